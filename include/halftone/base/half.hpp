@@ -14,9 +14,9 @@ constexpr std::uint16_t float_to_half_bits(float x) {
   const std::uint32_t u = std::bit_cast<std::uint32_t>(x);
   const std::uint32_t magnitude = u & 0x7fff'ffff;
   const std::uint32_t rounded = round_magnitude<half_format>(x);
-  const std::uint32_t finite = rounded < 0x7c00 ? rounded : 0x7c00;
+  const std::uint32_t finite = select_bits(rounded < 0x7c00, rounded, 0x7c00);
   const std::uint32_t nan = 0x7e00 | ((magnitude >> 13) & 0x1ff);
-  const std::uint32_t code = magnitude > float_infinity_bits ? nan : finite;
+  const std::uint32_t code = select_bits(magnitude > float_infinity_bits, nan, finite);
   return static_cast<std::uint16_t>(((u >> 16) & 0x8000) | code);
 }
 
@@ -25,9 +25,9 @@ constexpr float half_bits_to_float(std::uint16_t bits) {
   const std::uint32_t sign = (std::uint32_t{bits} & 0x8000) << 16;
   const std::uint32_t code = bits & 0x7fff;
   const std::uint32_t finite = std::bit_cast<std::uint32_t>(widen_magnitude<half_format>(code));
-  const std::uint32_t quiet = code > 0x7c00 ? 0x0040'0000 : 0;
+  const std::uint32_t quiet = select_bits(code > 0x7c00, 0x0040'0000, 0);
   const std::uint32_t special = float_infinity_bits | ((code & 0x3ff) << 13) | quiet;
-  return std::bit_cast<float>(sign | (code >= 0x7c00 ? special : finite));
+  return std::bit_cast<float>(sign | select_bits(code >= 0x7c00, special, finite));
 }
 
 /// `half` for compilers without _Float16: same size, values, rounding and result types.

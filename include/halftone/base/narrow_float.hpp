@@ -15,6 +15,13 @@ struct FloatFormat {
 
 inline constexpr std::uint32_t float_infinity_bits = 0x7f80'0000;
 
+/// c ? a : b by masks: with ?: around floating-point code, g++ keeps a branch that stops it from
+/// vectorising the loop (4 times slower on x86-64-v3).
+constexpr std::uint32_t select_bits(bool c, std::uint32_t a, std::uint32_t b) {
+  const std::uint32_t mask = 0 - static_cast<std::uint32_t>(c);
+  return b ^ ((a ^ b) & mask);
+}
+
 /// Code of |x| in format f, rounded to nearest even, as if exponents went on for ever: what lies
 /// past the format's largest value gets a larger code, infinity and NaN the largest of all.
 /// Normal numbers only touch integers, subnormals are rounded by an addition; no branches.
@@ -29,12 +36,12 @@ constexpr std::uint32_t round_magnitude(float x) {
     // A float whose last place weighs as much as the format's smallest subnormal.
     constexpr std::uint32_t magic = std::uint32_t(151 - f.bias - f.fraction_bits) << 23;
     constexpr std::uint32_t smallest_normal = std::uint32_t(128 - f.bias) << 23;
-    const std::uint32_t small = u < smallest_normal ? u : 0;  // NaN would raise a flag below
+    const std::uint32_t small = select_bits(u < smallest_normal, u, 0);  // NaN would raise a flag
     const std::uint32_t subnormal =
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(small) + std::bit_cast<float>(magic)) -
         magic;
-    return u < smallest_normal ? subnormal
-                               : rounded - (std::uint32_t(127 - f.bias) << f.fraction_bits);
+    return select_bits(u < smallest_normal, subnormal,
+                       rounded - (std::uint32_t(127 - f.bias) << f.fraction_bits));
   }
 }
 
@@ -50,7 +57,7 @@ constexpr float widen_magnitude(std::uint32_t code) {
     const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(
         std::bit_cast<float>(smallest_normal + u) - std::bit_cast<float>(smallest_normal));
     const std::uint32_t normal = u + (std::uint32_t(127 - f.bias) << 23);
-    return std::bit_cast<float>(code >> f.fraction_bits == 0 ? subnormal : normal);
+    return std::bit_cast<float>(select_bits(code >> f.fraction_bits == 0, subnormal, normal));
   }
 }
 
