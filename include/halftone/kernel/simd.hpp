@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <halftone/base/config.hpp>
 #include <type_traits>
+#include <utility>
 
 /// Vectors of numbers over the compilers' vector extension.
 ///
@@ -95,12 +96,6 @@ HALFTONE_INLINE bool any_bit(R r) {
   }
 }
 
-#if HALFTONE_AVX512
-/// Bit i is set for i < n; n in [0, 64].
-HALFTONE_INLINE std::uint64_t first_bits(int n) {
-  return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
-}
-
 /// Becomes whatever pointer a builtin asks for; the compilers differ in that.
 struct AnyPointer {
   const void* p;
@@ -110,10 +105,18 @@ struct AnyPointer {
   }
 };
 
+#if HALFTONE_AVX512
+/// Bit i is set for i < n; n in [0, N].
+template <int N>
+HALFTONE_INLINE std::uint64_t first_bits(int n) {
+  if constexpr (N == 64) return n == 0 ? 0 : ~std::uint64_t{0} >> (64 - n);
+  return (std::uint64_t{1} << n) - 1;
+}
+
 /// The first n lanes from p, the others from `fill`; touches nothing behind p + n.
 template <int Lane, class R>
 HALFTONE_INLINE R masked_load(const void* p, R fill, int n) {
-  const std::uint64_t bits = first_bits(n);
+  const std::uint64_t bits = first_bits<sizeof(R) / Lane>(n);
 #define HALFTONE_MASKED(bytes, lane, type, bit_type, builtin)  \
   if constexpr (sizeof(R) == bytes && Lane == lane) {          \
     using V = raw_t<type, bytes / lane>;                       \
@@ -137,7 +140,7 @@ HALFTONE_INLINE R masked_load(const void* p, R fill, int n) {
 /// Stores the first n lanes; touches nothing behind p + n.
 template <int Lane, class R>
 HALFTONE_INLINE void masked_store(void* p, R v, int n) {
-  const std::uint64_t bits = first_bits(n);
+  const std::uint64_t bits = first_bits<sizeof(R) / Lane>(n);
 #define HALFTONE_MASKED(bytes, lane, type, bit_type, builtin)             \
   if constexpr (sizeof(R) == bytes && Lane == lane) {                     \
     builtin(AnyPointer{p}, (raw_t<type, bytes / lane>)v, bit_type(bits)); \
@@ -156,7 +159,87 @@ HALFTONE_INLINE void masked_store(void* p, R v, int n) {
   HALFTONE_MASKED(16, 2, short, std::uint8_t, __builtin_ia32_storedquhi128_mask)
 #undef HALFTONE_MASKED
 }
+#elif defined(__AVX2__)
+/// The first lanes, as `mask` says, from p, the others zero; touches nothing else.
+template <int Lane, class R, class M>
+HALFTONE_INLINE R masked_load(const void* p, M mask) {
+  if constexpr (Lane == 4) {
+    if constexpr (sizeof(R) == 32)
+      return (R)__builtin_ia32_maskloadd256(AnyPointer{p}, (raw_t<int, 8>)mask);
+    if constexpr (sizeof(R) == 16)
+      return (R)__builtin_ia32_maskloadd(AnyPointer{p}, (raw_t<int, 4>)mask);
+  } else {
+    if constexpr (sizeof(R) == 32)
+      return (R)__builtin_ia32_maskloadq256(AnyPointer{p}, (raw_t<long long, 4>)mask);
+    if constexpr (sizeof(R) == 16)
+      return (R)__builtin_ia32_maskloadq(AnyPointer{p}, (raw_t<long long, 2>)mask);
+  }
+}
+
+template <int Lane, class R, class M>
+HALFTONE_INLINE void masked_store(void* p, R v, M mask) {
+  if constexpr (Lane == 4) {
+    using V = raw_t<int, int(sizeof(R) / 4)>;
+    if constexpr (sizeof(R) == 32) __builtin_ia32_maskstored256(AnyPointer{p}, (V)mask, (V)v);
+    if constexpr (sizeof(R) == 16) __builtin_ia32_maskstored(AnyPointer{p}, (V)mask, (V)v);
+  } else {
+    using V = raw_t<long long, int(sizeof(R) / 8)>;
+    if constexpr (sizeof(R) == 32) __builtin_ia32_maskstoreq256(AnyPointer{p}, (V)mask, (V)v);
+    if constexpr (sizeof(R) == 16) __builtin_ia32_maskstoreq(AnyPointer{p}, (V)mask, (V)v);
+  }
+}
 #endif
+
+/// a < b ? a : b and a > b ? a : b, as the instructions have it: b if a lane is NaN. GCC does not
+/// find the instructions by itself.
+template <class T, class R>
+HALFTONE_INLINE R lower(R a, R b) {
+#if !defined(__clang__) && defined(__SSE2__)
+  if constexpr (std::is_same_v<T, float>) {
+    if constexpr (sizeof(R) == 16) return __builtin_ia32_minps(a, b);
+#ifdef __AVX__
+    if constexpr (sizeof(R) == 32) return __builtin_ia32_minps256(a, b);
+#endif
+#if HALFTONE_AVX512
+    if constexpr (sizeof(R) == 64) return __builtin_ia32_minps512_mask(a, b, R{}, -1, 4);
+#endif
+  }
+  if constexpr (std::is_same_v<T, double>) {
+    if constexpr (sizeof(R) == 16) return __builtin_ia32_minpd(a, b);
+#ifdef __AVX__
+    if constexpr (sizeof(R) == 32) return __builtin_ia32_minpd256(a, b);
+#endif
+#if HALFTONE_AVX512
+    if constexpr (sizeof(R) == 64) return __builtin_ia32_minpd512_mask(a, b, R{}, -1, 4);
+#endif
+  }
+#endif
+  return a < b ? a : b;
+}
+template <class T, class R>
+HALFTONE_INLINE R upper(R a, R b) {
+#if !defined(__clang__) && defined(__SSE2__)
+  if constexpr (std::is_same_v<T, float>) {
+    if constexpr (sizeof(R) == 16) return __builtin_ia32_maxps(a, b);
+#ifdef __AVX__
+    if constexpr (sizeof(R) == 32) return __builtin_ia32_maxps256(a, b);
+#endif
+#if HALFTONE_AVX512
+    if constexpr (sizeof(R) == 64) return __builtin_ia32_maxps512_mask(a, b, R{}, -1, 4);
+#endif
+  }
+  if constexpr (std::is_same_v<T, double>) {
+    if constexpr (sizeof(R) == 16) return __builtin_ia32_maxpd(a, b);
+#ifdef __AVX__
+    if constexpr (sizeof(R) == 32) return __builtin_ia32_maxpd256(a, b);
+#endif
+#if HALFTONE_AVX512
+    if constexpr (sizeof(R) == 64) return __builtin_ia32_maxpd512_mask(a, b, R{}, -1, 4);
+#endif
+  }
+#endif
+  return a > b ? a : b;
+}
 
 /// a * b + c with one rounding where the instruction exists.
 template <class T, int N, class R>
@@ -211,11 +294,11 @@ struct Mask {
     requires(sizeof(U) == sizeof(T) && !std::is_same_v<U, T>)
   HALFTONE_INLINE Mask(Mask<U, N> m) : v((raw)m.v) {}
 
-  /// True in the lanes i < n.
+  /// True in the lanes i < n; n of any size.
   static HALFTONE_INLINE Mask first(std::ptrdiff_t n) {
     raw index;
     for (int i = 0; i < N; ++i) index[i] = lane(i);
-    return n >= N ? Mask(true) : Mask((raw)(index < lane(n) - raw{}));
+    return (raw)(index < lane(n < N ? n : N) - raw{});
   }
 
   /// One byte per lane, 0 or not.
@@ -292,6 +375,11 @@ struct Vec {
     if constexpr (sizeof(raw) >= 16 && sizeof(raw) <= 64) {
       return detail::masked_load<sizeof(T)>(p, Vec(fill).v, int(n));
     }
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) >= 4 && sizeof(raw) >= 16 && sizeof(raw) <= 32) {
+      const mask inside = mask::first(n);
+      return select(inside, detail::masked_load<sizeof(T), raw>(p, inside.v), fill);
+    }
 #endif
     Vec r(fill);
     T lanes[N];
@@ -303,6 +391,11 @@ struct Vec {
 #if HALFTONE_AVX512
     if constexpr (sizeof(raw) >= 16 && sizeof(raw) <= 64) {
       detail::masked_store<sizeof(T)>(p, v, int(n));
+      return;
+    }
+#elif defined(__AVX2__)
+    if constexpr (sizeof(T) >= 4 && sizeof(raw) >= 16 && sizeof(raw) <= 32) {
+      detail::masked_store<sizeof(T)>(p, v, mask::first(n).v);
       return;
     }
 #endif
@@ -389,15 +482,15 @@ struct Vec {
 
   /// NaN if an operand is NaN, as ONNX and numpy have it; of zeros of both signs, the second.
   friend HALFTONE_INLINE Vec min(Vec a, Vec b) {
-    const Vec lower = a.v < b.v ? a.v : b.v;  // the second operand if one is NaN
-    if constexpr (!is_float) return lower;
-    return a.v == a.v ? lower.v : a.v;
+    const Vec r = detail::lower<T>(a.v, b.v);
+    if constexpr (!is_float) return r;
+    return a.v == a.v ? r.v : a.v;
   }
   /// NaN if an operand is NaN, as ONNX and numpy have it; of zeros of both signs, the second.
   friend HALFTONE_INLINE Vec max(Vec a, Vec b) {
-    const Vec upper = a.v > b.v ? a.v : b.v;
-    if constexpr (!is_float) return upper;
-    return a.v == a.v ? upper.v : a.v;
+    const Vec r = detail::upper<T>(a.v, b.v);
+    if constexpr (!is_float) return r;
+    return a.v == a.v ? r.v : a.v;
   }
 
   /// Clears the sign, of NaN too. The lowest integer stays as it is.
@@ -445,68 +538,95 @@ HALFTONE_INLINE Mask<U, N> convert(Mask<T, N> m) {
   return __builtin_convertvector(m.v, typename Mask<U, N>::raw);
 }
 
+namespace detail {
+
+/// Lanes (i + first) % N of a, for i < n.
+template <int First, class T, int N, int... I>
+HALFTONE_INLINE auto lanes(Vec<T, N> a, std::integer_sequence<int, I...>) {
+  Vec<T, int(sizeof...(I))> r;
+  if constexpr (N == 1) {
+    r.v = a.v;
+  } else if constexpr (sizeof...(I) == 1) {
+    r.v = typename decltype(r)::raw{a.v[First]};
+  } else {
+    r.v = __builtin_shufflevector(a.v, a.v, (I + First) % N...);
+  }
+  return r;
+}
+
+/// Joins lane i with lane i + distance, then halves the distance; the result is in lane 0.
+template <int Distance, class T, int N, class F>
+HALFTONE_INLINE Vec<T, N> reduce_within(Vec<T, N> a, F f) {
+  if constexpr (Distance == 0) {
+    return a;
+  } else {
+    const Vec<T, N> moved = lanes<Distance>(a, std::make_integer_sequence<int, N>());
+    return reduce_within<Distance / 2>(f(a, moved), f);
+  }
+}
+
+}  // namespace detail
+
 /// Lanes 0 to N / 2 - 1.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N / 2> low(Vec<T, N> a) {
-  Vec<T, N / 2> r;
-  __builtin_memcpy(&r.v, &a.v, sizeof(r.v));
-  return r;
+  return detail::lanes<0>(a, std::make_integer_sequence<int, N / 2>());
 }
 
 /// Lanes N / 2 to N - 1.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N / 2> high(Vec<T, N> a) {
-  Vec<T, N / 2> r;
-  __builtin_memcpy(&r.v, reinterpret_cast<const char*>(&a.v) + sizeof(r.v), sizeof(r.v));
+  return detail::lanes<N / 2>(a, std::make_integer_sequence<int, N / 2>());
+}
+
+namespace detail {
+
+template <class T, int N, int... I>
+HALFTONE_INLINE Vec<T, 2 * N> joined(Vec<T, N> a, Vec<T, N> b, std::integer_sequence<int, I...>) {
+  Vec<T, 2 * N> r;
+  r.v = __builtin_shufflevector(a.v, b.v, I...);
   return r;
 }
 
+template <class T, int N, class F>
+HALFTONE_INLINE T reduce(Vec<T, N> a, F f) {
+  if constexpr (N * sizeof(T) > 16) {
+    return reduce(f(low(a), high(a)), f);
+  } else {
+    return reduce_within<N / 2>(a, f).v[0];
+  }
+}
+
+}  // namespace detail
+
+/// The lanes of a, then those of b.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, 2 * N> concat(Vec<T, N> a, Vec<T, N> b) {
-  Vec<T, 2 * N> r;
-  __builtin_memcpy(&r.v, &a.v, sizeof(a.v));
-  __builtin_memcpy(reinterpret_cast<char*>(&r.v) + sizeof(a.v), &b.v, sizeof(b.v));
-  return r;
+  return detail::joined(a, b, std::make_integer_sequence<int, 2 * N>());
 }
 
 /// Sum of the lanes; lane i joins lane i + n / 2, then n is halved, down to one.
 template <class T, int N>
 HALFTONE_INLINE T reduce_add(Vec<T, N> a) {
-  if constexpr (N == 1) {
-    return a.v[0];
-  } else {
-    return reduce_add(low(a) + high(a));
-  }
+  return detail::reduce(a, [](auto x, auto y) __attribute__((always_inline)) { return x + y; });
 }
 
 /// Product of the lanes, in the order of reduce_add.
 template <class T, int N>
 HALFTONE_INLINE T reduce_mul(Vec<T, N> a) {
-  if constexpr (N == 1) {
-    return a.v[0];
-  } else {
-    return reduce_mul(low(a) * high(a));
-  }
+  return detail::reduce(a, [](auto x, auto y) __attribute__((always_inline)) { return x * y; });
 }
 
 /// Smallest lane, NaN if one is.
 template <class T, int N>
 HALFTONE_INLINE T reduce_min(Vec<T, N> a) {
-  if constexpr (N == 1) {
-    return a.v[0];
-  } else {
-    return reduce_min(min(low(a), high(a)));
-  }
+  return detail::reduce(a, [](auto x, auto y) __attribute__((always_inline)) { return min(x, y); });
 }
 
 /// Largest lane, NaN if one is.
 template <class T, int N>
 HALFTONE_INLINE T reduce_max(Vec<T, N> a) {
-  if constexpr (N == 1) {
-    return a.v[0];
-  } else {
-    return reduce_max(max(low(a), high(a)));
-  }
+  return detail::reduce(a, [](auto x, auto y) __attribute__((always_inline)) { return max(x, y); });
 }
 
 /// bfloat16's bits as floats; exact.
