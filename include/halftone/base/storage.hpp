@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace halftone {
+
+/// Counted memory that tensors share: a mapped file or an owned block. Null in constant evaluation.
+class Storage {
+ public:
+  /// The counted object; the core derives from it (file mapping, owned memory).
+  class Block {
+   public:
+    virtual ~Block() = default;
+    std::byte* data = nullptr;
+    std::size_t size = 0;
+
+   private:
+    friend class Storage;
+    long uses_ = 0;
+  };
+
+  constexpr Storage() = default;
+  explicit Storage(Block* block) : block_(block) { retain(block_); }
+  constexpr Storage(const Storage& other) : block_(other.block_) {
+    if (block_ != nullptr) retain(block_);
+  }
+  constexpr Storage(Storage&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  constexpr Storage& operator=(Storage other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  constexpr ~Storage() {
+    if (block_ != nullptr) release(block_);
+  }
+
+  /// Owned memory of `size` bytes, aligned for every kernel (64 bytes), zeroed.
+  static Storage allocate(std::size_t size);
+
+  constexpr explicit operator bool() const { return block_ != nullptr; }
+  std::byte* data() const { return block_->data; }
+  std::size_t size() const { return block_->size; }
+
+ private:
+  static void retain(Block* block);
+  static void release(Block* block);
+  Block* block_ = nullptr;
+};
+
+/// The bytes of a constant: a few of its own, or a piece of shared storage.
+class Bytes {
+ public:
+  constexpr Bytes() = default;
+  constexpr explicit Bytes(std::vector<std::byte> own) : own_(std::move(own)) {}
+  Bytes(Storage storage, const std::byte* first, std::size_t size)
+      : storage_(std::move(storage)), shared_(first, size) {}
+
+  constexpr std::size_t size() const { return storage_ ? shared_.size() : own_.size(); }
+  constexpr std::span<const std::byte> span() const {
+    return storage_ ? shared_ : std::span<const std::byte>(own_);
+  }
+  /// Whether these are the same bytes in the same place or equal own bytes.
+  friend constexpr bool operator==(const Bytes& a, const Bytes& b) {
+    if (a.storage_ || b.storage_) {
+      return a.shared_.data() == b.shared_.data() && a.shared_.size() == b.shared_.size();
+    }
+    return a.own_ == b.own_;
+  }
+
+ private:
+  std::vector<std::byte> own_;
+  Storage storage_;
+  std::span<const std::byte> shared_;
+};
+
+}  // namespace halftone

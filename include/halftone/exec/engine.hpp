@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include <halftone/base/array.hpp>
+#include <halftone/graph/graph.hpp>
+#include <halftone/kernel/executor.hpp>
+
+namespace halftone {
+
+struct EngineOptions {
+  int threads = 1;  ///< 0: as many as the machine has cores
+  bool fuse = true;
+  std::uint64_t seed = 0;
+};
+
+/// What a node did in the runs since its time was reset.
+struct NodeTime {
+  std::string_view op, name;  ///< views into the engine
+  double seconds = 0;
+  std::int64_t flops = 0, bytes = 0;  ///< of one run
+};
+
+/// Runs a graph. Plans once for each combination of input shapes and keeps the last few plans;
+/// a planned run allocates nothing. Graphs whose shapes depend on values run node by node.
+///
+/// The engine owns the variables. Not to be used by several threads at once.
+class Engine {
+ public:
+  /// Takes the graph; throws the errors of its inference when the input shapes are known.
+  explicit Engine(Graph graph, const EngineOptions& options = {});
+  Engine(Engine&&) noexcept;
+  Engine& operator=(Engine&&) noexcept;
+  ~Engine();
+
+  /// The graph as it was given (not as it was transformed for running).
+  const Graph& graph() const;
+
+  /// Plans for these infos of the graph's inputs (in its order), or finds the plan.
+  void prepare(std::span<const TensorInfo> inputs);
+  /// Runs the graph on these inputs (in its order), which are borrowed until it returns. Sizes are
+  /// checked against the graph's; throws InputError.
+  void run(std::span<const AnyView> inputs);
+  /// Output number i of the last run; good until the next one.
+  AnyView output(std::size_t i) const;
+
+  /// The memory of a variable, to be read or written between runs. Written ones count from the next
+  /// run on.
+  AnyView variable(TensorId id) const;
+  void set_variable(TensorId id, AnyView value);
+
+  /// Bytes of the arena, packed weights and other memory of the current plan.
+  std::size_t planned_bytes() const;
+  void reset_times();
+  /// Measures each node from the next run on, if `on`.
+  void measure(bool on);
+  std::span<const NodeTime> times() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace halftone

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <halftone/graph/attribute.hpp>
+#include <halftone/graph/infer.hpp>
+#include <halftone/graph/runner.hpp>
+#include <halftone/graph/signature.hpp>
+
+namespace halftone {
+
+class Graph;
+using TensorId = std::int32_t;
+
+/// Everything about an operator that code needs that does not know its struct: a table of values
+/// and functions, made by the compiler from the struct (`descriptor<Op>`). Descriptors are compared
+/// by `id`, since a program and a library may each have one.
+struct Descriptor {
+  OpId id;
+  Signature signature;
+  bool elementwise;   ///< has a `forward`: broadcasts, may be fused and run in place
+  bool in_place;      ///< output 0 may overwrite input 0
+  bool only_infos;    ///< the output follows from shapes alone
+  bool has_gradient;  ///< has a `gradient` or `backward`
+  int builtin;        ///< number in the library's own list, -1 for an extension
+
+  /// Infos of the outputs from those of the inputs.
+  Inferred (*infer)(std::span<const Word> attributes, const Inputs& inputs);
+  /// The attributes of Op{}.
+  std::vector<Word> (*defaults)();
+  /// Shows each attribute to the visitor, which may change it.
+  void (*attributes)(std::vector<Word>& attributes, AttributeVisitor& visitor);
+  /// Records newer operators with the same meaning; null for the newest meaning itself.
+  std::vector<TensorId> (*expand)(Graph& graph, std::span<const Word> attributes,
+                                  std::span<const TensorId> inputs, std::size_t outputs);
+  /// The kernel for these element types (one for each type variable); null run: there is none.
+  /// Null for the library's own operators: the core has their kernels, one set per instruction set.
+  Kernel (*kernel)(std::span<const ElementType> types);
+  /// Element types that a type variable allows.
+  bool (*allows)(int type_variable, ElementType type);
+};
+
+}  // namespace halftone

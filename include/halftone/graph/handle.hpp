@@ -1,0 +1,97 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include <halftone/base/shape.hpp>
+#include <halftone/graph/graph.hpp>
+
+namespace halftone {
+
+/// A tensor of a graph whose type and shape are known at run time only. Dies when its graph moves;
+/// its id and name stay good.
+struct AnyTensor {
+  Graph* graph = nullptr;
+  TensorId id = no_tensor;
+
+  constexpr const TensorInfo& info() const { return graph->info(id); }
+  constexpr std::string_view name() const { return graph->name(id); }
+  /// Whether it stands for an optional tensor that was not given.
+  constexpr bool is_absent() const { return id == no_tensor; }
+  /// The typed handle; throws ShapeError if element type or an extent differ. Extents that the
+  /// graph does not know yet pass.
+  template <class Handle>
+  constexpr Handle as() const;
+};
+
+/// A tensor of a graph whose element type and shape the compiler knows; single extents may be
+/// `dynamic`.
+template <class T, class S>
+struct Tensor {
+  using element_type = T;
+  using shape_type = S;
+  static constexpr TensorInfo static_info{halftone::element_type<T>, S::dims};
+
+  Graph* graph = nullptr;
+  TensorId id = no_tensor;
+
+  constexpr const TensorInfo& info() const { return graph->info(id); }
+  constexpr std::string_view name() const { return graph->name(id); }
+  constexpr operator AnyTensor() const { return {graph, id}; }
+};
+
+/// Stands for an optional input that is left out: op::conv(x, w, none, residual).
+struct None {};
+inline constexpr None none;
+
+namespace detail {
+template <class X>
+inline constexpr bool is_typed = false;
+template <class T, class S>
+inline constexpr bool is_typed<Tensor<T, S>> = true;
+template <class X>
+inline constexpr bool is_shape = false;
+template <std::int64_t... D>
+inline constexpr bool is_shape<Shape<D...>> = true;
+}  // namespace detail
+
+/// Tensor<T, Shape<...>>.
+template <class X>
+concept typed_handle = detail::is_typed<std::remove_cvref_t<X>>;
+/// Tensor<T, Shape<...>> or AnyTensor.
+template <class X>
+concept tensor_handle = typed_handle<X> || std::same_as<std::remove_cvref_t<X>, AnyTensor>;
+/// A number; it becomes a constant of the other inputs' element type.
+template <class X>
+concept scalar = std::is_arithmetic_v<std::remove_cvref_t<X>> ||
+                 halftone::element<std::remove_cvref_t<X>>;
+
+template <class Handle>
+constexpr Handle AnyTensor::as() const {
+  static_assert(typed_handle<Handle>, "halftone: as<> wants a Tensor<T, Shape<...>>");
+  const TensorInfo& have = info();
+  constexpr TensorInfo want = Handle::static_info;
+  if (have.is_known()) {
+    if (have.type != want.type) {
+      fail(ErrorKind::model, {.what = "tensor has another element type than its typed handle",
+                              .tensor = name(),
+                              .expected = halftone::name(want.type),
+                              .found = halftone::name(have.type)});
+    }
+    if (have.rank() != want.rank()) {
+      throw_extent("tensor has another rank than its typed handle", name(), -1,
+                   static_cast<std::int64_t>(want.rank()), static_cast<std::int64_t>(have.rank()));
+    }
+    for (std::size_t i = 0; i < want.rank(); ++i) {
+      if (agree(want.shape[i], have.shape[i]) == -2) {
+        throw_extent("tensor has another extent than its typed handle", name(),
+                     static_cast<std::int64_t>(i), want.shape[i], have.shape[i]);
+      }
+    }
+  }
+  return {graph, id};
+}
+
+}  // namespace halftone

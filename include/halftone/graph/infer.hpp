@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <halftone/base/tensor_info.hpp>
+
+namespace halftone {
+
+/// What an operator's `infer` says: infos of all outputs, or why there are none.
+struct Inferred {
+  std::vector<TensorInfo> outputs;
+  std::string_view reason{};  ///< a literal; empty if all is well
+  std::int64_t expected = 0, found = 0;
+
+  constexpr Inferred(const TensorInfo& output) : outputs{output} {}
+  constexpr Inferred(std::initializer_list<TensorInfo> list) : outputs(list) {}
+  constexpr Inferred(std::vector<TensorInfo> list) : outputs(std::move(list)) {}
+
+  static constexpr Inferred mismatch(std::string_view reason, std::int64_t expected = 0,
+                                     std::int64_t found = 0) {
+    Inferred result(std::vector<TensorInfo>{});
+    result.reason = reason;
+    result.expected = expected;
+    result.found = found;
+    return result;
+  }
+  /// Nothing can be said before more is known, such as the value of an input.
+  static constexpr Inferred unknown(std::size_t outputs = 1) {
+    return Inferred(std::vector<TensorInfo>(outputs));
+  }
+  constexpr bool ok() const { return reason.empty(); }
+};
+
+/// One input of a node as inference sees it.
+struct InputInfo {
+  TensorInfo info;
+  std::span<const std::byte> data{};  ///< elements, if they are known before the run
+  bool is_constant = false;
+};
+
+/// All inputs of a node; those that are absent have type `undefined`.
+class Inputs {
+ public:
+  constexpr Inputs(std::span<const InputInfo> inputs, std::size_t output_count)
+      : inputs_(inputs), output_count_(output_count) {}
+
+  constexpr std::size_t size() const { return inputs_.size(); }
+  constexpr const TensorInfo& operator[](std::size_t i) const {
+    return i < size() ? inputs_[i].info : absent_;
+  }
+  constexpr bool has(std::size_t i) const { return i < size() && inputs_[i].info.is_known(); }
+  constexpr bool is_constant(std::size_t i) const { return i < size() && inputs_[i].is_constant; }
+  /// How many outputs the node has.
+  constexpr std::size_t output_count() const { return output_count_; }
+  constexpr std::span<const std::byte> data(std::size_t i) const { return inputs_[i].data; }
+
+  /// The values of a constant int64 or int32 input.
+  constexpr std::vector<std::int64_t> integers(std::size_t i) const {
+    std::vector<std::int64_t> values;
+    if (!is_constant(i)) return values;
+    const std::size_t size = size_in_bytes(inputs_[i].info.type);
+    for (std::size_t at = 0; at + size <= inputs_[i].data.size(); at += size) {
+      std::uint64_t bits = 0;
+      for (std::size_t b = 0; b < size; ++b) {
+        bits |= std::to_integer<std::uint64_t>(inputs_[i].data[at + b]) << (8 * b);
+      }
+      if (size < 8 && is_signed(inputs_[i].info.type) && (bits >> (8 * size - 1)) != 0) {
+        bits |= ~std::uint64_t{0} << (8 * size);
+      }
+      values.push_back(static_cast<std::int64_t>(bits));
+    }
+    return values;
+  }
+
+ private:
+  std::span<const InputInfo> inputs_;
+  std::size_t output_count_;
+  TensorInfo absent_{};
+};
+
+/// The common value of two extents that must be equal; -2 if they differ.
+constexpr std::int64_t agree(std::int64_t a, std::int64_t b) {
+  if (a == b || b == dynamic) return a;
+  return a == dynamic ? b : -2;
+}
+
+/// The extent of numpy's broadcasting, -2 if there is none.
+constexpr std::int64_t broadcast(std::int64_t a, std::int64_t b) {
+  if (a == 1) return b;
+  if (b == 1) return a;
+  return agree(a, b);
+}
+
+/// The shape of numpy's broadcasting; not ok with the two extents that differ.
+struct Broadcast {
+  Dims shape;
+  bool ok = true;
+  std::int64_t expected = 0, found = 0;
+
+  constexpr void add(const Dims& other) {
+    while (shape.size() < other.size()) shape.insert(0, 1);
+    for (std::size_t i = 0; i < other.size(); ++i) {
+      std::int64_t& mine = shape[shape.size() - other.size() + i];
+      const std::int64_t both = broadcast(mine, other[i]);
+      if (both == -2) {
+        if (ok) expected = mine, found = other[i];
+        ok = false;
+      } else {
+        mine = both;
+      }
+    }
+  }
+};
+
+/// Axis counted from the end if negative; `rank` if it is out of range.
+constexpr std::size_t normalized_axis(std::int64_t axis, std::size_t rank) {
+  const auto n = static_cast<std::int64_t>(rank);
+  if (axis < -n || axis >= n) return rank;
+  return static_cast<std::size_t>(axis < 0 ? axis + n : axis);
+}
+
+}  // namespace halftone

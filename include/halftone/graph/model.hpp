@@ -1,0 +1,116 @@
+#pragma once
+
+#include <halftone/graph/call.hpp>
+
+namespace halftone {
+
+/// How a variable starts: every element that value.
+struct filled {
+  float value = 0;
+};
+inline constexpr filled zeros{0}, ones{1};
+/// Gaussian with that standard deviation (and mean).
+struct normal {
+  float deviation = 1, mean = 0;
+};
+/// Uniform in [low, high).
+struct uniform {
+  float low = 0, high = 1;
+};
+/// Uniform with the limits of Glorot and Bengio 2010: sqrt(6 / (fan in + fan out)).
+struct glorot {};
+
+namespace detail {
+constexpr Initial initial(filled rule) { return {Initial::Rule::fill, rule.value, 0}; }
+constexpr Initial initial(normal rule) { return {Initial::Rule::normal, rule.mean, rule.deviation}; }
+constexpr Initial initial(uniform rule) { return {Initial::Rule::uniform, rule.low, rule.high}; }
+constexpr Initial initial(glorot) { return {Initial::Rule::glorot, 0, 0}; }
+
+template <class T>
+constexpr Bytes bytes_of(std::span<const T> values) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(values.size() * sizeof(T));
+  for (const T& value : values) {
+    for (const std::byte b : std::bit_cast<std::array<std::byte, sizeof(T)>>(value)) {
+      bytes.push_back(b);
+    }
+  }
+  return Bytes(std::move(bytes));
+}
+}  // namespace detail
+
+/// A new graph input as a typed handle: input<float, Shape<dynamic, 784>>(g, "x").
+template <class T, class S>
+constexpr Tensor<T, S> input(Graph& graph, std::string_view name) {
+  return {&graph, graph.add_input(Tensor<T, S>::static_info, name)};
+}
+
+/// A new variable (weight) as a typed handle, with a rule for its first value.
+template <class T, class S, class Rule = glorot>
+  requires requires(Rule rule) { detail::initial(rule); }
+constexpr Tensor<T, S> parameter(Graph& graph, std::string_view name, Rule rule = {}) {
+  static_assert(Tensor<T, S>::static_info.is_static(),
+                "halftone: every extent of a parameter is known");
+  return {&graph,
+          graph.add_variable(Tensor<T, S>::static_info, detail::initial(rule), name)};
+}
+/// A new variable with data, which are copied; as many elements as the shape has.
+template <class T, class S>
+constexpr Tensor<T, S> parameter(Graph& graph, std::string_view name, std::span<const T> data) {
+  constexpr TensorInfo info = Tensor<T, S>::static_info;
+  static_assert(info.is_static(), "halftone: every extent of a parameter is known");
+  if (static_cast<std::int64_t>(data.size()) != info.elements()) {
+    throw_extent("a parameter's data have another number of elements than its shape", name, -1,
+                 info.elements(), static_cast<std::int64_t>(data.size()));
+  }
+  return {&graph, graph.add_variable(info, detail::bytes_of(data), name)};
+}
+
+/// A constant tensor; the data are copied.
+template <class T, class S>
+constexpr Tensor<T, S> constant(Graph& graph, std::span<const T> data, std::string_view name = {}) {
+  constexpr TensorInfo info = Tensor<T, S>::static_info;
+  static_assert(info.is_static(), "halftone: every extent of a constant is known");
+  if (static_cast<std::int64_t>(data.size()) != info.elements()) {
+    throw_extent("a constant's data have another number of elements than its shape", name, -1,
+                 info.elements(), static_cast<std::int64_t>(data.size()));
+  }
+  return {&graph, graph.add_constant(info, detail::bytes_of(data), name)};
+}
+/// A constant whose shape is known at run time.
+template <class T>
+constexpr AnyTensor constant(Graph& graph, std::span<const T> data, const Dims& shape,
+                             std::string_view name = {}) {
+  if (static_cast<std::int64_t>(data.size()) != product(shape)) {
+    throw_extent("a constant's data have another number of elements than its shape", name, -1,
+                 product(shape), static_cast<std::int64_t>(data.size()));
+  }
+  return {&graph, graph.add_constant({element_type<T>, shape}, detail::bytes_of(data), name)};
+}
+/// A one-dimensional int64 constant, as the shape and axes inputs of operators are.
+constexpr AnyTensor constant(Graph& graph, const Dims& values) {
+  return constant(graph, values.span(), {static_cast<std::int64_t>(values.size())});
+}
+
+/// Marks a tensor as an output of its graph and gives it a name.
+template <tensor_handle X>
+constexpr void output(Graph& graph, const X& x, std::string_view name = {}) {
+  if (!name.empty()) graph.rename(x.id, name);
+  graph.add_output(x.id);
+}
+
+template <class T>
+constexpr AnyTensor Graph::input(std::string_view name, const Dims& extents) {
+  return {this, add_input({element_type<T>, extents}, name)};
+}
+
+/// Throws InputError that lists the names there are. Defined in the core.
+[[noreturn]] void throw_unknown_name(const Graph& graph, std::string_view name);
+
+constexpr AnyTensor Graph::operator[](std::string_view name) {
+  const TensorId id = find(name);
+  if (id == no_tensor) throw_unknown_name(*this, name);
+  return {this, id};
+}
+
+}  // namespace halftone

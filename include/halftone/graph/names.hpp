@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace halftone {
+
+/// A text in a graph's pool of characters.
+struct Name {
+  std::uint32_t first = 0, size = 0;
+  constexpr bool empty() const { return size == 0; }
+  friend constexpr bool operator==(const Name&, const Name&) = default;
+};
+
+/// Texts in one pool of characters, and an index from unique ones to ids. (std::string is not a
+/// literal type in every standard library that is supported.)
+class Names {
+ public:
+  constexpr std::string_view view(Name name) const {
+    return {pool_.data() + name.first, name.size};
+  }
+  constexpr Name store(std::string_view text) {
+    const Name name{static_cast<std::uint32_t>(pool_.size()),
+                    static_cast<std::uint32_t>(text.size())};
+    // The text may lie in the pool itself, which moves as it grows.
+    const bool own = !pool_.empty() && !std::is_constant_evaluated() &&
+                     text.data() >= pool_.data() && text.data() < pool_.data() + pool_.size();
+    const std::size_t offset = own ? static_cast<std::size_t>(text.data() - pool_.data()) : 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const char c = own ? pool_[offset + i] : text[i];
+      pool_.push_back(c);
+    }
+    return name;
+  }
+  /// Stores the text, or the text and a number if another id has it.
+  constexpr Name add_unique(std::string_view text, std::int32_t id) {
+    if (find(text) < 0) {
+      const Name name = store(text);
+      bind(name, id);
+      return name;
+    }
+    std::vector<char> numbered(text.begin(), text.end());
+    numbered.push_back('_');
+    for (std::uint32_t number = next_number_of(text);; ++number) {
+      char digits[10]{};
+      int count = 0;
+      for (std::uint32_t rest = number; rest != 0; rest /= 10) {
+        digits[count++] = static_cast<char>('0' + rest % 10);
+      }
+      std::vector<char> candidate = numbered;
+      while (count > 0) candidate.push_back(digits[--count]);
+      if (find({candidate.data(), candidate.size()}) >= 0) continue;
+      const Name name = store({candidate.data(), candidate.size()});
+      bind(name, id);
+      return name;
+    }
+  }
+  constexpr std::int32_t find(std::string_view text) const {
+    if (slots_.empty()) return -1;
+    for (std::size_t at = hash(text) & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].id < 0) return -1;
+      if (view(slots_[at].name) == text) return slots_[at].id;
+    }
+  }
+  constexpr void bind(Name name, std::int32_t id) {
+    if (2 * (used_ + 1) > slots_.size()) grow();
+    insert({name, id});
+  }
+  constexpr void clear_index() {
+    slots_.clear();
+    used_ = 0;
+  }
+
+ private:
+  struct Slot {
+    Name name;
+    std::int32_t id = -1;
+    std::uint32_t next_number = 1;
+  };
+
+  static constexpr std::size_t hash(std::string_view text) {
+    std::uint64_t h = 14695981039346656037u;
+    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    return static_cast<std::size_t>(h ^ h >> 32);
+  }
+  /// Each taken text remembers where its numbering stands: many equal names cost no search.
+  constexpr std::uint32_t next_number_of(std::string_view text) {
+    for (std::size_t at = hash(text) & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+      if (view(slots_[at].name) == text) return slots_[at].next_number++;
+    }
+  }
+  constexpr void insert(Slot slot) {
+    const std::string_view text = view(slot.name);
+    for (std::size_t at = hash(text) & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].id < 0) {
+        slots_[at] = slot;
+        ++used_;
+        return;
+      }
+      if (view(slots_[at].name) == text) {
+        slots_[at].id = slot.id;
+        return;
+      }
+    }
+  }
+  constexpr void grow() {
+    std::vector<Slot> old = std::move(slots_);
+    slots_.assign(old.empty() ? 16 : 2 * old.size(), Slot{});
+    used_ = 0;
+    for (const Slot& slot : old) {
+      if (slot.id >= 0) insert(slot);
+    }
+  }
+
+  std::vector<char> pool_;
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace halftone

@@ -1,0 +1,260 @@
+#pragma once
+
+#include <halftone/graph/handle.hpp>
+#include <halftone/graph/runner.hpp>
+
+namespace halftone {
+
+template <class Op>
+struct OpFunction;
+
+namespace detail {
+
+/// Number of an operator of the library in its own list, -1 for others; op/list.hpp says which.
+template <class Op>
+inline constexpr int builtin_index = -1;
+
+template <class Op, std::size_t Variable>
+constexpr bool allows_type(ElementType type) {
+  return visit_types<typename TypesOf<Op>::template list<Variable>>(type, []<class>() {});
+}
+
+template <class Op>
+constexpr bool allows(int type_variable, ElementType type) {
+  return [&]<std::size_t... V>(std::index_sequence<V...>) {
+    return ((static_cast<int>(V) == type_variable && allows_type<Op, V>(type)) || ...);
+  }(std::make_index_sequence<Op::signature.type_variables()>{});
+}
+
+/// What `forward` gives for elements of the first allowed types: bool, or not.
+template <class Op>
+constexpr bool gives_bool() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::is_same_v<decltype(std::declval<const Op&>().forward(
+                              First<Op, static_cast<std::size_t>(
+                                            Op::signature.input(I).type_variable)>{}...)),
+                          bool>;
+  }(std::make_index_sequence<Op::signature.inputs()>{});
+}
+
+/// Shape and type rule of every element-wise operator: numpy's broadcasting.
+template <class Op>
+constexpr Inferred infer_elementwise(const Inputs& in) {
+  Broadcast all;
+  ElementType type = ElementType::undefined;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (!in.has(i)) continue;
+    all.add(in[i].shape);
+    if (type == ElementType::undefined && Op::signature.input_slot(i).type_variable ==
+                                              Op::signature.output(0).type_variable) {
+      type = in[i].type;
+    }
+  }
+  if (!all.ok) {
+    return Inferred::mismatch("shapes do not broadcast together", all.expected, all.found);
+  }
+  return TensorInfo{gives_bool<Op>() ? ElementType::boolean : type, all.shape};
+}
+
+template <class Op>
+constexpr Inferred infer_op(const Op& op, const Inputs& in) {
+  if constexpr (requires { op.infer(in); }) {
+    return op.infer(in);
+  } else if constexpr (elementwise_op<Op>) {
+    return infer_elementwise<Op>(in);
+  } else if constexpr (requires { op.infer(in[0]); }) {
+    return op.infer(in[0]);
+  } else if constexpr (requires { op.infer(in[0], in[1]); }) {
+    return op.infer(in[0], in[1]);
+  } else if constexpr (requires { op.infer(in[0], in[1], in[2]); }) {
+    return op.infer(in[0], in[1], in[2]);
+  } else if constexpr (requires { op.infer(in[0], in[1], in[2], in[3]); }) {
+    return op.infer(in[0], in[1], in[2], in[3]);
+  } else {
+    static_assert(requires { op.infer(in[0], in[1], in[2], in[3], in[4]); },
+                  "halftone: an op needs 'infer(infos...)' or 'infer(const Inputs&)', or a "
+                  "'forward'");
+    return op.infer(in[0], in[1], in[2], in[3], in[4]);
+  }
+}
+
+/// Inference with the checks that every operator needs: number and element types of the inputs.
+template <class Op>
+constexpr Inferred infer_checked(const Op& op, const Inputs& in) {
+  constexpr Signature signature = Op::signature;
+  const auto count = static_cast<std::int64_t>(in.size());
+  if (in.size() < signature.required_inputs()) {
+    return Inferred::mismatch("too few inputs",
+                              static_cast<std::int64_t>(signature.required_inputs()), count);
+  }
+  if (in.size() > signature.inputs() && !signature.has_variadic_input()) {
+    return Inferred::mismatch("too many inputs", static_cast<std::int64_t>(signature.inputs()),
+                              count);
+  }
+  ElementType types[Signature::max_slots]{};
+  bool all_known = true;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const Slot& slot = signature.input_slot(i);
+    if (!in.has(i)) {
+      all_known = all_known && (slot.optional || slot.variadic || i >= signature.required_inputs());
+      continue;
+    }
+    ElementType& type = types[slot.type_variable];
+    if (!allows<Op>(slot.type_variable, in[i].type)) {
+      return Inferred::mismatch("element type is not offered", 0,
+                                static_cast<std::int64_t>(in[i].type));
+    }
+    if (type == ElementType::undefined) {
+      type = in[i].type;
+    } else if (type != in[i].type) {
+      return Inferred::mismatch("element types of the inputs differ",
+                                static_cast<std::int64_t>(type),
+                                static_cast<std::int64_t>(in[i].type));
+    }
+  }
+  if (!all_known) return Inferred::unknown(in.output_count());
+  return infer_op(op, in);
+}
+
+template <class Op>
+constexpr Inferred infer_thunk(std::span<const Word> attributes, const Inputs& in) {
+  return infer_checked(unpack<Op>(attributes), in);
+}
+
+template <class Op>
+constexpr std::vector<Word> defaults_thunk() {
+  return pack(Op{});
+}
+
+template <class Op>
+constexpr void attributes_thunk(std::vector<Word>& words, AttributeVisitor& visitor) {
+  if constexpr (has_attributes<Op>) {
+    Op op = unpack<Op>(words);
+    op.attributes(VisitMember{visitor});
+    words = pack(op);
+  }
+}
+
+constexpr void append(std::vector<TensorId>& ids, AnyTensor x) { ids.push_back(x.id); }
+template <class C>
+  requires requires(const C& c) { c.begin() != c.end(); }
+constexpr void append(std::vector<TensorId>& ids, const C& list) {
+  for (const auto& x : list) append(ids, AnyTensor(x));
+}
+
+template <class Op>
+std::vector<TensorId> expand_thunk(Graph& graph, std::span<const Word> attributes,
+                                   std::span<const TensorId> inputs, std::size_t outputs) {
+  const Op op = unpack<Op>(attributes);
+  std::vector<TensorId> ids;
+  auto in = [&](std::size_t i) {
+    return AnyTensor{&graph, i < inputs.size() ? inputs[i] : no_tensor};
+  };
+  auto all = [&] {
+    std::vector<AnyTensor> list;
+    for (const TensorId id : inputs) list.push_back({&graph, id});
+    return list;
+  };
+  if constexpr (requires { op.expand(graph, all(), outputs); }) {
+    append(ids, op.expand(graph, all(), outputs));
+  } else if constexpr (requires { op.expand(in(0)); }) {
+    append(ids, op.expand(in(0)));
+  } else if constexpr (requires { op.expand(in(0), in(1)); }) {
+    append(ids, op.expand(in(0), in(1)));
+  } else if constexpr (requires { op.expand(in(0), in(1), in(2)); }) {
+    append(ids, op.expand(in(0), in(1), in(2)));
+  } else if constexpr (requires { op.expand(in(0), in(1), in(2), in(3)); }) {
+    append(ids, op.expand(in(0), in(1), in(2), in(3)));
+  } else {
+    static_assert(requires { op.expand(in(0), in(1), in(2), in(3), in(4)); },
+                  "halftone: 'expand' takes one AnyTensor for each input, or (Graph&, "
+                  "std::vector<AnyTensor>, std::size_t outputs)");
+    append(ids, op.expand(in(0), in(1), in(2), in(3), in(4)));
+  }
+  return ids;
+}
+
+template <class Op, class... T>
+constexpr Kernel make_kernel() {
+  using K = Thunk<Op, T...>;
+  Kernel kernel{.unpack = &K::unpack_op, .op_size = sizeof(Op)};
+  if constexpr (elementwise_op<Op>) {
+    kernel.block = &K::block;
+    constexpr bool has_optional = [] {
+      for (std::size_t i = 0; i < Op::signature.inputs(); ++i) {
+        if (Op::signature.input(i).optional) return true;
+      }
+      return false;
+    }();
+    if constexpr (has_optional) kernel.absent = &K::absent;
+  } else {
+    kernel.run = &K::run;
+    kernel.workspace = &K::workspace;
+    kernel.packed_bytes = &K::packed_bytes;
+    kernel.pack = &K::pack_constants;
+  }
+  return kernel;
+}
+
+/// Finds the instantiation of Maker<Op, T...> for run-time element types, one a type variable.
+template <class Op, template <class...> class Maker, class... T>
+constexpr Kernel select_kernel(std::span<const ElementType> types) {
+  if constexpr (sizeof...(T) == Op::signature.type_variables()) {
+    return Maker<Op, T...>::make();
+  } else {
+    Kernel kernel;
+    visit_types<typename TypesOf<Op>::template list<sizeof...(T)>>(
+        types[sizeof...(T)],
+        [&]<class E>() { kernel = select_kernel<Op, Maker, T..., E>(types); });
+    return kernel;
+  }
+}
+
+template <class Op, class... T>
+struct ScalarMaker {
+  static constexpr Kernel make() { return make_kernel<Op, T...>(); }
+};
+
+template <class Op>
+Kernel kernel_thunk(std::span<const ElementType> types) {
+  return select_kernel<Op, ScalarMaker>(types);
+}
+
+template <class Op>
+constexpr Descriptor make_descriptor() {
+  static_assert(requires { Op::id; },
+                "halftone: an op needs 'static constexpr OpId id{domain, name, version...}'");
+  static_assert(requires { Op::signature; },
+                "halftone: an op needs 'static constexpr Signature signature = \"x -> y\"'");
+  constexpr int builtin = builtin_index<Op>;
+  Descriptor d{.id = Op::id,
+               .signature = Op::signature,
+               .elementwise = elementwise_op<Op>,
+               .in_place = elementwise_op<Op> || requires { Op::in_place; },
+               .only_infos = requires { Op::only_infos; },
+               .has_gradient = differentiable_op<Op>,
+               .builtin = builtin,
+               .infer = nullptr,
+               .defaults = &defaults_thunk<Op>,
+               .attributes = &attributes_thunk<Op>,
+               .expand = nullptr,
+               .kernel = nullptr,
+               .allows = &allows<Op>};
+  if constexpr (expanding_op<Op>) {
+    d.expand = &expand_thunk<Op>;
+  } else {
+    d.infer = &infer_thunk<Op>;
+    if constexpr (builtin < 0 && (kernel_op<Op> || elementwise_op<Op>)) {
+      d.kernel = &kernel_thunk<Op>;
+    }
+  }
+  return d;
+}
+
+}  // namespace detail
+
+/// The descriptor of an operator. Those of the library are instantiated once, in the core.
+template <class Op>
+inline constexpr Descriptor descriptor = detail::make_descriptor<Op>();
+
+}  // namespace halftone

@@ -1,0 +1,304 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <halftone/base/element_type.hpp>
+#include <halftone/base/view.hpp>
+#include <halftone/graph/attribute.hpp>
+#include <halftone/graph/signature.hpp>
+#include <halftone/kernel/executor.hpp>
+
+namespace halftone {
+
+/// One tensor of a step. Absent optional tensors have null data and extents.
+struct TensorArgument {
+  void* data = nullptr;
+  const std::int64_t* extents = nullptr;
+  std::size_t rank = 0;
+};
+
+/// Runs a graph attribute of the node: `index` counts the node's Subgraph attributes in order.
+struct SubgraphRunner {
+  void (*run)(void* self, std::size_t index) = nullptr;
+  void* self = nullptr;
+};
+
+/// What a kernel gets beside its views; plain data that crosses the border between instruction sets.
+struct KernelCall {
+  const void* op = nullptr;                  ///< the operator's struct, unpacked
+  const TensorArgument* arguments = nullptr; ///< inputs, then outputs
+  std::uint32_t inputs = 0, outputs = 0;
+  std::uint64_t constants = 0;               ///< bit i: input i never changes
+  void* workspace = nullptr;                 ///< as many bytes as `workspace` asked for
+  const void* packed = nullptr;              ///< what `pack` made of constant inputs, or null
+  const kernel::Executor* executor = nullptr;
+  const SubgraphRunner* subgraphs = nullptr;
+
+  bool is_constant(std::size_t input) const { return (constants >> input & 1) != 0; }
+};
+
+/// The functions of one operator for one choice of element types.
+struct Kernel {
+  void (*run)(const KernelCall& call) = nullptr;
+  /// Makes the operator's struct from its packed attributes, in `op_size` bytes.
+  void (*unpack)(std::span<const Word> attributes, void* op) = nullptr;
+  std::size_t op_size = 0;
+  /// Bytes of scratch memory for a call with these extents; null: none.
+  std::size_t (*workspace)(const KernelCall& call) = nullptr;
+  /// Bytes that the constant inputs take when packed; 0 or null: they are used as they are.
+  std::size_t (*packed_bytes)(const KernelCall& call) = nullptr;
+  void (*pack)(const KernelCall& call, void* packed) = nullptr;
+  /// Element-wise operators: n elements, all inputs dense; inputs and outputs may be the same.
+  void (*block)(const void* op, const void* const* inputs, void* output, std::int64_t n) = nullptr;
+  /// Element-wise operators: the element that stands for an optional input that is absent.
+  void (*absent)(const void* op, std::size_t input, void* element) = nullptr;
+};
+
+/// The tensors of a variadic slot.
+template <class T>
+class ViewList {
+ public:
+  ViewList(const TensorArgument* first, std::size_t count) : first_(first), count_(count) {}
+  std::size_t size() const { return count_; }
+  View<T> operator[](std::size_t i) const {
+    return {static_cast<T*>(first_[i].data), first_[i].extents, first_[i].rank};
+  }
+
+ private:
+  const TensorArgument* first_;
+  std::size_t count_;
+};
+
+/// Elements as bits: what an operator asks for that only moves them. One kernel for each size.
+struct BitTypes {};
+
+namespace detail {
+
+template <class List, class F>
+constexpr bool visit_types(ElementType type, F&& f) {
+  if constexpr (std::is_same_v<List, BitTypes>) {
+    switch (size_in_bytes(type)) {
+      case 1: return f.template operator()<std::uint8_t>(), true;
+      case 2: return f.template operator()<std::uint16_t>(), true;
+      case 4: return f.template operator()<std::uint32_t>(), true;
+      case 8: return f.template operator()<std::uint64_t>(), true;
+      default: return false;
+    }
+  } else {
+    return visit_type<List>(type, std::forward<F>(f));
+  }
+}
+
+/// The type lists of an operator: `types` of the struct, else floats for element-wise and for others.
+template <class Op>
+struct TypesOf {
+  static constexpr auto lists() {
+    if constexpr (requires { typename Op::types; }) {
+      return typename Op::types{};
+    } else {
+      return TypeList<FloatTypes>{};
+    }
+  }
+  template <std::size_t I, class First, class... Rest>
+  static constexpr auto at(TypeList<First, Rest...>) {
+    if constexpr (I == 0 || sizeof...(Rest) == 0) {
+      return std::type_identity<First>{};
+    } else {
+      return at<I - 1>(TypeList<Rest...>{});
+    }
+  }
+  /// The list of type variable I; the last one serves for all further variables.
+  template <std::size_t I>
+  using list = typename decltype(at<I>(lists()))::type;
+};
+
+/// A type that stands for all of a list.
+template <class First, class... Rest>
+std::type_identity<First> first_of(TypeList<First, Rest...>);
+std::type_identity<std::uint8_t> first_of(BitTypes);
+template <class Op, std::size_t Variable>
+using First = typename decltype(first_of(typename TypesOf<Op>::template list<Variable>{}))::type;
+
+/// Whether a class has a member of a name, template or not, without instantiating it: the name is
+/// ambiguous in a class that inherits it twice.
+struct ForwardName {
+  int forward;
+};
+struct BackwardName {
+  int backward;
+};
+struct GradientName {
+  int gradient;
+};
+struct KernelName {
+  int kernel;
+};
+struct ExpandName {
+  int expand;
+};
+template <class A, class B>
+struct Both : A, B {};
+
+template <class Op>
+concept elementwise_op = !requires { &Both<Op, ForwardName>::forward; };
+template <class Op>
+concept differentiable_op = !requires { &Both<Op, BackwardName>::backward; } ||
+                            !requires { &Both<Op, GradientName>::gradient; };
+template <class Op>
+concept kernel_op = !requires { &Both<Op, KernelName>::kernel; };
+template <class Op>
+concept expanding_op = !requires { &Both<Op, ExpandName>::expand; };
+
+/// What an arithmetic operation on elements of type T computes in.
+template <class T>
+struct ComputeType {
+  using type = T;
+};
+template <>
+struct ComputeType<half> {
+  using type = float;
+};
+template <>
+struct ComputeType<bfloat16> {
+  using type = float;
+};
+template <class T>
+using Compute = typename ComputeType<T>::type;
+
+template <class Op, class... T>
+struct Thunk {
+  static constexpr Signature signature = Op::signature;
+  template <std::size_t Variable>
+  struct TypeAt {
+    template <std::size_t I, class First, class... Rest>
+    static constexpr auto at() {
+      if constexpr (I == 0) {
+        return std::type_identity<First>{};
+      } else {
+        return at<I - 1, Rest...>();
+      }
+    }
+    using type = typename decltype(at<Variable, T...>())::type;
+  };
+  template <std::size_t Variable>
+  using Type = typename TypeAt<Variable>::type;
+
+  static const Op& op(const KernelCall& call) { return *static_cast<const Op*>(call.op); }
+
+  template <std::size_t I>
+  static auto input(const KernelCall& call) {
+    constexpr Slot slot = signature.input(I);
+    using E = const Type<static_cast<std::size_t>(slot.type_variable)>;
+    if constexpr (slot.variadic) {
+      return ViewList<E>(call.arguments + I, call.inputs - I);
+    } else {
+      if (I >= call.inputs) return View<E>{};
+      const TensorArgument& a = call.arguments[I];
+      return View<E>{static_cast<E*>(a.data), a.extents, a.rank};
+    }
+  }
+  template <std::size_t I>
+  static auto output(const KernelCall& call) {
+    constexpr Slot slot = signature.output(I);
+    using E = Type<static_cast<std::size_t>(slot.type_variable)>;
+    if constexpr (slot.variadic) {
+      return ViewList<E>(call.arguments + call.inputs + I, call.outputs - I);
+    } else {
+      if (I >= call.outputs) return View<E>{};
+      const TensorArgument& a = call.arguments[call.inputs + I];
+      return View<E>{static_cast<E*>(a.data), a.extents, a.rank};
+    }
+  }
+
+  template <class F>
+  static auto with_views(const KernelCall& call, F&& f) {
+    return [&]<std::size_t... In, std::size_t... Out>(std::index_sequence<In...>,
+                                                      std::index_sequence<Out...>) {
+      return f(input<In>(call)..., output<Out>(call)...);
+    }(std::make_index_sequence<signature.inputs()>{},
+      std::make_index_sequence<signature.outputs()>{});
+  }
+
+  static void run(const KernelCall& call) {
+    with_views(call, [&](auto... views) {
+      if constexpr (requires { op(call).template kernel<T...>(call, views...); }) {
+        op(call).template kernel<T...>(call, views...);
+      } else {
+        op(call).template kernel<T...>(views...);
+      }
+    });
+  }
+  static std::size_t workspace(const KernelCall& call) {
+    return with_views(call, [&](auto... views) -> std::size_t {
+      if constexpr (requires { op(call).template workspace<T...>(call, views...); }) {
+        return op(call).template workspace<T...>(call, views...);
+      } else {
+        return 0;
+      }
+    });
+  }
+  static std::size_t packed_bytes(const KernelCall& call) {
+    return with_views(call, [&](auto... views) -> std::size_t {
+      if constexpr (requires { op(call).template packed_bytes<T...>(call, views...); }) {
+        return op(call).template packed_bytes<T...>(call, views...);
+      } else {
+        return 0;
+      }
+    });
+  }
+  static void pack_constants(const KernelCall& call, void* packed) {
+    with_views(call, [&](auto... views) {
+      if constexpr (requires { op(call).template pack<T...>(call, packed, views...); }) {
+        op(call).template pack<T...>(call, packed, views...);
+      }
+    });
+  }
+
+  /// Scalar loop; the core's kernels use vectors instead (kernel/elementwise.hpp).
+  static void block(const void* op, const void* const* inputs, void* output, std::int64_t n) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      auto element = [&]<std::size_t K>(std::integral_constant<std::size_t, K>, std::int64_t i) {
+        using E = Type<static_cast<std::size_t>(signature.input(K).type_variable)>;
+        return static_cast<Compute<E>>(static_cast<const E*>(inputs[K])[i]);
+      };
+      using Y = decltype(static_cast<const Op*>(op)->forward(
+          element(std::integral_constant<std::size_t, I>{}, 0)...));
+      using E = Type<static_cast<std::size_t>(signature.output(0).type_variable)>;
+      using Out = std::conditional_t<std::is_same_v<Y, bool>, bool, E>;
+      auto* y = static_cast<Out*>(output);
+      for (std::int64_t i = 0; i < n; ++i) {
+        y[i] = static_cast<Out>(static_cast<const Op*>(op)->forward(
+            element(std::integral_constant<std::size_t, I>{}, i)...));
+      }
+    }(std::make_index_sequence<signature.inputs()>{});
+  }
+
+  /// `Op::absent<E>(input)`, which an element-wise operator with optional inputs has.
+  static void absent(const void* op, std::size_t input, void* element) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (
+          [&] {
+            using E = Type<static_cast<std::size_t>(signature.input(I).type_variable)>;
+            if constexpr (signature.input(I).optional) {
+              if (I == input) {
+                *static_cast<E*>(element) =
+                    static_cast<const Op*>(op)->template absent<E>(input);
+              }
+            }
+          }(),
+          ...);
+    }(std::make_index_sequence<signature.inputs()>{});
+  }
+
+  static void unpack_op(std::span<const Word> attributes, void* to) {
+    *static_cast<Op*>(to) = unpack<Op>(attributes);
+  }
+};
+
+}  // namespace detail
+
+}  // namespace halftone

@@ -1,0 +1,242 @@
+#pragma once
+
+#include <halftone/kernel/epilogue.hpp>
+#include <halftone/kernel/executor.hpp>
+#include <halftone/kernel/gemm_pack.hpp>
+
+/// The product of large float matrices: both operands packed, register tiles, blocks of k that keep
+/// a panel of b in L1, groups of rows that stay in L2.
+namespace halftone::kernel::detail {
+
+/// Longest piece of k whose panel of b stays in L1 beside the rows of a.
+template <class S>
+inline constexpr std::int64_t k_block = 1536 / int(sizeof(S));
+
+/// Tiles of rows that are packed at once; their piece of k stays in L2.
+inline constexpr std::int64_t tiles_per_group = 168 / tile_rows;
+
+/// Up to this many tiles all rows are packed first and the work is divided by columns.
+inline constexpr std::int64_t few_tiles = 256 / tile_rows;
+
+/// Elements of b packed at once.
+inline constexpr std::int64_t b_block = std::int64_t{1} << 22;
+
+inline constexpr std::int64_t most_tasks = 16;
+
+/// Tasks that a product is worth, by its size alone.
+constexpr std::int64_t task_count(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const double tasks = double(m) * double(n) * double(k) / double(1 << 19);
+  return tasks < 1 ? 1 : tasks > double(most_tasks) ? most_tasks : std::int64_t(tasks);
+}
+
+template <class T>
+struct Product {
+  using S = compute_t<T>;
+  std::int64_t m, n, k;
+  Matrix<const T> a;
+  const S* packed_a;  ///< null: a is packed on the way
+  Matrix<const T> b;
+  const S* packed_b;
+  Matrix<T> y;
+  const Epilogue<T>* epilogue;
+  Parts tiles, steps;
+  bool fused;  ///< the tile kernels apply the whole epilogue
+};
+
+/// Whether alpha and addend leave something to do only before and after the sum of a tile.
+template <class T>
+constexpr bool fits_tile(const Epilogue<T>& e) {
+  if constexpr (!std::is_same_v<T, compute_t<T>>) {
+    return false;
+  } else {
+    return e.alpha == 1 &&
+           (e.addend == nullptr ||
+            (e.beta == 1 && e.addend_row_stride == 0 && e.addend_column_stride == 1)) &&
+           (e.residual == nullptr || e.residual_column_stride == 1);
+  }
+}
+
+/// One piece of k for the tiles [t0, t1) by the panels [p0, p1). `a` holds the tiles' rows, tile t
+/// at offset (first row - rows before) * a_depth; `b` panel p at (first column - b_column) * k.
+template <class T>
+void multiply_block(const Product<T>& p, const compute_t<T>* a, std::int64_t rows_before,
+                    std::int64_t a_depth, std::int64_t a_step, const compute_t<T>* b,
+                    std::int64_t b_column, std::int64_t piece, std::int64_t t0, std::int64_t t1,
+                    std::int64_t p0, std::int64_t p1) {
+  using S = compute_t<T>;
+  const Epilogue<T>& e = *p.epilogue;
+  const std::int64_t begin = p.steps.begin(piece);
+  const bool first = piece == 0, last = piece + 1 == p.steps.parts;
+  const Segment segment{0, p.steps.begin(piece + 1) - begin};
+  const std::int64_t row0 = p.tiles.begin(t0), row1 = p.tiles.begin(t1);
+  S buffer[tile_rows * panel_columns<S>];
+
+  for (std::int64_t panel = p0; panel < p1; ++panel) {
+    const std::int64_t j = panel * panel_columns<S>;
+    const std::int64_t vectors = vectors_of_panel<S>(j, p.n);
+    const std::int64_t width = vectors * Vec<S>::size;
+    const std::int64_t columns = p.n - j < width ? p.n - j : width;
+    const bool direct = std::is_same_v<T, S> && columns == width;
+    const bool fused = direct && p.fused;
+    Tile<S> tile;
+    tile.w = b + (j - b_column) * p.k + begin * width;
+    tile.segments = &segment;
+    tile.segment_count = 1;
+    tile.accumulate = !first;
+    if constexpr (std::is_same_v<T, S>) {
+      if (fused && first && e.addend != nullptr) tile.bias = e.addend + j;
+    }
+    if (fused && last) {
+      tile.residual_row = e.residual_row_stride;
+      tile.clamp = e.clamp;
+      tile.lower = e.lower;
+      tile.upper = e.upper;
+    }
+    for (std::int64_t t = t0; t < t1; ++t) {
+      const std::int64_t i = p.tiles.begin(t), rows = p.tiles.begin(t + 1) - i;
+      T* y = p.y.data + i * p.y.row_stride + j;
+      tile.x = a + (i - rows_before) * a_depth + a_step * rows;
+      if constexpr (std::is_same_v<T, S>) {
+        if (direct) {
+          tile.y = y;
+          tile.y_row = p.y.row_stride;
+          if (fused && last && e.residual != nullptr) {
+            tile.residual = e.residual + i * e.residual_row_stride + j;
+          }
+          tile_kernel<S, Source::panel>(rows, vectors)(tile);
+          continue;
+        }
+        if (!first) {
+          for (std::int64_t r = 0; r < rows; ++r) {
+            for (std::int64_t c = 0; c < columns; ++c) {
+              buffer[r * width + c] = y[r * p.y.row_stride + c];
+            }
+            for (std::int64_t c = columns; c < width; ++c) buffer[r * width + c] = 0;
+          }
+        }
+      }
+      tile.y = buffer;
+      tile.y_row = width;
+      tile_kernel<S, Source::panel>(rows, vectors)(tile);
+      finish(buffer, width, y, p.y.row_stride, 1, i, j, rows, columns, last ? e : Epilogue<T>{});
+    }
+    if constexpr (std::is_same_v<T, S>) {
+      if (last && direct && !fused && !e.is_plain()) {
+        T* y = p.y.data + row0 * p.y.row_stride + j;
+        finish(y, p.y.row_stride, y, p.y.row_stride, 1, row0, j, row1 - row0, columns, e);
+      }
+    }
+    if (last && e.post != nullptr) {
+      e.post(e.context, p.y.data + row0 * p.y.row_stride + j, row0, j, row1 - row0, columns,
+             p.y.row_stride);
+    }
+  }
+}
+
+/// Bytes of scratch memory for multiply_packed.
+template <class T>
+constexpr std::int64_t packed_product_bytes(std::int64_t m, std::int64_t n, std::int64_t k,
+                                            bool has_packed_a, bool has_packed_b) {
+  using S = compute_t<T>;
+  const std::int64_t depth = std::is_same_v<T, S> && k > k_block<S> ? k_block<S> : k;
+  std::int64_t elements = 0;
+  if (!has_packed_a) {
+    const std::int64_t tiles = Parts(m, tile_rows).parts;
+    elements += tiles <= few_tiles ? m * k : most_tasks * tiles_per_group * tile_rows * depth;
+  }
+  if (!has_packed_b) {
+    const std::int64_t panels = Parts(n, panel_columns<S>).parts;
+    std::int64_t block = k == 0 ? panels : b_block / (k * panel_columns<S>);
+    block = block < 1 ? 1 : block > panels ? panels : block;
+    elements += block * panel_columns<S> * k;
+  }
+  return elements * std::int64_t(sizeof(S)) + 128;
+}
+
+template <class T>
+void multiply_packed(Product<T> p, void* workspace, const Executor& executor) {
+  using S = compute_t<T>;
+  S* scratch = static_cast<S*>(workspace);
+  const bool splits_k = std::is_same_v<T, S> && p.tiles.parts > 1;
+  p.steps = Parts(p.k, splits_k ? k_block<S> : p.k > 0 ? p.k : 1);
+  if (p.steps.parts == 0) p.steps.parts = 1;
+  p.fused = fits_tile(*p.epilogue);
+  const std::int64_t tasks = task_count(p.m, p.n, p.k);
+
+  if (p.packed_a == nullptr && p.tiles.parts <= few_tiles) {
+    p.packed_a = scratch;
+    parallel_for(executor, tasks < p.tiles.parts ? tasks : p.tiles.parts, [&](std::int64_t task) {
+      const std::int64_t parts = tasks < p.tiles.parts ? tasks : p.tiles.parts;
+      const std::int64_t end = (task + 1) * p.tiles.parts / parts;
+      for (std::int64_t t = task * p.tiles.parts / parts; t < end; ++t) {
+        const std::int64_t i = p.tiles.begin(t), rows = p.tiles.begin(t + 1) - i;
+        pack_strip(p.a.data + i * p.a.row_stride, p.a.row_stride, p.a.column_stride, rows, p.k,
+                   scratch + i * p.k, rows);
+      }
+    });
+    scratch += (p.m * p.k + 15) / 16 * 16;
+  }
+  S* const slots = scratch;
+  if (p.packed_a == nullptr) {
+    scratch += most_tasks * tiles_per_group * tile_rows *
+               (splits_k && p.k > k_block<S> ? k_block<S> : p.k);
+  }
+
+  const std::int64_t panels = Parts(p.n, panel_columns<S>).parts;
+  std::int64_t block = panels;
+  if (p.packed_b == nullptr && p.k > 0) {
+    block = b_block / (p.k * panel_columns<S>);
+    block = block < 1 ? 1 : block > panels ? panels : block;
+  }
+  for (std::int64_t p0 = 0; p0 < panels; p0 += block) {
+    const std::int64_t p1 = p0 + block < panels ? p0 + block : panels;
+    const S* b = p.packed_b;
+    std::int64_t b_column = 0;
+    if (b == nullptr) {
+      const Parts parts(p1 - p0, Parts(p1 - p0, tasks).parts);
+      parallel_for(executor, parts.parts, [&](std::int64_t task) {
+        pack_panels(p.b, p0 + parts.begin(task), p0 + parts.begin(task + 1),
+                    scratch + parts.begin(task) * panel_columns<S> * p.k);
+      });
+      b = scratch;
+      b_column = p0 * panel_columns<S>;
+    }
+    if (p.packed_a != nullptr) {
+      // A grid of groups of tiles by groups of panels.
+      const Parts groups(p.tiles.parts, p.tiles.parts <= few_tiles ? few_tiles : tiles_per_group);
+      const std::int64_t wanted = Parts(tasks, groups.parts).parts;
+      const Parts columns(p1 - p0, Parts(p1 - p0, wanted).parts);
+      parallel_for(executor, groups.parts * columns.parts, [&](std::int64_t task) {
+        const std::int64_t g = task / columns.parts, c = task % columns.parts;
+        for (std::int64_t piece = 0; piece < p.steps.parts; ++piece) {
+          multiply_block(p, p.packed_a, 0, p.k, p.steps.begin(piece), b, b_column, piece,
+                         groups.begin(g), groups.begin(g + 1), p0 + columns.begin(c),
+                         p0 + columns.begin(c + 1));
+        }
+      });
+      continue;
+    }
+    const Parts groups(p.tiles.parts, tiles_per_group);
+    const std::int64_t shares = tasks < groups.parts ? tasks : groups.parts;
+    parallel_for(executor, shares, [&](std::int64_t task) {
+      const std::int64_t depth = splits_k && p.k > k_block<S> ? k_block<S> : p.k;
+      S* const slot = slots + task * tiles_per_group * tile_rows * depth;
+      const std::int64_t end = (task + 1) * groups.parts / shares;
+      for (std::int64_t g = task * groups.parts / shares; g < end; ++g) {
+        const std::int64_t t0 = groups.begin(g), t1 = groups.begin(g + 1);
+        const std::int64_t row0 = p.tiles.begin(t0);
+        for (std::int64_t piece = 0; piece < p.steps.parts; ++piece) {
+          const std::int64_t q = p.steps.begin(piece), steps = p.steps.begin(piece + 1) - q;
+          for (std::int64_t t = t0; t < t1; ++t) {
+            const std::int64_t i = p.tiles.begin(t), rows = p.tiles.begin(t + 1) - i;
+            pack_strip(p.a.data + i * p.a.row_stride + q * p.a.column_stride, p.a.row_stride,
+                       p.a.column_stride, rows, steps, slot + (i - row0) * steps, rows);
+          }
+          multiply_block(p, slot, row0, steps, 0, b, b_column, piece, t0, t1, p0, p1);
+        }
+      }
+    });
+  }
+}
+
+}  // namespace halftone::kernel::detail

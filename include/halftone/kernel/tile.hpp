@@ -1,0 +1,170 @@
+#pragma once
+
+#include <cstdint>
+#include <halftone/kernel/simd.hpp>
+
+/// The register tile that matrix products and convolutions share: H rows (or pixels) by V vectors
+/// of sums that stay in registers while the sum runs. A step q adds x(i, q) * w(q, column) to all.
+namespace halftone::kernel {
+
+/// Where x(i, q) lies from a segment's start; N is the number of lanes.
+enum class Source {
+  pixels,  ///< x[i * N + q]: blocked activations, neighbouring pixels
+  line,    ///< x[i + q]: plain activations
+  panel,   ///< x[i + q * H]: packed rows of a matrix
+  rows,    ///< x[i * x_row + q * x_step]: any matrix; w is not packed either
+};
+
+/// Vectors of a packed panel of weights: w(q, column) is w[q * V * N + column].
+inline constexpr int panel_vectors = 2;
+
+/// Rows or pixels of a tile: with two vectors per row all registers but a few are sums.
+inline constexpr int tile_rows = register_bytes == 64 ? 14 : 6;
+
+/// The same for Source::rows, where every row needs an address register.
+inline constexpr int direct_rows = 6;
+inline constexpr int direct_vectors = register_bytes == 64 ? 4 : 2;
+
+/// Consecutive steps of a sum; their x begin `offset` elements behind the tile's.
+struct Segment {
+  std::int64_t offset = 0;
+  std::int64_t steps = 0;
+};
+
+/// Arguments of a tile kernel; strides in elements.
+template <class S>
+struct Tile {
+  const S* x = nullptr;
+  const S* w = nullptr;
+  S* y = nullptr;                                   ///< y(i, v) is a vector
+  std::int64_t x_row = 0, x_step = 0, w_step = 0;   ///< of Source::rows
+  std::int64_t y_row = 0, y_vector = Vec<S>::size;  ///< from y(i, v) to y(i + 1, v), y(i, v + 1)
+  const Segment* segments = nullptr;
+  std::int64_t segment_count = 0;
+  bool accumulate = false;      ///< the sums go on from what y holds
+  const S* bias = nullptr;      ///< else from this, one per column; null: from zero
+  const S* residual = nullptr;  ///< added at last, as y but for its row stride
+  std::int64_t residual_row = 0;
+  bool clamp = false;
+  S lower = 0, upper = 0;
+};
+
+template <class S>
+using TileKernel = void (*)(const Tile<S>&);
+
+namespace detail {
+
+template <class S, int H, int V, Source source>
+void run_tile(const Tile<S>& t) {
+  using Vector = Vec<S>;
+  constexpr std::int64_t N = Vector::size;
+  Vector sum[H][V];
+  if (t.accumulate) {
+#pragma GCC unroll 16
+    for (int i = 0; i < H; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) {
+        sum[i][v] = Vector::load(t.y + i * t.y_row + v * t.y_vector);
+      }
+    }
+  } else {
+    Vector first[V];
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) first[v] = t.bias != nullptr ? Vector::load(t.bias + v * N) : S(0);
+#pragma GCC unroll 16
+    for (int i = 0; i < H; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) sum[i][v] = first[v];
+    }
+  }
+
+  constexpr bool direct = source == Source::rows;
+  const std::int64_t x_row = direct ? t.x_row : source == Source::pixels ? N : 1;
+  const std::int64_t x_step = direct ? t.x_step : source == Source::panel ? H : 1;
+  const std::int64_t w_step = direct ? t.w_step : V * N;
+  const S* w = t.w;
+  for (std::int64_t s = 0; s < t.segment_count; ++s) {
+    const S* x = t.x + t.segments[s].offset;
+    for (std::int64_t q = t.segments[s].steps; q > 0; --q) {
+      Vector wide[V];
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) wide[v] = Vector::load(w + v * N);
+#pragma GCC unroll 16
+      for (int i = 0; i < H; ++i) {
+        const Vector one = x[i * x_row];
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) sum[i][v] = fma(one, wide[v], sum[i][v]);
+      }
+      x += x_step;
+      w += w_step;
+    }
+  }
+
+  if (t.residual != nullptr) {
+#pragma GCC unroll 16
+    for (int i = 0; i < H; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) {
+        sum[i][v] += Vector::load(t.residual + i * t.residual_row + v * t.y_vector);
+      }
+    }
+  }
+  if (t.clamp) {
+    const Vector lower = t.lower, upper = t.upper;
+#pragma GCC unroll 16
+    for (int i = 0; i < H; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) sum[i][v] = min(max(sum[i][v], lower), upper);
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < H; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) sum[i][v].store(t.y + i * t.y_row + v * t.y_vector);
+  }
+}
+
+/// The kernels of one source by rows and vectors.
+template <class S, Source source>
+struct TileTable {
+  static constexpr int rows = source == Source::rows ? direct_rows : tile_rows;
+  static constexpr int vectors = source == Source::rows ? direct_vectors : panel_vectors;
+  TileKernel<S> kernels[rows][vectors];
+
+  constexpr TileTable() { fill<1, 1>(); }
+
+ private:
+  template <int H, int V>
+  constexpr void fill() {
+    kernels[H - 1][V - 1] = run_tile<S, H, V, source>;
+    if constexpr (V < vectors) {
+      fill<H, V + 1>();
+    } else if constexpr (H < rows) {
+      fill<H + 1, 1>();
+    }
+  }
+};
+
+template <class S, Source source>
+inline constexpr TileTable<S, source> tile_table{};
+
+}  // namespace detail
+
+/// The kernel for `rows` in [1, tile_rows] and `vectors` in [1, panel_vectors] (direct_rows and
+/// direct_vectors for Source::rows).
+template <class S, Source source>
+TileKernel<S> tile_kernel(std::int64_t rows, std::int64_t vectors) {
+  return detail::tile_table<S, source>.kernels[rows - 1][vectors - 1];
+}
+
+/// `count` things in the least number of parts of at most `largest`, whose sizes differ by one at
+/// most. No part is so small that the latency of its sums would show.
+struct Parts {
+  std::int64_t count = 0, parts = 0;
+  constexpr Parts(std::int64_t things, std::int64_t largest)
+      : count(things), parts((things + largest - 1) / largest) {}
+  /// First thing of part i in [0, parts]; that of `parts` is the end.
+  constexpr std::int64_t begin(std::int64_t i) const { return parts == 0 ? 0 : i * count / parts; }
+};
+
+}  // namespace halftone::kernel

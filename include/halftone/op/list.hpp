@@ -1,0 +1,120 @@
+#pragma once
+
+#include <halftone/graph/model.hpp>
+#include <halftone/graph/registry.hpp>
+
+// Every operator of the library: its struct, and the function that users call. An older meaning of
+// an operator has a struct only. One line here, one header beside this one (included at the end).
+// clang-format off
+#define HALFTONE_OPERATORS(OP, OLD)                 \
+  OP(Add, add)                                      \
+  OP(Sub, sub)                                      \
+  OP(Mul, mul)                                      \
+  OP(Div, div)                                      \
+  OP(Neg, neg)                                      \
+  OP(Exp, exp)                                      \
+  OP(Sigmoid, sigmoid)                              \
+  OP(Relu, relu)                                    \
+  OP(Greater, greater)                              \
+  OP(Where, where)                                  \
+  OP(MatMul, matmul)                                \
+  OP(Reshape, reshape)
+// clang-format on
+
+namespace halftone {
+
+namespace op {
+#define HALFTONE_DECLARE(Struct, function) \
+  struct Struct;                           \
+  inline constexpr OpFunction<Struct> function{};
+#define HALFTONE_DECLARE_OLD(Struct) struct Struct;
+HALFTONE_OPERATORS(HALFTONE_DECLARE, HALFTONE_DECLARE_OLD)
+#undef HALFTONE_DECLARE
+#undef HALFTONE_DECLARE_OLD
+}  // namespace op
+
+namespace detail {
+#define HALFTONE_NUMBER(Struct, function) Struct,
+#define HALFTONE_NUMBER_OLD(Struct) Struct,
+enum class Builtin : int { HALFTONE_OPERATORS(HALFTONE_NUMBER, HALFTONE_NUMBER_OLD) count };
+#undef HALFTONE_NUMBER
+#undef HALFTONE_NUMBER_OLD
+
+#define HALFTONE_INDEX(Struct, function) \
+  template <>                            \
+  inline constexpr int builtin_index<op::Struct> = static_cast<int>(Builtin::Struct);
+#define HALFTONE_INDEX_OLD(Struct) HALFTONE_INDEX(Struct, )
+HALFTONE_OPERATORS(HALFTONE_INDEX, HALFTONE_INDEX_OLD)
+#undef HALFTONE_INDEX
+#undef HALFTONE_INDEX_OLD
+
+template <class None, class... Op>
+Registry<Op...> registry_of();
+#define HALFTONE_NAME(Struct, function) , op::Struct
+#define HALFTONE_NAME_OLD(Struct) , op::Struct
+using Builtins = decltype(registry_of<void HALFTONE_OPERATORS(HALFTONE_NAME, HALFTONE_NAME_OLD)>());
+#undef HALFTONE_NAME
+#undef HALFTONE_NAME_OLD
+}  // namespace detail
+
+/// The operators of the library.
+using builtin = detail::Builtins;
+
+/// c ? a : b, element by element; for tensors, numbers and vectors of numbers.
+inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
+  return op::where(c, a, b);
+};
+
+}  // namespace halftone
+
+#include <halftone/op/arithmetic.hpp>
+#include <halftone/op/matmul.hpp>
+#include <halftone/op/reshape.hpp>
+
+namespace halftone {
+
+// Instantiated once, in the core.
+#define HALFTONE_EXTERN(Struct, function) extern template const Descriptor descriptor<op::Struct>;
+#define HALFTONE_EXTERN_OLD(Struct) extern template const Descriptor descriptor<op::Struct>;
+HALFTONE_OPERATORS(HALFTONE_EXTERN, HALFTONE_EXTERN_OLD)
+#undef HALFTONE_EXTERN
+#undef HALFTONE_EXTERN_OLD
+
+template <detail::recorded A, class B>
+constexpr auto operator+(const A& a, const B& b) {
+  return op::add(a, b);
+}
+template <scalar A, tensor_handle B>
+constexpr auto operator+(const A& a, const B& b) {
+  return op::add(a, b);
+}
+template <tensor_handle A, class B>
+constexpr auto operator-(const A& a, const B& b) {
+  return op::sub(a, b);
+}
+template <scalar A, tensor_handle B>
+constexpr auto operator-(const A& a, const B& b) {
+  return op::sub(a, b);
+}
+template <tensor_handle A, class B>
+constexpr auto operator*(const A& a, const B& b) {
+  return op::mul(a, b);
+}
+template <scalar A, tensor_handle B>
+constexpr auto operator*(const A& a, const B& b) {
+  return op::mul(a, b);
+}
+template <tensor_handle A, class B>
+constexpr auto operator/(const A& a, const B& b) {
+  return op::div(a, b);
+}
+template <scalar A, tensor_handle B>
+constexpr auto operator/(const A& a, const B& b) {
+  return op::div(a, b);
+}
+template <tensor_handle A>
+constexpr auto operator-(const A& a) {
+  return op::neg(a);
+}
+
+}  // namespace halftone
