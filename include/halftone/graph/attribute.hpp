@@ -35,7 +35,6 @@ concept named_enum = std::is_enum_v<E> && requires(E e) {
 /// Readers, writers and printers derive from it; templates on operators stay small that way.
 class AttributeVisitor {
  public:
-  constexpr virtual ~AttributeVisitor() = default;
   constexpr virtual void integer(std::string_view name, std::int64_t& value, bool& present) = 0;
   constexpr virtual void real(std::string_view name, float& value, bool& present) = 0;
   /// `values` has room for `capacity`.
@@ -48,6 +47,9 @@ class AttributeVisitor {
   constexpr virtual void choice(std::string_view name, std::int64_t& value,
                                 std::span<const std::string_view> names) = 0;
   constexpr virtual void graph(std::string_view name, std::int32_t& index) = 0;
+
+ protected:
+  constexpr ~AttributeVisitor() = default;
 };
 
 namespace detail {

@@ -46,8 +46,9 @@ struct InputInfo {
 /// All inputs of a node; those that are absent have type `undefined`.
 class Inputs {
  public:
-  constexpr Inputs(std::span<const InputInfo> inputs, std::size_t output_count)
-      : inputs_(inputs), output_count_(output_count) {}
+  constexpr Inputs(std::span<const InputInfo> inputs, std::size_t output_count,
+                   std::span<const std::vector<TensorInfo>> graph_outputs = {})
+      : inputs_(inputs), output_count_(output_count), graph_outputs_(graph_outputs) {}
 
   constexpr std::size_t size() const { return inputs_.size(); }
   constexpr const TensorInfo& operator[](std::size_t i) const {
@@ -58,6 +59,10 @@ class Inputs {
   /// How many outputs the node has.
   constexpr std::size_t output_count() const { return output_count_; }
   constexpr std::span<const std::byte> data(std::size_t i) const { return inputs_[i].data; }
+  /// Outputs of the node's Subgraph attributes, in their order; none while they are unknown.
+  constexpr std::span<const std::vector<TensorInfo>> graph_outputs() const {
+    return graph_outputs_;
+  }
 
   /// The values of a constant int64 or int32 input.
   constexpr std::vector<std::int64_t> integers(std::size_t i) const {
@@ -80,6 +85,7 @@ class Inputs {
  private:
   std::span<const InputInfo> inputs_;
   std::size_t output_count_;
+  std::span<const std::vector<TensorInfo>> graph_outputs_;
   TensorInfo absent_{};
 };
 
