@@ -31,7 +31,7 @@ struct Inferred {
   }
   /// Nothing can be said before more is known, such as the value of an input.
   static constexpr Inferred unknown(std::size_t outputs = 1) {
-    return Inferred(std::vector<TensorInfo>(outputs));
+    return Inferred(std::vector<TensorInfo>(outputs, TensorInfo{}));
   }
   constexpr bool ok() const { return reason.empty(); }
 };

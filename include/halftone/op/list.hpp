@@ -18,7 +18,8 @@
   OP(Greater, greater)                              \
   OP(Where, where)                                  \
   OP(MatMul, matmul)                                \
-  OP(Reshape, reshape)
+  OP(Reshape, reshape)                              \
+  OLD(Fused)
 // clang-format on
 
 namespace halftone {
@@ -68,6 +69,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 }  // namespace halftone
 
 #include <halftone/op/arithmetic.hpp>
+#include <halftone/op/fused.hpp>
 #include <halftone/op/matmul.hpp>
 #include <halftone/op/reshape.hpp>
 

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <halftone/graph/graph.hpp>
+
+namespace halftone {
+
+/// Whether a node changes one of its inputs (an optimizer's update, say): it is never dead.
+constexpr bool has_effect(const Node& node) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.op->signature.input_slot(i).modified) return true;
+  }
+  return false;
+}
+
+/// Without the nodes that no output and no variable depends on. Ids of tensors stay.
+constexpr Graph without_dead_code(Graph graph) {
+  std::vector<char> used(graph.tensors.size(), 0);
+  for (const TensorId id : graph.outputs) used[static_cast<std::size_t>(id)] = true;
+  std::vector<char> keep(graph.nodes.size(), 0);
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    bool wanted = has_effect(node);
+    for (const TensorId id : node.outputs) {
+      wanted = wanted || (id != no_tensor && used[static_cast<std::size_t>(id)]);
+    }
+    keep[n] = wanted;
+    if (!wanted) continue;
+    for (const TensorId id : node.inputs) {
+      if (id != no_tensor) used[static_cast<std::size_t>(id)] = true;
+    }
+  }
+  std::size_t kept = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (!keep[n]) continue;
+    if (kept != n) graph.nodes[kept] = std::move(graph.nodes[n]);
+    ++kept;
+  }
+  graph.nodes.resize(kept);
+  return graph;
+}
+
+}  // namespace halftone

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <halftone/graph/graph.hpp>
+#include <halftone/graph/model.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone {
+
+namespace detail {
+
+/// Groups of element-wise nodes. A group runs where its first node stands, so a node may join only
+/// if everything that it reads from outside is there by then.
+class Fusion {
+ public:
+  static constexpr std::size_t max_nodes = 32, max_inputs = 24;
+
+  constexpr explicit Fusion(const Graph& graph)
+      : graph_(graph), group_of_node_(graph.nodes.size(), -1),
+        producer_(graph.tensors.size(), -1) {
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      for (const TensorId id : graph.nodes[n].outputs) {
+        if (id != no_tensor) producer_[static_cast<std::size_t>(id)] = static_cast<int>(n);
+      }
+      if (is_candidate(graph.nodes[n])) place(n);
+    }
+  }
+
+  struct Group {
+    std::vector<std::size_t> nodes;
+    std::vector<TensorId> inputs;  ///< read from outside, each once
+  };
+
+  constexpr const std::vector<Group>& groups() const { return groups_; }
+  constexpr int group_of(std::size_t node) const { return group_of_node_[node]; }
+
+ private:
+  constexpr bool is_candidate(const Node& node) const {
+    return node.op->elementwise && node.outputs.size() == 1 &&
+           graph_.info(node.outputs[0]).is_static();
+  }
+  /// Position at which a tensor is there: that of its node, or of its node's group.
+  constexpr int ready_at(TensorId id) const {
+    const int p = producer_[static_cast<std::size_t>(id)];
+    if (p < 0) return -1;
+    const int g = group_of_node_[static_cast<std::size_t>(p)];
+    return g < 0 ? p : static_cast<int>(groups_[static_cast<std::size_t>(g)].nodes[0]);
+  }
+  constexpr bool joins(std::size_t n, int g) const {
+    const Group& group = groups_[static_cast<std::size_t>(g)];
+    const Node& node = graph_.nodes[n];
+    if (group.nodes.size() == max_nodes) return false;
+    const TensorId first = graph_.nodes[group.nodes[0]].outputs[0];
+    if (graph_.info(first).shape != graph_.info(node.outputs[0]).shape) return false;
+    std::size_t more = 0;
+    for (const TensorId id : node.inputs) {
+      if (id == no_tensor) continue;
+      const int p = producer_[static_cast<std::size_t>(id)];
+      if (p >= 0 && group_of_node_[static_cast<std::size_t>(p)] == g) continue;
+      if (ready_at(id) >= static_cast<int>(group.nodes[0])) return false;
+      ++more;
+    }
+    return group.inputs.size() + more <= max_inputs;
+  }
+  constexpr void place(std::size_t n) {
+    int best = -1;
+    for (const TensorId id : graph_.nodes[n].inputs) {
+      if (id == no_tensor) continue;
+      const int p = producer_[static_cast<std::size_t>(id)];
+      const int g = p < 0 ? -1 : group_of_node_[static_cast<std::size_t>(p)];
+      if (g > best && joins(n, g)) best = g;
+    }
+    if (best < 0) {
+      best = static_cast<int>(groups_.size());
+      groups_.emplace_back();
+    }
+    Group& group = groups_[static_cast<std::size_t>(best)];
+    group.nodes.push_back(n);
+    group_of_node_[n] = best;
+    for (const TensorId id : graph_.nodes[n].inputs) {
+      if (id == no_tensor) continue;
+      const int p = producer_[static_cast<std::size_t>(id)];
+      if (p >= 0 && group_of_node_[static_cast<std::size_t>(p)] == best) continue;
+      bool there = false;
+      for (const TensorId other : group.inputs) there = there || other == id;
+      if (!there) group.inputs.push_back(id);
+    }
+  }
+
+  const Graph& graph_;
+  std::vector<Group> groups_;
+  std::vector<int> group_of_node_;
+  std::vector<int> producer_;
+};
+
+}  // namespace detail
+
+/// Puts element-wise nodes of one output shape that feed each other into nodes `Fused`, which run
+/// block by block in the first cache. All infos must be known. Single nodes stay as they are.
+constexpr Graph fuse_elementwise(Graph graph) {
+  const detail::Fusion fusion(graph);
+  std::vector<int> uses(graph.tensors.size(), 0);
+  for (const TensorId id : graph.outputs) ++uses[static_cast<std::size_t>(id)];
+  for (const Node& node : graph.nodes) {
+    for (const TensorId id : node.inputs) {
+      if (id != no_tensor) ++uses[static_cast<std::size_t>(id)];
+    }
+  }
+
+  std::vector<Node> nodes;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const int g = fusion.group_of(n);
+    if (g < 0 || fusion.groups()[static_cast<std::size_t>(g)].nodes.size() == 1) {
+      nodes.push_back(std::move(graph.nodes[n]));
+      continue;
+    }
+    const detail::Fusion::Group& group = fusion.groups()[static_cast<std::size_t>(g)];
+    if (group.nodes[0] != n) continue;
+
+    Graph body;
+    std::vector<TensorId> outer, inner;
+    auto inside = [&](TensorId id) {
+      if (id == no_tensor) return no_tensor;
+      for (std::size_t i = 0; i < outer.size(); ++i) {
+        if (outer[i] == id) return inner[i];
+      }
+      return no_tensor;
+    };
+    Node fused{.op = &descriptor<op::Fused>};
+    for (const TensorId id : group.inputs) {
+      fused.inputs.push_back(id);
+      outer.push_back(id);
+      inner.push_back(body.add_input(graph.info(id), {}));
+    }
+    std::vector<int> inner_uses(graph.tensors.size(), 0);
+    for (const std::size_t member : group.nodes) {
+      for (const TensorId id : graph.nodes[member].inputs) {
+        if (id != no_tensor) ++inner_uses[static_cast<std::size_t>(id)];
+      }
+    }
+    for (const std::size_t member : group.nodes) {
+      Node& node = graph.nodes[member];
+      std::vector<TensorId> ids;
+      for (const TensorId id : node.inputs) ids.push_back(inside(id));
+      const TensorId y = node.outputs[0];
+      const TensorInfo infos[]{graph.info(y)};
+      const std::size_t added =
+          body.add_node(*node.op, std::move(node.attributes), std::move(ids), infos);
+      outer.push_back(y);
+      inner.push_back(body.nodes[added].outputs[0]);
+      if (uses[static_cast<std::size_t>(y)] > inner_uses[static_cast<std::size_t>(y)]) {
+        fused.outputs.push_back(y);
+        body.add_output(inner.back());
+      }
+    }
+    fused.name = graph.nodes[group.nodes[0]].name;
+    fused.attributes = pack(op::Fused{{static_cast<std::int32_t>(graph.graphs.size())}});
+    graph.graphs.push_back(std::move(body));
+    nodes.push_back(std::move(fused));
+  }
+  graph.nodes = std::move(nodes);
+  return graph;
+}
+
+}  // namespace halftone

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <halftone/graph/graph.hpp>
+
+namespace halftone {
+
+/// Largest sum of bytes of the values that are live at once if the nodes run in their order. Inputs,
+/// constants and variables do not count; unknown sizes count as nothing.
+constexpr std::int64_t peak_bytes(const Graph& graph) {
+  std::vector<int> last(graph.tensors.size(), -1);
+  const int end = static_cast<int>(graph.nodes.size());
+  for (int n = 0; n < end; ++n) {
+    for (const TensorId id : graph.nodes[static_cast<std::size_t>(n)].inputs) {
+      if (id != no_tensor) last[static_cast<std::size_t>(id)] = n;
+    }
+  }
+  for (const TensorId id : graph.outputs) last[static_cast<std::size_t>(id)] = end;
+  std::int64_t live = 0, peak = 0;
+  auto bytes = [&](TensorId id) {
+    const TensorRecord& t = graph.tensor(id);
+    const std::int64_t size = t.info.bytes();
+    return t.role == Role::value && t.info.is_known() && size > 0 ? size : 0;
+  };
+  for (int n = 0; n < end; ++n) {
+    const Node& node = graph.nodes[static_cast<std::size_t>(n)];
+    for (const TensorId id : node.outputs) {
+      if (id != no_tensor) live += bytes(id);
+    }
+    peak = live > peak ? live : peak;
+    for (const TensorId id : node.outputs) {
+      if (id != no_tensor && last[static_cast<std::size_t>(id)] < 0) live -= bytes(id);
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId id = node.inputs[i];
+      bool first = id != no_tensor;
+      for (std::size_t k = 0; first && k < i; ++k) first = node.inputs[k] != id;
+      if (first && last[static_cast<std::size_t>(id)] == n) live -= bytes(id);
+    }
+  }
+  return peak;
+}
+
+/// Orders the nodes so that less memory is live at once: among those that can run, the one after
+/// which the least is live runs next, the earlier one of equals. Nodes that touch a variable that is
+/// modified keep their order. The given order stays where it is not worse.
+constexpr Graph schedule(Graph graph) {
+  const std::size_t count = graph.nodes.size();
+  std::vector<int> producer(graph.tensors.size(), -1), uses(graph.tensors.size(), 0);
+  std::vector<std::vector<std::size_t>> after(count, std::vector<std::size_t>{});
+  std::vector<int> waits(count, 0);
+  std::vector<char> modified(graph.tensors.size(), 0);
+  for (const Node& node : graph.nodes) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != no_tensor && node.op->signature.input_slot(i).modified) {
+        modified[static_cast<std::size_t>(node.inputs[i])] = 1;
+      }
+    }
+  }
+  std::vector<int> last_touch(graph.tensors.size(), -1);
+  auto wait = [&](int first, std::size_t second) {
+    if (first < 0 || static_cast<std::size_t>(first) == second) return;
+    after[static_cast<std::size_t>(first)].push_back(second);
+    ++waits[second];
+  };
+  for (std::size_t n = 0; n < count; ++n) {
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id == no_tensor) continue;
+      const auto t = static_cast<std::size_t>(id);
+      ++uses[t];
+      wait(producer[t], n);
+      if (modified[t]) {
+        wait(last_touch[t], n);
+        last_touch[t] = static_cast<int>(n);
+      }
+    }
+    for (const TensorId id : graph.nodes[n].outputs) {
+      if (id != no_tensor) producer[static_cast<std::size_t>(id)] = static_cast<int>(n);
+    }
+  }
+  for (const TensorId id : graph.outputs) ++uses[static_cast<std::size_t>(id)];
+
+  auto bytes = [&](TensorId id) {
+    const TensorRecord& t = graph.tensor(id);
+    const std::int64_t size = t.info.bytes();
+    return t.role == Role::value && t.info.is_known() && size > 0 ? size : 0;
+  };
+  auto growth = [&](std::size_t n) {
+    std::int64_t change = 0;
+    for (const TensorId id : graph.nodes[n].outputs) {
+      if (id != no_tensor && uses[static_cast<std::size_t>(id)] > 0) change += bytes(id);
+    }
+    const auto& in = graph.nodes[n].inputs;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (in[i] == no_tensor) continue;
+      int mine = 0;
+      bool first = 1;
+      for (std::size_t k = 0; k < in.size(); ++k) {
+        mine += in[k] == in[i];
+        first = first && !(k < i && in[k] == in[i]);
+      }
+      if (first && uses[static_cast<std::size_t>(in[i])] == mine) change -= bytes(in[i]);
+    }
+    return change;
+  };
+
+  std::vector<std::size_t> ready, order;
+  for (std::size_t n = 0; n < count; ++n) {
+    if (waits[n] == 0) ready.push_back(n);
+  }
+  // Looking at every ready node each time is quadratic in wide graphs: a window is enough.
+  constexpr std::size_t window = 64;
+  while (!ready.empty()) {
+    std::size_t best = 0;
+    std::int64_t best_growth = growth(ready[0]);
+    for (std::size_t i = 1; i < ready.size() && i < window; ++i) {
+      const std::int64_t g = growth(ready[i]);
+      if (g < best_growth || (g == best_growth && ready[i] < ready[best])) {
+        best = i;
+        best_growth = g;
+      }
+    }
+    const std::size_t n = ready[best];
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(best));
+    order.push_back(n);
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id != no_tensor) --uses[static_cast<std::size_t>(id)];
+    }
+    for (const std::size_t next : after[n]) {
+      if (--waits[next] == 0) ready.push_back(next);
+    }
+  }
+  Graph ordered = graph;
+  for (std::size_t i = 0; i < count; ++i) ordered.nodes[i] = std::move(graph.nodes[order[i]]);
+  for (std::size_t i = 0; i < count; ++i) graph.nodes[order[i]] = ordered.nodes[i];
+  return peak_bytes(ordered) < peak_bytes(graph) ? ordered : graph;
+}
+
+}  // namespace halftone
