@@ -1,0 +1,78 @@
+#include "kernel_table.hpp"
+
+#include <array>
+#include <cstdlib>
+
+namespace halftone {
+namespace {
+
+using Finder = void (*)(int builtin, const void* types, std::size_t count, void* kernel);
+constexpr std::size_t part_count = 8;
+
+#define HALFTONE_DECLARE_PART(isa, part)                                               \
+  extern "C" void halftone_kernel_##isa##_##part(int builtin, const void* types,      \
+                                                 std::size_t count, void* kernel);
+#define HALFTONE_DECLARE_PARTS(isa)                                                                \
+  HALFTONE_DECLARE_PART(isa, 0)                                                                    \
+  HALFTONE_DECLARE_PART(isa, 1)                                                                    \
+  HALFTONE_DECLARE_PART(isa, 2)                                                                    \
+  HALFTONE_DECLARE_PART(isa, 3)                                                                    \
+  HALFTONE_DECLARE_PART(isa, 4)                                                                    \
+  HALFTONE_DECLARE_PART(isa, 5)                                                                    \
+  HALFTONE_DECLARE_PART(isa, 6)                                                                    \
+  HALFTONE_DECLARE_PART(isa, 7)
+#define HALFTONE_PARTS(isa)                                                                        \
+  {                                                                                                \
+    halftone_kernel_##isa##_0, halftone_kernel_##isa##_1, halftone_kernel_##isa##_2,               \
+        halftone_kernel_##isa##_3, halftone_kernel_##isa##_4, halftone_kernel_##isa##_5,           \
+        halftone_kernel_##isa##_6, halftone_kernel_##isa##_7                                       \
+  }
+
+struct InstructionSet {
+  std::string_view name;
+  std::array<Finder, part_count> parts;
+};
+
+#if defined(__x86_64__)
+HALFTONE_DECLARE_PARTS(v2)
+HALFTONE_DECLARE_PARTS(v3)
+HALFTONE_DECLARE_PARTS(v4)
+
+InstructionSet choose() {
+  const InstructionSet v2{"v2", HALFTONE_PARTS(v2)}, v3{"v3", HALFTONE_PARTS(v3)},
+      v4{"v4", HALFTONE_PARTS(v4)};
+  __builtin_cpu_init();
+  const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+  const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") &&
+                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  const char* variable = std::getenv("HALFTONE_ISA");
+  const std::string_view wanted = variable == nullptr ? "" : variable;
+  if (has_v4 && wanted != "v3" && wanted != "v2") return v4;
+  if (has_v3 && wanted != "v2") return v3;
+  return v2;
+}
+#else
+HALFTONE_DECLARE_PARTS(native)
+InstructionSet choose() { return {"native", HALFTONE_PARTS(native)}; }
+#endif
+
+const InstructionSet& chosen() {
+  static const InstructionSet set = choose();
+  return set;
+}
+
+}  // namespace
+
+Kernel find_kernel(const Descriptor& op, std::span<const ElementType> types) {
+  if (op.builtin < 0) return op.kernel != nullptr ? op.kernel(types) : Kernel{};
+  Kernel kernel;
+  chosen().parts[static_cast<std::size_t>(op.builtin) % part_count](op.builtin, types.data(),
+                                                                    types.size(), &kernel);
+  return kernel;
+}
+
+std::string_view instruction_set() { return chosen().name; }
+
+}  // namespace halftone

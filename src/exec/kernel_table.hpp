@@ -1,0 +1,18 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include <halftone/graph/descriptor.hpp>
+
+namespace halftone {
+
+/// The kernel of an operator for element types (one for each type variable): an extension's own, or
+/// the library's for the best instruction set that the machine has. HALFTONE_ISA=v2|v3|v4 in the
+/// environment chooses a lower one. Null `run` and `block`: there is none.
+Kernel find_kernel(const Descriptor& op, std::span<const ElementType> types);
+
+/// "v2", "v3", "v4" or "native": what find_kernel chooses.
+std::string_view instruction_set();
+
+}  // namespace halftone

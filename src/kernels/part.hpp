@@ -1,0 +1,49 @@
+// The kernels of some of the library's operators: those whose number in op/list.hpp is HALFTONE_PART
+// modulo the number of parts. Compiled once for each instruction set (HALFTONE_ISA); the root
+// namespace is renamed on the command line so that the copies do not clash.
+#pragma once
+
+#include <halftone/kernels.hpp>
+
+namespace halftone {
+namespace {
+
+constexpr int part_count = 8;
+
+template <class Op>
+Kernel find_kernel(std::span<const ElementType> types) {
+  if constexpr (detail::elementwise_op<Op>) {
+    return detail::select_kernel<Op, kernel::VectorMaker>(types);
+  } else if constexpr (detail::kernel_op<Op>) {
+    return detail::select_kernel<Op, detail::ScalarMaker>(types);
+  } else {
+    return {};
+  }
+}
+
+template <class... Op>
+Kernel find_kernel(Registry<Op...>, int builtin, std::span<const ElementType> types) {
+  Kernel kernel;
+  (
+      [&] {
+        constexpr int number = detail::builtin_index<Op>;
+        if constexpr (number % part_count == HALFTONE_PART) {
+          if (number == builtin) kernel = find_kernel<Op>(types);
+        }
+      }(),
+      ...);
+  return kernel;
+}
+
+}  // namespace
+}  // namespace halftone
+
+#define HALFTONE_JOIN(a, b, c, d) a##b##c##d
+#define HALFTONE_SYMBOL(isa, part) HALFTONE_JOIN(halftone_kernel_, isa, _, part)
+
+/// Fills a Kernel, which has the same layout in every copy of the namespace.
+extern "C" __attribute__((visibility("hidden"))) void HALFTONE_SYMBOL(HALFTONE_ISA, HALFTONE_PART)(
+    int builtin, const void* types, std::size_t count, void* kernel) {
+  *static_cast<halftone::Kernel*>(kernel) = halftone::find_kernel(
+      halftone::builtin{}, builtin, {static_cast<const halftone::ElementType*>(types), count});
+}

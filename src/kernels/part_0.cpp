@@ -1,0 +1,2 @@
+#define HALFTONE_PART 0
+#include "part.hpp"

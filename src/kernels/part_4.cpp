@@ -1,0 +1,2 @@
+#define HALFTONE_PART 4
+#include "part.hpp"

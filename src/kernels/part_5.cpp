@@ -1,0 +1,2 @@
+#define HALFTONE_PART 5
+#include "part.hpp"

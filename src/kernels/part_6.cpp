@@ -1,0 +1,2 @@
+#define HALFTONE_PART 6
+#include "part.hpp"

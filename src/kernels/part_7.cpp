@@ -1,0 +1,2 @@
+#define HALFTONE_PART 7
+#include "part.hpp"
