@@ -1,0 +1,89 @@
+// Rates of convolutions, one thread, batch 1, as shares of the peak measured in the same run.
+#include <halftone/kernel/conv.hpp>
+
+#include "measure.hpp"
+
+namespace {
+
+using namespace halftone::kernel;
+
+double layer(const char* model, std::int64_t channels, std::int64_t filters, std::int64_t size,
+             std::int64_t kernel, std::int64_t stride, Layout input, Layout output,
+             std::int64_t groups = 1, std::int64_t batch = 1) {
+  ConvShape s;
+  s.batch = batch, s.channels = channels, s.filters = filters, s.groups = groups;
+  s.input[1] = s.input[2] = size;
+  s.kernel[1] = s.kernel[2] = kernel;
+  s.stride[1] = s.stride[2] = stride;
+  for (int a = 1; a < 3; ++a) s.pads_begin[a] = s.pads_end[a] = kernel / 2;
+  const ConvPlan plan = conv_plan<float>(s, input, output);
+  bench::Buffer<float> x(activation_size<float>(input, batch, channels, s.input_pixels()));
+  bench::Buffer<float> y(activation_size<float>(output, batch, filters, s.output_pixels()));
+  bench::Buffer<float> w(filters * channels / groups * kernel * kernel), bias(filters);
+  bench::Buffer<char> packed(plan.packed_bytes), workspace(plan.workspace_bytes);
+  x.randomize(1), w.randomize(2), bias.randomize(3);
+  conv_pack(plan, w.data(), packed.data());
+  ConvEpilogue<float> e;
+  e.bias = bias.data();
+  e.clamp = true;
+  e.upper = 1e30f;
+  char name[100];
+  std::snprintf(name, sizeof(name), "conv %-9s %lldx%lld %lld to %lld%s /%lld %lld^2%s", model,
+                (long long)kernel, (long long)kernel, (long long)channels, (long long)filters,
+                groups > 1 ? " grouped" : "", (long long)stride, (long long)size,
+                input == output ? input == Layout::plain ? " plain" : "" : " from plain");
+  const double flops = 2.0 * double(batch * filters * s.output_pixels() * kernel * kernel) *
+                       double(channels / groups);
+  return bench::report(
+      name, "GFLOP/s", "peak", 1e-9 * flops,
+      [&] { conv(plan, x.data(), packed.data(), y.data(), e, workspace.data()); },
+      bench::fma_rate<float>, 0.2);
+}
+
+}  // namespace
+
+int main() {
+  const Layout b = Layout::blocked, p = Layout::plain;
+  const char* r = "resnet50";
+  layer(r, 3, 64, 224, 7, 2, p, b);
+  layer(r, 64, 64, 56, 1, 1, b, b);
+  layer(r, 64, 64, 56, 3, 1, b, b);
+  layer(r, 64, 256, 56, 1, 1, b, b);
+  layer(r, 256, 64, 56, 1, 1, b, b);
+  layer(r, 256, 128, 56, 1, 1, b, b);
+  layer(r, 128, 128, 56, 3, 2, b, b);
+  layer(r, 256, 512, 56, 1, 2, b, b);
+  layer(r, 128, 512, 28, 1, 1, b, b);
+  layer(r, 512, 128, 28, 1, 1, b, b);
+  layer(r, 128, 128, 28, 3, 1, b, b);
+  layer(r, 512, 256, 28, 1, 1, b, b);
+  layer(r, 256, 256, 28, 3, 2, b, b);
+  layer(r, 512, 1024, 28, 1, 2, b, b);
+  layer(r, 256, 1024, 14, 1, 1, b, b);
+  layer(r, 1024, 256, 14, 1, 1, b, b);
+  layer(r, 256, 256, 14, 3, 1, b, b);
+  layer(r, 1024, 512, 14, 1, 1, b, b);
+  layer(r, 512, 512, 14, 3, 2, b, b);
+  layer(r, 1024, 2048, 14, 1, 2, b, b);
+  layer(r, 512, 2048, 7, 1, 1, b, b);
+  layer(r, 2048, 512, 7, 1, 1, b, b);
+  layer(r, 512, 512, 7, 3, 1, b, b);
+  layer("vgg", 3, 64, 224, 3, 1, p, b);
+  layer("vgg", 64, 64, 224, 3, 1, b, b);
+  layer("vgg", 256, 256, 56, 3, 1, b, b);
+  layer("lenet", 1, 32, 28, 5, 1, p, b, 1, 64);
+  layer("lenet", 32, 64, 14, 5, 1, b, b, 1, 64);
+  layer("mobilenet", 32, 32, 112, 3, 1, b, b, 32);
+  layer("mobilenet", 96, 96, 112, 3, 2, b, b, 96);
+  layer("mobilenet", 144, 144, 56, 3, 1, b, b, 144);
+  layer("mobilenet", 576, 576, 14, 3, 1, b, b, 576);
+  layer("mobilenet", 960, 960, 7, 3, 1, b, b, 960);
+  layer("mobilenet", 16, 96, 112, 1, 1, b, b);
+  layer("mobilenet", 144, 24, 56, 1, 1, b, b);
+  layer("isolated", 64, 64, 56, 3, 1, p, p);
+  layer("isolated", 256, 256, 14, 3, 1, p, p);
+  layer("isolated", 64, 256, 56, 1, 1, p, p);
+  layer("isolated", 144, 144, 56, 3, 1, p, p, 144);
+  layer("resnext", 128, 128, 56, 3, 1, b, b, 32);
+  layer("resnext", 128, 128, 56, 3, 1, p, p, 32);
+}

@@ -1,0 +1,191 @@
+#pragma once
+
+#include <halftone/kernel/conv_blocked.hpp>
+#include <halftone/kernel/conv_depthwise.hpp>
+#include <halftone/kernel/conv_general.hpp>
+
+namespace halftone::kernel {
+
+/// Packs weights [filters, channels / groups, kernel...] into plan.packed_bytes bytes, 64-byte
+/// aligned. What comes out belongs to this plan and the instruction set of this function.
+template <class T>
+void conv_pack(const ConvPlan& plan, const T* weights, void* packed) {
+  if (plan.packed_bytes == 0) return;
+  if constexpr (!detail::is_real<T>) {
+    T* to = static_cast<T*>(packed);
+    for (std::int64_t i = 0; i < plan.shape.filters * plan.steps; ++i) to[i] = weights[i];
+  } else if constexpr (std::is_same_v<T, compute_t<T>>) {
+    if (plan.kind == ConvKind::blocked || plan.kind == ConvKind::line) {
+      detail::pack_tiles(plan, weights, packed);
+    } else if (plan.kind == ConvKind::depthwise) {
+      detail::pack_depthwise(plan, weights, packed);
+    } else {
+      detail::pack_general(plan, weights, packed);
+    }
+  } else {
+    detail::pack_general(plan, weights, packed);
+  }
+}
+
+namespace detail {
+
+/// Plain y of one image from blocked sums, with what the tiles left to do.
+template <class T>
+void finish_plain(const ConvPlan& plan, const T* blocked, T* y, std::int64_t image,
+                  const ConvEpilogue<T>& e, const Executor& executor) {
+  constexpr std::int64_t N = channel_block<T>;
+  const ConvShape& s = plan.shape;
+  const std::int64_t pixels = s.output_pixels();
+  const Parts parts(pixels, reorder_pixels);
+  parallel_for(executor, channel_blocks<T>(s.filters) * parts.parts, [&](std::int64_t task) {
+    const std::int64_t c = task / parts.parts * N, part = task % parts.parts;
+    const std::int64_t count = s.filters - c < N ? s.filters - c : N;
+    const std::int64_t begin = parts.begin(part), end = parts.begin(part + 1);
+    const std::int64_t row = image * s.filters + c;
+    T* const to = y + row * pixels;
+    unblock_pixels(blocked + c * pixels, to, pixels, count, begin, end);
+    if (e.residual != nullptr) {
+      Epilogue<T> left;
+      left.residual = e.residual;
+      left.residual_row_stride = pixels;
+      left.clamp = e.clamp;
+      left.lower = e.lower;
+      left.upper = e.upper;
+      finish(to + begin, pixels, to + begin, pixels, 1, row, begin, count, end - begin, left);
+    }
+    if (e.post != nullptr) {
+      e.post(e.context, to + begin, row, begin, count, end - begin, pixels);
+    }
+  });
+}
+
+template <class T>
+void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
+              const ConvEpilogue<T>& epilogue, void* workspace, const Executor& executor) {
+  constexpr std::int64_t N = channel_block<T>;
+  const ConvShape& s = plan.shape;
+  const std::int64_t blocks = channel_blocks<T>(s.filters);
+  T* scratch = static_cast<T*>(workspace);
+  const T* bias = epilogue.bias;
+  if (bias != nullptr && s.filters % N != 0) {
+    for (std::int64_t f = 0; f < blocks * N; ++f) scratch[f] = f < s.filters ? bias[f] : T(0);
+    bias = scratch;
+  }
+  scratch += round_up(blocks * N, 64 / std::int64_t(sizeof(T)));
+
+  // Into plain y the tiles do what needs no residual; the rest is done when y is reordered.
+  const bool plain = plan.output == Layout::plain;
+  ConvEpilogue<T> inner = epilogue;
+  if (plain) {
+    inner.post = nullptr;
+    inner.residual = nullptr;
+    if (epilogue.residual != nullptr) inner.clamp = false;
+  }
+  const std::int64_t x_size = activation_size<T>(plan.input, 1, s.channels, s.input_pixels());
+  const std::int64_t y_size = activation_size<T>(Layout::blocked, 1, s.filters, s.output_pixels());
+
+  const bool depthwise = plan.kind == ConvKind::depthwise;
+  T* const copy = scratch;
+  if (depthwise && plan.input == Layout::plain) {
+    scratch += blocks * N * s.input_pixels();
+  } else if (!depthwise && plan.copies) {
+    scratch += round_up(plan.planes * plan.plane_size(), 64 / std::int64_t(sizeof(T)));
+  }
+  if (depthwise && !plain && plan.input == Layout::blocked) {
+    run_depthwise(plan, s.batch, x, static_cast<const T*>(packed), bias, y, inner, 0, executor);
+    return;
+  }
+  for (std::int64_t image = 0; image < s.batch; ++image) {
+    const T* from = x + image * x_size;
+    T* const to = plain ? scratch : y + image * y_size;
+    if (depthwise) {
+      if (plan.input == Layout::plain) {
+        block_channels(from, copy, 1, s.channels, s.input_pixels(), executor);
+        from = copy;
+      }
+      ConvEpilogue<T> one = inner;
+      if (one.residual != nullptr) one.residual += image * y_size;
+      run_depthwise(plan, 1, from, static_cast<const T*>(packed), bias, to, one, image * blocks,
+                    executor);
+    } else {
+      if (plan.copies) {
+        parallel_for(executor, plan.planes, [&](std::int64_t plane) {
+          copy_plane(plan, from, plane, copy + plane * plan.plane_size());
+        });
+        from = copy;
+      }
+      const T* residual = inner.residual == nullptr ? nullptr : inner.residual + image * y_size;
+      const auto run =
+          plan.kind == ConvKind::line ? run_tiles<T, Source::line> : run_tiles<T, Source::pixels>;
+      run(plan, from, packed, bias, to, inner, residual, image * blocks, executor);
+    }
+    if (plain) finish_plain(plan, to, y, image, epilogue, executor);
+  }
+}
+
+}  // namespace detail
+
+/// Convolution as ONNX's Conv: y = clamp(x * weights + bias + residual), then the hook, see
+/// ConvEpilogue. x and y are in the plan's layouts and do not overlap; `packed` is from conv_pack.
+///
+/// Sums are in the compute type (float for half and bfloat16; integers wrap around), rounded once,
+/// in one chain per output in an order that the plan fixes, whatever the number of threads.
+///
+/// workspace: plan.workspace_bytes bytes, 64-byte aligned.
+template <class T>
+void conv(const ConvPlan& plan, const T* x, const void* packed, T* y,
+          const ConvEpilogue<T>& epilogue, void* workspace, const Executor& executor = {}) {
+  const ConvShape& s = plan.shape;
+  if (s.batch == 0 || s.filters == 0 || s.output_pixels() == 0) return;
+  if constexpr (detail::is_real<T> && std::is_same_v<T, compute_t<T>>) {
+    if (plan.kind != ConvKind::general) {
+      detail::run_fast(plan, x, packed, y, epilogue, workspace, executor);
+      return;
+    }
+  }
+  // Plain activations inside; blocked ones are reordered on the way.
+  char* scratch = static_cast<char*>(workspace);
+  const auto reserve = [&](std::int64_t channels, std::int64_t pixels) {
+    T* const memory = reinterpret_cast<T*>(scratch);
+    scratch += detail::round_up(s.batch * channels * pixels * std::int64_t(sizeof(T)), 64);
+    return memory;
+  };
+  const T* from = x;
+  T* to = y;
+  ConvEpilogue<T> inner = epilogue;
+  if (plan.input == Layout::blocked) {
+    T* const plain = reserve(s.channels, s.input_pixels());
+    unblock_channels(x, plain, s.batch, s.channels, s.input_pixels(), executor);
+    from = plain;
+  }
+  if (plan.output == Layout::blocked) {
+    to = reserve(s.filters, s.output_pixels());
+    T* const residual = reserve(s.filters, s.output_pixels());
+    if (epilogue.residual != nullptr) {
+      unblock_channels(epilogue.residual, residual, s.batch, s.filters, s.output_pixels(),
+                       executor);
+      inner.residual = residual;
+    }
+    inner.post = nullptr;
+  }
+  if constexpr (detail::is_real<T>) {
+    detail::run_general(plan, from, packed, to, inner, scratch, executor);
+  } else {
+    detail::run_simple(plan, from, static_cast<const T*>(packed), to, inner, executor);
+  }
+  if (plan.output == Layout::blocked) {
+    block_channels<T>(to, y, s.batch, s.filters, s.output_pixels(), executor);
+    if (epilogue.post == nullptr) return;
+    const std::int64_t blocks = channel_blocks<T>(s.filters), N = channel_block<T>;
+    parallel_for(executor, s.batch * blocks, [&](std::int64_t row) {
+      T* const block = y + row * s.output_pixels() * N;
+      const std::int64_t ld = s.output_pixels() * N;
+      epilogue.post(epilogue.context, block, row, 0, 1, ld, ld);
+      if (s.filters % N != 0 && row % blocks + 1 == blocks) {
+        detail::clear_missing(block, s.filters % N, 0, s.output_pixels());
+      }
+    });
+  }
+}
+
+}  // namespace halftone::kernel

@@ -1,0 +1,153 @@
+#pragma once
+
+#include <halftone/kernel/conv_reorder.hpp>
+
+/// Depthwise convolutions of blocked activations: every lane is a channel of its own.
+namespace halftone::kernel::detail {
+
+/// Weights as [block][kernel row][kernel column][channel].
+template <class T>
+void pack_depthwise(const ConvPlan& plan, const T* weights, void* packed) {
+  const ConvShape& s = plan.shape;
+  constexpr std::int64_t N = Vec<T>::size;
+  T* to = static_cast<T*>(packed);
+  for (std::int64_t c = 0; c < s.channels; c += N) {
+    block_pixels(weights + c * s.kernel_size(), s.kernel_size(),
+                 s.channels - c < N ? s.channels - c : N, 0, s.kernel_size(),
+                 to + c * s.kernel_size());
+  }
+}
+
+/// Arguments of a run of neighbouring pixels; strides in elements.
+template <class T>
+struct DepthwiseRun {
+  const T* x;  ///< of the first tap in range
+  const T* w;
+  T* y;
+  const T* residual;
+  std::int64_t pixel, row, column;  ///< x from output to output, from tap to tap down and right
+  std::int64_t rows, columns;       ///< taps in range
+  std::int64_t w_row;
+  Vec<T> bias;
+  bool clamp;
+  T lower, upper;
+};
+
+/// W outputs; `Pixel` is the stride between their inputs in pixels, 0 if only known at run time.
+template <class T, int W, int Pixel>
+void depthwise_run(const DepthwiseRun<T>& r) {
+  using V = Vec<T>;
+  constexpr std::int64_t N = V::size;
+  const std::int64_t pixel = Pixel != 0 ? Pixel * N : r.pixel;
+  V sum[W];
+#pragma GCC unroll 8
+  for (int i = 0; i < W; ++i) sum[i] = r.bias;
+  for (std::int64_t h = 0; h < r.rows; ++h) {
+    const T* x = r.x + h * r.row;
+    const T* w = r.w + h * r.w_row;
+    for (std::int64_t c = 0; c < r.columns; ++c, x += r.column, w += N) {
+      const V weight = V::load(w);
+#pragma GCC unroll 8
+      for (int i = 0; i < W; ++i) sum[i] = fma(V::load(x + i * pixel), weight, sum[i]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < W; ++i) {
+    if (r.residual != nullptr) sum[i] += V::load(r.residual + i * N);
+    if (r.clamp) sum[i] = min(max(sum[i], V(r.lower)), V(r.upper));
+    sum[i].store(r.y + i * N);
+  }
+}
+
+template <class T>
+using DepthwiseKernel = void (*)(const DepthwiseRun<T>&);
+
+inline constexpr int depthwise_width = register_bytes == 64 ? 8 : 6;
+
+template <class T, int Pixel>
+struct DepthwiseTable {
+  DepthwiseKernel<T> kernels[depthwise_width];
+  constexpr DepthwiseTable() { fill<1>(); }
+  template <int W>
+  constexpr void fill() {
+    kernels[W - 1] = depthwise_run<T, W, Pixel>;
+    if constexpr (W < depthwise_width) fill<W + 1>();
+  }
+};
+
+template <class T, int Pixel>
+inline constexpr DepthwiseTable<T, Pixel> depthwise_table{};
+
+/// Some images. x and y are blocked, `bias` holds whole blocks; `row` is the hook's first row.
+template <class T>
+void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const T* packed,
+                   const T* bias, T* y, const ConvEpilogue<T>& e, std::int64_t row,
+                   const Executor& executor) {
+  using V = Vec<T>;
+  constexpr std::int64_t N = V::size;
+  const ConvShape& s = plan.shape;
+  const std::int64_t height = s.input[1], width = s.input[2];
+  const std::int64_t output_height = s.output(1), output_width = s.output(2);
+  const std::int64_t pixels = output_height * output_width;
+  const std::int64_t blocks = channel_blocks<T>(s.channels);
+  const DepthwiseKernel<T>* kernels = s.stride[2] == 1   ? depthwise_table<T, 1>.kernels
+                                      : s.stride[2] == 2 ? depthwise_table<T, 2>.kernels
+                                                         : depthwise_table<T, 0>.kernels;
+  // Outputs whose taps all lie inside a row.
+  const std::int64_t sw = s.stride[2], pad = s.pads_begin[2];
+  std::int64_t inside = (pad + sw - 1) / sw;
+  if (inside > output_width) inside = output_width;
+  const std::int64_t room = width - s.reach(2) + pad;
+  std::int64_t outside = room < 0 ? 0 : room / sw + 1;
+  if (outside > output_width) outside = output_width;
+  if (outside < inside) outside = inside;
+  const Parts runs(outside - inside, depthwise_width);
+
+  parallel_for(executor, images * blocks, [&](std::int64_t task) {
+    const std::int64_t block = task % blocks;
+    const T* plane = x + task * height * width * N;
+    const T* weights = packed + block * s.kernel_size() * N;
+    T* to = y + task * pixels * N;
+    DepthwiseRun<T> run;
+    run.pixel = sw * N;
+    run.row = s.dilation[1] * width * N;
+    run.column = s.dilation[2] * N;
+    run.w_row = s.kernel[2] * N;
+    run.bias = bias == nullptr ? V(T(0)) : V::load(bias + block * N);
+    run.clamp = e.clamp;
+    run.lower = e.lower;
+    run.upper = e.upper;
+    for (std::int64_t oh = 0; oh < output_height; ++oh) {
+      const std::int64_t top = oh * s.stride[1] - s.pads_begin[1];
+      const Taps down(top, s.dilation[1], s.kernel[1], height);
+      run.rows = down.end - down.begin;
+      const auto outputs = [&](std::int64_t ow, std::int64_t count, std::int64_t first,
+                               std::int64_t taps) {
+        run.columns = taps;
+        run.x = plane + ((top + down.begin * s.dilation[1]) * width + ow * sw - pad +
+                         first * s.dilation[2]) *
+                            N;
+        run.w = weights + (down.begin * s.kernel[2] + first) * N;
+        const std::int64_t at = (oh * output_width + ow) * N;
+        run.y = to + at;
+        run.residual = e.residual == nullptr ? nullptr : e.residual + task * pixels * N + at;
+        kernels[count - 1](run);
+      };
+      const auto single = [&](std::int64_t ow) {
+        const Taps right(ow * sw - pad, s.dilation[2], s.kernel[2], width);
+        outputs(ow, 1, right.begin, right.end - right.begin);
+      };
+      for (std::int64_t ow = 0; ow < inside; ++ow) single(ow);
+      for (std::int64_t r = 0; r < runs.parts; ++r) {
+        outputs(inside + runs.begin(r), runs.begin(r + 1) - runs.begin(r), 0, s.kernel[2]);
+      }
+      for (std::int64_t ow = outside; ow < output_width; ++ow) single(ow);
+    }
+    if (e.post != nullptr) e.post(e.context, to, row + task, 0, 1, pixels * N, pixels * N);
+    if (s.channels % N != 0 && block + 1 == blocks && (e.post != nullptr || e.clamp)) {
+      clear_missing(to, s.channels % N, 0, pixels);
+    }
+  });
+}
+
+}  // namespace halftone::kernel::detail

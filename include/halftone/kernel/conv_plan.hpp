@@ -1,0 +1,196 @@
+#pragma once
+
+#include <halftone/kernel/conv_shape.hpp>
+#include <halftone/kernel/gemm_pack.hpp>
+
+namespace halftone::kernel {
+
+/// The ways to compute a convolution.
+enum class ConvKind : std::uint8_t {
+  blocked,    ///< channels of x by vectors of filters, activations in blocks
+  line,       ///< few channels, read from plain rows
+  depthwise,  ///< one channel per group and filter, a block at a time
+  general,    ///< products with patches: any type, groups and dimensions
+  simple,     ///< integers
+};
+
+/// How a convolution runs; chosen once from its shape by conv_plan, then used by conv_pack and
+/// conv. The memory it asks for is in bytes and 64-byte aligned.
+struct ConvPlan {
+  ConvShape shape;
+  ConvKind kind = ConvKind::general;
+  Layout input = Layout::plain, output = Layout::plain;
+  std::int64_t packed_bytes = 0;     ///< of the weights after conv_pack
+  std::int64_t workspace_bytes = 0;  ///< of scratch memory while conv runs
+
+  // Kinds blocked and line: x is read from planes (blocks of channels, or channels) of `rows` rows,
+  // each `phases` runs of `columns` elements of `unit`: run p holds the columns p, p + stride, ...,
+  // so that neighbouring outputs always read neighbouring elements. `copies` says whether x has to
+  // be brought into that form, with its padding.
+  bool copies = false;
+  std::int64_t unit = 1, planes = 1, rows = 1, phases = 1, columns = 1;
+  std::int64_t row_step = 1;                         ///< rows from one output row to the next
+  std::int64_t output_rows = 1, output_columns = 1;  ///< a 1x1 kernel sees all pixels as one row
+  std::int64_t segments = 0, steps = 0;              ///< of one sum
+  std::int64_t panels = 0;                           ///< groups of filters, of one group
+  std::int64_t band = 1;  ///< output rows (tiles if there is one row) a task
+  // Kind general.
+  std::int64_t tasks = 1, panels_per_task = 1;
+
+  constexpr std::int64_t plane_size() const { return rows * phases * columns * unit; }
+};
+
+namespace detail {
+
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+
+/// The taps [begin, end) of a kernel of `count` that fall on elements [0, extent) when tap 0 falls
+/// on `start`; begin and end are 0 if none does.
+struct Taps {
+  std::int64_t begin, end;
+  constexpr Taps(std::int64_t start, std::int64_t dilation, std::int64_t count, std::int64_t extent)
+      : begin(start < 0 ? (-start + dilation - 1) / dilation : 0),
+        end(start >= extent ? 0 : (extent - 1 - start) / dilation + 1) {
+    if (end > count) end = count;
+    if (begin >= end) begin = end = 0;
+  }
+};
+
+/// Calls f(offset in a row of x's runs, kw, whether it follows the one before directly) for each
+/// column of the kernel in the order of summation.
+template <class F>
+HALFTONE_INLINE void for_each_column(const ConvPlan& plan, F&& f) {
+  const ConvShape& s = plan.shape;
+  for (std::int64_t phase = 0; phase < plan.phases; ++phase) {
+    std::int64_t next = -1;
+    for (std::int64_t kw = 0; kw < s.kernel[2]; ++kw) {
+      const std::int64_t column = kw * s.dilation[2];
+      if (plan.phases > 1 && column % plan.phases != phase) continue;
+      const std::int64_t at = phase * plan.columns + column / plan.phases;
+      f(at * plan.unit, kw, at == next);
+      next = at + 1;
+    }
+  }
+}
+
+/// Bytes of the table of segments in front of the packed weights.
+constexpr std::int64_t segment_bytes(const ConvPlan& plan) {
+  return round_up(plan.segments * std::int64_t(sizeof(Segment)), 64);
+}
+
+/// Activations that a task should find in L2 beside its weights.
+inline constexpr std::int64_t band_bytes = 384 * 1024;
+
+/// Elements of patches that a task of the general kind packs at once.
+inline constexpr std::int64_t patch_elements = 64 * 1024;
+
+template <class T>
+void plan_tiles(ConvPlan& plan) {
+  const ConvShape& s = plan.shape;
+  constexpr std::int64_t N = channel_block<T>;
+  const bool line = plan.kind == ConvKind::line;
+  const std::int64_t output_height = s.output(1), output_width = s.output(2);
+  plan.unit = line ? 1 : N;
+  plan.planes = line ? s.channels : channel_blocks<T>(s.channels);
+  plan.phases = s.kernel[2] == 1 ? 1 : s.stride[2];
+  plan.columns = s.kernel[2] == 1 ? output_width : output_width + (s.reach(2) - 1) / s.stride[2];
+  plan.rows = s.kernel[1] == 1 ? output_height : (output_height - 1) * s.stride[1] + s.reach(1);
+  plan.row_step = s.kernel[1] == 1 ? 1 : s.stride[1];
+  const bool in_place = plan.input == (line ? Layout::plain : Layout::blocked) &&
+                        s.pads_begin[1] == 0 && s.pads_begin[2] == 0 && s.stride[2] == 1 &&
+                        (s.kernel[1] > 1 || s.stride[1] == 1) && plan.columns == s.input[2] &&
+                        plan.rows <= s.input[1];
+  plan.copies = !in_place;
+  if (in_place) plan.rows = s.input[1];
+  const bool one_row = s.kernel[1] == 1 && s.kernel[2] == 1;
+  plan.output_rows = one_row ? 1 : output_height;
+  plan.output_columns = one_row ? output_height * output_width : output_width;
+
+  std::int64_t runs = 0;
+  for_each_column(plan, [&](std::int64_t, std::int64_t, bool joined) { runs += joined ? 0 : 1; });
+  const std::int64_t planes = plan.planes / s.groups;
+  plan.segments = planes * s.kernel[1] * runs;
+  plan.steps = planes * s.kernel[1] * s.kernel[2] * plan.unit;
+  const std::int64_t filters = round_up(s.filters_per_group(), N);
+  plan.panels = Parts(filters, panel_columns<compute_t<T>>).parts;
+  plan.packed_bytes =
+      segment_bytes(plan) + s.groups * filters * plan.steps * std::int64_t(sizeof(T));
+
+  // Bands of rows whose x stays in L2; at least eight tasks where there is work for them.
+  const std::int64_t tiles = Parts(plan.output_columns, tile_rows).parts;
+  const std::int64_t units = plan.output_rows > 1 ? plan.output_rows : tiles;
+  const std::int64_t bytes = plan.planes / s.groups * plan.plane_size() * std::int64_t(sizeof(T));
+  std::int64_t bands = Parts(bytes, band_bytes).parts;
+  const std::int64_t wanted = Parts(8, plan.panels * s.groups).parts;
+  if (bands < wanted) bands = wanted;
+  if (bands > units) bands = units;
+  plan.band = Parts(units, bands < 1 ? 1 : bands).parts;
+}
+
+}  // namespace detail
+
+/// Chooses how to compute a convolution of elements T whose x and y have these layouts.
+template <class T>
+ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output) {
+  using S = compute_t<T>;
+  constexpr std::int64_t N = channel_block<T>;
+  ConvPlan plan;
+  plan.shape = s;
+  plan.input = input;
+  plan.output = output;
+  const std::int64_t bytes = sizeof(T);
+  const std::int64_t blocks = channel_blocks<T>(s.filters);
+  const bool flat = s.input[0] == 1 && s.kernel[0] == 1 && s.output(0) == 1 && s.stride[0] == 1;
+  const bool some = s.batch > 0 && s.channels > 0 && s.filters > 0 && s.output_pixels() > 0;
+  const bool tiled = detail::is_real<T> && std::is_same_v<T, S> && flat && some;
+  const bool few = input == Layout::plain && s.groups == 1 &&
+                   (s.channels * 2 <= N || (s.channels < N && s.kernel[2] > 2));
+  if (!detail::is_real<T>) {
+    plan.kind = ConvKind::simple;
+  } else if (tiled && s.groups > 1 && s.groups == s.channels && s.groups == s.filters) {
+    plan.kind = ConvKind::depthwise;
+  } else if (tiled && few) {
+    plan.kind = ConvKind::line;
+  } else if (tiled && (s.groups == 1 ||
+                       (s.channels_per_group() % N == 0 && s.filters_per_group() % N == 0))) {
+    plan.kind = ConvKind::blocked;
+  } else {
+    plan.kind = ConvKind::general;
+  }
+
+  if (plan.kind == ConvKind::blocked || plan.kind == ConvKind::line) {
+    detail::plan_tiles<T>(plan);
+    plan.workspace_bytes = detail::round_up(blocks * N * bytes, 64);  // the bias, padded
+    if (plan.copies) {
+      plan.workspace_bytes += detail::round_up(plan.planes * plan.plane_size() * bytes, 64);
+    }
+    if (output == Layout::plain) plan.workspace_bytes += blocks * N * s.output_pixels() * bytes;
+  } else if (plan.kind == ConvKind::depthwise) {
+    plan.packed_bytes = blocks * N * s.kernel_size() * bytes;
+    plan.workspace_bytes = detail::round_up(blocks * N * bytes, 64);
+    if (input == Layout::plain) plan.workspace_bytes += blocks * N * s.input_pixels() * bytes;
+    if (output == Layout::plain) plan.workspace_bytes += blocks * N * s.output_pixels() * bytes;
+  } else {
+    plan.steps = s.channels_per_group() * s.kernel_size();
+    plan.packed_bytes = s.filters * plan.steps * std::int64_t(sizeof(S));
+    const auto align = [](std::int64_t n) { return detail::round_up(n, 64); };
+    if (input == Layout::blocked) {
+      plan.workspace_bytes += align(s.batch * s.channels * s.input_pixels() * bytes);
+    }
+    if (output == Layout::blocked) {
+      plan.workspace_bytes += 2 * align(s.batch * s.filters * s.output_pixels() * bytes);
+    }
+    if (plan.kind == ConvKind::general && some) {
+      const std::int64_t panel = plan.steps * detail::panel_columns<S>;
+      const std::int64_t panels = Parts(s.output_pixels(), detail::panel_columns<S>).parts;
+      plan.panels_per_task = panel >= detail::patch_elements ? 1 : detail::patch_elements / panel;
+      if (plan.panels_per_task > panels) plan.panels_per_task = panels;
+      plan.tasks = s.batch * s.groups * Parts(panels, plan.panels_per_task).parts;
+      if (plan.tasks > 16) plan.tasks = 16;
+      plan.workspace_bytes += plan.tasks * plan.panels_per_task * panel * std::int64_t(sizeof(S));
+    }
+  }
+  return plan;
+}
+
+}  // namespace halftone::kernel

@@ -1,0 +1,290 @@
+#include <doctest/doctest.h>
+
+#include <halftone/base/bfloat16.hpp>
+#include <halftone/base/half.hpp>
+#include <halftone/kernel/conv.hpp>
+#include <string>
+#include <vector>
+
+// Expected values come from the definition of the convolution, as seven loops in double over inputs
+// that are small multiples of 1/8: all sums are exact in float, so equality is exact too.
+
+namespace {
+
+using namespace halftone::kernel;
+
+struct Case {
+  std::string name;
+  ConvShape shape;
+};
+
+ConvShape shape2(std::int64_t batch, std::int64_t channels, std::int64_t filters,
+                 std::int64_t groups, std::int64_t height, std::int64_t width,
+                 std::int64_t kernel_h, std::int64_t kernel_w, std::int64_t stride = 1,
+                 std::int64_t pad = 0, std::int64_t dilation = 1) {
+  ConvShape s;
+  s.batch = batch, s.channels = channels, s.filters = filters, s.groups = groups;
+  s.input[1] = height, s.input[2] = width;
+  s.kernel[1] = kernel_h, s.kernel[2] = kernel_w;
+  s.stride[1] = s.stride[2] = stride;
+  s.dilation[1] = s.dilation[2] = dilation;
+  s.pads_begin[1] = s.pads_begin[2] = s.pads_end[1] = s.pads_end[2] = pad;
+  return s;
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> list = {
+      {"3x3", shape2(1, 32, 32, 1, 14, 14, 3, 3, 1, 1)},
+      {"3x3 odd channels", shape2(2, 19, 37, 1, 9, 11, 3, 3, 1, 1)},
+      {"3x3 stride 2", shape2(1, 33, 16, 1, 15, 13, 3, 3, 2, 1)},
+      {"3x3 dilated", shape2(1, 17, 20, 1, 12, 12, 3, 3, 1, 2, 2)},
+      {"3x3 dilated by 3, stride 2", shape2(1, 16, 16, 1, 17, 19, 3, 3, 2, 3, 3)},
+      {"no padding", shape2(1, 32, 48, 1, 10, 30, 3, 3)},
+      {"1x1", shape2(2, 40, 70, 1, 7, 9, 1, 1)},
+      {"1x1 stride 2", shape2(1, 32, 64, 1, 14, 15, 1, 1, 2)},
+      {"1x1 padded", shape2(1, 32, 20, 1, 5, 6, 1, 1, 1, 1)},
+      {"1x7", shape2(1, 20, 20, 1, 8, 17, 1, 7, 1, 3)},
+      {"7x1 stride 3", shape2(1, 20, 20, 1, 18, 8, 7, 1, 3, 2)},
+      {"even kernel", shape2(1, 18, 18, 1, 8, 8, 2, 4, 1, 1)},
+      {"first layer 7x7 stride 2", shape2(1, 3, 64, 1, 40, 38, 7, 7, 2, 3)},
+      {"first layer 3x3", shape2(2, 3, 10, 1, 20, 33, 3, 3, 1, 1)},
+      {"first layer 11x11 stride 4", shape2(1, 3, 33, 1, 47, 51, 11, 11, 4, 2)},
+      {"patches 4x4", shape2(1, 3, 24, 1, 16, 20, 4, 4, 4)},
+      {"one channel, dilated", shape2(3, 1, 6, 1, 14, 14, 5, 5, 1, 0, 2)},
+      {"seven channels", shape2(1, 7, 6, 1, 9, 10, 3, 3, 1, 1)},
+      {"depthwise", shape2(2, 35, 35, 35, 13, 21, 3, 3, 1, 1)},
+      {"depthwise stride 2", shape2(1, 48, 48, 48, 15, 16, 3, 3, 2, 1)},
+      {"depthwise stride 3 dilated", shape2(1, 16, 16, 16, 17, 23, 3, 5, 3, 4, 2)},
+      {"depthwise wider than x", shape2(1, 20, 20, 20, 3, 2, 5, 5, 1, 2)},
+      {"depthwise, two filters each", shape2(1, 6, 12, 6, 8, 8, 3, 3, 1, 1)},
+      {"groups of 32", shape2(1, 64, 96, 2, 9, 9, 3, 3, 1, 1)},
+      {"groups of 4", shape2(2, 24, 12, 6, 9, 8, 3, 3, 2, 1)},
+      {"padding beyond the kernel", shape2(1, 16, 16, 1, 2, 3, 3, 3, 1, 5)},
+      {"long sums", shape2(1, 70, 20, 1, 5, 5, 5, 5, 1, 2)},
+      {"kernel larger than x", shape2(1, 16, 16, 1, 2, 2, 5, 5)},
+      {"no channels", shape2(1, 0, 4, 1, 5, 5, 3, 3, 1, 1)},
+      {"no filters", shape2(1, 4, 0, 1, 5, 5, 3, 3, 1, 1)},
+      {"no images", shape2(0, 4, 4, 1, 5, 5, 3, 3, 1, 1)},
+      {"one pixel", shape2(1, 16, 8, 1, 1, 1, 1, 1)},
+      {"1-D", shape2(2, 16, 24, 1, 1, 50, 1, 5, 2, 0)},
+  };
+  ConvShape uneven = shape2(1, 20, 18, 1, 12, 10, 3, 4, 2, 0);
+  uneven.pads_begin[1] = 2, uneven.pads_end[1] = 0, uneven.pads_begin[2] = 0,
+  uneven.pads_end[2] = 3;
+  uneven.stride[2] = 1;
+  list.push_back({"uneven padding", uneven});
+  ConvShape deep = shape2(2, 6, 8, 2, 7, 9, 3, 2, 2, 1);
+  deep.input[0] = 5, deep.kernel[0] = 3, deep.pads_begin[0] = 1, deep.dilation[0] = 2;
+  list.push_back({"3-D", deep});
+  ConvShape line = shape2(1, 5, 7, 1, 1, 40, 1, 3, 1, 0);
+  line.pads_begin[2] = 2;
+  list.push_back({"1-D causal", line});
+  return list;
+}
+
+template <class T>
+std::vector<T> numbers(std::int64_t n, unsigned seed, int range) {
+  std::vector<T> v(n);
+  for (T& x : v) {
+    seed = seed * 1664525 + 1013904223;
+    const int i = int(seed >> 16) % (2 * range + 1) - range;
+    x = std::is_integral_v<T> ? T(i) : T(float(i) / 8);
+  }
+  return v;
+}
+
+/// The definition, in the compute type's own arithmetic for integers and in double otherwise.
+template <class T>
+std::vector<T> reference(const ConvShape& s, const std::vector<T>& x, const std::vector<T>& w,
+                         const ConvEpilogue<T>& e) {
+  using R = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
+  std::vector<T> y(s.batch * s.filters * s.output_pixels());
+  std::size_t at = 0;
+  for (std::int64_t n = 0; n < s.batch; ++n)
+    for (std::int64_t f = 0; f < s.filters; ++f)
+      for (std::int64_t od = 0; od < s.output(0); ++od)
+        for (std::int64_t oh = 0; oh < s.output(1); ++oh)
+          for (std::int64_t ow = 0; ow < s.output(2); ++ow, ++at) {
+            R sum = e.bias ? R(e.bias[f]) : R(0);
+            for (std::int64_t c = 0; c < s.channels_per_group(); ++c)
+              for (std::int64_t t = 0; t < s.kernel_size(); ++t) {
+                const std::int64_t k[3] = {t / s.kernel[2] / s.kernel[1],
+                                           t / s.kernel[2] % s.kernel[1], t % s.kernel[2]};
+                const std::int64_t o[3] = {od, oh, ow};
+                std::int64_t i[3];
+                bool inside = true;
+                for (int a = 0; a < 3; ++a) {
+                  i[a] = o[a] * s.stride[a] - s.pads_begin[a] + k[a] * s.dilation[a];
+                  inside = inside && i[a] >= 0 && i[a] < s.input[a];
+                }
+                if (!inside) continue;
+                const std::int64_t channel = f / s.filters_per_group() * s.channels_per_group() + c;
+                sum +=
+                    R(x[((n * s.channels + channel) * s.input[0] + i[0]) * s.input[1] * s.input[2] +
+                        i[1] * s.input[2] + i[2]]) *
+                    R(w[(f * s.channels_per_group() + c) * s.kernel_size() + t]);
+              }
+            if (e.residual) sum += R(e.residual[at]);
+            if (e.clamp && !std::is_integral_v<T>) {
+              sum = sum < R(e.lower) ? R(e.lower) : sum > R(e.upper) ? R(e.upper) : sum;
+            }
+            y[at] = T(sum);
+          }
+  return y;
+}
+
+template <class T>
+T* aligned(std::vector<T>& v) {
+  const auto address = reinterpret_cast<std::uintptr_t>(v.data());
+  return reinterpret_cast<T*>((address + 63) / 64 * 64);
+}
+
+/// An executor of two threads that runs the tasks in reverse order.
+void reversed(void*, std::int64_t count, Executor::Task task, void* context) {
+  for (std::int64_t i = count; i-- > 0;) task(context, i);
+}
+
+struct Seen {
+  std::int64_t elements = 0;
+};
+template <class T>
+void twice(void* context, T* block, std::int64_t, std::int64_t, std::int64_t rows,
+           std::int64_t columns, std::int64_t ld) {
+  static_cast<Seen*>(context)->elements += rows * columns;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) block[i * ld + j] = T(block[i * ld + j] + T(1));
+  }
+}
+
+template <class T>
+std::vector<T> run(const ConvShape& s, Layout input, Layout output, const std::vector<T>& x,
+                   const std::vector<T>& w, ConvEpilogue<T> e, const Executor& executor) {
+  const ConvPlan plan = conv_plan<T>(s, input, output);
+  std::vector<char> packed(plan.packed_bytes + 64), workspace(plan.workspace_bytes + 64 + 64, 0x7f);
+  char* const guard = aligned(workspace) + plan.workspace_bytes;
+  conv_pack(plan, w.data(), aligned(packed));
+  std::vector<T> from(activation_size<T>(input, s.batch, s.channels, s.input_pixels()));
+  std::vector<T> to(activation_size<T>(output, s.batch, s.filters, s.output_pixels()), T(77));
+  std::vector<T> residual(to.size());
+  if (input == Layout::blocked) {
+    block_channels(x.data(), from.data(), s.batch, s.channels, s.input_pixels());
+  } else {
+    from = x;
+  }
+  if (e.residual != nullptr && output == Layout::blocked) {
+    block_channels(e.residual, residual.data(), s.batch, s.filters, s.output_pixels());
+    e.residual = residual.data();
+  }
+  const char mark = 0x7f;
+  *guard = mark;
+  conv(plan, from.data(), aligned(packed), to.data(), e, aligned(workspace), executor);
+  CHECK(*guard == mark);
+  if (output == Layout::plain) return to;
+  std::vector<T> plain(s.batch * s.filters * s.output_pixels());
+  unblock_channels(to.data(), plain.data(), s.batch, s.filters, s.output_pixels());
+  std::vector<T> again(to.size());
+  block_channels(plain.data(), again.data(), s.batch, s.filters, s.output_pixels());
+  std::size_t other = 0;  // the missing channels are zero
+  for (std::size_t i = 0; i < to.size(); ++i) other += again[i] != to[i] && to[i] == to[i];
+  CHECK(other == 0);
+  return plain;
+}
+
+template <class T>
+void check(const Case& c, bool layouts) {
+  CAPTURE(c.name);
+  const ConvShape& s = c.shape;
+  const auto x = numbers<T>(s.batch * s.channels * s.input_pixels(), 1, 4);
+  const auto w = numbers<T>(s.filters * s.channels_per_group() * s.kernel_size(), 2, 4);
+  const auto bias = numbers<T>(s.filters, 3, 20);
+  const auto residual = numbers<T>(s.batch * s.filters * s.output_pixels(), 4, 20);
+  for (int form = 0; form < 4; ++form) {
+    CAPTURE(form);
+    ConvEpilogue<T> e;
+    if (form > 0) e.bias = bias.data();
+    if (form > 1) e.residual = residual.data();
+    if (form > 2) e.clamp = true, e.lower = 1, e.upper = 6;
+    const auto expected = reference(s, x, w, e);
+    for (const Layout input : {Layout::plain, Layout::blocked}) {
+      for (const Layout output : {Layout::plain, Layout::blocked}) {
+        if (!layouts && (input != output || input == Layout::blocked) && form != 3) continue;
+        CAPTURE(int(input));
+        CAPTURE(int(output));
+        const auto y = run<T>(s, input, output, x, w, e, {});
+        REQUIRE(y.size() == expected.size());
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < y.size(); ++i) wrong += y[i] == expected[i] ? 0 : 1;
+        CHECK(wrong == 0);
+        if (form != 3) continue;
+        CHECK(run<T>(s, input, output, x, w, e, {2, reversed, nullptr}) == y);
+        Seen seen;
+        e.post = twice<T>;
+        e.context = &seen;
+        const auto hooked = run<T>(s, input, output, x, w, e, {});
+        CHECK(seen.elements == activation_size<T>(output, s.batch, s.filters, s.output_pixels()));
+        wrong = 0;
+        for (std::size_t i = 0; i < y.size(); ++i) wrong += hooked[i] == T(y[i] + T(1)) ? 0 : 1;
+        CHECK(wrong == 0);
+        e.post = nullptr;
+      }
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("conv equals its definition", T, float, double) {
+  for (const Case& c : cases()) check<T>(c, true);
+}
+
+TEST_CASE_TEMPLATE("conv of narrow floats rounds the exact sum once", T, halftone::half,
+                   halftone::bfloat16) {
+  for (const Case& c : cases()) check<T>(c, false);
+}
+
+TEST_CASE_TEMPLATE("conv of integers wraps around", T, std::int8_t, std::uint8_t, std::int32_t,
+                   std::int64_t) {
+  for (const Case& c : cases()) {
+    CAPTURE(c.name);
+    const ConvShape& s = c.shape;
+    const auto x = numbers<T>(s.batch * s.channels * s.input_pixels(), 5, 100);
+    const auto w = numbers<T>(s.filters * s.channels_per_group() * s.kernel_size(), 6, 100);
+    const auto bias = numbers<T>(s.filters, 7, 100);
+    ConvEpilogue<T> e;
+    e.bias = bias.data();
+    const auto y = run<T>(s, Layout::plain, Layout::plain, x, w, e, {});
+    CHECK(y == reference(s, x, w, e));
+  }
+}
+
+TEST_CASE("conv keeps NaN and infinity apart") {
+  // One NaN in the middle reaches the 3 x 3 outputs around it and no other.
+  const ConvShape s = shape2(1, 16, 16, 1, 9, 9, 3, 3, 1, 1);
+  auto x = numbers<float>(16 * 81, 1, 4);
+  const auto w = numbers<float>(16 * 16 * 9, 2, 4);
+  x[5 * 81 + 4 * 9 + 4] = __builtin_nanf("");
+  ConvEpilogue<float> e;
+  e.clamp = true, e.lower = 0, e.upper = 6;
+  const auto y = run<float>(s, Layout::blocked, Layout::blocked, x, w, e, {});
+  for (int i = 0; i < 16 * 81; ++i) {
+    const int h = i % 81 / 9, v = i % 9;
+    CHECK((y[i] != y[i]) == (h >= 3 && h <= 5 && v >= 3 && v <= 5));
+  }
+}
+
+TEST_CASE("the fast kinds are chosen where they should be") {
+  const auto kind = [](const ConvShape& s, Layout in) {
+    return conv_plan<float>(s, in, Layout::blocked).kind;
+  };
+  CHECK(kind(shape2(1, 64, 64, 1, 56, 56, 3, 3, 1, 1), Layout::blocked) == ConvKind::blocked);
+  CHECK(kind(shape2(1, 64, 64, 1, 56, 56, 1, 1), Layout::plain) == ConvKind::blocked);
+  CHECK(kind(shape2(1, 3, 64, 1, 224, 224, 7, 7, 2, 3), Layout::plain) == ConvKind::line);
+  CHECK(kind(shape2(1, 64, 64, 64, 56, 56, 3, 3, 1, 1), Layout::blocked) == ConvKind::depthwise);
+  CHECK(kind(shape2(1, 64, 64, 2, 56, 56, 3, 3, 1, 1), Layout::blocked) == ConvKind::blocked);
+  CHECK(kind(shape2(1, 64, 64, 32, 56, 56, 3, 3, 1, 1), Layout::blocked) == ConvKind::general);
+  // A blocked 1x1 reads x in place, as does anything without padding and stride.
+  CHECK_FALSE(conv_plan<float>(shape2(1, 64, 64, 1, 56, 56, 1, 1), Layout::blocked, Layout::blocked)
+                  .copies);
+  CHECK_FALSE(conv_plan<float>(shape2(1, 64, 64, 1, 56, 56, 3, 3), Layout::blocked, Layout::blocked)
+                  .copies);
+}
+
+}  // namespace
