@@ -40,6 +40,7 @@ class AnyArray {
   std::byte* data() { return storage_ ? storage_.data() : nullptr; }
   const std::byte* data() const { return storage_ ? storage_.data() : nullptr; }
   std::size_t bytes() const { return static_cast<std::size_t>(info_.bytes()); }
+  const Storage& storage() const { return storage_; }
   operator AnyView() const { return {info_, data()}; }
   template <element T>
   std::span<T> values() {

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <halftone/base/dims.hpp>
 #include <halftone/base/element_type.hpp>
 #include <halftone/base/text.hpp>
 

@@ -1,0 +1,256 @@
+#include <halftone/exec/engine.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include <halftone/transform/infer.hpp>
+
+#include "base/describe.hpp"
+#include "initial.hpp"
+#include "interpreter.hpp"
+#include "plan.hpp"
+#include "thread_pool.hpp"
+
+namespace halftone {
+namespace {
+
+/// Plans that are kept for input shapes that may come again.
+constexpr std::size_t kept_plans = 4;
+
+int thread_count(int wanted) {
+  if (wanted > 0) return std::min(wanted, 256);
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+/// Weights that no node modifies count as constants while they stay as they are.
+void make_constant(Graph& graph) {
+  std::vector<bool> modified(graph.tensors.size());
+  for (const Node& node : graph.nodes) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != no_tensor && node.op->signature.input_slot(i).modified) {
+        modified[static_cast<std::size_t>(node.inputs[i])] = true;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    if (graph.tensors[i].role == Role::variable && !modified[i]) {
+      graph.tensors[i].role = Role::constant;
+    }
+  }
+  for (Graph& body : graph.graphs) make_constant(body);
+}
+
+bool is_static(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    for (const TensorId id : node.outputs) {
+      if (id != no_tensor && !graph.info(id).is_static()) return false;
+    }
+    for (const std::int32_t index : subgraphs_of(node)) {
+      const Graph& body = graph.graphs[static_cast<std::size_t>(index)];
+      for (const TensorId id : body.inputs) {
+        if (!body.info(id).is_static()) return false;
+      }
+      if (!is_static(body)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+struct Engine::State {
+  Graph graph;
+  EngineOptions options;
+  ThreadPool pool;
+  kernel::Executor executor;
+
+  /// What is ready for one combination of input shapes.
+  struct Ready {
+    std::vector<TensorInfo> inputs;
+    std::unique_ptr<Plan> plan;  ///< null: `graph` is interpreted
+    Graph graph;
+  };
+  std::vector<std::unique_ptr<Ready>> ready;
+  Ready* current = nullptr;
+  std::vector<AnyArray> interpreted;
+  bool measure = false;
+
+  State(Graph g, const EngineOptions& o)
+      : graph(std::move(g)),
+        options(o),
+        pool(thread_count(o.threads)),
+        executor(pool.executor()) {
+    initialize_variables(graph, options.seed);
+  }
+
+  void check_input(std::size_t i, const TensorInfo& given) const {
+    const TensorId id = graph.inputs[i];
+    const TensorInfo& declared = graph.info(id);
+    bool fits = given.is_static();
+    if (declared.is_known()) {
+      fits = fits && given.type == declared.type && given.rank() == declared.rank();
+      for (std::size_t d = 0; fits && d < declared.rank(); ++d) {
+        fits = declared.shape[d] == dynamic || declared.shape[d] == given.shape[d];
+      }
+    }
+    if (fits) return;
+    fail(ErrorKind::input, {.what = "an input does not fit the model",
+                            .tensor = graph.name(id),
+                            .expected = detail::to_text(declared),
+                            .found = detail::to_text(given)});
+  }
+
+  void check_symbols(std::span<const TensorInfo> inputs) const {
+    for (std::size_t a = 0; a < graph.symbols.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        const Symbol &x = graph.symbols[b], &y = graph.symbols[a];
+        if (graph.text(x.name) != graph.text(y.name)) continue;
+        const std::int64_t first = extent(x, inputs), second = extent(y, inputs);
+        if (first == second || first < 0 || second < 0) continue;
+        const std::string what = "extent '" + std::string(graph.text(x.name)) +
+                                 "' has two values";
+        const std::string expected =
+            std::to_string(first) + " as in " + detail::quoted(graph.name(x.tensor));
+        fail(ErrorKind::input, {.what = what,
+                                .tensor = graph.name(y.tensor),
+                                .expected = expected,
+                                .found = std::to_string(second)});
+      }
+    }
+  }
+  std::int64_t extent(const Symbol& symbol, std::span<const TensorInfo> inputs) const {
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+      if (graph.inputs[i] == symbol.tensor && symbol.axis < inputs[i].rank()) {
+        return inputs[i].shape[symbol.axis];
+      }
+    }
+    return -1;
+  }
+
+  void prepare(std::span<const TensorInfo> inputs) {
+    for (std::size_t i = 0; i < ready.size(); ++i) {
+      if (!std::equal(inputs.begin(), inputs.end(), ready[i]->inputs.begin(),
+                      ready[i]->inputs.end())) {
+        continue;
+      }
+      std::rotate(ready.begin(), ready.begin() + static_cast<std::ptrdiff_t>(i),
+                  ready.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      current = ready[0].get();
+      return;
+    }
+    if (inputs.size() != graph.inputs.size()) {
+      fail(ErrorKind::input, {.what = "the number of inputs differs from the graph's",
+                              .expected = std::to_string(graph.inputs.size()),
+                              .found = std::to_string(inputs.size())});
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) check_input(i, inputs[i]);
+    check_symbols(inputs);
+
+    auto next = std::make_unique<Ready>();
+    next->inputs.assign(inputs.begin(), inputs.end());
+    next->graph = graph;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      next->graph.tensor(graph.inputs[i]).info = inputs[i];
+    }
+    make_constant(next->graph);
+    const std::vector<Defect> defects = infer(next->graph, &evaluate_constant, &executor);
+    if (!defects.empty()) throw_defects(next->graph, defects);
+    if (is_static(next->graph)) {
+      next->plan = std::make_unique<Plan>(std::move(next->graph), options, executor);
+      next->graph = {};
+    }
+    current = next.get();
+    ready.insert(ready.begin(), std::move(next));
+    if (ready.size() > kept_plans) ready.pop_back();
+  }
+
+  void forget_plans() {
+    ready.clear();
+    current = nullptr;
+  }
+};
+
+Engine::Engine(Graph graph, const EngineOptions& options)
+    : state_(std::make_unique<State>(std::move(graph), options)) {
+  std::vector<TensorInfo> infos;
+  for (const TensorId id : state_->graph.inputs) {
+    infos.push_back(state_->graph.info(id));
+    if (!infos.back().is_static()) return;  // planned when the shapes are given
+  }
+  state_->prepare(infos);
+}
+Engine::Engine(Engine&&) noexcept = default;
+Engine& Engine::operator=(Engine&&) noexcept = default;
+Engine::~Engine() = default;
+
+const Graph& Engine::graph() const { return state_->graph; }
+
+void Engine::prepare(std::span<const TensorInfo> inputs) { state_->prepare(inputs); }
+
+void Engine::run(std::span<const AnyView> inputs) {
+  State& s = *state_;
+  bool same = s.current != nullptr && s.current->inputs.size() == inputs.size();
+  for (std::size_t i = 0; same && i < inputs.size(); ++i) {
+    same = s.current->inputs[i] == inputs[i].info;
+  }
+  if (!same) {
+    std::vector<TensorInfo> infos;
+    for (const AnyView& x : inputs) infos.push_back(x.info);
+    s.prepare(infos);
+  }
+  if (Plan* plan = s.current->plan.get(); plan != nullptr) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].data != nullptr) plan->set_input(i, inputs[i].data);
+    }
+    plan->run(s.measure);
+  } else {
+    s.interpreted = interpret(s.current->graph, inputs, s.executor);
+  }
+}
+
+AnyView Engine::output(std::size_t i) const {
+  const State& s = *state_;
+  return s.current->plan ? s.current->plan->output(i) : AnyView(s.interpreted[i]);
+}
+
+AnyView Engine::variable(TensorId id) const {
+  const TensorRecord& t = state_->graph.tensor(id);
+  return {t.info, t.data.span().data()};
+}
+
+void Engine::set_variable(TensorId id, AnyView value) {
+  State& s = *state_;
+  TensorRecord& t = s.graph.tensor(id);
+  if (value.info.type != t.info.type || value.info.shape != t.info.shape) {
+    fail(ErrorKind::input, {.what = "a variable gets a value of another type or shape",
+                            .tensor = s.graph.name(id),
+                            .expected = detail::to_text(t.info),
+                            .found = detail::to_text(value.info)});
+  }
+  // A new block: the old bytes may be a file's, or shared with a copy of the graph.
+  Storage storage = Storage::allocate(value.bytes());
+  if (value.bytes() != 0) std::memcpy(storage.data(), value.data, value.bytes());
+  const std::byte* data = storage.data();
+  t.data = Bytes(std::move(storage), data, value.bytes());
+  s.forget_plans();
+}
+
+std::size_t Engine::planned_bytes() const {
+  const State& s = *state_;
+  return s.current != nullptr && s.current->plan ? s.current->plan->bytes() : 0;
+}
+
+void Engine::measure(bool on) { state_->measure = on; }
+
+void Engine::reset_times() {
+  if (state_->current != nullptr && state_->current->plan) state_->current->plan->reset_times();
+}
+
+std::span<const NodeTime> Engine::times() const {
+  const State& s = *state_;
+  return s.current != nullptr && s.current->plan ? s.current->plan->times()
+                                                 : std::span<const NodeTime>{};
+}
+
+}  // namespace halftone

@@ -1,0 +1,209 @@
+#include "node.hpp"
+
+#include <cstring>
+#include <string>
+
+#include <halftone/graph/call.hpp>
+
+#include "base/describe.hpp"
+#include "group.hpp"
+
+namespace halftone {
+
+std::vector<ElementType> type_variables(const Descriptor& op, std::span<const TensorInfo> inputs,
+                                        std::span<const TensorInfo> outputs) {
+  std::vector<ElementType> types(op.signature.type_variables(), ElementType::undefined);
+  auto take = [&](const Slot& slot, const TensorInfo& info) {
+    ElementType& type = types[static_cast<std::size_t>(slot.type_variable)];
+    if (type == ElementType::undefined) type = info.type;
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) take(op.signature.input_slot(i), inputs[i]);
+  for (std::size_t i = 0; i < outputs.size(); ++i) take(op.signature.output_slot(i), outputs[i]);
+  // A variable of absent tensors alone: any type that the operator takes will do.
+  for (std::size_t v = 0; v < types.size(); ++v) {
+    for (int t = 1; types[v] == ElementType::undefined && t <= 20; ++t) {
+      const auto type = static_cast<ElementType>(t);
+      if (op.allows(static_cast<int>(v), type)) types[v] = type;
+    }
+  }
+  return types;
+}
+
+NodeKernel::NodeKernel(const Graph& graph, const Node& node, std::span<const TensorInfo> inputs,
+                       std::span<const TensorInfo> outputs) {
+  const std::vector<ElementType> types = type_variables(*node.op, inputs, outputs);
+  kernel_ = find_kernel(*node.op, types);
+  if (kernel_.run == nullptr && kernel_.block == nullptr) {
+    std::string text;
+    for (const ElementType type : types) {
+      text += text.empty() ? "" : ", ";
+      text += name(type);
+    }
+    fail(ErrorKind::unsupported,
+         {.what = "there is no kernel for these element types",
+          .node = detail::node_text(*node.op, graph.name(node)),
+          .found = text});
+  }
+  op_.reset(new std::max_align_t[kernel_.op_size / sizeof(std::max_align_t) + 1]);
+  kernel_.unpack(node.attributes, op_.get());
+}
+
+bool is_view(const Node& node) {
+  return node.op->signature.outputs() == 1 && node.op->signature.output(0).shares >= 0 &&
+         !node.op->signature.input(static_cast<std::size_t>(node.op->signature.output(0).shares))
+              .modified;
+}
+
+void throw_defects(const Graph& graph, std::span<const Defect> defects) {
+  const Defect& first = defects[0];
+  const Graph& owner =
+      first.graph < 0 ? graph : graph.graphs[static_cast<std::size_t>(first.graph)];
+  const Node& node = owner.nodes[first.node];
+  const detail::InferenceText text =
+      detail::describe_inference(owner, *node.op, node.inputs, first.inferred);
+  std::string what = text.reason + text.inputs;
+  if (defects.size() > 1) {
+    what += "\nand\t" + std::to_string(defects.size() - 1) + " more nodes do not fit";
+  }
+  const std::string where = detail::node_text(*node.op, owner.name(node));
+  const std::string_view tensor =
+      first.tensor == no_tensor ? std::string_view{} : owner.name(first.tensor);
+  const ErrorParts parts{.what = what,
+                         .node = where,
+                         .tensor = tensor,
+                         .expected = text.expected,
+                         .found = text.found};
+  if (text.has_extents) {
+    throw ShapeError(parts, -1, first.inferred.expected, first.inferred.found);
+  }
+  fail(text.kind, parts);
+}
+
+std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
+                               std::span<const AnyView> inputs,
+                               const kernel::Executor& executor) {
+  std::vector<InputInfo> infos;
+  std::vector<TensorInfo> input_infos;
+  for (const AnyView& x : inputs) {
+    const auto* bytes = static_cast<const std::byte*>(x.data);
+    const bool given = x.data != nullptr || x.info.bytes() == 0;
+    infos.push_back({x.info, x.data != nullptr ? std::span(bytes, x.bytes()) : std::span(bytes, 0),
+                     given && x.info.is_known()});
+    input_infos.push_back(x.info);
+  }
+  const Inferred inferred = node.op->infer(node.attributes, Inputs(infos, node.outputs.size()));
+  if (!inferred.ok()) {
+    const Defect defect{.node = static_cast<std::size_t>(&node - graph.nodes.data()),
+                        .inferred = inferred};
+    throw_defects(graph, {&defect, 1});
+  }
+  std::vector<AnyArray> outputs;
+  for (const TensorInfo& info : inferred.outputs) {
+    if (!info.is_static()) {
+      fail(ErrorKind::unsupported, {.what = "the shape of an output cannot be found",
+                                    .node = detail::node_text(*node.op, graph.name(node))});
+    }
+    outputs.emplace_back(info);
+  }
+  outputs.resize(node.outputs.size());
+  if (is_view(node)) {
+    const AnyView& x = inputs[static_cast<std::size_t>(node.op->signature.output(0).shares)];
+    if (x.bytes() != 0) std::memcpy(outputs[0].data(), x.data, x.bytes());
+    return outputs;
+  }
+
+  const std::span<const TensorInfo> output_infos(inferred.outputs);
+  const NodeKernel kernel(graph, node, input_infos, output_infos);
+  std::vector<TensorArgument> arguments;
+  // Kernels tell absent tensors by null data; empty ones are given.
+  static char nothing[64];
+  auto add = [&](const TensorInfo& info, const void* data, bool given) {
+    if (!given) {
+      arguments.push_back({});
+    } else {
+      arguments.push_back({data != nullptr ? const_cast<void*>(data) : nothing,
+                           info.shape.items, info.rank()});
+    }
+  };
+  for (const AnyView& x : inputs) add(x.info, x.data, x.info.is_known());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    add(outputs[i].info(), outputs[i].data(), node.outputs[i] != no_tensor);
+  }
+  KernelCall call{.op = kernel.op(),
+                  .arguments = arguments.data(),
+                  .inputs = static_cast<std::uint32_t>(inputs.size()),
+                  .outputs = static_cast<std::uint32_t>(outputs.size()),
+                  .executor = &executor};
+  const Kernel& f = kernel.functions();
+  if (f.block != nullptr) {
+    const Group group(graph, node, kernel, input_infos, outputs[0].info());
+    call.op = &group;
+    Group::run(call);
+    return outputs;
+  }
+  Storage workspace;
+  if (f.workspace != nullptr) {
+    if (const std::size_t bytes = f.workspace(call); bytes != 0) {
+      workspace = Storage::allocate(bytes);
+      call.workspace = workspace.data();
+    }
+  }
+  f.run(call);
+  return outputs;
+}
+
+bool evaluate_constant(void* executor, Graph& graph, std::size_t n) {
+  // What is larger than this is cheaper to compute in each run than to keep.
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
+  Node& node = graph.nodes[n];
+  std::int64_t bytes = 0;
+  for (const TensorId id : node.outputs) {
+    if (id == no_tensor) continue;
+    const std::int64_t size = graph.info(id).bytes();
+    bytes = size > most_bytes - bytes ? most_bytes + 1 : bytes + size;
+  }
+  if (bytes > most_bytes) return false;
+  auto keep = [&](TensorId id, Bytes data) {
+    graph.tensor(id).role = Role::constant;
+    graph.tensor(id).data = std::move(data);
+  };
+  if (is_view(node)) {
+    const auto shared = static_cast<std::size_t>(node.op->signature.output(0).shares);
+    if (graph.tensor(node.inputs[shared]).role != Role::constant) return false;
+    keep(node.outputs[0], graph.tensor(node.inputs[shared]).data);
+    node.outputs.clear();
+    return true;
+  }
+  std::vector<AnyView> inputs;
+  for (const TensorId id : node.inputs) {
+    if (id == no_tensor) {
+      inputs.push_back({});
+      continue;
+    }
+    TensorRecord& t = graph.tensor(id);
+    // Only the infos count where the input is no constant (Shape).
+    inputs.push_back({t.info, t.role == Role::constant ? aligned_data(t) : nullptr});
+  }
+  const std::vector<AnyArray> outputs =
+      run_node(graph, node, inputs, *static_cast<const kernel::Executor*>(executor));
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == no_tensor) continue;
+    keep(node.outputs[i], Bytes(outputs[i].storage(), outputs[i].data(), outputs[i].bytes()));
+  }
+  node.outputs.clear();
+  return true;
+}
+
+const void* aligned_data(TensorRecord& tensor) {
+  const std::span<const std::byte> bytes = tensor.data.span();
+  const auto size = static_cast<std::size_t>(size_in_bytes(tensor.info.type));
+  if (size != 0 && reinterpret_cast<std::uintptr_t>(bytes.data()) % size != 0) {
+    Storage copy = Storage::allocate(bytes.size());
+    std::memcpy(copy.data(), bytes.data(), bytes.size());
+    const std::byte* data = copy.data();
+    tensor.data = Bytes(std::move(copy), data, bytes.size());
+  }
+  return tensor.data.span().data();
+}
+
+}  // namespace halftone

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <halftone/base/array.hpp>
+#include <halftone/graph/graph.hpp>
+#include <halftone/transform/infer.hpp>
+
+#include "kernel_table.hpp"
+
+namespace halftone {
+
+/// One element type for each type variable of an operator, from the infos of a node's tensors.
+std::vector<ElementType> type_variables(const Descriptor& op, std::span<const TensorInfo> inputs,
+                                        std::span<const TensorInfo> outputs);
+
+/// The kernel of a node and its operator's struct.
+class NodeKernel {
+ public:
+  /// Throws UnsupportedError if there is no kernel for these element types.
+  NodeKernel(const Graph& graph, const Node& node, std::span<const TensorInfo> inputs,
+             std::span<const TensorInfo> outputs);
+  const Kernel& functions() const { return kernel_; }
+  const void* op() const { return op_.get(); }
+
+ private:
+  Kernel kernel_;
+  std::unique_ptr<std::max_align_t[]> op_;
+};
+
+/// Whether the node needs no work: its outputs are its inputs' memory.
+bool is_view(const Node& node);
+
+/// "conv 'layer1.0'": how errors name a node.
+std::string_view describe(const Graph& graph, const Node& node);
+
+/// Throws everything that is wrong, one error.
+[[noreturn]] void throw_defects(const Graph& graph, std::span<const Defect> defects);
+
+/// Computes one node from complete inputs: infers, allocates, runs.
+std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
+                               std::span<const AnyView> inputs,
+                               const kernel::Executor& executor);
+
+/// `Evaluate` for the pass `infer`: computes a node of constants and makes its outputs constants.
+bool evaluate_constant(void* executor, Graph& graph, std::size_t node);
+
+/// The bytes of a constant where every kernel can read them (elements aligned); copies if it must.
+const void* aligned_data(TensorRecord& tensor);
+
+}  // namespace halftone
