@@ -1,0 +1,13 @@
+#pragma once
+
+// Everything that a program needs to read, build and run models; kernels stay in the core.
+// Outside: static.hpp (programs without the core), kernels.hpp.
+
+#include <halftone/base/array.hpp>
+#include <halftone/base/error.hpp>
+#include <halftone/base/log.hpp>
+#include <halftone/base/view.hpp>
+#include <halftone/graph/model.hpp>
+#include <halftone/graph/registry.hpp>
+#include <halftone/op/list.hpp>
+#include <halftone/session/session.hpp>

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <halftone/base/tensor_info.hpp>
+#include <halftone/graph/handle.hpp>
+
+namespace halftone {
+
+/// What a run returns of a tensor that it computes several times, once for each micro-batch.
+enum class Return : std::uint8_t {
+  all,      ///< every value
+  every_n,  ///< the values of every n-th batch
+  final,    ///< the last value
+  sum,      ///< the element by element sum of all values
+};
+
+/// "all", "everyn", "final" or "sum", in any case; throws UsageError for other texts.
+Return parse_return(std::string_view text);
+
+/// A tensor that a session returns: any tensor of the graph, named by its name or a handle.
+///   {.outputs = {"logits", {"loss", Return::sum}, hidden}}
+struct Anchor {
+  std::string_view name{};  ///< borrowed until the session is made
+  TensorId id = no_tensor;  ///< if it was named by a handle
+  Return returns = Return::all;
+  std::int64_t period = 1;  ///< the n of every_n
+
+  constexpr Anchor() = default;
+  constexpr Anchor(std::string_view tensor, Return what = Return::all, std::int64_t n = 1)
+      : name(tensor), returns(what), period(n) {}
+  constexpr Anchor(const char* tensor, Return what = Return::all, std::int64_t n = 1)
+      : Anchor(std::string_view(tensor), what, n) {}
+  template <tensor_handle X>
+  constexpr Anchor(const X& tensor, Return what = Return::all, std::int64_t n = 1)
+      : id(tensor.id), returns(what), period(n) {}
+};
+
+/// How many micro-batches a run computes, and what it returns of them.
+///
+/// A run takes and computes batches x accumulation micro-batches: that many times the elements of
+/// an input, batch after batch. What it returns has leading dimensions [batches, accumulation] for
+/// `all`, [batches / n, accumulation] for `every_n`, none for `final` and `sum`; leading dimensions
+/// of one are left out.
+struct DataFlow {
+  std::int64_t batches_per_step = 1;
+  std::int64_t accumulation = 1;
+
+  constexpr std::int64_t micro_batches() const { return batches_per_step * accumulation; }
+  /// How many values of a tensor a run returns.
+  constexpr std::int64_t returned(Return what, std::int64_t period) const {
+    if (what == Return::all) return micro_batches();
+    return what == Return::every_n ? batches_per_step / period * accumulation : 1;
+  }
+  /// Whether the value of micro-batch i is among what is returned (for `sum`: the last one is).
+  constexpr bool returns(Return what, std::int64_t period, std::int64_t i) const {
+    if (what == Return::all) return true;
+    if (what == Return::every_n) return (i / accumulation + 1) % period == 0;
+    return i + 1 == micro_batches();
+  }
+  /// The shape of what is returned of a tensor with shape `own`. Throws UsageError if it has too
+  /// many dimensions.
+  Dims shape(Return what, std::int64_t period, const Dims& own) const;
+  /// Throws UsageError, in PopART's words, for numbers of batches and periods that cannot be.
+  void check() const;
+  void check(Return what, std::int64_t period) const;
+};
+
+}  // namespace halftone

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <halftone/base/array.hpp>
+#include <halftone/base/view.hpp>
+#include <halftone/graph/model.hpp>
+#include <halftone/session/data_flow.hpp>
+#include <halftone/session/step_io.hpp>
+
+namespace halftone {
+
+/// What a session runs on.
+enum class Device : std::uint8_t { cpu };
+
+/// The shape of an input that its model leaves open.
+struct InputShape {
+  std::string_view name;
+  Dims shape;
+};
+
+struct SessionOptions {
+  std::vector<Anchor> outputs{};       ///< names or handles; empty: the outputs of the graph
+  std::int64_t batches_per_step = 1;   ///< batches that a run takes and computes
+  std::int64_t accumulation = 1;       ///< micro-batches in a batch
+  std::vector<InputShape> shapes{};    ///< of inputs with open shapes; others are found at the run
+  Device device = Device::cpu;
+  int threads = 1;                     ///< 0: as many as the machine has cores
+  std::uint64_t seed = 0;              ///< of random numbers and of variables that start with them
+  bool prefetch = false;               ///< ask step IO for the next micro-batch ahead of time
+  bool check_sizes = true;             ///< check the buffers of step IO before the first run
+};
+
+/// An input of a run: {"image", array}. Borrows the elements.
+struct Input {
+  std::string_view name;
+  AnyView value;
+
+  Input(std::string_view input, const AnyView& elements) : name(input), value(elements) {}
+  Input(std::string_view input, const AnyArray& elements)
+      : name(input), value(static_cast<AnyView>(elements)) {}
+  template <class T>
+    requires element<std::remove_const_t<T>>
+  Input(std::string_view input, View<T> elements) : name(input) {
+    value.info = {element_type<std::remove_const_t<T>>, Dims(elements.shape())};
+    value.data = elements.data;
+  }
+};
+
+namespace detail {
+struct SessionState;
+}
+
+/// What a run returned: a view into the session, valid until its next run.
+class Result {
+ public:
+  std::size_t size() const;
+  std::string_view name(std::size_t i) const;
+  AnyView operator[](std::size_t i) const;
+  /// Throws InputError, listing the names there are, if nothing of this name is returned.
+  AnyView operator[](std::string_view name) const;
+  template <tensor_handle X>
+  AnyView operator[](const X& tensor) const {
+    return of_tensor(tensor.id);
+  }
+
+ private:
+  friend class Session;
+  explicit Result(const detail::SessionState& state) : state_(&state) {}
+  AnyView of_tensor(TensorId id) const;
+  const detail::SessionState* state_;
+};
+
+/// A tensor that users see: its name (a view into the session) and info. Extents that follow from
+/// the inputs of a run are `dynamic`.
+struct Port {
+  std::string_view name;
+  TensorInfo info;
+};
+
+/// Runs a graph: Session net(onnx::load("x.onnx")); auto result = net.run({{"image", image}});
+///
+/// Owns the graph, its weights and what a run needs; nothing in a run allocates once the shapes
+/// were seen. Not to be used by several threads at once.
+class Session {
+ public:
+  /// Throws InputError if an output or a shape names no tensor, and the errors of planning.
+  explicit Session(Graph graph, const SessionOptions& options = {});
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  /// Runs the graph on these inputs, in any order. Variables that the model lists as inputs may be
+  /// given, too, and then have that value for this run.
+  ///
+  /// Inputs have the shape that the model says or, if a run takes several micro-batches, that shape
+  /// behind one or more leading dimensions with as many in all.
+  /// Throws InputError for an input that is unknown, missing, given twice, or of another type or
+  /// shape. One symbol among the extents has one value in a run.
+  Result run(std::span<const Input> inputs);
+  Result run(std::initializer_list<Input> inputs) {
+    return run(std::span<const Input>(inputs.begin(), inputs.size()));
+  }
+  /// Runs the graph with inputs and memory for results from `io`.
+  void run(StepIo& io);
+
+  /// A copy of the graph with the weights of today.
+  Graph graph() const;
+  /// The value of a variable; valid until the next run or `set`. Throws InputError.
+  AnyView get(std::string_view variable) const;
+  /// Gives a variable another value from the next run on; same type and shape. Throws InputError.
+  void set(std::string_view variable, const AnyView& value);
+  /// Sets a variable of one element; the number is converted to its type.
+  template <class T>
+    requires std::integral<T> || std::floating_point<T>
+  void set(std::string_view variable, T value) {
+    set_number(variable, static_cast<double>(value));
+  }
+
+  std::vector<Port> inputs() const;
+  /// Variables that a run may be given.
+  std::vector<Port> optional_inputs() const;
+  /// What runs return, with the shape of one micro-batch.
+  std::vector<Port> outputs() const;
+  std::vector<Port> variables() const;
+  /// All tensors that have a name.
+  std::vector<Port> tensors() const;
+  bool has(std::string_view tensor) const;
+  /// Throws InputError, listing names, if there is no such tensor.
+  TensorInfo info(std::string_view tensor) const;
+
+  const DataFlow& data_flow() const;
+  /// What runs return of output number i, and the shape of that.
+  Anchor anchor(std::size_t i) const;
+  Dims returned_shape(std::size_t i) const;
+  /// Throws InputError if a buffer of step IO has another number of elements than runs need, or
+  /// names no input or returned tensor.
+  void check_input(std::string_view name, std::int64_t elements) const;
+  void check_output(std::string_view name, std::int64_t elements) const;
+
+ private:
+  void set_number(std::string_view variable, double value);
+  std::unique_ptr<detail::SessionState> state_;
+};
+
+}  // namespace halftone

@@ -1,0 +1,6 @@
+#pragma once
+
+#include <cstddef>
+
+/// How often the program called operator new.
+std::size_t allocations();
