@@ -1,4 +1,5 @@
 #pragma once
+#include <halftone/base/math.hpp>
 #include <halftone/op/list.hpp>
 namespace halftone::op {
 struct Add {
@@ -35,7 +36,7 @@ struct Neg {
 struct Exp {
   static constexpr OpId id{"ai.onnx", "Exp", 6, 13};
   static constexpr Signature signature = "x -> y";
-  static constexpr auto forward(auto a) { return __builtin_exp(a); }
+  static constexpr auto forward(auto a) { return math::exp(a); }
 };
 struct Sigmoid {
   static constexpr OpId id{"ai.onnx", "Sigmoid", 6, 13};
@@ -56,7 +57,7 @@ struct Greater {
 struct Where {
   static constexpr OpId id{"ai.onnx", "Where", 9, 16};
   static constexpr Signature signature = "c:B a b -> y";
-  using types = TypeList<TypeList<bool>, AllTypes>;
-  static constexpr auto forward(auto c, auto a, auto b) { return c ? a : b; }
+  using types = TypeList<TypeList<bool>, BitTypes>;
+  static constexpr auto forward(auto c, auto a, auto b) { return math::select(c, a, b); }
 };
 }

@@ -1,0 +1,163 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <halftone/kernel/broadcast.hpp>
+#include <halftone/kernel/math.hpp>
+#include <halftone/kernel/simd.hpp>
+
+/// Element-wise operators over vectors: the text of an operator's `forward` on Vec instead of
+/// numbers.
+namespace halftone {
+
+struct Kernel;
+
+namespace detail {
+
+template <class Op, class... T>
+struct Thunk;
+template <class Op, class... T>
+constexpr Kernel make_kernel();
+
+}  // namespace detail
+
+}  // namespace halftone
+
+namespace halftone::kernel {
+
+namespace detail {
+
+template <class E>
+inline constexpr bool has_float_lanes = std::is_floating_point_v<compute_t<E>>;
+
+/// What the elements of an operator are computed in as vectors: float or double, if that is the
+/// same for all that are not bool; else void, and a plain loop runs.
+template <class Result, class... E>
+struct LanesOf {
+  using type = Result;
+};
+template <class Result, class First, class... Rest>
+struct LanesOf<Result, First, Rest...> {
+  static constexpr bool is_bool = std::is_same_v<First, bool>;
+  static constexpr bool fits = std::is_void_v<Result> || std::is_same_v<Result, compute_t<First>>;
+  using type = typename std::conditional_t<
+      is_bool, LanesOf<Result, Rest...>,
+      std::conditional_t<has_float_lanes<First> && fits, LanesOf<compute_t<First>, Rest...>,
+                         LanesOf<void>>>::type;
+};
+
+/// The functions of one operator for one choice of element types.
+template <class Op, class... T>
+struct Elementwise {
+  using Types = halftone::detail::Thunk<Op, T...>;
+  static constexpr std::size_t inputs = Op::signature.inputs();
+
+  template <std::size_t I>
+  using Input =
+      typename Types::template Type<static_cast<std::size_t>(Op::signature.input(I).type_variable)>;
+  using Declared = typename Types::template Type<static_cast<std::size_t>(
+      Op::signature.output(0).type_variable)>;
+  /// What a plain loop computes in: elements, halves widened.
+  template <class E>
+  using Number = std::conditional_t<has_float_lanes<E>, compute_t<E>, E>;
+
+  template <std::size_t... I>
+  static auto result_of(std::index_sequence<I...>)
+      -> decltype(std::declval<const Op&>().forward(std::declval<Number<Input<I>>>()...));
+  using Output = std::conditional_t<
+      std::is_same_v<decltype(result_of(std::make_index_sequence<inputs>{})), bool>, bool,
+      Declared>;
+
+  template <std::size_t... I>
+  static typename LanesOf<void, Input<I>..., Output>::type lanes_of(std::index_sequence<I...>);
+  using Lane = decltype(lanes_of(std::make_index_sequence<inputs>{}));
+  static constexpr bool is_vector = !std::is_void_v<Lane>;
+
+  template <class E, class V>
+  static HALFTONE_INLINE auto load(const E* p) {
+    if constexpr (std::is_same_v<E, bool>) {
+      return V::mask::load(p);
+    } else {
+      return load_compute<V::size>(p);
+    }
+  }
+
+  /// n elements, a multiple of the lanes. Not inlined: all elements go through the same
+  /// instructions, so that none depends on its position.
+  template <class V, class... E>
+  __attribute__((noinline)) static void run_lanes(const Op& given, std::int64_t n, Output* y,
+                                                  const E*... x) {
+    const Op op = given;  // y may overlap it for all that the compiler knows
+    for (std::int64_t i = 0; i < n; i += V::size) {
+      if constexpr (std::is_same_v<Output, bool>) {
+        const typename V::mask lanes = op.forward(load<E, V>(x + i)...);
+        lanes.store(y + i);
+      } else {
+        const V lanes = op.forward(load<E, V>(x + i)...);
+        store_compute(y + i, lanes);
+      }
+    }
+  }
+
+  template <class... E>
+  static void run_numbers(const Op& given, std::int64_t n, Output* y, const E*... x) {
+    const Op op = given;
+    // y is one of x, or apart from them: no element depends on another.
+#ifdef __clang__
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+    for (std::int64_t i = 0; i < n; ++i) {
+      y[i] = static_cast<Output>(op.forward(static_cast<Number<E>>(x[i])...));
+    }
+  }
+
+  template <std::size_t... I>
+  static void run(const Op& op, const void* const* in, Output* y, std::int64_t n,
+                  std::index_sequence<I...>) {
+    if constexpr (is_vector) {
+      using V = Vec<Lane>;
+      const std::int64_t whole = n / V::size * V::size, rest = n - whole;
+      if (whole != 0) run_lanes<V>(op, whole, y, static_cast<const Input<I>*>(in[I])...);
+      if (rest == 0) return;
+      // The rest, in a vector of its own: elements there are nowhere else.
+      alignas(64) unsigned char last[inputs + 1][sizeof(V)] = {};
+      (__builtin_memcpy(last[I], static_cast<const Input<I>*>(in[I]) + whole,
+                        static_cast<std::size_t>(rest) * sizeof(Input<I>)),
+       ...);
+      auto* last_y = reinterpret_cast<Output*>(last[inputs]);
+      run_lanes<V>(op, V::size, last_y, reinterpret_cast<const Input<I>*>(last[I])...);
+      __builtin_memcpy(y + whole, last_y, static_cast<std::size_t>(rest) * sizeof(Output));
+    } else {
+      run_numbers(op, n, y, static_cast<const Input<I>*>(in[I])...);
+    }
+  }
+};
+
+}  // namespace detail
+
+/// forward() of n elements of dense inputs; the output may be one of the inputs. float, double,
+/// half and bfloat16 are computed as vectors (of float for the halves), other types in a loop for
+/// the compiler to vectorise. An element's result depends neither on its position nor on n.
+template <class Op, class... T>
+void vector_block(const void* op, const void* const* inputs, void* output, std::int64_t n) {
+  using E = detail::Elementwise<Op, T...>;
+  E::run(*static_cast<const Op*>(op), inputs, static_cast<typename E::Output*>(output), n,
+         std::make_index_sequence<E::inputs>{});
+}
+
+/// For halftone::detail::select_kernel: the kernel of an element-wise operator, over vectors.
+template <class Op, class... T>
+struct VectorMaker {
+  static constexpr auto make() {
+    auto kernel = halftone::detail::make_kernel<Op, T...>();
+    kernel.block = &vector_block<Op, T...>;
+    return kernel;
+  }
+};
+
+}  // namespace halftone::kernel
