@@ -23,12 +23,10 @@ void Group::set_shape(const Dims& shape, std::span<const TensorInfo> inputs) {
     dense_ = dense_ && (!in.is_known() || in.shape == shape);
   }
   if (!dense_) {
-    std::vector<kernel::BroadcastPlan::Input> broadcast;
     for (const TensorInfo& in : inputs) {
-      broadcast.push_back({in.shape.items, in.rank(),
-                           static_cast<std::size_t>(size_in_bytes(in.type))});
+      broadcast_.emplace_back(shape_.items, shape_.size(), in.shape.items, in.rank(),
+                              static_cast<std::size_t>(size_in_bytes(in.type)));
     }
-    plan_ = kernel::BroadcastPlan(shape_.items, shape_.size(), broadcast);
   }
   // Broadcast inputs need a block of their own beside the values between the members.
   slots_ += dense_ ? 0 : inputs.size();
@@ -143,14 +141,17 @@ Group::Place Group::fill(const NodeKernel& kernel, std::size_t input, ElementTyp
 
 template <bool Dense>
 void Group::run_members(const KernelCall& call, std::byte* scratch, std::int64_t first,
-                        std::int64_t n) const {
+                        std::int64_t n, [[maybe_unused]] bool is_first) const {
   const void* inputs[64];
   for (std::uint32_t i = 0; i < call.inputs; ++i) {
     const auto* data = static_cast<const std::byte*>(call.arguments[i].data);
     if constexpr (Dense) {
       inputs[i] = data + first * input_size_[i];
     } else if (data != nullptr) {
-      inputs[i] = plan_.fetch(i, data, first, n, scratch + i * slot_bytes_);
+      std::byte* filled = scratch + i * slot_bytes_;
+      inputs[i] = broadcast_[i].is_uniform() && !is_first
+                      ? filled
+                      : broadcast_[i].fetch(data, first, n, filled);
     }
   }
   const void* operands[16];
@@ -178,11 +179,12 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
     // Without values between members there is nothing to keep in the cache.
     const std::int64_t step = slots_ == 0 && fills_.empty() && members_.size() == 1 ? last - first : block_;
     for (; first < last; first += step) {
-      run_members<true>(call, scratch, first, std::min(step, last - first));
+      run_members<true>(call, scratch, first, std::min(step, last - first), false);
     }
   } else {
-    for (; first < last; first += block_) {
-      run_members<false>(call, scratch, first, std::min(block_, last - first));
+    // A uniform input's block is filled once, with the first and longest block.
+    for (bool is_first = true; first < last; first += block_, is_first = false) {
+      run_members<false>(call, scratch, first, std::min(block_, last - first), is_first);
     }
   }
 }

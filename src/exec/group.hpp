@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <halftone/graph/graph.hpp>
-#include <halftone/kernel/elementwise.hpp>
+#include <halftone/kernel/broadcast.hpp>
 
 #include "node.hpp"
 
@@ -43,12 +43,12 @@ class Group {
   void run_blocks(const KernelCall& call, std::int64_t first, std::int64_t last) const;
   template <bool Dense>
   void run_members(const KernelCall& call, std::byte* scratch, std::int64_t first,
-                   std::int64_t n) const;
+                   std::int64_t n, bool is_first) const;
 
   Dims shape_;
   std::int64_t total_ = 0, block_ = 0;
   bool dense_ = true;  ///< every input has the shape of the outputs
-  kernel::BroadcastPlan plan_;
+  std::vector<kernel::BroadcastInput> broadcast_;  ///< unless dense
   std::vector<std::uint8_t> input_size_, output_size_;
   std::vector<Place> places_;
   std::vector<Member> members_;

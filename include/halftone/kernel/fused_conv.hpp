@@ -1,0 +1,84 @@
+#pragma once
+
+#include <halftone/graph/runner.hpp>
+#include <halftone/kernel/conv.hpp>
+#include <halftone/kernel/fwd.hpp>
+
+namespace halftone::kernel {
+
+namespace detail {
+
+template <class T, class Op>
+ConvPlan plan_of(const Op& op, View<const T> x, View<const T> w) {
+  ConvShape s;
+  s.batch = x.extent(0);
+  s.groups = op.group;
+  s.filters = w.extent(0);
+  s.channels = w.extent(1) * op.group;
+  for (int i = 0; i < 2; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    s.input[1 + i] = x.extent(2 + at);
+    s.kernel[1 + i] = w.extent(2 + at);
+    s.stride[1 + i] = op.strides[at];
+    s.dilation[1 + i] = op.dilations[at];
+    s.pads_begin[1 + i] = op.pads[at];
+    s.pads_end[1 + i] = op.pads[2 + at];
+  }
+  return conv_plan<T>(s, op.blocked_input ? Layout::blocked : Layout::plain,
+                      op.blocked_output ? Layout::blocked : Layout::plain);
+}
+
+}  // namespace detail
+
+template <class T, class Op>
+void fused_conv(const Op& op, const KernelCall& call, View<const T> x, View<const T> w,
+                View<const T> b, View<const T> residual, View<T> y) {
+  const ConvPlan plan = detail::plan_of<T>(op, x, w);
+  const void* packed = call.packed;
+  auto* workspace = static_cast<char*>(call.workspace);
+  if (packed == nullptr) {
+    conv_pack<T>(plan, w.data, workspace);
+    packed = workspace;
+    workspace += detail::round_up(plan.packed_bytes, 64);
+  }
+  ConvEpilogue<T> epilogue;
+  epilogue.bias = b.data;
+  epilogue.residual = residual.data;
+  epilogue.clamp = op.clamp;
+  epilogue.lower = static_cast<compute_t<T>>(op.lower);
+  epilogue.upper = static_cast<compute_t<T>>(op.upper);
+  conv<T>(plan, x.data, packed, y.data, epilogue, workspace, *call.executor);
+}
+
+template <class T, class Op>
+std::size_t fused_conv_workspace(const Op& op, const KernelCall& call, View<const T> x,
+                                 View<const T> w) {
+  const ConvPlan plan = detail::plan_of<T>(op, x, w);
+  const std::int64_t packed = call.packed != nullptr ? 0 : detail::round_up(plan.packed_bytes, 64);
+  return static_cast<std::size_t>(plan.workspace_bytes + packed);
+}
+
+template <class T, class Op>
+std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
+                                    View<const T> w) {
+  if (!call.is_constant(1)) return 0;
+  return static_cast<std::size_t>(detail::plan_of<T>(op, x, w).packed_bytes);
+}
+
+template <class T, class Op>
+void fused_conv_pack(const Op& op, void* packed, View<const T> x, View<const T> w) {
+  conv_pack<T>(detail::plan_of<T>(op, x, w), w.data, packed);
+}
+
+template <class T>
+void reorder_channels(const KernelCall& call, bool to_blocks, View<const T> x, View<T> y) {
+  const View<const T>& plain = to_blocks ? x : View<const T>{y.data, y.extents, y.rank};
+  const std::int64_t pixels = plain.size(2, plain.rank);
+  if (to_blocks) {
+    block_channels<T>(x.data, y.data, plain.extent(0), plain.extent(1), pixels, *call.executor);
+  } else {
+    unblock_channels<T>(x.data, y.data, plain.extent(0), plain.extent(1), pixels, *call.executor);
+  }
+}
+
+}  // namespace halftone::kernel

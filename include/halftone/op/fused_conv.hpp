@@ -1,0 +1,112 @@
+#pragma once
+
+#include <halftone/base/window.hpp>
+#include <halftone/kernel/fwd.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone::op {
+
+/// Convolution of two spatial dimensions with what follows it, in either layout:
+/// y = clamp(conv(x, w) + b + residual). Made by the passes `fuse_convolutions` and
+/// `block_channels`.
+///
+/// x         [batch, channels, height, width], or in blocks [batch, channels / block, height, width,
+///           block], missing channels zero
+/// w         [filters, channels / group, kernel height, kernel width], always plain
+/// b         [filters]
+/// residual  as y
+/// source    none
+struct FusedConv {
+  std::int64_t group = 1;
+  Dims strides{1, 1}, dilations{1, 1};
+  Pads pads{0, 0, 0, 0};
+  std::int64_t block = 0;  ///< channels of a block
+  bool blocked_input = false, blocked_output = false;
+  bool clamp = false;
+  float lower = 0, upper = 0;
+
+  static constexpr OpId id{"halftone", "Conv", 1};
+  static constexpr Signature signature = "x w b? residual? -> y";
+
+  constexpr void attributes(auto&& visit) {
+    visit("group", group);
+    visit("strides", strides);
+    visit("dilations", dilations);
+    visit("pads", pads);
+    visit("block", block);
+    visit("blocked_input", blocked_input);
+    visit("blocked_output", blocked_output);
+    visit("clamp", clamp);
+    visit("lower", lower);
+    visit("upper", upper);
+  }
+
+  constexpr Inferred infer(TensorInfo x, TensorInfo w, TensorInfo, TensorInfo) const {
+    const std::int64_t input[]{x.shape[2], x.shape[3]};
+    const Window window = Window::over(input, {.kernel = {w.shape[2], w.shape[3]},
+                                               .strides = strides,
+                                               .dilations = dilations,
+                                               .pads = pads});
+    if (!window.ok()) return Inferred::mismatch(window.reason, window.expected, window.found);
+    TensorInfo y{x.type, {x.shape[0], w.shape[0], window.output[0], window.output[1]}};
+    if (blocked_output) {
+      y.shape[1] = (w.shape[0] + block - 1) / block;
+      y.shape.push_back(block);
+    }
+    return y;
+  }
+
+  template <class T>
+  void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> b,
+              View<const T> residual, View<T> y) const {
+    kernel::fused_conv<T>(*this, call, x, w, b, residual, y);
+  }
+  template <class T>
+  std::size_t workspace(const KernelCall& call, View<const T> x, View<const T> w, View<const T>,
+                        View<const T>, View<T>) const {
+    return kernel::fused_conv_workspace<T>(*this, call, x, w);
+  }
+  template <class T>
+  std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T> w, View<const T>,
+                           View<const T>, View<T>) const {
+    return kernel::fused_conv_packed_bytes<T>(*this, call, x, w);
+  }
+  template <class T>
+  void pack(const KernelCall&, void* packed, View<const T> x, View<const T> w, View<const T>,
+            View<const T>, View<T>) const {
+    kernel::fused_conv_pack<T>(*this, packed, x, w);
+  }
+};
+
+/// Brings activations into blocks of channels, or back. Made by the pass `block_channels`.
+struct ReorderChannels {
+  std::int64_t block = 0;
+  std::int64_t channels = 0;
+  bool to_blocks = false;
+
+  static constexpr OpId id{"halftone", "ReorderChannels", 1};
+  static constexpr Signature signature = "x -> y";
+
+  constexpr void attributes(auto&& visit) {
+    visit("block", block);
+    visit("channels", channels);
+    visit("to_blocks", to_blocks);
+  }
+  constexpr Inferred infer(TensorInfo x) const {
+    TensorInfo y = x;
+    if (to_blocks) {
+      y.shape[1] = (channels + block - 1) / block;
+      y.shape.push_back(block);
+    } else {
+      y.shape[1] = channels;
+      y.shape.pop_back();
+    }
+    return y;
+  }
+  template <class T>
+  void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
+    kernel::reorder_channels<T>(call, to_blocks, x, y);
+  }
+};
+
+}  // namespace halftone::op
