@@ -75,4 +75,9 @@ Kernel find_kernel(const Descriptor& op, std::span<const ElementType> types) {
 
 std::string_view instruction_set() { return chosen().name; }
 
+std::int64_t float_lanes() {
+  const std::string_view name = chosen().name;
+  return name == "v4" ? 16 : name == "v3" ? 8 : 4;
+}
+
 }  // namespace halftone

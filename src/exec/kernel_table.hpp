@@ -15,4 +15,7 @@ Kernel find_kernel(const Descriptor& op, std::span<const ElementType> types);
 /// "v2", "v3", "v4" or "native": what find_kernel chooses.
 std::string_view instruction_set();
 
+/// Floats in a vector of that instruction set: channels of a block.
+std::int64_t float_lanes();
+
 }  // namespace halftone

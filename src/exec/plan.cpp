@@ -5,12 +5,15 @@
 #include <cstring>
 
 #include <halftone/op/list.hpp>
+#include <halftone/transform/block_channels.hpp>
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/fuse.hpp>
+#include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/memory_plan.hpp>
 #include <halftone/transform/schedule.hpp>
 
 #include "base/describe.hpp"
+#include "transform/fold_batch_norm.hpp"
 
 namespace halftone {
 namespace {
@@ -38,7 +41,10 @@ Plan::Plan(Graph graph, const EngineOptions& options, const kernel::Executor& ex
 
 void Plan::transform(const EngineOptions& options) {
   graph_ = without_dead_code(std::move(graph_));
-  if (options.fuse) graph_ = fuse_elementwise(std::move(graph_));
+  if (options.fuse) {
+    graph_ = fuse_convolutions(fold_batch_norm(std::move(graph_)));
+    graph_ = fuse_elementwise(block_channels(std::move(graph_), float_lanes()));
+  }
   graph_ = schedule(std::move(graph_));
 }
 
@@ -129,6 +135,16 @@ void Plan::build(const EngineOptions& options) {
     return static_cast<int>(buffers.lifetimes.size()) - 1;
   };
 
+  constant_readers_.assign(tensor_count, 0);
+  for (const Node& node : graph_.nodes) {
+    for (const TensorId id : node.inputs) {
+      if (id != no_tensor) ++constant_readers_[static_cast<std::size_t>(root_of(id))];
+    }
+  }
+  for (const TensorId id : graph_.outputs) {
+    ++constant_readers_[static_cast<std::size_t>(root_of(id))];
+  }
+
   std::size_t argument_count = graph_.outputs.size() * 2;
   for (const Node& node : graph_.nodes) argument_count += node.inputs.size() + node.outputs.size();
   arguments_.reserve(argument_count);  // steps point into it
@@ -210,6 +226,7 @@ void Plan::build(const EngineOptions& options) {
           f.pack(step.call, packed.data());
           step.call.packed = packed.data();
           packed_bytes_ += bytes;
+          if (f.packed_input >= 0) release(node, static_cast<std::size_t>(f.packed_input), first);
         }
         if (const std::size_t bytes = f.workspace(step.call); bytes != 0) {
           workspaces.push_back(
@@ -273,6 +290,16 @@ void Plan::build(const EngineOptions& options) {
   for (const Output& output : outputs) {
     outputs_.push_back(output.buffer != Buffers::none ? place(output.buffer)
                                                       : const_cast<void*>(output.data));
+  }
+}
+
+/// Gives the memory of packed weights back.
+void Plan::release(const Node& node, std::size_t input, std::uint32_t first) {
+  TensorRecord& t = graph_.tensor(node.inputs[input]);
+  t.data.unneeded();
+  if (constant_readers_[static_cast<std::size_t>(node.inputs[input])] == 1) {
+    t.data = {};
+    arguments_[first + input].data = nowhere;
   }
 }
 

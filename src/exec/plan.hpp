@@ -46,6 +46,7 @@ class Plan {
 
   void transform(const EngineOptions& options);
   void build(const EngineOptions& options);
+  void release(const Node& node, std::size_t input, std::uint32_t first);
   bool overwrites(const Node& node, std::size_t output, std::size_t input) const;
 
   Graph graph_;
@@ -59,6 +60,7 @@ class Plan {
   std::deque<Group> groups_;
   std::deque<Branches> branches_;
   std::vector<Storage> packed_;
+  std::vector<int> constant_readers_;
   Storage arena_;
   std::size_t arena_bytes_ = 0, packed_bytes_ = 0;
 };

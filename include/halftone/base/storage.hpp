@@ -14,6 +14,8 @@ class Storage {
   class Block {
    public:
     virtual ~Block() = default;
+    /// These bytes will hardly be read again: a mapped file may give their memory back.
+    virtual void unneeded(const std::byte*, std::size_t) {}
     std::byte* data = nullptr;
     std::size_t size = 0;
 
@@ -41,6 +43,9 @@ class Storage {
 
   constexpr explicit operator bool() const { return block_ != nullptr; }
   std::byte* data() const { return block_->data; }
+  void unneeded(std::span<const std::byte> bytes) const {
+    block_->unneeded(bytes.data(), bytes.size());
+  }
   std::size_t size() const { return block_->size; }
 
  private:
@@ -60,6 +65,10 @@ class Bytes {
   constexpr std::size_t size() const { return storage_ ? shared_.size() : own_.size(); }
   constexpr std::span<const std::byte> span() const {
     return storage_ ? shared_ : std::span<const std::byte>(own_);
+  }
+  /// The bytes will hardly be read again, such as weights that have been packed.
+  void unneeded() const {
+    if (storage_) storage_.unneeded(shared_);
   }
   /// Whether these are the same bytes in the same place or equal own bytes.
   friend constexpr bool operator==(const Bytes& a, const Bytes& b) {

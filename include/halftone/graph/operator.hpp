@@ -192,6 +192,7 @@ constexpr Kernel make_kernel() {
     kernel.workspace = &K::workspace;
     kernel.packed_bytes = &K::packed_bytes;
     kernel.pack = &K::pack_constants;
+    if constexpr (requires { Op::packed_input; }) kernel.packed_input = Op::packed_input;
   }
   return kernel;
 }

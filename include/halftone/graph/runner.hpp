@@ -52,6 +52,8 @@ struct Kernel {
   /// Bytes that the constant inputs take when packed; 0 or null: they are used as they are.
   std::size_t (*packed_bytes)(const KernelCall& call) = nullptr;
   void (*pack)(const KernelCall& call, void* packed) = nullptr;
+  /// The input that is not read any more once it is packed (`Op::packed_input`); -1: none.
+  int packed_input = -1;
   /// Element-wise operators: n elements, all inputs dense; inputs and outputs may be the same.
   void (*block)(const void* op, const void* const* inputs, void* output, std::int64_t n) = nullptr;
   /// Element-wise operators: the element that stands for an optional input that is absent.

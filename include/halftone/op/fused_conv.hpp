@@ -27,6 +27,7 @@ struct FusedConv {
 
   static constexpr OpId id{"halftone", "Conv", 1};
   static constexpr Signature signature = "x w b? residual? -> y";
+  static constexpr int packed_input = 1;
 
   constexpr void attributes(auto&& visit) {
     visit("group", group);

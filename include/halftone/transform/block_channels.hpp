@@ -1,0 +1,266 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <halftone/graph/graph.hpp>
+#include <halftone/op/list.hpp>
+#include <halftone/transform/fuse_convolutions.hpp>
+
+namespace halftone {
+
+namespace detail {
+
+/// Rewrites a graph node by node so that convolutions read and write activations in blocks of
+/// channels. Every tensor may exist plain (with its old id) and in blocks (with a new one).
+class ChannelBlocks {
+ public:
+  constexpr ChannelBlocks(Graph graph, std::int64_t block)
+      : graph_(std::move(graph)), block_(block), blocked_(graph_.tensors.size(), no_tensor),
+        is_plain_(graph_.tensors.size(), 1) {}
+
+  constexpr Graph run() {
+    std::vector<Node> old = std::move(graph_.nodes);
+    graph_.nodes.clear();
+    for (Node& node : old) {
+      if (!place_convolution(node) && !place_elementwise(node) && !place_pool(node) &&
+          !place_concat(node)) {
+        for (const TensorId id : node.inputs) plain(id);
+        graph_.nodes.push_back(std::move(node));
+      }
+    }
+    for (const TensorId id : graph_.outputs) plain(id);
+    drop_reorders();
+    return graph_;
+  }
+
+ private:
+  constexpr bool fits(const TensorInfo& info) const {
+    return info.type == ElementType::float32 && info.rank() == 4 && info.elements() > 0;
+  }
+  /// Whether no block holds channels that do not exist, which operators could make other than zero.
+  constexpr bool is_whole(const TensorInfo& info) const { return info.shape[1] % block_ == 0; }
+  constexpr TensorInfo blocked_info(TensorInfo info) const {
+    info.shape[1] = (info.shape[1] + block_ - 1) / block_;
+    info.shape.push_back(block_);
+    return info;
+  }
+  /// The tables know the graph's new tensors.
+  constexpr void follow() {
+    blocked_.resize(graph_.tensors.size(), no_tensor);
+    is_plain_.resize(graph_.tensors.size(), 1);
+  }
+  constexpr TensorId add_blocked(TensorId id) {
+    const TensorId b = graph_.add_tensor({.info = blocked_info(graph_.info(id))}, {});
+    follow();
+    blocked_[static_cast<std::size_t>(id)] = b;
+    return b;
+  }
+  constexpr void reorder(TensorId from, TensorId to, bool to_blocks, std::int64_t channels) {
+    graph_.nodes.push_back({.op = &descriptor<op::ReorderChannels>,
+                            .attributes = pack(op::ReorderChannels{block_, channels, to_blocks}),
+                            .inputs = {from},
+                            .outputs = {to}});
+  }
+  constexpr bool has_blocked(TensorId id) const {
+    return blocked_[static_cast<std::size_t>(id)] != no_tensor;
+  }
+  constexpr TensorId in_blocks(TensorId id) {
+    if (!has_blocked(id)) {
+      const TensorId b = add_blocked(id);
+      reorder(id, b, true, graph_.info(id).shape[1]);
+    }
+    return blocked_[static_cast<std::size_t>(id)];
+  }
+  constexpr TensorId plain(TensorId id) {
+    if (id == no_tensor || is_plain_[static_cast<std::size_t>(id)] != 0) return id;
+    is_plain_[static_cast<std::size_t>(id)] = 1;
+    reorder(blocked_[static_cast<std::size_t>(id)], id, false, graph_.info(id).shape[1]);
+    return id;
+  }
+  /// The output of a node exists in blocks alone.
+  constexpr TensorId blocked_output(TensorId id) {
+    is_plain_[static_cast<std::size_t>(id)] = 0;
+    return add_blocked(id);
+  }
+
+  constexpr bool place_convolution(Node& node) {
+    if (node.op->id != op::FusedConv::id || !fits(graph_.info(node.inputs[0]))) return false;
+    auto conv = unpack<op::FusedConv>(node.attributes);
+    const std::int64_t channels = graph_.info(node.inputs[0]).shape[1];
+    const std::int64_t filters = graph_.info(node.inputs[1]).shape[0];
+    const bool depthwise = conv.group > 1 && conv.group == channels && conv.group == filters;
+    const bool grouped = channels / conv.group % block_ == 0 && filters / conv.group % block_ == 0;
+    if (conv.group != 1 && !depthwise && !grouped) return false;
+    conv.block = block_;
+    // A first layer's few channels are read as they are.
+    conv.blocked_input = conv.group != 1 || channels >= block_ || has_blocked(node.inputs[0]);
+    conv.blocked_output = true;
+    if (conv.blocked_input) {
+      node.inputs[0] = in_blocks(node.inputs[0]);
+    } else {
+      plain(node.inputs[0]);
+    }
+    if (node.inputs.size() > 3 && node.inputs[3] != no_tensor) {
+      node.inputs[3] = in_blocks(node.inputs[3]);
+    }
+    node.outputs[0] = blocked_output(node.outputs[0]);
+    node.attributes = pack(conv);
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+
+  /// One of an element-wise node's inputs: in blocks, one element, or one constant per channel.
+  enum class Operand { blocked, scalar, channel, other };
+  constexpr Operand operand(TensorId id, const TensorInfo& y) const {
+    const TensorInfo& x = graph_.info(id);
+    if (x.shape == y.shape && has_blocked(id)) return Operand::blocked;
+    if (x.elements() == 1) return Operand::scalar;
+    const std::size_t axis = x.rank() == 4 ? 1 : 0;
+    if ((x.rank() == 4 || x.rank() == 3) && x.shape[axis] == y.shape[1] &&
+        x.elements() == y.shape[1] && graph_.tensor(id).role == Role::constant) {
+      return Operand::channel;
+    }
+    return Operand::other;
+  }
+  constexpr bool place_elementwise(Node& node) {
+    if (!node.op->elementwise || node.outputs.size() != 1) return false;
+    const TensorInfo y = graph_.info(node.outputs[0]);
+    if (y.rank() != 4 || !is_whole(y)) return false;
+    bool any = false;
+    for (const TensorId id : node.inputs) {
+      if (id == no_tensor) continue;
+      const Operand kind = operand(id, y);
+      if (kind == Operand::other) return false;
+      any = any || kind == Operand::blocked;
+    }
+    if (!any) return false;
+    for (TensorId& id : node.inputs) {
+      if (id == no_tensor) continue;
+      const Operand kind = operand(id, y);
+      if (kind == Operand::blocked) id = blocked_[static_cast<std::size_t>(id)];
+      if (kind == Operand::channel) {
+        TensorRecord record{.info = {graph_.info(id).type, {y.shape[1] / block_, 1, 1, block_}},
+                            .role = Role::constant,
+                            .data = graph_.tensor(id).data};
+        id = graph_.add_tensor(std::move(record), {});
+        follow();
+      }
+    }
+    node.outputs[0] = blocked_output(node.outputs[0]);
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+
+  /// A window over height and width is one over height, width and the channels of a block.
+  template <class Pool>
+  constexpr void widen(Node& node, const TensorInfo& x) {
+    auto pool = unpack<Pool>(node.attributes);
+    const std::int64_t input[]{x.shape[2], x.shape[3]};
+    const Window window = Window::over(input, {.kernel = pool.kernel_shape,
+                                               .strides = pool.strides,
+                                               .dilations = pool.dilations,
+                                               .pads = pool.pads,
+                                               .auto_pad = pool.auto_pad,
+                                               .ceil_mode = pool.ceil_mode != 0});
+    pool.kernel_shape = window.kernel;
+    pool.strides = window.strides;
+    pool.dilations = window.dilations;
+    pool.auto_pad = AutoPad::notset;
+    pool.kernel_shape.push_back(1);
+    pool.strides.push_back(1);
+    pool.dilations.push_back(1);
+    pool.pads = {window.pads[0], window.pads[1], 0, window.pads[2], window.pads[3], 0};
+    node.attributes = pack(pool);
+  }
+  constexpr bool place_pool(Node& node) {
+    if (node.inputs.size() != 1 || node.outputs.size() != 1 || !has_blocked(node.inputs[0])) {
+      return false;
+    }
+    const TensorInfo x = graph_.info(node.inputs[0]);
+    if (!fits(x)) return false;
+    if (node.op->id == op::MaxPool::id) {
+      widen<op::MaxPool>(node, x);
+    } else if (node.op->id == op::AveragePool::id) {
+      widen<op::AveragePool>(node, x);
+    } else if (node.op->id == op::GlobalAveragePool::id) {
+      const Dims axes{2, 3};
+      node.op = &descriptor<op::ReduceMean>;
+      node.attributes = pack(op::ReduceMean{});
+      node.inputs.push_back(constant(graph_, axes).id);
+      follow();
+    } else {
+      return false;
+    }
+    node.inputs[0] = blocked_[static_cast<std::size_t>(node.inputs[0])];
+    node.outputs[0] = blocked_output(node.outputs[0]);
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+
+  constexpr bool place_concat(Node& node) {
+    if (node.op->id != op::Concat::id) return false;
+    const TensorInfo y = graph_.info(node.outputs[0]);
+    if (!fits(y) || normalized_axis(unpack<op::Concat>(node.attributes).axis, 4) != 1) return false;
+    for (const TensorId id : node.inputs) {
+      if (!has_blocked(id) || !is_whole(graph_.info(id))) return false;
+    }
+    node.attributes = pack(op::Concat{.axis = 1});
+    for (TensorId& id : node.inputs) id = blocked_[static_cast<std::size_t>(id)];
+    node.outputs[0] = blocked_output(node.outputs[0]);
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+
+  /// A convolution whose input or output alone is reordered does that itself.
+  constexpr void drop_reorders() {
+    const Readers readers(graph_);
+    std::vector<int> producer(graph_.tensors.size(), -1);
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      for (const TensorId id : graph_.nodes[n].outputs) {
+        if (id != no_tensor) producer[static_cast<std::size_t>(id)] = static_cast<int>(n);
+      }
+    }
+    for (Node& node : graph_.nodes) {
+      if (node.op == nullptr || node.op->id != op::ReorderChannels::id) continue;
+      const bool to_blocks = unpack<op::ReorderChannels>(node.attributes).to_blocks;
+      const TensorId between = to_blocks ? node.outputs[0] : node.inputs[0];
+      const int reader = readers.only(between);
+      const int other = to_blocks ? reader : producer[static_cast<std::size_t>(between)];
+      if (other < 0 || reader < 0) continue;
+      Node& conv = graph_.nodes[static_cast<std::size_t>(other)];
+      if (conv.op == nullptr || conv.op->id != op::FusedConv::id) continue;
+      auto attributes = unpack<op::FusedConv>(conv.attributes);
+      if (to_blocks) {
+        if (conv.inputs[0] != between) continue;
+        conv.inputs[0] = node.inputs[0];
+        attributes.blocked_input = false;
+      } else {
+        // The residual must have the output's layout.
+        if (conv.inputs.size() > 3) continue;
+        conv.outputs[0] = node.outputs[0];
+        attributes.blocked_output = false;
+      }
+      conv.attributes = pack(attributes);
+      node.op = nullptr;
+    }
+    remove_empty_nodes(graph_);
+  }
+
+  Graph graph_;
+  std::int64_t block_;
+  std::vector<TensorId> blocked_;
+  std::vector<char> is_plain_;
+};
+
+}  // namespace detail
+
+/// Brings the activations between convolutions of float32 into blocks of `block` channels, the
+/// layout of the fast kernels: [batch, channels / block, height, width, block]. Element-wise
+/// operators, pooling and concatenation between them work on the blocks; what else reads such a
+/// tensor gets it reordered.
+constexpr Graph block_channels(Graph graph, std::int64_t block) {
+  return detail::ChannelBlocks(std::move(graph), block).run();
+}
+
+}  // namespace halftone

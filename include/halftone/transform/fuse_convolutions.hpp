@@ -1,0 +1,146 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <halftone/base/window.hpp>
+#include <halftone/graph/graph.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone {
+
+namespace detail {
+
+/// The value of a constant float of one element.
+constexpr bool scalar_value(const Graph& graph, TensorId id, float& value) {
+  const TensorRecord& t = graph.tensor(id);
+  const std::span<const std::byte> bytes = t.data.span();
+  if (t.role != Role::constant || t.info.type != ElementType::float32 || bytes.size() != 4) {
+    return false;
+  }
+  std::uint32_t bits = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    bits |= std::to_integer<std::uint32_t>(bytes[i]) << (8 * i);
+  }
+  value = std::bit_cast<float>(bits);
+  return true;
+}
+
+/// The limits of a node that clamps its first input: Relu, Clip with constant limits.
+constexpr bool clamp_limits(const Graph& graph, const Node& node, float& lower, float& upper) {
+  // Not infinity: the largest float leaves every finite sum and infinity's place alone.
+  constexpr float infinity = std::bit_cast<float>(0x7f800000);
+  lower = -infinity;
+  upper = infinity;
+  if (node.op->id == op::Relu::id) {
+    lower = 0;
+    return true;
+  }
+  if (node.op->id != op::Clip::id) return false;
+  const auto given = [&](std::size_t i) {
+    return node.inputs.size() > i && node.inputs[i] != no_tensor;
+  };
+  return (!given(1) || scalar_value(graph, node.inputs[1], lower)) &&
+         (!given(2) || scalar_value(graph, node.inputs[2], upper)) && lower <= upper;
+}
+
+/// For each tensor how often it is read (outputs of the graph included), and one node that does.
+struct Readers {
+  std::vector<int> count, node;
+  constexpr explicit Readers(const Graph& graph)
+      : count(graph.tensors.size(), 0), node(graph.tensors.size(), -1) {
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      for (const TensorId id : graph.nodes[n].inputs) {
+        if (id == no_tensor) continue;
+        ++count[static_cast<std::size_t>(id)];
+        node[static_cast<std::size_t>(id)] = static_cast<int>(n);
+      }
+    }
+    for (const TensorId id : graph.outputs) {
+      ++count[static_cast<std::size_t>(id)];
+      node[static_cast<std::size_t>(id)] = -1;
+    }
+  }
+  /// The node that alone reads a tensor, once; -1 if there is no such node.
+  constexpr int only(TensorId id) const {
+    const auto i = static_cast<std::size_t>(id);
+    return count[i] == 1 ? node[i] : -1;
+  }
+};
+
+/// Drops nodes without an operator.
+constexpr void remove_empty_nodes(Graph& graph) {
+  std::size_t kept = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].op == nullptr) continue;
+    if (kept != n) graph.nodes[kept] = std::move(graph.nodes[n]);
+    ++kept;
+  }
+  graph.nodes.resize(kept);
+}
+
+}  // namespace detail
+
+/// Two-dimensional convolutions become FusedConv and take in the addition of another tensor of their
+/// shape and the Relu or Clip that follow, where nothing else reads the values between. All infos
+/// must be known.
+constexpr Graph fuse_convolutions(Graph graph) {
+  const detail::Readers readers(graph);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (graph.nodes[n].op == nullptr || graph.nodes[n].op->id != op::Conv::id) continue;
+    const TensorInfo x = graph.info(graph.nodes[n].inputs[0]);
+    const TensorInfo w = graph.info(graph.nodes[n].inputs[1]);
+    if (x.rank() != 4) continue;
+    const auto conv = unpack<op::Conv>(graph.nodes[n].attributes);
+    const std::int64_t input[]{x.shape[2], x.shape[3]};
+    const Window window = Window::over(input, {.kernel = {w.shape[2], w.shape[3]},
+                                               .strides = conv.strides,
+                                               .dilations = conv.dilations,
+                                               .pads = conv.pads,
+                                               .auto_pad = conv.auto_pad});
+    if (!window.ok()) continue;
+    op::FusedConv fused;
+    fused.group = conv.group;
+    fused.strides = window.strides;
+    fused.dilations = window.dilations;
+    fused.pads = window.pads;
+
+    std::size_t at = n;
+    std::vector<TensorId> inputs = graph.nodes[n].inputs;
+    inputs.resize(4, no_tensor);
+    for (;;) {
+      const TensorId y = graph.nodes[at].outputs[0];
+      const int reader = readers.only(y);
+      if (reader < 0 || fused.clamp) break;
+      const Node& next = graph.nodes[static_cast<std::size_t>(reader)];
+      if (next.op == nullptr || graph.info(next.outputs[0]) != graph.info(y)) break;
+      float lower = 0, upper = 0;
+      if (next.op->id == op::Add::id && inputs[3] == no_tensor) {
+        const TensorId other = next.inputs[next.inputs[0] == y ? 1 : 0];
+        if (graph.info(other) != graph.info(y)) break;
+        inputs[3] = other;
+      } else if (next.inputs[0] == y && detail::clamp_limits(graph, next, lower, upper)) {
+        fused.clamp = true;
+        fused.lower = lower;
+        fused.upper = upper;
+      } else {
+        break;
+      }
+      if (graph.nodes[static_cast<std::size_t>(reader)].name.empty()) {
+        graph.nodes[static_cast<std::size_t>(reader)].name = graph.nodes[at].name;
+      }
+      graph.nodes[at].op = nullptr;
+      at = static_cast<std::size_t>(reader);
+    }
+    while (inputs.back() == no_tensor) inputs.pop_back();
+    Node& node = graph.nodes[at];
+    node.op = &descriptor<op::FusedConv>;
+    node.attributes = pack(fused);
+    node.inputs = std::move(inputs);
+    if (!graph.nodes[n].name.empty()) node.name = graph.nodes[n].name;
+  }
+  detail::remove_empty_nodes(graph);
+  return graph;
+}
+
+}  // namespace halftone
