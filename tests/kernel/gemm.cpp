@@ -183,9 +183,10 @@ TEST_CASE_TEMPLATE("gemm equals its definition", T, float, double, halftone::hal
 }
 
 TEST_CASE_TEMPLATE("gemm of several blocks equals its definition", T, float, double) {
-  check<T>({300, 70, 900}, 3);  // more rows than are packed at once, several pieces of k
+  check<T>({300, 70, 1100}, 3);  // more rows than are packed at once, several pieces of k
   check<T>({130, 200, 410}, 1);
-  check<T>({20, 1100, 770}, 2);
+  check<T>({20, 70, 2100}, 2);
+  check<T>({15, 1100, 77}, 3);
   check<T>({3, 300, 800}, 3);
 }
 

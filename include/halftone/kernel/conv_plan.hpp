@@ -42,8 +42,6 @@ struct ConvPlan {
 
 namespace detail {
 
-constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
-
 /// The taps [begin, end) of a kernel of `count` that fall on elements [0, extent) when tap 0 falls
 /// on `start`; begin and end are 0 if none does.
 struct Taps {

@@ -4,16 +4,17 @@
 #include <halftone/kernel/executor.hpp>
 #include <halftone/kernel/gemm_pack.hpp>
 
-/// The product of large float matrices: both operands packed, register tiles, blocks of k that keep
-/// a panel of b in L1, groups of rows that stay in L2.
+/// The product of large float matrices: both operands packed, register tiles, groups of
+/// rows that stay in L2.
 namespace halftone::kernel::detail {
 
-/// Longest piece of k whose panel of b stays in L1 beside the rows of a.
+/// Longest piece of k. A panel of b then streams from L2, which the tiles have bandwidth to spare
+/// for; shorter pieces that leave it in L1 cost more by reading and writing y again.
 template <class S>
-inline constexpr std::int64_t k_block = 1536 / int(sizeof(S));
+inline constexpr std::int64_t k_block = 4096 / int(sizeof(S));
 
-/// Tiles of rows that are packed at once; their piece of k stays in L2.
-inline constexpr std::int64_t tiles_per_group = 168 / tile_rows;
+/// Tiles of rows that are packed at once; their piece of k stays in L2 beside a panel of b.
+inline constexpr std::int64_t tiles_per_group = 84 / tile_rows;
 
 /// Up to this many tiles all rows are packed first and the work is divided by columns.
 inline constexpr std::int64_t few_tiles = 256 / tile_rows;
@@ -22,6 +23,13 @@ inline constexpr std::int64_t few_tiles = 256 / tile_rows;
 inline constexpr std::int64_t b_block = std::int64_t{1} << 22;
 
 inline constexpr std::int64_t most_tasks = 16;
+
+/// Tasks that divide the rows, each with a slot of scratch memory for a group of tiles.
+constexpr std::int64_t slot_count(std::int64_t tiles) {
+  const std::int64_t groups = Parts(tiles, tiles_per_group).parts;
+  return groups < most_tasks ? groups : most_tasks;
+}
+inline constexpr std::int64_t slot_rows = round_up(tiles_per_group * tile_rows, 16);
 
 /// Tasks that a product is worth, by its size alone.
 constexpr std::int64_t task_count(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -83,6 +91,10 @@ void multiply_block(const Product<T>& p, const compute_t<T>* a, std::int64_t row
     tile.segments = &segment;
     tile.segment_count = 1;
     tile.accumulate = !first;
+    // The tiles of this panel fetch the next one into L2, a share each.
+    const S* next = panel + 1 < p1 ? tile.w + panel_columns<S> * p.k : tile.w;
+    const std::int64_t share = segment.steps * width * std::int64_t(sizeof(S)) / (t1 - t0);
+    tile.ahead_step = segment.steps == 0 ? 0 : share / segment.steps + 1;
     if constexpr (std::is_same_v<T, S>) {
       if (fused && first && e.addend != nullptr) tile.bias = e.addend + j;
     }
@@ -95,6 +107,7 @@ void multiply_block(const Product<T>& p, const compute_t<T>* a, std::int64_t row
     for (std::int64_t t = t0; t < t1; ++t) {
       const std::int64_t i = p.tiles.begin(t), rows = p.tiles.begin(t + 1) - i;
       T* y = p.y.data + i * p.y.row_stride + j;
+      tile.ahead = reinterpret_cast<const char*>(next) + (t - t0) * share;
       tile.x = a + (i - rows_before) * a_depth + a_step * rows;
       if constexpr (std::is_same_v<T, S>) {
         if (direct) {
@@ -142,7 +155,7 @@ constexpr std::int64_t packed_product_bytes(std::int64_t m, std::int64_t n, std:
   std::int64_t elements = 0;
   if (!has_packed_a) {
     const std::int64_t tiles = Parts(m, tile_rows).parts;
-    elements += tiles <= few_tiles ? m * k : most_tasks * tiles_per_group * tile_rows * depth;
+    elements += tiles <= few_tiles ? round_up(m * k, 16) : slot_count(tiles) * slot_rows * depth;
   }
   if (!has_packed_b) {
     const std::int64_t panels = Parts(n, panel_columns<S>).parts;
@@ -162,6 +175,7 @@ void multiply_packed(Product<T> p, void* workspace, const Executor& executor) {
   if (p.steps.parts == 0) p.steps.parts = 1;
   p.fused = fits_tile(*p.epilogue);
   const std::int64_t tasks = task_count(p.m, p.n, p.k);
+  const std::int64_t depth = splits_k && p.k > k_block<S> ? k_block<S> : p.k;
 
   if (p.packed_a == nullptr && p.tiles.parts <= few_tiles) {
     p.packed_a = scratch;
@@ -174,12 +188,11 @@ void multiply_packed(Product<T> p, void* workspace, const Executor& executor) {
                    scratch + i * p.k, rows);
       }
     });
-    scratch += (p.m * p.k + 15) / 16 * 16;
+    scratch += round_up(p.m * p.k, 16);
   }
   S* const slots = scratch;
   if (p.packed_a == nullptr) {
-    scratch += most_tasks * tiles_per_group * tile_rows *
-               (splits_k && p.k > k_block<S> ? k_block<S> : p.k);
+    scratch += slot_count(p.tiles.parts) * slot_rows * depth;
   }
 
   const std::int64_t panels = Parts(p.n, panel_columns<S>).parts;
@@ -217,10 +230,10 @@ void multiply_packed(Product<T> p, void* workspace, const Executor& executor) {
       continue;
     }
     const Parts groups(p.tiles.parts, tiles_per_group);
-    const std::int64_t shares = tasks < groups.parts ? tasks : groups.parts;
+    const std::int64_t slots_free = slot_count(p.tiles.parts);
+    const std::int64_t shares = tasks < slots_free ? tasks : slots_free;
     parallel_for(executor, shares, [&](std::int64_t task) {
-      const std::int64_t depth = splits_k && p.k > k_block<S> ? k_block<S> : p.k;
-      S* const slot = slots + task * tiles_per_group * tile_rows * depth;
+      S* const slot = slots + task * slot_rows * depth;
       const std::int64_t end = (task + 1) * groups.parts / shares;
       for (std::int64_t g = task * groups.parts / shares; g < end; ++g) {
         const std::int64_t t0 = groups.begin(g), t1 = groups.begin(g + 1);

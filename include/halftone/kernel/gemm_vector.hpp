@@ -108,7 +108,7 @@ void multiply_vector(const T* a, std::int64_t a_stride, Matrix<const T> b, T* y,
   using S = compute_t<T>;
   const std::int64_t k = b.rows, n = b.columns;
   S* x = static_cast<S*>(workspace);
-  S* const sums = x + (k + 15) / 16 * 16;
+  S* const sums = x + round_up(k, 16);
   for (std::int64_t q = 0; q < k; ++q) x[q] = S(a[q * a_stride]);
   const Parts blocks(n, 64);
   const std::int64_t tasks = task_count(8, n, k);

@@ -47,12 +47,17 @@ struct Tile {
   std::int64_t residual_row = 0;
   bool clamp = false;
   S lower = 0, upper = 0;
+  /// Of Source::panel: memory that is needed next, fetched `ahead_step` bytes further each step.
+  const char* ahead = nullptr;
+  std::int64_t ahead_step = 0;
 };
 
 template <class S>
 using TileKernel = void (*)(const Tile<S>&);
 
 namespace detail {
+
+constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 template <class S, int H, int V, Source source>
 void run_tile(const Tile<S>& t) {
@@ -83,6 +88,14 @@ void run_tile(const Tile<S>& t) {
   const std::int64_t x_step = direct ? t.x_step : source == Source::panel ? H : 1;
   const std::int64_t w_step = direct ? t.w_step : V * N;
   const S* w = t.w;
+  const char* ahead = t.ahead;
+  if constexpr (source == Source::panel) {  // the tile below comes next
+#pragma GCC unroll 16
+    for (int i = 0; i < H; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) __builtin_prefetch(t.y + (H + i) * t.y_row + v * N, 1);
+    }
+  }
   for (std::int64_t s = 0; s < t.segment_count; ++s) {
     const S* x = t.x + t.segments[s].offset;
     for (std::int64_t q = t.segments[s].steps; q > 0; --q) {
@@ -94,6 +107,10 @@ void run_tile(const Tile<S>& t) {
         const Vector one = x[i * x_row];
 #pragma GCC unroll 4
         for (int v = 0; v < V; ++v) sum[i][v] = fma(one, wide[v], sum[i][v]);
+      }
+      if constexpr (source == Source::panel) {
+        __builtin_prefetch(ahead, 0, 2);
+        ahead += t.ahead_step;
       }
       x += x_step;
       w += w_step;
