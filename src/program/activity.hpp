@@ -1,0 +1,37 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "program/console.hpp"
+
+namespace halftone::program {
+
+/// Something that may take long. If it is not over after a second, and standard error is a
+/// terminal, a line with a bar tells what goes on; it vanishes at the end.
+class Activity {
+ public:
+  Activity(const Console& console, std::string what);
+  ~Activity();
+  Activity(const Activity&) = delete;
+  Activity& operator=(const Activity&) = delete;
+
+  /// How much is done, 0 to 1. Without it the bar only shows that time passes.
+  void done(double share) { share_ = static_cast<float>(share); }
+
+ private:
+  void draw();
+
+  std::FILE* to_;
+  std::string what_;
+  std::atomic<float> share_ = -1;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace halftone::program

@@ -1,0 +1,364 @@
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include <halftone/exec/engine.hpp>
+#include <halftone/graph/model.hpp>
+
+#include "base/describe.hpp"
+#include "program/activity.hpp"
+#include "program/commands.hpp"
+#include "program/file.hpp"
+#include "program/json.hpp"
+#include "program/model.hpp"
+#include "program/table.hpp"
+
+namespace halftone::program {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Sebastiano Vigna's splitmix64: the same numbers everywhere.
+class Random {
+ public:
+  std::uint64_t bits() {
+    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  /// In [0, 1).
+  float uniform() { return static_cast<float>(bits() >> 40) * 0x1p-24f; }
+
+ private:
+  std::uint64_t state_ = 1;
+};
+
+/// Floating-point elements from 0 to 1; integers are 0 or 1, which are good indices of most tables.
+AnyArray random_array(const TensorInfo& info, std::string_view input, Random& random) {
+  AnyArray array(info);
+  const bool is_known = visit_type<AllTypes>(info.type, [&]<class T>() {
+    for (T& element : array.values<T>()) {
+      if constexpr (std::is_integral_v<T>) {
+        element = static_cast<T>(random.bits() >> 63);
+      } else {
+        element = T(random.uniform());
+      }
+    }
+  });
+  if (!is_known) {
+    fail(ErrorKind::unsupported, {.what = "there are no random elements of this type",
+                                  .tensor = input,
+                                  .found = name(info.type),
+                                  .hint = "give the input with --input"});
+  }
+  return array;
+}
+
+/// The extents of the inputs: from files, --size, --batch, else 1.
+class Sizes {
+ public:
+  Sizes(const Graph& graph, std::int64_t batch) : graph_(graph), batch_(batch) {}
+
+  /// A given tensor settles the symbols of its extents.
+  void learn(TensorId id, const TensorInfo& given) {
+    for (const Symbol& symbol : graph_.symbols) {
+      if (symbol.tensor == id && symbol.axis < given.rank()) {
+        values_.push_back({std::string(graph_.text(symbol.name)), given.shape[symbol.axis]});
+      }
+    }
+  }
+  TensorInfo complete(TensorId id) {
+    TensorInfo info = graph_.info(id);
+    if (!info.is_known()) {
+      fail(ErrorKind::input, {.what = "the model does not say what this input is",
+                              .tensor = graph_.name(id),
+                              .hint = "give it with --input"});
+    }
+    for (std::size_t axis = 0; axis < info.rank(); ++axis) {
+      if (info.shape[axis] < 0) info.shape[axis] = value(id, axis);
+    }
+    return info;
+  }
+  bool used_batch() const { return used_batch_; }
+
+ private:
+  std::int64_t value(TensorId id, std::size_t axis) {
+    std::string_view name;
+    for (const Symbol& symbol : graph_.symbols) {
+      if (symbol.tensor == id && symbol.axis == axis) name = graph_.text(symbol.name);
+    }
+    const auto known = std::find_if(values_.begin(), values_.end(),
+                                    [&](const Size& size) { return size.name == name; });
+    if (!name.empty() && known != values_.end()) return known->value;
+    const bool is_batch = axis == 0 && batch_ > 0;
+    used_batch_ = used_batch_ || is_batch;
+    const std::int64_t chosen = is_batch ? batch_ : 1;
+    if (!name.empty()) values_.push_back({std::string(name), chosen});
+    return chosen;
+  }
+
+  const Graph& graph_;
+  std::int64_t batch_;
+  std::vector<Size> values_;
+  bool used_batch_ = false;
+};
+
+/// An engine with its inputs.
+struct Bench {
+  Engine engine;
+  std::vector<AnyArray> arrays;
+  std::vector<AnyView> inputs;
+  double load = 0, plan = 0;
+
+  static Bench make(const BenchOptions& options) {
+    const auto start = Clock::now();
+    Graph graph = load_model(options.model, options.sizes);
+    const double load = seconds_since(start);
+
+    std::vector<AnyArray> arrays(graph.inputs.size());
+    std::vector<std::pair<TensorId, AnyArray>> variables;
+    Sizes sizes(graph, options.batch);
+    for (const InputFile& input : options.inputs) {
+      const TensorId id = graph.find(input.name);
+      const auto place = std::find(graph.inputs.begin(), graph.inputs.end(), id);
+      const bool is_optional = std::find(graph.optional_inputs.begin(), graph.optional_inputs.end(),
+                                         id) != graph.optional_inputs.end();
+      if (id == no_tensor || (place == graph.inputs.end() && !is_optional)) {
+        fail(ErrorKind::input, {.what = "the model has no such input", .tensor = input.name});
+      }
+      AnyArray array = read_tensor(input.file);
+      if (is_optional) {
+        variables.emplace_back(id, std::move(array));
+        continue;
+      }
+      AnyArray& slot = arrays[static_cast<std::size_t>(place - graph.inputs.begin())];
+      if (slot.info().is_known()) {
+        fail(ErrorKind::input, {.what = "the input is given twice", .tensor = input.name});
+      }
+      sizes.learn(id, array.info());
+      slot = std::move(array);
+    }
+    Random random;
+    std::vector<TensorInfo> infos;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      if (!arrays[i].info().is_known()) {
+        const TensorId id = graph.inputs[i];
+        arrays[i] = random_array(sizes.complete(id), graph.name(id), random);
+      }
+      infos.push_back(arrays[i].info());
+    }
+    if (options.batch > 0 && !sizes.used_batch()) {
+      fail(ErrorKind::input, {.what = "no input has an open first extent that --batch could set"});
+    }
+
+    const auto planning = Clock::now();
+    Bench bench{
+        Engine(std::move(graph), {.threads = options.threads}), std::move(arrays), {}, load};
+    for (const auto& [id, array] : variables) bench.engine.set_variable(id, array);
+    bench.engine.prepare(infos);
+    bench.plan = seconds_since(planning);
+    for (const AnyArray& array : bench.arrays) bench.inputs.push_back(array);
+    return bench;
+  }
+
+  void run() { engine.run(inputs); }
+  /// What a run counts as: the first extent of the first input that has extents.
+  std::int64_t items() const {
+    for (const AnyView& input : inputs) {
+      if (input.info.rank() > 0) return input.info.shape[0];
+    }
+    return 1;
+  }
+};
+
+struct Times {
+  std::int64_t runs = 0;
+  std::int64_t runs_per_sample = 1;
+  double total = 0;
+  std::vector<double> samples;  // seconds a run, in order of size
+
+  double percentile(double share) const {
+    const auto rank =
+        static_cast<std::size_t>(std::ceil(share * static_cast<double>(samples.size())));
+    return samples[rank == 0 ? 0 : rank - 1];
+  }
+};
+
+Times measure(Bench& bench, double seconds, Activity& activity) {
+  // The first run touches memory for the first time.
+  bench.run();
+  auto start = Clock::now();
+  bench.run();
+  // Reading the clock takes some 25 ns: that has to vanish.
+  constexpr double least = 20e-6;
+  Times times;
+  times.runs_per_sample = std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(std::ceil(least / std::max(seconds_since(start), 1e-9))));
+  if (times.runs_per_sample > 1000) times.runs_per_sample = 1000;
+  start = Clock::now();
+  do {
+    const auto sample = Clock::now();
+    for (std::int64_t i = 0; i < times.runs_per_sample; ++i) bench.run();
+    times.samples.push_back(seconds_since(sample) / static_cast<double>(times.runs_per_sample));
+    times.runs += times.runs_per_sample;
+    times.total = seconds_since(start);
+    activity.done(std::min(1.0, times.total / std::max(seconds, 1e-9)));
+  } while (times.total < seconds);
+  std::sort(times.samples.begin(), times.samples.end());
+  return times;
+}
+
+struct OperatorTime {
+  std::string op, name;
+  double seconds = 0;  // of one run
+  std::int64_t flops = 0, bytes = 0;
+};
+
+/// Runs once more with a clock around each operator; slowest first.
+std::vector<OperatorTime> operator_times(Bench& bench, double seconds) {
+  constexpr int most = 1000;
+  bench.engine.measure(true);
+  bench.run();
+  bench.engine.reset_times();
+  const auto start = Clock::now();
+  int runs = 0;
+  do {
+    bench.run();
+  } while (++runs < most && seconds_since(start) < seconds);
+  std::vector<OperatorTime> times;
+  for (const NodeTime& node : bench.engine.times()) {
+    times.push_back({std::string(node.op), std::string(node.name), node.seconds / runs, node.flops,
+                     node.bytes});
+  }
+  bench.engine.measure(false);
+  std::stable_sort(times.begin(), times.end(),
+                   [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  return times;
+}
+
+std::int64_t peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::int64_t{usage.ru_maxrss} * 1024;
+}
+
+std::string per_second(double amount, double seconds, std::string_view unit) {
+  return amount > 0 && seconds > 0 ? fmt::format("{:.1f} {}", amount / seconds / 1e9, unit) : "";
+}
+
+}  // namespace
+
+void bench(const BenchOptions& options, const Console& console) {
+  const std::string model = detail::escaped(options.model);
+  Times times;
+  std::vector<OperatorTime> operators;
+  auto bench = [&] {
+    const Activity activity(console, "compile " + model);
+    return Bench::make(options);
+  }();
+  {
+    Activity activity(console, "run " + model);
+    times = measure(bench, options.seconds, activity);
+    operators = operator_times(bench, options.seconds / 4);
+  }
+  const ModelFacts facts = facts_of(bench.engine.graph());
+  const int threads = options.threads > 0
+                          ? options.threads
+                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const auto items = static_cast<double>(bench.items() * times.runs) / times.total;
+  const auto planned = static_cast<std::int64_t>(bench.engine.planned_bytes());
+  const std::int64_t peak = peak_bytes();
+  double all = 0;
+  for (const OperatorTime& op : operators) all += op.seconds;
+  if (operators.size() > static_cast<std::size_t>(options.slowest)) {
+    operators.resize(static_cast<std::size_t>(options.slowest));
+  }
+
+  if (options.json != "-") {
+    fmt::print(console.out, "model    {}  {}  {} nodes  {} parameters\n", model,
+               text_of(versions_of(options.model)), facts.nodes,
+               count(static_cast<double>(facts.parameters)));
+    for (std::size_t i = 0; i < bench.inputs.size(); ++i) {
+      const Graph& graph = bench.engine.graph();
+      fmt::print(console.out, "{} {}  {}\n", i == 0 ? "inputs  " : "        ",
+                 detail::escaped(graph.name(graph.inputs[i])),
+                 detail::to_text(bench.inputs[i].info));
+    }
+    fmt::print(console.out, "compile  {}   (load {}, plan {})\n", duration(bench.load + bench.plan),
+               duration(bench.load), duration(bench.plan));
+    fmt::print(console.out, "run      {} iterations  p50 {}  p90 {}  p99 {}  {} items/s  {} {}\n",
+               times.runs, duration(times.percentile(.5)), duration(times.percentile(.9)),
+               duration(times.percentile(.99)), count(items), threads,
+               threads == 1 ? "thread" : "threads");
+    if (times.runs_per_sample > 1) {
+      fmt::print(console.out, "         (percentiles of the means of {} runs each)\n",
+                 times.runs_per_sample);
+    }
+    fmt::print(console.out, "memory   planned {}, peak of the process {}\n",
+               detail::bytes_text(static_cast<std::uint64_t>(planned)),
+               detail::bytes_text(static_cast<std::uint64_t>(peak)));
+    if (!operators.empty()) {
+      using enum Table::Align;
+      Table table(
+          {{"slowest"}, {"node"}, {"time", right}, {"share", right}, {"", right}, {"", right}});
+      for (const OperatorTime& op : operators) {
+        table.add({detail::escaped(op.op), detail::escaped(op.name), duration(op.seconds),
+                   fmt::format("{:.1f} %", all > 0 ? 100 * op.seconds / all : 0),
+                   per_second(static_cast<double>(op.flops), op.seconds, "GFLOP/s"),
+                   per_second(static_cast<double>(op.bytes), op.seconds, "GB/s")});
+      }
+      fmt::print(console.out, "\n");
+      table.print(console.out);
+    }
+  }
+  if (options.json.empty()) return;
+
+  Json json{{"model", options.model},
+            {"nodes", facts.nodes},
+            {"parameters", facts.parameters},
+            {"threads", threads},
+            {"load_seconds", bench.load},
+            {"plan_seconds", bench.plan},
+            {"iterations", times.runs},
+            {"p50_seconds", times.percentile(.5)},
+            {"p90_seconds", times.percentile(.9)},
+            {"p99_seconds", times.percentile(.99)},
+            {"runs_per_sample", times.runs_per_sample},
+            {"items_per_second", items},
+            {"planned_bytes", planned},
+            {"peak_bytes", peak},
+            {"inputs", Json::array()},
+            {"slowest", Json::array()}};
+  for (std::size_t i = 0; i < bench.inputs.size(); ++i) {
+    const Graph& graph = bench.engine.graph();
+    Json input{{"name", graph.name(graph.inputs[i])}};
+    add_info(input, bench.inputs[i].info);
+    json["inputs"].push_back(std::move(input));
+  }
+  for (const OperatorTime& op : operators) {
+    json["slowest"].push_back({{"op", op.op},
+                               {"node", op.name},
+                               {"seconds", op.seconds},
+                               {"flops", op.flops},
+                               {"bytes", op.bytes}});
+  }
+  if (options.json == "-") {
+    fmt::print(console.out, "{}", dump(json));
+  } else {
+    write_file(options.json, dump(json));
+  }
+}
+
+}  // namespace halftone::program

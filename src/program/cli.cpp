@@ -1,0 +1,261 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+
+#include <halftone/base/error.hpp>
+
+#include "base/describe.hpp"
+#include "program/commands.hpp"
+
+namespace halftone::program {
+namespace {
+
+[[noreturn]] void fail_usage(std::string_view what, std::string_view option = {},
+                             std::string_view hint = {}) {
+  std::string reason(what);
+  if (!option.empty()) reason += fmt::format("\nargument\t{}", detail::quoted(option));
+  fail(ErrorKind::usage, {.what = reason, .hint = hint});
+}
+
+InputFile parse_input(const std::string& text) {
+  const std::size_t sign = text.find('=');
+  if (sign == text.npos || sign == 0 || sign + 1 == text.size()) {
+    fail_usage("an input is given as NAME=FILE", text);
+  }
+  return {text.substr(0, sign), text.substr(sign + 1)};
+}
+
+Size parse_size(const std::string& text) {
+  const std::size_t sign = text.find('=');
+  std::int64_t value = -1;
+  if (sign != text.npos && sign != 0) {
+    const char *begin = text.data() + sign + 1, *end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(begin, end, value);
+    if (error != std::errc() || stop != end) value = -1;
+  }
+  if (value < 0) fail_usage("a size is given as NAME=N with N from 0", text);
+  return {text.substr(0, sign), value};
+}
+
+TensorFormat parse_format(const std::string& text) {
+  for (const TensorFormat format : {TensorFormat::pb, TensorFormat::npy, TensorFormat::text}) {
+    if (text == extension(format)) return format;
+  }
+  fail_usage("a format is pb, npy or txt", text);
+}
+
+/// The texts of options that are more than a number or a word, as given.
+struct Texts {
+  std::vector<std::string> inputs, sizes;
+  std::string format = "pb";
+};
+
+template <class Item>
+std::vector<Item> parse_all(const std::vector<std::string>& texts,
+                            Item (*parse)(const std::string&)) {
+  std::vector<Item> items;
+  for (const std::string& text : texts) items.push_back(parse(text));
+  return items;
+}
+
+CLI::Option* add_list(CLI::App& command, const std::string& name, std::vector<std::string>& to,
+                      const std::string& value, const std::string& help) {
+  // One value each time; without this, those that follow would be taken as well.
+  return command.add_option(name, to, help)->allow_extra_args(false)->type_name(value);
+}
+
+void add_model(CLI::App& command, std::string& model) {
+  command.add_option("MODEL", model, "an ONNX file")->required()->type_name("");
+}
+
+void add_inputs(CLI::App& command, Texts& texts) {
+  add_list(command, "--input", texts.inputs, "NAME=FILE",
+           "an input's tensor: .npy, .txt, else an ONNX tensor file; once for each input");
+}
+
+void add_sizes(CLI::App& command, Texts& texts) {
+  add_list(command, "--size", texts.sizes, "NAME=N", "the value of a symbolic extent");
+}
+
+void add_threads(CLI::App& command, int& threads) {
+  command.add_option("--threads", threads, "threads; 0: as many as there are cores")
+      ->check(CLI::Range(0, 1024))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+constexpr std::array planned_commands{"train", "profile", "compile"};
+
+/// A command that does not exist gets a better message than the option parser's.
+void check_command(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const auto first = std::find_if(arguments.begin(), arguments.end(),
+                                  [](const std::string& a) { return !a.starts_with('-'); });
+  std::string known;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    known += (known.empty() ? "commands: " : ", ") + command->get_name();
+    if (first != arguments.end() && *first == command->get_name()) return;
+  }
+  if (first == arguments.end()) {
+    if (arguments.empty()) fail_usage("a command is missing", {}, known);
+    return;  // options alone: --help, --version
+  }
+  const bool is_planned =
+      std::find(planned_commands.begin(), planned_commands.end(), *first) != planned_commands.end();
+  fail_usage(is_planned ? "this version does not offer the command" : "there is no such command",
+             *first, known);
+}
+
+void execute(std::vector<std::string> arguments, const Console& console) {
+  CLI::App app("Runs ONNX models.", "halftone");
+  app.set_version_flag("--version", "halftone " HALFTONE_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(28);
+  app.footer(
+      "On failure the last line of standard error is 'error: KIND: MESSAGE', and the exit "
+      "code is\n1 internal, 2 usage, 3 model, 4 unsupported, 5 input, 6 memory, 7 io.");
+  Texts texts;
+
+  RunOptions run_options;
+  CLI::App& run_command = *app.add_subcommand("run", "run a model once, write its outputs");
+  add_model(run_command, run_options.model);
+  add_inputs(run_command, texts);
+  run_command.add_option("--output-dir", run_options.output_dir, "folder for output_0.pb, ...")
+      ->required()
+      ->type_name("DIR");
+  run_command.add_option("--format", texts.format, "of the outputs: pb, npy or txt")
+      ->type_name("FORMAT")
+      ->capture_default_str();
+  add_threads(run_command, run_options.threads);
+  run_command.add_flag("--json", run_options.json, "print the summary as JSON");
+  run_command.callback([&] {
+    run_options.inputs = parse_all(texts.inputs, parse_input);
+    run_options.format = parse_format(texts.format);
+    if (run_options.output_dir.empty()) fail_usage("--output-dir names no folder");
+    run(run_options, console);
+  });
+
+  OpsOptions ops_options;
+  CLI::App& ops_command = *app.add_subcommand("ops", "list the operators: DOMAIN NAME VERSION");
+  CLI::Option* as_json = ops_command.add_flag("--json", ops_options.json,
+                                              "with inputs, outputs, element types and attributes");
+  ops_command.add_flag("--markdown", ops_options.markdown, "as the table in README.md")
+      ->excludes(as_json);
+  ops_command.callback([&] { ops(ops_options, console); });
+
+  CheckOptions check_options;
+  CLI::App& check_command_ = *app.add_subcommand("check", "say whether a model can run");
+  add_model(check_command_, check_options.model);
+  add_sizes(check_command_, texts);
+  check_command_.add_flag("--json", check_options.json, "print the result as JSON");
+  check_command_.callback([&] {
+    check_options.sizes = parse_all(texts.sizes, parse_size);
+    check(check_options, console);
+  });
+
+  InspectOptions inspect_options;
+  CLI::App& inspect_command = *app.add_subcommand("inspect", "show what a model is made of");
+  add_model(inspect_command, inspect_options.model);
+  add_sizes(inspect_command, texts);
+  inspect_command.add_flag("--nodes", inspect_options.nodes, "list the nodes, too");
+  inspect_command.add_flag("--json", inspect_options.json, "print JSON");
+  inspect_command.callback([&] {
+    inspect_options.sizes = parse_all(texts.sizes, parse_size);
+    inspect(inspect_options, console);
+  });
+
+  BenchOptions bench_options;
+  CLI::App& bench_command = *app.add_subcommand("bench", "measure how fast a model runs");
+  add_model(bench_command, bench_options.model);
+  add_inputs(bench_command, texts);
+  add_sizes(bench_command, texts);
+  bench_command
+      .add_option("--batch", bench_options.batch, "value of the inputs' open first extent")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->type_name("N");
+  add_threads(bench_command, bench_options.threads);
+  bench_command.add_option("--seconds", bench_options.seconds, "how long to measure")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->type_name("S")
+      ->capture_default_str();
+  bench_command.add_option("--slowest", bench_options.slowest, "operators in the table")
+      ->check(CLI::Range(0, 1000000))
+      ->type_name("N")
+      ->capture_default_str();
+  bench_command.add_option("--json", bench_options.json, "write the results there, -: print them")
+      ->type_name("FILE");
+  bench_command.callback([&] {
+    bench_options.inputs = parse_all(texts.inputs, parse_input);
+    bench_options.sizes = parse_all(texts.sizes, parse_size);
+    bench(bench_options, console);
+  });
+
+  check_command(app, arguments);
+  std::reverse(arguments.begin(), arguments.end());
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    fmt::print(console.out, "{}", chosen.empty() ? app.help() : chosen[0]->help());
+  } catch (const CLI::CallForVersion& version) {
+    fmt::print(console.out, "{}\n", version.what());
+  } catch (const CLI::ParseError& error) {
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    fail_usage(
+        error.what(), {},
+        fmt::format("see halftone {}--help", chosen.empty() ? "" : chosen[0]->get_name() + " "));
+  }
+}
+
+int report(const Console& console, ErrorKind kind, std::string_view line,
+           std::string_view details = {}) noexcept {
+  // No formatting: memory may be what is missing.
+  const auto put = [&](std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), console.err);
+  };
+  if (details.find('\n') != details.npos) {
+    put(details);
+    put("\n");
+  }
+  put("error: ");
+  put(name(kind));
+  put(": ");
+  put(line.empty() ? "failed without a reason" : line);
+  put("\n");
+  std::fflush(console.err);
+  return static_cast<int>(kind);
+}
+
+}  // namespace
+
+int run_program(std::vector<std::string> arguments, const Console& console) {
+  try {
+    execute(std::move(arguments), console);
+    flush(console);
+    return 0;
+  } catch (const Error& error) {
+    std::fflush(console.out);
+    return report(console, error.kind(), error.line(), error.what());
+  } catch (const std::bad_alloc&) {
+    return report(console, ErrorKind::memory, "out of memory");
+  } catch (const std::length_error&) {
+    return report(console, ErrorKind::memory, "a list grows beyond all memory");
+  } catch (const std::system_error& error) {
+    const bool is_memory = error.code() == std::errc::not_enough_memory ||
+                           error.code() == std::errc::resource_unavailable_try_again;
+    return report(console, is_memory ? ErrorKind::memory : ErrorKind::io,
+                  detail::escaped(error.what()));
+  } catch (const std::exception& error) {
+    return report(console, ErrorKind::internal, detail::escaped(error.what()));
+  } catch (...) {
+    return report(console, ErrorKind::internal, "something was thrown that is no exception");
+  }
+}
+
+}  // namespace halftone::program

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "program/console.hpp"
+#include "program/tensor_file.hpp"
+
+namespace halftone::program {
+
+/// NAME=FILE
+struct InputFile {
+  std::string name, file;
+};
+
+/// NAME=N: the value of a symbolic extent.
+struct Size {
+  std::string name;
+  std::int64_t value = 0;
+};
+
+struct RunOptions {
+  std::string model, output_dir;
+  std::vector<InputFile> inputs;
+  TensorFormat format = TensorFormat::pb;
+  int threads = 0;
+  bool json = false;
+};
+/// Runs a model once and writes its outputs, all or none.
+void run(const RunOptions& options, const Console& console);
+
+struct OpsOptions {
+  bool json = false, markdown = false;
+};
+/// Lists the operators.
+void ops(const OpsOptions& options, const Console& console);
+
+struct CheckOptions {
+  std::string model;
+  std::vector<Size> sizes;
+  bool json = false;
+};
+/// Says whether a model can run; throws what running it would throw.
+void check(const CheckOptions& options, const Console& console);
+
+struct InspectOptions {
+  std::string model;
+  std::vector<Size> sizes;
+  bool nodes = false, json = false;
+};
+/// Shows what a model is made of.
+void inspect(const InspectOptions& options, const Console& console);
+
+struct BenchOptions {
+  std::string model;
+  std::vector<InputFile> inputs;
+  std::vector<Size> sizes;
+  std::int64_t batch = 0;  ///< 0: not given
+  int threads = 0;
+  double seconds = 5;
+  int slowest = 10;  ///< rows of the table of operators
+  std::string json;  ///< a file, "-" for standard output, empty: none
+};
+/// Measures how fast a model runs.
+void bench(const BenchOptions& options, const Console& console);
+
+/// The program: arguments without its own name; returns its exit code.
+int run_program(std::vector<std::string> arguments, const Console& console);
+
+}  // namespace halftone::program

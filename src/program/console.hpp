@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdio>
+
+namespace halftone::program {
+
+/// Where a command writes: results to `out`, progress and messages to `err`.
+struct Console {
+  std::FILE* out = stdout;
+  std::FILE* err = stderr;
+};
+
+/// Throws IoError if not all that was printed to `out` has arrived.
+void flush(const Console& console);
+
+}  // namespace halftone::program

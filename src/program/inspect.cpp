@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/describe.hpp"
+#include "program/activity.hpp"
+#include "program/commands.hpp"
+#include "program/json.hpp"
+#include "program/model.hpp"
+#include "program/table.hpp"
+
+namespace halftone::program {
+namespace {
+
+using enum Table::Align;
+
+std::string name_of(const Graph& graph, TensorId id) {
+  if (id == no_tensor) return "-";
+  return graph.name(id).empty() ? fmt::format("#{}", id) : detail::escaped(graph.name(id));
+}
+
+Json port_json(const Graph& graph, TensorId id) {
+  Json port{{"name", graph.name(id)}};
+  add_info(port, graph.info(id));
+  for (const Symbol& symbol : graph.symbols) {
+    if (symbol.tensor == id && graph.info(id).shape[symbol.axis] < 0) {
+      port["symbols"][std::to_string(symbol.axis)] = graph.text(symbol.name);
+    }
+  }
+  return port;
+}
+
+/// How many nodes each operator has, most first.
+std::vector<std::pair<std::string, std::int64_t>> operator_counts(const Graph& graph) {
+  std::map<std::string, std::int64_t> counts;
+  for (const Node& node : graph.nodes) {
+    std::string name(node.op->id.name);
+    if (node.op->id.domain != "ai.onnx") name = fmt::format("{} {}", node.op->id.domain, name);
+    ++counts[name];
+  }
+  std::vector<std::pair<std::string, std::int64_t>> list(counts.begin(), counts.end());
+  std::stable_sort(list.begin(), list.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return list;
+}
+
+Json to_json(const Versions& versions) {
+  Json json = Json::object();
+  for (const auto& [domain, version] : versions.opsets) json[domain] = version;
+  return json;
+}
+
+void print_json(const InspectOptions& options, const Versions& versions, const Graph& graph,
+                const Console& console) {
+  const ModelFacts facts = facts_of(graph);
+  Json json{{"model", options.model}, {"ir", versions.ir}, {"opsets", to_json(versions)}};
+  for (const char* key : {"inputs", "optional_inputs", "outputs"}) json[key] = Json::array();
+  for (const TensorId id : graph.inputs) json["inputs"].push_back(port_json(graph, id));
+  for (const TensorId id : graph.optional_inputs) {
+    json["optional_inputs"].push_back(port_json(graph, id));
+  }
+  for (const TensorId id : graph.outputs) json["outputs"].push_back(port_json(graph, id));
+  Json parameters{
+      {"count", facts.parameters}, {"bytes", facts.parameter_bytes}, {"tensors", Json::array()}};
+  for (const TensorId id : parameters_of(graph)) {
+    parameters["tensors"].push_back(port_json(graph, id));
+  }
+  json["parameters"] = std::move(parameters);
+  json["operators"] = Json::object();
+  for (const auto& [name, number] : operator_counts(graph)) json["operators"][name] = number;
+  if (options.nodes) {
+    json["nodes"] = Json::array();
+    for (const Node& node : graph.nodes) {
+      Json row{
+          {"name", graph.name(node)}, {"domain", node.op->id.domain}, {"op", node.op->id.name}};
+      for (const auto& [key, ids] :
+           {std::pair("inputs", &node.inputs), {"outputs", &node.outputs}}) {
+        row[key] = Json::array();
+        for (const TensorId id : *ids) {
+          row[key].push_back(id == no_tensor ? Json() : Json(name_of(graph, id)));
+        }
+      }
+      row["infos"] = Json::array();
+      for (const TensorId id : node.outputs) {
+        Json info = Json::object();
+        if (id != no_tensor) add_info(info, graph.info(id));
+        row["infos"].push_back(std::move(info));
+      }
+      json["nodes"].push_back(std::move(row));
+    }
+  }
+  fmt::print(console.out, "{}", dump(json));
+}
+
+void print_text(const InspectOptions& options, const Versions& versions, const Graph& graph,
+                const Console& console) {
+  const ModelFacts facts = facts_of(graph);
+  fmt::print(console.out, "model  {}  {}  {} nodes  {} parameters  {}\n",
+             detail::escaped(options.model), text_of(versions), facts.nodes,
+             count(static_cast<double>(facts.parameters)),
+             detail::bytes_text(static_cast<std::uint64_t>(facts.parameter_bytes)));
+
+  Table ports({{""}, {"name"}, {"info"}});
+  for (const TensorId id : graph.inputs) {
+    ports.add({"input", name_of(graph, id), info_text(graph, id)});
+  }
+  for (const TensorId id : graph.optional_inputs) {
+    ports.add({"input", name_of(graph, id), info_text(graph, id) + "  (has a value)"});
+  }
+  for (const TensorId id : graph.outputs) {
+    ports.add({"output", name_of(graph, id), info_text(graph, id)});
+  }
+  fmt::print(console.out, "\n");
+  ports.print(console.out);
+
+  const std::vector<TensorId> ids = parameters_of(graph);
+  if (!ids.empty()) {
+    Table parameters({{"parameter"}, {"info"}, {"bytes", right}});
+    for (const TensorId id : ids) {
+      parameters.add(
+          {name_of(graph, id), info_text(graph, id), fmt::format("{}", graph.info(id).bytes())});
+    }
+    fmt::print(console.out, "\n");
+    parameters.print(console.out);
+  }
+
+  Table operators({{"operator"}, {"nodes", right}});
+  for (const auto& [name, number] : operator_counts(graph)) {
+    operators.add({name, fmt::format("{}", number)});
+  }
+  if (!operators.empty()) {
+    fmt::print(console.out, "\n");
+    operators.print(console.out);
+  }
+  if (!options.nodes) return;
+
+  Table nodes({{"node"}, {"operator"}, {"inputs"}, {"outputs"}, {"info"}});
+  const auto list = [&](const std::vector<TensorId>& tensors, auto text_of) {
+    std::string text;
+    for (const TensorId id : tensors) text += (text.empty() ? "" : ", ") + text_of(graph, id);
+    return text;
+  };
+  for (const Node& node : graph.nodes) {
+    nodes.add({detail::escaped(graph.name(node)), std::string(node.op->id.name),
+               list(node.inputs, name_of), list(node.outputs, name_of),
+               list(node.outputs, [](const Graph& g, TensorId id) {
+                 return id == no_tensor ? std::string("-") : info_text(g, id);
+               })});
+  }
+  fmt::print(console.out, "\n");
+  nodes.print(console.out);
+}
+
+}  // namespace
+
+void inspect(const InspectOptions& options, const Console& console) {
+  const Graph graph = [&] {
+    const Activity activity(console, "load " + detail::escaped(options.model));
+    return load_model(options.model, options.sizes);
+  }();
+  const Versions versions = versions_of(options.model);
+  if (options.json) {
+    print_json(options, versions, graph, console);
+  } else {
+    print_text(options, versions, graph, console);
+  }
+}
+
+}  // namespace halftone::program

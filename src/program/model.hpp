@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <halftone/graph/graph.hpp>
+
+#include "program/commands.hpp"
+
+namespace halftone::program {
+
+/// A model read from a file, with these values for its symbolic extents. Throws what reading it
+/// throws, and InputError if the model has no such symbol.
+Graph load_model(const std::string& path, const std::vector<Size>& sizes);
+
+/// What a model file says about the language that it is written in.
+struct Versions {
+  std::int64_t ir = 0;
+  std::vector<std::pair<std::string, std::int64_t>> opsets;  ///< domain, version
+};
+Versions versions_of(const std::string& path);
+/// "ir 7  opset 13  ai.graphcore 1"
+std::string text_of(const Versions& versions);
+
+/// Weights: what has a value that training would change.
+std::vector<TensorId> parameters_of(const Graph& graph);
+
+/// What a model is, in numbers. Nodes are those of its graph, without subgraphs.
+struct ModelFacts {
+  std::int64_t nodes = 0, parameters = 0, parameter_bytes = 0;
+};
+ModelFacts facts_of(const Graph& graph);
+
+/// "[batch, 1, 8, 8] float": the info of a tensor with the symbols of the model for open extents.
+std::string info_text(const Graph& graph, TensorId id);
+
+}  // namespace halftone::program

@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <halftone/op/list.hpp>
+
+#include "program/commands.hpp"
+#include "program/json.hpp"
+
+namespace halftone::program {
+namespace {
+
+std::vector<const Descriptor*> sorted_operators() {
+  std::vector<const Descriptor*> all(builtin::table.begin(), builtin::table.end());
+  const auto key = [](const Descriptor* op) {
+    return std::tuple(op->id.domain, op->id.name, op->id.versions[0]);
+  };
+  std::sort(all.begin(), all.end(), [&](auto a, auto b) { return key(a) < key(b); });
+  return all;
+}
+
+std::vector<ElementType> types_of(const Descriptor& op, int type_variable) {
+  std::vector<ElementType> types;
+  for (int i = 1; i < detail::element_type_count; ++i) {
+    const auto type = static_cast<ElementType>(i);
+    if (op.allows(type_variable, type)) types.push_back(type);
+  }
+  return types;
+}
+
+/// Collects the attributes of an operator with their defaults.
+class AttributeList final : public AttributeVisitor {
+ public:
+  Json list = Json::array();
+
+  void integer(std::string_view name, std::int64_t& value, bool& present) override {
+    add(name, "int", present && value != required ? Json(value) : Json(),
+        present && value == required);
+  }
+  void real(std::string_view name, float& value, bool& present) override {
+    add(name, "float", present ? Json(value) : Json());
+  }
+  void integers(std::string_view name, std::int64_t* values, std::uint8_t& count,
+                std::size_t) override {
+    add(name, "ints", std::vector<std::int64_t>(values, values + count));
+  }
+  void reals(std::string_view name, float* values, std::uint8_t& count, std::size_t) override {
+    add(name, "floats", std::vector<float>(values, values + count));
+  }
+  void text(std::string_view name, char* text, std::size_t) override { add(name, "string", text); }
+  void choice(std::string_view name, std::int64_t& value,
+              std::span<const std::string_view> names) override {
+    add(name, "string", names[static_cast<std::size_t>(value)]);
+    list.back()["choices"] = std::vector<std::string_view>(names.begin(), names.end());
+  }
+  void graph(std::string_view name, std::int32_t&) override { add(name, "graph", Json(), true); }
+
+ private:
+  void add(std::string_view name, std::string_view kind, Json value, bool is_required = false) {
+    Json attribute{{"name", name}, {"kind", kind}};
+    if (is_required) {
+      attribute["required"] = true;
+    } else {
+      attribute["default"] = std::move(value);
+    }
+    list.push_back(std::move(attribute));
+  }
+};
+
+std::string type_variable_name(int number) {
+  return number == 0 ? "T" : fmt::format("T{}", number);
+}
+
+Json slot_json(const Slot& slot) {
+  Json json{{"name", slot.name}, {"type", type_variable_name(slot.type_variable)}};
+  if (slot.optional) json["optional"] = true;
+  if (slot.variadic) json["variadic"] = true;
+  return json;
+}
+
+Json operator_json(const Descriptor& op) {
+  Json json{{"domain", op.id.domain}, {"name", op.id.name}};
+  json["versions"] = std::vector<int>(op.id.versions.begin(), op.id.versions.end());
+  json["inputs"] = json["outputs"] = Json::array();
+  for (std::size_t i = 0; i < op.signature.inputs(); ++i) {
+    json["inputs"].push_back(slot_json(op.signature.input(i)));
+  }
+  for (std::size_t i = 0; i < op.signature.outputs(); ++i) {
+    json["outputs"].push_back(slot_json(op.signature.output(i)));
+  }
+  for (int v = 0; v < static_cast<int>(op.signature.type_variables()); ++v) {
+    Json& types = json["types"][type_variable_name(v)] = Json::array();
+    for (const ElementType type : types_of(op, v)) types.push_back(name(type));
+  }
+  AttributeList attributes;
+  std::vector<Word> words = op.defaults();
+  op.attributes(words, attributes);
+  json["attributes"] = std::move(attributes.list);
+  return json;
+}
+
+/// "floating point, integers, bool": whole groups by their names, others one by one.
+std::string types_in_words(const std::vector<ElementType>& types) {
+  using enum ElementType;
+  const std::pair<std::string_view, std::vector<ElementType>> groups[] = {
+      {"floating point", {float32, float64, float16, bfloat16}},
+      {"integers", {int8, int16, int32, int64, uint8, uint16, uint32, uint64}},
+      {"bool", {boolean}},
+      {"float8", {float8_e4m3fn, float8_e5m2}},
+  };
+  std::string text;
+  const auto add = [&](std::string_view word) {
+    if (!text.empty()) text += ", ";
+    text += word;
+  };
+  for (const auto& [group, members] : groups) {
+    const auto has = [&](ElementType t) {
+      return std::find(types.begin(), types.end(), t) != types.end();
+    };
+    if (std::all_of(members.begin(), members.end(), has)) {
+      add(group);
+      continue;
+    }
+    for (const ElementType type : members) {
+      if (has(type)) add(name(type));
+    }
+  }
+  return text;
+}
+
+void print_markdown(const Console& console, const std::vector<const Descriptor*>& operators) {
+  // Several meanings of an operator are one row; its types are those of the newest.
+  std::map<std::pair<std::string_view, std::string_view>,
+           std::pair<std::vector<int>, const Descriptor*>>
+      rows;
+  for (const Descriptor* op : operators) {
+    auto& [versions, newest] = rows[{op->id.domain, op->id.name}];
+    versions.insert(versions.end(), op->id.versions.begin(), op->id.versions.end());
+    newest = op;
+  }
+  fmt::print(console.out,
+             "| domain | operator | since-versions | element types |\n|---|---|---|---|\n");
+  for (auto& [key, row] : rows) {
+    std::sort(row.first.begin(), row.first.end());
+    fmt::print(console.out, "| {} | {} | {} | {} |\n", key.first, key.second,
+               fmt::join(row.first, ", "), types_in_words(types_of(*row.second, 0)));
+  }
+}
+
+}  // namespace
+
+void ops(const OpsOptions& options, const Console& console) {
+  const std::vector<const Descriptor*> operators = sorted_operators();
+  if (options.markdown) return print_markdown(console, operators);
+  if (options.json) {
+    Json list = Json::array();
+    for (const Descriptor* op : operators) list.push_back(operator_json(*op));
+    fmt::print(console.out, "{}", dump(list));
+    return;
+  }
+  for (const Descriptor* op : operators) {
+    for (const int version : op->id.versions) {
+      fmt::print(console.out, "{} {} {}\n", op->id.domain, op->id.name, version);
+    }
+  }
+}
+
+}  // namespace halftone::program

@@ -1,0 +1,295 @@
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "captured.hpp"
+#include "program/commands.hpp"
+#include "program/file.hpp"
+
+using namespace halftone;
+using namespace halftone::program;
+
+namespace {
+
+const std::string models = "tests/program/models/";
+
+struct Answer {
+  int code = 0;
+  std::string out, err;
+  /// The last line on standard error.
+  std::string line() const {
+    if (err.empty() || err.back() != '\n') return "no line";
+    const std::size_t before = err.find_last_of('\n', err.size() - 2);
+    return err.substr(before + 1, err.size() - before - 2);
+  }
+  /// Whether code and line are those of an error of that kind.
+  bool is(ErrorKind kind) const {
+    const std::string begin = "error: " + std::string(name(kind)) + ": ";
+    return code == static_cast<int>(kind) && line().starts_with(begin) &&
+           line().size() > begin.size();
+  }
+};
+
+Answer halftone_with(std::vector<std::string> arguments) {
+  const Captured captured;
+  const int code = run_program(std::move(arguments), captured.console());
+  return {code, captured.out(), captured.err()};
+}
+
+/// A folder that goes away.
+struct Folder {
+  std::filesystem::path path;
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "halftone-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string file(const std::string& name) const { return (path / name).string(); }
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("arguments that make no sense are usage errors") {
+  const std::string model = models + "add.onnx";
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {},
+           {"frobnicate"},
+           {"train", model},
+           {"profile", model},
+           {"compile", model},
+           {"--frobnicate"},
+           {"run"},
+           {"run", model},
+           {"run", model, "--output-dir"},
+           {"run", model, "--output-dir", ""},
+           {"run", model, "--output-dir", "a", "--output-dir", "b"},
+           {"run", model, "--output-dir", "a", "--frobnicate"},
+           {"run", model, model, "--output-dir", "a"},
+           {"run", model, "--output-dir", "a", "--input", "x"},
+           {"run", model, "--output-dir", "a", "--input", "=x"},
+           {"run", model, "--output-dir", "a", "--format", "csv"},
+           {"run", model, "--output-dir", "a", "--threads", "-1"},
+           {"run", model, "--output-dir", "a", "--threads", "many"},
+           {"ops", "more"},
+           {"ops", "--json", "--markdown"},
+           {"check"},
+           {"check", model, "--size", "batch"},
+           {"check", model, "--size", "batch=-1"},
+           {"check", model, "--size", "batch=2x"},
+           {"bench", model, "--seconds", "-1"},
+           {"bench", model, "--batch", "0"},
+           {"run", "\x1b[31m\n\xff", "--output-dir"},
+       }) {
+    const Answer answer = halftone_with(arguments);
+    INFO(doctest::toString(arguments.size()), " arguments: ", answer.err);
+    CHECK(answer.is(ErrorKind::usage));
+    CHECK(answer.out.empty());
+    CHECK(answer.err.find('\x1b') == std::string::npos);
+  }
+  CHECK(halftone_with({"train", model}).line().find("train") != std::string::npos);
+}
+
+TEST_CASE("help and version") {
+  CHECK(halftone_with({"--version"}).out == "halftone " HALFTONE_VERSION "\n");
+  const Answer help = halftone_with({"--help"});
+  CHECK(help.code == 0);
+  CHECK(help.out.find("inspect") != std::string::npos);
+  CHECK(halftone_with({"run", "--help"}).out.find("--output-dir") != std::string::npos);
+}
+
+TEST_CASE("ops: lines and JSON") {
+  std::istringstream lines(halftone_with({"ops"}).out);
+  std::string domain, name;
+  int version = 0, count = 0;
+  bool has_matmul = false;
+  for (std::string line; std::getline(lines, line); ++count) {
+    std::istringstream words(line);
+    REQUIRE((words >> domain >> name >> version));
+    CHECK(words.rdbuf()->in_avail() <= 0);
+    has_matmul = has_matmul || line == "ai.onnx MatMul 13";
+  }
+  CHECK(has_matmul);
+  const auto json = nlohmann::json::parse(halftone_with({"ops", "--json"}).out);
+  int versions = 0;
+  for (const auto& op : json) versions += static_cast<int>(op.at("versions").size());
+  CHECK(versions == count);
+  const auto matmul = std::find_if(json.begin(), json.end(), [](const auto& op) {
+    return op.at("name") == "MatMul" && op.at("domain") == "ai.onnx";
+  });
+  REQUIRE(matmul != json.end());
+  CHECK(matmul->at("inputs").size() == 2);
+  CHECK(matmul->at("types").at("T").at(0) == "float");
+}
+
+TEST_CASE("README.md has the table of operators as the program prints it") {
+  const std::string readme = read_file("README.md");
+  const std::string begin = "<!-- halftone ops --markdown -->\n", end = "<!-- end -->\n";
+  const std::size_t first = readme.find(begin) + begin.size(), last = readme.find(end);
+  REQUIRE(first < last);
+  REQUIRE(last < readme.size());
+  INFO("build/halftone ops --markdown prints what belongs between the two marks in README.md");
+  CHECK((readme.substr(first, last - first) == halftone_with({"ops", "--markdown"}).out));
+}
+
+TEST_CASE("run writes what the model computes") {
+  const Folder folder;
+  const std::string model = models + "add.onnx";
+  // x + [1, 2, 3], worked out by hand.
+  const std::string sum = "float 2 3\n-4 2 3.5\n2 -0.5 103\n";
+  const std::string positive = "float 2 3\n0 2 3.5\n2 0 103\n";
+  for (const char* x : {"x.pb", "x.npy", "x_reversed.npy"}) {
+    CAPTURE(x);
+    const Answer answer = halftone_with({"run", "--format=txt", "--input", "x=" + models + x, model,
+                                         "--output-dir", folder.file("made/here")});
+    INFO(answer.err);
+    REQUIRE(answer.code == 0);
+    CHECK(answer.out.find("positive") != std::string::npos);
+    CHECK(answer.err.empty());
+    CHECK(read_file(folder.file("made/here/output_0.txt")) == sum);
+    CHECK(read_file(folder.file("made/here/output_1.txt")) == positive);
+  }
+  SUBCASE("an input that has a value may get another one") {
+    write_file(folder.file("w.txt"), "float 3\n0 0 0\n");
+    const Answer answer = halftone_with({"run", model, "--input", "x=" + models + "x.pb", "--input",
+                                         "w=" + folder.file("w.txt"), "--output-dir",
+                                         folder.file("out"), "--format", "npy", "--json"});
+    INFO(answer.err);
+    REQUIRE(answer.code == 0);
+    CHECK(read_file(folder.file("out/output_0.npy")) == read_file(models + "x.npy"));
+    const auto json = nlohmann::json::parse(answer.out);
+    CHECK(json.at("outputs").at(0).at("name") == "sum");
+    CHECK(json.at("outputs").at(0).at("min") == -5);
+    CHECK(json.at("outputs").at(0).at("shape") == std::vector{2, 3});
+  }
+  SUBCASE("outputs can be inputs") {
+    REQUIRE(halftone_with(
+                {"run", model, "--input", "x=" + models + "x.pb", "--output-dir", folder.file("a")})
+                .code == 0);
+    REQUIRE(halftone_with({"run", model, "--input", "x=" + folder.file("a/output_0.pb"),
+                           "--output-dir", folder.file("b"), "--format", "txt"})
+                .code == 0);
+    CHECK(read_file(folder.file("b/output_0.txt")) == "float 2 3\n-3 4 6.5\n3 1.5 106\n");
+  }
+}
+
+TEST_CASE("a run that fails says why and writes nothing") {
+  const Folder folder;
+  const std::string x = "x=" + models + "x.pb";
+  write_file(folder.file("wide.txt"), "float 2 4\n1 2 3 4 5 6 7 8\n");
+  write_file(folder.file("whole.txt"), "int32 2 3\n1 2 3 4 5 6\n");
+  write_file(folder.file("broken.pb"), "no tensor");
+  write_file(folder.file("file"), "");
+  const std::vector<std::string> before = folder.files();
+  const std::string out = folder.file("a/b");
+  const auto with = [&](const std::string& model, std::vector<std::string> inputs,
+                        const std::string& to) {
+    std::vector<std::string> arguments{"run", model, "--output-dir", to};
+    for (const std::string& input : inputs) arguments.insert(arguments.end(), {"--input", input});
+    return halftone_with(arguments);
+  };
+  const std::string add = models + "add.onnx";
+  using enum ErrorKind;
+  CHECK(with(add, {}, out).is(input));
+  CHECK(with(add, {x, x}, out).is(input));
+  CHECK(with(add, {x, "z=" + models + "x.pb"}, out).is(input));
+  CHECK(with(add, {"x=" + folder.file("wide.txt")}, out).is(input));
+  CHECK(with(add, {"x=" + folder.file("whole.txt")}, out).is(input));
+  CHECK(with(add, {"x=" + folder.file("broken.pb")}, out).is(input));
+  CHECK(with(add, {"x=" + folder.file("absent.pb")}, out).is(io));
+  CHECK(with(folder.file("absent.onnx"), {}, out).is(io));
+  CHECK(with(folder.file("file"), {}, out).is(model));
+  CHECK(with(folder.path.string(), {}, out).is(io));
+  CHECK(with(models + "x.npy", {}, out).is(model));
+  CHECK(with(models + "mismatch.onnx", {x}, out).is(model));
+  const Answer unknown = with(models + "unknown.onnx", {x}, out);
+  CHECK(unknown.is(unsupported));
+  CHECK(unknown.line().find("Frobnicate") != std::string::npos);
+  CHECK(unknown.line().find("Defrobnicate") != std::string::npos);
+  CHECK(with(add, {x}, folder.file("file/below")).is(io));
+  CHECK(with(add, {x}, folder.file("file")).is(io));
+  CHECK(folder.files() == before);
+  // Not the second file alone is written.
+  std::filesystem::create_directories(folder.path / "out/output_1.pb");
+  CHECK(with(add, {x}, folder.file("out")).is(io));
+  CHECK_FALSE(std::filesystem::exists(folder.path / "out/output_0.pb"));
+}
+
+TEST_CASE("check ends as a run would") {
+  const Answer good = halftone_with({"check", models + "add.onnx"});
+  INFO(good.err);
+  CHECK(good.code == 0);
+  CHECK(good.err.empty());
+  CHECK_FALSE(good.out.empty());
+  CHECK(halftone_with({"check", models + "mismatch.onnx"}).is(ErrorKind::model));
+  CHECK(halftone_with({"check", models + "absent.onnx"}).is(ErrorKind::io));
+  CHECK(halftone_with({"check", models + "add.onnx", "--size", "batch=4"}).code == 0);
+  CHECK(halftone_with({"check", models + "add.onnx", "--size", "depth=4"}).is(ErrorKind::input));
+  const Answer unknown = halftone_with({"check", models + "unknown.onnx", "--json"});
+  CHECK(unknown.is(ErrorKind::unsupported));
+  const auto json = nlohmann::json::parse(unknown.out);
+  CHECK(json.at("ok") == false);
+  CHECK(json.at("kind") == "unsupported");
+}
+
+TEST_CASE("inspect shows what is in a model") {
+  const Answer text = halftone_with({"inspect", models + "add.onnx", "--nodes"});
+  INFO(text.err);
+  REQUIRE(text.code == 0);
+  for (const char* word : {"x", "batch", "sum", "positive", "Add", "Relu", "plus", "13"}) {
+    CAPTURE(word);
+    CHECK(text.out.find(word) != std::string::npos);
+  }
+  const auto json = nlohmann::json::parse(
+      halftone_with({"inspect", models + "add.onnx", "--json", "--nodes"}).out);
+  CHECK(json.at("inputs").at(0).at("name") == "x");
+  CHECK(json.at("inputs").at(0).at("shape") == nlohmann::json({nullptr, 3}));
+  CHECK(json.at("parameters").at("count") == 3);
+  CHECK(json.at("parameters").at("bytes") == 12);
+  CHECK(json.at("nodes").size() == 2);
+  // Nothing that a terminal would obey.
+  const Answer hostile = halftone_with({"inspect", models + "hostile_names.onnx", "--nodes"});
+  CHECK(hostile.code == 0);
+  CHECK(hostile.out.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("bench measures") {
+  const Folder folder;
+  const std::vector<std::string> quick{"--seconds", "0.01", "--threads", "1"};
+  const auto bench_with = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "bench");
+    arguments.insert(arguments.end(), quick.begin(), quick.end());
+    return halftone_with(arguments);
+  };
+  const Answer text = bench_with({models + "add.onnx", "--batch", "5"});
+  INFO(text.err);
+  REQUIRE(text.code == 0);
+  CHECK(text.out.find("[5, 3]") != std::string::npos);
+  CHECK(text.out.find("items/s") != std::string::npos);
+  const Answer file =
+      bench_with({models + "symbols.onnx", "--size", "n=7", "--json", folder.file("bench.json")});
+  REQUIRE(file.code == 0);
+  const auto json = nlohmann::json::parse(read_file(folder.file("bench.json")));
+  CHECK(json.at("iterations") > 0);
+  CHECK(json.at("inputs").at(1).at("shape") == std::vector{7, 2});
+  CHECK(json.at("slowest").size() == 1);
+  const auto given = nlohmann::json::parse(
+      bench_with({models + "add.onnx", "--input", "x=" + models + "x.pb", "--json", "-"}).out);
+  CHECK(given.at("inputs").at(0).at("shape") == std::vector{2, 3});
+  CHECK(bench_with({models + "mismatch.onnx", "--batch", "2"}).is(ErrorKind::model));
+  CHECK(bench_with({models + "hostile_names.onnx", "--batch", "2"}).is(ErrorKind::input));
+  CHECK(bench_with({models + "add.onnx", "--input", "z=" + models + "x.pb"}).is(ErrorKind::input));
+}
