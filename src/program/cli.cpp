@@ -86,7 +86,7 @@ void add_sizes(CLI::App& command, Texts& texts) {
 
 void add_threads(CLI::App& command, int& threads) {
   command.add_option("--threads", threads, "threads; 0: as many as there are cores")
-      ->check(CLI::Range(0, 1024))
+      ->check(CLI::Range(0, 1024).description(""))
       ->type_name("N")
       ->capture_default_str();
 }
@@ -177,15 +177,15 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   add_sizes(bench_command, texts);
   bench_command
       .add_option("--batch", bench_options.batch, "value of the inputs' open first extent")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
       ->type_name("N");
   add_threads(bench_command, bench_options.threads);
   bench_command.add_option("--seconds", bench_options.seconds, "how long to measure")
-      ->check(CLI::Range(0.0, 86400.0))
+      ->check(CLI::Range(0.0, 86400.0).description(""))
       ->type_name("S")
       ->capture_default_str();
   bench_command.add_option("--slowest", bench_options.slowest, "operators in the table")
-      ->check(CLI::Range(0, 1000000))
+      ->check(CLI::Range(0, 1000000).description(""))
       ->type_name("N")
       ->capture_default_str();
   bench_command.add_option("--json", bench_options.json, "write the results there, -: print them")
@@ -201,8 +201,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    const std::vector<CLI::App*> chosen = app.get_subcommands();
-    fmt::print(console.out, "{}", chosen.empty() ? app.help() : chosen[0]->help());
+    fmt::print(console.out, "{}", app.help());  // of the command, if there is one
   } catch (const CLI::CallForVersion& version) {
     fmt::print(console.out, "{}\n", version.what());
   } catch (const CLI::ParseError& error) {
@@ -241,7 +240,10 @@ int run_program(std::vector<std::string> arguments, const Console& console) {
     return 0;
   } catch (const Error& error) {
     std::fflush(console.out);
-    return report(console, error.kind(), error.line(), error.what());
+    // A usage error is about one line; the others have names and numbers that are easier to read in
+    // several.
+    const bool is_short = error.kind() == ErrorKind::usage;
+    return report(console, error.kind(), error.line(), is_short ? "" : error.what());
   } catch (const std::bad_alloc&) {
     return report(console, ErrorKind::memory, "out of memory");
   } catch (const std::length_error&) {
