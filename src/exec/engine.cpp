@@ -172,7 +172,7 @@ struct Engine::State {
 };
 
 Engine::Engine(Graph graph, const EngineOptions& options)
-    : state_(std::make_unique<State>(std::move(graph), options)) {
+    : state_(new State(std::move(graph), options)) {
   std::vector<TensorInfo> infos;
   for (const TensorId id : state_->graph.inputs) {
     infos.push_back(state_->graph.info(id));

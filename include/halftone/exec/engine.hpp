@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 
 #include <halftone/base/array.hpp>
+#include <halftone/base/owned.hpp>
 #include <halftone/graph/graph.hpp>
 #include <halftone/kernel/executor.hpp>
 
@@ -60,7 +60,7 @@ class Engine {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 }  // namespace halftone
