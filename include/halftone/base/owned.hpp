@@ -1,0 +1,33 @@
+#pragma once
+
+#include <utility>
+
+namespace halftone {
+
+/// The one owner of a T that may be incomplete where it is declared: std::unique_ptr without the
+/// compile time of <memory>.
+template <class T>
+class Owned {
+ public:
+  Owned() = default;
+  explicit Owned(T* object) : object_(object) {}
+  Owned(Owned&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Owned() {
+    static_assert(sizeof(T) > 0);
+    delete object_;
+  }
+
+  T* get() const { return object_; }
+  T& operator*() const { return *object_; }
+  T* operator->() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+}  // namespace halftone
