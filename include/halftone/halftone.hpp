@@ -11,3 +11,4 @@
 #include <halftone/graph/registry.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/session/session.hpp>
+#include <halftone/session/weights.hpp>

@@ -61,10 +61,9 @@ void DataFlow::check(Return what, std::int64_t period) const {
          {.what = "Anchor return period must be greater than zero", .found = found});
   }
   if (period > batches_per_step) {
-    fail(ErrorKind::usage,
-         {.what = "Return period must be <= to the number of batches per step",
-          .expected = batches + " at most",
-          .found = found});
+    fail(ErrorKind::usage, {.what = "Return period must be <= to the number of batches per step",
+                            .expected = batches + " at most",
+                            .found = found});
   }
   if (batches_per_step % period != 0) {
     fail(ErrorKind::usage,

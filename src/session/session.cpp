@@ -6,7 +6,6 @@
 
 #include <halftone/base/log.hpp>
 #include <halftone/exec/engine.hpp>
-#include <halftone/transform/infer.hpp>
 
 #include "base/describe.hpp"
 
@@ -20,8 +19,8 @@ namespace {
 struct InputPort {
   std::string_view name;
   TensorId id = no_tensor;
-  TensorInfo info;      // of one micro-batch, as the model says
-  TensorInfo accepted;  // of what was given last and fits
+  TensorInfo info;             // of one micro-batch, as the model says
+  TensorInfo accepted;         // of what was given last and fits
   std::uint64_t given_in = 0;  // the run in which it was given last
 };
 
@@ -114,25 +113,26 @@ struct SessionState {
   std::vector<InputPort> inputs, optional;
   std::vector<OutputPort> outputs;
   std::vector<SymbolUse> symbol_uses;
-  std::vector<std::pair<std::int64_t, std::size_t>> symbol_values;  // extent, and the input it is of
+  std::vector<std::pair<std::int64_t, std::size_t>>
+      symbol_values;  // extent, and the input it is of
   bool symbols_agree = false;
 
-  std::vector<AnyView> views;        // one micro-batch, in the order of the graph's inputs
-  std::vector<const void*> given;    // the elements of all micro-batches
-  std::vector<AnyArray> staged;      // copies of what step IO gave
+  std::vector<AnyView> views;      // one micro-batch, in the order of the graph's inputs
+  std::vector<const void*> given;  // the elements of all micro-batches
+  std::vector<AnyArray> staged;    // copies of what step IO gave
   std::vector<bool> prefetched;
   bool warned_about_int64 = false;
   std::uint64_t run_number = 0;
   std::vector<Override> overrides;
 
-  std::vector<TensorId> model_outputs;   // of the graph as it came
-  std::vector<TensorInfo> model_infos;   // likewise, if options changed them
+  std::vector<TensorId> model_outputs;  // of the graph as it came
 
   SessionState(Graph graph, const EngineOptions& options) : engine(std::move(graph), options) {}
 
   const Graph& graph() const { return engine.graph(); }
 
-  // --- inputs --------------------------------------------------------------------------------------
+  // --- inputs
+  // --------------------------------------------------------------------------------------
 
   /// "[batch, 3] float", behind what leads in a run of several micro-batches.
   std::string expected_text(const InputPort& port) const {
@@ -332,7 +332,8 @@ struct SessionState {
     fail(ErrorKind::internal, {.what = "inputs were miscounted"});
   }
 
-  // --- outputs -------------------------------------------------------------------------------------
+  // --- outputs
+  // -------------------------------------------------------------------------------------
 
   AnyView output(std::size_t i) const {
     return flow.micro_batches() == 1 ? engine.output(i) : AnyView(outputs[i].collected);
@@ -405,7 +406,8 @@ struct SessionState {
     }
   }
 
-  // --- step IO -------------------------------------------------------------------------------------
+  // --- step IO
+  // -------------------------------------------------------------------------------------
 
   void prepare_step(const StepIo& io) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -524,7 +526,8 @@ struct SessionState {
 
 using detail::SessionState;
 
-// --- results ---------------------------------------------------------------------------------------
+// --- results
+// ---------------------------------------------------------------------------------------
 
 std::size_t Result::size() const { return state_->outputs.size(); }
 std::string_view Result::name(std::size_t i) const { return state_->outputs.at(i).name; }
@@ -553,7 +556,8 @@ AnyView Result::of_tensor(TensorId id) const {
                           .hint = "it returns " + list(state_->output_ports())});
 }
 
-// --- session ---------------------------------------------------------------------------------------
+// --- session
+// ---------------------------------------------------------------------------------------
 
 namespace {
 
@@ -564,8 +568,7 @@ std::vector<OutputPort> find_outputs(const Graph& graph, const SessionOptions& o
   auto add = [&](TensorId id, Return returns, std::int64_t period) {
     for (const OutputPort& port : ports) {
       if (port.id == id) {
-        fail(ErrorKind::usage,
-             {.what = "a tensor is returned twice", .tensor = graph.name(id)});
+        fail(ErrorKind::usage, {.what = "a tensor is returned twice", .tensor = graph.name(id)});
       }
     }
     flow.check(returns, period);
@@ -591,37 +594,6 @@ std::vector<OutputPort> find_outputs(const Graph& graph, const SessionOptions& o
   return ports;
 }
 
-/// Gives inputs the shapes of the options and finds what follows from them.
-void set_shapes(Graph& graph, const std::vector<InputShape>& shapes) {
-  for (const InputShape& shape : shapes) {
-    TensorId input = no_tensor;
-    for (const TensorId id : graph.inputs) {
-      if (graph.name(id) == shape.name) input = id;
-    }
-    if (input == no_tensor) throw_unknown_name(graph, shape.name);
-    TensorInfo& info = graph.tensor(input).info;
-    bool fits = !info.is_known() || info.rank() == shape.shape.size();
-    for (std::size_t axis = 0; fits && info.is_known() && axis < info.rank(); ++axis) {
-      fits = agree(info.shape[axis], shape.shape[axis]) != -2;
-    }
-    if (!info.is_known() || !fits) {
-      fail(ErrorKind::input, {.what = info.is_known()
-                                          ? "the shape given for an input contradicts the model"
-                                          : "the model says no element type for an input",
-                              .tensor = shape.name,
-                              .expected = to_text(info),
-                              .found = to_text(shape.shape)});
-    }
-    info.shape = shape.shape;
-  }
-  for (const Defect& defect : infer(graph)) {
-    const Graph& where =
-        defect.graph < 0 ? graph : graph.graphs[static_cast<std::size_t>(defect.graph)];
-    const Node& node = where.nodes[defect.node];
-    throw_inference(where, *node.op, node.inputs, defect.inferred);
-  }
-}
-
 }  // namespace
 
 Session::Session(Graph graph, const SessionOptions& options) {
@@ -629,11 +601,6 @@ Session::Session(Graph graph, const SessionOptions& options) {
   flow.check();
   std::vector<OutputPort> outputs = find_outputs(graph, options, flow);
 
-  std::vector<TensorInfo> infos;
-  if (!options.shapes.empty()) {
-    for (const TensorRecord& t : graph.tensors) infos.push_back(t.info);
-    set_shapes(graph, options.shapes);
-  }
   std::vector<TensorId> model_outputs = std::move(graph.outputs);
   graph.outputs.clear();
   for (const OutputPort& port : outputs) graph.outputs.push_back(port.id);
@@ -646,7 +613,6 @@ Session::Session(Graph graph, const SessionOptions& options) {
   s.prefetch = options.prefetch;
   s.must_check_sizes = options.check_sizes;
   s.model_outputs = std::move(model_outputs);
-  s.model_infos = std::move(infos);
   s.outputs = std::move(outputs);
 
   const Graph& g = s.graph();
@@ -721,7 +687,6 @@ Graph Session::graph() const {
   copy.outputs = state_->model_outputs;
   for (std::size_t i = 0; i < copy.tensors.size(); ++i) {
     TensorRecord& t = copy.tensors[i];
-    if (i < state_->model_infos.size()) t.info = state_->model_infos[i];
     if (t.role == Role::variable) {
       t.data = bytes_of(state_->engine.variable(static_cast<TensorId>(i)));
     }
@@ -822,13 +787,13 @@ namespace {
 [[noreturn]] void throw_size(std::string_view direction, std::string_view name,
                              const DataFlow& flow, std::int64_t own, std::int64_t expected,
                              std::int64_t found, std::string_view more) {
-  const std::string what =
-      "Unexpected number of " + std::string(direction) + " elements for Tensor " +
-      std::string(name) + ". Expected " + std::to_string(expected) + ", but received " +
-      std::to_string(found) + ".\nReplication factor\t1\nAccumulation factor\t" +
-      std::to_string(flow.accumulation) + "\nBatches per step\t" +
-      std::to_string(flow.batches_per_step) + "\nTensor nelms\t" + std::to_string(own) +
-      std::string(more);
+  const std::string what = "Unexpected number of " + std::string(direction) +
+                           " elements for Tensor " + std::string(name) + ". Expected " +
+                           std::to_string(expected) + ", but received " + std::to_string(found) +
+                           ".\nReplication factor\t1\nAccumulation factor\t" +
+                           std::to_string(flow.accumulation) + "\nBatches per step\t" +
+                           std::to_string(flow.batches_per_step) + "\nTensor nelms\t" +
+                           std::to_string(own) + std::string(more);
   fail(ErrorKind::input, {.what = what});
 }
 
@@ -837,8 +802,8 @@ namespace {
 void Session::check_input(std::string_view name, std::int64_t elements) const {
   const SessionState& s = *state_;
   const TensorId id = s.graph().find(name);
-  const std::string said = "The tensor '" + std::string(name) +
-                           "' has been provided as one of the inputs to the stepIO";
+  const std::string said =
+      "The tensor '" + std::string(name) + "' has been provided as one of the inputs to the stepIO";
   if (id == no_tensor) {
     fail(ErrorKind::input, {.what = said + ". But there is no Tensor named " + std::string(name) +
                                     " in the Ir's main Graph",

@@ -27,8 +27,7 @@ void check_buffer(std::string_view name, const TensorInfo& info) {
 void StepBuffers::add_input(std::string_view name, AnyView buffer) {
   check_buffer(name, buffer.info);
   // Only read from: inputs and outputs share the structure, not the right to write.
-  inputs_.push_back(
-      {{name.begin(), name.end()}, buffer.info, const_cast<void*>(buffer.data), 0});
+  inputs_.push_back({{name.begin(), name.end()}, buffer.info, const_cast<void*>(buffer.data), 0});
 }
 
 void StepBuffers::add_output(std::string_view name, AnyBuffer buffer) {
@@ -46,8 +45,8 @@ StepBuffers::Buffer& StepBuffers::find(std::vector<Buffer>& buffers, std::string
     there += (there.empty() ? "" : ", ") + std::string(text(buffer.name));
   }
   fail(ErrorKind::input,
-       {.what = "No tensor " + std::string(name) + " provided in PyStepIO's " +
-                std::string(direction),
+       {.what =
+            "No tensor " + std::string(name) + " provided in PyStepIO's " + std::string(direction),
         .tensor = name,
         .hint = there.empty() ? "no buffer was given" : "there are buffers for " + there});
 }
@@ -55,12 +54,11 @@ StepBuffers::Buffer& StepBuffers::find(std::vector<Buffer>& buffers, std::string
 void* StepBuffers::next(Buffer& buffer, std::int64_t elements) {
   const std::int64_t bytes = elements * size_in_bytes(buffer.info.type);
   if (bytes > buffer.info.bytes() - buffer.at) {
-    fail(ErrorKind::input,
-         {.what = "a run needs more elements than are left in the buffer",
-          .tensor = text(buffer.name),
-          .expected = std::to_string(elements) + " more elements",
-          .found = std::to_string((buffer.info.bytes() - buffer.at) /
-                                  size_in_bytes(buffer.info.type))});
+    fail(ErrorKind::input, {.what = "a run needs more elements than are left in the buffer",
+                            .tensor = text(buffer.name),
+                            .expected = std::to_string(elements) + " more elements",
+                            .found = std::to_string((buffer.info.bytes() - buffer.at) /
+                                                    size_in_bytes(buffer.info.type))});
   }
   void* here = static_cast<char*>(buffer.data) + buffer.at;
   buffer.at += bytes;

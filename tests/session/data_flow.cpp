@@ -61,10 +61,8 @@ TEST_CASE("data flow: errors") {
   CHECK(parse_return("Final") == Return::final);
   CHECK(parse_return("sum") == Return::sum);
   CHECK(reason([] { parse_return("first"); }) == "Invalid anchor return type ID supplied");
-  CHECK(reason([] { DataFlow{0, 1}.check(); }) ==
-        "'Batches per step' must be greater than zero");
-  CHECK(reason([] { DataFlow{-1, 1}.check(); }) ==
-        "'Batches per step' must be greater than zero");
+  CHECK(reason([] { DataFlow{0, 1}.check(); }) == "'Batches per step' must be greater than zero");
+  CHECK(reason([] { DataFlow{-1, 1}.check(); }) == "'Batches per step' must be greater than zero");
   CHECK(reason([] { DataFlow{1, 0}.check(); }) != "");
   const DataFlow flow{4, 1};
   CHECK(reason([&] { flow.check(Return::every_n, 0); }) ==

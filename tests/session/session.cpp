@@ -68,9 +68,7 @@ TEST_CASE("session: what does not fit is an InputError that says what there is")
   Session net(small_graph());
   const Array<float> good({2}, {1, 2}), long_one({3}), flat({1, 2});
   const Array<double> wide({2});
-  auto run = [&](std::vector<Input> inputs) {
-    return error_of([&] { net.run(inputs); });
-  };
+  auto run = [&](std::vector<Input> inputs) { return error_of([&] { net.run(inputs); }); };
   std::string text = run({{"a", good}});
   CHECK(contains(text, "input is missing"));
   CHECK(contains(text, "'b'"));
@@ -109,8 +107,7 @@ TEST_CASE("session: any tensor may be returned, named by name or handle") {
   CHECK(floats(result["product"]) == std::vector<float>{4, 12});
   CHECK(net.graph().outputs.size() == 1);  // the model is what it was
 
-  const std::string text =
-      error_of([] { Session(small_graph(), {.outputs = {"nothing"}}); });
+  const std::string text = error_of([] { Session(small_graph(), {.outputs = {"nothing"}}); });
   CHECK(contains(text, "'nothing'"));
   CHECK(contains(text, "'product'"));
   CHECK_THROWS_AS(Session(small_graph(), {.outputs = {"sum", "sum"}}), UsageError);
@@ -189,27 +186,12 @@ TEST_CASE("session: a symbol has one value in a run, and may have another in the
                  "[batch, 2] float"));
 }
 
-TEST_CASE("session: shapes given in advance become those of what follows") {
-  Graph g;
-  const AnyTensor a = g.input<float>("a", {dynamic, 2});
-  output(g, op::add(a, a), "y");
-  Session net(std::move(g), {.shapes = {{"a", {3, 2}}}});
-  CHECK(net.info("y").shape == Dims{3, 2});
-  CHECK_THROWS_AS(net.run({{"a", Array<float>({2, 2})}}), InputError);
-  CHECK(net.graph().info(net.graph().find("y")).shape == Dims{dynamic, 2});
-  Graph h;
-  output(h, op::neg(h.input<float>("a", {dynamic, 2})), "y");
-  CHECK(contains(error_of([&] { Session(h, {.shapes = {{"a", {3, 3}}}}); }), "contradicts"));
-  CHECK_THROWS_AS(Session(h, {.shapes = {{"z", {3, 3}}}}), InputError);
-}
-
 TEST_CASE("session: several micro-batches in a run") {
   // values of a + b for b = 0 are those of a: micro-batches 0..5 have 0,1 | 2,3 | ... | 10,11
   const Array<float> a({3, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
   const Array<float> b({6, 2});  // any leading dimensions that have six in all
   auto run = [&](std::vector<Anchor> outputs) {
-    return Session(small_graph(),
-                   {.outputs = outputs, .batches_per_step = 3, .accumulation = 2});
+    return Session(small_graph(), {.outputs = outputs, .batches_per_step = 3, .accumulation = 2});
   };
   {
     Session net = run({"sum"});

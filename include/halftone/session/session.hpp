@@ -3,12 +3,12 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include <halftone/base/array.hpp>
+#include <halftone/base/owned.hpp>
 #include <halftone/base/view.hpp>
 #include <halftone/graph/model.hpp>
 #include <halftone/session/data_flow.hpp>
@@ -19,22 +19,15 @@ namespace halftone {
 /// What a session runs on.
 enum class Device : std::uint8_t { cpu };
 
-/// The shape of an input that its model leaves open.
-struct InputShape {
-  std::string_view name;
-  Dims shape;
-};
-
 struct SessionOptions {
-  std::vector<Anchor> outputs{};       ///< names or handles; empty: the outputs of the graph
-  std::int64_t batches_per_step = 1;   ///< batches that a run takes and computes
-  std::int64_t accumulation = 1;       ///< micro-batches in a batch
-  std::vector<InputShape> shapes{};    ///< of inputs with open shapes; others are found at the run
+  std::vector<Anchor> outputs{};      ///< names or handles; empty: the outputs of the graph
+  std::int64_t batches_per_step = 1;  ///< batches that a run takes and computes
+  std::int64_t accumulation = 1;      ///< micro-batches in a batch
   Device device = Device::cpu;
-  int threads = 1;                     ///< 0: as many as the machine has cores
-  std::uint64_t seed = 0;              ///< of random numbers and of variables that start with them
-  bool prefetch = false;               ///< ask step IO for the next micro-batch ahead of time
-  bool check_sizes = true;             ///< check the buffers of step IO before the first run
+  int threads = 1;          ///< 0: as many as the machine has cores
+  std::uint64_t seed = 0;   ///< of random numbers and of variables that start with them
+  bool prefetch = false;    ///< ask step IO for the next micro-batch ahead of time
+  bool check_sizes = true;  ///< check the buffers of step IO before the first run
 };
 
 /// An input of a run: {"image", array}. Borrows the elements.
@@ -90,7 +83,7 @@ struct Port {
 /// were seen. Not to be used by several threads at once.
 class Session {
  public:
-  /// Throws InputError if an output or a shape names no tensor, and the errors of planning.
+  /// Throws InputError if an output names no tensor, and the errors of planning.
   explicit Session(Graph graph, const SessionOptions& options = {});
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -146,7 +139,7 @@ class Session {
 
  private:
   void set_number(std::string_view variable, double value);
-  std::unique_ptr<detail::SessionState> state_;
+  Owned<detail::SessionState> state_;
 };
 
 }  // namespace halftone
