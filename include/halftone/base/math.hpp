@@ -36,7 +36,11 @@ using wider_math_t = std::conditional_t<(std::is_same_v<math_t<X>, float> && ...
 
 /// Calls by name alone, from where no function of that name hides those of the arguments.
 namespace found_by_argument {
+// The functions that take nothing hide objects of the same name in the namespaces around.
 #define HALFTONE_FORWARD(function)                                \
+  template <class... X>                                           \
+    requires false                                                \
+  void function(X...);                                            \
   template <class... X>                                           \
   HALFTONE_INLINE constexpr auto call_##function(const X&... x) { \
     return function(x...);                                        \
@@ -327,7 +331,8 @@ HALFTONE_INLINE constexpr auto pow(const X& x, const Y& y) {
     const auto square = x * x;
     const auto is_two = y == decltype(square)(2);
     if (detail::found_by_argument::call_all(is_two)) return square;
-    return select(is_two, square, detail::found_by_argument::call_pow(decltype(square)(x), y));
+    return detail::found_by_argument::call_select(
+        is_two, square, detail::found_by_argument::call_pow(decltype(square)(x), y));
   } else if constexpr (detail::are_integers<X, Y>) {
     return integer::power(x, y);
   } else if constexpr (std::is_integral_v<X>) {

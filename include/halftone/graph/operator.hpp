@@ -241,9 +241,9 @@ constexpr Descriptor make_descriptor() {
                .expand = nullptr,
                .kernel = nullptr,
                .allows = &allows<Op>};
-  if constexpr (expanding_op<Op>) {
-    d.expand = &expand_thunk<Op>;
-  } else {
+  // Both: an element-wise operator of two tensors whose ONNX form takes any number.
+  if constexpr (expanding_op<Op>) d.expand = &expand_thunk<Op>;
+  if constexpr (!expanding_op<Op> || elementwise_op<Op> || kernel_op<Op>) {
     d.infer = &infer_thunk<Op>;
     if constexpr (builtin < 0 && (kernel_op<Op> || elementwise_op<Op>)) {
       d.kernel = &kernel_thunk<Op>;

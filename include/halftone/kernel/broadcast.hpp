@@ -13,7 +13,7 @@ template <class E>
 void fill_run(E* to, std::int64_t n, const E* end, E value) {
   constexpr std::int64_t step = 32 / static_cast<std::int64_t>(sizeof(E));
   typedef E Lanes __attribute__((vector_size(32)));
-  Lanes lanes;
+  Lanes lanes{};
   for (int i = 0; i < step; ++i) lanes[i] = value;
   std::int64_t i = 0;
   if (end - to >= (n + step - 1) / step * step) {

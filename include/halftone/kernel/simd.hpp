@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <halftone/base/config.hpp>
 #include <type_traits>
 #include <utility>
+#include "halftone/base/config.hpp"
 
 /// Vectors of numbers over the compilers' vector extension.
 ///
@@ -14,6 +14,11 @@
 /// mode to nearest. N is a power of two; the default fills one register of the instruction set
 /// that the flags allow, and wider vectors work but are split by the compiler.
 namespace halftone::kernel {
+
+/// Hides halftone::select, an object: calls by name find the functions of Vec and Mask.
+template <class... X>
+  requires false
+void select(X...);
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #define HALFTONE_AVX512 1
@@ -66,7 +71,21 @@ template <class T, int N>
 using raw_t = typename Raw<T, N>::type;
 
 template <class T>
-concept scalar = std::is_arithmetic_v<T> || std::is_same_v<T, _Float16>;
+inline constexpr bool is_builtin_half = false;
+#ifdef __FLT16_MANT_DIG__
+template <>
+inline constexpr bool is_builtin_half<_Float16> = true;
+#endif
+
+template <class T>
+concept scalar = std::is_arithmetic_v<T> || is_builtin_half<T>;
+
+/// A class that holds 16 bits, of which `one` mean 1.
+template <class T, unsigned one>
+concept coded_float = sizeof(T) == 2 && std::is_class_v<T> && requires(T t) {
+  std::uint16_t(t.bits);
+  requires float(T::from_bits(one)) == 1;
+};
 
 /// Bits of a vector of 8 to 128 bytes that are not all zero.
 template <class R>
@@ -325,8 +344,23 @@ struct Mask {
   HALFTONE_INLINE bool operator[](int i) const { return v[i] != 0; }
 
   friend HALFTONE_INLINE Mask operator&(Mask a, Mask b) { return a.v & b.v; }
+  template <class U>
+    requires(sizeof(U) == sizeof(T) && !std::is_same_v<U, T>)
+  friend HALFTONE_INLINE Mask operator&(Mask a, Mask<U, N> b) {
+    return a & Mask(b);
+  }
   friend HALFTONE_INLINE Mask operator|(Mask a, Mask b) { return a.v | b.v; }
+  template <class U>
+    requires(sizeof(U) == sizeof(T) && !std::is_same_v<U, T>)
+  friend HALFTONE_INLINE Mask operator|(Mask a, Mask<U, N> b) {
+    return a | Mask(b);
+  }
   friend HALFTONE_INLINE Mask operator^(Mask a, Mask b) { return a.v ^ b.v; }
+  template <class U>
+    requires(sizeof(U) == sizeof(T) && !std::is_same_v<U, T>)
+  friend HALFTONE_INLINE Mask operator^(Mask a, Mask<U, N> b) {
+    return a ^ Mask(b);
+  }
   friend HALFTONE_INLINE Mask operator~(Mask a) { return ~a.v; }
   friend HALFTONE_INLINE Mask operator!(Mask a) { return ~a.v; }
 
@@ -720,8 +754,10 @@ struct Storage {
   }
 };
 
-template <>
-struct Storage<_Float16> {
+/// half: the builtin type or the class that stands in for it.
+template <class T>
+  requires(detail::is_builtin_half<T> || detail::coded_float<T, 0x3c00>)
+struct Storage<T> {
   using compute = float;
   using bits = std::uint16_t;
   template <int N>
@@ -734,9 +770,9 @@ struct Storage<_Float16> {
   }
 };
 
-/// bfloat16: a class that holds its 16 bits.
+/// bfloat16.
 template <class T>
-  requires(std::is_class_v<T> && sizeof(T) == 2 && requires(T t) { std::uint16_t(t.bits); })
+  requires detail::coded_float<T, 0x3f80>
 struct Storage<T> {
   using compute = float;
   using bits = std::uint16_t;

@@ -17,6 +17,69 @@
   OP(Relu, relu)                                    \
   OP(Greater, greater)                              \
   OP(Where, where)                                  \
+  OP(Mod, mod)                                      \
+  OP(Max, maximum)                                  \
+  OP(Min, minimum)                                  \
+  OP(Log, log)                                      \
+  OP(Sqrt, sqrt)                                    \
+  OP(Reciprocal, reciprocal)                        \
+  OP(Erf, erf)                                      \
+  OP(Abs, abs)                                      \
+  OP(Sign, sign)                                    \
+  OP(Floor, floor)                                  \
+  OP(Ceil, ceil)                                    \
+  OP(Round, round)                                  \
+  OP(Sin, sin)                                      \
+  OP(Cos, cos)                                      \
+  OP(Tan, tan)                                      \
+  OP(Asin, asin)                                    \
+  OP(Acos, acos)                                    \
+  OP(Atan, atan)                                    \
+  OP(Sinh, sinh)                                    \
+  OP(Cosh, cosh)                                    \
+  OP(Tanh, tanh)                                    \
+  OP(Asinh, asinh)                                  \
+  OP(Acosh, acosh)                                  \
+  OP(Atanh, atanh)                                  \
+  OP(Pow, pow)                                      \
+  OP(IsNaN, isnan)                                  \
+  OP(IsInf, isinf)                                  \
+  OP(LeakyRelu, leaky_relu)                         \
+  OP(PRelu, prelu)                                  \
+  OP(Elu, elu)                                      \
+  OP(Selu, selu)                                    \
+  OP(Celu, celu)                                    \
+  OP(Softplus, softplus)                            \
+  OP(Softsign, softsign)                            \
+  OP(HardSigmoid, hard_sigmoid)                     \
+  OP(HardSwish, hard_swish)                         \
+  OP(ThresholdedRelu, thresholded_relu)             \
+  OP(Shrink, shrink)                                \
+  OP(Mish, mish)                                    \
+  OP(Less, less)                                    \
+  OP(Equal, equal)                                  \
+  OP(GreaterOrEqual, greater_or_equal)              \
+  OP(LessOrEqual, less_or_equal)                    \
+  OP(And, logical_and)                              \
+  OP(Or, logical_or)                                \
+  OP(Xor, logical_xor)                              \
+  OP(Not, logical_not)                              \
+  OP(Clip, clip)                                    \
+  OLD(Sum)                                          \
+  OLD(Mean)                                         \
+  OLD(Add_1)                                        \
+  OLD(Sub_1)                                        \
+  OLD(Mul_1)                                        \
+  OLD(Div_1)                                        \
+  OLD(Pow_1)                                        \
+  OLD(PRelu_1)                                      \
+  OLD(Clip_1)                                       \
+  OLD(Greater_1)                                    \
+  OLD(Less_1)                                       \
+  OLD(Equal_1)                                      \
+  OLD(And_1)                                        \
+  OLD(Or_1)                                         \
+  OLD(Xor_1)                                        \
   OP(MatMul, matmul)                                \
   OP(Reshape, reshape)                              \
   OLD(Fused)
@@ -68,8 +131,12 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 
 }  // namespace halftone
 
+#include <halftone/op/activation.hpp>
 #include <halftone/op/arithmetic.hpp>
+#include <halftone/op/clip.hpp>
+#include <halftone/op/compare.hpp>
 #include <halftone/op/fused.hpp>
+#include <halftone/op/math.hpp>
 #include <halftone/op/matmul.hpp>
 #include <halftone/op/reshape.hpp>
 

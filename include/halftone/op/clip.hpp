@@ -1,0 +1,69 @@
+#pragma once
+
+#include <halftone/base/math.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone::op {
+
+/// x held between two limits: y = min(max(x, lower), upper), element by element.
+///
+/// x, y          any shape, any numbers
+/// lower, upper  one element each, x's type; left out: no limit on that side
+/// grad          dx = dy strictly inside, else 0, as PopART has it; nothing reaches the limits
+/// limits        NaN stays NaN; lower > upper gives upper
+/// source        ai.onnx Clip-11, where the limits are called min and max
+struct Clip {
+  static constexpr OpId id{"ai.onnx", "Clip", 11, 12, 13};
+  static constexpr Signature signature = "x lower? upper? -> y";
+  using types = TypeList<NumericTypes>;
+
+  static constexpr Inferred infer(const Inputs& in) {
+    for (std::size_t i = 1; i < in.size(); ++i) {
+      const std::int64_t n = in[i].elements();
+      if (in.has(i) && n != dynamic && n != 1) {
+        return Inferred::mismatch("a limit is one element", 1, n);
+      }
+    }
+    return in[0];
+  }
+  template <class T>
+  static constexpr T absent(std::size_t input) {
+    if constexpr (real<T>) {
+      return static_cast<T>(input == 1 ? -__builtin_inff() : __builtin_inff());
+    } else {
+      return math::saturated<T>(input == 1 ? -1e30 : 1e30);
+    }
+  }
+  static constexpr auto forward(auto x, auto lower, auto upper) {
+    return math::min(math::max(x, lower), upper);
+  }
+  static constexpr auto backward(auto dy, auto x, auto lower, auto upper) {
+    return std::tuple(select(x > lower, select(x < upper, dy, 0), 0), none, none);
+  }
+};
+
+/// Clip with its limits as attributes; the defaults are float's limits, and limit nothing.
+/// source  ai.onnx Clip-6
+struct Clip_1 {
+  static constexpr float largest = 0x1.fffffep127f;
+
+  float max = largest, min = -largest;
+  Dims consumed_inputs;  ///< an old hint about memory, without effect
+
+  static constexpr OpId id{"ai.onnx", "Clip", 1, 6};
+  static constexpr Signature signature = "x -> y";
+
+  constexpr void attributes(auto&& visit) {
+    visit("max", max);
+    visit("min", min);
+    visit("consumed_inputs", consumed_inputs);
+  }
+  constexpr AnyTensor expand(auto x) const {
+    if (min == -largest && max == largest) return clip(x);
+    if (min == -largest) return clip(x, none, max);
+    if (max == largest) return clip(x, min);
+    return clip(x, min, max);
+  }
+};
+
+}  // namespace halftone::op
