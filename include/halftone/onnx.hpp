@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <halftone/base/array.hpp>
+#include <halftone/base/error.hpp>
+#include <halftone/graph/graph.hpp>
+#include <halftone/graph/registry.hpp>
+
+/// Reading and writing ONNX files: IR versions 3 to 10, versions 1 to 21 of the default operator set
+/// as far as each operator's meaning is known.
+namespace halftone::onnx {
+
+/// The extent that a symbol stands for: {"batch", 32}.
+struct Size {
+  std::string_view symbol;
+  std::int64_t extent = dynamic;
+};
+
+/// What a graph input is, where the model does not say it (or not all of it).
+struct InputShape {
+  std::string_view input;
+  TensorInfo info;
+};
+
+/// onnx::load(path, {.sizes = {{"batch", 32}}, .operators = acme::ops::table}). Texts are borrowed
+/// until the call returns.
+struct LoadOptions {
+  std::vector<Size> sizes{};
+  std::vector<InputShape> inputs{};
+  OperatorTable operators{};  ///< empty: those of the library
+};
+
+/// Reads a model file. Large weights stay in the file, which is mapped as long as the graph or a
+/// copy needs it; it must not be changed in place (save() replaces files, it does not change them).
+///
+/// One error says everything that is wrong: ModelError if the model is broken (ShapeError if that is
+/// one shape), UnsupportedError with all operators that are not offered, and their nodes. IoError if
+/// a file cannot be read, UsageError or InputError if the options do not fit the model.
+///
+/// Floating-point initializers become variables, others constants; those that are graph inputs as
+/// well are listed in Graph::optional_inputs. Local functions become their nodes.
+Graph load(std::string_view path, const LoadOptions& options = {});
+/// Reads a model from memory, which is copied as far as it is needed. External data are looked up in
+/// `folder`; without one they are an error.
+Graph load(std::span<const std::byte> bytes, const LoadOptions& options = {},
+           std::string_view folder = {});
+
+/// A graph, or the error for which there is none.
+class LoadResult {
+ public:
+  LoadResult(Graph graph) : graph_(std::move(graph)) {}
+  LoadResult(const Error& error) : error_{error} {}
+
+  explicit operator bool() const { return error_.empty(); }
+  Graph& graph() { return graph_; }
+  const Graph& graph() const { return graph_; }
+  /// Only if there is no graph.
+  const Error& error() const { return error_.front(); }
+
+ private:
+  Graph graph_;
+  std::vector<Error> error_;  // one or none
+};
+LoadResult try_load(std::string_view path, const LoadOptions& options = {});
+LoadResult try_load(std::span<const std::byte> bytes, const LoadOptions& options = {},
+                    std::string_view folder = {});
+
+struct SaveOptions {
+  /// Name of a second file in the model's folder for the data of large tensors; empty: everything
+  /// is in the model's file, which most programs read up to 2 GiB only.
+  std::string_view data_file{};
+  /// Tensors of so many bytes and more go there.
+  std::size_t data_file_from = 1024;
+};
+
+/// Writes a model file with the values that constants and variables have now. It is complete before
+/// it gets its name: whatever happens, there is the old file or the new one. A data file is complete
+/// before the model gets its name.
+///
+/// Throws IoError; UnsupportedError if something has no spelling in ONNX.
+void save(const Graph& graph, std::string_view path, const SaveOptions& options = {});
+/// The same as bytes.
+std::vector<std::byte> to_bytes(const Graph& graph);
+
+/// A tensor from a file, with its name.
+class NamedArray : public AnyArray {
+ public:
+  NamedArray() = default;
+  NamedArray(AnyArray array, std::string_view name)
+      : AnyArray(std::move(array)), name_(name.begin(), name.end()) {}
+  std::string_view name() const { return {name_.data(), name_.size()}; }
+
+ private:
+  std::vector<char> name_;
+};
+
+/// Reads a TensorProto (a .pb file). Throws IoError, and ModelError or UnsupportedError about what
+/// is in it.
+NamedArray load_tensor(std::string_view path);
+NamedArray load_tensor(std::span<const std::byte> bytes);
+/// Writes one, as save() does.
+void save_tensor(std::string_view path, std::string_view name, const AnyView& tensor);
+std::vector<std::byte> tensor_to_bytes(std::string_view name, const AnyView& tensor);
+
+}  // namespace halftone::onnx

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <halftone/onnx.hpp>
+
+#include "onnx/attributes.hpp"
+#include "onnx/operators.hpp"
+#include "onnx/proto.hpp"
+#include "onnx/report.hpp"
+#include "onnx/tensor.hpp"
+
+namespace halftone::onnx {
+
+/// Makes a Graph of the messages of one model file.
+class Importer {
+ public:
+  /// `folder`: where external data are; null if the model came from memory alone.
+  Importer(Storage file, const std::string* folder, const LoadOptions& options);
+
+  Graph run();
+
+ private:
+  using OpsetImports = std::vector<OpsetImport>;
+  /// Attributes that a function was called with, by the names that its nodes refer to.
+  using Bindings = std::vector<AttributeMessage>;
+
+  /// A Graph while it is made.
+  struct Target {
+    Graph graph;
+    bool is_main = true;
+    std::size_t inferred_nodes = 0;  ///< so many nodes have been looked at by infer_pending()
+    std::unordered_set<std::string_view> reserved;  ///< the model's own names
+  };
+
+  /// The outer tensors that the subgraphs of one node read, in the order of the node's last inputs.
+  using Captures = std::vector<TensorId>;
+
+  /// Where names mean something: an ONNX graph, or the body of a function that is being inlined.
+  struct Scope {
+    Target& target;
+    Scope* outer = nullptr;        ///< the graph around a subgraph
+    Captures* captures = nullptr;  ///< of the node that has this subgraph
+    const OpsetImports* opsets = nullptr;
+    const Bindings* bindings = nullptr;  ///< null outside of functions
+    std::string prefix{};                ///< of names in a function
+    std::unordered_map<std::string_view, TensorId> ids{};
+    std::unordered_map<std::string_view, TensorInfo> declared{};
+    std::unordered_map<std::string_view, std::string> public_names{};  ///< of a function's outputs
+    std::unordered_map<std::string_view, std::size_t> producers{};     ///< by which node
+    std::unordered_map<TensorId, TensorId> captured{};                 ///< outer to inner
+    std::unordered_set<std::string_view> complained{};                 ///< of undefined names
+  };
+
+  /// The graph attributes of one node.
+  struct Subgraphs {
+    struct Body {
+      std::int32_t index;  ///< in the graphs of the node's graph
+      std::vector<TensorId> formals;
+      std::unordered_map<TensorId, TensorId> captured;  ///< outer to inner
+    };
+    Captures captures;
+    std::vector<Body> bodies;
+  };
+
+  struct FunctionKey {
+    std::string_view domain, name, overload;
+    bool operator==(const FunctionKey&) const = default;
+  };
+  struct FunctionHash {
+    std::size_t operator()(const FunctionKey& key) const {
+      const std::hash<std::string_view> hash;
+      return hash(key.domain) * 31 + hash(key.name) * 7 + hash(key.overload);
+    }
+  };
+
+  Graph main_graph(const ModelMessage& model);
+  void check_versions(const ModelMessage& model);
+  void read_functions(const ModelMessage& model);
+  void check_options();
+
+  void read_graph_into(Scope& scope, const GraphMessage& message);
+  void read_inputs(Scope& scope, const GraphMessage& message,
+                   std::unordered_map<std::string_view, const TensorMessage*>& initializers);
+  void read_initializers(Scope& scope, const std::vector<TensorMessage>& tensors,
+                         const std::vector<NodeMessage>& nodes);
+  void read_outputs(Scope& scope, const GraphMessage& message);
+  TensorInfo info_of(const ValueMessage& value, std::vector<Symbol>* symbols, Graph* graph,
+                     TensorId id);
+
+  void read_node_into(Scope& scope, NodeMessage node);
+  bool resolve_attributes(const Scope& scope, NodeMessage& node);
+  void read_constant(Scope& scope, const NodeMessage& node);
+  void read_operator(Scope& scope, const NodeMessage& node, const Descriptor& op,
+                     std::vector<TensorId> inputs);
+  void call_function(Scope& scope, const NodeMessage& node, const FunctionMessage& function,
+                     const std::vector<TensorId>& inputs);
+  void expand(Scope& scope, const NodeMessage& node, const Descriptor& op,
+              std::span<const Word> words, std::span<const TensorId> inputs,
+              std::string_view node_name);
+  std::int32_t read_subgraph(Scope& scope, const AttributeMessage& attribute, Subgraphs& subgraphs);
+
+  TensorId find(Scope& scope, std::string_view name, bool& found);
+  std::vector<TensorId> resolve_inputs(Scope& scope, const NodeMessage& node);
+  void bind(Scope& scope, const NodeMessage& node, std::string_view name, TensorId id);
+  void leave_undefined(Scope& scope, const NodeMessage& node);
+  std::string public_name(const Scope& scope, std::string_view name);
+  std::string public_node_name(const Scope& scope, std::string_view name) const;
+  void infer_pending(Target& target);
+  void infer_all(Graph& graph);
+
+  std::int64_t opset_of(const Scope& scope, std::string_view domain) const;
+  void defect(const std::string& node, std::string_view what, std::string_view tensor = {},
+              std::string_view expected = {}, std::string_view found = {});
+
+  const LoadOptions& options_;
+  Storage file_;
+  TensorReader tensors_;
+  Operators operators_;
+  Report report_;
+  std::unordered_map<FunctionKey, FunctionMessage, FunctionHash> functions_;
+  OpsetImports model_opsets_;
+  std::vector<const FunctionMessage*> calls_;  // that are being inlined
+  std::unordered_set<std::string_view> known_symbols_, known_inputs_;
+  std::unordered_set<std::string> domains_without_opset_;
+  int depth_ = 0;
+  std::size_t inlined_nodes_ = 0, most_inlined_nodes_;
+  std::uint64_t name_characters_ = 0;
+};
+
+}  // namespace halftone::onnx
