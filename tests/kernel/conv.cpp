@@ -55,6 +55,8 @@ std::vector<Case> cases() {
       {"depthwise", shape2(2, 35, 35, 35, 13, 21, 3, 3, 1, 1)},
       {"depthwise stride 2", shape2(1, 48, 48, 48, 15, 16, 3, 3, 2, 1)},
       {"depthwise stride 3 dilated", shape2(1, 16, 16, 16, 17, 23, 3, 5, 3, 4, 2)},
+      {"depthwise 5x5", shape2(1, 16, 16, 16, 12, 20, 5, 5, 1, 2)},
+      {"depthwise 5x5 stride 2", shape2(1, 17, 17, 17, 12, 31, 5, 5, 2, 2)},
       {"depthwise wider than x", shape2(1, 20, 20, 20, 3, 2, 5, 5, 1, 2)},
       {"depthwise, two filters each", shape2(1, 6, 12, 6, 8, 8, 3, 3, 1, 1)},
       {"groups of 32", shape2(1, 64, 96, 2, 9, 9, 3, 3, 1, 1)},

@@ -33,22 +33,46 @@ struct DepthwiseRun {
   T lower, upper;
 };
 
-/// W outputs; `Pixel` is the stride between their inputs in pixels, 0 if only known at run time.
-template <class T, int W, int Pixel>
+/// Adds one row of K neighbouring taps to W outputs that are `Pixel` pixels apart; each x is loaded
+/// once. Every sum still gets its taps from left to right.
+template <class T, int W, int Pixel, int K>
+HALFTONE_INLINE void add_taps(const T* x, const T* w, Vec<T>* sum) {
+  using V = Vec<T>;
+  V weight[K];
+#pragma GCC unroll 8
+  for (int k = 0; k < K; ++k) weight[k] = V::load(w + k * V::size);
+#pragma GCC unroll 32
+  for (int j = 0; j < (W - 1) * Pixel + K; ++j) {
+    const V one = V::load(x + j * V::size);
+#pragma GCC unroll 8
+    for (int k = 0; k < K; ++k) {
+      if (j >= k && (j - k) % Pixel == 0 && (j - k) / Pixel < W) {
+        sum[(j - k) / Pixel] = fma(one, weight[k], sum[(j - k) / Pixel]);
+      }
+    }
+  }
+}
+
+/// W outputs. With K the taps of a row are K neighbours and the outputs' inputs are `Pixel` pixels
+/// apart; K = 0 takes any.
+template <class T, int W, int Pixel, int K>
 void depthwise_run(const DepthwiseRun<T>& r) {
   using V = Vec<T>;
   constexpr std::int64_t N = V::size;
-  const std::int64_t pixel = Pixel != 0 ? Pixel * N : r.pixel;
   V sum[W];
 #pragma GCC unroll 8
   for (int i = 0; i < W; ++i) sum[i] = r.bias;
   for (std::int64_t h = 0; h < r.rows; ++h) {
     const T* x = r.x + h * r.row;
     const T* w = r.w + h * r.w_row;
-    for (std::int64_t c = 0; c < r.columns; ++c, x += r.column, w += N) {
-      const V weight = V::load(w);
+    if constexpr (K > 0) {
+      add_taps<T, W, Pixel, K>(x, w, sum);
+    } else {
+      for (std::int64_t c = 0; c < r.columns; ++c, x += r.column, w += N) {
+        const V weight = V::load(w);
 #pragma GCC unroll 8
-      for (int i = 0; i < W; ++i) sum[i] = fma(V::load(x + i * pixel), weight, sum[i]);
+        for (int i = 0; i < W; ++i) sum[i] = fma(V::load(x + i * r.pixel), weight, sum[i]);
+      }
     }
   }
 #pragma GCC unroll 8
@@ -64,19 +88,33 @@ using DepthwiseKernel = void (*)(const DepthwiseRun<T>&);
 
 inline constexpr int depthwise_width = register_bytes == 64 ? 8 : 6;
 
-template <class T, int Pixel>
+template <class T, int Pixel, int K>
 struct DepthwiseTable {
   DepthwiseKernel<T> kernels[depthwise_width];
   constexpr DepthwiseTable() { fill<1>(); }
   template <int W>
   constexpr void fill() {
-    kernels[W - 1] = depthwise_run<T, W, Pixel>;
+    kernels[W - 1] = depthwise_run<T, W, Pixel, K>;
     if constexpr (W < depthwise_width) fill<W + 1>();
   }
 };
 
-template <class T, int Pixel>
-inline constexpr DepthwiseTable<T, Pixel> depthwise_table{};
+template <class T, int Pixel, int K>
+inline constexpr DepthwiseTable<T, Pixel, K> depthwise_table{};
+
+/// The kernels for outputs whose taps all lie inside a row, by the number of outputs less one.
+template <class T>
+const DepthwiseKernel<T>* depthwise_kernels(const ConvShape& s) {
+  if (s.dilation[2] == 1 && s.stride[2] == 1) {
+    if (s.kernel[2] == 3) return depthwise_table<T, 1, 3>.kernels;
+    if (s.kernel[2] == 5) return depthwise_table<T, 1, 5>.kernels;
+  }
+  if (s.dilation[2] == 1 && s.stride[2] == 2) {
+    if (s.kernel[2] == 3) return depthwise_table<T, 2, 3>.kernels;
+    if (s.kernel[2] == 5) return depthwise_table<T, 2, 5>.kernels;
+  }
+  return depthwise_table<T, 1, 0>.kernels;
+}
 
 /// Some images. x and y are blocked, `bias` holds whole blocks; `row` is the hook's first row.
 template <class T>
@@ -90,9 +128,8 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
   const std::int64_t output_height = s.output(1), output_width = s.output(2);
   const std::int64_t pixels = output_height * output_width;
   const std::int64_t blocks = channel_blocks<T>(s.channels);
-  const DepthwiseKernel<T>* kernels = s.stride[2] == 1   ? depthwise_table<T, 1>.kernels
-                                      : s.stride[2] == 2 ? depthwise_table<T, 2>.kernels
-                                                         : depthwise_table<T, 0>.kernels;
+  const DepthwiseKernel<T>* const inner = depthwise_kernels<T>(s);
+  const DepthwiseKernel<T>* const any = depthwise_table<T, 1, 0>.kernels;
   // Outputs whose taps all lie inside a row.
   const std::int64_t sw = s.stride[2], pad = s.pads_begin[2];
   std::int64_t inside = (pad + sw - 1) / sw;
@@ -122,7 +159,7 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
       const Taps down(top, s.dilation[1], s.kernel[1], height);
       run.rows = down.end - down.begin;
       const auto outputs = [&](std::int64_t ow, std::int64_t count, std::int64_t first,
-                               std::int64_t taps) {
+                               std::int64_t taps, const DepthwiseKernel<T>* kernels) {
         run.columns = taps;
         run.x = plane + ((top + down.begin * s.dilation[1]) * width + ow * sw - pad +
                          first * s.dilation[2]) *
@@ -135,11 +172,11 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
       };
       const auto single = [&](std::int64_t ow) {
         const Taps right(ow * sw - pad, s.dilation[2], s.kernel[2], width);
-        outputs(ow, 1, right.begin, right.end - right.begin);
+        outputs(ow, 1, right.begin, right.end - right.begin, any);
       };
       for (std::int64_t ow = 0; ow < inside; ++ow) single(ow);
       for (std::int64_t r = 0; r < runs.parts; ++r) {
-        outputs(inside + runs.begin(r), runs.begin(r + 1) - runs.begin(r), 0, s.kernel[2]);
+        outputs(inside + runs.begin(r), runs.begin(r + 1) - runs.begin(r), 0, s.kernel[2], inner);
       }
       for (std::int64_t ow = outside; ow < output_width; ++ow) single(ow);
     }
