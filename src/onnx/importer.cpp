@@ -743,12 +743,9 @@ void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& o
     ids = op.expand(graph, words, inputs, std::max<std::size_t>(node.outputs.size(), 1));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::model && error.kind() != ErrorKind::unsupported) throw;
-    report_.add(error.kind(), {.what = error.reason(),
-                               .node = describe(node),
-                               .tensor = error.tensor(),
-                               .expected = error.expected(),
-                               .found = error.found(),
-                               .hint = error.hint()});
+    const std::string what = std::string(error.reason()) + "\nin newer operators\t" +
+                             std::string(error.line());
+    report_.add(error.kind(), {.what = what, .node = describe(node)});
     leave_undefined(scope, node);
     return;
   }

@@ -1,0 +1,134 @@
+#include <cstring>
+#include <filesystem>
+
+#include <halftone/onnx.hpp>
+
+#include "base/file.hpp"
+#include "exec/initial.hpp"
+#include "onnx/tensor.hpp"
+#include "onnx/writer.hpp"
+
+namespace halftone::onnx {
+
+namespace {
+
+std::vector<std::byte> joined(const Pieces& pieces) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(pieces.size());
+  pieces.for_each([&](std::span<const std::byte> piece) {
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+  });
+  return bytes;
+}
+
+void write(const Pieces& pieces, detail::OutputFile& file) {
+  // Small pieces are collected: a model has many of them.
+  constexpr std::size_t small = 1 << 12, block = 1 << 16;
+  std::vector<std::byte> buffer;
+  auto flush = [&] {
+    file.write(buffer);
+    buffer.clear();
+  };
+  pieces.for_each([&](std::span<const std::byte> piece) {
+    if (piece.size() >= small) {
+      flush();
+      file.write(piece);
+    } else {
+      buffer.insert(buffer.end(), piece.begin(), piece.end());
+      if (buffer.size() >= block) flush();
+    }
+  });
+  flush();
+}
+
+bool needs_values(const Graph& graph) {
+  for (const TensorRecord& t : graph.tensors) {
+    if (t.role == Role::variable && t.data.size() == 0 && t.info.bytes() != 0) return true;
+  }
+  return false;
+}
+
+/// Calls f with the graph, in which every variable has values.
+template <class F>
+auto with_values(const Graph& graph, F&& f) {
+  if (!needs_values(graph)) return f(graph);
+  Graph copy = graph;
+  initialize_variables(copy, 0);
+  return f(copy);
+}
+
+Pieces tensor_pieces(std::string_view name, const AnyView& tensor) {
+  const auto size = static_cast<std::size_t>(tensor.info.bytes());
+  const ::onnx::TensorProto proto = tensor_header(tensor.info, name);
+  Pieces pieces;
+  pieces.add(proto.SerializePartialAsString() +
+             field_header(::onnx::TensorProto::kRawDataFieldNumber, size));
+  if (size != 0) {
+    pieces.add(std::span(static_cast<const std::byte*>(tensor.data), size));
+  }
+  return pieces;
+}
+
+}  // namespace
+
+void save(const Graph& graph, std::string_view path, const SaveOptions& options) {
+  const std::filesystem::path data_name(options.data_file);
+  if (!options.data_file.empty() &&
+      (data_name.has_parent_path() || data_name == "." || data_name == "..")) {
+    fail(ErrorKind::usage, {.what = "a data file is in the model's folder: its name has no folder",
+                            .found = options.data_file});
+  }
+  with_values(graph, [&](const Graph& g) {
+    const Writer writer(g, options);
+    detail::OutputFile model(path);
+    write(writer.model(), model);
+    model.flush();
+    if (!options.data_file.empty()) {
+      const auto data_path = std::filesystem::path(path).parent_path() / data_name;
+      detail::OutputFile data(data_path.string());
+      write(writer.data(), data);
+      data.commit();
+    }
+    model.commit();
+  });
+}
+
+std::vector<std::byte> to_bytes(const Graph& graph) {
+  return with_values(graph, [](const Graph& g) { return joined(Writer(g, {}).model()); });
+}
+
+void save_tensor(std::string_view path, std::string_view name, const AnyView& tensor) {
+  const Pieces pieces = tensor_pieces(name, tensor);
+  detail::OutputFile file(path);
+  write(pieces, file);
+  file.commit();
+}
+
+std::vector<std::byte> tensor_to_bytes(std::string_view name, const AnyView& tensor) {
+  return joined(tensor_pieces(name, tensor));
+}
+
+namespace {
+
+NamedArray tensor_from(std::span<const std::byte> bytes, const std::string* folder) {
+  const TensorMessage message = read_tensor({bytes, bytes.data()});
+  const TensorData data = TensorReader({}, folder).read(message);
+  AnyArray array(data.info);
+  if (data.data.size() != 0) {
+    std::memcpy(array.data(), data.data.span().data(), data.data.size());
+  }
+  return {std::move(array), message.name};
+}
+
+}  // namespace
+
+NamedArray load_tensor(std::string_view path) {
+  const std::string name(path);
+  const std::string folder = std::filesystem::path(name).parent_path().string();
+  const Storage file = detail::map_file(name);
+  return tensor_from({file.data(), file.size()}, &folder);
+}
+
+NamedArray load_tensor(std::span<const std::byte> bytes) { return tensor_from(bytes, nullptr); }
+
+}  // namespace halftone::onnx

@@ -1,0 +1,386 @@
+#include "onnx/writer.hpp"
+
+#include <algorithm>
+
+#include "base/describe.hpp"
+#include "onnx/versions.hpp"
+
+namespace halftone::onnx {
+
+namespace {
+
+/// Data of a data file begin at multiples of this, so that they are aligned when it is mapped.
+constexpr std::size_t data_alignment = 64;
+
+/// The attributes of a node as AttributeProtos.
+class AttributeWriter final : public AttributeVisitor {
+ public:
+  std::vector<::onnx::AttributeProto> attributes;
+  std::vector<std::pair<std::size_t, std::int32_t>> graphs;  ///< attribute and its graph
+
+  void integer(std::string_view name, std::int64_t& value, bool& present) override {
+    if (present) add(name, ::onnx::AttributeProto::INT).set_i(value);
+  }
+  void real(std::string_view name, float& value, bool& present) override {
+    if (present) add(name, ::onnx::AttributeProto::FLOAT).set_f(value);
+  }
+  void integers(std::string_view name, std::int64_t* values, std::uint8_t& count,
+                std::size_t) override {
+    if (count == 0) return;
+    auto& attribute = add(name, ::onnx::AttributeProto::INTS);
+    for (std::size_t i = 0; i < count; ++i) attribute.add_ints(values[i]);
+  }
+  void reals(std::string_view name, float* values, std::uint8_t& count, std::size_t) override {
+    if (count == 0) return;
+    auto& attribute = add(name, ::onnx::AttributeProto::FLOATS);
+    for (std::size_t i = 0; i < count; ++i) attribute.add_floats(values[i]);
+  }
+  void text(std::string_view name, char* text, std::size_t) override {
+    if (*text != '\0') add(name, ::onnx::AttributeProto::STRING).set_s(text);
+  }
+  void choice(std::string_view name, std::int64_t& value,
+              std::span<const std::string_view> names) override {
+    const auto i = static_cast<std::size_t>(value);
+    if (i < names.size()) {
+      add(name, ::onnx::AttributeProto::STRING).set_s(std::string(names[i]));
+    }
+  }
+  void graph(std::string_view name, std::int32_t& index) override {
+    if (index < 0) return;
+    graphs.emplace_back(attributes.size(), index);
+    add(name, ::onnx::AttributeProto::GRAPH);
+  }
+
+ private:
+  ::onnx::AttributeProto& add(std::string_view name, ::onnx::AttributeProto::AttributeType type) {
+    attributes.emplace_back();
+    attributes.back().set_name(std::string(name));
+    attributes.back().set_type(type);
+    return attributes.back();
+  }
+};
+
+std::string serialized(const google::protobuf::MessageLite& message) {
+  return message.SerializePartialAsString();
+}
+
+/// Where the captured tensors begin among the inputs of a node that has graphs.
+std::size_t own_inputs(const Node& node) {
+  const Signature& signature = node.op->signature;
+  if (!signature.has_variadic_input()) return signature.inputs();
+  if (signature.input(signature.inputs() - 1).name == "captures") return signature.inputs() - 1;
+  fail(ErrorKind::unsupported,
+       {.what = "which inputs of an operator are captured by its graphs is not known",
+        .node = node.op->id.name});
+}
+
+}  // namespace
+
+std::string field_header(int number, std::size_t size) {
+  std::string header;
+  auto varint = [&](std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) header += static_cast<char>((value & 0x7f) | 0x80);
+    header += static_cast<char>(value);
+  };
+  varint(static_cast<std::uint64_t>(number) << 3 | 2);
+  varint(size);
+  return header;
+}
+
+::onnx::TensorProto tensor_header(const TensorInfo& info, std::string_view name) {
+  if (size_in_bytes(info.type) == 0) {
+    fail(ErrorKind::unsupported, {.what = "tensors of this element type cannot be written",
+                                  .tensor = name,
+                                  .found = halftone::name(info.type)});
+  }
+  ::onnx::TensorProto tensor;
+  tensor.set_data_type(static_cast<int>(info.type));
+  for (const std::int64_t extent : info.shape) tensor.add_dims(extent);
+  tensor.set_name(std::string(name));
+  return tensor;
+}
+
+Writer::Writer(const Graph& graph, const SaveOptions& options) : graph_(graph), options_(options) {
+  choose_versions();
+  const Names names = names_of(graph, nullptr, {});
+  ::onnx::GraphProto proto;
+  const std::string_view graph_name = graph.text(graph.graph_name);
+  proto.set_name(graph_name.empty() ? "graph" : std::string(graph_name));
+  for (const auto* list : {&graph.inputs, &graph.optional_inputs}) {
+    for (const TensorId id : *list) write_value(graph, id, names[id], *proto.add_input());
+  }
+  for (const TensorId id : graph.outputs) write_value(graph, id, names[id], *proto.add_output());
+  write_nodes(names, proto);
+
+  // What nothing reads is not worth a place in the file; variables are somebody's weights.
+  std::vector<bool> used(graph.tensors.size(), false);
+  auto use = [&](const std::vector<TensorId>& ids) {
+    for (const TensorId id : ids) {
+      if (id != no_tensor) used[static_cast<std::size_t>(id)] = true;
+    }
+  };
+  for (const Node& node : graph.nodes) use(node.inputs);
+  use(graph.outputs);
+  use(graph.optional_inputs);
+  Pieces initializers;
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const TensorRecord& record = graph.tensors[i];
+    if (record.role == Role::variable || (record.role == Role::constant && used[i])) {
+      initializers.add(initializer(record, names.of[i]));
+    }
+  }
+
+  ::onnx::ModelProto model;
+  model.set_ir_version(ir_version_);
+  model.set_producer_name("halftone");
+  model.set_producer_version(HALFTONE_VERSION);
+  auto& opset = *model.add_opset_import();
+  opset.set_domain("");
+  opset.set_version(opset_);
+  for (const auto& [domain, version] : other_opsets_) {
+    auto& other = *model.add_opset_import();
+    other.set_domain(domain);
+    other.set_version(version);
+  }
+  std::string header = serialized(model);
+  std::string body = serialized(proto);
+  header += field_header(::onnx::ModelProto::kGraphFieldNumber, body.size() + initializers.size());
+  model_.add(std::move(header));
+  model_.add(std::move(body));
+  model_.add(std::move(initializers));
+}
+
+// --- versions ----------------------------------------------------------------------------------
+
+bool Writer::suits(const Graph& graph, std::int64_t opset) const {
+  for (const Node& node : graph.nodes) {
+    const OpId& id = node.op->id;
+    if (id.domain != "ai.onnx") continue;
+    const int since = since_version(id.name, opset);
+    if (since == 0 ? *std::min_element(id.versions.begin(), id.versions.end()) > opset
+                   : !id.versions.contains(static_cast<std::int16_t>(since))) {
+      return false;
+    }
+  }
+  return std::all_of(graph.graphs.begin(), graph.graphs.end(),
+                     [&](const Graph& body) { return suits(body, opset); });
+}
+
+void Writer::collect_versions(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    const OpId& id = node.op->id;
+    if (id.domain == "ai.onnx") continue;
+    const std::int64_t version = *std::max_element(id.versions.begin(), id.versions.end());
+    const auto known = std::find_if(other_opsets_.begin(), other_opsets_.end(),
+                                    [&](const auto& o) { return o.first == id.domain; });
+    if (known == other_opsets_.end()) {
+      other_opsets_.emplace_back(id.domain, version);
+    } else {
+      known->second = std::max(known->second, version);
+    }
+  }
+  for (const Graph& body : graph.graphs) collect_versions(body);
+}
+
+bool Writer::has_new_types(const Graph& graph) const {
+  for (const TensorRecord& t : graph.tensors) {
+    if (t.info.type >= ElementType::float8_e4m3fn) return true;
+  }
+  return std::any_of(graph.graphs.begin(), graph.graphs.end(),
+                     [&](const Graph& body) { return has_new_types(body); });
+}
+
+void Writer::choose_versions() {
+  // Version 17 is what most programs read; a newer one if an operator asks for it, else an older.
+  constexpr std::int64_t usual = 17;
+  opset_ = 0;
+  for (std::int64_t v = usual; v <= newest_opset && opset_ == 0; ++v) {
+    if (suits(graph_, v)) opset_ = v;
+  }
+  for (std::int64_t v = usual - 1; v >= 1 && opset_ == 0; --v) {
+    if (suits(graph_, v)) opset_ = v;
+  }
+  if (opset_ == 0) {
+    fail(ErrorKind::unsupported,
+         {.what = "no version of the operator set ai.onnx has all operators of the graph with the "
+                  "meaning that they have in it"});
+  }
+  collect_versions(graph_);
+  ir_version_ = opset_ >= 21 ? 10 : opset_ >= 19 || has_new_types(graph_) ? 9 : 8;
+}
+
+// --- names and values --------------------------------------------------------------------------
+
+std::string Writer::unique(std::string name) {
+  while (!used_.insert(name).second) name += '_';
+  return name;
+}
+
+Writer::Names Writer::names_of(const Graph& graph, const Names* outer,
+                               std::span<const std::string> captured) {
+  Names names{.graph = &graph, .outer = outer, .of = {}};
+  names.of.resize(graph.tensors.size());
+  const std::size_t formals = graph.inputs.size() - captured.size();
+  for (std::size_t i = 0; i < captured.size(); ++i) {
+    names.of[static_cast<std::size_t>(graph.inputs[formals + i])] = captured[i];
+  }
+  // Names that people gave go first: no name that is made up here may take one away.
+  for (const bool given : {true, false}) {
+    for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+      const TensorRecord& record = graph.tensors[i];
+      if (!names.of[i].empty() || record.name.empty() == given) continue;
+      if (record.role == Role::constant && record.data.size() != 0) {
+        const std::byte* data = record.data.span().data();
+        for (const Names* around = outer; around != nullptr; around = around->outer) {
+          const auto same = around->constants.find(data);
+          if (same == around->constants.end() || around->graph->info(same->second) != record.info) {
+            continue;
+          }
+          names.of[i] = (*around)[same->second];
+          names.shared.insert(static_cast<TensorId>(i));
+          break;
+        }
+        names.constants.emplace(data, static_cast<TensorId>(i));
+        if (!names.of[i].empty()) continue;
+      }
+      names.of[i] = unique(given ? std::string(graph.text(record.name)) : "t" + std::to_string(i));
+    }
+  }
+  return names;
+}
+
+void Writer::write_value(const Graph& graph, TensorId id, const std::string& name,
+                         ::onnx::ValueInfoProto& value) const {
+  value.set_name(name);
+  const TensorInfo& info = graph.info(id);
+  if (!info.is_known()) return;
+  auto& tensor = *value.mutable_type()->mutable_tensor_type();
+  tensor.set_elem_type(static_cast<int>(info.type));
+  auto& shape = *tensor.mutable_shape();
+  for (std::size_t axis = 0; axis < info.rank(); ++axis) {
+    auto& dimension = *shape.add_dim();
+    if (info.shape[axis] >= 0) {
+      dimension.set_dim_value(info.shape[axis]);
+      continue;
+    }
+    for (const Symbol& symbol : graph.symbols) {
+      if (symbol.tensor == id && symbol.axis == axis) {
+        dimension.set_dim_param(std::string(graph.text(symbol.name)));
+      }
+    }
+  }
+}
+
+Pieces Writer::initializer(const TensorRecord& record, const std::string& name) {
+  constexpr int initializer_field = ::onnx::GraphProto::kInitializerFieldNumber;
+  const std::span<const std::byte> bytes = record.data.span();
+  if (static_cast<std::int64_t>(bytes.size()) != record.info.bytes()) {
+    fail(ErrorKind::internal, {.what = "a tensor to be written has data of another size",
+                               .tensor = name,
+                               .expected = std::to_string(record.info.bytes()),
+                               .found = std::to_string(bytes.size())});
+  }
+  ::onnx::TensorProto tensor = tensor_header(record.info, name);
+  Pieces pieces;
+  if (!options_.data_file.empty() &&
+      bytes.size() >= std::max<std::size_t>(options_.data_file_from, 1)) {
+    const std::size_t rest = data_.size() % data_alignment;
+    if (rest != 0) data_.add(std::string(data_alignment - rest, '\0'));
+    auto entry = [&](const char* key, const std::string& value) {
+      auto& e = *tensor.add_external_data();
+      e.set_key(key);
+      e.set_value(value);
+    };
+    entry("location", std::string(options_.data_file));
+    entry("offset", std::to_string(data_.size()));
+    entry("length", std::to_string(bytes.size()));
+    tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+    data_.add(bytes);
+    std::string header = serialized(tensor);
+    pieces.add(field_header(initializer_field, header.size()) + header);
+    return pieces;
+  }
+  std::string header = serialized(tensor);
+  header += field_header(::onnx::TensorProto::kRawDataFieldNumber, bytes.size());
+  pieces.add(field_header(initializer_field, header.size() + bytes.size()) + header);
+  if (!bytes.empty()) pieces.add(bytes);
+  return pieces;
+}
+
+// --- nodes -------------------------------------------------------------------------------------
+
+void Writer::write_nodes(const Names& names, ::onnx::GraphProto& proto) {
+  for (const Node& node : names.graph->nodes) write_node(names, node, *proto.add_node());
+}
+
+void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto& proto) {
+  const Graph& graph = *names.graph;
+  const OpId& id = node.op->id;
+  proto.set_op_type(std::string(id.name));
+  if (id.domain != "ai.onnx") proto.set_domain(std::string(id.domain));
+  proto.set_name(std::string(graph.name(node)));
+
+  AttributeWriter written, defaults;
+  std::vector<Word> words = node.attributes;
+  node.op->attributes(words, written);
+  words = node.op->defaults();
+  node.op->attributes(words, defaults);
+
+  std::size_t inputs = node.inputs.size();
+  std::vector<std::string> captured;
+  if (!written.graphs.empty()) {
+    inputs = std::min(inputs, own_inputs(node));
+    for (std::size_t i = inputs; i < node.inputs.size(); ++i) {
+      captured.push_back(names[node.inputs[i]]);
+    }
+  }
+  while (inputs > 0 && node.inputs[inputs - 1] == no_tensor) --inputs;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    proto.add_input(node.inputs[i] == no_tensor ? std::string() : names[node.inputs[i]]);
+  }
+  for (const TensorId output : node.outputs) {
+    proto.add_output(output == no_tensor ? std::string() : names[output]);
+  }
+
+  for (std::size_t i = 0; i < written.attributes.size(); ++i) {
+    ::onnx::AttributeProto& attribute = written.attributes[i];
+    const bool is_default =
+        std::any_of(defaults.attributes.begin(), defaults.attributes.end(), [&](const auto& other) {
+          return other.name() == attribute.name() && serialized(other) == serialized(attribute);
+        });
+    const auto body = std::find_if(written.graphs.begin(), written.graphs.end(),
+                                   [&](const auto& g) { return g.first == i; });
+    if (body != written.graphs.end()) {
+      write_subgraph(graph.graphs[static_cast<std::size_t>(body->second)], names, captured,
+                     *attribute.mutable_g());
+    } else if (is_default) {
+      continue;
+    }
+    *proto.add_attribute() = std::move(attribute);
+  }
+}
+
+void Writer::write_subgraph(const Graph& body, const Names& outer,
+                            std::span<const std::string> captured, ::onnx::GraphProto& proto) {
+  const Names names = names_of(body, &outer, captured);
+  const std::string_view name = body.text(body.graph_name);
+  proto.set_name(name.empty() ? "body" : std::string(name));
+  for (std::size_t i = 0; i + captured.size() < body.inputs.size(); ++i) {
+    write_value(body, body.inputs[i], names[body.inputs[i]], *proto.add_input());
+  }
+  write_nodes(names, proto);
+  for (std::size_t i = 0; i < body.tensors.size(); ++i) {
+    const TensorRecord& record = body.tensors[i];
+    if (record.role != Role::constant && record.role != Role::variable) continue;
+    if (names.shared.contains(static_cast<TensorId>(i))) continue;  // the graph around has it
+    ::onnx::TensorProto& tensor = *proto.add_initializer();
+    tensor = tensor_header(record.info, names.of[i]);
+    const std::span<const std::byte> bytes = record.data.span();
+    tensor.set_raw_data(bytes.data(), bytes.size());
+  }
+  for (const TensorId id : body.outputs) {
+    write_value(body, id, names[id], *proto.add_output());
+  }
+}
+
+}  // namespace halftone::onnx
