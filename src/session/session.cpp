@@ -409,7 +409,7 @@ struct SessionState {
   // --- step IO
   // -------------------------------------------------------------------------------------
 
-  void prepare_step(const StepIo& io) {
+  void prepare_step(const StepIo& io, const Session& session) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       InputPort& port = inputs[i];
       if (!port.info.is_static()) {
@@ -418,7 +418,7 @@ struct SessionState {
       views[i].info = port.info;
       port.accepted = {};  // the next run by name looks at its inputs again
     }
-    if (must_check_sizes) io.check(*owner);
+    if (must_check_sizes) io.check(session);
     staged.resize(inputs.size());
     prefetched.assign(inputs.size(), false);
   }
@@ -502,8 +502,6 @@ struct SessionState {
       }
     }
   }
-
-  const Session* owner = nullptr;
 
   TensorId variable(std::string_view name) const {
     const TensorId id = graph().find(name);
@@ -605,10 +603,9 @@ Session::Session(Graph graph, const SessionOptions& options) {
   graph.outputs.clear();
   for (const OutputPort& port : outputs) graph.outputs.push_back(port.id);
 
-  state_ = std::make_unique<SessionState>(
-      std::move(graph), EngineOptions{.threads = options.threads, .seed = options.seed});
+  state_ = Owned(new SessionState(std::move(graph),
+                                  EngineOptions{.threads = options.threads, .seed = options.seed}));
   SessionState& s = *state_;
-  s.owner = this;
   s.flow = flow;
   s.prefetch = options.prefetch;
   s.must_check_sizes = options.check_sizes;
@@ -651,14 +648,8 @@ Session::Session(Graph graph, const SessionOptions& options) {
   if (all_static) s.engine.prepare(input_infos);
 }
 
-Session::Session(Session&& other) noexcept : state_(std::move(other.state_)) {
-  if (state_) state_->owner = this;
-}
-Session& Session::operator=(Session&& other) noexcept {
-  state_ = std::move(other.state_);
-  if (state_) state_->owner = this;
-  return *this;
-}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
 Result Session::run(std::span<const Input> inputs) {
@@ -676,7 +667,7 @@ Result Session::run(std::span<const Input> inputs) {
 void Session::run(StepIo& io) {
   SessionState& s = *state_;
   s.restore_variables();
-  s.prepare_step(io);
+  s.prepare_step(io, *this);
   s.run_step(io);
   s.must_check_sizes = false;
 }

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <popart/dataflow.hpp>
+#include <popart/devicemanager.hpp>
+#include <popart/inputshapeinfo.hpp>
+#include <popart/names.hpp>
+#include <popart/patterns/patterns.hpp>
+#include <popart/sessionoptions.hpp>
+#include <popart/stepio.hpp>
+#include <popart/tensorinfo.hpp>
+
+namespace popart {
+
+namespace popx {
+class Executablex;
+}
+
+/// A model, made ready to run step by step.
+class Session {
+ public:
+  virtual ~Session() = 0;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Plans the model for its device. With `loadEngine` false, or the option compileEngine off, it
+  /// cannot run yet.
+  void prepareDevice(bool loadEngine = true);
+  void loadEngineAndConnectStreams();
+
+  /// Copies the weights to the device, and back.
+  void weightsFromHost();
+  void weightsToHost();
+  void buffersFromHost();
+  /// Copies what weightsToHost brought to memory of the program.
+  void readWeights(const IWeightsIO& weightsIo);
+  /// Takes weights from memory of the program; weightsFromHost takes them to the device.
+  void writeWeights(const IWeightsIO& weightsIo);
+  /// Takes weights from another model, a file's name or the model itself.
+  void resetHostWeights(const std::string& model,
+                        const bool ignoreWeightsInModelWithoutCorrespondingHostWeight = false);
+  /// Writes the model with the weights of the device to a file.
+  void modelToHost(const std::string& fn);
+
+  /// Runs one step.
+  void run(IStepIO& stepIO, std::string debugName = "");
+  void run(std::string programHandle, IStepIO& stepIO, std::string debugName = "");
+
+  TensorInfo getInfo(TensorId id) const;
+  bool hasInfo(TensorId id) const;
+  std::set<TensorId> getAllTensorIds() const;
+
+  uint64_t getCycleCount(std::string id = "");
+  std::vector<uint32_t> getRNGState();
+  void setRNGState(const std::vector<uint32_t> state);
+  void setRandomSeed(uint64_t seedValue);
+  uint64_t getRandomSeed();
+  std::string getSummaryReport(bool resetProfile = true) const;
+  std::string getSerializedGraph() const;
+  void setDeviceInfo(std::shared_ptr<DeviceInfo> deviceInfo);
+  const popx::Executablex& getExecutable() const;
+  const SessionOptions& getSessionOptions() const;
+
+ protected:
+  struct State;
+  explicit Session(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+class InferenceSession : public Session {
+ public:
+  ~InferenceSession() override;
+
+  /// `model` is a file's name or the model itself (Builder::getModelProto).
+  static std::unique_ptr<InferenceSession> createFromOnnxModel(
+      const std::string& model, const DataFlow& dataFlow, std::shared_ptr<DeviceInfo> deviceInfo,
+      const InputShapeInfo& inputShapeInfo = InputShapeInfo(),
+      const SessionOptions& userOptions = SessionOptions(), const Patterns& patterns = Patterns(),
+      const std::string name = "inference");
+
+ private:
+  using Session::Session;
+};
+
+}  // namespace popart

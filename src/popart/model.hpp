@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include <halftone/onnx.hpp>
+
+namespace popart::detail {
+
+/// Reads a model: a file's name, or the model itself. Throws the library's errors.
+halftone::Graph readModel(const std::string& model,
+                          const halftone::onnx::LoadOptions& options = {});
+
+}  // namespace popart::detail

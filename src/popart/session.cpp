@@ -1,0 +1,410 @@
+#include <popart/session.hpp>
+
+#include <sys/stat.h>
+
+#include <optional>
+
+#include <halftone/session/weights.hpp>
+
+#include "popart/convert.hpp"
+#include "popart/executable.hpp"
+#include "popart/model.hpp"
+#include "popart/options.hpp"
+
+namespace popart {
+
+namespace {
+
+using detail::translated;
+
+/// Step IO of a program as the library sees it.
+class Adapter final : public halftone::StepIo {
+ public:
+  Adapter(IStepIO& io, const popx::Executablex& executable)
+      : io_(io), executable_(executable), keeps_(dynamic_cast<StepIO*>(&io) != nullptr) {}
+
+  halftone::AnyView in(std::string_view name, std::int64_t elements, bool prefetch) override {
+    given_ = io_.in(TensorId(name), elements, prefetch, false);
+    return {info(name, given_.info, given_.data, elements), given_.data};
+  }
+  void in_complete(std::string_view name, std::int64_t elements) override {
+    io_.inComplete(TensorId(name), elements, false);
+  }
+  halftone::AnyBuffer out(std::string_view name, std::int64_t elements) override {
+    const MutableVoidData buffer = io_.out(TensorId(name), elements);
+    return {info(name, buffer.info, buffer.data, elements), buffer.data};
+  }
+  void out_complete(std::string_view name) override { io_.outComplete(TensorId(name)); }
+  void check(const halftone::Session&) const override {
+    if (io_.runtimeAssertsEnabled()) io_.assertNumElements(executable_);
+  }
+  bool keeps_data() const override { return keeps_; }
+
+ private:
+  static halftone::TensorInfo info(std::string_view name, const TensorInfo& given, const void* data,
+                                   std::int64_t elements) {
+    if (given.isSet()) return {detail::toNative(given.dataType()), {elements}};
+    if (data == nullptr) return {};
+    throw runtime_error("The data of tensor {} come without a TensorInfo", name);
+  }
+
+  IStepIO& io_;
+  const popx::Executablex& executable_;
+  bool keeps_;
+  ConstVoidData given_;  // may own what it points to
+};
+
+class WeightsAdapter final : public halftone::WeightsIo {
+ public:
+  explicit WeightsAdapter(const IWeightsIO& io) : io_(io) {}
+  bool contains(std::string_view name) const override { return io_.contains(TensorId(name)); }
+  halftone::AnyBuffer weight(std::string_view name) const override {
+    const MutableVoidData data = io_.weight(TensorId(name));
+    return {detail::toNative(data.info), data.data};
+  }
+
+ private:
+  const IWeightsIO& io_;
+};
+
+/// The model does not fit into memory.
+class OutOfMemory final : public memory_allocation_err {
+ public:
+  using memory_allocation_err::memory_allocation_err;
+  std::unique_ptr<memory_allocation_err> clone() const override {
+    return std::make_unique<OutOfMemory>(what());
+  }
+  std::string getSummaryReport() const override { return what(); }
+  std::string getProfilePath() const override { return {}; }
+};
+
+/// Names that tensors of the machinery have: models must not use them for inputs and outputs.
+void checkName(std::string_view name) {
+  constexpr std::string_view prefixes[] = {"Gradient___",
+                                           "UpdatedVar___",
+                                           "FinalReducedGradient___",
+                                           "AdamUpdater___",
+                                           "AdaptiveUpdater___",
+                                           "LambR1Sq___",
+                                           "LambR2Sq___",
+                                           "Restored___",
+                                           "Stashed___",
+                                           "RemoteArg___",
+                                           "Init___",
+                                           "Index___",
+                                           "Iterator___",
+                                           "LoopCond___",
+                                           "ConstValue___",
+                                           "ConcatInit___",
+                                           "randomSeed___",
+                                           "Counter___",
+                                           "Accum___",
+                                           "Accl___",
+                                           "Accl1___",
+                                           "Accl2___",
+                                           "Accl3___",
+                                           "Step___",
+                                           "PreviousLossScaling_",
+                                           "LossScalingRatio_"};
+  for (const std::string_view prefix : prefixes) {
+    if (name.find(prefix) != name.npos) {
+      throw error("Tensor {} has an invalid name: clash with reserved prefix {}", name, prefix);
+    }
+  }
+}
+
+halftone::Return toNative(AnchorReturnTypeId id) {
+  switch (id) {
+    case AnchorReturnTypeId::Final:
+      return halftone::Return::final;
+    case AnchorReturnTypeId::EveryN:
+      return halftone::Return::every_n;
+    case AnchorReturnTypeId::All:
+      return halftone::Return::all;
+    case AnchorReturnTypeId::Sum:
+      break;
+  }
+  return halftone::Return::sum;
+}
+
+}  // namespace
+
+halftone::Graph detail::readModel(const std::string& model,
+                                  const halftone::onnx::LoadOptions& options) {
+  struct stat status{};
+  const bool could_be_path = model.size() < 4096 && model.find('\0') == model.npos;
+  if (could_be_path && ::stat(model.c_str(), &status) == 0) {
+    return halftone::onnx::load(std::string_view(model), options);
+  }
+  // A name without a file would be a model that is broken in its first bytes.
+  if (could_be_path && model.size() > 5 && model.ends_with(".onnx")) {
+    return halftone::onnx::load(std::string_view(model), options);
+  }
+  return halftone::onnx::load(std::as_bytes(std::span(model.data(), model.size())), options);
+}
+
+struct Session::State {
+  std::string name;
+  halftone::Graph graph;  // until it is prepared
+  halftone::HostWeights weights;
+  DataFlow dataFlow;
+  SessionOptions options;
+  std::shared_ptr<DeviceInfo> device;
+  std::unique_ptr<popx::Executablex> executable;
+  bool loaded = false;
+  bool ran = false;
+
+  State(std::string sessionName, halftone::Graph model, const DataFlow& flow,
+        const SessionOptions& userOptions, std::shared_ptr<DeviceInfo> deviceInfo)
+      : name(std::move(sessionName)),
+        graph(std::move(model)),
+        weights(graph),
+        dataFlow(flow),
+        options(userOptions),
+        device(std::move(deviceInfo)) {}
+
+  bool isPrepared() const { return executable != nullptr && options.compileEngine; }
+  void requirePrepared(const char* method) const {
+    if (executable == nullptr) {
+      throw runtime_error("Session::prepareDevice must be called before Session::{}", method);
+    }
+  }
+  void load() {
+    if (device->getConnectionType() == DeviceConnectionType::Never) {
+      throw runtime_error("Trying to load an engine on an offline device");
+    }
+    if (!isPrepared()) {
+      throw runtime_error(
+          "Trying to load an engine but no compiled engine. Did you forget to call "
+          "prepareDevice()?");
+    }
+    if (loaded) return;
+    if (!device->isAttached() && !device->tryAttachUntilTimeout()) {
+      throw runtime_error("Failed to attach to device");
+    }
+    loaded = true;
+  }
+};
+
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Session::~Session() = default;
+
+void Session::prepareDevice(bool loadEngine) {
+  State& s = *state_;
+  if (s.executable == nullptr) {
+    std::vector<halftone::Anchor> anchors;
+    for (const TensorId& id : s.dataFlow.anchors()) {
+      const AnchorReturnType art = s.dataFlow.art(id);
+      anchors.emplace_back(std::string_view(id), toNative(art.id()),
+                           art.id() == AnchorReturnTypeId::EveryN ? art.rp() : 1);
+    }
+    try {
+      // The model's graph stays whole if the session cannot be made.
+      halftone::Session session(s.graph, {.outputs = anchors,
+                                          .batches_per_step = s.dataFlow.batchesPerStep(),
+                                          .prefetch = s.options.enablePrefetchDatastreams});
+      s.graph = {};
+      s.executable = std::make_unique<popx::Executablex>(std::move(session));
+    } catch (const halftone::MemoryError& e) {
+      throw OutOfMemory(e.what());
+    } catch (const halftone::Error& e) {
+      throw error("{}", e.what());
+    }
+  }
+  if (s.options.compilationProgressLogger) {
+    s.options.compilationProgressLogger(s.options.compilationProgressTotal,
+                                        s.options.compilationProgressTotal);
+  }
+  if (loadEngine && s.options.compileEngine) s.load();
+}
+
+void Session::loadEngineAndConnectStreams() { state_->load(); }
+
+void Session::weightsFromHost() {
+  state_->load();
+  // Constant weights are the device's from the start.
+  if (state_->options.constantWeights) return;
+  translated<runtime_error>([&] { state_->weights.from_host(state_->executable->session()); });
+}
+
+void Session::weightsToHost() {
+  state_->requirePrepared("weightsToHost");
+  translated<runtime_error>([&] { state_->weights.to_host(state_->executable->session()); });
+}
+
+void Session::buffersFromHost() {
+  throw runtime_error("Session::buffersFromHost needs SessionOptions::updatableNamedBuffers");
+}
+
+void Session::readWeights(const IWeightsIO& weightsIo) {
+  translated<runtime_error>([&] { state_->weights.read(WeightsAdapter(weightsIo)); });
+}
+
+void Session::writeWeights(const IWeightsIO& weightsIo) {
+  if (state_->options.constantWeights) {
+    throw runtime_error("Cannot call writeWeights when constantWeights is set");
+  }
+  translated<runtime_error>([&] { state_->weights.write(WeightsAdapter(weightsIo)); });
+}
+
+void Session::resetHostWeights(const std::string& model,
+                               const bool ignoreWeightsInModelWithoutCorrespondingHostWeight) {
+  if (state_->options.constantWeights) {
+    throw runtime_error("Cannot call resetHostWeights when constantWeights is set");
+  }
+  translated<runtime_error>([&] {
+    state_->weights.reset(detail::readModel(model),
+                          ignoreWeightsInModelWithoutCorrespondingHostWeight);
+  });
+}
+
+void Session::modelToHost(const std::string& fn) {
+  state_->requirePrepared("modelToHost");
+  translated<runtime_error>([&] {
+    state_->weights.to_host(state_->executable->session());
+    halftone::onnx::save(state_->executable->session().graph(), fn);
+  });
+}
+
+void Session::run(IStepIO& stepIO, std::string debugName) {
+  State& s = *state_;
+  if (s.device->getConnectionType() == DeviceConnectionType::Never) {
+    throw runtime_error("Offline IPU device is not configured for execution");
+  }
+  if (!s.isPrepared()) {
+    throw runtime_error("Session::prepareDevice must be called before Session::run");
+  }
+  s.load();
+  if (!debugName.empty()) {
+    detail::say(logging::Module::session, logging::Level::Debug,
+                "Session '" + s.name + "' runs step '" + debugName + "'");
+  }
+  Adapter adapter(stepIO, *s.executable);
+  translated<runtime_error>([&] { s.executable->session().run(adapter); });
+  s.ran = true;
+}
+
+void Session::run(std::string programHandle, IStepIO&, std::string) {
+  if (!state_->isPrepared()) {
+    throw runtime_error("Session::prepareDevice must be called before Session::run");
+  }
+  throw error("[Devicex::run] Program {} not found.", programHandle);
+}
+
+TensorInfo Session::getInfo(TensorId id) const {
+  state_->requirePrepared("getInfo");
+  const halftone::TensorInfo info = translated<runtime_error>(
+      [&] { return state_->executable->session().info(std::string_view(id)); });
+  if (!info.is_static()) throw runtime_error("TensorInfo for `{}' not set", id);
+  return detail::fromNative(info);
+}
+
+bool Session::hasInfo(TensorId id) const {
+  state_->requirePrepared("hasInfo");
+  const halftone::Session& session = state_->executable->session();
+  return session.has(id) && session.info(id).is_static();
+}
+
+std::set<TensorId> Session::getAllTensorIds() const {
+  state_->requirePrepared("getAllTensorIds");
+  std::set<TensorId> ids;
+  for (const halftone::Port& port : state_->executable->session().tensors()) {
+    ids.emplace(port.name);
+  }
+  return ids;
+}
+
+uint64_t Session::getCycleCount(std::string) {
+  if (!state_->ran) throw runtime_error("Must call run before getCycleCount.");
+  throw runtime_error(
+      "SessionOptions::instrumentWithHardwareCycleCounter must be set to measure cycles");
+}
+
+std::vector<uint32_t> Session::getRNGState() {
+  throw runtime_error("Session::getRNGState needs SessionOptions::enableLoadAndOffloadRNGState");
+}
+void Session::setRNGState(const std::vector<uint32_t>) {
+  throw runtime_error("Session::setRNGState needs SessionOptions::enableLoadAndOffloadRNGState");
+}
+
+void Session::setRandomSeed(uint64_t) {
+  state_->requirePrepared("setRandomSeed");
+  detail::say(logging::Module::session, logging::Level::Warn,
+              "Session::setRandomSeed has no effect: the model has no random operators");
+}
+uint64_t Session::getRandomSeed() {
+  state_->requirePrepared("getRandomSeed");
+  detail::say(logging::Module::session, logging::Level::Warn,
+              "Session::getRandomSeed is 0: the model has no random operators");
+  return 0;
+}
+
+std::string Session::getSummaryReport(bool) const {
+  if (!state_->isPrepared()) {
+    throw runtime_error("Session must have been prepared before a report can be fetched");
+  }
+  throw runtime_error("There are no reports of the device {}", state_->device->getType());
+}
+std::string Session::getSerializedGraph() const {
+  if (!state_->isPrepared()) {
+    throw runtime_error("Session must have been prepared before a report can be fetched");
+  }
+  throw runtime_error("There is no serialized graph of the device {}", state_->device->getType());
+}
+
+void Session::setDeviceInfo(std::shared_ptr<DeviceInfo> deviceInfo) {
+  if (deviceInfo == nullptr) throw error("Must pass a valid DeviceInfo to Session::setDeviceInfo");
+  state_->device = std::move(deviceInfo);
+}
+const popx::Executablex& Session::getExecutable() const {
+  state_->requirePrepared("getExecutable");
+  return *state_->executable;
+}
+const SessionOptions& Session::getSessionOptions() const { return state_->options; }
+
+InferenceSession::~InferenceSession() = default;
+
+std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
+    const std::string& model, const DataFlow& dataFlow, std::shared_ptr<DeviceInfo> deviceInfo,
+    const InputShapeInfo& inputShapeInfo, const SessionOptions& userOptions,
+    const Patterns& patterns, const std::string name) {
+  if (deviceInfo == nullptr) {
+    throw error("Must pass a valid DeviceInfo to InferenceSession::createFromOnnxModel");
+  }
+  if (userOptions.compilationProgressLogger) {
+    userOptions.compilationProgressLogger(0, userOptions.compilationProgressTotal);
+  }
+  patterns.ensureAllMandatoryPatternsAreEnabled();
+  if (!(patterns == Patterns())) {
+    detail::say(logging::Module::pattern, logging::Level::Warn,
+                "Patterns have no effect: the library has its own passes");
+  }
+  detail::checkInferenceOptions(userOptions);
+  if (dataFlow.nAnchors() == 0) {
+    throw error("User must specify an anchor tensor when doing inference.");
+  }
+
+  halftone::onnx::LoadOptions options;
+  for (const auto& [id, info] : inputShapeInfo.getInfos()) {
+    options.inputs.push_back({id, detail::toNative(info)});
+  }
+  halftone::Graph graph = translated<error>([&] { return detail::readModel(model, options); });
+  for (const halftone::TensorId id : graph.inputs) {
+    checkName(graph.name(id));
+    if (!graph.info(id).is_static()) {
+      throw error("The shape of input {} is not known: it must be specified in InputShapeInfo",
+                  graph.name(id));
+    }
+  }
+  for (const halftone::TensorId id : graph.outputs) checkName(graph.name(id));
+  for (const TensorId& id : dataFlow.anchors()) {
+    if (graph.find(id) == halftone::no_tensor) {
+      throw error("Anchor tensor `{}' not in Ir Tensors.", id);
+    }
+  }
+  auto state =
+      std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
+  return std::unique_ptr<InferenceSession>(new InferenceSession(std::move(state)));
+}
+
+}  // namespace popart

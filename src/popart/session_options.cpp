@@ -1,0 +1,235 @@
+#include <popart/sessionoptions.hpp>
+
+#include <ostream>
+
+#include "popart/convert.hpp"
+#include "popart/options.hpp"
+
+namespace popart {
+
+namespace {
+
+using detail::OptionRow;
+using detail::OptionStatus;
+
+template <class T>
+bool differs(const T& value, const T& otherwise) {
+  return !(value == otherwise);
+}
+bool differs(const std::function<void(int, int)>& value, const std::function<void(int, int)>&) {
+  return static_cast<bool>(value);
+}
+
+constexpr const char* dot = "graphs are not exported to DOT files";
+constexpr const char* schedule = "the schedule is found without a search that could be bounded";
+constexpr const char* poplar = "there is no Poplar below that it could be passed to";
+constexpr const char* codelets = "kernels are C++ operators, compiled with the program";
+constexpr const char* training = "only training has a use for it";
+constexpr const char* placement = "the cpu device is one tile: nothing is placed";
+constexpr const char* streams = "the cpu device reads and writes the program's memory directly";
+constexpr const char* fidelity = "it comes with the emulated IPU; the device is cpu";
+constexpr const char* several = "sessions run on one device, one replica";
+
+// clang-format off
+const OptionRow rows[] = {
+#define POPART_OPTION(name, status, text)                              \
+  {#name, OptionStatus::status, text, [](const SessionOptions& options) { \
+     return differs(options.name, SessionOptions().name);              \
+   }},
+    // --- diagnostics, planning, caching ---
+    POPART_OPTION(logDir, nothing, dot)
+    POPART_OPTION(dotChecks, refused, dot)
+    POPART_OPTION(firstDotOp, nothing, dot)
+    POPART_OPTION(finalDotOp, nothing, dot)
+    POPART_OPTION(dotOpNames, nothing, dot)
+    POPART_OPTION(exportPoplarComputationGraph, nothing, poplar)
+    POPART_OPTION(exportPoplarVertexGraph, nothing, poplar)
+    POPART_OPTION(separateCallOpPdfs, nothing, dot)
+    POPART_OPTION(compileEngine, effect, "without it the session cannot run")
+    POPART_OPTION(instrumentWithHardwareCycleCounter, refused, fidelity)
+    POPART_OPTION(hardwareInstrumentations, refused, fidelity)
+    POPART_OPTION(timeLimitScheduler, nothing, schedule)
+    POPART_OPTION(swapLimitScheduler, nothing, schedule)
+    POPART_OPTION(kahnTieBreaker, nothing, schedule)
+    POPART_OPTION(transitiveClosureOptimizationThreshold, nothing, schedule)
+    POPART_OPTION(serializedPoprithmsShiftGraphsDir, refused, "no schedule graphs are written")
+    POPART_OPTION(enableEngineCaching, nothing, "caching is inactive on the cpu device")
+    POPART_OPTION(cachePath, nothing, "caching is inactive on the cpu device")
+    POPART_OPTION(enableVariablesCaching, nothing, "variables always have a copy on the host")
+    POPART_OPTION(compilationProgressLogger, effect, "called with 0 and compilationProgressTotal")
+    POPART_OPTION(compilationProgressTotal, effect, "the last number that the logger is called with")
+    POPART_OPTION(developerSettings, nothing, "no summary of compile times is logged")
+    POPART_OPTION(engineOptions, nothing, poplar)
+    POPART_OPTION(reportOptions, nothing, poplar)
+    POPART_OPTION(gclOptions, nothing, poplar)
+    POPART_OPTION(convolutionOptions, nothing, poplar)
+    POPART_OPTION(matmulOptions, nothing, poplar)
+    POPART_OPTION(lstmOptions, nothing, poplar)
+    POPART_OPTION(customCodelets, nothing, codelets)
+    POPART_OPTION(customCodeletCompileFlags, nothing, codelets)
+    POPART_OPTION(opxAliasChecking, nothing, "there is no lowering of its own to compare with")
+    POPART_OPTION(opxModifyChecking, nothing, "there is no lowering of its own to compare with")
+    POPART_OPTION(enableInplaceAmbiguityChecking, nothing, "memory is reused only where nobody can tell")
+    POPART_OPTION(strictOpVersions, nothing, "operators of unknown versions are always errors")
+    POPART_OPTION(updatableNamedBuffers, refused, "single buffers cannot be updated; write all weights")
+    POPART_OPTION(experimentalSettings, refused, "transforms of the program's own are not applied")
+    // --- graph and numerics ---
+    POPART_OPTION(autodiffSettings, nothing, training)
+    POPART_OPTION(enableNonStableSoftmax, nothing, "softmax always subtracts the maximum")
+    POPART_OPTION(enableStableNorm, nothing, "statistics are always taken in two passes")
+    POPART_OPTION(groupNormStridedChannelGrouping, refused, "group normalization is not offered")
+    POPART_OPTION(enableFloatingPointChecks, refused, fidelity)
+    POPART_OPTION(enableStochasticRounding, refused, fidelity)
+    POPART_OPTION(_enableRngStateManagement, refused, fidelity)
+    POPART_OPTION(enableLoadAndOffloadRNGState, refused, fidelity)
+    POPART_OPTION(partialsTypeMatMuls, nothing, "the cpu device sums in float")
+    POPART_OPTION(enableFullyConnectedPass, nothing, placement)
+    POPART_OPTION(enableSerializedMatmuls, nothing, placement)
+    POPART_OPTION(enableConstantFoldingOfMultipleConsumers, nothing, "constants are folded wherever they are used")
+    POPART_OPTION(enableSupportedDataTypeCasting, nothing, "64-bit integers stay what they are")
+    POPART_OPTION(throwIfLog2ScaleTensorNotInRange, refused, "scaled float8 casts are not offered")
+    POPART_OPTION(ensureFp32LossScaleTensor, nothing, training)
+    POPART_OPTION(constantWeights, effect, "weights of an inference session cannot be changed")
+    POPART_OPTION(useLoopCandidateCreator, nothing, placement)
+    POPART_OPTION(syntheticDataMode, refused, "steps take the program's data")
+    POPART_OPTION(aliasZeroCopy, nothing, placement)
+    POPART_OPTION(decomposeGradSum, nothing, training)
+    POPART_OPTION(delayVarUpdates, nothing, training)
+    POPART_OPTION(scheduleNonWeightUpdateGradientConsumersEarly, nothing, training)
+    POPART_OPTION(mergeVarUpdate, nothing, training)
+    POPART_OPTION(mergeVarUpdateMemThreshold, nothing, training)
+    POPART_OPTION(looseThresholdAtPeak, nothing, training)
+    // --- streams ---
+    POPART_OPTION(rearrangeAnchorsOnHost, nothing, streams)
+    POPART_OPTION(rearrangeStreamsOnHost, nothing, streams)
+    POPART_OPTION(enablePrefetchDatastreams, effect, "step IO is asked for the next micro-batch ahead of time")
+    POPART_OPTION(defaultBufferingDepth, nothing, "one micro-batch is asked for ahead of time")
+    POPART_OPTION(bufferingDepthMap, nothing, "one micro-batch is asked for ahead of time")
+    POPART_OPTION(defaultPrefetchBufferingDepth, nothing, "one micro-batch is asked for ahead of time")
+    POPART_OPTION(prefetchBufferingDepthMap, nothing, "one micro-batch is asked for ahead of time")
+    POPART_OPTION(disableGradAccumulationTensorStreams, nothing, training)
+    POPART_OPTION(disableOptimizerStateTensorStreams, nothing, training)
+    POPART_OPTION(useHostCopyOps, nothing, streams)
+    POPART_OPTION(groupHostSync, nothing, streams)
+    POPART_OPTION(enableMergeExchange, nothing, streams)
+    POPART_OPTION(numIOTiles, nothing, placement)
+    POPART_OPTION(enableEfficientOverlapIOTopoCons, nothing, streams)
+    // --- several devices, memory ---
+    POPART_OPTION(enableReplicatedGraphs, refused, several)
+    POPART_OPTION(replicatedGraphCount, refused, several)
+    POPART_OPTION(enableDistributedReplicatedGraphs, refused, several)
+    POPART_OPTION(globalReplicationFactor, refused, several)
+    POPART_OPTION(globalReplicaOffset, refused, several)
+    POPART_OPTION(enableGradientAccumulation, effect, "refused in inference")
+    POPART_OPTION(accumulationFactor, effect, "refused in inference")
+    POPART_OPTION(accumulationAndReplicationReductionType, nothing, training)
+    POPART_OPTION(meanAccumulationAndReplicationReductionStrategy, nothing, training)
+    POPART_OPTION(replicatedCollectivesSettings, nothing, several)
+    POPART_OPTION(virtualGraphMode, nothing, placement)
+    POPART_OPTION(virtualGraphSplitRatios, nothing, placement)
+    POPART_OPTION(enablePipelining, refused, several)
+    POPART_OPTION(createImplicitPipeliningFwdOnlyProgram, refused, several)
+    POPART_OPTION(stashAllTensorsInferencePipeline, nothing, placement)
+    POPART_OPTION(autoRecomputation, nothing, training)
+    POPART_OPTION(explicitRecomputation, nothing, training)
+    POPART_OPTION(enableExplicitMainLoops, nothing, "steps are loops of the session, not of the graph")
+    POPART_OPTION(executionPhaseSettings, nothing, placement)
+    POPART_OPTION(accumulateOuterFragmentSettings, nothing, training)
+    POPART_OPTION(batchSerializationSettings, nothing, placement)
+    POPART_OPTION(activationTensorLocationSettings, nothing, placement)
+    POPART_OPTION(weightTensorLocationSettings, nothing, placement)
+    POPART_OPTION(optimizerStateTensorLocationSettings, nothing, training)
+    POPART_OPTION(accumulatorTensorLocationSettings, nothing, training)
+    POPART_OPTION(tensorLocationSettingsOverride, nothing, placement)
+    POPART_OPTION(enableOutlining, nothing, placement)
+    POPART_OPTION(outlineThreshold, nothing, placement)
+    POPART_OPTION(outlineSequenceBreakCost, nothing, placement)
+    POPART_OPTION(enableOutliningCopyCostPruning, nothing, placement)
+    POPART_OPTION(subgraphCopyingStrategy, nothing, placement)
+    POPART_OPTION(automaticLossScalingSettings, nothing, training)
+#undef POPART_OPTION
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const OptionRow> detail::optionTable() { return rows; }
+
+void detail::checkInferenceOptions(const SessionOptions& options) {
+  options.getAccumulationFactor();
+  if (options.enableGradientAccumulation) {
+    throw error("Gradient Accumulation only available when training.");
+  }
+  options.getBufferingDepth({}, options.rearrangeStreamsOnHost);
+  if (options.aliasZeroCopy &&
+      (!options.explicitRecomputation || options.implicitPipeliningEnabled())) {
+    throw error(
+        "aliasZeroCopy needs explicitRecomputation, and cannot be combined with implicit "
+        "pipelining");
+  }
+  if (options.enableExplicitMainLoops && !options.useHostCopyOps) {
+    throw error("enableExplicitMainLoops needs useHostCopyOps");
+  }
+  if (options.executionPhaseSettings.phases > 1 &&
+      options.virtualGraphMode != VirtualGraphMode::ExecutionPhases) {
+    throw error("More than one execution phase needs virtualGraphMode ExecutionPhases");
+  }
+  for (const OptionRow& row : rows) {
+    if (row.status == OptionStatus::effect || !row.isSet(options)) continue;
+    if (row.status == OptionStatus::refused) {
+      throw error("SessionOptions::{} is not supported: {}", row.name, row.text);
+    }
+    say(logging::Module::session, logging::Level::Warn,
+        logging::format("SessionOptions::{} has no effect: {}", row.name, row.text));
+  }
+}
+
+int64_t SessionOptions::getGlobalReplicationFactor() const {
+  if (enableDistributedReplicatedGraphs) return globalReplicationFactor;
+  return enableReplicatedGraphs ? replicatedGraphCount : 1;
+}
+
+int64_t SessionOptions::getAccumulationFactor() const {
+  if (!enableGradientAccumulation && accumulationFactor > 1) {
+    throw error(
+        "enableGradientAccumulation is false, but accumulationFactor > 1 ({}). Either enable "
+        "gradient accumulation, or set the accumulation factor to 1",
+        accumulationFactor);
+  }
+  return enableGradientAccumulation ? accumulationFactor : 1;
+}
+
+unsigned SessionOptions::getBufferingDepth(const TensorId& id, bool rearrangedOnHost) const {
+  constexpr unsigned unset = 111122;
+  const bool old = defaultPrefetchBufferingDepth != unset;
+  unsigned depth = old ? defaultPrefetchBufferingDepth : defaultBufferingDepth;
+  // Memory that is rearranged is in use until it is done: the default does not count.
+  if (rearrangedOnHost) depth = 1;
+  for (const auto* map : {&prefetchBufferingDepthMap, &bufferingDepthMap}) {
+    if (const auto found = map->find(id); found != map->end()) depth = found->second;
+  }
+  if (old || !prefetchBufferingDepthMap.empty()) {
+    detail::say(logging::Module::session, logging::Level::Warn,
+                "defaultPrefetchBufferingDepth and prefetchBufferingDepthMap are called "
+                "defaultBufferingDepth and bufferingDepthMap now");
+  }
+  if (depth < 1) throw error("Buffering depth of tensor {} must be at least 1, not {}", id, depth);
+  if (rearrangedOnHost && depth > 1) {
+    throw error("Buffering depth of tensor {}, which is rearranged on the host, must be 1, not {}",
+                id, depth);
+  }
+  return depth;
+}
+
+bool SessionOptions::shouldDelayVarUpdates() const {
+  return delayVarUpdates && executionPhaseSettings.phases < 2 &&
+         batchSerializationSettings.factor < 2 && !explicitRecomputation &&
+         !enableExplicitMainLoops;
+}
+
+std::ostream& operator<<(std::ostream& stream, const ReductionType& type) {
+  constexpr const char* names[] = {"Sum", "Mean", "NoReduction"};
+  return stream << names[static_cast<int>(type)];
+}
+
+}  // namespace popart
