@@ -122,17 +122,17 @@ TEST_CASE("arithmetic: any number of tensors become a chain") {
 
 TEST_CASE("arithmetic: broadcast and axis of the first opsets") {
   const Array<float> a({2, 3, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}), b({3}, {100, 200, 300});
-  const AnyArray c = run_expanded<op::Add, op::Reshape>(
-      op::Add_1{{.axis = 1, .broadcast = 1, .consumed_inputs = {}}}, {a, b});
+  const AnyArray c =
+      run_expanded<op::Add, op::Reshape>(op::Add_1{{.axis = 1, .broadcast = 1}}, {a, b});
   check_equal<float>(c, {2, 3, 2}, {100, 101, 202, 203, 304, 305, 106, 107, 208, 209, 310, 311});
   const Array<float> last({2}, {10, 20});
-  const AnyArray d = run_expanded<op::Sub, op::Reshape>(
-      op::Sub_1{{.axis = {}, .broadcast = 1, .consumed_inputs = {}}}, {a, last});
+  const AnyArray d =
+      run_expanded<op::Sub, op::Reshape>(op::Sub_1{{.axis = {}, .broadcast = 1}}, {a, last});
   CHECK(doubles(d)[1] == -19);
-  const AnyArray e = run_expanded<op::Mul, op::Reshape>(
-      op::Mul_1{{.axis = -1, .broadcast = 1, .consumed_inputs = {}}}, {a, last});
+  const AnyArray e =
+      run_expanded<op::Mul, op::Reshape>(op::Mul_1{{.axis = -1, .broadcast = 1}}, {a, last});
   CHECK(doubles(e)[3] == 60);
-  const auto beyond = op::Div_1{{.axis = 2, .broadcast = 1, .consumed_inputs = {}}};
+  const auto beyond = op::Div_1{{.axis = 2, .broadcast = 1}};
   CHECK_THROWS_AS((run_expanded<op::Div, op::Reshape>(beyond, {a, a})), ModelError);
 }
 

@@ -64,7 +64,8 @@ struct PRelu {
   static constexpr Signature signature = "x slope -> y";
   using types = TypeList<NumericTypes>;
 
-  static constexpr Inferred infer(TensorInfo x, TensorInfo slope) {
+  static constexpr Inferred infer(const Inputs& in) {
+    const TensorInfo &x = in[0], &slope = in[1];
     if (slope.rank() > x.rank()) {
       return Inferred::mismatch("slope has more dimensions than x",
                                 static_cast<std::int64_t>(x.rank()),
@@ -87,7 +88,7 @@ struct PRelu {
 /// PRelu whose slope is one number, or one for each channel: x [batch, channels, ...].
 /// source  ai.onnx PRelu-6
 struct PRelu_1 {
-  Dims consumed_inputs;  ///< an old hint about memory, without effect
+  Dims consumed_inputs{};  ///< an old hint about memory, without effect
 
   static constexpr OpId id{"ai.onnx", "PRelu", 1, 6};
   static constexpr Signature signature = "x slope -> y";

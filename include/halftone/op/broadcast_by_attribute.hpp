@@ -15,9 +15,9 @@ namespace detail {
 /// last ones. Shapes that numpy's rule allows pass without it, as in PopART.
 template <class New>
 struct BroadcastByAttribute {
-  Optional<std::int64_t> axis;
+  Optional<std::int64_t> axis{};
   std::int64_t broadcast = 0;
-  Dims consumed_inputs;  ///< an old hint about memory, without effect
+  Dims consumed_inputs{};  ///< an old hint about memory, without effect
 
   static constexpr Signature signature = New::signature;
 

@@ -48,7 +48,7 @@ struct Clip_1 {
   static constexpr float largest = 0x1.fffffep127f;
 
   float max = largest, min = -largest;
-  Dims consumed_inputs;  ///< an old hint about memory, without effect
+  Dims consumed_inputs{};  ///< an old hint about memory, without effect
 
   static constexpr OpId id{"ai.onnx", "Clip", 1, 6};
   static constexpr Signature signature = "x -> y";
