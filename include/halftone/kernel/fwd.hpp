@@ -4,6 +4,10 @@
 #include <cstdint>
 
 #include <halftone/base/view.hpp>
+#include <halftone/base/window.hpp>
+#include <halftone/kernel/box.hpp>
+#include <halftone/kernel/executor.hpp>
+#include <halftone/kernel/padding.hpp>
 
 /// What operators' kernels call. Declared here, so that operators can be included without the
 /// kernels; halftone/kernels.hpp has the definitions.
@@ -34,6 +38,56 @@ void fused_conv_pack(const Op& op, void* packed, View<const T> x, View<const T> 
 /// y in blocks of channels from x, or plain y from x in blocks.
 template <class T>
 void reorder_channels(const KernelCall& call, bool to_blocks, View<const T> x, View<T> y);
+
+// kernel/copy.hpp, gather.hpp, pad.hpp, cast.hpp: what moves elements, by their size.
+template <class T>
+void copy(const Executor& executor, const Box& box, const T* from, T* to);
+template <class T>
+void fill(const Executor& executor, T value, T* to, std::int64_t n);
+template <class T, class I>
+void gather(const Executor& executor, const T* data, std::int64_t outer, std::int64_t extent,
+            std::int64_t run, const I* indices, std::int64_t count, T* y);
+template <class T>
+void pad(const Executor& executor, PadMode mode, const PaddedAxis* axes, T value, View<const T> x,
+         View<T> y);
+template <class X, class Y>
+void cast(const Executor& executor, const X* x, Y* y, std::int64_t n, bool saturate);
+
+// kernel/matmul.hpp. Op: op::Gemm.
+template <class T>
+void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<T> y);
+template <class T>
+std::size_t matmul_workspace(const KernelCall& call, View<const T> a, View<const T> b, View<T> y);
+template <class T>
+std::size_t matmul_packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
+                                View<T> y);
+template <class T>
+void matmul_pack(void* packed, View<const T> a, View<const T> b, View<T> y);
+template <class T, class Op>
+void gemm_with_addend(const Op& op, const KernelCall& call, View<const T> a, View<const T> b,
+                      View<const T> c, View<T> y);
+template <class T, class Op>
+std::size_t gemm_workspace(const Op& op, const KernelCall& call, View<const T> a, View<const T> b,
+                           View<T> y);
+template <class T, class Op>
+std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const T> a,
+                              View<const T> b);
+template <class T, class Op>
+void gemm_pack(const Op& op, void* packed, View<const T> b);
+
+// kernel/convolution.hpp, for op::Conv.
+template <class T>
+void convolution(const Window& window, std::int64_t groups, const KernelCall& call, View<const T> x,
+                 View<const T> w, View<const T> b, View<T> y);
+template <class T>
+std::size_t convolution_workspace(const Window& window, std::int64_t groups, const KernelCall& call,
+                                  View<const T> x, View<const T> w);
+template <class T>
+std::size_t convolution_packed_bytes(const Window& window, std::int64_t groups,
+                                     const KernelCall& call, View<const T> x, View<const T> w);
+template <class T>
+void convolution_pack(const Window& window, std::int64_t groups, void* packed, View<const T> x,
+                      View<const T> w);
 
 }  // namespace kernel
 }  // namespace halftone

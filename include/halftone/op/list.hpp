@@ -81,7 +81,36 @@
   OLD(Or_1)                                         \
   OLD(Xor_1)                                        \
   OP(MatMul, matmul)                                \
+  OP(Gemm, gemm)                                    \
+  OLD(Gemm_6)                                       \
+  OP(Conv, conv)                                    \
   OP(Reshape, reshape)                              \
+  OP(Flatten, flatten)                              \
+  OP(Squeeze, squeeze)                              \
+  OLD(Squeeze_1)                                    \
+  OP(Unsqueeze, unsqueeze)                          \
+  OLD(Unsqueeze_1)                                  \
+  OP(Identity, identity)                            \
+  OP(Transpose, transpose)                          \
+  OP(Concat, concat)                                \
+  OLD(Concat_1)                                     \
+  OP(Slice, slice)                                  \
+  OLD(Slice_1)                                      \
+  OP(Split, split)                                  \
+  OLD(Split_2)                                      \
+  OP(Pad, pad)                                      \
+  OLD(Pad_2)                                        \
+  OP(Expand, expand)                                \
+  OP(Gather, gather)                                \
+  OP(Cast, cast)                                    \
+  OP(Shape, shape_of)                               \
+  OP(Size, size_of)                                 \
+  OP(ConstantOfShape, constant_of_shape)            \
+  OP(Dropout, dropout)                              \
+  OLD(Dropout_1)                                    \
+  OLD(If)                                           \
+  OLD(FusedConv)                                    \
+  OLD(ReorderChannels)                              \
   OLD(Fused)
 // clang-format on
 
@@ -133,12 +162,30 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 
 #include <halftone/op/activation.hpp>
 #include <halftone/op/arithmetic.hpp>
+#include <halftone/op/cast.hpp>
 #include <halftone/op/clip.hpp>
 #include <halftone/op/compare.hpp>
+#include <halftone/op/concat.hpp>
+#include <halftone/op/constant_of_shape.hpp>
+#include <halftone/op/conv.hpp>
+#include <halftone/op/dropout.hpp>
+#include <halftone/op/expand.hpp>
+#include <halftone/op/flatten.hpp>
 #include <halftone/op/fused.hpp>
+#include <halftone/op/fused_conv.hpp>
+#include <halftone/op/gather.hpp>
+#include <halftone/op/gemm.hpp>
+#include <halftone/op/identity.hpp>
+#include <halftone/op/if.hpp>
 #include <halftone/op/math.hpp>
 #include <halftone/op/matmul.hpp>
+#include <halftone/op/pad.hpp>
 #include <halftone/op/reshape.hpp>
+#include <halftone/op/shape.hpp>
+#include <halftone/op/slice.hpp>
+#include <halftone/op/split.hpp>
+#include <halftone/op/squeeze.hpp>
+#include <halftone/op/transpose.hpp>
 
 namespace halftone {
 

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <halftone/kernel/fwd.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone::op {
+
+/// The same numbers as elements of another type.
+///
+/// x         any shape
+/// to        element type of y; required
+/// saturate  for float8: what is too large becomes the largest number, else infinity (NaN where
+///           there is none)
+/// limits    between floats: to nearest, ties to even. From floats to integers: cut off, and what
+/// is
+///           out of range becomes the nearest integer of the type, NaN 0. Between integers: the low
+///           bits. To bool: whether it is not 0; NaN is true
+/// source    ai.onnx Cast-19
+struct Cast {
+  ElementType to = ElementType::undefined;
+  bool saturate = true;
+
+  static constexpr OpId id{"ai.onnx", "Cast", 6, 9, 13, 19, 21};
+  static constexpr Signature signature = "x -> y:U";
+  using types = TypeList<AllTypes, AllTypes>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("to", to);
+    visit("saturate", saturate);
+  }
+  constexpr Inferred infer(TensorInfo x) const {
+    if (to == ElementType::undefined) return Inferred::mismatch("attribute 'to' is missing");
+    if (!visit_type<AllTypes>(to, []<class>() {})) {
+      return Inferred::mismatch("element type is not offered", 0, static_cast<std::int64_t>(to));
+    }
+    return TensorInfo{to, x.shape};
+  }
+  template <class X, class Y>
+  void kernel(const KernelCall& call, View<const X> x, View<Y> y) const {
+    kernel::cast<X, Y>(*call.executor, x.data, y.data, x.size(), saturate);
+  }
+};
+
+}  // namespace halftone::op

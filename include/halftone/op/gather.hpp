@@ -1,0 +1,47 @@
+#pragma once
+
+#include <halftone/kernel/fwd.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone::op {
+
+/// Picks slices along a dimension: y[a..., i..., b...] = x[a..., indices[i...], b...].
+///
+/// x        [a..., n, b...], n the extent along `axis`
+/// indices  any shape, numbers in [-n, n); negative ones count from the end, also for versions
+///          below 11, which do not have them
+/// limits   an index that is out of range is an InputError of the run
+/// source   ai.onnx Gather-13
+struct Gather {
+  std::int64_t axis = 0;
+
+  static constexpr OpId id{"ai.onnx", "Gather", 1, 11, 13};
+  static constexpr Signature signature = "x indices:I -> y";
+  using types = TypeList<BitTypes, TypeList<std::int32_t, std::int64_t>>;
+
+  constexpr void attributes(auto&& visit) { visit("axis", axis); }
+
+  constexpr Inferred infer(TensorInfo x, TensorInfo indices) const {
+    const std::size_t at = normalized_axis(axis, x.rank());
+    if (at == x.rank()) {
+      return Inferred::mismatch("axis is out of range", static_cast<std::int64_t>(x.rank()), axis);
+    }
+    const std::size_t rank = x.rank() - 1 + indices.rank();
+    if (rank > max_rank) {
+      return Inferred::mismatch("too many dimensions", max_rank, static_cast<std::int64_t>(rank));
+    }
+    TensorInfo y{x.type, Dims(x.shape.span().first(at))};
+    for (const std::int64_t extent : indices.shape) y.shape.push_back(extent);
+    for (const std::int64_t extent : x.shape.span().subspan(at + 1)) y.shape.push_back(extent);
+    return y;
+  }
+
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> indices, View<T> y) const {
+    const std::size_t at = normalized_axis(axis, x.rank);
+    kernel::gather<T, I>(*call.executor, x.data, x.size(0, at), x.extent(at),
+                         x.size(at + 1, x.rank), indices.data, indices.size(), y.data);
+  }
+};
+
+}  // namespace halftone::op

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <halftone/kernel/fwd.hpp>
+#include <halftone/op/list.hpp>
+#include <halftone/op/matmul.hpp>
+
+namespace halftone::op {
+
+/// General matrix product: y = alpha * a b + beta * c.
+///
+/// a, b    [m, k] and [k, n], or with trans_a, trans_b their transposes
+/// c       broadcasts to [m, n], the shape of y; may be absent
+/// limits  for integers alpha and beta are whole numbers
+/// source  ai.onnx Gemm-13
+struct Gemm {
+  float alpha = 1, beta = 1;
+  bool trans_a = false, trans_b = false;
+
+  static constexpr OpId id{"ai.onnx", "Gemm", 7, 9, 11, 13};
+  static constexpr Signature signature = "a b c? -> y";
+  using types = TypeList<ProductTypes>;
+  static constexpr int packed_input = 1;
+
+  constexpr void attributes(auto&& visit) {
+    visit("alpha", alpha);
+    visit("beta", beta);
+    visit("transA", trans_a);
+    visit("transB", trans_b);
+  }
+
+  constexpr Inferred infer(TensorInfo a, TensorInfo b, TensorInfo c) const {
+    if (a.rank() != 2) return mismatch("a factor is not a matrix", 2, a.rank());
+    if (b.rank() != 2) return mismatch("a factor is not a matrix", 2, b.rank());
+    const std::int64_t inner = a.shape[trans_a ? 0 : 1], other = b.shape[trans_b ? 1 : 0];
+    if (agree(inner, other) == -2) {
+      return Inferred::mismatch("inner dimensions differ", inner, other);
+    }
+    const TensorInfo y{a.type, {a.shape[trans_a ? 1 : 0], b.shape[trans_b ? 0 : 1]}};
+    if (c.is_known()) {
+      if (c.rank() > 2) return mismatch("the addend has too many dimensions", 2, c.rank());
+      for (std::size_t i = 0; i < c.rank(); ++i) {
+        const std::int64_t found = c.shape[i], wanted = y.shape[2 - c.rank() + i];
+        if (found != 1 && agree(wanted, found) == -2) {
+          return Inferred::mismatch("the addend does not broadcast to the product", wanted, found);
+        }
+      }
+    }
+    if (is_integer(a.type) && (!is_whole(alpha) || !is_whole(beta))) {
+      return Inferred::mismatch("alpha and beta of integers are not whole numbers");
+    }
+    return y;
+  }
+
+  template <class T>
+  void kernel(const KernelCall& call, View<const T> a, View<const T> b, View<const T> c,
+              View<T> y) const {
+    kernel::gemm_with_addend<T>(*this, call, a, b, c, y);
+  }
+  template <class T>
+  std::size_t workspace(const KernelCall& call, View<const T> a, View<const T> b, View<const T>,
+                        View<T> y) const {
+    return kernel::gemm_workspace<T>(*this, call, a, b, y);
+  }
+  template <class T>
+  std::size_t packed_bytes(const KernelCall& call, View<const T> a, View<const T> b, View<const T>,
+                           View<T>) const {
+    return kernel::gemm_packed_bytes<T>(*this, call, a, b);
+  }
+  template <class T>
+  void pack(const KernelCall&, void* packed, View<const T>, View<const T> b, View<const T>,
+            View<T>) const {
+    kernel::gemm_pack<T>(*this, packed, b);
+  }
+
+ private:
+  static constexpr Inferred mismatch(std::string_view reason, std::int64_t expected,
+                                     std::size_t found) {
+    return Inferred::mismatch(reason, expected, static_cast<std::int64_t>(found));
+  }
+  /// And of a size that every integer type holds.
+  static constexpr bool is_whole(float x) {
+    return x > -2147483648.f && x < 2147483648.f &&
+           static_cast<float>(static_cast<std::int64_t>(x)) == x;
+  }
+};
+
+/// Gemm whose attribute `broadcast` says whether c may have another shape than y; both are what the
+/// newer meaning does.
+struct Gemm_6 {
+  float alpha = 1, beta = 1;
+  bool trans_a = false, trans_b = false, broadcast = false;
+
+  static constexpr OpId id{"ai.onnx", "Gemm", 1, 6};
+  static constexpr Signature signature = "a b c -> y";
+
+  constexpr void attributes(auto&& visit) {
+    visit("alpha", alpha);
+    visit("beta", beta);
+    visit("transA", trans_a);
+    visit("transB", trans_b);
+    visit("broadcast", broadcast);
+  }
+  AnyTensor expand(auto a, auto b, auto c) const {
+    return gemm(a, b, c, {.alpha = alpha, .beta = beta, .trans_a = trans_a, .trans_b = trans_b});
+  }
+};
+
+}  // namespace halftone::op

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <halftone/op/list.hpp>
+
+namespace halftone::op {
+
+/// The tensor itself, without a copy.
+///
+/// x       any shape
+/// limits  tensors only, no sequences or optionals
+/// source  ai.onnx Identity-16
+struct Identity {
+  static constexpr OpId id{"ai.onnx", "Identity", 1, 13, 14, 16, 19, 21};
+  static constexpr Signature signature = "x -> y@x";
+  using types = TypeList<BitTypes>;
+
+  static constexpr Inferred infer(TensorInfo x) { return x; }
+};
+
+}  // namespace halftone::op
