@@ -100,7 +100,7 @@ struct Gemm_6 {
     visit("transB", trans_b);
     visit("broadcast", broadcast);
   }
-  AnyTensor expand(auto a, auto b, auto c) const {
+  AnyTensor expand(tensor_handle auto a, tensor_handle auto b, tensor_handle auto c) const {
     return gemm(a, b, c, {.alpha = alpha, .beta = beta, .trans_a = trans_a, .trans_b = trans_b});
   }
 };
