@@ -70,6 +70,16 @@ struct Raw {
 template <class T, int N>
 using raw_t = typename Raw<T, N>::type;
 
+template <class T, int N>
+struct Wrapping {
+  using type = raw_t<T, N>;
+};
+template <class T, int N>
+  requires std::is_integral_v<T>
+struct Wrapping<T, N> {
+  using type = raw_t<std::make_unsigned_t<T>, N>;
+};
+
 template <class T>
 inline constexpr bool is_builtin_half = false;
 #ifdef __FLT16_MANT_DIG__
@@ -265,7 +275,7 @@ template <class T, int N, class R>
 HALFTONE_INLINE R fused(R a, R b, R c) {
 #ifdef __FMA__
 #ifdef __clang__
-  if constexpr (std::is_floating_point_v<T>) return __builtin_elementwise_fma(a, b, c);
+  return __builtin_elementwise_fma(a, b, c);
 #else
   if constexpr (std::is_same_v<T, float>) {
     if constexpr (sizeof(R) == 16) return __builtin_ia32_vfmaddps(a, b, c);
@@ -281,17 +291,19 @@ HALFTONE_INLINE R fused(R a, R b, R c) {
     if constexpr (sizeof(R) == 64) return __builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4);
 #endif
   }
-  if constexpr (std::is_floating_point_v<T>) {
-    R r = c;
-    for (int i = 0; i < N; ++i) r[i] = T(__builtin_fma(a[i], b[i], c[i]));
+  R r = c;
+  for (int i = 0; i < N; ++i) {
     if constexpr (std::is_same_v<T, float>) {
-      for (int i = 0; i < N; ++i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+      r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    } else {
+      r[i] = __builtin_fma(a[i], b[i], c[i]);
     }
-    return r;
   }
+  return r;
 #endif
-#endif
+#else
   return a * b + c;
+#endif
 }
 
 }  // namespace detail
@@ -382,6 +394,8 @@ struct Vec {
   using value_type = T;
   using raw = detail::raw_t<T, N>;
   using mask = Mask<T, N>;
+  /// What sums and products are formed in: integers wrap around.
+  using wrapping = typename detail::Wrapping<T, N>::type;
   static constexpr int size = N;
   static constexpr bool is_float = std::is_floating_point_v<T>;
 
@@ -456,16 +470,22 @@ struct Vec {
 
   HALFTONE_INLINE T operator[](int i) const { return v[i]; }
 
-  HALFTONE_INLINE Vec& operator+=(Vec b) { return v += b.v, *this; }
-  HALFTONE_INLINE Vec& operator-=(Vec b) { return v -= b.v, *this; }
-  HALFTONE_INLINE Vec& operator*=(Vec b) { return v *= b.v, *this; }
+  HALFTONE_INLINE Vec& operator+=(Vec b) { return *this = *this + b; }
+  HALFTONE_INLINE Vec& operator-=(Vec b) { return *this = *this - b; }
+  HALFTONE_INLINE Vec& operator*=(Vec b) { return *this = *this * b; }
   HALFTONE_INLINE Vec& operator/=(Vec b) { return v /= b.v, *this; }
 
   friend HALFTONE_INLINE Vec operator+(Vec a) { return a; }
-  friend HALFTONE_INLINE Vec operator-(Vec a) { return -a.v; }
-  friend HALFTONE_INLINE Vec operator+(Vec a, Vec b) { return a.v + b.v; }
-  friend HALFTONE_INLINE Vec operator-(Vec a, Vec b) { return a.v - b.v; }
-  friend HALFTONE_INLINE Vec operator*(Vec a, Vec b) { return a.v * b.v; }
+  friend HALFTONE_INLINE Vec operator-(Vec a) { return (raw)(-(wrapping)a.v); }
+  friend HALFTONE_INLINE Vec operator+(Vec a, Vec b) {
+    return (raw)((wrapping)a.v + (wrapping)b.v);
+  }
+  friend HALFTONE_INLINE Vec operator-(Vec a, Vec b) {
+    return (raw)((wrapping)a.v - (wrapping)b.v);
+  }
+  friend HALFTONE_INLINE Vec operator*(Vec a, Vec b) {
+    return (raw)((wrapping)a.v * (wrapping)b.v);
+  }
   friend HALFTONE_INLINE Vec operator/(Vec a, Vec b) { return a.v / b.v; }
 
   friend HALFTONE_INLINE mask operator==(Vec a, Vec b) { return (typename mask::raw)(a.v == b.v); }
@@ -503,7 +523,7 @@ struct Vec {
   friend HALFTONE_INLINE Vec operator<<(Vec a, Vec b)
     requires(!is_float)
   {
-    return a.v << b.v;
+    return (raw)((wrapping)a.v << (wrapping)b.v);
   }
   friend HALFTONE_INLINE Vec operator>>(Vec a, Vec b)
     requires(!is_float)
@@ -512,7 +532,10 @@ struct Vec {
   }
 
   /// a * b + c; rounds once if has_fma.
-  friend HALFTONE_INLINE Vec fma(Vec a, Vec b, Vec c) { return detail::fused<T, N>(a.v, b.v, c.v); }
+  friend HALFTONE_INLINE Vec fma(Vec a, Vec b, Vec c) {
+    if constexpr (!is_float) return a * b + c;
+    return detail::fused<T, N>(a.v, b.v, c.v);
+  }
 
   /// NaN if an operand is NaN, as ONNX and numpy have it; of zeros of both signs, the second.
   friend HALFTONE_INLINE Vec min(Vec a, Vec b) {
@@ -537,7 +560,7 @@ struct Vec {
       return a;
     } else {
       const raw sign = a.v >> int(8 * sizeof(T) - 1);
-      return (a.v ^ sign) - sign;
+      return (raw)((wrapping)(a.v ^ sign) - (wrapping)sign);
     }
   }
 

@@ -1,0 +1,266 @@
+#pragma once
+
+#include "halftone/kernel/simd.hpp"
+
+/// Rounding, square root, signs and kinds of floats, and what the other functions are made of.
+namespace halftone::kernel {
+
+namespace detail {
+
+/// The format of T's lanes.
+template <class T>
+struct Float;
+template <>
+struct Float<float> {
+  using bits = std::uint32_t;
+  static constexpr int fraction_bits = 23;
+  static constexpr int bias = 127;
+  static constexpr bits fraction_mask = 0x007fffff;
+  static constexpr bits sign_mask = 0x80000000;
+  static constexpr bits infinity = 0x7f800000;
+  static constexpr float magic = 0x1.8p23f;  ///< x + magic has x, rounded to whole, in its low bits
+};
+template <>
+struct Float<double> {
+  using bits = std::uint64_t;
+  static constexpr int fraction_bits = 52;
+  static constexpr int bias = 1023;
+  static constexpr bits fraction_mask = 0x000fffffffffffff;
+  static constexpr bits sign_mask = 0x8000000000000000;
+  static constexpr bits infinity = 0x7ff0000000000000;
+  static constexpr double magic = 0x1.8p52;
+};
+
+/// The rest of a polynomial in x: `a` waits for its next coefficient but one, `b` just got its own.
+template <class V>
+HALFTONE_INLINE V alternating(V x, V, V a, V b) {
+  return fma(a, x, b);
+}
+template <class V, class T, class... C>
+HALFTONE_INLINE V alternating(V x, V square, V a, V b, T next, C... others) {
+  return alternating(x, square, b, fma(a, square, V(next)), others...);
+}
+
+/// Polynomial in x, highest coefficient first. Long ones run as even and odd powers: two chains of
+/// half the latency.
+template <class T, int N, class... C>
+HALFTONE_INLINE Vec<T, N> horner(Vec<T, N> x, T highest, T next, C... others) {
+  using V = Vec<T, N>;
+  if constexpr (sizeof...(C) < 9) {
+    V r = fma(V(highest), x, V(next));
+    ((r = fma(r, x, V(others))), ...);
+    return r;
+  } else {
+    return alternating(x, x * x, V(highest), V(next), others...);
+  }
+}
+
+/// f(lane) for each lane; how double gets what only float needs fast.
+template <class T, int N, class F, class... X>
+HALFTONE_INLINE Vec<T, N> each_lane(F f, Vec<T, N> x, X... y) {
+  Vec<T, N> r;
+  for (int i = 0; i < N; ++i) r.v[i] = f(x.v[i], y.v[i]...);
+  return r;
+}
+
+/// f in double for lanes of float: rare functions take their accuracy from the wider type.
+template <int N, class F, class... X>
+HALFTONE_INLINE Vec<float, N> in_double(F f, Vec<float, N> x, X... y) {
+  if constexpr (N == 1 || N * sizeof(double) <= register_bytes) {
+    return convert<float>(f(convert<double>(x), convert<double>(y)...));
+  } else {
+    return concat(convert<float>(f(convert<double>(low(x)), convert<double>(low(y))...)),
+                  convert<float>(f(convert<double>(high(x)), convert<double>(high(y))...)));
+  }
+}
+
+/// The smaller and the larger; b if one is NaN.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> lower_or_second(Vec<T, N> a, Vec<T, N> b) {
+  return lower<T>(a.v, b.v);
+}
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> upper_or_second(Vec<T, N> a, Vec<T, N> b) {
+  return upper<T>(a.v, b.v);
+}
+
+/// x held in [first, last]; NaN stays NaN.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> clamped(Vec<T, N> x, T first, T last) {
+  return lower_or_second(Vec<T, N>(last), upper_or_second(Vec<T, N>(first), x));
+}
+
+/// magnitude with x's sign; magnitude's own sign must be plus.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> with_sign_of(Vec<T, N> magnitude, Vec<T, N> x) {
+  using B = typename Float<T>::bits;
+  return bit_cast<T>(bit_cast<B>(magnitude) | (bit_cast<B>(x) & Float<T>::sign_mask));
+}
+
+/// 2^n for a whole n of the normal range.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> power_of_two(Vec<T, N> n) {
+  using F = Float<T>;
+  return bit_cast<T>(bit_cast<typename F::bits>(n + (F::magic + F::bias)) << F::fraction_bits);
+}
+
+/// p * 2^n for a whole n in twice the normal range; rounds once, to denormals too.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> scaled(Vec<T, N> p, Vec<T, N> n) {
+#if HALFTONE_AVX512
+  using R = typename Vec<T, N>::raw;
+  if constexpr (std::is_same_v<T, float>) {
+    if constexpr (N == 16) return __builtin_ia32_scalefps512_mask(p.v, n.v, R{}, -1, 4);
+    if constexpr (N == 8) return __builtin_ia32_scalefps256_mask(p.v, n.v, R{}, -1);
+    if constexpr (N == 4) return __builtin_ia32_scalefps128_mask(p.v, n.v, R{}, -1);
+  } else {
+    if constexpr (N == 8) return __builtin_ia32_scalefpd512_mask(p.v, n.v, R{}, -1, 4);
+    if constexpr (N == 4) return __builtin_ia32_scalefpd256_mask(p.v, n.v, R{}, -1);
+    if constexpr (N == 2) return __builtin_ia32_scalefpd128_mask(p.v, n.v, R{}, -1);
+  }
+#endif
+  const Vec<T, N> half = n * T(0.5) + Float<T>::magic - Float<T>::magic;
+  return p * power_of_two(half) * power_of_two(n - half);
+}
+
+/// Rounds to whole numbers; mode 0 to nearest even, 1 down, 2 up, 3 to zero.
+template <int Mode, class T, int N>
+HALFTONE_INLINE Vec<T, N> rounded(Vec<T, N> x) {
+  [[maybe_unused]] constexpr int bytes = N * int(sizeof(T));
+#if HALFTONE_AVX512
+  using R = typename Vec<T, N>::raw;
+  if constexpr (bytes == 64 && sizeof(T) == 4) {
+    return __builtin_ia32_rndscaleps_mask(x.v, Mode, R{}, -1, 4);
+  } else if constexpr (bytes == 64) {
+    return __builtin_ia32_rndscalepd_mask(x.v, Mode, R{}, -1, 4);
+  }
+#endif
+#ifdef __AVX__
+  if constexpr (bytes == 32 && sizeof(T) == 4) {
+    return __builtin_ia32_roundps256(x.v, Mode);
+  } else if constexpr (bytes == 32) {
+    return __builtin_ia32_roundpd256(x.v, Mode);
+  }
+#endif
+#ifdef __SSE4_1__
+  if constexpr (bytes == 16 && sizeof(T) == 4) {
+    return __builtin_ia32_roundps(x.v, Mode);
+  } else if constexpr (bytes == 16) {
+    return __builtin_ia32_roundpd(x.v, Mode);
+  }
+#endif
+  const Vec<T, N> a = abs(x);
+  // From 2^23 (2^52) on all floats are whole; below, the sum leaves no room for a fraction.
+  constexpr T limit = T(std::uint64_t{1} << Float<T>::fraction_bits);
+  const Vec<T, N> nearest = a + limit - limit;
+  Vec<T, N> r = nearest;
+  if constexpr (Mode != 0) {
+    const Vec<T, N> down = select(nearest > a, nearest - 1, nearest);
+    const Vec<T, N> up = select(nearest < a, nearest + 1, nearest);
+    if constexpr (Mode == 1) r = select(x < 0, up, down);
+    if constexpr (Mode == 2) r = select(x < 0, down, up);
+    if constexpr (Mode == 3) r = down;
+  }
+  return select(a < limit, with_sign_of(r, x), x);
+}
+
+}  // namespace detail
+
+/// Correctly rounded; NaN below zero.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> sqrt(Vec<T, N> x) {
+  [[maybe_unused]] constexpr int bytes = N * int(sizeof(T));
+#ifdef __clang__
+  if constexpr (bytes >= 16) return __builtin_elementwise_sqrt(x.v);
+#else
+#if HALFTONE_AVX512
+  using R = typename Vec<T, N>::raw;
+  if constexpr (bytes == 64 && sizeof(T) == 4) {
+    return __builtin_ia32_sqrtps512_mask(x.v, R{}, -1, 4);
+  } else if constexpr (bytes == 64) {
+    return __builtin_ia32_sqrtpd512_mask(x.v, R{}, -1, 4);
+  }
+#endif
+#ifdef __AVX__
+  if constexpr (bytes == 32 && sizeof(T) == 4) {
+    return __builtin_ia32_sqrtps256(x.v);
+  } else if constexpr (bytes == 32) {
+    return __builtin_ia32_sqrtpd256(x.v);
+  }
+#endif
+#ifdef __SSE2__
+  if constexpr (bytes == 16 && sizeof(T) == 4) {
+    return __builtin_ia32_sqrtps(x.v);
+  } else if constexpr (bytes == 16) {
+    return __builtin_ia32_sqrtpd(x.v);
+  }
+#endif
+#endif
+  return detail::each_lane(
+      [](T lane) {
+        if constexpr (std::is_same_v<T, float>) return __builtin_sqrtf(lane);
+        return T(__builtin_sqrt(lane));
+      },
+      x);
+}
+
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> floor(Vec<T, N> x) {
+  return detail::rounded<1>(x);
+}
+
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> ceil(Vec<T, N> x) {
+  return detail::rounded<2>(x);
+}
+
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> trunc(Vec<T, N> x) {
+  return detail::rounded<3>(x);
+}
+
+/// To the nearest whole number, halves to the even one, as ONNX's Round.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> round_even(Vec<T, N> x) {
+  return detail::rounded<0>(x);
+}
+
+template <class T, int N>
+HALFTONE_INLINE Mask<T, N> isnan(Vec<T, N> x) {
+  using B = typename detail::Float<T>::bits;
+  return bit_cast<B>(abs(x)) > detail::Float<T>::infinity;
+}
+
+template <class T, int N>
+HALFTONE_INLINE Mask<T, N> isinf(Vec<T, N> x) {
+  using B = typename detail::Float<T>::bits;
+  return bit_cast<B>(abs(x)) == detail::Float<T>::infinity;
+}
+
+template <class T, int N>
+HALFTONE_INLINE Mask<T, N> isfinite(Vec<T, N> x) {
+  using B = typename detail::Float<T>::bits;
+  return bit_cast<B>(abs(x)) < detail::Float<T>::infinity;
+}
+
+/// -1, 0 or 1; 0 for both zeros, NaN for NaN.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> sign(Vec<T, N> x) {
+  if constexpr (std::is_unsigned_v<T>) return select(x > 0, 1, 0);
+  const Vec<T, N> r = select(x > 0, 1, select(x < 0, -1, 0));
+  if constexpr (std::is_floating_point_v<T>) return select(x == x, r, x);
+  return r;
+}
+
+/// The magnitude of `magnitude` with the sign of `sign`, of NaN too.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> copysign(Vec<T, N> magnitude, std::type_identity_t<Vec<T, N>> sign) {
+  return detail::with_sign_of(abs(magnitude), sign);
+}
+
+template <class T, int N, detail::scalar S>
+HALFTONE_INLINE Vec<T, N> copysign(S magnitude, Vec<T, N> sign) {
+  return copysign(Vec<T, N>(magnitude), sign);
+}
+
+}  // namespace halftone::kernel
