@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdlib>
 
+#include <halftone/base/error.hpp>
+
 namespace halftone {
 namespace {
 
@@ -33,30 +35,67 @@ struct InstructionSet {
   std::array<Finder, part_count> parts;
 };
 
-#if defined(__x86_64__)
+#ifdef HALFTONE_HAS_v2
 HALFTONE_DECLARE_PARTS(v2)
+#endif
+#ifdef HALFTONE_HAS_v3
 HALFTONE_DECLARE_PARTS(v3)
+#endif
+#ifdef HALFTONE_HAS_v4
 HALFTONE_DECLARE_PARTS(v4)
+#endif
+#ifdef HALFTONE_HAS_native
+HALFTONE_DECLARE_PARTS(native)
+#endif
 
+/// What was built, the newest first, with what it needs of the processor.
+struct Level {
+  InstructionSet set;
+  bool (*runs_here)();
+};
+constexpr Level levels[] = {
+#ifdef HALFTONE_HAS_v4
+    {{"v4", HALFTONE_PARTS(v4)},
+     [] {
+       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+              __builtin_cpu_supports("avx512vl");
+     }},
+#endif
+#ifdef HALFTONE_HAS_v3
+    {{"v3", HALFTONE_PARTS(v3)},
+     [] {
+       return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+              __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+     }},
+#endif
+#ifdef HALFTONE_HAS_v2
+    {{"v2", HALFTONE_PARTS(v2)}, [] { return static_cast<bool>(__builtin_cpu_supports("sse4.2")); }},
+#endif
+#ifdef HALFTONE_HAS_native
+    {{"native", HALFTONE_PARTS(native)}, [] { return true; }},
+#endif
+};
+
+/// The newest that runs here, or the one that HALFTONE_ISA names if it runs here.
 InstructionSet choose() {
-  const InstructionSet v2{"v2", HALFTONE_PARTS(v2)}, v3{"v3", HALFTONE_PARTS(v3)},
-      v4{"v4", HALFTONE_PARTS(v4)};
+#if defined(__x86_64__)
   __builtin_cpu_init();
-  const bool has_v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
-  const bool has_v4 = has_v3 && __builtin_cpu_supports("avx512f") &&
-                      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#endif
   const char* variable = std::getenv("HALFTONE_ISA");
   const std::string_view wanted = variable == nullptr ? "" : variable;
-  if (has_v4 && wanted != "v3" && wanted != "v2") return v4;
-  if (has_v3 && wanted != "v2") return v3;
-  return v2;
+  const Level* best = nullptr;
+  for (const Level& level : levels) {
+    if (!level.runs_here()) continue;
+    if (level.set.name == wanted) return level.set;
+    if (best == nullptr) best = &level;
+  }
+  if (best == nullptr) {
+    fail(ErrorKind::unsupported, {.what = "the library has no kernels for this processor",
+                                  .expected = "x86-64-v2 or newer"});
+  }
+  return best->set;
 }
-#else
-HALFTONE_DECLARE_PARTS(native)
-InstructionSet choose() { return {"native", HALFTONE_PARTS(native)}; }
-#endif
 
 const InstructionSet& chosen() {
   static const InstructionSet set = choose();
