@@ -81,7 +81,8 @@ struct Slice {
       const std::int64_t low = step < 0 ? -1 : 0, high = step < 0 ? extent - 1 : extent;
       const auto clamped = [&](std::int64_t i, std::int64_t least) {
         if (i < 0) i += extent;
-        return i < least ? least : i > high ? high : i;
+        if (i < least) i = least;
+        return i > high ? high : i;
       };
       start = clamped(first, 0);
       end = clamped(last, low);
