@@ -33,16 +33,18 @@ struct DepthwiseRun {
   T lower, upper;
 };
 
-/// Adds one row of K neighbouring taps to W outputs that are `Pixel` pixels apart; each x is loaded
-/// once. Every sum still gets its taps from left to right.
-template <class T, int W, int Pixel, int K>
+/// Adds one row of K neighbouring taps to W outputs that are `Pixel` pixels apart. The first output
+/// has no taps in x for its first `Left`, the last one none for its last `Right`. Each x serves all
+/// its outputs; every sum still gets its taps from left to right.
+template <class T, int W, int Pixel, int K, int Left, int Right>
 HALFTONE_INLINE void add_taps(const T* x, const T* w, Vec<T>* sum) {
   using V = Vec<T>;
+  constexpr int last = (W - 1) * Pixel + K - 1;
   V weight[K];
 #pragma GCC unroll 8
   for (int k = 0; k < K; ++k) weight[k] = V::load(w + k * V::size);
 #pragma GCC unroll 32
-  for (int j = 0; j < (W - 1) * Pixel + K; ++j) {
+  for (int j = Left; j <= last - Right; ++j) {
     const V one = V::load(x + j * V::size);
 #pragma GCC unroll 8
     for (int k = 0; k < K; ++k) {
@@ -54,8 +56,8 @@ HALFTONE_INLINE void add_taps(const T* x, const T* w, Vec<T>* sum) {
 }
 
 /// W outputs. With K the taps of a row are K neighbours and the outputs' inputs are `Pixel` pixels
-/// apart; K = 0 takes any.
-template <class T, int W, int Pixel, int K>
+/// apart, see add_taps; K = 0 takes any.
+template <class T, int W, int Pixel, int K, int Left, int Right>
 void depthwise_run(const DepthwiseRun<T>& r) {
   using V = Vec<T>;
   constexpr std::int64_t N = V::size;
@@ -66,7 +68,7 @@ void depthwise_run(const DepthwiseRun<T>& r) {
     const T* x = r.x + h * r.row;
     const T* w = r.w + h * r.w_row;
     if constexpr (K > 0) {
-      add_taps<T, W, Pixel, K>(x, w, sum);
+      add_taps<T, W, Pixel, K, Left, Right>(x, w, sum);
     } else {
       for (std::int64_t c = 0; c < r.columns; ++c, x += r.column, w += N) {
         const V weight = V::load(w);
@@ -75,12 +77,17 @@ void depthwise_run(const DepthwiseRun<T>& r) {
       }
     }
   }
+  if (r.residual != nullptr) {
 #pragma GCC unroll 8
-  for (int i = 0; i < W; ++i) {
-    if (r.residual != nullptr) sum[i] += V::load(r.residual + i * N);
-    if (r.clamp) sum[i] = min(max(sum[i], V(r.lower)), V(r.upper));
-    sum[i].store(r.y + i * N);
+    for (int i = 0; i < W; ++i) sum[i] += V::load(r.residual + i * N);
   }
+  if (r.clamp) {
+    const V lower = r.lower, upper = r.upper;
+#pragma GCC unroll 8
+    for (int i = 0; i < W; ++i) sum[i] = min(max(sum[i], lower), upper);
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < W; ++i) sum[i].store(r.y + i * N);
 }
 
 template <class T>
@@ -88,33 +95,82 @@ using DepthwiseKernel = void (*)(const DepthwiseRun<T>&);
 
 inline constexpr int depthwise_width = register_bytes == 64 ? 8 : 6;
 
-template <class T, int Pixel, int K>
+/// Kernels by the number of outputs less one.
+template <class T, int Pixel, int K, int Left, int Right>
 struct DepthwiseTable {
   DepthwiseKernel<T> kernels[depthwise_width];
   constexpr DepthwiseTable() { fill<1>(); }
   template <int W>
   constexpr void fill() {
-    kernels[W - 1] = depthwise_run<T, W, Pixel, K>;
+    kernels[W - 1] = depthwise_run<T, W, Pixel, K, Left, Right>;
     if constexpr (W < depthwise_width) fill<W + 1>();
   }
 };
 
-template <class T, int Pixel, int K>
-inline constexpr DepthwiseTable<T, Pixel, K> depthwise_table{};
+template <class T, int Pixel, int K, int Left, int Right>
+inline constexpr DepthwiseTable<T, Pixel, K, Left, Right> depthwise_table{};
 
-/// The kernels for outputs whose taps all lie inside a row, by the number of outputs less one.
-template <class T>
-const DepthwiseKernel<T>* depthwise_kernels(const ConvShape& s) {
-  if (s.dilation[2] == 1 && s.stride[2] == 1) {
-    if (s.kernel[2] == 3) return depthwise_table<T, 1, 3>.kernels;
-    if (s.kernel[2] == 5) return depthwise_table<T, 1, 5>.kernels;
+/// Kernels for rows whose first output lacks `left` taps (0 or half a kernel) and whose last lacks
+/// `right` of them.
+template <class T, int Pixel, int K>
+const DepthwiseKernel<T>* edge_kernels(std::int64_t left, std::int64_t right) {
+  constexpr int half = K / 2;
+  if (left == 0) {
+    return right == 0   ? depthwise_table<T, Pixel, K, 0, 0>.kernels
+           : right == 1 ? depthwise_table<T, Pixel, K, 0, 1>.kernels
+                        : depthwise_table<T, Pixel, K, 0, half>.kernels;
   }
-  if (s.dilation[2] == 1 && s.stride[2] == 2) {
-    if (s.kernel[2] == 3) return depthwise_table<T, 2, 3>.kernels;
-    if (s.kernel[2] == 5) return depthwise_table<T, 2, 5>.kernels;
-  }
-  return depthwise_table<T, 1, 0>.kernels;
+  return right == 0   ? depthwise_table<T, Pixel, K, half, 0>.kernels
+         : right == 1 ? depthwise_table<T, Pixel, K, half, 1>.kernels
+                      : depthwise_table<T, Pixel, K, half, half>.kernels;
 }
+
+/// The same for any of the usual kernels, null for others.
+template <class T>
+const DepthwiseKernel<T>* depthwise_kernels(const ConvShape& s, std::int64_t left,
+                                            std::int64_t right) {
+  if (s.dilation[2] != 1 || (left != 0 && left != s.kernel[2] / 2) || right > s.kernel[2] / 2) {
+    return nullptr;
+  }
+  if (s.stride[2] == 1) {
+    if (s.kernel[2] == 3) return edge_kernels<T, 1, 3>(left, right);
+    if (s.kernel[2] == 5) return edge_kernels<T, 1, 5>(left, right);
+  }
+  if (s.stride[2] == 2) {
+    if (s.kernel[2] == 3) return edge_kernels<T, 2, 3>(left, right);
+    if (s.kernel[2] == 5) return edge_kernels<T, 2, 5>(left, right);
+  }
+  return nullptr;
+}
+
+/// How the outputs of a row are divided into runs. `first`, `middle`, `last` and `only` are the
+/// kernels of the runs when the usual ones cover whole rows; else only the outputs [inside,
+/// outside) whose taps all lie in the row form runs, and the others are computed alone.
+template <class T>
+struct DepthwiseRows {
+  const DepthwiseKernel<T>*first, *middle, *last, *only;
+  std::int64_t inside = 0, outside = 0;
+
+  explicit DepthwiseRows(const ConvShape& s) {
+    const std::int64_t width = s.output(2), stride = s.stride[2], left = s.pads_begin[2];
+    const std::int64_t over = (width - 1) * stride - left + s.reach(2) - s.input[2];
+    const std::int64_t right = over > 0 ? over : 0;
+    middle = depthwise_kernels<T>(s, 0, 0);
+    first = depthwise_kernels<T>(s, left, 0);
+    last = depthwise_kernels<T>(s, 0, right);
+    only = depthwise_kernels<T>(s, left, right);
+    outside = width;
+    if (middle != nullptr && only != nullptr) return;
+    if (middle == nullptr) middle = depthwise_table<T, 1, 0, 0, 0>.kernels;
+    first = last = only = middle;
+    inside = (left + stride - 1) / stride;
+    if (inside > width) inside = width;
+    const std::int64_t room = s.input[2] - s.reach(2) + left;
+    outside = room < 0 ? 0 : room / stride + 1;
+    if (outside > width) outside = width;
+    if (outside < inside) outside = inside;
+  }
+};
 
 /// Some images. x and y are blocked, `bias` holds whole blocks; `row` is the hook's first row.
 template <class T>
@@ -128,17 +184,11 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
   const std::int64_t output_height = s.output(1), output_width = s.output(2);
   const std::int64_t pixels = output_height * output_width;
   const std::int64_t blocks = channel_blocks<T>(s.channels);
-  const DepthwiseKernel<T>* const inner = depthwise_kernels<T>(s);
-  const DepthwiseKernel<T>* const any = depthwise_table<T, 1, 0>.kernels;
-  // Outputs whose taps all lie inside a row.
   const std::int64_t sw = s.stride[2], pad = s.pads_begin[2];
-  std::int64_t inside = (pad + sw - 1) / sw;
-  if (inside > output_width) inside = output_width;
-  const std::int64_t room = width - s.reach(2) + pad;
-  std::int64_t outside = room < 0 ? 0 : room / sw + 1;
-  if (outside > output_width) outside = output_width;
-  if (outside < inside) outside = inside;
+  const DepthwiseRows<T> row_of_runs(s);
+  const std::int64_t inside = row_of_runs.inside, outside = row_of_runs.outside;
   const Parts runs(outside - inside, depthwise_width);
+  const DepthwiseKernel<T>* const any = depthwise_table<T, 1, 0, 0, 0>.kernels;
 
   parallel_for(executor, images * blocks, [&](std::int64_t task) {
     const std::int64_t block = task % blocks;
@@ -176,7 +226,11 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
       };
       for (std::int64_t ow = 0; ow < inside; ++ow) single(ow);
       for (std::int64_t r = 0; r < runs.parts; ++r) {
-        outputs(inside + runs.begin(r), runs.begin(r + 1) - runs.begin(r), 0, s.kernel[2], inner);
+        const DepthwiseKernel<T>* const kernels = runs.parts == 1      ? row_of_runs.only
+                                                  : r == 0             ? row_of_runs.first
+                                                  : r + 1 < runs.parts ? row_of_runs.middle
+                                                                       : row_of_runs.last;
+        outputs(inside + runs.begin(r), runs.begin(r + 1) - runs.begin(r), 0, s.kernel[2], kernels);
       }
       for (std::int64_t ow = outside; ow < output_width; ++ow) single(ow);
     }

@@ -22,6 +22,14 @@ inline constexpr std::int64_t few_tiles = 256 / tile_rows;
 /// Elements of b packed at once.
 inline constexpr std::int64_t b_block = std::int64_t{1} << 22;
 
+/// Panels of b packed at once.
+template <class S>
+constexpr std::int64_t panels_at_once(std::int64_t n, std::int64_t k) {
+  const std::int64_t panels = Parts(n, panel_columns<S>).parts;
+  const std::int64_t block = k == 0 ? panels : b_block / (k * panel_columns<S>);
+  return block > panels ? panels : block < 1 ? 1 : block;
+}
+
 inline constexpr std::int64_t most_tasks = 16;
 
 /// Tasks that divide the rows, each with a slot of scratch memory for a group of tiles.
@@ -157,13 +165,58 @@ constexpr std::int64_t packed_product_bytes(std::int64_t m, std::int64_t n, std:
     const std::int64_t tiles = Parts(m, tile_rows).parts;
     elements += tiles <= few_tiles ? round_up(m * k, 16) : slot_count(tiles) * slot_rows * depth;
   }
-  if (!has_packed_b) {
-    const std::int64_t panels = Parts(n, panel_columns<S>).parts;
-    std::int64_t block = k == 0 ? panels : b_block / (k * panel_columns<S>);
-    block = block < 1 ? 1 : block > panels ? panels : block;
-    elements += block * panel_columns<S> * k;
-  }
+  if (!has_packed_b) elements += panels_at_once<S>(n, k) * panel_columns<S> * k;
   return elements * std::int64_t(sizeof(S)) + 128;
+}
+
+/// Packs the steps [q, q + steps) of the tiles [t0, t1) one after the other.
+template <class T>
+void pack_tiles_of_a(const Product<T>& p, std::int64_t t0, std::int64_t t1, std::int64_t q,
+                     std::int64_t steps, compute_t<T>* to) {
+  for (std::int64_t t = t0; t < t1; ++t) {
+    const std::int64_t i = p.tiles.begin(t), rows = p.tiles.begin(t + 1) - i;
+    pack_strip(p.a.data + i * p.a.row_stride + q * p.a.column_stride, p.a.row_stride,
+               p.a.column_stride, rows, steps, to + (i - p.tiles.begin(t0)) * steps, rows);
+  }
+}
+
+/// The panels [p0, p1) with a packed: a grid of groups of tiles by groups of panels.
+template <class T>
+void multiply_grid(const Product<T>& p, std::int64_t tasks, const compute_t<T>* b,
+                   std::int64_t b_column, std::int64_t p0, std::int64_t p1,
+                   const Executor& executor) {
+  const Parts groups(p.tiles.parts, p.tiles.parts <= few_tiles ? few_tiles : tiles_per_group);
+  const Parts columns(p1 - p0, Parts(p1 - p0, Parts(tasks, groups.parts).parts).parts);
+  parallel_for(executor, groups.parts * columns.parts, [&](std::int64_t task) {
+    const std::int64_t g = task / columns.parts, c = task % columns.parts;
+    for (std::int64_t piece = 0; piece < p.steps.parts; ++piece) {
+      multiply_block(p, p.packed_a, 0, p.k, p.steps.begin(piece), b, b_column, piece,
+                     groups.begin(g), groups.begin(g + 1), p0 + columns.begin(c),
+                     p0 + columns.begin(c + 1));
+    }
+  });
+}
+
+/// The panels [p0, p1) with a packed on the way, each task into its own slot of `slots`.
+template <class T>
+void multiply_groups(const Product<T>& p, std::int64_t tasks, std::int64_t depth,
+                     compute_t<T>* slots, const compute_t<T>* b, std::int64_t b_column,
+                     std::int64_t p0, std::int64_t p1, const Executor& executor) {
+  const Parts groups(p.tiles.parts, tiles_per_group);
+  const std::int64_t most = slot_count(p.tiles.parts);
+  const std::int64_t shares = tasks < most ? tasks : most;
+  parallel_for(executor, shares, [&](std::int64_t task) {
+    compute_t<T>* const slot = slots + task * slot_rows * depth;
+    const std::int64_t end = (task + 1) * groups.parts / shares;
+    for (std::int64_t g = task * groups.parts / shares; g < end; ++g) {
+      const std::int64_t t0 = groups.begin(g), t1 = groups.begin(g + 1);
+      for (std::int64_t piece = 0; piece < p.steps.parts; ++piece) {
+        const std::int64_t q = p.steps.begin(piece), steps = p.steps.begin(piece + 1) - q;
+        pack_tiles_of_a(p, t0, t1, q, steps, slot);
+        multiply_block(p, slot, p.tiles.begin(t0), steps, 0, b, b_column, piece, t0, t1, p0, p1);
+      }
+    }
+  });
 }
 
 template <class T>
@@ -177,30 +230,21 @@ void multiply_packed(Product<T> p, void* workspace, const Executor& executor) {
   const std::int64_t tasks = task_count(p.m, p.n, p.k);
   const std::int64_t depth = splits_k && p.k > k_block<S> ? k_block<S> : p.k;
 
-  if (p.packed_a == nullptr && p.tiles.parts <= few_tiles) {
-    p.packed_a = scratch;
-    parallel_for(executor, tasks < p.tiles.parts ? tasks : p.tiles.parts, [&](std::int64_t task) {
-      const std::int64_t parts = tasks < p.tiles.parts ? tasks : p.tiles.parts;
-      const std::int64_t end = (task + 1) * p.tiles.parts / parts;
-      for (std::int64_t t = task * p.tiles.parts / parts; t < end; ++t) {
-        const std::int64_t i = p.tiles.begin(t), rows = p.tiles.begin(t + 1) - i;
-        pack_strip(p.a.data + i * p.a.row_stride, p.a.row_stride, p.a.column_stride, rows, p.k,
-                   scratch + i * p.k, rows);
-      }
-    });
-    scratch += round_up(p.m * p.k, 16);
-  }
   S* const slots = scratch;
-  if (p.packed_a == nullptr) {
+  if (p.packed_a == nullptr && p.tiles.parts <= few_tiles) {
+    const Parts groups(p.tiles.parts, Parts(p.tiles.parts, tasks).parts);
+    parallel_for(executor, groups.parts, [&](std::int64_t g) {
+      const std::int64_t t = groups.begin(g);
+      pack_tiles_of_a(p, t, groups.begin(g + 1), 0, p.k, scratch + p.tiles.begin(t) * p.k);
+    });
+    p.packed_a = scratch;
+    scratch += round_up(p.m * p.k, 16);
+  } else if (p.packed_a == nullptr) {
     scratch += slot_count(p.tiles.parts) * slot_rows * depth;
   }
 
   const std::int64_t panels = Parts(p.n, panel_columns<S>).parts;
-  std::int64_t block = panels;
-  if (p.packed_b == nullptr && p.k > 0) {
-    block = b_block / (p.k * panel_columns<S>);
-    block = block < 1 ? 1 : block > panels ? panels : block;
-  }
+  const std::int64_t block = p.packed_b == nullptr ? panels_at_once<S>(p.n, p.k) : panels;
   for (std::int64_t p0 = 0; p0 < panels; p0 += block) {
     const std::int64_t p1 = p0 + block < panels ? p0 + block : panels;
     const S* b = p.packed_b;
@@ -215,40 +259,10 @@ void multiply_packed(Product<T> p, void* workspace, const Executor& executor) {
       b_column = p0 * panel_columns<S>;
     }
     if (p.packed_a != nullptr) {
-      // A grid of groups of tiles by groups of panels.
-      const Parts groups(p.tiles.parts, p.tiles.parts <= few_tiles ? few_tiles : tiles_per_group);
-      const std::int64_t wanted = Parts(tasks, groups.parts).parts;
-      const Parts columns(p1 - p0, Parts(p1 - p0, wanted).parts);
-      parallel_for(executor, groups.parts * columns.parts, [&](std::int64_t task) {
-        const std::int64_t g = task / columns.parts, c = task % columns.parts;
-        for (std::int64_t piece = 0; piece < p.steps.parts; ++piece) {
-          multiply_block(p, p.packed_a, 0, p.k, p.steps.begin(piece), b, b_column, piece,
-                         groups.begin(g), groups.begin(g + 1), p0 + columns.begin(c),
-                         p0 + columns.begin(c + 1));
-        }
-      });
-      continue;
+      multiply_grid(p, tasks, b, b_column, p0, p1, executor);
+    } else {
+      multiply_groups(p, tasks, depth, slots, b, b_column, p0, p1, executor);
     }
-    const Parts groups(p.tiles.parts, tiles_per_group);
-    const std::int64_t slots_free = slot_count(p.tiles.parts);
-    const std::int64_t shares = tasks < slots_free ? tasks : slots_free;
-    parallel_for(executor, shares, [&](std::int64_t task) {
-      S* const slot = slots + task * slot_rows * depth;
-      const std::int64_t end = (task + 1) * groups.parts / shares;
-      for (std::int64_t g = task * groups.parts / shares; g < end; ++g) {
-        const std::int64_t t0 = groups.begin(g), t1 = groups.begin(g + 1);
-        const std::int64_t row0 = p.tiles.begin(t0);
-        for (std::int64_t piece = 0; piece < p.steps.parts; ++piece) {
-          const std::int64_t q = p.steps.begin(piece), steps = p.steps.begin(piece + 1) - q;
-          for (std::int64_t t = t0; t < t1; ++t) {
-            const std::int64_t i = p.tiles.begin(t), rows = p.tiles.begin(t + 1) - i;
-            pack_strip(p.a.data + i * p.a.row_stride + q * p.a.column_stride, p.a.row_stride,
-                       p.a.column_stride, rows, steps, slot + (i - row0) * steps, rows);
-          }
-          multiply_block(p, slot, row0, steps, 0, b, b_column, piece, t0, t1, p0, p1);
-        }
-      }
-    });
   }
 }
 
