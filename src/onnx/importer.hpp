@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,6 +15,16 @@
 #include "onnx/tensor.hpp"
 
 namespace halftone::onnx {
+
+/// Graphs within graphs and functions within functions.
+inline constexpr int deepest_nesting = 64;
+/// Names of inlined nodes repeat what the file says once: they are cut there.
+inline constexpr std::size_t longest_inlined_name = 200;
+
+/// "Conv 'conv1'" for errors; nodes without a name are known by their output.
+std::string describe(const NodeMessage& node);
+/// The same without the operator.
+std::string describe_name(const NodeMessage& node);
 
 /// Makes a Graph of the messages of one model file.
 class Importer {
@@ -98,6 +109,10 @@ class Importer {
                      std::vector<TensorId> inputs);
   void call_function(Scope& scope, const NodeMessage& node, const FunctionMessage& function,
                      const std::vector<TensorId>& inputs);
+  /// Replaces a tensor `value` of one element by the integers `value_type` and `value_bits`, which
+  /// operators have instead.
+  bool split_tensors(const std::string& described, std::vector<AttributeMessage>& attributes,
+                     std::deque<std::string>& names);
   void expand(Scope& scope, const NodeMessage& node, const Descriptor& op,
               std::span<const Word> words, std::span<const TensorId> inputs,
               std::string_view node_name);

@@ -1,5 +1,6 @@
 #include <cstring>
 #include <filesystem>
+#include <new>
 
 #include <halftone/onnx.hpp>
 
@@ -8,17 +9,29 @@
 
 namespace halftone::onnx {
 
+namespace {
+
+Graph import(const Storage& file, const std::string* folder, const LoadOptions& options) {
+  try {
+    return Importer(file, folder, options).run();
+  } catch (const std::bad_alloc&) {
+    fail(ErrorKind::memory, {.what = "not enough memory for the model"});
+  }
+}
+
+}  // namespace
+
 Graph load(std::string_view path, const LoadOptions& options) {
   const std::string name(path);
   const std::string folder = std::filesystem::path(name).parent_path().string();
-  return Importer(detail::map_file(name), &folder, options).run();
+  return import(detail::map_file(name), &folder, options);
 }
 
 Graph load(std::span<const std::byte> bytes, const LoadOptions& options, std::string_view folder) {
   const Storage copy = Storage::allocate(bytes.size());
   if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
   const std::string name(folder);
-  return Importer(copy, folder.empty() ? nullptr : &name, options).run();
+  return import(copy, folder.empty() ? nullptr : &name, options);
 }
 
 LoadResult try_load(std::string_view path, const LoadOptions& options) {

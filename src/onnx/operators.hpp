@@ -13,6 +13,13 @@ namespace halftone::onnx {
 /// The operators of the library.
 OperatorTable builtin_operators();
 
+/// Whether the last inputs are what the operator's graphs read of the graph around: a slot
+/// `captured...`.
+inline bool captures_follow(const Signature& signature) {
+  return signature.has_variadic_input() &&
+         signature.input(signature.inputs() - 1).name == "captured";
+}
+
 /// Operators by domain, name and version of the operator set.
 class Operators {
  public:

@@ -58,13 +58,13 @@ enum class AttributeType : std::uint8_t {
 std::string_view name(AttributeType type);
 
 struct AttributeMessage {
-  std::string_view name, reference;
+  std::string_view name{}, reference{};
   AttributeType type = AttributeType::undefined;
   std::int64_t integer = 0;
   float real = 0;
-  std::string_view text;
-  Message content;  ///< of a tensor or graph
-  Message message;  ///< the whole attribute, for lists
+  std::string_view text{};
+  Message content{};  ///< of a tensor or graph
+  Message message{};  ///< the whole attribute, for lists
 
   std::vector<std::int64_t> integers() const;
   std::vector<float> reals() const;

@@ -5,7 +5,7 @@
 namespace halftone::onnx {
 
 namespace {
-constexpr std::size_t most_defects = 100, most_operators = 1000, most_nodes = 32;
+constexpr std::size_t most_defects = 100, most_operators = 1000, most_nodes = 16;
 }  // namespace
 
 void Report::add_current() {

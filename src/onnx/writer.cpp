@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/describe.hpp"
-#include "onnx/versions.hpp"
+#include "onnx/operators.hpp"
 
 namespace halftone::onnx {
 
@@ -45,6 +45,25 @@ class AttributeWriter final : public AttributeVisitor {
       add(name, ::onnx::AttributeProto::STRING).set_s(std::string(names[i]));
     }
   }
+  /// `value_type` and `value_bits` stand for a tensor `value` of one element.
+  void join_tensors() {
+    for (std::size_t i = 0; i < attributes.size(); ++i) {
+      if (!attributes[i].name().ends_with("_bits")) continue;
+      const std::string name = attributes[i].name().substr(0, attributes[i].name().size() - 5);
+      const auto type = std::find_if(attributes.begin(), attributes.end(),
+                                     [&](const auto& a) { return a.name() == name + "_type"; });
+      if (type == attributes.end()) continue;
+      const TensorInfo info{static_cast<ElementType>(type->i()), {1}};
+      const std::int64_t bits = attributes[i].i();
+      ::onnx::AttributeProto tensor;
+      tensor.set_name(name);
+      tensor.set_type(::onnx::AttributeProto::TENSOR);
+      *tensor.mutable_t() = tensor_header(info, name);
+      tensor.mutable_t()->set_raw_data(&bits, static_cast<std::size_t>(info.bytes()));
+      attributes[i] = std::move(tensor);
+      type->Clear();  // without a name it is left out
+    }
+  }
   void graph(std::string_view name, std::int32_t& index) override {
     if (index < 0) return;
     graphs.emplace_back(attributes.size(), index);
@@ -68,7 +87,7 @@ std::string serialized(const google::protobuf::MessageLite& message) {
 std::size_t own_inputs(const Node& node) {
   const Signature& signature = node.op->signature;
   if (!signature.has_variadic_input()) return signature.inputs();
-  if (signature.input(signature.inputs() - 1).name == "captures") return signature.inputs() - 1;
+  if (captures_follow(signature)) return signature.inputs() - 1;
   fail(ErrorKind::unsupported,
        {.what = "which inputs of an operator are captured by its graphs is not known",
         .node = node.op->id.name});
@@ -325,6 +344,8 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
   node.op->attributes(words, written);
   words = node.op->defaults();
   node.op->attributes(words, defaults);
+  written.join_tensors();
+  defaults.join_tensors();
 
   std::size_t inputs = node.inputs.size();
   std::vector<std::string> captured;
@@ -353,7 +374,7 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
     if (body != written.graphs.end()) {
       write_subgraph(graph.graphs[static_cast<std::size_t>(body->second)], names, captured,
                      *attribute.mutable_g());
-    } else if (is_default) {
+    } else if (is_default || attribute.name().empty()) {
       continue;
     }
     *proto.add_attribute() = std::move(attribute);

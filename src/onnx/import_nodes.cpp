@@ -1,0 +1,353 @@
+#include "onnx/importer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <halftone/transform/infer.hpp>
+
+#include "base/describe.hpp"
+
+namespace halftone::onnx {
+
+using detail::quoted;
+
+std::int64_t Importer::opset_of(const Scope& scope, std::string_view domain) const {
+  for (const auto* list : {scope.opsets, &model_opsets_}) {
+    for (const OpsetImport& opset : *list) {
+      if (opset.domain == domain) return opset.version;
+    }
+  }
+  return 0;
+}
+
+bool Importer::resolve_attributes(const Scope& scope, NodeMessage& node) {
+  bool ok = true;
+  std::vector<AttributeMessage> resolved;
+  std::unordered_set<std::string_view> names;
+  for (AttributeMessage& attribute : node.attributes) {
+    if (!names.insert(attribute.name).second) {
+      defect(describe(node), "a node has an attribute twice", {}, {}, quoted(attribute.name));
+      ok = false;
+      continue;
+    }
+    if (attribute.reference.empty()) {
+      resolved.push_back(attribute);
+      continue;
+    }
+    if (scope.bindings == nullptr) {
+      defect(describe(node), "an attribute refers to one of a function, but is in none", {}, {},
+             quoted(attribute.name));
+      ok = false;
+      continue;
+    }
+    for (const AttributeMessage& bound : *scope.bindings) {
+      if (bound.name != attribute.reference) continue;
+      resolved.push_back(bound);
+      resolved.back().name = attribute.name;
+      if (bound.type == AttributeType::graph || bound.type == AttributeType::graphs) {
+        report_.add(
+            ErrorKind::unsupported,
+            {.what = "graphs as attributes of a function are not offered", .node = describe(node)});
+        ok = false;
+      }
+    }
+  }
+  node.attributes = std::move(resolved);
+  return ok;
+}
+
+void Importer::read_node_into(Scope& scope, NodeMessage node) {
+  while (!node.outputs.empty() && node.outputs.back().empty()) node.outputs.pop_back();
+  if (node.op.empty()) {
+    defect(describe(node), "a node has no operator");
+    leave_undefined(scope, node);
+    return;
+  }
+  std::vector<TensorId> inputs = resolve_inputs(scope, node);
+  if (!resolve_attributes(scope, node)) {
+    leave_undefined(scope, node);
+    return;
+  }
+  const auto function = functions_.find({node.domain, node.op, node.overload});
+  if (function != functions_.end()) {
+    call_function(scope, node, function->second, inputs);
+    return;
+  }
+  const std::int64_t opset = opset_of(scope, node.domain);
+  if (opset == 0) {
+    if (domains_without_opset_.emplace(node.domain).second) {
+      defect(describe(node), "the model does not import the operator set of a node", {}, {},
+             quoted(node.domain));
+    }
+    leave_undefined(scope, node);
+    return;
+  }
+  if (node.domain == "ai.onnx" && node.op == "Constant" && opset >= 1) {
+    read_constant(scope, node);
+    return;
+  }
+  const Descriptor* op = operators_.find(node.domain, node.op, opset);
+  // What passes make for the executor is no part of the language.
+  if (op == nullptr || op->id.domain == "halftone") {
+    const int since = node.domain == "ai.onnx" ? since_version(node.op, opset) : 0;
+    const std::int64_t version = since != 0 ? since : opset;
+    report_.add_operator(detail::escaped(node.domain.substr(0, 80)) + " " +
+                             detail::escaped(node.op.substr(0, 80)) + " " + std::to_string(version),
+                         describe_name(node));
+    leave_undefined(scope, node);
+    return;
+  }
+  read_operator(scope, node, *op, std::move(inputs));
+}
+
+void Importer::read_constant(Scope& scope, const NodeMessage& node) {
+  auto leave = [&](std::string_view what, std::string_view found) {
+    defect(describe(node), what, {}, {}, found);
+    leave_undefined(scope, node);
+  };
+  if (node.outputs.size() != 1 || !node.inputs.empty()) {
+    return leave("a constant has one output and no input", {});
+  }
+  std::vector<const AttributeMessage*> values;
+  for (const AttributeMessage& a : node.attributes) {
+    if (!a.name.starts_with("__")) values.push_back(&a);
+  }
+  if (values.size() != 1) {
+    return leave("a constant has one value", std::to_string(values.size()) + " attributes");
+  }
+  const AttributeMessage& value = *values[0];
+  auto data_of = [](const auto& list) {
+    const auto bytes = std::as_bytes(std::span(list));
+    return Bytes({bytes.begin(), bytes.end()});
+  };
+  TensorData data;
+  try {
+    if (value.name == "value" && value.type == AttributeType::tensor) {
+      TensorMessage tensor = read_tensor(value.content);
+      if (tensor.name.empty()) tensor.name = node.outputs[0];
+      data = tensors_.read(tensor);
+    } else if (value.name == "value_float" && value.type == AttributeType::real) {
+      data = {{ElementType::float32, {}}, data_of(std::vector<float>{value.real})};
+    } else if (value.name == "value_int" && value.type == AttributeType::integer) {
+      data = {{ElementType::int64, {}}, data_of(std::vector<std::int64_t>{value.integer})};
+    } else if (value.name == "value_floats" && value.type == AttributeType::reals) {
+      const std::vector<float> list = value.reals();
+      data = {{ElementType::float32, {static_cast<std::int64_t>(list.size())}}, data_of(list)};
+    } else if (value.name == "value_ints" && value.type == AttributeType::integers) {
+      const std::vector<std::int64_t> list = value.integers();
+      data = {{ElementType::int64, {static_cast<std::int64_t>(list.size())}}, data_of(list)};
+    } else if (value.name == "sparse_value" || value.name.starts_with("value_string")) {
+      fail(ErrorKind::unsupported, {.what = "constants of this kind are not offered",
+                                    .node = describe(node),
+                                    .found = value.name});
+    } else {
+      return leave("a constant has an unknown attribute, or one of another type",
+                   quoted(value.name) + " " + std::string(name(value.type)));
+    }
+  } catch (const Error&) {
+    report_.add_current();
+    leave_undefined(scope, node);
+    return;
+  }
+  const std::string whole = public_name(scope, node.outputs[0]);
+  const TensorInfo info = data.info;
+  const TensorId id = scope.target.graph.add_constant(info, std::move(data.data), whole);
+  if (!scope.ids.emplace(node.outputs[0], id).second) {
+    defect(describe(node), "a tensor is defined twice", node.outputs[0]);
+  }
+  if (const auto declared = scope.declared.find(node.outputs[0]);
+      declared != scope.declared.end()) {
+    TensorInfo known = declared->second;
+    std::int64_t expected = 0, found = 0;
+    if (!detail::refine(known, info, expected, found)) {
+      defect(describe(node), "the model states another shape or type", node.outputs[0],
+             detail::to_text(declared->second), detail::to_text(info));
+    }
+  }
+}
+
+void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descriptor& op,
+                             std::vector<TensorId> inputs) {
+  Graph& graph = scope.target.graph;
+  const Signature& signature = op.signature;
+  const std::string described = describe(node);
+  bool ok = true;
+
+  // The session gives the seed, the importer what subgraphs capture: a model cannot.
+  const bool has_captures = captures_follow(signature);
+  const std::size_t most_inputs =
+      signature.inputs() - (signature.has_seed() || has_captures ? 1 : 0);
+  if (inputs.size() > most_inputs && (has_captures || !signature.has_variadic_input())) {
+    defect(described, "too many inputs", {}, std::to_string(most_inputs),
+           std::to_string(inputs.size()));
+    ok = false;
+  }
+  for (std::size_t i = 0; i < signature.inputs(); ++i) {
+    const Slot& slot = signature.input(i);
+    const bool given = i < inputs.size() && inputs[i] != no_tensor;
+    if (given || slot.optional || slot.variadic || slot.name == "seed") continue;
+    defect(described, "a required input is missing", {}, slot.name);
+    ok = false;
+  }
+  if (node.outputs.size() > signature.outputs() && !signature.has_variadic_output()) {
+    defect(described, "too many outputs", {}, std::to_string(signature.outputs()),
+           std::to_string(node.outputs.size()));
+    ok = false;
+  }
+
+  std::vector<AttributeMessage> attributes = node.attributes;
+  std::deque<std::string> made_names;
+  ok = split_tensors(described, attributes, made_names) && ok;
+  Subgraphs subgraphs;
+  const GraphReader reader = [&](const AttributeMessage& attribute) {
+    return read_subgraph(scope, attribute, subgraphs);
+  };
+  std::vector<bool> taken;
+  std::vector<AttributeDefect> defects;
+  std::vector<Word> words = read_attributes(op, attributes, reader, taken, defects);
+  for (const AttributeDefect& d : defects) defect(described, d.what, {}, d.expected, d.found);
+  ok = ok && defects.empty();
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    const AttributeMessage& attribute = attributes[i];
+    if (taken[i] || attribute.name.starts_with("__")) continue;
+    if (attribute.type == AttributeType::undefined) continue;  // reported by split_tensors()
+    defect(described, "a node has an unknown attribute", {}, {}, quoted(attribute.name));
+    ok = false;
+  }
+  if (!ok) {
+    leave_undefined(scope, node);
+    return;
+  }
+
+  // Every subgraph of the node has an input for every captured tensor.
+  for (const Subgraphs::Body& body : subgraphs.bodies) {
+    Graph& inner = graph.graphs[static_cast<std::size_t>(body.index)];
+    inner.inputs = body.formals;
+    for (const TensorId outer : subgraphs.captures) {
+      const auto known = body.captured.find(outer);
+      inner.inputs.push_back(
+          known != body.captured.end()
+              ? known->second
+              : inner.add_tensor({.info = graph.info(outer), .role = Role::input},
+                                 graph.name(outer)));
+    }
+  }
+  if (!subgraphs.captures.empty()) {
+    const std::size_t fixed = signature.inputs() - (signature.has_variadic_input() ? 1 : 0);
+    if (inputs.size() < fixed) inputs.resize(fixed, no_tensor);
+    inputs.insert(inputs.end(), subgraphs.captures.begin(), subgraphs.captures.end());
+  }
+
+  const std::string node_name = public_node_name(scope, node.name);
+  if (op.expand != nullptr) {
+    expand(scope, node, op, words, inputs, node_name);
+    return;
+  }
+  Node added{.op = &op, .attributes = std::move(words), .inputs = std::move(inputs)};
+  if (!node_name.empty()) added.name = graph.store_name(node_name);
+  const std::size_t outputs = std::max(node.outputs.size(), signature.required_outputs());
+  std::vector<std::pair<std::string_view, TensorId>> wanted;
+  for (std::size_t i = 0; i < outputs; ++i) {
+    const std::string_view name = i < node.outputs.size() ? node.outputs[i] : std::string_view();
+    if (name.empty() && i >= signature.required_outputs()) {
+      added.outputs.push_back(no_tensor);
+      continue;
+    }
+    added.outputs.push_back(graph.add_tensor({}, {}));
+    if (!name.empty()) wanted.emplace_back(name, added.outputs.back());
+  }
+  graph.nodes.push_back(std::move(added));
+  for (const auto& [name, id] : wanted) bind(scope, node, name, id);
+}
+
+bool Importer::split_tensors(const std::string& described,
+                             std::vector<AttributeMessage>& attributes,
+                             std::deque<std::string>& names) {
+  bool ok = true;
+  for (std::size_t i = 0, given = attributes.size(); i < given; ++i) {
+    if (attributes[i].type != AttributeType::tensor) continue;
+    const std::string name(attributes[i].name);
+    const Message content = attributes[i].content;
+    try {
+      const TensorData data = tensors_.read(read_tensor(content));
+      if (data.info.elements() != 1 || data.data.size() > sizeof(std::int64_t)) {
+        fail(ErrorKind::model, {.what = "a tensor as attribute has one element",
+                                .node = described,
+                                .found = detail::to_text(data.info)});
+      }
+      std::int64_t bits = 0;
+      std::memcpy(&bits, data.data.span().data(), data.data.size());
+      attributes[i] = {.name = names.emplace_back(name + "_type"),
+                       .type = AttributeType::integer,
+                       .integer = static_cast<std::int64_t>(data.info.type)};
+      attributes.push_back({.name = names.emplace_back(name + "_bits"),
+                            .type = AttributeType::integer,
+                            .integer = bits});
+    } catch (const Error&) {
+      report_.add_current();
+      attributes[i].type = AttributeType::undefined;
+      ok = false;
+    }
+  }
+  return ok;
+}
+
+void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& op,
+                      std::span<const Word> words, std::span<const TensorId> inputs,
+                      std::string_view node_name) {
+  Graph& graph = scope.target.graph;
+  infer_pending(scope.target);  // older meanings may ask for ranks and types
+  const std::size_t before = graph.nodes.size();
+  std::vector<TensorId> ids;
+  try {
+    ids = op.expand(graph, words, inputs, std::max<std::size_t>(node.outputs.size(), 1));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::model && error.kind() != ErrorKind::unsupported) throw;
+    const std::string what =
+        std::string(error.reason()) + "\nin newer operators\t" + std::string(error.line());
+    report_.add(error.kind(), {.what = what, .node = describe(node)});
+    leave_undefined(scope, node);
+    return;
+  }
+  for (std::size_t n = before; n < graph.nodes.size() && !node_name.empty(); ++n) {
+    if (graph.nodes[n].name.empty()) graph.rename(graph.nodes[n], node_name);
+  }
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].empty()) continue;
+    if (i < ids.size() && ids[i] != no_tensor) {
+      bind(scope, node, node.outputs[i], ids[i]);
+      continue;
+    }
+    report_.add(ErrorKind::unsupported, {.what = "this output of the operator is not offered",
+                                         .node = describe(node),
+                                         .tensor = node.outputs[i]});
+    bind(scope, node, node.outputs[i], graph.add_tensor({}, {}));
+  }
+}
+
+std::int32_t Importer::read_subgraph(Scope& scope, const AttributeMessage& attribute,
+                                     Subgraphs& subgraphs) {
+  if (depth_ >= deepest_nesting) {
+    fail(ErrorKind::unsupported, {.what = "graphs and functions are nested too deeply",
+                                  .expected = "at most " + std::to_string(deepest_nesting)});
+  }
+  ++depth_;
+  Target target;
+  target.is_main = false;
+  Scope inner{.target = target,
+              .outer = &scope,
+              .captures = &subgraphs.captures,
+              .opsets = scope.opsets,
+              .bindings = scope.bindings};
+  const GraphMessage message = read_graph(std::span(&attribute.content, 1));
+  target.graph.graph_name = target.graph.store_name(message.name);
+  read_graph_into(inner, message);
+  --depth_;
+  auto& graphs = scope.target.graph.graphs;
+  const auto index = static_cast<std::int32_t>(graphs.size());
+  subgraphs.bodies.push_back({index, target.graph.inputs, std::move(inner.captured)});
+  graphs.push_back(std::move(target.graph));
+  return index;
+}
+
+}  // namespace halftone::onnx
