@@ -1,0 +1,302 @@
+#include <doctest/doctest.h>
+
+#include <cstdio>
+#include <popart/builder.hpp>
+#include <popart/dataflow.hpp>
+#include <popart/devicemanager.hpp>
+#include <popart/error.hpp>
+#include <popart/ndarraywrapper.hpp>
+#include <popart/session.hpp>
+#include <popart/stepio.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace popart;
+
+namespace {
+
+/// The class of an error and its text.
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const internal_error& e) {
+    return std::string("internal_error ") + e.what();
+  } catch (const runtime_error& e) {
+    return std::string("runtime_error ") + e.what();
+  } catch (const error& e) {
+    return std::string("error ") + e.what();
+  }
+  return "no error";
+}
+bool is(const std::string& text, std::string_view kind, std::string_view part) {
+  return text.starts_with(std::string(kind) + " ") && text.find(part) != text.npos;
+}
+
+std::shared_ptr<DeviceInfo> cpu() { return DeviceManager::createDeviceManager().createCpuDevice(); }
+
+/// y = x * w with w = {2, 3}.
+std::string model(float first = 2, float second = 3, const char* weight = "w") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorInfo info{"FLOAT", Shape{2}};
+  const TensorId x = builder->addInputTensor(info, "x");
+  const float data[] = {first, second};
+  const TensorId w = builder->addInitializedInputTensor({data, info}, weight);
+  builder->addOutputTensor(aiOnnx.mul({x, w}, "y"));
+  return builder->getModelProto();
+}
+
+struct Program {
+  explicit Program(const DataFlow& flow = DataFlow(1, {{"y", AnchorReturnType("All")}}),
+                   const SessionOptions& options = {}, const std::string& proto = model())
+      : session(InferenceSession::createFromOnnxModel(proto, flow, cpu(), {}, options)) {}
+
+  std::vector<float> run(std::vector<float> x, std::size_t outputs) {
+    std::vector<float> y(outputs, -1.f);
+    NDArrayWrapper<float> in(x.data(), {static_cast<int64_t>(x.size())});
+    NDArrayWrapper<float> out(y.data(), {static_cast<int64_t>(y.size())});
+    std::map<TensorId, IArray&> inputs = {{"x", in}}, anchors = {{"y", out}};
+    StepIO io(inputs, anchors);
+    session->run(io);
+    return y;
+  }
+
+  std::unique_ptr<InferenceSession> session;
+};
+
+MutableVoidData mutable_data(void* data, const TensorInfo& info) {
+  MutableVoidData result;
+  result.data = data;
+  result.info = info;
+  return result;
+}
+
+}  // namespace
+
+// Orders and words are those of PopART's session.cpp and devicex.cpp.
+TEST_CASE("popart session: what must come before what") {
+  Program program;
+  CHECK(is(error_of([&] { program.run({1, 1}, 2); }), "runtime_error", "must be called before"));
+  CHECK(is(error_of([&] { program.session->weightsFromHost(); }), "runtime_error",
+           "Trying to load an engine but no compiled engine"));
+  CHECK(is(error_of([&] { program.session->getInfo("y"); }), "runtime_error", "prepareDevice"));
+  CHECK(is(error_of([&] { program.session->getSummaryReport(); }), "runtime_error",
+           "Session must have been prepared before a report can be fetched"));
+  program.session->prepareDevice();
+  CHECK(is(error_of([&] { program.session->getCycleCount(); }), "runtime_error",
+           "Must call run before getCycleCount"));
+  program.session->weightsFromHost();
+  CHECK(program.run({1, 2}, 2) == std::vector<float>{2, 6});
+  CHECK(is(error_of([&] { program.session->getCycleCount(); }), "runtime_error",
+           "instrumentWithHardwareCycleCounter"));
+  StepIO empty({}, {});
+  CHECK(is(error_of([&] { program.session->run("other", empty); }), "error",
+           "Program other not found"));
+  CHECK(program.session->getInfo("y") == TensorInfo(DataType::FLOAT, Shape{2}));
+  CHECK(program.session->hasInfo("w"));
+  CHECK_FALSE(program.session->hasInfo("z"));
+  CHECK(program.session->getAllTensorIds() == std::set<TensorId>{"w", "x", "y"});
+}
+
+TEST_CASE("popart session: an engine that is loaded later, or never") {
+  Program later;
+  later.session->prepareDevice(false);
+  CHECK(later.run({1, 1}, 2) == std::vector<float>{2, 3});
+  SessionOptions options;
+  options.compileEngine = false;
+  Program never(DataFlow(1, {{"y", AnchorReturnType("All")}}), options);
+  never.session->prepareDevice();
+  CHECK(is(error_of([&] { never.run({1, 1}, 2); }), "runtime_error", "must be called before"));
+  CHECK(is(error_of([&] { never.session->loadEngineAndConnectStreams(); }), "runtime_error",
+           "Trying to load an engine but no compiled engine"));
+}
+
+TEST_CASE("popart session: models, devices and anchors that cannot be") {
+  const DataFlow flow(1, {{"y", AnchorReturnType("All")}});
+  CHECK(is(error_of([&] { InferenceSession::createFromOnnxModel(model(), flow, nullptr); }),
+           "error", "DeviceInfo"));
+  CHECK(is(error_of([&] { InferenceSession::createFromOnnxModel(model(), DataFlow(1), cpu()); }),
+           "error", "User must specify an anchor tensor when doing inference."));
+  CHECK(is(error_of([&] {
+             InferenceSession::createFromOnnxModel(
+                 model(), DataFlow(1, {{"z", AnchorReturnType("All")}}), cpu());
+           }),
+           "error", "Anchor tensor `z' not in Ir Tensors."));
+  CHECK(is(error_of([&] { InferenceSession::createFromOnnxModel("garbage", flow, cpu()); }),
+           "error", ""));
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorId in = builder->addInputTensor("FLOAT", {1}, "Gradient___x");
+  const TensorId out = aiOnnx.add({in, in});
+  builder->addOutputTensor(out);
+  CHECK(is(error_of([&] {
+             InferenceSession::createFromOnnxModel(builder->getModelProto(),
+                                                   DataFlow(1, std::vector<TensorId>{out}), cpu());
+           }),
+           "error", "has an invalid name: clash with reserved prefix"));
+}
+
+TEST_CASE("popart session: anchors of several batches") {
+  auto program = [](const AnchorReturnType& type) {
+    Program made(DataFlow(4, {{"y", type}}));
+    made.session->prepareDevice();
+    return made;
+  };
+  const std::vector<float> x = {1, 1, 2, 2, 3, 3, 4, 4};
+  CHECK(program(AnchorReturnType("ALL")).run(x, 8) == std::vector<float>{2, 3, 4, 6, 6, 9, 8, 12});
+  CHECK(program(AnchorReturnType("EveryN", 2)).run(x, 4) == std::vector<float>{4, 6, 8, 12});
+  CHECK(program(AnchorReturnType("Final")).run(x, 2) == std::vector<float>{8, 12});
+  CHECK(program(AnchorReturnType("Sum")).run(x, 2) == std::vector<float>{20, 30});
+  CHECK(is(error_of([&] { program(AnchorReturnType("Sum")).run(x, 8); }), "runtime_error",
+           "Unexpected number of output elements for Tensor y. Expected 2, but received 8."));
+  CHECK(is(error_of([&] { program(AnchorReturnType("Sum")).run({1, 1}, 2); }), "runtime_error",
+           "Unexpected number of input elements for Tensor x. Expected 8, but received 2."));
+}
+
+TEST_CASE("popart session: inputs and weights as anchors") {
+  Program program(DataFlow(1, std::vector<TensorId>{"x", "w", "y"}));
+  program.session->prepareDevice();
+  float x[] = {5, 7}, rx[2], rw[2], ry[2];
+  NDArrayWrapper<float> in(x, {2}), ax(rx, {2}), aw(rw, {2}), ay(ry, {2});
+  std::map<TensorId, IArray&> inputs = {{"x", in}}, anchors = {{"x", ax}, {"w", aw}, {"y", ay}};
+  StepIO io(inputs, anchors);
+  program.session->run(io);
+  CHECK(rx[1] == 7);
+  CHECK(rw[1] == 3);
+  CHECK(ry[1] == 21);
+}
+
+TEST_CASE("popart session: buffers that are missing or of no use") {
+  Program program;
+  program.session->prepareDevice();
+  float x[] = {5, 7};
+  NDArrayWrapper<float> in(x, {2});
+  auto run = [&](std::map<TensorId, IArray&> inputs, std::map<TensorId, IArray&> anchors) {
+    StepIO io(inputs, anchors);
+    return error_of([&] { program.session->run(io); });
+  };
+  CHECK(is(run({}, {{"y", in}}), "runtime_error", "No tensor x provided in PyStepIO's inputs"));
+  CHECK(is(run({{"x", in}}, {}), "runtime_error", "No tensor y provided in PyStepIO's outputs"));
+  CHECK(is(run({{"z", in}}, {}), "runtime_error",
+           "But there is no Tensor named z in the Ir's main Graph"));
+  CHECK(is(run({{"x", in}}, {{"w", in}}), "internal_error",
+           "Non-anchored Tensor in CorrectnessAsserter::checkOut"));
+  StepIO unchecked({{"z", in}}, {});
+  unchecked.enableRuntimeAsserts(false);
+  CHECK(is(error_of([&] { program.session->run(unchecked); }), "runtime_error", "No tensor x"));
+}
+
+TEST_CASE("popart session: step IO by callbacks") {
+  Program program(DataFlow(2, {{"y", AnchorReturnType("All")}}));
+  program.session->prepareDevice();
+  std::string log;
+  float next = 1, x[2], y[2];
+  std::vector<float> results;
+  const TensorInfo info{"FLOAT", Shape{2}};
+  StepIOCallback io(
+      [&](TensorId id, bool prefetch) {
+        log += id + (prefetch ? "? " : "( ");
+        x[0] = x[1] = next++;
+        return ConstVoidData(x, info);
+      },
+      [&](TensorId id) { log += id + ") "; },
+      [&](TensorId id) {
+        log += id + "[ ";
+        return mutable_data(y, info);
+      },
+      [&](TensorId id) {
+        log += id + "] ";
+        results.push_back(y[0]);
+      });
+  program.session->run(io);
+  CHECK(results == std::vector<float>{2, 4});
+  CHECK(log == "x( x) x? x) y[ y] y[ y] ");
+
+  // Data without a word about what they are.
+  StepIOCallback bare([&](TensorId, bool) { return ConstVoidData(x, {}); }, [](TensorId) {},
+                      [&](TensorId) { return mutable_data(y, info); }, [](TensorId) {});
+  CHECK(is(error_of([&] { program.session->run(bare); }), "runtime_error", "TensorInfo"));
+}
+
+TEST_CASE(
+    "popart session: weights of an inference session are constant, unless it says otherwise") {
+  float data[] = {0, 0};
+  const TensorInfo info{"FLOAT", Shape{2}};
+  WeightsIO weights;
+  weights.insert("w", mutable_data(data, info));
+  CHECK(is(error_of([&] { weights.insert("w", mutable_data(data, info)); }), "runtime_error", "w"));
+  {
+    Program program;
+    program.session->prepareDevice();
+    CHECK(is(error_of([&] { program.session->writeWeights(weights); }), "runtime_error",
+             "Cannot call writeWeights when constantWeights is set"));
+    CHECK(is(error_of([&] { program.session->resetHostWeights(model(4, 5)); }), "runtime_error",
+             "Cannot call resetHostWeights when constantWeights is set"));
+  }
+  SessionOptions options;
+  options.constantWeights = false;
+  Program program(DataFlow(1, {{"y", AnchorReturnType("All")}}), options);
+  program.session->prepareDevice();
+  program.session->weightsFromHost();
+  program.session->weightsToHost();
+  program.session->readWeights(weights);
+  CHECK(data[1] == 3);
+  data[0] = 10;
+  program.session->writeWeights(weights);
+  CHECK(program.run({1, 1}, 2) == std::vector<float>{2, 3});  // on the host only
+  program.session->weightsFromHost();
+  CHECK(program.run({1, 1}, 2) == std::vector<float>{10, 3});
+
+  program.session->resetHostWeights(model(4, 5));
+  program.session->weightsFromHost();
+  CHECK(program.run({1, 1}, 2) == std::vector<float>{4, 5});
+  CHECK(is(error_of([&] { program.session->resetHostWeights(model(4, 5, "v")); }), "runtime_error",
+           "no tensor 'v' in tensors"));
+  program.session->resetHostWeights(model(4, 5, "v"), true);
+
+  float three[3];
+  WeightsIO wrong;
+  wrong.insert("w", mutable_data(three, TensorInfo{"FLOAT", Shape{3}}));
+  CHECK(is(error_of([&] { program.session->readWeights(wrong); }), "runtime_error",
+           "sizes (in bytes) of src"));
+
+  // The law: a model that was written is the model.
+  const std::string path = std::string(std::tmpnam(nullptr)) + ".onnx";
+  program.session->modelToHost(path);
+  Program again(DataFlow(1, {{"y", AnchorReturnType("All")}}), {}, path);
+  std::remove(path.c_str());
+  again.session->prepareDevice();
+  CHECK(again.run({1, 1}, 2) == std::vector<float>{4, 5});
+}
+
+TEST_CASE("popart session: options that are refused, and those without effect") {
+  auto create = [](auto&& change) {
+    SessionOptions options;
+    change(options);
+    return error_of([&] { Program(DataFlow(1, std::vector<TensorId>{"y"}), options); });
+  };
+  CHECK(is(create([](auto& o) { o.enableGradientAccumulation = true; }), "error",
+           "Gradient Accumulation only available when training."));
+  CHECK(is(create([](auto& o) { o.accumulationFactor = 2; }), "error",
+           "enableGradientAccumulation is false"));
+  CHECK(is(create([](auto& o) { o.enableReplicatedGraphs = true; }), "error",
+           "SessionOptions::enableReplicatedGraphs is not supported"));
+  CHECK(is(create([](auto& o) { o.enableExplicitMainLoops = true; }), "error", "useHostCopyOps"));
+  CHECK(is(create([](auto& o) { o.defaultBufferingDepth = 0; }), "error", "at least 1"));
+  CHECK(create([](auto& o) { o.enableOutlining = false; }) == "no error");
+  int calls = 0, last = -1;
+  SessionOptions options;
+  options.compilationProgressLogger = [&](int at, int total) {
+    ++calls;
+    last = at;
+    CHECK(total == 50);
+  };
+  options.compilationProgressTotal = 50;
+  Program program(DataFlow(1, std::vector<TensorId>{"y"}), options);
+  CHECK(last == 0);
+  program.session->prepareDevice();
+  CHECK(calls == 2);
+  CHECK(last == 50);
+}
