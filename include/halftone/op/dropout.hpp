@@ -73,11 +73,14 @@ struct Dropout_1 {
     visit("is_test", is_test);
   }
   std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
-    const AnyTensor x = inputs[0];
+    auto y = inputs[0];
     const std::vector<TensorId> ids =
-        detail::record(graph, descriptor<Dropout>, pack(Dropout{.ratio = ratio}), {x.id}, outputs);
-    if (outputs < 2) return {{&graph, ids[0]}};
-    return {{&graph, ids[0]}, cast(AnyTensor{&graph, ids[1]}, {.to = x.info().type})};
+        detail::record(graph, descriptor<Dropout>, pack(Dropout{.ratio = ratio}), {y.id}, outputs);
+    y.id = ids[0];
+    if (outputs < 2) return {y};
+    auto mask = y;
+    mask.id = ids[1];
+    return {y, cast(mask, {.to = inputs[0].info().type})};
   }
 };
 

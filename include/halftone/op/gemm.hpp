@@ -2,7 +2,7 @@
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/list.hpp>
-#include <halftone/op/matmul.hpp>
+#include <halftone/op/product_types.hpp>
 
 namespace halftone::op {
 

@@ -2,12 +2,9 @@
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/op/product_types.hpp>
 
 namespace halftone::op {
-
-/// Element types that matrices are multiplied in; integers wrap around.
-using ProductTypes =
-    Joined<FloatTypes, TypeList<std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>>;
 
 /// Matrix product, as numpy's matmul: y[..., m, n] = sum over k of a[..., m, k] * b[..., k, n].
 ///
