@@ -12,3 +12,4 @@
 #include <halftone/kernel/gather.hpp>
 #include <halftone/kernel/matmul.hpp>
 #include <halftone/kernel/pad.hpp>
+#include <halftone/kernel/reduce.hpp>

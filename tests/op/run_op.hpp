@@ -58,8 +58,12 @@ std::vector<ElementType> type_variables(const std::vector<AnyArray>& inputs,
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     note(Op::signature.output_slot(i), outputs[i].type);
   }
-  for (ElementType& t : types) {
-    if (t == ElementType::undefined) t = types[0];
+  // A variable of absent tensors alone: any type that the operator takes will do.
+  for (std::size_t v = 0; v < types.size(); ++v) {
+    for (int t = 1; types[v] == ElementType::undefined && t <= 20; ++t) {
+      const auto type = static_cast<ElementType>(t);
+      if (halftone::detail::allows<Op>(static_cast<int>(v), type)) types[v] = type;
+    }
   }
   return types;
 }

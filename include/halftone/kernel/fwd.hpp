@@ -89,5 +89,25 @@ template <class T>
 void convolution_pack(const Window& window, std::int64_t groups, void* packed, View<const T> x,
                       View<const T> w);
 
+/// What a reduction joins: terms by addition unless the name says otherwise.
+enum class Accumulation : std::uint8_t {
+  sum,
+  magnitudes,    ///< |x|
+  squares,       ///< x^2
+  exponentials,  ///< e^x
+  product,       ///< multiplied
+  largest,       ///< NaN if one is
+  smallest,      ///< NaN if one is
+};
+/// What happens to the joined terms.
+enum class Finish : std::uint8_t { none, mean, root, logarithm };
+
+// kernel/reduce.hpp. Bit i of mask: dimension i is reduced.
+template <Accumulation A, class T>
+void reduce(const Executor& executor, Finish finish, std::uint32_t mask, View<const T> x, T* y,
+            void* workspace);
+template <class T>
+std::size_t reduce_workspace(Accumulation accumulation, std::uint32_t mask, View<const T> x);
+
 }  // namespace kernel
 }  // namespace halftone

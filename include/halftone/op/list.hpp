@@ -80,6 +80,26 @@
   OLD(And_1)                                        \
   OLD(Or_1)                                         \
   OLD(Xor_1)                                        \
+  OP(ReduceSum, sum)                                \
+  OP(ReduceMean, mean)                              \
+  OP(ReduceMax, max)                                \
+  OP(ReduceMin, min)                                \
+  OP(ReduceProd, prod)                              \
+  OP(ReduceL1, l1)                                  \
+  OP(ReduceL2, l2)                                  \
+  OP(ReduceLogSum, logsum)                          \
+  OP(ReduceLogSumExp, logsumexp)                    \
+  OP(ReduceSumSquare, sumsquare)                    \
+  OLD(ReduceSum_1)                                  \
+  OLD(ReduceMean_1)                                 \
+  OLD(ReduceMax_1)                                  \
+  OLD(ReduceMin_1)                                  \
+  OLD(ReduceProd_1)                                 \
+  OLD(ReduceL1_1)                                   \
+  OLD(ReduceL2_1)                                   \
+  OLD(ReduceLogSum_1)                               \
+  OLD(ReduceLogSumExp_1)                            \
+  OLD(ReduceSumSquare_1)                            \
   OP(MatMul, matmul)                                \
   OP(Gemm, gemm)                                    \
   OLD(Gemm_6)                                       \
@@ -180,6 +200,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/math.hpp>
 #include <halftone/op/matmul.hpp>
 #include <halftone/op/pad.hpp>
+#include <halftone/op/reduce.hpp>
 #include <halftone/op/reshape.hpp>
 #include <halftone/op/shape.hpp>
 #include <halftone/op/slice.hpp>

@@ -1,0 +1,484 @@
+#pragma once
+
+#include <halftone/kernel/fwd.hpp>
+#include <halftone/op/axes.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone::op {
+
+/// Element types that are reduced: float and the halves are summed in float and, over many terms,
+/// in double; integers in 64 bits.
+using ReducedTypes =
+    TypeList<Joined<FloatTypes, TypeList<std::int8_t, std::int32_t, std::int64_t, std::uint8_t,
+                                         std::uint32_t, std::uint64_t>>,
+             TypeList<std::int64_t>>;
+
+/// The shape rule of reductions: x, and the dimensions as a constant or absent input.
+constexpr Inferred infer_reduction(const Inputs& in, bool keeps_dims, bool is_noop_without_axes) {
+  const TensorInfo& x = in[0];
+  const std::size_t rank = x.rank();
+  Dims axes;
+  bool is_all = !in.has(1);
+  if (in.has(1)) {
+    if (in[1].rank() != 1) {
+      return Inferred::mismatch("axes are not a vector", 1,
+                                static_cast<std::int64_t>(in[1].rank()));
+    }
+    const std::int64_t count = in[1].shape[0];
+    if (!in.is_constant(1)) {
+      if (keeps_dims) return TensorInfo{x.type, Dims::filled(rank, dynamic)};
+      if (count <= 0 || count > static_cast<std::int64_t>(rank)) return Inferred::unknown();
+      return TensorInfo{x.type, Dims::filled(rank - static_cast<std::size_t>(count), dynamic)};
+    }
+    const Axes given(in.integers(1), rank);
+    if (!given.ok()) return given.mismatch();
+    axes = given.list;
+    is_all = axes.empty();
+  }
+  if (is_all && is_noop_without_axes) return x;
+  TensorInfo y{x.type, {}};
+  for (std::size_t i = 0; i < rank; ++i) {
+    const bool is_kept = !is_all && !axes.contains(static_cast<std::int64_t>(i));
+    if (is_kept) {
+      y.shape.push_back(x.shape[i]);
+    } else if (keeps_dims) {
+      y.shape.push_back(1);
+    }
+  }
+  return y;
+}
+
+/// Bit i is set if dimension i is reduced.
+template <class I>
+std::uint32_t reduced_dimensions(View<const I> axes, std::size_t rank, bool is_noop_without_axes) {
+  std::uint32_t mask = 0;
+  for (std::int64_t i = 0; axes && i < axes.size(); ++i) {
+    mask |= std::uint32_t{1} << normalized_axis(axes[i], rank);
+  }
+  return mask == 0 && !is_noop_without_axes ? (std::uint32_t{1} << rank) - 1 : mask;
+}
+
+/// What all reductions do; without axes and with `noop_with_empty_axes` y is x as it is.
+template <kernel::Accumulation A, kernel::Finish F>
+struct Reducer {
+  template <class T, class Op, class I>
+  static void run(const Op& op, const KernelCall& call, View<const T> x, View<const I> axes,
+                  View<T> y) {
+    const std::uint32_t mask = reduced_dimensions(axes, x.rank, op.noop_with_empty_axes != 0);
+    if (mask == 0 && op.noop_with_empty_axes != 0) {
+      for (std::int64_t i = 0; i < y.size(); ++i) y[i] = x[i];
+      return;
+    }
+    kernel::reduce<A, T>(*call.executor, F, mask, x, y.data, call.workspace);
+  }
+  template <class T, class Op, class I>
+  static std::size_t workspace(const Op& op, View<const T> x, View<const I> axes) {
+    const std::uint32_t mask = reduced_dimensions(axes, x.rank, op.noop_with_empty_axes != 0);
+    return kernel::reduce_workspace<T>(A, mask, x);
+  }
+};
+
+/// y = sum of x over the dimensions in `axes`.
+///
+/// x                     any shape
+/// axes                  dimensions, counted from the end if negative; absent or empty: all
+/// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
+/// noop_with_empty_axes  1: without axes y is x
+/// grad                  dx = dy, repeated over the reduced dimensions
+/// source                ai.onnx ReduceSum-13
+struct ReduceSum {
+  std::int64_t keepdims = 1, noop_with_empty_axes = 0;
+
+  static constexpr OpId id{"ai.onnx", "ReduceSum", 13};
+  static constexpr Signature signature = "x axes:I? -> y";
+  using types = ReducedTypes;
+  using Run = Reducer<kernel::Accumulation::sum, kernel::Finish::none>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("keepdims", keepdims);
+    visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> axes, View<T> y) const {
+    Run::run(*this, call, x, axes, y);
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+    return Run::workspace(*this, x, axes);
+  }
+};
+
+/// y = mean of x over the dimensions in `axes`.
+///
+/// x                     any shape
+/// axes                  dimensions, counted from the end if negative; absent or empty: all
+/// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
+/// noop_with_empty_axes  1: without axes y is x
+/// grad                  dx = dy / n, repeated, with n elements for each of y
+/// limits                the mean of integers rounds to zero; of no elements it is NaN
+/// source                ai.onnx ReduceMean-18
+struct ReduceMean {
+  std::int64_t keepdims = 1, noop_with_empty_axes = 0;
+
+  static constexpr OpId id{"ai.onnx", "ReduceMean", 18};
+  static constexpr Signature signature = "x axes:I? -> y";
+  using types = ReducedTypes;
+  using Run = Reducer<kernel::Accumulation::sum, kernel::Finish::mean>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("keepdims", keepdims);
+    visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> axes, View<T> y) const {
+    Run::run(*this, call, x, axes, y);
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+    return Run::workspace(*this, x, axes);
+  }
+};
+
+/// y = the largest of x over the dimensions in `axes`; NaN if one is.
+///
+/// x                     any shape
+/// axes                  dimensions, counted from the end if negative; absent or empty: all
+/// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
+/// noop_with_empty_axes  1: without axes y is x
+/// grad                  dx = dy wherever x equals y, in full to equal ones, as PopART has it
+/// limits                of no elements the lowest number
+/// source                ai.onnx ReduceMax-18
+struct ReduceMax {
+  std::int64_t keepdims = 1, noop_with_empty_axes = 0;
+
+  static constexpr OpId id{"ai.onnx", "ReduceMax", 18, 20};
+  static constexpr Signature signature = "x axes:I? -> y";
+  using types = ReducedTypes;
+  using Run = Reducer<kernel::Accumulation::largest, kernel::Finish::none>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("keepdims", keepdims);
+    visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> axes, View<T> y) const {
+    Run::run(*this, call, x, axes, y);
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+    return Run::workspace(*this, x, axes);
+  }
+};
+
+/// y = the smallest of x over the dimensions in `axes`; NaN if one is.
+///
+/// x                     any shape
+/// axes                  dimensions, counted from the end if negative; absent or empty: all
+/// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
+/// noop_with_empty_axes  1: without axes y is x
+/// grad                  dx = dy wherever x equals y, in full to equal ones, as PopART has it
+/// limits                of no elements the largest number
+/// source                ai.onnx ReduceMin-18
+struct ReduceMin {
+  std::int64_t keepdims = 1, noop_with_empty_axes = 0;
+
+  static constexpr OpId id{"ai.onnx", "ReduceMin", 18, 20};
+  static constexpr Signature signature = "x axes:I? -> y";
+  using types = ReducedTypes;
+  using Run = Reducer<kernel::Accumulation::smallest, kernel::Finish::none>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("keepdims", keepdims);
+    visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> axes, View<T> y) const {
+    Run::run(*this, call, x, axes, y);
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+    return Run::workspace(*this, x, axes);
+  }
+};
+
+/// y = product of x over the dimensions in `axes`.
+///
+/// x                     any shape
+/// axes                  dimensions, counted from the end if negative; absent or empty: all
+/// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
+/// noop_with_empty_axes  1: without axes y is x
+/// grad                  dx = dy times the product of the others
+/// limits                of no elements 1
+/// source                ai.onnx ReduceProd-18
+struct ReduceProd {
+  std::int64_t keepdims = 1, noop_with_empty_axes = 0;
+
+  static constexpr OpId id{"ai.onnx", "ReduceProd", 18};
+  static constexpr Signature signature = "x axes:I? -> y";
+  using types = ReducedTypes;
+  using Run = Reducer<kernel::Accumulation::product, kernel::Finish::none>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("keepdims", keepdims);
+    visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> axes, View<T> y) const {
+    Run::run(*this, call, x, axes, y);
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+    return Run::workspace(*this, x, axes);
+  }
+};
+
+/// y = sum of |x| over the dimensions in `axes`.
+///
+/// x                     any shape
+/// axes                  dimensions, counted from the end if negative; absent or empty: all
+/// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
+/// noop_with_empty_axes  1: without axes y is x
+/// grad                  dx = dy * sign(x)
+/// source                ai.onnx ReduceL1-18
+struct ReduceL1 {
+  std::int64_t keepdims = 1, noop_with_empty_axes = 0;
+
+  static constexpr OpId id{"ai.onnx", "ReduceL1", 18};
+  static constexpr Signature signature = "x axes:I? -> y";
+  using types = ReducedTypes;
+  using Run = Reducer<kernel::Accumulation::magnitudes, kernel::Finish::none>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("keepdims", keepdims);
+    visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> axes, View<T> y) const {
+    Run::run(*this, call, x, axes, y);
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+    return Run::workspace(*this, x, axes);
+  }
+};
+
+/// y = square root of the sum of x^2 over the dimensions in `axes`.
+///
+/// x                     any shape
+/// axes                  dimensions, counted from the end if negative; absent or empty: all
+/// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
+/// noop_with_empty_axes  1: without axes y is x
+/// grad                  dx = dy * x / y
+/// limits                float and the halves are squared in float, where 1.9e19 is too large
+/// source                ai.onnx ReduceL2-18
+struct ReduceL2 {
+  std::int64_t keepdims = 1, noop_with_empty_axes = 0;
+
+  static constexpr OpId id{"ai.onnx", "ReduceL2", 18};
+  static constexpr Signature signature = "x axes:I? -> y";
+  using types = ReducedTypes;
+  using Run = Reducer<kernel::Accumulation::squares, kernel::Finish::root>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("keepdims", keepdims);
+    visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> axes, View<T> y) const {
+    Run::run(*this, call, x, axes, y);
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+    return Run::workspace(*this, x, axes);
+  }
+};
+
+/// y = log of the sum of x over the dimensions in `axes`.
+///
+/// x                     any shape
+/// axes                  dimensions, counted from the end if negative; absent or empty: all
+/// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
+/// noop_with_empty_axes  1: without axes y is x
+/// grad                  dx = dy / sum
+/// source                ai.onnx ReduceLogSum-18
+struct ReduceLogSum {
+  std::int64_t keepdims = 1, noop_with_empty_axes = 0;
+
+  static constexpr OpId id{"ai.onnx", "ReduceLogSum", 18};
+  static constexpr Signature signature = "x axes:I? -> y";
+  using types = ReducedTypes;
+  using Run = Reducer<kernel::Accumulation::sum, kernel::Finish::logarithm>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("keepdims", keepdims);
+    visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> axes, View<T> y) const {
+    Run::run(*this, call, x, axes, y);
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+    return Run::workspace(*this, x, axes);
+  }
+};
+
+/// y = log of the sum of e^x over the dimensions in `axes`; the powers do not overflow.
+///
+/// x                     any shape
+/// axes                  dimensions, counted from the end if negative; absent or empty: all
+/// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
+/// noop_with_empty_axes  1: without axes y is x
+/// grad                  dx = dy * e^(x - y)
+/// source                ai.onnx ReduceLogSumExp-18
+struct ReduceLogSumExp {
+  std::int64_t keepdims = 1, noop_with_empty_axes = 0;
+
+  static constexpr OpId id{"ai.onnx", "ReduceLogSumExp", 18};
+  static constexpr Signature signature = "x axes:I? -> y";
+  using types = ReducedTypes;
+  using Run = Reducer<kernel::Accumulation::exponentials, kernel::Finish::logarithm>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("keepdims", keepdims);
+    visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> axes, View<T> y) const {
+    Run::run(*this, call, x, axes, y);
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+    return Run::workspace(*this, x, axes);
+  }
+};
+
+/// y = sum of x^2 over the dimensions in `axes`.
+///
+/// x                     any shape
+/// axes                  dimensions, counted from the end if negative; absent or empty: all
+/// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
+/// noop_with_empty_axes  1: without axes y is x
+/// grad                  dx = dy * 2 x
+/// source                ai.onnx ReduceSumSquare-18
+struct ReduceSumSquare {
+  std::int64_t keepdims = 1, noop_with_empty_axes = 0;
+
+  static constexpr OpId id{"ai.onnx", "ReduceSumSquare", 18};
+  static constexpr Signature signature = "x axes:I? -> y";
+  using types = ReducedTypes;
+  using Run = Reducer<kernel::Accumulation::squares, kernel::Finish::none>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("keepdims", keepdims);
+    visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> axes, View<T> y) const {
+    Run::run(*this, call, x, axes, y);
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+    return Run::workspace(*this, x, axes);
+  }
+};
+
+}  // namespace halftone::op
+
+namespace halftone::detail {
+
+/// Reductions whose axes are an attribute; none means all.
+template <class New>
+struct ReduceByAttribute {
+  Dims axes{};
+  std::int64_t keepdims = 1;
+
+  static constexpr Signature signature = "x -> y";
+
+  constexpr void attributes(auto&& visit) {
+    visit("axes", axes);
+    visit("keepdims", keepdims);
+  }
+  constexpr AnyTensor expand(auto x) const {
+    constexpr OpFunction<New> newer{};
+    if (axes.empty()) return newer(x, New{.keepdims = keepdims});
+    return newer(x, constant(*x.graph, axes), New{.keepdims = keepdims});
+  }
+};
+
+}  // namespace halftone::detail
+
+namespace halftone::op {
+
+/// ReduceSum with its axes as an attribute.
+struct ReduceSum_1 : detail::ReduceByAttribute<ReduceSum> {
+  static constexpr OpId id{"ai.onnx", "ReduceSum", 1, 11};
+};
+/// ReduceMean with its axes as an attribute.
+struct ReduceMean_1 : detail::ReduceByAttribute<ReduceMean> {
+  static constexpr OpId id{"ai.onnx", "ReduceMean", 1, 11, 13};
+};
+/// ReduceMax with its axes as an attribute.
+struct ReduceMax_1 : detail::ReduceByAttribute<ReduceMax> {
+  static constexpr OpId id{"ai.onnx", "ReduceMax", 1, 11, 12, 13};
+};
+/// ReduceMin with its axes as an attribute.
+struct ReduceMin_1 : detail::ReduceByAttribute<ReduceMin> {
+  static constexpr OpId id{"ai.onnx", "ReduceMin", 1, 11, 12, 13};
+};
+/// ReduceProd with its axes as an attribute.
+struct ReduceProd_1 : detail::ReduceByAttribute<ReduceProd> {
+  static constexpr OpId id{"ai.onnx", "ReduceProd", 1, 11, 13};
+};
+/// ReduceL1 with its axes as an attribute.
+struct ReduceL1_1 : detail::ReduceByAttribute<ReduceL1> {
+  static constexpr OpId id{"ai.onnx", "ReduceL1", 1, 11, 13};
+};
+/// ReduceL2 with its axes as an attribute.
+struct ReduceL2_1 : detail::ReduceByAttribute<ReduceL2> {
+  static constexpr OpId id{"ai.onnx", "ReduceL2", 1, 11, 13};
+};
+/// ReduceLogSum with its axes as an attribute.
+struct ReduceLogSum_1 : detail::ReduceByAttribute<ReduceLogSum> {
+  static constexpr OpId id{"ai.onnx", "ReduceLogSum", 1, 11, 13};
+};
+/// ReduceLogSumExp with its axes as an attribute.
+struct ReduceLogSumExp_1 : detail::ReduceByAttribute<ReduceLogSumExp> {
+  static constexpr OpId id{"ai.onnx", "ReduceLogSumExp", 1, 11, 13};
+};
+/// ReduceSumSquare with its axes as an attribute.
+struct ReduceSumSquare_1 : detail::ReduceByAttribute<ReduceSumSquare> {
+  static constexpr OpId id{"ai.onnx", "ReduceSumSquare", 1, 11, 13};
+};
+
+}  // namespace halftone::op
