@@ -533,8 +533,11 @@ struct Vec {
 
   /// a * b + c; rounds once if has_fma.
   friend HALFTONE_INLINE Vec fma(Vec a, Vec b, Vec c) {
-    if constexpr (!is_float) return a * b + c;
-    return detail::fused<T, N>(a.v, b.v, c.v);
+    if constexpr (is_float) {
+      return detail::fused<T, N>(a.v, b.v, c.v);
+    } else {
+      return a * b + c;
+    }
   }
 
   /// NaN if an operand is NaN, as ONNX and numpy have it; of zeros of both signs, the second.
