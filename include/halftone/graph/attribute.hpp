@@ -164,6 +164,7 @@ struct UnpackMember {
   constexpr void operator()(std::string_view, BoundedText<N>& value) const {
     std::size_t size = 0;
     word(size);
+    value = {};
     for (std::size_t i = 0; i < size; ++i) word(value.characters[i]);
   }
 };

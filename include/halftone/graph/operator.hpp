@@ -99,6 +99,7 @@ constexpr Inferred infer_checked(const Op& op, const Inputs& in) {
       all_known = all_known && (slot.optional || slot.variadic || i >= signature.required_inputs());
       continue;
     }
+    if (slot.mixed) continue;
     ElementType& type = types[slot.type_variable];
     if (!allows<Op>(slot.type_variable, in[i].type)) {
       return Inferred::mismatch("element type is not offered", 0,

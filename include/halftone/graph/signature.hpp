@@ -30,6 +30,7 @@ struct Slot {
   bool variadic = false;   ///< name... : any number of tensors, at least none
   bool modified = false;   ///< name& : the operator writes to it
   int shares = -1;         ///< name@other : has the memory of that input
+  bool mixed = false;      ///< name:* : of any element types, also different ones
 };
 
 /// The inputs and outputs of an operator, parsed from a literal by the compiler.
@@ -37,6 +38,7 @@ struct Slot {
 ///   "X W B? -> Y"              an optional input
 ///   "inputs... -> y"           any number
 ///   "data indices:I -> y"      indices has type variable I, the others the first one, T
+///   "captured:*... -> y:*..."  tensors of any element types
 ///   "w& g -> w_next@w"         w is modified, w_next is the same memory
 ///   "x seed? -> y"             a last input `seed?` is given by the session
 class Signature {
@@ -135,6 +137,7 @@ class Signature {
       }
     }
     slot.name = word;
+    slot.mixed = variable == "*";
     int v = 0;
     while (v < type_variable_count_ && variables[v] != variable) ++v;
     if (v == type_variable_count_) variables[type_variable_count_++] = variable;

@@ -126,7 +126,7 @@ struct Max {
   static constexpr auto backward(auto dy, auto a, auto b) {
     return std::tuple(select(a >= b, dy, 0), select(b >= a, dy, 0));
   }
-  static constexpr AnyTensor expand(Graph&, const std::vector<AnyTensor>& inputs, std::size_t);
+  static constexpr AnyTensor expand(auto&, const auto& inputs, std::size_t);
 };
 
 /// Smaller of two, element by element; NaN if one is NaN.
@@ -144,7 +144,7 @@ struct Min {
   static constexpr auto backward(auto dy, auto a, auto b) {
     return std::tuple(select(a <= b, dy, 0), select(b <= a, dy, 0));
   }
-  static constexpr AnyTensor expand(Graph&, const std::vector<AnyTensor>& inputs, std::size_t);
+  static constexpr AnyTensor expand(auto&, const auto& inputs, std::size_t);
 };
 
 /// Sum of any number of tensors that broadcast together, from the first to the last.
@@ -152,7 +152,7 @@ struct Min {
 struct Sum {
   static constexpr OpId id{"ai.onnx", "Sum", 1, 6, 8, 13};
   static constexpr Signature signature = "inputs... -> y";
-  static constexpr AnyTensor expand(Graph&, const std::vector<AnyTensor>& inputs, std::size_t);
+  static constexpr AnyTensor expand(auto&, const auto& inputs, std::size_t);
 };
 
 /// Mean of any number of tensors that broadcast together.
@@ -160,7 +160,7 @@ struct Sum {
 struct Mean {
   static constexpr OpId id{"ai.onnx", "Mean", 1, 6, 8, 13};
   static constexpr Signature signature = "inputs... -> y";
-  static constexpr AnyTensor expand(Graph&, const std::vector<AnyTensor>& inputs, std::size_t);
+  static constexpr AnyTensor expand(auto&, const auto& inputs, std::size_t);
 };
 
 }  // namespace halftone::op
@@ -181,16 +181,16 @@ constexpr AnyTensor chained(std::string_view name, const std::vector<AnyTensor>&
 
 namespace halftone::op {
 
-constexpr AnyTensor Max::expand(Graph&, const std::vector<AnyTensor>& inputs, std::size_t) {
+constexpr AnyTensor Max::expand(auto&, const auto& inputs, std::size_t) {
   return detail::chained("Max", inputs, maximum);
 }
-constexpr AnyTensor Min::expand(Graph&, const std::vector<AnyTensor>& inputs, std::size_t) {
+constexpr AnyTensor Min::expand(auto&, const auto& inputs, std::size_t) {
   return detail::chained("Min", inputs, minimum);
 }
-constexpr AnyTensor Sum::expand(Graph&, const std::vector<AnyTensor>& inputs, std::size_t) {
+constexpr AnyTensor Sum::expand(auto&, const auto& inputs, std::size_t) {
   return detail::chained("Sum", inputs, add);
 }
-constexpr AnyTensor Mean::expand(Graph&, const std::vector<AnyTensor>& inputs, std::size_t) {
+constexpr AnyTensor Mean::expand(auto&, const auto& inputs, std::size_t) {
   const AnyTensor y = detail::chained("Mean", inputs, add);
   return div(y, static_cast<std::int64_t>(inputs.size()));
 }

@@ -14,7 +14,7 @@ struct Fused {
   Subgraph body;
 
   static constexpr OpId id{"halftone", "Fused", 1};
-  static constexpr Signature signature = "inputs... -> outputs...";
+  static constexpr Signature signature = "inputs:*... -> outputs:*...";
   using types = TypeList<AllTypes>;
 
   constexpr void attributes(auto&& visit) { visit("body", body); }

@@ -34,16 +34,6 @@ class GraphIndices final : public AttributeVisitor {
   constexpr void graph(std::string_view, std::int32_t& index) override { indices.push_back(index); }
 };
 
-/// What both know; extents that differ are unknown, and so is the rank if it differs.
-constexpr TensorInfo common_info(const TensorInfo& a, const TensorInfo& b) {
-  if (!a.is_known() || !b.is_known() || a.type != b.type || a.rank() != b.rank()) return {};
-  TensorInfo both = a;
-  for (std::size_t i = 0; i < a.rank(); ++i) {
-    if (a.shape[i] != b.shape[i]) both.shape[i] = dynamic;
-  }
-  return both;
-}
-
 /// Adds what `inferred` knows to what is known of a tensor; false if they contradict.
 constexpr bool refine(TensorInfo& known, const TensorInfo& inferred, std::int64_t& expected,
                       std::int64_t& found) {
