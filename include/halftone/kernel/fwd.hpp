@@ -75,6 +75,16 @@ std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const T
 template <class T, class Op>
 void gemm_pack(const Op& op, void* packed, View<const T> b);
 
+// kernel/pool.hpp
+template <class T>
+void max_pool(const Executor& executor, const Window& window, bool column_major, View<const T> x,
+              View<T> y, View<std::int64_t> indices);
+template <class T>
+void average_pool(const Executor& executor, const Window& window, bool include_padding,
+                  View<const T> x, View<T> y);
+template <class T>
+void global_pool(const Executor& executor, bool largest, View<const T> x, View<T> y);
+
 // kernel/convolution.hpp, for op::Conv.
 template <class T>
 void convolution(const Window& window, std::int64_t groups, const KernelCall& call, View<const T> x,
@@ -108,6 +118,11 @@ void reduce(const Executor& executor, Finish finish, std::uint32_t mask, View<co
             void* workspace);
 template <class T>
 std::size_t reduce_workspace(Accumulation accumulation, std::uint32_t mask, View<const T> x);
+
+// kernel/softmax.hpp. Over the middle one of dimensions [outer, n, inner]; y may be x.
+template <class T>
+void softmax(const Executor& executor, bool logarithm, const T* x, T* y, std::int64_t outer,
+             std::int64_t n, std::int64_t inner);
 
 }  // namespace kernel
 }  // namespace halftone

@@ -100,6 +100,10 @@
   OLD(ReduceLogSum_1)                               \
   OLD(ReduceLogSumExp_1)                            \
   OLD(ReduceSumSquare_1)                            \
+  OP(Softmax, softmax)                              \
+  OP(LogSoftmax, log_softmax)                       \
+  OLD(Softmax_1)                                    \
+  OLD(LogSoftmax_1)                                 \
   OP(MatMul, matmul)                                \
   OP(Gemm, gemm)                                    \
   OLD(Gemm_6)                                       \
@@ -128,6 +132,10 @@
   OP(ConstantOfShape, constant_of_shape)            \
   OP(Dropout, dropout)                              \
   OLD(Dropout_1)                                    \
+  OP(MaxPool, max_pool)                             \
+  OP(AveragePool, average_pool)                     \
+  OP(GlobalAveragePool, global_average_pool)        \
+  OP(GlobalMaxPool, global_max_pool)                \
   OLD(If)                                           \
   OLD(FusedConv)                                    \
   OLD(ReorderChannels)                              \
@@ -201,9 +209,11 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/matmul.hpp>
 #include <halftone/op/pad.hpp>
 #include <halftone/op/reduce.hpp>
+#include <halftone/op/pool.hpp>
 #include <halftone/op/reshape.hpp>
 #include <halftone/op/shape.hpp>
 #include <halftone/op/slice.hpp>
+#include <halftone/op/softmax.hpp>
 #include <halftone/op/split.hpp>
 #include <halftone/op/squeeze.hpp>
 #include <halftone/op/transpose.hpp>

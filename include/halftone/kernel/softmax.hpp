@@ -1,0 +1,139 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <halftone/base/math.hpp>
+#include <halftone/kernel/fwd.hpp>
+#include <halftone/kernel/math.hpp>
+#include <halftone/kernel/simd.hpp>
+
+namespace halftone::kernel {
+
+namespace detail {
+
+/// Softmax of V::size lanes or of one row, in the arithmetic of T.
+template <class T>
+struct Softmax {
+  using S = compute_t<T>;
+  using V = Vec<S>;
+  /// Whether powers are kept in y between the passes; halves would lose digits.
+  static constexpr bool keeps_powers = std::is_same_v<S, T>;
+
+  /// f(vector, place, lanes that count) over n elements side by side.
+  template <class F>
+  static HALFTONE_INLINE void each(const T* x, std::int64_t n, F&& f) {
+    std::int64_t i = 0;
+    for (; i + V::size <= n; i += V::size) f(load_compute(x + i), i, std::int64_t{V::size});
+    if (i < n) f(load_compute_partial(x + i, n - i), i, n - i);
+  }
+  static HALFTONE_INLINE void store(T* y, V v, std::int64_t lanes) {
+    if (lanes == V::size) {
+      store_compute(y, v);
+    } else {
+      store_compute_partial(y, v, lanes);
+    }
+  }
+
+  static void row(bool logarithm, const T* x, T* y, std::int64_t n) {
+    const V lowest(-static_cast<S>(__builtin_inf()));
+    V a = lowest, b = lowest;
+    std::int64_t i = 0;
+    for (; i + 2 * V::size <= n; i += 2 * V::size) {
+      a = max(a, load_compute(x + i));
+      b = max(b, load_compute(x + i + V::size));
+    }
+    each(x + i, n - i, [&](V v, std::int64_t, std::int64_t lanes) {
+      a = max(a, select(V::mask::first(lanes), v, lowest));
+    });
+    const V largest(reduce_max(max(a, b)));
+    // Few terms one after the other: blocks are summed for themselves.
+    constexpr std::int64_t block = 64 * V::size;
+    V sum(0);
+    for (std::int64_t first = 0; first < n; first += block) {
+      V part(0);
+      each(x + first, n - first < block ? n - first : block,
+           [&](V v, std::int64_t at, std::int64_t lanes) {
+             const V e = exp(v - largest);
+             part += lanes == V::size ? e : select(V::mask::first(lanes), e, V(0));
+             if (keeps_powers && !logarithm) store(y + first + at, e, lanes);
+           });
+      sum += part;
+    }
+    const S total = reduce_add(sum);
+    if (logarithm) {
+      const V log_total(math::log(total));
+      each(x, n, [&](V v, std::int64_t at, std::int64_t lanes) {
+        store(y + at, v - largest - log_total, lanes);
+      });
+    } else {
+      const V factor(1 / total);
+      each(keeps_powers ? y : x, n, [&](V v, std::int64_t at, std::int64_t lanes) {
+        store(y + at, (keeps_powers ? v : exp(v - largest)) * factor, lanes);
+      });
+    }
+  }
+
+  /// Columns of n elements, `stride` apart; as many columns as lanes count.
+  static void columns(bool logarithm, const T* x, T* y, std::int64_t n, std::int64_t stride,
+                      std::int64_t lanes) {
+    const auto load = [&](const T* p) {
+      return lanes == V::size ? load_compute(p) : load_compute_partial(p, lanes);
+    };
+    V largest(-static_cast<S>(__builtin_inf()));
+    for (std::int64_t i = 0; i < n; ++i) largest = max(largest, load(x + i * stride));
+    V sum(0);
+    for (std::int64_t i = 0; i < n;) {
+      V part(0);
+      for (const std::int64_t end = n - i < 64 ? n : i + 64; i < end; ++i) {
+        const V e = exp(load(x + i * stride) - largest);
+        part += e;
+        if (keeps_powers && !logarithm) store(y + i * stride, e, lanes);
+      }
+      sum += part;
+    }
+    if (logarithm) {
+      const V log_sum = log(sum);
+      for (std::int64_t i = 0; i < n; ++i) {
+        store(y + i * stride, load(x + i * stride) - largest - log_sum, lanes);
+      }
+    } else {
+      const V factor = 1 / sum;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const V e = keeps_powers ? load(y + i * stride) : exp(load(x + i * stride) - largest);
+        store(y + i * stride, e * factor, lanes);
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+template <class T>
+void softmax(const Executor& executor, bool logarithm, const T* x, T* y, std::int64_t outer,
+             std::int64_t n, std::int64_t inner) {
+  using Lanes = detail::Softmax<T>;
+  constexpr std::int64_t lanes = Lanes::V::size;
+  constexpr std::int64_t task = 1 << 14;  // elements that are worth one
+  if (outer == 0 || n == 0 || inner == 0) return;
+  const bool is_row = inner == 1;
+  const std::int64_t strips = is_row ? 1 : (inner + lanes - 1) / lanes, units = outer * strips;
+  const std::int64_t work = is_row ? n : n * lanes;
+  const std::int64_t per_task = work >= task ? 1 : task / work;
+  parallel_for(executor, (units + per_task - 1) / per_task, [&](std::int64_t t) {
+    std::int64_t unit = t * per_task;
+    const std::int64_t end = units - unit < per_task ? units : unit + per_task;
+    for (; unit < end; ++unit) {
+      if (is_row) {
+        Lanes::row(logarithm, x + unit * n, y + unit * n, n);
+      } else {
+        const std::int64_t column = unit % strips * lanes;
+        const std::int64_t first = unit / strips * n * inner + column;
+        const std::int64_t count = inner - column < lanes ? inner - column : lanes;
+        Lanes::columns(logarithm, x + first, y + first, n, inner, count);
+      }
+    }
+  });
+}
+
+}  // namespace halftone::kernel
