@@ -9,6 +9,7 @@
 #include <halftone/base/view.hpp>
 #include <halftone/graph/model.hpp>
 #include <halftone/graph/registry.hpp>
+#include <halftone/onnx.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/session/session.hpp>
 #include <halftone/session/weights.hpp>

@@ -52,7 +52,7 @@ void set_log_sink(LogSink sink, void* context) {
   the_log().context = context;
 }
 
-void log(LogLevel level, std::string_view module, std::string_view text) {
+void log_message(LogLevel level, std::string_view module, std::string_view text) {
   if (!log_enabled(level) || level >= LogLevel::off) return;
   constexpr const char* names[] = {"trace", "debug", "info", "warning", "error", "critical"};
   Log& log = the_log();

@@ -251,7 +251,7 @@ void detail::say(logging::Module module, logging::Level level, const std::string
   if (logging::logger().asked()) {
     logging::log(module, level, std::string(text));
   } else {
-    halftone::log(static_cast<halftone::LogLevel>(level),
+    halftone::log_message(static_cast<halftone::LogLevel>(level),
                   logging::modules[static_cast<std::size_t>(module)], text);
   }
 }

@@ -449,7 +449,7 @@ struct SessionState {
       if (found == ElementType::int64 && port.info.type == ElementType::int32 &&
           !warned_about_int64) {
         warned_about_int64 = true;
-        log(LogLevel::warn, "session",
+        log_message(LogLevel::warn, "session",
             "elements of input " + quoted(port.name) + " are cast from int64 to int32");
       }
       const bool is_float8 = size_in_bytes(port.info.type) == 1 &&

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <halftone/halftone.hpp>
+
 using namespace popart;
 
 namespace {
@@ -269,6 +271,29 @@ TEST_CASE(
   std::remove(path.c_str());
   again.session->prepareDevice();
   CHECK(again.run({1, 1}, 2) == std::vector<float>{4, 5});
+}
+
+TEST_CASE("popart session: shapes that the model leaves open") {
+  halftone::Graph graph;
+  const halftone::AnyTensor x = graph.input<float>("x", {halftone::dynamic, 2});
+  graph.symbols.push_back({x.id, 0, graph.store_name("batch")});
+  halftone::output(graph, halftone::op::add(x, x), "y");
+  const std::vector<std::byte> bytes = halftone::onnx::to_bytes(graph);
+  const std::string proto(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const DataFlow flow(1, std::vector<TensorId>{"y"});
+  CHECK(is(error_of([&] { InferenceSession::createFromOnnxModel(proto, flow, cpu()); }), "error",
+           "must be specified in InputShapeInfo"));
+  InputShapeInfo shapes;
+  shapes.add("x", TensorInfo{"FLOAT", Shape{3, 2}});
+  auto session = InferenceSession::createFromOnnxModel(proto, flow, cpu(), shapes);
+  session->prepareDevice();
+  CHECK(session->getInfo("y") == TensorInfo("FLOAT", Shape{3, 2}));
+  float in[] = {1, 2, 3, 4, 5, 6}, out[6] = {};
+  NDArrayWrapper<float> a(in, {3, 2}), y(out, {3, 2});
+  std::map<TensorId, IArray&> inputs = {{"x", a}}, anchors = {{"y", y}};
+  StepIO io(inputs, anchors);
+  session->run(io);
+  CHECK(out[5] == 12);
 }
 
 TEST_CASE("popart session: options that are refused, and those without effect") {

@@ -22,6 +22,6 @@ void set_log_level(LogLevel level);
 void set_log_sink(LogSink sink, void* context);
 
 inline bool log_enabled(LogLevel level) { return level >= log_level(); }
-void log(LogLevel level, std::string_view module, std::string_view text);
+void log_message(LogLevel level, std::string_view module, std::string_view text);
 
 }  // namespace halftone
