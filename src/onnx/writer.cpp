@@ -131,7 +131,7 @@ Writer::Writer(const Graph& graph, const SaveOptions& options) : graph_(graph), 
   for (const TensorId id : graph.outputs) write_value(graph, id, names[id], *proto.add_output());
   write_nodes(names, proto);
 
-  // What nothing reads is not worth a place in the file; variables are somebody's weights.
+  // Constants that expansion left behind are not worth a place in the file.
   std::vector<bool> used(graph.tensors.size(), false);
   auto use = [&](const std::vector<TensorId>& ids) {
     for (const TensorId id : ids) {
@@ -144,7 +144,8 @@ Writer::Writer(const Graph& graph, const SaveOptions& options) : graph_(graph), 
   Pieces initializers;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorRecord& record = graph.tensors[i];
-    if (record.role == Role::variable || (record.role == Role::constant && used[i])) {
+    const bool wanted = used[i] || !record.name.empty();
+    if (record.role == Role::variable || (record.role == Role::constant && wanted)) {
       initializers.add(initializer(record, names.of[i]));
     }
   }
@@ -235,6 +236,21 @@ std::string Writer::unique(std::string name) {
   return name;
 }
 
+const std::string* Writer::known_around(const Names& names, const Graph& graph,
+                                        const TensorRecord& record) {
+  for (const Names* around = names.outer; around != nullptr; around = around->outer) {
+    const TensorId id = around->graph->find(graph.text(record.name));
+    if (id == no_tensor) continue;
+    const TensorRecord& other = around->graph->tensor(id);
+    const auto a = record.data.span(), b = other.data.span();
+    const bool same = other.role == Role::constant && other.info == record.info &&
+                      a.size() == b.size() &&
+                      (a.data() == b.data() || std::equal(a.begin(), a.end(), b.begin()));
+    if (same) return &(*around)[id];
+  }
+  return nullptr;
+}
+
 Writer::Names Writer::names_of(const Graph& graph, const Names* outer,
                                std::span<const std::string> captured) {
   Names names{.graph = &graph, .outer = outer, .of = {}};
@@ -248,19 +264,12 @@ Writer::Names Writer::names_of(const Graph& graph, const Names* outer,
     for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
       const TensorRecord& record = graph.tensors[i];
       if (!names.of[i].empty() || record.name.empty() == given) continue;
-      if (record.role == Role::constant && record.data.size() != 0) {
-        const std::byte* data = record.data.span().data();
-        for (const Names* around = outer; around != nullptr; around = around->outer) {
-          const auto same = around->constants.find(data);
-          if (same == around->constants.end() || around->graph->info(same->second) != record.info) {
-            continue;
-          }
-          names.of[i] = (*around)[same->second];
+      if (record.role == Role::constant && given) {
+        if (const std::string* known = known_around(names, graph, record)) {
+          names.of[i] = *known;
           names.shared.insert(static_cast<TensorId>(i));
-          break;
+          continue;
         }
-        names.constants.emplace(data, static_cast<TensorId>(i));
-        if (!names.of[i].empty()) continue;
       }
       names.of[i] = unique(given ? std::string(graph.text(record.name)) : "t" + std::to_string(i));
     }

@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -58,7 +57,6 @@ class Writer {
     const Graph* graph = nullptr;
     const Names* outer = nullptr;
     std::vector<std::string> of;
-    std::unordered_map<const std::byte*, TensorId> constants{};  ///< by their data
     std::unordered_set<TensorId> shared{};  ///< constants that the graph around has
 
     const std::string& operator[](TensorId id) const { return of[static_cast<std::size_t>(id)]; }
@@ -69,6 +67,9 @@ class Writer {
   bool suits(const Graph& graph, std::int64_t opset) const;
   bool has_new_types(const Graph& graph) const;
 
+  /// The name of a constant that a graph around has as well; null if none has it.
+  static const std::string* known_around(const Names& names, const Graph& graph,
+                                         const TensorRecord& record);
   Names names_of(const Graph& graph, const Names* outer, std::span<const std::string> captured);
   std::string unique(std::string name);
   void write_value(const Graph& graph, TensorId id, const std::string& name,
