@@ -4,6 +4,7 @@
 /// header-only programs include. Costs compile time; programs that link the core do not need it.
 #include <halftone/op/list.hpp>
 
+#include <halftone/kernel/batch_normalization.hpp>
 #include <halftone/kernel/cast.hpp>
 #include <halftone/kernel/convolution.hpp>
 #include <halftone/kernel/copy.hpp>

@@ -104,6 +104,7 @@ enum class Accumulation : std::uint8_t {
   sum,
   magnitudes,    ///< |x|
   squares,       ///< x^2
+  deviations,    ///< (x - a number for each output)^2
   exponentials,  ///< e^x
   product,       ///< multiplied
   largest,       ///< NaN if one is
@@ -123,6 +124,21 @@ std::size_t reduce_workspace(Accumulation accumulation, std::uint32_t mask, View
 template <class T>
 void softmax(const Executor& executor, bool logarithm, const T* x, T* y, std::int64_t outer,
              std::int64_t n, std::int64_t inner);
+
+// kernel/batch_normalization.hpp. x is [outer, channels, inner].
+/// y = (x - mean) * factor + bias, one of each for a channel; y may be x.
+template <class T, class S>
+void normalize_channels(const Executor& executor, const T* x, T* y, std::int64_t outer,
+                        std::int64_t channels, std::int64_t inner, const S* mean, const S* factor,
+                        const S* bias);
+/// Mean and (biased) variance of each channel; 64 numbers behind the means must be readable.
+template <class T, class S>
+void channel_moments(const Executor& executor, const T* x, std::int64_t outer,
+                     std::int64_t channels, std::int64_t inner, S* mean, S* variance,
+                     void* workspace);
+template <class T>
+std::size_t channel_moments_workspace(std::int64_t outer, std::int64_t channels,
+                                      std::int64_t inner);
 
 }  // namespace kernel
 }  // namespace halftone

@@ -137,10 +137,11 @@ struct Accumulator {
       return 0;
     }
   }
-  /// The term of an element; `shift` is subtracted from exponents.
+  /// The term of an element; `shift` is subtracted from exponents and in deviations.
   static HALFTONE_INLINE V term(V x, [[maybe_unused]] V shift) {
     if constexpr (A == Accumulation::magnitudes) return abs(x);
     if constexpr (A == Accumulation::squares) return x * x;
+    if constexpr (A == Accumulation::deviations) return (x - shift) * (x - shift);
     if constexpr (A == Accumulation::exponentials) return exp(x - shift);
     return x;
   }

@@ -104,6 +104,9 @@
   OP(LogSoftmax, log_softmax)                       \
   OLD(Softmax_1)                                    \
   OLD(LogSoftmax_1)                                 \
+  OP(BatchNormalization, batch_normalization)       \
+  OLD(BatchNormalization_7)                         \
+  OLD(BatchNormalization_1)                         \
   OP(MatMul, matmul)                                \
   OP(Gemm, gemm)                                    \
   OLD(Gemm_6)                                       \
@@ -190,6 +193,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 
 #include <halftone/op/activation.hpp>
 #include <halftone/op/arithmetic.hpp>
+#include <halftone/op/batch_normalization.hpp>
 #include <halftone/op/cast.hpp>
 #include <halftone/op/clip.hpp>
 #include <halftone/op/compare.hpp>

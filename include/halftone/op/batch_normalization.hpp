@@ -1,0 +1,189 @@
+#pragma once
+
+#include <halftone/kernel/fwd.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone::op {
+
+/// y = (x - mean) / sqrt(var + epsilon) * scale + bias, one of each for a channel.
+///
+/// x, y          [batch, channels, ...], or [batch] as one channel
+/// scale, bias   [channels]
+/// mean, var     [channels], statistics that were gathered before
+/// training      with training_mode 1, mean and variance of this x are used instead (of all but the
+///               channel dimension; the variance is the sum of squares divided by their number),
+///               and running_* = momentum * given + (1 - momentum) * those, saved_* = those
+/// grad          in training: with d = dy * scale / sqrt(var + epsilon) and z = y without scale and
+///               bias, dx = d - mean(d) - z * mean(d * z); dscale = sum(dy * z); dbias = sum(dy)
+/// limits        statistics are summed in float, over many elements in double
+/// source        ai.onnx BatchNormalization-15; saved_*: BatchNormalization-9; Ioffe and Szegedy
+///               2015, arXiv:1502.03167
+struct BatchNormalization {
+  float epsilon = 1e-5f, momentum = 0.9f;
+  std::int64_t training_mode = 0;
+
+  static constexpr OpId id{"ai.onnx", "BatchNormalization", 14, 15};
+  static constexpr Signature signature =
+      "x scale:U bias:U mean:W var:W -> y running_mean:W? running_var:W? saved_mean:W? "
+      "saved_var:W?";
+  using types = TypeList<FloatTypes, FloatTypes, FloatTypes>;
+  static constexpr bool in_place = true;
+
+  constexpr void attributes(auto&& visit) {
+    visit("epsilon", epsilon);
+    visit("momentum", momentum);
+    visit("training_mode", training_mode);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    const TensorInfo& x = in[0];
+    if (x.rank() == 0) return Inferred::mismatch("the input has no channels", 1, 0);
+    std::int64_t channels = x.rank() == 1 ? 1 : x.shape[1];
+    for (std::size_t i = 1; i < 5; ++i) {
+      if (in[i].rank() != 1) {
+        return Inferred::mismatch("a parameter is not a vector", 1,
+                                  static_cast<std::int64_t>(in[i].rank()));
+      }
+      const std::int64_t both = agree(channels, in[i].shape[0]);
+      if (both == -2) {
+        return Inferred::mismatch("a parameter has not one element per channel", channels,
+                                  in[i].shape[0]);
+      }
+      channels = both;
+    }
+    if (in.output_count() > 1 && training_mode == 0) {
+      return Inferred::mismatch("statistics are outputs in training mode only", 1,
+                                static_cast<std::int64_t>(in.output_count()));
+    }
+    std::vector<TensorInfo> outputs{x};
+    while (outputs.size() < in.output_count()) outputs.push_back({in[3].type, {channels}});
+    return outputs;
+  }
+
+  template <class T, class U, class W>
+  void kernel(const KernelCall& call, View<const T> x, View<const U> scale, View<const U> bias,
+              View<const W> given_mean, View<const W> given_var, View<T> y, View<W> running_mean,
+              View<W> running_var, View<W> saved_mean, View<W> saved_var) const {
+    using S = halftone::detail::Compute<T>;
+    const Extents e(x);
+    auto* const means = static_cast<S*>(call.workspace);
+    S* const factors = means + e.room();
+    S* const biases = factors + e.room();
+    if (training_mode != 0) {
+      kernel::channel_moments<T>(*call.executor, x.data, e.outer, e.channels, e.inner, means,
+                                 factors, biases + e.room());
+      for (std::int64_t c = 0; c < e.channels; ++c) {
+        const auto blended = [&](W given, S now) {
+          return static_cast<W>(static_cast<S>(given) * static_cast<S>(momentum) +
+                                now * static_cast<S>(1 - momentum));
+        };
+        if (running_mean) running_mean[c] = blended(given_mean[c], means[c]);
+        if (running_var) running_var[c] = blended(given_var[c], factors[c]);
+        if (saved_mean) saved_mean[c] = static_cast<W>(means[c]);
+        if (saved_var) saved_var[c] = static_cast<W>(factors[c]);
+      }
+    } else {
+      for (std::int64_t c = 0; c < e.channels; ++c) {
+        means[c] = static_cast<S>(given_mean[c]);
+        factors[c] = static_cast<S>(given_var[c]);
+      }
+    }
+    for (std::int64_t c = 0; c < e.channels; ++c) {
+      const double deviation = math::sqrt(static_cast<double>(factors[c]) + epsilon);
+      factors[c] = static_cast<S>(static_cast<double>(scale[c]) / deviation);
+      biases[c] = static_cast<S>(bias[c]);
+    }
+    kernel::normalize_channels<T>(*call.executor, x.data, y.data, e.outer, e.channels, e.inner,
+                                  static_cast<const S*>(means), static_cast<const S*>(factors),
+                                  static_cast<const S*>(biases));
+  }
+  template <class T, class U, class W>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const U>, View<const U>,
+                        View<const W>, View<const W>, View<T>, View<W>, View<W>, View<W>,
+                        View<W>) const {
+    const Extents e(x);
+    const auto numbers = static_cast<std::size_t>(3 * e.room());
+    return numbers * sizeof(halftone::detail::Compute<T>) +
+           (training_mode == 0
+                ? 0
+                : kernel::channel_moments_workspace<T>(e.outer, e.channels, e.inner));
+  }
+
+ private:
+  struct Extents {
+    std::int64_t outer, channels, inner;
+    constexpr Extents(const auto& x)
+        : outer(x.extent(0)),
+          channels(x.rank == 1 ? 1 : x.extent(1)),
+          inner(x.rank < 3 ? 1 : x.size(2, x.rank)) {}
+    /// Numbers of a list with one for each channel; kernels read a vector more.
+    constexpr std::int64_t room() const { return (channels + 127) / 64 * 64; }
+  };
+};
+
+/// BatchNormalization before opset 14: in training mode if statistics are outputs. With spatial = 0
+/// every feature is a channel of its own; parameters then have x's shape without the batch.
+/// source  ai.onnx BatchNormalization-7 and -9
+struct BatchNormalization_7 {
+  float epsilon = 1e-5f, momentum = 0.9f;
+  std::int64_t spatial = 1;
+
+  static constexpr OpId id{"ai.onnx", "BatchNormalization", 7, 9};
+  static constexpr Signature signature =
+      "x scale bias mean var -> y mean_out? var_out? saved_mean? saved_var?";
+
+  constexpr void attributes(auto&& visit) {
+    visit("epsilon", epsilon);
+    visit("momentum", momentum);
+    visit("spatial", spatial);
+  }
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const;
+};
+
+/// BatchNormalization-6: is_test = 1 is inference, whatever the outputs.
+struct BatchNormalization_1 {
+  float epsilon = 1e-5f, momentum = 0.9f;
+  std::int64_t spatial = 1, is_test = 0;
+  Dims consumed_inputs{};  ///< an old hint about memory, without effect
+
+  static constexpr OpId id{"ai.onnx", "BatchNormalization", 1, 6};
+  static constexpr Signature signature =
+      "x scale bias mean var -> y mean_out? var_out? saved_mean? saved_var?";
+
+  constexpr void attributes(auto&& visit) {
+    visit("epsilon", epsilon);
+    visit("momentum", momentum);
+    visit("spatial", spatial);
+    visit("is_test", is_test);
+    visit("consumed_inputs", consumed_inputs);
+  }
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
+    const BatchNormalization_7 newer{.epsilon = epsilon, .momentum = momentum, .spatial = spatial};
+    return newer.expand(graph, inputs, is_test != 0 ? 1 : outputs);
+  }
+};
+
+constexpr std::vector<AnyTensor> BatchNormalization_7::expand(auto& graph, const auto& inputs,
+                                                              std::size_t outputs) const {
+  const BatchNormalization newer{
+      .epsilon = epsilon, .momentum = momentum, .training_mode = outputs > 1 ? 1 : 0};
+  // Features become channels for the operator, and take their shape again behind it.
+  const bool is_reshaped = spatial == 0 && inputs.size() == 5 && inputs[0].info().rank() > 2;
+  std::vector<TensorId> ids;
+  for (const auto& x : inputs) {
+    const Dims wanted = ids.empty() ? Dims{0, -1} : Dims{-1};
+    ids.push_back(is_reshaped ? reshape(x, constant(graph, wanted)).id : x.id);
+  }
+  std::vector<AnyTensor> y;
+  const std::vector<TensorId> made =
+      halftone::detail::record(graph, descriptor<BatchNormalization>, pack(newer), ids, outputs);
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    auto t = inputs[0];  // of this type, so that the calls wait for the operators' definitions
+    t.id = made[i];
+    y.push_back(is_reshaped ? reshape(t, shape_of(inputs[i == 0 ? 0 : 3])) : t);
+  }
+  return y;
+}
+
+}  // namespace halftone::op
