@@ -139,7 +139,7 @@ void copy_box(const Box& box, const T* from, T* to) {
         if (i != d) outer.add(box.extents[i], box.to[i], box.from[i]);
       }
       for_each_offset(outer, [&](std::int64_t y, std::int64_t x) {
-        transpose(from + x, columns.from, to + y, box.to[d], box.extents[d], columns.n);
+        transpose_matrix(from + x, columns.from, to + y, box.to[d], box.extents[d], columns.n);
       });
       return;
     }

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include <halftone/kernel/simd.hpp>
+#include <halftone/kernel/gemm_pack.hpp>
 
 namespace halftone::kernel {
 
@@ -15,34 +15,61 @@ HALFTONE_INLINE void interleave(R a, R b, R& low, R& high, std::integer_sequence
   high = __builtin_shufflevector(a, b, ((I & 1) != 0 ? N + N / 2 + I / 2 : N / 2 + I / 2)...);
 }
 
-/// A tile of 16 by 16 bytes' worth of elements, in registers: interleaving row i with row i + N / 2
-/// log2(N) times transposes, and each step is one instruction a register on every x86-64.
+/// Side of a tile: a register of the wider types, for which one instruction moves a lane anywhere;
+/// 16 bytes of the narrow ones.
+template <class T>
+inline constexpr std::int64_t transpose_lanes =
+    (sizeof(T) >= 4 ? register_bytes : 16) / int(sizeof(T));
+
+/// A square tile in registers.
 template <class T>
 HALFTONE_INLINE void transpose_tile(const T* from, std::int64_t from_row, T* to,
                                     std::int64_t to_row) {
-  constexpr int N = 16 / int(sizeof(T));
-  using R = raw_t<T, N>;
-  R a[N], b[N];
+  constexpr int N = transpose_lanes<T>;
+  if constexpr (sizeof(T) >= 4) {
+    Vec<T, N> lines[N];
 #pragma GCC unroll 16
-  for (int i = 0; i < N; ++i) __builtin_memcpy(&a[i], from + i * from_row, 16);
+    for (int i = 0; i < N; ++i) lines[i] = Vec<T, N>::load(from + i * from_row);
+    transpose(lines);
+#pragma GCC unroll 16
+    for (int i = 0; i < N; ++i) lines[i].store(to + i * to_row);
+  } else {
+    // Interleaving row i with row i + N / 2 log2(N) times transposes, and each step is one
+    // instruction a register on every x86-64.
+    using R = raw_t<T, N>;
+    R a[N], b[N];
+#pragma GCC unroll 16
+    for (int i = 0; i < N; ++i) __builtin_memcpy(&a[i], from + i * from_row, 16);
 #pragma GCC unroll 4
-  for (int step = 1; step < N; step *= 2) {
+    for (int step = 1; step < N; step *= 2) {
 #pragma GCC unroll 8
-    for (int i = 0; i < N / 2; ++i) {
-      interleave(a[i], a[i + N / 2], b[2 * i], b[2 * i + 1], std::make_integer_sequence<int, N>{});
+      for (int i = 0; i < N / 2; ++i) {
+        interleave(a[i], a[i + N / 2], b[2 * i], b[2 * i + 1],
+                   std::make_integer_sequence<int, N>{});
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < N; ++i) a[i] = b[i];
     }
 #pragma GCC unroll 16
-    for (int i = 0; i < N; ++i) a[i] = b[i];
+    for (int i = 0; i < N; ++i) __builtin_memcpy(to + i * to_row, &a[i], 16);
   }
-#pragma GCC unroll 16
-  for (int i = 0; i < N; ++i) __builtin_memcpy(to + i * to_row, &a[i], 16);
 }
 
-/// Any small tile; the longer side is the inner loop.
+/// A block by tiles, or element by element if it is narrower than one. The last tile of a line
+/// starts earlier where they do not fit evenly.
 template <class T>
-void transpose_rest(const T* from, std::int64_t from_row, T* to, std::int64_t to_row,
-                    std::int64_t rows, std::int64_t columns) {
-  if (rows <= columns) {
+HALFTONE_INLINE void transpose_block(const T* from, std::int64_t from_row, T* to,
+                                     std::int64_t to_row, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t N = transpose_lanes<T>;
+  if (rows >= N && columns >= N) {
+    for (std::int64_t j0 = 0; j0 < columns; j0 += N) {
+      const std::int64_t j = columns - j0 < N ? columns - N : j0;
+      for (std::int64_t i0 = 0; i0 < rows; i0 += N) {
+        const std::int64_t i = rows - i0 < N ? rows - N : i0;
+        transpose_tile(from + j * from_row + i, from_row, to + i * to_row + j, to_row);
+      }
+    }
+  } else if (rows <= columns) {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) to[i * to_row + j] = from[j * from_row + i];
     }
@@ -55,45 +82,42 @@ void transpose_rest(const T* from, std::int64_t from_row, T* to, std::int64_t to
 
 }  // namespace detail
 
-/// to[i * to_row + j] = from[j * from_row + i] for i < rows and j < columns, by blocks whose lines
-/// of memory stay in L1.
+/// to[i * to_row + j] = from[j * from_row + i] for i < rows and j < columns, by blocks that stay in
+/// L1. Rows whose distance makes their lines share few places of the cache go through a buffer, so
+/// that each line of memory is touched once.
 template <class T>
-void transpose(const T* from, std::int64_t from_row, T* to, std::int64_t to_row, std::int64_t rows,
-               std::int64_t columns) {
-  constexpr std::int64_t N = 16 / int(sizeof(T));
-  constexpr std::int64_t block = 128 / int(sizeof(T));
-  if (rows < N || columns < N) {
-    // Few rows (columns) are read (written) together, so that every line is touched once.
-    constexpr std::int64_t piece = 4096 / int(sizeof(T));
-    for (std::int64_t i = 0; i < rows; i += piece) {
-      for (std::int64_t j = 0; j < columns; j += piece) {
-        detail::transpose_rest(from + j * from_row + i, from_row, to + i * to_row + j, to_row,
-                               rows - i < piece ? rows - i : piece,
-                               columns - j < piece ? columns - j : piece);
+void transpose_matrix(const T* from, std::int64_t from_row, T* to, std::int64_t to_row,
+                      std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t block = sizeof(T) == 8 ? 32 : sizeof(T) == 1 ? 128 : 64;
+  constexpr std::int64_t bad_stride = 1024 / int(sizeof(T));
+  const bool is_small = rows < detail::transpose_lanes<T> || columns < detail::transpose_lanes<T>;
+  const bool buffered = !is_small && rows * columns > 64 * 64 &&
+                        (from_row % bad_stride == 0 || to_row % bad_stride == 0);
+  // A narrow matrix: its rows are read, or written, side by side, so that every line is touched
+  // once.
+  const std::int64_t wide = is_small ? 4096 : block;
+  alignas(64) T buffer[block * block];
+  for (std::int64_t i = 0; i < rows; i += wide) {
+    const std::int64_t height = rows - i < wide ? rows - i : wide;
+    for (std::int64_t j = 0; j < columns; j += wide) {
+      const std::int64_t width = columns - j < wide ? columns - j : wide;
+      const T* const source = from + j * from_row + i;
+      T* const target = to + i * to_row + j;
+      if (!buffered) {
+        detail::transpose_block(source, from_row, target, to_row, height, width);
+        continue;
       }
-    }
-    return;
-  }
-  const std::int64_t whole_rows = rows / N * N, whole_columns = columns / N * N;
-  for (std::int64_t i0 = 0; i0 < whole_rows; i0 += block) {
-    const std::int64_t i1 = whole_rows - i0 < block ? whole_rows : i0 + block;
-    for (std::int64_t j0 = 0; j0 < whole_columns; j0 += block) {
-      const std::int64_t j1 = whole_columns - j0 < block ? whole_columns : j0 + block;
-      for (std::int64_t i = i0; i < i1; i += N) {
-        for (std::int64_t j = j0; j < j1; j += N) {
-          detail::transpose_tile(from + j * from_row + i, from_row, to + i * to_row + j, to_row);
+      detail::transpose_block(source, from_row, buffer, block, height, width);
+      if (width == block) {
+        for (std::int64_t r = 0; r < height; ++r) {
+          __builtin_memcpy(target + r * to_row, buffer + r * block, block * sizeof(T));
+        }
+      } else {
+        for (std::int64_t r = 0; r < height; ++r) {
+          __builtin_memcpy(target + r * to_row, buffer + r * block, std::size_t(width) * sizeof(T));
         }
       }
     }
-    if (whole_columns < columns) {
-      detail::transpose_rest(from + whole_columns * from_row + i0, from_row,
-                             to + i0 * to_row + whole_columns, to_row, i1 - i0,
-                             columns - whole_columns);
-    }
-  }
-  if (whole_rows < rows) {
-    detail::transpose_rest(from + whole_rows, from_row, to + whole_rows * to_row, to_row,
-                           rows - whole_rows, columns);
   }
 }
 
