@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <utility>
+
 #include <halftone/base/element_type.hpp>
+#include <halftone/base/math.hpp>
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/executor.hpp>
 #include <halftone/kernel/fwd.hpp>
@@ -60,19 +64,30 @@ struct PoolShape {
   }
 };
 
-/// Elements that one task computes at least.
+/// Elements that one task reads at least.
 inline constexpr std::int64_t pool_grain = 16 * 1024;
 
-/// f(plane) for every plane, several planes a task.
+/// f(plane, first row, last row) for all rows of outputs; a task has rows of one plane, or several
+/// whole planes.
 template <class F>
-void for_each_plane(const Executor& executor, const PoolShape& s, F&& f) {
-  const std::int64_t size = s.output_size() * s.kernel[0] * s.kernel[1] * s.kernel[2];
-  const std::int64_t per_task = size >= pool_grain ? 1 : pool_grain / (size > 0 ? size : 1);
-  const std::int64_t tasks = (s.planes + per_task - 1) / per_task;
-  parallel_for(executor, tasks, [&](std::int64_t task) {
-    const std::int64_t last = (task + 1) * per_task;
-    for (std::int64_t p = task * per_task; p < s.planes && p < last; ++p) f(p);
-  });
+void for_each_row(const Executor& executor, const PoolShape& s, F&& f) {
+  const std::int64_t rows = s.output[0] * s.output[1];
+  const std::int64_t row = s.output[2] * s.lanes * s.kernel[0] * s.kernel[1] * s.kernel[2] + 1;
+  if (rows == 0 || s.planes == 0) return;
+  std::int64_t step = pool_grain / row + 1;
+  if (step < rows) {
+    const std::int64_t pieces = (rows + step - 1) / step;
+    parallel_for(executor, s.planes * pieces, [&](std::int64_t task) {
+      const std::int64_t first = task % pieces * step;
+      f(task / pieces, first, rows - first < step ? rows : first + step);
+    });
+  } else {
+    step /= rows;
+    parallel_for(executor, (s.planes + step - 1) / step, [&](std::int64_t task) {
+      const std::int64_t last = (task + 1) * step;
+      for (std::int64_t p = task * step; p < s.planes && p < last; ++p) f(p, std::int64_t{0}, rows);
+    });
+  }
 }
 
 template <class T>
@@ -80,91 +95,213 @@ constexpr T lowest() {
   if constexpr (real<T>) {
     return static_cast<T>(-__builtin_inff());
   } else {
-    return static_cast<T>(T(-1) > T(0) ? T(0) : T(T(1) << (8 * sizeof(T) - 1)));
+    return math::saturated<T>(-1e30);
   }
 }
 
-template <class S>
-HALFTONE_INLINE S larger(S a, S b) {
-  // NaN wins.
-  return b > a || b != b ? b : a;
+/// Lanes 0, 2, 4, ... of a and then b.
+template <class T, int N, int... I>
+HALFTONE_INLINE Vec<T, N> even_lanes(Vec<T, N> a, Vec<T, N> b, std::integer_sequence<int, I...>) {
+  return Vec<T, N>(__builtin_shufflevector(a.v, b.v, 2 * I...));
 }
 
-/// Rows of `n` sums or maxima: y[i] = combine(y[i], x[i * step]).
-template <bool Max, class T, class S>
-void combine_row(S* y, const T* x, std::int64_t n, std::int64_t step) {
-  if (step == 1) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const S v = static_cast<S>(x[i]);
-      y[i] = Max ? larger(y[i], v) : y[i] + v;
-    }
+/// Elements 0, stride, 2 * stride, ... from p; Stride 0: as `stride` says.
+template <int Stride, class V>
+HALFTONE_INLINE V load_strided(const typename V::value_type* p, std::int64_t stride) {
+  if constexpr (Stride == 1) {
+    return V::load(p);
+  } else if constexpr (Stride == 2) {
+    return even_lanes(V::load(p), V::load(p + V::size), std::make_integer_sequence<int, V::size>());
   } else {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const S v = static_cast<S>(x[i * step]);
-      y[i] = Max ? larger(y[i], v) : y[i] + v;
+    typename V::value_type lanes[V::size];
+    for (int i = 0; i < V::size; ++i) lanes[i] = p[i * stride];
+    return V::load(lanes);
+  }
+}
+
+/// Sums or maxima of the windows of some rows of outputs. `finish` makes of them, and of the number
+/// of elements that count (a vector, or one number for all lanes), what is stored.
+template <bool Max, class T, class Finish>
+struct PoolRows {
+  using S = compute_t<T>;
+  using V = Vec<S>;
+  using Range = PoolShape::Range;
+  static constexpr std::int64_t room = 2048;      ///< numbers of a row
+  static constexpr std::int64_t most_rows = 256;  ///< of a window
+
+  const PoolShape& s;
+  bool counts_padding;
+  Finish finish;
+
+  static HALFTONE_INLINE V join(V a, V b) {
+    if constexpr (Max) return max(a, b);
+    return a + b;
+  }
+  static HALFTONE_INLINE V start() { return V(Max ? static_cast<S>(lowest<T>()) : S(0)); }
+  static HALFTONE_INLINE void store(T* y, V v, std::int64_t lanes) {
+    if (lanes >= V::size) {
+      store_compute(y, v);
+    } else {
+      store_compute_partial(y, v, lanes);
     }
   }
+  std::int64_t count(int axis, std::int64_t at) const {
+    return counts_padding ? s.padded_count(axis, at) : s.range(axis, at).count();
+  }
+
+  /// Lanes that lie side by side in every element: a window at a time, `K` vectors in registers.
+  template <int K>
+  void lanes(const T* x, const Range (&r)[3], std::int64_t n, V elements, T* y) const {
+    V sums[K];
+    for (int k = 0; k < K; ++k) sums[k] = start();
+    for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
+      for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step) {
+        const T* const row = x + (a * s.input[1] + b) * s.input[2] * s.lanes;
+        for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
+          const T* const from = row + c * s.lanes;
+          for (int k = 0; k < K; ++k) {
+            sums[k] = join(sums[k], n < V::size ? load_compute_partial(from, n)
+                                                : load_compute(from + k * V::size));
+          }
+        }
+      }
+    }
+    for (int k = 0; k < K; ++k) store(y + k * V::size, finish(sums[k], elements), n);
+  }
+  void run_lanes(const T* x, T* y, std::int64_t first, std::int64_t last) const {
+    for (std::int64_t row = first; row < last; ++row) {
+      const std::int64_t d = row / s.output[1], h = row % s.output[1];
+      const std::int64_t elements = Max ? 1 : count(0, d) * count(1, h);
+      for (std::int64_t w = 0; w < s.output[2]; ++w) {
+        const Range r[3]{s.range(0, d), s.range(1, h), s.range(2, w)};
+        const V all(static_cast<S>(Max ? 1 : elements * count(2, w)));
+        T* const to = y + (row * s.output[2] + w) * s.lanes;
+        std::int64_t i = 0;
+        for (; i + 4 * V::size <= s.lanes; i += 4 * V::size)
+          lanes<4>(x + i, r, V::size, all, to + i);
+        for (; i + V::size <= s.lanes; i += V::size) lanes<1>(x + i, r, V::size, all, to + i);
+        if (i < s.lanes) lanes<1>(x + i, r, s.lanes - i, all, to + i);
+      }
+    }
+  }
+
+  /// Rows of the input that a window reads are joined into one, padded, which is then joined with
+  /// itself, moved. Columns [first_column, first_column + n) of the outputs.
+  template <int Stride>
+  void run_columns(const T* x, T* y, std::int64_t first, std::int64_t last,
+                   std::int64_t first_column, std::int64_t n) const {
+    alignas(64) S joined[room + 2 * V::size], counts[room];
+    const std::int64_t low = first_column * s.stride[2] - s.begin[2];
+    const std::int64_t high = low + (n - 1) * s.stride[2] + (s.kernel[2] - 1) * s.dilation[2] + 1;
+    const std::int64_t from = low < 0 ? 0 : low;
+    const std::int64_t to = high < s.input[2] ? high : s.input[2];
+    // Whole vectors of outputs are computed, and two of the row read for each.
+    const std::int64_t used = high - low + V::size * (s.stride[2] + 1);
+    for (std::int64_t i = 0; i < used && i < room + V::size; i += V::size)
+      start().store(joined + i);
+    for (std::int64_t i = 0; i < n; ++i) {
+      counts[i] = static_cast<S>(Max ? 1 : count(2, first_column + i));
+    }
+    for (std::int64_t row = first; row < last; ++row) {
+      const std::int64_t d = row / s.output[1], h = row % s.output[1];
+      const Range deep = s.range(0, d), high_range = s.range(1, h);
+      const T* rows[most_rows];
+      int row_count = 0;
+      for (std::int64_t a = deep.first; a < deep.last; a += deep.step) {
+        for (std::int64_t b = high_range.first; b < high_range.last; b += high_range.step) {
+          rows[row_count++] = x + (a * s.input[1] + b) * s.input[2];
+        }
+      }
+      for (std::int64_t c = from; c < to; c += V::size) {
+        V sum = start();
+        if (to - c >= V::size) {
+          for (int k = 0; k < row_count; ++k) sum = join(sum, load_compute(rows[k] + c));
+        } else {
+          for (int k = 0; k < row_count; ++k) {
+            sum = join(sum, load_compute_partial(rows[k] + c, to - c));
+          }
+          sum = select(V::mask::first(to - c), sum, start());
+        }
+        sum.store(joined + (c - low));
+      }
+      const V elements(static_cast<S>(Max ? 1 : count(0, d) * count(1, h)));
+      for (std::int64_t i = 0; i < n; i += V::size) {
+        V sum = start();
+        for (std::int64_t k = 0; k < s.kernel[2]; ++k) {
+          const S* const at = joined + i * s.stride[2] + k * s.dilation[2];
+          sum = join(sum, load_strided<Stride, V>(at, s.stride[2]));
+        }
+        V all = elements;
+        if constexpr (!Max) {
+          all = all * (n - i < V::size ? V::load_partial(counts + i, n - i) : V::load(counts + i));
+        }
+        store(y + row * s.output[2] + first_column + i, finish(sum, all), n - i);
+      }
+    }
+  }
+
+  /// Columns of outputs that the joined row has room for; 0: windows are too large for that.
+  std::int64_t columns() const {
+    const std::int64_t reach = (s.kernel[2] - 1) * s.dilation[2] + 1;
+    if (s.kernel[0] * s.kernel[1] > most_rows || reach > room) return 0;
+    const std::int64_t n = (room - reach) / s.stride[2] + 1;
+    return n < V::size ? 0 : n / V::size * V::size;
+  }
+
+  /// Element by element.
+  void run_slowly(const T* x, T* y, std::int64_t first, std::int64_t last) const {
+    for (std::int64_t row = first; row < last; ++row) {
+      const std::int64_t d = row / s.output[1], h = row % s.output[1];
+      const std::int64_t elements = Max ? 1 : count(0, d) * count(1, h);
+      for (std::int64_t w = 0; w < s.output[2]; ++w) {
+        const Range r[3]{s.range(0, d), s.range(1, h), s.range(2, w)};
+        double sum = Max ? static_cast<double>(lowest<T>()) : 0;
+        for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
+          for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step) {
+            const T* const from = x + (a * s.input[1] + b) * s.input[2];
+            for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
+              const auto v = static_cast<double>(from[c]);
+              sum = Max ? math::max(sum, v) : sum + v;
+            }
+          }
+        }
+        const V all(static_cast<S>(Max ? 1 : elements * count(2, w)));
+        store_compute_partial(y + row * s.output[2] + w, finish(V(static_cast<S>(sum)), all), 1);
+      }
+    }
+  }
+
+  void run(const T* x, T* y, std::int64_t first, std::int64_t last) const {
+    if (s.lanes > 1) return run_lanes(x, y, first, last);
+    const std::int64_t step = columns();
+    if (step == 0) return run_slowly(x, y, first, last);
+    for (std::int64_t c = 0; c < s.output[2]; c += step) {
+      const std::int64_t n = s.output[2] - c < step ? s.output[2] - c : step;
+      switch (s.stride[2]) {
+        case 1:
+          run_columns<1>(x, y, first, last, c, n);
+          break;
+        case 2:
+          run_columns<2>(x, y, first, last, c, n);
+          break;
+        default:
+          run_columns<0>(x, y, first, last, c, n);
+          break;
+      }
+    }
+  }
+};
+
+template <bool Max, class T, class Finish>
+void pool_rows(const Executor& executor, const PoolShape& s, bool counts_padding, const T* x, T* y,
+               Finish finish) {
+  const PoolRows<Max, T, Finish> rows{s, counts_padding, finish};
+  for_each_row(executor, s, [&](std::int64_t p, std::int64_t first, std::int64_t last) {
+    rows.run(x + p * s.input_size(), y + p * s.output_size(), first, last);
+  });
 }
 
 }  // namespace detail
-
-/// Sums or maxima of all windows of one plane, a row of outputs at a time: the rows of the input
-/// that a row of outputs reads are combined first where windows lie side by side.
-template <bool Max, class T, class Finish>
-void pool_plane(const detail::PoolShape& s, const T* x, T* y, Finish&& finish) {
-  using S = compute_t<T>;
-  constexpr std::int64_t most = 512;
-  S sums[most];
-  const S start = Max ? static_cast<S>(detail::lowest<T>()) : S(0);
-  for (std::int64_t d = 0; d < s.output[0]; ++d) {
-    for (std::int64_t h = 0; h < s.output[1]; ++h) {
-      const detail::PoolShape::Range rows[2]{s.range(0, d), s.range(1, h)};
-      T* const to = y + (d * s.output[1] + h) * s.output[2] * s.lanes;
-      if (s.lanes > 1) {
-        for (std::int64_t w = 0; w < s.output[2]; ++w) {
-          const detail::PoolShape::Range r[3]{rows[0], rows[1], s.range(2, w)};
-          for (std::int64_t lane = 0; lane < s.lanes; lane += most) {
-            const std::int64_t n = s.lanes - lane < most ? s.lanes - lane : most;
-            for (std::int64_t i = 0; i < n; ++i) sums[i] = start;
-            for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
-              for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step) {
-                for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
-                  detail::combine_row<Max>(
-                      sums, x + ((a * s.input[1] + b) * s.input[2] + c) * s.lanes + lane, n, 1);
-                }
-              }
-            }
-            finish(sums, to + w * s.lanes + lane, n, d, h, w, std::int64_t{0});
-          }
-        }
-        continue;
-      }
-      for (std::int64_t first = 0; first < s.output[2]; first += most) {
-        const std::int64_t n = s.output[2] - first < most ? s.output[2] - first : most;
-        for (std::int64_t i = 0; i < n; ++i) sums[i] = start;
-        for (std::int64_t a = rows[0].first; a < rows[0].last; a += rows[0].step) {
-          for (std::int64_t b = rows[1].first; b < rows[1].last; b += rows[1].step) {
-            const T* row = x + (a * s.input[1] + b) * s.input[2];
-            for (std::int64_t k = 0; k < s.kernel[2]; ++k) {
-              // Outputs whose element k lies in the row.
-              const std::int64_t offset = k * s.dilation[2] - s.begin[2];
-              std::int64_t low = offset < 0 ? (-offset + s.stride[2] - 1) / s.stride[2] : 0;
-              std::int64_t high =
-                  offset >= s.input[2] ? 0 : (s.input[2] - 1 - offset) / s.stride[2] + 1;
-              low = low < first ? first : low;
-              high = high > first + n ? first + n : high;
-              if (low < high) {
-                detail::combine_row<Max>(sums + low - first, row + low * s.stride[2] + offset,
-                                         high - low, s.stride[2]);
-              }
-            }
-          }
-        }
-        finish(sums, to + first, n, d, h, first, std::int64_t{1});
-      }
-    }
-  }
-}
 
 template <class T>
 void max_pool(const Executor& executor, const Window& window, bool column_major, View<const T> x,
@@ -172,19 +309,15 @@ void max_pool(const Executor& executor, const Window& window, bool column_major,
   using S = compute_t<T>;
   const detail::PoolShape s(window, x);
   if (!indices) {
-    detail::for_each_plane(executor, s, [&](std::int64_t p) {
-      pool_plane<true>(s, x.data + p * s.input_size(), y.data + p * s.output_size(),
-                       [](const S* sums, T* to, std::int64_t n, auto...) {
-                         for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(sums[i]);
-                       });
-    });
+    detail::pool_rows<true>(executor, s, false, x.data, y.data, [](auto v, auto) { return v; });
     return;
   }
-  detail::for_each_plane(executor, s, [&](std::int64_t p) {
+  detail::for_each_row(executor, s, [&](std::int64_t p, std::int64_t first, std::int64_t last) {
     const T* plane = x.data + p * s.input_size();
-    std::int64_t out = p * s.output_size();
-    for (std::int64_t d = 0; d < s.output[0]; ++d) {
-      for (std::int64_t h = 0; h < s.output[1]; ++h) {
+    std::int64_t out = p * s.output_size() + first * s.output[2] * s.lanes;
+    for (std::int64_t row = first; row < last; ++row) {
+      const std::int64_t d = row / s.output[1], h = row % s.output[1];
+      {
         for (std::int64_t w = 0; w < s.output[2]; ++w) {
           const detail::PoolShape::Range r[3]{s.range(0, d), s.range(1, h), s.range(2, w)};
           for (std::int64_t lane = 0; lane < s.lanes; ++lane, ++out) {
@@ -220,22 +353,9 @@ void max_pool(const Executor& executor, const Window& window, bool column_major,
 template <class T>
 void average_pool(const Executor& executor, const Window& window, bool include_padding,
                   View<const T> x, View<T> y) {
-  using S = compute_t<T>;
   const detail::PoolShape s(window, x);
-  const auto count = [&](int axis, std::int64_t at) {
-    return include_padding ? s.padded_count(axis, at) : s.range(axis, at).count();
-  };
-  detail::for_each_plane(executor, s, [&](std::int64_t p) {
-    pool_plane<false>(s, x.data + p * s.input_size(), y.data + p * s.output_size(),
-                      [&](const S* sums, T* to, std::int64_t n, std::int64_t d, std::int64_t h,
-                          std::int64_t w, std::int64_t step) {
-                        const std::int64_t rows = count(0, d) * count(1, h);
-                        for (std::int64_t i = 0; i < n; ++i) {
-                          const std::int64_t elements = rows * count(2, w + i * step);
-                          to[i] = static_cast<T>(sums[i] / static_cast<S>(elements));
-                        }
-                      });
-  });
+  detail::pool_rows<false>(executor, s, include_padding, x.data, y.data,
+                           [](auto sum, auto elements) { return sum / elements; });
 }
 
 /// The mean or the largest element of each plane x[batch, channel, ...].
@@ -259,11 +379,11 @@ void global_pool(const Executor& executor, bool largest, View<const T> x, View<T
         }
       }
       const V all = largest ? max(max(lanes[0], lanes[1]), max(lanes[2], lanes[3]))
-                        : (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+                            : (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
       S result = largest ? reduce_max(all) : reduce_add(all);
       for (; i < pixels; ++i) {
         const auto v = static_cast<S>(plane[i]);
-        result = largest ? detail::larger(result, v) : result + v;
+        result = largest ? math::max(result, v) : result + v;
       }
       y[p] = static_cast<T>(largest ? result : result / static_cast<S>(pixels));
     }

@@ -1,0 +1,160 @@
+#include <halftone/kernels.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+using namespace halftone;
+
+// Expected: the definition of pooling, element by element in double.
+
+namespace {
+
+struct Case {
+  std::vector<std::int64_t> x;  ///< [batch, channels, spatial...]
+  WindowAttributes window;
+};
+
+const double infinity = std::numeric_limits<double>::infinity();
+
+/// Up to three spatial dimensions, missing leading ones are 1.
+template <class T>
+std::vector<double> by_definition(const Case& given, const Window& w, const std::vector<T>& x,
+                                  bool largest, bool counts_padding) {
+  const std::size_t rank = w.rank();
+  const auto at = [&](const auto& list, std::size_t axis, std::int64_t missing) {
+    return axis + rank < 3 ? missing : list[axis + rank - 3];
+  };
+  const std::vector<std::int64_t> spatial(given.x.begin() + 2, given.x.end());
+  std::int64_t in[3], out[3], size[3], stride[3], step[3], begin[3], end[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    in[i] = at(spatial, i, 1), out[i] = at(w.output, i, 1), size[i] = at(w.kernel, i, 1);
+    stride[i] = at(w.strides, i, 1), step[i] = at(w.dilations, i, 1);
+    begin[i] = i + rank < 3 ? 0 : w.pad_begin(i + rank - 3);
+    end[i] = i + rank < 3 ? 0 : w.pad_end(i + rank - 3);
+  }
+  std::vector<double> y;
+  for (std::int64_t p = 0; p < given.x[0] * given.x[1]; ++p)
+    for (std::int64_t o = 0; o < out[0] * out[1] * out[2]; ++o) {
+      const std::int64_t place[3] = {o / (out[1] * out[2]), o / out[2] % out[1], o % out[2]};
+      double joined = largest ? -infinity : 0;
+      std::int64_t count = 0, padded = 0;
+      for (std::int64_t k = 0; k < size[0] * size[1] * size[2]; ++k) {
+        const std::int64_t tap[3] = {k / (size[1] * size[2]), k / size[2] % size[1], k % size[2]};
+        std::int64_t index = p;
+        bool is_inside = true, is_padded = true;
+        for (int i = 0; i < 3; ++i) {
+          const std::int64_t c = place[i] * stride[i] - begin[i] + tap[i] * step[i];
+          is_inside = is_inside && c >= 0 && c < in[i];
+          is_padded = is_padded && c < in[i] + end[i];
+          index = index * in[i] + c;
+        }
+        padded += is_padded;
+        if (!is_inside) continue;
+        ++count;
+        const auto v = static_cast<double>(x[static_cast<std::size_t>(index)]);
+        joined = largest ? std::fmax(joined, v) : joined + v;
+      }
+      y.push_back(largest ? joined : joined / static_cast<double>(counts_padding ? padded : count));
+    }
+  return y;
+}
+
+/// Runs tasks from the last to the first, as other threads may.
+const kernel::Executor backwards{
+    .threads = 4,
+    .run =
+        [](void*, std::int64_t count, kernel::Executor::Task task, void* context) {
+          for (std::int64_t i = count; i-- > 0;) task(context, i);
+        },
+    .self = nullptr};
+
+template <class T>
+void check(const Case& given) {
+  const auto input = std::span<const std::int64_t>(given.x).subspan(2);
+  const Window w = Window::over(input, given.window);
+  REQUIRE(w.ok());
+  std::vector<std::int64_t> shape{given.x[0], given.x[1]};
+  for (const std::int64_t extent : w.output) shape.push_back(extent);
+  std::int64_t n = 1, outputs = 1;
+  for (const std::int64_t extent : given.x) n *= extent;
+  for (const std::int64_t extent : shape) outputs *= extent;
+  std::vector<T> x(static_cast<std::size_t>(n)), y(static_cast<std::size_t>(outputs) + 1);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<T>(static_cast<int>(i * 2654435761u % 101) - 50);
+  }
+  const View<const T> from{x.data(), given.x.data(), given.x.size()};
+  const View<T> to{y.data(), shape.data(), shape.size()};
+  const auto compare = [&](const std::vector<double>& expected) {
+    // Sums of small whole numbers are exact.
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      REQUIRE(static_cast<double>(y[i]) == static_cast<double>(static_cast<T>(expected[i])));
+    }
+    REQUIRE(y.back() == static_cast<T>(77));
+  };
+  y.back() = static_cast<T>(77);
+  kernel::max_pool<T>({}, w, false, from, to, {});
+  compare(by_definition(given, w, x, true, false));
+  kernel::max_pool<T>(backwards, w, false, from, to, {});
+  compare(by_definition(given, w, x, true, false));
+  std::vector<std::int64_t> places(static_cast<std::size_t>(outputs));
+  kernel::max_pool<T>({}, w, false, from, to,
+                      View<std::int64_t>{places.data(), shape.data(), shape.size()});
+  compare(by_definition(given, w, x, true, false));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    REQUIRE(x[static_cast<std::size_t>(places[i])] == y[i]);
+  }
+  if constexpr (std::is_floating_point_v<kernel::compute_t<T>>) {
+    for (const bool counts_padding : {false, true}) {
+      kernel::average_pool<T>({}, w, counts_padding, from, to);
+      compare(by_definition(given, w, x, false, counts_padding));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("pool: one to three dimensions, strides, dilations, pads", T, float, double,
+                   half, std::int8_t) {
+  check<T>({{2, 3, 40}, {.kernel = {3}}});
+  check<T>({{1, 2, 40}, {.kernel = {4}, .strides = {3}, .pads = {2, 1}}});
+  check<T>({{1, 2, 7, 9}, {.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1}}});
+  check<T>({{1, 2, 7, 90}, {.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1}}});
+  check<T>({{1, 2, 8, 70}, {.kernel = {2, 3}, .dilations = {3, 2}, .pads = {1, 2, 0, 1}}});
+  check<T>(
+      {{1, 1, 5, 6, 37}, {.kernel = {2, 3, 3}, .strides = {1, 2, 2}, .pads = {1, 0, 1, 0, 1, 1}}});
+  check<T>({{1, 2, 9, 34},
+            {.kernel = {2, 2}, .strides = {2, 2}, .pads = {0, 0, 1, 1}, .ceil_mode = true}});
+  check<T>(
+      {{1, 2, 10, 50}, {.kernel = {3, 5}, .strides = {2, 5}, .auto_pad = AutoPad::same_lower}});
+}
+
+TEST_CASE_TEMPLATE("pool: last dimensions that are neither windowed nor moved are lanes", T, float,
+                   half, std::int8_t) {
+  for (const std::int64_t lanes : {2, 7, 16, 21, 80}) {
+    check<T>({{1, 2, 9, 8, lanes},
+              {.kernel = {3, 3, 1}, .strides = {2, 2, 1}, .pads = {1, 1, 0, 1, 1, 0}}});
+    check<T>({{2, 1, 6, lanes}, {.kernel = {4, 1}, .dilations = {1, 1}}});
+  }
+}
+
+TEST_CASE("pool: rows and windows larger than the kernel's buffers") {
+  check<float>({{1, 1, 3, 5000}, {.kernel = {2, 3}, .strides = {1, 2}, .pads = {0, 1, 1, 1}}});
+  check<float>({{1, 1, 2, 3000}, {.kernel = {2, 2500}, .strides = {1, 7}}});
+  check<float>({{1, 1, 300, 4}, {.kernel = {290, 2}}});
+  check<float>({{1, 1, 1, 3000}, {.kernel = {1, 3}, .strides = {1, 1000}}});
+}
+
+TEST_CASE("pool: NaN is not lost, wherever it is in a window") {
+  for (std::size_t place = 0; place < 100; ++place) {
+    const std::int64_t extents[] = {1, 1, 2, 50}, outputs[] = {1, 1, 1, 25};
+    std::vector<float> x(100, 1), y(25);
+    x[place] = std::nanf("");
+    const Window w = Window::over(std::span<const std::int64_t>(extents).subspan(2),
+                                  {.kernel = {2, 2}, .strides = {2, 2}});
+    kernel::max_pool<float>({}, w, false, {x.data(), extents, 4}, {y.data(), outputs, 4}, {});
+    for (std::size_t i = 0; i < 25; ++i) CHECK(std::isnan(y[i]) == (i == place % 50 / 2));
+  }
+}
