@@ -301,9 +301,10 @@ void Importer::read_initializers(Scope& scope, const std::vector<TensorMessage>&
       data = tensors_.read(tensor);
     } catch (const Error&) {
       report_.add_current();
+      scope.ids[tensor.name] = graph.add_tensor({}, {});  // a constant without data would mislead
+      continue;
     }
-    if (const auto declared = scope.declared.find(tensor.name);
-        declared != scope.declared.end() && data.info.is_known()) {
+    if (const auto declared = scope.declared.find(tensor.name); declared != scope.declared.end()) {
       TensorInfo info = declared->second;
       std::int64_t expected = 0, found = 0;
       if (!detail::refine(info, data.info, expected, found)) {

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <halftone/graph/registry.hpp>
@@ -23,21 +26,25 @@ inline bool captures_follow(const Signature& signature) {
 /// Operators by domain, name and version of the operator set.
 class Operators {
  public:
-  explicit Operators(OperatorTable table) : rows_(table.begin(), table.end()) {
-    std::stable_sort(rows_.begin(), rows_.end(), before);
+  explicit Operators(OperatorTable table) {
+    rows_.reserve(table.size());
+    for (const Descriptor* op : table) rows_.push_back({op, rows_.size()});
+    std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
+      return std::pair(key_of(a), a.position) < std::pair(key_of(b), b.position);
+    });
   }
 
   /// The operator that has this meaning in that version of its domain; null if it is not offered.
   const Descriptor* find(std::string_view domain, std::string_view name, std::int64_t opset) const {
     const Descriptor* best = nullptr;
     std::int64_t best_version = 0;
-    const auto first =
-        std::lower_bound(rows_.begin(), rows_.end(), std::pair(domain, name),
-                         [](const Descriptor* op, const auto& key) { return key_of(op) < key; });
-    for (auto at = first; at != rows_.end() && key_of(*at) == std::pair(domain, name); ++at) {
-      for (const std::int64_t version : (*at)->id.versions) {
+    const std::pair key(domain, name);
+    auto at = std::lower_bound(rows_.begin(), rows_.end(), key,
+                               [](const Row& row, const auto& k) { return key_of(row) < k; });
+    for (; at != rows_.end() && key_of(*at) == key; ++at) {
+      for (const std::int64_t version : at->op->id.versions) {
         // A later one of equals is an extension that replaces the library's.
-        if (version <= opset && version >= best_version) best = *at, best_version = version;
+        if (version <= opset && version >= best_version) best = at->op, best_version = version;
       }
     }
     // An operator that changed since has another meaning than the one that is known.
@@ -54,12 +61,15 @@ class Operators {
   }
 
  private:
-  static std::pair<std::string_view, std::string_view> key_of(const Descriptor* op) {
-    return {op->id.domain, op->id.name};
+  struct Row {
+    const Descriptor* op;
+    std::size_t position;  // in the table
+  };
+  static std::pair<std::string_view, std::string_view> key_of(const Row& row) {
+    return {row.op->id.domain, row.op->id.name};
   }
-  static bool before(const Descriptor* a, const Descriptor* b) { return key_of(a) < key_of(b); }
 
-  std::vector<const Descriptor*> rows_;
+  std::vector<Row> rows_;
 };
 
 }  // namespace halftone::onnx

@@ -69,6 +69,7 @@ class Inputs {
     std::vector<std::int64_t> values;
     if (!is_constant(i)) return values;
     const std::size_t size = size_in_bytes(inputs_[i].info.type);
+    if (size == 0) return values;
     for (std::size_t at = 0; at + size <= inputs_[i].data.size(); at += size) {
       std::uint64_t bits = 0;
       for (std::size_t b = 0; b < size; ++b) {
