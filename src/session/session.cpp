@@ -311,7 +311,9 @@ struct SessionState {
       if (!take(port, run_number)) {
         throw_input("input is given twice", port, to_text(input.value.info));
       }
-      if (input.value.info != port.accepted) accept(i, input.value.info);
+      if (input.value.info != port.accepted || !port.accepted.is_known()) {
+        accept(i, input.value.info);
+      }
       if (input.value.data == nullptr) check_data(port, input.value);
       given[i] = input.value.data;
       ++count;
@@ -450,7 +452,7 @@ struct SessionState {
           !warned_about_int64) {
         warned_about_int64 = true;
         log_message(LogLevel::warn, "session",
-            "elements of input " + quoted(port.name) + " are cast from int64 to int32");
+                    "elements of input " + quoted(port.name) + " are cast from int64 to int32");
       }
       const bool is_float8 = size_in_bytes(port.info.type) == 1 &&
                              is_floating_point(port.info.type) && found == ElementType::uint8;

@@ -88,6 +88,7 @@ TEST_CASE("session: what does not fit is an InputError that says what there is")
   CHECK(contains(text, "another element type"));
   CHECK(contains(text, "[2] double"));
   CHECK(contains(run({{"a", good}, {"b", AnyView{good.info(), nullptr}}}), "no elements"));
+  CHECK(contains(run({{"a", good}, {"b", AnyView{}}}), "needs a type and a shape"));
   CHECK(contains(run({}), "inputs are missing: 'a', 'b'"));
   CHECK_THROWS_AS(net.run({{"a", good}}), InputError);
   text = error_of([&] { net.run({{"a", good}, {"b", good}})["logits"]; });
