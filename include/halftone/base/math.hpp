@@ -230,6 +230,32 @@ HALFTONE_INLINE constexpr auto max(const A& a, const B& b) {
   }
 }
 
+/// -x; the lowest integer stays as it is.
+template <class X>
+HALFTONE_INLINE constexpr auto negate(const X& x) {
+  if constexpr (std::is_integral_v<X>) {
+    return static_cast<X>(0 - static_cast<std::uint64_t>(x));
+  } else {
+    return -x;
+  }
+}
+
+#define HALFTONE_WRAPPING(function, sign)                                                      \
+  template <class A, class B>                                                                  \
+  HALFTONE_INLINE constexpr auto function(const A& a, const B& b) {                            \
+    if constexpr (detail::are_integers<A, B>) {                                                \
+      using Y = std::common_type_t<A, B>;                                                      \
+      return static_cast<Y>(static_cast<std::uint64_t>(a) sign static_cast<std::uint64_t>(b)); \
+    } else {                                                                                   \
+      return a sign b;                                                                         \
+    }                                                                                          \
+  }
+/// a + b, a - b, a * b; integers wrap around.
+HALFTONE_WRAPPING(add, +)
+HALFTONE_WRAPPING(subtract, -)
+HALFTONE_WRAPPING(multiply, *)
+#undef HALFTONE_WRAPPING
+
 /// a / b; integers round to zero, and a division by zero gives 0, never a trap.
 template <class A, class B>
 HALFTONE_INLINE constexpr auto divide(const A& a, const B& b) {

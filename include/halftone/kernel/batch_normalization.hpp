@@ -66,13 +66,16 @@ void channel_moments(const Executor& executor, const T* x, std::int64_t outer,
   const std::int64_t extents[3] = {outer, channels, inner};
   const detail::ReducePlan plan(extents, 3, 5);
   auto* const partial = static_cast<double*>(workspace);
-  const auto terms = static_cast<double>(plan.terms);
-  detail::reduce_terms<detail::Accumulator<Accumulation::sum, T>>(
-      executor, plan, x, nullptr, partial,
-      [&](std::int64_t c, double total) { mean[c] = static_cast<S>(total / terms); });
+  const auto mean_into = [&](S* list) {
+    return [&plan, list](std::int64_t first, const double* totals, std::int64_t n) {
+      detail::finish_all(Finish::mean, totals, plan.terms, static_cast<const S*>(nullptr), n,
+                         list + first);
+    };
+  };
+  detail::reduce_terms<detail::Accumulator<Accumulation::sum, T>>(executor, plan, x, nullptr,
+                                                                  partial, mean_into(mean));
   detail::reduce_terms<detail::Accumulator<Accumulation::deviations, T>>(
-      executor, plan, x, mean, partial,
-      [&](std::int64_t c, double total) { variance[c] = static_cast<S>(total / terms); });
+      executor, plan, x, mean, partial, mean_into(variance));
 }
 
 }  // namespace halftone::kernel

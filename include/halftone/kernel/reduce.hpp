@@ -234,9 +234,27 @@ inline double finished(Finish finish, double total, std::int64_t terms, double s
   }
 }
 
-/// Calls store(output, joined terms) for every output. `shift` has a number for each output (and
-/// V::size more to read), or is null; `partial` room for outputs * parts numbers if there are
-/// parts.
+/// As finished(), for n outputs side by side.
+template <class T, class S>
+void finish_all(Finish finish, const double* total, std::int64_t terms, const S* shift,
+                std::int64_t n, T* y) {
+  const auto store = [&](std::int64_t i, double v) { y[i] = static_cast<T>(static_cast<S>(v)); };
+  if (finish == Finish::none) {
+    for (std::int64_t i = 0; i < n; ++i) store(i, total[i]);
+  } else if (finish == Finish::mean) {
+    const auto count = static_cast<double>(terms);
+    for (std::int64_t i = 0; i < n; ++i) store(i, total[i] / count);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double added = shift == nullptr ? 0 : static_cast<double>(shift[i]);
+      store(i, finished(finish, total[i], terms, added));
+    }
+  }
+}
+
+/// Calls store(first output, joined terms, n) for all outputs, n at a time. `shift` has a number
+/// for each output (and V::size more to read), or is null; `partial` room for outputs * parts
+/// numbers if there are parts.
 template <class Acc, class T, class Store>
 void reduce_terms(const Executor& executor, const ReducePlan& plan, const T* x,
                   const typename Acc::S* shift, typename Acc::W* partial, Store store) {
@@ -247,11 +265,11 @@ void reduce_terms(const Executor& executor, const ReducePlan& plan, const T* x,
   const auto shift_of = [&](std::int64_t output) {
     return shift == nullptr ? S(0) : shift[output];
   };
-  const auto take = [&](std::int64_t output, std::int64_t part, W total) {
+  const auto take = [&](std::int64_t output, std::int64_t part, const W* totals, std::int64_t n) {
     if (parts == 1) {
-      store(output, total);
+      store(output, totals, n);
     } else {
-      partial[part * plan.outputs + output] = total;
+      for (std::int64_t i = 0; i < n; ++i) partial[part * plan.outputs + output + i] = totals[i];
     }
   };
 
@@ -282,7 +300,7 @@ void reduce_terms(const Executor& executor, const ReducePlan& plan, const T* x,
             total = Acc::join(total, Acc::row(base + position.offset(), plan.row, s));
           }
         }
-        take(output, part, total);
+        take(output, part, &total, 1);
       }
     });
   } else {
@@ -308,7 +326,7 @@ void reduce_terms(const Executor& executor, const ReducePlan& plan, const T* x,
         const std::int64_t output = i * plan.row + c;
         Acc::column(x + Position(plan.kept, i).offset() + c, plan.reduced, first, last, n,
                     shift == nullptr ? nullptr : shift + output, totals);
-        for (std::int64_t k = 0; k < n; ++k) take(output + k, part, totals[k]);
+        take(output, part, totals, n);
       }
     });
   }
@@ -318,7 +336,7 @@ void reduce_terms(const Executor& executor, const ReducePlan& plan, const T* x,
     for (std::int64_t part = 1; part < parts; ++part) {
       total = Acc::join(total, partial[part * plan.outputs + output]);
     }
-    store(output, total);
+    store(output, &total, 1);
   }
 }
 
@@ -410,16 +428,20 @@ void reduce(const Executor& executor, Finish finish, std::uint32_t mask, View<co
       auto* const largest = static_cast<S*>(workspace);
       partial += plan.outputs + 64;
       detail::reduce_terms<detail::Accumulator<Accumulation::largest, T>>(
-          executor, plan, x.data, nullptr, partial, [&](std::int64_t i, double value) {
-            largest[i] = math::isfinite(value) ? static_cast<S>(value) : S(0);
+          executor, plan, x.data, nullptr, partial,
+          [&](std::int64_t first, const double* values, std::int64_t n) {
+            for (std::int64_t i = 0; i < n; ++i) {
+              largest[first + i] = math::isfinite(values[i]) ? static_cast<S>(values[i]) : S(0);
+            }
           });
       shift = largest;
     }
-    detail::reduce_terms<Acc>(
-        executor, plan, x.data, shift, partial, [&](std::int64_t i, double total) {
-          const double added = shift == nullptr ? 0 : static_cast<double>(shift[i]);
-          y[i] = static_cast<T>(static_cast<S>(detail::finished(finish, total, plan.terms, added)));
-        });
+    detail::reduce_terms<Acc>(executor, plan, x.data, shift, partial,
+                              [&](std::int64_t first, const double* totals, std::int64_t n) {
+                                detail::finish_all(finish, totals, plan.terms,
+                                                   shift == nullptr ? shift : shift + first, n,
+                                                   y + first);
+                              });
   }
 }
 

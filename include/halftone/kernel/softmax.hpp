@@ -80,27 +80,46 @@ struct Softmax {
     const auto load = [&](const T* p) {
       return lanes == V::size ? load_compute(p) : load_compute_partial(p, lanes);
     };
+    // Short columns are copied: each of their cache lines is then visited twice, not thrice or
+    // more.
+    constexpr std::int64_t room = 256;
+    alignas(64) S copy[room * V::size];
+    const bool is_copied = n <= room;
     V largest(-static_cast<S>(__builtin_inf()));
-    for (std::int64_t i = 0; i < n; ++i) largest = max(largest, load(x + i * stride));
+    for (std::int64_t i = 0; i < n; ++i) {
+      const V v = load(x + i * stride);
+      if (is_copied) v.store(copy + i * V::size);
+      largest = max(largest, v);
+    }
+    const auto element = [&](std::int64_t i) {
+      return is_copied ? V::load(copy + i * V::size) : load(x + i * stride);
+    };
     V sum(0);
     for (std::int64_t i = 0; i < n;) {
       V part(0);
       for (const std::int64_t end = n - i < 64 ? n : i + 64; i < end; ++i) {
-        const V e = exp(load(x + i * stride) - largest);
+        const V e = exp(element(i) - largest);
         part += e;
-        if (keeps_powers && !logarithm) store(y + i * stride, e, lanes);
+        if (logarithm) continue;
+        if (is_copied) {
+          e.store(copy + i * V::size);
+        } else if (keeps_powers) {
+          store(y + i * stride, e, lanes);
+        }
       }
       sum += part;
     }
     if (logarithm) {
       const V log_sum = log(sum);
       for (std::int64_t i = 0; i < n; ++i) {
-        store(y + i * stride, load(x + i * stride) - largest - log_sum, lanes);
+        store(y + i * stride, element(i) - largest - log_sum, lanes);
       }
     } else {
       const V factor = 1 / sum;
       for (std::int64_t i = 0; i < n; ++i) {
-        const V e = keeps_powers ? load(y + i * stride) : exp(load(x + i * stride) - largest);
+        const V e = is_copied      ? element(i)
+                    : keeps_powers ? load(y + i * stride)
+                                   : exp(element(i) - largest);
         store(y + i * stride, e * factor, lanes);
       }
     }

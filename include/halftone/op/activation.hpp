@@ -286,7 +286,12 @@ struct Mish {
   static constexpr OpId id{"ai.onnx", "Mish", 18};
   static constexpr Signature signature = "x -> y";
 
-  static constexpr auto forward(auto x) { return x * math::tanh(Softplus::forward(x)); }
+  // With e = e^x the tangent is (e^2 + 2 e) / (e^2 + 2 e + 2), which is 1 from x = 20 on.
+  static constexpr auto forward(auto x) {
+    const auto e = math::exp(math::min(x, 20));
+    const auto n = e * (e + 2);
+    return x * (n / (n + 2));
+  }
   static constexpr auto backward(auto dy, auto x) {
     const auto t = tanh(softplus(x));
     return dy * (t + x * (1 - t * t) * sigmoid(x));

@@ -17,7 +17,7 @@ struct Add {
   static constexpr Signature signature = "a b -> c";
   using types = TypeList<NumericTypes>;
 
-  static constexpr auto forward(auto a, auto b) { return a + b; }
+  static constexpr auto forward(auto a, auto b) { return math::add(a, b); }
   static constexpr auto backward(auto dc, auto, auto) { return std::tuple(dc, dc); }
 };
 
@@ -32,7 +32,7 @@ struct Sub {
   static constexpr Signature signature = "a b -> c";
   using types = TypeList<NumericTypes>;
 
-  static constexpr auto forward(auto a, auto b) { return a - b; }
+  static constexpr auto forward(auto a, auto b) { return math::subtract(a, b); }
   static constexpr auto backward(auto dc, auto, auto) { return std::tuple(dc, -dc); }
 };
 
@@ -47,7 +47,7 @@ struct Mul {
   static constexpr Signature signature = "a b -> c";
   using types = TypeList<NumericTypes>;
 
-  static constexpr auto forward(auto a, auto b) { return a * b; }
+  static constexpr auto forward(auto a, auto b) { return math::multiply(a, b); }
   static constexpr auto backward(auto dc, auto a, auto b) { return std::tuple(dc * b, dc * a); }
 };
 
@@ -107,7 +107,7 @@ struct Neg {
   using types =
       TypeList<Joined<FloatTypes, TypeList<std::int8_t, std::int16_t, std::int32_t, std::int64_t>>>;
 
-  static constexpr auto forward(auto x) { return -x; }
+  static constexpr auto forward(auto x) { return math::negate(x); }
   static constexpr auto backward(auto dy, auto) { return -dy; }
 };
 
