@@ -11,7 +11,7 @@
 namespace halftone::program {
 
 /// A model read from a file, with these values for its symbolic extents. Throws what reading it
-/// throws, and InputError if the model has no such symbol.
+/// throws, and UsageError if the model has no such symbol.
 Graph load_model(const std::string& path, const std::vector<Size>& sizes);
 
 /// What a model file says about the language that it is written in.

@@ -85,7 +85,8 @@ Json slot_json(const Slot& slot) {
 Json operator_json(const Descriptor& op) {
   Json json{{"domain", op.id.domain}, {"name", op.id.name}};
   json["versions"] = std::vector<int>(op.id.versions.begin(), op.id.versions.end());
-  json["inputs"] = json["outputs"] = Json::array();
+  json["inputs"] = Json::array();
+  json["outputs"] = Json::array();
   for (std::size_t i = 0; i < op.signature.inputs(); ++i) {
     json["inputs"].push_back(slot_json(op.signature.input(i)));
   }
@@ -101,6 +102,16 @@ Json operator_json(const Descriptor& op) {
   op.attributes(words, attributes);
   json["attributes"] = std::move(attributes.list);
   return json;
+}
+
+/// Those of the type variable that allows most: the others have conditions, indices and the like.
+std::vector<ElementType> main_types(const Descriptor& op) {
+  std::vector<ElementType> most;
+  for (int v = 0; v < static_cast<int>(op.signature.type_variables()); ++v) {
+    std::vector<ElementType> types = types_of(op, v);
+    if (types.size() > most.size()) most = std::move(types);
+  }
+  return most;
 }
 
 /// "floating point, integers, bool": whole groups by their names, others one by one.
@@ -133,7 +144,7 @@ std::string types_in_words(const std::vector<ElementType>& types) {
 }
 
 void print_markdown(const Console& console, const std::vector<const Descriptor*>& operators) {
-  // Several meanings of an operator are one row; its types are those of the newest.
+  // Several meanings of an operator are one row; the types are those of the newest.
   std::map<std::pair<std::string_view, std::string_view>,
            std::pair<std::vector<int>, const Descriptor*>>
       rows;
@@ -147,7 +158,7 @@ void print_markdown(const Console& console, const std::vector<const Descriptor*>
   for (auto& [key, row] : rows) {
     std::sort(row.first.begin(), row.first.end());
     fmt::print(console.out, "| {} | {} | {} | {} |\n", key.first, key.second,
-               fmt::join(row.first, ", "), types_in_words(types_of(*row.second, 0)));
+               fmt::join(row.first, ", "), types_in_words(main_types(*row.second)));
   }
 }
 

@@ -145,6 +145,11 @@ TEST_CASE("README.md has the table of operators as the program prints it") {
   CHECK((readme.substr(first, last - first) == halftone_with({"ops", "--markdown"}).out));
 }
 
+TEST_CASE("the first program in README.md is the one in examples") {
+  CHECK(read_file("README.md").find("```cpp\n" + read_file("examples/first/main.cpp") + "```\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("run writes what the model computes") {
   const Folder folder;
   const std::string model = models + "add.onnx";
@@ -237,7 +242,7 @@ TEST_CASE("check ends as a run would") {
   CHECK(halftone_with({"check", models + "mismatch.onnx"}).is(ErrorKind::model));
   CHECK(halftone_with({"check", models + "absent.onnx"}).is(ErrorKind::io));
   CHECK(halftone_with({"check", models + "add.onnx", "--size", "batch=4"}).code == 0);
-  CHECK(halftone_with({"check", models + "add.onnx", "--size", "depth=4"}).is(ErrorKind::input));
+  CHECK(halftone_with({"check", models + "add.onnx", "--size", "depth=4"}).is(ErrorKind::usage));
   const Answer unknown = halftone_with({"check", models + "unknown.onnx", "--json"});
   CHECK(unknown.is(ErrorKind::unsupported));
   const auto json = nlohmann::json::parse(unknown.out);
