@@ -1,8 +1,15 @@
+#include <fcntl.h>
+
 #include <csignal>
 
 #include "program/commands.hpp"
 
 int main(int argc, char** argv) {
+  // A standard stream that is closed would lend its number to the next file that is opened, which
+  // then got the messages. What stands in for it refuses them, as a closed one does.
+  for (const int stream : {0, 1, 2}) {
+    if (fcntl(stream, F_GETFD) < 0) open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
+  }
   // A reader that goes away is an error like any other when writing.
   std::signal(SIGPIPE, SIG_IGN);
   return halftone::program::run_program({argv + 1, argv + argc}, {});
