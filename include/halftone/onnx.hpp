@@ -12,8 +12,8 @@
 #include <halftone/graph/graph.hpp>
 #include <halftone/graph/registry.hpp>
 
-/// Reading and writing ONNX files: IR versions 3 to 10, versions 1 to 21 of the default operator set
-/// as far as each operator's meaning is known.
+/// Reading and writing ONNX files: IR versions 3 to 10, versions 1 to 21 of the default operator
+/// set as far as each operator's meaning is known.
 namespace halftone::onnx {
 
 /// The extent that a symbol stands for: {"batch", 32}.
@@ -28,26 +28,34 @@ struct InputShape {
   TensorInfo info;
 };
 
+/// The value of a graph input that has an initializer, instead of that: as a constant, so that
+/// shapes may follow from it.
+struct InputValue {
+  std::string_view input;
+  AnyView value;
+};
+
 /// onnx::load(path, {.sizes = {{"batch", 32}}, .operators = acme::ops::table}). Texts are borrowed
 /// until the call returns.
 struct LoadOptions {
   std::vector<Size> sizes{};
   std::vector<InputShape> inputs{};
+  std::vector<InputValue> values{};
   OperatorTable operators{};  ///< empty: those of the library
 };
 
 /// Reads a model file. Large weights stay in the file, which is mapped as long as the graph or a
 /// copy needs it; it must not be changed in place (save() replaces files, it does not change them).
 ///
-/// One error says everything that is wrong: ModelError if the model is broken (ShapeError if that is
-/// one shape), UnsupportedError with all operators that are not offered, and their nodes. IoError if
-/// a file cannot be read, UsageError or InputError if the options do not fit the model.
+/// One error says everything that is wrong: ModelError if the model is broken (ShapeError if that
+/// is one shape), UnsupportedError with all operators that are not offered, and their nodes.
+/// IoError if a file cannot be read, UsageError or InputError if the options do not fit the model.
 ///
 /// Floating-point initializers become variables, others constants; those that are graph inputs as
 /// well are listed in Graph::optional_inputs. Local functions become their nodes.
 Graph load(std::string_view path, const LoadOptions& options = {});
-/// Reads a model from memory, which is copied as far as it is needed. External data are looked up in
-/// `folder`; without one they are an error.
+/// Reads a model from memory, which is copied as far as it is needed. External data are looked up
+/// in `folder`; without one they are an error.
 Graph load(std::span<const std::byte> bytes, const LoadOptions& options = {},
            std::string_view folder = {});
 
@@ -80,8 +88,8 @@ struct SaveOptions {
 };
 
 /// Writes a model file with the values that constants and variables have now. It is complete before
-/// it gets its name: whatever happens, there is the old file or the new one. A data file is complete
-/// before the model gets its name.
+/// it gets its name: whatever happens, there is the old file or the new one. A data file is
+/// complete before the model gets its name.
 ///
 /// Throws IoError; UnsupportedError if something has no spelling in ONNX.
 void save(const Graph& graph, std::string_view path, const SaveOptions& options = {});

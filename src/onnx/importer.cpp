@@ -117,6 +117,12 @@ void Importer::check_options() {
            {.what = "the model has no input that a shape is given for", .tensor = shape.input});
     }
   }
+  for (const InputValue& value : options_.values) {
+    if (!known_optional_inputs_.contains(value.input)) {
+      fail(ErrorKind::usage, {.what = "the model has no input with an initializer of this name",
+                              .tensor = value.input});
+    }
+  }
 }
 
 void Importer::defect(const std::string& node, std::string_view what, std::string_view tensor,
@@ -312,15 +318,42 @@ void Importer::read_initializers(Scope& scope, const std::vector<TensorMessage>&
                tensor.name, detail::to_text(declared->second), detail::to_text(data.info));
       }
     }
+    const bool is_replaced = replace_value(scope, tensor, is_input, data);
     const bool is_variable = scope.target.is_main && is_floating_point(data.info.type) &&
-                             !shape_values.contains(tensor.name);
+                             !is_replaced && !shape_values.contains(tensor.name);
     const TensorId id = is_variable
                             ? graph.add_variable(data.info, std::move(data.data), tensor.name)
                             : graph.add_constant(data.info, std::move(data.data), tensor.name);
     name_characters_ += tensor.name.size();
     scope.ids[tensor.name] = id;
-    if (is_input) graph.optional_inputs.push_back(id);
+    if (is_input && !is_replaced) graph.optional_inputs.push_back(id);
   }
+}
+
+bool Importer::replace_value(Scope& scope, const TensorMessage& tensor, bool is_input,
+                             TensorData& data) {
+  if (!is_input) return false;
+  known_optional_inputs_.insert(tensor.name);
+  for (const InputValue& given : options_.values) {
+    if (given.input != tensor.name) continue;
+    // Extents that the model leaves open may differ from the initializer's.
+    TensorInfo stated = scope.declared[tensor.name];
+    if (!stated.is_known()) stated = data.info;
+    const std::string expected = detail::to_text(stated);
+    std::int64_t here = 0, there = 0;
+    if (!given.value.info.is_static() || !detail::refine(stated, given.value.info, here, there) ||
+        (given.value.data == nullptr && given.value.info.elements() != 0)) {
+      fail(ErrorKind::input, {.what = "an input does not fit the initializer that it replaces",
+                              .tensor = tensor.name,
+                              .expected = expected,
+                              .found = detail::to_text(given.value.info)});
+    }
+    data.info = given.value.info;
+    const auto* first = static_cast<const std::byte*>(given.value.data);
+    data.data = Bytes(std::vector<std::byte>(first, first + given.value.bytes()));
+    return true;
+  }
+  return false;
 }
 
 void Importer::read_outputs(Scope& scope, const GraphMessage& message) {

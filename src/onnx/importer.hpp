@@ -99,6 +99,7 @@ class Importer {
   void read_initializers(Scope& scope, const std::vector<TensorMessage>& tensors,
                          const std::vector<NodeMessage>& nodes);
   void read_outputs(Scope& scope, const GraphMessage& message);
+  bool replace_value(Scope& scope, const TensorMessage& tensor, bool is_input, TensorData& data);
   TensorInfo info_of(const ValueMessage& value, std::vector<Symbol>* symbols, Graph* graph,
                      TensorId id);
 
@@ -139,7 +140,7 @@ class Importer {
   std::unordered_map<FunctionKey, FunctionMessage, FunctionHash> functions_;
   OpsetImports model_opsets_;
   std::vector<const FunctionMessage*> calls_;  // that are being inlined
-  std::unordered_set<std::string_view> known_symbols_, known_inputs_;
+  std::unordered_set<std::string_view> known_symbols_, known_inputs_, known_optional_inputs_;
   std::unordered_set<std::string> domains_without_opset_;
   int depth_ = 0;
   std::size_t inlined_nodes_ = 0, most_inlined_nodes_;

@@ -67,6 +67,30 @@ TEST_CASE("load: initializers are variables and constants, replaceable ones are 
   CHECK(info(g, "y") == TensorInfo{ElementType::float32, {6}});
 }
 
+TEST_CASE("load: an initializer that is an input may be replaced, shapes follow") {
+  const std::vector<std::int64_t> shape{6};
+  const std::string text =
+      model({.nodes = {node("Reshape", {"x", "s"}, {"y"})},
+             .initializers = {tensor("s", int64, {1}, shape), floats("w", {1}, {1})},
+             .inputs = {value("x", float32, {2, 3}), value("s", int64, {1})},
+             .outputs = {shapeless("y", float32)}});
+  const Array<std::int64_t> other({1}, {-1});
+  const Array<std::int64_t> longer({2}, {3, 2});
+  const Graph g = loaded(text, {.values = {{"s", other}}});
+  CHECK(values<std::int64_t>(g, "s") == std::vector<std::int64_t>{-1});
+  CHECK(g.tensor(g.find("s")).role == Role::constant);
+  CHECK(g.optional_inputs.empty());
+  CHECK(info(g, "y").shape == Dims{6});
+  CHECK(error_of(text, {.values = {{"s", longer}}}).kind() == ErrorKind::input);
+  const std::string open = model({.nodes = {node("Reshape", {"x", "s"}, {"y"})},
+                                  .initializers = {tensor("s", int64, {1}, shape)},
+                                  .inputs = {value("x", float32, {2, 3}), value("s", int64, {"n"})},
+                                  .outputs = {shapeless("y", float32)}});
+  CHECK(info(loaded(open, {.values = {{"s", longer}}}), "y").shape == Dims{3, 2});
+  CHECK(error_of(text, {.values = {{"w", other}}}).kind() == ErrorKind::usage);
+  CHECK(error_of(text, {.values = {{"x", other}}}).kind() == ErrorKind::usage);
+}
+
 TEST_CASE("load: symbols stay, or take a size; shapes may come from the caller") {
   const std::string text =
       model({.nodes = {node("Add", {"x", "z"}, {"y"})},
