@@ -243,8 +243,8 @@ std::vector<OperatorTime> operator_times(Bench& bench, double seconds) {
                      node.bytes});
   }
   bench.engine.measure(false);
-  std::stable_sort(times.begin(), times.end(),
-                   [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+  std::sort(times.begin(), times.end(),
+            [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
   return times;
 }
 

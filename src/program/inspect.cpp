@@ -41,8 +41,9 @@ std::vector<std::pair<std::string, std::int64_t>> operator_counts(const Graph& g
     ++counts[name];
   }
   std::vector<std::pair<std::string, std::int64_t>> list(counts.begin(), counts.end());
-  std::stable_sort(list.begin(), list.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   return list;
 }
 
