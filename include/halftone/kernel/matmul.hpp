@@ -63,11 +63,12 @@ struct MatMulShape {
 
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Whether packing a constant right operand pays. A matrix of one column is read as it lies, and
-/// packing would double what a product with one row reads of 16-bit floats.
+/// Whether packing a constant right operand of m rows pays: products that would not pack it are
+/// faster with b as it is.
 template <class T>
-constexpr bool packs_b(std::int64_t m, std::int64_t n) {
-  return is_real<T> && n > 1 && (m > 1 || sizeof(T) == sizeof(compute_t<T>));
+constexpr bool packs_b(std::int64_t m, Matrix<const T> b) {
+  return is_real<T> && b.columns > 1 && !is_vector_product<T>(m, b) &&
+         !is_direct_product<T>(m, b.columns, b.rows, b);
 }
 
 }  // namespace detail
@@ -78,7 +79,7 @@ std::size_t matmul_packed_bytes(const KernelCall& call, View<const T> a, View<co
                                 View<T> y) {
   if (!call.is_constant(1) || call.is_constant(0)) return 0;
   const detail::MatMulShape s(a, b, y);
-  if (!detail::packs_b<T>(s.m, s.n)) return 0;
+  if (!detail::packs_b(s.m, row_major(b.data, s.k, s.n))) return 0;
   return std::size_t(s.b_count * detail::aligned(packed_b_bytes<T>(s.k, s.n)));
 }
 
@@ -143,7 +144,7 @@ std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const T
                               View<const T> b) {
   if (!call.is_constant(1)) return 0;
   const auto right = gemm_operand(b, op.trans_b);
-  if (!detail::packs_b<T>(gemm_operand(a, op.trans_a).rows, right.columns)) return 0;
+  if (!detail::packs_b(gemm_operand(a, op.trans_a).rows, right)) return 0;
   return std::size_t(packed_b_bytes<T>(right.rows, right.columns));
 }
 
