@@ -166,6 +166,37 @@ void Importer::read_constant(Scope& scope, const NodeMessage& node) {
   }
 }
 
+bool Importer::check_inputs(const std::string& described, const Descriptor& op,
+                            std::span<const TensorId> inputs) {
+  const Signature& signature = op.signature;
+  bool ok = true;
+  auto wrong = [&](std::string_view what, std::string_view expected, std::string_view found) {
+    defect(described, what, {}, expected, found);
+    ok = false;
+  };
+  if (op.expand != nullptr && op.infer != nullptr) {
+    // An operator of two tensors that is recorded several times for any number of them.
+    if (inputs.empty()) wrong("too few inputs", "1", "0");
+    if (std::find(inputs.begin(), inputs.end(), no_tensor) != inputs.end()) {
+      wrong("a required input is missing", {}, {});
+    }
+    return ok;
+  }
+  // The session gives the seed, the importer what subgraphs capture: a model cannot.
+  const bool has_captures = captures_follow(signature);
+  const std::size_t most = signature.inputs() - (signature.has_seed() || has_captures ? 1 : 0);
+  if (inputs.size() > most && (has_captures || !signature.has_variadic_input())) {
+    wrong("too many inputs", std::to_string(most), std::to_string(inputs.size()));
+  }
+  for (std::size_t i = 0; i < signature.inputs(); ++i) {
+    const Slot& slot = signature.input(i);
+    const bool given = i < inputs.size() && inputs[i] != no_tensor;
+    if (given || slot.optional || slot.variadic || slot.name == "seed") continue;
+    wrong("a required input is missing", slot.name, {});
+  }
+  return ok;
+}
+
 void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descriptor& op,
                              std::vector<TensorId> inputs) {
   Graph& graph = scope.target.graph;
@@ -173,22 +204,9 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   const std::string described = describe(node);
   bool ok = true;
 
-  // The session gives the seed, the importer what subgraphs capture: a model cannot.
-  const bool has_captures = captures_follow(signature);
-  const std::size_t most_inputs =
-      signature.inputs() - (signature.has_seed() || has_captures ? 1 : 0);
-  if (inputs.size() > most_inputs && (has_captures || !signature.has_variadic_input())) {
-    defect(described, "too many inputs", {}, std::to_string(most_inputs),
-           std::to_string(inputs.size()));
-    ok = false;
-  }
-  for (std::size_t i = 0; i < signature.inputs(); ++i) {
-    const Slot& slot = signature.input(i);
-    const bool given = i < inputs.size() && inputs[i] != no_tensor;
-    if (given || slot.optional || slot.variadic || slot.name == "seed") continue;
-    defect(described, "a required input is missing", {}, slot.name);
-    ok = false;
-  }
+  // What has a meaning of its own and expands as well takes any number of inputs (Max, Min).
+  const bool any_number = op.expand != nullptr && op.infer != nullptr;
+  ok = check_inputs(described, op, inputs);
   if (node.outputs.size() > signature.outputs() && !signature.has_variadic_output()) {
     defect(described, "too many outputs", {}, std::to_string(signature.outputs()),
            std::to_string(node.outputs.size()));
@@ -240,7 +258,7 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
 
   const std::string node_name = public_node_name(scope, node.name);
   if (op.expand != nullptr) {
-    expand(scope, node, op, words, inputs, node_name);
+    expand(scope, node, op, words, std::move(inputs), node_name);
     return;
   }
   Node added{.op = &op, .attributes = std::move(words), .inputs = std::move(inputs)};
@@ -293,8 +311,12 @@ bool Importer::split_tensors(const std::string& described,
 }
 
 void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& op,
-                      std::span<const Word> words, std::span<const TensorId> inputs,
+                      std::span<const Word> words, std::vector<TensorId> inputs,
                       std::string_view node_name) {
+  if (op.infer == nullptr && inputs.size() < op.signature.inputs() &&
+      !op.signature.has_variadic_input()) {
+    inputs.resize(op.signature.inputs(), no_tensor);  // none for each that is absent
+  }
   Graph& graph = scope.target.graph;
   infer_pending(scope.target);  // older meanings may ask for ranks and types
   const std::size_t before = graph.nodes.size();
