@@ -53,8 +53,8 @@ TEST_CASE("compare: Where's NaN keeps its bits") {
 }
 
 TEST_CASE("compare: gradient of Where") {
-  const auto [none, da, db] = op::Where::backward(3.0, true, 1.0, 2.0);
-  static_cast<void>(none);
+  const auto [nothing, da, db] = op::Where::backward(3.0, true, 1.0, 2.0);
+  static_cast<void>(nothing);
   CHECK(da == 3);
   CHECK(db == 0);
   // select is Where on numbers and vectors.

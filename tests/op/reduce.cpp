@@ -134,18 +134,18 @@ TEST_CASE_TEMPLATE("reduce: integers", T, std::int8_t, std::int32_t, std::int64_
                    std::uint32_t) {
   const double low = std::is_signed_v<T> ? -5 : 0;
   for (const Dims& shape : {Dims{6}, Dims{3, 5}, Dims{2, 3, 4}, Dims{3, 20}}) {
-    const Array<T> x = scattered<T>(shape, low, 4), ones = scattered<T>(shape, 1, 2.5);
+    const Array<T> x = scattered<T>(shape, low, 4), row = scattered<T>(shape, 1, 2.5);
     for (std::uint32_t mask = 1; mask < 1u << shape.size(); ++mask) {
-      check<T>(op::ReduceSum{}, ones, mask, {0, add}, 0);
+      check<T>(op::ReduceSum{}, row, mask, {0, add}, 0);
       check<T>(op::ReduceMean{}, x, mask,
                {0, add, [](double sum, double count) { return std::trunc(sum / count); }}, 0);
       check<T>(op::ReduceMax{}, x, mask, {-infinity, larger}, 0);
       check<T>(op::ReduceMin{}, x, mask, {infinity, smaller}, 0);
-      check<T>(op::ReduceL2{}, ones, mask,
+      check<T>(op::ReduceL2{}, row, mask,
                {0, [](double a, double b) { return a + b * b; },
                 [](double sum, double) { return std::trunc(std::sqrt(sum)); }},
                0);
-      check<T>(op::ReduceLogSumExp{}, ones, mask,
+      check<T>(op::ReduceLogSumExp{}, row, mask,
                {0, [](double a, double b) { return a + std::exp(b); },
                 [](double sum, double) { return std::trunc(std::log(sum)); }},
                0);

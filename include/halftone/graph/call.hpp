@@ -49,18 +49,19 @@ constexpr InputInfo shape_argument(Shape<D...>) {
           .is_constant = true};
 }
 
-/// Element type that scalars among the arguments take: that of the first typed handle.
-template <class... X>
-constexpr ElementType scalar_type() {
-  ElementType type = ElementType::undefined;
-  (
-      [&] {
-        if constexpr (typed_handle<X>) {
-          if (type == ElementType::undefined) type = X::static_info.type;
-        }
-      }(),
-      ...);
-  return type;
+/// Element type that a number as argument i takes: that of the first tensor among the arguments
+/// whose elements have the same type by the signature, else that of the first tensor.
+template <class Op>
+constexpr ElementType scalar_type(std::span<const ElementType> types, std::size_t i) {
+  ElementType any = ElementType::undefined;
+  for (std::size_t k = 0; k < types.size(); ++k) {
+    if (types[k] == ElementType::undefined) continue;
+    if (Op::signature.input_slot(k).type_variable == Op::signature.input_slot(i).type_variable) {
+      return types[k];
+    }
+    if (any == ElementType::undefined) any = types[k];
+  }
+  return any;
 }
 
 template <class X>
@@ -77,13 +78,29 @@ constexpr InputInfo static_argument(ElementType scalars) {
   }
 }
 
+/// The arguments' infos; numbers take their element types from the tensors.
+template <class Op, class... X>
+constexpr std::array<InputInfo, sizeof...(X)> static_arguments() {
+  constexpr auto type = []<class A>(std::type_identity<A>) {
+    if constexpr (typed_handle<A>) {
+      return A::static_info.type;
+    } else {
+      return ElementType::undefined;
+    }
+  };
+  const std::array<ElementType, sizeof...(X)> types{type(std::type_identity<X>{})...};
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::array<InputInfo, sizeof...(X)>{static_argument<X>(scalar_type<Op>(types, I))...};
+  }(std::index_sequence_for<X...>{});
+}
+
 /// Inference in constant evaluation.
 template <auto O, class... X>
 struct StaticCall {
   using Op = std::remove_const_t<decltype(O)>;
 
   static constexpr Inferred infer() {
-    const std::array<InputInfo, sizeof...(X)> in{static_argument<X>(scalar_type<X...>())...};
+    const std::array<InputInfo, sizeof...(X)> in = static_arguments<Op, X...>();
     return infer_checked(O, Inputs(in, Op::signature.required_outputs()));
   }
   static constexpr bool ok = infer().ok();
@@ -229,13 +246,16 @@ constexpr void collect(Graph& graph, ElementType scalars, std::vector<TensorId>&
   }
 }
 
-template <class... X>
+template <class Op, class... X>
 constexpr std::vector<TensorId> collect_all(Graph& graph, const X&... x) {
-  ElementType scalars = ElementType::undefined;
-  ((scalars = scalars == ElementType::undefined ? type_of_argument(graph, x) : scalars), ...);
-  if (scalars == ElementType::undefined) scalars = ElementType::float32;
+  const std::array<ElementType, sizeof...(X)> types{type_of_argument(graph, x)...};
   std::vector<TensorId> ids;
-  (collect(graph, scalars, ids, x), ...);
+  std::size_t i = 0;
+  const auto take = [&](const auto& argument) {
+    const ElementType type = scalar_type<Op>(types, i++);
+    collect(graph, type == ElementType::undefined ? ElementType::float32 : type, ids, argument);
+  };
+  (take(x), ...);
   while (!ids.empty() && ids.back() == no_tensor) ids.pop_back();
   return ids;
 }
@@ -265,7 +285,7 @@ constexpr auto record_untyped(const Op& op, const X&... x) {
   Graph& graph = common_graph(x...);
   constexpr Signature signature = Op::signature;
   constexpr std::size_t wanted = signature.has_variadic_output() ? 0 : signature.required_outputs();
-  const auto& ids = record(graph, descriptor<Op>, pack(op), collect_all(graph, x...), wanted);
+  const auto& ids = record(graph, descriptor<Op>, pack(op), collect_all<Op>(graph, x...), wanted);
   if constexpr (signature.has_variadic_output()) {
     std::vector<AnyTensor> handles;
     for (const TensorId id : ids) handles.push_back({&graph, id});
@@ -286,7 +306,7 @@ constexpr R record_typed(const typename Call::Op& op, const X&... x) {
     return R{};
   } else {
     Graph& graph = common_graph(x...);
-    std::vector<TensorId> ids = collect_all(graph, x...);
+    std::vector<TensorId> ids = collect_all<typename Call::Op>(graph, x...);
     const std::vector<TensorInfo> infos = Call::infer().outputs;
     const std::size_t node =
         graph.add_node(descriptor<typename Call::Op>, pack(op), std::move(ids), infos);
