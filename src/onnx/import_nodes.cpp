@@ -202,11 +202,7 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   Graph& graph = scope.target.graph;
   const Signature& signature = op.signature;
   const std::string described = describe(node);
-  bool ok = true;
-
-  // What has a meaning of its own and expands as well takes any number of inputs (Max, Min).
-  const bool any_number = op.expand != nullptr && op.infer != nullptr;
-  ok = check_inputs(described, op, inputs);
+  bool ok = check_inputs(described, op, inputs);
   if (node.outputs.size() > signature.outputs() && !signature.has_variadic_output()) {
     defect(described, "too many outputs", {}, std::to_string(signature.outputs()),
            std::to_string(node.outputs.size()));

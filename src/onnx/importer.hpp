@@ -110,12 +110,14 @@ class Importer {
                      std::vector<TensorId> inputs);
   void call_function(Scope& scope, const NodeMessage& node, const FunctionMessage& function,
                      const std::vector<TensorId>& inputs);
+  bool check_inputs(const std::string& described, const Descriptor& op,
+                    std::span<const TensorId> inputs);
   /// Replaces a tensor `value` of one element by the integers `value_type` and `value_bits`, which
   /// operators have instead.
   bool split_tensors(const std::string& described, std::vector<AttributeMessage>& attributes,
                      std::deque<std::string>& names);
   void expand(Scope& scope, const NodeMessage& node, const Descriptor& op,
-              std::span<const Word> words, std::span<const TensorId> inputs,
+              std::span<const Word> words, std::vector<TensorId> inputs,
               std::string_view node_name);
   std::int32_t read_subgraph(Scope& scope, const AttributeMessage& attribute, Subgraphs& subgraphs);
 

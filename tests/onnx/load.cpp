@@ -374,6 +374,19 @@ TEST_CASE("load: operators of an extension, and older meanings through newer one
             .kind() == ErrorKind::model);
 }
 
+TEST_CASE("load: operators that are recorded for any number of inputs") {
+  auto of = [](Names inputs) {
+    return model({.nodes = {node("Max", inputs, {"y"}, {.name = "m"})},
+                  .inputs = {value("x", float32, {2}), value("z", float32, {2})},
+                  .outputs = {value("y", float32, {2})}});
+  };
+  CHECK(loaded(of({"x", "z", "x"})).nodes.size() == 2);
+  const Graph one = loaded(of({"x"}));
+  CHECK(one.name(one.outputs[0]) == "y");
+  CHECK(error_of(of({})).kind() == ErrorKind::model);
+  CHECK(error_of(of({"x", "", "z"})).kind() == ErrorKind::model);
+}
+
 TEST_CASE("load: what passes make for the executor is no operator of models") {
   CHECK(error_of(model({.nodes = {node("Fused", {"x"}, {"y"},
                                        {.domain = "halftone",
