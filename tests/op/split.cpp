@@ -39,8 +39,8 @@ TEST_CASE_TEMPLATE("split: sizes, equal parts, num_outputs", T, std::uint8_t, ha
 }
 
 TEST_CASE("split: an empty tensor; large ones are divided") {
-  const Array<float> none({0, 4});
-  check_parts(run_all(op::Split{}, {none}, 2), none, 0, {0, 0});
+  const Array<float> empty({0, 4});
+  check_parts(run_all(op::Split{}, {empty}, 2), empty, 0, {0, 0});
   const Array<float> x = counted<float>({300, 1000});
   check_parts(run_all(op::Split{.axis = 1}, {x, indices({1, 999})}, 2, 0, backwards()), x, 1,
               {1, 999});
