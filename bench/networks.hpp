@@ -17,25 +17,23 @@ inline AnyTensor weight(Graph& g, const Dims& shape, std::string_view name = "w"
                              Initial{Initial::Rule::normal, 0, deviation}, name)};
 }
 inline AnyTensor filled_vector(Graph& g, std::int64_t size, float value, std::string_view name) {
-  return {&g, g.add_variable({ElementType::float32, {size}},
-                             Initial{Initial::Rule::fill, value, 0}, name)};
+  return {&g, g.add_variable({ElementType::float32, {size}}, Initial{Initial::Rule::fill, value, 0},
+                             name)};
 }
 
 inline AnyTensor conv(Graph& g, AnyTensor x, std::int64_t channels, std::int64_t filters,
                       std::int64_t kernel, std::int64_t stride, std::int64_t pad, bool bias) {
   const auto w = weight(g, {filters, channels, kernel, kernel});
-  const op::Conv attributes{.kernel_shape = {kernel, kernel},
-                            .pads = {pad, pad, pad, pad},
-                            .strides = {stride, stride}};
+  const op::Conv attributes{
+      .kernel_shape = {kernel, kernel}, .pads = {pad, pad, pad, pad}, .strides = {stride, stride}};
   return bias ? op::conv(x, w, filled_vector(g, filters, 0, "b"), attributes)
               : op::conv(x, w, attributes);
 }
 
 inline AnyTensor batch_norm(Graph& g, AnyTensor x, std::int64_t channels) {
-  return op::batch_normalization(x, filled_vector(g, channels, 1, "scale"),
-                                 filled_vector(g, channels, 0, "shift"),
-                                 filled_vector(g, channels, 0, "mean"),
-                                 filled_vector(g, channels, 1, "variance"));
+  return op::batch_normalization(
+      x, filled_vector(g, channels, 1, "scale"), filled_vector(g, channels, 0, "shift"),
+      filled_vector(g, channels, 0, "mean"), filled_vector(g, channels, 1, "variance"));
 }
 
 inline AnyTensor dense(Graph& g, AnyTensor x, std::int64_t in, std::int64_t out) {

@@ -27,10 +27,18 @@ double best(Session& session, const Array<float>& x) {
 AnyTensor chain(AnyTensor x, int length) {
   for (int i = 0; i < length; ++i) {
     switch (i % 4) {
-      case 0: x = x * 1.0001f; break;
-      case 1: x = x + 0.001f; break;
-      case 2: x = op::relu(x); break;
-      default: x = x - 0.001f; break;
+      case 0:
+        x = x * 1.0001f;
+        break;
+      case 1:
+        x = x + 0.001f;
+        break;
+      case 2:
+        x = op::relu(x);
+        break;
+      default:
+        x = x - 0.001f;
+        break;
     }
   }
   return x;
@@ -39,7 +47,8 @@ AnyTensor chain(AnyTensor x, int length) {
 /// Tiny operators that cannot be fused, since each has another shape than the one before.
 AnyTensor unfused_chain(Graph& g, AnyTensor x, int length) {
   for (int i = 0; i < length; ++i) {
-    x = i % 2 == 0 ? op::concat(x, x, {.axis = 0}) : op::slice(x, constant(g, {0}), constant(g, {4}));
+    x = i % 2 == 0 ? op::concat(x, x, {.axis = 0})
+                   : op::slice(x, constant(g, {0}), constant(g, {4}));
   }
   return x;
 }
@@ -53,14 +62,16 @@ int main() {
     output(g, x + parameter<float, Shape<4>>(g, "w"), "y");
     Session session(std::move(g));
     const Array<float> data({4}, {1, 2, 3, 4});
-    std::printf("add of 4 elements        %8.3f us a run      limit 0.3\n", 1e6 * best(session, data));
+    std::printf("add of 4 elements        %8.3f us a run      limit 0.3\n",
+                1e6 * best(session, data));
   }
   {
     Graph g;
     output(g, chain(g.input<float>("x", {4}), 100), "y");
     Session session(std::move(g));
     const Array<float> data({4}, {1, 2, 3, 4});
-    std::printf("100 element-wise of 4    %8.3f us a run      limit 5\n", 1e6 * best(session, data));
+    std::printf("100 element-wise of 4    %8.3f us a run      limit 5\n",
+                1e6 * best(session, data));
   }
   {
     Graph g;
@@ -76,7 +87,8 @@ int main() {
     output(g, chain(g.input<float>("x", {n}), 20), "y");
     Session session(std::move(g));
     Array<float> data({n});
-    for (std::int64_t i = 0; i < n; ++i) data[static_cast<std::size_t>(i)] = static_cast<float>(i % 1000) * 1e-3f;
+    for (std::int64_t i = 0; i < n; ++i)
+      data[static_cast<std::size_t>(i)] = static_cast<float>(i % 1000) * 1e-3f;
     bench::Buffer<float> from(n), to(n);
     double copy = 1e9, group = 1e9;
     std::int64_t calls = 1, copies = 1;
@@ -91,7 +103,8 @@ int main() {
       copy = c < copy ? c : copy;
       group = s < group ? s : group;
     }
-    std::printf("20 element-wise of 2^20  %8.1f us a run      %.2f times a copy (%.1f us), limit 3\n",
-                1e6 * group, group / copy, 1e6 * copy);
+    std::printf(
+        "20 element-wise of 2^20  %8.1f us a run      %.2f times a copy (%.1f us), limit 3\n",
+        1e6 * group, group / copy, 1e6 * copy);
   }
 }

@@ -77,10 +77,7 @@ struct Engine::State {
   bool measure = false;
 
   State(Graph g, const EngineOptions& o)
-      : graph(std::move(g)),
-        options(o),
-        pool(thread_count(o.threads)),
-        executor(pool.executor()) {
+      : graph(std::move(g)), options(o), pool(thread_count(o.threads)), executor(pool.executor()) {
     initialize_variables(graph, options.seed);
   }
 
@@ -108,8 +105,7 @@ struct Engine::State {
         if (graph.text(x.name) != graph.text(y.name)) continue;
         const std::int64_t first = extent(x, inputs), second = extent(y, inputs);
         if (first == second || first < 0 || second < 0) continue;
-        const std::string what = "extent '" + std::string(graph.text(x.name)) +
-                                 "' has two values";
+        const std::string what = "extent '" + std::string(graph.text(x.name)) + "' has two values";
         const std::string expected =
             std::to_string(first) + " as in " + detail::quoted(graph.name(x.tensor));
         fail(ErrorKind::input, {.what = what,

@@ -33,7 +33,8 @@ void Group::set_shape(const Dims& shape, std::span<const TensorInfo> inputs) {
   std::size_t largest = 1;
   for (const std::uint8_t size : input_size_) largest = std::max<std::size_t>(largest, size);
   for (const std::uint8_t size : output_size_) largest = std::max<std::size_t>(largest, size);
-  const auto fits = static_cast<std::int64_t>(wanted_scratch / (std::max<std::size_t>(slots_, 1) * largest));
+  const auto fits =
+      static_cast<std::int64_t>(wanted_scratch / (std::max<std::size_t>(slots_, 1) * largest));
   block_ = std::clamp(fits / 64 * 64, min_block, max_block);
   slot_bytes_ = static_cast<std::size_t>(block_) * largest;
 }
@@ -85,7 +86,8 @@ Group::Group(const Graph& body) {
   for (std::size_t n = 0; n < body.nodes.size(); ++n) {
     const Node& node = body.nodes[n];
     std::vector<TensorInfo> in;
-    for (const TensorId id : node.inputs) in.push_back(id == no_tensor ? TensorInfo{} : body.info(id));
+    for (const TensorId id : node.inputs)
+      in.push_back(id == no_tensor ? TensorInfo{} : body.info(id));
     const TensorInfo& out = body.info(node.outputs[0]);
     const NodeKernel& kernel = kernels_.emplace_back(body, node, in, std::span(&out, 1));
     Member member{.block = kernel.functions().block,
@@ -159,12 +161,15 @@ void Group::run_members(const KernelCall& call, std::byte* scratch, std::int64_t
     const Place* places = places_.data() + m.first_input;
     auto at = [&](Place p) -> std::byte* {
       switch (p.kind) {
-        case Place::Kind::slot: return scratch + p.index * slot_bytes_;
+        case Place::Kind::slot:
+          return scratch + p.index * slot_bytes_;
         case Place::Kind::output:
           return static_cast<std::byte*>(call.arguments[call.inputs + p.index].data) +
                  first * output_size_[p.index];
-        case Place::Kind::fill: return const_cast<std::byte*>(fills_[p.index].data());
-        case Place::Kind::input: break;
+        case Place::Kind::fill:
+          return const_cast<std::byte*>(fills_[p.index].data());
+        case Place::Kind::input:
+          break;
       }
       return static_cast<std::byte*>(const_cast<void*>(inputs[p.index]));
     };
@@ -177,7 +182,8 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
   alignas(64) std::byte scratch[scratch_bytes];
   if (dense_) {
     // Without values between members there is nothing to keep in the cache.
-    const std::int64_t step = slots_ == 0 && fills_.empty() && members_.size() == 1 ? last - first : block_;
+    const std::int64_t step =
+        slots_ == 0 && fills_.empty() && members_.size() == 1 ? last - first : block_;
     for (; first < last; first += step) {
       run_members<true>(call, scratch, first, std::min(step, last - first), false);
     }
@@ -197,8 +203,7 @@ void Group::run(const KernelCall& call) {
   }
   const std::int64_t tasks = (group.total_ + task_elements - 1) / task_elements;
   kernel::parallel_for(*call.executor, tasks, [&](std::int64_t i) {
-    group.run_blocks(call, i * task_elements,
-                     std::min((i + 1) * task_elements, group.total_));
+    group.run_blocks(call, i * task_elements, std::min((i + 1) * task_elements, group.total_));
   });
 }
 

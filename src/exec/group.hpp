@@ -42,12 +42,12 @@ class Group {
   Place fill(const NodeKernel& kernel, std::size_t input, ElementType type);
   void run_blocks(const KernelCall& call, std::int64_t first, std::int64_t last) const;
   template <bool Dense>
-  void run_members(const KernelCall& call, std::byte* scratch, std::int64_t first,
-                   std::int64_t n, bool is_first) const;
+  void run_members(const KernelCall& call, std::byte* scratch, std::int64_t first, std::int64_t n,
+                   bool is_first) const;
 
   Dims shape_;
   std::int64_t total_ = 0, block_ = 0;
-  bool dense_ = true;  ///< every input has the shape of the outputs
+  bool dense_ = true;                              ///< every input has the shape of the outputs
   std::vector<kernel::BroadcastInput> broadcast_;  ///< unless dense
   std::vector<std::uint8_t> input_size_, output_size_;
   std::vector<Place> places_;

@@ -36,11 +36,13 @@ std::pair<double, double> fans(const Dims& shape) {
 double value(const Initial& initial, const Dims& shape, std::uint64_t seed, std::uint64_t i) {
   switch (initial.rule) {
     case Initial::Rule::data:
-    case Initial::Rule::fill: return initial.a;
+    case Initial::Rule::fill:
+      return initial.a;
     case Initial::Rule::normal: {
       // Box and Muller 1958, one of the pair.
       const double radius = std::sqrt(-2 * std::log(unit(seed, 2 * i)));
-      return initial.a + initial.b * radius * std::cos(2 * std::numbers::pi * unit(seed, 2 * i + 1));
+      return initial.a +
+             initial.b * radius * std::cos(2 * std::numbers::pi * unit(seed, 2 * i + 1));
     }
     case Initial::Rule::uniform:
       return initial.a + (static_cast<double>(initial.b) - initial.a) * unit(seed, i);

@@ -52,7 +52,8 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
                                 .node = detail::node_text(*node.op, graph.name(node)),
                                 .found = detail::to_text(condition.info)});
       }
-      const std::int32_t branch = subgraphs_of(node)[*static_cast<const bool*>(condition.data) ? 0 : 1];
+      const std::int32_t branch =
+          subgraphs_of(node)[*static_cast<const bool*>(condition.data) ? 0 : 1];
       results = interpret(graph.graphs[static_cast<std::size_t>(branch)],
                           std::span(arguments).subspan(1), executor);
     } else {

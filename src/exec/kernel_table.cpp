@@ -11,24 +11,22 @@ namespace {
 using Finder = void (*)(int builtin, const void* types, std::size_t count, void* kernel);
 constexpr std::size_t part_count = 8;
 
-#define HALFTONE_DECLARE_PART(isa, part)                                               \
-  extern "C" void halftone_kernel_##isa##_##part(int builtin, const void* types,      \
+#define HALFTONE_DECLARE_PART(isa, part)                                         \
+  extern "C" void halftone_kernel_##isa##_##part(int builtin, const void* types, \
                                                  std::size_t count, void* kernel);
-#define HALFTONE_DECLARE_PARTS(isa)                                                                \
-  HALFTONE_DECLARE_PART(isa, 0)                                                                    \
-  HALFTONE_DECLARE_PART(isa, 1)                                                                    \
-  HALFTONE_DECLARE_PART(isa, 2)                                                                    \
-  HALFTONE_DECLARE_PART(isa, 3)                                                                    \
-  HALFTONE_DECLARE_PART(isa, 4)                                                                    \
-  HALFTONE_DECLARE_PART(isa, 5)                                                                    \
-  HALFTONE_DECLARE_PART(isa, 6)                                                                    \
+#define HALFTONE_DECLARE_PARTS(isa) \
+  HALFTONE_DECLARE_PART(isa, 0)     \
+  HALFTONE_DECLARE_PART(isa, 1)     \
+  HALFTONE_DECLARE_PART(isa, 2)     \
+  HALFTONE_DECLARE_PART(isa, 3)     \
+  HALFTONE_DECLARE_PART(isa, 4)     \
+  HALFTONE_DECLARE_PART(isa, 5)     \
+  HALFTONE_DECLARE_PART(isa, 6)     \
   HALFTONE_DECLARE_PART(isa, 7)
-#define HALFTONE_PARTS(isa)                                                                        \
-  {                                                                                                \
-    halftone_kernel_##isa##_0, halftone_kernel_##isa##_1, halftone_kernel_##isa##_2,               \
-        halftone_kernel_##isa##_3, halftone_kernel_##isa##_4, halftone_kernel_##isa##_5,           \
-        halftone_kernel_##isa##_6, halftone_kernel_##isa##_7                                       \
-  }
+#define HALFTONE_PARTS(isa)                                                         \
+  {halftone_kernel_##isa##_0, halftone_kernel_##isa##_1, halftone_kernel_##isa##_2, \
+   halftone_kernel_##isa##_3, halftone_kernel_##isa##_4, halftone_kernel_##isa##_5, \
+   halftone_kernel_##isa##_6, halftone_kernel_##isa##_7}
 
 struct InstructionSet {
   std::string_view name;
@@ -70,7 +68,8 @@ constexpr Level levels[] = {
      }},
 #endif
 #ifdef HALFTONE_HAS_v2
-    {{"v2", HALFTONE_PARTS(v2)}, [] { return static_cast<bool>(__builtin_cpu_supports("sse4.2")); }},
+    {{"v2", HALFTONE_PARTS(v2)},
+     [] { return static_cast<bool>(__builtin_cpu_supports("sse4.2")); }},
 #endif
 #ifdef HALFTONE_HAS_native
     {{"native", HALFTONE_PARTS(native)}, [] { return true; }},

@@ -39,10 +39,9 @@ NodeKernel::NodeKernel(const Graph& graph, const Node& node, std::span<const Ten
       text += text.empty() ? "" : ", ";
       text += name(type);
     }
-    fail(ErrorKind::unsupported,
-         {.what = "there is no kernel for these element types",
-          .node = detail::node_text(*node.op, graph.name(node)),
-          .found = text});
+    fail(ErrorKind::unsupported, {.what = "there is no kernel for these element types",
+                                  .node = detail::node_text(*node.op, graph.name(node)),
+                                  .found = text});
   }
   op_.reset(new std::max_align_t[kernel_.op_size / sizeof(std::max_align_t) + 1]);
   kernel_.unpack(node.attributes, op_.get());
@@ -80,8 +79,7 @@ void throw_defects(const Graph& graph, std::span<const Defect> defects) {
 }
 
 std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
-                               std::span<const AnyView> inputs,
-                               const kernel::Executor& executor) {
+                               std::span<const AnyView> inputs, const kernel::Executor& executor) {
   std::vector<InputInfo> infos;
   std::vector<TensorInfo> input_infos;
   for (const AnyView& x : inputs) {
@@ -121,8 +119,8 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
     if (!given) {
       arguments.push_back({});
     } else {
-      arguments.push_back({data != nullptr ? const_cast<void*>(data) : nothing,
-                           info.shape.items, info.rank()});
+      arguments.push_back(
+          {data != nullptr ? const_cast<void*>(data) : nothing, info.shape.items, info.rank()});
     }
   };
   for (const AnyView& x : inputs) add(x.info, x.data, x.info.is_known());

@@ -41,8 +41,7 @@ std::string_view describe(const Graph& graph, const Node& node);
 
 /// Computes one node from complete inputs: infers, allocates, runs.
 std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
-                               std::span<const AnyView> inputs,
-                               const kernel::Executor& executor);
+                               std::span<const AnyView> inputs, const kernel::Executor& executor);
 
 /// `Evaluate` for the pass `infer`: computes a node of constants and makes its outputs constants.
 bool evaluate_constant(void* executor, Graph& graph, std::size_t node);

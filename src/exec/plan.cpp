@@ -28,8 +28,8 @@ bool is_if(const Node& node) { return node.op->id == op::If::id; }
 /// Which memory each tensor lies in.
 struct Plan::Buffers {
   static constexpr int none = -1;
-  std::vector<TensorId> root;    ///< the tensor whose memory it shares
-  std::vector<int> buffer;       ///< number in `lifetimes`, of roots
+  std::vector<TensorId> root;  ///< the tensor whose memory it shares
+  std::vector<int> buffer;     ///< number in `lifetimes`, of roots
   std::vector<Lifetime> lifetimes;
 };
 
@@ -207,8 +207,8 @@ void Plan::build(const EngineOptions& options) {
     } else if (is_if(node)) {
       Branches& branches = branches_.emplace_back();
       for (const std::int32_t g : subgraphs_of(node)) {
-        branches.plans.push_back(std::make_unique<Plan>(
-            graph_.graphs[static_cast<std::size_t>(g)], options, executor_));
+        branches.plans.push_back(
+            std::make_unique<Plan>(graph_.graphs[static_cast<std::size_t>(g)], options, executor_));
       }
       step.call.op = &branches;
       step.run = &Branches::run_if;
@@ -229,8 +229,7 @@ void Plan::build(const EngineOptions& options) {
           if (f.packed_input >= 0) release(node, static_cast<std::size_t>(f.packed_input), first);
         }
         if (const std::size_t bytes = f.workspace(step.call); bytes != 0) {
-          workspaces.push_back(
-              {steps_.size(), add_buffer(static_cast<std::int64_t>(bytes), n, n)});
+          workspaces.push_back({steps_.size(), add_buffer(static_cast<std::int64_t>(bytes), n, n)});
         }
       }
     }
@@ -264,7 +263,8 @@ void Plan::build(const EngineOptions& options) {
       const auto first = static_cast<std::uint32_t>(arguments_.size());
       add_argument(id);
       add_argument(id);
-      input_arguments_[static_cast<std::size_t>(input_number[static_cast<std::size_t>(root_of(id))])]
+      input_arguments_[static_cast<std::size_t>(
+                           input_number[static_cast<std::size_t>(root_of(id))])]
           .pop_back();  // the second argument is the copy
       pending.push_back({first + 1, output.buffer});
       steps_.push_back({.run = &run_copy,
@@ -347,9 +347,7 @@ void Plan::run(bool measure) {
   }
 }
 
-AnyView Plan::output(std::size_t i) const {
-  return {graph_.info(graph_.outputs[i]), outputs_[i]};
-}
+AnyView Plan::output(std::size_t i) const { return {graph_.info(graph_.outputs[i]), outputs_[i]}; }
 
 void Plan::reset_times() {
   for (NodeTime& time : times_) time.seconds = 0;

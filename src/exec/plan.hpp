@@ -11,8 +11,8 @@
 
 namespace halftone {
 
-/// A graph whose shapes are all known, made ready to run: steps in the order of the schedule over one
-/// arena. Running it allocates nothing.
+/// A graph whose shapes are all known, made ready to run: steps in the order of the schedule over
+/// one arena. Running it allocates nothing.
 class Plan {
  public:
   /// `graph` has been inferred; every node's outputs are static. Transforms it and plans.

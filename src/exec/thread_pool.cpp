@@ -31,10 +31,8 @@ ThreadPool::~ThreadPool() {
 
 kernel::Executor ThreadPool::executor() {
   return {.threads = static_cast<int>(threads_.size()) + 1,
-          .run =
-              [](void* self, std::int64_t count, kernel::Executor::Task task, void* context) {
-                static_cast<ThreadPool*>(self)->run(count, task, context);
-              },
+          .run = [](void* self, std::int64_t count, kernel::Executor::Task task,
+                    void* context) { static_cast<ThreadPool*>(self)->run(count, task, context); },
           .self = this};
 }
 
@@ -59,7 +57,9 @@ void ThreadPool::run(std::int64_t count, kernel::Executor::Task task, void* cont
   open_.store(true);
   job_.fetch_add(1);
   if (sleeping_.load() > 0) {
-    { const std::lock_guard lock(mutex_); }
+    {
+      const std::lock_guard lock(mutex_);
+    }
     wake_.notify_all();
   }
   drain();

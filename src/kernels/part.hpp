@@ -1,6 +1,6 @@
-// The kernels of some of the library's operators: those whose number in op/list.hpp is HALFTONE_PART
-// modulo the number of parts. Compiled once for each instruction set (HALFTONE_ISA); the root
-// namespace is renamed on the command line so that the copies do not clash.
+// The kernels of some of the library's operators: those whose number in op/list.hpp is
+// HALFTONE_PART modulo the number of parts. Compiled once for each instruction set (HALFTONE_ISA);
+// the root namespace is renamed on the command line so that the copies do not clash.
 #pragma once
 
 #include <halftone/kernels.hpp>

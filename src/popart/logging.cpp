@@ -252,7 +252,7 @@ void detail::say(logging::Module module, logging::Level level, const std::string
     logging::log(module, level, std::string(text));
   } else {
     halftone::log_message(static_cast<halftone::LogLevel>(level),
-                  logging::modules[static_cast<std::size_t>(module)], text);
+                          logging::modules[static_cast<std::size_t>(module)], text);
   }
 }
 

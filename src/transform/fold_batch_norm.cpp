@@ -10,8 +10,7 @@ namespace halftone {
 namespace {
 
 bool is_constant_float(const Graph& graph, TensorId id) {
-  return graph.tensor(id).role == Role::constant &&
-         graph.info(id).type == ElementType::float32;
+  return graph.tensor(id).role == Role::constant && graph.info(id).type == ElementType::float32;
 }
 
 float element(const Graph& graph, TensorId id, std::size_t i) {
@@ -31,7 +30,8 @@ void fold(Graph& graph, Node& conv, const Node& norm) {
   const TensorId w = conv.inputs[1];
   const Dims shape = graph.info(w).shape;
   const auto filters = static_cast<std::size_t>(shape[0]);
-  const std::size_t per_filter = graph.tensor(w).data.size() / sizeof(float) / std::max<std::size_t>(filters, 1);
+  const std::size_t per_filter =
+      graph.tensor(w).data.size() / sizeof(float) / std::max<std::size_t>(filters, 1);
   const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2] != no_tensor;
   Storage weights = Storage::allocate(filters * per_filter * sizeof(float));
   Storage bias = Storage::allocate(filters * sizeof(float));
@@ -39,11 +39,11 @@ void fold(Graph& graph, Node& conv, const Node& norm) {
   auto* to_bias = reinterpret_cast<float*>(bias.data());
   const std::byte* from = graph.tensor(w).data.span().data();
   for (std::size_t f = 0; f < filters; ++f) {
-    const float scale = element(graph, norm.inputs[1], f) /
-                        std::sqrt(element(graph, norm.inputs[4], f) + epsilon);
+    const float scale =
+        element(graph, norm.inputs[1], f) / std::sqrt(element(graph, norm.inputs[4], f) + epsilon);
     const float before = has_bias ? element(graph, conv.inputs[2], f) : 0;
-    to_bias[f] = (before - element(graph, norm.inputs[3], f)) * scale +
-                 element(graph, norm.inputs[2], f);
+    to_bias[f] =
+        (before - element(graph, norm.inputs[3], f)) * scale + element(graph, norm.inputs[2], f);
     std::memcpy(to + f * per_filter, from + f * per_filter * sizeof(float),
                 per_filter * sizeof(float));
     for (std::size_t i = 0; i < per_filter; ++i) to[f * per_filter + i] *= scale;
@@ -69,7 +69,8 @@ Graph fold_batch_norm(Graph graph) {
       continue;
     }
     bool constant = is_constant_float(graph, conv.inputs[1]);
-    for (std::size_t i = 1; i < 5; ++i) constant = constant && is_constant_float(graph, norm.inputs[i]);
+    for (std::size_t i = 1; i < 5; ++i)
+      constant = constant && is_constant_float(graph, norm.inputs[i]);
     if (conv.inputs.size() > 2 && conv.inputs[2] != no_tensor) {
       constant = constant && is_constant_float(graph, conv.inputs[2]);
     }

@@ -179,7 +179,7 @@ inline std::span<const std::byte> bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 inline halftone::Graph loaded(std::string_view model,
-                            const halftone::onnx::LoadOptions& options = {}) {
+                              const halftone::onnx::LoadOptions& options = {}) {
   return halftone::onnx::load(bytes(model), options);
 }
 /// The error that a model gives; kind `internal` and the text "loaded" if there is none.

@@ -25,7 +25,8 @@ std::vector<double> naive(const Array<T>& x, const Window& w, bool largest, bool
             if (r < d[2] + w.pads[2] && c < d[3] + w.pads[3]) ++padded;
             if (r < 0 || c < 0 || r >= d[2] || c >= d[3]) continue;
             ++inside;
-            const auto v = static_cast<double>(x[static_cast<std::size_t>((p * d[2] + r) * d[3] + c)]);
+            const auto v =
+                static_cast<double>(x[static_cast<std::size_t>((p * d[2] + r) * d[3] + c)]);
             sum += v;
             most = std::max(most, v);
           }
@@ -85,7 +86,8 @@ TEST_CASE_TEMPLATE("pooling by its definition", T, float, double, half) {
       const auto y = got.values<T>();
       REQUIRE(y.size() == want.size());
       for (std::size_t i = 0; i < want.size(); ++i) {
-        CHECK(static_cast<double>(y[i]) == doctest::Approx(want[i]).epsilon(sizeof(T) == 2 ? 2e-3 : 1e-5));
+        CHECK(static_cast<double>(y[i]) ==
+              doctest::Approx(want[i]).epsilon(sizeof(T) == 2 ? 2e-3 : 1e-5));
       }
     };
     near(run(max, {x}), naive(x, window, true, false));

@@ -153,8 +153,7 @@ using Handle = typename decltype(handle_type<Call, I>(
 template <class Call, std::size_t... I>
 constexpr auto result_type(std::index_sequence<I...>) {
   if constexpr (!Call::ok) {
-    return std::type_identity<
-        shape_mismatch<Call::message(), Call::expected, Call::found>>{};
+    return std::type_identity<shape_mismatch<Call::message(), Call::expected, Call::found>>{};
   } else if constexpr (sizeof...(I) == 1) {
     return std::type_identity<Handle<Call, 0>>{};
   } else {
@@ -172,12 +171,12 @@ constexpr bool is_determined() {
 }
 
 template <class Op>
-concept static_infer = elementwise_op<Op> || requires(const Inputs& in) { Op::infer(in); } ||
-                       requires(TensorInfo i) { Op::infer(i); } ||
-                       requires(TensorInfo i) { Op::infer(i, i); } ||
-                       requires(TensorInfo i) { Op::infer(i, i, i); } ||
-                       requires(TensorInfo i) { Op::infer(i, i, i, i); } ||
-                       requires(TensorInfo i) { Op::infer(i, i, i, i, i); };
+concept static_infer =
+    elementwise_op<Op> || requires(const Inputs& in) { Op::infer(in); } ||
+    requires(TensorInfo i) { Op::infer(i); } || requires(TensorInfo i) { Op::infer(i, i); } ||
+    requires(TensorInfo i) { Op::infer(i, i, i); } ||
+    requires(TensorInfo i) { Op::infer(i, i, i, i); } ||
+    requires(TensorInfo i) { Op::infer(i, i, i, i, i); };
 
 template <class V>
 constexpr Bytes scalar_bytes(ElementType type, V value) {

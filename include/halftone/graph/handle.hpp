@@ -65,8 +65,8 @@ template <class X>
 concept tensor_handle = typed_handle<X> || std::same_as<std::remove_cvref_t<X>, AnyTensor>;
 /// A number; it becomes a constant of the other inputs' element type.
 template <class X>
-concept scalar = std::is_arithmetic_v<std::remove_cvref_t<X>> ||
-                 halftone::element<std::remove_cvref_t<X>>;
+concept scalar =
+    std::is_arithmetic_v<std::remove_cvref_t<X>> || halftone::element<std::remove_cvref_t<X>>;
 
 template <class Handle>
 constexpr Handle AnyTensor::as() const {

@@ -22,7 +22,9 @@ struct glorot {};
 
 namespace detail {
 constexpr Initial initial(filled rule) { return {Initial::Rule::fill, rule.value, 0}; }
-constexpr Initial initial(normal rule) { return {Initial::Rule::normal, rule.mean, rule.deviation}; }
+constexpr Initial initial(normal rule) {
+  return {Initial::Rule::normal, rule.mean, rule.deviation};
+}
 constexpr Initial initial(uniform rule) { return {Initial::Rule::uniform, rule.low, rule.high}; }
 constexpr Initial initial(glorot) { return {Initial::Rule::glorot, 0, 0}; }
 
@@ -51,8 +53,7 @@ template <class T, class S, class Rule = glorot>
 constexpr Tensor<T, S> parameter(Graph& graph, std::string_view name, Rule rule = {}) {
   static_assert(Tensor<T, S>::static_info.is_static(),
                 "halftone: every extent of a parameter is known");
-  return {&graph,
-          graph.add_variable(Tensor<T, S>::static_info, detail::initial(rule), name)};
+  return {&graph, graph.add_variable(Tensor<T, S>::static_info, detail::initial(rule), name)};
 }
 /// A new variable with data, which are copied; as many elements as the shape has.
 template <class T, class S>

@@ -30,10 +30,10 @@ constexpr bool allows(int type_variable, ElementType type) {
 template <class Op>
 constexpr bool gives_bool() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
-    return std::is_same_v<decltype(std::declval<const Op&>().forward(
-                              First<Op, static_cast<std::size_t>(
-                                            Op::signature.input(I).type_variable)>{}...)),
-                          bool>;
+    return std::is_same_v<
+        decltype(std::declval<const Op&>().forward(
+            First<Op, static_cast<std::size_t>(Op::signature.input(I).type_variable)>{}...)),
+        bool>;
   }(std::make_index_sequence<Op::signature.inputs()>{});
 }
 
@@ -45,8 +45,8 @@ constexpr Inferred infer_elementwise(const Inputs& in) {
   for (std::size_t i = 0; i < in.size(); ++i) {
     if (!in.has(i)) continue;
     all.add(in[i].shape);
-    if (type == ElementType::undefined && Op::signature.input_slot(i).type_variable ==
-                                              Op::signature.output(0).type_variable) {
+    if (type == ElementType::undefined &&
+        Op::signature.input_slot(i).type_variable == Op::signature.output(0).type_variable) {
       type = in[i].type;
     }
   }
@@ -71,9 +71,10 @@ constexpr Inferred infer_op(const Op& op, const Inputs& in) {
   } else if constexpr (requires { op.infer(in[0], in[1], in[2], in[3]); }) {
     return op.infer(in[0], in[1], in[2], in[3]);
   } else {
-    static_assert(requires { op.infer(in[0], in[1], in[2], in[3], in[4]); },
-                  "halftone: an op needs 'infer(infos...)' or 'infer(const Inputs&)', or a "
-                  "'forward'");
+    static_assert(
+        requires { op.infer(in[0], in[1], in[2], in[3], in[4]); },
+        "halftone: an op needs 'infer(infos...)' or 'infer(const Inputs&)', or a "
+        "'forward'");
     return op.infer(in[0], in[1], in[2], in[3], in[4]);
   }
 }
@@ -167,9 +168,10 @@ std::vector<TensorId> expand_thunk(Graph& graph, std::span<const Word> attribute
   } else if constexpr (requires { op.expand(in(0), in(1), in(2), in(3)); }) {
     append(ids, op.expand(in(0), in(1), in(2), in(3)));
   } else {
-    static_assert(requires { op.expand(in(0), in(1), in(2), in(3), in(4)); },
-                  "halftone: 'expand' takes one AnyTensor for each input, or (Graph&, "
-                  "std::vector<AnyTensor>, std::size_t outputs)");
+    static_assert(
+        requires { op.expand(in(0), in(1), in(2), in(3), in(4)); },
+        "halftone: 'expand' takes one AnyTensor for each input, or (Graph&, "
+        "std::vector<AnyTensor>, std::size_t outputs)");
     append(ids, op.expand(in(0), in(1), in(2), in(3), in(4)));
   }
   return ids;
@@ -206,8 +208,7 @@ constexpr Kernel select_kernel(std::span<const ElementType> types) {
   } else {
     Kernel kernel;
     visit_types<typename TypesOf<Op>::template list<sizeof...(T)>>(
-        types[sizeof...(T)],
-        [&]<class E>() { kernel = select_kernel<Op, Maker, T..., E>(types); });
+        types[sizeof...(T)], [&]<class E>() { kernel = select_kernel<Op, Maker, T..., E>(types); });
     return kernel;
   }
 }
@@ -224,34 +225,32 @@ Kernel kernel_thunk(std::span<const ElementType> types) {
 
 template <class Op>
 constexpr Descriptor make_descriptor() {
-  static_assert(requires { Op::id; },
-                "halftone: an op needs 'static constexpr OpId id{domain, name, version...}'");
-  static_assert(requires { Op::signature; },
-                "halftone: an op needs 'static constexpr Signature signature = \"x -> y\"'");
+  static_assert(
+      requires { Op::id; },
+      "halftone: an op needs 'static constexpr OpId id{domain, name, version...}'");
+  static_assert(
+      requires { Op::signature; },
+      "halftone: an op needs 'static constexpr Signature signature = \"x -> y\"'");
   constexpr int builtin = builtin_index<Op>;
   Descriptor d{.id = Op::id,
                .signature = Op::signature,
                .elementwise = elementwise_op<Op>,
-               .in_place = elementwise_op<Op> || requires { Op::in_place; },
-               .only_infos = requires { Op::only_infos; },
-               .has_gradient = differentiable_op<Op>,
-               .builtin = builtin,
-               .infer = nullptr,
-               .defaults = &defaults_thunk<Op>,
-               .attributes = &attributes_thunk<Op>,
-               .expand = nullptr,
-               .kernel = nullptr,
-               .allows = &allows<Op>};
-  // Both: an element-wise operator of two tensors whose ONNX form takes any number.
-  if constexpr (expanding_op<Op>) d.expand = &expand_thunk<Op>;
-  if constexpr (!expanding_op<Op> || elementwise_op<Op> || kernel_op<Op>) {
-    d.infer = &infer_thunk<Op>;
-    if constexpr (builtin < 0 && (kernel_op<Op> || elementwise_op<Op>)) {
-      d.kernel = &kernel_thunk<Op>;
-    }
-  }
-  return d;
+               .in_place = elementwise_op<Op> || requires {Op::in_place;
 }
+, .only_infos = requires { Op::only_infos; }, .has_gradient = differentiable_op<Op>,
+    .builtin = builtin, .infer = nullptr, .defaults = &defaults_thunk<Op>,
+    .attributes = &attributes_thunk<Op>, .expand = nullptr, .kernel = nullptr, .allows = &allows<Op>
+};  // namespace detail
+// Both: an element-wise operator of two tensors whose ONNX form takes any number.
+if constexpr (expanding_op<Op>) d.expand = &expand_thunk<Op>;
+if constexpr (!expanding_op<Op> || elementwise_op<Op> || kernel_op<Op>) {
+  d.infer = &infer_thunk<Op>;
+  if constexpr (builtin < 0 && (kernel_op<Op> || elementwise_op<Op>)) {
+    d.kernel = &kernel_thunk<Op>;
+  }
+}
+return d;
+}  // namespace halftone
 
 }  // namespace detail
 

@@ -27,14 +27,15 @@ struct SubgraphRunner {
   void* self = nullptr;
 };
 
-/// What a kernel gets beside its views; plain data that crosses the border between instruction sets.
+/// What a kernel gets beside its views; plain data that crosses the border between instruction
+/// sets.
 struct KernelCall {
-  const void* op = nullptr;                  ///< the operator's struct, unpacked
-  const TensorArgument* arguments = nullptr; ///< inputs, then outputs
+  const void* op = nullptr;                   ///< the operator's struct, unpacked
+  const TensorArgument* arguments = nullptr;  ///< inputs, then outputs
   std::uint32_t inputs = 0, outputs = 0;
-  std::uint64_t constants = 0;               ///< bit i: input i never changes
-  void* workspace = nullptr;                 ///< as many bytes as `workspace` asked for
-  const void* packed = nullptr;              ///< what `pack` made of constant inputs, or null
+  std::uint64_t constants = 0;   ///< bit i: input i never changes
+  void* workspace = nullptr;     ///< as many bytes as `workspace` asked for
+  const void* packed = nullptr;  ///< what `pack` made of constant inputs, or null
   const kernel::Executor* executor = nullptr;
   const SubgraphRunner* subgraphs = nullptr;
 
@@ -84,18 +85,24 @@ template <class List, class F>
 constexpr bool visit_types(ElementType type, F&& f) {
   if constexpr (std::is_same_v<List, BitTypes>) {
     switch (size_in_bytes(type)) {
-      case 1: return f.template operator()<std::uint8_t>(), true;
-      case 2: return f.template operator()<std::uint16_t>(), true;
-      case 4: return f.template operator()<std::uint32_t>(), true;
-      case 8: return f.template operator()<std::uint64_t>(), true;
-      default: return false;
+      case 1:
+        return f.template operator()<std::uint8_t>(), true;
+      case 2:
+        return f.template operator()<std::uint16_t>(), true;
+      case 4:
+        return f.template operator()<std::uint32_t>(), true;
+      case 8:
+        return f.template operator()<std::uint64_t>(), true;
+      default:
+        return false;
     }
   } else {
     return visit_type<List>(type, std::forward<F>(f));
   }
 }
 
-/// The type lists of an operator: `types` of the struct, else floats for element-wise and for others.
+/// The type lists of an operator: `types` of the struct, else floats for element-wise and for
+/// others.
 template <class Op>
 struct TypesOf {
   static constexpr auto lists() {
@@ -222,7 +229,7 @@ struct Thunk {
                                                       std::index_sequence<Out...>) {
       return f(input<In>(call)..., output<Out>(call)...);
     }(std::make_index_sequence<signature.inputs()>{},
-      std::make_index_sequence<signature.outputs()>{});
+           std::make_index_sequence<signature.outputs()>{});
   }
 
   static void run(const KernelCall& call) {
@@ -287,8 +294,7 @@ struct Thunk {
             using E = Type<static_cast<std::size_t>(signature.input(I).type_variable)>;
             if constexpr (signature.input(I).optional) {
               if (I == input) {
-                *static_cast<E*>(element) =
-                    static_cast<const Op*>(op)->template absent<E>(input);
+                *static_cast<E*>(element) = static_cast<const Op*>(op)->template absent<E>(input);
               }
             }
           }(),

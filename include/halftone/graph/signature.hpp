@@ -8,7 +8,8 @@
 
 namespace halftone {
 
-/// Domain, ONNX name and every since-version that has this meaning: {"ai.onnx", "MatMul", 1, 9, 13}.
+/// Domain, ONNX name and every since-version that has this meaning: {"ai.onnx", "MatMul", 1, 9,
+/// 13}.
 struct OpId {
   std::string_view domain, name;
   BoundedList<std::int16_t, 12> versions;
@@ -25,12 +26,12 @@ struct OpId {
 /// One input or output of an operator.
 struct Slot {
   std::string_view name;
-  int type_variable = 0;   ///< which of the operator's type variables its elements have
-  bool optional = false;   ///< name?
-  bool variadic = false;   ///< name... : any number of tensors, at least none
-  bool modified = false;   ///< name& : the operator writes to it
-  int shares = -1;         ///< name@other : has the memory of that input
-  bool mixed = false;      ///< name:* : of any element types, also different ones
+  int type_variable = 0;  ///< which of the operator's type variables its elements have
+  bool optional = false;  ///< name?
+  bool variadic = false;  ///< name... : any number of tensors, at least none
+  bool modified = false;  ///< name& : the operator writes to it
+  int shares = -1;        ///< name@other : has the memory of that input
+  bool mixed = false;     ///< name:* : of any element types, also different ones
 };
 
 /// The inputs and outputs of an operator, parsed from a literal by the compiler.

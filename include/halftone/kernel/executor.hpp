@@ -5,12 +5,13 @@
 
 namespace halftone::kernel {
 
-/// Runs numbered tasks on some threads; a plain value, so that an application can pass its own pool.
+/// Runs numbered tasks on some threads; a plain value, so that an application can pass its own
+/// pool.
 ///
 /// run(self, count, task, context) calls task(context, i) once for every i in [0, count), in any
-/// order and on any thread, and returns when all are done. Kernels split their work by the problem's
-/// size alone, never by `threads`, so results do not depend on it; `threads` only says whether
-/// splitting is worth its cost.
+/// order and on any thread, and returns when all are done. Kernels split their work by the
+/// problem's size alone, never by `threads`, so results do not depend on it; `threads` only says
+/// whether splitting is worth its cost.
 struct Executor {
   using Task = void (*)(void* context, std::int64_t index);
   int threads = 1;

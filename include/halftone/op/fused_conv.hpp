@@ -10,7 +10,8 @@ namespace halftone::op {
 /// y = clamp(conv(x, w) + b + residual). Made by the passes `fuse_convolutions` and
 /// `block_channels`.
 ///
-/// x         [batch, channels, height, width], or in blocks [batch, channels / block, height, width,
+/// x         [batch, channels, height, width], or in blocks [batch, channels / block, height,
+/// width,
 ///           block], missing channels zero
 /// w         [filters, channels / group, kernel height, kernel width], always plain
 /// b         [filters]

@@ -212,8 +212,8 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/math.hpp>
 #include <halftone/op/matmul.hpp>
 #include <halftone/op/pad.hpp>
-#include <halftone/op/reduce.hpp>
 #include <halftone/op/pool.hpp>
+#include <halftone/op/reduce.hpp>
 #include <halftone/op/reshape.hpp>
 #include <halftone/op/shape.hpp>
 #include <halftone/op/slice.hpp>

@@ -123,8 +123,7 @@ struct Split_2 {
     visit("axis", axis);
     visit("split", split);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                std::size_t outputs) const {
+  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     std::vector<TensorId> ids{inputs[0].id};
     if (!split.empty()) {
       const auto count = static_cast<std::int64_t>(split.size());

@@ -16,7 +16,9 @@ namespace detail {
 class ChannelBlocks {
  public:
   constexpr ChannelBlocks(Graph graph, std::int64_t block)
-      : graph_(std::move(graph)), block_(block), blocked_(graph_.tensors.size(), no_tensor),
+      : graph_(std::move(graph)),
+        block_(block),
+        blocked_(graph_.tensors.size(), no_tensor),
         is_plain_(graph_.tensors.size(), 1) {}
 
   constexpr Graph run() {

@@ -18,8 +18,7 @@ class Fusion {
   static constexpr std::size_t max_nodes = 32, max_inputs = 24;
 
   constexpr explicit Fusion(const Graph& graph)
-      : graph_(graph), group_of_node_(graph.nodes.size(), -1),
-        producer_(graph.tensors.size(), -1) {
+      : graph_(graph), group_of_node_(graph.nodes.size(), -1), producer_(graph.tensors.size(), -1) {
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       for (const TensorId id : graph.nodes[n].outputs) {
         if (id != no_tensor) producer_[static_cast<std::size_t>(id)] = static_cast<int>(n);

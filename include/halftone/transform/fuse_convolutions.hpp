@@ -81,9 +81,9 @@ constexpr void remove_empty_nodes(Graph& graph) {
 
 }  // namespace detail
 
-/// Two-dimensional convolutions become FusedConv and take in the addition of another tensor of their
-/// shape and the Relu or Clip that follow, where nothing else reads the values between. All infos
-/// must be known.
+/// Two-dimensional convolutions become FusedConv and take in the addition of another tensor of
+/// their shape and the Relu or Clip that follow, where nothing else reads the values between. All
+/// infos must be known.
 constexpr Graph fuse_convolutions(Graph graph) {
   const detail::Readers readers(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {

@@ -50,7 +50,8 @@ constexpr MemoryPlan plan_memory(std::span<const Lifetime> buffers, std::int64_t
       const std::size_t high = low + 2 * width < order.size() ? low + 2 * width : order.size();
       std::size_t a = low, b = middle;
       for (std::size_t at = low; at < high; ++at) {
-        const bool left = a < middle && (b == high || buffers[order[a]].bytes >= buffers[order[b]].bytes);
+        const bool left =
+            a < middle && (b == high || buffers[order[a]].bytes >= buffers[order[b]].bytes);
         merged[at] = order[left ? a++ : b++];
       }
     }

@@ -7,8 +7,8 @@
 
 namespace halftone {
 
-/// Largest sum of bytes of the values that are live at once if the nodes run in their order. Inputs,
-/// constants and variables do not count; unknown sizes count as nothing.
+/// Largest sum of bytes of the values that are live at once if the nodes run in their order.
+/// Inputs, constants and variables do not count; unknown sizes count as nothing.
 constexpr std::int64_t peak_bytes(const Graph& graph) {
   std::vector<int> last(graph.tensors.size(), -1);
   const int end = static_cast<int>(graph.nodes.size());
@@ -44,8 +44,8 @@ constexpr std::int64_t peak_bytes(const Graph& graph) {
 }
 
 /// Orders the nodes so that less memory is live at once: among those that can run, the one after
-/// which the least is live runs next, the earlier one of equals. Nodes that touch a variable that is
-/// modified keep their order. The given order stays where it is not worse.
+/// which the least is live runs next, the earlier one of equals. Nodes that touch a variable that
+/// is modified keep their order. The given order stays where it is not worse.
 constexpr Graph schedule(Graph graph) {
   const std::size_t count = graph.nodes.size();
   std::vector<int> producer(graph.tensors.size(), -1), uses(graph.tensors.size(), 0);

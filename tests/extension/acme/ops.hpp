@@ -2,8 +2,8 @@
 
 #include <halftone/halftone.hpp>
 
-/// An extension as somebody else would write it: two operators in a namespace of its own, nothing of
-/// the library touched.
+/// An extension as somebody else would write it: two operators in a namespace of its own, nothing
+/// of the library touched.
 namespace acme {
 
 using halftone::Inferred;
