@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <string>
 
 #include <halftone/halftone.hpp>
@@ -25,7 +26,7 @@ inline AnyTensor conv(Graph& g, AnyTensor x, std::int64_t channels, std::int64_t
                       std::int64_t kernel, std::int64_t stride, std::int64_t pad, bool bias) {
   const auto w = weight(g, {filters, channels, kernel, kernel});
   const op::Conv attributes{
-      .kernel_shape = {kernel, kernel}, .pads = {pad, pad, pad, pad}, .strides = {stride, stride}};
+      .kernel_shape = {kernel, kernel}, .strides = {stride, stride}, .pads = {pad, pad, pad, pad}};
   return bias ? op::conv(x, w, filled_vector(g, filters, 0, "b"), attributes)
               : op::conv(x, w, attributes);
 }
@@ -36,8 +37,17 @@ inline AnyTensor batch_norm(Graph& g, AnyTensor x, std::int64_t channels) {
       filled_vector(g, channels, 0, "mean"), filled_vector(g, channels, 1, "variance"));
 }
 
+/// Windows of 3 x 3, stride 2.
+inline AnyTensor max_pool(AnyTensor x, std::int64_t pad) {
+  op::MaxPool pool;
+  pool.kernel_shape = {3, 3};
+  pool.strides = {2, 2};
+  pool.pads = {pad, pad, pad, pad};
+  return op::max_pool(x, pool);
+}
+
 inline AnyTensor dense(Graph& g, AnyTensor x, std::int64_t in, std::int64_t out) {
-  return op::gemm(x, weight(g, {out, in}), filled_vector(g, out, 0, "b"), {.transB = 1});
+  return op::gemm(x, weight(g, {out, in}), filled_vector(g, out, 0, "b"), {.trans_b = 1});
 }
 
 inline AnyTensor bottleneck(Graph& g, AnyTensor x, std::int64_t& channels, std::int64_t width,
@@ -57,7 +67,7 @@ inline Graph resnet50(std::int64_t batch = 1) {
   Graph g;
   AnyTensor x = g.input<float>("image", {batch, 3, 224, 224});
   x = op::relu(batch_norm(g, conv(g, x, 3, 64, 7, 2, 3, false), 64));
-  x = op::max_pool(x, {.kernel_shape = {3, 3}, .pads = {1, 1, 1, 1}, .strides = {2, 2}});
+  x = max_pool(x, 1);
   std::int64_t channels = 64;
   const std::int64_t blocks[]{3, 4, 6, 3};
   for (int stage = 0; stage < 4; ++stage) {
@@ -76,9 +86,7 @@ inline Graph resnet50(std::int64_t batch = 1) {
 inline Graph alexnet(std::int64_t batch = 4) {
   Graph g;
   AnyTensor x = g.input<float>("image", {batch, 3, 224, 224});
-  const auto pool = [](AnyTensor t) {
-    return op::max_pool(t, {.kernel_shape = {3, 3}, .strides = {2, 2}});
-  };
+  const auto pool = [](AnyTensor t) { return max_pool(t, 0); };
   x = pool(op::relu(conv(g, x, 3, 64, 11, 4, 2, true)));
   x = pool(op::relu(conv(g, x, 64, 192, 5, 1, 2, true)));
   x = op::relu(conv(g, x, 192, 384, 3, 1, 1, true));

@@ -198,6 +198,7 @@ const void* aligned_data(TensorRecord& tensor) {
   if (size != 0 && reinterpret_cast<std::uintptr_t>(bytes.data()) % size != 0) {
     Storage copy = Storage::allocate(bytes.size());
     std::memcpy(copy.data(), bytes.data(), bytes.size());
+    tensor.data.unneeded();
     const std::byte* data = copy.data();
     tensor.data = Bytes(std::move(copy), data, bytes.size());
   }
