@@ -1,11 +1,23 @@
-// A program of somebody else's, linked with the installed library.
+// A program of somebody else's, linked with the installed library: adds two vectors and catches an
+// error thrown in the library.
 #include <halftone/halftone.hpp>
-#include <string_view>
+#include <utility>
 
 int main() {
-  try {
-    halftone::fail(halftone::ErrorKind::model, {.what = "thrown in the library"});
-  } catch (const halftone::ModelError& error) {  // the class is one on both sides
-    return error.reason() == std::string_view("thrown in the library") ? 0 : 1;
+  halftone::Graph graph;
+  const auto a = halftone::input<float, halftone::Shape<3>>(graph, "a");
+  const auto b = halftone::input<float, halftone::Shape<3>>(graph, "b");
+  halftone::output(graph, a + b, "sum");
+  halftone::Session session(std::move(graph));
+  const halftone::Array<float> x({3}, {1, 2, 3}), y({3}, {10, 20, 30});
+  const auto result = session.run({{"a", x}, {"b", y}});
+  for (int i = 0; const float sum : result["sum"].values<float>()) {
+    if (sum != static_cast<float>(11 * ++i)) return 1;
   }
+  try {
+    session.run({{"a", x}});
+  } catch (const halftone::InputError& error) {  // the class is one on both sides
+    return error.tensor().empty() ? 2 : 0;
+  }
+  return 3;
 }
