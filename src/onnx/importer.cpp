@@ -268,7 +268,9 @@ void Importer::read_inputs(
       for (const InputShape& given : options_.inputs) {
         if (given.input != value.name) continue;
         std::int64_t expected = 0, found = 0;
-        if (!detail::refine(info, given.info, expected, found)) {
+        const bool has_type = value.element_type == 0 || !given.info.is_known() ||
+                              value.element_type == static_cast<std::int64_t>(given.info.type);
+        if (!has_type || !detail::refine(info, given.info, expected, found)) {
           fail(ErrorKind::input, {.what = "an input is given another shape than the model states",
                                   .tensor = value.name,
                                   .expected = detail::to_text(info),
@@ -277,7 +279,10 @@ void Importer::read_inputs(
       }
     }
     scope.target.reserved.insert(value.name);
-    scope.ids.emplace(value.name, graph.add_input(info, value.name));
+    graph.add_input(info, value.name);
+    if (!info.is_known())
+      graph.tensor(id).stated_type = static_cast<ElementType>(value.element_type);
+    scope.ids.emplace(value.name, id);
   }
 }
 

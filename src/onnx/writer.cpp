@@ -281,8 +281,13 @@ void Writer::write_value(const Graph& graph, TensorId id, const std::string& nam
                          ::onnx::ValueInfoProto& value) const {
   value.set_name(name);
   const TensorInfo& info = graph.info(id);
-  if (!info.is_known()) return;
+  const ElementType stated = graph.tensor(id).stated_type;
+  if (!info.is_known() && stated == ElementType::undefined) return;
   auto& tensor = *value.mutable_type()->mutable_tensor_type();
+  if (!info.is_known()) {
+    tensor.set_elem_type(static_cast<int>(stated));
+    return;
+  }
   tensor.set_elem_type(static_cast<int>(info.type));
   auto& shape = *tensor.mutable_shape();
   for (std::size_t axis = 0; axis < info.rank(); ++axis) {

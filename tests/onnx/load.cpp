@@ -127,7 +127,12 @@ TEST_CASE("load: an input without a shape is unknown unless the caller gives it"
   const std::string text = model({.nodes = {node("Relu", {"x"}, {"y"})},
                                   .inputs = {shapeless("x", float32)},
                                   .outputs = {shapeless("y", float32)}});
-  CHECK_FALSE(info(loaded(text), "x").is_known());
+  const Graph open = loaded(text);
+  CHECK_FALSE(info(open, "x").is_known());
+  CHECK(open.tensor(open.find("x")).stated_type == ElementType::float32);
+  const Graph again = onnx::load(onnx::to_bytes(open));
+  CHECK(again.tensor(again.find("x")).stated_type == ElementType::float32);
+  CHECK(error_of(text, {.inputs = {{"x", {ElementType::int64, {4}}}}}).kind() == ErrorKind::input);
   const TensorInfo given{ElementType::float32, {4}};
   CHECK(info(loaded(text, {.inputs = {{"x", given}}}), "y") == given);
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <bit>
+#include <limits>
 #include <tuple>
 
 #include <halftone/graph/operator.hpp>
@@ -178,12 +179,24 @@ concept static_infer =
     requires(TensorInfo i) { Op::infer(i, i, i, i); } ||
     requires(TensorInfo i) { Op::infer(i, i, i, i, i); };
 
+/// The value as a T; what an integer cannot hold becomes the nearest one, NaN zero.
+template <class T, class V>
+constexpr T nearest(V value) {
+  if constexpr (std::is_floating_point_v<V> && std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    constexpr T low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+    if (value != value) return 0;
+    if (value <= static_cast<V>(low)) return low;
+    if (value >= static_cast<V>(high)) return high;
+  }
+  return static_cast<T>(value);
+}
+
 template <class V>
 constexpr Bytes scalar_bytes(ElementType type, V value) {
   std::vector<std::byte> bytes;
   visit_type<AllTypes>(type, [&]<class T>() {
     for (const std::byte b :
-         std::bit_cast<std::array<std::byte, sizeof(T)>>(static_cast<T>(value))) {
+         std::bit_cast<std::array<std::byte, sizeof(T)>>(nearest<T>(value))) {
       bytes.push_back(b);
     }
   });

@@ -38,6 +38,7 @@ struct TensorRecord {
   Initial initial{};
   Name name{};
   Bytes data{};  ///< of a constant or variable, row-major little-endian; empty: see `initial`
+  ElementType stated_type = ElementType::undefined;  ///< of an input whose rank is not known
 };
 
 struct Node {
