@@ -15,7 +15,11 @@ namespace halftone::program {
 namespace {
 
 std::vector<const Descriptor*> sorted_operators() {
-  std::vector<const Descriptor*> all(builtin::table.begin(), builtin::table.end());
+  std::vector<const Descriptor*> all;
+  for (const Descriptor* op : builtin::table) {
+    // What passes make is not for models.
+    if (op->id.domain != "halftone") all.push_back(op);
+  }
   const auto key = [](const Descriptor* op) {
     return std::tuple(op->id.domain, op->id.name, op->id.versions[0]);
   };
