@@ -195,8 +195,7 @@ template <class V>
 constexpr Bytes scalar_bytes(ElementType type, V value) {
   std::vector<std::byte> bytes;
   visit_type<AllTypes>(type, [&]<class T>() {
-    for (const std::byte b :
-         std::bit_cast<std::array<std::byte, sizeof(T)>>(nearest<T>(value))) {
+    for (const std::byte b : std::bit_cast<std::array<std::byte, sizeof(T)>>(nearest<T>(value))) {
       bytes.push_back(b);
     }
   });
