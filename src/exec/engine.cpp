@@ -41,6 +41,14 @@ void make_constant(Graph& graph) {
   for (Graph& body : graph.graphs) make_constant(body);
 }
 
+/// Constants of a file may lie anywhere; kernels read elements.
+void align_constants(Graph& graph) {
+  for (TensorRecord& tensor : graph.tensors) {
+    if (tensor.role == Role::constant && tensor.data.size() != 0) aligned_data(tensor);
+  }
+  for (Graph& body : graph.graphs) align_constants(body);
+}
+
 bool is_static(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     for (const TensorId id : node.outputs) {
@@ -155,6 +163,8 @@ struct Engine::State {
     if (is_static(next->graph)) {
       next->plan = std::make_unique<Plan>(std::move(next->graph), options, executor);
       next->graph = {};
+    } else {
+      align_constants(next->graph);
     }
     current = next.get();
     ready.insert(ready.begin(), std::move(next));
