@@ -17,8 +17,8 @@ namespace halftone {
 class Group {
  public:
   /// A node alone.
-  Group(const Graph& graph, const Node& node, const NodeKernel& kernel,
-        std::span<const TensorInfo> inputs, const TensorInfo& output);
+  Group(const Node& node, const NodeKernel& kernel, std::span<const TensorInfo> inputs,
+        const TensorInfo& output);
   /// The body of a `Fused` node; its tensors have known infos.
   explicit Group(const Graph& body);
 
@@ -26,35 +26,42 @@ class Group {
   static void run(const KernelCall& call);
 
  private:
-  /// Where a block comes from or goes to.
-  struct Place {
-    enum class Kind : std::uint8_t { input, output, slot, fill } kind = Kind::slot;
-    std::uint16_t index = 0;
-  };
+  /// Where a block comes from or goes to: an index into one table of addresses, which holds the
+  /// inputs, the outputs, the blocks between members, and blocks for inputs that are broadcast.
+  using Place = std::uint16_t;
+  static constexpr std::size_t max_places = 192;
   struct Member {
-    void (*block)(const void* op, const void* const* inputs, void* output, std::int64_t n);
+    void (*block)(const void* op, const void* const* inputs, std::uint32_t uniform, void* output,
+                  std::int64_t n);
     const void* op;
-    std::uint32_t first_input, input_count;  ///< in places_
-    Place output;
+    std::uint32_t uniform = 0;                       ///< for block
+    std::uint16_t first_input = 0, input_count = 0;  ///< in operands_
+    Place output = 0;
+  };
+  /// How an input of the group moves from block to block.
+  struct Input {
+    std::uint8_t element_size = 0;
+    bool uniform = false;
+    std::int16_t broadcast = -1;  ///< in broadcast_; -1: dense or uniform
   };
 
-  void set_shape(const Dims& shape, std::span<const TensorInfo> inputs);
-  Place fill(const NodeKernel& kernel, std::size_t input, ElementType type);
+  void add_input(const TensorInfo& info);
+  void add_member(const Node& node, const NodeKernel& kernel, std::span<const TensorInfo> inputs,
+                  std::span<const Place> places, const TensorInfo& output, Place to);
+  void finish();
   void run_blocks(const KernelCall& call, std::int64_t first, std::int64_t last) const;
-  template <bool Dense>
-  void run_members(const KernelCall& call, std::byte* scratch, std::int64_t first, std::int64_t n,
-                   bool is_first) const;
 
   Dims shape_;
   std::int64_t total_ = 0, block_ = 0;
-  bool dense_ = true;                              ///< every input has the shape of the outputs
-  std::vector<kernel::BroadcastInput> broadcast_;  ///< unless dense
-  std::vector<std::uint8_t> input_size_, output_size_;
-  std::vector<Place> places_;
-  std::vector<Member> members_;
+  std::vector<Input> inputs_;
+  std::vector<kernel::BroadcastInput> broadcast_;
+  std::vector<std::uint8_t> output_size_;
+  std::size_t largest_ = 1;  ///< bytes of an element
   std::size_t slots_ = 0, slot_bytes_ = 0;
+  std::vector<Member> members_;
+  std::vector<Place> operands_;
   std::deque<NodeKernel> kernels_;
-  std::deque<std::vector<std::byte>> fills_;  ///< elements that stand for absent inputs
+  std::vector<std::uint64_t> absent_;  ///< elements that stand for absent inputs
 };
 
 }  // namespace halftone

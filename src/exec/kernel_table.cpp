@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <iterator>
 
 #include <halftone/base/error.hpp>
 
@@ -77,7 +78,7 @@ constexpr Level levels[] = {
 };
 
 /// The newest that runs here, or the one that HALFTONE_ISA names if it runs here.
-InstructionSet choose() {
+const Level* choose() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
 #endif
@@ -86,28 +87,32 @@ InstructionSet choose() {
   const Level* best = nullptr;
   for (const Level& level : levels) {
     if (!level.runs_here()) continue;
-    if (level.set.name == wanted) return level.set;
+    if (level.set.name == wanted) return &level;
     if (best == nullptr) best = &level;
   }
   if (best == nullptr) {
     fail(ErrorKind::unsupported, {.what = "the library has no kernels for this processor",
                                   .expected = "x86-64-v2 or newer"});
   }
-  return best->set;
+  return best;
 }
 
 const InstructionSet& chosen() {
-  static const InstructionSet set = choose();
-  return set;
+  static const Level* const level = choose();
+  return level->set;
 }
+
+/// The oldest, which also has the kernels that are compiled once (`Op::compiled_once`).
+const InstructionSet& base() { return std::end(levels)[-1].set; }
 
 }  // namespace
 
 Kernel find_kernel(const Descriptor& op, std::span<const ElementType> types) {
   if (op.builtin < 0) return op.kernel != nullptr ? op.kernel(types) : Kernel{};
   Kernel kernel;
-  chosen().parts[static_cast<std::size_t>(op.builtin) % part_count](op.builtin, types.data(),
-                                                                    types.size(), &kernel);
+  const InstructionSet& set = op.compiled_once ? base() : chosen();
+  set.parts[static_cast<std::size_t>(op.builtin) % part_count](op.builtin, types.data(),
+                                                               types.size(), &kernel);
   return kernel;
 }
 

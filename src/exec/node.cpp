@@ -134,7 +134,7 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
                   .executor = &executor};
   const Kernel& f = kernel.functions();
   if (f.block != nullptr) {
-    const Group group(graph, node, kernel, input_infos, outputs[0].info());
+    const Group group(node, kernel, input_infos, outputs[0].info());
     call.op = &group;
     Group::run(call);
     return outputs;

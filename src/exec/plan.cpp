@@ -217,7 +217,7 @@ void Plan::build(const EngineOptions& options) {
       const Kernel& f = kernel.functions();
       step.call.op = kernel.op();
       if (f.block != nullptr) {
-        step.call.op = &groups_.emplace_back(graph_, node, kernel, in, out[0]);
+        step.call.op = &groups_.emplace_back(node, kernel, in, out[0]);
         step.run = &Group::run;
       } else {
         step.run = f.run;

@@ -10,9 +10,18 @@ namespace {
 
 constexpr int part_count = 8;
 
+/// Whether this is the oldest instruction set that is built: it also has what is compiled once.
+#ifdef HALFTONE_BASE
+constexpr bool is_base = true;
+#else
+constexpr bool is_base = false;
+#endif
+
 template <class Op>
 Kernel find_kernel(std::span<const ElementType> types) {
-  if constexpr (detail::elementwise_op<Op>) {
+  if constexpr (detail::compiled_once_op<Op> && !is_base) {
+    return {};
+  } else if constexpr (detail::elementwise_op<Op>) {
     return detail::select_kernel<Op, kernel::VectorMaker>(types);
   } else if constexpr (detail::kernel_op<Op>) {
     return detail::select_kernel<Op, detail::ScalarMaker>(types);

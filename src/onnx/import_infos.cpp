@@ -30,7 +30,7 @@ void Importer::infer_pending(Target& target) {
   Graph& graph = target.graph;
   for (; target.inferred_nodes < graph.nodes.size(); ++target.inferred_nodes) {
     const Node& node = graph.nodes[target.inferred_nodes];
-    if (node.op->infer == nullptr) continue;
+    if (node.op->only_expands) continue;
     const Inferred inferred = infer_node(graph, node);
     if (!inferred.ok()) continue;
     for (std::size_t i = 0; i < node.outputs.size() && i < inferred.outputs.size(); ++i) {

@@ -174,7 +174,7 @@ bool Importer::check_inputs(const std::string& described, const Descriptor& op,
     defect(described, what, {}, expected, found);
     ok = false;
   };
-  if (op.expand != nullptr && op.infer != nullptr) {
+  if (op.expand != nullptr && !op.only_expands) {
     // An operator of two tensors that is recorded several times for any number of them.
     if (inputs.empty()) wrong("too few inputs", "1", "0");
     if (std::find(inputs.begin(), inputs.end(), no_tensor) != inputs.end()) {
@@ -309,7 +309,7 @@ bool Importer::split_tensors(const std::string& described,
 void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& op,
                       std::span<const Word> words, std::vector<TensorId> inputs,
                       std::string_view node_name) {
-  if (op.infer == nullptr && inputs.size() < op.signature.inputs() &&
+  if (op.only_expands && inputs.size() < op.signature.inputs() &&
       !op.signature.has_variadic_input()) {
     inputs.resize(op.signature.inputs(), no_tensor);  // none for each that is absent
   }

@@ -60,14 +60,24 @@ TEST_CASE_TEMPLATE("elementwise: blocks of every length are what the formula say
   for (std::size_t n = 0; n < 80; ++n) {
     std::vector<T> x = numbers<T>(n, 5), y = numbers<T>(n, 7), z(n + 1, static_cast<T>(77));
     const void* in[] = {x.data(), y.data()};
-    k.block(&op, in, z.data(), static_cast<std::int64_t>(n));
+    k.block(&op, in, 0, z.data(), static_cast<std::int64_t>(n));
     CHECK(z[n] == static_cast<T>(77));
     for (std::size_t i = 0; i < n; ++i) {
       const double a = static_cast<double>(x[i]), b = static_cast<double>(y[i]);
       REQUIRE(z[i] == static_cast<T>(static_cast<int>((a > b ? a * 2 : b + 1) - a)));
     }
+    // One element instead of either input, or of both.
+    for (std::uint32_t uniform = 1; uniform < 4 && n > 0; ++uniform) {
+      std::vector<T> u(x), v(y), expected(n), found(n);
+      if (uniform & 1) u.assign(n, x[0]);
+      if (uniform & 2) v.assign(n, y[0]);
+      const void* dense[] = {u.data(), v.data()};
+      k.block(&op, dense, 0, expected.data(), static_cast<std::int64_t>(n));
+      k.block(&op, in, uniform, found.data(), static_cast<std::int64_t>(n));
+      CHECK(std::memcmp(expected.data(), found.data(), n * sizeof(T)) == 0);
+    }
     // In place, over either input.
-    k.block(&op, in, y.data(), static_cast<std::int64_t>(n));
+    k.block(&op, in, 0, y.data(), static_cast<std::int64_t>(n));
     CHECK(std::memcmp(y.data(), z.data(), n * sizeof(T)) == 0);
   }
 }
@@ -81,7 +91,7 @@ TEST_CASE_TEMPLATE("elementwise: comparisons give bool", T, float, double, half,
     bool z[41];
     z[n] = true;
     const void* in[] = {x.data(), y.data()};
-    k.block(&op, in, z, static_cast<std::int64_t>(n));
+    k.block(&op, in, 0, z, static_cast<std::int64_t>(n));
     CHECK(z[n]);
     for (std::size_t i = 0; i < n; ++i) REQUIRE(z[i] == (x[i] > y[i]));
   }
@@ -99,7 +109,7 @@ TEST_CASE_TEMPLATE("elementwise: no element depends on its neighbours or its pos
     x[i] = static_cast<T>(0.37 * static_cast<double>(i % 17) - 3.1);
   }
   const void* in[] = {c, x.data()};
-  k.block(&op, in, all.data(), n);
+  k.block(&op, in, 0, all.data(), n);
   for (std::size_t i = 0; i < n; ++i) {
     const double v = static_cast<double>(x[i]);
     const double y = c[i] ? std::exp(v) * v + 1 : std::tanh(v) * 3 - v;
@@ -110,7 +120,7 @@ TEST_CASE_TEMPLATE("elementwise: no element depends on its neighbours or its pos
     for (const std::size_t count : {std::size_t{1}, std::size_t{7}, std::size_t{40}}) {
       if (first + count > n) continue;
       const void* some[] = {c + first, x.data() + first};
-      k.block(&op, some, piece.data(), static_cast<std::int64_t>(count));
+      k.block(&op, some, 0, piece.data(), static_cast<std::int64_t>(count));
       REQUIRE(std::memcmp(piece.data(), all.data() + first, count * sizeof(T)) == 0);
     }
   }

@@ -76,7 +76,7 @@ void run_blocks(const Op& op, const Kernel& kernel, const std::vector<AnyArray>&
   constexpr std::size_t count = Op::signature.inputs();
   const Dims& shape = output.info().shape;
   const std::int64_t n = output.info().elements();
-  halftone::kernel::BroadcastPlan plan(shape.begin(), shape.size());
+  std::vector<halftone::kernel::BroadcastInput> broadcast;
   std::vector<AnyArray> own(count);
   for (std::size_t i = 0; i < count; ++i) {
     own[i] = i < inputs.size() ? inputs[i] : absent();
@@ -85,18 +85,32 @@ void run_blocks(const Op& op, const Kernel& kernel, const std::vector<AnyArray>&
       kernel.absent(&op, i, own[i].data());
     }
     const Dims& extents = own[i].info().shape;
-    plan.add(extents.begin(), extents.size(),
-             static_cast<std::size_t>(size_in_bytes(own[i].info().type)));
+    broadcast.emplace_back(shape.begin(), shape.size(), extents.begin(), extents.size(),
+                           static_cast<std::size_t>(size_in_bytes(own[i].info().type)));
   }
   const auto y_size = static_cast<std::size_t>(size_in_bytes(output.info().type));
   for (std::int64_t first = 0; first < n; first += block) {
     const std::int64_t size = n - first < block ? n - first : block;
     alignas(64) std::byte temporary[count][block * 8];
     const void* in[count];
+    std::uint32_t uniform = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      in[i] = plan.fetch(i, own[i].data(), first, size, temporary[i]);
+      uniform |= broadcast[i].is_uniform() ? 1u << i : 0;
+      in[i] = broadcast[i].is_uniform()
+                  ? own[i].data()
+                  : broadcast[i].fetch(own[i].data(), first, size, temporary[i]);
     }
-    kernel.block(&op, in, output.data() + static_cast<std::size_t>(first) * y_size, size);
+    std::byte* y = output.data() + static_cast<std::size_t>(first) * y_size;
+    // The kit of helpers has the former kernel.
+    [&](const auto& k) {
+      if constexpr (requires { k.block(&op, in, uniform, y, size); }) {
+        k.block(&op, in, uniform, y, size);
+      } else {
+        for (std::size_t i = 0; i < count; ++i)
+          in[i] = broadcast[i].fetch(own[i].data(), first, size, temporary[i]);
+        k.block(&op, in, y, size);
+      }
+    }(kernel);
   }
 }
 

@@ -19,13 +19,15 @@ using TensorId = std::int32_t;
 struct Descriptor {
   OpId id;
   Signature signature;
-  bool elementwise;   ///< has a `forward`: broadcasts, may be fused and run in place
-  bool in_place;      ///< output 0 may overwrite input 0
-  bool only_infos;    ///< the output follows from shapes alone
-  bool has_gradient;  ///< has a `gradient` or `backward`
-  int builtin;        ///< number in the library's own list, -1 for an extension
+  bool elementwise;    ///< has a `forward`: broadcasts, may be fused and run in place
+  bool in_place;       ///< output 0 may overwrite input 0
+  bool only_infos;     ///< the output follows from shapes alone
+  bool has_gradient;   ///< has a `gradient` or `backward`
+  bool only_expands;   ///< an older form: has an `expand`, but neither inference nor a kernel
+  bool compiled_once;  ///< its kernels exist for the oldest instruction set only
+  int builtin;         ///< number in the library's own list, -1 for an extension
 
-  /// Infos of the outputs from those of the inputs.
+  /// Infos of the outputs from those of the inputs; null for what only expands.
   Inferred (*infer)(std::span<const Word> attributes, const Inputs& inputs);
   /// The attributes of Op{}.
   std::vector<Word> (*defaults)();

@@ -231,26 +231,32 @@ constexpr Descriptor make_descriptor() {
   static_assert(
       requires { Op::signature; },
       "halftone: an op needs 'static constexpr Signature signature = \"x -> y\"'");
-  constexpr int builtin = builtin_index<Op>;
+  constexpr bool computes = elementwise_op<Op> || kernel_op<Op>;
+  constexpr bool marked_in_place = requires { Op::in_place; };
+  constexpr bool marked_only_infos = requires { Op::only_infos; };
   Descriptor d{.id = Op::id,
                .signature = Op::signature,
                .elementwise = elementwise_op<Op>,
-               .in_place = elementwise_op<Op> || requires {Op::in_place;
-}
-, .only_infos = requires { Op::only_infos; }, .has_gradient = differentiable_op<Op>,
-    .builtin = builtin, .infer = nullptr, .defaults = &defaults_thunk<Op>,
-    .attributes = &attributes_thunk<Op>, .expand = nullptr, .kernel = nullptr, .allows = &allows<Op>
-};  // namespace detail
-// Both: an element-wise operator of two tensors whose ONNX form takes any number.
-if constexpr (expanding_op<Op>) d.expand = &expand_thunk<Op>;
-if constexpr (!expanding_op<Op> || elementwise_op<Op> || kernel_op<Op>) {
-  d.infer = &infer_thunk<Op>;
-  if constexpr (builtin < 0 && (kernel_op<Op> || elementwise_op<Op>)) {
-    d.kernel = &kernel_thunk<Op>;
+               .in_place = elementwise_op<Op> || marked_in_place,
+               .only_infos = marked_only_infos,
+               .has_gradient = differentiable_op<Op>,
+               .only_expands = expanding_op<Op> && !computes,
+               .compiled_once = compiled_once_op<Op>,
+               .builtin = builtin_index<Op>,
+               .infer = nullptr,
+               .defaults = &defaults_thunk<Op>,
+               .attributes = &attributes_thunk<Op>,
+               .expand = nullptr,
+               .kernel = nullptr,
+               .allows = &allows<Op>};
+  // Both: an element-wise operator of two tensors whose ONNX form takes any number.
+  if constexpr (expanding_op<Op>) d.expand = &expand_thunk<Op>;
+  if constexpr (!expanding_op<Op> || computes) {
+    d.infer = &infer_thunk<Op>;
+    if constexpr (builtin_index<Op> < 0 && computes) d.kernel = &kernel_thunk<Op>;
   }
+  return d;
 }
-return d;
-}  // namespace halftone
 
 }  // namespace detail
 

@@ -55,8 +55,10 @@ struct Kernel {
   void (*pack)(const KernelCall& call, void* packed) = nullptr;
   /// The input that is not read any more once it is packed (`Op::packed_input`); -1: none.
   int packed_input = -1;
-  /// Element-wise operators: n elements, all inputs dense; inputs and outputs may be the same.
-  void (*block)(const void* op, const void* const* inputs, void* output, std::int64_t n) = nullptr;
+  /// Element-wise operators: n elements. Bit i of `uniform`: input i is one element that serves for
+  /// all; other inputs are dense and may be the output.
+  void (*block)(const void* op, const void* const* inputs, std::uint32_t uniform, void* output,
+                std::int64_t n) = nullptr;
   /// Element-wise operators: the element that stands for an optional input that is absent.
   void (*absent)(const void* op, std::size_t input, void* element) = nullptr;
 };
@@ -159,6 +161,8 @@ concept differentiable_op = !requires { &Both<Op, BackwardName>::backward; } ||
                             !requires { &Both<Op, GradientName>::gradient; };
 template <class Op>
 concept kernel_op = !requires { &Both<Op, KernelName>::kernel; };
+template <class Op>
+concept compiled_once_op = requires { requires Op::compiled_once; };
 template <class Op>
 concept expanding_op = !requires { &Both<Op, ExpandName>::expand; };
 
@@ -268,11 +272,13 @@ struct Thunk {
   }
 
   /// Scalar loop; the core's kernels use vectors instead (kernel/elementwise.hpp).
-  static void block(const void* op, const void* const* inputs, void* output, std::int64_t n) {
+  static void block(const void* op, const void* const* inputs, std::uint32_t uniform, void* output,
+                    std::int64_t n) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       auto element = [&]<std::size_t K>(std::integral_constant<std::size_t, K>, std::int64_t i) {
         using E = Type<static_cast<std::size_t>(signature.input(K).type_variable)>;
-        return static_cast<Compute<E>>(static_cast<const E*>(inputs[K])[i]);
+        return static_cast<Compute<E>>(
+            static_cast<const E*>(inputs[K])[(uniform >> K & 1) != 0 ? 0 : i]);
       };
       using Y = decltype(static_cast<const Op*>(op)->forward(
           element(std::integral_constant<std::size_t, I>{}, 0)...));

@@ -189,30 +189,4 @@ class BroadcastInput {
   std::size_t rank_ = 1, element_size_ = 1;
 };
 
-/// How the inputs of an element-wise step broadcast to its output.
-class BroadcastPlan {
- public:
-  static constexpr std::size_t max_inputs = 24;
-
-  BroadcastPlan() = default;
-  BroadcastPlan(const std::int64_t* output, std::size_t rank) : output_(output), rank_(rank) {}
-
-  /// Inputs get numbers from 0 on; at most max_inputs. The output's extents must still be there.
-  void add(const std::int64_t* extents, std::size_t rank, std::size_t element_size) {
-    inputs_[count_++] = BroadcastInput(output_, rank_, extents, rank, element_size);
-  }
-  std::size_t size() const { return count_; }
-  const BroadcastInput& operator[](std::size_t input) const { return inputs_[input]; }
-
-  const void* fetch(std::size_t input, const void* data, std::int64_t first, std::int64_t n,
-                    void* temporary) const {
-    return inputs_[input].fetch(data, first, n, temporary);
-  }
-
- private:
-  const std::int64_t* output_ = nullptr;
-  std::size_t rank_ = 0, count_ = 0;
-  BroadcastInput inputs_[max_inputs];
-};
-
 }  // namespace halftone::kernel

@@ -85,18 +85,26 @@ struct Elementwise {
     }
   }
 
+  /// An input of run_lanes: element i, or the first vector again and again.
+  template <class E>
+  struct Operand {
+    const E* data;
+    std::int64_t mask;  ///< of the index: -1 or 0
+    const E* at(std::int64_t i) const { return data + (i & mask); }
+  };
+
   /// n elements, a multiple of the lanes. Not inlined: all elements go through the same
   /// instructions, so that none depends on its position.
   template <class V, class... E>
   __attribute__((noinline)) static void run_lanes(const Op& given, std::int64_t n, Output* y,
-                                                  const E*... x) {
+                                                  const Operand<E>... x) {
     const Op op = given;  // y may overlap it for all that the compiler knows
     for (std::int64_t i = 0; i < n; i += V::size) {
       if constexpr (std::is_same_v<Output, bool>) {
-        const typename V::mask lanes = op.forward(load<E, V>(x + i)...);
+        const typename V::mask lanes = op.forward(load<E, V>(x.at(i))...);
         lanes.store(y + i);
       } else {
-        const V lanes = op.forward(load<E, V>(x + i)...);
+        const V lanes = op.forward(load<E, V>(x.at(i))...);
         store_compute(y + i, lanes);
       }
     }
@@ -114,37 +122,83 @@ struct Elementwise {
     }
   }
 
+  /// `count` times the element of each uniform input, which is read from there then.
+  template <std::size_t Count, std::size_t... I>
+  struct Repeated {
+    alignas(64) unsigned char elements[inputs][Count * 8];
+    const void* in[inputs];
+
+    Repeated(const void* const* given, std::uint32_t uniform) : in{given[I]...} {
+      (
+          [&] {
+            if ((uniform >> I & 1) == 0) return;
+            const auto element = *static_cast<const Input<I>*>(given[I]);
+            auto* to = reinterpret_cast<Input<I>*>(elements[I]);
+            for (std::size_t i = 0; i < Count; ++i) to[i] = element;
+            in[I] = to;
+          }(),
+          ...);
+    }
+  };
+
   template <std::size_t... I>
-  static void run(const Op& op, const void* const* in, Output* y, std::int64_t n,
-                  std::index_sequence<I...>) {
+  static void run(const Op& op, const void* const* in, std::uint32_t uniform, Output* y,
+                  std::int64_t n, std::index_sequence<I...> all) {
     if constexpr (is_vector) {
       using V = Vec<Lane>;
-      const std::int64_t whole = n / V::size * V::size, rest = n - whole;
-      if (whole != 0) run_lanes<V>(op, whole, y, static_cast<const Input<I>*>(in[I])...);
-      if (rest == 0) return;
-      // The rest, in a vector of its own: elements there are nowhere else.
-      alignas(64) unsigned char last[inputs + 1][sizeof(V)] = {};
-      (__builtin_memcpy(last[I], static_cast<const Input<I>*>(in[I]) + whole,
-                        static_cast<std::size_t>(rest) * sizeof(Input<I>)),
-       ...);
-      auto* last_y = reinterpret_cast<Output*>(last[inputs]);
-      run_lanes<V>(op, V::size, last_y, reinterpret_cast<const Input<I>*>(last[I])...);
-      __builtin_memcpy(y + whole, last_y, static_cast<std::size_t>(rest) * sizeof(Output));
-    } else {
+      if (uniform == 0) {
+        run_vectors<V>(op, in, 0, y, n, all);
+      } else {
+        const Repeated<static_cast<std::size_t>(V::size), I...> repeated(in, uniform);
+        run_vectors<V>(op, repeated.in, uniform, y, n, all);
+      }
+    } else if (uniform == 0) {
       run_numbers(op, n, y, static_cast<const Input<I>*>(in[I])...);
+    } else {
+      constexpr std::int64_t piece = 64;
+      const Repeated<piece, I...> repeated(in, uniform);
+      for (std::int64_t first = 0; first < n; first += piece) {
+        run_numbers(op, n - first < piece ? n - first : piece, y + first,
+                    (static_cast<const Input<I>*>(repeated.in[I]) +
+                     ((uniform >> I & 1) != 0 ? 0 : first))...);
+      }
     }
+  }
+
+  template <class V, std::size_t... I>
+  static void run_vectors(const Op& op, const void* const* in, std::uint32_t uniform, Output* y,
+                          std::int64_t n, std::index_sequence<I...>) {
+    const std::int64_t whole = n / V::size * V::size, rest = n - whole;
+    const auto mask = [&](std::size_t i) -> std::int64_t {
+      return (uniform >> i & 1) != 0 ? 0 : -1;
+    };
+    if (whole != 0) {
+      run_lanes<V>(op, whole, y,
+                   Operand<Input<I>>{static_cast<const Input<I>*>(in[I]), mask(I)}...);
+    }
+    if (rest == 0) return;
+    // The rest, in a vector of its own: elements there are nowhere else.
+    alignas(64) unsigned char last[inputs + 1][sizeof(V)] = {};
+    (__builtin_memcpy(last[I], static_cast<const Input<I>*>(in[I]) + (whole & mask(I)),
+                      static_cast<std::size_t>(rest) * sizeof(Input<I>)),
+     ...);
+    auto* last_y = reinterpret_cast<Output*>(last[inputs]);
+    run_lanes<V>(op, V::size, last_y,
+                 Operand<Input<I>>{reinterpret_cast<const Input<I>*>(last[I]), -1}...);
+    __builtin_memcpy(y + whole, last_y, static_cast<std::size_t>(rest) * sizeof(Output));
   }
 };
 
 }  // namespace detail
 
-/// forward() of n elements of dense inputs; the output may be one of the inputs. float, double,
+/// forward() of n elements; the output may be one of the dense inputs. float, double,
 /// half and bfloat16 are computed as vectors (of float for the halves), other types in a loop for
 /// the compiler to vectorise. An element's result depends neither on its position nor on n.
 template <class Op, class... T>
-void vector_block(const void* op, const void* const* inputs, void* output, std::int64_t n) {
+void vector_block(const void* op, const void* const* inputs, std::uint32_t uniform, void* output,
+                  std::int64_t n) {
   using E = detail::Elementwise<Op, T...>;
-  E::run(*static_cast<const Op*>(op), inputs, static_cast<typename E::Output*>(output), n,
+  E::run(*static_cast<const Op*>(op), inputs, uniform, static_cast<typename E::Output*>(output), n,
          std::make_index_sequence<E::inputs>{});
 }
 

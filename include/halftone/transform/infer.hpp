@@ -76,7 +76,7 @@ constexpr std::vector<Defect> infer(Graph& graph, Evaluate evaluate = nullptr,
 constexpr void infer_node(Graph& graph, std::size_t n, std::vector<Defect>& defects,
                           Evaluate evaluate = nullptr, void* context = nullptr) {
   Node& node = graph.nodes[n];
-  if (node.op->infer == nullptr) return;
+  if (node.op->only_expands) return;
   std::vector<InputInfo> infos;
   bool all_constant = true, all_static = true;
   for (const TensorId id : node.inputs) {
