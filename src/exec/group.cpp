@@ -1,6 +1,8 @@
 #include "group.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include <halftone/base/error.hpp>
 
@@ -10,9 +12,18 @@ namespace {
 /// Memory for the blocks between operators, on the stack: half of a first cache.
 constexpr std::size_t scratch_bytes = 64 * 1024;
 constexpr std::size_t wanted_scratch = 24 * 1024;
-constexpr std::int64_t max_block = 1024, min_block = 128;
+constexpr std::int64_t max_block = 1024, min_block = 128;  // multiples of a chain's tile
+constexpr std::size_t max_members = 32, max_inputs = 24;   // as fuse_elementwise has them
+constexpr std::size_t vector_floats = 16;
 /// Elements that one task does, whatever the number of threads.
 constexpr std::int64_t task_elements = 32 * 1024;
+
+/// Bit i: the node's input i is this tensor.
+std::uint32_t bits_of(const Node& node, TensorId id) {
+  std::uint32_t bits = 0;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) bits |= node.inputs[i] == id ? 1u << i : 0;
+  return bits;
+}
 
 }  // namespace
 
@@ -32,9 +43,9 @@ void Group::add_input(const TensorInfo& info) {
 }
 
 /// `places` of the node's inputs, in the final table; what stands for absent ones lies behind it.
-void Group::add_member(const Node& node, const NodeKernel& kernel,
-                       std::span<const TensorInfo> inputs, std::span<const Place> places,
-                       const TensorInfo& output, Place to) {
+Group::Member& Group::add_member(const Node& node, const NodeKernel& kernel,
+                                 std::span<const TensorInfo> inputs, std::span<const Place> places,
+                                 const TensorInfo& output, Place to) {
   Member member{.block = kernel.functions().block,
                 .op = kernel.op(),
                 .first_input = static_cast<std::uint16_t>(operands_.size()),
@@ -52,7 +63,7 @@ void Group::add_member(const Node& node, const NodeKernel& kernel,
     ++member.input_count;
   }
   largest_ = std::max(largest_, static_cast<std::size_t>(size_in_bytes(output.type)));
-  members_.push_back(member);
+  return members_.emplace_back(member);
 }
 
 void Group::finish() {
@@ -63,7 +74,7 @@ void Group::finish() {
   }
   const auto fits =
       static_cast<std::int64_t>(wanted_scratch / (std::max<std::size_t>(blocks, 1) * largest_));
-  block_ = std::clamp(fits / 64 * 64, min_block, max_block);
+  block_ = std::clamp(fits / min_block * min_block, min_block, max_block);
   slot_bytes_ = static_cast<std::size_t>(block_) * largest_;
 }
 
@@ -83,24 +94,62 @@ Group::Group(const Node& node, const NodeKernel& kernel, std::span<const TensorI
 Group::Group(const Graph& body) : shape_(body.info(body.outputs[0]).shape) {
   std::vector<Place> place(body.tensors.size());
   std::vector<int> last(body.tensors.size(), -1);
+  std::vector<int> uses(body.tensors.size());  // by nodes
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     add_input(body.info(body.inputs[i]));
     place[static_cast<std::size_t>(body.inputs[i])] = static_cast<Place>(i);
   }
   for (std::size_t n = 0; n < body.nodes.size(); ++n) {
     for (const TensorId id : body.nodes[n].inputs) {
-      if (id != no_tensor) last[static_cast<std::size_t>(id)] = static_cast<int>(n);
+      if (id == no_tensor) continue;
+      int& at = last[static_cast<std::size_t>(id)];
+      uses[static_cast<std::size_t>(id)] += at != static_cast<int>(n) ? 1 : 0;
+      at = static_cast<int>(n);
     }
   }
-  std::vector<bool> is_output(body.tensors.size());
+  std::vector<bool> is_output(body.tensors.size()), is_linked(body.nodes.size());
   for (const TensorId id : body.outputs) {
     is_output[static_cast<std::size_t>(id)] = true;
     place[static_cast<std::size_t>(id)] = static_cast<Place>(inputs_.size() + output_size_.size());
     output_size_.push_back(static_cast<std::uint8_t>(size_in_bytes(body.info(id).type)));
   }
   const std::size_t first_slot = inputs_.size() + output_size_.size();
+
+  // Which inputs of a node come from the node before through registers, as bits.
+  const std::size_t count = body.nodes.size();
+  std::vector<std::uint32_t> chained(count);
+  std::vector<bool> is_stored(count, true);
+  for (std::size_t n = 0; n < count; ++n) {
+    const Node& node = body.nodes[n];
+    std::vector<TensorInfo> in;
+    for (const TensorId id : node.inputs) {
+      in.push_back(id == no_tensor ? TensorInfo{} : body.info(id));
+    }
+    const NodeKernel& kernel =
+        kernels_.emplace_back(body, node, in, std::span(&body.info(node.outputs[0]), 1));
+    if (n == 0 || kernel.functions().link == nullptr) continue;
+    const TensorId value = body.nodes[n - 1].outputs[0];
+    const std::uint32_t bits = bits_of(node, value);
+    if (bits == 0 || kernel.functions().link(bits) == nullptr) continue;
+    // The first member of a chain reads its value from memory.
+    if (chained[n - 1] == 0) {
+      if (kernels_[n - 1].functions().link == nullptr) continue;
+      for (const TensorId id : body.nodes[n - 1].inputs) {
+        if (id == no_tensor || is_uniform(place[static_cast<std::size_t>(id)])) continue;
+        const std::uint32_t own = bits_of(body.nodes[n - 1], id);
+        if (kernels_[n - 1].functions().link(own) != nullptr) chained[n - 1] = own;
+      }
+      if (chained[n - 1] == 0) continue;
+      is_linked[n - 1] = false;
+    }
+    chained[n] = bits;
+    is_linked[n] = true;
+    const auto v = static_cast<std::size_t>(value);
+    is_stored[n - 1] = is_output[v] || last[v] != static_cast<int>(n) || uses[v] > 1;
+  }
+
   std::vector<Place> free_slots;
-  for (std::size_t n = 0; n < body.nodes.size(); ++n) {
+  for (std::size_t n = 0; n < count; ++n) {
     const Node& node = body.nodes[n];
     std::vector<TensorInfo> in;
     std::vector<Place> places;
@@ -109,24 +158,106 @@ Group::Group(const Graph& body) : shape_(body.info(body.outputs[0]).shape) {
       places.push_back(id == no_tensor ? Place{0} : place[static_cast<std::size_t>(id)]);
     }
     const TensorInfo& out = body.info(node.outputs[0]);
-    const NodeKernel& kernel = kernels_.emplace_back(body, node, in, std::span(&out, 1));
     // Element-wise kernels may write where they read: a slot that ends here can be the output.
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorId id = node.inputs[i];
       if (id == no_tensor || last[static_cast<std::size_t>(id)] != static_cast<int>(n)) continue;
       last[static_cast<std::size_t>(id)] = -1;
       const bool same_size = size_in_bytes(body.info(id).type) == size_in_bytes(out.type);
-      if (places[i] >= first_slot && same_size) free_slots.push_back(places[i]);
+      if (is_slot(places[i]) && same_size) free_slots.push_back(places[i]);
     }
     const auto y = static_cast<std::size_t>(node.outputs[0]);
-    if (!is_output[y]) {
+    if (!is_output[y] && is_stored[n]) {
       if (free_slots.empty()) free_slots.push_back(static_cast<Place>(first_slot + slots_++));
       place[y] = free_slots.back();
       free_slots.pop_back();
     }
-    add_member(node, kernel, in, places, out, place[y]);
+    Member& member = add_member(node, kernels_[n], in, places, out, place[y]);
+    member.chained = chained[n];
+    member.is_stored = is_stored[n];
+    if (chained[n] == 0) continue;
+    member.link = kernels_[n].functions().link(chained[n]);
+    chain_ = kernels_[n].functions().chain();
+    if (is_linked[n]) {
+      std::size_t head = n;
+      while (is_linked[head]) --head;
+      ++members_[head].chain_length;
+    }
   }
   finish();
+}
+
+/// Members whose values go from one to the next in registers.
+void Group::run_chain(const Member* members, std::byte* const* places, std::int64_t n) const {
+  const std::size_t length = members->chain_length;
+  kernel::ChainStep steps[2 * max_members];
+  Place at[2 * max_members][2];  // where the operands of a step lie, for the rest
+  alignas(64) float repeated[2 * max_members][vector_floats];
+  std::size_t count = 0, values = 0;
+  for (const Member* m = members; m != members + length; ++m) {
+    const Place* operands = operands_.data() + m->first_input;
+    kernel::ChainStep& step = steps[count] = {.link = m->link, .op = m->op, .others = {}};
+    std::size_t other = 0;
+    for (std::uint32_t i = 0; i < m->input_count; ++i) {
+      if ((m->chained >> i & 1) != 0) continue;
+      const Place p = operands[i];
+      at[count][other] = p;
+      if (is_uniform(p)) {
+        float* all = repeated[values++];
+        for (std::size_t k = 0; k < vector_floats; ++k)
+          all[k] = *reinterpret_cast<float*>(places[p]);
+        step.others[other++] = {.data = all, .mask = 0};
+      } else {
+        step.others[other++] = {.data = places[p], .mask = -1};
+      }
+    }
+    ++count;
+    const bool is_last = m + 1 == members + length;
+    if (!is_last && !m->is_stored) continue;
+    at[count][0] = m->output;
+    steps[count++] = {.link = is_last ? chain_.store_last : chain_.store,
+                      .op = nullptr,
+                      .others = {{.data = places[m->output], .mask = -1}}};
+  }
+  const Place x = operands_[members->first_input +
+                            static_cast<std::size_t>(std::countr_zero(members->chained))];
+  const auto* from = reinterpret_cast<const float*>(places[x]);
+  const std::int64_t whole = n / chain_.tile * chain_.tile, rest = n - whole;
+  if (whole != 0) chain_.run(steps, from, whole);
+  if (rest == 0) return;
+
+  // The rest lies in tiles of its own, filled up with zeros; slots are long enough as they are.
+  struct Pad {
+    alignas(64) float values[min_block];
+  };
+  Pad pads[max_members + max_inputs];
+  Place pad_place[max_members + max_inputs];
+  std::size_t pad_count = 0;
+  const std::size_t bytes = static_cast<std::size_t>(rest) * sizeof(float);
+  const auto pad = [&](Place p, bool is_read) -> float* {
+    float* own = reinterpret_cast<float*>(places[p]) + whole;
+    if (is_slot(p)) return own;
+    for (std::size_t i = 0; i < pad_count; ++i) {
+      if (pad_place[i] == p) return pads[i].values;
+    }
+    pad_place[pad_count] = p;
+    float* to = pads[pad_count++].values;
+    std::memset(to, 0, sizeof(Pad));
+    if (is_read) std::memcpy(to, own, bytes);
+    return to;
+  };
+  from = pad(x, true);
+  for (std::size_t s = 0; s < count; ++s) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      kernel::ChainStep::Operand& o = steps[s].others[k];
+      if (o.data != nullptr && o.mask != 0) o.data = pad(at[s][k], steps[s].op != nullptr);
+    }
+  }
+  chain_.run(steps, from, chain_.tile);
+  for (std::size_t s = 0; s < count; ++s) {
+    if (steps[s].op != nullptr || is_slot(at[s][0])) continue;
+    std::memcpy(reinterpret_cast<float*>(places[at[s][0]]) + whole, steps[s].others[0].data, bytes);
+  }
 }
 
 void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t last) const {
@@ -146,7 +277,8 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
     if (moves && places[i] != nullptr) places[i] += static_cast<std::size_t>(first) * size;
   }
   // Without values between members there is nothing to keep in the cache.
-  const std::int64_t step = broadcast_.empty() && members_.size() == 1 ? last - first : block_;
+  const bool whole = broadcast_.empty() && members_[0].chain_length == members_.size();
+  const std::int64_t step = whole && slots_ == 0 ? last - first : block_;
   for (; first < last; first += step) {
     const std::int64_t n = std::min(step, last - first);
     if (!broadcast_.empty()) {
@@ -158,7 +290,13 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
             broadcast_[static_cast<std::size_t>(b)].fetch(call.arguments[i].data, first, n, own)));
       }
     }
-    for (const Member& m : members_) {
+    for (const Member *next = members_.data(), *end = next + members_.size(); next != end;) {
+      const Member& m = *next;
+      next += m.chain_length;
+      if (m.chain_length > 1) {
+        run_chain(&m, places, n);
+        continue;
+      }
       const void* operands[16];
       const Place* from = operands_.data() + m.first_input;
       for (std::uint32_t i = 0; i < m.input_count; ++i) operands[i] = places[from[i]];

@@ -37,6 +37,12 @@ class Group {
     std::uint32_t uniform = 0;                       ///< for block
     std::uint16_t first_input = 0, input_count = 0;  ///< in operands_
     Place output = 0;
+    /// Members whose values stay in registers on their way to the next one: the first has their
+    /// number, each its link and the bits of the inputs that come that way.
+    std::uint16_t chain_length = 1;
+    bool is_stored = true;
+    std::uint32_t chained = 0;
+    kernel::ChainLink link = nullptr;
   };
   /// How an input of the group moves from block to block.
   struct Input {
@@ -46,8 +52,17 @@ class Group {
   };
 
   void add_input(const TensorInfo& info);
-  void add_member(const Node& node, const NodeKernel& kernel, std::span<const TensorInfo> inputs,
-                  std::span<const Place> places, const TensorInfo& output, Place to);
+  Member& add_member(const Node& node, const NodeKernel& kernel, std::span<const TensorInfo> inputs,
+                     std::span<const Place> places, const TensorInfo& output, Place to);
+  bool is_uniform(Place place) const {
+    return place < inputs_.size() ? inputs_[place].uniform
+                                  : place > max_places - 1 - absent_.size();
+  }
+  bool is_slot(Place place) const {
+    const std::size_t first = inputs_.size() + output_size_.size();
+    return place >= first && place < first + slots_;
+  }
+  void run_chain(const Member* members, std::byte* const* places, std::int64_t n) const;
   void finish();
   void run_blocks(const KernelCall& call, std::int64_t first, std::int64_t last) const;
 
@@ -61,6 +76,7 @@ class Group {
   std::vector<Member> members_;
   std::vector<Place> operands_;
   std::deque<NodeKernel> kernels_;
+  kernel::ChainFunctions chain_{};
   std::vector<std::uint64_t> absent_;  ///< elements that stand for absent inputs
 };
 

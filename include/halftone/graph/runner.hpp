@@ -42,6 +42,31 @@ struct KernelCall {
   bool is_constant(std::size_t input) const { return (constants >> input & 1) != 0; }
 };
 
+namespace kernel {
+
+/// A step of a chain of small operators whose values stay in registers (kernel/chain.hpp): the
+/// operator's link, or one that stores the value.
+using ChainLink = void (*)();
+struct ChainStep {
+  ChainLink link;
+  const void* op;
+  /// Inputs that do not come through the chain; a store has the one where it goes to.
+  struct Operand {
+    const void* data;
+    std::int64_t mask;  ///< of the position: -1, or 0 for one element, repeated over a vector
+  } others[2];
+};
+
+/// What chains have beside the operators' links, the same for all.
+struct ChainFunctions {
+  /// n floats from x on, a multiple of `tile`, through all steps; the last one stores.
+  void (*run)(const ChainStep* steps, const float* x, std::int64_t n);
+  ChainLink store, store_last;
+  std::int64_t tile;  ///< elements that go through at once
+};
+
+}  // namespace kernel
+
 /// The functions of one operator for one choice of element types.
 struct Kernel {
   void (*run)(const KernelCall& call) = nullptr;
@@ -59,6 +84,10 @@ struct Kernel {
   /// all; other inputs are dense and may be the output.
   void (*block)(const void* op, const void* const* inputs, std::uint32_t uniform, void* output,
                 std::int64_t n) = nullptr;
+  /// Short element-wise operators of floats (`Op::is_short`): the link that gets inputs with their
+  /// bit in `chained` through a chain, null if there is none; and what chains need beside links.
+  kernel::ChainLink (*link)(std::uint32_t chained) = nullptr;
+  kernel::ChainFunctions (*chain)() = nullptr;
   /// Element-wise operators: the element that stands for an optional input that is absent.
   void (*absent)(const void* op, std::size_t input, void* element) = nullptr;
 };

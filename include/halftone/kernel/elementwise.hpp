@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <halftone/kernel/broadcast.hpp>
+#include <halftone/kernel/chain.hpp>
 #include <halftone/kernel/math.hpp>
 #include <halftone/kernel/simd.hpp>
 
@@ -208,6 +209,10 @@ struct VectorMaker {
   static constexpr auto make() {
     auto kernel = halftone::detail::make_kernel<Op, T...>();
     kernel.block = &vector_block<Op, T...>;
+    if constexpr (detail::is_link<Op, T...>()) {
+      kernel.link = &link_of<Op>;
+      kernel.chain = &chain_functions;
+    }
     return kernel;
   }
 };

@@ -14,6 +14,7 @@ namespace halftone::op {
 struct Relu {
   static constexpr OpId id{"ai.onnx", "Relu", 6, 13, 14};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_short = true;
   using types =
       TypeList<Joined<FloatTypes, TypeList<std::int8_t, std::int16_t, std::int32_t, std::int64_t>>>;
 
@@ -47,6 +48,7 @@ struct LeakyRelu {
 
   static constexpr OpId id{"ai.onnx", "LeakyRelu", 6, 16};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_short = true;
   constexpr void attributes(auto&& visit) { visit("alpha", alpha); }
 
   constexpr auto forward(auto x) const { return math::select(x < 0, x * alpha, x); }
@@ -205,6 +207,7 @@ struct HardSigmoid {
 
   static constexpr OpId id{"ai.onnx", "HardSigmoid", 6};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_short = true;
   constexpr void attributes(auto&& visit) {
     visit("alpha", alpha);
     visit("beta", beta);
@@ -227,6 +230,7 @@ struct HardSigmoid {
 struct HardSwish {
   static constexpr OpId id{"ai.onnx", "HardSwish", 14};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_short = true;
 
   static constexpr auto forward(auto x) {
     return x * math::min(math::max(x * (1.0 / 6) + 0.5, 0), 1);

@@ -15,6 +15,7 @@ namespace halftone::op {
 struct Add {
   static constexpr OpId id{"ai.onnx", "Add", 7, 13, 14};
   static constexpr Signature signature = "a b -> c";
+  static constexpr bool is_short = true;
   using types = TypeList<NumericTypes>;
 
   static constexpr auto forward(auto a, auto b) { return math::add(a, b); }
@@ -30,6 +31,7 @@ struct Add {
 struct Sub {
   static constexpr OpId id{"ai.onnx", "Sub", 7, 13, 14};
   static constexpr Signature signature = "a b -> c";
+  static constexpr bool is_short = true;
   using types = TypeList<NumericTypes>;
 
   static constexpr auto forward(auto a, auto b) { return math::subtract(a, b); }
@@ -45,6 +47,7 @@ struct Sub {
 struct Mul {
   static constexpr OpId id{"ai.onnx", "Mul", 7, 13, 14};
   static constexpr Signature signature = "a b -> c";
+  static constexpr bool is_short = true;
   using types = TypeList<NumericTypes>;
 
   static constexpr auto forward(auto a, auto b) { return math::multiply(a, b); }
@@ -60,6 +63,7 @@ struct Mul {
 struct Div {
   static constexpr OpId id{"ai.onnx", "Div", 7, 13, 14};
   static constexpr Signature signature = "a b -> c";
+  static constexpr bool is_short = true;
   using types = TypeList<NumericTypes>;
 
   static constexpr auto forward(auto a, auto b) { return math::divide(a, b); }
@@ -104,6 +108,7 @@ struct Mod {
 struct Neg {
   static constexpr OpId id{"ai.onnx", "Neg", 6, 13};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_short = true;
   using types =
       TypeList<Joined<FloatTypes, TypeList<std::int8_t, std::int16_t, std::int32_t, std::int64_t>>>;
 
@@ -120,6 +125,7 @@ struct Neg {
 struct Max {
   static constexpr OpId id{"ai.onnx", "Max", 1, 6, 8, 12, 13};
   static constexpr Signature signature = "a b -> y";
+  static constexpr bool is_short = true;
   using types = TypeList<NumericTypes>;
 
   static constexpr auto forward(auto a, auto b) { return math::max(a, b); }
@@ -138,6 +144,7 @@ struct Max {
 struct Min {
   static constexpr OpId id{"ai.onnx", "Min", 1, 6, 8, 12, 13};
   static constexpr Signature signature = "a b -> y";
+  static constexpr bool is_short = true;
   using types = TypeList<NumericTypes>;
 
   static constexpr auto forward(auto a, auto b) { return math::min(a, b); }

@@ -15,6 +15,7 @@ namespace halftone::op {
 struct Clip {
   static constexpr OpId id{"ai.onnx", "Clip", 11, 12, 13};
   static constexpr Signature signature = "x lower? upper? -> y";
+  static constexpr bool is_short = true;
   using types = TypeList<NumericTypes>;
 
   static constexpr Inferred infer(const Inputs& in) {

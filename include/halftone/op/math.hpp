@@ -40,6 +40,7 @@ struct Log {
 struct Sqrt {
   static constexpr OpId id{"ai.onnx", "Sqrt", 6, 13};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_short = true;
   static constexpr auto forward(auto x) { return math::sqrt(x); }
   static constexpr auto backward(auto dy, auto x) { return dy / (2 * sqrt(x)); }
 };
@@ -52,6 +53,7 @@ struct Sqrt {
 struct Reciprocal {
   static constexpr OpId id{"ai.onnx", "Reciprocal", 6, 13};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_short = true;
   static constexpr auto forward(auto x) { return 1 / x; }
   static constexpr auto backward(auto dy, auto x) { return -dy / (x * x); }
 };
@@ -79,6 +81,7 @@ struct Erf {
 struct Abs {
   static constexpr OpId id{"ai.onnx", "Abs", 6, 13};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_short = true;
   using types = TypeList<NumericTypes>;
   static constexpr auto forward(auto x) { return math::abs(x); }
   static constexpr auto backward(auto dy, auto x) { return dy * sign(x); }
@@ -105,6 +108,7 @@ struct Sign {
 struct Floor {
   static constexpr OpId id{"ai.onnx", "Floor", 6, 13};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_short = true;
   static constexpr auto forward(auto x) { return math::floor(x); }
   static constexpr auto backward(auto dy, auto) { return dy * 0; }
 };
@@ -117,6 +121,7 @@ struct Floor {
 struct Ceil {
   static constexpr OpId id{"ai.onnx", "Ceil", 6, 13};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_short = true;
   static constexpr auto forward(auto x) { return math::ceil(x); }
   static constexpr auto backward(auto dy, auto) { return dy * 0; }
 };
