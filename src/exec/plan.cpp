@@ -23,6 +23,17 @@ alignas(64) std::byte nowhere[64];
 
 bool is_if(const Node& node) { return node.op->id == op::If::id; }
 
+std::int64_t flops_of(const Graph& graph, const Node& node, std::span<const TensorInfo> in,
+                      std::span<const TensorInfo> out) {
+  if (node.op->id != op::Fused::id) return node.op->flops(node.attributes, in, out);
+  std::int64_t flops = 0;
+  const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
+  for (const Node& member : body.nodes) {
+    flops += member.op->flops(member.attributes, {}, {&body.info(member.outputs[0]), 1});
+  }
+  return flops;
+}
+
 }  // namespace
 
 /// Which memory each tensor lies in.
@@ -239,6 +250,7 @@ void Plan::build(const EngineOptions& options) {
                       .name = graph_.name(node).empty() && name_of != no_tensor
                                   ? graph_.name(name_of)
                                   : graph_.name(node)});
+    times_.back().flops = flops_of(graph_, node, in, out);
     for (const TensorInfo& info : in) times_.back().bytes += info.is_known() ? info.bytes() : 0;
     for (const TensorInfo& info : out) times_.back().bytes += info.is_known() ? info.bytes() : 0;
   }

@@ -29,6 +29,10 @@ struct Descriptor {
 
   /// Infos of the outputs from those of the inputs; null for what only expands.
   Inferred (*infer)(std::span<const Word> attributes, const Inputs& inputs);
+  /// Multiplications and additions for these inputs and outputs, whose extents are known: what
+  /// `Op::flops` says, one an element for element-wise operators, else 0.
+  std::int64_t (*flops)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
+                        std::span<const TensorInfo> outputs);
   /// The attributes of Op{}.
   std::vector<Word> (*defaults)();
   /// Shows each attribute to the visitor, which may change it.

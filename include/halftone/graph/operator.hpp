@@ -124,6 +124,16 @@ constexpr Inferred infer_thunk(std::span<const Word> attributes, const Inputs& i
 }
 
 template <class Op>
+constexpr std::int64_t flops_thunk(std::span<const Word> attributes, std::span<const TensorInfo> in,
+                                   std::span<const TensorInfo> out) {
+  if constexpr (requires(const Op& op) { op.flops(in, out); }) {
+    return unpack<Op>(attributes).flops(in, out);
+  } else {
+    return elementwise_op<Op> ? out[0].elements() : 0;
+  }
+}
+
+template <class Op>
 constexpr std::vector<Word> defaults_thunk() {
   return pack(Op{});
 }
@@ -244,6 +254,7 @@ constexpr Descriptor make_descriptor() {
                .compiled_once = compiled_once_op<Op>,
                .builtin = builtin_index<Op>,
                .infer = nullptr,
+               .flops = &flops_thunk<Op>,
                .defaults = &defaults_thunk<Op>,
                .attributes = &attributes_thunk<Op>,
                .expand = nullptr,

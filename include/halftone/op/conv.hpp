@@ -92,6 +92,10 @@ struct Conv {
     return y;
   }
 
+  static constexpr std::int64_t flops(auto in, auto out) {
+    return 2 * out[0].elements() * (in[1].elements() / (in[1].shape[0] + (in[1].shape[0] == 0)));
+  }
+
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> b,
               View<T> y) const {

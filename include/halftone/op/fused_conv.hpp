@@ -57,6 +57,9 @@ struct FusedConv {
     }
     return y;
   }
+  static constexpr std::int64_t flops(auto in, auto out) {
+    return 2 * in[1].elements() * out[0].shape[0] * out[0].shape[2] * out[0].shape[3];
+  }
 
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> b,

@@ -50,6 +50,9 @@ struct Gemm {
     }
     return y;
   }
+  constexpr std::int64_t flops(auto in, auto out) const {
+    return 2 * out[0].elements() * in[0].shape[trans_a ? 0 : 1];
+  }
 
   template <class T>
   void kernel(const KernelCall& call, View<const T> a, View<const T> b, View<const T> c,

@@ -39,6 +39,9 @@ struct MatMul {
     if (b.rank() > 1) y.shape.push_back(b.shape.back());
     return y;
   }
+  static constexpr std::int64_t flops(auto in, auto out) {
+    return 2 * out[0].elements() * in[0].shape.back();
+  }
 
   template <class T>
   void kernel(const KernelCall& call, View<const T> a, View<const T> b, View<T> y) const {
