@@ -23,8 +23,8 @@ int thread_count(int wanted) {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-/// Weights that no node modifies count as constants while they stay as they are.
-void make_constant(Graph& graph) {
+/// Which tensors nodes modify, by id.
+std::vector<bool> modified_tensors(const Graph& graph) {
   std::vector<bool> modified(graph.tensors.size());
   for (const Node& node : graph.nodes) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -33,6 +33,26 @@ void make_constant(Graph& graph) {
       }
     }
   }
+  return modified;
+}
+
+/// Variables that nodes modify get memory of their own: theirs may be a file's, or another graph's.
+void own_variables(Graph& graph) {
+  const std::vector<bool> modified = modified_tensors(graph);
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    TensorRecord& t = graph.tensors[i];
+    if (t.role != Role::variable || !modified[i] || t.data.size() == 0) continue;
+    const std::size_t size = t.data.size();
+    Storage storage = Storage::allocate(size);
+    std::memcpy(storage.data(), t.data.span().data(), size);
+    const std::byte* data = storage.data();
+    t.data = Bytes(std::move(storage), data, size);
+  }
+}
+
+/// Weights that no node modifies count as constants while they stay as they are.
+void make_constant(Graph& graph) {
+  const std::vector<bool> modified = modified_tensors(graph);
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     if (graph.tensors[i].role == Role::variable && !modified[i]) {
       graph.tensors[i].role = Role::constant;
@@ -87,6 +107,7 @@ struct Engine::State {
   State(Graph g, const EngineOptions& o)
       : graph(std::move(g)), options(o), pool(thread_count(o.threads)), executor(pool.executor()) {
     initialize_variables(graph, options.seed);
+    own_variables(graph);
   }
 
   void check_input(std::size_t i, const TensorInfo& given) const {

@@ -91,7 +91,7 @@ void add_threads(CLI::App& command, int& threads) {
       ->capture_default_str();
 }
 
-constexpr std::array planned_commands{"train", "profile", "compile"};
+constexpr std::array planned_commands{"profile", "compile"};
 
 /// A command that does not exist gets a better message than the option parser's.
 void check_command(const CLI::App& app, const std::vector<std::string>& arguments) {
@@ -139,6 +139,22 @@ void execute(std::vector<std::string> arguments, const Console& console) {
     run_options.format = parse_format(texts.format);
     if (run_options.output_dir.empty()) fail_usage("--output-dir names no folder");
     run(run_options, console);
+  });
+
+  TrainCommand train_options;
+  CLI::App& train_command = *app.add_subcommand("train", "train a model as a case file says");
+  add_model(train_command, train_options.model);
+  train_command
+      .add_option("--case", train_options.case_file, "steps, optimizer, data, outputs: JSON")
+      ->required()
+      ->type_name("CASE.json");
+  train_command.add_option("--output-dir", train_options.output_dir, "folder for the outputs")
+      ->required()
+      ->type_name("DIR");
+  add_threads(train_command, train_options.threads);
+  train_command.callback([&] {
+    if (train_options.output_dir.empty()) fail_usage("--output-dir names no folder");
+    train(train_options, console);
   });
 
   OpsOptions ops_options;

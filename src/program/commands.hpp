@@ -30,6 +30,13 @@ struct RunOptions {
 /// Runs a model once and writes its outputs, all or none.
 void run(const RunOptions& options, const Console& console);
 
+struct TrainCommand {
+  std::string model, case_file, output_dir;
+  int threads = 0;
+};
+/// Trains a model as a case file says, and writes what it wants, all or nothing.
+void train(const TrainCommand& options, const Console& console);
+
 struct OpsOptions {
   bool json = false, markdown = false;
 };

@@ -11,6 +11,7 @@
 namespace halftone {
 
 class Graph;
+class GradientScope;
 using TensorId = std::int32_t;
 
 /// Everything about an operator that code needs that does not know its struct: a table of values
@@ -43,6 +44,8 @@ struct Descriptor {
   /// The kernel for these element types (one for each type variable); null run: there is none.
   /// Null for the library's own operators: the core has their kernels, one set per instruction set.
   Kernel (*kernel)(std::span<const ElementType> types);
+  /// Records the gradient of a node. Null for those that have none, and for the library's own.
+  void (*gradient)(std::span<const Word> attributes, GradientScope& g);
   /// Element types that a type variable allows.
   bool (*allows)(int type_variable, ElementType type);
 };

@@ -234,6 +234,9 @@ Kernel kernel_thunk(std::span<const ElementType> types) {
 }
 
 template <class Op>
+void gradient_thunk(std::span<const Word> attributes, GradientScope& g);
+
+template <class Op>
 constexpr Descriptor make_descriptor() {
   static_assert(
       requires { Op::id; },
@@ -259,6 +262,7 @@ constexpr Descriptor make_descriptor() {
                .attributes = &attributes_thunk<Op>,
                .expand = nullptr,
                .kernel = nullptr,
+               .gradient = nullptr,
                .allows = &allows<Op>};
   // Both: an element-wise operator of two tensors whose ONNX form takes any number.
   if constexpr (expanding_op<Op>) d.expand = &expand_thunk<Op>;
@@ -266,6 +270,7 @@ constexpr Descriptor make_descriptor() {
     d.infer = &infer_thunk<Op>;
     if constexpr (builtin_index<Op> < 0 && computes) d.kernel = &kernel_thunk<Op>;
   }
+  if constexpr (builtin_index<Op> < 0 && differentiable_op<Op>) d.gradient = &gradient_thunk<Op>;
   return d;
 }
 

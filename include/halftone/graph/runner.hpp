@@ -234,7 +234,8 @@ struct Thunk {
   template <std::size_t I>
   static auto input(const KernelCall& call) {
     constexpr Slot slot = signature.input(I);
-    using E = const Type<static_cast<std::size_t>(slot.type_variable)>;
+    using Element = Type<static_cast<std::size_t>(slot.type_variable)>;
+    using E = std::conditional_t<slot.modified, Element, const Element>;
     if constexpr (slot.variadic) {
       return ViewList<E>(call.arguments + I, call.inputs - I);
     } else {

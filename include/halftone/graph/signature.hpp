@@ -129,11 +129,9 @@ class Signature {
       if (part->ends_with("...")) {
         slot.variadic = true;
         part->remove_suffix(3);
-      } else if (part->ends_with('?')) {
-        slot.optional = true;
-        part->remove_suffix(1);
-      } else if (part->ends_with('&')) {
-        slot.modified = true;
+      }
+      while (part->ends_with('?') || part->ends_with('&')) {
+        (part->ends_with('?') ? slot.optional : slot.modified) = true;
         part->remove_suffix(1);
       }
     }

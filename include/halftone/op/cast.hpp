@@ -39,6 +39,7 @@ struct Cast {
   void kernel(const KernelCall& call, View<const X> x, View<Y> y) const {
     kernel::cast<X, Y>(*call.executor, x.data, y.data, x.size(), saturate);
   }
+  static void gradient(auto& g) { g.dx(0) += g.dy(); }
 };
 
 }  // namespace halftone::op

@@ -65,6 +65,16 @@ struct Concat {
       offset += run;
     }
   }
+  void gradient(auto& g) const {
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i < g.inputs(); ++i) {
+      const TensorInfo x = g.x(i).info();
+      const std::int64_t end = begin + x.shape[normalized_axis(axis, x.rank())];
+      g.dx(i) += op::slice(g.dy(), constant(g.graph(), {begin}), constant(g.graph(), {end}),
+                           constant(g.graph(), {axis}));
+      begin = end;
+    }
+  }
 };
 
 /// Concat along dimension 1 unless axis says another.

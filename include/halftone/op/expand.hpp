@@ -55,6 +55,7 @@ struct Expand {
     }
     kernel::copy<T>(*call.executor, box, x.data, y.data);
   }
+  static void gradient(auto& g) { g.dx(0) += g.dy(); }
 };
 
 }  // namespace halftone::op

@@ -25,6 +25,9 @@ struct Flatten {
     return TensorInfo{x.type,
                       {product(x.shape.span().first(at)), product(x.shape.span().subspan(at))}};
   }
+  static void gradient(auto& g) {
+    g.dx(0) += op::reshape(g.dy(), constant(g.graph(), g.x().info().shape));
+  }
 };
 
 }  // namespace halftone::op

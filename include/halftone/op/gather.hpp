@@ -42,6 +42,46 @@ struct Gather {
     kernel::gather<T, I>(*call.executor, x.data, x.size(0, at), x.extent(at),
                          x.size(at + 1, x.rank), indices.data, indices.size(), y.data);
   }
+  void gradient(auto& g) const;
 };
+
+/// The gradient of Gather: zeros of a shape, to whose slices those of dy are added, in order.
+struct GatherGradient {
+  std::int64_t axis = 0;
+  Dims shape{};
+
+  static constexpr OpId id{"halftone", "GatherGradient", 1};
+  static constexpr Signature signature = "dy indices:I -> dx";
+  using types = TypeList<FloatTypes, TypeList<std::int32_t, std::int64_t>>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("axis", axis);
+    visit("shape", shape);
+  }
+  constexpr Inferred infer(const Inputs& in) const { return TensorInfo{in[0].type, shape}; }
+
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> dy, View<const I> indices, View<T> dx) const {
+    const std::size_t at = normalized_axis(axis, dx.rank);
+    const std::int64_t outer = dx.size(0, at), extent = dx.extent(at);
+    const std::int64_t run = dx.size(at + 1, dx.rank), count = indices.size();
+    kernel::fill<T>(*call.executor, T{}, dx.data, dx.size());
+    for (std::int64_t o = 0; o < outer; ++o) {
+      for (std::int64_t k = 0; k < count; ++k) {
+        const std::int64_t i = indices[k] < 0 ? indices[k] + extent : indices[k];
+        T* to = dx.data + (o * extent + i) * run;
+        const T* from = dy.data + (o * count + k) * run;
+        for (std::int64_t r = 0; r < run; ++r) to[r] = static_cast<T>(to[r] + from[r]);
+      }
+    }
+  }
+};
+
+void Gather::gradient(auto& g) const {
+  const auto dx = detail::record(g.graph(), descriptor<GatherGradient>,
+                                 pack(GatherGradient{.axis = axis, .shape = g.x().info().shape}),
+                                 {g.dy().id, g.x(1).id}, 1);
+  g.dx(0) += AnyTensor{&g.graph(), dx[0]};
+}
 
 }  // namespace halftone::op

@@ -74,6 +74,18 @@ struct Gemm {
             View<T>) const {
     kernel::gemm_pack<T>(*this, packed, b);
   }
+  void gradient(auto& g) const {
+    const auto a = g.x(0), b = g.x(1), dy = g.dy();
+    if (g.needs(0)) {
+      g.dx(0) += trans_a ? op::gemm(b, dy, {.alpha = alpha, .trans_a = trans_b, .trans_b = true})
+                         : op::gemm(dy, b, {.alpha = alpha, .trans_b = !trans_b});
+    }
+    if (g.needs(1)) {
+      g.dx(1) += trans_b ? op::gemm(dy, a, {.alpha = alpha, .trans_a = true, .trans_b = trans_a})
+                         : op::gemm(a, dy, {.alpha = alpha, .trans_a = !trans_a});
+    }
+    if (g.needs(2)) g.dx(2) += beta == 1 ? dy : dy * beta;
+  }
 
  private:
   static constexpr Inferred mismatch(std::string_view reason, std::int64_t expected,

@@ -15,6 +15,7 @@ struct Identity {
   using types = TypeList<BitTypes>;
 
   static constexpr Inferred infer(TensorInfo x) { return x; }
+  static void gradient(auto& g) { g.dx(0) += g.dy(); }
 };
 
 }  // namespace halftone::op

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <halftone/graph/gradient.hpp>
 #include <halftone/graph/model.hpp>
 #include <halftone/graph/registry.hpp>
 
@@ -139,6 +140,12 @@
   OP(AveragePool, average_pool)                     \
   OP(GlobalAveragePool, global_average_pool)        \
   OP(GlobalMaxPool, global_max_pool)                \
+  OLD(Assign)                                       \
+  OLD(Accumulate)                                   \
+  OLD(EveryN)                                       \
+  OLD(Update)                                       \
+  OLD(SliceGradient)                                \
+  OLD(GatherGradient)                               \
   OLD(If)                                           \
   OLD(FusedConv)                                    \
   OLD(ReorderChannels)                              \
@@ -189,48 +196,6 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
   return op::where(c, a, b);
 };
 
-}  // namespace halftone
-
-#include <halftone/op/activation.hpp>
-#include <halftone/op/arithmetic.hpp>
-#include <halftone/op/batch_normalization.hpp>
-#include <halftone/op/cast.hpp>
-#include <halftone/op/clip.hpp>
-#include <halftone/op/compare.hpp>
-#include <halftone/op/concat.hpp>
-#include <halftone/op/constant_of_shape.hpp>
-#include <halftone/op/conv.hpp>
-#include <halftone/op/dropout.hpp>
-#include <halftone/op/expand.hpp>
-#include <halftone/op/flatten.hpp>
-#include <halftone/op/fused.hpp>
-#include <halftone/op/fused_conv.hpp>
-#include <halftone/op/gather.hpp>
-#include <halftone/op/gemm.hpp>
-#include <halftone/op/identity.hpp>
-#include <halftone/op/if.hpp>
-#include <halftone/op/math.hpp>
-#include <halftone/op/matmul.hpp>
-#include <halftone/op/pad.hpp>
-#include <halftone/op/pool.hpp>
-#include <halftone/op/reduce.hpp>
-#include <halftone/op/reshape.hpp>
-#include <halftone/op/shape.hpp>
-#include <halftone/op/slice.hpp>
-#include <halftone/op/softmax.hpp>
-#include <halftone/op/split.hpp>
-#include <halftone/op/squeeze.hpp>
-#include <halftone/op/transpose.hpp>
-
-namespace halftone {
-
-// Instantiated once, in the core.
-#define HALFTONE_EXTERN(Struct, function) extern template const Descriptor descriptor<op::Struct>;
-#define HALFTONE_EXTERN_OLD(Struct) extern template const Descriptor descriptor<op::Struct>;
-HALFTONE_OPERATORS(HALFTONE_EXTERN, HALFTONE_EXTERN_OLD)
-#undef HALFTONE_EXTERN
-#undef HALFTONE_EXTERN_OLD
-
 template <detail::recorded A, class B>
 constexpr auto operator+(const A& a, const B& b) {
   return op::add(a, b);
@@ -267,5 +232,48 @@ template <tensor_handle A>
 constexpr auto operator-(const A& a) {
   return op::neg(a);
 }
+
+}  // namespace halftone
+
+#include <halftone/op/activation.hpp>
+#include <halftone/op/arithmetic.hpp>
+#include <halftone/op/batch_normalization.hpp>
+#include <halftone/op/cast.hpp>
+#include <halftone/op/clip.hpp>
+#include <halftone/op/compare.hpp>
+#include <halftone/op/concat.hpp>
+#include <halftone/op/constant_of_shape.hpp>
+#include <halftone/op/conv.hpp>
+#include <halftone/op/dropout.hpp>
+#include <halftone/op/expand.hpp>
+#include <halftone/op/flatten.hpp>
+#include <halftone/op/fused.hpp>
+#include <halftone/op/fused_conv.hpp>
+#include <halftone/op/gather.hpp>
+#include <halftone/op/gemm.hpp>
+#include <halftone/op/identity.hpp>
+#include <halftone/op/if.hpp>
+#include <halftone/op/math.hpp>
+#include <halftone/op/matmul.hpp>
+#include <halftone/op/pad.hpp>
+#include <halftone/op/pool.hpp>
+#include <halftone/op/reduce.hpp>
+#include <halftone/op/reshape.hpp>
+#include <halftone/op/shape.hpp>
+#include <halftone/op/slice.hpp>
+#include <halftone/op/softmax.hpp>
+#include <halftone/op/split.hpp>
+#include <halftone/op/squeeze.hpp>
+#include <halftone/op/transpose.hpp>
+#include <halftone/op/update.hpp>
+
+namespace halftone {
+
+// Instantiated once, in the core.
+#define HALFTONE_EXTERN(Struct, function) extern template const Descriptor descriptor<op::Struct>;
+#define HALFTONE_EXTERN_OLD(Struct) extern template const Descriptor descriptor<op::Struct>;
+HALFTONE_OPERATORS(HALFTONE_EXTERN, HALFTONE_EXTERN_OLD)
+#undef HALFTONE_EXTERN
+#undef HALFTONE_EXTERN_OLD
 
 }  // namespace halftone

@@ -60,6 +60,39 @@ struct MatMul {
   void pack(const KernelCall&, void* packed, View<const T> a, View<const T> b, View<T> y) const {
     kernel::matmul_pack<T>(packed, a, b, y);
   }
+  static void gradient(auto& g) {
+    // Vectors as matrices of one row or column.
+    const TensorInfo a = g.x(0).info(), b = g.x(1).info();
+    Dims dims = g.y().info().shape;
+    const auto with = [&](AnyTensor t, const Dims& shape) {
+      return op::reshape(t, constant(g.graph(), shape));
+    };
+    const AnyTensor left = a.rank() == 1 ? with(g.x(0), {1, a.shape[0]}) : g.x(0);
+    const AnyTensor right = b.rank() == 1 ? with(g.x(1), {b.shape[0], 1}) : g.x(1);
+    if (b.rank() == 1) dims.push_back(1);
+    if (a.rank() == 1) {
+      const std::int64_t columns = dims.back();
+      dims.pop_back();
+      dims.push_back(1);
+      dims.push_back(columns);
+    }
+    const AnyTensor dy = dims == g.y().info().shape ? g.dy() : with(g.dy(), dims);
+    const auto transposed = [](auto t) {
+      Dims perm;
+      const auto rank = static_cast<std::int64_t>(t.info().rank());
+      for (std::int64_t i = 0; i < rank; ++i) perm.push_back(i);
+      std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+      return op::transpose(t, {.perm = perm});
+    };
+    if (g.needs(0)) {
+      const AnyTensor da = op::matmul(dy, transposed(right));
+      g.dx(0) += a.rank() == 1 ? with(GradientScope::sum_to(da, left.info().shape), a.shape) : da;
+    }
+    if (g.needs(1)) {
+      const AnyTensor db = op::matmul(transposed(left), dy);
+      g.dx(1) += b.rank() == 1 ? with(GradientScope::sum_to(db, right.info().shape), b.shape) : db;
+    }
+  }
 };
 
 }  // namespace halftone::op

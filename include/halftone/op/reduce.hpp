@@ -4,6 +4,39 @@
 #include <halftone/op/axes.hpp>
 #include <halftone/op/list.hpp>
 
+namespace halftone::detail {
+
+/// What the gradients of reductions need: gradient and result with the reduced dimensions kept, and
+/// those dimensions.
+struct Reduced {
+  AnyTensor x, y, dy, axes, shape;
+  double count = 1;  ///< elements that go into one
+
+  Reduced(auto& g, const auto& op) : x(g.x()) {
+    const TensorInfo info = x.info();
+    Dims list, kept = info.shape;
+    if (!g.x(1).is_absent()) {
+      for (const std::int64_t axis : g.integers(1)) {
+        list.push_back(static_cast<std::int64_t>(normalized_axis(axis, info.rank())));
+      }
+    }
+    if (list.empty() && op.noop_with_empty_axes == 0) {
+      for (std::size_t i = 0; i < info.rank(); ++i) list.push_back(static_cast<std::int64_t>(i));
+    }
+    for (const std::int64_t axis : list) {
+      count *= static_cast<double>(kept[static_cast<std::size_t>(axis)]);
+      kept[static_cast<std::size_t>(axis)] = 1;
+    }
+    axes = constant(g.graph(), list);
+    shape = constant(g.graph(), info.shape);
+    const AnyTensor with_all = constant(g.graph(), kept);
+    y = op::reshape(g.y(), with_all);
+    dy = op::reshape(g.dy(), with_all);
+  }
+};
+
+}  // namespace halftone::detail
+
 namespace halftone::op {
 
 /// Element types that are reduced: float and the halves are summed in float and, over many terms,
@@ -109,6 +142,10 @@ struct ReduceSum {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
+  void gradient(auto& g) const {
+    const detail::Reduced r(g, *this);
+    g.dx(0) += op::expand(r.dy, r.shape);
+  }
 };
 
 /// y = mean of x over the dimensions in `axes`.
@@ -142,6 +179,10 @@ struct ReduceMean {
   template <class T, class I>
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
+  }
+  void gradient(auto& g) const {
+    const detail::Reduced r(g, *this);
+    g.dx(0) += op::expand(r.dy * (1 / r.count), r.shape);
   }
 };
 
@@ -177,6 +218,10 @@ struct ReduceMax {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
+  void gradient(auto& g) const {
+    const detail::Reduced r(g, *this);
+    g.dx(0) += select(op::equal(r.x, r.y), r.dy, 0);
+  }
 };
 
 /// y = the smallest of x over the dimensions in `axes`; NaN if one is.
@@ -210,6 +255,10 @@ struct ReduceMin {
   template <class T, class I>
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
+  }
+  void gradient(auto& g) const {
+    const detail::Reduced r(g, *this);
+    g.dx(0) += select(op::equal(r.x, r.y), r.dy, 0);
   }
 };
 
@@ -245,6 +294,15 @@ struct ReduceProd {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
+  void gradient(auto& g) const {
+    const detail::Reduced r(g, *this);
+    // By division, but where a factor is 0: it alone gets the product of the others.
+    const auto zero = op::equal(r.x, 0.f);
+    const auto zeros = op::sum(op::cast(zero, {.to = r.x.info().type}), r.axes);
+    const auto others = op::prod(select(zero, 1.f, r.x), r.axes);
+    const auto alone = select(zeros < 1.5f, others, 0.f);
+    g.dx(0) += r.dy * select(zero, alone, select(zeros > 0.5f, 0.f, others / r.x));
+  }
 };
 
 /// y = sum of |x| over the dimensions in `axes`.
@@ -277,6 +335,10 @@ struct ReduceL1 {
   template <class T, class I>
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
+  }
+  void gradient(auto& g) const {
+    const detail::Reduced r(g, *this);
+    g.dx(0) += r.dy * op::sign(r.x);
   }
 };
 
@@ -312,6 +374,10 @@ struct ReduceL2 {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
+  void gradient(auto& g) const {
+    const detail::Reduced r(g, *this);
+    g.dx(0) += r.dy * r.x / r.y;
+  }
 };
 
 /// y = log of the sum of x over the dimensions in `axes`.
@@ -344,6 +410,10 @@ struct ReduceLogSum {
   template <class T, class I>
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
+  }
+  void gradient(auto& g) const {
+    const detail::Reduced r(g, *this);
+    g.dx(0) += op::expand(r.dy * op::exp(-r.y), r.shape);
   }
 };
 
@@ -378,6 +448,10 @@ struct ReduceLogSumExp {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
+  void gradient(auto& g) const {
+    const detail::Reduced r(g, *this);
+    g.dx(0) += r.dy * op::exp(r.x - r.y);
+  }
 };
 
 /// y = sum of x^2 over the dimensions in `axes`.
@@ -410,6 +484,10 @@ struct ReduceSumSquare {
   template <class T, class I>
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
+  }
+  void gradient(auto& g) const {
+    const detail::Reduced r(g, *this);
+    g.dx(0) += r.dy * r.x * 2;
   }
 };
 

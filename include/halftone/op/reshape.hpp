@@ -75,6 +75,9 @@ struct Reshape {
     }
     return TensorInfo{x.type, shape};
   }
+  static void gradient(auto& g) {
+    g.dx(0) += op::reshape(g.dy(), constant(g.graph(), g.x().info().shape));
+  }
 };
 
 }  // namespace halftone::op

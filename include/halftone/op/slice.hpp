@@ -54,20 +54,31 @@ struct Slice {
   template <class T, class I>
   void kernel(const KernelCall& call, View<const T> x, View<const I> starts, View<const I>,
               View<const I> axes, View<const I> steps, View<T> y) const {
-    const Dims from = kernel::row_major_strides(x.shape());
+    const Positions at = positions(x, y, starts, axes, steps);
     const Dims to = kernel::row_major_strides(y.shape());
-    Dims strides = from;
-    std::int64_t offset = 0;
-    for (std::int64_t i = 0; i < starts.size(); ++i) {
-      const std::size_t axis = normalized_axis(axes ? axes[i] : i, x.rank);
-      const Range range(x.extent(axis), starts[i], 0, steps ? steps[i] : 1);
-      if (y.extent(axis) > 0) offset += range.start * from[axis];
-      strides[axis] = y.extent(axis) > 1 ? range.step * from[axis] : 0;
-    }
     kernel::Box box;
-    for (std::size_t i = 0; i < y.rank; ++i) box.add(y.extent(i), to[i], strides[i]);
-    kernel::copy<T>(*call.executor, box, x.data + offset, y.data);
+    for (std::size_t i = 0; i < y.rank; ++i) box.add(y.extent(i), to[i], at.strides[i]);
+    kernel::copy<T>(*call.executor, box, x.data + at.offset, y.data);
   }
+
+  /// Where the elements of a part lie in the whole.
+  struct Positions {
+    Dims strides;
+    std::int64_t offset;
+  };
+  static Positions positions(const auto& whole, const auto& part, const auto& starts,
+                             const auto& axes, const auto& steps) {
+    const Dims from = kernel::row_major_strides(whole.shape());
+    Positions at{from, 0};
+    for (std::int64_t i = 0; i < starts.size(); ++i) {
+      const std::size_t axis = normalized_axis(axes ? axes[i] : i, whole.rank);
+      const Range range(whole.extent(axis), starts[i], 0, steps ? steps[i] : 1);
+      if (part.extent(axis) > 0) at.offset += range.start * from[axis];
+      at.strides[axis] = part.extent(axis) > 1 ? range.step * from[axis] : 0;
+    }
+    return at;
+  }
+  static void gradient(auto& g);
 
  private:
   /// Positions along a dimension, clamped.
@@ -94,6 +105,36 @@ struct Slice {
     }
   };
 };
+
+/// The gradient of Slice: zeros of a shape with dy at the positions of the slice.
+struct SliceGradient {
+  Dims shape{};
+
+  static constexpr OpId id{"halftone", "SliceGradient", 1};
+  static constexpr Signature signature = "dy starts:I ends:I axes:I? steps:I? -> dx";
+  using types = Slice::types;
+
+  constexpr void attributes(auto&& visit) { visit("shape", shape); }
+  constexpr Inferred infer(const Inputs& in) const { return TensorInfo{in[0].type, shape}; }
+
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> dy, View<const I> starts, View<const I>,
+              View<const I> axes, View<const I> steps, View<T> dx) const {
+    kernel::fill<T>(*call.executor, T{}, dx.data, dx.size());
+    const Slice::Positions at = Slice::positions(dx, dy, starts, axes, steps);
+    const Dims from = kernel::row_major_strides(dy.shape());
+    kernel::Box box;
+    for (std::size_t i = 0; i < dy.rank; ++i) box.add(dy.extent(i), at.strides[i], from[i]);
+    if (dy.size() != 0) kernel::copy<T>(*call.executor, box, dy.data, dx.data + at.offset);
+  }
+};
+
+void Slice::gradient(auto& g) {
+  const auto dx = detail::record(g.graph(), descriptor<SliceGradient>,
+                                 pack(SliceGradient{.shape = g.x().info().shape}),
+                                 {g.dy().id, g.x(1).id, g.x(2).id, g.x(3).id, g.x(4).id}, 1);
+  g.dx(0) += AnyTensor{&g.graph(), dx[0]};
+}
 
 /// Slice by attributes, with steps of 1.
 struct Slice_1 {

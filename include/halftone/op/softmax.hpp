@@ -36,6 +36,10 @@ struct Softmax {
     kernel::softmax<T>(*call.executor, false, x.data, y.data, x.size(0, at), x.extent(at),
                        x.size(at + 1, x.rank));
   }
+  void gradient(auto& g) const {
+    const auto product = g.dy() * g.y();
+    g.dx(0) += product - g.y() * op::sum(product, constant(g.graph(), {axis}));
+  }
 };
 
 /// y = log(e^x / sum of e^x) along one dimension, without the detour: x - log(sum of e^x).
@@ -67,6 +71,9 @@ struct LogSoftmax {
     const std::size_t at = normalized_axis(axis, x.rank);
     kernel::softmax<T>(*call.executor, true, x.data, y.data, x.size(0, at), x.extent(at),
                        x.size(at + 1, x.rank));
+  }
+  void gradient(auto& g) const {
+    g.dx(0) += g.dy() - op::exp(g.y()) * op::sum(g.dy(), constant(g.graph(), {axis}));
   }
 };
 

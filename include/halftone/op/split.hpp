@@ -92,6 +92,11 @@ struct Split {
       offset += run;
     }
   }
+  void gradient(auto& g) const {
+    std::vector<AnyTensor> parts;
+    for (std::size_t i = 0; i < g.outputs(); ++i) parts.push_back(g.dy(i));
+    g.dx(0) += op::concat(parts, {.axis = axis});
+  }
 
  private:
   static constexpr std::int64_t most_outputs = 1 << 20;

@@ -37,6 +37,9 @@ struct Squeeze {
     }
     return y;
   }
+  static void gradient(auto& g) {
+    g.dx(0) += op::reshape(g.dy(), constant(g.graph(), g.x().info().shape));
+  }
 };
 
 /// Squeeze whose axes are an attribute.
@@ -79,6 +82,9 @@ struct Unsqueeze {
       y.shape.push_back(axes.contains(i) ? 1 : x.shape[next++]);
     }
     return y;
+  }
+  static void gradient(auto& g) {
+    g.dx(0) += op::reshape(g.dy(), constant(g.graph(), g.x().info().shape));
   }
 };
 

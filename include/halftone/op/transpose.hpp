@@ -48,6 +48,12 @@ struct Transpose {
     }
     kernel::copy<T>(*call.executor, box, x.data, y.data);
   }
+  void gradient(auto& g) const {
+    const std::size_t rank = g.x().info().rank();
+    Dims inverse = Dims::filled(rank, 0);
+    for (std::size_t i = 0; i < rank; ++i) inverse[source(i, rank)] = static_cast<std::int64_t>(i);
+    g.dx(0) += op::transpose(g.dy(), {.perm = inverse});
+  }
 
  private:
   constexpr std::size_t source(std::size_t i, std::size_t rank) const {

@@ -1,0 +1,360 @@
+#include <halftone/train.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <halftone/exec/engine.hpp>
+#include <halftone/onnx.hpp>
+
+#include "base/describe.hpp"
+#include "exec/node.hpp"
+#include "program/activity.hpp"
+#include "program/commands.hpp"
+#include "program/file.hpp"
+#include "program/json.hpp"
+#include "program/new_files.hpp"
+#include "program/statistics.hpp"
+#include "program/table.hpp"
+#include "program/tensor_file.hpp"
+
+namespace halftone::program {
+namespace {
+
+/// CASE.json, with errors that name the file and the member.
+class Case {
+ public:
+  explicit Case(const std::string& path) : path_(path) {
+    json_ = Json::parse(read_file(path), nullptr, false);
+    if (json_.is_discarded()) fail(ErrorKind::input, {.what = about_file("no valid JSON", path)});
+    if (!json_.is_object()) fail(ErrorKind::input, {.what = about_file("no JSON object", path)});
+  }
+
+  [[noreturn]] void refuse(const std::string& what) const {
+    fail(ErrorKind::input, {.what = about_file(what, path_)});
+  }
+  template <class T>
+  T get(const Json& object, const char* key, std::optional<T> otherwise = {}) const {
+    if (!object.is_object()) refuse(fmt::format("what should hold '{}' is no object", key));
+    const auto at = object.find(key);
+    if (at == object.end()) {
+      if (otherwise) return *otherwise;
+      refuse(fmt::format("'{}' is missing", key));
+    }
+    bool fits = false;
+    if constexpr (std::is_same_v<T, bool>) fits = at->is_boolean();
+    if constexpr (std::is_same_v<T, std::int64_t>) fits = at->is_number_integer();
+    if constexpr (std::is_same_v<T, float>) fits = at->is_number();
+    if constexpr (std::is_same_v<T, std::string>) fits = at->is_string();
+    if constexpr (std::is_same_v<T, Json>) fits = at->is_array() || at->is_object();
+    if (!fits) refuse(fmt::format("'{}' has the wrong type", key));
+    return at->template get<T>();
+  }
+  /// The path of a file that the case names, beside it.
+  std::string beside(const std::string& file) const {
+    return (std::filesystem::path(path_).parent_path() / file).string();
+  }
+  const Json& json() const { return json_; }
+
+ private:
+  std::string path_;
+  Json json_;
+};
+
+struct Wanted {
+  enum class Kind { loss, gradient, weight } kind = Kind::loss;
+  std::string name, file;
+  std::int64_t step = 0;
+  std::size_t index = 0;  ///< gradient: which of the training's
+  AnyArray value{};
+  std::vector<double> sum{};
+};
+
+std::vector<Wanted> wanted_outputs(const Case& c, std::int64_t steps) {
+  std::vector<Wanted> all;
+  for (const Json& output : c.get<Json>(c.json(), "outputs", Json::array())) {
+    Wanted w;
+    const auto kind = c.get<std::string>(output, "kind");
+    w.file = c.get<std::string>(output, "file");
+    if (w.file.empty() || std::filesystem::path(w.file).filename() != w.file || w.file == "." ||
+        w.file == "..") {
+      c.refuse(fmt::format("'{}' is no file name", detail::escaped(w.file)));
+    }
+    if (kind == "grad" || kind == "weight") {
+      w.kind = kind == "grad" ? Wanted::Kind::gradient : Wanted::Kind::weight;
+      w.name = c.get<std::string>(output, "name");
+      w.step = c.get<std::int64_t>(output, kind == "grad" ? "step" : "after");
+      if (w.step < (kind == "grad" ? 1 : 0) || w.step > steps) {
+        c.refuse(fmt::format("there is no step {}", w.step));
+      }
+    } else if (kind != "loss") {
+      c.refuse(fmt::format("there are no outputs of kind '{}'", detail::escaped(kind)));
+    }
+    all.push_back(std::move(w));
+  }
+  return all;
+}
+
+/// Refuses members of the optimizer that its kind does not have: none is ignored.
+void check_members(const Json& o, std::initializer_list<std::string_view> known) {
+  for (const auto& [key, value] : o.items()) {
+    if (key == "type" || std::find(known.begin(), known.end(), key) != known.end()) continue;
+    fail(ErrorKind::unsupported,
+         {.what = "the optimizer has no such hyperparameter", .found = key});
+  }
+}
+
+WeightDecay decay_mode(const Case& c, const Json& o) {
+  const auto mode = c.get<std::string>(o, "weight_decay_mode", "decay");
+  if (mode == "decay") return WeightDecay::decay;
+  if (mode == "l2") return WeightDecay::l2;
+  c.refuse(fmt::format("there is no weight decay mode '{}'", detail::escaped(mode)));
+}
+
+Training record(const Case& c, Graph& graph, AnyTensor loss, const TrainOptions& options,
+                float& loss_scaling) {
+  if (!c.json().contains("optimizer") || c.json()["optimizer"].is_null()) {
+    return differentiate_weights(graph, loss, options);
+  }
+  const Json o = c.get<Json>(c.json(), "optimizer");
+  const auto type = c.get<std::string>(o, "type");
+  const auto number = [&](const char* key, std::optional<float> otherwise = {}) {
+    return c.get<float>(o, key, otherwise);
+  };
+  loss_scaling = number("loss_scaling", 1.f);
+  if (type == "sgd") {
+    check_members(o, {"lr", "momentum", "dampening", "weight_decay", "nesterov", "loss_scaling",
+                      "velocity_scaling", "accumulator_and_momentum"});
+    const auto form = c.get<std::string>(o, "accumulator_and_momentum", "combined");
+    if (form != "combined" && form != "separate") {
+      c.refuse(fmt::format("there is no accumulator form '{}'", detail::escaped(form)));
+    }
+    return train(graph, loss,
+                 Sgd{.learning_rate = number("lr"),
+                     .momentum = number("momentum", 0.f),
+                     .dampening = number("dampening", 0.f),
+                     .weight_decay = number("weight_decay", 0.f),
+                     .velocity_scaling = number("velocity_scaling", 1.f),
+                     .loss_scaling = loss_scaling,
+                     .nesterov = c.get<bool>(o, "nesterov", false)},
+                 options);
+  }
+  if (type == "adam" || type == "adam_no_bias" || type == "adamax" || type == "lamb" ||
+      type == "lamb_no_bias") {
+    check_members(o, {"lr", "beta1", "beta2", "eps", "weight_decay", "weight_decay_mode",
+                      "loss_scaling", "max_weight_norm"});
+    return train(graph, loss,
+                 Adam{.learning_rate = number("lr"),
+                      .beta1 = number("beta1", 0.9f),
+                      .beta2 = number("beta2", 0.999f),
+                      .epsilon = number("eps", 1e-6f),
+                      .weight_decay = number("weight_decay", 0.f),
+                      .loss_scaling = loss_scaling,
+                      .bias_correction = !type.ends_with("_no_bias"),
+                      .max = type == "adamax",
+                      .lamb = type.starts_with("lamb"),
+                      .weight_decay_mode = decay_mode(c, o),
+                      .max_weight_norm = number("max_weight_norm", 65504.f)},
+                 options);
+  }
+  constexpr std::string_view kinds[] = {"adagrad", "rmsprop", "centered_rmsprop", "adadelta"};
+  for (std::size_t k = 0; k < std::size(kinds); ++k) {
+    if (type != kinds[k]) continue;
+    check_members(o, {"lr", "alpha", "momentum", "eps", "weight_decay", "weight_decay_mode",
+                      "loss_scaling", "tf_variant"});
+    return train(graph, loss,
+                 Adaptive{.kind = static_cast<Adaptive::Kind>(k),
+                          .learning_rate = number("lr"),
+                          .alpha = number("alpha", 0.99f),
+                          .momentum = number("momentum", 0.f),
+                          .epsilon = number("eps", 1e-6f),
+                          .weight_decay = number("weight_decay", 0.f),
+                          .loss_scaling = loss_scaling,
+                          .tf_variant = c.get<bool>(o, "tf_variant", false),
+                          .weight_decay_mode = decay_mode(c, o)},
+                 options);
+  }
+  fail(ErrorKind::unsupported, {.what = "there is no such optimizer", .found = type});
+}
+
+/// The inputs' arrays, [steps, accumulation, shape], by their place in the graph's inputs; the
+/// graph gets their shapes.
+std::vector<AnyArray> bind_inputs(const Case& c, Graph& graph, std::int64_t steps,
+                                  std::int64_t accumulation) {
+  std::vector<AnyArray> arrays(graph.inputs.size());
+  for (const Json& input : c.get<Json>(c.json(), "inputs", Json::array())) {
+    const auto name = c.get<std::string>(input, "name");
+    const TensorId id = graph.find(name);
+    std::size_t at = 0;
+    while (at < graph.inputs.size() && graph.inputs[at] != id) ++at;
+    if (id == no_tensor || at == graph.inputs.size()) {
+      c.refuse(fmt::format("the model has no input '{}'", detail::escaped(name)));
+    }
+    if (arrays[at].info().is_known()) {
+      c.refuse(fmt::format("input '{}' is given twice", detail::escaped(name)));
+    }
+    AnyArray x = read_tensor(c.beside(c.get<std::string>(input, "file")));
+    const TensorInfo& info = x.info();
+    if (info.rank() < 2 || info.shape[0] != steps || info.shape[1] != accumulation) {
+      fail(ErrorKind::input, {.what = "an input does not begin with [steps, accumulation]",
+                              .tensor = name,
+                              .expected = fmt::format("[{}, {}, ...]", steps, accumulation),
+                              .found = detail::to_text(info)});
+    }
+    TensorInfo& declared = graph.tensor(id).info;
+    const TensorInfo given{info.type, Dims(info.shape.span().subspan(2))};
+    bool fits =
+        !declared.is_known() || (declared.type == given.type && declared.rank() == given.rank());
+    for (std::size_t d = 0; fits && declared.is_known() && d < given.rank(); ++d) {
+      fits = agree(declared.shape[d], given.shape[d]) != -2;
+    }
+    if (!fits) {
+      fail(ErrorKind::input, {.what = "an input does not fit the model",
+                              .tensor = name,
+                              .expected = detail::to_text(declared),
+                              .found = detail::to_text(given)});
+    }
+    declared = given;
+    arrays[at] = std::move(x);
+  }
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (!arrays[i].info().is_known()) {
+      fail(ErrorKind::input,
+           {.what = "an input is missing", .tensor = graph.name(graph.inputs[i])});
+    }
+  }
+  kernel::Executor one;
+  const std::vector<Defect> defects = infer(graph, &evaluate_constant, &one);
+  if (!defects.empty()) throw_defects(graph, defects);
+  return arrays;
+}
+
+AnyArray copy_of(AnyView x) {
+  AnyArray y(x.info);
+  if (x.bytes() != 0) std::memcpy(y.data(), x.data, x.bytes());
+  return y;
+}
+
+void add_values(std::vector<double>& sum, AnyView x) {
+  sum.resize(static_cast<std::size_t>(x.info.elements()));
+  visit_type<AllTypes>(x.info.type, [&]<class T>() {
+    const auto values = x.values<T>();
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<double>(values[i]);
+  });
+}
+
+AnyArray scaled(const std::vector<double>& sum, const TensorInfo& info, double factor) {
+  AnyArray y(info);
+  visit_type<AllTypes>(info.type, [&]<class T>() {
+    auto values = y.values<T>();
+    for (std::size_t i = 0; i < sum.size(); ++i) values[i] = static_cast<T>(sum[i] * factor);
+  });
+  return y;
+}
+
+}  // namespace
+
+void train(const TrainCommand& options, const Console& console) {
+  Activity activity(console, "train " + detail::escaped(options.model));
+  const Case c(options.case_file);
+  if (c.get<std::int64_t>(c.json(), "format", 1) != 1) c.refuse("the format is not 1");
+  const auto steps = c.get<std::int64_t>(c.json(), "steps");
+  TrainOptions how;
+  how.accumulation = c.get<std::int64_t>(c.json(), "accumulation", 1);
+  if (steps < 1 || how.accumulation < 1) c.refuse("steps and accumulation are not at least 1");
+  const auto reduction = c.get<std::string>(c.json(), "reduction", "sum");
+  if (reduction != "sum" && reduction != "mean") c.refuse("the reduction is neither sum nor mean");
+  how.reduction = reduction == "sum" ? AccumulationReduction::sum : AccumulationReduction::mean;
+  for (const auto& [name, value] : c.get<Json>(c.json(), "options", Json::object()).items()) {
+    fail(ErrorKind::unsupported, {.what = "there is no such option", .found = name});
+  }
+  std::vector<Wanted> outputs = wanted_outputs(c, steps);
+
+  Graph graph = onnx::load(options.model);
+  const std::vector<AnyArray> data = bind_inputs(c, graph, steps, how.accumulation);
+  const auto loss_name = c.get<std::string>(c.json(), "loss");
+  const AnyTensor loss{&graph, graph.find(loss_name)};
+  if (loss.is_absent())
+    c.refuse(fmt::format("the model has no tensor '{}'", detail::escaped(loss_name)));
+  for (const Json& name : c.get<Json>(c.json(), "train", Json::array())) {
+    if (!name.is_string()) c.refuse("'train' holds something else than names");
+    how.weights.push_back(name.get<std::string>());
+  }
+  for (Wanted& w : outputs) {
+    if (w.kind != Wanted::Kind::gradient) continue;
+    std::vector<std::string> all = how.weights;
+    all.insert(all.end(), how.gradients_of.begin(), how.gradients_of.end());
+    while (w.index < all.size() && all[w.index] != w.name) ++w.index;
+    if (w.index == all.size()) how.gradients_of.push_back(w.name);
+  }
+  float loss_scaling = 1;
+  const Training training = record(c, graph, loss, how, loss_scaling);
+  graph.outputs = {loss.id};
+  graph.outputs.insert(graph.outputs.end(), training.gradients.begin(), training.gradients.end());
+  for (Wanted& w : outputs) {
+    if (w.kind != Wanted::Kind::weight) continue;
+    const TensorId id = graph.find(w.name);
+    if (id == no_tensor || graph.tensor(id).role != Role::variable) {
+      c.refuse(fmt::format("the model has no weight '{}'", detail::escaped(w.name)));
+    }
+  }
+  const TensorInfo loss_info = loss.info();
+  Engine engine(std::move(graph), {.threads = options.threads});
+
+  AnyArray losses({loss_info.type, {steps, how.accumulation}});
+  const auto keep_weights = [&](std::int64_t after) {
+    for (Wanted& w : outputs) {
+      if (w.kind != Wanted::Kind::weight || w.step != after) continue;
+      w.value = copy_of(engine.variable(engine.graph().find(w.name)));
+    }
+  };
+  keep_weights(0);
+  for (std::int64_t run = 0; run < steps * how.accumulation; ++run) {
+    std::vector<AnyView> inputs;
+    for (const AnyArray& x : data) {
+      const TensorInfo info{x.info().type, Dims(x.info().shape.span().subspan(2))};
+      inputs.push_back({info, x.data() + static_cast<std::size_t>(run * info.bytes())});
+    }
+    engine.run(inputs);
+    const auto size = static_cast<std::size_t>(size_in_bytes(loss_info.type));
+    std::memcpy(losses.data() + static_cast<std::size_t>(run) * size, engine.output(0).data, size);
+    const std::int64_t step = run / how.accumulation + 1;
+    for (Wanted& w : outputs) {
+      if (w.kind == Wanted::Kind::gradient && w.step == step) {
+        add_values(w.sum, engine.output(1 + w.index));
+      }
+    }
+    if ((run + 1) % how.accumulation == 0) keep_weights(step);
+    activity.done(static_cast<double>(run + 1) / static_cast<double>(steps * how.accumulation));
+  }
+
+  NewFiles files(options.output_dir);
+  const double mean = reduction == "mean" ? 1 / static_cast<double>(how.accumulation) : 1;
+  for (Wanted& w : outputs) {
+    std::string name = w.name;
+    if (w.kind == Wanted::Kind::loss) {
+      w.value = losses;
+      name = loss_name;
+    } else if (w.kind == Wanted::Kind::gradient) {
+      w.value = scaled(w.sum, engine.output(1 + w.index).info, mean / loss_scaling);
+    }
+    write_tensor(files.add(w.file), TensorFormat::pb, name, w.value);
+  }
+  Table table({{"step"}, {"loss"}});
+  for (std::int64_t s = 0; s < steps; ++s) {
+    const std::size_t bytes = losses.bytes() / static_cast<std::size_t>(steps);
+    AnyView part{{loss_info.type, {how.accumulation}},
+                 losses.data() + static_cast<std::size_t>(s) * bytes};
+    table.add({std::to_string(s + 1), fmt::format("{:.6g}", statistics_of(part).mean)});
+  }
+  table.print(console.out);
+  flush(console);
+  files.commit();
+}
+
+}  // namespace halftone::program
