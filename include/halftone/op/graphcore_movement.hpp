@@ -1,24 +1,10 @@
 #pragma once
 
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/op/depth_to_space.hpp>
 #include <halftone/op/list.hpp>
 
-namespace halftone {
-
-/// Which dimensions DepthToSpace takes from the channels, by the order of the parts in them.
-enum class DepthOrder : std::uint8_t {
-  block_first,   ///< DCR: [block, block, channels]
-  channel_first  ///< CRD: [channels, block, block]
-};
-
-namespace detail {
-inline constexpr std::string_view depth_order_names[] = {"DCR", "CRD"};
-}
-constexpr std::span<const std::string_view> names_of(DepthOrder) {
-  return detail::depth_order_names;
-}
-
-namespace op {
+namespace halftone::op {
 
 /// The tensor itself; a node that stays where Identity would go. source  ai.graphcore Nop-1
 struct Nop {
@@ -177,62 +163,20 @@ struct GraphcoreSlice {
   }
 };
 
-/// Moves channels into blocks of height and width.
-///
-/// x          [batch, channels, height, width]
-/// blocksize  b, required
-/// mode       how the channels are divided: DCR [b, b, channels / b^2], CRD [channels / b^2, b, b]
-/// y          [batch, channels / b^2, height * b, width * b]
-/// source     ai.graphcore DepthToSpace-1, which is ai.onnx DepthToSpace-11
+/// Moves channels into blocks of height and width, see DepthToSpace.
+/// source  ai.graphcore DepthToSpace-1, which is ai.onnx DepthToSpace-11
 struct GraphcoreDepthToSpace {
   std::int64_t blocksize = required;
-  DepthOrder mode = DepthOrder::block_first;
+  DepthOrder mode = DepthOrder::dcr;
 
   static constexpr OpId id{"ai.graphcore", "DepthToSpace", 1};
   static constexpr Signature signature = "x -> y";
-  using types = TypeList<BitTypes>;
-  static constexpr bool compiled_once = true;
-
   constexpr void attributes(auto&& visit) {
     visit("blocksize", blocksize);
     visit("mode", mode);
   }
-  constexpr Inferred infer(TensorInfo x) const {
-    if (blocksize < 1 || blocksize > (1 << 15)) {
-      return Inferred::mismatch("blocksize is out of range", 1, blocksize);
-    }
-    if (x.rank() != 4) {
-      return Inferred::mismatch("the input has not 4 dimensions", 4,
-                                static_cast<std::int64_t>(x.rank()));
-    }
-    const std::int64_t square = blocksize * blocksize;
-    if (x.shape[1] != dynamic) {
-      if (x.shape[1] % square != 0) {
-        return Inferred::mismatch("the channels do not divide into blocks", square, x.shape[1]);
-      }
-      x.shape[1] /= square;
-    }
-    for (std::size_t i = 2; i < 4; ++i) {
-      if (x.shape[i] != dynamic) x.shape[i] *= blocksize;
-    }
-    return x;
-  }
-  template <class T>
-  void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
-    const std::int64_t b = blocksize, height = x.extent(2), width = x.extent(3);
-    const std::int64_t plane = height * width, channels = y.extent(1);
-    const bool is_block_first = mode == DepthOrder::block_first;
-    const std::int64_t of_channel = is_block_first ? plane : b * b * plane;
-    const std::int64_t of_block = is_block_first ? channels * plane : plane;
-    // In the order of y: batch, channel, row, row of the block, column, column of the block.
-    kernel::Box box;
-    box.add(x.extent(0), channels * b * b * plane, channels * b * b * plane);
-    box.add(channels, b * b * plane, of_channel);
-    box.add(height, b * b * width, width);
-    box.add(b, b * width, b * of_block);
-    box.add(width, b, 1);
-    box.add(b, 1, of_block);
-    kernel::copy<T>(*call.executor, box, x.data, y.data);
+  constexpr AnyTensor expand(auto x) const {
+    return OpFunction<DepthToSpace>{}(x, DepthToSpace{.blocksize = blocksize, .mode = mode});
   }
 };
 
@@ -283,5 +227,4 @@ struct ConvFlipWeights {
   }
 };
 
-}  // namespace op
-}  // namespace halftone
+}  // namespace halftone::op
