@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <halftone/base/view.hpp>
+
+namespace halftone {
+
+/// The functions that recurrent layers may use; alpha and beta are their parameters.
+enum class CellFunction : std::uint8_t {
+  relu,
+  tanh,
+  sigmoid,
+  affine,            ///< alpha x + beta
+  leaky_relu,        ///< x, alpha x below 0
+  thresholded_relu,  ///< x from alpha on, else 0
+  scaled_tanh,       ///< alpha tanh(beta x)
+  hard_sigmoid,      ///< alpha x + beta, clipped to [0, 1]
+  elu,               ///< x, alpha (e^x - 1) below 0
+  softsign,          ///< x / (1 + |x|)
+  softplus,          ///< log(1 + e^x)
+};
+
+enum class Direction : std::uint8_t { forward, reverse, bidirectional };
+
+namespace detail {
+inline constexpr std::string_view cell_function_names[] = {
+    "Relu",       "Tanh",        "Sigmoid", "Affine",   "LeakyRelu", "ThresholdedRelu",
+    "ScaledTanh", "HardSigmoid", "Elu",     "Softsign", "Softplus"};
+inline constexpr std::string_view direction_names[] = {"forward", "reverse", "bidirectional"};
+}  // namespace detail
+constexpr std::span<const std::string_view> names_of(CellFunction) {
+  return detail::cell_function_names;
+}
+constexpr std::span<const std::string_view> names_of(Direction) { return detail::direction_names; }
+
+struct KernelCall;
+
+namespace kernel {
+
+enum class Cell : std::uint8_t { rnn, gru, lstm };
+
+constexpr std::int64_t gates_of(Cell cell) {
+  return cell == Cell::rnn ? 1 : cell == Cell::gru ? 3 : 4;
+}
+/// Functions of one direction: of the gates, of the candidate, and LSTM's of the cell.
+constexpr std::size_t functions_of(Cell cell) {
+  return cell == Cell::rnn ? 1 : cell == Cell::gru ? 2 : 3;
+}
+
+struct CellActivation {
+  CellFunction function = CellFunction::tanh;
+  float alpha = 0, beta = 0;
+};
+
+/// A recurrent layer as its kernel sees it; weights are ONNX's.
+struct Recurrent {
+  Cell cell = Cell::rnn;
+  std::int64_t directions = 1, steps = 0, batch = 0, inputs = 0, hidden = 0;
+  bool first_is_reverse = false, batch_first = false;
+  bool input_forget = false, linear_before_reset = false;
+  bool clips = false;
+  float clip = 0;  ///< of what goes into the functions of gates and candidate
+  CellActivation activations[6]{};
+
+  constexpr std::int64_t gates() const { return gates_of(cell); }
+  constexpr bool is_reverse(std::int64_t direction) const {
+    return first_is_reverse || direction == 1;
+  }
+};
+
+/// The tensors of a layer; b, lengths, initial_h, initial_c, peepholes and all outputs may be null.
+template <class T>
+struct RecurrentTensors {
+  View<const T> x, w, r, b;
+  View<const std::int32_t> lengths;
+  View<const T> initial_h, initial_c, peepholes;
+  View<T> y, y_h, y_c;
+};
+
+// kernel/recurrent.hpp
+template <class T>
+void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTensors<T>& tensors);
+template <class T>
+std::size_t recurrent_workspace(const Recurrent& layer, const KernelCall& call);
+template <class T>
+std::size_t recurrent_packed_bytes(const Recurrent& layer, const KernelCall& call);
+template <class T>
+void recurrent_pack(const Recurrent& layer, void* packed, View<const T> w, View<const T> r);
+
+}  // namespace kernel
+}  // namespace halftone

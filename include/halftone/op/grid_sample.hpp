@@ -1,0 +1,105 @@
+#pragma once
+
+#include <halftone/kernel/fwd.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone {
+
+namespace kernel {
+
+/// linear and cubic are what later versions call bilinear and bicubic.
+enum class SampleMode : std::uint8_t { bilinear, nearest, bicubic, linear, cubic };
+/// What is outside of x: zeros, its last elements, or x again, mirrored.
+enum class SamplePadding : std::uint8_t { zeros, border, reflection };
+
+// kernel/grid_sample.hpp. grid: places as numbers for each dimension of x, the last one first.
+template <class T>
+void grid_sample(const Executor& executor, SampleMode mode, SamplePadding padding,
+                 bool aligns_corners, View<const T> x, const double* grid, View<T> y);
+
+}  // namespace kernel
+
+namespace detail {
+inline constexpr std::string_view sample_mode_names[] = {"bilinear", "nearest", "bicubic", "linear",
+                                                         "cubic"};
+inline constexpr std::string_view sample_padding_names[] = {"zeros", "border", "reflection"};
+}  // namespace detail
+
+namespace kernel {
+constexpr std::span<const std::string_view> names_of(SampleMode) {
+  return halftone::detail::sample_mode_names;
+}
+constexpr std::span<const std::string_view> names_of(SamplePadding) {
+  return halftone::detail::sample_padding_names;
+}
+}  // namespace kernel
+
+namespace op {
+using kernel::SampleMode;
+using kernel::SamplePadding;
+
+/// Looks x up at places: y[n, c, i...] is channel c of x[n] at grid[n, i...], from the nearest
+/// element or interpolated.
+///
+/// x       [batch, channels, spatial...], one to three spatial dimensions
+/// grid    [batch, output..., spatial dimensions]: for each element of y its place, along the last
+///         dimension of x first, from -1 to 1
+/// y       [batch, channels, output...]
+/// align_corners  1: -1 and 1 are the centres of the first and the last element; 0: the ends
+/// limits  interpolates in double (cubic: Keys with -0.75); integers are cut off. Elements are
+///         nearest to a half if they are even. A place that is not a number is outside, or the
+///         first element where there is no outside
+/// source  ai.onnx GridSample-16, and -20 for other than two dimensions; Jaderberg et al. 2015,
+///         arXiv:1506.02025
+struct GridSample {
+  SampleMode mode = SampleMode::bilinear;
+  SamplePadding padding_mode = SamplePadding::zeros;
+  std::int64_t align_corners = 0;
+
+  static constexpr OpId id{"ai.onnx", "GridSample", 16, 20};
+  static constexpr Signature signature = "x grid:G -> y";
+  using types = TypeList<Joined<NumericTypes, TypeList<bool>>, TypeList<float, double, half>>;
+  static constexpr bool compiled_once = true;
+
+  constexpr void attributes(auto&& visit) {
+    visit("mode", mode);
+    visit("padding_mode", padding_mode);
+    visit("align_corners", align_corners);
+  }
+  static constexpr Inferred infer(TensorInfo x, TensorInfo grid) {
+    const auto rank = static_cast<std::int64_t>(x.rank());
+    if (rank < 3 || rank > 5) {
+      return Inferred::mismatch("the input has not one to three spatial dimensions",
+                                rank < 3 ? 3 : 5, rank);
+    }
+    if (grid.rank() != x.rank()) {
+      return Inferred::mismatch("input and grid have different ranks", rank,
+                                static_cast<std::int64_t>(grid.rank()));
+    }
+    if (agree(grid.shape.back(), rank - 2) == -2) {
+      return Inferred::mismatch("a place has not one number per spatial dimension", rank - 2,
+                                grid.shape.back());
+    }
+    const std::int64_t batch = agree(x.shape[0], grid.shape[0]);
+    if (batch == -2) {
+      return Inferred::mismatch("input and grid have different batches", x.shape[0], grid.shape[0]);
+    }
+    TensorInfo y{x.type, {batch, x.shape[1]}};
+    for (std::size_t i = 1; i + 1 < grid.rank(); ++i) y.shape.push_back(grid.shape[i]);
+    return y;
+  }
+  template <class T, class G>
+  void kernel(const KernelCall& call, View<const T> x, View<const G> grid, View<T> y) const {
+    auto* const places = static_cast<double*>(call.workspace);
+    for (std::int64_t i = 0, n = grid.size(); i < n; ++i) places[i] = static_cast<double>(grid[i]);
+    kernel::grid_sample<T>(*call.executor, mode, padding_mode, align_corners != 0, x,
+                           static_cast<const double*>(places), y);
+  }
+  template <class T, class G>
+  std::size_t workspace(const KernelCall&, View<const T>, View<const G> grid, View<T>) const {
+    return static_cast<std::size_t>(grid.size()) * sizeof(double);
+  }
+};
+
+}  // namespace op
+}  // namespace halftone

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <halftone/kernel/fwd.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone::kernel {
+
+// kernel/layer_normalization.hpp
+template <class T, class S>
+void layer_normalization(const Executor& executor, const T* x, const T* scale, const T* bias, T* y,
+                         std::int64_t outer, std::int64_t n, S epsilon, S* mean, S* inverse);
+
+}  // namespace halftone::kernel
+
+namespace halftone::op {
+
+/// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, with mean and (biased) variance over
+/// the dimensions from `axis` on.
+///
+/// x, y            [outer..., inner...], floating point; inner from `axis` on
+/// scale, bias     [inner...], or what broadcasts to that; bias may be absent
+/// mean, inv_std   [outer..., 1...]: the mean, and 1 / sqrt(variance + epsilon)
+/// stash_type      element type of mean and inv_std: 1 float, 16 bfloat16
+/// limits          computed in float, double in double, whatever stash_type says
+/// source          ai.onnx LayerNormalization-17; Ba et al. 2016, arXiv:1607.06450
+struct LayerNormalization {
+  std::int64_t axis = -1;
+  float epsilon = 1e-5f;
+  std::int64_t stash_type = 1;
+
+  static constexpr OpId id{"ai.onnx", "LayerNormalization", 17};
+  static constexpr Signature signature = "x scale bias? -> y mean:U? inv_std:U?";
+  using types = TypeList<FloatTypes, TypeList<float, bfloat16>>;
+  static constexpr bool in_place = true;
+
+  constexpr void attributes(auto&& visit) {
+    visit("axis", axis);
+    visit("epsilon", epsilon);
+    visit("stash_type", stash_type);
+  }
+
+  constexpr Inferred infer(const Inputs& in) const {
+    const TensorInfo& x = in[0];
+    const std::size_t at = normalized_axis(axis, x.rank());
+    if (at == x.rank()) {
+      return Inferred::mismatch("axis is out of range", static_cast<std::int64_t>(x.rank()), axis);
+    }
+    if (stash_type != 1 && stash_type != 16) {
+      return Inferred::mismatch("stash_type is neither float nor bfloat16", 1, stash_type);
+    }
+    for (std::size_t i = 1; i < 3; ++i) {
+      if (!in.has(i)) continue;
+      const Dims& given = in[i].shape;
+      if (given.size() > x.rank() - at) {
+        return Inferred::mismatch("a parameter has more dimensions than are normalised",
+                                  static_cast<std::int64_t>(x.rank() - at),
+                                  static_cast<std::int64_t>(given.size()));
+      }
+      for (std::size_t d = 0; d < given.size(); ++d) {
+        const std::int64_t wanted = x.shape[x.rank() - given.size() + d];
+        if (given[d] != 1 && agree(wanted, given[d]) == -2) {
+          return Inferred::mismatch("a parameter does not broadcast to the normalised dimensions",
+                                    wanted, given[d]);
+        }
+      }
+    }
+    std::vector<TensorInfo> outputs{x};
+    TensorInfo statistics{static_cast<ElementType>(stash_type), x.shape};
+    for (std::size_t d = at; d < x.rank(); ++d) statistics.shape[d] = 1;
+    while (outputs.size() < in.output_count()) outputs.push_back(statistics);
+    return outputs;
+  }
+
+  template <class T, class U>
+  void kernel(const KernelCall& call, View<const T> x, View<const T> scale, View<const T> bias,
+              View<T> y, View<U> average, View<U> inv_std) const {
+    using S = halftone::detail::Compute<T>;
+    const std::size_t at = normalized_axis(axis, x.rank);
+    const std::int64_t outer = x.size(0, at), n = x.size(at, x.rank);
+    auto* const means = static_cast<S*>(call.workspace);
+    S* const inverses = means + (average ? outer : 0);
+    T* room = reinterpret_cast<T*>(inverses + (inv_std ? outer : 0));
+    const auto parameter = [&](View<const T> p) -> const T* {
+      if (!p || p.size() == n) return p.data;
+      T* const to = room;
+      room += n;
+      for (std::int64_t i = 0; i < n; ++i) {
+        std::int64_t rest = i, step = 1, from = 0;
+        for (std::size_t d = p.rank; d-- > 0;) {
+          const std::int64_t extent = x.extent(x.rank - p.rank + d);
+          from += p.extent(d) == 1 ? 0 : rest % extent * step;
+          rest /= extent;
+          step *= p.extent(d);
+        }
+        to[i] = p[from];
+      }
+      return to;
+    };
+    const T* const factors = parameter(scale);
+    kernel::layer_normalization<T>(
+        *call.executor, x.data, factors, parameter(bias), y.data, outer, n, static_cast<S>(epsilon),
+        average ? means : static_cast<S*>(nullptr), inv_std ? inverses : static_cast<S*>(nullptr));
+    for (std::int64_t i = 0; i < outer; ++i) {
+      if (average) average[i] = static_cast<U>(means[i]);
+      if (inv_std) inv_std[i] = static_cast<U>(inverses[i]);
+    }
+  }
+  template <class T, class U>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const T> scale, View<const T> bias,
+                        View<T>, View<U> average, View<U> inv_std) const {
+    const std::size_t at = normalized_axis(axis, x.rank);
+    const std::int64_t outer = x.size(0, at), n = x.size(at, x.rank);
+    std::int64_t bytes = ((average ? outer : 0) + (inv_std ? outer : 0)) *
+                         std::int64_t{sizeof(halftone::detail::Compute<T>)};
+    for (const View<const T>& p : {scale, bias}) {
+      if (p && p.size() != n) bytes += n * std::int64_t{sizeof(T)};
+    }
+    return static_cast<std::size_t>(bytes);
+  }
+};
+
+}  // namespace halftone::op

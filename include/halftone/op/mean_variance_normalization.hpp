@@ -1,0 +1,61 @@
+#pragma once
+
+#include <halftone/op/axes.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone::op {
+
+/// y = (x - mean) / (deviation + 1e-9) over some dimensions; recorded as these operators.
+///
+/// x, y    any shape, floating point
+/// axes    the dimensions, from the end if negative; [0, 2, 3]: channels of images
+/// limits  the deviation is that of x - mean, which loses nothing where the mean is large; half
+///         and bfloat16 are computed in float
+/// source  ai.onnx MeanVarianceNormalization-13
+struct MeanVarianceNormalization {
+  Dims axes{0, 2, 3};
+
+  static constexpr OpId id{"ai.onnx", "MeanVarianceNormalization", 9, 13};
+  static constexpr Signature signature = "x -> y";
+
+  constexpr void attributes(auto&& visit) { visit("axes", axes); }
+  AnyTensor expand(tensor_handle auto given) const {
+    auto& graph = *given.graph;
+    const ElementType type = given.info().type;
+    const bool is_wide = type == ElementType::float32 || type == ElementType::float64;
+    const AnyTensor x = is_wide ? AnyTensor(given) : cast(given, {.to = ElementType::float32});
+    const auto mean_of = [&](const auto& t) {
+      return axes.empty() ? AnyTensor(mean(t)) : AnyTensor(mean(t, constant(graph, axes)));
+    };
+    const AnyTensor centered = sub(x, mean_of(x));
+    const AnyTensor y = div(centered, add(sqrt(mean_of(mul(centered, centered))), 1e-9));
+    return is_wide ? y : cast(y, {.to = type});
+  }
+};
+
+/// y = x / norm of x along one dimension; recorded as these operators.
+///
+/// x, y    any shape with at least one dimension, floating point
+/// axis    the dimension, from the end if negative
+/// p       1: the norm is the sum of magnitudes; 2: the root of the sum of squares
+/// limits  where the norm is 0, so is y
+/// source  ai.onnx LpNormalization-1
+struct LpNormalization {
+  std::int64_t axis = -1, p = 2;
+
+  static constexpr OpId id{"ai.onnx", "LpNormalization", 1, 22};
+  static constexpr Signature signature = "x -> y";
+
+  constexpr void attributes(auto&& visit) {
+    visit("axis", axis);
+    visit("p", p);
+  }
+  AnyTensor expand(tensor_handle auto x) const {
+    if (p != 1 && p != 2) fail(ErrorKind::model, {.what = "LpNormalization: p is neither 1 nor 2"});
+    const AnyTensor axes = constant(*x.graph, Dims{axis});
+    const AnyTensor norm = p == 1 ? AnyTensor(l1(x, axes)) : AnyTensor(l2(x, axes));
+    return div(x, where(equal(norm, 0), 1, norm));
+  }
+};
+
+}  // namespace halftone::op

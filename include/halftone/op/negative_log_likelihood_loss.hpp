@@ -1,0 +1,136 @@
+#pragma once
+
+#include <halftone/kernel/fault.hpp>
+#include <halftone/kernel/fwd.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone {
+
+/// What a loss makes of the numbers of all samples; `separate` is ONNX's "none".
+enum class Reduction : std::uint8_t { mean, separate, sum };
+
+namespace detail {
+inline constexpr std::string_view reduction_names[] = {"mean", "none", "sum"};
+}
+constexpr std::span<const std::string_view> names_of(Reduction) { return detail::reduction_names; }
+
+}  // namespace halftone
+
+namespace halftone::op {
+
+/// The loss of log probabilities: of each sample -log_prob[label] * weight[label].
+///
+/// log_prob      [batch, classes, d...]
+/// target        [batch, d...]: labels in [0, classes)
+/// weight        [classes], one for every label; absent: all 1
+/// ignore_index  a label, in range or not, whose samples have loss 0 and count for nothing
+/// reduction     none: loss is [batch, d...]; sum: a scalar; mean: the sum divided by that of the
+///               samples' weights, NaN if that is 0
+/// grad          d log_prob = -d loss * weight[label] at the label, 0 elsewhere; of the mean
+/// divided
+///               by the sum of weights
+/// limits        other labels are an InputError of the run. PopART takes probabilities, in the last
+///               dimension, and gives labels out of range a constant loss
+/// source        ai.onnx NegativeLogLikelihoodLoss-13
+struct NegativeLogLikelihoodLoss {
+  Reduction reduction = Reduction::mean;
+  Optional<std::int64_t> ignore_index{};
+
+  static constexpr OpId id{"ai.onnx", "NegativeLogLikelihoodLoss", 12, 13, 22};
+  static constexpr Signature signature = "log_prob target:I weight? -> loss";
+  using types = TypeList<FloatTypes, TypeList<std::int32_t, std::int64_t>>;
+  static constexpr bool compiled_once = true;
+
+  constexpr void attributes(auto&& visit) {
+    visit("reduction", reduction);
+    visit("ignore_index", ignore_index);
+  }
+
+  constexpr Inferred infer(TensorInfo log_prob, TensorInfo target, TensorInfo weight) const {
+    const std::size_t rank = log_prob.rank();
+    if (rank < 2) {
+      return Inferred::mismatch("the input has no classes", 2, static_cast<std::int64_t>(rank));
+    }
+    if (target.rank() + 1 != rank) {
+      return Inferred::mismatch("the labels do not have the input's dimensions without the classes",
+                                static_cast<std::int64_t>(rank - 1),
+                                static_cast<std::int64_t>(target.rank()));
+    }
+    TensorInfo loss{log_prob.type, target.shape};
+    for (std::size_t i = 0; i < target.rank(); ++i) {
+      const std::int64_t wanted = log_prob.shape[i == 0 ? 0 : i + 1];
+      loss.shape[i] = agree(wanted, target.shape[i]);
+      if (loss.shape[i] == -2) {
+        return Inferred::mismatch("an extent of the labels is not the input's", wanted,
+                                  target.shape[i]);
+      }
+    }
+    if (weight.is_known()) {
+      if (weight.rank() != 1) {
+        return Inferred::mismatch("the weights are not a vector", 1,
+                                  static_cast<std::int64_t>(weight.rank()));
+      }
+      if (agree(log_prob.shape[1], weight.shape[0]) == -2) {
+        return Inferred::mismatch("there is not one weight per class", log_prob.shape[1],
+                                  weight.shape[0]);
+      }
+    }
+    if (reduction != Reduction::separate) loss.shape = {};
+    return loss;
+  }
+
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> log_prob, View<const I> target,
+              View<const T> weight, View<T> loss) const {
+    using S = halftone::detail::Compute<T>;
+    const std::int64_t classes = log_prob.extent(1), inner = log_prob.size(2, log_prob.rank);
+    const std::int64_t samples = target.size(), tasks = task_count(samples);
+    auto* const sums = static_cast<double*>(call.workspace);
+    const bool is_reduced = reduction != Reduction::separate;
+    kernel::parallel_for(*call.executor, tasks, [&](std::int64_t task) {
+      double total = 0, weights = 0;
+      const std::int64_t end = samples * (task + 1) / tasks;
+      for (std::int64_t i = samples * task / tasks; i < end; ++i) {
+        const auto label = static_cast<std::int64_t>(target[i]);
+        S value = 0, factor = 0;
+        if (!ignore_index || label != *ignore_index) {
+          if (label < 0 || label >= classes) halftone_index_error(label, classes);
+          factor = weight ? static_cast<S>(weight[label]) : S(1);
+          const std::int64_t at = (i / inner * classes + label) * inner + i % inner;
+          value = -static_cast<S>(log_prob[at]) * factor;
+        }
+        if (is_reduced) {
+          total += static_cast<double>(value);
+          weights += static_cast<double>(factor);
+        } else {
+          loss[i] = static_cast<T>(value);
+        }
+      }
+      if (is_reduced) {
+        sums[2 * task] = total;
+        sums[2 * task + 1] = weights;
+      }
+    });
+    if (!is_reduced) return;
+    double total = 0, weights = 0;
+    for (std::int64_t task = 0; task < tasks; ++task) {
+      total += sums[2 * task];
+      weights += sums[2 * task + 1];
+    }
+    loss[0] =
+        static_cast<T>(static_cast<S>(reduction == Reduction::mean ? total / weights : total));
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T>, View<const I> target, View<const T>,
+                        View<T>) const {
+    return static_cast<std::size_t>(task_count(target.size())) * 2 * sizeof(double);
+  }
+
+ private:
+  static constexpr std::int64_t task_count(std::int64_t samples) {
+    const std::int64_t tasks = samples / 4096;
+    return tasks < 1 ? 1 : tasks < 64 ? tasks : 64;
+  }
+};
+
+}  // namespace halftone::op

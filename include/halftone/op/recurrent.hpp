@@ -1,0 +1,431 @@
+#pragma once
+
+#include <halftone/kernel/fwd.hpp>
+#include <halftone/kernel/recurrent_shape.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone::detail {
+
+/// A list of choices as an attribute; who reads attributes and knows no such lists does not see it.
+template <class V, class L>
+constexpr void visit_choices(V& visit, std::string_view name, L& list) {
+  if constexpr (requires { visit.visitor; }) {
+    using Visitor = std::remove_reference_t<decltype(visit.visitor)>;
+    if constexpr (requires { &Visitor::choices; }) visit(name, list);
+  } else {
+    visit(name, list);
+  }
+}
+
+/// What RNN, GRU and LSTM have in common; Op has their attributes.
+struct RecurrentRule {
+  kernel::Cell cell;
+  /// Inputs behind sequence_lens (4): initial_h (5), LSTM's initial_c (6) and p (7).
+  std::int64_t gates = kernel::gates_of(cell);
+
+  template <class Op>
+  constexpr Inferred infer(const Op& op, const Inputs& in) const {
+    const std::size_t wanted_functions =
+        kernel::functions_of(cell) * (op.direction == Direction::bidirectional ? 2 : 1);
+    if (!op.activations.empty() && op.activations.size() != wanted_functions) {
+      return mismatch("the number of activations is not that of the layer",
+                      static_cast<std::int64_t>(wanted_functions), op.activations.size());
+    }
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (in[i].rank() != 3) {
+        return mismatch("the input or a weight has not three dimensions", 3, in[i].rank());
+      }
+    }
+    if (op.layout != 0 && op.layout != 1) {
+      return Inferred::mismatch("layout is neither 0 nor 1", 1, op.layout);
+    }
+    const Dims& x = in[0].shape;
+    const std::int64_t steps = x[op.layout == 0 ? 0 : 1], batch = x[op.layout == 0 ? 1 : 0];
+    const std::int64_t directions = op.direction == Direction::bidirectional ? 2 : 1;
+    std::int64_t hidden = op.hidden_size.value_or(dynamic);
+    if (op.hidden_size && hidden < 1) {
+      return Inferred::mismatch("hidden_size is not positive", 1, hidden);
+    }
+    hidden = agree(hidden, in[2].shape[2]);
+    if (hidden == -2) {
+      return Inferred::mismatch("hidden_size is not the weight's", *op.hidden_size, in[2].shape[2]);
+    }
+    const std::int64_t wide = hidden == dynamic ? dynamic : gates * hidden;
+    const auto times = [&](std::int64_t n) { return hidden == dynamic ? dynamic : n * hidden; };
+    const Dims state =
+        op.layout == 0 ? Dims{directions, batch, hidden} : Dims{batch, directions, hidden};
+    const struct {
+      std::size_t input;
+      Dims shape;
+      std::string_view reason;
+    } shapes[] = {
+        {1, {directions, wide, x[2]}, "an extent of w does not fit"},
+        {2, {directions, wide, hidden}, "an extent of r does not fit"},
+        {3, {directions, times(2 * gates)}, "the bias does not fit"},
+        {4, {batch}, "there is not one sequence length per batch"},
+        {5, state, "the initial state does not fit"},
+        {6, state, "the initial cell does not fit"},
+        {7, {directions, times(3)}, "the peepholes do not fit"},
+    };
+    for (const auto& s : shapes) {
+      if (!in.has(s.input)) continue;
+      const Dims& found = in[s.input].shape;
+      if (found.size() != s.shape.size()) return mismatch(s.reason, s.shape.size(), found.size());
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        if (agree(s.shape[i], found[i]) == -2) {
+          return Inferred::mismatch(s.reason, s.shape[i], found[i]);
+        }
+      }
+    }
+    const ElementType type = in[0].type;
+    std::vector<TensorInfo> outputs{{type, op.layout == 0 ? Dims{steps, directions, batch, hidden}
+                                                          : Dims{batch, steps, directions, hidden}},
+                                    {type, state}};
+    if (cell == kernel::Cell::lstm) outputs.push_back({type, state});
+    return outputs;
+  }
+
+  /// `first` functions of a direction, where the node names none.
+  template <class Op>
+  kernel::Recurrent layer(const Op& op, std::span<const std::int64_t> x,
+                          std::span<const std::int64_t> r) const {
+    kernel::Recurrent l{.cell = cell,
+                        .directions = r[0],
+                        .steps = x[op.layout == 0 ? 0 : 1],
+                        .batch = x[op.layout == 0 ? 1 : 0],
+                        .inputs = x[2],
+                        .hidden = r[2],
+                        .first_is_reverse = op.direction == Direction::reverse,
+                        .batch_first = op.layout != 0,
+                        .clips = op.clip.present,
+                        .clip = op.clip.value_or(0)};
+    if constexpr (requires { op.input_forget; }) l.input_forget = op.input_forget != 0;
+    if constexpr (requires { op.linear_before_reset; }) {
+      l.linear_before_reset = op.linear_before_reset != 0;
+    }
+    const std::size_t each = kernel::functions_of(cell);
+    std::size_t alphas = 0, betas = 0;
+    for (std::size_t i = 0; i < each * static_cast<std::size_t>(l.directions); ++i) {
+      kernel::CellActivation& a = l.activations[i];
+      const bool is_gate = each > 1 && i % each == 0;
+      a.function = i < op.activations.size() ? op.activations[i]
+                   : is_gate                 ? CellFunction::sigmoid
+                                             : CellFunction::tanh;
+      // Each list has numbers for the functions that have such a parameter, in their order.
+      switch (a.function) {
+        case CellFunction::affine:
+        case CellFunction::scaled_tanh:
+          a.alpha = next(op.activation_alpha, alphas, 1);
+          a.beta = next(op.activation_beta, betas, a.function == CellFunction::affine ? 0 : 1);
+          break;
+        case CellFunction::hard_sigmoid:
+          a.alpha = next(op.activation_alpha, alphas, 0.2f);
+          a.beta = next(op.activation_beta, betas, 0.5f);
+          break;
+        case CellFunction::leaky_relu:
+          a.alpha = next(op.activation_alpha, alphas, 0.01f);
+          break;
+        case CellFunction::thresholded_relu:
+        case CellFunction::elu:
+          a.alpha = next(op.activation_alpha, alphas, 1);
+          break;
+        default:
+          break;
+      }
+    }
+    return l;
+  }
+
+ private:
+  static constexpr Inferred mismatch(std::string_view reason, std::size_t expected,
+                                     std::size_t found) {
+    return Inferred::mismatch(reason, static_cast<std::int64_t>(expected),
+                              static_cast<std::int64_t>(found));
+  }
+  static float next(const BoundedList<float, 6>& list, std::size_t& at, float otherwise) {
+    return at < list.size() ? list[at++] : otherwise;
+  }
+};
+
+}  // namespace halftone::detail
+
+namespace halftone::op {
+
+/// A layer of long short-term memory. With f, g and h its functions (sigmoid, tanh, tanh), and the
+/// state and cell before them H and C:
+///
+///   i, o, k = f(x W^T + H R^T + b + P C)   (o takes the new C)
+///   C' = k C + i g(x W^T + H R^T + b)      H' = o h(C')
+///
+/// x              [steps, batch, inputs], with layout 1 [batch, steps, inputs]
+/// w, r           [directions, 4 hidden, inputs] and [directions, 4 hidden, hidden]; the gates are
+///                i, o, k (forget) and the candidate
+/// b              [directions, 8 hidden]: of w, then of r
+/// sequence_lens  [batch]; behind its length a sequence's y is 0 and its state stays. The reverse
+///                direction begins at its end
+/// initial_h, initial_c   [directions, batch, hidden], with layout 1 [batch, directions, hidden]; 0
+/// p              [directions, 3 hidden]: peepholes of i, o and k; absent: 0
+/// y              [steps, directions, batch, hidden], with layout 1 [batch, steps, directions,
+///                hidden]
+/// y_h, y_c       the last state and cell, of the initial ones' shape
+/// activations    f, g, h of each direction; activation_alpha and _beta have numbers for those
+///                functions that have such parameters, in their order
+/// clip           of what goes into f and g, not of the cell
+/// input_forget   k = 1 - i
+/// limits         half and bfloat16 are computed in float, states included. PopART has forward
+///                layers without peepholes, clip and input_forget, and zeroes the state behind a
+///                sequence's end
+/// source         ai.onnx LSTM-14; Hochreiter and Schmidhuber 1997, Neural Computation 9(8)
+struct LSTM {
+  BoundedList<CellFunction, 6> activations{};
+  BoundedList<float, 6> activation_alpha{}, activation_beta{};
+  Optional<float> clip{};
+  Direction direction = Direction::forward;
+  Optional<std::int64_t> hidden_size{};
+  std::int64_t input_forget = 0, layout = 0;
+
+  static constexpr OpId id{"ai.onnx", "LSTM", 7, 14, 22};
+  static constexpr Signature signature =
+      "x w r b? sequence_lens:I? initial_h? initial_c? p? -> y y_h y_c";
+  using types = TypeList<FloatTypes, TypeList<std::int32_t>>;
+  static constexpr int packed_input = 1;
+
+  constexpr void attributes(auto&& visit) {
+    halftone::detail::visit_choices(visit, "activations", activations);
+    visit("activation_alpha", activation_alpha);
+    visit("activation_beta", activation_beta);
+    visit("clip", clip);
+    visit("direction", direction);
+    visit("hidden_size", hidden_size);
+    visit("input_forget", input_forget);
+    visit("layout", layout);
+  }
+  constexpr Inferred infer(const Inputs& in) const { return rule.infer(*this, in); }
+
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> r,
+              View<const T> b, View<const I> sequence_lens, View<const T> initial_h,
+              View<const T> initial_c, View<const T> p, View<T> y, View<T> y_h, View<T> y_c) const {
+    kernel::recurrent<T>(rule.layer(*this, x.shape(), r.shape()), call,
+                         {x, w, r, b, sequence_lens, initial_h, initial_c, p, y, y_h, y_c});
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
+                        auto...) const {
+    return kernel::recurrent_workspace<T>(rule.layer(*this, x.shape(), r.shape()), call);
+  }
+  template <class T, class I>
+  std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
+                           auto...) const {
+    return kernel::recurrent_packed_bytes<T>(rule.layer(*this, x.shape(), r.shape()), call);
+  }
+  template <class T, class I>
+  void pack(const KernelCall&, void* packed, View<const T> x, View<const T> w, View<const T> r,
+            auto...) const {
+    kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), packed, w, r);
+  }
+
+ private:
+  static constexpr halftone::detail::RecurrentRule rule{kernel::Cell::lstm};
+};
+
+/// A layer of gated recurrent units. With f and g its functions (sigmoid, tanh), and the state
+/// before it H:
+///
+///   z, r = f(x W^T + H R^T + b)      H' = (1 - z) a + z H
+///   a = g(x W^T + (r H) R^T + b)     or, with linear_before_reset, g(x W^T + b_w + r (H R^T +
+///   b_r))
+///
+/// w, r, b        [directions, 3 hidden, ...], as LSTM's; the gates are z, r and the candidate a
+/// activations    f and g of each direction
+/// limits         PopART has no reverse layers that put y in order, no other functions and no clip,
+///                and ignores sequence_lens
+/// source         ai.onnx GRU-14; Cho et al. 2014, arXiv:1406.1078. All else as LSTM
+struct GRU {
+  BoundedList<CellFunction, 6> activations{};
+  BoundedList<float, 6> activation_alpha{}, activation_beta{};
+  Optional<float> clip{};
+  Direction direction = Direction::forward;
+  Optional<std::int64_t> hidden_size{};
+  std::int64_t linear_before_reset = 0, layout = 0;
+
+  static constexpr OpId id{"ai.onnx", "GRU", 7, 14, 22};
+  static constexpr Signature signature = "x w r b? sequence_lens:I? initial_h? -> y y_h";
+  using types = TypeList<FloatTypes, TypeList<std::int32_t>>;
+  static constexpr int packed_input = 1;
+
+  constexpr void attributes(auto&& visit) {
+    halftone::detail::visit_choices(visit, "activations", activations);
+    visit("activation_alpha", activation_alpha);
+    visit("activation_beta", activation_beta);
+    visit("clip", clip);
+    visit("direction", direction);
+    visit("hidden_size", hidden_size);
+    visit("linear_before_reset", linear_before_reset);
+    visit("layout", layout);
+  }
+  constexpr Inferred infer(const Inputs& in) const { return rule.infer(*this, in); }
+
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> r,
+              View<const T> b, View<const I> sequence_lens, View<const T> initial_h, View<T> y,
+              View<T> y_h) const {
+    kernel::recurrent<T>(rule.layer(*this, x.shape(), r.shape()), call,
+                         {x, w, r, b, sequence_lens, initial_h, {}, {}, y, y_h, {}});
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
+                        auto...) const {
+    return kernel::recurrent_workspace<T>(rule.layer(*this, x.shape(), r.shape()), call);
+  }
+  template <class T, class I>
+  std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
+                           auto...) const {
+    return kernel::recurrent_packed_bytes<T>(rule.layer(*this, x.shape(), r.shape()), call);
+  }
+  template <class T, class I>
+  void pack(const KernelCall&, void* packed, View<const T> x, View<const T> w, View<const T> r,
+            auto...) const {
+    kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), packed, w, r);
+  }
+
+ private:
+  static constexpr halftone::detail::RecurrentRule rule{kernel::Cell::gru};
+};
+
+/// A plain recurrent layer: H' = f(x W^T + H R^T + b), f is tanh.
+///
+/// w, r, b        [directions, hidden, ...], as LSTM's
+/// activations    f of each direction
+/// limits         PopART has forward layers without clip, and ignores sequence_lens
+/// source         ai.onnx RNN-14; Elman 1990, Cognitive Science 14(2). All else as LSTM
+struct RNN {
+  BoundedList<CellFunction, 6> activations{};
+  BoundedList<float, 6> activation_alpha{}, activation_beta{};
+  Optional<float> clip{};
+  Direction direction = Direction::forward;
+  Optional<std::int64_t> hidden_size{};
+  std::int64_t layout = 0;
+
+  static constexpr OpId id{"ai.onnx", "RNN", 7, 14, 22};
+  static constexpr Signature signature = "x w r b? sequence_lens:I? initial_h? -> y y_h";
+  using types = TypeList<FloatTypes, TypeList<std::int32_t>>;
+  static constexpr int packed_input = 1;
+
+  constexpr void attributes(auto&& visit) {
+    halftone::detail::visit_choices(visit, "activations", activations);
+    visit("activation_alpha", activation_alpha);
+    visit("activation_beta", activation_beta);
+    visit("clip", clip);
+    visit("direction", direction);
+    visit("hidden_size", hidden_size);
+    visit("layout", layout);
+  }
+  constexpr Inferred infer(const Inputs& in) const { return rule.infer(*this, in); }
+
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> r,
+              View<const T> b, View<const I> sequence_lens, View<const T> initial_h, View<T> y,
+              View<T> y_h) const {
+    kernel::recurrent<T>(rule.layer(*this, x.shape(), r.shape()), call,
+                         {x, w, r, b, sequence_lens, initial_h, {}, {}, y, y_h, {}});
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
+                        auto...) const {
+    return kernel::recurrent_workspace<T>(rule.layer(*this, x.shape(), r.shape()), call);
+  }
+  template <class T, class I>
+  std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
+                           auto...) const {
+    return kernel::recurrent_packed_bytes<T>(rule.layer(*this, x.shape(), r.shape()), call);
+  }
+  template <class T, class I>
+  void pack(const KernelCall&, void* packed, View<const T> x, View<const T> w, View<const T> r,
+            auto...) const {
+    kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), packed, w, r);
+  }
+
+ private:
+  static constexpr halftone::detail::RecurrentRule rule{kernel::Cell::rnn};
+};
+
+}  // namespace halftone::op
+
+namespace halftone::detail {
+
+/// Records the newer form of a recurrent layer, with as many outputs as the node has.
+template <class New>
+std::vector<AnyTensor> record_recurrent(auto& graph, const New& newer, const auto& inputs,
+                                        std::size_t outputs) {
+  std::vector<TensorId> ids;
+  for (const auto& x : inputs) ids.push_back(x.id);
+  std::vector<AnyTensor> made;
+  for (const TensorId y :
+       record(graph, descriptor<New>, pack(newer), ids, New::signature.required_outputs())) {
+    if (made.size() == outputs) break;
+    made.push_back({&graph, y});
+  }
+  return made;
+}
+
+}  // namespace halftone::detail
+
+namespace halftone::op {
+
+/// LSTM before opset 7; output_sequence only said whether y is wanted, which the node shows.
+struct LSTM_1 {
+  LSTM layer{};
+  std::int64_t output_sequence = 0;
+
+  static constexpr OpId id{"ai.onnx", "LSTM", 1};
+  static constexpr Signature signature =
+      "x w r b? sequence_lens:I? initial_h? initial_c? p? -> y? y_h? y_c?";
+  using types = LSTM::types;
+
+  constexpr void attributes(auto&& visit) {
+    layer.attributes(visit);
+    visit("output_sequence", output_sequence);
+  }
+  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+    return halftone::detail::record_recurrent(graph, layer, inputs, outputs);
+  }
+};
+
+/// GRU before opset 7, see LSTM_1.
+struct GRU_1 {
+  GRU layer{};
+  std::int64_t output_sequence = 0;
+
+  static constexpr OpId id{"ai.onnx", "GRU", 1, 3};
+  static constexpr Signature signature = "x w r b? sequence_lens:I? initial_h? -> y? y_h?";
+  using types = GRU::types;
+
+  constexpr void attributes(auto&& visit) {
+    layer.attributes(visit);
+    visit("output_sequence", output_sequence);
+  }
+  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+    return halftone::detail::record_recurrent(graph, layer, inputs, outputs);
+  }
+};
+
+/// RNN before opset 7, see LSTM_1.
+struct RNN_1 {
+  RNN layer{};
+  std::int64_t output_sequence = 0;
+
+  static constexpr OpId id{"ai.onnx", "RNN", 1};
+  static constexpr Signature signature = "x w r b? sequence_lens:I? initial_h? -> y? y_h?";
+  using types = RNN::types;
+
+  constexpr void attributes(auto&& visit) {
+    layer.attributes(visit);
+    visit("output_sequence", output_sequence);
+  }
+  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+    return halftone::detail::record_recurrent(graph, layer, inputs, outputs);
+  }
+};
+
+}  // namespace halftone::op

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <halftone/kernel/fwd.hpp>
+#include <halftone/kernel/scatter_mode.hpp>
+#include <halftone/op/gather_elements.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone {
+
+namespace detail {
+inline constexpr std::string_view scatter_mode_names[] = {"none", "add", "mul", "max", "min"};
+}
+constexpr std::span<const std::string_view> names_of(ScatterMode) {
+  return detail::scatter_mode_names;
+}
+
+namespace kernel {
+// kernel/indexed.hpp
+template <class T>
+void scatter(const Executor& executor, ScatterMode mode, const T* x, std::int64_t size,
+             const std::int64_t* offsets, std::int64_t count, std::int64_t run, std::int64_t groups,
+             const T* updates, T* y);
+}  // namespace kernel
+
+namespace op {
+
+using ScatteredTypes = Joined<NumericTypes, TypeList<bool>>;
+
+/// A tensor with elements written along a dimension: y[i, indices[i, j, k], k] = updates[i, j, k]
+/// for `axis` 1, elsewhere y = x.
+///
+/// x, y       [a..., n, b...], n the extent along `axis`
+/// indices    of x's rank, along other dimensions at most as long; numbers in [-n, n), negative
+///            ones count from the end, which PopART does not have
+/// updates    the shape of indices
+/// reduction  what an update does to the element that is there: take its place, or be added,
+///            multiplied, the larger or the smaller of both stays (NaN if one is)
+/// limits     updates of one place take effect in their order; an index that is out of range is an
+///            InputError of the run; integers wrap
+/// source     ai.onnx ScatterElements-18; before 16 there is no reduction, in 16 no max and min
+struct ScatterElements {
+  std::int64_t axis = 0;
+  ScatterMode reduction = ScatterMode::replace;
+
+  static constexpr OpId id{"ai.onnx", "ScatterElements", 11, 13, 16, 18};
+  static constexpr Signature signature = "x indices:I updates -> y";
+  using types = TypeList<ScatteredTypes, TypeList<std::int32_t, std::int64_t>>;
+  static constexpr bool compiled_once = true;
+  static constexpr bool in_place = true;
+
+  constexpr void attributes(auto&& visit) {
+    visit("axis", axis);
+    visit("reduction", reduction);
+  }
+  constexpr Inferred infer(TensorInfo x, TensorInfo indices, TensorInfo updates) const {
+    const Inferred picked = GatherElements{.axis = axis}.infer(x, indices);
+    if (!picked.ok()) return picked;
+    if (updates.rank() != indices.rank()) {
+      return Inferred::mismatch("updates have another rank than the indices",
+                                static_cast<std::int64_t>(indices.rank()),
+                                static_cast<std::int64_t>(updates.rank()));
+    }
+    for (std::size_t i = 0; i < indices.rank(); ++i) {
+      if (agree(indices.shape[i], updates.shape[i]) == -2) {
+        return Inferred::mismatch("updates have another shape than the indices", indices.shape[i],
+                                  updates.shape[i]);
+      }
+    }
+    return x;
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> indices, View<const T> updates,
+              View<T> y) const {
+    const std::size_t at = normalized_axis(axis, x.rank);
+    auto* const offsets = static_cast<std::int64_t*>(call.workspace);
+    kernel::element_offsets<I>(*call.executor, indices.data, indices.shape(), x.shape(), at,
+                               offsets);
+    kernel::scatter<T>(*call.executor, reduction, x.data, x.size(), offsets, indices.size(), 1,
+                       indices.size(0, at), updates.data, y.data);
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices, View<const T>,
+                        View<T>) const {
+    return static_cast<std::size_t>(indices.size()) * sizeof(std::int64_t);
+  }
+};
+
+/// ScatterElements under its first name. source  ai.onnx Scatter-9
+struct Scatter {
+  std::int64_t axis = 0;
+
+  static constexpr OpId id{"ai.onnx", "Scatter", 9, 11};
+  static constexpr Signature signature = "x indices:I updates -> y";
+
+  constexpr void attributes(auto&& visit) { visit("axis", axis); }
+  template <std::same_as<AnyTensor> X>
+  constexpr AnyTensor expand(X x, X indices, X updates) const {
+    return OpFunction<ScatterElements>{}(x, indices, updates, ScatterElements{.axis = axis});
+  }
+};
+
+/// A tensor with parts of it written: y[indices[i..., :]..., c...] = updates[i..., c...], elsewhere
+/// y = x.
+///
+/// x, y       [n..., c...]
+/// indices    [i..., k]: tuples of 1 to rank(x) numbers, each in [-n, n), negative ones count from
+///            the end
+/// updates    [i..., c...]
+/// reduction  as for ScatterElements
+/// limits     updates of one place take effect in their order; an index that is out of range is an
+///            InputError of the run; integers wrap
+/// source     ai.onnx ScatterND-18; before 16 there is no reduction, in 16 no max and min
+struct ScatterND {
+  ScatterMode reduction = ScatterMode::replace;
+
+  static constexpr OpId id{"ai.onnx", "ScatterND", 11, 13, 16, 18};
+  static constexpr Signature signature = "x indices:I updates -> y";
+  using types = TypeList<ScatteredTypes, TypeList<std::int64_t>>;
+  static constexpr bool compiled_once = true;
+  static constexpr bool in_place = true;
+
+  constexpr void attributes(auto&& visit) { visit("reduction", reduction); }
+
+  constexpr Inferred infer(TensorInfo x, TensorInfo indices, TensorInfo updates) const {
+    const Inferred picked = GatherND{}.infer(x, indices);
+    if (!picked.ok()) return picked;
+    const TensorInfo& part = picked.outputs[0];
+    if (!part.is_known()) return x;
+    if (updates.rank() != part.rank()) {
+      return Inferred::mismatch("updates have another rank than indices and data ask for",
+                                static_cast<std::int64_t>(part.rank()),
+                                static_cast<std::int64_t>(updates.rank()));
+    }
+    for (std::size_t i = 0; i < part.rank(); ++i) {
+      if (agree(part.shape[i], updates.shape[i]) == -2) {
+        return Inferred::mismatch("updates have another shape than indices and data ask for",
+                                  part.shape[i], updates.shape[i]);
+      }
+    }
+    return x;
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const I> indices, View<const T> updates,
+              View<T> y) const {
+    const std::size_t tuples = indices.rank - 1;
+    const auto width = static_cast<std::size_t>(indices.extent(tuples));
+    const std::int64_t count = indices.size(0, tuples);
+    auto* const offsets = static_cast<std::int64_t*>(call.workspace);
+    kernel::tuple_offsets<I>(*call.executor, indices.data, 1, count, width, x.shape(), 0, offsets);
+    kernel::scatter<T>(*call.executor, reduction, x.data, x.size(), offsets, count,
+                       x.size(width, x.rank), 1, updates.data, y.data);
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices, View<const T>,
+                        View<T>) const {
+    return static_cast<std::size_t>(indices.size(0, indices.rank - 1)) * sizeof(std::int64_t);
+  }
+};
+
+}  // namespace op
+}  // namespace halftone
