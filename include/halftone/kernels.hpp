@@ -4,15 +4,28 @@
 /// header-only programs include. Costs compile time; programs that link the core do not need it.
 #include <halftone/op/list.hpp>
 
+#include <halftone/kernel/arg_extreme.hpp>
 #include <halftone/kernel/batch_normalization.hpp>
 #include <halftone/kernel/cast.hpp>
+#include <halftone/kernel/conv_transpose.hpp>
 #include <halftone/kernel/convolution.hpp>
 #include <halftone/kernel/copy.hpp>
+#include <halftone/kernel/ctc.hpp>
 #include <halftone/kernel/elementwise.hpp>
+#include <halftone/kernel/fourier.hpp>
 #include <halftone/kernel/fused_conv.hpp>
 #include <halftone/kernel/gather.hpp>
+#include <halftone/kernel/grid_sample.hpp>
+#include <halftone/kernel/indexed.hpp>
+#include <halftone/kernel/layer_normalization.hpp>
+#include <halftone/kernel/lp_pool.hpp>
 #include <halftone/kernel/matmul.hpp>
 #include <halftone/kernel/pad.hpp>
 #include <halftone/kernel/pool.hpp>
+#include <halftone/kernel/print.hpp>
+#include <halftone/kernel/recurrent.hpp>
 #include <halftone/kernel/reduce.hpp>
+#include <halftone/kernel/resize.hpp>
+#include <halftone/kernel/roi.hpp>
 #include <halftone/kernel/softmax.hpp>
+#include <halftone/kernel/sort.hpp>

@@ -140,6 +140,123 @@
   OP(AveragePool, average_pool)                     \
   OP(GlobalAveragePool, global_average_pool)        \
   OP(GlobalMaxPool, global_max_pool)                \
+  OP(ArgMax, arg_max)                               \
+  OP(ArgMin, arg_min)                               \
+  OP(ConvTranspose, conv_transpose)                 \
+  OP(DepthToSpace, depth_to_space)                  \
+  OP(SpaceToDepth, space_to_depth)                  \
+  OP(DFT, dft)                                      \
+  OP(STFT, stft)                                    \
+  OP(GatherElements, gather_elements)               \
+  OP(GatherND, gather_nd)                           \
+  OP(Gelu, gelu)                                    \
+  OP(GeluErf, gelu_erf)                             \
+  OP(Swish, swish)                                  \
+  OLD(ReplicatedAllReduce)                          \
+  OLD(ReplicatedReduceScatter)                      \
+  OLD(ReplicatedAllGather)                          \
+  OLD(AllReduce)                                    \
+  OLD(MultiConv)                                    \
+  OLD(Init)                                         \
+  OLD(Zeros)                                        \
+  OLD(ZerosLike)                                    \
+  OP(Ctc, ctc)                                      \
+  OP(CtcBeamSearchDecoder, ctc_beam_search_decoder) \
+  OP(DynamicSlice, dynamic_slice)                   \
+  OP(DynamicUpdate, dynamic_update)                 \
+  OP(DynamicZero, dynamic_zero)                     \
+  OLD(DynamicAdd)                                   \
+  OP(SequenceSlice, sequence_slice)                 \
+  OP(CastThenPow2Scale, cast_then_pow2_scale)       \
+  OP(Pow2ScaleThenCast, pow2_scale_then_cast)       \
+  OP(NormalizeImage, normalize_image)               \
+  OP(Nll, nll_loss)                                 \
+  OLD(L1)                                           \
+  OLD(IdentityLoss)                                 \
+  OP(Scale, scaled)                                 \
+  OP(ScaledAdd, scaled_add)                         \
+  OP(Expm1, expm1)                                  \
+  OP(Log1p, log1p)                                  \
+  OP(Atan2, atan2)                                  \
+  OP(GraphcoreRound, round_away)                    \
+  OLD(NearbyInt)                                    \
+  OLD(Fmod)                                         \
+  OLD(Remainder)                                    \
+  OLD(Square)                                       \
+  OLD(IncrementMod)                                 \
+  OLD(BinaryConstScalar)                            \
+  OP(BitwiseAnd, bitwise_and)                       \
+  OP(BitwiseOr, bitwise_or)                         \
+  OP(BitwiseXor, bitwise_xor)                       \
+  OP(BitwiseXnor, bitwise_xnor)                     \
+  OP(BitwiseNot, bitwise_not)                       \
+  OLD(Nop)                                          \
+  OLD(Detach)                                       \
+  OLD(TensorRemap)                                  \
+  OP(CopyVarUpdate, copy_var_update)                \
+  OP(Subsample, subsample)                          \
+  OLD(Reverse)                                      \
+  OLD(GraphcoreReshape)                             \
+  OLD(GraphcoreSlice)                               \
+  OLD(GraphcoreDepthToSpace)                        \
+  OP(ConvFlipWeights, conv_flip_weights)            \
+  OP(GroupNormalization, group_normalization)       \
+  OLD(GraphcoreBatchNormalization)                  \
+  OP(PrintTensor, print_tensor)                     \
+  OP(Abort, abort)                                  \
+  OP(ScatterReduce, scatter_reduce)                 \
+  OP(GroupedGather, grouped_gather)                 \
+  OP(SplineBasis, spline_basis)                     \
+  OP(SplineWeighting, spline_weighting)             \
+  OP(Bucketize, bucketize)                          \
+  OP(Histogram, histogram)                          \
+  OP(Sort, sort)                                    \
+  OP(ReduceMedian, reduce_median)                   \
+  OP(GridSample, grid_sample)                       \
+  OP(Hardmax, hardmax)                              \
+  OLD(Hardmax_1)                                    \
+  OP(InstanceNormalization, instance_normalization) \
+  OLD(InstanceNormalization_1)                      \
+  OLD(MatMulInteger)                                \
+  OLD(ConvInteger)                                  \
+  OLD(QLinearMatMul)                                \
+  OLD(QLinearConv)                                  \
+  OP(LayerNormalization, layer_normalization)       \
+  OP(LpPool, lp_pool)                               \
+  OLD(LpPool_1)                                     \
+  OP(GlobalLpPool, global_lp_pool)                  \
+  OLD(GlobalLpPool_1)                               \
+  OP(LRN, lrn)                                      \
+  OP(MaxUnpool, max_unpool)                         \
+  OLD(MeanVarianceNormalization)                    \
+  OLD(LpNormalization)                              \
+  OP(NegativeLogLikelihoodLoss, negative_log_likelihood_loss)\
+  OLD(QuantizeLinear)                               \
+  OLD(DequantizeLinear)                             \
+  OLD(DynamicQuantizeLinear)                        \
+  OP(LSTM, lstm)                                    \
+  OP(GRU, gru)                                      \
+  OP(RNN, rnn)                                      \
+  OLD(LSTM_1)                                       \
+  OLD(GRU_1)                                        \
+  OLD(RNN_1)                                        \
+  OP(Resize, resize)                                \
+  OLD(Resize_10)                                    \
+  OLD(Upsample)                                     \
+  OLD(Upsample_7)                                   \
+  OLD(Upsample_1)                                   \
+  OP(RoiAlign, roi_align)                           \
+  OLD(RoiAlign_10)                                  \
+  OP(MaxRoiPool, max_roi_pool)                      \
+  OP(ScatterElements, scatter_elements)             \
+  OLD(Scatter)                                      \
+  OP(ScatterND, scatter_nd)                         \
+  OLD(SoftmaxCrossEntropyLoss)                      \
+  OP(Tile, tile)                                    \
+  OP(HannWindow, hann_window)                       \
+  OP(HammingWindow, hamming_window)                 \
+  OP(BlackmanWindow, blackman_window)               \
+  OP(MelWeightMatrix, mel_weight_matrix)            \
   OLD(Assign)                                       \
   OLD(Accumulate)                                   \
   OLD(EveryN)                                       \
@@ -235,6 +352,8 @@ constexpr auto operator-(const A& a) {
 
 }  // namespace halftone
 
+// Operators that others are composed of come first.
+// clang-format off
 #include <halftone/op/activation.hpp>
 #include <halftone/op/arithmetic.hpp>
 #include <halftone/op/batch_normalization.hpp>
@@ -266,6 +385,46 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/squeeze.hpp>
 #include <halftone/op/transpose.hpp>
 #include <halftone/op/update.hpp>
+#include <halftone/op/arg_max.hpp>
+#include <halftone/op/conv_transpose.hpp>
+#include <halftone/op/depth_to_space.hpp>
+#include <halftone/op/fourier.hpp>
+#include <halftone/op/gather_elements.hpp>
+#include <halftone/op/graphcore_activation.hpp>
+#include <halftone/op/graphcore_collectives.hpp>
+#include <halftone/op/graphcore_conv.hpp>
+#include <halftone/op/graphcore_create.hpp>
+#include <halftone/op/graphcore_ctc.hpp>
+#include <halftone/op/graphcore_dynamic.hpp>
+#include <halftone/op/graphcore_float8.hpp>
+#include <halftone/op/graphcore_image.hpp>
+#include <halftone/op/graphcore_loss.hpp>
+#include <halftone/op/graphcore_math.hpp>
+#include <halftone/op/graphcore_movement.hpp>
+#include <halftone/op/graphcore_normalization.hpp>
+#include <halftone/op/graphcore_print.hpp>
+#include <halftone/op/graphcore_scatter.hpp>
+#include <halftone/op/graphcore_spline.hpp>
+#include <halftone/op/graphcore_statistics.hpp>
+#include <halftone/op/grid_sample.hpp>
+#include <halftone/op/hardmax.hpp>
+#include <halftone/op/instance_normalization.hpp>
+#include <halftone/op/integer_product.hpp>
+#include <halftone/op/layer_normalization.hpp>
+#include <halftone/op/lp_pool.hpp>
+#include <halftone/op/lrn.hpp>
+#include <halftone/op/max_unpool.hpp>
+#include <halftone/op/mean_variance_normalization.hpp>
+#include <halftone/op/negative_log_likelihood_loss.hpp>
+#include <halftone/op/quantize_linear.hpp>
+#include <halftone/op/recurrent.hpp>
+#include <halftone/op/resize.hpp>
+#include <halftone/op/roi.hpp>
+#include <halftone/op/scatter_elements.hpp>
+#include <halftone/op/softmax_cross_entropy_loss.hpp>
+#include <halftone/op/tile.hpp>
+#include <halftone/op/window.hpp>
+// clang-format on
 
 namespace halftone {
 
