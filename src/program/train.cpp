@@ -51,9 +51,16 @@ class Case {
     if constexpr (std::is_same_v<T, std::int64_t>) fits = at->is_number_integer();
     if constexpr (std::is_same_v<T, float>) fits = at->is_number();
     if constexpr (std::is_same_v<T, std::string>) fits = at->is_string();
-    if constexpr (std::is_same_v<T, Json>) fits = at->is_array() || at->is_object();
     if (!fits) refuse(fmt::format("'{}' has the wrong type", key));
     return at->template get<T>();
+  }
+  /// A list or an object, empty if it is missing.
+  const Json& part(const char* key) const {
+    static const Json empty = Json::array();
+    const auto at = json_.find(key);
+    if (at == json_.end()) return empty;
+    if (!at->is_array() && !at->is_object()) refuse(fmt::format("'{}' has the wrong type", key));
+    return *at;
   }
   /// The path of a file that the case names, beside it.
   std::string beside(const std::string& file) const {
@@ -77,7 +84,7 @@ struct Wanted {
 
 std::vector<Wanted> wanted_outputs(const Case& c, std::int64_t steps) {
   std::vector<Wanted> all;
-  for (const Json& output : c.get<Json>(c.json(), "outputs", Json::array())) {
+  for (const Json& output : c.part("outputs")) {
     Wanted w;
     const auto kind = c.get<std::string>(output, "kind");
     w.file = c.get<std::string>(output, "file");
@@ -121,7 +128,7 @@ Training record(const Case& c, Graph& graph, AnyTensor loss, const TrainOptions&
   if (!c.json().contains("optimizer") || c.json()["optimizer"].is_null()) {
     return differentiate_weights(graph, loss, options);
   }
-  const Json o = c.get<Json>(c.json(), "optimizer");
+  const Json& o = c.part("optimizer");
   const auto type = c.get<std::string>(o, "type");
   const auto number = [&](const char* key, std::optional<float> otherwise = {}) {
     return c.get<float>(o, key, otherwise);
@@ -187,7 +194,7 @@ Training record(const Case& c, Graph& graph, AnyTensor loss, const TrainOptions&
 std::vector<AnyArray> bind_inputs(const Case& c, Graph& graph, std::int64_t steps,
                                   std::int64_t accumulation) {
   std::vector<AnyArray> arrays(graph.inputs.size());
-  for (const Json& input : c.get<Json>(c.json(), "inputs", Json::array())) {
+  for (const Json& input : c.part("inputs")) {
     const auto name = c.get<std::string>(input, "name");
     const TensorId id = graph.find(name);
     std::size_t at = 0;
@@ -270,7 +277,7 @@ void train(const TrainCommand& options, const Console& console) {
   const auto reduction = c.get<std::string>(c.json(), "reduction", "sum");
   if (reduction != "sum" && reduction != "mean") c.refuse("the reduction is neither sum nor mean");
   how.reduction = reduction == "sum" ? AccumulationReduction::sum : AccumulationReduction::mean;
-  for (const auto& [name, value] : c.get<Json>(c.json(), "options", Json::object()).items()) {
+  for (const auto& [name, value] : c.part("options").items()) {
     fail(ErrorKind::unsupported, {.what = "there is no such option", .found = name});
   }
   std::vector<Wanted> outputs = wanted_outputs(c, steps);
@@ -281,7 +288,7 @@ void train(const TrainCommand& options, const Console& console) {
   const AnyTensor loss{&graph, graph.find(loss_name)};
   if (loss.is_absent())
     c.refuse(fmt::format("the model has no tensor '{}'", detail::escaped(loss_name)));
-  for (const Json& name : c.get<Json>(c.json(), "train", Json::array())) {
+  for (const Json& name : c.part("train")) {
     if (!name.is_string()) c.refuse("'train' holds something else than names");
     how.weights.push_back(name.get<std::string>());
   }

@@ -59,7 +59,7 @@ struct CopyVarUpdate {
     return variable;
   }
   template <class T>
-  void kernel(const KernelCall& call, View<const T>, View<const T> x, View<T> y) const {
+  void kernel(const KernelCall& call, View<T>, View<const T> x, View<T> y) const {
     kernel::Box box;
     box.add(y.size(), 1, 1);
     kernel::copy<T>(*call.executor, box, x.data, y.data);

@@ -257,7 +257,6 @@
   OP(HammingWindow, hamming_window)                 \
   OP(BlackmanWindow, blackman_window)               \
   OP(MelWeightMatrix, mel_weight_matrix)            \
-  OLD(Assign)                                       \
   OLD(Accumulate)                                   \
   OLD(EveryN)                                       \
   OLD(Update)                                       \

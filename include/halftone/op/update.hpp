@@ -6,27 +6,6 @@
 
 namespace halftone::op {
 
-/// Overwrites a variable: running statistics, say.
-///
-/// target, value  any shape, the same for both
-/// source         PopART's CopyVarUpdate
-struct Assign {
-  static constexpr OpId id{"halftone", "Assign", 1};
-  static constexpr Signature signature = "target& value -> y@target";
-  using types = TypeList<BitTypes>;
-
-  static constexpr Inferred infer(TensorInfo target, TensorInfo value) {
-    if (target.shape != value.shape) return Inferred::mismatch("the shapes differ");
-    return target;
-  }
-  template <class T>
-  void kernel(const KernelCall& call, View<T> target, View<const T> value, View<T>) const {
-    kernel::Box box;
-    box.add(target.size(), 1, 1);
-    kernel::copy<T>(*call.executor, box, value.data, target.data);
-  }
-};
-
 /// Adds to a variable: total += part.
 ///
 /// total, part  the same shape; part is converted to total's type
