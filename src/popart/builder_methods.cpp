@@ -71,7 +71,7 @@ constexpr BuilderMethod methods[] = {
     {"ai.graphcore", "ShapedDropout", 1, 1, 1, "shape:I! ratio:f=0.5"},
     {"ai.graphcore", "Slice", 1, 1, 1, "ends:I! starts:I! axes:I"},
     {"ai.graphcore", "Sort", 1, 1, 1, "axis:i=-1 descending:i=0 stable:i=0"},
-    {"ai.graphcore", "SplineBasis", 1, 3, 3, "degree:i=1"},
+    {"ai.graphcore", "SplineBasis", 1, 3, 3, "degree:i!"},
     {"ai.graphcore", "SplineWeighting", 1, 4, 4, ""},
     {"ai.graphcore", "Subsample", 1, 1, 1, "strides:I!"},
     {"ai.graphcore", "Swish", 1, 1, 1, ""},

@@ -18,9 +18,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 FIRST, LAST = 6, 17
 
 # Method, operator, inputs (least and most, + for any number), outputs ('*': the caller says how
-# many), attributes: name:kind, then '!' (must be given), '=' and a default that is not written, or
-# nothing (optional). 'a>b': the parameter is named a, the attribute b. Kinds as in KINDS, 'n' for
-# an integer that PopART's method takes as unsigned.
+# many), attributes: name:kind, then '!' (must be given), '=' and a default that is not written, '~'
+# and a default that is written (a node without it has another one), or nothing (optional). 'a>b':
+# the parameter is named a, the attribute b. Kinds as in KINDS, 'n' for an integer that PopART's
+# method takes as unsigned.
 # A method of another form is declared in OTHER and defined in builder_graphcore.cpp: '-' as name.
 GRAPHCORE = """
 -                     CopyVarUpdate          2 2 1
@@ -78,7 +79,7 @@ incrementmod          IncrementMod           1 1 1 increment:f! modulus:f!
 bucketize             Bucketize              2 2 1 right:i=0
 sort                  Sort                   1 1 2 axis:i=-1 descending:i=0 stable:i=0
 nearbyint             NearbyInt              1 1 1
-splinebasis           SplineBasis            3 3 2 degree:i=1
+splinebasis           SplineBasis            3 3 2 degree:i~1
 splineweighting       SplineWeighting        4 4 1
 """
 
@@ -167,7 +168,9 @@ ANY = '-1'
 
 
 class Attribute:
-    def __init__(self, name, kind, required=False, default=None, parameter=None, absent=False):
+    def __init__(self, name, kind, required=False, default=None, parameter=None, absent=False,
+                 written=False):
+        self.written = written
         self.name, self.kind, self.required, self.default = name, kind, required, default
         self.parameter = parameter or name
         # A list that may be left out: an empty one is something else there.
@@ -211,7 +214,7 @@ class Attribute:
 
     def text(self):
         kind = {'T': 'i', 'n': 'i'}.get(self.kind, self.kind)
-        end = '!' if self.required else f'={self.default}' if self.default is not None else ''
+        end = '!' if self.required or self.written else f'={self.default}' if self.default is not None else ''
         return f'{self.name}:{kind}{end}'
 
 
@@ -329,8 +332,9 @@ def graphcore_methods():
             head, rest = text.split(':', 1)
             parameter, _, attribute = head.rpartition('>')
             kind, end = rest[0], rest[1:]
-            default = end[1:] if end.startswith('=') else None
+            default = end[1:] if end[:1] in ('=', '~') else None
             found.append(Attribute(attribute, kind, end == '!', default, parameter or attribute,
+                                   written=end.startswith('~'),
                                    absent=op == 'ReduceMedian' and attribute == 'axes'))
         yield Method(1, name, op, (least, ANY if most == '+' else most),
                      None if outputs == '*' else int(outputs), found, 'ai.graphcore')
