@@ -1,6 +1,7 @@
 #include "onnx/writer.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/describe.hpp"
 #include "onnx/operators.hpp"
@@ -79,6 +80,32 @@ class AttributeWriter final : public AttributeVisitor {
   }
 };
 
+/// The input of an operator that was an attribute up to version 17 of the operator set; -1: none.
+int axes_input(const Node& node) {
+  const OpId& id = node.op->id;
+  const bool is_one = id.domain == "ai.onnx" && id.name.starts_with("Reduce") &&
+                      id.versions.contains(18) && !id.versions.contains(13);
+  return is_one ? 1 : -1;
+}
+
+/// Whether a reduction can be written with axes as an attribute.
+bool has_constant_axes(const Graph& graph, const Node& node) {
+  if (axes_input(node) < 0) return false;
+  bool is_everything = true;
+  if (node.inputs.size() > 1 && node.inputs[1] != no_tensor) {
+    const TensorRecord& axes = graph.tensor(node.inputs[1]);
+    if (axes.role != Role::constant || axes.info.type != ElementType::int64) return false;
+    is_everything = axes.data.size() == 0;
+  }
+  if (!is_everything) return true;
+  AttributeWriter written;
+  std::vector<Word> words = node.attributes;
+  node.op->attributes(words, written);
+  return std::none_of(written.attributes.begin(), written.attributes.end(), [](const auto& a) {
+    return a.name() == "noop_with_empty_axes" && a.i() != 0;
+  });
+}
+
 std::string serialized(const google::protobuf::MessageLite& message) {
   return message.SerializePartialAsString();
 }
@@ -131,17 +158,13 @@ Writer::Writer(const Graph& graph, const SaveOptions& options) : graph_(graph), 
   for (const TensorId id : graph.outputs) write_value(graph, id, names[id], *proto.add_output());
   write_nodes(names, proto);
 
-  // Constants that expansion left behind are not worth a place in the file.
-  std::vector<bool> used(graph.tensors.size(), false);
-  auto use = [&](const std::vector<TensorId>& ids) {
-    for (const TensorId id : ids) {
-      if (id != no_tensor) used[static_cast<std::size_t>(id)] = true;
-    }
-  };
-  for (const Node& node : graph.nodes) use(node.inputs);
-  use(graph.outputs);
-  use(graph.optional_inputs);
+  const std::vector<bool> used = used_tensors(graph);
   Pieces initializers;
+  for (const ::onnx::TensorProto& tensor : more_initializers_) {
+    const std::string bytes = serialized(tensor);
+    initializers.add(field_header(::onnx::GraphProto::kInitializerFieldNumber, bytes.size()) +
+                     bytes);
+  }
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorRecord& record = graph.tensors[i];
     const bool wanted = used[i] || !record.name.empty();
@@ -149,7 +172,6 @@ Writer::Writer(const Graph& graph, const SaveOptions& options) : graph_(graph), 
       initializers.add(initializer(record, names.of[i]));
     }
   }
-
   ::onnx::ModelProto model;
   model.set_ir_version(ir_version_);
   model.set_producer_name("halftone");
@@ -170,6 +192,22 @@ Writer::Writer(const Graph& graph, const SaveOptions& options) : graph_(graph), 
   model_.add(std::move(initializers));
 }
 
+/// Constants that expansion left behind, or that are written as attributes, are not worth a place
+/// in the file.
+std::vector<bool> Writer::used_tensors(const Graph& graph) const {
+  std::vector<bool> used(graph.tensors.size(), false);
+  const auto use = [&](const std::vector<TensorId>& ids, int except) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] == no_tensor || static_cast<int>(i) == except) continue;
+      used[static_cast<std::size_t>(ids[i])] = true;
+    }
+  };
+  for (const Node& node : graph.nodes) use(node.inputs, opset_ < 18 ? axes_input(node) : -1);
+  use(graph.outputs, -1);
+  use(graph.optional_inputs, -1);
+  return used;
+}
+
 // --- versions ----------------------------------------------------------------------------------
 
 bool Writer::suits(const Graph& graph, std::int64_t opset) const {
@@ -179,6 +217,7 @@ bool Writer::suits(const Graph& graph, std::int64_t opset) const {
     const int since = since_version(id.name, opset);
     if (since == 0 ? *std::min_element(id.versions.begin(), id.versions.end()) > opset
                    : !id.versions.contains(static_cast<std::int16_t>(since))) {
+      if (since >= 11 && since < 18 && has_constant_axes(graph, node)) continue;
       return false;
     }
   }
@@ -369,6 +408,10 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
       captured.push_back(names[node.inputs[i]]);
     }
   }
+  if (opset_ < 18 && axes_input(node) >= 0) {
+    if (inputs > 1 && node.inputs[1] != no_tensor) write_axes(graph.tensor(node.inputs[1]), proto);
+    inputs = 1;
+  }
   while (inputs > 0 && node.inputs[inputs - 1] == no_tensor) --inputs;
   for (std::size_t i = 0; i < inputs; ++i) {
     proto.add_input(node.inputs[i] == no_tensor ? std::string() : names[node.inputs[i]]);
@@ -376,6 +419,8 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
   for (const TensorId output : node.outputs) {
     proto.add_output(output == no_tensor ? std::string() : names[output]);
   }
+  if (id.domain == "ai.onnx" && id.name == "BatchNormalization")
+    drop_statistics(graph, node, proto);
 
   for (std::size_t i = 0; i < written.attributes.size(); ++i) {
     ::onnx::AttributeProto& attribute = written.attributes[i];
@@ -388,11 +433,64 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
     if (body != written.graphs.end()) {
       write_subgraph(graph.graphs[static_cast<std::size_t>(body->second)], names, captured,
                      *attribute.mutable_g());
-    } else if (is_default || attribute.name().empty()) {
+    } else if (is_default || attribute.name().empty() ||
+               (opset_ < 18 && axes_input(node) >= 0 &&
+                attribute.name() == "noop_with_empty_axes")) {
+      continue;
+    } else if (id.domain == "ai.onnx" && id.name == "Dropout" && attribute.name() == "ratio" &&
+               opset_ >= 12) {
+      // An attribute up to version 10, an input since.
+      if (proto.input_size() > 1 && !proto.input(1).empty()) continue;
+      if (proto.input_size() < 2) proto.add_input();
+      proto.set_input(1, add_scalar(graph.name(node), attribute.f()));
       continue;
     }
     *proto.add_attribute() = std::move(attribute);
   }
+}
+
+void Writer::write_axes(const TensorRecord& axes, ::onnx::NodeProto& proto) {
+  const std::span<const std::byte> bytes = axes.data.span();
+  if (bytes.empty()) return;  // all: the attribute is absent
+  ::onnx::AttributeProto& attribute = *proto.add_attribute();
+  attribute.set_name("axes");
+  attribute.set_type(::onnx::AttributeProto::INTS);
+  for (std::size_t i = 0; i + sizeof(std::int64_t) <= bytes.size(); i += sizeof(std::int64_t)) {
+    std::int64_t axis = 0;
+    std::memcpy(&axis, bytes.data() + i, sizeof axis);
+    attribute.add_ints(axis);
+  }
+}
+
+/// The operator has no outputs `saved_mean` and `saved_var` since version 14.
+void Writer::drop_statistics(const Graph& graph, const Node& node, ::onnx::NodeProto& proto) const {
+  constexpr int kept = 3;
+  if (opset_ < 14 || proto.output_size() <= kept) return;
+  for (std::size_t i = kept; i < node.outputs.size(); ++i) {
+    const TensorId id = node.outputs[i];
+    const auto uses = [&](const std::vector<TensorId>& ids) {
+      return std::find(ids.begin(), ids.end(), id) != ids.end();
+    };
+    const bool is_used =
+        id != no_tensor &&
+        (uses(graph.outputs) || std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                                            [&](const Node& n) { return uses(n.inputs); }));
+    if (is_used) {
+      fail(ErrorKind::unsupported,
+           {.what = "saved statistics of a batch normalization cannot be written",
+            .node = graph.name(node),
+            .tensor = graph.name(id)});
+    }
+  }
+  proto.mutable_output()->DeleteSubrange(kept, proto.output_size() - kept);
+}
+
+std::string Writer::add_scalar(std::string_view node, float value) {
+  const std::string name = unique(node.empty() ? "ratio" : std::string(node) + "_ratio");
+  ::onnx::TensorProto& tensor =
+      more_initializers_.emplace_back(tensor_header({ElementType::float32, {}}, name));
+  tensor.set_raw_data(&value, sizeof value);
+  return name;
 }
 
 void Writer::write_subgraph(const Graph& body, const Names& outer,
@@ -404,9 +502,11 @@ void Writer::write_subgraph(const Graph& body, const Names& outer,
     write_value(body, body.inputs[i], names[body.inputs[i]], *proto.add_input());
   }
   write_nodes(names, proto);
+  const std::vector<bool> used = used_tensors(body);
   for (std::size_t i = 0; i < body.tensors.size(); ++i) {
     const TensorRecord& record = body.tensors[i];
-    if (record.role != Role::constant && record.role != Role::variable) continue;
+    const bool wanted = used[i] || !record.name.empty();
+    if (record.role != Role::variable && (record.role != Role::constant || !wanted)) continue;
     if (names.shared.contains(static_cast<TensorId>(i))) continue;  // the graph around has it
     ::onnx::TensorProto& tensor = *proto.add_initializer();
     tensor = tensor_header(record.info, names.of[i]);

@@ -78,6 +78,12 @@ class Writer {
   void write_node(const Names& names, const Node& node, ::onnx::NodeProto& proto);
   void write_subgraph(const Graph& body, const Names& outer, std::span<const std::string> captured,
                       ::onnx::GraphProto& proto);
+  /// What one version has as an attribute or output and another has not.
+  static void write_axes(const TensorRecord& axes, ::onnx::NodeProto& proto);
+  void drop_statistics(const Graph& graph, const Node& node, ::onnx::NodeProto& proto) const;
+  /// The name of another initializer of the main graph.
+  std::string add_scalar(std::string_view node, float value);
+  std::vector<bool> used_tensors(const Graph& graph) const;
   Pieces initializer(const TensorRecord& record, const std::string& name);
 
   const Graph& graph_;
@@ -85,6 +91,7 @@ class Writer {
   std::unordered_set<std::string> used_;
   std::int64_t opset_ = 17, ir_version_ = 8;
   std::vector<std::pair<std::string, std::int64_t>> other_opsets_;
+  std::vector<::onnx::TensorProto> more_initializers_;
   Pieces model_, data_;
 };
 

@@ -140,7 +140,8 @@ halftone::Graph detail::readModel(const std::string& model,
   if (could_be_path && model.size() > 5 && model.ends_with(".onnx")) {
     return halftone::onnx::load(std::string_view(model), options);
   }
-  return halftone::onnx::load(std::as_bytes(std::span(model.data(), model.size())), options);
+  // Data that Builder::saveInitializersExternally moved out are looked up in the working directory.
+  return halftone::onnx::load(std::as_bytes(std::span(model.data(), model.size())), options, ".");
 }
 
 struct Session::State {

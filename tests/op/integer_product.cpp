@@ -46,13 +46,13 @@ TEST_CASE("quantize: examples of the ONNX specification") {
   const Array<float> image({1, 3, 3, 2}, {-162, 10, -100, 232, -20, -50, -76, 0, 0, 252, 32, -44,
                                           245, -485, -960, -270, -375, -470});
   const Array<float> scales({3}, {2, 4, 5});
-  const Unsigned zeros({3}, {84, 24, 196});
+  const Unsigned zero_points({3}, {84, 24, 196});
   const std::vector<double> expected{3,  89, 34, 200, 74, 59, 5,   24,  24,
                                      87, 32, 13, 245, 99, 4,  142, 121, 102};
   for (const std::int64_t axis : {1, -3}) {
     check_equal<std::uint8_t>(
-        run_session(op::QuantizeLinear{.axis = axis}, {image, scales, zeros})[0], {1, 3, 3, 2},
-        expected);
+        run_session(op::QuantizeLinear{.axis = axis}, {image, scales, zero_points})[0],
+        {1, 3, 3, 2}, expected);
   }
   const Unsigned bytes({4}, {0, 3, 128, 255});
   check_equal<float>(
@@ -177,12 +177,12 @@ TEST_CASE("integer convolution: zero points are what padding adds") {
   const Signed many = bytes<std::int8_t>({2, 300, 1}), filters = bytes<std::int8_t>({3, 300, 1}, 7);
   std::vector<double> expected;
   const std::vector<double> left = doubles(many), right = doubles(filters);
-  const double zeros[] = {-5, 0, 9};
+  const double zero_points[] = {-5, 0, 9};
   for (std::size_t n = 0; n < 2; ++n) {
     for (std::size_t f = 0; f < 3; ++f) {
       double sum = 0;
       for (std::size_t c = 0; c < 300; ++c) {
-        sum += (left[n * 300 + c] - 3) * (right[f * 300 + c] - zeros[f]);
+        sum += (left[n * 300 + c] - 3) * (right[f * 300 + c] - zero_points[f]);
       }
       expected.push_back(sum);
     }

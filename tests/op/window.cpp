@@ -54,8 +54,8 @@ TEST_CASE("mel weights: the example of the ONNX specification") {
   const std::vector<AnyArray> inputs{number(8), number(16), number(8192), Array<float>({}, {0}),
                                      Array<float>({}, {4096})};
   std::vector<double> expected(72);
-  const int ones[] = {0, 1, 10, 11, 20, 29, 38, 47};  // row * 8 + band
-  for (const int i : ones) expected[static_cast<std::size_t>(i)] = 1;
+  const int peaks[] = {0, 1, 10, 11, 20, 29, 38, 47};  // row * 8 + band
+  for (const int i : peaks) expected[static_cast<std::size_t>(i)] = 1;
   check_equal<float>(run(op::MelWeightMatrix{}, inputs), {9, 8}, expected);
   check_equal<half>(run(op::MelWeightMatrix{.output_datatype = 10}, inputs), {9, 8}, expected);
 }

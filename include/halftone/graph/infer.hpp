@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -79,6 +80,29 @@ class Inputs {
         bits |= ~std::uint64_t{0} << (8 * size);
       }
       values.push_back(static_cast<std::int64_t>(bits));
+    }
+    return values;
+  }
+
+  /// The values of a constant input as double, whatever kind of number they are.
+  constexpr std::vector<double> numbers(std::size_t i) const {
+    std::vector<double> values;
+    if (!is_constant(i)) return values;
+    const bool is_real = visit_type<FloatTypes>(inputs_[i].info.type, [&]<class T>() {
+      struct Bits {
+        std::byte bytes[sizeof(T)];
+      };
+      for (std::size_t at = 0; at + sizeof(T) <= inputs_[i].data.size(); at += sizeof(T)) {
+        Bits bits{};
+        for (std::size_t b = 0; b < sizeof(T); ++b) bits.bytes[b] = inputs_[i].data[at + b];
+        values.push_back(static_cast<double>(std::bit_cast<T>(bits)));
+      }
+    });
+    if (is_real) return values;
+    const bool is_unsigned = inputs_[i].info.type == ElementType::uint64;
+    for (const std::int64_t v : integers(i)) {
+      values.push_back(is_unsigned ? static_cast<double>(static_cast<std::uint64_t>(v))
+                                   : static_cast<double>(v));
     }
     return values;
   }

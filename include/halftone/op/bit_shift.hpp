@@ -1,0 +1,65 @@
+#pragma once
+
+#include <halftone/base/math.hpp>
+#include <halftone/op/list.hpp>
+
+namespace halftone {
+
+namespace op {
+/// Towards the high bits or the low ones.
+enum class ShiftDirection : std::uint8_t { missing, left, right };
+}  // namespace op
+
+namespace detail {
+inline constexpr std::string_view shift_direction_names[] = {"", "LEFT", "RIGHT"};
+
+/// Bits of a number, or of each number of a vector.
+template <class X>
+constexpr int bits_of_number() {
+  if constexpr (std::is_integral_v<X>) {
+    return 8 * static_cast<int>(sizeof(X));
+  } else {
+    return 8 * static_cast<int>(sizeof(X)) / static_cast<int>(X::size);
+  }
+}
+}  // namespace detail
+
+namespace op {
+constexpr std::span<const std::string_view> names_of(ShiftDirection) {
+  return halftone::detail::shift_direction_names;
+}
+
+/// The bits of a moved by b places, element by element.
+///
+/// a, b       unsigned integers of shapes that broadcast together; c has the common shape
+/// direction  LEFT or RIGHT, required
+/// limits     zeros move in: as many places as there are bits, or more, give 0
+/// source     ai.onnx BitShift-11
+struct BitShift {
+  ShiftDirection direction = ShiftDirection::missing;
+
+  static constexpr OpId id{"ai.onnx", "BitShift", 11};
+  static constexpr Signature signature = "a b -> c";
+  using types = TypeList<TypeList<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>>;
+  static constexpr bool compiled_once = true;
+
+  constexpr void attributes(auto&& visit) { visit("direction", direction); }
+
+  constexpr Inferred infer(const Inputs& in) const {
+    if (direction == ShiftDirection::missing) {
+      return Inferred::mismatch("attribute 'direction' is missing");
+    }
+    return halftone::detail::infer_elementwise<BitShift>(in);
+  }
+  constexpr auto forward(auto a, auto b) const {
+    using X = decltype(a);
+    const X last = static_cast<X>(halftone::detail::bits_of_number<X>() - 1);
+    const X by = static_cast<X>(b & last);
+    const X moved =
+        direction == ShiftDirection::left ? static_cast<X>(a << by) : static_cast<X>(a >> by);
+    return math::select(b <= last, moved, static_cast<X>(0));
+  }
+};
+
+}  // namespace op
+}  // namespace halftone
