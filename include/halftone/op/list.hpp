@@ -257,6 +257,18 @@
   OP(HammingWindow, hamming_window)                 \
   OP(BlackmanWindow, blackman_window)               \
   OP(MelWeightMatrix, mel_weight_matrix)            \
+  OP(BitShift, bit_shift)                           \
+  OP(CumSum, cumsum)                                \
+  OLD(GraphcoreLSTM)                                \
+  OP(NonZero, non_zero)                             \
+  OP(Compress, compress)                            \
+  OP(OneHot, onehot)                                \
+  OP(Range, range)                                  \
+  OP(ReverseSequence, reverse_sequence)             \
+  OP(TopK, topk)                                    \
+  OLD(TopK_1)                                       \
+  OP(Trilu, trilu)                                  \
+  OLD(EyeLike)                                      \
   OLD(Accumulate)                                   \
   OLD(EveryN)                                       \
   OLD(Update)                                       \
@@ -423,6 +435,15 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/softmax_cross_entropy_loss.hpp>
 #include <halftone/op/tile.hpp>
 #include <halftone/op/window.hpp>
+#include <halftone/op/bit_shift.hpp>
+#include <halftone/op/cumsum.hpp>
+#include <halftone/op/graphcore_lstm.hpp>
+#include <halftone/op/nonzero.hpp>
+#include <halftone/op/onehot.hpp>
+#include <halftone/op/range.hpp>
+#include <halftone/op/reverse_sequence.hpp>
+#include <halftone/op/top_k.hpp>
+#include <halftone/op/trilu.hpp>
 // clang-format on
 
 namespace halftone {
