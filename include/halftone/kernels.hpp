@@ -11,6 +11,7 @@
 #include <halftone/kernel/convolution.hpp>
 #include <halftone/kernel/copy.hpp>
 #include <halftone/kernel/ctc.hpp>
+#include <halftone/kernel/cumsum.hpp>
 #include <halftone/kernel/elementwise.hpp>
 #include <halftone/kernel/fourier.hpp>
 #include <halftone/kernel/fused_conv.hpp>
@@ -29,3 +30,4 @@
 #include <halftone/kernel/roi.hpp>
 #include <halftone/kernel/softmax.hpp>
 #include <halftone/kernel/sort.hpp>
+#include <halftone/kernel/top_k.hpp>

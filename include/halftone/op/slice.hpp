@@ -72,9 +72,9 @@ struct Slice {
     Positions at{from, 0};
     for (std::int64_t i = 0; i < starts.size(); ++i) {
       const std::size_t axis = normalized_axis(axes ? axes[i] : i, whole.rank);
-      const Range range(whole.extent(axis), starts[i], 0, steps ? steps[i] : 1);
-      if (part.extent(axis) > 0) at.offset += range.start * from[axis];
-      at.strides[axis] = part.extent(axis) > 1 ? range.step * from[axis] : 0;
+      const Range along(whole.extent(axis), starts[i], 0, steps ? steps[i] : 1);
+      if (part.extent(axis) > 0) at.offset += along.start * from[axis];
+      at.strides[axis] = part.extent(axis) > 1 ? along.step * from[axis] : 0;
     }
     return at;
   }

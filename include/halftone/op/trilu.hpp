@@ -99,7 +99,6 @@ struct EyeLike {
     }
     const AnyTensor ones = constant_of_shape(shape_of(x), {.value_type = type, .value_bits = one});
     const AnyTensor diagonal = constant(*x.graph, Dims{k});
-    constexpr OpFunction<Trilu> trilu{};
     return trilu(trilu(ones, diagonal, {.upper = 1}), diagonal, {.upper = 0});
   }
 };
