@@ -78,7 +78,7 @@ TEST_CASE_TEMPLATE("elementwise: blocks of every length are what the formula say
     }
     // In place, over either input.
     k.block(&op, in, 0, y.data(), static_cast<std::int64_t>(n));
-    CHECK(std::memcmp(y.data(), z.data(), n * sizeof(T)) == 0);
+    CHECK((n == 0 || std::memcmp(y.data(), z.data(), n * sizeof(T)) == 0));
   }
 }
 
