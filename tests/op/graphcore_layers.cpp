@@ -215,12 +215,12 @@ TEST_CASE("normalized image: the formula") {
   const Array<half> offset = array<half>({3}, {1, 2, 3}), scale = array<half>({3}, {1, 0.5, 2});
   check_equal<half>(run(op::NormalizeImage{.scale = 0.5f}, {bytes, offset, scale}), {2, 4},
                     {4, 4, 24, 0, -1, 62.75, -5, 0});
-  const Array<float> x({1, 3}, {1, 2, 3}), ones({3}, {1, 1, 1});
-  check_equal<float>(run(op::NormalizeImage{}, {x, ones, ones}), {1, 4}, {0, 1, 2, 0});
-  CHECK(reason(op::NormalizeImage{.scale = 0}, {x, ones, ones}) == "scale is 0");
-  CHECK(reason(op::NormalizeImage{}, {bytes, ones, ones}) ==
+  const Array<float> x({1, 3}, {1, 2, 3}), units({3}, {1, 1, 1});
+  check_equal<float>(run(op::NormalizeImage{}, {x, units, units}), {1, 4}, {0, 1, 2, 0});
+  CHECK(reason(op::NormalizeImage{.scale = 0}, {x, units, units}) == "scale is 0");
+  CHECK(reason(op::NormalizeImage{}, {bytes, units, units}) ==
         "the parameters have another type than the output");
-  CHECK(reason(op::NormalizeImage{}, {Array<float>({1, 4}), ones, ones}) ==
+  CHECK(reason(op::NormalizeImage{}, {Array<float>({1, 4}), units, units}) ==
         "the image has not 3 channels");
 }
 

@@ -55,9 +55,9 @@ TEST_CASE("group normalization: empty and wrong ones") {
         "a parameter has not one element per channel");
   CHECK(why(1, Array<float>({3, 2}), Array<float>({1, 2})) == "a parameter is not a vector");
   CHECK(why(3, Array<float>({3, 2}), two) == "the groups do not divide the channels evenly");
-  const auto none =
+  const auto empty =
       run_all(op::GroupNormalization{.num_groups = 2}, {Array<float>({0, 2, 4}), two, two}, 3);
-  CHECK(none[1].info().shape == Dims{0});
+  CHECK(empty[1].info().shape == Dims{0});
   const auto nothing =
       run_all(op::GroupNormalization{.num_groups = 2}, {Array<float>({1, 2, 0}), two, two}, 3);
   CHECK(std::isnan(doubles(nothing[1])[0]));

@@ -72,11 +72,11 @@ TEST_CASE("reshape, slice with numbers as attributes") {
 
 TEST_CASE("depth to space: both orders of channels") {
   const Array<float> x = counted<float>({2, 8, 3, 5});
-  for (const DepthOrder mode : {DepthOrder::dcr, DepthOrder::crd}) {
+  for (const op::DepthOrder mode : {op::DepthOrder::dcr, op::DepthOrder::crd}) {
     const op::GraphcoreDepthToSpace op{.blocksize = 2, .mode = mode};
     check_moved(run_expanded<op::DepthToSpace>(op, {x}), {2, 2, 6, 10}, x, [&](const Dims& i) {
       const std::int64_t block = i[2] % 2 * 2 + i[3] % 2;
-      const std::int64_t c = mode == DepthOrder::dcr ? block * 2 + i[1] : i[1] * 4 + block;
+      const std::int64_t c = mode == op::DepthOrder::dcr ? block * 2 + i[1] : i[1] * 4 + block;
       return Dims{i[0], c, i[2] / 2, i[3] / 2};
     });
   }
