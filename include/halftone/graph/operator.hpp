@@ -247,10 +247,12 @@ constexpr Descriptor make_descriptor() {
   constexpr bool computes = elementwise_op<Op> || kernel_op<Op>;
   constexpr bool marked_in_place = requires { Op::in_place; };
   constexpr bool marked_only_infos = requires { Op::only_infos; };
+  constexpr bool marked_effect = requires { requires Op::has_effect; };
   Descriptor d{.id = Op::id,
                .signature = Op::signature,
                .elementwise = elementwise_op<Op>,
                .in_place = elementwise_op<Op> || marked_in_place,
+               .has_effect = marked_effect,
                .only_infos = marked_only_infos,
                .has_gradient = differentiable_op<Op>,
                .only_expands = expanding_op<Op> && !computes,

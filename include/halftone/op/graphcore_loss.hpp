@@ -90,7 +90,58 @@ struct Nll {
     y[0] = static_cast<T>(reduction == LossReduction::mean ? total / static_cast<double>(kept)
                                                            : total);
   }
+  void gradient(auto& g) const;
 };
+
+/// The gradient of Nll by the probabilities.
+struct NllGradient {
+  LossReduction reduction = LossReduction::mean;
+  Optional<std::int64_t> ignore_index{};
+  std::int64_t input_is_log_probability = 0;
+
+  static constexpr OpId id{"halftone", "NllGradient", 1};
+  static constexpr Signature signature = "dy p label:I -> dp";
+  using types = Nll::types;
+  static constexpr bool compiled_once = true;
+
+  constexpr void attributes(auto&& visit) {
+    visit("reduction", reduction);
+    visit("ignoreIndex", ignore_index);
+    visit("inputIsLogProbability", input_is_log_probability);
+  }
+  static constexpr Inferred infer(TensorInfo, TensorInfo p, TensorInfo) { return p; }
+
+  template <class T, class I>
+  void kernel(View<const T> dy, View<const T> p, View<const I> label, View<T> dp) const {
+    const std::int64_t samples = label.size(), classes = p.extent(p.rank - 1);
+    const double least = std::is_same_v<T, half> ? 6.104e-5 : 1e-7;
+    const auto is_ignored = [&](std::int64_t i) {
+      return ignore_index && static_cast<std::int64_t>(label[i]) == *ignore_index;
+    };
+    std::int64_t kept = 0;
+    for (std::int64_t i = 0; i < samples; ++i) kept += is_ignored(i) ? 0 : 1;
+    const double factor =
+        reduction == LossReduction::mean ? 1 / static_cast<double>(kept == 0 ? 1 : kept) : 1;
+    for (std::int64_t i = 0; i < dp.size(); ++i) dp[i] = T{};
+    for (std::int64_t i = 0; i < samples; ++i) {
+      const auto which = static_cast<std::int64_t>(label[i]);
+      if (is_ignored(i) || which < 0 || which >= classes) continue;
+      const double arriving =
+          static_cast<double>(dy[reduction == LossReduction::no_reduction ? i : 0]) * factor;
+      const std::int64_t at = i * classes + which;
+      const double value = static_cast<double>(p[at]);
+      dp[at] = static_cast<T>(
+          input_is_log_probability != 0 ? -arriving : -arriving / (value < least ? least : value));
+    }
+  }
+};
+
+void Nll::gradient(auto& g) const {
+  const NllGradient op{reduction, ignore_index, input_is_log_probability};
+  const auto dp = halftone::detail::record(g.graph(), descriptor<NllGradient>, pack(op),
+                                           {g.dy().id, g.x(0).id, g.x(1).id}, 1);
+  g.dx(0) += AnyTensor{&g.graph(), dp[0]};
+}
 
 /// y = lambda * |x|, reduced.
 ///

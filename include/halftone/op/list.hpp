@@ -273,6 +273,8 @@
   OLD(EveryN)                                       \
   OLD(Update)                                       \
   OLD(SliceGradient)                                \
+  OLD(NllGradient)                                  \
+  OLD(NegativeLogLikelihoodLossGradient)            \
   OLD(GatherGradient)                               \
   OLD(If)                                           \
   OLD(FusedConv)                                    \

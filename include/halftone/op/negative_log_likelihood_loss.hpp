@@ -125,6 +125,7 @@ struct NegativeLogLikelihoodLoss {
                         View<T>) const {
     return static_cast<std::size_t>(task_count(target.size())) * 2 * sizeof(double);
   }
+  void gradient(auto& g) const;
 
  private:
   static constexpr std::int64_t task_count(std::int64_t samples) {
@@ -132,5 +133,54 @@ struct NegativeLogLikelihoodLoss {
     return tasks < 1 ? 1 : tasks < 64 ? tasks : 64;
   }
 };
+
+/// The gradient of NegativeLogLikelihoodLoss by the logarithms.
+struct NegativeLogLikelihoodLossGradient {
+  Reduction reduction = Reduction::mean;
+  Optional<std::int64_t> ignore_index{};
+
+  static constexpr OpId id{"halftone", "NegativeLogLikelihoodLossGradient", 1};
+  static constexpr Signature signature = "d_loss log_prob target:I weight? -> d_log_prob";
+  using types = NegativeLogLikelihoodLoss::types;
+  static constexpr bool compiled_once = true;
+
+  constexpr void attributes(auto&& visit) {
+    visit("reduction", reduction);
+    visit("ignore_index", ignore_index);
+  }
+  static constexpr Inferred infer(TensorInfo, TensorInfo log_prob, TensorInfo, TensorInfo) {
+    return log_prob;
+  }
+
+  template <class T, class I>
+  void kernel(View<const T> d_loss, View<const T> log_prob, View<const I> target,
+              View<const T> weight, View<T> dx) const {
+    const std::int64_t classes = log_prob.extent(1), inner = log_prob.size(2, log_prob.rank);
+    for (std::int64_t i = 0; i < dx.size(); ++i) dx[i] = T{};
+    const auto weight_of = [&](std::int64_t i) {
+      const auto label = static_cast<std::int64_t>(target[i]);
+      if ((ignore_index && label == *ignore_index) || label < 0 || label >= classes) return 0.;
+      return weight ? static_cast<double>(weight[label]) : 1.;
+    };
+    double total = 0;
+    for (std::int64_t i = 0; i < target.size(); ++i) total += weight_of(i);
+    for (std::int64_t i = 0; i < target.size(); ++i) {
+      const double w = weight_of(i);
+      if (w == 0) continue;
+      const double arriving = static_cast<double>(d_loss[reduction == Reduction::separate ? i : 0]);
+      const std::int64_t at =
+          (i / inner * classes + static_cast<std::int64_t>(target[i])) * inner + i % inner;
+      dx[at] = static_cast<T>(-arriving * w / (reduction == Reduction::mean ? total : 1));
+    }
+  }
+};
+
+void NegativeLogLikelihoodLoss::gradient(auto& g) const {
+  const NegativeLogLikelihoodLossGradient op{reduction, ignore_index};
+  const auto dx =
+      halftone::detail::record(g.graph(), descriptor<NegativeLogLikelihoodLossGradient>, pack(op),
+                               {g.dy().id, g.x(0).id, g.x(1).id, g.x(2).id}, 1);
+  g.dx(0) += AnyTensor{&g.graph(), dx[0]};
+}
 
 }  // namespace halftone::op

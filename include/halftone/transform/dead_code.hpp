@@ -7,8 +7,10 @@
 
 namespace halftone {
 
-/// Whether a node changes one of its inputs (an optimizer's update, say): it is never dead.
+/// Whether a node does more than compute its outputs: prints, or changes one of its inputs (an
+/// optimizer's update, say). It is never dead.
 constexpr bool has_effect(const Node& node) {
+  if (node.op->has_effect) return true;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.op->signature.input_slot(i).modified) return true;
   }

@@ -128,7 +128,8 @@ constexpr void infer_node(Graph& graph, std::size_t n, std::vector<Defect>& defe
     }
     outputs_static = outputs_static && known.is_static();
   }
-  const bool foldable = graph_outputs.empty() && !node.op->signature.has_seed() && outputs_static &&
+  const bool foldable = graph_outputs.empty() && !node.op->signature.has_seed() &&
+                        !node.op->has_effect && outputs_static &&
                         (all_constant || (node.op->only_infos && all_static));
   if (evaluate != nullptr && foldable) evaluate(context, graph, n);
 }
