@@ -53,12 +53,12 @@ struct NonMaxSuppression {
       return Inferred::mismatch("there is not one score for each box", boxes.shape[1],
                                 scores.shape[2]);
     }
-    bool is_known = boxes.is_static() && scores.is_static();
+    bool is_known = true;
     for (std::size_t i = 0; i < 5; ++i) {
       if (i > 1 && in.has(i) && in[i].elements() != dynamic && in[i].elements() != 1) {
         return Inferred::mismatch("a limit is not one number", 1, in[i].elements());
       }
-      is_known = is_known && (in.is_constant(i) || (i > 1 && !in.has(i)));
+      is_known = is_known && (in.has(i) ? has_data(in, i) : i > 1);
     }
     TensorInfo y{ElementType::int64, {dynamic, 3}};
     if (!is_known || std::is_constant_evaluated()) return y;
@@ -96,6 +96,9 @@ struct NonMaxSuppression {
   }
 
  private:
+  static constexpr bool has_data(const Inputs& in, std::size_t i) {
+    return in.is_constant(i) && in[i].bytes() == static_cast<std::int64_t>(in.data(i).size());
+  }
   constexpr kernel::NonMaxSuppression shaped(std::span<const std::int64_t> boxes,
                                              std::span<const std::int64_t> scores) const {
     kernel::NonMaxSuppression search;

@@ -43,7 +43,8 @@ struct Unique {
     }
     const std::int64_t n = axis ? x.shape[at] : x.elements();
     std::int64_t count = dynamic;
-    if (in.is_constant(0) && n != dynamic && !std::is_constant_evaluated()) {
+    if (in.is_constant(0) && x.bytes() == static_cast<std::int64_t>(in.data(0).size()) &&
+        !std::is_constant_evaluated()) {
       std::vector<std::int64_t> memory(
           static_cast<std::size_t>(kernel::UniqueSlices::workspace(n)) / sizeof(std::int64_t));
       const std::span<const std::int64_t> extents = x.shape.span();
