@@ -8,10 +8,13 @@
 
 namespace popart {
 
+/// The order is PopART's: attributes of ai.graphcore.Init hold these numbers.
 enum class DataType {
-  // fixed point
+  // fixed point, and what is stored as such
   UINT8 = 0,
   INT8,
+  FLOAT8_143,
+  FLOAT8_152,
   UINT16,
   INT16,
   INT32,
@@ -23,8 +26,6 @@ enum class DataType {
   FLOAT,
   FLOAT16,
   BFLOAT16,
-  FLOAT8_143,
-  FLOAT8_152,
   DOUBLE,
   COMPLEX64,
   COMPLEX128,

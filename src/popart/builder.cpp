@@ -527,6 +527,7 @@ bool BuilderImpl::addForInference(const TensorId& id, ::onnx::GraphProto& alone)
 }
 
 void BuilderImpl::infer(const ::onnx::NodeProto& node) {
+  if (node.output_size() == 0) return;
   if (node.op_type() == "Constant" && node.domain().empty() && node.attribute_size() != 0 &&
       node.attribute(0).name() == "value") {
     ::onnx::TensorProto tensor = node.attribute(0).t();
@@ -740,7 +741,8 @@ std::string BuilderImpl::serialized(const std::string& folder) {
         "The model is larger than a protobuf message may be: move elements to a file with "
         "Builder::saveInitializersExternally");
   }
-  return bytes + rest.SerializeAsString();
+  bytes += rest.SerializeAsString();
+  return bytes;
 }
 
 std::string BuilderImpl::text() {

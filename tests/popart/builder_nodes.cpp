@@ -211,6 +211,33 @@ TEST_CASE("builder: what the library knows of shapes follows through computed sh
   check_models({builder->getModelProto()});
 }
 
+TEST_CASE("builder: argument lists of PopART's programs") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset10();
+  const std::vector<float> data(4 * 4 * 3 * 3, 0.1f);
+  const TensorId x = builder->addInputTensor("FLOAT", {1, 4, 8, 8}, "x");
+  const TensorInfo filter{"FLOAT", Shape{4, 4, 3, 3}}, channels{"FLOAT", Shape{4}};
+  const TensorId w = builder->addInitializedInputTensor({data.data(), filter}, DebugContext("w"));
+  const TensorId c = aiOnnx.conv({x, w}, {1, 1}, 1, {}, {1, 1, 1, 1}, {1, 1}, DebugContext("c"));
+  std::vector<TensorId> parameters{c};
+  for (int i = 0; i < 4; ++i) {
+    parameters.push_back(builder->addInitializedInputTensor({data.data(), channels}));
+  }
+  const auto bn = aiOnnx.batchnormalization(parameters, 1, 1e-5f, 0.9f);
+  const auto pool = aiOnnx.maxpool({aiOnnx.relu({bn[0]})}, 1, {2, 2}, 0, {}, {}, 0, {2, 2});
+  const auto parts = aiOnnx.split({pool[0]}, 2, 1, {1, 3}, "parts");
+  CHECK(parts == std::vector<TensorId>{"parts:0", "parts:1"});
+  CHECK(builder->getTensorShape(parts[1]) == std::vector<int64_t>{1, 3, 4, 4});
+  const TensorId sum = aiOnnx.reducesum({parts[0]}, std::vector<int64_t>{1, 2, 3}, 0);
+  const TensorId half = aiOnnx.cast({sum}, "FLOAT16");
+  const TensorId y =
+      aiOnnx.gemm({aiOnnx.flatten({parts[1]}), aiOnnx.flatten({parts[1]}), sum}, 1.0f, 1.0f, 0, 1);
+  CHECK(builder->getTensorShape(y) == std::vector<int64_t>{1, 1});
+  builder->addOutputTensor(y);
+  builder->addOutputTensor(half);
+  check_models({builder->getModelProto()});
+}
+
 TEST_CASE("builder: initializers move to a file") {
   const test::CheckedFolder folder;
   auto builder = Builder::create();
@@ -333,8 +360,10 @@ TEST_CASE("builder: ai.graphcore as PopART's programs call it") {
   aiGraphcore.replicatedallreduce({p});
   aiGraphcore.replicatedallreduce({p}, CollectiveOperator::Mean,
                                   CommGroup(CommGroupType::Consecutive, 2));
+  CHECK(static_cast<int>(DataType::FLOAT) == 11);  // in PopART's enumeration
   aiGraphcore.init({2, 2}, static_cast<int64_t>(DataType::FLOAT), 0);
-  aiGraphcore.scatterreduce({p, p}, 3);
+  const TensorId index = builder->addInputTensor("INT32", {2, 2}, "index");
+  aiGraphcore.scatterreduce({p, index}, 3);
   aiGraphcore.abort({});
   CHECK(contains(error_of([&] { aiGraphcore.copyvarupdate({x, scale}); }), "initializer"));
   aiGraphcore.copyvarupdate({scale, bias});
