@@ -269,6 +269,11 @@
   OLD(TopK_1)                                       \
   OP(Trilu, trilu)                                  \
   OLD(EyeLike)                                      \
+  OP(Det, det)                                      \
+  OLD(Einsum)                                       \
+  OP(NonMaxSuppression, non_max_suppression)        \
+  OP(TfIdfVectorizer, tf_idf_vectorizer)            \
+  OP(Unique, unique)                                \
   OLD(Accumulate)                                   \
   OLD(EveryN)                                       \
   OLD(Update)                                       \
@@ -446,6 +451,11 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/reverse_sequence.hpp>
 #include <halftone/op/top_k.hpp>
 #include <halftone/op/trilu.hpp>
+#include <halftone/op/det.hpp>
+#include <halftone/op/einsum.hpp>
+#include <halftone/op/non_max_suppression.hpp>
+#include <halftone/op/tfidf_vectorizer.hpp>
+#include <halftone/op/unique.hpp>
 // clang-format on
 
 namespace halftone {
