@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_ACTIVATION_HPP
+#define HALFTONE_OP_ACTIVATION_HPP
 
 #include <halftone/base/math.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -303,3 +305,5 @@ struct Mish {
 };
 
 }  // namespace halftone::op
+
+#endif

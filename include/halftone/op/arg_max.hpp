@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_ARG_MAX_HPP
+#define HALFTONE_OP_ARG_MAX_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -94,3 +96,5 @@ struct ArgMin {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

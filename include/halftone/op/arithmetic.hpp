@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_ARITHMETIC_HPP
+#define HALFTONE_OP_ARITHMETIC_HPP
 
 #include <halftone/base/math.hpp>
 #include <halftone/op/broadcast_by_attribute.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -220,3 +222,5 @@ struct Div_1 : detail::BroadcastByAttribute<Div> {
 };
 
 }  // namespace halftone::op
+
+#endif

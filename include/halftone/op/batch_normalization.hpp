@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_BATCH_NORMALIZATION_HPP
+#define HALFTONE_OP_BATCH_NORMALIZATION_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -187,3 +189,5 @@ constexpr std::vector<AnyTensor> BatchNormalization_7::expand(auto& graph, const
 }
 
 }  // namespace halftone::op
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_BIT_SHIFT_HPP
+#define HALFTONE_OP_BIT_SHIFT_HPP
 
 #include <halftone/base/math.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -63,3 +65,5 @@ struct BitShift {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

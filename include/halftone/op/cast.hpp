@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_CAST_HPP
+#define HALFTONE_OP_CAST_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -43,3 +45,5 @@ struct Cast {
 };
 
 }  // namespace halftone::op
+
+#endif

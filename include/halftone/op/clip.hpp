@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_CLIP_HPP
+#define HALFTONE_OP_CLIP_HPP
 
 #include <halftone/base/math.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -68,3 +70,5 @@ struct Clip_1 {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_COMPARE_HPP
+#define HALFTONE_OP_COMPARE_HPP
 
 #include <halftone/base/math.hpp>
 #include <halftone/op/broadcast_by_attribute.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -175,3 +177,5 @@ constexpr auto operator<=(const A& a, const B& b) {
 }
 
 }  // namespace halftone
+
+#endif

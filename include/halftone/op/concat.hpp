@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_CONCAT_HPP
+#define HALFTONE_OP_CONCAT_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -91,3 +93,5 @@ struct Concat_1 {
 };
 
 }  // namespace halftone::op
+
+#endif

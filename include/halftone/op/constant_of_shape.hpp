@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_CONSTANT_OF_SHAPE_HPP
+#define HALFTONE_OP_CONSTANT_OF_SHAPE_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -56,3 +58,5 @@ struct ConstantOfShape {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_CONV_HPP
+#define HALFTONE_OP_CONV_HPP
 
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -132,3 +134,5 @@ struct Conv {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_CONV_TRANSPOSE_HPP
+#define HALFTONE_OP_CONV_TRANSPOSE_HPP
 
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -189,3 +191,5 @@ struct ConvTranspose {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_CUMSUM_HPP
+#define HALFTONE_OP_CUMSUM_HPP
 
 #include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 #include <halftone/op/product_types.hpp>
 
 namespace halftone {
@@ -62,3 +64,5 @@ struct CumSum {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_DEPTH_TO_SPACE_HPP
+#define HALFTONE_OP_DEPTH_TO_SPACE_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -130,3 +132,5 @@ struct SpaceToDepth {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_DET_HPP
+#define HALFTONE_OP_DET_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -90,3 +92,5 @@ struct Det {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

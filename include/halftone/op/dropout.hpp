@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_DROPOUT_HPP
+#define HALFTONE_OP_DROPOUT_HPP
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/cast.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -85,3 +87,5 @@ struct Dropout_1 {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_EINSUM_HPP
+#define HALFTONE_OP_EINSUM_HPP
 
 #include <initializer_list>
 
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -334,3 +336,5 @@ struct Einsum {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

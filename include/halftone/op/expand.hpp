@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_EXPAND_HPP
+#define HALFTONE_OP_EXPAND_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -59,3 +61,5 @@ struct Expand {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,6 +1,7 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
 
-#include <halftone/op/list.hpp>
+#ifndef HALFTONE_OP_FLATTEN_HPP
+#define HALFTONE_OP_FLATTEN_HPP
 
 namespace halftone::op {
 
@@ -31,3 +32,5 @@ struct Flatten {
 };
 
 }  // namespace halftone::op
+
+#endif

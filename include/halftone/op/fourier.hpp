@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_FOURIER_HPP
+#define HALFTONE_OP_FOURIER_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::kernel {
 
@@ -190,3 +192,5 @@ struct STFT {
 };
 
 }  // namespace halftone::op
+
+#endif

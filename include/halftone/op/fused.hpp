@@ -1,6 +1,7 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
 
-#include <halftone/op/list.hpp>
+#ifndef HALFTONE_OP_FUSED_HPP
+#define HALFTONE_OP_FUSED_HPP
 
 namespace halftone::op {
 
@@ -25,3 +26,5 @@ struct Fused {
 };
 
 }  // namespace halftone::op
+
+#endif

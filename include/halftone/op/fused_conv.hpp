@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_FUSED_CONV_HPP
+#define HALFTONE_OP_FUSED_CONV_HPP
 
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -115,3 +117,5 @@ struct ReorderChannels {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GATHER_HPP
+#define HALFTONE_OP_GATHER_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -85,3 +87,5 @@ void Gather::gradient(auto& g) const {
 }
 
 }  // namespace halftone::op
+
+#endif

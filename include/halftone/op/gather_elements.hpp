@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GATHER_ELEMENTS_HPP
+#define HALFTONE_OP_GATHER_ELEMENTS_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -140,3 +142,5 @@ struct GatherND {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GEMM_HPP
+#define HALFTONE_OP_GEMM_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 #include <halftone/op/product_types.hpp>
 
 namespace halftone::op {
@@ -121,3 +123,5 @@ struct Gemm_6 {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_ACTIVATION_HPP
+#define HALFTONE_OP_GRAPHCORE_ACTIVATION_HPP
 
 #include <halftone/base/math.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -64,3 +66,5 @@ struct Swish {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,6 +1,7 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
 
-#include <halftone/op/list.hpp>
+#ifndef HALFTONE_OP_GRAPHCORE_COLLECTIVES_HPP
+#define HALFTONE_OP_GRAPHCORE_COLLECTIVES_HPP
 
 namespace halftone {
 
@@ -122,3 +123,5 @@ struct AllReduce {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,9 +1,11 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_CONV_HPP
+#define HALFTONE_OP_GRAPHCORE_CONV_HPP
 
 #include <string_view>
 
 #include <halftone/op/conv.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -90,3 +92,5 @@ struct MultiConv {
 };
 
 }  // namespace halftone::op
+
+#endif

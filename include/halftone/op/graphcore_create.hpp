@@ -1,6 +1,7 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
 
-#include <halftone/op/list.hpp>
+#ifndef HALFTONE_OP_GRAPHCORE_CREATE_HPP
+#define HALFTONE_OP_GRAPHCORE_CREATE_HPP
 
 namespace halftone::op {
 
@@ -75,3 +76,5 @@ struct ZerosLike {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,10 +1,12 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_CTC_HPP
+#define HALFTONE_OP_GRAPHCORE_CTC_HPP
 
 #include <halftone/kernel/ctc.hpp>
 #include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/graphcore_loss.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -269,3 +271,5 @@ struct CtcBeamSearchDecoder {
 };
 
 }  // namespace halftone::op
+
+#endif

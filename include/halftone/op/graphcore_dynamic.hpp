@@ -1,9 +1,11 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_DYNAMIC_HPP
+#define HALFTONE_OP_GRAPHCORE_DYNAMIC_HPP
 
 #include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/axes.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -316,3 +318,5 @@ struct SequenceSlice {
 };
 
 }  // namespace halftone::op
+
+#endif

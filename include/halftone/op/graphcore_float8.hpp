@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_FLOAT8_HPP
+#define HALFTONE_OP_GRAPHCORE_FLOAT8_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -88,3 +90,5 @@ struct Pow2ScaleThenCast {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_IMAGE_HPP
+#define HALFTONE_OP_GRAPHCORE_IMAGE_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -63,3 +65,5 @@ struct NormalizeImage {
 };
 
 }  // namespace halftone::op
+
+#endif

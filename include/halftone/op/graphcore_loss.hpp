@@ -1,10 +1,12 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_LOSS_HPP
+#define HALFTONE_OP_GRAPHCORE_LOSS_HPP
 
 #include <string_view>
 
 #include <halftone/base/math.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -191,3 +193,5 @@ struct IdentityLoss {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,6 +1,8 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
 
-#include <halftone/op/list.hpp>
+#ifndef HALFTONE_OP_GRAPHCORE_LSTM_HPP
+#define HALFTONE_OP_GRAPHCORE_LSTM_HPP
+
 #include <halftone/op/recurrent.hpp>
 
 namespace halftone::op {
@@ -70,3 +72,5 @@ struct GraphcoreLSTM {
 };
 
 }  // namespace halftone::op
+
+#endif

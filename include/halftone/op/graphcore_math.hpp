@@ -1,9 +1,11 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_MATH_HPP
+#define HALFTONE_OP_GRAPHCORE_MATH_HPP
 
 #include <string_view>
 
 #include <halftone/base/math.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -282,3 +284,5 @@ struct BitwiseNot {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_MOVEMENT_HPP
+#define HALFTONE_OP_GRAPHCORE_MOVEMENT_HPP
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/depth_to_space.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -228,3 +230,5 @@ struct ConvFlipWeights {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_NORMALIZATION_HPP
+#define HALFTONE_OP_GRAPHCORE_NORMALIZATION_HPP
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/batch_normalization.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -167,3 +169,5 @@ struct GraphcoreBatchNormalization {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,10 +1,12 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_PRINT_HPP
+#define HALFTONE_OP_GRAPHCORE_PRINT_HPP
 
 #include <string_view>
 
 #include <halftone/kernel/abort.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::kernel {
 
@@ -126,3 +128,5 @@ struct Abort {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,11 +1,13 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_SCATTER_HPP
+#define HALFTONE_OP_GRAPHCORE_SCATTER_HPP
 
 #include <string_view>
 
 #include <halftone/base/math.hpp>
 #include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -283,3 +285,5 @@ struct GroupedGather {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,9 +1,11 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_SPLINE_HPP
+#define HALFTONE_OP_GRAPHCORE_SPLINE_HPP
 
 #include <halftone/base/math.hpp>
 #include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -163,3 +165,5 @@ struct SplineWeighting {
 };
 
 }  // namespace halftone::op
+
+#endif

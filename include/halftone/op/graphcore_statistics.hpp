@@ -1,11 +1,13 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRAPHCORE_STATISTICS_HPP
+#define HALFTONE_OP_GRAPHCORE_STATISTICS_HPP
 
 #include <limits>
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/kernel/sort.hpp>
 #include <halftone/op/axes.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -303,3 +305,5 @@ struct ReduceMedian {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_GRID_SAMPLE_HPP
+#define HALFTONE_OP_GRID_SAMPLE_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -103,3 +105,5 @@ struct GridSample {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_HARDMAX_HPP
+#define HALFTONE_OP_HARDMAX_HPP
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/arg_max.hpp>
-#include <halftone/op/list.hpp>
 #include <halftone/op/softmax.hpp>
 
 namespace halftone::op {
@@ -55,3 +57,5 @@ struct Hardmax_1 : halftone::detail::SoftmaxFromAxis<Hardmax> {
 };
 
 }  // namespace halftone::op
+
+#endif

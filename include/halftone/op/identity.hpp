@@ -1,6 +1,7 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
 
-#include <halftone/op/list.hpp>
+#ifndef HALFTONE_OP_IDENTITY_HPP
+#define HALFTONE_OP_IDENTITY_HPP
 
 namespace halftone::op {
 
@@ -19,3 +20,5 @@ struct Identity {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,6 +1,7 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
 
-#include <halftone/op/list.hpp>
+#ifndef HALFTONE_OP_IF_HPP
+#define HALFTONE_OP_IF_HPP
 
 namespace halftone::op {
 
@@ -58,3 +59,5 @@ struct If {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_INTEGER_PRODUCT_HPP
+#define HALFTONE_OP_INTEGER_PRODUCT_HPP
 
 #include <halftone/op/conv.hpp>
-#include <halftone/op/list.hpp>
 #include <halftone/op/quantize_linear.hpp>
 
 namespace halftone::detail {
@@ -161,3 +163,5 @@ struct QLinearConv {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_LAYER_NORMALIZATION_HPP
+#define HALFTONE_OP_LAYER_NORMALIZATION_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::kernel {
 
@@ -120,3 +122,5 @@ struct LayerNormalization {
 };
 
 }  // namespace halftone::op
+
+#endif

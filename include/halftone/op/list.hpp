@@ -7,283 +7,283 @@
 // Every operator of the library: its struct, and the function that users call. An older meaning of
 // an operator has a struct only. One line here, one header beside this one (included at the end).
 // clang-format off
-#define HALFTONE_OPERATORS(OP, OLD)                 \
-  OP(Add, add)                                      \
-  OP(Sub, sub)                                      \
-  OP(Mul, mul)                                      \
-  OP(Div, div)                                      \
-  OP(Neg, neg)                                      \
-  OP(Exp, exp)                                      \
-  OP(Sigmoid, sigmoid)                              \
-  OP(Relu, relu)                                    \
-  OP(Greater, greater)                              \
-  OP(Where, where)                                  \
-  OP(Mod, mod)                                      \
-  OP(Max, maximum)                                  \
-  OP(Min, minimum)                                  \
-  OP(Log, log)                                      \
-  OP(Sqrt, sqrt)                                    \
-  OP(Reciprocal, reciprocal)                        \
-  OP(Erf, erf)                                      \
-  OP(Abs, abs)                                      \
-  OP(Sign, sign)                                    \
-  OP(Floor, floor)                                  \
-  OP(Ceil, ceil)                                    \
-  OP(Round, round)                                  \
-  OP(Sin, sin)                                      \
-  OP(Cos, cos)                                      \
-  OP(Tan, tan)                                      \
-  OP(Asin, asin)                                    \
-  OP(Acos, acos)                                    \
-  OP(Atan, atan)                                    \
-  OP(Sinh, sinh)                                    \
-  OP(Cosh, cosh)                                    \
-  OP(Tanh, tanh)                                    \
-  OP(Asinh, asinh)                                  \
-  OP(Acosh, acosh)                                  \
-  OP(Atanh, atanh)                                  \
-  OP(Pow, pow)                                      \
-  OP(IsNaN, isnan)                                  \
-  OP(IsInf, isinf)                                  \
-  OP(LeakyRelu, leaky_relu)                         \
-  OP(PRelu, prelu)                                  \
-  OP(Elu, elu)                                      \
-  OP(Selu, selu)                                    \
-  OP(Celu, celu)                                    \
-  OP(Softplus, softplus)                            \
-  OP(Softsign, softsign)                            \
-  OP(HardSigmoid, hard_sigmoid)                     \
-  OP(HardSwish, hard_swish)                         \
-  OP(ThresholdedRelu, thresholded_relu)             \
-  OP(Shrink, shrink)                                \
-  OP(Mish, mish)                                    \
-  OP(Less, less)                                    \
-  OP(Equal, equal)                                  \
-  OP(GreaterOrEqual, greater_or_equal)              \
-  OP(LessOrEqual, less_or_equal)                    \
-  OP(And, logical_and)                              \
-  OP(Or, logical_or)                                \
-  OP(Xor, logical_xor)                              \
-  OP(Not, logical_not)                              \
-  OP(Clip, clip)                                    \
-  OLD(Sum)                                          \
-  OLD(Mean)                                         \
-  OLD(Add_1)                                        \
-  OLD(Sub_1)                                        \
-  OLD(Mul_1)                                        \
-  OLD(Div_1)                                        \
-  OLD(Pow_1)                                        \
-  OLD(PRelu_1)                                      \
-  OLD(Clip_1)                                       \
-  OLD(Greater_1)                                    \
-  OLD(Less_1)                                       \
-  OLD(Equal_1)                                      \
-  OLD(And_1)                                        \
-  OLD(Or_1)                                         \
-  OLD(Xor_1)                                        \
-  OP(ReduceSum, sum)                                \
-  OP(ReduceMean, mean)                              \
-  OP(ReduceMax, max)                                \
-  OP(ReduceMin, min)                                \
-  OP(ReduceProd, prod)                              \
-  OP(ReduceL1, l1)                                  \
-  OP(ReduceL2, l2)                                  \
-  OP(ReduceLogSum, logsum)                          \
-  OP(ReduceLogSumExp, logsumexp)                    \
-  OP(ReduceSumSquare, sumsquare)                    \
-  OLD(ReduceSum_1)                                  \
-  OLD(ReduceMean_1)                                 \
-  OLD(ReduceMax_1)                                  \
-  OLD(ReduceMin_1)                                  \
-  OLD(ReduceProd_1)                                 \
-  OLD(ReduceL1_1)                                   \
-  OLD(ReduceL2_1)                                   \
-  OLD(ReduceLogSum_1)                               \
-  OLD(ReduceLogSumExp_1)                            \
-  OLD(ReduceSumSquare_1)                            \
-  OP(Softmax, softmax)                              \
-  OP(LogSoftmax, log_softmax)                       \
-  OLD(Softmax_1)                                    \
-  OLD(LogSoftmax_1)                                 \
-  OP(BatchNormalization, batch_normalization)       \
-  OLD(BatchNormalization_7)                         \
-  OLD(BatchNormalization_1)                         \
-  OP(MatMul, matmul)                                \
-  OP(Gemm, gemm)                                    \
-  OLD(Gemm_6)                                       \
-  OP(Conv, conv)                                    \
-  OP(Reshape, reshape)                              \
-  OP(Flatten, flatten)                              \
-  OP(Squeeze, squeeze)                              \
-  OLD(Squeeze_1)                                    \
-  OP(Unsqueeze, unsqueeze)                          \
-  OLD(Unsqueeze_1)                                  \
-  OP(Identity, identity)                            \
-  OP(Transpose, transpose)                          \
-  OP(Concat, concat)                                \
-  OLD(Concat_1)                                     \
-  OP(Slice, slice)                                  \
-  OLD(Slice_1)                                      \
-  OP(Split, split)                                  \
-  OLD(Split_2)                                      \
-  OP(Pad, pad)                                      \
-  OLD(Pad_2)                                        \
-  OP(Expand, expand)                                \
-  OP(Gather, gather)                                \
-  OP(Cast, cast)                                    \
-  OP(Shape, shape_of)                               \
-  OP(Size, size_of)                                 \
-  OP(ConstantOfShape, constant_of_shape)            \
-  OP(Dropout, dropout)                              \
-  OLD(Dropout_1)                                    \
-  OP(MaxPool, max_pool)                             \
-  OP(AveragePool, average_pool)                     \
-  OP(GlobalAveragePool, global_average_pool)        \
-  OP(GlobalMaxPool, global_max_pool)                \
-  OP(ArgMax, arg_max)                               \
-  OP(ArgMin, arg_min)                               \
-  OP(ConvTranspose, conv_transpose)                 \
-  OP(DepthToSpace, depth_to_space)                  \
-  OP(SpaceToDepth, space_to_depth)                  \
-  OP(DFT, dft)                                      \
-  OP(STFT, stft)                                    \
-  OP(GatherElements, gather_elements)               \
-  OP(GatherND, gather_nd)                           \
-  OP(Gelu, gelu)                                    \
-  OP(GeluErf, gelu_erf)                             \
-  OP(Swish, swish)                                  \
-  OLD(ReplicatedAllReduce)                          \
-  OLD(ReplicatedReduceScatter)                      \
-  OLD(ReplicatedAllGather)                          \
-  OLD(AllReduce)                                    \
-  OLD(MultiConv)                                    \
-  OLD(Init)                                         \
-  OLD(Zeros)                                        \
-  OLD(ZerosLike)                                    \
-  OP(Ctc, ctc)                                      \
-  OP(CtcBeamSearchDecoder, ctc_beam_search_decoder) \
-  OP(DynamicSlice, dynamic_slice)                   \
-  OP(DynamicUpdate, dynamic_update)                 \
-  OP(DynamicZero, dynamic_zero)                     \
-  OLD(DynamicAdd)                                   \
-  OP(SequenceSlice, sequence_slice)                 \
-  OP(CastThenPow2Scale, cast_then_pow2_scale)       \
-  OP(Pow2ScaleThenCast, pow2_scale_then_cast)       \
-  OP(NormalizeImage, normalize_image)               \
-  OP(Nll, nll_loss)                                 \
-  OLD(L1)                                           \
-  OLD(IdentityLoss)                                 \
-  OP(Scale, scaled)                                 \
-  OP(ScaledAdd, scaled_add)                         \
-  OP(Expm1, expm1)                                  \
-  OP(Log1p, log1p)                                  \
-  OP(Atan2, atan2)                                  \
-  OP(GraphcoreRound, round_away)                    \
-  OLD(NearbyInt)                                    \
-  OLD(Fmod)                                         \
-  OLD(Remainder)                                    \
-  OLD(Square)                                       \
-  OLD(IncrementMod)                                 \
-  OLD(BinaryConstScalar)                            \
-  OP(BitwiseAnd, bitwise_and)                       \
-  OP(BitwiseOr, bitwise_or)                         \
-  OP(BitwiseXor, bitwise_xor)                       \
-  OP(BitwiseXnor, bitwise_xnor)                     \
-  OP(BitwiseNot, bitwise_not)                       \
-  OLD(Nop)                                          \
-  OLD(Detach)                                       \
-  OLD(TensorRemap)                                  \
-  OP(CopyVarUpdate, copy_var_update)                \
-  OP(Subsample, subsample)                          \
-  OLD(Reverse)                                      \
-  OLD(GraphcoreReshape)                             \
-  OLD(GraphcoreSlice)                               \
-  OLD(GraphcoreDepthToSpace)                        \
-  OP(ConvFlipWeights, conv_flip_weights)            \
-  OP(GroupNormalization, group_normalization)       \
-  OLD(GraphcoreBatchNormalization)                  \
-  OP(PrintTensor, print_tensor)                     \
-  OP(Abort, abort)                                  \
-  OP(ScatterReduce, scatter_reduce)                 \
-  OP(GroupedGather, grouped_gather)                 \
-  OP(SplineBasis, spline_basis)                     \
-  OP(SplineWeighting, spline_weighting)             \
-  OP(Bucketize, bucketize)                          \
-  OP(Histogram, histogram)                          \
-  OP(Sort, sort)                                    \
-  OP(ReduceMedian, reduce_median)                   \
-  OP(GridSample, grid_sample)                       \
-  OP(Hardmax, hardmax)                              \
-  OLD(Hardmax_1)                                    \
-  OP(InstanceNormalization, instance_normalization) \
-  OLD(InstanceNormalization_1)                      \
-  OLD(MatMulInteger)                                \
-  OLD(ConvInteger)                                  \
-  OLD(QLinearMatMul)                                \
-  OLD(QLinearConv)                                  \
-  OP(LayerNormalization, layer_normalization)       \
-  OP(LpPool, lp_pool)                               \
-  OLD(LpPool_1)                                     \
-  OP(GlobalLpPool, global_lp_pool)                  \
-  OLD(GlobalLpPool_1)                               \
-  OP(LRN, lrn)                                      \
-  OP(MaxUnpool, max_unpool)                         \
-  OLD(MeanVarianceNormalization)                    \
-  OLD(LpNormalization)                              \
-  OP(NegativeLogLikelihoodLoss, negative_log_likelihood_loss)\
-  OLD(QuantizeLinear)                               \
-  OLD(DequantizeLinear)                             \
-  OLD(DynamicQuantizeLinear)                        \
-  OP(LSTM, lstm)                                    \
-  OP(GRU, gru)                                      \
-  OP(RNN, rnn)                                      \
-  OLD(LSTM_1)                                       \
-  OLD(GRU_1)                                        \
-  OLD(RNN_1)                                        \
-  OP(Resize, resize)                                \
-  OLD(Resize_10)                                    \
-  OLD(Upsample)                                     \
-  OLD(Upsample_7)                                   \
-  OLD(Upsample_1)                                   \
-  OP(RoiAlign, roi_align)                           \
-  OLD(RoiAlign_10)                                  \
-  OP(MaxRoiPool, max_roi_pool)                      \
-  OP(ScatterElements, scatter_elements)             \
-  OLD(Scatter)                                      \
-  OP(ScatterND, scatter_nd)                         \
-  OLD(SoftmaxCrossEntropyLoss)                      \
-  OP(Tile, tile)                                    \
-  OP(HannWindow, hann_window)                       \
-  OP(HammingWindow, hamming_window)                 \
-  OP(BlackmanWindow, blackman_window)               \
-  OP(MelWeightMatrix, mel_weight_matrix)            \
-  OP(BitShift, bit_shift)                           \
-  OP(CumSum, cumsum)                                \
-  OLD(GraphcoreLSTM)                                \
-  OP(NonZero, non_zero)                             \
-  OP(Compress, compress)                            \
-  OP(OneHot, onehot)                                \
-  OP(Range, range)                                  \
-  OP(ReverseSequence, reverse_sequence)             \
-  OP(TopK, topk)                                    \
-  OLD(TopK_1)                                       \
-  OP(Trilu, trilu)                                  \
-  OLD(EyeLike)                                      \
-  OP(Det, det)                                      \
-  OLD(Einsum)                                       \
-  OP(NonMaxSuppression, non_max_suppression)        \
-  OP(TfIdfVectorizer, tf_idf_vectorizer)            \
-  OP(Unique, unique)                                \
-  OLD(Accumulate)                                   \
-  OLD(EveryN)                                       \
-  OLD(Update)                                       \
-  OLD(SliceGradient)                                \
-  OLD(NllGradient)                                  \
-  OLD(NegativeLogLikelihoodLossGradient)            \
-  OLD(GatherGradient)                               \
-  OLD(If)                                           \
-  OLD(FusedConv)                                    \
-  OLD(ReorderChannels)                              \
+#define HALFTONE_OPERATORS(OP, OLD)                              \
+  OP(Add, add)                                                   \
+  OP(Sub, sub)                                                   \
+  OP(Mul, mul)                                                   \
+  OP(Div, div)                                                   \
+  OP(Neg, neg)                                                   \
+  OP(Exp, exp)                                                   \
+  OP(Sigmoid, sigmoid)                                           \
+  OP(Relu, relu)                                                 \
+  OP(Greater, greater)                                           \
+  OP(Where, where)                                               \
+  OP(Mod, mod)                                                   \
+  OP(Max, maximum)                                               \
+  OP(Min, minimum)                                               \
+  OP(Log, log)                                                   \
+  OP(Sqrt, sqrt)                                                 \
+  OP(Reciprocal, reciprocal)                                     \
+  OP(Erf, erf)                                                   \
+  OP(Abs, abs)                                                   \
+  OP(Sign, sign)                                                 \
+  OP(Floor, floor)                                               \
+  OP(Ceil, ceil)                                                 \
+  OP(Round, round)                                               \
+  OP(Sin, sin)                                                   \
+  OP(Cos, cos)                                                   \
+  OP(Tan, tan)                                                   \
+  OP(Asin, asin)                                                 \
+  OP(Acos, acos)                                                 \
+  OP(Atan, atan)                                                 \
+  OP(Sinh, sinh)                                                 \
+  OP(Cosh, cosh)                                                 \
+  OP(Tanh, tanh)                                                 \
+  OP(Asinh, asinh)                                               \
+  OP(Acosh, acosh)                                               \
+  OP(Atanh, atanh)                                               \
+  OP(Pow, pow)                                                   \
+  OP(IsNaN, isnan)                                               \
+  OP(IsInf, isinf)                                               \
+  OP(LeakyRelu, leaky_relu)                                      \
+  OP(PRelu, prelu)                                               \
+  OP(Elu, elu)                                                   \
+  OP(Selu, selu)                                                 \
+  OP(Celu, celu)                                                 \
+  OP(Softplus, softplus)                                         \
+  OP(Softsign, softsign)                                         \
+  OP(HardSigmoid, hard_sigmoid)                                  \
+  OP(HardSwish, hard_swish)                                      \
+  OP(ThresholdedRelu, thresholded_relu)                          \
+  OP(Shrink, shrink)                                             \
+  OP(Mish, mish)                                                 \
+  OP(Less, less)                                                 \
+  OP(Equal, equal)                                               \
+  OP(GreaterOrEqual, greater_or_equal)                           \
+  OP(LessOrEqual, less_or_equal)                                 \
+  OP(And, logical_and)                                           \
+  OP(Or, logical_or)                                             \
+  OP(Xor, logical_xor)                                           \
+  OP(Not, logical_not)                                           \
+  OP(Clip, clip)                                                 \
+  OLD(Sum)                                                       \
+  OLD(Mean)                                                      \
+  OLD(Add_1)                                                     \
+  OLD(Sub_1)                                                     \
+  OLD(Mul_1)                                                     \
+  OLD(Div_1)                                                     \
+  OLD(Pow_1)                                                     \
+  OLD(PRelu_1)                                                   \
+  OLD(Clip_1)                                                    \
+  OLD(Greater_1)                                                 \
+  OLD(Less_1)                                                    \
+  OLD(Equal_1)                                                   \
+  OLD(And_1)                                                     \
+  OLD(Or_1)                                                      \
+  OLD(Xor_1)                                                     \
+  OP(ReduceSum, sum)                                             \
+  OP(ReduceMean, mean)                                           \
+  OP(ReduceMax, max)                                             \
+  OP(ReduceMin, min)                                             \
+  OP(ReduceProd, prod)                                           \
+  OP(ReduceL1, l1)                                               \
+  OP(ReduceL2, l2)                                               \
+  OP(ReduceLogSum, logsum)                                       \
+  OP(ReduceLogSumExp, logsumexp)                                 \
+  OP(ReduceSumSquare, sumsquare)                                 \
+  OLD(ReduceSum_1)                                               \
+  OLD(ReduceMean_1)                                              \
+  OLD(ReduceMax_1)                                               \
+  OLD(ReduceMin_1)                                               \
+  OLD(ReduceProd_1)                                              \
+  OLD(ReduceL1_1)                                                \
+  OLD(ReduceL2_1)                                                \
+  OLD(ReduceLogSum_1)                                            \
+  OLD(ReduceLogSumExp_1)                                         \
+  OLD(ReduceSumSquare_1)                                         \
+  OP(Softmax, softmax)                                           \
+  OP(LogSoftmax, log_softmax)                                    \
+  OLD(Softmax_1)                                                 \
+  OLD(LogSoftmax_1)                                              \
+  OP(BatchNormalization, batch_normalization)                    \
+  OLD(BatchNormalization_7)                                      \
+  OLD(BatchNormalization_1)                                      \
+  OP(MatMul, matmul)                                             \
+  OP(Gemm, gemm)                                                 \
+  OLD(Gemm_6)                                                    \
+  OP(Conv, conv)                                                 \
+  OP(Reshape, reshape)                                           \
+  OP(Flatten, flatten)                                           \
+  OP(Squeeze, squeeze)                                           \
+  OLD(Squeeze_1)                                                 \
+  OP(Unsqueeze, unsqueeze)                                       \
+  OLD(Unsqueeze_1)                                               \
+  OP(Identity, identity)                                         \
+  OP(Transpose, transpose)                                       \
+  OP(Concat, concat)                                             \
+  OLD(Concat_1)                                                  \
+  OP(Slice, slice)                                               \
+  OLD(Slice_1)                                                   \
+  OP(Split, split)                                               \
+  OLD(Split_2)                                                   \
+  OP(Pad, pad)                                                   \
+  OLD(Pad_2)                                                     \
+  OP(Expand, expand)                                             \
+  OP(Gather, gather)                                             \
+  OP(Cast, cast)                                                 \
+  OP(Shape, shape_of)                                            \
+  OP(Size, size_of)                                              \
+  OP(ConstantOfShape, constant_of_shape)                         \
+  OP(Dropout, dropout)                                           \
+  OLD(Dropout_1)                                                 \
+  OP(MaxPool, max_pool)                                          \
+  OP(AveragePool, average_pool)                                  \
+  OP(GlobalAveragePool, global_average_pool)                     \
+  OP(GlobalMaxPool, global_max_pool)                             \
+  OP(ArgMax, argmax)                                             \
+  OP(ArgMin, argmin)                                             \
+  OP(ConvTranspose, conv_transpose)                              \
+  OP(DepthToSpace, depth_to_space)                               \
+  OP(SpaceToDepth, space_to_depth)                               \
+  OP(DFT, dft)                                                   \
+  OP(STFT, stft)                                                 \
+  OP(GatherElements, gather_elements)                            \
+  OP(GatherND, gather_nd)                                        \
+  OP(Gelu, gelu)                                                 \
+  OP(GeluErf, gelu_erf)                                          \
+  OP(Swish, swish)                                               \
+  OLD(ReplicatedAllReduce)                                       \
+  OLD(ReplicatedReduceScatter)                                   \
+  OLD(ReplicatedAllGather)                                       \
+  OLD(AllReduce)                                                 \
+  OLD(MultiConv)                                                 \
+  OLD(Init)                                                      \
+  OLD(Zeros)                                                     \
+  OLD(ZerosLike)                                                 \
+  OP(Ctc, ctc_loss)                                              \
+  OP(CtcBeamSearchDecoder, ctc_beam_search_decoder)              \
+  OP(DynamicSlice, dynamic_slice)                                \
+  OP(DynamicUpdate, dynamic_update)                              \
+  OP(DynamicZero, dynamic_zero)                                  \
+  OLD(DynamicAdd)                                                \
+  OP(SequenceSlice, sequence_slice)                              \
+  OP(CastThenPow2Scale, pow2scale_cast_from_fp8)                 \
+  OP(Pow2ScaleThenCast, pow2scale_cast_to_fp8)                   \
+  OP(NormalizeImage, normalize_image)                            \
+  OP(Nll, nll_loss)                                              \
+  OLD(L1)                                                        \
+  OLD(IdentityLoss)                                              \
+  OP(Scale, scale_by)                                            \
+  OP(ScaledAdd, scaled_add)                                      \
+  OP(Expm1, expm1)                                               \
+  OP(Log1p, log1p)                                               \
+  OP(Atan2, atan2)                                               \
+  OP(GraphcoreRound, round_away)                                 \
+  OLD(NearbyInt)                                                 \
+  OLD(Fmod)                                                      \
+  OLD(Remainder)                                                 \
+  OLD(Square)                                                    \
+  OLD(IncrementMod)                                              \
+  OLD(BinaryConstScalar)                                         \
+  OP(BitwiseAnd, bitwise_and)                                    \
+  OP(BitwiseOr, bitwise_or)                                      \
+  OP(BitwiseXor, bitwise_xor)                                    \
+  OP(BitwiseXnor, bitwise_xnor)                                  \
+  OP(BitwiseNot, bitwise_not)                                    \
+  OLD(Nop)                                                       \
+  OLD(Detach)                                                    \
+  OLD(TensorRemap)                                               \
+  OP(CopyVarUpdate, copy_var_update)                             \
+  OP(Subsample, subsample)                                       \
+  OLD(Reverse)                                                   \
+  OLD(GraphcoreReshape)                                          \
+  OLD(GraphcoreSlice)                                            \
+  OLD(GraphcoreDepthToSpace)                                     \
+  OP(ConvFlipWeights, conv_flip_weights)                         \
+  OP(GroupNormalization, group_norm)                             \
+  OLD(GraphcoreBatchNormalization)                               \
+  OP(PrintTensor, print_tensor)                                  \
+  OP(Abort, abort)                                               \
+  OP(ScatterReduce, scatter_reduce)                              \
+  OP(GroupedGather, grouped_gather)                              \
+  OP(SplineBasis, spline_basis)                                  \
+  OP(SplineWeighting, spline_weighting)                          \
+  OP(Bucketize, bucketize)                                       \
+  OP(Histogram, histogram)                                       \
+  OP(Sort, sort)                                                 \
+  OP(ReduceMedian, median)                                       \
+  OP(GridSample, grid_sample)                                    \
+  OP(Hardmax, hardmax)                                           \
+  OLD(Hardmax_1)                                                 \
+  OP(InstanceNormalization, instance_normalization)              \
+  OLD(InstanceNormalization_1)                                   \
+  OLD(MatMulInteger)                                             \
+  OLD(ConvInteger)                                               \
+  OLD(QLinearMatMul)                                             \
+  OLD(QLinearConv)                                               \
+  OP(LayerNormalization, layer_normalization)                    \
+  OP(LpPool, lp_pool)                                            \
+  OLD(LpPool_1)                                                  \
+  OP(GlobalLpPool, global_lp_pool)                               \
+  OLD(GlobalLpPool_1)                                            \
+  OP(LRN, lrn)                                                   \
+  OP(MaxUnpool, max_unpool)                                      \
+  OLD(MeanVarianceNormalization)                                 \
+  OLD(LpNormalization)                                           \
+  OP(NegativeLogLikelihoodLoss, negative_log_likelihood_loss)    \
+  OLD(QuantizeLinear)                                            \
+  OLD(DequantizeLinear)                                          \
+  OLD(DynamicQuantizeLinear)                                     \
+  OP(LSTM, lstm)                                                 \
+  OP(GRU, gru)                                                   \
+  OP(RNN, rnn)                                                   \
+  OLD(LSTM_1)                                                    \
+  OLD(GRU_1)                                                     \
+  OLD(RNN_1)                                                     \
+  OP(Resize, resize)                                             \
+  OLD(Resize_10)                                                 \
+  OLD(Upsample)                                                  \
+  OLD(Upsample_7)                                                \
+  OLD(Upsample_1)                                                \
+  OP(RoiAlign, roi_align)                                        \
+  OLD(RoiAlign_10)                                               \
+  OP(MaxRoiPool, max_roi_pool)                                   \
+  OP(ScatterElements, scatter_elements)                          \
+  OLD(Scatter)                                                   \
+  OP(ScatterND, scatter_nd)                                      \
+  OLD(SoftmaxCrossEntropyLoss)                                   \
+  OP(Tile, tile)                                                 \
+  OP(HannWindow, hann_window)                                    \
+  OP(HammingWindow, hamming_window)                              \
+  OP(BlackmanWindow, blackman_window)                            \
+  OP(MelWeightMatrix, mel_weight_matrix)                         \
+  OP(BitShift, bit_shift)                                        \
+  OP(CumSum, cumsum)                                             \
+  OLD(GraphcoreLSTM)                                             \
+  OP(NonZero, nonzero)                                           \
+  OP(Compress, compress)                                         \
+  OP(OneHot, onehot)                                             \
+  OP(Range, range)                                               \
+  OP(ReverseSequence, reverse_sequence)                          \
+  OP(TopK, topk)                                                 \
+  OLD(TopK_1)                                                    \
+  OP(Trilu, trilu)                                               \
+  OLD(EyeLike)                                                   \
+  OP(Det, det)                                                   \
+  OLD(Einsum)                                                    \
+  OP(NonMaxSuppression, non_max_suppression)                     \
+  OP(TfIdfVectorizer, tfidf_vectorizer)                          \
+  OP(Unique, unique)                                             \
+  OLD(Accumulate)                                                \
+  OLD(EveryN)                                                    \
+  OLD(Update)                                                    \
+  OLD(SliceGradient)                                             \
+  OLD(NllGradient)                                               \
+  OLD(NegativeLogLikelihoodLossGradient)                         \
+  OLD(GatherGradient)                                            \
+  OLD(If)                                                        \
+  OLD(FusedConv)                                                 \
+  OLD(ReorderChannels)                                           \
   OLD(Fused)
 // clang-format on
 

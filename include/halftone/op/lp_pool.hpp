@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_LP_POOL_HPP
+#define HALFTONE_OP_LP_POOL_HPP
 
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 #include <halftone/op/pool.hpp>
 
 namespace halftone {
@@ -145,3 +147,5 @@ struct GlobalLpPool_1 {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_LRN_HPP
+#define HALFTONE_OP_LRN_HPP
 
 #include <halftone/base/math.hpp>
 #include <halftone/kernel/executor.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -77,3 +79,5 @@ struct LRN {
 };
 
 }  // namespace halftone::op
+
+#endif

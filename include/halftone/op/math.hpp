@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_MATH_HPP
+#define HALFTONE_OP_MATH_HPP
 
 #include <halftone/base/math.hpp>
 #include <halftone/op/broadcast_by_attribute.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -356,3 +358,5 @@ struct IsInf {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_MATMUL_HPP
+#define HALFTONE_OP_MATMUL_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 #include <halftone/op/product_types.hpp>
 
 namespace halftone::op {
@@ -96,3 +98,5 @@ struct MatMul {
 };
 
 }  // namespace halftone::op
+
+#endif

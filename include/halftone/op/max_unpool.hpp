@@ -1,9 +1,11 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_MAX_UNPOOL_HPP
+#define HALFTONE_OP_MAX_UNPOOL_HPP
 
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -132,3 +134,5 @@ struct MaxUnpool {
 };
 
 }  // namespace halftone::op
+
+#endif

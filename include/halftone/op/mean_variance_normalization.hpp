@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_MEAN_VARIANCE_NORMALIZATION_HPP
+#define HALFTONE_OP_MEAN_VARIANCE_NORMALIZATION_HPP
 
 #include <halftone/op/axes.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -59,3 +61,5 @@ struct LpNormalization {
 };
 
 }  // namespace halftone::op
+
+#endif

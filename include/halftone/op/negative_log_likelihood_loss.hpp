@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_NEGATIVE_LOG_LIKELIHOOD_LOSS_HPP
+#define HALFTONE_OP_NEGATIVE_LOG_LIKELIHOOD_LOSS_HPP
 
 #include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -184,3 +186,5 @@ void NegativeLogLikelihoodLoss::gradient(auto& g) const {
 }
 
 }  // namespace halftone::op
+
+#endif

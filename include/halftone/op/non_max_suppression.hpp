@@ -1,11 +1,13 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_NON_MAX_SUPPRESSION_HPP
+#define HALFTONE_OP_NON_MAX_SUPPRESSION_HPP
 
 #include <concepts>
 #include <type_traits>
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/kernel/non_max_suppression.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -111,3 +113,5 @@ struct NonMaxSuppression {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_NONZERO_HPP
+#define HALFTONE_OP_NONZERO_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -131,3 +133,5 @@ struct Compress {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_ONEHOT_HPP
+#define HALFTONE_OP_ONEHOT_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -69,3 +71,5 @@ struct OneHot {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_PAD_HPP
+#define HALFTONE_OP_PAD_HPP
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/axes.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -111,3 +113,5 @@ struct Pad_2 {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

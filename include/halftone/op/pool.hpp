@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_POOL_HPP
+#define HALFTONE_OP_POOL_HPP
 
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -165,3 +167,5 @@ struct GlobalMaxPool {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,6 +1,7 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
 
-#include <halftone/op/list.hpp>
+#ifndef HALFTONE_OP_QUANTIZE_LINEAR_HPP
+#define HALFTONE_OP_QUANTIZE_LINEAR_HPP
 
 namespace halftone::detail {
 
@@ -159,3 +160,5 @@ struct DynamicQuantizeLinear {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_RANGE_HPP
+#define HALFTONE_OP_RANGE_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -71,3 +73,5 @@ struct Range {
 };
 
 }  // namespace halftone::op
+
+#endif

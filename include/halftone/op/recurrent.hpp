@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_RECURRENT_HPP
+#define HALFTONE_OP_RECURRENT_HPP
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/kernel/recurrent_shape.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::detail {
 
@@ -429,3 +431,5 @@ struct RNN_1 {
 };
 
 }  // namespace halftone::op
+
+#endif

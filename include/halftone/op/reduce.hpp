@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_REDUCE_HPP
+#define HALFTONE_OP_REDUCE_HPP
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/axes.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::detail {
 
@@ -560,3 +562,5 @@ struct ReduceSumSquare_1 : detail::ReduceByAttribute<ReduceSumSquare> {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,6 +1,7 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
 
-#include <halftone/op/list.hpp>
+#ifndef HALFTONE_OP_RESHAPE_HPP
+#define HALFTONE_OP_RESHAPE_HPP
 
 namespace halftone::op {
 
@@ -81,3 +82,5 @@ struct Reshape {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_RESIZE_HPP
+#define HALFTONE_OP_RESIZE_HPP
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/axes.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -371,3 +373,5 @@ struct Upsample_1 {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_REVERSE_SEQUENCE_HPP
+#define HALFTONE_OP_REVERSE_SEQUENCE_HPP
 
 #include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -67,3 +69,5 @@ struct ReverseSequence {
 };
 
 }  // namespace halftone::op
+
+#endif

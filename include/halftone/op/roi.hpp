@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_ROI_HPP
+#define HALFTONE_OP_ROI_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -185,3 +187,5 @@ struct MaxRoiPool {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

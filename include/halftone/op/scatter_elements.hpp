@@ -1,9 +1,11 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_SCATTER_ELEMENTS_HPP
+#define HALFTONE_OP_SCATTER_ELEMENTS_HPP
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/kernel/scatter_mode.hpp>
 #include <halftone/op/gather_elements.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -159,3 +161,5 @@ struct ScatterND {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_SHAPE_HPP
+#define HALFTONE_OP_SHAPE_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -67,3 +69,5 @@ struct Size {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_SLICE_HPP
+#define HALFTONE_OP_SLICE_HPP
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/axes.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -156,3 +158,5 @@ struct Slice_1 {
 };
 
 }  // namespace halftone::op
+
+#endif

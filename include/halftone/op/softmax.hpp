@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_SOFTMAX_HPP
+#define HALFTONE_OP_SOFTMAX_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -119,3 +121,5 @@ struct LogSoftmax_1 : detail::SoftmaxFromAxis<LogSoftmax> {
 };
 
 }  // namespace halftone::op
+
+#endif

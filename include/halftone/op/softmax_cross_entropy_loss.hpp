@@ -1,6 +1,8 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
 
-#include <halftone/op/list.hpp>
+#ifndef HALFTONE_OP_SOFTMAX_CROSS_ENTROPY_LOSS_HPP
+#define HALFTONE_OP_SOFTMAX_CROSS_ENTROPY_LOSS_HPP
+
 #include <halftone/op/negative_log_likelihood_loss.hpp>
 #include <halftone/op/softmax.hpp>
 
@@ -42,3 +44,5 @@ struct SoftmaxCrossEntropyLoss {
 };
 
 }  // namespace halftone::op
+
+#endif

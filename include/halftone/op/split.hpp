@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_SPLIT_HPP
+#define HALFTONE_OP_SPLIT_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -144,3 +146,5 @@ struct Split_2 {
 };
 
 }  // namespace halftone::op
+
+#endif

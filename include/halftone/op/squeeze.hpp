@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_SQUEEZE_HPP
+#define HALFTONE_OP_SQUEEZE_HPP
 
 #include <halftone/op/axes.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -100,3 +102,5 @@ struct Unsqueeze_1 {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_TFIDF_VECTORIZER_HPP
+#define HALFTONE_OP_TFIDF_VECTORIZER_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -145,3 +147,5 @@ struct TfIdfVectorizer {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

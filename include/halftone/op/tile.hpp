@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_TILE_HPP
+#define HALFTONE_OP_TILE_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -84,3 +86,5 @@ struct Tile {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,7 +1,9 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_TOP_K_HPP
+#define HALFTONE_OP_TOP_K_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -97,3 +99,5 @@ struct TopK_1 {
 
 }  // namespace op
 }  // namespace halftone
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_TRANSPOSE_HPP
+#define HALFTONE_OP_TRANSPOSE_HPP
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/axes.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -62,3 +64,5 @@ struct Transpose {
 };
 
 }  // namespace halftone::op
+
+#endif

@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_TRILU_HPP
+#define HALFTONE_OP_TRILU_HPP
 
 #include <halftone/base/error.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -104,3 +106,5 @@ struct EyeLike {
 };
 
 }  // namespace halftone::op
+
+#endif

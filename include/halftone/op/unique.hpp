@@ -1,11 +1,13 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_UNIQUE_HPP
+#define HALFTONE_OP_UNIQUE_HPP
 
 #include <concepts>
 #include <type_traits>
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/kernel/unique.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -91,3 +93,5 @@ struct Unique {
 };
 
 }  // namespace halftone::op
+
+#endif

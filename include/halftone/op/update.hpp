@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_UPDATE_HPP
+#define HALFTONE_OP_UPDATE_HPP
 
 #include <halftone/base/math.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::op {
 
@@ -230,3 +232,5 @@ struct Update {
 };
 
 }  // namespace halftone::op
+
+#endif

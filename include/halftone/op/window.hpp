@@ -1,8 +1,10 @@
-#pragma once
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_WINDOW_HPP
+#define HALFTONE_OP_WINDOW_HPP
 
 #include <halftone/base/math.hpp>
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/op/list.hpp>
 
 namespace halftone::detail {
 
@@ -160,3 +162,5 @@ struct MelWeightMatrix {
 };
 
 }  // namespace halftone::op
+
+#endif
