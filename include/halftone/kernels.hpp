@@ -14,5 +14,6 @@
 #include <halftone/kernel/matmul.hpp>
 #include <halftone/kernel/pad.hpp>
 #include <halftone/kernel/pool.hpp>
+#include <halftone/kernel/random.hpp>
 #include <halftone/kernel/reduce.hpp>
 #include <halftone/kernel/softmax.hpp>

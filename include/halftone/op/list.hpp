@@ -140,6 +140,20 @@
   OP(GlobalAveragePool, global_average_pool)        \
   OP(GlobalMaxPool, global_max_pool)                \
   OLD(If)                                           \
+  OLD(Loop)                                         \
+  OLD(Scan)                                         \
+  OLD(Scan_8)                                       \
+  OLD(Call)                                         \
+  OLD(Constant)                                     \
+  OP(RandomNormal, random_normal)                   \
+  OP(RandomUniform, random_uniform)                 \
+  OP(RandomNormalLike, random_normal_like)          \
+  OP(RandomUniformLike, random_uniform_like)        \
+  OP(Bernoulli, bernoulli)                          \
+  OP(Multinomial, multinomial)                      \
+  OP(ShapedDropout, shaped_dropout)                 \
+  OLD(DeriveSeed)                                   \
+  OLD(AdvanceRandom)                                \
   OLD(FusedConv)                                    \
   OLD(ReorderChannels)                              \
   OLD(Fused)
@@ -194,10 +208,12 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/activation.hpp>
 #include <halftone/op/arithmetic.hpp>
 #include <halftone/op/batch_normalization.hpp>
+#include <halftone/op/call.hpp>
 #include <halftone/op/cast.hpp>
 #include <halftone/op/clip.hpp>
 #include <halftone/op/compare.hpp>
 #include <halftone/op/concat.hpp>
+#include <halftone/op/constant.hpp>
 #include <halftone/op/constant_of_shape.hpp>
 #include <halftone/op/conv.hpp>
 #include <halftone/op/dropout.hpp>
@@ -209,12 +225,15 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/gemm.hpp>
 #include <halftone/op/identity.hpp>
 #include <halftone/op/if.hpp>
+#include <halftone/op/loop.hpp>
 #include <halftone/op/math.hpp>
 #include <halftone/op/matmul.hpp>
 #include <halftone/op/pad.hpp>
 #include <halftone/op/pool.hpp>
+#include <halftone/op/random.hpp>
 #include <halftone/op/reduce.hpp>
 #include <halftone/op/reshape.hpp>
+#include <halftone/op/scan.hpp>
 #include <halftone/op/shape.hpp>
 #include <halftone/op/slice.hpp>
 #include <halftone/op/softmax.hpp>

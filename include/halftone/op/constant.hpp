@@ -1,0 +1,24 @@
+#pragma once
+
+#include <halftone/op/list.hpp>
+
+namespace halftone::op {
+
+/// A tensor that the model gives. The importer makes it a constant of the graph: there are no nodes
+/// of this operator.
+///
+/// y       shape and type of the attribute that the model has: `value`, `value_float`, `value_int`,
+///         `value_floats` or `value_ints`
+/// limits  no strings and no sparse tensors
+/// source  ai.onnx Constant-13
+struct Constant {
+  static constexpr OpId id{"ai.onnx", "Constant", 1, 9, 11, 12, 13, 19, 21};
+  static constexpr Signature signature = "-> y";
+  using types = TypeList<AllTypes>;
+
+  static constexpr Inferred infer(const Inputs&) {
+    return Inferred::mismatch("a constant is a tensor of the graph, not a node");
+  }
+};
+
+}  // namespace halftone::op
