@@ -24,6 +24,7 @@
 #include <halftone/kernel/pad.hpp>
 #include <halftone/kernel/pool.hpp>
 #include <halftone/kernel/print.hpp>
+#include <halftone/kernel/random.hpp>
 #include <halftone/kernel/recurrent.hpp>
 #include <halftone/kernel/reduce.hpp>
 #include <halftone/kernel/resize.hpp>

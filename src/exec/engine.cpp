@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <halftone/transform/infer.hpp>
+#include <halftone/transform/seed_random.hpp>
 
 #include "base/describe.hpp"
 #include "initial.hpp"
@@ -17,6 +18,15 @@ namespace {
 
 /// Plans that are kept for input shapes that may come again.
 constexpr std::size_t kept_plans = 4;
+
+/// Takes each number to another one, and no two to the same (the last steps of SplitMix64: Steele,
+/// Lea and Flood 2014).
+std::uint64_t next_seed(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
 
 int thread_count(int wanted) {
   if (wanted > 0) return std::min(wanted, 256);
@@ -69,8 +79,30 @@ void align_constants(Graph& graph) {
   for (Graph& body : graph.graphs) align_constants(body);
 }
 
+/// Whether what the subgraphs of a node give is sure to be what its outputs are taken for.
+bool has_sure_outputs(const Graph& graph, const Node& node) {
+  const std::vector<std::int32_t> indices = subgraphs_of(node);
+  op::Repeat repeat;
+  if (describe_repeat(graph, node, repeat)) {
+    bool has_stack = false;
+    for (std::size_t o = repeat.states; o < node.outputs.size(); ++o) {
+      has_stack = has_stack || node.outputs[o] != no_tensor;
+    }
+    return !has_stack || pass_count(graph, node, repeat) != dynamic;
+  }
+  for (const std::int32_t index : indices) {
+    const Graph& body = graph.graphs[static_cast<std::size_t>(index)];
+    for (std::size_t o = 0; o < node.outputs.size() && o < body.outputs.size(); ++o) {
+      if (node.outputs[o] == no_tensor) continue;
+      if (body.info(body.outputs[o]) != graph.info(node.outputs[o])) return false;
+    }
+  }
+  return true;
+}
+
 bool is_static(const Graph& graph) {
   for (const Node& node : graph.nodes) {
+    if (!has_sure_outputs(graph, node)) return false;
     for (const TensorId id : node.outputs) {
       if (id != no_tensor && !graph.info(id).is_static()) return false;
     }
@@ -98,16 +130,32 @@ struct Engine::State {
     std::vector<TensorInfo> inputs;
     std::unique_ptr<Plan> plan;  ///< null: `graph` is interpreted
     Graph graph;
+    bool is_random = false;  ///< the graph has one input more: the state of random numbers
   };
   std::vector<std::unique_ptr<Ready>> ready;
   Ready* current = nullptr;
   std::vector<AnyArray> interpreted;
   bool measure = false;
+  std::uint64_t seed = 0, runs = 0;    ///< since the seed was set
+  std::uint32_t random_state[6] = {};  ///< of the run
+  bool is_random = false;
 
   State(Graph g, const EngineOptions& o)
       : graph(std::move(g)), options(o), pool(thread_count(o.threads)), executor(pool.executor()) {
     initialize_variables(graph, options.seed);
     own_variables(graph);
+    seed = options.seed;
+    is_random = detail::RandomSeeds::needs_seed(graph);
+  }
+
+  /// For this run; the next one has another seed.
+  void draw_random_state() {
+    random_state[0] = static_cast<std::uint32_t>(seed);
+    random_state[1] = static_cast<std::uint32_t>(seed >> 32);
+    random_state[2] = static_cast<std::uint32_t>(runs);
+    random_state[3] = static_cast<std::uint32_t>(runs >> 32);
+    seed = next_seed(seed);
+    ++runs;
   }
 
   void check_input(std::size_t i, const TensorInfo& given) const {
@@ -179,6 +227,7 @@ struct Engine::State {
       next->graph.tensor(graph.inputs[i]).info = inputs[i];
     }
     make_constant(next->graph);
+    next->is_random = seed_random(next->graph);
     const std::vector<Defect> defects = infer(next->graph, &evaluate_constant, &executor);
     if (!defects.empty()) throw_defects(next->graph, defects);
     if (is_static(next->graph)) {
@@ -230,10 +279,26 @@ void Engine::run(std::span<const AnyView> inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i].data != nullptr) plan->set_input(i, inputs[i].data);
     }
+    if (s.current->is_random) {
+      s.draw_random_state();
+      plan->set_input(inputs.size(), s.random_state);
+    }
     plan->run(s.measure);
+  } else if (s.current->is_random) {
+    s.draw_random_state();
+    std::vector<AnyView> all(inputs.begin(), inputs.end());
+    all.push_back({detail::RandomSeeds::state_info, s.random_state});
+    s.interpreted = interpret(s.current->graph, all, s.executor);
   } else {
     s.interpreted = interpret(s.current->graph, inputs, s.executor);
   }
+}
+
+bool Engine::is_random() const { return state_->is_random; }
+std::uint64_t Engine::seed() const { return state_->seed; }
+void Engine::set_seed(std::uint64_t seed) {
+  state_->seed = seed;
+  state_->runs = 0;
 }
 
 AnyView Engine::output(std::size_t i) const {

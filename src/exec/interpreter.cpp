@@ -5,6 +5,7 @@
 #include <halftone/op/list.hpp>
 
 #include "base/describe.hpp"
+#include "repetition.hpp"
 
 namespace halftone {
 namespace {
@@ -19,10 +20,18 @@ AnyArray copied(const AnyView& view) {
 
 std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inputs,
                                 const kernel::Executor& executor) {
+  return interpret(graph, inputs, executor, graph.outputs);
+}
+
+std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inputs,
+                                const kernel::Executor& executor,
+                                std::span<const TensorId> wanted) {
   std::vector<AnyView> values(graph.tensors.size());
   std::vector<AnyArray> owned(graph.tensors.size());
   std::vector<int> uses(graph.tensors.size());
-  for (const TensorId id : graph.outputs) ++uses[static_cast<std::size_t>(id)];
+  for (const TensorId id : wanted) {
+    if (id != no_tensor) ++uses[static_cast<std::size_t>(id)];
+  }
   for (const Node& node : graph.nodes) {
     for (const TensorId id : node.inputs) {
       if (id != no_tensor) ++uses[static_cast<std::size_t>(id)];
@@ -40,12 +49,19 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
 
   std::vector<AnyView> arguments;
   for (const Node& node : graph.nodes) {
+    // What was computed beforehand has given its outputs away.
+    if (node.outputs.empty() && node.op->signature.outputs() != 0) continue;
     arguments.clear();
     for (const TensorId id : node.inputs) {
       arguments.push_back(id == no_tensor ? AnyView{} : values[static_cast<std::size_t>(id)]);
     }
     std::vector<AnyArray> results;
-    if (node.op->id == op::If::id) {
+    if (node.op->id == op::Loop::id || node.op->id == op::Scan::id) {
+      results = repeat_node(graph, node, arguments, executor);
+    } else if (node.op->id == op::Call::id) {
+      results = interpret(graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])], arguments,
+                          executor);
+    } else if (node.op->id == op::If::id) {
       const AnyView& condition = arguments[0];
       if (condition.info.type != ElementType::boolean || condition.info.elements() != 1) {
         fail(ErrorKind::model, {.what = "the condition is not one boolean",
@@ -72,7 +88,11 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
     }
   }
   std::vector<AnyArray> outputs;
-  for (const TensorId id : graph.outputs) {
+  for (const TensorId id : wanted) {
+    if (id == no_tensor) {
+      outputs.emplace_back();
+      continue;
+    }
     const auto i = static_cast<std::size_t>(id);
     outputs.push_back(owned[i].info().is_known() ? owned[i] : copied(values[i]));
   }

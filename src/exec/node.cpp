@@ -55,8 +55,7 @@ bool is_view(const Node& node) {
 
 void throw_defects(const Graph& graph, std::span<const Defect> defects) {
   const Defect& first = defects[0];
-  const Graph& owner =
-      first.graph < 0 ? graph : graph.graphs[static_cast<std::size_t>(first.graph)];
+  const Graph& owner = holder_of(graph, first);
   const Node& node = owner.nodes[first.node];
   const detail::InferenceText text =
       detail::describe_inference(owner, *node.op, node.inputs, first.inferred);

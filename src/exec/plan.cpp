@@ -21,7 +21,9 @@ namespace {
 /// Stands for data that are not placed yet, and for those of empty tensors: given, but not read.
 alignas(64) std::byte nowhere[64];
 
-bool is_if(const Node& node) { return node.op->id == op::If::id; }
+bool is_repeated(const Node& node) {
+  return node.op->id == op::Loop::id || node.op->id == op::Scan::id;
+}
 
 std::int64_t flops_of(const Graph& graph, const Node& node, std::span<const TensorInfo> in,
                       std::span<const TensorInfo> out) {
@@ -215,14 +217,19 @@ void Plan::build(const EngineOptions& options) {
       Graph& body = graph_.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
       step.call.op = &groups_.emplace_back(body);
       step.run = &Group::run;
-    } else if (is_if(node)) {
+    } else if (is_repeated(node)) {
+      const Repetition& repetition = repetitions_.emplace_back(graph_, node, options, executor_);
+      packed_bytes_ += repetition.bytes();
+      step.call.op = &repetition;
+      step.run = &Repetition::run;
+    } else if (const bool is_if = node.op->id == op::If::id; is_if || node.op->id == op::Call::id) {
       Branches& branches = branches_.emplace_back();
       for (const std::int32_t g : subgraphs_of(node)) {
         branches.plans.push_back(
             std::make_unique<Plan>(graph_.graphs[static_cast<std::size_t>(g)], options, executor_));
       }
       step.call.op = &branches;
-      step.run = &Branches::run_if;
+      step.run = is_if ? &Branches::run_if : &Branches::run_call;
     } else {
       const NodeKernel& kernel = kernels_.emplace_back(graph_, node, in, out);
       const Kernel& f = kernel.functions();
@@ -317,9 +324,18 @@ void Plan::release(const Node& node, std::size_t input, std::uint32_t first) {
 
 void Plan::Branches::run_if(const KernelCall& call) {
   const Branches& branches = *static_cast<const Branches*>(call.op);
-  const bool condition = *static_cast<const bool*>(call.arguments[0].data);
-  Plan& plan = *branches.plans[condition ? 0 : 1];
-  for (std::uint32_t i = 1; i < call.inputs; ++i) plan.set_input(i - 1, call.arguments[i].data);
+  branches.run(*static_cast<const bool*>(call.arguments[0].data) ? 0 : 1, call, 1);
+}
+
+void Plan::Branches::run_call(const KernelCall& call) {
+  static_cast<const Branches*>(call.op)->run(0, call, 0);
+}
+
+void Plan::Branches::run(std::size_t branch, const KernelCall& call, std::uint32_t first) const {
+  Plan& plan = *plans[branch];
+  for (std::uint32_t i = first; i < call.inputs; ++i) {
+    plan.set_input(i - first, call.arguments[i].data);
+  }
   plan.run(false);
   for (std::uint32_t o = 0; o < call.outputs; ++o) {
     const AnyView result = plan.output(o);

@@ -8,6 +8,7 @@
 
 #include "group.hpp"
 #include "node.hpp"
+#include "repetition.hpp"
 
 namespace halftone {
 
@@ -41,6 +42,8 @@ class Plan {
   struct Branches {
     std::vector<std::unique_ptr<Plan>> plans;
     static void run_if(const KernelCall& call);
+    static void run_call(const KernelCall& call);
+    void run(std::size_t plan, const KernelCall& call, std::uint32_t first_input) const;
   };
   static void run_copy(const KernelCall& call);
 
@@ -59,6 +62,7 @@ class Plan {
   std::deque<NodeKernel> kernels_;
   std::deque<Group> groups_;
   std::deque<Branches> branches_;
+  std::deque<Repetition> repetitions_;
   std::vector<Storage> packed_;
   std::vector<int> constant_readers_;
   Storage arena_;

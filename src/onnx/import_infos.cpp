@@ -31,6 +31,11 @@ void Importer::infer_pending(Target& target) {
   for (; target.inferred_nodes < graph.nodes.size(); ++target.inferred_nodes) {
     const Node& node = graph.nodes[target.inferred_nodes];
     if (node.op->only_expands) continue;
+    if (!subgraphs_of(node).empty()) {
+      std::vector<Defect> later;  // reported by infer_all()
+      halftone::infer_node(graph, target.inferred_nodes, later);
+      continue;
+    }
     const Inferred inferred = infer_node(graph, node);
     if (!inferred.ok()) continue;
     for (std::size_t i = 0; i < node.outputs.size() && i < inferred.outputs.size(); ++i) {
@@ -45,13 +50,7 @@ void Importer::infer_pending(Target& target) {
 
 void Importer::infer_all(Graph& graph) {
   for (const Defect& defect : halftone::infer(graph)) {
-    const auto index = static_cast<std::size_t>(defect.graph);
-    const Graph& holder =
-        defect.graph >= 0 && index < graph.graphs.size() ? graph.graphs[index] : graph;
-    if (defect.node >= holder.nodes.size()) {
-      report_.add(ErrorKind::model, {.what = defect.inferred.reason});
-      continue;
-    }
+    const Graph& holder = holder_of(graph, defect);
     const Node& node = holder.nodes[defect.node];
     std::string described = detail::node_text(*node.op, holder.name(node));
     if (node.name.empty()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
 
 #include "base/describe.hpp"
@@ -82,11 +83,11 @@ void Importer::read_node_into(Scope& scope, NodeMessage node) {
     leave_undefined(scope, node);
     return;
   }
-  if (node.domain == "ai.onnx" && node.op == "Constant" && opset >= 1) {
+  const Descriptor* op = operators_.find(node.domain, node.op, opset);
+  if (op != nullptr && op->id == op::Constant::id) {
     read_constant(scope, node);
     return;
   }
-  const Descriptor* op = operators_.find(node.domain, node.op, opset);
   // What passes make for the executor is no part of the language.
   if (op == nullptr || op->id.domain == "halftone") {
     const int since = node.domain == "ai.onnx" ? since_version(node.op, opset) : 0;
@@ -233,23 +234,11 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
     return;
   }
 
-  // Every subgraph of the node has an input for every captured tensor.
-  for (const Subgraphs::Body& body : subgraphs.bodies) {
-    Graph& inner = graph.graphs[static_cast<std::size_t>(body.index)];
-    inner.inputs = body.formals;
-    for (const TensorId outer : subgraphs.captures) {
-      const auto known = body.captured.find(outer);
-      inner.inputs.push_back(
-          known != body.captured.end()
-              ? known->second
-              : inner.add_tensor({.info = graph.info(outer), .role = Role::input},
-                                 graph.name(outer)));
-    }
-  }
-  if (!subgraphs.captures.empty()) {
-    const std::size_t fixed = signature.inputs() - (signature.has_variadic_input() ? 1 : 0);
-    if (inputs.size() < fixed) inputs.resize(fixed, no_tensor);
-    inputs.insert(inputs.end(), subgraphs.captures.begin(), subgraphs.captures.end());
+  std::vector<std::string_view> outputs = node.outputs;
+  if (!subgraphs.bodies.empty() &&
+      !add_captures(described, op, words, subgraphs, graph, inputs, outputs)) {
+    leave_undefined(scope, node);
+    return;
   }
 
   const std::string node_name = public_node_name(scope, node.name);
@@ -259,10 +248,10 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   }
   Node added{.op = &op, .attributes = std::move(words), .inputs = std::move(inputs)};
   if (!node_name.empty()) added.name = graph.store_name(node_name);
-  const std::size_t outputs = std::max(node.outputs.size(), signature.required_outputs());
+  if (outputs.size() < signature.required_outputs()) outputs.resize(signature.required_outputs());
   std::vector<std::pair<std::string_view, TensorId>> wanted;
-  for (std::size_t i = 0; i < outputs; ++i) {
-    const std::string_view name = i < node.outputs.size() ? node.outputs[i] : std::string_view();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string_view name = outputs[i];
     if (name.empty() && i >= signature.required_outputs()) {
       added.outputs.push_back(no_tensor);
       continue;
@@ -272,6 +261,76 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   }
   graph.nodes.push_back(std::move(added));
   for (const auto& [name, id] : wanted) bind(scope, node, name, id);
+}
+
+bool Importer::add_captures(const std::string& described, const Descriptor& op,
+                            std::vector<Word>& words, const Subgraphs& subgraphs, Graph& graph,
+                            std::vector<TensorId>& inputs, std::vector<std::string_view>& outputs) {
+  const std::size_t captured = subgraphs.captures.size();
+  const bool is_loop = op.id == op::Loop::id, is_batch_scan = op.id == op::Scan_8::id;
+  const bool repeats = is_loop || is_batch_scan || op.id == op::Scan::id;
+  std::int64_t scanned = 0;
+  if (is_batch_scan) {
+    auto scan = unpack<op::Scan_8>(words);
+    scanned = scan.num_scan_inputs;
+    scan.captured = static_cast<std::int64_t>(captured);
+    words = pack(scan);
+  } else if (repeats && !is_loop) {
+    scanned = unpack<op::Scan>(words).num_scan_inputs;
+  }
+  // Where the states are among the inputs of the node, of its body and among the body's outputs.
+  const std::size_t first = is_loop ? 2 : is_batch_scan ? 1 : 0;
+  const std::size_t first_inside = is_loop ? 2 : 0, first_result = is_loop ? 1 : 0;
+  std::size_t states = 0;
+  if (repeats) {
+    const Subgraphs::Body& body = subgraphs.bodies[0];
+    const std::size_t formals = body.formals.size();
+    if (inputs.size() < first) inputs.resize(first, no_tensor);
+    if (formals + first != inputs.size() + first_inside || scanned < 0 ||
+        formals < first_inside + static_cast<std::size_t>(scanned)) {
+      defect(described, "the body has another number of inputs than the node gives it", {},
+             std::to_string(inputs.size() - first + first_inside), std::to_string(formals));
+      return false;
+    }
+    states = formals - first_inside - static_cast<std::size_t>(scanned);
+    const std::size_t results = graph.graphs[static_cast<std::size_t>(body.index)].outputs.size();
+    if (results < first_result + states) {
+      defect(described, "the body has fewer outputs than states", {},
+             "at least " + std::to_string(first_result + states), std::to_string(results));
+      return false;
+    }
+  }
+
+  for (const Subgraphs::Body& body : subgraphs.bodies) {
+    Graph& inner = graph.graphs[static_cast<std::size_t>(body.index)];
+    std::vector<TensorId> own;
+    for (const TensorId outer : subgraphs.captures) {
+      const auto known = body.captured.find(outer);
+      own.push_back(known != body.captured.end()
+                        ? known->second
+                        : inner.add_tensor({.info = graph.info(outer), .role = Role::input},
+                                           graph.name(outer)));
+    }
+    inner.inputs = body.formals;
+    const std::size_t place = repeats ? first_inside + states : inner.inputs.size();
+    inner.inputs.insert(inner.inputs.begin() + static_cast<std::ptrdiff_t>(place), own.begin(),
+                        own.end());
+    if (!repeats) continue;
+    // A state that the body returns as it is.
+    inner.outputs.insert(inner.outputs.begin() + static_cast<std::ptrdiff_t>(first_result + states),
+                         own.begin(), own.end());
+  }
+  if (captured == 0) return true;
+  const std::size_t own_slots = op.signature.inputs() - (op.signature.has_variadic_input() ? 1 : 0);
+  if (inputs.size() < own_slots) inputs.resize(own_slots, no_tensor);
+  const std::size_t place = repeats ? first + states : inputs.size();
+  inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(place), subgraphs.captures.begin(),
+                subgraphs.captures.end());
+  if (repeats && !is_batch_scan && outputs.size() > states) {
+    outputs.insert(outputs.begin() + static_cast<std::ptrdiff_t>(states), captured,
+                   std::string_view());
+  }
+  return true;
 }
 
 bool Importer::split_tensors(const std::string& described,
@@ -350,6 +409,7 @@ std::int32_t Importer::read_subgraph(Scope& scope, const AttributeMessage& attri
                                   .expected = "at most " + std::to_string(deepest_nesting)});
   }
   ++depth_;
+  infer_pending(scope.target);  // the subgraph may ask for ranks and types of what it captures
   Target target;
   target.is_main = false;
   Scope inner{.target = target,

@@ -112,6 +112,11 @@ class Importer {
                      const std::vector<TensorId>& inputs);
   bool check_inputs(const std::string& described, const Descriptor& op,
                     std::span<const TensorId> inputs);
+  /// Gives every subgraph of a node an input for every tensor that one of them captures, and the
+  /// node, too: the last ones, or states that a Loop or Scan keeps as they are.
+  bool add_captures(const std::string& described, const Descriptor& op, std::vector<Word>& words,
+                    const Subgraphs& subgraphs, Graph& graph, std::vector<TensorId>& inputs,
+                    std::vector<std::string_view>& outputs);
   /// Replaces a tensor `value` of one element by the integers `value_type` and `value_bits`, which
   /// operators have instead.
   bool split_tensors(const std::string& described, std::vector<AttributeMessage>& attributes,

@@ -110,14 +110,12 @@ std::string serialized(const google::protobuf::MessageLite& message) {
   return message.SerializePartialAsString();
 }
 
-/// Where the captured tensors begin among the inputs of a node that has graphs.
+/// Where the captured tensors that are not written begin among the inputs of a node with graphs.
 std::size_t own_inputs(const Node& node) {
   const Signature& signature = node.op->signature;
   if (!signature.has_variadic_input()) return signature.inputs();
   if (captures_follow(signature)) return signature.inputs() - 1;
-  fail(ErrorKind::unsupported,
-       {.what = "which inputs of an operator are captured by its graphs is not known",
-        .node = node.op->id.name});
+  return node.inputs.size();  // the graphs get them as inputs of their own
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <optional>
 
 #include <halftone/session/weights.hpp>
@@ -205,6 +206,8 @@ void Session::prepareDevice(bool loadEngine) {
                                           .batches_per_step = s.dataFlow.batchesPerStep(),
                                           .prefetch = s.options.enablePrefetchDatastreams});
       s.graph = {};
+      const auto now = std::chrono::system_clock::now().time_since_epoch();
+      session.set_random_seed(static_cast<std::uint64_t>(now.count()));
       s.executable = std::make_unique<popx::Executablex>(std::move(session));
     } catch (const halftone::MemoryError& e) {
       throw OutOfMemory(e.what());
@@ -328,13 +331,20 @@ void Session::setRNGState(const std::vector<uint32_t>) {
   throw runtime_error("Session::setRNGState needs SessionOptions::enableLoadAndOffloadRNGState");
 }
 
-void Session::setRandomSeed(uint64_t) {
+void Session::setRandomSeed(uint64_t seedValue) {
   state_->requirePrepared("setRandomSeed");
+  if (state_->executable->session().is_random()) {
+    state_->executable->session().set_random_seed(seedValue);
+    return;
+  }
   detail::say(logging::Module::session, logging::Level::Warn,
               "Session::setRandomSeed has no effect: the model has no random operators");
 }
 uint64_t Session::getRandomSeed() {
   state_->requirePrepared("getRandomSeed");
+  if (state_->executable->session().is_random()) {
+    return state_->executable->session().random_seed();
+  }
   detail::say(logging::Module::session, logging::Level::Warn,
               "Session::getRandomSeed is 0: the model has no random operators");
   return 0;

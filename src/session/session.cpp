@@ -687,6 +687,10 @@ Graph Session::graph() const {
   return copy;
 }
 
+bool Session::is_random() const { return state_->engine.is_random(); }
+std::uint64_t Session::random_seed() const { return state_->engine.seed(); }
+void Session::set_random_seed(std::uint64_t seed) { state_->engine.set_seed(seed); }
+
 AnyView Session::get(std::string_view variable) const {
   state_->restore_variables();
   return state_->engine.variable(state_->variable(variable));

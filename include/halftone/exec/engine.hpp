@@ -13,7 +13,7 @@ namespace halftone {
 struct EngineOptions {
   int threads = 1;  ///< 0: as many as the machine has cores
   bool fuse = true;
-  std::uint64_t seed = 0;
+  std::uint64_t seed = 0;  ///< of random numbers and of variables that start with them
 };
 
 /// What a node did in the runs since its time was reset.
@@ -45,6 +45,14 @@ class Engine {
   void run(std::span<const AnyView> inputs);
   /// Output number i of the last run; good until the next one.
   AnyView output(std::size_t i) const;
+
+  /// Whether a run draws random numbers.
+  bool is_random() const;
+  /// What the random numbers of the next run follow from. Each run leaves another seed behind, so
+  /// that setting the one that was read before repeats the runs since. Numbers of nodes with an
+  /// attribute `seed` follow from that and the number of runs since the seed was set.
+  std::uint64_t seed() const;
+  void set_seed(std::uint64_t seed);
 
   /// The memory of a variable, to be read or written between runs. Written ones count from the next
   /// run on.

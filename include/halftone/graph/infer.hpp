@@ -48,8 +48,12 @@ struct InputInfo {
 class Inputs {
  public:
   constexpr Inputs(std::span<const InputInfo> inputs, std::size_t output_count,
-                   std::span<const std::vector<TensorInfo>> graph_outputs = {})
-      : inputs_(inputs), output_count_(output_count), graph_outputs_(graph_outputs) {}
+                   std::span<const std::vector<TensorInfo>> graph_outputs = {},
+                   std::int64_t passes = dynamic)
+      : inputs_(inputs),
+        output_count_(output_count),
+        graph_outputs_(graph_outputs),
+        passes_(passes) {}
 
   constexpr std::size_t size() const { return inputs_.size(); }
   constexpr const TensorInfo& operator[](std::size_t i) const {
@@ -64,6 +68,8 @@ class Inputs {
   constexpr std::span<const std::vector<TensorInfo>> graph_outputs() const {
     return graph_outputs_;
   }
+  /// How often a loop runs its subgraph; `dynamic` if that is not known.
+  constexpr std::int64_t passes() const { return passes_; }
 
   /// The values of a constant int64 or int32 input.
   constexpr std::vector<std::int64_t> integers(std::size_t i) const {
@@ -111,6 +117,7 @@ class Inputs {
   std::span<const InputInfo> inputs_;
   std::size_t output_count_;
   std::span<const std::vector<TensorInfo>> graph_outputs_;
+  std::int64_t passes_;
   TensorInfo absent_{};
 };
 

@@ -140,5 +140,36 @@ template <class T>
 std::size_t channel_moments_workspace(std::int64_t outer, std::int64_t channels,
                                       std::int64_t inner);
 
+// kernel/random.hpp. Random numbers of a seed (two words; null: 0), which depend on the seed and
+// on the position alone.
+template <class T>
+void random_uniform(const Executor& executor, const std::uint32_t* seed, double low, double high,
+                    T* y, std::int64_t n);
+template <class T>
+void random_normal(const Executor& executor, const std::uint32_t* seed, double mean, double scale,
+                   T* y, std::int64_t n);
+/// y is `one` with probability x, else 0.
+template <class T, class U>
+void bernoulli(const Executor& executor, const std::uint32_t* seed, const T* x, U one, U* y,
+               std::int64_t n);
+/// Draws from exp(x[row, :]); `sums` has room for rows * classes numbers.
+template <class T, class I>
+void multinomial(const Executor& executor, const std::uint32_t* seed, const T* x, std::int64_t rows,
+                 std::int64_t classes, std::int64_t samples, double* sums, I* y);
+/// y is x / (1 - ratio) or, with probability `ratio`, 0; `mask` (or null) says where it is not.
+template <class T>
+void dropout(const Executor& executor, const std::uint32_t* seed, double ratio, const T* x, T* y,
+             bool* mask, std::int64_t n);
+/// The element of the mask for x[i...] is number sum of i * steps.
+template <class T>
+void shaped_dropout(const Executor& executor, const std::uint32_t* seed, double ratio,
+                    const std::int64_t* extents, const std::int64_t* steps, std::size_t rank,
+                    const T* x, T* y, std::int64_t n);
+template <class Word>
+void derive_seed(const Word* state, std::int64_t number, bool is_fixed, std::int64_t fixed,
+                 Word* seed);
+template <class Word>
+void advance_random(const Word* state, std::int64_t number, Word* next);
+
 }  // namespace kernel
 }  // namespace halftone

@@ -47,12 +47,8 @@ struct BitShift {
 
   constexpr void attributes(auto&& visit) { visit("direction", direction); }
 
-  constexpr Inferred infer(const Inputs& in) const {
-    if (direction == ShiftDirection::missing) {
-      return Inferred::mismatch("attribute 'direction' is missing");
-    }
-    return halftone::detail::infer_elementwise<BitShift>(in);
-  }
+  constexpr Inferred infer(const Inputs& in) const;
+
   constexpr auto forward(auto a, auto b) const {
     using X = decltype(a);
     const X last = static_cast<X>(halftone::detail::bits_of_number<X>() - 1);
@@ -62,6 +58,13 @@ struct BitShift {
     return math::select(b <= last, moved, static_cast<X>(0));
   }
 };
+
+constexpr Inferred BitShift::infer(const Inputs& in) const {
+  if (direction == ShiftDirection::missing) {
+    return Inferred::mismatch("attribute 'direction' is missing");
+  }
+  return halftone::detail::infer_elementwise<BitShift>(in);
+}
 
 }  // namespace op
 }  // namespace halftone

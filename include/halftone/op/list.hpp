@@ -282,6 +282,20 @@
   OLD(NegativeLogLikelihoodLossGradient)                         \
   OLD(GatherGradient)                                            \
   OLD(If)                                                        \
+  OLD(Loop)                                                      \
+  OLD(Scan)                                                      \
+  OLD(Scan_8)                                                    \
+  OLD(Call)                                                      \
+  OLD(Constant)                                                  \
+  OP(RandomNormal, random_normal)                                \
+  OP(RandomUniform, random_uniform)                              \
+  OP(RandomNormalLike, random_normal_like)                       \
+  OP(RandomUniformLike, random_uniform_like)                     \
+  OP(Bernoulli, bernoulli)                                       \
+  OP(Multinomial, multinomial)                                   \
+  OP(ShapedDropout, shaped_dropout)                              \
+  OLD(DeriveSeed)                                                \
+  OLD(AdvanceRandom)                                             \
   OLD(FusedConv)                                                 \
   OLD(ReorderChannels)                                           \
   OLD(Fused)
@@ -456,6 +470,12 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/non_max_suppression.hpp>
 #include <halftone/op/tfidf_vectorizer.hpp>
 #include <halftone/op/unique.hpp>
+#include <halftone/op/call.hpp>
+#include <halftone/op/constant.hpp>
+#include <halftone/op/loop.hpp>
+#include <halftone/op/random.hpp>
+#include <halftone/op/repeat.hpp>
+#include <halftone/op/scan.hpp>
 // clang-format on
 
 namespace halftone {

@@ -116,6 +116,13 @@ class Session {
     set_number(variable, static_cast<double>(value));
   }
 
+  /// Whether runs draw random numbers.
+  bool is_random() const;
+  /// The seed of the next run (of its first micro-batch). It changes with each: setting the one that
+  /// was read before repeats the runs since.
+  std::uint64_t random_seed() const;
+  void set_random_seed(std::uint64_t seed);
+
   std::vector<Port> inputs() const;
   /// Variables that a run may be given.
   std::vector<Port> optional_inputs() const;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <halftone/graph/graph.hpp>
+#include <halftone/op/list.hpp>
 
 namespace halftone {
 
@@ -11,8 +12,18 @@ struct Defect {
   std::size_t node = 0;
   Inferred inferred = Inferred::unknown();
   TensorId tensor = no_tensor;  ///< the output that contradicts, if one does
-  int graph = -1;               ///< the subgraph that holds the node, -1: this one
+  /// The subgraph that holds the node: its index in the graph, then in that one, and so on.
+  std::vector<std::int32_t> path{};
 };
+
+/// The graph that holds a defect's node.
+constexpr const Graph& holder_of(const Graph& graph, const Defect& defect) {
+  const Graph* holder = &graph;
+  for (const std::int32_t index : defect.path) {
+    holder = &holder->graphs[static_cast<std::size_t>(index)];
+  }
+  return *holder;
+}
 
 /// Computes the outputs of a node whose inputs are constants; false if it cannot. In the core.
 using Evaluate = bool (*)(void* context, Graph& graph, std::size_t node);
@@ -69,82 +80,283 @@ constexpr std::vector<std::int32_t> subgraphs_of(const Node& node) {
   return indices.indices;
 }
 
-constexpr std::vector<Defect> infer(Graph& graph, Evaluate evaluate = nullptr,
-                                    void* context = nullptr);
+/// Where states, slices and stacked outputs of a node Loop or Scan are; false for other nodes, and
+/// if the body does not fit the node.
+constexpr bool describe_repeat(const Graph& graph, const Node& node, op::Repeat& repeat) {
+  const bool is_loop = node.op->id == op::Loop::id;
+  if (!is_loop && node.op->id != op::Scan::id) return false;
+  const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
+  return is_loop ? op::Loop::describe(node, body, repeat) : op::Scan::describe(node, body, repeat);
+}
+
+/// How often a Loop or Scan runs its body, if that is known before the run; else `dynamic`.
+constexpr std::int64_t pass_count(const Graph& graph, const Node& node, const op::Repeat& repeat) {
+  const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
+  auto given = [&](std::size_t i) { return i < node.inputs.size() && node.inputs[i] != no_tensor; };
+  if (!repeat.is_loop) {
+    std::int64_t count = dynamic;
+    for (std::size_t i = 0; i < repeat.scanned; ++i) {
+      const TensorInfo& x = graph.info(node.inputs[repeat.states + i]);
+      if (!x.is_known()) continue;
+      const std::size_t axis = normalized_axis(repeat.input_axis(i), x.rank());
+      if (axis != x.rank() && x.shape[axis] != dynamic) count = x.shape[axis];
+    }
+    return count;
+  }
+  auto constant = [](const Graph& holder, TensorId id) {
+    const TensorRecord& t = holder.tensor(id);
+    const InputInfo in{t.info, t.data.span(), t.role == Role::constant};
+    return Inputs({&in, 1}, 0).integers(0);
+  };
+  if (given(1)) {
+    const std::vector<std::int64_t> first = constant(graph, node.inputs[1]);
+    if (first.size() != 1) return dynamic;
+    if (first[0] == 0) return 0;
+  }
+  if (!given(0)) return dynamic;
+  const std::vector<std::int64_t> most = constant(graph, node.inputs[0]);
+  if (most.size() != 1) return dynamic;
+  if (most[0] <= 0) return 0;
+  if (given(1)) {
+    const std::vector<std::int64_t> next = constant(body, body.outputs[0]);
+    if (next.size() != 1) return dynamic;
+    if (next[0] == 0) return 1;
+  }
+  return most[0];
+}
+
+namespace detail {
+
+/// Inference of a graph and of the graphs in it.
+class Inference {
+ public:
+  constexpr Inference(Graph& graph, Evaluate evaluate, void* context, int depth)
+      : graph_(graph), evaluate_(evaluate), context_(context), depth_(depth) {}
+
+  std::vector<Defect> defects;
+
+  constexpr void run() {
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) node(n);
+  }
+
+  constexpr void node(std::size_t n) {
+    const Node& node = graph_.nodes[n];
+    if (node.op->only_expands) return;
+    std::vector<InputInfo> infos;
+    bool all_constant = true, all_static = true;
+    for (const TensorId id : node.inputs) {
+      if (id == no_tensor) {
+        infos.push_back({});
+        continue;
+      }
+      const TensorRecord& t = graph_.tensor(id);
+      const bool known = t.role == Role::constant;
+      infos.push_back({t.info, known ? t.data.span() : std::span<const std::byte>{}, known});
+      all_constant = all_constant && known;
+      all_static = all_static && t.info.is_static();
+    }
+
+    const std::vector<std::int32_t> graphs = subgraphs_of(node);
+    std::vector<std::vector<TensorInfo>> graph_outputs;
+    std::int64_t passes = dynamic;
+    if (node.op->id == op::Loop::id || node.op->id == op::Scan::id) {
+      op::Repeat repeat;
+      if (!describe_repeat(graph_, node, repeat)) {
+        return wrong(n, "the body has another number of inputs or outputs than the node needs");
+      }
+      if (repeat.is_loop && !given(node, 0) && !given(node, 1)) {
+        return wrong(n, "a loop without a number of passes and a condition does not end");
+      }
+      for (std::size_t i = 0; i < repeat.states + repeat.scanned; ++i) {
+        if (!given(node, repeat.first_state + i)) return wrong(n, "a state has no first value");
+      }
+      add_outputs(graph_outputs, run_repeated(node, repeat, graphs[0], passes));
+    } else {
+      for (const std::int32_t index : graphs) {
+        if (index < 0) return wrong(n, "a subgraph is missing");
+        const std::size_t size = graph_.graphs[static_cast<std::size_t>(index)].inputs.size();
+        const bool is_call = node.op->id == op::Call::id;
+        if (size > node.inputs.size() || (is_call && size != node.inputs.size())) {
+          return wrong(n, "a subgraph has another number of inputs", node.inputs.size(), size);
+        }
+        add_outputs(graph_outputs, run_once(node, index));
+      }
+    }
+
+    Inferred inferred =
+        node.op->infer(node.attributes, Inputs(infos, node.outputs.size(), graph_outputs, passes));
+    if (!inferred.ok()) {
+      defects.push_back({.node = n, .inferred = std::move(inferred)});
+      return;
+    }
+    bool outputs_static = true;
+    for (std::size_t i = 0; i < node.outputs.size() && i < inferred.outputs.size(); ++i) {
+      if (node.outputs[i] == no_tensor) continue;
+      std::int64_t expected = 0, found = 0;
+      TensorInfo& known = graph_.tensor(node.outputs[i]).info;
+      if (!refine(known, inferred.outputs[i], expected, found)) {
+        wrong(n, "the model states another shape or type", expected, found);
+        defects.back().tensor = node.outputs[i];
+      }
+      outputs_static = outputs_static && known.is_static();
+    }
+    const bool foldable = graph_outputs.empty() && !node.op->signature.has_seed() &&
+                          !node.op->has_effect && outputs_static &&
+                          (all_constant || (node.op->only_infos && all_static));
+    if (evaluate_ != nullptr && foldable) evaluate_(context_, graph_, n);
+  }
+
+ private:
+  /// Subgraphs that are nested more deeply than this are looked at once, not until their states
+  /// are found.
+  static constexpr int deepest_search = 3;
+
+  static constexpr bool given(const Node& node, std::size_t input) {
+    return input < node.inputs.size() && node.inputs[input] != no_tensor;
+  }
+  constexpr void wrong(std::size_t n, std::string_view reason, std::int64_t expected = 0,
+                       std::int64_t found = 0) {
+    defects.push_back({.node = n, .inferred = Inferred::mismatch(reason, expected, found)});
+  }
+  static constexpr void add_outputs(std::vector<std::vector<TensorInfo>>& list, const Graph& body) {
+    std::vector<TensorInfo> outputs;
+    for (const TensorId id : body.outputs) outputs.push_back(body.info(id));
+    list.push_back(std::move(outputs));
+  }
+  constexpr void take(std::vector<Defect>&& found, std::int32_t index) {
+    for (Defect& defect : found) {
+      defect.path.insert(defect.path.begin(), index);
+      defects.push_back(std::move(defect));
+    }
+  }
+  /// What a subgraph gets as it is; while constants are folded, the values of constants, too.
+  constexpr void hand_in(Graph& body, TensorId inner, TensorId outer) const {
+    TensorRecord& to = body.tensor(inner);
+    const TensorRecord& from = graph_.tensor(outer);
+    if (from.info.is_known()) to.info = from.info;
+    if (evaluate_ == nullptr || from.role != Role::constant) return;
+    to.role = Role::constant;
+    to.data = from.data;
+  }
+
+  /// A subgraph whose inputs are the last ones of the node.
+  constexpr const Graph& run_once(const Node& node, std::int32_t index) {
+    Graph& body = graph_.graphs[static_cast<std::size_t>(index)];
+    const std::size_t first = node.inputs.size() - body.inputs.size();
+    for (std::size_t i = 0; i < body.inputs.size(); ++i) {
+      if (given(node, first + i)) hand_in(body, body.inputs[i], node.inputs[first + i]);
+    }
+    Inference inner(body, evaluate_, context_, depth_ + 1);
+    inner.run();
+    take(std::move(inner.defects), index);
+    return body;
+  }
+
+  /// The body of a loop. What is known of a state must hold in every pass: it begins with what is
+  /// known of the first value, and is weakened while the body's results say otherwise.
+  constexpr const Graph& run_repeated(const Node& node, const op::Repeat& repeat,
+                                      std::int32_t index, std::int64_t& passes) {
+    Graph& body = graph_.graphs[static_cast<std::size_t>(index)];
+    std::vector<TensorInfo> states;
+    for (std::size_t i = 0; i < repeat.states; ++i) {
+      const TensorInfo& first = graph_.info(node.inputs[repeat.first_state + i]);
+      const bool search = depth_ <= deepest_search || repeat.is_kept(body, i);
+      if (first.is_known()) {
+        states.push_back(search ? first : TensorInfo{});
+      } else {
+        states.push_back(search ? body.info(body.inputs[repeat.body_state + i]) : TensorInfo{});
+      }
+    }
+    for (int attempt = 0;; ++attempt) {
+      Graph trial = body;
+      hand_in(trial, node, repeat, states);
+      Inference inner(trial, evaluate_, context_, depth_ + 1);
+      inner.run();
+      bool holds = true;
+      for (std::size_t i = 0; i < repeat.states; ++i) {
+        const TensorInfo& next = trial.info(trial.outputs[repeat.body_result + i]);
+        if (states[i].is_known() && next.is_known() && states[i].type != next.type) {
+          holds = true;  // infer() says that this must not be
+          break;
+        }
+        const TensorInfo both = op::either(states[i], next);
+        if (both == states[i]) continue;
+        holds = false;
+        states[i] = attempt == 0 ? both : TensorInfo{};
+      }
+      if (holds) {
+        body = std::move(trial);
+        take(std::move(inner.defects), index);
+        break;
+      }
+      if (attempt < 2) continue;
+      for (std::size_t i = 0; i < repeat.states; ++i) {
+        if (!repeat.is_kept(body, i)) states[i] = {};
+      }
+    }
+    passes = pass_count(graph_, node, repeat);
+    return body;
+  }
+  constexpr void hand_in(Graph& trial, const Node& node, const op::Repeat& repeat,
+                         const std::vector<TensorInfo>& states) const {
+    if (repeat.is_loop) {
+      // Numbers may be stated as tensors of one element.
+      for (std::size_t i = 0; i < 2; ++i) {
+        TensorRecord& t = trial.tensor(trial.inputs[i]);
+        const bool is_narrow = i == 0 && t.info.type == ElementType::int32;
+        const ElementType type = i == 1      ? ElementType::boolean
+                                 : is_narrow ? ElementType::int32
+                                             : ElementType::int64;
+        t.info = {type, t.info.is_known() && t.info.rank() == 1 ? Dims{1} : Dims{}};
+      }
+      if (evaluate_ != nullptr) {
+        // A pass runs only while the condition holds.
+        TensorRecord& condition = trial.tensor(trial.inputs[1]);
+        condition.role = Role::constant;
+        condition.data = Bytes(std::vector<std::byte>{std::byte{1}});
+      }
+    }
+    for (std::size_t i = 0; i < repeat.states; ++i) {
+      const TensorId inner = trial.inputs[repeat.body_state + i];
+      trial.tensor(inner).info = states[i];
+      if (repeat.is_kept(trial, i)) hand_in(trial, inner, node.inputs[repeat.first_state + i]);
+    }
+    for (std::size_t i = 0; i < repeat.scanned; ++i) {
+      TensorInfo slice = graph_.info(node.inputs[repeat.first_state + repeat.states + i]);
+      if (!slice.is_known()) continue;
+      const std::size_t axis = normalized_axis(repeat.input_axis(i), slice.rank());
+      if (axis == slice.rank()) continue;  // infer() says so
+      slice.shape.erase(axis);
+      trial.tensor(trial.inputs[repeat.body_state + repeat.states + i]).info = slice;
+    }
+  }
+  Graph& graph_;
+  Evaluate evaluate_;
+  void* context_;
+  int depth_;
+};
+
+}  // namespace detail
 
 /// Finds the infos of one node's outputs from those of its inputs; see `infer`.
 constexpr void infer_node(Graph& graph, std::size_t n, std::vector<Defect>& defects,
                           Evaluate evaluate = nullptr, void* context = nullptr) {
-  Node& node = graph.nodes[n];
-  if (node.op->only_expands) return;
-  std::vector<InputInfo> infos;
-  bool all_constant = true, all_static = true;
-  for (const TensorId id : node.inputs) {
-    if (id == no_tensor) {
-      infos.push_back({});
-      continue;
-    }
-    const TensorRecord& t = graph.tensor(id);
-    const bool known = t.role == Role::constant;
-    infos.push_back({t.info, known ? t.data.span() : std::span<const std::byte>{}, known});
-    all_constant = all_constant && known;
-    all_static = all_static && t.info.is_static();
-  }
-
-  std::vector<std::vector<TensorInfo>> graph_outputs;
-  for (const std::int32_t index : subgraphs_of(node)) {
-    Graph& body = graph.graphs[static_cast<std::size_t>(index)];
-    // Captured tensors are the last inputs of node and body alike.
-    for (std::size_t i = 0; i < body.inputs.size() && i < node.inputs.size(); ++i) {
-      const TensorId outer = node.inputs[node.inputs.size() - 1 - i];
-      TensorInfo& inner = body.tensor(body.inputs[body.inputs.size() - 1 - i]).info;
-      if (outer != no_tensor && !inner.is_known()) inner = graph.info(outer);
-    }
-    for (Defect& defect : infer(body, evaluate, context)) {
-      if (defect.graph < 0) defect.graph = index;
-      defects.push_back(std::move(defect));
-    }
-    std::vector<TensorInfo> outputs;
-    for (const TensorId id : body.outputs) outputs.push_back(body.info(id));
-    graph_outputs.push_back(std::move(outputs));
-  }
-
-  Inferred inferred =
-      node.op->infer(node.attributes, Inputs(infos, node.outputs.size(), graph_outputs));
-  if (!inferred.ok()) {
-    defects.push_back({.node = n, .inferred = std::move(inferred)});
-    return;
-  }
-  bool outputs_static = true;
-  for (std::size_t i = 0; i < node.outputs.size() && i < inferred.outputs.size(); ++i) {
-    if (node.outputs[i] == no_tensor) continue;
-    std::int64_t expected = 0, found = 0;
-    TensorInfo& known = graph.tensor(node.outputs[i]).info;
-    if (!detail::refine(known, inferred.outputs[i], expected, found)) {
-      defects.push_back({.node = n,
-                         .inferred = Inferred::mismatch("the model states another shape or type",
-                                                        expected, found),
-                         .tensor = node.outputs[i]});
-    }
-    outputs_static = outputs_static && known.is_static();
-  }
-  const bool foldable = graph_outputs.empty() && !node.op->signature.has_seed() &&
-                        !node.op->has_effect && outputs_static &&
-                        (all_constant || (node.op->only_infos && all_static));
-  if (evaluate != nullptr && foldable) evaluate(context, graph, n);
+  detail::Inference inference(graph, evaluate, context, 0);
+  inference.node(n);
+  for (Defect& defect : inference.defects) defects.push_back(std::move(defect));
 }
 
 /// Finds the infos of all tensors from those of inputs, constants and variables, node after node.
-/// What is already known of a tensor must agree. Goes on behind defects and returns all of them.
+/// What is already known of a tensor must agree; of a subgraph's inputs, what the node gives them
+/// counts. Goes on behind defects and returns all of them.
 ///
 /// With `evaluate`, nodes whose inputs are constants are computed, and their outputs become
 /// constants (constant folding): shapes that are computed in the graph become known that way.
-constexpr std::vector<Defect> infer(Graph& graph, Evaluate evaluate, void* context) {
-  std::vector<Defect> defects;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    infer_node(graph, n, defects, evaluate, context);
-  }
-  return defects;
+constexpr std::vector<Defect> infer(Graph& graph, Evaluate evaluate = nullptr,
+                                    void* context = nullptr) {
+  detail::Inference inference(graph, evaluate, context, 0);
+  inference.run();
+  return std::move(inference.defects);
 }
 
 }  // namespace halftone

@@ -1,0 +1,44 @@
+#include <halftone/op/list.hpp>  // first: it includes all operators in their order
+
+#ifndef HALFTONE_OP_CALL_HPP
+#define HALFTONE_OP_CALL_HPP
+
+namespace halftone::op {
+
+/// Runs a subgraph once.
+///
+/// inputs          those of the callee, then what it captures of the graph around it
+/// outputs         those of the callee
+/// modifiedInputs  must be empty: a callee writes to none of its inputs
+/// limits          callees of one name are graphs of their own
+/// source          ai.graphcore Call-1
+struct Call {
+  Subgraph callee{};
+  Dims modified_inputs{};
+
+  static constexpr OpId id{"ai.graphcore", "Call", 1};
+  static constexpr Signature signature = "inputs:*... -> outputs:*...";
+  using types = TypeList<AllTypes>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("callee", callee);
+    visit("modifiedInputs", modified_inputs);
+  }
+
+  constexpr Inferred infer(const Inputs& in) const {
+    if (!modified_inputs.empty()) return Inferred::mismatch("modified inputs are not offered");
+    if (in.graph_outputs().empty()) return Inferred::unknown(in.output_count());
+    std::vector<TensorInfo> outputs = in.graph_outputs()[0];
+    if (outputs.size() < in.output_count()) {
+      return Inferred::mismatch("the callee has another number of outputs",
+                                static_cast<std::int64_t>(in.output_count()),
+                                static_cast<std::int64_t>(outputs.size()));
+    }
+    outputs.resize(in.output_count());
+    return outputs;
+  }
+};
+
+}  // namespace halftone::op
+
+#endif

@@ -1,0 +1,365 @@
+#include "repetition.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <halftone/transform/infer.hpp>
+
+#include "base/describe.hpp"
+#include "interpreter.hpp"
+#include "plan.hpp"
+
+namespace halftone {
+namespace {
+
+/// The number of passes that a Loop's first input allows.
+std::int64_t most_passes(ElementType type, const void* data) {
+  if (data == nullptr) return INT64_MAX;
+  if (type == ElementType::int32) return *static_cast<const std::int32_t*>(data);
+  return *static_cast<const std::int64_t*>(data);
+}
+
+/// Copies between slice number `at` along an axis and a dense tensor.
+struct Slices {
+  std::int64_t outer, length;
+  std::size_t inner_bytes;
+
+  Slices(const TensorInfo& whole, std::size_t axis) : outer(1), length(whole.shape[axis]) {
+    std::int64_t inner = static_cast<std::int64_t>(size_in_bytes(whole.type));
+    for (std::size_t d = 0; d < whole.rank(); ++d) {
+      if (d < axis) outer *= whole.shape[d];
+      if (d > axis) inner *= whole.shape[d];
+    }
+    inner_bytes = static_cast<std::size_t>(inner);
+  }
+  Slices(std::int64_t outer_, std::int64_t length_, std::size_t inner_bytes_)
+      : outer(outer_), length(length_), inner_bytes(inner_bytes_) {}
+
+  std::size_t offset(std::int64_t o, std::int64_t at) const {
+    return static_cast<std::size_t>(o * length + at) * inner_bytes;
+  }
+  void take(const void* whole, std::int64_t at, void* slice) const {
+    if (inner_bytes == 0) return;
+    for (std::int64_t o = 0; o < outer; ++o) {
+      std::memcpy(static_cast<std::byte*>(slice) + static_cast<std::size_t>(o) * inner_bytes,
+                  static_cast<const std::byte*>(whole) + offset(o, at), inner_bytes);
+    }
+  }
+  void put(void* whole, std::int64_t at, const void* slice) const {
+    if (inner_bytes == 0) return;
+    for (std::int64_t o = 0; o < outer; ++o) {
+      std::memcpy(static_cast<std::byte*>(whole) + offset(o, at),
+                  static_cast<const std::byte*>(slice) + static_cast<std::size_t>(o) * inner_bytes,
+                  inner_bytes);
+    }
+  }
+};
+
+AnyArray copy_of(const AnyView& view) {
+  AnyArray array(view.info);
+  if (view.bytes() != 0) std::memcpy(array.data(), view.data, view.bytes());
+  return array;
+}
+
+template <class T>
+AnyArray one_number(const TensorInfo& declared, T value) {
+  AnyArray array(TensorInfo{element_type<T>, declared.rank() == 1 ? Dims{1} : Dims{}});
+  array.values<T>()[0] = value;
+  return array;
+}
+
+}  // namespace
+
+// --- node by node --------------------------------------------------------------------------------
+
+std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
+                                  std::span<const AnyView> inputs,
+                                  const kernel::Executor& executor) {
+  const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
+  auto wrong = [&](std::string_view what, std::string_view expected, std::string_view found) {
+    fail(ErrorKind::model, {.what = what,
+                            .node = detail::node_text(*node.op, graph.name(node)),
+                            .expected = expected,
+                            .found = found});
+  };
+  op::Repeat repeat;
+  if (!describe_repeat(graph, node, repeat)) wrong("the body does not fit the node", {}, {});
+  std::int64_t most = INT64_MAX;
+  bool goes_on = true;
+  if (repeat.is_loop) {
+    for (std::size_t i = 0; i < 2 && i < inputs.size(); ++i) {
+      const AnyView& x = inputs[i];
+      if (x.info.is_known() && x.info.elements() != 1) {
+        wrong(
+            i == 0 ? "the number of passes is not one number" : "the condition is not one boolean",
+            {}, detail::to_text(x.info));
+      }
+    }
+    if (!inputs.empty()) most = most_passes(inputs[0].info.type, inputs[0].data);
+  }
+  const bool has_condition = repeat.is_loop && inputs.size() > 1 && inputs[1].data != nullptr;
+  if (has_condition) goes_on = *static_cast<const bool*>(inputs[1].data);
+  const std::size_t first_scanned = repeat.first_state + repeat.states;
+  std::vector<Slices> slices;
+  for (std::size_t i = 0; i < repeat.scanned; ++i) {
+    const TensorInfo& x = inputs[first_scanned + i].info;
+    const std::size_t axis = normalized_axis(repeat.input_axis(i), x.rank());
+    if (axis == x.rank()) wrong("axis is out of range", {}, detail::to_text(x));
+    slices.emplace_back(x, axis);
+    if (i > 0 && slices[i].length != most) {
+      wrong("the scanned tensors differ in length", std::to_string(most),
+            std::to_string(slices[i].length));
+    }
+    most = slices[i].length;
+  }
+
+  // What a pass leaves as it is, and what nobody wants, is not copied.
+  std::vector<TensorId> wanted = body.outputs;
+  if (repeat.is_loop && !has_condition) wanted[0] = no_tensor;
+  for (std::size_t i = 0; i < repeat.states + repeat.stacked; ++i) {
+    const bool is_wanted = i < repeat.states
+                               ? !repeat.is_kept(body, i)
+                               : i < node.outputs.size() && node.outputs[i] != no_tensor;
+    if (!is_wanted) wanted[repeat.body_result + i] = no_tensor;
+  }
+
+  std::vector<AnyArray> owned(repeat.states);
+  std::vector<AnyView> given(body.inputs.size());
+  std::vector<std::vector<AnyArray>> stacks(repeat.stacked);
+  for (std::size_t i = 0; i < repeat.states; ++i) {
+    given[repeat.body_state + i] = inputs[repeat.first_state + i];
+  }
+  for (std::int64_t pass = 0; pass < most && goes_on; ++pass) {
+    std::vector<AnyArray> made;
+    auto give = [&](std::size_t input, AnyArray array) {
+      made.push_back(std::move(array));
+      given[input] = made.back();
+    };
+    if (repeat.is_loop) {
+      const TensorInfo& number = body.info(body.inputs[0]);
+      if (number.type == ElementType::int32) {
+        give(0, one_number(number, static_cast<std::int32_t>(pass)));
+      } else {
+        give(0, one_number(number, pass));
+      }
+      give(1, one_number(body.info(body.inputs[1]), true));
+    }
+    for (std::size_t i = 0; i < repeat.scanned; ++i) {
+      const AnyView& x = inputs[first_scanned + i];
+      TensorInfo info = x.info;
+      info.shape.erase(normalized_axis(repeat.input_axis(i), info.rank()));
+      AnyArray slice(info);
+      const std::int64_t at = repeat.input_is_reversed(i) ? most - 1 - pass : pass;
+      slices[i].take(x.data, at, slice.data());
+      give(repeat.body_state + repeat.states + i, std::move(slice));
+    }
+    std::vector<AnyArray> results = interpret(body, given, executor, wanted);
+    if (has_condition) {
+      if (results[0].info().elements() != 1 || results[0].info().type != ElementType::boolean) {
+        wrong("the condition is not one boolean", {}, detail::to_text(results[0].info()));
+      }
+      goes_on = results[0].values<bool>()[0];
+    }
+    for (std::size_t i = 0; i < repeat.states; ++i) {
+      if (repeat.is_kept(body, i)) continue;
+      owned[i] = std::move(results[repeat.body_result + i]);
+      given[repeat.body_state + i] = owned[i];
+    }
+    for (std::size_t i = 0; i < repeat.stacked; ++i) {
+      if (wanted[repeat.body_result + repeat.states + i] == no_tensor) continue;
+      AnyArray& slice = results[repeat.body_result + repeat.states + i];
+      if (!stacks[i].empty() && stacks[i][0].info() != slice.info()) {
+        wrong("what a pass gives has another shape than before",
+              detail::to_text(stacks[i][0].info()), detail::to_text(slice.info()));
+      }
+      stacks[i].push_back(std::move(slice));
+    }
+  }
+
+  std::vector<AnyArray> outputs;
+  for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+    if (node.outputs[o] == no_tensor) {
+      outputs.emplace_back();
+      continue;
+    }
+    if (o < repeat.states) {
+      const AnyView& last = given[repeat.body_state + o];
+      outputs.push_back(owned[o].info().is_known() ? owned[o] : copy_of(last));
+      continue;
+    }
+    const std::size_t i = o - repeat.states;
+    std::vector<AnyArray>& stack = stacks[i];
+    TensorInfo info;
+    if (stack.empty()) {
+      info = body.info(body.outputs[repeat.body_result + o]);
+      if (!info.is_known()) {
+        fail(ErrorKind::unsupported, {.what = "the shape of an output cannot be found",
+                                      .node = detail::node_text(*node.op, graph.name(node))});
+      }
+      for (std::int64_t& extent : info.shape) extent = std::max<std::int64_t>(extent, 0);
+    } else {
+      info = stack[0].info();
+    }
+    if (info.rank() == max_rank) wrong("too many dimensions", {}, detail::to_text(info));
+    const std::size_t axis = normalized_axis(repeat.output_axis(i), info.rank() + 1);
+    if (axis > info.rank()) wrong("axis is out of range", {}, detail::to_text(info));
+    const auto count = static_cast<std::int64_t>(stack.size());
+    info.shape.insert(axis, count);
+    AnyArray whole(info);
+    const Slices places(info, axis);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t at = repeat.output_is_reversed(i) ? count - 1 - k : k;
+      places.put(whole.data(), at, stack[static_cast<std::size_t>(k)].data());
+    }
+    outputs.push_back(std::move(whole));
+  }
+  return outputs;
+}
+
+// --- planned -------------------------------------------------------------------------------------
+
+Repetition::Stack Repetition::stack_of(const TensorInfo& info, std::int64_t axis,
+                                       bool is_reversed) {
+  const std::size_t at = normalized_axis(axis, info.rank());
+  const Slices slices(info, at);
+  return {.axis = static_cast<std::int64_t>(at),
+          .outer = slices.outer,
+          .length = slices.length,
+          .inner_bytes = slices.inner_bytes,
+          .is_reversed = is_reversed};
+}
+
+Repetition::Repetition(const Graph& graph, const Node& node, const EngineOptions& options,
+                       const kernel::Executor& executor) {
+  Graph body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
+  if (!describe_repeat(graph, node, repeat_)) {
+    fail(ErrorKind::model, {.what = "the body does not fit the node",
+                            .node = detail::node_text(*node.op, graph.name(node))});
+  }
+  auto is_wanted = [&](std::size_t output) {
+    return output < node.outputs.size() && node.outputs[output] != no_tensor;
+  };
+  auto allocate = [&](std::size_t bytes) {
+    bytes_ += bytes;
+    return memory_.emplace_back(Storage::allocate(bytes)).data();
+  };
+  if (repeat_.is_loop) {
+    has_narrow_pass_ = body.info(body.inputs[0]).type == ElementType::int32;
+    if (!node.inputs.empty() && node.inputs[0] != no_tensor)
+      count_type_ = graph.info(node.inputs[0]).type;
+  }
+
+  // The body gives what is needed of its outputs alone.
+  std::vector<TensorId> results;
+  auto add_result = [&](std::size_t output) {
+    results.push_back(body.outputs[output]);
+    return static_cast<int>(results.size()) - 1;
+  };
+  if (repeat_.is_loop) add_result(0);
+  for (std::size_t i = 0; i < repeat_.states; ++i) {
+    State state{.is_kept = repeat_.is_kept(body, i)};
+    state.bytes =
+        static_cast<std::size_t>(graph.info(node.inputs[repeat_.first_state + i]).bytes());
+    if (!state.is_kept) {
+      state.result = add_result(repeat_.body_result + i);
+      if (!is_wanted(i)) state.memory = allocate(state.bytes);
+    }
+    states_.push_back(state);
+  }
+  for (std::size_t i = 0; i < repeat_.scanned; ++i) {
+    const TensorInfo& x = graph.info(node.inputs[repeat_.first_state + repeat_.states + i]);
+    Stack stack = stack_of(x, repeat_.input_axis(i), repeat_.input_is_reversed(i));
+    const std::size_t bytes = static_cast<std::size_t>(stack.outer) * stack.inner_bytes;
+    if (stack.outer != 1 && stack.length > 1) stack.slice = allocate(bytes);
+    length_ = stack.length;
+    scanned_.push_back(stack);
+  }
+  for (std::size_t i = 0; i < repeat_.stacked; ++i) {
+    const std::size_t output = repeat_.states + i;
+    if (!is_wanted(output)) {
+      stacked_.emplace_back();
+      continue;
+    }
+    stacked_.push_back(stack_of(graph.info(node.outputs[output]), repeat_.output_axis(i),
+                                repeat_.output_is_reversed(i)));
+    stacked_.back().result = add_result(repeat_.body_result + output);
+  }
+  body.outputs = std::move(results);
+  plan_ = std::make_unique<Plan>(std::move(body), options, executor);
+  bytes_ += plan_->bytes();
+}
+
+Repetition::~Repetition() = default;
+
+std::size_t Repetition::bytes() const { return bytes_; }
+
+void Repetition::run(const KernelCall& call) {
+  const_cast<Repetition*>(static_cast<const Repetition*>(call.op))->run_passes(call);
+}
+
+void Repetition::set_slice(std::size_t i, std::int64_t pass, const KernelCall& call) {
+  const Stack& x = scanned_[i];
+  const void* whole = call.arguments[repeat_.first_state + repeat_.states + i].data;
+  const std::int64_t at = x.is_reversed ? length_ - 1 - pass : pass;
+  const std::size_t input = repeat_.body_state + repeat_.states + i;
+  if (x.slice == nullptr) {
+    plan_->set_input(
+        input, static_cast<const std::byte*>(whole) + static_cast<std::size_t>(at) * x.inner_bytes);
+    return;
+  }
+  Slices(x.outer, x.length, x.inner_bytes).take(whole, at, x.slice);
+  plan_->set_input(input, x.slice);
+}
+
+void Repetition::run_passes(const KernelCall& call) {
+  Plan& plan = *plan_;
+  auto output = [&](std::size_t i) -> void* {
+    return i < call.outputs ? call.arguments[call.inputs + i].data : nullptr;
+  };
+  std::int64_t most = length_;
+  bool goes_on = true, has_condition = false;
+  if (repeat_.is_loop) {
+    const void* count = call.inputs > 0 ? call.arguments[0].data : nullptr;
+    const void* condition = call.inputs > 1 ? call.arguments[1].data : nullptr;
+    most = most_passes(count_type_, count);
+    has_condition = condition != nullptr;
+    if (has_condition) goes_on = *static_cast<const bool*>(condition);
+    plan.set_input(0, has_narrow_pass_ ? static_cast<const void*>(&narrow_pass_) : &pass_);
+  }
+  for (std::size_t i = 0; i < repeat_.states; ++i) {
+    plan.set_input(repeat_.body_state + i, call.arguments[repeat_.first_state + i].data);
+  }
+  for (pass_ = 0; pass_ < most && goes_on; ++pass_) {
+    narrow_pass_ = static_cast<std::int32_t>(pass_);
+    for (std::size_t i = 0; i < repeat_.scanned; ++i) set_slice(i, pass_, call);
+    plan.run(false);
+    if (has_condition) goes_on = *static_cast<const bool*>(plan.output(0).data);
+    for (std::size_t i = 0; i < repeat_.states; ++i) {
+      const State& state = states_[i];
+      if (state.is_kept) continue;
+      void* to = state.memory != nullptr ? state.memory : output(i);
+      if (state.bytes != 0) {
+        std::memcpy(to, plan.output(static_cast<std::size_t>(state.result)).data, state.bytes);
+      }
+      plan.set_input(repeat_.body_state + i, to);
+    }
+    for (std::size_t i = 0; i < repeat_.stacked; ++i) {
+      const Stack& y = stacked_[i];
+      if (y.result < 0 || pass_ >= y.length) continue;
+      const std::int64_t at = y.is_reversed ? y.length - 1 - pass_ : pass_;
+      Slices(y.outer, y.length, y.inner_bytes)
+          .put(output(repeat_.states + i), at,
+               plan.output(static_cast<std::size_t>(y.result)).data);
+    }
+  }
+  for (std::size_t i = 0; i < repeat_.states; ++i) {
+    const State& state = states_[i];
+    void* to = output(i);
+    const void* from = call.arguments[repeat_.first_state + i].data;
+    if ((pass_ == 0 || state.is_kept) && to != nullptr && state.bytes != 0) {
+      std::memcpy(to, from, state.bytes);
+    }
+  }
+}
+
+}  // namespace halftone
