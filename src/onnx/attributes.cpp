@@ -52,21 +52,34 @@ class Visitor final : public AttributeVisitor {
   void choice(std::string_view name, std::int64_t& value,
               std::span<const std::string_view> names) override {
     const AttributeMessage* a = take(name, AttributeType::text);
+    if (a != nullptr) choose(name, a->text, value, names);
+  }
+  void choices(std::string_view name, std::int64_t* values, std::uint8_t& count,
+               std::size_t capacity, std::span<const std::string_view> names) override {
+    const AttributeMessage* a = take(name, AttributeType::texts);
     if (a == nullptr) return;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i] != a->text) continue;
-      value = static_cast<std::int64_t>(i);
-      return;
+    std::vector<std::int64_t> chosen;
+    for (const std::string_view text : a->texts()) {
+      choose(name, text, chosen.emplace_back(), names);
     }
-    std::string known;
-    for (const std::string_view n : names) known += (known.empty() ? "" : ", ") + std::string(n);
-    add(name, "has an unknown value", known, detail::quoted(a->text));
+    assign(name, chosen, values, count, capacity);
   }
   void graph(std::string_view name, std::int32_t& index) override {
     if (const AttributeMessage* a = take(name, AttributeType::graph)) index = read_graph_(*a);
   }
 
  private:
+  void choose(std::string_view name, std::string_view text, std::int64_t& value,
+              std::span<const std::string_view> names) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i] != text) continue;
+      value = static_cast<std::int64_t>(i);
+      return;
+    }
+    std::string known;
+    for (const std::string_view n : names) known += (known.empty() ? "" : ", ") + std::string(n);
+    add(name, "has an unknown value", known, detail::quoted(text));
+  }
   const AttributeMessage* take(std::string_view name, AttributeType type) {
     for (std::size_t i = 0; i < attributes_.size(); ++i) {
       if (attributes_[i].name != name) continue;
@@ -127,6 +140,8 @@ class Check final : public AttributeVisitor {
   void reals(std::string_view, float*, std::uint8_t&, std::size_t) override {}
   void text(std::string_view, char*, std::size_t) override {}
   void choice(std::string_view, std::int64_t&, std::span<const std::string_view>) override {}
+  void choices(std::string_view, std::int64_t*, std::uint8_t&, std::size_t,
+               std::span<const std::string_view>) override {}
 
  private:
   void missing(std::string_view name) {

@@ -215,6 +215,15 @@ std::vector<float> AttributeMessage::reals() const {
   return values;
 }
 
+std::vector<std::string_view> AttributeMessage::texts() const {
+  std::vector<std::string_view> values;
+  Reader reader(message);
+  for (Field f; reader.next(f);) {
+    if (f.number == ::onnx::AttributeProto::kStringsFieldNumber) values.push_back(f.text());
+  }
+  return values;
+}
+
 NodeMessage read_node(const Message& message) {
   using P = ::onnx::NodeProto;
   NodeMessage node;

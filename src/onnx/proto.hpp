@@ -68,6 +68,7 @@ struct AttributeMessage {
 
   std::vector<std::int64_t> integers() const;
   std::vector<float> reals() const;
+  std::vector<std::string_view> texts() const;
 };
 AttributeMessage read_attribute(const Message& message);
 

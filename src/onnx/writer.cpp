@@ -46,6 +46,14 @@ class AttributeWriter final : public AttributeVisitor {
       add(name, ::onnx::AttributeProto::STRING).set_s(std::string(names[i]));
     }
   }
+  void choices(std::string_view name, std::int64_t* values, std::uint8_t& count, std::size_t,
+               std::span<const std::string_view> names) override {
+    if (count == 0) return;
+    auto& attribute = add(name, ::onnx::AttributeProto::STRINGS);
+    for (std::size_t i = 0; i < count; ++i) {
+      attribute.add_strings(std::string(names[static_cast<std::size_t>(values[i])]));
+    }
+  }
   /// `value_type` and `value_bits` stand for a tensor `value` of one element.
   void join_tensors() {
     for (std::size_t i = 0; i < attributes.size(); ++i) {

@@ -61,6 +61,15 @@ class AttributeList final : public AttributeVisitor {
     add(name, "string", names[static_cast<std::size_t>(value)]);
     list.back()["choices"] = std::vector<std::string_view>(names.begin(), names.end());
   }
+  void choices(std::string_view name, std::int64_t* values, std::uint8_t& count, std::size_t,
+               std::span<const std::string_view> names) override {
+    std::vector<std::string_view> given;
+    for (std::size_t i = 0; i < count; ++i) {
+      given.push_back(names[static_cast<std::size_t>(values[i])]);
+    }
+    add(name, "strings", given);
+    list.back()["choices"] = std::vector<std::string_view>(names.begin(), names.end());
+  }
   void graph(std::string_view name, std::int32_t&) override { add(name, "graph", Json(), true); }
 
  private:

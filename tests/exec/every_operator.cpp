@@ -65,6 +65,13 @@ struct RandomAttributes final : AttributeVisitor {
               std::span<const std::string_view> names) override {
     if (dice.one_in(2)) value = dice.below(static_cast<std::int64_t>(names.size()));
   }
+  void choices(std::string_view, std::int64_t* values, std::uint8_t& count, std::size_t capacity,
+               std::span<const std::string_view> names) override {
+    if (!dice.one_in(4)) return;
+    count = static_cast<std::uint8_t>(
+        dice.between(0, std::min<std::int64_t>(4, static_cast<std::int64_t>(capacity))));
+    for (int i = 0; i < count; ++i) values[i] = dice.below(static_cast<std::int64_t>(names.size()));
+  }
   void graph(std::string_view, std::int32_t&) override { has_graph = true; }
 };
 

@@ -69,6 +69,10 @@ class Collector final : public halftone::AttributeVisitor {
     const auto i = static_cast<std::size_t>(value);
     if (i < names.size()) all.defaults[std::string(name)] = names[i];
   }
+  void choices(std::string_view name, std::int64_t*, std::uint8_t&, std::size_t,
+               std::span<const std::string_view>) override {
+    add(name, 'S');
+  }
   void graph(std::string_view name, std::int32_t&) override { add(name, 'g'); }
 
  private:

@@ -47,6 +47,10 @@ class AttributeVisitor {
   constexpr virtual void text(std::string_view name, char* text, std::size_t capacity) = 0;
   constexpr virtual void choice(std::string_view name, std::int64_t& value,
                                 std::span<const std::string_view> names) = 0;
+  /// A list of choices; `values` has room for `capacity`.
+  constexpr virtual void choices(std::string_view name, std::int64_t* values, std::uint8_t& count,
+                                 std::size_t capacity,
+                                 std::span<const std::string_view> names) = 0;
   constexpr virtual void graph(std::string_view name, std::int32_t& index) = 0;
 
  protected:
@@ -96,6 +100,13 @@ struct VisitMember {
   template <std::size_t N>
   constexpr void operator()(std::string_view name, BoundedList<float, N>& value) const {
     visitor.reals(name, value.items, value.count, N);
+  }
+  template <named_enum E, std::size_t N>
+  constexpr void operator()(std::string_view name, BoundedList<E, N>& value) const {
+    std::int64_t wide[N]{};
+    for (std::size_t i = 0; i < value.size(); ++i) wide[i] = static_cast<std::int64_t>(value[i]);
+    visitor.choices(name, wide, value.count, N, names_of(E{}));
+    for (std::size_t i = 0; i < N; ++i) value.items[i] = static_cast<E>(wide[i]);
   }
   template <std::size_t N>
   constexpr void operator()(std::string_view name, BoundedText<N>& value) const {

@@ -8,17 +8,6 @@
 
 namespace halftone::detail {
 
-/// A list of choices as an attribute; who reads attributes and knows no such lists does not see it.
-template <class V, class L>
-constexpr void visit_choices(V& visit, std::string_view name, L& list) {
-  if constexpr (requires { visit.visitor; }) {
-    using Visitor = std::remove_reference_t<decltype(visit.visitor)>;
-    if constexpr (requires { &Visitor::choices; }) visit(name, list);
-  } else {
-    visit(name, list);
-  }
-}
-
 /// What RNN, GRU and LSTM have in common; Op has their attributes.
 struct RecurrentRule {
   kernel::Cell cell;
@@ -193,7 +182,7 @@ struct LSTM {
   static constexpr int packed_input = 1;
 
   constexpr void attributes(auto&& visit) {
-    halftone::detail::visit_choices(visit, "activations", activations);
+    visit("activations", activations);
     visit("activation_alpha", activation_alpha);
     visit("activation_beta", activation_beta);
     visit("clip", clip);
@@ -257,7 +246,7 @@ struct GRU {
   static constexpr int packed_input = 1;
 
   constexpr void attributes(auto&& visit) {
-    halftone::detail::visit_choices(visit, "activations", activations);
+    visit("activations", activations);
     visit("activation_alpha", activation_alpha);
     visit("activation_beta", activation_beta);
     visit("clip", clip);
@@ -315,7 +304,7 @@ struct RNN {
   static constexpr int packed_input = 1;
 
   constexpr void attributes(auto&& visit) {
-    halftone::detail::visit_choices(visit, "activations", activations);
+    visit("activations", activations);
     visit("activation_alpha", activation_alpha);
     visit("activation_beta", activation_beta);
     visit("clip", clip);

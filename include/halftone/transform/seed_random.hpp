@@ -28,6 +28,8 @@ class SeedAttribute final : public AttributeVisitor {
   constexpr void text(std::string_view, char*, std::size_t) override {}
   constexpr void choice(std::string_view, std::int64_t&,
                         std::span<const std::string_view>) override {}
+  constexpr void choices(std::string_view, std::int64_t*, std::uint8_t&, std::size_t,
+                         std::span<const std::string_view>) override {}
   constexpr void graph(std::string_view, std::int32_t&) override {}
 };
 
