@@ -36,7 +36,8 @@ void use_batch_statistics(Graph& graph) {
         graph.nodes[n].outputs[i] = running;
       }
       if (graph.tensor(given).role != Role::variable) continue;
-      detail::record(graph, descriptor<op::CopyVarUpdate>, {}, {given, graph.nodes[n].outputs[i]}, 1);
+      detail::record(graph, descriptor<op::CopyVarUpdate>, {}, {given, graph.nodes[n].outputs[i]},
+                     1);
     }
   }
 }

@@ -49,8 +49,7 @@ class AttributeVisitor {
                                 std::span<const std::string_view> names) = 0;
   /// A list of choices; `values` has room for `capacity`.
   constexpr virtual void choices(std::string_view name, std::int64_t* values, std::uint8_t& count,
-                                 std::size_t capacity,
-                                 std::span<const std::string_view> names) = 0;
+                                 std::size_t capacity, std::span<const std::string_view> names) = 0;
   constexpr virtual void graph(std::string_view name, std::int32_t& index) = 0;
 
  protected:

@@ -5,7 +5,6 @@
 
 #include <initializer_list>
 
-
 namespace halftone {
 
 namespace detail {

@@ -118,8 +118,8 @@ class Session {
 
   /// Whether runs draw random numbers.
   bool is_random() const;
-  /// The seed of the next run (of its first micro-batch). It changes with each: setting the one that
-  /// was read before repeats the runs since.
+  /// The seed of the next run (of its first micro-batch). It changes with each: setting the one
+  /// that was read before repeats the runs since.
   std::uint64_t random_seed() const;
   void set_random_seed(std::uint64_t seed);
 
