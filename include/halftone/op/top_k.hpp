@@ -2,6 +2,7 @@
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/op/scatter_elements.hpp>
 
 namespace halftone {
 
@@ -26,6 +27,7 @@ namespace op {
 /// axis     from the end if negative, which PopART refuses
 /// largest  1: the largest elements, 0: the smallest; 1 before opset 11
 /// sorted   0 allows any order; this one is sorted all the same
+/// grad     dx = dy at the places of values, 0 elsewhere
 /// limits   NaN counts as larger than all. While k is not known, neither is y's extent
 /// source   ai.onnx TopK-11
 struct TopK {
@@ -74,6 +76,11 @@ struct TopK {
     const std::size_t at = normalized_axis(axis, x.rank);
     return static_cast<std::size_t>(kernel::top_k_workspace(
         x.size(0, at), x.extent(at), x.size(at + 1, x.rank), values.extent(at)));
+  }
+  void gradient(auto& g) const {
+    const auto x = g.x(0);
+    const auto at = g.y(1).is_absent() ? OpFunction<TopK>{}(x, g.x(1), *this)[1] : g.y(1);
+    g.dx(0) += scatter_elements(g.zeros(g.graph(), x.info()), at, g.dy(), {.axis = axis});
   }
 };
 
