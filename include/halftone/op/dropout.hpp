@@ -13,6 +13,7 @@ namespace halftone::op {
 /// training_mode  false or absent
 /// mask           of x's shape, true: every element is kept
 /// seed           of training
+/// grad           dx = dy
 /// source         ai.onnx Dropout-13
 struct Dropout {
   Optional<float> ratio{};
@@ -58,6 +59,7 @@ struct Dropout {
     }
     if (mask) kernel::fill<B>(*call.executor, true, mask.data, mask.size());
   }
+  static void gradient(auto& g) { g.dx(0) += g.dy(); }
 };
 
 /// Dropout whose mask has the type of x. The session, not is_test, says whether it is training.
