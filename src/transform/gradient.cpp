@@ -20,7 +20,8 @@ std::vector<std::int64_t> GradientScope::integers(std::size_t i) {
   return Inputs({&info, 1}, 0).integers(0);
 }
 
-AnyTensor GradientScope::zeros(Graph& graph, const TensorInfo& info) {
+AnyTensor GradientScope::zeros(Graph& graph, const TensorInfo& like) {
+  const TensorInfo info = like;  // it may be one of the graph's, which adding tensors moves
   const AnyTensor zero{&graph,
                        graph.add_constant({info.type, {}}, detail::scalar_bytes(info.type, 0))};
   return info.rank() == 0 ? zero : op::expand(zero, constant(graph, info.shape));

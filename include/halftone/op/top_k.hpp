@@ -78,9 +78,8 @@ struct TopK {
         x.size(0, at), x.extent(at), x.size(at + 1, x.rank), values.extent(at)));
   }
   void gradient(auto& g) const {
-    const auto x = g.x(0);
-    const auto at = g.y(1).is_absent() ? OpFunction<TopK>{}(x, g.x(1), *this)[1] : g.y(1);
-    g.dx(0) += scatter_elements(g.zeros(g.graph(), x.info()), at, g.dy(), {.axis = axis});
+    const auto zeros = g.zeros(g.graph(), g.x().info());
+    g.dx(0) += scatter_elements(zeros, g.y(1), g.dy(), {.axis = axis});
   }
 };
 
