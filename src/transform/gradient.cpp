@@ -20,7 +20,8 @@ std::vector<std::int64_t> GradientScope::integers(std::size_t i) {
   return Inputs({&info, 1}, 0).integers(0);
 }
 
-AnyTensor GradientScope::zeros(Graph& graph, const TensorInfo& info) {
+AnyTensor GradientScope::zeros(Graph& graph, const TensorInfo& like) {
+  const TensorInfo info = like;  // it may be one of the graph's, which adding tensors moves
   const AnyTensor zero{&graph,
                        graph.add_constant({info.type, {}}, detail::scalar_bytes(info.type, 0))};
   return info.rank() == 0 ? zero : op::expand(zero, constant(graph, info.shape));
@@ -94,7 +95,16 @@ std::vector<TensorId> differentiate(Graph& graph, TensorId loss, std::span<const
                             .found = detail::to_text(info),
                             .hint = "reduce it to its sum or mean"});
   }
-  // What depends on the wanted tensors, and of that what the loss depends on.
+  if (d_loss == no_tensor) {
+    d_loss = graph.add_constant(info, detail::scalar_bytes(info.type, 1));
+  }
+  return differentiate(graph, std::span(&loss, 1), std::span(&d_loss, 1), wanted);
+}
+
+std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outputs,
+                                    std::span<const TensorId> d_outputs,
+                                    std::span<const TensorId> wanted) {
+  // What depends on the wanted tensors, and of that what the outputs depend on.
   const std::size_t count = graph.nodes.size();
   std::vector<char> needed(graph.tensors.size());
   for (const TensorId id : wanted) needed[static_cast<std::size_t>(id)] = 1;
@@ -112,10 +122,12 @@ std::vector<TensorId> differentiate(Graph& graph, TensorId loss, std::span<const
   }
 
   std::vector<TensorId> gradients(graph.tensors.size(), no_tensor);
-  if (d_loss == no_tensor) {
-    d_loss = graph.add_constant(info, detail::scalar_bytes(info.type, 1));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    TensorId& gradient = gradients[static_cast<std::size_t>(outputs[i])];
+    gradient = gradient == no_tensor
+                   ? d_outputs[i]
+                   : op::add(AnyTensor{&graph, gradient}, AnyTensor{&graph, d_outputs[i]}).id;
   }
-  gradients[static_cast<std::size_t>(loss)] = d_loss;
   std::vector<std::size_t> refused;
   for (std::size_t n = count; n-- > 0;) {
     GradientScope scope(graph, graph.nodes[n], gradients, needed);

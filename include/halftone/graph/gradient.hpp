@@ -113,5 +113,9 @@ bool record_gradient(const Descriptor& op, std::span<const Word> attributes, Gra
 ///           loss that is no scalar
 std::vector<TensorId> differentiate(Graph& graph, TensorId loss, std::span<const TensorId> wanted,
                                     TensorId d_loss = no_tensor);
+/// The same from the gradients of several tensors at once; an output may be there twice.
+std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outputs,
+                                    std::span<const TensorId> d_outputs,
+                                    std::span<const TensorId> wanted);
 
 }  // namespace halftone

@@ -42,6 +42,8 @@ struct KernelCall;
 namespace kernel {
 
 enum class Cell : std::uint8_t { rnn, gru, lstm };
+inline constexpr std::string_view cell_names[] = {"RNN", "GRU", "LSTM"};
+constexpr std::span<const std::string_view> names_of(Cell) { return cell_names; }
 
 constexpr std::int64_t gates_of(Cell cell) {
   return cell == Cell::rnn ? 1 : cell == Cell::gru ? 3 : 4;

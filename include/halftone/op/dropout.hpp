@@ -23,6 +23,7 @@ constexpr bool is_ratio(double ratio) { return ratio >= 0 && ratio < 1; }
 /// training_mode  whether it drops; absent: it does not
 /// mask           of x's shape, true where an element is kept
 /// seed           see RandomNormal; the same one gives the same mask, in the gradient, say
+/// grad           dx = dy, in training where the mask is true: dy / (1 - ratio)
 /// limits         a ratio that is known in the run only is brought into [0, 1]; 1 drops everything.
 ///                PopART refuses the attribute `seed` and has up to version 10 alone, where the
 ///                session says whether it is training
@@ -76,6 +77,22 @@ struct Dropout {
                                  reinterpret_cast<std::uint8_t*>(y.data));
     }
     if (mask) kernel::fill<B>(*call.executor, true, mask.data, mask.size());
+  }
+  void gradient(auto& g) const {
+    const AnyTensor training = g.x(2), mask = g.y(1);
+    if (training.is_absent()) {
+      g.dx(0) += g.dy();
+      return;
+    }
+    if (mask.is_absent()) {
+      fail(ErrorKind::unsupported, {.what = "the gradient of a Dropout in training needs its mask",
+                                    .tensor = g.y(0).name(),
+                                    .hint = "give the node its second output"});
+    }
+    const auto kept = g.x(1).is_absent()
+                          ? g.dy() * (1 / (1 - ratio.value_or(0.5f)))
+                          : g.dy() / (1 - op::cast(g.x(1), {.to = g.dy().info().type}));
+    g.dx(0) += select(training, select(mask, kept, 0), g.dy());
   }
 };
 

@@ -4,6 +4,7 @@
 #define HALFTONE_OP_GATHER_ELEMENTS_HPP
 
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/kernel/scatter_mode.hpp>
 
 namespace halftone {
 
@@ -30,6 +31,7 @@ namespace op {
 /// indices  of x's rank, along other dimensions at most as long; numbers in [-n, n), negative ones
 ///          count from the end
 /// y        the shape of indices
+/// grad     dx = dy added to zeros where the indices point to
 /// limits   an index that is out of range is an InputError of the run
 /// source   ai.onnx GatherElements-13
 struct GatherElements {
@@ -71,6 +73,11 @@ struct GatherElements {
   std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices, View<T>) const {
     return static_cast<std::size_t>(indices.size()) * sizeof(std::int64_t);
   }
+  void gradient(auto& g) const {
+    const auto zeros = g.zeros(g.graph(), g.x().info());
+    g.dx(0) +=
+        scatter_elements(zeros, g.x(1), g.dy(), {.axis = axis, .reduction = ScatterMode::add});
+  }
 };
 
 /// Picks parts of a tensor, or of each tensor of a batch: y[b..., i..., c...] =
@@ -81,6 +88,7 @@ struct GatherElements {
 ///             negative ones count from the end
 /// batch_dims  how many dimensions in front belong to the batch; 0 before opset 12
 /// y           [batch..., i..., c...]
+/// grad        dx = dy added to zeros where the indices point to
 /// limits      an index that is out of range is an InputError of the run
 /// source      ai.onnx GatherND-13
 struct GatherND {
@@ -137,6 +145,33 @@ struct GatherND {
   template <class T, class I>
   std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices, View<T>) const {
     return static_cast<std::size_t>(indices.size(0, indices.rank - 1)) * sizeof(std::int64_t);
+  }
+  void gradient(auto& g) const {
+    const auto x = g.x(0);
+    auto indices = g.x(1);
+    if (batch_dims > 0) {
+      // ScatterND has no batch: the tuples get their place in it in front.
+      Dims extents = indices.info().shape;
+      const auto batch = static_cast<std::size_t>(batch_dims);
+      Dims alike = extents;
+      for (std::size_t i = batch; i < alike.size(); ++i) alike[i] = 1;
+      alike.back() = extents.back() = batch_dims;
+      std::vector<std::int64_t> places;
+      const std::int64_t count = product(x.info().shape.span().first(batch));
+      for (std::int64_t n = 0; n < count; ++n) {
+        std::int64_t rest = n, within = count;
+        for (std::size_t i = 0; i < batch; ++i) {
+          within /= x.info().shape[i];
+          places.push_back(rest / within);
+          rest %= within;
+        }
+      }
+      const std::span<const std::int64_t> numbers = places;
+      const auto first = expand(constant(g.graph(), numbers, alike), constant(g.graph(), extents));
+      indices = concat(std::array{first, indices}, {.axis = -1});
+    }
+    const auto zeros = g.zeros(g.graph(), x.info());
+    g.dx(0) += scatter_nd(zeros, indices, g.dy(), {.reduction = ScatterMode::add});
   }
 };
 

@@ -22,6 +22,8 @@ namespace halftone::op {
 ///                    there; steps that do not count keep e^log_probability
 /// outDataType        element type of both, ONNX's number; 0: as the input
 /// zeroInfinity       1: labels without a path have no loss and no gradient
+/// grad               the output gradient, as loss is reduced. Behind a LogSoftmax, which is there
+///                    by definition, it is the derivative
 /// limits             without a path the loss is 65504; lengths beyond the extents and classes that
 ///                    there are not are an InputError of the run; sums are of double;
 ///                    enableReducedClassesInLabel has no effect
@@ -156,6 +158,26 @@ struct Ctc {
                         View<const L>, View<U>, View<U>) const {
     const Space space(p.extent(0), p.extent(1), p.extent(2), labels.extent(1));
     return static_cast<std::size_t>(space.batch + space.tasks * space.doubles()) * sizeof(double);
+  }
+  void gradient(auto& g) const {
+    if (g.has_dy(1)) {
+      fail(ErrorKind::unsupported, {.what = "Ctc's gradient has no gradient itself"});
+    }
+    Graph& graph = g.graph();
+    auto each = g.y(1), factor = g.dy();
+    if (each.is_absent()) {
+      each.id = detail::record(graph, descriptor<Ctc>, pack(*this),
+                               {g.x(0).id, g.x(1).id, g.x(2).id, g.x(3).id}, 2)[1];
+    }
+    const std::int64_t batch = each.info().shape[1];
+    if (reduction == LossReduction::mean) {
+      const auto lengths = maximum(cast(g.x(3), {.to = each.info().type}), 1);
+      factor = factor / (lengths * static_cast<float>(batch));
+    }
+    if (reduction != LossReduction::sum) {
+      factor = reshape(factor, constant(graph, {std::int64_t{1}, batch, std::int64_t{1}}));
+    }
+    g.dx(0) += each * factor;
   }
 
  private:

@@ -97,6 +97,7 @@ struct DynamicPart {
 /// like     a tensor of y's shape; not looked at
 /// axes     the dimensions that are cut; from the end if negative, which PopART does not have
 /// sizes    y's extent along each of them
+/// grad     dx = zeros with dy in that part
 /// limits   noOverlap promises what only the layout on the machine depends on
 /// source   ai.graphcore DynamicSlice-1
 struct DynamicSlice {
@@ -133,6 +134,11 @@ struct DynamicSlice {
                                                         y.data + to);
                                       });
   }
+  void gradient(auto& g) const {
+    const auto zeros = g.zeros(g.graph(), g.x().info());
+    g.dx(0) += dynamic_update(zeros, g.x(1), g.dy(),
+                              {.axes = axes, .sizes = sizes, .no_overlap = no_overlap});
+  }
 };
 
 /// A tensor with another one written over the part that starts at offsets known at run time.
@@ -141,6 +147,7 @@ struct DynamicSlice {
 /// offset   one number for each of `axes`, modulo the extent; past the last element the part goes
 ///          on at the first
 /// part     x's shape with `sizes` along `axes`
+/// grad     dx = dy with zeros in the part, dpart = that part of dy
 /// source   ai.graphcore DynamicUpdate-1
 struct DynamicUpdate {
   Dims axes{}, sizes{};
@@ -178,6 +185,16 @@ struct DynamicUpdate {
                                         kernel::copy<T>(*call.executor, box, part.data + from,
                                                         y.data + to);
                                       });
+  }
+  void gradient(auto& g) const {
+    const auto dy = g.dy(), offset = g.x(1);
+    if (g.needs(0)) {
+      g.dx(0) += dynamic_zero(dy, offset, {.axes = axes, .sizes = sizes, .no_overlap = no_overlap});
+    }
+    if (g.needs(2)) {
+      g.dx(2) +=
+          dynamic_slice(dy, offset, {.axes = axes, .sizes = sizes, .no_overlap = no_overlap});
+    }
   }
 };
 
@@ -218,6 +235,7 @@ struct DynamicZero {
           kernel::copy<T>(*call.executor, box, &zero, y.data + to);
         });
   }
+  void gradient(auto& g) const { g.dx(0) += OpFunction<DynamicZero>{}(g.dy(), g.x(1), *this); }
 };
 
 /// A tensor with another one added to the part that starts at offsets known at run time; as

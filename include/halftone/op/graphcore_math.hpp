@@ -41,6 +41,7 @@ struct Scale {
 ///
 /// x, y, z       one shape, floating point
 /// a, b          one element each, to use as scale0 and scale1; a needs b
+/// grad          dx = dz * scale0, dy = dz * scale1; of a and b the sums of dz * x and dz * y
 /// limits        b with a scale0 other than 1 is refused, as PopART has it; a and b have the type
 ///               of x
 /// source        ai.graphcore ScaledAdd-1
@@ -86,6 +87,13 @@ struct ScaledAdd {
   // A scale that is an input stands for the attribute, which is 1 then or has no say.
   constexpr auto forward(auto x, auto y, auto a, auto b) const {
     return x * (a * scale0) + y * (b * scale1);
+  }
+  void gradient(auto& g) const {
+    const auto dy = g.dy(), a = g.x(2), b = g.x(3);
+    if (g.needs(0)) g.dx(0) += a.is_absent() ? dy * scale0 : dy * a * scale0;
+    if (g.needs(1)) g.dx(1) += b.is_absent() ? dy * scale1 : dy * b * scale1;
+    if (g.needs(2)) g.dx(2) += dy * g.x(0) * scale0;
+    if (g.needs(3)) g.dx(3) += dy * g.x(1) * scale1;
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/depth_to_space.hpp>
+#include <halftone/op/slice.hpp>
 
 namespace halftone::op {
 
@@ -14,6 +15,7 @@ struct Nop {
   static constexpr Signature signature = "x -> y@x";
   using types = TypeList<BitTypes>;
   static constexpr Inferred infer(TensorInfo x) { return x; }
+  static void gradient(auto& g) { g.dx(0) += g.dy(); }
 };
 
 /// The tensor itself; no gradient passes. source  ai.graphcore Detach-1
@@ -22,6 +24,7 @@ struct Detach {
   static constexpr Signature signature = "x -> y@x";
   using types = TypeList<BitTypes>;
   static constexpr Inferred infer(TensorInfo x) { return x; }
+  static void gradient(auto&) {}
 };
 
 /// The tensor itself. source  ai.graphcore TensorRemap-1
@@ -71,6 +74,7 @@ struct CopyVarUpdate {
 /// Every strides[i]-th element along dimension i, from the first one on.
 ///
 /// strides  one per dimension, at least 1
+/// grad     dx = dy where the elements were, 0 elsewhere
 /// source   ai.graphcore Subsample-1
 struct Subsample {
   Dims strides{};
@@ -103,6 +107,17 @@ struct Subsample {
       box.add(y.extent(i), to[i], y.extent(i) > 1 ? from[i] * strides[i] : 0);
     }
     kernel::copy<T>(*call.executor, box, x.data, y.data);
+  }
+  void gradient(auto& g) const {
+    const Dims shape = g.x().info().shape;
+    const auto list = [&](const Dims& values) { return constant(g.graph(), values).id; };
+    Dims axes;
+    for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+    const auto dx = detail::record(
+        g.graph(), descriptor<SliceGradient>, pack(SliceGradient{.shape = shape}),
+        {g.dy().id, list(Dims::filled(shape.size(), 0)), list(shape), list(axes), list(strides)},
+        1);
+    g.dx(0) += AnyTensor{&g.graph(), dx[0]};
   }
 };
 
@@ -187,6 +202,7 @@ struct GraphcoreDepthToSpace {
 ///
 /// w        [groups * m, c, ...]; y: [groups * c, m, ...]
 /// group    number of groups
+/// grad     dw = dy flipped the same way
 /// limits   group_flip is about the layout on the machine
 /// source   ai.graphcore ConvFlipWeights-1
 struct ConvFlipWeights {
@@ -227,6 +243,7 @@ struct ConvFlipWeights {
     box.add(run, 1, -1);
     kernel::copy<T>(*call.executor, box, w.data + run - 1, y.data);
   }
+  void gradient(auto& g) const { g.dx(0) += OpFunction<ConvFlipWeights>{}(g.dy(), *this); }
 };
 
 }  // namespace halftone::op

@@ -3,6 +3,7 @@
 #ifndef HALFTONE_OP_GRAPHCORE_PRINT_HPP
 #define HALFTONE_OP_GRAPHCORE_PRINT_HPP
 
+#include <string>
 #include <string_view>
 
 #include <halftone/kernel/abort.hpp>
@@ -43,7 +44,7 @@ namespace halftone::op {
 /// digits                   behind the point
 /// floatFormat              0: automatic, 1: fixed, 2: scientific, 3: the shorter one
 /// separator, openBracket, closeBracket  characters, by their numbers
-/// print_gradient           is about the gradient
+/// print_gradient           1: the gradient is printed too, "_gradient" behind the title
 /// source                   ai.graphcore PrintTensor-1
 struct PrintTensor {
   std::int64_t print_gradient = 1;
@@ -99,6 +100,16 @@ struct PrintTensor {
                              .open = static_cast<char>(open),
                              .close = static_cast<char>(close)},
                             View<const T>{y.data, y.extents, y.rank});
+  }
+  void gradient(auto& g) const {
+    if (print_gradient == 0) {
+      g.dx(0) += g.dy();
+      return;
+    }
+    PrintTensor printed = *this;
+    const std::string text = std::string(title.view()) + "_gradient";
+    printed.title.assign(text);
+    g.dx(0) += OpFunction<PrintTensor>{}(g.dy(), printed);
   }
 };
 

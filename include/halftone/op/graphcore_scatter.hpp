@@ -8,6 +8,8 @@
 #include <halftone/base/math.hpp>
 #include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/op/gather.hpp>
+#include <halftone/op/slice.hpp>
 
 namespace halftone {
 
@@ -36,6 +38,7 @@ namespace op {
 /// group_size   if greater than 1 the extent of the first dimension, which cannot be the axis
 /// enable_index_broadcast  0: indices may be smaller than x along any dimension; the rest of x is
 ///              left out then
+/// grad         of sums: dx = dy at the places where the elements went
 /// limits       numbers in [-axis_size, axis_size), others are an InputError of the run; half and
 ///              bfloat16 are joined in float
 /// source       ai.graphcore ScatterReduce-1
@@ -124,6 +127,42 @@ struct ScatterReduce {
     const auto sums = static_cast<std::size_t>(y.size());
     return static_cast<std::size_t>(indices.size()) * sizeof(std::int64_t) +
            sums * sizeof(halftone::detail::Compute<T>) + sums;
+  }
+  void gradient(auto& g) const {
+    if (reduction != ScatterReduction::sum) {
+      fail(ErrorKind::unsupported,
+           {.what = "ScatterReduce has a gradient for sums only",
+            .found = halftone::detail::scatter_reduction_names[static_cast<std::size_t>(reduction)],
+            .hint = "ScatterElements has one for all reductions"});
+    }
+    const auto dy = g.dy();
+    Graph& graph = g.graph();
+    if (g.needs(2)) g.dx(2) += dy;
+    if (!g.needs(0)) return;
+    const TensorInfo x = g.x().info();
+    const std::size_t at = normalized_axis(axis, x.rank());
+    auto indices = g.x(1);
+    if (indices.info().type == ElementType::uint32) {
+      indices = cast(indices, {.to = ElementType::int64});
+    }
+    const Dims given = indices.info().shape;
+    if (given != x.shape && enable_index_broadcast != 0) {
+      Dims column = Dims::filled(x.rank(), 1);
+      if (group_size > 1) column[0] = group_size;
+      column[at] = x.shape[at];
+      indices = expand(reshape(indices, constant(graph, column)), constant(graph, x.shape));
+    }
+    const auto picked = gather_elements(dy, indices, {.axis = axis});
+    if (given == x.shape || enable_index_broadcast != 0) {
+      g.dx(0) += picked;
+      return;
+    }
+    // What has no index is left out.
+    const auto start = constant(graph, Dims::filled(x.rank(), 0)), end = constant(graph, given);
+    const auto dx =
+        detail::record(graph, descriptor<SliceGradient>, pack(SliceGradient{.shape = x.shape}),
+                       {picked.id, start.id, end.id}, 1);
+    g.dx(0) += AnyTensor{&graph, dx[0]};
   }
 
  private:
@@ -226,6 +265,7 @@ struct ScatterReduce {
 /// y           [groups, a..., i..., b...]
 /// axis        counts the dimension of the groups, too; from the end if negative
 /// group_size  the number of groups; 1: data and indices have no such dimension, it is Gather
+/// grad        ddata = zeros, to whose slices those of dy are added
 /// limits      an index that is out of range is an InputError of the run
 /// source      ai.graphcore GroupedGather-1
 struct GroupedGather {
@@ -280,6 +320,37 @@ struct GroupedGather {
                            data.extent(at), data.size(at + 1, data.rank), indices.data + g * count,
                            count, y.data + g * (y.size() / groups));
     }
+  }
+  void gradient(auto& g) const {
+    Graph& graph = g.graph();
+    const TensorInfo x = g.x().info();
+    const Dims given = g.x(1).info().shape;
+    const std::size_t at = normalized_axis(axis, x.rank());
+    const std::int64_t n = x.shape[at], groups = group_size > 1 ? group_size : 1;
+    if (n == 0) return;
+    const auto list = [&](std::initializer_list<std::int64_t> values) {
+      return constant(graph, Dims(values));
+    };
+    const std::int64_t outer = product(x.shape.span().first(at)) / groups;
+    const std::int64_t run = product(x.shape.span().subspan(at + 1));
+    const std::int64_t count = product(given) / groups;
+    // The groups one behind the other are one tensor to gather from along its first dimension.
+    auto places = reshape(cast(g.x(1), {.to = ElementType::int64}), list({groups, count}));
+    std::vector<std::int64_t> first;
+    for (std::int64_t i = 0; i < groups; ++i) first.push_back(i * n);
+    const std::span<const std::int64_t> starts = first;
+    const auto extent = list({n});
+    places = mod(places, extent) + constant(graph, starts, {groups, 1});
+    const auto dy =
+        transpose(reshape(g.dy(), list({groups, outer, count, run})), {.perm = {0, 2, 1, 3}});
+    const auto dx =
+        detail::record(graph, descriptor<GatherGradient>,
+                       pack(GatherGradient{.axis = 0, .shape = {groups * n, outer, run}}),
+                       {reshape(dy, list({groups * count, outer, run})).id,
+                        reshape(places, list({groups * count})).id},
+                       1);
+    const auto parts = reshape(AnyTensor{&graph, dx[0]}, list({groups, n, outer, run}));
+    g.dx(0) += reshape(transpose(parts, {.perm = {0, 2, 1, 3}}), constant(graph, x.shape));
   }
 };
 

@@ -136,6 +136,7 @@ struct Histogram {
 /// descending  1: the largest first
 /// stable      equal elements always keep their order
 /// indices     int32, of the elements of y along the axis
+/// grad        dx = dy at the places where the elements were
 /// limits      NaN counts as larger than all numbers
 /// source      ai.graphcore Sort-1
 struct Sort {
@@ -194,6 +195,14 @@ struct Sort {
     const std::int64_t tasks = kernel::sort_tasks(n == 0 ? 0 : x.size() / n, n);
     return static_cast<std::size_t>(2 * n * tasks) * sizeof(kernel::Coded);
   }
+  void gradient(auto& g) const {
+    const auto x = g.x(0);
+    auto at = g.y(1);
+    if (at.is_absent()) {
+      at.id = detail::record(g.graph(), descriptor<Sort>, pack(*this), {x.id}, 2)[1];
+    }
+    g.dx(0) += scatter_elements(g.zeros(g.graph(), x.info()), at, g.dy(), {.axis = axis});
+  }
 };
 
 /// The middle element over some dimensions, of an even number the lower one, and where it was.
@@ -201,6 +210,7 @@ struct Sort {
 /// axes      dimensions, from the end if negative; empty: all
 /// keepdims  1: reduced dimensions stay, with extent 1; 0: they go
 /// indices   int32, row-major over the reduced dimensions
+/// grad      dx = dy at the place of the element, 0 elsewhere
 /// limits    NaN counts as larger than all numbers; of equal elements it is the one in the middle
 ///           of a stable sort
 /// source    ai.graphcore ReduceMedian-1
@@ -264,6 +274,31 @@ struct ReduceMedian {
     const Plan plan(*this, x);
     return static_cast<std::size_t>(2 * plan.n * kernel::sort_tasks(plan.lines, plan.n)) *
            sizeof(kernel::Coded);
+  }
+  void gradient(auto& g) const {
+    const auto x = g.x(0);
+    auto at = g.y(1);
+    if (at.is_absent()) {
+      at.id = detail::record(g.graph(), descriptor<ReduceMedian>, pack(*this), {x.id}, 2)[1];
+    }
+    // The reduced dimensions behind the others, as one.
+    const TensorInfo info = x.info();
+    Dims order, moved, back = info.shape;
+    std::int64_t lines = 1;
+    for (const bool goes : {false, true}) {
+      for (std::size_t i = 0; i < info.rank(); ++i) {
+        if (is_reduced(i, info.rank()) != goes) continue;
+        back[i] = static_cast<std::int64_t>(order.size());
+        order.push_back(static_cast<std::int64_t>(i));
+        moved.push_back(info.shape[i]);
+        if (!goes) lines *= info.shape[i];
+      }
+    }
+    const std::int64_t n = lines == 0 ? 0 : info.elements() / lines;
+    const auto line = constant(g.graph(), {lines, std::int64_t{1}});
+    const auto zeros = g.zeros(g.graph(), {info.type, {lines, n}});
+    const auto dx = scatter_elements(zeros, reshape(at, line), reshape(g.dy(), line), {.axis = 1});
+    g.dx(0) += transpose(reshape(dx, constant(g.graph(), moved)), {.perm = back});
   }
 
  private:

@@ -10,6 +10,7 @@ namespace halftone::op {
 /// cond      one boolean
 /// captured  what the branches read of the outer graph: the inputs of both, in this order
 /// outputs   those of the branch; an extent in which the branches differ is known in the run only
+/// grad      an If whose branches compute the gradients of what they captured
 /// limits    both branches give tensors of the same element types, as many as the node has
 /// source    ai.onnx If-16
 struct If {
@@ -55,6 +56,49 @@ struct If {
       }
     }
     return outputs;
+  }
+
+  void gradient(auto& g) const {
+    Graph& graph = g.graph();
+    std::vector<std::size_t> arriving, wanted;
+    for (std::size_t i = 0; i < g.outputs(); ++i) {
+      if (g.has_dy(i)) arriving.push_back(i);
+    }
+    for (std::size_t i = 1; i < g.inputs(); ++i) {
+      if (g.needs(i)) wanted.push_back(i);
+    }
+    std::vector<TensorId> inputs;
+    std::vector<TensorInfo> infos;
+    for (std::size_t i = 0; i < g.inputs(); ++i) inputs.push_back(g.x(i).id);
+    for (const std::size_t i : arriving) inputs.push_back(g.dy(i).id);
+    for (const std::size_t i : wanted) infos.push_back(g.x(i).info());
+
+    const auto branch = [&](Subgraph forward) {
+      Graph body = graph.graphs[static_cast<std::size_t>(forward.index)];
+      std::vector<TensorId> outputs, gradients, captured;
+      for (const std::size_t i : arriving) {
+        const TensorId y = body.outputs[i];
+        outputs.push_back(y);
+        gradients.push_back(body.add_input(body.info(y), {}));
+      }
+      for (const std::size_t i : wanted) captured.push_back(body.inputs[i - 1]);
+      const std::vector<TensorId> found = differentiate(body, outputs, gradients, captured);
+      body.outputs.clear();
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const AnyTensor dx =
+            found[i] == no_tensor ? g.zeros(body, infos[i]) : AnyTensor{&body, found[i]};
+        // An output of its own: a gradient that passes through is an input of the branch.
+        body.add_output(identity(dx).id);
+      }
+      graph.graphs.push_back(std::move(body));
+      return Subgraph{static_cast<std::int32_t>(graph.graphs.size()) - 1};
+    };
+    const If backward{.then_branch = branch(then_branch), .else_branch = branch(else_branch)};
+    const std::size_t node =
+        graph.add_node(descriptor<If>, pack(backward), std::move(inputs), infos);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      g.dx(wanted[i]) += AnyTensor{&graph, graph.nodes[node].outputs[i]};
+    }
   }
 };
 

@@ -14,6 +14,7 @@ namespace halftone::op {
 /// depth    one number, the new extent; PopART wants a constant
 /// values   [2]: off, on
 /// axis     where the new dimension is in y, from its end if negative
+/// grad     of values: the sums of dy where y is off and where it is on
 /// limits   indices and depth are int32, int64 or float, which is cut off. While depth is not
 /// known,
 ///          neither is y's extent
@@ -67,6 +68,16 @@ struct OneHot {
       if (k < 0) k += depth;
       if (k >= 0 && k < depth) y[(i / inner * depth + k) * inner + i % inner] = values[1];
     }
+  }
+  void gradient(auto& g) const {
+    const auto dy = g.dy();
+    const ElementType type = dy.info().type;
+    const auto masked = [&](const Dims& pair) {
+      const auto values = cast(constant(g.graph(), pair), {.to = type});
+      const auto mask = OpFunction<OneHot>{}(g.x(0), g.x(1), values, *this);
+      return reshape(sum(dy * mask), constant(g.graph(), Dims{1}));
+    };
+    g.dx(2) += concat(std::array{masked({1, 0}), masked({0, 1})}, {.axis = 0});
   }
 };
 

@@ -4,6 +4,7 @@
 #define HALFTONE_OP_RECURRENT_HPP
 
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/kernel/recurrent_gradient.hpp>
 #include <halftone/kernel/recurrent_shape.hpp>
 
 namespace halftone::detail {
@@ -127,6 +128,10 @@ struct RecurrentRule {
     return l;
   }
 
+  /// Records the gradient of a layer; defined behind RecurrentGradient.
+  template <class Op>
+  void gradient(const Op& op, auto& g) const;
+
  private:
   static constexpr Inferred mismatch(std::string_view reason, std::size_t expected,
                                      std::size_t found) {
@@ -163,6 +168,7 @@ namespace halftone::op {
 ///                functions that have such parameters, in their order
 /// clip           of what goes into f and g, not of the cell
 /// input_forget   k = 1 - i
+/// grad           back through time; the steps are computed again
 /// limits         half and bfloat16 are computed in float, states included. PopART has forward
 ///                layers without peepholes, clip and input_forget, and zeroes the state behind a
 ///                sequence's end
@@ -215,6 +221,8 @@ struct LSTM {
             auto...) const {
     kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), packed, w, r);
   }
+
+  void gradient(auto& g) const { rule.gradient(*this, g); }
 
  private:
   static constexpr halftone::detail::RecurrentRule rule{kernel::Cell::lstm};
@@ -280,6 +288,8 @@ struct GRU {
     kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), packed, w, r);
   }
 
+  void gradient(auto& g) const { rule.gradient(*this, g); }
+
  private:
   static constexpr halftone::detail::RecurrentRule rule{kernel::Cell::gru};
 };
@@ -337,13 +347,190 @@ struct RNN {
     kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), packed, w, r);
   }
 
+  void gradient(auto& g) const { rule.gradient(*this, g); }
+
  private:
   static constexpr halftone::detail::RecurrentRule rule{kernel::Cell::rnn};
+};
+
+/// What the steps of a recurrent layer contribute to its gradients, see RecurrentGradientTensors.
+/// The layer has layout 0.
+struct RecurrentGradient {
+  kernel::Cell cell = kernel::Cell::rnn;
+  BoundedList<CellFunction, 6> activations{};
+  BoundedList<float, 6> activation_alpha{}, activation_beta{};
+  Optional<float> clip{};
+  Direction direction = Direction::forward;
+  std::int64_t input_forget = 0, linear_before_reset = 0;
+  static constexpr std::int64_t layout = 0;
+
+  static constexpr OpId id{"halftone", "RecurrentGradient", 1};
+  static constexpr Signature signature =
+      "a r candidate_bias? lengths:I? initial_h? initial_c? p? dy? dy_h? dy_c? -> "
+      "da db h gated d_initial_h d_initial_c dp";
+  using types = TypeList<TypeList<float, double>, TypeList<std::int32_t>>;
+  static constexpr bool compiled_once = true;
+
+  constexpr void attributes(auto&& visit) {
+    visit("cell", cell);
+    halftone::detail::visit_choices(visit, "activations", activations);
+    visit("activation_alpha", activation_alpha);
+    visit("activation_beta", activation_beta);
+    visit("clip", clip);
+    visit("direction", direction);
+    visit("input_forget", input_forget);
+    visit("linear_before_reset", linear_before_reset);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    const TensorInfo none{in[0].type, {0}};
+    TensorInfo h = in[0], state = in[0], dp = in[0];
+    h.shape[3] = in[1].shape[2];
+    const std::int64_t directions = h.shape[0], batch = h.shape[2], hidden = h.shape[3];
+    state.shape = {directions, batch, hidden};
+    dp.shape = {directions, batch, 3 * hidden};
+    const bool is_gru = cell == kernel::Cell::gru, is_linear = linear_before_reset != 0;
+    return {in[0],
+            is_gru && is_linear ? in[0] : none,
+            h,
+            is_gru && !is_linear ? h : none,
+            state,
+            cell == kernel::Cell::lstm ? state : none,
+            in.has(6) ? dp : none};
+  }
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> a, View<const T> r, View<const T> bias,
+              View<const I> lengths, View<const T> initial_h, View<const T> initial_c,
+              View<const T> p, View<const T> dy, View<const T> dy_h, View<const T> dy_c, View<T> da,
+              View<T> db, View<T> h, View<T> gated, View<T> d_initial_h, View<T> d_initial_c,
+              View<T> dp) const {
+    kernel::recurrent_gradient<T>(layer(a, r), *call.executor, call.workspace,
+                                  {a, r, bias, lengths, initial_h, initial_c, p, dy, dy_h, dy_c, da,
+                                   db, h, gated, d_initial_h, d_initial_c, p ? dp : View<T>{}});
+  }
+  template <class T, class I>
+  std::size_t workspace(const KernelCall&, View<const T> a, View<const T> r, auto...) const {
+    return static_cast<std::size_t>(kernel::recurrent_gradient_workspace<T>(layer(a, r)));
+  }
+
+ private:
+  kernel::Recurrent layer(const auto& a, const auto& r) const {
+    const std::int64_t x[] = {a.extent(1), a.extent(2), 0};
+    return halftone::detail::RecurrentRule{cell}.layer(*this, x, r.shape());
+  }
 };
 
 }  // namespace halftone::op
 
 namespace halftone::detail {
+
+template <class Op>
+void RecurrentRule::gradient(const Op& op, auto& g) const {
+  Graph& graph = g.graph();
+  const auto list = [&](std::initializer_list<std::int64_t> values) {
+    return constant(graph, Dims(values));
+  };
+  // Half and bfloat16 are computed in float.
+  const ElementType given = g.x().info().type;
+  const ElementType type = given == ElementType::float64 ? given : ElementType::float32;
+  const auto wide_enough = [&](AnyTensor x) -> AnyTensor {
+    return x.is_absent() || x.info().type == type ? x : op::cast(x, {.to = type});
+  };
+  const bool batch_first = op.layout != 0;
+  const auto state = [&](AnyTensor x) -> AnyTensor {
+    x = wide_enough(x);
+    return x.is_absent() || !batch_first ? x : op::transpose(x, {.perm = {1, 0, 2}});
+  };
+  AnyTensor x = state(g.x(0)), dy;
+  const AnyTensor w = wide_enough(g.x(1)), r = wide_enough(g.x(2)), b = wide_enough(g.x(3));
+  if (g.has_dy(0)) {
+    dy = wide_enough(g.dy(0));
+    if (batch_first) dy = op::transpose(dy, {.perm = {1, 2, 0, 3}});
+  }
+  const Dims extents = x.info().shape;
+  const std::int64_t steps = extents[0], batch = extents[1], features = extents[2];
+  const std::int64_t directions = r.info().shape[0], hidden = r.info().shape[2];
+  const std::int64_t wide = gates * hidden, rows = steps * batch;
+  bool is_linear = false;
+  if constexpr (requires { op.linear_before_reset; }) is_linear = op.linear_before_reset != 0;
+  const bool is_lstm = cell == kernel::Cell::lstm;
+
+  const AnyTensor all_x = op::reshape(x, list({1, rows, features}));
+  AnyTensor a = op::matmul(all_x, op::transpose(w, {.perm = {0, 2, 1}}));
+  AnyTensor candidate_bias;
+  if (!b.is_absent()) {
+    const auto part = [&](std::int64_t first, std::int64_t end) -> AnyTensor {
+      return op::slice(b, list({first}), list({end}), list({1}));
+    };
+    AnyTensor recurring = part(wide, 2 * wide);
+    if (is_linear) {
+      candidate_bias = part(wide + 2 * hidden, 2 * wide);
+      const AnyTensor none = GradientScope::zeros(graph, {type, {directions, hidden}});
+      recurring = op::concat(std::array{part(wide, wide + 2 * hidden), none}, {.axis = 1});
+    }
+    a = a + op::reshape(part(0, wide) + recurring, list({directions, 1, wide}));
+  }
+  a = op::reshape(a, list({directions, steps, batch, wide}));
+
+  op::RecurrentGradient back{.cell = cell,
+                             .activations = op.activations,
+                             .activation_alpha = op.activation_alpha,
+                             .activation_beta = op.activation_beta,
+                             .clip = op.clip,
+                             .direction = op.direction,
+                             .linear_before_reset = is_linear ? 1 : 0};
+  if constexpr (requires { op.input_forget; }) back.input_forget = op.input_forget;
+  const auto arrives = [&](std::size_t i) { return g.has_dy(i) ? state(g.dy(i)) : AnyTensor{}; };
+  const AnyTensor initial_c = is_lstm ? state(g.x(6)) : AnyTensor{};
+  const AnyTensor p = is_lstm ? wide_enough(g.x(7)) : AnyTensor{};
+  const std::vector<TensorId> inputs{a.id,
+                                     r.id,
+                                     candidate_bias.id,
+                                     g.x(4).id,
+                                     state(g.x(5)).id,
+                                     initial_c.id,
+                                     p.id,
+                                     dy.id,
+                                     arrives(1).id,
+                                     is_lstm ? arrives(2).id : no_tensor};
+  const std::vector<TensorId> made =
+      record(graph, descriptor<op::RecurrentGradient>, pack(back), inputs, 7);
+  const auto output = [&](std::size_t i) { return AnyTensor{&graph, made[i]}; };
+
+  const auto flat = [&](AnyTensor t, std::int64_t columns) -> AnyTensor {
+    return op::reshape(t, list({directions, rows, columns}));
+  };
+  const AnyTensor da = flat(output(0), wide), db = is_linear ? flat(output(1), wide) : da;
+  if (g.needs(0)) {
+    const AnyTensor each = op::matmul(da, w);
+    g.dx(0) +=
+        state(op::reshape(op::sum(each, list({0}), {.keepdims = 0}), constant(graph, extents)));
+  }
+  const auto turned = [&](AnyTensor t) -> AnyTensor {
+    return op::transpose(t, {.perm = {0, 2, 1}});
+  };
+  if (g.needs(1)) g.dx(1) += op::matmul(turned(da), all_x);
+  if (g.needs(2)) {
+    const AnyTensor h = flat(output(2), hidden);
+    if (cell == kernel::Cell::gru && !is_linear) {
+      const auto columns = [&](std::int64_t first, std::int64_t end) {
+        return turned(op::slice(db, list({first}), list({end}), list({2})));
+      };
+      const AnyTensor of_gates = op::matmul(columns(0, 2 * hidden), h);
+      const AnyTensor of_candidate = op::matmul(columns(2 * hidden, wide), flat(output(3), hidden));
+      g.dx(2) += op::concat(std::array{of_gates, of_candidate}, {.axis = 1});
+    } else {
+      g.dx(2) += op::matmul(turned(db), h);
+    }
+  }
+  if (g.needs(3)) {
+    const AnyTensor of_w = op::sum(da, list({1}), {.keepdims = 0});
+    const AnyTensor of_r = is_linear ? AnyTensor(op::sum(db, list({1}), {.keepdims = 0})) : of_w;
+    g.dx(3) += op::concat(std::array{of_w, of_r}, {.axis = 1});
+  }
+  if (g.needs(5)) g.dx(5) += state(output(4));
+  if (is_lstm && g.needs(6)) g.dx(6) += state(output(5));
+  if (is_lstm && g.needs(7)) g.dx(7) += op::sum(output(6), list({1}), {.keepdims = 0});
+}
 
 /// Records the newer form of a recurrent layer, with as many outputs as the node has.
 template <class New>

@@ -24,6 +24,62 @@ void scatter(const Executor& executor, ScatterMode mode, const T* x, std::int64_
              const T* updates, T* y);
 }  // namespace kernel
 
+namespace detail {
+
+/// The gradient of a scatter. pick(x) takes from x what the indices point to, put(x, updates, mode)
+/// scatters updates over it.
+template <class G>
+void scatter_gradient(G& g, ScatterMode mode, const auto& pick, const auto& put) {
+  const auto x = g.x(0), u = g.x(2), y = g.y(), dy = g.dy();
+  Graph& graph = g.graph();
+  const TensorInfo info = u.info();
+  const auto zeros = [&](ElementType type, const Dims& shape) {
+    return G::zeros(graph, {type, shape});
+  };
+  switch (mode) {
+    case ScatterMode::replace: {
+      if (g.needs(0)) g.dx(0) += put(dy, zeros(info.type, info.shape), ScatterMode::replace);
+      if (!g.needs(2)) return;
+      // Of several updates of one place the last one stays: that whose number stays there.
+      const auto number = [&](std::int64_t i) {
+        return AnyTensor{&graph, graph.add_constant({ElementType::int64, {}},
+                                                    scalar_bytes(ElementType::int64, i))};
+      };
+      const auto numbers = op::reshape(op::range(number(0), number(info.elements()), number(1)),
+                                       constant(graph, info.shape));
+      const auto last =
+          pick(put(zeros(ElementType::int64, x.info().shape), numbers, ScatterMode::replace));
+      g.dx(2) += select(op::equal(last, numbers), pick(dy), 0);
+      return;
+    }
+    case ScatterMode::add:
+      g.dx(0) += dy;
+      if (g.needs(2)) g.dx(2) += pick(dy);
+      return;
+    case ScatterMode::mul: {
+      const auto one = op::expand(
+          AnyTensor{&graph, graph.add_constant({info.type, {}}, scalar_bytes(info.type, 1))},
+          constant(graph, x.info().shape));
+      if (g.needs(0)) g.dx(0) += dy * put(one, u, ScatterMode::mul);
+      if (!g.needs(2)) return;
+      // The product without one factor, and without dividing by zero: of those that are not zero,
+      // unless another factor of the place is.
+      const auto is_zero = op::cast(op::equal(u, 0), {.to = info.type});
+      const auto zero_count =
+          pick(put(zeros(info.type, x.info().shape), is_zero, ScatterMode::add));
+      const auto factors = u + is_zero;
+      const auto rest = pick(dy * put(x, factors, ScatterMode::mul)) / factors;
+      g.dx(2) += select(op::equal(zero_count, is_zero), rest, 0);
+      return;
+    }
+    default:
+      g.dx(0) += select(op::equal(x, y), dy, 0);
+      if (g.needs(2)) g.dx(2) += select(op::equal(u, pick(y)), pick(dy), 0);
+  }
+}
+
+}  // namespace detail
+
 namespace op {
 
 using ScatteredTypes = Joined<NumericTypes, TypeList<bool>>;
@@ -37,6 +93,8 @@ using ScatteredTypes = Joined<NumericTypes, TypeList<bool>>;
 /// updates    the shape of indices
 /// reduction  what an update does to the element that is there: take its place, or be added,
 ///            multiplied, the larger or the smaller of both stays (NaN if one is)
+/// grad       of updates: dy at their places, for those that stay; of x: dy, but 0 where it is
+///            replaced. The largest and smallest get dy in full, equal ones too
 /// limits     updates of one place take effect in their order; an index that is out of range is an
 ///            InputError of the run; integers wrap
 /// source     ai.onnx ScatterElements-18; before 16 there is no reduction, in 16 no max and min
@@ -85,6 +143,15 @@ struct ScatterElements {
                         View<T>) const {
     return static_cast<std::size_t>(indices.size()) * sizeof(std::int64_t);
   }
+  void gradient(auto& g) const {
+    const auto indices = g.x(1);
+    halftone::detail::scatter_gradient(
+        g, reduction,
+        [&](const auto& x) -> AnyTensor { return gather_elements(x, indices, {.axis = axis}); },
+        [&](const auto& x, const auto& updates, ScatterMode mode) -> AnyTensor {
+          return scatter_elements(x, indices, updates, {.axis = axis, .reduction = mode});
+        });
+  }
 };
 
 /// ScatterElements under its first name. source  ai.onnx Scatter-9
@@ -109,6 +176,7 @@ struct Scatter {
 ///            the end
 /// updates    [i..., c...]
 /// reduction  as for ScatterElements
+/// grad       as for ScatterElements
 /// limits     updates of one place take effect in their order; an index that is out of range is an
 ///            InputError of the run; integers wrap
 /// source     ai.onnx ScatterND-18; before 16 there is no reduction, in 16 no max and min
@@ -156,6 +224,14 @@ struct ScatterND {
   std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices, View<const T>,
                         View<T>) const {
     return static_cast<std::size_t>(indices.size(0, indices.rank - 1)) * sizeof(std::int64_t);
+  }
+  void gradient(auto& g) const {
+    const auto indices = g.x(1);
+    halftone::detail::scatter_gradient(
+        g, reduction, [&](const auto& x) -> AnyTensor { return gather_nd(x, indices); },
+        [&](const auto& x, const auto& updates, ScatterMode mode) -> AnyTensor {
+          return scatter_nd(x, indices, updates, {.reduction = mode});
+        });
   }
 };
 

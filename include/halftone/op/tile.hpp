@@ -11,6 +11,7 @@ namespace halftone::op {
 ///
 /// x        any shape
 /// repeats  one number for each dimension, not negative; PopART wants constants of at least 1
+/// grad     dx = sum of dy over the repeats
 /// limits   while repeats are not known, neither are y's extents
 /// source   ai.onnx Tile-13
 struct Tile {
@@ -82,6 +83,22 @@ struct Tile {
       }
       kernel::copy<T>(*call.executor, box, x.data + source, y.data + place);
     }
+  }
+  static void gradient(auto& g) {
+    const Dims from = g.x().info().shape;
+    if (g.x().info().elements() == 0) return;
+    auto dx = g.dy();
+    Dims shape = dx.info().shape;
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      if (shape[i] == from[i]) continue;
+      const std::int64_t repeats = shape[i] / from[i];
+      shape[i] = from[i];
+      const std::int64_t outer = product(shape.span().first(i));
+      const std::int64_t run = product(shape.span().subspan(i));
+      dx = sum(reshape(dx, constant(g.graph(), {outer, repeats, run})),
+               constant(g.graph(), Dims{1}), {.keepdims = 0});
+    }
+    g.dx(0) += reshape(dx, constant(g.graph(), from));
   }
 };
 

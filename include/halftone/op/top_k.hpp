@@ -4,6 +4,7 @@
 #define HALFTONE_OP_TOP_K_HPP
 
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/op/scatter_elements.hpp>
 
 namespace halftone {
 
@@ -28,6 +29,7 @@ namespace op {
 /// axis     from the end if negative, which PopART refuses
 /// largest  1: the largest elements, 0: the smallest; 1 before opset 11
 /// sorted   0 allows any order; this one is sorted all the same
+/// grad     dx = dy at the places of values, 0 elsewhere
 /// limits   NaN counts as larger than all. While k is not known, neither is y's extent
 /// source   ai.onnx TopK-11
 struct TopK {
@@ -76,6 +78,10 @@ struct TopK {
     const std::size_t at = normalized_axis(axis, x.rank);
     return static_cast<std::size_t>(kernel::top_k_workspace(
         x.size(0, at), x.extent(at), x.size(at + 1, x.rank), values.extent(at)));
+  }
+  void gradient(auto& g) const {
+    const auto zeros = g.zeros(g.graph(), g.x().info());
+    g.dx(0) += scatter_elements(zeros, g.y(1), g.dy(), {.axis = axis});
   }
 };
 

@@ -59,6 +59,7 @@ struct Trilu {
       }
     });
   }
+  void gradient(auto& g) const { g.dx(0) += OpFunction<Trilu>{}(g.dy(), g.x(1), *this); }
 };
 
 /// A matrix of x's shape that is 1 on a diagonal and 0 elsewhere.
