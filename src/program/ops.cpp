@@ -114,6 +114,7 @@ Json operator_json(const Descriptor& op) {
   std::vector<Word> words = op.defaults();
   op.attributes(words, attributes);
   json["attributes"] = std::move(attributes.list);
+  json["gradient"] = op.has_gradient;
   return json;
 }
 
@@ -167,11 +168,12 @@ void print_markdown(const Console& console, const std::vector<const Descriptor*>
     newest = op;
   }
   fmt::print(console.out,
-             "| domain | operator | since-versions | element types |\n|---|---|---|---|\n");
+             "| domain | operator | since-versions | element types | gradient |\n|---|---|---|---|---|\n");
   for (auto& [key, row] : rows) {
     std::sort(row.first.begin(), row.first.end());
-    fmt::print(console.out, "| {} | {} | {} | {} |\n", key.first, key.second,
-               fmt::join(row.first, ", "), types_in_words(main_types(*row.second)));
+    fmt::print(console.out, "| {} | {} | {} | {} | {} |\n", key.first, key.second,
+               fmt::join(row.first, ", "), types_in_words(main_types(*row.second)),
+               row.second->has_gradient ? "yes" : "");
   }
 }
 
@@ -188,7 +190,8 @@ void ops(const OpsOptions& options, const Console& console) {
   }
   for (const Descriptor* op : operators) {
     for (const int version : op->id.versions) {
-      fmt::print(console.out, "{} {} {}\n", op->id.domain, op->id.name, version);
+      fmt::print(console.out, "{} {} {}{}\n", op->id.domain, op->id.name, version,
+                 op->has_gradient ? " train" : "");
     }
   }
 }

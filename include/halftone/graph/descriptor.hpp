@@ -24,7 +24,7 @@ struct Descriptor {
   bool in_place;       ///< output 0 may overwrite input 0
   bool has_effect;     ///< does more than compute outputs (prints, aborts): runs once a run
   bool only_infos;     ///< the output follows from shapes alone
-  bool has_gradient;   ///< has a `gradient` or `backward`
+  bool has_gradient;   ///< has a `gradient` or `backward`, or expands to what does
   bool only_expands;   ///< an older form: has an `expand`, but neither inference nor a kernel
   bool compiled_once;  ///< its kernels exist for the oldest instruction set only
   int builtin;         ///< number in the library's own list, -1 for an extension

@@ -247,6 +247,8 @@ constexpr Descriptor make_descriptor() {
   constexpr bool computes = elementwise_op<Op> || kernel_op<Op>;
   constexpr bool marked_in_place = requires { Op::in_place; };
   constexpr bool marked_only_infos = requires { Op::only_infos; };
+  constexpr bool only_expands = expanding_op<Op> && !computes;
+  constexpr bool may_differentiate = !requires { requires !Op::differentiable; };
   constexpr bool marked_effect = requires { requires Op::has_effect; };
   Descriptor d{.id = Op::id,
                .signature = Op::signature,
@@ -254,8 +256,8 @@ constexpr Descriptor make_descriptor() {
                .in_place = elementwise_op<Op> || marked_in_place,
                .has_effect = marked_effect,
                .only_infos = marked_only_infos,
-               .has_gradient = differentiable_op<Op>,
-               .only_expands = expanding_op<Op> && !computes,
+               .has_gradient = differentiable_op<Op> || (only_expands && may_differentiate),
+               .only_expands = only_expands,
                .compiled_once = compiled_once_op<Op>,
                .builtin = builtin_index<Op>,
                .infer = nullptr,

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <halftone/base/element_type.hpp>
@@ -9,6 +11,7 @@
 #include <halftone/kernel/executor.hpp>
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/kernel/simd.hpp>
+#include <halftone/op/pool.hpp>
 
 namespace halftone::kernel {
 
@@ -388,6 +391,121 @@ void global_pool(const Executor& executor, bool largest, View<const T> x, View<T
       y[p] = static_cast<T>(largest ? result : result / static_cast<S>(pixels));
     }
   });
+}
+
+namespace detail {
+
+/// f(plane, sums of the plane) for all planes of a gradient; sums, in the compute type, start at
+/// zero and are rounded once. They are dx itself where its type is that; else in `memory`.
+template <class T, class F>
+void add_up_planes(const Executor& executor, const PoolShape& s, T* dx, void* memory, F&& f) {
+  using S = compute_t<T>;
+  const std::int64_t size = s.input_size(), grain = pool_grain / (size + 1) + 1;
+  parallel_for(executor, (s.planes + grain - 1) / grain, [&](std::int64_t task) {
+    const std::int64_t last = (task + 1) * grain < s.planes ? (task + 1) * grain : s.planes;
+    for (std::int64_t p = task * grain; p < last; ++p) {
+      S* sums;
+      if constexpr (std::is_same_v<T, S>) {
+        sums = dx + p * size;
+      } else {
+        sums = static_cast<S*>(memory) + p * size;
+      }
+      for (std::int64_t i = 0; i < size; ++i) sums[i] = 0;
+      f(p, sums);
+      if constexpr (!std::is_same_v<T, S>) {
+        for (std::int64_t i = 0; i < size; ++i) dx[p * size + i] = static_cast<T>(sums[i]);
+      }
+    }
+  });
+}
+
+/// f(output pixel, ranges of its window, its position) for all output pixels of a plane.
+template <class F>
+void for_each_window(const PoolShape& s, F&& f) {
+  std::int64_t out = 0;
+  for (std::int64_t d = 0; d < s.output[0]; ++d) {
+    for (std::int64_t h = 0; h < s.output[1]; ++h) {
+      PoolShape::Range r[3]{s.range(0, d), s.range(1, h), {}};
+      for (std::int64_t w = 0; w < s.output[2]; ++w, ++out) {
+        r[2] = s.range(2, w);
+        const std::int64_t at[3]{d, h, w};
+        f(out, r, at);
+      }
+    }
+  }
+}
+
+}  // namespace detail
+
+/// Memory for the sums of a pooling's gradient.
+template <class T>
+std::size_t pool_gradient_workspace(std::int64_t elements) {
+  if (std::is_same_v<T, compute_t<T>>) return 0;
+  return static_cast<std::size_t>(elements) * sizeof(compute_t<T>);
+}
+
+/// op::MaxPoolGradient; the window's output is dy's.
+template <class T>
+void max_pool_gradient(const KernelCall& call, const Window& window, View<const T> x,
+                       View<const T> dy, View<T> dx) {
+  using S = compute_t<T>;
+  const detail::PoolShape s(window, x);
+  detail::add_up_planes<T>(
+      *call.executor, s, dx.data, call.workspace, [&](std::int64_t p, S* sums) {
+        const T* const plane = x.data + p * s.input_size();
+        const T* const from = dy.data + p * s.output_size();
+        detail::for_each_window(s, [&](std::int64_t out, const auto& r, const auto&) {
+          for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
+            S best = 0;
+            std::int64_t place = -1;
+            for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
+              for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step) {
+                const std::int64_t row = (a * s.input[1] + b) * s.input[2];
+                for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
+                  const std::int64_t at = (row + c) * s.lanes + lane;
+                  const auto v = static_cast<S>(plane[at]);
+                  // As the indices of MaxPool: the first largest element, NaN before all.
+                  if (place >= 0 && !(v > best) && !(v != v && best == best)) continue;
+                  best = v;
+                  place = at;
+                }
+              }
+            }
+            if (place >= 0) sums[place] += static_cast<S>(from[out * s.lanes + lane]);
+          }
+        });
+      });
+}
+
+/// op::AveragePoolGradient; the window's output is dy's.
+template <class T>
+void average_pool_gradient(const KernelCall& call, const Window& window, PoolCount counted,
+                           View<const T> dy, View<T> dx) {
+  using S = compute_t<T>;
+  const detail::PoolShape s(window, View<const T>{dx.data, dx.extents, dx.rank});
+  detail::add_up_planes<T>(
+      *call.executor, s, dx.data, call.workspace, [&](std::int64_t p, S* sums) {
+        const T* const from = dy.data + p * s.output_size();
+        detail::for_each_window(s, [&](std::int64_t out, const auto& r, const auto& at) {
+          std::int64_t count = 1;
+          for (int axis = 0; axis < 3; ++axis) {
+            if (counted == PoolCount::inside) count *= r[axis].count();
+            if (counted == PoolCount::padded) count *= s.padded_count(axis, at[axis]);
+          }
+          if (count == 0) return;
+          for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
+            const S share = static_cast<S>(from[out * s.lanes + lane]) / static_cast<S>(count);
+            for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
+              for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step) {
+                S* const row = sums + (a * s.input[1] + b) * s.input[2] * s.lanes + lane;
+                for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
+                  row[c * s.lanes] += share;
+                }
+              }
+            }
+          }
+        });
+      });
 }
 
 }  // namespace halftone::kernel

@@ -447,4 +447,89 @@ void resize(const KernelCall& call, const ResizeRule& rule, View<const T> x, Vie
   }
 }
 
+namespace detail {
+
+/// resize_dimension transposed: x[o, index[i, k], j] is the sum of weight[i, k] * y[o, i, j].
+template <class S>
+void transposed_resize_dimension(const Executor& executor, const ResizeAxis<S>& a, const S* y, S* x,
+                                 std::int64_t outer, std::int64_t inner) {
+  const std::int64_t lines = resize_grain / (a.output * inner * a.taps + 1) + 1;
+  parallel_for(executor, (outer + lines - 1) / lines, [&](std::int64_t task) {
+    const std::int64_t end = (task + 1) * lines < outer ? (task + 1) * lines : outer;
+    for (std::int64_t o = task * lines; o < end; ++o) {
+      S* const to = x + o * a.input * inner;
+      const S* from = y + o * a.output * inner;
+      for (std::int64_t i = 0; i < a.input * inner; ++i) to[i] = 0;
+      for (std::int64_t i = 0; i < a.output; ++i, from += inner) {
+        for (std::int64_t k = i * a.taps; k < (i + 1) * a.taps; ++k) {
+          S* const line = to + a.index[k] * inner;
+          const S w = a.weight[k];
+          for (std::int64_t j = 0; j < inner; ++j) line[j] += w * from[j];
+        }
+      }
+    }
+  });
+}
+
+}  // namespace detail
+
+/// op::ResizeGradient. Along one dimension after the other, from the last one that `resize`
+/// changes.
+template <class T>
+std::size_t resize_gradient_workspace(const ResizeRule& rule, View<const T> dy, View<T> dx) {
+  using S = compute_t<T>;
+  if (dy.size() == 0) return 0;
+  const detail::ResizeOrder order(rule, dx.extents, dy.extents, dx.rank);
+  const std::int64_t converted = std::is_same_v<T, S> ? 0 : dx.size() + dy.size();
+  return std::size_t(detail::resize_table_bytes<S>(rule, dx.extents, dy.extents, dx.rank) +
+                     (2 * order.largest + converted) * std::int64_t(sizeof(S)));
+}
+
+template <class T>
+void resize_gradient(const KernelCall& call, const ResizeRule& rule, View<const T> dy, View<T> dx) {
+  using S = compute_t<T>;
+  const std::int64_t n = dx.size(), m = dy.size();
+  if (m == 0) {
+    for (std::int64_t i = 0; i < n; ++i) dx[i] = T(0);
+    return;
+  }
+  char* const tables = static_cast<char*>(call.workspace);
+  detail::ResizeAxis<S> axes[max_rank];
+  detail::fill_resize_tables(rule, dx.extents, dy.extents, dx.rank, tables, axes);
+  const detail::ResizeOrder order(rule, dx.extents, dy.extents, dx.rank);
+  S* const buffers = reinterpret_cast<S*>(
+      tables + detail::resize_table_bytes<S>(rule, dx.extents, dy.extents, dx.rank));
+  const S* from;
+  S* last;
+  if constexpr (std::is_same_v<T, S>) {
+    from = dy.data;
+    last = dx.data;
+  } else {
+    S* const converted = buffers + 2 * order.largest;
+    for (std::int64_t i = 0; i < m; ++i) converted[i] = static_cast<S>(dy[i]);
+    from = converted;
+    last = converted + m;
+  }
+  std::int64_t extents[max_rank];
+  std::size_t active = 0, done = 0;
+  for (std::size_t d = 0; d < dx.rank; ++d) {
+    extents[d] = dy.extent(d);
+    active += axes[d].is_active;
+  }
+  for (std::size_t i = dx.rank; i-- > 0;) {
+    const std::size_t d = order.axis[i];
+    if (!axes[d].is_active) continue;
+    std::int64_t outer = 1, inner = 1;
+    for (std::size_t k = 0; k < d; ++k) outer *= extents[k];
+    for (std::size_t k = d + 1; k < dx.rank; ++k) inner *= extents[k];
+    ++done;
+    S* const to = done == active ? last : buffers + (done % 2) * std::size_t(order.largest);
+    detail::transposed_resize_dimension<S>(*call.executor, axes[d], from, to, outer, inner);
+    extents[d] = axes[d].input;
+    from = to;
+  }
+  if (static_cast<const void*>(from) == static_cast<const void*>(dx.data)) return;
+  for (std::int64_t i = 0; i < n; ++i) dx[i] = static_cast<T>(from[i]);
+}
+
 }  // namespace halftone::kernel

@@ -4,6 +4,7 @@
 #define HALFTONE_OP_BATCH_NORMALIZATION_HPP
 
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/op/normalization.hpp>
 
 namespace halftone::op {
 
@@ -15,8 +16,9 @@ namespace halftone::op {
 /// training      with training_mode 1, mean and variance of this x are used instead (of all but the
 ///               channel dimension; the variance is the sum of squares divided by their number),
 ///               and running_* = momentum * given + (1 - momentum) * those, saved_* = those
-/// grad          in training: with d = dy * scale / sqrt(var + epsilon) and z = y without scale and
-///               bias, dx = d - mean(d) - z * mean(d * z); dscale = sum(dy * z); dbias = sum(dy)
+/// grad          with given statistics f = scale / sqrt(var + epsilon), dx = dy * f. In training,
+///               with d = dy * f and z = y without scale and bias, dx = d - mean(d) - z * mean(d *
+///               z); dscale = sum(dy * z); dbias = sum(dy)
 /// limits        statistics are summed in float, over many elements in double
 /// source        ai.onnx BatchNormalization-15; saved_*: BatchNormalization-9; Ioffe and Szegedy
 ///               2015, arXiv:1502.03167
@@ -108,6 +110,55 @@ struct BatchNormalization {
            (training_mode == 0
                 ? 0
                 : kernel::channel_moments_workspace<T>(e.outer, e.channels, e.inner));
+  }
+  void gradient(auto& g) const {
+    using halftone::detail::reshaped;
+    const AnyTensor x = halftone::detail::wide(g.x()), dy = halftone::detail::wide(g.dy());
+    const ElementType type = x.info().type;
+    const Dims shape = x.info().shape, channels = g.x(1).info().shape;
+    Dims over{0}, sides = channels;  // a parameter's shape that broadcasts to x
+    for (std::size_t i = 2; i < shape.size(); ++i) {
+      over.push_back(static_cast<std::int64_t>(i));
+      sides.push_back(1);
+    }
+    const auto as_type = [&](AnyTensor t) {
+      return t.info().type == type ? t : AnyTensor(op::cast(t, {.to = type}));
+    };
+    const auto along = [&](AnyTensor t) { return reshaped(as_type(t), sides); };
+    const AnyTensor axes = constant(g.graph(), over);
+    const auto sums = [&](AnyTensor t) {
+      return reshaped(op::sum(t, axes, {.keepdims = 0}), channels);
+    };
+    const AnyTensor scale = as_type(g.x(1));
+    if (training_mode == 0) {
+      const AnyTensor inverse = op::reciprocal(op::sqrt(as_type(g.x(4)) + double(epsilon)));
+      const AnyTensor factor = scale * inverse, dbias = sums(dy);
+      g.dx(0) += dy * along(factor);
+      g.dx(2) += dbias;
+      g.dx(3) += -(dbias * factor);
+      if (!g.needs(1) && !g.needs(4)) return;
+      const AnyTensor products = sums(dy * (x - along(g.x(3))));
+      g.dx(1) += products * inverse;
+      g.dx(4) += products * factor * inverse * inverse * -0.5;
+      return;
+    }
+    const halftone::detail::Normalized normalized(x, over, double(epsilon));
+    if (g.has_dy(0)) {
+      g.dx(1) += sums(dy * normalized.z);
+      g.dx(2) += sums(dy);
+      if (g.needs(0)) g.dx(0) += normalized.gradient(dy * along(scale));
+    }
+    const double kept = double(momentum);
+    for (std::size_t i = 1; i < 5; ++i) {
+      if (!g.has_dy(i)) continue;
+      AnyTensor d = as_type(g.dy(i));
+      if (i < 3) {
+        g.dx(2 + i) += d * kept;
+        d = d * (1 - kept);
+      }
+      d = along(d);
+      g.dx(0) += i % 2 == 1 ? normalized.from_mean(d) : normalized.from_variance(d);
+    }
   }
 
  private:

@@ -117,26 +117,32 @@ struct Where {
 /// Greater with the attributes `broadcast` and `axis`.
 struct Greater_1 : detail::BroadcastByAttribute<Greater> {
   static constexpr OpId id{"ai.onnx", "Greater", 1};
+  static constexpr bool differentiable = false;
 };
 /// Less with the attributes `broadcast` and `axis`.
 struct Less_1 : detail::BroadcastByAttribute<Less> {
   static constexpr OpId id{"ai.onnx", "Less", 1};
+  static constexpr bool differentiable = false;
 };
 /// Equal with the attributes `broadcast` and `axis`.
 struct Equal_1 : detail::BroadcastByAttribute<Equal> {
   static constexpr OpId id{"ai.onnx", "Equal", 1};
+  static constexpr bool differentiable = false;
 };
 /// And with the attributes `broadcast` and `axis`.
 struct And_1 : detail::BroadcastByAttribute<And> {
   static constexpr OpId id{"ai.onnx", "And", 1};
+  static constexpr bool differentiable = false;
 };
 /// Or with the attributes `broadcast` and `axis`.
 struct Or_1 : detail::BroadcastByAttribute<Or> {
   static constexpr OpId id{"ai.onnx", "Or", 1};
+  static constexpr bool differentiable = false;
 };
 /// Xor with the attributes `broadcast` and `axis`.
 struct Xor_1 : detail::BroadcastByAttribute<Xor> {
   static constexpr OpId id{"ai.onnx", "Xor", 1};
+  static constexpr bool differentiable = false;
 };
 
 }  // namespace halftone::op

@@ -6,7 +6,21 @@
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/fwd.hpp>
 
-namespace halftone::op {
+namespace halftone {
+
+namespace kernel {
+
+// kernel/conv_gradient.hpp. The window's output is dy's.
+template <class T>
+void convolution_weight_gradient(const Window& window, std::int64_t groups, const KernelCall& call,
+                                 View<const T> x, View<const T> dy, View<T> dw);
+template <class T>
+std::size_t convolution_weight_gradient_workspace(const Window& window, std::int64_t groups,
+                                                  View<const T> x, View<const T> dy);
+
+}  // namespace kernel
+
+namespace op {
 
 /// Convolution (cross-correlation, the kernel is not flipped) with one to three spatial dimensions.
 ///
@@ -14,6 +28,7 @@ namespace halftone::op {
 /// w       [filters, channels / group, kernel...]; group divides channels and filters
 /// b       [filters], may be absent
 /// y       [batch, filters, output...], see Window for the output extents
+/// grad    dx = ConvTranspose of dy with w; dw is ConvWeightGradient; db = sum(dy)
 /// limits  half and bfloat16 sum in float
 /// source  ai.onnx Conv-11
 struct Conv {
@@ -118,6 +133,7 @@ struct Conv {
             View<T>) const {
     kernel::convolution_pack<T>(window_over(x, w), group, packed, x, w);
   }
+  void gradient(auto& g) const;
 
  private:
   constexpr Window window_over(std::span<const std::int64_t> input, const Dims& kernel) const {
@@ -133,6 +149,100 @@ struct Conv {
   }
 };
 
-}  // namespace halftone::op
+/// The gradient of a convolution's weights: dw[f, c, k] is the sum of dy[n, f, p] times the element
+/// of x that output pixel p multiplies with kernel position k.
+///
+/// x       [batch, channels, spatial...]
+/// dy      [batch, filters, output...]
+/// dw      [filters, channels / group, kernel_shape...]
+/// pads    resolved; those at the end follow from the extents
+struct ConvWeightGradient {
+  Dims kernel_shape{}, strides{}, dilations{};
+  Pads pads{};
+  std::int64_t group = 1;
+
+  static constexpr OpId id{"halftone", "ConvWeightGradient", 1};
+  static constexpr Signature signature = "x dy -> dw";
+
+  ConvWeightGradient() = default;
+  ConvWeightGradient(const Window& window, std::int64_t group_)
+      : kernel_shape(window.kernel),
+        strides(window.strides),
+        dilations(window.dilations),
+        pads(window.pads),
+        group(group_) {}
+
+  constexpr void attributes(auto&& visit) {
+    visit("kernel_shape", kernel_shape);
+    visit("strides", strides);
+    visit("dilations", dilations);
+    visit("pads", pads);
+    visit("group", group);
+  }
+  constexpr Inferred infer(TensorInfo x, TensorInfo dy) const {
+    const std::int64_t channels = x.shape[1];
+    TensorInfo dw{x.type, {dy.shape[1], channels == dynamic ? dynamic : channels / group}};
+    for (const std::int64_t extent : kernel_shape) dw.shape.push_back(extent);
+    return dw;
+  }
+  static constexpr std::int64_t flops(auto in, auto out) {
+    return 2 * out[0].elements() * (in[1].elements() / (in[1].shape[1] + (in[1].shape[1] == 0)));
+  }
+  template <class T>
+  void kernel(const KernelCall& call, View<const T> x, View<const T> dy, View<T> dw) const {
+    kernel::convolution_weight_gradient<T>(window_of(dy), group, call, x, dy, dw);
+  }
+  template <class T>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const T> dy, View<T>) const {
+    return kernel::convolution_weight_gradient_workspace<T>(window_of(dy), group, x, dy);
+  }
+
+ private:
+  Window window_of(const auto& dy) const {
+    Window w;
+    w.kernel = kernel_shape;
+    w.strides = strides;
+    w.dilations = dilations;
+    w.output = Dims(dy.shape().subspan(2));
+    w.pads = pads;
+    return w;
+  }
+};
+
+void Conv::gradient(auto& g) const {
+  const auto x = g.x(0), w = g.x(1), dy = g.dy();
+  const Dims input = x.info().shape;
+  const Window window =
+      window_over(input.span().subspan(2), Dims(w.info().shape.span().subspan(2)));
+  if (g.needs(0)) {
+    Dims rest;  // elements at the end that no window reads
+    for (std::size_t i = 0; i < window.rank(); ++i) {
+      rest.push_back((input[2 + i] + window.pad_begin(i) + window.pad_end(i) - window.reach(i)) %
+                     window.strides[i]);
+    }
+    g.dx(0) += op::conv_transpose(dy, w,
+                                  {.strides = window.strides,
+                                   .dilations = window.dilations,
+                                   .output_padding = rest,
+                                   .pads = window.pads,
+                                   .group = group});
+  }
+  if (g.needs(1)) {
+    const auto dw = halftone::detail::record(g.graph(), descriptor<ConvWeightGradient>,
+                                             halftone::pack(ConvWeightGradient(window, group)),
+                                             {x.id, dy.id}, 1);
+    g.dx(1) += AnyTensor{&g.graph(), dw[0]};
+  }
+  if (g.needs(2)) {
+    Dims axes;
+    for (std::size_t i = 0; i < input.size(); ++i) {
+      if (i != 1) axes.push_back(static_cast<std::int64_t>(i));
+    }
+    g.dx(2) += op::sum(dy, constant(g.graph(), axes), {.keepdims = 0});
+  }
+}
+
+}  // namespace op
+}  // namespace halftone
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/op/conv.hpp>
 
 namespace halftone {
 
@@ -33,6 +34,7 @@ namespace op {
 ///         off. output_shape, or auto_pad SAME_* with output = input * stride, says the pads
 ///         instead: the odd one is at the end for SAME_UPPER, else at the begin; an output that is
 ///         larger than without pads has more elements at its end, which are b or 0
+/// grad    dx = Conv of dy with w; dw is ConvWeightGradient of the same; db = sum(dy)
 /// limits  half and bfloat16 sum in float; PopART refuses dilations and derives pads from
 ///         output_shape for two dimensions only
 /// source  ai.onnx ConvTranspose-11
@@ -116,6 +118,51 @@ struct ConvTranspose {
                         View<T> y) const {
     const Window window = window_over(x.shape().subspan(2), Dims(w.shape().subspan(2)));
     return kernel::transposed_convolution_workspace<T>(window, group, x, w, y);
+  }
+  void gradient(auto& g) const {
+    const auto x = g.x(0), w = g.x(1), dy = g.dy();
+    const Dims input = x.info().shape, output = dy.info().shape;
+    const Window window =
+        window_over(input.span().subspan(2), Dims(w.info().shape.span().subspan(2)));
+    if (g.needs(0)) {
+      // Pads at the end such that there are as many windows as x has elements, or a few more.
+      Pads reached = window.pads;
+      Dims axes, starts, ends;
+      bool has_more = false;
+      for (std::size_t i = 0; i < window.rank(); ++i) {
+        const std::int64_t missing = (input[2 + i] - 1) * window.strides[i] + window.reach(i) -
+                                     window.pad_begin(i) - output[2 + i];
+        reached[window.rank() + i] = missing > 0 ? missing : 0;
+        has_more = has_more || -missing >= window.strides[i];
+        axes.push_back(static_cast<std::int64_t>(i) + 2);
+        starts.push_back(0);
+        ends.push_back(input[2 + i]);
+      }
+      const auto all = op::conv(dy, w,
+                                {.strides = window.strides,
+                                 .dilations = window.dilations,
+                                 .pads = reached,
+                                 .group = group});
+      if (has_more) {
+        g.dx(0) += op::slice(all, constant(g.graph(), starts), constant(g.graph(), ends),
+                             constant(g.graph(), axes));
+      } else {
+        g.dx(0) += all;
+      }
+    }
+    if (g.needs(1)) {
+      const auto dw = halftone::detail::record(g.graph(), descriptor<ConvWeightGradient>,
+                                               halftone::pack(ConvWeightGradient(window, group)),
+                                               {dy.id, x.id}, 1);
+      g.dx(1) += AnyTensor{&g.graph(), dw[0]};
+    }
+    if (g.needs(2)) {
+      Dims axes;
+      for (std::size_t i = 0; i < input.size(); ++i) {
+        if (i != 1) axes.push_back(static_cast<std::int64_t>(i));
+      }
+      g.dx(2) += op::sum(dy, constant(g.graph(), axes), {.keepdims = 0});
+    }
   }
 
  private:

@@ -84,6 +84,18 @@ struct DepthToSpace {
     box.add(b, 1, column);
     kernel::copy<T>(*call.executor, box, x.data, y.data);
   }
+  void gradient(auto& g) const {
+    const auto dy = g.dy();
+    if (mode == DepthOrder::dcr) {
+      g.dx(0) += op::space_to_depth(dy, {.blocksize = blocksize});
+      return;
+    }
+    const Dims x = g.x().info().shape, y = dy.info().shape;
+    const Dims blocks{y[0], y[1], x[2], blocksize, x[3], blocksize};
+    g.dx(0) += op::reshape(
+        op::transpose(op::reshape(dy, constant(g.graph(), blocks)), {.perm = {0, 1, 3, 5, 2, 4}}),
+        constant(g.graph(), x));
+  }
 };
 
 /// Makes of a block of pixels blocksize^2 channels: DepthToSpace of mode dcr takes it back.
@@ -128,6 +140,7 @@ struct SpaceToDepth {
     box.add(width, 1, b);
     kernel::copy<T>(*call.executor, box, x.data, y.data);
   }
+  void gradient(auto& g) const { g.dx(0) += op::depth_to_space(g.dy(), {.blocksize = blocksize}); }
 };
 
 }  // namespace op

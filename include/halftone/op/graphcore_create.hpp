@@ -19,6 +19,7 @@ struct Init {
   std::int64_t data_type = 11, init_type = 0, tensor_type = 0, batch_axis = -1;
 
   static constexpr OpId id{"ai.graphcore", "Init", 1};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature = "-> y";
 
   constexpr void attributes(auto&& visit) {
@@ -51,6 +52,7 @@ struct Zeros {
   ElementType dtype = ElementType::float32;
 
   static constexpr OpId id{"ai.graphcore", "Zeros", 1};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature = "-> y";
 
   constexpr void attributes(auto&& visit) {
@@ -65,6 +67,7 @@ struct Zeros {
 /// Zeros in the shape and type of x. source  ai.graphcore ZerosLike-1
 struct ZerosLike {
   static constexpr OpId id{"ai.graphcore", "ZerosLike", 1};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature = "x -> y";
 
   constexpr AnyTensor expand(auto x) const {

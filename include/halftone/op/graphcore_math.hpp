@@ -189,6 +189,7 @@ struct IncrementMod {
   float increment = 0, modulus = 0;
 
   static constexpr OpId id{"ai.graphcore", "IncrementMod", 1};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature = "x -> y";
   constexpr void attributes(auto&& visit) {
     visit("increment", increment);

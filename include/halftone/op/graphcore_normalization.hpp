@@ -5,6 +5,7 @@
 
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/op/batch_normalization.hpp>
+#include <halftone/op/normalization.hpp>
 
 namespace halftone::op {
 
@@ -105,6 +106,31 @@ struct GroupNormalization {
     const Extents e(x, num_groups);
     return static_cast<std::size_t>(5 * e.room()) * sizeof(halftone::detail::Compute<T>) +
            kernel::channel_moments_workspace<T>(1, e.groups, e.run);
+  }
+  void gradient(auto& g) const {
+    using halftone::detail::reshaped;
+    const AnyTensor scale = halftone::detail::wide(g.x(1));
+    const Dims shape = g.x().info().shape;
+    const std::int64_t pixels = product(shape.span().subspan(2));
+    const Dims planes{shape[0], shape[1], pixels};
+    const Dims groups{shape[0], num_groups, shape[1] / num_groups * pixels};
+    const halftone::detail::Normalized normalized(reshaped(halftone::detail::wide(g.x()), groups),
+                                                  {2}, double(epsilon));
+    if (g.has_dy(0)) {
+      const AnyTensor dy = reshaped(halftone::detail::wide(g.dy()), planes);
+      const AnyTensor axes = constant(g.graph(), Dims{0, 2});
+      if (g.needs(0)) {
+        const AnyTensor dz = reshaped(dy * reshaped(scale, {shape[1], 1}), groups);
+        g.dx(0) += reshaped(normalized.gradient(dz), shape);
+      }
+      g.dx(1) += op::sum(dy * reshaped(normalized.z, planes), axes, {.keepdims = 0});
+      g.dx(2) += op::sum(dy, axes, {.keepdims = 0});
+    }
+    for (std::size_t i = 1; i < 3; ++i) {
+      if (!g.has_dy(i)) continue;
+      const AnyTensor d = reshaped(halftone::detail::wide(g.dy(i)), {shape[0], num_groups, 1});
+      g.dx(0) += reshaped(i == 1 ? normalized.from_mean(d) : normalized.from_inverse(d), shape);
+    }
   }
 
  private:

@@ -54,6 +54,7 @@ struct Hardmax {
 /// Hardmax over all dimensions from `axis` on together. source  ai.onnx Hardmax-1
 struct Hardmax_1 : halftone::detail::SoftmaxFromAxis<Hardmax> {
   static constexpr OpId id{"ai.onnx", "Hardmax", 1, 11};
+  static constexpr bool differentiable = false;
 };
 
 }  // namespace halftone::op

@@ -4,6 +4,7 @@
 #define HALFTONE_OP_INSTANCE_NORMALIZATION_HPP
 
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/op/normalization.hpp>
 
 namespace halftone::op {
 
@@ -71,6 +72,21 @@ struct InstanceNormalization {
     const std::int64_t planes = x.size(0, 2);
     return static_cast<std::size_t>(3 * room(planes)) * sizeof(halftone::detail::Compute<T>) +
            kernel::channel_moments_workspace<T>(1, planes, x.size(2, x.rank));
+  }
+  void gradient(auto& g) const {
+    using halftone::detail::reshaped;
+    const AnyTensor scale = halftone::detail::wide(g.x(1));
+    const Dims shape = g.x().info().shape;
+    const Dims planes{shape[0], shape[1], product(shape.span().subspan(2))};
+    const AnyTensor dy = reshaped(halftone::detail::wide(g.dy()), planes);
+    const halftone::detail::Normalized normalized(reshaped(halftone::detail::wide(g.x()), planes),
+                                                  {2}, double(epsilon));
+    const AnyTensor axes = constant(g.graph(), Dims{0, 2});
+    if (g.needs(0)) {
+      g.dx(0) += reshaped(normalized.gradient(dy * reshaped(scale, {shape[1], 1})), shape);
+    }
+    g.dx(1) += op::sum(dy * normalized.z, axes, {.keepdims = 0});
+    g.dx(2) += op::sum(dy, axes, {.keepdims = 0});
   }
 
  private:

@@ -63,6 +63,7 @@ namespace halftone::op {
 /// source        ai.onnx MatMulInteger-10
 struct MatMulInteger {
   static constexpr OpId id{"ai.onnx", "MatMulInteger", 10};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature = "a:A b:B a_zero_point:A? b_zero_point:B? -> y";
   using types = TypeList<TypeList<std::int32_t>, TypeList<std::int8_t, std::uint8_t>>;
 
@@ -84,6 +85,7 @@ struct ConvInteger {
   Conv conv{};
 
   static constexpr OpId id{"ai.onnx", "ConvInteger", 10};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature = "x:X w:W x_zero_point:X? w_zero_point:W? -> y";
   using types = TypeList<TypeList<std::int32_t>, TypeList<std::int8_t, std::uint8_t>>;
 
@@ -103,6 +105,7 @@ struct ConvInteger {
 /// source                  ai.onnx QLinearMatMul-10
 struct QLinearMatMul {
   static constexpr OpId id{"ai.onnx", "QLinearMatMul", 10, 21};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature =
       "a:A a_scale:S a_zero_point:A b:B b_scale:S b_zero_point:B y_scale:S y_zero_point -> y";
   using types = TypeList<TypeList<std::int8_t, std::uint8_t>, TypeList<std::int8_t, std::uint8_t>,
@@ -134,6 +137,7 @@ struct QLinearConv {
   Conv conv{};
 
   static constexpr OpId id{"ai.onnx", "QLinearConv", 10};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature =
       "x:X x_scale:S x_zero_point:X w:W w_scale:S w_zero_point:W y_scale:S y_zero_point b:B? -> y";
   using types =

@@ -4,6 +4,7 @@
 #define HALFTONE_OP_LAYER_NORMALIZATION_HPP
 
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/op/normalization.hpp>
 
 namespace halftone::kernel {
 
@@ -23,6 +24,9 @@ namespace halftone::op {
 /// scale, bias     [inner...], or what broadcasts to that; bias may be absent
 /// mean, inv_std   [outer..., 1...]: the mean, and 1 / sqrt(variance + epsilon)
 /// stash_type      element type of mean and inv_std: 1 float, 16 bfloat16
+/// grad            with d = dy * scale and z = y without scale and bias, dx = inv_std * (d -
+/// mean(d)
+///                 - z * mean(d * z)); dscale = sum(dy * z); dbias = sum(dy)
 /// limits          computed in float, double in double, whatever stash_type says
 /// source          ai.onnx LayerNormalization-17; Ba et al. 2016, arXiv:1607.06450
 struct LayerNormalization {
@@ -118,6 +122,26 @@ struct LayerNormalization {
       if (p && p.size() != n) bytes += n * std::int64_t{sizeof(T)};
     }
     return static_cast<std::size_t>(bytes);
+  }
+  void gradient(auto& g) const {
+    const AnyTensor x = halftone::detail::wide(g.x());
+    const ElementType type = x.info().type;
+    Dims over;
+    for (std::size_t i = normalized_axis(axis, x.info().rank()); i < x.info().rank(); ++i) {
+      over.push_back(static_cast<std::int64_t>(i));
+    }
+    const halftone::detail::Normalized normalized(x, over, double(epsilon));
+    if (g.has_dy(0)) {
+      const AnyTensor dy = halftone::detail::wide(g.dy());
+      if (g.needs(0)) g.dx(0) += normalized.gradient(dy * halftone::detail::wide(g.x(1)));
+      if (g.needs(1)) g.dx(1) += dy * normalized.z;
+      if (g.needs(2)) g.dx(2) += dy;
+    }
+    for (std::size_t i = 1; i < 3; ++i) {
+      if (!g.has_dy(i)) continue;
+      const AnyTensor d = op::cast(g.dy(i), {.to = type});
+      g.dx(0) += i == 1 ? normalized.from_mean(d) : normalized.from_inverse(d);
+    }
   }
 };
 

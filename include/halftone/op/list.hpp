@@ -280,6 +280,12 @@
   OLD(SliceGradient)                                             \
   OLD(NllGradient)                                               \
   OLD(NegativeLogLikelihoodLossGradient)                         \
+  OLD(ConvWeightGradient)                                        \
+  OLD(PadGradient)                                               \
+  OLD(MaxPoolGradient)                                           \
+  OLD(AveragePoolGradient)                                       \
+  OLD(RecurrentGradient)                                         \
+  OLD(ResizeGradient)                                            \
   OLD(GatherGradient)                                            \
   OLD(If)                                                        \
   OLD(Loop)                                                      \
@@ -476,6 +482,7 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/random.hpp>
 #include <halftone/op/repeat.hpp>
 #include <halftone/op/scan.hpp>
+#include <halftone/op/normalization.hpp>
 // clang-format on
 
 namespace halftone {

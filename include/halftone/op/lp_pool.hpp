@@ -21,6 +21,38 @@ void global_lp_pool(const Executor& executor, double p, View<const T> x, View<T>
 
 }  // namespace kernel
 
+namespace detail {
+
+/// Of y = (sum of |x|^p)^(1/p), dx = sign(x) * |x|^(p-1) * the sum of dy * y^(1-p) over all sums
+/// that x is in, which `spread` makes of one number for each sum. Where y is 0, so is dx.
+void lp_gradient(auto& g, double p, auto&& spread) {
+  const auto narrow = g.x();
+  const bool is_wide =
+      narrow.info().type == ElementType::float32 || narrow.info().type == ElementType::float64;
+  const auto wide = [&](auto t) {
+    return is_wide ? AnyTensor(t) : AnyTensor(op::cast(t, {.to = ElementType::float32}));
+  };
+  const auto x = wide(narrow), y = wide(g.y()), dy = wide(g.dy());
+  const auto sums = op::where(op::equal(y, 0), 0, dy * op::pow(y, 1 - p));
+  const auto size = p == 1 ? op::sign(x) : op::sign(x) * op::pow(op::abs(x), p - 1);
+  // |0|^(p-1) is no number for p below 1.
+  g.dx(0) += op::where(op::equal(x, 0), 0, size * spread(sums));
+}
+
+/// The same of pooling with windows.
+void lp_pool_gradient(auto& g, double p, const auto& pool) {
+  const Dims shape = g.x().info().shape;
+  const op::AveragePoolGradient op(pooling_window(pool, shape.span().subspan(2)), shape,
+                                   kernel::PoolCount::one);
+  lp_gradient(g, p, [&](auto sums) {
+    const auto dx =
+        record(*sums.graph, descriptor<op::AveragePoolGradient>, pack(op), {sums.id}, 1);
+    return AnyTensor{sums.graph, dx[0]};
+  });
+}
+
+}  // namespace detail
+
 namespace op {
 
 /// y = (sum of |x|^p)^(1/p) over each window; elements of the padding are zeros.
@@ -62,6 +94,9 @@ struct LpPool {
   std::size_t workspace(const KernelCall&, View<const T> x, View<T> y) const {
     return kernel::lp_pool_workspace<T>(x, y);
   }
+  void gradient(auto& g) const {
+    halftone::detail::lp_pool_gradient(g, static_cast<double>(p), *this);
+  }
 };
 
 /// LpPool whose p is any positive number.
@@ -95,6 +130,9 @@ struct LpPool_1 {
   std::size_t workspace(const KernelCall&, View<const T> x, View<T> y) const {
     return kernel::lp_pool_workspace<T>(x, y);
   }
+  void gradient(auto& g) const {
+    halftone::detail::lp_pool_gradient(g, static_cast<double>(p), newer());
+  }
 
  private:
   constexpr LpPool newer() const {
@@ -124,6 +162,9 @@ struct GlobalLpPool {
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
     kernel::global_lp_pool<T>(*call.executor, static_cast<double>(p), x, y);
   }
+  void gradient(auto& g) const {
+    halftone::detail::lp_gradient(g, static_cast<double>(p), [](auto sums) { return sums; });
+  }
 };
 
 /// GlobalLpPool whose p is any positive number.
@@ -142,6 +183,9 @@ struct GlobalLpPool_1 {
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
     kernel::global_lp_pool<T>(*call.executor, static_cast<double>(p), x, y);
+  }
+  void gradient(auto& g) const {
+    halftone::detail::lp_gradient(g, static_cast<double>(p), [](auto sums) { return sums; });
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include <halftone/base/math.hpp>
 #include <halftone/kernel/executor.hpp>
+#include <halftone/op/normalization.hpp>
 
 namespace halftone::op {
 
@@ -13,6 +14,9 @@ namespace halftone::op {
 ///
 /// x, y    [batch, channels, spatial...]
 /// size    channels c - (size - 1) / 2 to c + size / 2, as far as there are such
+/// grad    with b = bias + alpha / size * s, dx = dy * b^-beta - 2 * alpha * beta / size * x * the
+/// sum
+///         of dy * x * b^(-beta-1) over the channels whose s this one is in
 /// limits  half and bfloat16 are computed in float; PopART's is an approximation
 /// source  ai.onnx LRN-13; Krizhevsky et al. 2012
 struct LRN {
@@ -75,6 +79,23 @@ struct LRN {
         }
       }
     });
+  }
+  void gradient(auto& g) const {
+    const AnyTensor x = halftone::detail::wide(g.x()), dy = halftone::detail::wide(g.dy());
+    const Dims shape = x.info().shape;
+    // Sums over neighbouring channels are pooling along them.
+    const Dims lines{shape[0], 1, shape[1], product(shape.span().subspan(2))};
+    const std::int64_t below = (size - 1) / 2, above = size / 2;
+    const auto sums = [&](auto t, std::int64_t begin, std::int64_t end) {
+      const auto pooled = op::average_pool(
+          halftone::detail::reshaped(t, lines),
+          {.kernel_shape = {size, 1}, .pads = {begin, 0, end, 0}, .count_include_pad = 1});
+      return halftone::detail::reshaped(pooled, shape);
+    };
+    const AnyTensor base = sums(x * x, below, above) * double(alpha) + double(bias);
+    const AnyTensor power = op::pow(base, -double(beta));
+    const AnyTensor shared = sums(dy * x * power / base, above, below);
+    g.dx(0) += dy * power - x * shared * (2 * double(alpha) * double(beta));
   }
 };
 

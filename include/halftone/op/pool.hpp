@@ -6,7 +6,37 @@
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/fwd.hpp>
 
-namespace halftone::op {
+namespace halftone {
+
+namespace kernel {
+
+/// By how many elements a window's sum is divided: those in the input, those in the padded input,
+/// or not at all.
+enum class PoolCount : std::uint8_t { inside, padded, one };
+
+// kernel/pool.hpp
+template <class T>
+void max_pool_gradient(const KernelCall& call, const Window& window, View<const T> x,
+                       View<const T> dy, View<T> dx);
+template <class T>
+void average_pool_gradient(const KernelCall& call, const Window& window, PoolCount counted,
+                           View<const T> dy, View<T> dx);
+template <class T>
+std::size_t pool_gradient_workspace(std::int64_t elements);
+
+}  // namespace kernel
+
+namespace detail {
+inline constexpr std::string_view pool_count_names[] = {"inside", "padded", "one"};
+}
+namespace kernel {
+constexpr std::span<const std::string_view> names_of(PoolCount) {
+  return halftone::detail::pool_count_names;
+}
+}  // namespace kernel
+
+namespace op {
+using kernel::PoolCount;
 
 /// The window that a pooling operator's attributes describe.
 template <class Pool>
@@ -17,6 +47,18 @@ constexpr Window pooling_window(const Pool& pool, std::span<const std::int64_t> 
                               .pads = pool.pads,
                               .auto_pad = pool.auto_pad,
                               .ceil_mode = pool.ceil_mode != 0});
+}
+
+/// The window of a gradient, whose attributes are resolved and whose output is dy's.
+template <class Gradient>
+Window window_onto(const Gradient& gradient, const auto& dy) {
+  Window w;
+  w.kernel = gradient.kernel_shape;
+  w.strides = gradient.strides;
+  w.dilations = gradient.dilations;
+  w.output = Dims(dy.shape().subspan(2));
+  w.pads = gradient.pads;
+  return w;
 }
 
 /// The shape rule of pooling.
@@ -93,6 +135,7 @@ struct MaxPool {
     kernel::max_pool<T>(*call.executor, window_over(x.shape().subspan(2)), storage_order != 0, x, y,
                         indices);
   }
+  void gradient(auto& g) const;
 };
 
 /// The mean of each window. Elements of the padding count as zeros if count_include_pad is set,
@@ -130,6 +173,7 @@ struct AveragePool {
     kernel::average_pool<T>(*call.executor, window_over(x.shape().subspan(2)),
                             count_include_pad != 0, x, y);
   }
+  void gradient(auto& g) const;
 };
 
 /// The mean of each channel of each image.
@@ -147,6 +191,7 @@ struct GlobalAveragePool {
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
     kernel::global_pool<T>(*call.executor, false, x, y);
   }
+  static void gradient(auto& g);
 };
 
 /// The largest element of each channel of each image.
@@ -164,8 +209,127 @@ struct GlobalMaxPool {
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
     kernel::global_pool<T>(*call.executor, true, x, y);
   }
+  static void gradient(auto& g);
 };
 
-}  // namespace halftone::op
+/// The gradient of MaxPool: dy goes to the first largest element of its window.
+///
+/// x       [batch, channels, spatial...]
+/// dy      [batch, channels, output...]
+/// pads    resolved; those at the end follow from the extents
+/// limits  NaN is larger than any number; half and bfloat16 sum in float
+struct MaxPoolGradient {
+  Dims kernel_shape{}, strides{}, dilations{};
+  Pads pads{};
+
+  static constexpr OpId id{"halftone", "MaxPoolGradient", 1};
+  static constexpr Signature signature = "x dy -> dx";
+  static constexpr bool compiled_once = true;
+
+  MaxPoolGradient() = default;
+  explicit MaxPoolGradient(const Window& window)
+      : kernel_shape(window.kernel),
+        strides(window.strides),
+        dilations(window.dilations),
+        pads(window.pads) {}
+
+  constexpr void attributes(auto&& visit) {
+    visit("kernel_shape", kernel_shape);
+    visit("strides", strides);
+    visit("dilations", dilations);
+    visit("pads", pads);
+  }
+  static constexpr Inferred infer(TensorInfo x, TensorInfo) { return x; }
+  template <class T>
+  void kernel(const KernelCall& call, View<const T> x, View<const T> dy, View<T> dx) const {
+    kernel::max_pool_gradient<T>(call, window_onto(*this, dy), x, dy, dx);
+  }
+  template <class T>
+  std::size_t workspace(const KernelCall&, View<const T> x, View<const T>, View<T>) const {
+    return kernel::pool_gradient_workspace<T>(x.size());
+  }
+};
+
+/// The gradient of AveragePool: dy by the number of elements goes to all elements of its window.
+///
+/// dy      [batch, channels, output...]
+/// dx      [batch, channels, spatial...], of `shape`
+/// pads    resolved
+/// limits  half and bfloat16 sum in float
+struct AveragePoolGradient {
+  Dims kernel_shape{}, strides{}, dilations{}, shape{};
+  Pads pads{};
+  PoolCount counted = PoolCount::inside;
+
+  static constexpr OpId id{"halftone", "AveragePoolGradient", 1};
+  static constexpr Signature signature = "dy -> dx";
+  static constexpr bool compiled_once = true;
+
+  AveragePoolGradient() = default;
+  AveragePoolGradient(const Window& window, const Dims& dx, PoolCount counted_)
+      : kernel_shape(window.kernel),
+        strides(window.strides),
+        dilations(window.dilations),
+        shape(dx),
+        pads(window.pads),
+        counted(counted_) {}
+
+  constexpr void attributes(auto&& visit) {
+    visit("kernel_shape", kernel_shape);
+    visit("strides", strides);
+    visit("dilations", dilations);
+    visit("shape", shape);
+    visit("pads", pads);
+    visit("counted", counted);
+  }
+  constexpr Inferred infer(const Inputs& in) const { return TensorInfo{in[0].type, shape}; }
+  template <class T>
+  void kernel(const KernelCall& call, View<const T> dy, View<T> dx) const {
+    kernel::average_pool_gradient<T>(call, window_onto(*this, dy), counted, dy, dx);
+  }
+  template <class T>
+  std::size_t workspace(const KernelCall&, View<const T>, View<T> dx) const {
+    return kernel::pool_gradient_workspace<T>(dx.size());
+  }
+};
+
+void MaxPool::gradient(auto& g) const {
+  const Window window = window_over(g.x().info().shape.span().subspan(2));
+  const auto dx = halftone::detail::record(g.graph(), descriptor<MaxPoolGradient>,
+                                           pack(MaxPoolGradient(window)), {g.x().id, g.dy().id}, 1);
+  g.dx(0) += AnyTensor{&g.graph(), dx[0]};
+}
+
+void AveragePool::gradient(auto& g) const {
+  const Dims shape = g.x().info().shape;
+  const AveragePoolGradient op(window_over(shape.span().subspan(2)), shape,
+                               count_include_pad != 0 ? PoolCount::padded : PoolCount::inside);
+  const auto dx = halftone::detail::record(g.graph(), descriptor<AveragePoolGradient>, pack(op),
+                                           {g.dy().id}, 1);
+  g.dx(0) += AnyTensor{&g.graph(), dx[0]};
+}
+
+void GlobalAveragePool::gradient(auto& g) {
+  const Dims shape = g.x().info().shape;
+  const double pixels = static_cast<double>(product(shape.span().subspan(2)));
+  if (pixels == 0) return;
+  g.dx(0) += op::expand(g.dy() * (1 / pixels), constant(g.graph(), shape));
+}
+
+void GlobalMaxPool::gradient(auto& g) {
+  // All of space as one dimension, and one window.
+  const Dims shape = g.x().info().shape;
+  const std::int64_t pixels = product(shape.span().subspan(2));
+  if (pixels == 0) return;
+  const auto x = op::reshape(g.x(), constant(g.graph(), Dims{shape[0], shape[1], pixels}));
+  const auto dy = op::reshape(g.dy(), constant(g.graph(), Dims{shape[0], shape[1], 1}));
+  const Window window = Window::over(std::span(&pixels, 1), {.kernel = {pixels}});
+  const auto dx = halftone::detail::record(g.graph(), descriptor<MaxPoolGradient>,
+                                           pack(MaxPoolGradient(window)), {x.id, dy.id}, 1);
+  g.dx(0) += op::reshape(AnyTensor{&g.graph(), dx[0]}, constant(g.graph(), shape));
+}
+
+}  // namespace op
+}  // namespace halftone
 
 #endif

@@ -68,6 +68,7 @@ struct QuantizeLinear {
   bool saturate = true;
 
   static constexpr OpId id{"ai.onnx", "QuantizeLinear", 10, 13, 19};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature = "x:X scale:S zero_point? -> y";
   using types = TypeList<
       TypeList<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, float8_e4m3fn, float8_e5m2>,
@@ -109,6 +110,7 @@ struct DequantizeLinear {
   std::int64_t axis = 1;
 
   static constexpr OpId id{"ai.onnx", "DequantizeLinear", 10, 13, 19};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature = "x:X scale zero_point:X? -> y";
   using types = TypeList<TypeList<float, half, bfloat16>,
                          TypeList<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
@@ -140,6 +142,7 @@ struct DequantizeLinear {
 /// source             ai.onnx DynamicQuantizeLinear-11
 struct DynamicQuantizeLinear {
   static constexpr OpId id{"ai.onnx", "DynamicQuantizeLinear", 11};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature = "x -> y:Y scale zero_point:Y";
   using types = TypeList<TypeList<float>, TypeList<std::uint8_t>>;
 

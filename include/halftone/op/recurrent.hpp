@@ -373,7 +373,7 @@ struct RecurrentGradient {
 
   constexpr void attributes(auto&& visit) {
     visit("cell", cell);
-    halftone::detail::visit_choices(visit, "activations", activations);
+    visit("activations", activations);
     visit("activation_alpha", activation_alpha);
     visit("activation_beta", activation_beta);
     visit("clip", clip);

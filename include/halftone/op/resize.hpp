@@ -50,6 +50,10 @@ template <class T>
 void resize(const KernelCall& call, const ResizeRule& rule, View<const T> x, View<T> y);
 template <class T>
 std::size_t resize_workspace(const ResizeRule& rule, View<const T> x, View<T> y);
+template <class T>
+void resize_gradient(const KernelCall& call, const ResizeRule& rule, View<const T> dy, View<T> dx);
+template <class T>
+std::size_t resize_gradient_workspace(const ResizeRule& rule, View<const T> dy, View<T> dx);
 
 }  // namespace kernel
 
@@ -104,6 +108,7 @@ using kernel::ResizeMode;
 /// antialias  1: where y is shorter, the interpolation reaches over as much of x as it stands for
 /// keep_aspect_ratio_policy  not stretch: all axes get the same scale, so that no extent is larger
 ///          (or smaller) than in sizes
+/// grad     dx = dy with the weights of the interpolation, transposed
 /// limits   while scales or sizes are not known, neither are y's extents. Places are found in
 ///          double; closer to a half than float scales can tell is at the half. Integers are
 ///          interpolated in double and cut off. PopART interpolates always without
@@ -199,13 +204,7 @@ struct Resize {
   template <class T, class R, class S, class I>
   void kernel(const KernelCall& call, View<const T> x, View<const R> roi, View<const S> scales,
               View<const I> sizes, View<T> y) const {
-    kernel::ResizeRule r = rule(x.shape(), y.shape(), scales, sizes, true);
-    const std::int64_t n = roi ? roi.size() / 2 : 0;
-    for (std::int64_t i = 0; i < n && n == count(x.rank); ++i) {
-      r.start[axis(i, x.rank)] = static_cast<double>(roi[i]);
-      r.end[axis(i, x.rank)] = static_cast<double>(roi[n + i]);
-    }
-    kernel::resize<T>(call, r, x, y);
+    kernel::resize<T>(call, rule_within(x.shape(), y.shape(), roi, scales, sizes), x, y);
   }
   template <class T, class R, class S, class I>
   std::size_t workspace(const KernelCall& call, View<const T> x, View<const R>,
@@ -213,8 +212,24 @@ struct Resize {
     const bool is_known = call.is_constant(scales && scales.size() != 0 ? 2 : 3);
     return kernel::resize_workspace<T>(rule(x.shape(), y.shape(), scales, sizes, is_known), x, y);
   }
+  void gradient(auto& g) const;
 
  private:
+  friend struct ResizeGradient;
+
+  /// `rule` with the region of interest.
+  constexpr kernel::ResizeRule rule_within(std::span<const std::int64_t> x,
+                                           std::span<const std::int64_t> y, const auto& roi,
+                                           View<const float> scales,
+                                           View<const std::int64_t> sizes) const {
+    kernel::ResizeRule r = rule(x, y, scales, sizes, true);
+    const std::int64_t n = roi ? roi.size() / 2 : 0;
+    for (std::int64_t i = 0; i < n && n == count(x.size()); ++i) {
+      r.start[axis(i, x.size())] = static_cast<double>(roi[i]);
+      r.end[axis(i, x.size())] = static_cast<double>(roi[n + i]);
+    }
+    return r;
+  }
   constexpr std::int64_t count(std::size_t rank) const {
     return static_cast<std::int64_t>(axes.empty() ? rank : axes.size());
   }
@@ -285,6 +300,51 @@ struct Resize {
     return std::bit_cast<float>(bits);
   }
 };
+
+/// The gradient of Resize: each element of dy, times the weights, is added to the elements of dx
+/// that it was made of.
+///
+/// resized  the Resize; roi, scales and sizes are its inputs
+/// dx       of `shape`
+/// limits   half and bfloat16 are computed in float
+struct ResizeGradient {
+  Resize resized{};
+  Dims shape{};
+
+  static constexpr OpId id{"halftone", "ResizeGradient", 1};
+  static constexpr Signature signature = "dy roi:R? scales:S? sizes:I? -> dx";
+  using types =
+      TypeList<FloatTypes, TypeList<float, double, half>, TypeList<float>, TypeList<std::int64_t>>;
+  static constexpr bool compiled_once = true;
+
+  constexpr void attributes(auto&& visit) {
+    resized.attributes(visit);
+    visit("shape", shape);
+  }
+  constexpr Inferred infer(const Inputs& in) const { return TensorInfo{in[0].type, shape}; }
+  template <class T, class R, class S, class I>
+  void kernel(const KernelCall& call, View<const T> dy, View<const R> roi, View<const S> scales,
+              View<const I> sizes, View<T> dx) const {
+    kernel::resize_gradient<T>(
+        call, resized.rule_within(dx.shape(), dy.shape(), roi, scales, sizes), dy, dx);
+  }
+  template <class T, class R, class S, class I>
+  std::size_t workspace(const KernelCall& call, View<const T> dy, View<const R>,
+                        View<const S> scales, View<const I> sizes, View<T> dx) const {
+    const bool is_known = call.is_constant(scales && scales.size() != 0 ? 2 : 3);
+    return kernel::resize_gradient_workspace<T>(
+        resized.rule(dx.shape(), dy.shape(), scales, sizes, is_known), dy, dx);
+  }
+};
+
+void Resize::gradient(auto& g) const {
+  ResizeGradient op;
+  op.resized = *this;
+  op.shape = g.x().info().shape;
+  const auto dx = halftone::detail::record(g.graph(), descriptor<ResizeGradient>, pack(op),
+                                           {g.dy().id, g.x(1).id, g.x(2).id, g.x(3).id}, 1);
+  g.dx(0) += AnyTensor{&g.graph(), dx[0]};
+}
 
 /// Resize as it was in opset 10: places at i / scale, the nearest element by NearestMode::simple.
 /// PopART has linear and cubic with half_pixel.

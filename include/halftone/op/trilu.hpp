@@ -74,6 +74,7 @@ struct EyeLike {
   std::int64_t k = 0;
 
   static constexpr OpId id{"ai.onnx", "EyeLike", 9};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature = "x -> y:U";
 
   constexpr void attributes(auto&& visit) {
