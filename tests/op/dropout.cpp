@@ -74,9 +74,9 @@ TEST_CASE("dropout: in a session") {
     }
     Session session(std::move(g), {.seed = 3});
     CHECK(session.is_random() == is_training);
-    const Array<float> ones({1000}, std::vector<float>(1000, 1));
+    const Array<float> all_one({1000}, std::vector<float>(1000, 1));
     const auto run = [&](const char* name) {
-      const Result result = session.run({{"x", ones}});
+      const Result result = session.run({{"x", all_one}});
       return std::vector<float>(result[name].values<float>().begin(),
                                 result[name].values<float>().end());
     };
@@ -96,8 +96,8 @@ TEST_CASE("dropout: with a mask of another shape") {
   for (const Dims& shape :
        {Dims{4, 30, 1}, Dims{30, 1}, Dims{4, 1, 5}, Dims{4, 30, 5}, Dims{1}, Dims{}}) {
     const op::ShapedDropout dropout{.shape = shape, .ratio = 0.5f};
-    const Array<float> ones({4, 30, 5}, std::vector<float>(600, 1));
-    const std::vector<double> mask = doubles(run(dropout, {ones, training, seed}));
+    const Array<float> all_one({4, 30, 5}, std::vector<float>(600, 1));
+    const std::vector<double> mask = doubles(run(dropout, {all_one, training, seed}));
     std::vector<double> expected;
     for (std::size_t i = 0; i < 600; ++i) expected.push_back(mask[i] * static_cast<double>(i));
     CHECK(doubles(run(dropout, {x, training, seed})) == expected);

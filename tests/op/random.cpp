@@ -72,9 +72,10 @@ TEST_CASE("random: Philox gives the numbers that its authors publish") {
   using Words = std::array<std::uint32_t, 4>;
   static_assert(halftone::kernel::philox({0, 0, 0, 0}, {0, 0}) ==
                 Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
-  const std::uint32_t ones = 0xffffffff;
-  static_assert(halftone::kernel::philox({ones, ones, ones, ones}, {ones, ones}) ==
-                Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+  const std::uint32_t all_bits = 0xffffffff;
+  static_assert(
+      halftone::kernel::philox({all_bits, all_bits, all_bits, all_bits}, {all_bits, all_bits}) ==
+      Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
   static_assert(halftone::kernel::philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
                                          {0xa4093822, 0x299f31d0}) ==
                 Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
