@@ -167,8 +167,9 @@ void print_markdown(const Console& console, const std::vector<const Descriptor*>
     versions.insert(versions.end(), op->id.versions.begin(), op->id.versions.end());
     newest = op;
   }
-  fmt::print(console.out,
-             "| domain | operator | since-versions | element types | gradient |\n|---|---|---|---|---|\n");
+  fmt::print(
+      console.out,
+      "| domain | operator | since-versions | element types | gradient |\n|---|---|---|---|---|\n");
   for (auto& [key, row] : rows) {
     std::sort(row.first.begin(), row.first.end());
     fmt::print(console.out, "| {} | {} | {} | {} | {} |\n", key.first, key.second,

@@ -82,8 +82,7 @@ struct WeightGradient {
               const std::int64_t length = width - column < left ? width - column : left;
               std::int64_t offset = 0, step = extents[last];
               bool is_inside = true;
-              for (std::size_t d = last; d-- > 0;
-                   step *= extents[d], line /= window.output[d]) {
+              for (std::size_t d = last; d-- > 0; step *= extents[d], line /= window.output[d]) {
                 const std::int64_t at = line % window.output[d] * window.strides[d] -
                                         window.pad_begin(d) + tap[d] * window.dilations[d];
                 is_inside = is_inside && at >= 0 && at < extents[d];
