@@ -38,7 +38,7 @@ namespace detail {
 /// The function of a cell and its derivative, of a number that was clipped.
 template <class T>
 struct CellValue {
-  T y, slope;
+  T y{}, slope{};
 
   CellValue(const Recurrent& l, CellActivation f, T x, bool clips = true) {
     T outside = 1;
