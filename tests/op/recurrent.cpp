@@ -1,7 +1,5 @@
 #include <halftone/op/recurrent.hpp>
 
-#include <halftone/kernel/recurrent.hpp>
-
 #include <algorithm>
 
 #include <halftone/base/error.hpp>

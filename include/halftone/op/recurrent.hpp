@@ -540,7 +540,7 @@ std::vector<AnyTensor> record_recurrent(auto& graph, const New& newer, const aut
   for (const auto& x : inputs) ids.push_back(x.id);
   std::vector<AnyTensor> made;
   for (const TensorId y :
-       record(graph, descriptor<New>, pack(newer), ids, New::signature.required_outputs())) {
+       record(graph, descriptor<New>, pack(newer), ids, slots_of<New>.required_outputs())) {
     if (made.size() == outputs) break;
     made.push_back({&graph, y});
   }
