@@ -305,3 +305,10 @@ TEST_CASE("recurrent layers: before opset 7") {
   const AnyArray y = run_expanded<op::RNN>(op::RNN_1{.output_sequence = 1}, {x, w, r});
   CHECK(doubles(y) == doubles(run(op::RNN{}, {x, w, r})));
 }
+
+TEST_CASE("LSTM: multiplications and additions, each weight once a step and sequence") {
+  const TensorInfo x{ElementType::float32, {5, 2, 3}}, w{ElementType::float32, {1, 16, 3}},
+      r{ElementType::float32, {1, 16, 4}};
+  CHECK(descriptor<op::LSTM>.flops(pack(op::LSTM{}), std::array{x, w, r}, {}) ==
+        5 * 2 * 2 * (16 * 3 + 16 * 4));
+}

@@ -143,6 +143,11 @@ struct RecurrentRule {
   }
 };
 
+/// Each weight once for each number of a step that it multiplies.
+constexpr std::int64_t recurrent_flops(std::span<const TensorInfo> in) {
+  return 2 * (in[1].elements() + in[2].elements()) * in[0].shape[0] * in[0].shape[1];
+}
+
 }  // namespace halftone::detail
 
 namespace halftone::op {
@@ -198,6 +203,9 @@ struct LSTM {
     visit("layout", layout);
   }
   constexpr Inferred infer(const Inputs& in) const { return rule.infer(*this, in); }
+  static constexpr std::int64_t flops(auto in, auto) {
+    return halftone::detail::recurrent_flops(in);
+  }
 
   template <class T, class I>
   void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> r,
@@ -264,6 +272,9 @@ struct GRU {
     visit("layout", layout);
   }
   constexpr Inferred infer(const Inputs& in) const { return rule.infer(*this, in); }
+  static constexpr std::int64_t flops(auto in, auto) {
+    return halftone::detail::recurrent_flops(in);
+  }
 
   template <class T, class I>
   void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> r,
@@ -323,6 +334,9 @@ struct RNN {
     visit("layout", layout);
   }
   constexpr Inferred infer(const Inputs& in) const { return rule.infer(*this, in); }
+  static constexpr std::int64_t flops(auto in, auto) {
+    return halftone::detail::recurrent_flops(in);
+  }
 
   template <class T, class I>
   void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> r,
