@@ -291,12 +291,20 @@ constexpr const std::vector<TensorId>& record(Graph& graph, const Descriptor& op
   return graph.nodes[node].outputs;
 }
 
+/// The same for an operator's struct; a call that waits for a template's argument does not cost the
+/// programs that only include it.
+template <class Op>
+constexpr const auto& record(Graph& graph, const Op& op, std::vector<TensorId> inputs,
+                             std::size_t outputs) {
+  return record(graph, descriptor<Op>, pack(op), std::move(inputs), outputs);
+}
+
 template <class Op, class... X>
 constexpr auto record_untyped(const Op& op, const X&... x) {
   Graph& graph = common_graph(x...);
   constexpr const Slots& signature = slots_of<Op>;
   constexpr std::size_t wanted = signature.has_variadic_output() ? 0 : signature.required_outputs();
-  const auto& ids = record(graph, descriptor<Op>, pack(op), collect_all<Op>(graph, x...), wanted);
+  const auto& ids = record(graph, op, collect_all<Op>(graph, x...), wanted);
   if constexpr (signature.has_variadic_output()) {
     std::vector<AnyTensor> handles;
     for (const TensorId id : ids) handles.push_back({&graph, id});

@@ -228,9 +228,8 @@ void Conv::gradient(auto& g) const {
                                    .group = group});
   }
   if (g.needs(1)) {
-    const auto dw = halftone::detail::record(g.graph(), descriptor<ConvWeightGradient>,
-                                             halftone::pack(ConvWeightGradient(window, group)),
-                                             {x.id, dy.id}, 1);
+    const auto dw =
+        halftone::detail::record(g.graph(), ConvWeightGradient(window, group), {x.id, dy.id}, 1);
     g.dx(1) += AnyTensor{&g.graph(), dw[0]};
   }
   if (g.needs(2)) {

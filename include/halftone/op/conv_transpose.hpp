@@ -151,9 +151,8 @@ struct ConvTranspose {
       }
     }
     if (g.needs(1)) {
-      const auto dw = halftone::detail::record(g.graph(), descriptor<ConvWeightGradient>,
-                                               halftone::pack(ConvWeightGradient(window, group)),
-                                               {dy.id, x.id}, 1);
+      const auto dw =
+          halftone::detail::record(g.graph(), ConvWeightGradient(window, group), {dy.id, x.id}, 1);
       g.dx(1) += AnyTensor{&g.graph(), dw[0]};
     }
     if (g.needs(2)) {

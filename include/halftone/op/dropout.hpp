@@ -79,7 +79,7 @@ struct Dropout {
     if (mask) kernel::fill<B>(*call.executor, true, mask.data, mask.size());
   }
   void gradient(auto& g) const {
-    const AnyTensor training = g.x(2), mask = g.y(1);
+    const auto training = g.x(2), mask = g.y(1);
     if (training.is_absent()) {
       g.dx(0) += g.dy();
       return;
@@ -178,7 +178,7 @@ struct Dropout_1 {
   std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     auto y = inputs[0];
     const std::vector<TensorId> ids =
-        detail::record(graph, descriptor<Dropout>, pack(Dropout{.ratio = ratio}), {y.id}, outputs);
+        detail::record(graph, Dropout{.ratio = ratio}, {y.id}, outputs);
     y.id = ids[0];
     if (outputs < 2) return {y};
     auto mask = y;

@@ -80,9 +80,9 @@ struct GatherGradient {
 };
 
 void Gather::gradient(auto& g) const {
-  const auto dx = detail::record(g.graph(), descriptor<GatherGradient>,
-                                 pack(GatherGradient{.axis = axis, .shape = g.x().info().shape}),
-                                 {g.dy().id, g.x(1).id}, 1);
+  const auto dx =
+      detail::record(g.graph(), GatherGradient{.axis = axis, .shape = g.x().info().shape},
+                     {g.dy().id, g.x(1).id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }
 

@@ -75,13 +75,13 @@ struct InstanceNormalization {
   }
   void gradient(auto& g) const {
     using halftone::detail::reshaped;
-    const AnyTensor scale = halftone::detail::wide(g.x(1));
+    const auto scale = halftone::detail::wide(g.x(1));
     const Dims shape = g.x().info().shape;
     const Dims planes{shape[0], shape[1], product(shape.span().subspan(2))};
-    const AnyTensor dy = reshaped(halftone::detail::wide(g.dy()), planes);
+    const auto dy = reshaped(halftone::detail::wide(g.dy()), planes);
     const halftone::detail::Normalized normalized(reshaped(halftone::detail::wide(g.x()), planes),
                                                   {2}, double(epsilon));
-    const AnyTensor axes = constant(g.graph(), Dims{0, 2});
+    const auto axes = constant(g.graph(), Dims{0, 2});
     if (g.needs(0)) {
       g.dx(0) += reshaped(normalized.gradient(dy * reshaped(scale, {shape[1], 1})), shape);
     }

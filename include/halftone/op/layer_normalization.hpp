@@ -124,7 +124,7 @@ struct LayerNormalization {
     return static_cast<std::size_t>(bytes);
   }
   void gradient(auto& g) const {
-    const AnyTensor x = halftone::detail::wide(g.x());
+    const auto x = halftone::detail::wide(g.x());
     const ElementType type = x.info().type;
     Dims over;
     for (std::size_t i = normalized_axis(axis, x.info().rank()); i < x.info().rank(); ++i) {
@@ -132,14 +132,14 @@ struct LayerNormalization {
     }
     const halftone::detail::Normalized normalized(x, over, double(epsilon));
     if (g.has_dy(0)) {
-      const AnyTensor dy = halftone::detail::wide(g.dy());
+      const auto dy = halftone::detail::wide(g.dy());
       if (g.needs(0)) g.dx(0) += normalized.gradient(dy * halftone::detail::wide(g.x(1)));
       if (g.needs(1)) g.dx(1) += dy * normalized.z;
       if (g.needs(2)) g.dx(2) += dy;
     }
     for (std::size_t i = 1; i < 3; ++i) {
       if (!g.has_dy(i)) continue;
-      const AnyTensor d = op::cast(g.dy(i), {.to = type});
+      const auto d = op::cast(g.dy(i), {.to = type});
       g.dx(0) += i == 1 ? normalized.from_mean(d) : normalized.from_inverse(d);
     }
   }

@@ -295,8 +295,8 @@ struct AveragePoolGradient {
 
 void MaxPool::gradient(auto& g) const {
   const Window window = window_over(g.x().info().shape.span().subspan(2));
-  const auto dx = halftone::detail::record(g.graph(), descriptor<MaxPoolGradient>,
-                                           pack(MaxPoolGradient(window)), {g.x().id, g.dy().id}, 1);
+  const auto dx =
+      halftone::detail::record(g.graph(), MaxPoolGradient(window), {g.x().id, g.dy().id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }
 
@@ -304,8 +304,7 @@ void AveragePool::gradient(auto& g) const {
   const Dims shape = g.x().info().shape;
   const AveragePoolGradient op(window_over(shape.span().subspan(2)), shape,
                                count_include_pad != 0 ? PoolCount::padded : PoolCount::inside);
-  const auto dx = halftone::detail::record(g.graph(), descriptor<AveragePoolGradient>, pack(op),
-                                           {g.dy().id}, 1);
+  const auto dx = halftone::detail::record(g.graph(), op, {g.dy().id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }
 
@@ -324,8 +323,7 @@ void GlobalMaxPool::gradient(auto& g) {
   const auto x = op::reshape(g.x(), constant(g.graph(), Dims{shape[0], shape[1], pixels}));
   const auto dy = op::reshape(g.dy(), constant(g.graph(), Dims{shape[0], shape[1], 1}));
   const Window window = Window::over(std::span(&pixels, 1), {.kernel = {pixels}});
-  const auto dx = halftone::detail::record(g.graph(), descriptor<MaxPoolGradient>,
-                                           pack(MaxPoolGradient(window)), {x.id, dy.id}, 1);
+  const auto dx = halftone::detail::record(g.graph(), MaxPoolGradient(window), {x.id, dy.id}, 1);
   g.dx(0) += op::reshape(AnyTensor{&g.graph(), dx[0]}, constant(g.graph(), shape));
 }
 

@@ -439,7 +439,7 @@ namespace halftone::detail {
 
 template <class Op>
 void RecurrentRule::gradient(const Op& op, auto& g) const {
-  Graph& graph = g.graph();
+  auto& graph = g.graph();
   const auto list = [&](std::initializer_list<std::int64_t> values) {
     return constant(graph, Dims(values));
   };
@@ -455,7 +455,7 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
     return x.is_absent() || !batch_first ? x : op::transpose(x, {.perm = {1, 0, 2}});
   };
   AnyTensor x = state(g.x(0)), dy;
-  const AnyTensor w = wide_enough(g.x(1)), r = wide_enough(g.x(2)), b = wide_enough(g.x(3));
+  const auto w = wide_enough(g.x(1)), r = wide_enough(g.x(2)), b = wide_enough(g.x(3));
   if (g.has_dy(0)) {
     dy = wide_enough(g.dy(0));
     if (batch_first) dy = op::transpose(dy, {.perm = {1, 2, 0, 3}});
@@ -468,17 +468,17 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
   if constexpr (requires { op.linear_before_reset; }) is_linear = op.linear_before_reset != 0;
   const bool is_lstm = cell == kernel::Cell::lstm;
 
-  const AnyTensor all_x = op::reshape(x, list({1, rows, features}));
-  AnyTensor a = op::matmul(all_x, op::transpose(w, {.perm = {0, 2, 1}}));
+  const auto all_x = op::reshape(x, list({1, rows, features}));
+  auto a = op::matmul(all_x, op::transpose(w, {.perm = {0, 2, 1}}));
   AnyTensor candidate_bias;
   if (!b.is_absent()) {
     const auto part = [&](std::int64_t first, std::int64_t end) -> AnyTensor {
       return op::slice(b, list({first}), list({end}), list({1}));
     };
-    AnyTensor recurring = part(wide, 2 * wide);
+    auto recurring = part(wide, 2 * wide);
     if (is_linear) {
       candidate_bias = part(wide + 2 * hidden, 2 * wide);
-      const AnyTensor none = GradientScope::zeros(graph, {type, {directions, hidden}});
+      const auto none = GradientScope::zeros(graph, {type, {directions, hidden}});
       recurring = op::concat(std::array{part(wide, wide + 2 * hidden), none}, {.axis = 1});
     }
     a = a + op::reshape(part(0, wide) + recurring, list({directions, 1, wide}));
@@ -494,8 +494,8 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
                              .linear_before_reset = is_linear ? 1 : 0};
   if constexpr (requires { op.input_forget; }) back.input_forget = op.input_forget;
   const auto arrives = [&](std::size_t i) { return g.has_dy(i) ? state(g.dy(i)) : AnyTensor{}; };
-  const AnyTensor initial_c = is_lstm ? state(g.x(6)) : AnyTensor{};
-  const AnyTensor p = is_lstm ? wide_enough(g.x(7)) : AnyTensor{};
+  const auto initial_c = is_lstm ? state(g.x(6)) : AnyTensor{};
+  const auto p = is_lstm ? wide_enough(g.x(7)) : AnyTensor{};
   const std::vector<TensorId> inputs{a.id,
                                      r.id,
                                      candidate_bias.id,
@@ -506,16 +506,15 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
                                      dy.id,
                                      arrives(1).id,
                                      is_lstm ? arrives(2).id : no_tensor};
-  const std::vector<TensorId> made =
-      record(graph, descriptor<op::RecurrentGradient>, pack(back), inputs, 7);
+  const std::vector<TensorId> made = record(graph, back, inputs, 7);
   const auto output = [&](std::size_t i) { return AnyTensor{&graph, made[i]}; };
 
   const auto flat = [&](AnyTensor t, std::int64_t columns) -> AnyTensor {
     return op::reshape(t, list({directions, rows, columns}));
   };
-  const AnyTensor da = flat(output(0), wide), db = is_linear ? flat(output(1), wide) : da;
+  const auto da = flat(output(0), wide), db = is_linear ? flat(output(1), wide) : da;
   if (g.needs(0)) {
-    const AnyTensor each = op::matmul(da, w);
+    const auto each = op::matmul(da, w);
     g.dx(0) +=
         state(op::reshape(op::sum(each, list({0}), {.keepdims = 0}), constant(graph, extents)));
   }
@@ -524,21 +523,21 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
   };
   if (g.needs(1)) g.dx(1) += op::matmul(turned(da), all_x);
   if (g.needs(2)) {
-    const AnyTensor h = flat(output(2), hidden);
+    const auto h = flat(output(2), hidden);
     if (cell == kernel::Cell::gru && !is_linear) {
       const auto columns = [&](std::int64_t first, std::int64_t end) {
         return turned(op::slice(db, list({first}), list({end}), list({2})));
       };
-      const AnyTensor of_gates = op::matmul(columns(0, 2 * hidden), h);
-      const AnyTensor of_candidate = op::matmul(columns(2 * hidden, wide), flat(output(3), hidden));
+      const auto of_gates = op::matmul(columns(0, 2 * hidden), h);
+      const auto of_candidate = op::matmul(columns(2 * hidden, wide), flat(output(3), hidden));
       g.dx(2) += op::concat(std::array{of_gates, of_candidate}, {.axis = 1});
     } else {
       g.dx(2) += op::matmul(turned(db), h);
     }
   }
   if (g.needs(3)) {
-    const AnyTensor of_w = op::sum(da, list({1}), {.keepdims = 0});
-    const AnyTensor of_r = is_linear ? AnyTensor(op::sum(db, list({1}), {.keepdims = 0})) : of_w;
+    const auto of_w = op::sum(da, list({1}), {.keepdims = 0});
+    const auto of_r = is_linear ? AnyTensor(op::sum(db, list({1}), {.keepdims = 0})) : of_w;
     g.dx(3) += op::concat(std::array{of_w, of_r}, {.axis = 1});
   }
   if (g.needs(5)) g.dx(5) += state(output(4));
@@ -553,8 +552,7 @@ std::vector<AnyTensor> record_recurrent(auto& graph, const New& newer, const aut
   std::vector<TensorId> ids;
   for (const auto& x : inputs) ids.push_back(x.id);
   std::vector<AnyTensor> made;
-  for (const TensorId y :
-       record(graph, descriptor<New>, pack(newer), ids, slots_of<New>.required_outputs())) {
+  for (const TensorId y : record(graph, newer, ids, slots_of<New>.required_outputs())) {
     if (made.size() == outputs) break;
     made.push_back({&graph, y});
   }

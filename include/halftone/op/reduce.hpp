@@ -10,8 +10,9 @@ namespace halftone::detail {
 
 /// What the gradients of reductions need: gradient and result with the reduced dimensions kept, and
 /// those dimensions.
+template <class Tensor>
 struct Reduced {
-  AnyTensor x, y, dy, axes, shape;
+  Tensor x, y, dy, axes, shape;
   double count = 1;  ///< elements that go into one
 
   Reduced(auto& g, const auto& op) : x(g.x()) {
@@ -31,11 +32,15 @@ struct Reduced {
     }
     axes = constant(g.graph(), list);
     shape = constant(g.graph(), info.shape);
-    const AnyTensor with_all = constant(g.graph(), kept);
+    const auto with_all = constant(g.graph(), kept);
     y = op::reshape(g.y(), with_all);
     dy = op::reshape(g.dy(), with_all);
   }
 };
+
+constexpr auto reduced(auto& g, const auto& op) {
+  return Reduced<std::remove_cvref_t<decltype(g.x())>>(g, op);
+}
 
 }  // namespace halftone::detail
 
@@ -145,7 +150,7 @@ struct ReduceSum {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += op::expand(r.dy, r.shape);
   }
 };
@@ -183,7 +188,7 @@ struct ReduceMean {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += op::expand(r.dy * (1 / r.count), r.shape);
   }
 };
@@ -221,7 +226,7 @@ struct ReduceMax {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += select(op::equal(r.x, r.y), r.dy, 0);
   }
 };
@@ -259,7 +264,7 @@ struct ReduceMin {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += select(op::equal(r.x, r.y), r.dy, 0);
   }
 };
@@ -297,7 +302,7 @@ struct ReduceProd {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     // By division, but where a factor is 0: it alone gets the product of the others.
     const auto zero = op::equal(r.x, 0.f);
     const auto zeros = op::sum(op::cast(zero, {.to = r.x.info().type}), r.axes);
@@ -339,7 +344,7 @@ struct ReduceL1 {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += r.dy * op::sign(r.x);
   }
 };
@@ -377,7 +382,7 @@ struct ReduceL2 {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += r.dy * r.x / r.y;
   }
 };
@@ -414,7 +419,7 @@ struct ReduceLogSum {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += op::expand(r.dy * op::exp(-r.y), r.shape);
   }
 };
@@ -451,7 +456,7 @@ struct ReduceLogSumExp {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += r.dy * op::exp(r.x - r.y);
   }
 };
@@ -488,7 +493,7 @@ struct ReduceSumSquare {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += r.dy * r.x * 2;
   }
 };

@@ -344,8 +344,8 @@ void Resize::gradient(auto& g) const {
   ResizeGradient op;
   op.resized = *this;
   op.shape = g.x().info().shape;
-  const auto dx = halftone::detail::record(g.graph(), descriptor<ResizeGradient>, pack(op),
-                                           {g.dy().id, g.x(1).id, g.x(2).id, g.x(3).id}, 1);
+  const auto dx =
+      halftone::detail::record(g.graph(), op, {g.dy().id, g.x(1).id, g.x(2).id, g.x(3).id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }
 

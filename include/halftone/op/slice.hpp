@@ -132,8 +132,7 @@ struct SliceGradient {
 };
 
 void Slice::gradient(auto& g) {
-  const auto dx = detail::record(g.graph(), descriptor<SliceGradient>,
-                                 pack(SliceGradient{.shape = g.x().info().shape}),
+  const auto dx = detail::record(g.graph(), SliceGradient{.shape = g.x().info().shape},
                                  {g.dy().id, g.x(1).id, g.x(2).id, g.x(3).id, g.x(4).id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }

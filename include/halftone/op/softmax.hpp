@@ -101,7 +101,7 @@ struct SoftmaxFromAxis {
       for (std::size_t i = first + 1; i < rank; ++i) is_single = is_single && info.shape[i] == 1;
       if (is_single) return newer(x, New{.axis = static_cast<std::int64_t>(first)});
     }
-    const AnyTensor y = newer(op::flatten(x, {.axis = axis}), New{});
+    const auto y = newer(op::flatten(x, {.axis = axis}), New{});
     if (info.is_static()) return op::reshape(y, constant(*x.graph, info.shape));
     return op::reshape(y, OpFunction<op::Shape>{}(x));
   }

@@ -137,8 +137,7 @@ struct Split_2 {
       ids.push_back(constant(graph, split.span(), {count}).id);
     }
     std::vector<AnyTensor> parts;
-    for (const TensorId part :
-         detail::record(graph, descriptor<Split>, pack(Split{.axis = axis}), ids, outputs)) {
+    for (const TensorId part : detail::record(graph, Split{.axis = axis}, ids, outputs)) {
       parts.push_back({&graph, part});
     }
     return parts;
