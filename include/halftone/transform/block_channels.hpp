@@ -128,7 +128,7 @@ class ChannelBlocks {
   constexpr bool place_elementwise(Node& node) {
     if (!node.op->elementwise || node.outputs.size() != 1) return false;
     const TensorInfo y = graph_.info(node.outputs[0]);
-    if (y.rank() != 4 || !is_whole(y)) return false;
+    if (!fits(y) || !is_whole(y)) return false;
     bool any = false;
     for (const TensorId id : node.inputs) {
       if (id == no_tensor) continue;
