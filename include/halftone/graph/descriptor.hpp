@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <halftone/graph/attribute.hpp>
+#include <halftone/graph/cost.hpp>
 #include <halftone/graph/infer.hpp>
 #include <halftone/graph/runner.hpp>
 #include <halftone/graph/signature.hpp>
@@ -35,6 +36,10 @@ struct Descriptor {
   /// `Op::flops` says, one an element for element-wise operators, else 0.
   std::int64_t (*flops)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
                         std::span<const TensorInfo> outputs);
+  /// Tells a machine what the operator has it do, for inputs and outputs whose extents are known;
+  /// null for operators that do not say.
+  void (*cost)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
+               std::span<const TensorInfo> outputs, CostVisitor& machine);
   /// The attributes of Op{}.
   std::vector<Word> (*defaults)();
   /// Shows each attribute to the visitor, which may change it.

@@ -134,6 +134,12 @@ constexpr std::int64_t flops_thunk(std::span<const Word> attributes, std::span<c
 }
 
 template <class Op>
+void cost_thunk(std::span<const Word> attributes, std::span<const TensorInfo> in,
+                std::span<const TensorInfo> out, CostVisitor& machine) {
+  unpack<Op>(attributes).cost(machine, in, out);
+}
+
+template <class Op>
 constexpr std::vector<Word> defaults_thunk() {
   return pack(Op{});
 }
@@ -262,12 +268,18 @@ constexpr Descriptor make_descriptor() {
                .builtin = builtin_index<Op>,
                .infer = nullptr,
                .flops = &flops_thunk<Op>,
+               .cost = nullptr,
                .defaults = &defaults_thunk<Op>,
                .attributes = &attributes_thunk<Op>,
                .expand = nullptr,
                .kernel = nullptr,
                .gradient = nullptr,
                .allows = &allows<Op>};
+  if constexpr (requires(const Op& op, CostVisitor& machine, std::span<const TensorInfo> infos) {
+                  op.cost(machine, infos, infos);
+                }) {
+    d.cost = &cost_thunk<Op>;
+  }
   // Both: an element-wise operator of two tensors whose ONNX form takes any number.
   if constexpr (expanding_op<Op>) d.expand = &expand_thunk<Op>;
   if constexpr (!expanding_op<Op> || computes) {

@@ -133,6 +133,9 @@ struct ReduceSum {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -170,6 +173,9 @@ struct ReduceMean {
   constexpr void attributes(auto&& visit) {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
   }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
@@ -209,6 +215,9 @@ struct ReduceMax {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements(), false);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -247,6 +256,9 @@ struct ReduceMin {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements(), false);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -284,6 +296,9 @@ struct ReduceProd {
   constexpr void attributes(auto&& visit) {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
   }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
@@ -327,6 +342,10 @@ struct ReduceL1 {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("Abs", in[0]);
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -365,6 +384,10 @@ struct ReduceL2 {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("Mul", in[0]);
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -401,6 +424,9 @@ struct ReduceLogSum {
   constexpr void attributes(auto&& visit) {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
   }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
@@ -439,6 +465,10 @@ struct ReduceLogSumExp {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("Exp", in[0]);
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -475,6 +505,10 @@ struct ReduceSumSquare {
   constexpr void attributes(auto&& visit) {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("Mul", in[0]);
+    machine.reduce(in[0], out[0].elements());
   }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
