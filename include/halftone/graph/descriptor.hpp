@@ -36,10 +36,6 @@ struct Descriptor {
   /// `Op::flops` says, one an element for element-wise operators, else 0.
   std::int64_t (*flops)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
                         std::span<const TensorInfo> outputs);
-  /// Tells a machine what the operator has it do, for inputs and outputs whose extents are known;
-  /// null for operators that do not say.
-  void (*cost)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
-               std::span<const TensorInfo> outputs, CostVisitor& machine);
   /// The attributes of Op{}.
   std::vector<Word> (*defaults)();
   /// Shows each attribute to the visitor, which may change it.
@@ -54,6 +50,10 @@ struct Descriptor {
   void (*gradient)(std::span<const Word> attributes, GradientScope& g);
   /// Element types that a type variable allows.
   bool (*allows)(int type_variable, ElementType type);
+  /// Tells a machine what the operator has it do, for inputs and outputs whose extents are known;
+  /// null for operators that do not say.
+  void (*cost)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
+               std::span<const TensorInfo> outputs, CostVisitor& machine);
 };
 
 }  // namespace halftone

@@ -268,13 +268,13 @@ constexpr Descriptor make_descriptor() {
                .builtin = builtin_index<Op>,
                .infer = nullptr,
                .flops = &flops_thunk<Op>,
-               .cost = nullptr,
                .defaults = &defaults_thunk<Op>,
                .attributes = &attributes_thunk<Op>,
                .expand = nullptr,
                .kernel = nullptr,
                .gradient = nullptr,
-               .allows = &allows<Op>};
+               .allows = &allows<Op>,
+               .cost = nullptr};
   if constexpr (requires(const Op& op, CostVisitor& machine, std::span<const TensorInfo> infos) {
                   op.cost(machine, infos, infos);
                 }) {
