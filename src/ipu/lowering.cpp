@@ -54,7 +54,7 @@ Lowering::Lowering(Report& report, std::vector<std::int32_t> placement)
 }
 
 void Lowering::run(const Graph& graph) {
-  Frame frame{&graph, std::vector<Placed>(graph.tensors.size()), {}};
+  Frame frame{&graph, std::vector<Placed>(graph.tensors.size())};
   // Inputs come first: one host sync, then their streams.
   ipu_ = 0;
   std::int64_t streams = 0;
@@ -192,8 +192,8 @@ void Lowering::exchange(std::int64_t bytes_on_tile, std::int64_t tiles, std::int
   step.tiles = tiles;
   step.mean_cycles = static_cast<double>(cycles * tiles) / static_cast<double>(t_.tiles_per_ipu);
   if (has_code_) {
-    // A message for each run of at least the 128 bytes that linear mappings keep together.
-    const std::int64_t messages = std::clamp<std::int64_t>(bytes_on_tile / 128, 1, tiles);
+    // A message for each run: 256 bytes, twice what linear mappings keep together at least.
+    const std::int64_t messages = std::clamp<std::int64_t>(bytes_on_tile / 256, 1, tiles);
     const auto first = static_cast<std::size_t>(ipu_ * t_.tiles_per_ipu);
     for (std::int64_t i = 0; i < tiles; ++i) {
       report_.memory[first + static_cast<std::size_t>(i)]
@@ -350,6 +350,7 @@ void Lowering::place_output(Frame& frame, TensorId id, const Placed& like) {
 void Lowering::lower_graph(Frame& frame) {
   const Graph& graph = *frame.graph;
   frame.last_use.assign(graph.tensors.size(), -1);
+  frame.made_by.assign(graph.tensors.size(), -1);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     for (const TensorId id : graph.nodes[n].inputs) {
       if (id != no_tensor) {
@@ -395,6 +396,13 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
   operation.ipu = ipu_;
   operation.program = program_;
   operation.first_step = static_cast<std::int32_t>(report_.steps.size());
+  for (const TensorId id : node.inputs) {
+    const std::int32_t made_by = id == no_tensor ? -1 : frame.made_by[static_cast<std::size_t>(id)];
+    if (made_by >= 0) operation.inputs.push_back(made_by);
+  }
+  for (const TensorId id : node.outputs) {
+    if (id != no_tensor) frame.made_by[static_cast<std::size_t>(id)] = operation_;
+  }
   report_.operations.push_back(std::move(operation));
 
   frame_ = &frame;
@@ -841,7 +849,7 @@ void Lowering::top_k(const TensorInfo& x, std::int64_t n, std::int64_t k) {
 
 void Lowering::lower_body(Frame& frame, const Node& node, const Graph& body,
                           std::size_t first_input) {
-  Frame inner{&body, std::vector<Placed>(body.tensors.size()), {}};
+  Frame inner{&body, std::vector<Placed>(body.tensors.size())};
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     const TensorInfo& info = body.info(body.inputs[i]);
     if (info.elements() == 0) continue;
@@ -883,7 +891,7 @@ void Lowering::lower_repetition(Frame& frame, const Node& node, const op::Repeat
             dynamic_slice_cycles(t_, slice, 1, graph.info(id).type));
   }
   // States are the body's inputs behind its own counters, in the node's order.
-  Frame inner{&body, std::vector<Placed>(body.tensors.size()), {}};
+  Frame inner{&body, std::vector<Placed>(body.tensors.size())};
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     if (body.info(body.inputs[i]).elements() == 0) continue;
     const std::size_t state = i - repeat.body_state;

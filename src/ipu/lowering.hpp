@@ -48,7 +48,7 @@ class Lowering final : public CostVisitor {
   struct Frame {
     const Graph* graph;
     std::vector<Placed> placed;
-    std::vector<std::int32_t> last_use;
+    std::vector<std::int32_t> last_use{}, made_by{};               ///< nodes, operations
     std::map<std::pair<TensorId, std::int32_t>, Placed> copies{};  ///< on other IPUs
   };
 

@@ -104,6 +104,7 @@ struct Operation {
   std::int32_t ipu = 0, program = 0;
   std::int32_t first_step = 0, end_step = 0;
   std::int64_t flops = 0, output_bytes = 0;
+  std::vector<std::int32_t> inputs{};  ///< the operations whose results it reads
 };
 
 /// A node of the program tree.
