@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <halftone/graph/attribute.hpp>
+#include <halftone/graph/cost.hpp>
 #include <halftone/graph/infer.hpp>
 #include <halftone/graph/runner.hpp>
 #include <halftone/graph/signature.hpp>
@@ -48,6 +49,10 @@ struct Descriptor {
   void (*gradient)(std::span<const Word> attributes, GradientScope& g);
   /// Element types that a type variable allows.
   bool (*allows)(int type_variable, ElementType type);
+  /// Tells a machine what the operator has it do, for inputs and outputs whose extents are known;
+  /// null for operators that do not say.
+  void (*cost)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
+               std::span<const TensorInfo> outputs, CostVisitor& machine);
 };
 
 }  // namespace halftone

@@ -135,6 +135,12 @@ constexpr std::int64_t flops_thunk(std::span<const Word> attributes, std::span<c
 }
 
 template <class Op>
+void cost_thunk(std::span<const Word> attributes, std::span<const TensorInfo> in,
+                std::span<const TensorInfo> out, CostVisitor& machine) {
+  unpack<Op>(attributes).cost(machine, in, out);
+}
+
+template <class Op>
 constexpr std::vector<Word> defaults_thunk() {
   return pack(Op{});
 }
@@ -273,7 +279,13 @@ constexpr Descriptor make_descriptor() {
                .expand = nullptr,
                .kernel = nullptr,
                .gradient = nullptr,
-               .allows = &allows<Op>};
+               .allows = &allows<Op>,
+               .cost = nullptr};
+  if constexpr (requires(const Op& op, CostVisitor& machine, std::span<const TensorInfo> infos) {
+                  op.cost(machine, infos, infos);
+                }) {
+    d.cost = &cost_thunk<Op>;
+  }
   // Both: an element-wise operator of two tensors whose ONNX form takes any number.
   if constexpr (expanding_op<Op>) d.expand = &expand_thunk<Op>;
   if constexpr (!expanding_op<Op> || computes) {

@@ -38,6 +38,16 @@ struct BatchNormalization {
     visit("momentum", momentum);
     visit("training_mode", training_mode);
   }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    const std::int64_t channels = in[1].elements();
+    if (training_mode != 0) {
+      machine.reduce(in[0], channels);
+      machine.reduce(in[0], channels);
+    }
+    // The mean and shift, the factor of variance and scale: one channel-wise multiply and add.
+    machine.pass("Mul", in[0]);
+    machine.pass("Add", in[0]);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];
     if (x.rank() == 0) return Inferred::mismatch("the input has no channels", 1, 0);

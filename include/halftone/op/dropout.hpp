@@ -43,6 +43,7 @@ struct Dropout {
     visit("seed", seed);
   }
 
+  static constexpr void cost(auto& machine, auto in, auto) { machine.random(in[0], 2); }
   constexpr Inferred infer(const Inputs& in) const {
     if (in.has(1) && in[1].elements() != dynamic && in[1].elements() != 1) {
       return Inferred::mismatch("the ratio is not a scalar", 1, in[1].elements());
@@ -119,6 +120,7 @@ struct ShapedDropout {
     visit("shape", shape);
     visit("ratio", ratio);
   }
+  static constexpr void cost(auto& machine, auto in, auto) { machine.random(in[0], 2); }
   constexpr Inferred infer(const Inputs& in) const {
     if (!random_rules::is_ratio(ratio)) {
       return Inferred::mismatch("the ratio is not in [0, 1)");

@@ -23,6 +23,10 @@ struct Gather {
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
 
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    const std::int64_t rows = in[1].elements();
+    machine.gather(in[0], rows, rows > 0 ? out[0].elements() / rows : 0);
+  }
   constexpr Inferred infer(TensorInfo x, TensorInfo indices) const {
     const std::size_t at = normalized_axis(axis, x.rank());
     if (at == x.rank()) {
@@ -59,6 +63,10 @@ struct GatherGradient {
   constexpr void attributes(auto&& visit) {
     visit("axis", axis);
     visit("shape", shape);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    const std::int64_t rows = in[1].elements();
+    machine.scatter_add(out[0], rows, rows > 0 ? in[0].elements() / rows : 0);
   }
   constexpr Inferred infer(const Inputs& in) const { return TensorInfo{in[0].type, shape}; }
 

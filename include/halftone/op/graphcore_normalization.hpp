@@ -33,6 +33,16 @@ struct GroupNormalization {
     visit("num_groups", num_groups);
     visit("epsilon", epsilon);
   }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    // Mean and mean of squares in one reduction each, then subtract, multiply, scale and shift.
+    const std::int64_t statistics = in[0].shape[0] * num_groups;
+    machine.reduce(in[0], statistics);
+    machine.reduce(in[0], statistics);
+    machine.pass("Sub", in[0]);
+    machine.pass("Mul", in[0]);
+    machine.pass("Mul", in[0]);
+    machine.pass("Add", in[0]);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];
     if (x.rank() < 2) {

@@ -26,6 +26,16 @@ struct InstanceNormalization {
   static constexpr bool in_place = true;
 
   constexpr void attributes(auto&& visit) { visit("epsilon", epsilon); }
+  static constexpr void cost(auto& machine, auto in, auto) {
+    // Mean and mean of squares in one reduction each, then subtract, multiply, scale and shift.
+    const std::int64_t statistics = in[0].shape[0] * in[0].shape[1];
+    machine.reduce(in[0], statistics);
+    machine.reduce(in[0], statistics);
+    machine.pass("Sub", in[0]);
+    machine.pass("Mul", in[0]);
+    machine.pass("Mul", in[0]);
+    machine.pass("Add", in[0]);
+  }
   static constexpr Inferred infer(TensorInfo x, TensorInfo scale, TensorInfo bias) {
     if (x.rank() < 2) {
       return Inferred::mismatch("the input has no channels", 2,

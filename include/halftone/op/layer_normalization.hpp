@@ -45,6 +45,19 @@ struct LayerNormalization {
     visit("stash_type", stash_type);
   }
 
+  constexpr void cost(auto& machine, auto in, auto) const {
+    const std::size_t first = normalized_axis(axis, in[0].rank());
+    std::int64_t rows = 1;
+    for (std::size_t i = 0; i < first && i < in[0].rank(); ++i) rows *= in[0].shape[i];
+    // Mean and mean of squares in one reduction each, then subtract, multiply, scale and shift.
+    const std::int64_t statistics = rows;
+    machine.reduce(in[0], statistics);
+    machine.reduce(in[0], statistics);
+    machine.pass("Sub", in[0]);
+    machine.pass("Mul", in[0]);
+    machine.pass("Mul", in[0]);
+    if (in.size() > 2 && in[2].is_known()) machine.pass("Add", in[0]);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];
     const std::size_t at = normalized_axis(axis, x.rank());

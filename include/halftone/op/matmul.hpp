@@ -20,6 +20,18 @@ struct MatMul {
   using types = TypeList<ProductTypes>;
   static constexpr int packed_input = 1;
 
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    // A matrix that all share is one product with more rows.
+    const std::int64_t inner = in[0].shape.back(),
+                       columns = in[1].rank() > 1 ? in[1].shape.back() : 1;
+    const std::int64_t matrix = inner * columns;
+    const std::int64_t groups = matrix > 0 ? in[1].elements() / matrix : 1;
+    const std::int64_t outputs = out[0].elements(), each = groups * columns;
+    machine.product({.groups = groups,
+                     .rows = each > 0 ? outputs / each : 0,
+                     .inner = inner,
+                     .columns = columns});
+  }
   static constexpr Inferred infer(TensorInfo a, TensorInfo b) {
     if (a.rank() == 0 || b.rank() == 0) {
       return Inferred::mismatch("a factor is a scalar", 1, 0);

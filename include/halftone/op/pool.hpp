@@ -120,6 +120,9 @@ struct MaxPool {
   constexpr Window window_over(std::span<const std::int64_t> input) const {
     return pooling_window(*this, input);
   }
+  constexpr void cost(auto& machine, auto, auto out) const {
+    machine.pool(out[0], product(kernel_shape), true);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     if (storage_order != 0 && storage_order != 1) {
       return Inferred::mismatch("storage_order is neither 0 nor 1", 1, storage_order);
@@ -167,6 +170,9 @@ struct AveragePool {
   constexpr Window window_over(std::span<const std::int64_t> input) const {
     return pooling_window(*this, input);
   }
+  constexpr void cost(auto& machine, auto, auto out) const {
+    machine.pool(out[0], product(kernel_shape), false);
+  }
   constexpr Inferred infer(TensorInfo x) const { return infer_pooling(*this, x); }
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
@@ -186,6 +192,9 @@ struct GlobalAveragePool {
   static constexpr OpId id{"ai.onnx", "GlobalAveragePool", 1};
   static constexpr Signature signature = "x -> y";
 
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
+  }
   static constexpr Inferred infer(TensorInfo x) { return infer_global_pooling(x); }
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
@@ -204,6 +213,9 @@ struct GlobalMaxPool {
   static constexpr OpId id{"ai.onnx", "GlobalMaxPool", 1};
   static constexpr Signature signature = "x -> y";
 
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements(), false);
+  }
   static constexpr Inferred infer(TensorInfo x) { return infer_global_pooling(x); }
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
@@ -238,6 +250,9 @@ struct MaxPoolGradient {
     visit("strides", strides);
     visit("dilations", dilations);
     visit("pads", pads);
+  }
+  constexpr void cost(auto& machine, auto, auto out) const {
+    machine.pool(out[0], product(kernel_shape), true);
   }
   static constexpr Inferred infer(TensorInfo x, TensorInfo) { return x; }
   template <class T>
@@ -281,6 +296,9 @@ struct AveragePoolGradient {
     visit("shape", shape);
     visit("pads", pads);
     visit("counted", counted);
+  }
+  constexpr void cost(auto& machine, auto, auto out) const {
+    machine.pool(out[0], product(kernel_shape), false);
   }
   constexpr Inferred infer(const Inputs& in) const { return TensorInfo{in[0].type, shape}; }
   template <class T>

@@ -77,6 +77,25 @@ struct RecurrentRule {
     return outputs;
   }
 
+  /// The product of all inputs with their weights, then step by step that of the state, and the
+  /// gates.
+  template <class Op>
+  constexpr void cost(const Op& op, auto& machine, auto in) const {
+    const Dims &x = in[0].shape, &r = in[2].shape;
+    const std::int64_t steps = x[op.layout == 0 ? 0 : 1], batch = x[op.layout == 0 ? 1 : 0];
+    const std::int64_t directions = r[0], wide = r[1], hidden = r[2];
+    machine.product({.rows = steps * batch, .inner = x[2], .columns = directions * wide});
+    machine.repeat(steps);
+    machine.product({.groups = directions, .rows = batch, .inner = hidden, .columns = wide});
+    const TensorInfo all{in[0].type, {directions, batch, wide}};
+    const TensorInfo state{in[0].type, {directions, batch, hidden}};
+    machine.pass("Add", all);
+    if (cell != kernel::Cell::rnn) machine.pass("Sigmoid", all);
+    machine.pass("Tanh", state);
+    for (std::int64_t pass = 1; pass < gates; ++pass) machine.pass("Mul", state);
+    machine.repeat(1);
+  }
+
   /// `first` functions of a direction, where the node names none.
   template <class Op>
   kernel::Recurrent layer(const Op& op, std::span<const std::int64_t> x,
@@ -202,6 +221,7 @@ struct LSTM {
     visit("input_forget", input_forget);
     visit("layout", layout);
   }
+  constexpr void cost(auto& machine, auto in, auto) const { rule.cost(*this, machine, in); }
   constexpr Inferred infer(const Inputs& in) const { return rule.infer(*this, in); }
   static constexpr std::int64_t flops(auto in, auto) {
     return halftone::detail::recurrent_flops(in);
@@ -271,6 +291,7 @@ struct GRU {
     visit("linear_before_reset", linear_before_reset);
     visit("layout", layout);
   }
+  constexpr void cost(auto& machine, auto in, auto) const { rule.cost(*this, machine, in); }
   constexpr Inferred infer(const Inputs& in) const { return rule.infer(*this, in); }
   static constexpr std::int64_t flops(auto in, auto) {
     return halftone::detail::recurrent_flops(in);
@@ -333,6 +354,7 @@ struct RNN {
     visit("hidden_size", hidden_size);
     visit("layout", layout);
   }
+  constexpr void cost(auto& machine, auto in, auto) const { rule.cost(*this, machine, in); }
   constexpr Inferred infer(const Inputs& in) const { return rule.infer(*this, in); }
   static constexpr std::int64_t flops(auto in, auto) {
     return halftone::detail::recurrent_flops(in);

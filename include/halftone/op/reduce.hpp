@@ -138,6 +138,9 @@ struct ReduceSum {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -175,6 +178,9 @@ struct ReduceMean {
   constexpr void attributes(auto&& visit) {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
   }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
@@ -214,6 +220,9 @@ struct ReduceMax {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements(), false);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -252,6 +261,9 @@ struct ReduceMin {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements(), false);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -289,6 +301,9 @@ struct ReduceProd {
   constexpr void attributes(auto&& visit) {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
   }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
@@ -332,6 +347,10 @@ struct ReduceL1 {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("Abs", in[0]);
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -370,6 +389,10 @@ struct ReduceL2 {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("Mul", in[0]);
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -406,6 +429,9 @@ struct ReduceLogSum {
   constexpr void attributes(auto&& visit) {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
   }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
@@ -444,6 +470,10 @@ struct ReduceLogSumExp {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("Exp", in[0]);
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -480,6 +510,10 @@ struct ReduceSumSquare {
   constexpr void attributes(auto&& visit) {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("Mul", in[0]);
+    machine.reduce(in[0], out[0].elements());
   }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
