@@ -210,8 +210,10 @@ void copy(const Executor& executor, const Box& given, const T* from, T* to) {
     return std::int64_t{is_exchanged ? 64 : 1};
   };
   const auto units = [&](std::size_t i) { return (box.extents[i] + grain(i) - 1) / grain(i); };
+  // Few parts will do: short runs of large arrays are slower to read than long ones.
+  const std::int64_t enough = tasks < 16 ? tasks : 16;
   std::size_t axis = 0;
-  for (std::size_t i = 1; i < box.rank && units(axis) < tasks; ++i) {
+  for (std::size_t i = 1; i < box.rank && units(axis) < enough; ++i) {
     if (units(i) > units(axis)) axis = i;
   }
   const std::int64_t parts = units(axis) < tasks ? units(axis) : tasks;
