@@ -16,11 +16,14 @@ namespace {
 constexpr auto temporaries = static_cast<std::size_t>(Category::temporaries);
 
 std::string grouped(std::int64_t number) {
-  std::string digits = fmt::format("{}", number);
-  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > (number < 0 ? 1 : 0); i -= 3) {
-    digits.insert(static_cast<std::size_t>(i), ",");
+  const std::string digits = fmt::format("{}", number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const bool is_first = i == 0 || (i == 1 && number < 0);
+    if (!is_first && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
   }
-  return digits;
+  return text;
 }
 std::string bytes_text(std::int64_t bytes) {
   return halftone::detail::bytes_text(static_cast<std::uint64_t>(bytes));
