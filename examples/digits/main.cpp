@@ -1,132 +1,57 @@
-// Classifies handwritten digits with a trained network.
+// Handwritten digits:
 //
-//   digits [FOLDER]     FOLDER holds digits.csv and cnn_trained.onnx
+//   digits classify [FOLDER]     with a trained network
+//   digits train [FOLDER]        trains one from random weights
+//
+// FOLDER holds digits.csv, cnn_trained.onnx and cnn_untrained.onnx.
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
-#include <fstream>
-#include <span>
-#include <sstream>
+#include <exception>
+#include <numeric>
+#include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <halftone/halftone.hpp>
 #include <halftone/onnx.hpp>
+#include <halftone/session/weights.hpp>
+#include <halftone/train.hpp>
+
+#include "images.hpp"
+
+using namespace halftone;
+using namespace digits;
 
 namespace {
 
-constexpr std::size_t pixels = 64, classes = 10, test_images = 360;
-constexpr int expected_right = 358;
-
-struct Image {
-  std::vector<float> values;  // 0 to 1
-  int label = 0;
-};
-
-std::vector<Image> read_images(const std::string& path) {
-  std::ifstream file(path);
-  std::vector<Image> images;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream numbers(line);
-    Image image;
-    char comma = 0;
-    for (float value; image.values.size() < pixels && numbers >> value >> comma;) {
-      image.values.push_back(value / 16);
-    }
-    if (image.values.size() == pixels && numbers >> image.label) images.push_back(std::move(image));
-  }
-  return images;
-}
-
-/// Turns logits into probabilities.
-std::vector<double> softmax(std::span<const float> logits) {
-  const float largest = *std::max_element(logits.begin(), logits.end());
-  std::vector<double> result;
-  double sum = 0;
-  for (const float x : logits) sum += result.emplace_back(std::exp(x - largest));
-  for (double& p : result) p /= sum;
-  return result;
-}
-
-int best(std::span<const float> logits) {
-  return static_cast<int>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
-
-/// Images beside each other, and below each what it is and the two best answers with their scores.
-void show(std::span<const Image> images, std::span<const float> logits) {
-  constexpr char shades[] = " .:-=+*#%@";
-  for (std::size_t row = 0; row < 8; ++row) {
-    for (const Image& image : images) {
-      for (std::size_t column = 0; column < 8; ++column) {
-        const char shade = shades[static_cast<int>(image.values[8 * row + column] * 9)];
-        std::printf("%c%c", shade, shade);
-      }
-      std::printf("    ");
-    }
-    std::printf("\n");
-  }
-  for (const Image& image : images)
-    std::printf("%-20s", ("a " + std::to_string(image.label)).c_str());
-  std::printf("\n");
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    std::vector<double> scores = softmax(logits.subspan(i * classes, classes));
-    for (int place = 0; place < 2; ++place) {
-      const auto largest = std::max_element(scores.begin(), scores.end());
-      std::printf("%d: %5.1f %%%s", static_cast<int>(largest - scores.begin()), 100 * *largest,
-                  place == 0 ? ", " : "  ");
-      *largest = -1;
-    }
-  }
-  std::printf("\n\n");
-}
+using Clock = std::chrono::steady_clock;
 
 int classify(const std::string& folder) {
-  const std::vector<Image> all = read_images(folder + "/digits.csv");
-  if (all.size() < test_images) {
-    std::fprintf(stderr, "%s/digits.csv has %zu images, %zu are needed\n", folder.c_str(),
-                 all.size(), test_images);
-    return 1;
-  }
+  constexpr int expected_right = 358;
+  const std::vector<Image> all = read_images(folder);
   const auto images = std::span(all).last(test_images);
 
-  halftone::Session net(halftone::onnx::load(folder + "/cnn_trained.onnx"));
+  Session net(onnx::load(folder + "/cnn_trained.onnx"));
 
   // All images in one batch.
-  halftone::Array<float> batch({test_images, 1, 8, 8});
-  for (std::size_t i = 0; i < test_images; ++i) {
-    std::copy(images[i].values.begin(), images[i].values.end(), batch.begin() + i * pixels);
-  }
+  const Array<float> batch = batch_of(images);
   const auto result = net.run({{"image", batch}});
   const std::span<const float> logits = result["logits"].values<float>();
-
   show(images.first(4), logits);
-  int right = 0;
-  std::vector<Image> wrong_images;
-  std::vector<float> wrong_logits;
-  for (std::size_t i = 0; i < test_images; ++i) {
-    const auto own = logits.subspan(i * classes, classes);
-    if (best(own) == images[i].label) {
-      ++right;
-    } else if (wrong_images.size() < 4) {
-      wrong_images.push_back(images[i]);
-      wrong_logits.insert(wrong_logits.end(), own.begin(), own.end());
-    }
-  }
-  std::printf("%d of %zu test images right; wrong:\n\n", right, test_images);
-  show(wrong_images, wrong_logits);
+  const int right = report(images, logits);
 
   // One by one, as they would come from a camera.
-  halftone::Array<float> image({1, 1, 8, 8});
+  Array<float> image({1, 1, 8, 8});
   std::vector<double> microseconds;
   for (int repetition = 0; repetition < 10; ++repetition) {
     for (const Image& next : images) {
       image.assign(next.values);
-      const auto start = std::chrono::steady_clock::now();
+      const auto start = Clock::now();
       net.run({{"image", image}});
-      const std::chrono::duration<double, std::micro> time =
-          std::chrono::steady_clock::now() - start;
+      const std::chrono::duration<double, std::micro> time = Clock::now() - start;
       microseconds.push_back(time.count());
     }
   }
@@ -137,13 +62,78 @@ int classify(const std::string& folder) {
   return right >= expected_right ? 0 : 1;
 }
 
+int train_network(const std::string& folder) {
+  constexpr std::size_t batch_size = 32, epochs = 15;
+  constexpr double share_right = 0.97, seconds_allowed = 30;
+  const auto start = Clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  const std::vector<Image> all = read_images(folder);
+  const auto test = std::span(all).last(test_images);
+  const auto known = std::span(all).first(all.size() - test_images);
+
+  // The network with a loss, its gradients and an optimizer; and as it is, for tests.
+  const std::string path = folder + "/cnn_untrained.onnx";
+  Graph graph = onnx::load(path, {.sizes = {{"batch", batch_size}}});
+  const AnyTensor label = graph.input<std::int32_t>("label", {batch_size});
+  const AnyTensor loss = op::nll_loss(op::softmax(graph["logits"]), label);
+  train(graph, loss, Adam{.learning_rate = 2e-3f});
+  Session training(std::move(graph), {.outputs = {"logits", loss}, .threads = 0});
+  Session net(onnx::load(path));
+  HostWeights weights(net.graph());
+
+  std::printf("training from random weights: %zu images in batches of %zu, Adam\n\n", known.size(),
+              batch_size);
+  std::printf("epoch   loss   right in training   right in the test\n");
+  std::vector<std::size_t> order(known.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937 random(1);
+  std::vector<Image> images(batch_size);
+  Array<std::int32_t> labels({batch_size});
+  const Array<float> test_batch = batch_of(test);
+  for (std::size_t epoch = 1; epoch <= epochs; ++epoch) {
+    std::shuffle(order.begin(), order.end(), random);
+    double total = 0;
+    int right = 0;
+    const std::size_t batches = known.size() / batch_size;
+    for (std::size_t b = 0; b < batches; ++b) {
+      for (std::size_t i = 0; i < batch_size; ++i) {
+        images[i] = known[order[b * batch_size + i]];
+        labels[i] = images[i].label;
+      }
+      const auto step = training.run({{"image", batch_of(images)}, {"label", labels}});
+      total += static_cast<double>(step[1].values<float>()[0]);
+      right += count_right(images, step["logits"].values<float>());
+    }
+    weights.to_host(training);
+    weights.from_host(net);
+    const auto result = net.run({{"image", test_batch}});
+    std::printf("%5zu %6.3f            %5.1f %%             %5.1f %%\n", epoch,
+                total / static_cast<double>(batches),
+                100.0 * right / static_cast<double>(batches * batch_size),
+                100.0 * count_right(test, result["logits"].values<float>()) / test_images);
+    std::fflush(stdout);
+  }
+  std::printf("\nin %.1f s; ", seconds());
+  const auto result = net.run({{"image", test_batch}});
+  const int right = report(test, result["logits"].values<float>());
+  return right >= share_right * test_images && seconds() < seconds_allowed ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  const std::string folder = argc > 2 ? argv[2] : "examples/digits";
   try {
-    return classify(argc > 1 ? argv[1] : "examples/digits");
-  } catch (const halftone::Error& error) {
+    if (what == "classify") return classify(folder);
+    if (what == "train") return train_network(folder);
+    std::fprintf(stderr, "digits classify|train [FOLDER]\n");
+    return 2;
+  } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return static_cast<int>(error.kind());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
   }
 }
