@@ -6,6 +6,7 @@
 
 #include <halftone/base/log.hpp>
 #include <halftone/exec/engine.hpp>
+#include <halftone/train.hpp>
 
 #include "base/describe.hpp"
 
@@ -599,14 +600,19 @@ std::vector<OutputPort> find_outputs(const Graph& graph, const SessionOptions& o
 Session::Session(Graph graph, const SessionOptions& options) {
   const DataFlow flow{options.batches_per_step, options.accumulation};
   flow.check();
+  if (options.accumulation > 1 && accumulation_of(graph) != 0) {
+    accumulate_gradients(graph, options.accumulation);
+  }
   std::vector<OutputPort> outputs = find_outputs(graph, options, flow);
 
   std::vector<TensorId> model_outputs = std::move(graph.outputs);
   graph.outputs.clear();
   for (const OutputPort& port : outputs) graph.outputs.push_back(port.id);
 
-  state_ = Owned(new SessionState(std::move(graph),
-                                  EngineOptions{.threads = options.threads, .seed = options.seed}));
+  state_ =
+      Owned(new SessionState(std::move(graph), EngineOptions{.threads = options.threads,
+                                                             .seed = options.seed,
+                                                             .stop_at_nan = options.stop_at_nan}));
   SessionState& s = *state_;
   s.flow = flow;
   s.prefetch = options.prefetch;

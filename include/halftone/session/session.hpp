@@ -22,12 +22,15 @@ enum class Device : std::uint8_t { cpu };
 struct SessionOptions {
   std::vector<Anchor> outputs{};      ///< names or handles; empty: the outputs of the graph
   std::int64_t batches_per_step = 1;  ///< batches that a run takes and computes
-  std::int64_t accumulation = 1;      ///< micro-batches in a batch
+  std::int64_t accumulation = 1;      ///< micro-batches in a batch: one step of the optimizer
   Device device = Device::cpu;
   int threads = 1;          ///< 0: as many as the machine has cores
   std::uint64_t seed = 0;   ///< of random numbers and of variables that start with them
   bool prefetch = false;    ///< ask step IO for the next micro-batch ahead of time
   bool check_sizes = true;  ///< check the buffers of step IO before the first run
+  /// A run ends with a NotANumberError at the first tensor that holds something that is no number,
+  /// before weights are updated. Costs time.
+  bool stop_at_nan = false;
 };
 
 /// An input of a run: {"image", array}. Borrows the elements.
