@@ -572,7 +572,7 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
       update.clear = true;
       node.attributes = pack(update);
       node.inputs[1] = total[static_cast<std::size_t>(node.inputs[1])];
-      node.inputs.resize(Update::signature.inputs(), no_tensor);
+      node.inputs.resize(slots_of<Update>.inputs(), no_tensor);
       node.inputs.back() = apply;
     } else {
       for (TensorId& id : node.inputs) {
