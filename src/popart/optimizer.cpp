@@ -404,11 +404,11 @@ constexpr NativeName nativeNames[] = {{"learningRate", "learning_rate"},
                                       {"maxWeightNorm", "max_weight_norm"},
                                       {"alpha", "alpha"}};
 
-halftone::Hyperparameter toNative(OptimizerValue v) {
+halftone::Hyperparameter hyperparameter(OptimizerValue v) {
   return v.isConst() ? halftone::Hyperparameter(v.val())
                      : halftone::Hyperparameter(halftone::variable{v.val()});
 }
-halftone::WeightDecay toNative(WeightDecayMode mode) {
+halftone::WeightDecay weightDecay(WeightDecayMode mode) {
   return mode == WeightDecayMode::Decay ? halftone::WeightDecay::decay : halftone::WeightDecay::l2;
 }
 
@@ -420,17 +420,18 @@ halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, cons
       throw error("Nesterov momentum for some weights only ({}) is not supported", id);
     }
   }
-  return train(graph, loss,
-               halftone::Sgd{.learning_rate = toNative(sgd.learningRates().getDefault()),
-                             .momentum = toNative(sgd.momentums().getDefault()),
-                             .dampening = toNative(sgd.dampenings().getDefault()),
-                             .weight_decay = toNative(sgd.weightDecays().getDefault()),
-                             .velocity_scaling = toNative(sgd.velocityScalings().getDefault()),
-                             .loss_scaling = toNative(sgd.lossScaling()),
-                             .nesterov = nesterov != 0,
-                             .separate = sgd.getSGDAccumulatorAndMomentum() ==
-                                         SGDAccumulatorAndMomentum::Separate},
-               options);
+  return train(
+      graph, loss,
+      halftone::Sgd{
+          .learning_rate = hyperparameter(sgd.learningRates().getDefault()),
+          .momentum = hyperparameter(sgd.momentums().getDefault()),
+          .dampening = hyperparameter(sgd.dampenings().getDefault()),
+          .weight_decay = hyperparameter(sgd.weightDecays().getDefault()),
+          .velocity_scaling = hyperparameter(sgd.velocityScalings().getDefault()),
+          .loss_scaling = hyperparameter(sgd.lossScaling()),
+          .nesterov = nesterov != 0,
+          .separate = sgd.getSGDAccumulatorAndMomentum() == SGDAccumulatorAndMomentum::Separate},
+      options);
 }
 
 halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, const Adam& adam,
@@ -438,17 +439,17 @@ halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, cons
   const AdamMode mode = adam.getAdamMode();
   return train(graph, loss,
                halftone::Adam{
-                   .learning_rate = toNative(adam.learningRates().getDefault()),
-                   .beta1 = toNative(adam.beta1s().getDefault()),
-                   .beta2 = toNative(adam.beta2s().getDefault()),
-                   .epsilon = toNative(adam.epss().getDefault()),
-                   .weight_decay = toNative(adam.weightDecays().getDefault()),
-                   .loss_scaling = toNative(adam.lossScaling()),
+                   .learning_rate = hyperparameter(adam.learningRates().getDefault()),
+                   .beta1 = hyperparameter(adam.beta1s().getDefault()),
+                   .beta2 = hyperparameter(adam.beta2s().getDefault()),
+                   .epsilon = hyperparameter(adam.epss().getDefault()),
+                   .weight_decay = hyperparameter(adam.weightDecays().getDefault()),
+                   .loss_scaling = hyperparameter(adam.lossScaling()),
                    .bias_correction = mode != AdamMode::AdamNoBias && mode != AdamMode::LambNoBias,
                    .max = mode == AdamMode::AdaMax,
                    .lamb = mode == AdamMode::Lamb || mode == AdamMode::LambNoBias,
-                   .weight_decay_mode = toNative(adam.getWeightDecayMode()),
-                   .max_weight_norm = toNative(adam.maxWeightNorms().getDefault()),
+                   .weight_decay_mode = weightDecay(adam.getWeightDecayMode()),
+                   .max_weight_norm = hyperparameter(adam.maxWeightNorms().getDefault()),
                    .scaled_optimizer_state = adam.useScaledOptimizerState()},
                options);
 }
@@ -458,14 +459,14 @@ halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, cons
   return train(
       graph, loss,
       halftone::Adaptive{.kind = static_cast<halftone::Adaptive::Kind>(a.getAdaptiveMode()),
-                         .learning_rate = toNative(a.learningRates().getDefault()),
-                         .alpha = toNative(a.alphas().getDefault()),
-                         .momentum = toNative(a.momentums().getDefault()),
-                         .epsilon = toNative(a.epss().getDefault()),
-                         .weight_decay = toNative(a.weightDecays().getDefault()),
-                         .loss_scaling = toNative(a.lossScaling()),
+                         .learning_rate = hyperparameter(a.learningRates().getDefault()),
+                         .alpha = hyperparameter(a.alphas().getDefault()),
+                         .momentum = hyperparameter(a.momentums().getDefault()),
+                         .epsilon = hyperparameter(a.epss().getDefault()),
+                         .weight_decay = hyperparameter(a.weightDecays().getDefault()),
+                         .loss_scaling = hyperparameter(a.lossScaling()),
                          .tf_variant = a.usesTFVariant(),
-                         .weight_decay_mode = toNative(a.getWeightDecayMode()),
+                         .weight_decay_mode = weightDecay(a.getWeightDecayMode()),
                          .first = a.usesTFVariant() ? 1.f : 0.f},
       options);
 }
@@ -486,7 +487,7 @@ halftone::Training detail::recordTraining(halftone::Graph& graph, halftone::AnyT
     for (const NativeName& name : nativeNames) {
       const auto found = optimizer.values().find(name.here);
       if (found == optimizer.values().end()) continue;
-      specific.values.emplace_back(name.there, toNative(found->second.get(id)));
+      specific.values.emplace_back(name.there, hyperparameter(found->second.get(id)));
     }
     options.specific.push_back(std::move(specific));
   }

@@ -3,7 +3,7 @@
 #ifndef HALFTONE_TRAIN_OPERATORS_HPP
 #define HALFTONE_TRAIN_OPERATORS_HPP
 
-namespace halftone::op {
+namespace halftone::training {
 
 /// A number that the program may set between runs. It counts as modified: plans do not fold it.
 ///
@@ -89,6 +89,6 @@ struct AdjustLossScaling {
   }
 };
 
-}  // namespace halftone::op
+}  // namespace halftone::training
 
 #endif

@@ -234,7 +234,8 @@ class Recorder {
     const TensorInfo info{ElementType::float32, {1}};
     if (!h.may_change) return constant<float>(graph_, std::span(&h.value, 1), {1});
     const AnyTensor variable = add_named(graph_, info, name, h.value);
-    return {&graph_, detail::record(graph_, descriptor<op::Setting>, {}, {variable.id}, 1)[0]};
+    return {&graph_,
+            detail::record(graph_, descriptor<training::Setting>, {}, {variable.id}, 1)[0]};
   }
 
   void record_loss_scaling() {
@@ -346,8 +347,8 @@ class Recorder {
   void record_clock() {
     const AnyTensor count = add_named(graph_, {ElementType::int64, {}}, std::string(count_name), 0);
     const std::vector<TensorId> outputs =
-        detail::record(graph_, descriptor<op::TrainingStep>,
-                       pack(op::TrainingStep{
+        detail::record(graph_, descriptor<training::TrainingStep>,
+                       pack(training::TrainingStep{
                            .runs = 1, .reduction = static_cast<std::int64_t>(options_.reduction)}),
                        {count.id, loss_scaling_}, 3);
     scale_ = outputs[2];
@@ -485,8 +486,8 @@ class Recorder {
     }
     const AnyTensor counts = add_named(graph_, {ElementType::float32, {3}}, "LossScaleCounts", 0);
     detail::record(
-        graph_, descriptor<op::AdjustLossScaling>,
-        pack(op::AdjustLossScaling{
+        graph_, descriptor<training::AdjustLossScaling>,
+        pack(training::AdjustLossScaling{
             .threshold = options.threshold, .all = all, .period = options.update_period}),
         {factor_, counts.id, beyond.id}, 1);
   }
@@ -514,7 +515,7 @@ Training record_updates(Graph& graph, AnyTensor loss, const Rule& rule,
 /// The node that counts runs; the number of nodes if there is none.
 std::size_t clock_of(const Graph& graph) {
   std::size_t n = 0;
-  while (n < graph.nodes.size() && graph.nodes[n].op->id != op::TrainingStep::id) ++n;
+  while (n < graph.nodes.size() && graph.nodes[n].op->id != training::TrainingStep::id) ++n;
   return n;
 }
 
@@ -539,8 +540,9 @@ TensorId record_accumulation(Graph& graph, const TensorId g, TensorId weight,
 
 std::int64_t accumulation_of(const Graph& graph) {
   const std::size_t clock = clock_of(graph);
-  return clock == graph.nodes.size() ? 0
-                                     : unpack<op::TrainingStep>(graph.nodes[clock].attributes).runs;
+  return clock == graph.nodes.size()
+             ? 0
+             : unpack<training::TrainingStep>(graph.nodes[clock].attributes).runs;
 }
 
 void accumulate_gradients(Graph& graph, std::int64_t runs) {
@@ -548,7 +550,7 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
   if (clock == graph.nodes.size()) {
     fail(ErrorKind::usage, {.what = "gradients of a graph that is not trained are accumulated"});
   }
-  auto step = unpack<op::TrainingStep>(graph.nodes[clock].attributes);
+  auto step = unpack<training::TrainingStep>(graph.nodes[clock].attributes);
   if (runs == step.runs) return;
   if (step.runs != 1 || runs < 1) {
     fail(ErrorKind::usage, {.what = "the graph takes another number of runs for a step",
@@ -572,7 +574,7 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
       update.clear = true;
       node.attributes = pack(update);
       node.inputs[1] = total[static_cast<std::size_t>(node.inputs[1])];
-      node.inputs.resize(slots_of<Update>.inputs(), no_tensor);
+      node.inputs.resize(descriptor<Update>.signature.inputs(), no_tensor);
       node.inputs.back() = apply;
     } else {
       for (TensorId& id : node.inputs) {
@@ -580,7 +582,7 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
           id = sum[static_cast<std::size_t>(id)];
         }
       }
-      if (node.op->id == op::AdjustLossScaling::id) node.inputs.push_back(apply);
+      if (node.op->id == training::AdjustLossScaling::id) node.inputs.push_back(apply);
     }
     const std::vector<TensorId> outputs = node.outputs;
     graph.nodes.push_back(std::move(node));
@@ -600,10 +602,10 @@ Graph without_training(Graph graph) {
     for (const TensorId id : node.inputs) {
       if (id != no_tensor) was_used[static_cast<std::size_t>(id)] = 1;
     }
-    if (node.op->id == op::Setting::id || node.op->id == op::TrainingStep::id) {
+    if (node.op->id == training::Setting::id || node.op->id == training::TrainingStep::id) {
       drop[static_cast<std::size_t>(node.inputs[0])] = 1;
     }
-    if (node.op->id == op::AdjustLossScaling::id)
+    if (node.op->id == training::AdjustLossScaling::id)
       drop[static_cast<std::size_t>(node.inputs[1])] = 1;
   }
   for (std::size_t i = 0; i < drop.size(); ++i) {
@@ -612,9 +614,9 @@ Graph without_training(Graph graph) {
   }
   std::vector<Node> nodes = std::exchange(graph.nodes, {});
   for (Node& node : nodes) {
-    bool is_training = node.op->id == Update::id || node.op->id == op::Setting::id ||
-                       node.op->id == op::TrainingStep::id ||
-                       node.op->id == op::AdjustLossScaling::id ||
+    bool is_training = node.op->id == Update::id || node.op->id == training::Setting::id ||
+                       node.op->id == training::TrainingStep::id ||
+                       node.op->id == training::AdjustLossScaling::id ||
                        node.op->id == op::Accumulate::id || detail::updates_statistic(graph, node);
     for (const TensorId id : node.inputs) {
       if (id != no_tensor && graph.text(graph.tensor(id).name).starts_with("Accum___") &&
