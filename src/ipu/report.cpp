@@ -16,11 +16,13 @@ namespace {
 constexpr auto temporaries = static_cast<std::size_t>(Category::temporaries);
 
 std::string grouped(std::int64_t number) {
-  std::string digits = fmt::format("{}", number);
-  for (auto i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > (number < 0 ? 1 : 0); i -= 3) {
-    digits.insert(static_cast<std::size_t>(i), ",");
+  const std::string digits = fmt::format("{}", number);
+  std::string text;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i != 0 && digits[i - 1] != '-' && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
   }
-  return digits;
+  return text;
 }
 std::string bytes_text(std::int64_t bytes) {
   return halftone::detail::bytes_text(static_cast<std::uint64_t>(bytes));
@@ -39,8 +41,10 @@ std::string quoted_label(std::string_view text) {
 }
 std::string csv_field(std::string_view text) {
   std::string field = "\"";
-  for (const char c : halftone::detail::escaped(text))
-    field += c == '"' ? std::string("\"\"") : std::string(1, c);
+  for (const char c : halftone::detail::escaped(text)) {
+    if (c == '"') field += c;
+    field += c;
+  }
   return field + "\"";
 }
 std::vector<std::size_t> by_cycles(const Report& r) {
