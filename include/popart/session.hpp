@@ -19,6 +19,10 @@
 #include <popart/stepio.hpp>
 #include <popart/tensorinfo.hpp>
 
+namespace halftone::ipu {
+class Report;
+}
+
 namespace popart {
 
 namespace popx {
@@ -67,7 +71,11 @@ class Session {
   void setRNGState(const std::vector<uint32_t> state);
   void setRandomSeed(uint64_t seedValue);
   uint64_t getRandomSeed();
+  /// Reports need the device ipu-model or offline-ipu, and the engine option autoReport.all.
   std::string getSummaryReport(bool resetProfile = true) const;
+  std::string getGraphReport(bool useCbor = false) const;
+  std::string getExecutionReport(bool useCbor = false, bool resetProfile = false) const;
+  const halftone::ipu::Report& getReport() const;
   std::string getSerializedGraph() const;
   void setDeviceInfo(std::shared_ptr<DeviceInfo> deviceInfo);
   const popx::Executablex& getExecutable() const;

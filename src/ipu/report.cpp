@@ -19,8 +19,7 @@ std::string grouped(std::int64_t number) {
   const std::string digits = fmt::format("{}", number);
   std::string text;
   for (std::size_t i = 0; i < digits.size(); ++i) {
-    const bool is_first = i == 0 || (i == 1 && number < 0);
-    if (!is_first && (digits.size() - i) % 3 == 0) text += ',';
+    if (i != 0 && digits[i - 1] != '-' && (digits.size() - i) % 3 == 0) text += ',';
     text += digits[i];
   }
   return text;
@@ -42,8 +41,10 @@ std::string quoted_label(std::string_view text) {
 }
 std::string csv_field(std::string_view text) {
   std::string field = "\"";
-  for (const char c : halftone::detail::escaped(text))
-    field += c == '"' ? std::string("\"\"") : std::string(1, c);
+  for (const char c : halftone::detail::escaped(text)) {
+    if (c == '"') field += c;
+    field += c;
+  }
   return field + "\"";
 }
 std::vector<std::size_t> by_cycles(const Report& r) {

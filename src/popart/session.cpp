@@ -5,10 +5,12 @@
 #include <chrono>
 #include <optional>
 
+#include <halftone/ipu/profile.hpp>
 #include <halftone/session/weights.hpp>
 
 #include "popart/convert.hpp"
 #include "popart/executable.hpp"
+#include "popart/ipu_device.hpp"
 #include "popart/model.hpp"
 #include "popart/options.hpp"
 #include "popart/training.hpp"
@@ -171,6 +173,26 @@ struct Session::State {
 
   bool isTraining() const { return optimizer != nullptr; }
   bool areWeightsConstant() const { return options.constantWeights && !isTraining(); }
+  const halftone::ipu::Target* target() const { return detail::targetOf(*device); }
+  /// Whether an engine option starting with autoReport. asks for reports.
+  bool isProfiled() const {
+    for (const auto& [key, value] : options.engineOptions) {
+      if (key.starts_with("autoReport.") && value == "true") return true;
+    }
+    return false;
+  }
+  const halftone::ipu::Report& report() const {
+    if (!isPrepared()) {
+      throw runtime_error("Session must have been prepared before a report can be fetched");
+    }
+    if (target() == nullptr) {
+      throw runtime_error("There are no reports of the device {}", device->getType());
+    }
+    if (!isProfiled()) {
+      throw runtime_error("Profiling not enabled: set the engine option autoReport.all to true");
+    }
+    return *translated<runtime_error>([&] { return &executable->session().report(); });
+  }
   bool isPrepared() const { return executable != nullptr && options.compileEngine; }
   void requirePrepared(const char* method) const {
     if (executable == nullptr) {
@@ -206,12 +228,23 @@ void Session::prepareDevice(bool loadEngine) {
       anchors.emplace_back(std::string_view(id), toNative(art.id()),
                            art.id() == AnchorReturnTypeId::EveryN ? art.rp() : 1);
     }
+    const auto memory = s.options.engineOptions.find("debug.allowOutOfMemory");
+    const bool allowOutOfMemory =
+        memory == s.options.engineOptions.end() || memory->second != "false";
+    const bool isModelled = s.target() != nullptr && (s.isProfiled() || !allowOutOfMemory ||
+                                                      s.options.instrumentWithHardwareCycleCounter);
     try {
       // The model's graph stays whole if the session cannot be made.
-      halftone::Session session(s.graph, {.outputs = anchors,
-                                          .batches_per_step = s.dataFlow.batchesPerStep(),
-                                          .accumulation = s.options.getAccumulationFactor(),
-                                          .prefetch = s.options.enablePrefetchDatastreams});
+      halftone::Session session(
+          s.graph,
+          {.outputs = anchors,
+           .batches_per_step = s.dataFlow.batchesPerStep(),
+           .accumulation = s.options.getAccumulationFactor(),
+           .device = s.target() != nullptr ? halftone::Device::ipu_model : halftone::Device::cpu,
+           .prefetch = s.options.enablePrefetchDatastreams,
+           .ipu = {.target = s.target(),
+                   .allow_out_of_memory = allowOutOfMemory,
+                   .profiling = isModelled}});
       s.graph = {};
       const auto now = std::chrono::system_clock::now().time_since_epoch();
       session.set_random_seed(static_cast<std::uint64_t>(now.count()));
@@ -348,10 +381,19 @@ std::set<TensorId> Session::getAllTensorIds() const {
   return ids;
 }
 
-uint64_t Session::getCycleCount(std::string) {
-  if (!state_->ran) throw runtime_error("Must call run before getCycleCount.");
-  throw runtime_error(
-      "SessionOptions::instrumentWithHardwareCycleCounter must be set to measure cycles");
+uint64_t Session::getCycleCount(std::string id) {
+  const State& s = *state_;
+  if (!s.ran) throw runtime_error("Must call run before getCycleCount.");
+  if (!s.options.instrumentWithHardwareCycleCounter) {
+    throw runtime_error(
+        "SessionOptions::instrumentWithHardwareCycleCounter must be set to measure cycles");
+  }
+  if (!id.empty()) throw runtime_error("Invalid id for cycle counter: {}", id);
+  if (s.target() == nullptr) {
+    throw runtime_error("There is no cycle counter on the device {}", s.device->getType());
+  }
+  return translated<runtime_error>(
+      [&] { return static_cast<uint64_t>(s.executable->session().cycle_count()); });
 }
 
 std::vector<uint32_t> Session::getRNGState() {
@@ -396,11 +438,21 @@ uint64_t Session::getRandomSeed() {
 }
 
 std::string Session::getSummaryReport(bool) const {
-  if (!state_->isPrepared()) {
-    throw runtime_error("Session must have been prepared before a report can be fetched");
+  const State& s = *state_;
+  if (s.isPrepared() && s.target() != nullptr && !s.isProfiled()) {
+    return "Execution profiling not enabled\n";
   }
-  throw runtime_error("There are no reports of the device {}", state_->device->getType());
+  return s.report().summary();
 }
+std::string Session::getGraphReport(bool useCbor) const {
+  if (useCbor) throw runtime_error("Reports are JSON; CBOR is not offered");
+  return state_->report().graph_json();
+}
+std::string Session::getExecutionReport(bool useCbor, bool) const {
+  if (useCbor) throw runtime_error("Reports are JSON; CBOR is not offered");
+  return state_->report().execution_json();
+}
+const halftone::ipu::Report& Session::getReport() const { return state_->report(); }
 std::string Session::getSerializedGraph() const {
   if (!state_->isPrepared()) {
     throw runtime_error("Session must have been prepared before a report can be fetched");

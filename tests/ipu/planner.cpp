@@ -55,21 +55,21 @@ TEST_CASE("the rate of a float product is near the published one") {
 
 TEST_CASE("laws of plans") {
   for (const Product& p : {Product{.rows = 1, .inner = 1, .columns = 1},
-                          Product{.groups = 7, .rows = 5, .inner = 3, .columns = 2},
-                          Product{.rows = 12'544,
-                                  .inner = 3,
-                                  .columns = 64,
-                                  .kernel_rows = 7,
-                                  .kernel_columns = 7,
-                                  .input_rows = 50'176,
-                                  .width = 112},
-                          Product{.groups = 512,
-                                  .rows = 196,
-                                  .inner = 1,
-                                  .columns = 1,
-                                  .kernel_rows = 3,
-                                  .kernel_columns = 3,
-                                  .width = 14}}) {
+                           Product{.groups = 7, .rows = 5, .inner = 3, .columns = 2},
+                           Product{.rows = 12'544,
+                                   .inner = 3,
+                                   .columns = 64,
+                                   .kernel_rows = 7,
+                                   .kernel_columns = 7,
+                                   .input_rows = 50'176,
+                                   .width = 112},
+                           Product{.groups = 512,
+                                   .rows = 196,
+                                   .inner = 1,
+                                   .columns = 1,
+                                   .kernel_rows = 3,
+                                   .kernel_columns = 3,
+                                   .width = 14}}) {
     for (const Target& t : {gc2, gc200, gc200.with_tiles(4), gc200.with_tiles(1)}) {
       const ProductPlan plan = plan_product(t, p);
       CHECK(plan.cycles > 0);
