@@ -55,6 +55,13 @@ TEST_CASE("activation: integers") {
   check_equal<std::uint8_t>(
       run(op::Shrink{.lambd = 4, .bias = 1}, {array<std::uint8_t>({3}, {0, 4, 200})}), {3},
       {0, 0, 199});
+  // Products modulo 2^64, and sums that end where the type does; as constants, since constant
+  // evaluation refuses what C++ leaves undefined.
+  static_assert(op::PRelu::forward(-(std::int64_t{1} << 62) - 1, std::int64_t{4}) == -4);
+  static_assert(op::PRelu::forward(std::int32_t{-65536}, std::int32_t{65536}) == 0);
+  static_assert(op::Shrink{.bias = 10}.forward(std::int8_t{-120}) == -110);
+  static_assert(op::Shrink{.bias = -10}.forward(std::int8_t{-120}) == -128);
+  static_assert(op::Shrink{.bias = 10}.forward(std::uint8_t{5}) == 0);
 }
 
 TEST_CASE_TEMPLATE("activation: PRelu", T, float, double, half, bfloat16) {

@@ -108,6 +108,12 @@ HALFTONE_INLINE Vec<T, N> even_lanes(Vec<T, N> a, Vec<T, N> b, std::integer_sequ
   return Vec<T, N>(__builtin_shufflevector(a.v, b.v, 2 * I...));
 }
 
+/// Lanes 1, 3, 5, ... of a and then b.
+template <class T, int N, int... I>
+HALFTONE_INLINE Vec<T, N> odd_lanes(Vec<T, N> a, Vec<T, N> b, std::integer_sequence<int, I...>) {
+  return Vec<T, N>(__builtin_shufflevector(a.v, b.v, (2 * I + 1)...));
+}
+
 /// Elements 0, stride, 2 * stride, ... from p; Stride 0: as `stride` says.
 template <int Stride, class V>
 HALFTONE_INLINE V load_strided(const typename V::value_type* p, std::int64_t stride) {
@@ -188,14 +194,50 @@ struct PoolRows {
     }
   }
 
+  /// A vector of outputs whose windows begin at `column` and beyond, two apart, all in registers:
+  /// for narrow windows inside the input.
+  HALFTONE_INLINE V inside(const T* const* rows, int row_count, std::int64_t column) const {
+    constexpr auto all = std::make_integer_sequence<int, V::size>();
+    const auto joined = [&](std::int64_t at) {
+      V v = load_compute(rows[0] + at);
+      for (int k = 1; k < row_count; ++k) v = join(v, load_compute(rows[k] + at));
+      return v;
+    };
+    V sum = start();
+    for (std::int64_t k = 0; k < s.kernel[2]; k += 2) {
+      const V v = joined(column + k), next = joined(column + k + V::size);
+      sum = join(sum, even_lanes(v, next, all));
+      if (k + 1 < s.kernel[2]) sum = join(sum, odd_lanes(v, next, all));
+    }
+    return sum;
+  }
+  /// The last column that inside() may begin at; below 0: none.
+  std::int64_t last_inside() const {
+    if (s.stride[2] != 2 || s.kernel[2] > 3 || s.dilation[2] != 1) return -1;
+    return s.input[2] - 2 * V::size - (s.kernel[2] - 1) / 2 * 2;
+  }
+
+  /// Fetches what will be read soon after the row of outputs whose windows begin at x: the machine
+  /// does not see a stream in rows that are read side by side.
+  void fetch_ahead(const T* x) const {
+    constexpr std::int64_t distance = 4096, line = 64;
+    const std::int64_t bytes = s.stride[1] * s.input[2] * std::int64_t(sizeof(T));
+    const auto* const from = reinterpret_cast<const char*>(x) + distance;
+    for (std::int64_t i = 0; i < bytes; i += line) __builtin_prefetch(from + i);
+  }
+
   /// Rows of the input that a window reads are joined into one, padded, which is then joined with
-  /// itself, moved. Columns [first_column, first_column + n) of the outputs.
+  /// itself, moved; but for what inside() does. Columns [first_column, first_column + n) of the
+  /// outputs.
   template <int Stride>
   void run_columns(const T* x, T* y, std::int64_t first, std::int64_t last,
                    std::int64_t first_column, std::int64_t n) const {
     alignas(64) S joined[room + 2 * V::size], counts[room];
     const std::int64_t low = first_column * s.stride[2] - s.begin[2];
-    const std::int64_t high = low + (n - 1) * s.stride[2] + (s.kernel[2] - 1) * s.dilation[2] + 1;
+    const std::int64_t reach = (s.kernel[2] - 1) * s.dilation[2] + 1;
+    const std::int64_t high = low + (n - 1) * s.stride[2] + reach;
+    const std::int64_t inside_last = last_inside();
+    const bool is_wide = inside_last < 0;  // the whole row is joined at once
     const std::int64_t from = low < 0 ? 0 : low;
     const std::int64_t to = high < s.input[2] ? high : s.input[2];
     // Whole vectors of outputs are computed, and two of the row read for each.
@@ -208,6 +250,7 @@ struct PoolRows {
     for (std::int64_t row = first; row < last; ++row) {
       const std::int64_t d = row / s.output[1], h = row % s.output[1];
       const Range deep = s.range(0, d), high_range = s.range(1, h);
+      fetch_ahead(x + (d * s.stride[0] * s.input[1] + h * s.stride[1]) * s.input[2]);
       const T* rows[most_rows];
       int row_count = 0;
       for (std::int64_t a = deep.first; a < deep.last; a += deep.step) {
@@ -215,24 +258,36 @@ struct PoolRows {
           rows[row_count++] = x + (a * s.input[1] + b) * s.input[2];
         }
       }
-      for (std::int64_t c = from; c < to; c += V::size) {
-        V sum = start();
-        if (to - c >= V::size) {
-          for (int k = 0; k < row_count; ++k) sum = join(sum, load_compute(rows[k] + c));
-        } else {
-          for (int k = 0; k < row_count; ++k) {
-            sum = join(sum, load_compute_partial(rows[k] + c, to - c));
+      const auto join_rows = [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t c = begin; c < end; c += V::size) {
+          V sum = start();
+          if (to - c >= V::size) {
+            for (int k = 0; k < row_count; ++k) sum = join(sum, load_compute(rows[k] + c));
+          } else {
+            for (int k = 0; k < row_count; ++k) {
+              sum = join(sum, load_compute_partial(rows[k] + c, to - c));
+            }
+            sum = select(V::mask::first(to - c), sum, start());
           }
-          sum = select(V::mask::first(to - c), sum, start());
+          sum.store(joined + (c - low));
         }
-        sum.store(joined + (c - low));
-      }
+      };
+      if (is_wide) join_rows(from, to);
       const V elements(static_cast<S>(Max ? 1 : count(0, d) * count(1, h)));
       for (std::int64_t i = 0; i < n; i += V::size) {
+        const std::int64_t column = low + i * s.stride[2];
         V sum = start();
-        for (std::int64_t k = 0; k < s.kernel[2]; ++k) {
-          const S* const at = joined + i * s.stride[2] + k * s.dilation[2];
-          sum = join(sum, load_strided<Stride, V>(at, s.stride[2]));
+        if (Stride == 2 && column >= 0 && column <= inside_last && row_count > 0) {
+          sum = inside(rows, row_count, column);
+        } else {
+          if (!is_wide) {
+            const std::int64_t end = column + reach + (V::size - 1) * s.stride[2];
+            join_rows(column < from ? from : column, end < to ? end : to);
+          }
+          for (std::int64_t k = 0; k < s.kernel[2]; ++k) {
+            const S* const at = joined + i * s.stride[2] + k * s.dilation[2];
+            sum = join(sum, load_strided<Stride, V>(at, s.stride[2]));
+          }
         }
         V all = elements;
         if constexpr (!Max) {

@@ -83,7 +83,9 @@ struct PRelu {
     }
     return x;
   }
-  static constexpr auto forward(auto x, auto slope) { return math::select(x < 0, x * slope, x); }
+  static constexpr auto forward(auto x, auto slope) {
+    return math::select(x < 0, math::multiply(x, slope), x);
+  }
   static constexpr auto backward(auto dy, auto x, auto slope) {
     return std::tuple(select(x < 0, dy * slope, dy), select(x < 0, dy * x, 0));
   }
@@ -260,7 +262,7 @@ struct ThresholdedRelu {
 
 /// y = x moved towards 0 by bias where |x| > lambd, else 0.
 ///
-/// x, y    any shape, any numbers
+/// x, y    any shape, any numbers; integers are computed in double and end where their range does
 /// grad    dx = dy where |x| > lambd, else 0; half of dy at both corners, as PopART has it
 /// source  ai.onnx Shrink-9
 struct Shrink {
@@ -274,7 +276,14 @@ struct Shrink {
     visit("bias", bias);
   }
   constexpr auto forward(auto x) const {
-    return math::select(x > lambd, x - bias, math::select(x < -lambd, x + bias, 0));
+    if constexpr (std::is_integral_v<decltype(x)>) {
+      const auto wide = static_cast<double>(x);
+      return math::saturated<decltype(x)>(wide > lambd    ? wide - bias
+                                          : wide < -lambd ? wide + bias
+                                                          : 0);
+    } else {
+      return math::select(x > lambd, x - bias, math::select(x < -lambd, x + bias, 0));
+    }
   }
   constexpr auto backward(auto dy, auto x) const {
     const auto a = abs(x);
