@@ -99,4 +99,135 @@ inline Graph alexnet(std::int64_t batch = 4) {
   return g;
 }
 
+/// Expands six times, filters each channel by itself, and narrows again (Sandler et al. 2018).
+inline AnyTensor inverted_residual(Graph& g, AnyTensor x, std::int64_t channels,
+                                   std::int64_t filters, std::int64_t stride, std::int64_t expand) {
+  const std::int64_t wide = channels * expand;
+  const auto relu6 = [](AnyTensor t) { return op::clip(t, 0.f, 6.f); };
+  AnyTensor y = x;
+  if (expand != 1) {
+    y = relu6(batch_norm(g, conv(g, y, channels, wide, 1, 1, 0, false), wide));
+  }
+  const op::Conv by_channel{
+      .kernel_shape = {3, 3}, .strides = {stride, stride}, .pads = {1, 1, 1, 1}, .group = wide};
+  y = relu6(batch_norm(g, op::conv(y, weight(g, {wide, 1, 3, 3}), by_channel), wide));
+  y = batch_norm(g, conv(g, y, wide, filters, 1, 1, 0, false), filters);
+  return stride == 1 && channels == filters ? x + y : y;
+}
+
+/// MobileNet V2, 3.5 M parameters.
+inline Graph mobilenet(std::int64_t batch = 1) {
+  Graph g;
+  AnyTensor x = g.input<float>("image", {batch, 3, 224, 224});
+  x = op::clip(batch_norm(g, conv(g, x, 3, 32, 3, 2, 1, false), 32), 0.f, 6.f);
+  struct Stage {
+    std::int64_t expand, filters, blocks, stride;
+  };
+  const Stage stages[]{{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},
+                       {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}};
+  std::int64_t channels = 32;
+  for (const Stage& stage : stages) {
+    for (std::int64_t i = 0; i < stage.blocks; ++i) {
+      x = inverted_residual(g, x, channels, stage.filters, i == 0 ? stage.stride : 1, stage.expand);
+      channels = stage.filters;
+    }
+  }
+  x = op::clip(batch_norm(g, conv(g, x, channels, 1280, 1, 1, 0, false), 1280), 0.f, 6.f);
+  output(g, dense(g, op::flatten(op::global_average_pool(x)), 1280, 1000), "logits");
+  return g;
+}
+
+/// x [..., in] times a weight plus a bias.
+inline AnyTensor linear(Graph& g, AnyTensor x, std::int64_t in, std::int64_t out) {
+  return op::matmul(x, weight(g, {in, out})) + filled_vector(g, out, 0, "b");
+}
+inline AnyTensor layer_norm(Graph& g, AnyTensor x, std::int64_t width) {
+  return op::layer_normalization(x, filled_vector(g, width, 1, "scale"),
+                                 filled_vector(g, width, 0, "shift"));
+}
+inline AnyTensor reshaped(Graph& g, AnyTensor x, const Dims& shape) {
+  return op::reshape(x, constant(g, shape));
+}
+
+/// Multi-head attention (Vaswani et al. 2017) of x [batch, tokens, width]; keys and values of
+/// earlier tokens, [batch, heads, past, width / heads], come first where they are given, and stand
+/// for all tokens afterwards.
+inline AnyTensor attention(Graph& g, AnyTensor x, std::int64_t width, std::int64_t heads,
+                           AnyTensor* past_key = nullptr, AnyTensor* past_value = nullptr) {
+  const std::int64_t size = width / heads;
+  const auto split = [&](AnyTensor t) {
+    return op::transpose(reshaped(g, t, {0, 0, heads, size}), {.perm = {0, 2, 1, 3}});
+  };
+  const AnyTensor query = split(linear(g, x, width, width));
+  AnyTensor key = split(linear(g, x, width, width));
+  AnyTensor value = split(linear(g, x, width, width));
+  if (past_key != nullptr) {
+    key = *past_key = op::concat(*past_key, key, {.axis = 2});
+    value = *past_value = op::concat(*past_value, value, {.axis = 2});
+  }
+  const AnyTensor scores = op::matmul(query, op::transpose(key, {.perm = {0, 1, 3, 2}})) *
+                           (1 / std::sqrt(static_cast<float>(size)));
+  const AnyTensor mixed = op::matmul(op::softmax(scores, {.axis = -1}), value);
+  const AnyTensor joined = reshaped(g, op::transpose(mixed, {.perm = {0, 2, 1, 3}}), {0, 0, width});
+  return linear(g, joined, width, width);
+}
+
+/// BERT-base's encoder: 12 layers of 12 heads, 768 wide, normalized behind each part; 85 M
+/// parameters.
+inline Graph encoder(std::int64_t batch = 1, std::int64_t tokens = 128, int layers = 12) {
+  constexpr std::int64_t width = 768;
+  Graph g;
+  AnyTensor x = g.input<float>("x", {batch, tokens, width});
+  for (int i = 0; i < layers; ++i) {
+    g.push_scope("layer" + std::to_string(i));
+    x = layer_norm(g, x + attention(g, x, width, 12), width);
+    const AnyTensor wide = linear(g, x, width, 4 * width);
+    const AnyTensor gelu = wide * 0.5f * (op::erf(wide * std::sqrt(0.5f)) + 1.f);
+    x = layer_norm(g, x + linear(g, gelu, 4 * width, width), width);
+    g.pop_scope();
+  }
+  output(g, x, "y");
+  return g;
+}
+
+/// One step of a decoder of 2 layers, normalized before each part as GPT-2 (Radford et al. 2019):
+/// one token a sequence, keys and values of the `past` tokens before it in a cache.
+inline Graph decoder(std::int64_t batch = 1, std::int64_t past = 127) {
+  constexpr std::int64_t width = 768, heads = 12, words = 8192;
+  Graph g;
+  const AnyTensor token = g.input<std::int64_t>("token", {batch, 1});
+  AnyTensor x = op::gather(weight(g, {words, width}), token);
+  for (int i = 0; i < 2; ++i) {
+    const std::string layer = std::to_string(i);
+    const Dims cache{batch, heads, past, width / heads};
+    AnyTensor key = g.input<float>("past_key_" + layer, cache);
+    AnyTensor value = g.input<float>("past_value_" + layer, cache);
+    g.push_scope("layer" + layer);
+    x = x + attention(g, layer_norm(g, x, width), width, heads, &key, &value);
+    const AnyTensor wide = linear(g, layer_norm(g, x, width), width, 4 * width);
+    x = x + linear(g, op::gelu(wide), 4 * width, width);
+    g.pop_scope();
+    output(g, key, "key_" + layer);
+    output(g, value, "value_" + layer);
+  }
+  output(g, linear(g, layer_norm(g, x, width), width, words), "logits");
+  return g;
+}
+
+/// Two layers of LSTM cells, 256 wide, over sequences of 64 numbers, and a layer of 10 classes.
+inline Graph lstm(std::int64_t batch = 16, std::int64_t steps = 64) {
+  constexpr std::int64_t hidden = 256;
+  Graph g;
+  AnyTensor x = g.input<float>("x", {steps, batch, 64}), last;
+  for (const std::int64_t in : {std::int64_t{64}, hidden}) {
+    const op::LSTM layer{.hidden_size = hidden};
+    const auto [y, y_h, y_c] =
+        op::lstm(x, weight(g, {1, 4 * hidden, in}), weight(g, {1, 4 * hidden, hidden}), layer);
+    x = reshaped(g, y, {steps, batch, hidden});
+    last = y_h;
+  }
+  output(g, dense(g, reshaped(g, last, {batch, hidden}), hidden, 10), "logits");
+  return g;
+}
+
 }  // namespace networks

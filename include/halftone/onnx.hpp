@@ -87,7 +87,8 @@ struct SaveOptions {
   std::size_t data_file_from = 1024;
 };
 
-/// Writes a model file with the values that constants and variables have now. It is complete before
+/// Writes a model file with the values that constants and variables have now; of a graph that is
+/// trained, the model and the optimizer's state, from which train() goes on. It is complete before
 /// it gets its name: whatever happens, there is the old file or the new one. A data file is
 /// complete before the model gets its name.
 ///

@@ -13,10 +13,15 @@
 #include <popart/devicemanager.hpp>
 #include <popart/inputshapeinfo.hpp>
 #include <popart/names.hpp>
+#include <popart/optimizer.hpp>
 #include <popart/patterns/patterns.hpp>
 #include <popart/sessionoptions.hpp>
 #include <popart/stepio.hpp>
 #include <popart/tensorinfo.hpp>
+
+namespace halftone::ipu {
+class Report;
+}
 
 namespace popart {
 
@@ -59,11 +64,18 @@ class Session {
   std::set<TensorId> getAllTensorIds() const;
 
   uint64_t getCycleCount(std::string id = "");
+  /// What random numbers follow from: two equal halves of four words for the device's one tile, the
+  /// seed of the next step in the first two. Setting what was read before repeats the steps since;
+  /// nodes with an attribute `seed` start over. Needs SessionOptions::enableLoadAndOffloadRNGState.
   std::vector<uint32_t> getRNGState();
   void setRNGState(const std::vector<uint32_t> state);
   void setRandomSeed(uint64_t seedValue);
   uint64_t getRandomSeed();
+  /// Reports need the device ipu-model or offline-ipu, and the engine option autoReport.all.
   std::string getSummaryReport(bool resetProfile = true) const;
+  std::string getGraphReport(bool useCbor = false) const;
+  std::string getExecutionReport(bool useCbor = false, bool resetProfile = false) const;
+  const halftone::ipu::Report& getReport() const;
   std::string getSerializedGraph() const;
   void setDeviceInfo(std::shared_ptr<DeviceInfo> deviceInfo);
   const popx::Executablex& getExecutable() const;
@@ -73,6 +85,35 @@ class Session {
   struct State;
   explicit Session(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
+};
+
+/// Trains a model: every step runs batches forward and backward, and updates the weights.
+///
+/// Call createFromOnnxModel, prepareDevice, weightsFromHost, then run. Gradients are Gradient___w
+/// (multiplied by the loss scaling), new weights w or UpdatedVar___w, the optimizer's state as
+/// PopART names it; an anchor on a weight is its value after the micro-batch. modelToHost writes
+/// the model with the weights and the optimizer's state, without what is between two steps: a
+/// session that is made from it goes on bit for bit (with the same random seed). It replaces the
+/// file when the new one is complete.
+class TrainingSession : public Session {
+ public:
+  ~TrainingSession() override;
+
+  /// `model` is a file's name or the model itself. Throws popart::error: a loss that is no scalar,
+  /// operators without a gradient (all of them), variables that are not floating point.
+  static std::unique_ptr<TrainingSession> createFromOnnxModel(
+      const std::string& model, const DataFlow& dataFlow, const TensorId& loss,
+      const Optimizer& optimizer, std::shared_ptr<DeviceInfo> deviceInfo,
+      const InputShapeInfo& inputShapeInfo = InputShapeInfo(),
+      const SessionOptions& userOptions = SessionOptions(), const Patterns& patterns = Patterns(),
+      const std::string name = "training");
+
+  /// Gives hyperparameters that are not constant other values, from the next step on. Throws a
+  /// runtime_error for any other change; see Optimizer::validReplacement.
+  void updateOptimizerFromHost(const Optimizer* optimizer);
+
+ private:
+  using Session::Session;
 };
 
 class InferenceSession : public Session {

@@ -47,8 +47,7 @@ std::vector<bool> modified_tensors(const Graph& graph) {
 }
 
 /// Variables that nodes modify get memory of their own: theirs may be a file's, or another graph's.
-void own_variables(Graph& graph) {
-  const std::vector<bool> modified = modified_tensors(graph);
+void own_variables(Graph& graph, const std::vector<bool>& modified) {
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     TensorRecord& t = graph.tensors[i];
     if (t.role != Role::variable || !modified[i] || t.data.size() == 0) continue;
@@ -139,11 +138,13 @@ struct Engine::State {
   std::uint64_t seed = 0, runs = 0;    ///< since the seed was set
   std::uint32_t random_state[6] = {};  ///< of the run
   bool is_random = false;
+  std::vector<bool> modified;  ///< variables that plans share with the graph
 
   State(Graph g, const EngineOptions& o)
       : graph(std::move(g)), options(o), pool(thread_count(o.threads)), executor(pool.executor()) {
     initialize_variables(graph, options.seed);
-    own_variables(graph);
+    modified = modified_tensors(graph);
+    own_variables(graph, modified);
     seed = options.seed;
     is_random = detail::RandomSeeds::needs_seed(graph);
   }
@@ -319,6 +320,13 @@ void Engine::set_variable(TensorId id, AnyView value) {
                             .tensor = s.graph.name(id),
                             .expected = detail::to_text(t.info),
                             .found = detail::to_text(value.info)});
+  }
+  if (s.modified[static_cast<std::size_t>(id)]) {
+    // Its memory is the engine's own, and no plan has taken its values for constants.
+    if (value.bytes() != 0) {
+      std::memcpy(const_cast<std::byte*>(t.data.span().data()), value.data, value.bytes());
+    }
+    return;
   }
   // A new block: the old bytes may be a file's, or shared with a copy of the graph.
   Storage storage = Storage::allocate(value.bytes());

@@ -6,15 +6,17 @@
 
 #include <halftone/base/error.hpp>
 
+#include "base/library_numbers.hpp"
+
 namespace halftone {
 namespace {
 
-using Finder = void (*)(int builtin, const void* types, std::size_t count, void* kernel);
+using Finder = void (*)(int number, const void* types, std::size_t count, void* kernel);
 constexpr std::size_t part_count = 8;
 
-#define HALFTONE_DECLARE_PART(isa, part)                                         \
-  extern "C" void halftone_kernel_##isa##_##part(int builtin, const void* types, \
-                                                 std::size_t count, void* kernel);
+#define HALFTONE_DECLARE_PART(isa, part)                                                           \
+  extern "C" void halftone_kernel_##isa##_##part(int number, const void* types, std::size_t count, \
+                                                 void* kernel);
 #define HALFTONE_DECLARE_PARTS(isa) \
   HALFTONE_DECLARE_PART(isa, 0)     \
   HALFTONE_DECLARE_PART(isa, 1)     \
@@ -108,13 +110,29 @@ const InstructionSet& base() { return std::end(levels)[-1].set; }
 }  // namespace
 
 Kernel find_kernel(const Descriptor& op, std::span<const ElementType> types) {
-  if (op.builtin < 0) return op.kernel != nullptr ? op.kernel(types) : Kernel{};
+  return op.kernel != nullptr ? op.kernel(types) : Kernel{};
+}
+
+namespace detail {
+
+template <class Op>
+Kernel library_kernel(std::span<const ElementType> types) {
   Kernel kernel;
-  const InstructionSet& set = op.compiled_once ? base() : chosen();
-  set.parts[static_cast<std::size_t>(op.builtin) % part_count](op.builtin, types.data(),
-                                                               types.size(), &kernel);
+  const InstructionSet& set = compiled_once_op<Op> ? base() : chosen();
+  constexpr int number = library_number<Op>;
+  set.parts[static_cast<std::size_t>(number) % part_count](number, types.data(), types.size(),
+                                                           &kernel);
   return kernel;
 }
+
+#define HALFTONE_INSTANTIATE(Struct, function) \
+  template Kernel library_kernel<op::Struct>(std::span<const ElementType>);
+#define HALFTONE_INSTANTIATE_OLD(Struct) HALFTONE_INSTANTIATE(Struct, )
+HALFTONE_OPERATORS(HALFTONE_INSTANTIATE, HALFTONE_INSTANTIATE_OLD)
+#undef HALFTONE_INSTANTIATE
+#undef HALFTONE_INSTANTIATE_OLD
+
+}  // namespace detail
 
 std::string_view instruction_set() { return chosen().name; }
 

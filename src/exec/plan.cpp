@@ -36,6 +36,18 @@ std::int64_t flops_of(const Graph& graph, const Node& node, std::span<const Tens
   return flops;
 }
 
+bool has_nan(const TensorInfo& info, const void* data) {
+  bool found = false;
+  visit_type<FloatTypes>(info.type, [&]<class T>() {
+    const T* values = static_cast<const T*>(data);
+    for (std::int64_t i = 0, n = info.elements(); i < n && !found; ++i) {
+      const auto x = static_cast<double>(values[i]);
+      found = x != x;
+    }
+  });
+  return found;
+}
+
 }  // namespace
 
 /// Which memory each tensor lies in.
@@ -47,13 +59,14 @@ struct Plan::Buffers {
 };
 
 Plan::Plan(Graph graph, const EngineOptions& options, const kernel::Executor& executor)
-    : graph_(std::move(graph)), executor_(executor) {
+    : graph_(std::move(graph)), executor_(executor), stops_at_nan_(options.stop_at_nan) {
   transform(options);
   build(options);
 }
 
 void Plan::transform(const EngineOptions& options) {
   graph_ = without_dead_code(std::move(graph_));
+  if (options.stop_at_nan) return;
   if (options.fuse) {
     graph_ = fuse_convolutions(fold_batch_norm(std::move(graph_)));
     graph_ = fuse_elementwise(block_channels(std::move(graph_), float_lanes()));
@@ -350,9 +363,43 @@ void Plan::run_copy(const KernelCall& call) {
   std::memcpy(call.arguments[1].data, call.arguments[0].data, bytes);
 }
 
+/// Throws if a step has put something that is not a number into one of its outputs.
+void Plan::check_numbers(const Step& step) const {
+  if (step.run == &run_copy) return;
+  const Node& node = graph_.nodes[step.node];
+  for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+    const TensorId id = node.outputs[o];
+    if (id == no_tensor ||
+        !has_nan(graph_.info(id), step.call.arguments[step.call.inputs + o].data))
+      continue;
+    // What came with it into the run is to blame.
+    TensorId first = id;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId x = node.inputs[i];
+      if (x != no_tensor && graph_.tensor(x).role != Role::value &&
+          has_nan(graph_.info(x), step.call.arguments[i].data)) {
+        first = x;
+        break;
+      }
+    }
+    const std::string where = detail::node_text(*node.op, graph_.name(node));
+    throw NotANumberError({.what = "a tensor holds something that is not a number",
+                           .node = where,
+                           .tensor = graph_.name(first),
+                           .hint = "it is the first one of the run"});
+  }
+}
+
 void Plan::run(bool measure) {
   std::size_t at = 0;
   try {
+    if (stops_at_nan_) {
+      for (; at < steps_.size(); ++at) {
+        steps_[at].run(steps_[at].call);
+        check_numbers(steps_[at]);
+      }
+      return;
+    }
     if (!measure) {
       for (; at < steps_.size(); ++at) steps_[at].run(steps_[at].call);
       return;

@@ -46,6 +46,7 @@ class Plan {
     void run(std::size_t plan, const KernelCall& call, std::uint32_t first_input) const;
   };
   static void run_copy(const KernelCall& call);
+  void check_numbers(const Step& step) const;
 
   void transform(const EngineOptions& options);
   void build(const EngineOptions& options);
@@ -67,6 +68,7 @@ class Plan {
   std::vector<int> constant_readers_;
   Storage arena_;
   std::size_t arena_bytes_ = 0, packed_bytes_ = 0;
+  bool stops_at_nan_ = false;
 };
 
 }  // namespace halftone

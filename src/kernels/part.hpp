@@ -5,6 +5,8 @@
 
 #include <halftone/kernels.hpp>
 
+#include "base/library_numbers.hpp"
+
 namespace halftone {
 namespace {
 
@@ -31,13 +33,13 @@ Kernel find_kernel(std::span<const ElementType> types) {
 }
 
 template <class... Op>
-Kernel find_kernel(Registry<Op...>, int builtin, std::span<const ElementType> types) {
+Kernel find_kernel(Registry<Op...>, int wanted, std::span<const ElementType> types) {
   Kernel kernel;
   // In an array: clang nests a fold expression at most 256 deep.
   [[maybe_unused]] const int tried[]{[&] {
-    constexpr int number = detail::builtin_index<Op>;
+    constexpr int number = detail::library_number<Op>;
     if constexpr (number % part_count == HALFTONE_PART) {
-      if (number == builtin) kernel = find_kernel<Op>(types);
+      if (number == wanted) kernel = find_kernel<Op>(types);
     }
     return 0;
   }()...};
@@ -52,7 +54,7 @@ Kernel find_kernel(Registry<Op...>, int builtin, std::span<const ElementType> ty
 
 /// Fills a Kernel, which has the same layout in every copy of the namespace.
 extern "C" __attribute__((visibility("hidden"))) void HALFTONE_SYMBOL(HALFTONE_ISA, HALFTONE_PART)(
-    int builtin, const void* types, std::size_t count, void* kernel) {
+    int number, const void* types, std::size_t count, void* kernel) {
   *static_cast<halftone::Kernel*>(kernel) = halftone::find_kernel(
-      halftone::builtin{}, builtin, {static_cast<const halftone::ElementType*>(types), count});
+      halftone::builtin{}, number, {static_cast<const halftone::ElementType*>(types), count});
 }

@@ -169,7 +169,7 @@ void Importer::read_constant(Scope& scope, const NodeMessage& node) {
 
 bool Importer::check_inputs(const std::string& described, const Descriptor& op,
                             std::span<const TensorId> inputs) {
-  const Signature& signature = op.signature;
+  const Slots& signature = op.signature;
   bool ok = true;
   auto wrong = [&](std::string_view what, std::string_view expected, std::string_view found) {
     defect(described, what, {}, expected, found);
@@ -201,7 +201,7 @@ bool Importer::check_inputs(const std::string& described, const Descriptor& op,
 void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descriptor& op,
                              std::vector<TensorId> inputs) {
   Graph& graph = scope.target.graph;
-  const Signature& signature = op.signature;
+  const Slots& signature = op.signature;
   const std::string described = describe(node);
   bool ok = check_inputs(described, op, inputs);
   if (node.outputs.size() > signature.outputs() && !signature.has_variadic_output()) {

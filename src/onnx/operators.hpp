@@ -18,7 +18,7 @@ OperatorTable builtin_operators();
 
 /// Whether the last inputs are what the operator's graphs read of the graph around: a slot
 /// `captured...`.
-inline bool captures_follow(const Signature& signature) {
+inline bool captures_follow(const Slots& signature) {
   return signature.has_variadic_input() &&
          signature.input(signature.inputs() - 1).name == "captured";
 }

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include <halftone/onnx.hpp>
+#include <halftone/train.hpp>
 
 #include "base/file.hpp"
 #include "exec/initial.hpp"
@@ -48,11 +49,13 @@ bool needs_values(const Graph& graph) {
   return false;
 }
 
-/// Calls f with the graph, in which every variable has values.
+/// Calls f with the graph, in which every variable has values. What train() recorded has no
+/// spelling in ONNX: the model is written, and the optimizer's state.
 template <class F>
 auto with_values(const Graph& graph, F&& f) {
-  if (!needs_values(graph)) return f(graph);
-  Graph copy = graph;
+  const bool is_trained = accumulation_of(graph) != 0;
+  if (!is_trained && !needs_values(graph)) return f(graph);
+  Graph copy = is_trained ? without_training(graph) : graph;
   initialize_variables(copy, 0);
   return f(copy);
 }

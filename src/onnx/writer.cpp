@@ -120,7 +120,7 @@ std::string serialized(const google::protobuf::MessageLite& message) {
 
 /// Where the captured tensors that are not written begin among the inputs of a node with graphs.
 std::size_t own_inputs(const Node& node) {
-  const Signature& signature = node.op->signature;
+  const Slots& signature = node.op->signature;
   if (!signature.has_variadic_input()) return signature.inputs();
   if (captures_follow(signature)) return signature.inputs() - 1;
   return node.inputs.size();  // the graphs get them as inputs of their own

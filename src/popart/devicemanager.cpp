@@ -1,16 +1,18 @@
 #include <popart/devicemanager.hpp>
 
+#include <charconv>
 #include <ostream>
 #include <sstream>
 
 #include "popart/convert.hpp"
+#include "popart/ipu_device.hpp"
 
 namespace popart {
 
 namespace {
 
 constexpr const char* noHardware =
-    "there is no IPU hardware here; use DeviceManager::createCpuDevice()";
+    "there is no IPU hardware here; use DeviceManager::createIpuModelDevice() or createCpuDevice()";
 
 /// The processor that the program runs on. Always there.
 class CpuDevice final : public DeviceInfo {
@@ -31,6 +33,98 @@ class CpuDevice final : public DeviceInfo {
  private:
   bool attached_ = true;
 };
+
+/// An emulated IPU: to run on (ipu-model), or to plan for (offline-ipu).
+class IpuDevice final : public DeviceInfo {
+ public:
+  IpuDevice(DeviceType type, OptionFlags options, const halftone::ipu::Target& target)
+      : DeviceInfo(type,
+                   type == DeviceType::OfflineIpu ? DeviceConnectionType::Never
+                                                  : DeviceConnectionType::Always,
+                   std::move(options)),
+        target_(target) {}
+  bool attach() override {
+    checkOnline("attach to");
+    return attached_ = true;
+  }
+  void detach() override {
+    checkOnline("detach from");
+    attached_ = false;
+  }
+  bool isAttached() const override { return attached_; }
+  int getId() const override { return 0; }
+  std::vector<int> getChildIds() const override { return {}; }
+  std::string getVersion() const override {
+    return isOffline() ? "<offline-ipu>" : "<unknown-ipumodel>";
+  }
+  int getNumIpus() const override { return static_cast<int>(target_.ipus); }
+  int getTilesPerIPU() const override { return static_cast<int>(target_.tiles_per_ipu); }
+  int getNumWorkerContexts() const override { return static_cast<int>(target_.worker_contexts); }
+  std::string getIpuVersion() const override { return std::string(target_.version.view()); }
+  std::vector<unsigned> getDriverIds() const override { return {}; }
+  bool canCompileOffline() const override { return isOffline(); }
+  bool isHwCompatible() const override { return isOffline(); }
+  const halftone::ipu::Target& target() const { return target_; }
+
+ private:
+  bool isOffline() const { return getType() == DeviceType::OfflineIpu; }
+  void checkOnline(const char* what) const {
+    if (isOffline()) throw error("Cannot {} a device of type {}", what, getType());
+  }
+  halftone::ipu::Target target_;
+  bool attached_ = true;
+};
+
+std::int64_t numberOption(const std::string& key, const std::string& value) {
+  std::int64_t number = 0;
+  const char* end = value.data() + value.size();
+  const auto [stop, problem] = std::from_chars(value.data(), end, number);
+  if (problem != std::errc() || stop != end || number < 1) {
+    throw error("Option `{}' of a device must be a positive number, not '{}'", key, value);
+  }
+  return number;
+}
+
+std::shared_ptr<DeviceInfo> createIpu(DeviceType type,
+                                      const std::map<std::string, std::string>& options) {
+  const bool isOffline = type == DeviceType::OfflineIpu;
+  std::string version = "ipu2";
+  std::int64_t ipus = 1, tiles = 0;
+  for (const auto& [key, value] : options) {
+    if (key == "numIPUs") {
+      ipus = numberOption(key, value);
+    } else if (key == "tilesPerIPU") {
+      tiles = numberOption(key, value);
+    } else if (key == "ipuVersion") {
+      version = value;
+    } else if (key == "compileIPUCode" && !isOffline) {
+      if (value != "true" && value != "false") {
+        throw error("Option `{}' of a device is true or false, not '{}'", key, value);
+      }
+    } else if (key == "syncPattern" && isOffline) {
+      syncPatternFromString(value);
+    } else if (key == "gatewayMode" && isOffline) {
+      if (value != "false") throw error("There is no gateway: option `{}' must be false", key);
+    } else {
+      throw error("Invalid option `{}' passed to DeviceManager::createHostDevice", key);
+    }
+  }
+  const halftone::ipu::Target* known = nullptr;
+  if (version == "ipu1") known = &halftone::ipu::gc2;
+  if (version == "ipu2") known = &halftone::ipu::gc200;
+  if (version == "ipu21") known = &halftone::ipu::c600;
+  if (known == nullptr) known = halftone::ipu::find_target(version);
+  if (known == nullptr) {
+    throw error("Unknown ipuVersion '{}', expected one of ipu1, ipu2, ipu21, gc2, gc200, bow, c600",
+                version);
+  }
+  halftone::ipu::Target target = known->with_ipus(ipus);
+  // PopART's model has few tiles unless it is told; what is compiled offline has all.
+  constexpr std::int64_t defaultFewTiles = 4;
+  if (!isOffline) target.tiles_per_ipu = tiles != 0 ? tiles : defaultFewTiles;
+  detail::translated<error>([&] { target.check(); });
+  return std::make_shared<IpuDevice>(type, options, target);
+}
 
 void checkAcquire(int numIpus, DeviceConnectionType connectionType) {
   if (connectionType == DeviceConnectionType::Never) {
@@ -79,6 +173,11 @@ std::string DeviceInfo::toString() const {
 }
 std::ostream& operator<<(std::ostream& stream, const DeviceInfo& device) {
   return stream << device.toString();
+}
+
+const halftone::ipu::Target* detail::targetOf(const DeviceInfo& device) {
+  const auto* ipu = dynamic_cast<const IpuDevice*>(&device);
+  return ipu != nullptr ? &ipu->target() : nullptr;
 }
 
 DeviceManager& DeviceManager::createDeviceManager() {
@@ -141,10 +240,14 @@ std::shared_ptr<DeviceInfo> DeviceManager::createHostDevice(
       throw error("Cannot create device of type {}: {}", type, noHardware);
     case DeviceType::IpuModel:
     case DeviceType::OfflineIpu:
+      return createIpu(type, options);
     case DeviceType::Sim:
       break;
   }
-  throw error("Devices of type {} are not supported; use DeviceManager::createCpuDevice()", type);
+  throw error(
+      "Devices of type {} are not supported; use DeviceManager::createIpuModelDevice() or "
+      "createCpuDevice()",
+      type);
 }
 
 std::shared_ptr<DeviceInfo> DeviceManager::createCpuDevice() {
@@ -162,12 +265,18 @@ std::shared_ptr<DeviceInfo> DeviceManager::createOfflineIPUDevice(
     std::map<std::string, std::string>& options) {
   return createHostDevice(DeviceType::OfflineIpu, options);
 }
-std::shared_ptr<DeviceInfo> DeviceManager::createOfflineIpuFromDeviceInfo(const DeviceInfo&) {
-  return createHostDevice(DeviceType::OfflineIpu, {});
+std::shared_ptr<DeviceInfo> DeviceManager::createOfflineIpuFromDeviceInfo(
+    const DeviceInfo& device) {
+  return createHostDevice(
+      DeviceType::OfflineIpu,
+      {{"numIPUs", std::to_string(device.getNumIpus())},
+       {"ipuVersion",
+        detail::targetOf(device) != nullptr ? device.getIpuVersion() : std::string("ipu2")}});
 }
-std::shared_ptr<DeviceInfo> DeviceManager::createOfflineIpuFromSystemString(const std::string&,
-                                                                            uint32_t) {
-  return createHostDevice(DeviceType::OfflineIpu, {});
+std::shared_ptr<DeviceInfo> DeviceManager::createOfflineIpuFromSystemString(
+    const std::string& system, uint32_t numIpus) {
+  return createHostDevice(DeviceType::OfflineIpu,
+                          {{"numIPUs", std::to_string(numIpus)}, {"ipuVersion", system}});
 }
 
 }  // namespace popart

@@ -26,5 +26,6 @@ std::span<const OptionRow> optionTable();
 /// Throws popart::error for options that are refused or contradict each other; logs those without
 /// effect.
 void checkInferenceOptions(const SessionOptions& options);
+void checkTrainingOptions(const SessionOptions& options);
 
 }  // namespace popart::detail

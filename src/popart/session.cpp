@@ -5,12 +5,15 @@
 #include <chrono>
 #include <optional>
 
+#include <halftone/ipu/profile.hpp>
 #include <halftone/session/weights.hpp>
 
 #include "popart/convert.hpp"
 #include "popart/executable.hpp"
+#include "popart/ipu_device.hpp"
 #include "popart/model.hpp"
 #include "popart/options.hpp"
+#include "popart/training.hpp"
 
 namespace popart {
 
@@ -148,7 +151,10 @@ halftone::Graph detail::readModel(const std::string& model,
 struct Session::State {
   std::string name;
   halftone::Graph graph;  // until it is prepared
+  halftone::Graph model;  // of training: as it was read
   halftone::HostWeights weights;
+  std::unique_ptr<Optimizer> optimizer;  // of training
+  bool hasWeights = false;               // they were copied to the device
   DataFlow dataFlow;
   SessionOptions options;
   std::shared_ptr<DeviceInfo> device;
@@ -156,15 +162,37 @@ struct Session::State {
   bool loaded = false;
   bool ran = false;
 
-  State(std::string sessionName, halftone::Graph model, const DataFlow& flow,
+  State(std::string sessionName, halftone::Graph planned, const DataFlow& flow,
         const SessionOptions& userOptions, std::shared_ptr<DeviceInfo> deviceInfo)
       : name(std::move(sessionName)),
-        graph(std::move(model)),
-        weights(graph),
+        graph(std::move(planned)),
+        weights(without_training(graph)),
         dataFlow(flow),
         options(userOptions),
         device(std::move(deviceInfo)) {}
 
+  bool isTraining() const { return optimizer != nullptr; }
+  bool areWeightsConstant() const { return options.constantWeights && !isTraining(); }
+  const halftone::ipu::Target* target() const { return detail::targetOf(*device); }
+  /// Whether an engine option starting with autoReport. asks for reports.
+  bool isProfiled() const {
+    for (const auto& [key, value] : options.engineOptions) {
+      if (key.starts_with("autoReport.") && value == "true") return true;
+    }
+    return false;
+  }
+  const halftone::ipu::Report& report() const {
+    if (!isPrepared()) {
+      throw runtime_error("Session must have been prepared before a report can be fetched");
+    }
+    if (target() == nullptr) {
+      throw runtime_error("There are no reports of the device {}", device->getType());
+    }
+    if (!isProfiled()) {
+      throw runtime_error("Profiling not enabled: set the engine option autoReport.all to true");
+    }
+    return *translated<runtime_error>([&] { return &executable->session().report(); });
+  }
   bool isPrepared() const { return executable != nullptr && options.compileEngine; }
   void requirePrepared(const char* method) const {
     if (executable == nullptr) {
@@ -200,14 +228,27 @@ void Session::prepareDevice(bool loadEngine) {
       anchors.emplace_back(std::string_view(id), toNative(art.id()),
                            art.id() == AnchorReturnTypeId::EveryN ? art.rp() : 1);
     }
+    const auto memory = s.options.engineOptions.find("debug.allowOutOfMemory");
+    const bool allowOutOfMemory =
+        memory == s.options.engineOptions.end() || memory->second != "false";
+    const bool isModelled = s.target() != nullptr && (s.isProfiled() || !allowOutOfMemory ||
+                                                      s.options.instrumentWithHardwareCycleCounter);
     try {
       // The model's graph stays whole if the session cannot be made.
-      halftone::Session session(s.graph, {.outputs = anchors,
-                                          .batches_per_step = s.dataFlow.batchesPerStep(),
-                                          .prefetch = s.options.enablePrefetchDatastreams});
+      halftone::Session session(
+          s.graph,
+          {.outputs = anchors,
+           .batches_per_step = s.dataFlow.batchesPerStep(),
+           .accumulation = s.options.getAccumulationFactor(),
+           .device = s.target() != nullptr ? halftone::Device::ipu_model : halftone::Device::cpu,
+           .prefetch = s.options.enablePrefetchDatastreams,
+           .ipu = {.target = s.target(),
+                   .allow_out_of_memory = allowOutOfMemory,
+                   .profiling = isModelled}});
       s.graph = {};
       const auto now = std::chrono::system_clock::now().time_since_epoch();
       session.set_random_seed(static_cast<std::uint64_t>(now.count()));
+      if (s.isTraining()) detail::setHyperparameters(session, *s.optimizer);
       s.executable = std::make_unique<popx::Executablex>(std::move(session));
     } catch (const halftone::MemoryError& e) {
       throw OutOfMemory(e.what());
@@ -227,8 +268,9 @@ void Session::loadEngineAndConnectStreams() { state_->load(); }
 void Session::weightsFromHost() {
   state_->load();
   // Constant weights are the device's from the start.
-  if (state_->options.constantWeights) return;
+  if (state_->areWeightsConstant()) return;
   translated<runtime_error>([&] { state_->weights.from_host(state_->executable->session()); });
+  state_->hasWeights = true;
 }
 
 void Session::weightsToHost() {
@@ -245,7 +287,7 @@ void Session::readWeights(const IWeightsIO& weightsIo) {
 }
 
 void Session::writeWeights(const IWeightsIO& weightsIo) {
-  if (state_->options.constantWeights) {
+  if (state_->areWeightsConstant()) {
     throw runtime_error("Cannot call writeWeights when constantWeights is set");
   }
   translated<runtime_error>([&] { state_->weights.write(WeightsAdapter(weightsIo)); });
@@ -253,20 +295,38 @@ void Session::writeWeights(const IWeightsIO& weightsIo) {
 
 void Session::resetHostWeights(const std::string& model,
                                const bool ignoreWeightsInModelWithoutCorrespondingHostWeight) {
-  if (state_->options.constantWeights) {
+  if (state_->areWeightsConstant()) {
     throw runtime_error("Cannot call resetHostWeights when constantWeights is set");
   }
   translated<runtime_error>([&] {
     state_->weights.reset(detail::readModel(model),
                           ignoreWeightsInModelWithoutCorrespondingHostWeight);
   });
+  state_->hasWeights = false;
 }
 
 void Session::modelToHost(const std::string& fn) {
   state_->requirePrepared("modelToHost");
   translated<runtime_error>([&] {
-    state_->weights.to_host(state_->executable->session());
-    halftone::onnx::save(state_->executable->session().graph(), fn);
+    const halftone::Session& session = state_->executable->session();
+    state_->weights.to_host(session);
+    if (!state_->isTraining()) {
+      halftone::onnx::save(session.graph(), fn);
+      return;
+    }
+    const halftone::Graph today = without_training(session.graph());
+    halftone::Graph model = state_->model;
+    for (const halftone::TensorRecord& t : today.tensors) {
+      if (t.role != halftone::Role::variable || t.name.empty()) continue;
+      const std::string_view variable = today.text(t.name);
+      const halftone::TensorId id = model.find(variable);
+      if (id == halftone::no_tensor) {
+        model.add_variable(t.info, t.data, variable);  // the optimizer's state
+      } else {
+        model.tensor(id).data = t.data;
+      }
+    }
+    halftone::onnx::save(model, fn);
   });
 }
 
@@ -279,6 +339,9 @@ void Session::run(IStepIO& stepIO, std::string debugName) {
     throw runtime_error("Session::prepareDevice must be called before Session::run");
   }
   s.load();
+  if (s.isTraining() && !s.hasWeights) {
+    throw runtime_error("Must call weightsFromHost before run as the model has initializers");
+  }
   if (!debugName.empty()) {
     detail::say(logging::Module::session, logging::Level::Debug,
                 "Session '" + s.name + "' runs step '" + debugName + "'");
@@ -318,17 +381,41 @@ std::set<TensorId> Session::getAllTensorIds() const {
   return ids;
 }
 
-uint64_t Session::getCycleCount(std::string) {
-  if (!state_->ran) throw runtime_error("Must call run before getCycleCount.");
-  throw runtime_error(
-      "SessionOptions::instrumentWithHardwareCycleCounter must be set to measure cycles");
+uint64_t Session::getCycleCount(std::string id) {
+  const State& s = *state_;
+  if (!s.ran) throw runtime_error("Must call run before getCycleCount.");
+  if (!s.options.instrumentWithHardwareCycleCounter) {
+    throw runtime_error(
+        "SessionOptions::instrumentWithHardwareCycleCounter must be set to measure cycles");
+  }
+  if (!id.empty()) throw runtime_error("Invalid id for cycle counter: {}", id);
+  if (s.target() == nullptr) {
+    throw runtime_error("There is no cycle counter on the device {}", s.device->getType());
+  }
+  return translated<runtime_error>(
+      [&] { return static_cast<uint64_t>(s.executable->session().cycle_count()); });
 }
 
 std::vector<uint32_t> Session::getRNGState() {
-  throw runtime_error("Session::getRNGState needs SessionOptions::enableLoadAndOffloadRNGState");
+  if (!state_->options.enableLoadAndOffloadRNGState) {
+    throw runtime_error("Session::getRNGState needs SessionOptions::enableLoadAndOffloadRNGState");
+  }
+  state_->requirePrepared("getRNGState");
+  const std::uint64_t seed = state_->executable->session().random_seed();
+  const auto low = static_cast<uint32_t>(seed), high = static_cast<uint32_t>(seed >> 32);
+  return {low, high, 0, 0, low, high, 0, 0};
 }
-void Session::setRNGState(const std::vector<uint32_t>) {
-  throw runtime_error("Session::setRNGState needs SessionOptions::enableLoadAndOffloadRNGState");
+void Session::setRNGState(const std::vector<uint32_t> rngState) {
+  if (!state_->options.enableLoadAndOffloadRNGState) {
+    throw runtime_error("Session::setRNGState needs SessionOptions::enableLoadAndOffloadRNGState");
+  }
+  if (rngState.size() != 8) {
+    throw runtime_error(
+        "Devicex::setRngStateValue received rngState of size {}; was expecting size 8",
+        rngState.size());
+  }
+  state_->requirePrepared("setRNGState");
+  state_->executable->session().set_random_seed(std::uint64_t{rngState[1]} << 32 | rngState[0]);
 }
 
 void Session::setRandomSeed(uint64_t seedValue) {
@@ -351,11 +438,21 @@ uint64_t Session::getRandomSeed() {
 }
 
 std::string Session::getSummaryReport(bool) const {
-  if (!state_->isPrepared()) {
-    throw runtime_error("Session must have been prepared before a report can be fetched");
+  const State& s = *state_;
+  if (s.isPrepared() && s.target() != nullptr && !s.isProfiled()) {
+    return "Execution profiling not enabled\n";
   }
-  throw runtime_error("There are no reports of the device {}", state_->device->getType());
+  return s.report().summary();
 }
+std::string Session::getGraphReport(bool useCbor) const {
+  if (useCbor) throw runtime_error("Reports are JSON; CBOR is not offered");
+  return state_->report().graph_json();
+}
+std::string Session::getExecutionReport(bool useCbor, bool) const {
+  if (useCbor) throw runtime_error("Reports are JSON; CBOR is not offered");
+  return state_->report().execution_json();
+}
+const halftone::ipu::Report& Session::getReport() const { return state_->report(); }
 std::string Session::getSerializedGraph() const {
   if (!state_->isPrepared()) {
     throw runtime_error("Session must have been prepared before a report can be fetched");
@@ -373,15 +470,11 @@ const popx::Executablex& Session::getExecutable() const {
 }
 const SessionOptions& Session::getSessionOptions() const { return state_->options; }
 
-InferenceSession::~InferenceSession() = default;
+namespace {
 
-std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
-    const std::string& model, const DataFlow& dataFlow, std::shared_ptr<DeviceInfo> deviceInfo,
-    const InputShapeInfo& inputShapeInfo, const SessionOptions& userOptions,
-    const Patterns& patterns, const std::string name) {
-  if (deviceInfo == nullptr) {
-    throw error("Must pass a valid DeviceInfo to InferenceSession::createFromOnnxModel");
-  }
+/// The model, with known inputs and names that sessions leave alone.
+halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inputShapeInfo,
+                             const SessionOptions& userOptions, const Patterns& patterns) {
   if (userOptions.compilationProgressLogger) {
     userOptions.compilationProgressLogger(0, userOptions.compilationProgressTotal);
   }
@@ -390,11 +483,6 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
     detail::say(logging::Module::pattern, logging::Level::Warn,
                 "Patterns have no effect: the library has its own passes");
   }
-  detail::checkInferenceOptions(userOptions);
-  if (dataFlow.nAnchors() == 0) {
-    throw error("User must specify an anchor tensor when doing inference.");
-  }
-
   halftone::onnx::LoadOptions options;
   for (const auto& [id, info] : inputShapeInfo.getInfos()) {
     options.inputs.push_back({id, detail::toNative(info)});
@@ -408,11 +496,108 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
     }
   }
   for (const halftone::TensorId id : graph.outputs) checkName(graph.name(id));
+  return graph;
+}
+
+void checkAnchors(const halftone::Graph& graph, const DataFlow& dataFlow) {
   for (const TensorId& id : dataFlow.anchors()) {
     if (graph.find(id) == halftone::no_tensor) {
       throw error("Anchor tensor `{}' not in Ir Tensors.", id);
     }
   }
+}
+
+halftone::TrainOptions trainOptions(const SessionOptions& options) {
+  using halftone::AccumulationReduction;
+  halftone::TrainOptions native;
+  native.accumulation = options.getAccumulationFactor();
+  const bool isRunning =
+      options.meanAccumulationAndReplicationReductionStrategy == MeanReductionStrategy::Running;
+  if (options.accumulationAndReplicationReductionType == ReductionType::Mean) {
+    native.reduction =
+        isRunning ? AccumulationReduction::running_mean : AccumulationReduction::mean;
+  } else if (options.accumulationAndReplicationReductionType != ReductionType::Sum) {
+    throw error("Gradients of micro-batches are reduced by Sum or Mean only");
+  }
+  const AutomaticLossScalingSettings& automatic = options.automaticLossScalingSettings;
+  if (!automatic.enabled) return native;
+  native.automatic_loss_scaling = {
+      .enabled = true,
+      .bin_edge_location = automatic.binEdgeLocation,
+      .threshold = automatic.thresholdUpperCountProportion,
+      .update_period = automatic.updatePeriod,
+      .only_products = automatic.gradientTensorTrackingMethod ==
+                       GradientTensorTrackingMethod::ConvAndMatmulGradients};
+  const bool isNamed = automatic.gradientTensorTrackingMethod ==
+                       GradientTensorTrackingMethod::GradientsOfUserSpecifiedTensors;
+  const bool hasNames = automatic.toTrackTensors.has_value();
+  if (isNamed != hasNames || (hasNames && automatic.toTrackTensors->empty())) {
+    throw error(
+        "[AutomaticLossScale] toTrackTensors is for the gradient tensor tracking method "
+        "GradientsOfUserSpecifiedTensors, which needs it");
+  }
+  if (hasNames) native.automatic_loss_scaling.track = *automatic.toTrackTensors;
+  return native;
+}
+
+}  // namespace
+
+TrainingSession::~TrainingSession() = default;
+
+std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
+    const std::string& model, const DataFlow& dataFlow, const TensorId& loss,
+    const Optimizer& optimizer, std::shared_ptr<DeviceInfo> deviceInfo,
+    const InputShapeInfo& inputShapeInfo, const SessionOptions& userOptions,
+    const Patterns& patterns, const std::string name) {
+  if (deviceInfo == nullptr) {
+    throw error("Must pass a valid DeviceInfo to TrainingSession::createFromOnnxModel");
+  }
+  detail::checkTrainingOptions(userOptions);
+  halftone::Graph read = checkedModel(model, inputShapeInfo, userOptions, patterns);
+  halftone::Graph graph = read;
+  const halftone::TensorId id = graph.find(loss);
+  if (id == halftone::no_tensor) throw error("Loss tensor {} is not in the model", loss);
+  if (graph.info(id).elements() != 1) {
+    throw error("Loss tensor, {}, must be a scalar, not {}", loss,
+                detail::fromNative(graph.info(id)).shape().size());
+  }
+  translated<error>([&] {
+    detail::recordTraining(graph, halftone::AnyTensor{&graph, id}, optimizer,
+                           trainOptions(userOptions));
+  });
+  checkAnchors(graph, dataFlow);
+  auto state =
+      std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
+  state->model = std::move(read);
+  state->optimizer = optimizer.clone();
+  return std::unique_ptr<TrainingSession>(new TrainingSession(std::move(state)));
+}
+
+void TrainingSession::updateOptimizerFromHost(const Optimizer* optimizer) {
+  if (optimizer == nullptr) throw error("Must pass a valid optimizer to updateOptimizerFromHost");
+  State& s = *state_;
+  s.optimizer->validReplacement(*optimizer);
+  s.optimizer = optimizer->clone();
+  if (s.executable == nullptr) return;  // prepareDevice takes it
+  translated<runtime_error>(
+      [&] { detail::setHyperparameters(s.executable->session(), *s.optimizer); });
+}
+
+InferenceSession::~InferenceSession() = default;
+
+std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
+    const std::string& model, const DataFlow& dataFlow, std::shared_ptr<DeviceInfo> deviceInfo,
+    const InputShapeInfo& inputShapeInfo, const SessionOptions& userOptions,
+    const Patterns& patterns, const std::string name) {
+  if (deviceInfo == nullptr) {
+    throw error("Must pass a valid DeviceInfo to InferenceSession::createFromOnnxModel");
+  }
+  detail::checkInferenceOptions(userOptions);
+  if (dataFlow.nAnchors() == 0) {
+    throw error("User must specify an anchor tensor when doing inference.");
+  }
+  halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
+  checkAnchors(graph, dataFlow);
   auto state =
       std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
   return std::unique_ptr<InferenceSession>(new InferenceSession(std::move(state)));

@@ -24,7 +24,8 @@ constexpr const char* dot = "graphs are not exported to DOT files";
 constexpr const char* schedule = "the schedule is found without a search that could be bounded";
 constexpr const char* poplar = "there is no Poplar below that it could be passed to";
 constexpr const char* codelets = "kernels are C++ operators, compiled with the program";
-constexpr const char* training = "only training has a use for it";
+constexpr const char* training =
+    "only training on several devices, or with less memory, has a use for it";
 constexpr const char* placement = "the cpu device is one tile: nothing is placed";
 constexpr const char* streams = "the cpu device reads and writes the program's memory directly";
 constexpr const char* fidelity = "it comes with the emulated IPU; the device is cpu";
@@ -46,7 +47,7 @@ const OptionRow rows[] = {
     POPART_OPTION(exportPoplarVertexGraph, nothing, poplar)
     POPART_OPTION(separateCallOpPdfs, nothing, dot)
     POPART_OPTION(compileEngine, effect, "without it the session cannot run")
-    POPART_OPTION(instrumentWithHardwareCycleCounter, refused, fidelity)
+    POPART_OPTION(instrumentWithHardwareCycleCounter, effect, "getCycleCount works on IPU models")
     POPART_OPTION(hardwareInstrumentations, refused, fidelity)
     POPART_OPTION(timeLimitScheduler, nothing, schedule)
     POPART_OPTION(swapLimitScheduler, nothing, schedule)
@@ -59,7 +60,7 @@ const OptionRow rows[] = {
     POPART_OPTION(compilationProgressLogger, effect, "called with 0 and compilationProgressTotal")
     POPART_OPTION(compilationProgressTotal, effect, "the last number that the logger is called with")
     POPART_OPTION(developerSettings, nothing, "no summary of compile times is logged")
-    POPART_OPTION(engineOptions, nothing, poplar)
+    POPART_OPTION(engineOptions, effect, "autoReport.* and debug.allowOutOfMemory of IPU models")
     POPART_OPTION(reportOptions, nothing, poplar)
     POPART_OPTION(gclOptions, nothing, poplar)
     POPART_OPTION(convolutionOptions, nothing, poplar)
@@ -81,7 +82,7 @@ const OptionRow rows[] = {
     POPART_OPTION(enableFloatingPointChecks, refused, fidelity)
     POPART_OPTION(enableStochasticRounding, refused, fidelity)
     POPART_OPTION(_enableRngStateManagement, refused, fidelity)
-    POPART_OPTION(enableLoadAndOffloadRNGState, refused, fidelity)
+    POPART_OPTION(enableLoadAndOffloadRNGState, effect, "allows getRNGState and setRNGState")
     POPART_OPTION(partialsTypeMatMuls, nothing, "the cpu device sums in float")
     POPART_OPTION(enableFullyConnectedPass, nothing, placement)
     POPART_OPTION(enableSerializedMatmuls, nothing, placement)
@@ -155,11 +156,17 @@ const OptionRow rows[] = {
 
 std::span<const OptionRow> detail::optionTable() { return rows; }
 
-void detail::checkInferenceOptions(const SessionOptions& options) {
+namespace {
+
+/// Options that training has a use for.
+bool isOfTraining(std::string_view name) {
+  return name == "accumulationAndReplicationReductionType" ||
+         name == "meanAccumulationAndReplicationReductionStrategy" ||
+         name == "automaticLossScalingSettings";
+}
+
+void checkOptions(const SessionOptions& options, bool isTraining) {
   options.getAccumulationFactor();
-  if (options.enableGradientAccumulation) {
-    throw error("Gradient Accumulation only available when training.");
-  }
   options.getBufferingDepth({}, options.rearrangeStreamsOnHost);
   if (options.aliasZeroCopy &&
       (!options.explicitRecomputation || options.implicitPipeliningEnabled())) {
@@ -176,12 +183,36 @@ void detail::checkInferenceOptions(const SessionOptions& options) {
   }
   for (const OptionRow& row : rows) {
     if (row.status == OptionStatus::effect || !row.isSet(options)) continue;
+    if (isTraining && isOfTraining(row.name)) continue;
     if (row.status == OptionStatus::refused) {
       throw error("SessionOptions::{} is not supported: {}", row.name, row.text);
     }
-    say(logging::Module::session, logging::Level::Warn,
-        logging::format("SessionOptions::{} has no effect: {}", row.name, row.text));
+    detail::say(logging::Module::session, logging::Level::Warn,
+                logging::format("SessionOptions::{} has no effect: {}", row.name, row.text));
   }
+}
+
+}  // namespace
+
+void detail::checkInferenceOptions(const SessionOptions& options) {
+  options.getAccumulationFactor();
+  if (options.enableGradientAccumulation) {
+    throw error("Gradient Accumulation only available when training.");
+  }
+  checkOptions(options, false);
+}
+
+void detail::checkTrainingOptions(const SessionOptions& options) {
+  if (options.accumulationFactor < 1) {
+    throw error("The accumulation factor ({}) is not at least 1", options.accumulationFactor);
+  }
+  if (options.disableOptimizerStateTensorStreams) {
+    throw error(
+        "SessionOptions::disableOptimizerStateTensorStreams is not supported: the optimizer's "
+        "state "
+        "is always exchanged");
+  }
+  checkOptions(options, true);
 }
 
 int64_t SessionOptions::getGlobalReplicationFactor() const {

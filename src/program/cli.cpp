@@ -122,7 +122,7 @@ void add_threads(CLI::App& command, int& threads) {
       ->capture_default_str();
 }
 
-constexpr std::array planned_commands{"profile", "compile"};
+constexpr std::array planned_commands{"compile"};
 
 /// A command that does not exist gets a better message than the option parser's.
 void check_command(const CLI::App& app, const std::vector<std::string>& arguments) {
@@ -305,6 +305,49 @@ void execute(std::vector<std::string> arguments, const Console& console) {
     bench_options.inputs = parse_all(texts.inputs, parse_input);
     bench_options.sizes = parse_all(texts.sizes, parse_size);
     bench(bench_options, console);
+  });
+
+  ProfileCommand profile_options;
+  CLI::App& profile_command =
+      *app.add_subcommand("profile", "say what a model would do on an emulated IPU");
+  add_model(profile_command, profile_options.model);
+  profile_command.add_option("--target", profile_options.target, "gc2, gc200, bow or c600")
+      ->type_name("NAME")
+      ->capture_default_str();
+  profile_command.add_option("--ipus", profile_options.ipus, "1, or an even number up to 64")
+      ->type_name("N")
+      ->capture_default_str();
+  profile_command.add_option("--tiles", profile_options.tiles, "tiles of each IPU")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}).description(""))
+      ->type_name("N");
+  add_sizes(profile_command, texts);
+  profile_command
+      .add_option("--batch", profile_options.batch, "value of the inputs' open first extent")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
+      ->type_name("N");
+  profile_command
+      .add_option("--memory-proportion", profile_options.memory_proportion,
+                  "of a tile's memory, for what a product needs for a while")
+      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->type_name("P")
+      ->capture_default_str();
+  profile_command
+      .add_option("--partials", profile_options.partials,
+                  "type of partial sums of half products: float or half")
+      ->type_name("TYPE")
+      ->capture_default_str();
+  profile_command.add_flag("--allow-out-of-memory", profile_options.allow_out_of_memory,
+                           "report a model that does not fit, too");
+  profile_command
+      .add_option("--out", profile_options.output_dir,
+                  "folder for report.html, report.json, trace.json, ...")
+      ->type_name("DIR");
+  add_list(profile_command, "--sweep", profile_options.sweeps, "KEY=A,B...",
+           "compare cases: batch, target, ipus, tiles, partials, memory-proportion");
+  profile_command.add_flag("--json", profile_options.json, "print the report as JSON");
+  profile_command.callback([&] {
+    profile_options.sizes = parse_all(texts.sizes, parse_size);
+    profile(profile_options, console);
   });
 
   check_command(app, arguments);

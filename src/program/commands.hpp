@@ -94,6 +94,18 @@ struct BenchOptions {
 /// Measures how fast a model runs.
 void bench(const BenchOptions& options, const Console& console);
 
+struct ProfileCommand {
+  std::string model, target = "gc200", output_dir;
+  std::vector<Size> sizes;
+  std::int64_t batch = 0, ipus = 1, tiles = 0;  ///< 0: not given
+  double memory_proportion = 0.6;
+  std::string partials = "float";
+  bool allow_out_of_memory = false, json = false;
+  std::vector<std::string> sweeps;  ///< KEY=VALUE,VALUE...
+};
+/// Says what a model would do on an IPU.
+void profile(const ProfileCommand& options, const Console& console);
+
 /// The program: arguments without its own name; returns its exit code.
 int run_program(std::vector<std::string> arguments, const Console& console);
 

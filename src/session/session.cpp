@@ -1,11 +1,14 @@
 #include <halftone/session/session.hpp>
 
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include <halftone/base/log.hpp>
 #include <halftone/exec/engine.hpp>
+#include <halftone/ipu/profile.hpp>
+#include <halftone/train.hpp>
 
 #include "base/describe.hpp"
 
@@ -106,6 +109,11 @@ namespace detail {
 
 struct SessionState {
   Engine engine;
+  bool is_modelled = false;  ///< on ipu_model with reports
+  ipu::Target target;
+  ipu::ProfileOptions profile_options;
+  std::unique_ptr<ipu::Report> report;
+  std::vector<TensorInfo> profiled;  ///< the inputs that the report is about
   DataFlow flow;
   bool prefetch = false;
   bool must_check_sizes = true;
@@ -403,9 +411,31 @@ struct SessionState {
       for (std::size_t i = 0; i < views.size(); ++i) {
         views[i].data = static_cast<const std::byte*>(given[i]) + m * views[i].info.bytes();
       }
-      engine.run(views);
+      run_engine();
       for (std::size_t i = 0; i < outputs.size(); ++i) collect(i, m);
     }
+  }
+
+  /// Runs a micro-batch; on ipu_model shapes that are new are profiled first.
+  void run_engine() {
+    if (is_modelled) {
+      bool same = report != nullptr && profiled.size() == views.size();
+      for (std::size_t i = 0; same && i < views.size(); ++i) same = views[i].info == profiled[i];
+      if (!same) {
+        std::vector<TensorInfo> infos;
+        for (const AnyView& view : views) infos.push_back(view.info);
+        profile(infos);
+      }
+    }
+    engine.run(views);
+  }
+  void profile(const std::vector<TensorInfo>& infos) {
+    Graph graph = engine.graph();
+    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+      graph.tensor(graph.inputs[i]).info = infos[i];
+    }
+    report = std::make_unique<ipu::Report>(ipu::profile(graph, target, profile_options));
+    profiled = infos;
   }
 
   // --- step IO
@@ -491,7 +521,7 @@ struct SessionState {
         prefetched[i] = false;
       }
       if (m == 0) check_symbols();
-      engine.run(views);
+      run_engine();
       for (std::size_t i = 0; prefetch && m + 1 < count && i < inputs.size(); ++i) {
         prefetched[i] = fetch(io, i, true);
       }
@@ -599,14 +629,19 @@ std::vector<OutputPort> find_outputs(const Graph& graph, const SessionOptions& o
 Session::Session(Graph graph, const SessionOptions& options) {
   const DataFlow flow{options.batches_per_step, options.accumulation};
   flow.check();
+  if (options.accumulation > 1 && accumulation_of(graph) != 0) {
+    accumulate_gradients(graph, options.accumulation);
+  }
   std::vector<OutputPort> outputs = find_outputs(graph, options, flow);
 
   std::vector<TensorId> model_outputs = std::move(graph.outputs);
   graph.outputs.clear();
   for (const OutputPort& port : outputs) graph.outputs.push_back(port.id);
 
-  state_ = Owned(new SessionState(std::move(graph),
-                                  EngineOptions{.threads = options.threads, .seed = options.seed}));
+  state_ =
+      Owned(new SessionState(std::move(graph), EngineOptions{.threads = options.threads,
+                                                             .seed = options.seed,
+                                                             .stop_at_nan = options.stop_at_nan}));
   SessionState& s = *state_;
   s.flow = flow;
   s.prefetch = options.prefetch;
@@ -648,6 +683,15 @@ Session::Session(Graph graph, const SessionOptions& options) {
   s.symbol_values.resize(symbols.size());
 
   if (all_static) s.engine.prepare(input_infos);
+
+  s.is_modelled = options.device == Device::ipu_model && options.ipu.profiling;
+  if (!s.is_modelled) return;
+  s.target = options.ipu.target != nullptr ? *options.ipu.target : ipu::gc200;
+  s.profile_options.available_memory_proportion = options.ipu.available_memory_proportion;
+  if (options.ipu.half_partials) s.profile_options.partials = ElementType::float16;
+  s.profile_options.allow_out_of_memory = options.ipu.allow_out_of_memory;
+  s.target.check();
+  if (all_static) s.profile(input_infos);
 }
 
 Session::Session(Session&&) noexcept = default;
@@ -659,7 +703,7 @@ Result Session::run(std::span<const Input> inputs) {
   s.bind(inputs);
   if (s.flow.micro_batches() == 1) {
     for (std::size_t i = 0; i < s.views.size(); ++i) s.views[i].data = s.given[i];
-    s.engine.run(s.views);
+    s.run_engine();
   } else {
     s.run_micro_batches();
   }
@@ -763,6 +807,21 @@ TensorInfo Session::info(std::string_view tensor) const {
   const TensorId id = state_->graph().find(tensor);
   if (id == no_tensor) throw_unknown_name(state_->graph(), tensor);
   return state_->graph().info(id);
+}
+
+const ipu::Report& Session::report() const {
+  if (!state_->is_modelled) {
+    fail(ErrorKind::usage, {.what = "there are no reports of this session",
+                            .hint = "device = Device::ipu_model with ipu.profiling makes them"});
+  }
+  if (state_->report == nullptr) {
+    fail(ErrorKind::usage, {.what = "the shapes are not known before the first run",
+                            .hint = "run the session, or give symbolic extents a value"});
+  }
+  return *state_->report;
+}
+std::int64_t Session::cycle_count() const {
+  return report().cycles() * state_->flow.micro_batches();
 }
 
 const DataFlow& Session::data_flow() const { return state_->flow; }

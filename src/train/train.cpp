@@ -1,45 +1,52 @@
 #include <halftone/train.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
 #include <string>
 
-#include <halftone/op/list.hpp>
+#include <halftone/transform/dead_code.hpp>
 
 #include "base/describe.hpp"
+#include "train/modes.hpp"
+#include "train/operators.hpp"
 
 namespace halftone {
 namespace {
 
 using Update = op::Update;
 
+constexpr std::string_view count_name = "AccumulationCount", factor_name = "lossScaleUpdateFactor";
+
 std::string named(std::string_view prefix, const Graph& graph, TensorId weight) {
   return std::string(prefix) + std::string(graph.name(weight));
 }
 
-AnyTensor state(Graph& graph, const TensorInfo& info, const std::string& name) {
-  return {&graph, graph.add_variable(info, Initial{Initial::Rule::fill, 0, 0}, name)};
+/// A new variable under exactly that name: programs and files find it by it.
+AnyTensor add_named(Graph& graph, const TensorInfo& info, const std::string& name, float first) {
+  if (graph.find(name) != no_tensor) {
+    fail(ErrorKind::model, {.what = "the model has a tensor of a name that training needs",
+                            .tensor = name,
+                            .hint = "rename the model's tensor"});
+  }
+  return {&graph, graph.add_variable(info, Initial{Initial::Rule::fill, first, 0}, name)};
 }
 
-/// Batch normalization with the statistics of the batch, which update the running ones.
-void use_batch_statistics(Graph& graph) {
-  const std::size_t count = graph.nodes.size();
-  for (std::size_t n = 0; n < count; ++n) {
-    if (graph.nodes[n].op->id != op::BatchNormalization::id) continue;
-    auto batch = unpack<op::BatchNormalization>(graph.nodes[n].attributes);
-    batch.training_mode = 1;
-    graph.nodes[n].attributes = pack(batch);
-    for (std::size_t i = 1; i < 3; ++i) {
-      const TensorId given = graph.nodes[n].inputs[2 + i];
-      if (graph.nodes[n].outputs.size() <= i) graph.nodes[n].outputs.resize(i + 1, no_tensor);
-      if (graph.nodes[n].outputs[i] == no_tensor) {
-        const TensorId running = graph.add_tensor({.info = graph.info(given)}, {});
-        graph.nodes[n].outputs[i] = running;
-      }
-      if (graph.tensor(given).role != Role::variable) continue;
-      detail::record(graph, descriptor<op::CopyVarUpdate>, {}, {given, graph.nodes[n].outputs[i]},
-                     1);
-    }
+/// State of the optimizer: what a saved model has, or new.
+AnyTensor state(Graph& graph, const TensorInfo& info, const std::string& name, float first = 0) {
+  const TensorId saved = graph.find(name);
+  if (saved == no_tensor || graph.tensor(saved).role != Role::variable) {
+    return add_named(graph, info, name, first);
   }
+  if (graph.info(saved) != info) {
+    fail(ErrorKind::model, {.what = "the saved state of the optimizer does not fit",
+                            .tensor = name,
+                            .expected = detail::to_text(info),
+                            .found = detail::to_text(graph.info(saved))});
+  }
+  return {&graph, saved};
 }
 
 std::vector<TensorId> weights_of(Graph& graph, const std::vector<std::string>& names) {
@@ -47,7 +54,7 @@ std::vector<TensorId> weights_of(Graph& graph, const std::vector<std::string>& n
   for (const std::string& name : names) {
     const TensorId id = graph.find(name);
     if (id == no_tensor || graph.tensor(id).role == Role::value ||
-        graph.tensor(id).role == Role::constant) {
+        (graph.tensor(id).role == Role::constant && is_floating_point(graph.info(id).type))) {
       fail(ErrorKind::model, {.what = "there is no weight of that name", .tensor = name});
     }
     if (!is_floating_point(graph.info(id).type)) {
@@ -55,7 +62,7 @@ std::vector<TensorId> weights_of(Graph& graph, const std::vector<std::string>& n
                               .tensor = name,
                               .found = halftone::name(graph.info(id).type)});
     }
-    ids.push_back(id);
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
   }
   if (!names.empty()) return ids;
   std::vector<char> is_statistic(graph.tensors.size());
@@ -72,25 +79,22 @@ std::vector<TensorId> weights_of(Graph& graph, const std::vector<std::string>& n
   return ids;
 }
 
-Training gradients(Graph& graph, AnyTensor loss, const TrainOptions& options, float scaling) {
+/// The gradients of the loss, which start with `start` (absent: 1), by the weights, and by the
+/// tensors of `more`.
+Training gradients(Graph& graph, AnyTensor loss, const TrainOptions& options, TensorId start,
+                   std::vector<TensorId>& more) {
   Training result;
   if (options.accumulation < 1) {
     fail(ErrorKind::usage, {.what = "the accumulation is not at least one run",
                             .found = std::to_string(options.accumulation)});
   }
-  if (!std::isfinite(scaling) || scaling <= 0) {
-    fail(ErrorKind::usage,
-         {.what = "the loss scaling is not a positive number", .found = std::to_string(scaling)});
-  }
   std::vector<TensorId> weights = weights_of(graph, options.weights);
   if (!options.gradients_of.empty()) {
     for (const TensorId id : weights_of(graph, options.gradients_of)) weights.push_back(id);
   }
-  use_batch_statistics(graph);
-  const TensorInfo info = loss.info();
-  const TensorId start =
-      graph.add_constant({info.type, info.shape}, detail::scalar_bytes(info.type, scaling));
-  const std::vector<TensorId> found = differentiate(graph, loss.id, weights, start);
+  std::vector<TensorId> wanted = weights;
+  wanted.insert(wanted.end(), more.begin(), more.end());
+  const std::vector<TensorId> found = differentiate(graph, loss.id, wanted, start);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     TensorId gradient = found[i];
     if (gradient == no_tensor) {
@@ -103,109 +107,578 @@ Training gradients(Graph& graph, AnyTensor loss, const TrainOptions& options, fl
     result.weights.push_back(weights[i]);
     result.gradients.push_back(gradient);
   }
+  more.assign(found.begin() + static_cast<std::ptrdiff_t>(weights.size()), found.end());
   return result;
 }
 
-/// The numbers of Update::h.
-AnyTensor hyperparameters(Graph& graph,
-                          const std::vector<std::pair<std::string, Hyperparameter>>& all) {
-  bool may_change = false;
-  std::vector<float> values;
-  for (const auto& [name, h] : all) {
-    if (!std::isfinite(h.value)) {
-      fail(ErrorKind::usage, {.what = "a hyperparameter is not a number", .tensor = name});
-    }
-    may_change = may_change || h.may_change;
-    values.push_back(h.value);
-  }
-  if (!may_change) {
-    return constant<float>(graph, values, {static_cast<std::int64_t>(values.size())});
-  }
-  std::vector<AnyTensor> parts;
-  for (const auto& [name, h] : all) {
-    const TensorInfo info{ElementType::float32, {1}};
-    parts.push_back(
-        h.may_change ? AnyTensor{&graph, graph.add_variable(
-                                             info, Initial{Initial::Rule::fill, h.value, 0}, name)}
-                     : constant<float>(graph, std::span(&h.value, 1), {1}));
-  }
-  return op::concat(parts, {.axis = 0});
-}
+/// A number of Update::h.
+struct Number {
+  std::string name{};  ///< empty: not used by this optimizer
+  Hyperparameter value = 0.f;
+  float least = 0;            ///< smaller ones are errors
+  bool is_exclusive = false;  ///< `least` itself is one, too
+  float beyond = INFINITY;    ///< as are this one and larger ones
+};
 
 /// What the kinds differ in.
 struct Rule {
-  Update update;
+  Update update{};
   bool s1 = false, s2 = false, s3 = false, step = false;
+  bool s1_with_a = false, s3_with_b = false;  ///< only if that number is not fixed to 0
   const char* first = "Accl1___";
-  std::vector<std::pair<std::string, Hyperparameter>> h;
-  float scaling = 1;
+  float start = 0;
+  std::vector<Number> h{};
+  Hyperparameter loss_scaling = 1.f;
+  bool is_scaled_state = false;
+};
+
+std::string text(float number) {
+  char characters[32] = {};
+  std::snprintf(characters, sizeof characters, "%g", static_cast<double>(number));
+  return characters;
+}
+
+void check(const Number& number) {
+  const float value = number.value.value;
+  if (std::isfinite(value) && value >= number.least && value < number.beyond &&
+      !(number.is_exclusive && value == number.least)) {
+    return;
+  }
+  std::string expected =
+      std::string(number.is_exclusive ? "more than " : "at least ") + text(number.least);
+  if (number.beyond != INFINITY) expected += " and less than " + text(number.beyond);
+  fail(ErrorKind::usage, {.what = "a hyperparameter is outside its range",
+                          .tensor = number.name,
+                          .expected = expected,
+                          .found = text(value)});
+}
+
+class Recorder {
+ public:
+  Recorder(Graph& graph, AnyTensor loss, const Rule& rule, const TrainOptions& options)
+      : graph_(graph), loss_(loss), rule_(rule), options_(options) {}
+
+  Training record() {
+    check_options();
+    detail::use_training_mode(graph_);
+    const std::size_t forward = graph_.nodes.size();
+    record_loss_scaling();
+    std::vector<TensorId> tracked = tracked_tensors();
+    Training training = gradients(graph_, loss_, options_, start_, tracked);
+    trained_ = options_.weights.empty() ? training.weights.size()
+                                        : weights_of(graph_, options_.weights).size();
+    weights_ = {training.weights.begin(),
+                training.weights.begin() + static_cast<std::ptrdiff_t>(trained_)};
+    for (const TensorId w : weights_) {
+      if (graph_.tensor(w).role == Role::variable) continue;
+      fail(ErrorKind::model,
+           {.what = "a tensor that is to be trained is no variable", .tensor = graph_.name(w)});
+    }
+    const std::vector<int> specific = specific_of_weights(), group = group_of_weights();
+    const std::size_t end_of_gradients = graph_.nodes.size();
+    record_clock();
+    for (std::size_t i = 0; i < trained_; ++i) {
+      const AnyTensor g{&graph_, training.gradients[i]};
+      const ElementType type = state_info(i).type;
+      used_.push_back(g.info().type == type ? op::identity(g).id : op::cast(g, {.to = type}).id);
+    }
+    record_norms(group);
+    std::map<std::pair<int, int>, TensorId> numbers;
+    for (std::size_t i = 0; i < trained_; ++i) {
+      TensorId& h = numbers.try_emplace({specific[i], group[i]}, no_tensor).first->second;
+      if (h == no_tensor) h = record_numbers(specific[i], group[i]);
+      record_update(i, specific[i], h);
+    }
+    if (options_.automatic_loss_scaling.enabled) {
+      record_scale_adjustment(tracked, forward, end_of_gradients);
+    }
+    if (options_.accumulation > 1) accumulate_gradients(graph_, options_.accumulation);
+    return training;
+  }
+
+ private:
+  void check_options() const {
+    if (accumulation_of(graph_) != 0) {
+      fail(ErrorKind::usage, {.what = "the graph is trained already",
+                              .hint = "without_training() gives the model alone"});
+    }
+    for (const Number& number : rule_.h) {
+      if (!number.name.empty()) check(number);
+    }
+    check({.name = "loss_scaling", .value = rule_.loss_scaling, .is_exclusive = true});
+    for (const ClipNorm& clip : options_.clip_norm) {
+      check({.name = "max_norm", .value = clip.max_norm, .is_exclusive = true});
+    }
+    if (rule_.is_scaled_state && rule_.loss_scaling.may_change) {
+      fail(ErrorKind::unsupported,
+           {.what = "scaled optimizer state needs a loss scaling that is fixed"});
+    }
+    const AutomaticLossScaling& automatic = options_.automatic_loss_scaling;
+    if (!automatic.enabled) return;
+    if (!rule_.loss_scaling.may_change) {
+      fail(ErrorKind::usage, {.what = "automatic loss scaling needs a loss scaling that may change",
+                              .hint = ".loss_scaling = variable{...}"});
+    }
+    const auto is_share = [](float x) { return x >= 0 && x <= 1; };
+    if (!is_share(automatic.bin_edge_location) || !is_share(automatic.threshold)) {
+      fail(ErrorKind::usage,
+           {.what = "bin_edge_location and threshold of automatic loss scaling are not in [0, 1]"});
+    }
+    if (automatic.update_period < 1) {
+      fail(ErrorKind::usage, {.what = "the update period is not at least one step",
+                              .found = std::to_string(automatic.update_period)});
+    }
+  }
+
+  AnyTensor number(const std::string& name, const Hyperparameter& h) {
+    const TensorInfo info{ElementType::float32, {1}};
+    if (!h.may_change) return constant<float>(graph_, std::span(&h.value, 1), {1});
+    const AnyTensor variable = add_named(graph_, info, name, h.value);
+    return {&graph_,
+            detail::record(graph_, descriptor<training::Setting>, {}, {variable.id}, 1)[0]};
+  }
+
+  void record_loss_scaling() {
+    loss_scaling_ = number("loss_scaling", rule_.loss_scaling).id;
+    const TensorInfo info = loss_.info();
+    if (!rule_.loss_scaling.may_change) {
+      if (!info.is_static() || !is_floating_point(info.type)) return;  // differentiate() says so
+      start_ = graph_.add_constant(info, detail::scalar_bytes(info.type, rule_.loss_scaling.value));
+      return;
+    }
+    AnyTensor scaling{&graph_, loss_scaling_};
+    if (options_.automatic_loss_scaling.enabled) {
+      factor_ = state(graph_, scaling.info(), std::string(factor_name), 1).id;
+      scaling = op::mul(scaling, AnyTensor{&graph_, factor_});
+      loss_scaling_ = scaling.id;
+    }
+    if (info.elements() != 1 || !is_floating_point(info.type)) return;
+    if (info.type != ElementType::float32) scaling = op::cast(scaling, {.to = info.type});
+    start_ = op::reshape(scaling, constant(graph_, info.shape)).id;
+  }
+
+  std::vector<TensorId> tracked_tensors() const {
+    std::vector<TensorId> ids;
+    for (const std::string& name : options_.automatic_loss_scaling.track) {
+      ids.push_back(graph_.find(name));
+      if (ids.back() == no_tensor) {
+        fail(ErrorKind::model, {.what = "there is no tensor of that name whose gradient could be "
+                                        "looked at",
+                                .tensor = name});
+      }
+    }
+    return ids;
+  }
+
+  std::vector<int> specific_of_weights() const {
+    std::vector<int> all(trained_, -1);
+    for (std::size_t s = 0; s < options_.specific.size(); ++s) {
+      const Specific& specific = options_.specific[s];
+      const std::size_t at = find_weight(specific.weight);
+      if (all[at] >= 0) {
+        fail(ErrorKind::usage,
+             {.what = "a weight has specific hyperparameters twice", .tensor = specific.weight});
+      }
+      all[at] = static_cast<int>(s);
+      for (const auto& [name, value] : specific.values) {
+        const auto found = std::find_if(rule_.h.begin(), rule_.h.end(), [&](const Number& n) {
+          return !n.name.empty() && n.name == name;
+        });
+        if (found == rule_.h.end()) {
+          fail(ErrorKind::usage, {.what = "the optimizer has no such hyperparameter",
+                                  .tensor = specific.weight,
+                                  .found = name});
+        }
+        Number number = *found;
+        number.value = value;
+        check(number);
+      }
+    }
+    return all;
+  }
+  std::vector<int> group_of_weights() const {
+    std::vector<int> all(trained_, -1);
+    for (std::size_t c = 0; c < options_.clip_norm.size(); ++c) {
+      const ClipNorm& clip = options_.clip_norm[c];
+      if (clip.weights.empty()) {
+        if (options_.clip_norm.size() > 1) {
+          fail(ErrorKind::usage, {.what = "if the norm of all weights' gradients is clipped, there "
+                                          "is no other group"});
+        }
+        std::fill(all.begin(), all.end(), 0);
+      }
+      for (const std::string& name : clip.weights) {
+        const std::size_t at = find_weight(name);
+        if (all[at] >= 0) {
+          fail(ErrorKind::usage,
+               {.what = "a weight is in two groups whose norms are clipped", .tensor = name});
+        }
+        all[at] = static_cast<int>(c);
+      }
+    }
+    return all;
+  }
+  std::size_t find_weight(const std::string& name) const {
+    for (std::size_t i = 0; i < trained_; ++i) {
+      if (graph_.name(weights_[i]) == name) return i;
+    }
+    fail(ErrorKind::model, {.what = "there is no trained weight of that name", .tensor = name});
+  }
+
+  Hyperparameter value(std::size_t number, int specific) const {
+    if (specific >= 0) {
+      for (const auto& [name, h] : options_.specific[static_cast<std::size_t>(specific)].values) {
+        if (name == rule_.h[number].name) return h;
+      }
+    }
+    return rule_.h[number].value;
+  }
+  bool is_zero(std::size_t number, int specific) const {
+    const Hyperparameter h = value(number, specific);
+    return !h.may_change && h.value == 0;
+  }
+
+  TensorInfo state_info(std::size_t i) const {
+    TensorInfo info = graph_.info(weights_[i]);
+    if (info.type != ElementType::float64) info.type = ElementType::float32;
+    return info;
+  }
+
+  void record_clock() {
+    const AnyTensor count = add_named(graph_, {ElementType::int64, {}}, std::string(count_name), 0);
+    const std::vector<TensorId> outputs =
+        detail::record(graph_, descriptor<training::TrainingStep>,
+                       pack(training::TrainingStep{
+                           .runs = 1, .reduction = static_cast<std::int64_t>(options_.reduction)}),
+                       {count.id, loss_scaling_}, 3);
+    scale_ = outputs[2];
+  }
+
+  void record_norms(const std::vector<int>& group) {
+    for (std::size_t c = 0; c < options_.clip_norm.size(); ++c) {
+      AnyTensor total{&graph_, no_tensor};
+      for (std::size_t i = 0; i < trained_; ++i) {
+        if (group[i] != static_cast<int>(c)) continue;
+        AnyTensor square = op::sumsquare(AnyTensor{&graph_, used_[i]}, {.keepdims = 0});
+        if (square.info().type != ElementType::float32) {
+          square = op::cast(square, {.to = ElementType::float32});
+        }
+        total = total.is_absent() ? square : op::add(total, square);
+      }
+      if (total.is_absent()) {
+        clip_factors_.push_back(no_tensor);
+        continue;
+      }
+      const AnyTensor norm = op::mul(op::sqrt(total), AnyTensor{&graph_, scale_});
+      graph_.rename(norm.id, "GlobalNorm___" + std::to_string(c));
+      const AnyTensor most =
+          constant<float>(graph_, std::span(&options_.clip_norm[c].max_norm, 1), {1});
+      clip_factors_.push_back(op::div(most, op::maximum(std::vector<AnyTensor>{norm, most})).id);
+    }
+  }
+
+  /// Update::h for weights with these specific values and in this group.
+  TensorId record_numbers(int specific, int group) {
+    std::vector<AnyTensor> parts;
+    for (std::size_t k = 0; k < rule_.h.size(); ++k) {
+      if (k == Update::scale) {
+        AnyTensor scale{&graph_, scale_};
+        if (rule_.is_scaled_state) scale = scale * rule_.loss_scaling.value;
+        if (group >= 0) {
+          scale =
+              op::mul(scale, AnyTensor{&graph_, clip_factors_[static_cast<std::size_t>(group)]});
+        }
+        parts.push_back(scale);
+        continue;
+      }
+      const Number& shared = rule_.h[k];
+      bool is_own = false;
+      if (specific >= 0) {
+        for (const auto& own : options_.specific[static_cast<std::size_t>(specific)].values) {
+          is_own = is_own || own.first == shared.name;
+        }
+      }
+      Hyperparameter h = value(k, specific);
+      if (is_own) {
+        const std::string& weight = options_.specific[static_cast<std::size_t>(specific)].weight;
+        parts.push_back(number(shared.name + "___" + weight, h));
+        continue;
+      }
+      if (!shared_[k]) shared_[k] = number(shared.name, h).id;
+      parts.push_back({&graph_, *shared_[k]});
+    }
+    if (rule_.is_scaled_state) {
+      const float scaling = rule_.loss_scaling.value;
+      parts[Update::epsilon] = parts[Update::epsilon] * scaling;
+      if (rule_.update.l2) parts[Update::weight_decay] = parts[Update::weight_decay] * scaling;
+    }
+    return op::concat(parts, {.axis = 0}).id;
+  }
+
+  void record_update(std::size_t i, int specific, TensorId numbers) {
+    const TensorId w = weights_[i];
+    const TensorInfo info = state_info(i);
+    const auto optional_state = [&](bool wanted, std::string_view prefix, float first = 0) {
+      return wanted ? state(graph_, info, named(prefix, graph_, w), first).id : no_tensor;
+    };
+    const bool has_s1 = rule_.s1 && !(rule_.s1_with_a && is_zero(Update::a, specific));
+    const bool has_s3 = rule_.s3 && !(rule_.s3_with_b && is_zero(Update::b, specific));
+    const TensorId s1 = optional_state(has_s1, rule_.first, rule_.start);
+    const TensorId s2 = optional_state(rule_.s2, "Accl2___");
+    const TensorId s3 = optional_state(has_s3, "Accl3___");
+    const TensorId step =
+        rule_.step ? state(graph_, {ElementType::float32, {}}, named("Step___", graph_, w)).id
+                   : no_tensor;
+    Update update = rule_.update;
+    if (update.kind == op::Optimizing::lamb && is_zero(Update::c, specific)) {
+      update.kind = op::Optimizing::adam;
+    }
+    const TensorId next = detail::record(graph_, descriptor<Update>, pack(update),
+                                         {w, used_[i], s1, s2, s3, step, numbers}, 1)[0];
+    graph_.rename(next, named("UpdatedVar___", graph_, w));
+  }
+
+  /// Whether automatic loss scaling looks at what a node of the gradients computes.
+  bool is_tracked(const Node& node) const {
+    if (node.outputs.empty() || node.outputs[0] == no_tensor) return false;
+    if (graph_.info(node.outputs[0]).type != ElementType::float16) return false;
+    const std::string_view name = node.op->id.name;
+    if (options_.automatic_loss_scaling.only_products) {
+      for (const std::string_view product : {"Conv", "MatMul", "Gemm"}) {
+        if (name.find(product) != name.npos) return true;
+      }
+      return false;
+    }
+    if (node.op->signature.output_slot(0).shares >= 0) return false;
+    for (const std::string_view mover : {"Transpose", "Expand", "Concat", "Slice", "Split", "Pad",
+                                         "Cast", "Gather", "Tile", "DepthToSpace", "Flatten"}) {
+      if (name == mover) return false;
+    }
+    return true;
+  }
+  void record_scale_adjustment(const std::vector<TensorId>& gradients_of_tracked, std::size_t first,
+                               std::size_t end) {
+    const AutomaticLossScaling& options = options_.automatic_loss_scaling;
+    std::vector<TensorId> tracked;
+    if (options.track.empty()) {
+      for (std::size_t n = first; n < end; ++n) {
+        if (is_tracked(graph_.nodes[n])) tracked.push_back(graph_.nodes[n].outputs[0]);
+      }
+    }
+    for (const TensorId id : gradients_of_tracked) {
+      if (id != no_tensor && graph_.info(id).type == ElementType::float16) tracked.push_back(id);
+    }
+    if (tracked.empty()) {
+      fail(ErrorKind::usage,
+           {.what = "automatic loss scaling finds no half-precision gradients to look at"});
+    }
+    std::int64_t all = 0;
+    AnyTensor beyond{&graph_, no_tensor};
+    for (const TensorId id : tracked) {
+      const AnyTensor g{&graph_, id};
+      all += g.info().elements();
+      // Not the other way round: what is not a number is beyond the edge, too.
+      const AnyTensor within =
+          op::less_or_equal(op::abs(g), constant_like(g, 65504 * options.bin_edge_location));
+      const AnyTensor count =
+          op::sum(op::cast(op::logical_not(within), {.to = ElementType::float32}), {.keepdims = 0});
+      beyond = beyond.is_absent() ? count : op::add(beyond, count);
+    }
+    const AnyTensor counts = add_named(graph_, {ElementType::float32, {3}}, "LossScaleCounts", 0);
+    detail::record(
+        graph_, descriptor<training::AdjustLossScaling>,
+        pack(training::AdjustLossScaling{
+            .threshold = options.threshold, .all = all, .period = options.update_period}),
+        {factor_, counts.id, beyond.id}, 1);
+  }
+  AnyTensor constant_like(AnyTensor x, float number) {
+    const ElementType type = x.info().type;
+    return {&graph_, graph_.add_constant({type, {}}, detail::scalar_bytes(type, number))};
+  }
+
+  Graph& graph_;
+  AnyTensor loss_;
+  const Rule& rule_;
+  const TrainOptions& options_;
+  std::size_t trained_ = 0;
+  std::vector<TensorId> weights_, used_;  ///< and their gradients as the optimizer takes them
+  std::vector<TensorId> clip_factors_;
+  std::optional<TensorId> shared_[Update::count];
+  TensorId loss_scaling_ = no_tensor, start_ = no_tensor, scale_ = no_tensor, factor_ = no_tensor;
 };
 
 Training record_updates(Graph& graph, AnyTensor loss, const Rule& rule,
                         const TrainOptions& options) {
-  Training training = gradients(graph, loss, options, rule.scaling);
-  std::vector<std::pair<std::string, Hyperparameter>> h = rule.h;
-  float scale = 1 / rule.scaling;
-  if (options.reduction == AccumulationReduction::mean) {
-    scale /= static_cast<float>(options.accumulation);
+  return Recorder(graph, loss, rule, options).record();
+}
+
+/// The node that counts runs; the number of nodes if there is none.
+std::size_t clock_of(const Graph& graph) {
+  std::size_t n = 0;
+  while (n < graph.nodes.size() && graph.nodes[n].op->id != training::TrainingStep::id) ++n;
+  return n;
+}
+
+/// Adds a gradient to what the runs of a step have brought so far; gives the sum or mean.
+TensorId record_accumulation(Graph& graph, const TensorId g, TensorId weight,
+                             std::int64_t reduction, TensorId position, TensorId& total) {
+  total = add_named(graph, graph.info(g), named("Accum___", graph, weight), 0).id;
+  if (reduction != static_cast<std::int64_t>(AccumulationReduction::running_mean)) {
+    return detail::record(graph, descriptor<op::Accumulate>, {}, {total, g}, 1)[0];
   }
-  h[Update::scale].second = scale;
-  const AnyTensor numbers = hyperparameters(graph, h);
-  TensorId apply = no_tensor;
-  if (options.accumulation > 1) {
-    const AnyTensor runs = state(graph, {ElementType::int64, {}}, "AccumulationCount");
-    apply = detail::record(graph, descriptor<op::EveryN>, pack(op::EveryN{options.accumulation}),
-                           {runs.id}, 1)[0];
+  AnyTensor before{&graph, position};
+  if (graph.info(g).type != ElementType::float32) {
+    before = op::cast(before, {.to = graph.info(g).type});
   }
-  const std::size_t trained =
-      options.weights.empty() ? training.weights.size() : options.weights.size();
-  for (std::size_t i = 0; i < trained; ++i) {
-    const TensorId w = training.weights[i];
-    if (graph.tensor(w).role != Role::variable) {
-      fail(ErrorKind::model,
-           {.what = "a tensor that is to be trained is no variable", .tensor = graph.name(w)});
-    }
-    TensorInfo info = graph.info(w);
-    if (info.type != ElementType::float64) info.type = ElementType::float32;
-    TensorId g = training.gradients[i];
-    Update update = rule.update;
-    if (apply != no_tensor) {
-      const AnyTensor sum = state(graph, info, named("Accum___", graph, w));
-      detail::record(graph, descriptor<op::Accumulate>, {}, {sum.id, g}, 1);
-      g = sum.id;
-      update.clear = true;
-    } else if (graph.info(g).type != info.type) {
-      g = op::cast(AnyTensor{&graph, g}, {.to = info.type}).id;
-    }
-    const auto optional_state = [&](bool wanted, std::string_view prefix) {
-      return wanted ? state(graph, info, named(prefix, graph, w)).id : no_tensor;
-    };
-    const TensorId s1 = optional_state(rule.s1, rule.first);
-    const TensorId s2 = optional_state(rule.s2, "Accl2___");
-    const TensorId s3 = optional_state(rule.s3, "Accl3___");
-    const TensorId step =
-        rule.step ? state(graph, {ElementType::float32, {}}, named("Step___", graph, w)).id
-                  : no_tensor;
-    detail::record(graph, descriptor<Update>, pack(update),
-                   {w, g, s1, s2, s3, step, numbers.id, apply}, 1);
-  }
-  return training;
+  if (graph.info(g).rank() == 0) before = op::reshape(before, constant(graph, Dims{}));
+  const AnyTensor so_far{&graph, total}, next{&graph, g};
+  const AnyTensor mean = (so_far * before + next) / (before + 1);
+  return detail::record(graph, descriptor<op::CopyVarUpdate>, {}, {total, mean.id}, 1)[0];
 }
 
 }  // namespace
 
+std::int64_t accumulation_of(const Graph& graph) {
+  const std::size_t clock = clock_of(graph);
+  return clock == graph.nodes.size()
+             ? 0
+             : unpack<training::TrainingStep>(graph.nodes[clock].attributes).runs;
+}
+
+void accumulate_gradients(Graph& graph, std::int64_t runs) {
+  const std::size_t clock = clock_of(graph);
+  if (clock == graph.nodes.size()) {
+    fail(ErrorKind::usage, {.what = "gradients of a graph that is not trained are accumulated"});
+  }
+  auto step = unpack<training::TrainingStep>(graph.nodes[clock].attributes);
+  if (runs == step.runs) return;
+  if (step.runs != 1 || runs < 1) {
+    fail(ErrorKind::usage, {.what = "the graph takes another number of runs for a step",
+                            .expected = std::to_string(step.runs),
+                            .found = std::to_string(runs)});
+  }
+  step.runs = runs;
+  graph.nodes[clock].attributes = pack(step);
+  const TensorId apply = graph.nodes[clock].outputs[0], position = graph.nodes[clock].outputs[1];
+
+  const std::size_t count = graph.tensors.size();
+  std::vector<TensorId> weight(count, no_tensor), total(count, no_tensor), sum(count, no_tensor);
+  for (const Node& node : graph.nodes) {
+    if (node.op->id == Update::id)
+      weight[static_cast<std::size_t>(node.inputs[1])] = node.inputs[0];
+  }
+  std::vector<Node> nodes = std::exchange(graph.nodes, {});
+  for (Node& node : nodes) {
+    if (node.op->id == Update::id) {
+      auto update = unpack<Update>(node.attributes);
+      update.clear = true;
+      node.attributes = pack(update);
+      node.inputs[1] = total[static_cast<std::size_t>(node.inputs[1])];
+      node.inputs.resize(descriptor<Update>.signature.inputs(), no_tensor);
+      node.inputs.back() = apply;
+    } else {
+      for (TensorId& id : node.inputs) {
+        if (id != no_tensor && sum[static_cast<std::size_t>(id)] != no_tensor) {
+          id = sum[static_cast<std::size_t>(id)];
+        }
+      }
+      if (node.op->id == training::AdjustLossScaling::id) node.inputs.push_back(apply);
+    }
+    const std::vector<TensorId> outputs = node.outputs;
+    graph.nodes.push_back(std::move(node));
+    for (const TensorId g : outputs) {
+      if (g == no_tensor || weight[static_cast<std::size_t>(g)] == no_tensor) continue;
+      const auto at = static_cast<std::size_t>(g);
+      sum[at] = record_accumulation(graph, g, weight[at], step.reduction, position, total[at]);
+    }
+  }
+}
+
+Graph without_training(Graph graph) {
+  if (accumulation_of(graph) == 0) return graph;
+  // What only the training nodes use, and what lives between two steps or belongs to the program.
+  std::vector<char> was_used(graph.tensors.size()), drop(graph.tensors.size());
+  for (const Node& node : graph.nodes) {
+    for (const TensorId id : node.inputs) {
+      if (id != no_tensor) was_used[static_cast<std::size_t>(id)] = 1;
+    }
+    if (node.op->id == training::Setting::id || node.op->id == training::TrainingStep::id) {
+      drop[static_cast<std::size_t>(node.inputs[0])] = 1;
+    }
+    if (node.op->id == training::AdjustLossScaling::id)
+      drop[static_cast<std::size_t>(node.inputs[1])] = 1;
+  }
+  for (std::size_t i = 0; i < drop.size(); ++i) {
+    const TensorRecord& t = graph.tensors[i];
+    if (t.role == Role::variable && graph.text(t.name).starts_with("Accum___")) drop[i] = 1;
+  }
+  std::vector<Node> nodes = std::exchange(graph.nodes, {});
+  for (Node& node : nodes) {
+    bool is_training = node.op->id == Update::id || node.op->id == training::Setting::id ||
+                       node.op->id == training::TrainingStep::id ||
+                       node.op->id == training::AdjustLossScaling::id ||
+                       node.op->id == op::Accumulate::id || detail::updates_statistic(graph, node);
+    for (const TensorId id : node.inputs) {
+      if (id != no_tensor && graph.text(graph.tensor(id).name).starts_with("Accum___") &&
+          node.op->id == op::CopyVarUpdate::id) {
+        is_training = true;
+      }
+    }
+    if (!is_training) graph.nodes.push_back(std::move(node));
+  }
+  graph = without_dead_code(std::move(graph));
+  detail::use_inference_mode(graph);
+  std::vector<char> used(graph.tensors.size());
+  for (const Node& node : graph.nodes) {
+    for (const TensorId id : node.inputs) {
+      if (id != no_tensor) used[static_cast<std::size_t>(id)] = 1;
+    }
+  }
+  for (const TensorId id : graph.outputs) used[static_cast<std::size_t>(id)] = 1;
+  std::erase_if(graph.inputs, [&](TensorId id) {
+    return was_used[static_cast<std::size_t>(id)] && !used[static_cast<std::size_t>(id)];
+  });
+  for (std::size_t i = 0; i < drop.size(); ++i) {
+    if (drop[i]) graph.tensors[i] = {};
+  }
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    // Values and inputs that are gone leave no names behind.
+    TensorRecord& t = graph.tensors[i];
+    const bool is_input = std::find(graph.inputs.begin(), graph.inputs.end(),
+                                    static_cast<TensorId>(i)) != graph.inputs.end();
+    if (t.role == Role::input && !is_input) t = {};
+  }
+  std::vector<char> made(graph.tensors.size());
+  for (const Node& node : graph.nodes) {
+    for (const TensorId id : node.outputs) {
+      if (id != no_tensor) made[static_cast<std::size_t>(id)] = 1;
+    }
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (graph.tensors[i].role == Role::value && !made[i]) graph.tensors[i] = {};
+  }
+  std::erase_if(graph.symbols,
+                [&](const Symbol& symbol) { return !graph.tensor(symbol.tensor).info.is_known(); });
+  graph.index_names();
+  return graph;
+}
+
 Training train(Graph& graph, AnyTensor loss, const Sgd& o, const TrainOptions& options) {
+  if (o.nesterov && o.dampening.value > 0) {
+    fail(ErrorKind::usage, {.what = "Nesterov momentum and dampening exclude each other"});
+  }
   Rule rule{.update = {.kind = op::Optimizing::sgd, .nesterov = o.nesterov, .l2 = true},
-            .s1 = o.momentum.may_change || o.momentum.value != 0,
-            .first = "Accl___",
+            .s1 = true,
+            .s1_with_a = true,
+            .first = o.separate ? "Accl1___" : "Accl___",
             .h = {{"learning_rate", o.learning_rate},
                   {"weight_decay", o.weight_decay},
-                  {"scale", 1.f},
+                  {},
                   {"momentum", o.momentum},
                   {"dampening", o.dampening},
-                  {"epsilon", 0.f},
-                  {"velocity_scaling", o.velocity_scaling}},
-            .scaling = o.loss_scaling};
+                  {},
+                  {"velocity_scaling", o.velocity_scaling, 0, true}},
+            .loss_scaling = o.loss_scaling};
   return record_updates(graph, loss, rule, options);
 }
 
@@ -221,12 +694,13 @@ Training train(Graph& graph, AnyTensor loss, const Adam& o, const TrainOptions& 
             .step = true,
             .h = {{"learning_rate", o.learning_rate},
                   {"weight_decay", o.weight_decay},
-                  {"scale", 1.f},
-                  {"beta1", o.beta1},
-                  {"beta2", o.beta2},
+                  {},
+                  {"beta1", o.beta1, 0, false, 1},
+                  {"beta2", o.beta2, 0, false, 1},
                   {"epsilon", o.epsilon},
                   {"max_weight_norm", o.max_weight_norm}},
-            .scaling = o.loss_scaling};
+            .loss_scaling = o.loss_scaling,
+            .is_scaled_state = o.scaled_optimizer_state};
   return record_updates(graph, loss, rule, options);
 }
 
@@ -244,20 +718,24 @@ Training train(Graph& graph, AnyTensor loss, const Adaptive& o, const TrainOptio
                        .tf_variant = o.tf_variant},
             .s1 = true,
             .s2 = o.kind == Kind::centered_rmsprop || o.kind == Kind::adadelta,
-            .s3 = o.momentum.may_change || o.momentum.value != 0,
+            .s3 = true,
+            .s3_with_b = true,
+            .start = o.first,
             .h = {{"learning_rate", o.learning_rate},
                   {"weight_decay", o.weight_decay},
-                  {"scale", 1.f},
+                  {},
                   {"alpha", o.alpha},
                   {"momentum", o.momentum},
                   {"epsilon", o.epsilon},
-                  {"unused", 0.f}},
-            .scaling = o.loss_scaling};
+                  {}},
+            .loss_scaling = o.loss_scaling};
   return record_updates(graph, loss, rule, options);
 }
 
 Training differentiate_weights(Graph& graph, AnyTensor loss, const TrainOptions& options) {
-  return gradients(graph, loss, options, 1);
+  detail::use_training_mode(graph);
+  std::vector<TensorId> none_more;
+  return gradients(graph, loss, options, no_tensor, none_more);
 }
 
 }  // namespace halftone

@@ -140,7 +140,11 @@ std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outp
     const std::vector<Word> words = graph.nodes[n].attributes;
     const std::size_t first = graph.nodes.size();
     const std::string name(graph.name(graph.nodes[n]));
-    if (!record_gradient(op, words, scope)) refused.push_back(n);
+    if (op.gradient == nullptr) {
+      refused.push_back(n);
+      continue;
+    }
+    op.gradient(words, scope);
     for (std::size_t added = first; added < graph.nodes.size() && !name.empty(); ++added) {
       graph.rename(graph.nodes[added], "Gradient/" + name);
     }

@@ -2,33 +2,20 @@
 #include <halftone/op/list.hpp>
 
 namespace halftone {
-namespace {
-
-using Gradient = void (*)(std::span<const Word> attributes, GradientScope& g);
+namespace detail {
 
 template <class Op>
-constexpr Gradient gradient_of() {
-  if constexpr (detail::differentiable_op<Op>) {
-    return &detail::gradient_thunk<Op>;
-  } else {
-    return nullptr;
-  }
+void library_gradient(std::span<const Word> attributes, GradientScope& g) {
+  if constexpr (differentiable_op<Op>) gradient_thunk<Op>(attributes, g);
 }
 
-template <class... Op>
-constexpr std::array<Gradient, sizeof...(Op)> gradients_of(Registry<Op...>) {
-  return {gradient_of<Op>()...};
-}
+#define HALFTONE_INSTANTIATE(Struct, function) \
+  template void library_gradient<op::Struct>(std::span<const Word>, GradientScope&);
+#define HALFTONE_INSTANTIATE_OLD(Struct) HALFTONE_INSTANTIATE(Struct, )
+HALFTONE_OPERATORS(HALFTONE_INSTANTIATE, HALFTONE_INSTANTIATE_OLD)
+#undef HALFTONE_INSTANTIATE
+#undef HALFTONE_INSTANTIATE_OLD
 
-}  // namespace
-
-bool record_gradient(const Descriptor& op, std::span<const Word> attributes, GradientScope& g) {
-  static constexpr auto gradients = gradients_of(builtin{});
-  const Gradient gradient =
-      op.builtin < 0 ? op.gradient : gradients[static_cast<std::size_t>(op.builtin)];
-  if (gradient == nullptr) return false;
-  gradient(attributes, g);
-  return true;
-}
+}  // namespace detail
 
 }  // namespace halftone

@@ -142,7 +142,7 @@ void try_once(const Descriptor& op, Dice& dice, Counts& counts) {
   op.attributes(words, attributes);
   if (attributes.has_graph) return;
 
-  ElementType types[Signature::max_slots]{};
+  ElementType types[Slots::max_slots]{};
   Dims base;
   const std::int64_t rank = dice.one_in(8) ? dice.between(5, 8) : dice.between(0, 4);
   for (std::int64_t i = 0; i < rank; ++i) {
@@ -209,13 +209,15 @@ void try_once(const Descriptor& op, Dice& dice, Counts& counts) {
 
 TEST_CASE("every operator runs what its inference accepts") {
   constexpr int tries = 300;
+  int number = 0;
   for (const Descriptor* op : builtin::table) {
+    ++number;
     if (op->id.domain == "halftone") continue;  // what passes make, for shapes of their own
     CAPTURE(std::string(op->id.name));
     Counts counts;
     for (int i = 0; i < tries; ++i) {
       CAPTURE(i);
-      Dice dice(static_cast<std::uint64_t>(op->builtin * 1000 + i));
+      Dice dice(static_cast<std::uint64_t>(number * 1000 + i));
       try_once(*op, dice, counts);
     }
   }

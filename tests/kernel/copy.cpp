@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <halftone/kernel/copy.hpp>
+#include <halftone/kernel/gather.hpp>
 #include <vector>
 
 // The law of a transposition, element by element, for rows at any distance: those whose distance
@@ -29,6 +30,66 @@ TEST_CASE_TEMPLATE("transpose_matrix: distances of rows and sizes around blocks 
       }
     }
   }
+}
+
+TEST_CASE_TEMPLATE("transpose_matrix: past the caches", T, std::uint32_t, std::uint64_t) {
+  for (const std::int64_t rows : {16, 80, 192}) {
+    for (const std::int64_t columns : {16, 48, 128}) {
+      const std::int64_t from_row = rows + 3, to_row = columns + 16;
+      std::vector<T> x(columns * from_row), memory(rows * to_row + 64, T(0x5b));
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = T(i * 7 + i / 251);
+      const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+      T* const y = memory.data() + (64 - address % 64) / sizeof(T);
+      transpose_matrix(x.data(), from_row, y, to_row, rows, columns, true);
+      stream_end();
+      std::size_t wrong = 0;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t j = 0; j < to_row; ++j) {
+          wrong += y[i * to_row + j] != (j < columns ? x[j * from_row + i] : T(0x5b));
+        }
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+// Tasks end where blocks do, whatever the extents: each element arrives once, where it belongs.
+TEST_CASE("copy: transpositions of sizes that tasks do not divide") {
+  for (const std::int64_t rows : {40, 700, 4097}) {
+    for (const std::int64_t columns : {48, 1000}) {
+      for (const std::int64_t outer : {1, 3}) {
+        std::vector<std::uint32_t> x(outer * rows * columns), y(x.size());
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::uint32_t(i);
+        Box box;
+        box.add(outer, rows * columns, rows * columns);
+        box.add(rows, columns, 1);
+        box.add(columns, 1, rows);
+        copy(Executor{}, box, x.data(), y.data());
+        std::size_t wrong = 0;
+        for (std::int64_t i = 0; i < outer * rows * columns; ++i) {
+          const std::int64_t o = i / (rows * columns), r = i / columns % rows, c = i % columns;
+          wrong += y[i] != x[(o * columns + c) * rows + r];
+        }
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("gather: an output that no cache keeps") {
+  constexpr std::int64_t extent = 9, run = 1024, count = (std::int64_t{33} << 20) / (4 * run);
+  std::vector<float> x(extent * run), memory(count * run + 16);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(i);
+  std::vector<std::int64_t> indices(count);
+  for (std::int64_t i = 0; i < count; ++i) indices[i] = i * 5 % extent - (i % 2) * extent;
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  float* const y = memory.data() + (64 - address % 64) / 4;
+  gather(Executor{}, x.data(), 1, extent, run, indices.data(), count, y);
+  std::size_t wrong = 0;
+  for (std::int64_t i = 0; i < count * run; ++i) {
+    wrong += y[i] != x[i / run * 5 % extent * run + i % run];
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("simplified: dimensions of one element go, those that follow each other join") {

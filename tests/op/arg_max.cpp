@@ -1,8 +1,5 @@
 #include <halftone/op/arg_max.hpp>
 
-#include <halftone/kernel/arg_extreme.hpp>
-#include <halftone/kernel/cast.hpp>
-#include <halftone/kernel/copy.hpp>
 #include <halftone/op/hardmax.hpp>
 
 #include "movement.hpp"

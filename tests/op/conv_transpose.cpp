@@ -1,7 +1,5 @@
 #include <halftone/op/conv_transpose.hpp>
 
-#include <halftone/kernel/conv_transpose.hpp>
-
 #include "movement.hpp"
 
 using namespace run_op_test;

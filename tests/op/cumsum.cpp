@@ -1,7 +1,6 @@
 #include <halftone/op/cumsum.hpp>
 
 #include <halftone/base/error.hpp>
-#include <halftone/kernel/cumsum.hpp>
 
 #include "movement.hpp"
 

@@ -1,7 +1,5 @@
 #include <halftone/op/fourier.hpp>
 
-#include <halftone/kernel/fourier.hpp>
-
 #include "run_op.hpp"
 
 using namespace run_op_test;

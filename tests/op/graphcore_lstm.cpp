@@ -1,7 +1,5 @@
 #include <halftone/op/graphcore_lstm.hpp>
 
-#include <halftone/kernel/recurrent.hpp>
-
 #include <cmath>
 
 #include "run_op.hpp"

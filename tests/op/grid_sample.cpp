@@ -1,7 +1,5 @@
 #include <halftone/op/grid_sample.hpp>
 
-#include <halftone/kernel/grid_sample.hpp>
-
 #include <halftone/base/error.hpp>
 
 #include "movement.hpp"

@@ -4,7 +4,7 @@
 
 using namespace run_op_test;
 
-static_assert(op::Identity::signature.output(0).shares == 0);
+static_assert(slots_of<op::Identity>.output(0).shares == 0);
 static_assert(std::is_same_v<result<op::Identity{}, Tensor<bool, halftone::Shape<2, dynamic>>>,
                              Tensor<bool, halftone::Shape<2, dynamic>>>);
 

@@ -1,7 +1,5 @@
 #include <halftone/op/layer_normalization.hpp>
 
-#include <halftone/kernel/layer_normalization.hpp>
-
 #include "run_op.hpp"
 
 using namespace run_op_test;

@@ -31,9 +31,9 @@ void check_backward() {
   Recorded r;
   if constexpr (std::is_same_v<Op, op::Where>) {
     r.check(op.backward(r.dy, r.c, r.x, r.x));
-  } else if constexpr (Op::signature.inputs() == 1) {
+  } else if constexpr (slots_of<Op>.inputs() == 1) {
     r.check(op.backward(r.dy, r.x));
-  } else if constexpr (Op::signature.inputs() == 2) {
+  } else if constexpr (slots_of<Op>.inputs() == 2) {
     r.check(op.backward(r.dy, r.x, r.y));
   } else {
     r.check(op.backward(r.dy, r.x, r.y, r.y));

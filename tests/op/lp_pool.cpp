@@ -1,7 +1,5 @@
 #include <halftone/op/lp_pool.hpp>
 
-#include <halftone/kernel/lp_pool.hpp>
-
 #include "movement.hpp"
 
 using namespace run_op_test;

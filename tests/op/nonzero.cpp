@@ -1,8 +1,6 @@
 #include <halftone/op/nonzero.hpp>
 
 #include <halftone/base/error.hpp>
-#include <halftone/kernel/copy.hpp>
-#include <halftone/kernel/elementwise.hpp>
 #include <halftone/op/bit_shift.hpp>
 #include <halftone/op/reverse_sequence.hpp>
 #include <halftone/op/trilu.hpp>

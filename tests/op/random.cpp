@@ -1,3 +1,4 @@
+#include <halftone/kernel/random.hpp>
 #include <halftone/op/random.hpp>
 
 #include <halftone/session/session.hpp>

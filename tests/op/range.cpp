@@ -1,6 +1,5 @@
 #include <halftone/op/range.hpp>
 
-#include <halftone/kernel/copy.hpp>
 #include <halftone/op/onehot.hpp>
 
 #include "movement.hpp"

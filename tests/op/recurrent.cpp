@@ -1,7 +1,5 @@
 #include <halftone/op/recurrent.hpp>
 
-#include <halftone/kernel/recurrent.hpp>
-
 #include <algorithm>
 
 #include <halftone/base/error.hpp>
@@ -306,4 +304,11 @@ TEST_CASE("recurrent layers: before opset 7") {
   const Array<float> r = scattered<float>({1, 7, 7}, -1, 1);
   const AnyArray y = run_expanded<op::RNN>(op::RNN_1{.output_sequence = 1}, {x, w, r});
   CHECK(doubles(y) == doubles(run(op::RNN{}, {x, w, r})));
+}
+
+TEST_CASE("LSTM: multiplications and additions, each weight once a step and sequence") {
+  const TensorInfo x{ElementType::float32, {5, 2, 3}}, w{ElementType::float32, {1, 16, 3}},
+      r{ElementType::float32, {1, 16, 4}};
+  CHECK(descriptor<op::LSTM>.flops(pack(op::LSTM{}), std::array{x, w, r}, {}) ==
+        5 * 2 * 2 * (16 * 3 + 16 * 4));
 }

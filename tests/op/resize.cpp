@@ -1,7 +1,5 @@
 #include <halftone/op/resize.hpp>
 
-#include <halftone/kernel/resize.hpp>
-
 #include "movement.hpp"
 
 using namespace run_op_test;

@@ -1,7 +1,5 @@
 #include <halftone/op/roi.hpp>
 
-#include <halftone/kernel/roi.hpp>
-
 #include <halftone/base/error.hpp>
 
 #include "movement.hpp"

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <doctest/doctest.h>
-#include <halftone/kernels.hpp>
+#include <halftone/kernel/executor.hpp>
+#include <halftone/op/list.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -15,8 +16,9 @@
 
 #include <halftone/base/array.hpp>
 
-/// Runs one operator on arrays, without graph, engine or the core's kernel table: inference, choice
-/// of the kernel by element type, workspace, packing, kernel. What tests of operators share.
+/// Runs one operator on arrays, without graph or engine: inference, choice of the core's kernel by
+/// element types, workspace, packing, kernel. What tests of operators share; thin, since hundreds
+/// of operators pass through it.
 namespace run_op_test {
 
 using namespace halftone;
@@ -24,18 +26,12 @@ using namespace halftone;
 /// Stands for an optional input that is left out.
 inline AnyArray absent() { return {}; }
 
+Inferred infer(const Descriptor& op, std::span<const Word> attributes,
+               const std::vector<AnyArray>& inputs, std::size_t outputs);
+
 template <class Op>
 Inferred infer(const Op& op, const std::vector<AnyArray>& inputs, std::size_t outputs = 0) {
-  std::vector<InputInfo> infos;
-  for (const AnyArray& x : inputs) {
-    if (!x.info().is_known()) {
-      infos.push_back({});
-    } else {
-      infos.push_back({x.info(), {x.data(), x.data() == nullptr ? 0 : x.bytes()}, true});
-    }
-  }
-  if (outputs == 0) outputs = Op::signature.required_outputs();
-  return halftone::detail::infer_checked(op, Inputs(infos, outputs));
+  return infer(descriptor<Op>, pack(op), inputs, outputs);
 }
 
 /// Why the operator refuses inputs of these shapes; empty if it does not.
@@ -44,75 +40,11 @@ std::string reason(const Op& op, const std::vector<AnyArray>& inputs, std::size_
   return std::string(infer(op, inputs, outputs).reason);
 }
 
-template <class Op>
-std::vector<ElementType> type_variables(const std::vector<AnyArray>& inputs,
-                                        const std::vector<TensorInfo>& outputs) {
-  std::vector<ElementType> types(Op::signature.type_variables(), ElementType::undefined);
-  const auto note = [&](const Slot& slot, ElementType type) {
-    ElementType& t = types[static_cast<std::size_t>(slot.type_variable)];
-    if (t == ElementType::undefined) t = type;
-  };
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    note(Op::signature.input_slot(i), inputs[i].info().type);
-  }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    note(Op::signature.output_slot(i), outputs[i].type);
-  }
-  // A variable of absent tensors alone: any type that the operator takes will do.
-  for (std::size_t v = 0; v < types.size(); ++v) {
-    for (int t = 1; types[v] == ElementType::undefined && t <= 20; ++t) {
-      const auto type = static_cast<ElementType>(t);
-      if (halftone::detail::allows<Op>(static_cast<int>(v), type)) types[v] = type;
-    }
-  }
-  return types;
-}
-
-/// Blocks of a size that leaves rests, so that broadcasting starts and ends anywhere in a row.
-template <class Op>
-void run_blocks(const Op& op, const Kernel& kernel, const std::vector<AnyArray>& inputs,
-                AnyArray& output) {
-  constexpr std::int64_t block = 37;
-  constexpr std::size_t count = Op::signature.inputs();
-  const Dims& shape = output.info().shape;
-  const std::int64_t n = output.info().elements();
-  std::vector<halftone::kernel::BroadcastInput> broadcast;
-  std::vector<AnyArray> own(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    own[i] = i < inputs.size() ? inputs[i] : absent();
-    if (!own[i].info().is_known()) {
-      own[i] = AnyArray(TensorInfo{inputs[0].info().type, {}});
-      kernel.absent(&op, i, own[i].data());
-    }
-    const Dims& extents = own[i].info().shape;
-    broadcast.emplace_back(shape.begin(), shape.size(), extents.begin(), extents.size(),
-                           static_cast<std::size_t>(size_in_bytes(own[i].info().type)));
-  }
-  const auto y_size = static_cast<std::size_t>(size_in_bytes(output.info().type));
-  for (std::int64_t first = 0; first < n; first += block) {
-    const std::int64_t size = n - first < block ? n - first : block;
-    alignas(64) std::byte temporary[count][block * 8];
-    const void* in[count];
-    std::uint32_t uniform = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      uniform |= broadcast[i].is_uniform() ? 1u << i : 0;
-      in[i] = broadcast[i].is_uniform()
-                  ? own[i].data()
-                  : broadcast[i].fetch(own[i].data(), first, size, temporary[i]);
-    }
-    std::byte* y = output.data() + static_cast<std::size_t>(first) * y_size;
-    // The kit of helpers has the former kernel.
-    [&](const auto& k) {
-      if constexpr (requires { k.block(&op, in, uniform, y, size); }) {
-        k.block(&op, in, uniform, y, size);
-      } else {
-        for (std::size_t i = 0; i < count; ++i)
-          in[i] = broadcast[i].fetch(own[i].data(), first, size, temporary[i]);
-        k.block(&op, in, y, size);
-      }
-    }(kernel);
-  }
-}
+/// `op` is the operator's struct.
+std::vector<AnyArray> run_all(const Descriptor& descriptor, std::span<const Word> attributes,
+                              const void* op, const std::vector<AnyArray>& inputs,
+                              std::size_t outputs, std::uint64_t constants,
+                              const halftone::kernel::Executor& executor);
 
 /// All outputs of the operator; optional outputs are computed if `outputs` counts them.
 /// `constants` has bit i set if input i is to be packed as a constant.
@@ -120,53 +52,7 @@ template <class Op>
 std::vector<AnyArray> run_all(const Op& op, const std::vector<AnyArray>& inputs,
                               std::size_t outputs = 0, std::uint64_t constants = 0,
                               const halftone::kernel::Executor& executor = {}) {
-  const Inferred inferred = infer(op, inputs, outputs);
-  REQUIRE_MESSAGE(inferred.ok(), std::string(inferred.reason));
-  std::vector<AnyArray> y;
-  for (const TensorInfo& info : inferred.outputs) {
-    REQUIRE(info.is_static());
-    y.emplace_back(info);
-    // What a kernel leaves out shows up as a strange number.
-    for (std::size_t i = 0; i < y.back().bytes(); ++i) y.back().data()[i] = std::byte{0x5b};
-  }
-  const std::vector<ElementType> types = type_variables<Op>(inputs, inferred.outputs);
-  if constexpr (halftone::detail::elementwise_op<Op>) {
-    const Kernel kernel = halftone::detail::select_kernel<Op, halftone::kernel::VectorMaker>(types);
-    REQUIRE((kernel.block != nullptr));
-    run_blocks(op, kernel, inputs, y[0]);
-  } else {
-    const Kernel kernel = halftone::detail::select_kernel<Op, halftone::detail::ScalarMaker>(types);
-    REQUIRE((kernel.run != nullptr));
-    std::vector<TensorArgument> arguments;
-    const auto add = [&](const AnyArray& x) {
-      if (!x.info().is_known()) {
-        arguments.push_back({});
-      } else {
-        // Empty tensors have a place, too: null means absent.
-        static std::byte nothing[64];
-        void* data = x.bytes() == 0 ? nothing : const_cast<std::byte*>(x.data());
-        arguments.push_back({data, x.info().shape.begin(), x.info().rank()});
-      }
-    };
-    for (const AnyArray& x : inputs) add(x);
-    for (const AnyArray& x : y) add(x);
-    KernelCall call{.op = &op,
-                    .arguments = arguments.data(),
-                    .inputs = static_cast<std::uint32_t>(inputs.size()),
-                    .outputs = static_cast<std::uint32_t>(y.size()),
-                    .constants = constants,
-                    .executor = &executor};
-    const std::size_t packed = kernel.packed_bytes(call), space = kernel.workspace(call);
-    const AnyArray packed_memory({ElementType::uint8, {static_cast<std::int64_t>(packed)}});
-    AnyArray workspace({ElementType::uint8, {static_cast<std::int64_t>(space)}});
-    if (packed != 0) {
-      kernel.pack(call, const_cast<std::byte*>(packed_memory.data()));
-      call.packed = packed_memory.data();
-    }
-    call.workspace = workspace.data();
-    kernel.run(call);
-  }
-  return y;
+  return run_all(descriptor<Op>, pack(op), &op, inputs, outputs, constants, executor);
 }
 
 /// The operator's first output.
@@ -237,94 +123,60 @@ AnyArray run_expanded(const Old& old, const std::vector<AnyArray>& inputs) {
 }
 
 /// Values of an array as double, whatever their type.
-inline std::vector<double> doubles(const AnyArray& x) {
-  std::vector<double> values;
-  visit_type<AllTypes>(x.info().type, [&]<class T>() {
-    for (const T& v : x.values<T>()) values.push_back(static_cast<double>(v));
-  });
-  return values;
-}
+std::vector<double> doubles(const AnyArray& x);
+
+/// Sets an array's elements, whatever their type.
+void fill(AnyArray& x, const std::vector<double>& values);
 
 /// An array of T from numbers.
 template <class T>
 Array<T> array(const Dims& shape, const std::vector<double>& values) {
   Array<T> x(shape);
-  REQUIRE(x.size() == values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if constexpr (real<T>) {
-      x[i] = static_cast<T>(static_cast<halftone::detail::Compute<T>>(values[i]));
-    } else {
-      x[i] = static_cast<T>(values[i]);
-    }
-  }
+  fill(x, values);
   return x;
 }
 
 /// Different numbers in [low, high], the same ones in every run.
+std::vector<double> scattered_numbers(std::size_t count, double low, double high,
+                                      std::uint64_t seed);
+
 template <class T>
 Array<T> scattered(const Dims& shape, double low, double high, std::uint64_t seed = 1) {
-  std::vector<double> values(static_cast<std::size_t>(product(shape)));
-  for (double& v : values) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    v = low + (high - low) * static_cast<double>(seed >> 11) * 0x1p-53;
-  }
-  return array<T>(shape, values);
+  const auto count = static_cast<std::size_t>(product(shape));
+  return array<T>(shape, scattered_numbers(count, low, high, seed));
 }
 
-/// Largest relative error of a rounding to T; 0 for integers.
+/// Largest relative error of a rounding to a type; 0 for integers.
+double rounding(ElementType type);
 template <class T>
-constexpr double rounding() {
-  if constexpr (std::is_same_v<T, double>) return 0x1p-53;
-  if constexpr (std::is_same_v<T, float>) return 0x1p-24;
-  if constexpr (std::is_same_v<T, half>) return 0x1p-11;
-  if constexpr (std::is_same_v<T, bfloat16>) return 0x1p-8;
-  return 0;
+double rounding() {
+  return rounding(element_type<T>);
 }
 
-inline bool is_close(double y, double expected, double relative, double absolute) {
-  if (std::isnan(expected)) return std::isnan(y);
-  if (std::isinf(expected)) return y == expected;
-  return std::fabs(y - expected) <= relative * std::fabs(expected) + absolute;
-}
-
-/// Every element within `units` roundings of T, and half the smallest number of T.
+/// Every element within `units` roundings of its type, and half the type's smallest number.
+void check_close(ElementType type, const AnyArray& y, const std::vector<double>& expected,
+                 double units, double absolute);
 template <class T>
 void check_close(const AnyArray& y, const std::vector<double>& expected, double units = 4,
                  double absolute = 0) {
-  REQUIRE(y.info().type == element_type<T>);
-  const std::vector<double> found = doubles(y);
-  REQUIRE(found.size() == expected.size());
-  if (std::is_same_v<T, half>) absolute += 0x1p-24;
-  if (std::is_same_v<T, float>) absolute += 0x1p-149;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const double want =
-        std::is_same_v<T, half> && std::fabs(expected[i]) >= 65520 && !std::isnan(expected[i])
-            ? std::copysign(std::numeric_limits<double>::infinity(), expected[i])
-            : expected[i];
-    if (!is_close(found[i], want, units * rounding<T>(), absolute)) {
-      CAPTURE(i);
-      CHECK(found[i] == want);
-    }
-  }
-  CHECK(true);
+  check_close(element_type<T>, y, expected, units, absolute);
 }
 
+void check_equal(ElementType type, const AnyArray& y, const Dims& shape,
+                 const std::vector<double>& expected);
 template <class T>
 void check_equal(const AnyArray& y, const Dims& shape, const std::vector<double>& expected) {
-  CHECK(y.info().type == element_type<T>);
-  CHECK(y.info().shape == shape);
-  CHECK(doubles(y) == expected);
+  check_equal(element_type<T>, y, shape, expected);
 }
 
-/// f(x) of an element-wise operator of one input, over points and what IEEE has besides numbers.
+/// Points between low and high, and what IEEE has besides numbers.
+AnyArray points(ElementType type, double low, double high);
+
+/// f(x) of an element-wise operator of one input, over points.
 template <class T, class Op, class F>
 void check_unary(const Op& op, F f, double low, double high, double units = 4,
                  double absolute = 0) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  std::vector<double> points{0.0, -0.0, 1, -1, infinity, -infinity, std::nan(""), low, high};
-  const Array<T> some = scattered<T>({200}, low, high);
-  for (const T& v : some.values()) points.push_back(static_cast<double>(v));
-  const Array<T> x = array<T>({static_cast<std::int64_t>(points.size())}, points);
+  const AnyArray x = points(element_type<T>, low, high);
   std::vector<double> expected;
   for (const double v : doubles(x)) expected.push_back(static_cast<double>(f(v)));
   check_close<T>(run(op, {x}), expected, units, absolute);
@@ -341,9 +193,6 @@ void check_gradient(const Op& op, double low, double high, double tolerance = 1e
     const double dx = static_cast<double>(op.backward(1.0, x));
     CAPTURE(x);
     CHECK(std::fabs(dx - slope) <= tolerance * (1 + std::fabs(slope)));
-    // The same text on vectors.
-    using V = halftone::kernel::Vec<double>;
-    CHECK(std::fabs(V(op.backward(V(1.0), V(x)))[0] - dx) <= 1e-9 * (1 + std::fabs(dx)));
   }
 }
 

@@ -1,7 +1,6 @@
 #include <halftone/op/scatter_elements.hpp>
 
 #include <halftone/base/error.hpp>
-#include <halftone/kernel/indexed.hpp>
 
 #include "movement.hpp"
 

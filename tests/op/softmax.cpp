@@ -1,3 +1,4 @@
+#include <halftone/kernel/softmax.hpp>
 #include <halftone/op/softmax.hpp>
 
 #include <cmath>

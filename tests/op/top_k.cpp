@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include <halftone/kernel/top_k.hpp>
-
 #include "movement.hpp"
 
 using namespace run_op_test;

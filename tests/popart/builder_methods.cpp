@@ -123,7 +123,7 @@ TEST_CASE("builder: methods and operators have the same attributes, defaults and
         }
       }
       // An operator may take more than ONNX says (limits of Clip, one input of Max), never less.
-      const halftone::Signature& signature = op->signature;
+      const halftone::Slots& signature = op->signature;
       if (!halftone::onnx::captures_follow(signature) && op->expand == nullptr) {
         CHECK(static_cast<std::size_t>(method->min_inputs) >= signature.required_inputs());
         CHECK((signature.has_variadic_input() ||

@@ -90,7 +90,7 @@ TEST_CASE("popart devices") {
   CHECK(contains(error_of([&] { manager.createHostDevice(DeviceType::Ipu, {}); }),
                  "Cannot create device of type ipu"));
   std::map<std::string, std::string> options;
-  CHECK(contains(error_of([&] { manager.createIpuModelDevice(options); }), "createCpuDevice"));
+  CHECK(contains(error_of([&] { manager.createSimDevice(options); }), "createCpuDevice"));
 }
 
 // Names, classes and words: PopART's patterns.cpp; 31 of them are mandatory.
@@ -204,4 +204,38 @@ TEST_CASE("popart logging: texts and levels") {
   logging::setLogLevel(logging::Module::opx, before);
   CHECK(getErrorSource(error("x")) == ErrorSource::popart);
   CHECK(getErrorSource(internal_error("x")) == ErrorSource::popart_internal);
+}
+
+// Keys, defaults (4 tiles, ipu2) and words: PopART's devicemanager.hpp and devicexmanager.cpp.
+TEST_CASE("popart devices: emulated IPUs") {
+  DeviceManager& manager = DeviceManager::createDeviceManager();
+  std::map<std::string, std::string> options;
+  const auto model = manager.createIpuModelDevice(options);
+  CHECK(model->getType() == DeviceType::IpuModel);
+  CHECK(model->getNumIpus() == 1);
+  CHECK(model->getTilesPerIPU() == 4);
+  CHECK(model->getNumWorkerContexts() == 6);
+  CHECK(model->getIpuVersion() == "ipu2");
+  CHECK(model->isAttached());
+  CHECK_FALSE(model->isHwCompatible());
+  options = {{"numIPUs", "2"}, {"tilesPerIPU", "1216"}, {"ipuVersion", "ipu1"}};
+  const auto old = manager.createIpuModelDevice(options);
+  CHECK(old->getNumIpus() == 2);
+  CHECK(old->getTilesPerIPU() == 1216);
+  options = {{"numIPUs", "2"}, {"syncPattern", "full"}};
+  const auto offline = manager.createOfflineIPUDevice(options);
+  CHECK(offline->getConnectionType() == DeviceConnectionType::Never);
+  CHECK(offline->canCompileOffline());
+  CHECK(offline->getTilesPerIPU() == 1472);
+  CHECK_FALSE(error_of([&] { offline->attach(); }).empty());
+  for (const std::map<std::string, std::string>& wrong :
+       std::vector<std::map<std::string, std::string>>{{{"numIPU", "2"}},
+                                                       {{"numIPUs", "0"}},
+                                                       {{"numIPUs", "3"}},
+                                                       {{"numIPUs", "two"}},
+                                                       {{"tilesPerIPU", "-1"}},
+                                                       {{"ipuVersion", "ipu3"}}}) {
+    options = wrong;
+    CHECK_FALSE(error_of([&] { manager.createIpuModelDevice(options); }).empty());
+  }
 }

@@ -10,10 +10,19 @@
 
 namespace halftone {
 
+/// A tensor of a run holds something that is not a number: see EngineOptions::stop_at_nan.
+class NotANumberError : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 struct EngineOptions {
   int threads = 1;  ///< 0: as many as the machine has cores
   bool fuse = true;
   std::uint64_t seed = 0;  ///< of random numbers and of variables that start with them
+  /// Throw NotANumberError at the first tensor that holds something that is not a number; nothing
+  /// is fused then, and nodes keep their order: an optimizer's updates are the last ones.
+  bool stop_at_nan = false;
 };
 
 /// What a node did in the runs since its time was reset.

@@ -57,7 +57,7 @@ constexpr ElementType scalar_type(std::span<const ElementType> types, std::size_
   ElementType any = ElementType::undefined;
   for (std::size_t k = 0; k < types.size(); ++k) {
     if (types[k] == ElementType::undefined) continue;
-    if (Op::signature.input_slot(k).type_variable == Op::signature.input_slot(i).type_variable) {
+    if (slots_of<Op>.input_slot(k).type_variable == slots_of<Op>.input_slot(i).type_variable) {
       return types[k];
     }
     if (any == ElementType::undefined) any = types[k];
@@ -102,7 +102,7 @@ struct StaticCall {
 
   static constexpr Inferred infer() {
     const std::array<InputInfo, sizeof...(X)> in = static_arguments<Op, X...>();
-    return infer_checked(O, Inputs(in, Op::signature.required_outputs()));
+    return infer_checked(O, Inputs(in, slots_of<Op>.required_outputs()));
   }
   static constexpr bool ok = infer().ok();
   static constexpr std::int64_t expected = infer().expected, found = infer().found;
@@ -291,12 +291,20 @@ constexpr const std::vector<TensorId>& record(Graph& graph, const Descriptor& op
   return graph.nodes[node].outputs;
 }
 
+/// The same for an operator's struct; a call that waits for a template's argument does not cost the
+/// programs that only include it.
+template <class Op>
+constexpr const auto& record(Graph& graph, const Op& op, std::vector<TensorId> inputs,
+                             std::size_t outputs) {
+  return record(graph, descriptor<Op>, pack(op), std::move(inputs), outputs);
+}
+
 template <class Op, class... X>
 constexpr auto record_untyped(const Op& op, const X&... x) {
   Graph& graph = common_graph(x...);
-  constexpr Signature signature = Op::signature;
+  constexpr const Slots& signature = slots_of<Op>;
   constexpr std::size_t wanted = signature.has_variadic_output() ? 0 : signature.required_outputs();
-  const auto& ids = record(graph, descriptor<Op>, pack(op), collect_all<Op>(graph, x...), wanted);
+  const auto& ids = record(graph, op, collect_all<Op>(graph, x...), wanted);
   if constexpr (signature.has_variadic_output()) {
     std::vector<AnyTensor> handles;
     for (const TensorId id : ids) handles.push_back({&graph, id});

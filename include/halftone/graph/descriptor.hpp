@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <halftone/graph/attribute.hpp>
+#include <halftone/graph/cost.hpp>
 #include <halftone/graph/infer.hpp>
 #include <halftone/graph/runner.hpp>
 #include <halftone/graph/signature.hpp>
@@ -19,7 +20,7 @@ using TensorId = std::int32_t;
 /// by `id`, since a program and a library may each have one.
 struct Descriptor {
   OpId id;
-  Signature signature;
+  Slots signature;
   bool elementwise;    ///< has a `forward`: broadcasts, may be fused and run in place
   bool in_place;       ///< output 0 may overwrite input 0
   bool has_effect;     ///< does more than compute outputs (prints, aborts): runs once a run
@@ -27,7 +28,6 @@ struct Descriptor {
   bool has_gradient;   ///< has a `gradient` or `backward`, or expands to what does
   bool only_expands;   ///< an older form: has an `expand`, but neither inference nor a kernel
   bool compiled_once;  ///< its kernels exist for the oldest instruction set only
-  int builtin;         ///< number in the library's own list, -1 for an extension
 
   /// Infos of the outputs from those of the inputs; null for what only expands.
   Inferred (*infer)(std::span<const Word> attributes, const Inputs& inputs);
@@ -43,12 +43,16 @@ struct Descriptor {
   std::vector<TensorId> (*expand)(Graph& graph, std::span<const Word> attributes,
                                   std::span<const TensorId> inputs, std::size_t outputs);
   /// The kernel for these element types (one for each type variable); null run: there is none.
-  /// Null for the library's own operators: the core has their kernels, one set per instruction set.
+  /// The core has those of the library's own operators, one set per instruction set.
   Kernel (*kernel)(std::span<const ElementType> types);
-  /// Records the gradient of a node. Null for those that have none, and for the library's own.
+  /// Records the gradient of a node; null if there is none, or if it expands to what has one.
   void (*gradient)(std::span<const Word> attributes, GradientScope& g);
   /// Element types that a type variable allows.
   bool (*allows)(int type_variable, ElementType type);
+  /// Tells a machine what the operator has it do, for inputs and outputs whose extents are known;
+  /// null for operators that do not say.
+  void (*cost)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
+               std::span<const TensorInfo> outputs, CostVisitor& machine);
 };
 
 }  // namespace halftone

@@ -86,7 +86,7 @@ void gradient_thunk(std::span<const Word> attributes, GradientScope& g) {
   } else {
     const auto result = [&]<std::size_t... I>(std::index_sequence<I...>) {
       return op.backward(g.dy(), g.x(I)...);
-    }(std::make_index_sequence<Op::signature.inputs()>{});
+    }(std::make_index_sequence<slots_of<Op>.inputs()>{});
     if constexpr (requires { std::tuple_size<std::remove_cvref_t<decltype(result)>>::value; }) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         ((g.dx(I) += std::get<I>(result)), ...);
@@ -98,10 +98,6 @@ void gradient_thunk(std::span<const Word> attributes, GradientScope& g) {
 }
 
 }  // namespace detail
-
-/// Records the gradient of a node's operator; false if it has none. Defined in the core, which has
-/// those of the library's operators.
-bool record_gradient(const Descriptor& op, std::span<const Word> attributes, GradientScope& g);
 
 /// Records the nodes that compute the derivative of a scalar by each tensor of `wanted`, by the
 /// chain rule backwards. One id for each, no_tensor where the scalar does not depend on it.

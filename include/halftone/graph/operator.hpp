@@ -10,9 +10,10 @@ struct OpFunction;
 
 namespace detail {
 
-/// Number of an operator of the library in its own list, -1 for others; op/list.hpp says which.
+std::false_type is_of_library(const void*);
+/// Whether the operator is one of the library's own (op/list.hpp), not of an extension.
 template <class Op>
-inline constexpr int builtin_index = -1;
+inline constexpr bool library_op = decltype(is_of_library(static_cast<const Op*>(nullptr)))::value;
 
 template <class Op, std::size_t Variable>
 constexpr bool allows_type(ElementType type) {
@@ -23,7 +24,7 @@ template <class Op>
 constexpr bool allows(int type_variable, ElementType type) {
   return [&]<std::size_t... V>(std::index_sequence<V...>) {
     return ((static_cast<int>(V) == type_variable && allows_type<Op, V>(type)) || ...);
-  }(std::make_index_sequence<Op::signature.type_variables()>{});
+  }(std::make_index_sequence<slots_of<Op>.type_variables()>{});
 }
 
 /// What `forward` gives for elements of the first allowed types: bool, or not.
@@ -32,9 +33,9 @@ constexpr bool gives_bool() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
     return std::is_same_v<
         decltype(std::declval<const Op&>().forward(
-            First<Op, static_cast<std::size_t>(Op::signature.input(I).type_variable)>{}...)),
+            First<Op, static_cast<std::size_t>(slots_of<Op>.input(I).type_variable)>{}...)),
         bool>;
-  }(std::make_index_sequence<Op::signature.inputs()>{});
+  }(std::make_index_sequence<slots_of<Op>.inputs()>{});
 }
 
 /// Shape and type rule of every element-wise operator: numpy's broadcasting.
@@ -46,7 +47,7 @@ constexpr Inferred infer_elementwise(const Inputs& in) {
     if (!in.has(i)) continue;
     all.add(in[i].shape);
     if (type == ElementType::undefined &&
-        Op::signature.input_slot(i).type_variable == Op::signature.output(0).type_variable) {
+        slots_of<Op>.input_slot(i).type_variable == slots_of<Op>.output(0).type_variable) {
       type = in[i].type;
     }
   }
@@ -82,7 +83,7 @@ constexpr Inferred infer_op(const Op& op, const Inputs& in) {
 /// Inference with the checks that every operator needs: number and element types of the inputs.
 template <class Op>
 constexpr Inferred infer_checked(const Op& op, const Inputs& in) {
-  constexpr Signature signature = Op::signature;
+  constexpr const Slots& signature = slots_of<Op>;
   const auto count = static_cast<std::int64_t>(in.size());
   if (in.size() < signature.required_inputs()) {
     return Inferred::mismatch("too few inputs",
@@ -92,7 +93,7 @@ constexpr Inferred infer_checked(const Op& op, const Inputs& in) {
     return Inferred::mismatch("too many inputs", static_cast<std::int64_t>(signature.inputs()),
                               count);
   }
-  ElementType types[Signature::max_slots]{};
+  ElementType types[Slots::max_slots]{};
   bool all_known = true;
   for (std::size_t i = 0; i < in.size(); ++i) {
     const Slot& slot = signature.input_slot(i);
@@ -131,6 +132,12 @@ constexpr std::int64_t flops_thunk(std::span<const Word> attributes, std::span<c
   } else {
     return elementwise_op<Op> ? out[0].elements() : 0;
   }
+}
+
+template <class Op>
+void cost_thunk(std::span<const Word> attributes, std::span<const TensorInfo> in,
+                std::span<const TensorInfo> out, CostVisitor& machine) {
+  unpack<Op>(attributes).cost(machine, in, out);
 }
 
 template <class Op>
@@ -194,8 +201,8 @@ constexpr Kernel make_kernel() {
   if constexpr (elementwise_op<Op>) {
     kernel.block = &K::block;
     constexpr bool has_optional = [] {
-      for (std::size_t i = 0; i < Op::signature.inputs(); ++i) {
-        if (Op::signature.input(i).optional) return true;
+      for (std::size_t i = 0; i < slots_of<Op>.inputs(); ++i) {
+        if (slots_of<Op>.input(i).optional) return true;
       }
       return false;
     }();
@@ -213,7 +220,7 @@ constexpr Kernel make_kernel() {
 /// Finds the instantiation of Maker<Op, T...> for run-time element types, one a type variable.
 template <class Op, template <class...> class Maker, class... T>
 constexpr Kernel select_kernel(std::span<const ElementType> types) {
-  if constexpr (sizeof...(T) == Op::signature.type_variables()) {
+  if constexpr (sizeof...(T) == slots_of<Op>.type_variables()) {
     return Maker<Op, T...>::make();
   } else {
     Kernel kernel;
@@ -236,6 +243,12 @@ Kernel kernel_thunk(std::span<const ElementType> types) {
 template <class Op>
 void gradient_thunk(std::span<const Word> attributes, GradientScope& g);
 
+/// The same for the library's own: compiled once, in the core.
+template <class Op>
+Kernel library_kernel(std::span<const ElementType> types);
+template <class Op>
+void library_gradient(std::span<const Word> attributes, GradientScope& g);
+
 template <class Op>
 constexpr Descriptor make_descriptor() {
   static_assert(
@@ -251,7 +264,7 @@ constexpr Descriptor make_descriptor() {
   constexpr bool may_differentiate = !requires { requires !Op::differentiable; };
   constexpr bool marked_effect = requires { requires Op::has_effect; };
   Descriptor d{.id = Op::id,
-               .signature = Op::signature,
+               .signature = slots_of<Op>,
                .elementwise = elementwise_op<Op>,
                .in_place = elementwise_op<Op> || marked_in_place,
                .has_effect = marked_effect,
@@ -259,7 +272,6 @@ constexpr Descriptor make_descriptor() {
                .has_gradient = differentiable_op<Op> || (only_expands && may_differentiate),
                .only_expands = only_expands,
                .compiled_once = compiled_once_op<Op>,
-               .builtin = builtin_index<Op>,
                .infer = nullptr,
                .flops = &flops_thunk<Op>,
                .defaults = &defaults_thunk<Op>,
@@ -267,14 +279,28 @@ constexpr Descriptor make_descriptor() {
                .expand = nullptr,
                .kernel = nullptr,
                .gradient = nullptr,
-               .allows = &allows<Op>};
+               .allows = &allows<Op>,
+               .cost = nullptr};
+  if constexpr (requires(const Op& op, CostVisitor& machine, std::span<const TensorInfo> infos) {
+                  op.cost(machine, infos, infos);
+                }) {
+    d.cost = &cost_thunk<Op>;
+  }
   // Both: an element-wise operator of two tensors whose ONNX form takes any number.
   if constexpr (expanding_op<Op>) d.expand = &expand_thunk<Op>;
   if constexpr (!expanding_op<Op> || computes) {
     d.infer = &infer_thunk<Op>;
-    if constexpr (builtin_index<Op> < 0 && computes) d.kernel = &kernel_thunk<Op>;
+    if constexpr (computes && library_op<Op>) {
+      d.kernel = &library_kernel<Op>;
+    } else if constexpr (computes) {
+      d.kernel = &kernel_thunk<Op>;
+    }
   }
-  if constexpr (builtin_index<Op> < 0 && differentiable_op<Op>) d.gradient = &gradient_thunk<Op>;
+  if constexpr (differentiable_op<Op> && library_op<Op>) {
+    d.gradient = &library_gradient<Op>;
+  } else if constexpr (differentiable_op<Op>) {
+    d.gradient = &gradient_thunk<Op>;
+  }
   return d;
 }
 

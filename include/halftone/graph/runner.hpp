@@ -213,7 +213,7 @@ using Compute = typename ComputeType<T>::type;
 
 template <class Op, class... T>
 struct Thunk {
-  static constexpr Signature signature = Op::signature;
+  static constexpr const Slots& signature = slots_of<Op>;
   template <std::size_t Variable>
   struct TypeAt {
     template <std::size_t I, class First, class... Rest>
@@ -275,7 +275,8 @@ struct Thunk {
       }
     });
   }
-  static std::size_t workspace(const KernelCall& call) {
+  // Asked when a model is planned: small code, which is quicker to compile, will do.
+  [[gnu::cold]] static std::size_t workspace(const KernelCall& call) {
     return with_views(call, [&](auto... views) -> std::size_t {
       if constexpr (requires { op(call).template workspace<T...>(call, views...); }) {
         return op(call).template workspace<T...>(call, views...);
@@ -284,7 +285,7 @@ struct Thunk {
       }
     });
   }
-  static std::size_t packed_bytes(const KernelCall& call) {
+  [[gnu::cold]] static std::size_t packed_bytes(const KernelCall& call) {
     return with_views(call, [&](auto... views) -> std::size_t {
       if constexpr (requires { op(call).template packed_bytes<T...>(call, views...); }) {
         return op(call).template packed_bytes<T...>(call, views...);

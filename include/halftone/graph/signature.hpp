@@ -34,7 +34,7 @@ struct Slot {
   bool mixed = false;     ///< name:* : of any element types, also different ones
 };
 
-/// The inputs and outputs of an operator, parsed from a literal by the compiler.
+/// The inputs and outputs of an operator, as its struct states them.
 ///
 ///   "X W B? -> Y"              an optional input
 ///   "inputs... -> y"           any number
@@ -42,14 +42,20 @@ struct Slot {
 ///   "captured:*... -> y:*..."  tensors of any element types
 ///   "w& g -> w_next@w"         w is modified, w_next is the same memory
 ///   "x seed? -> y"             a last input `seed?` is given by the session
-class Signature {
+struct Signature {
+  std::string_view text;
+
+  template <std::size_t N>
+  consteval Signature(const char (&literal)[N]) : text(literal, N - 1) {}
+};
+
+/// A signature's slots. Parsed by the compiler where an operator is used: hundreds of structs that
+/// a program only includes cost it nothing.
+class Slots {
  public:
   static constexpr std::size_t max_slots = 16;
 
-  template <std::size_t N>
-  consteval Signature(const char (&literal)[N]) : text_(literal, N - 1) {
-    parse();
-  }
+  consteval explicit Slots(Signature signature) : text_(signature.text) { parse(); }
 
   constexpr std::string_view text() const { return text_; }
   constexpr std::size_t inputs() const { return input_count_; }
@@ -149,5 +155,8 @@ class Signature {
   std::size_t input_count_ = 0, output_count_ = 0;
   int type_variable_count_ = 0;
 };
+
+template <class Op>
+inline constexpr Slots slots_of{Op::signature};
 
 }  // namespace halftone

@@ -27,7 +27,7 @@ HALFTONE_INLINE LinkFunction function_of(const ChainStep& step) {
 /// inputs are counted among themselves.
 template <class Op, std::uint32_t Chained>
 struct Link {
-  static constexpr std::size_t inputs = Op::signature.inputs();
+  static constexpr std::size_t inputs = slots_of<Op>.inputs();
   static constexpr auto others = inputs - static_cast<std::size_t>(__builtin_popcount(Chained));
 
   template <std::size_t K>
@@ -121,7 +121,7 @@ ChainLink link_of(std::uint32_t chained) {
     ((chained == C + 1 ? void(found = reinterpret_cast<ChainLink>(&detail::Link<Op, C + 1>::run))
                        : void()),
      ...);
-  }(std::make_integer_sequence < std::uint32_t, Op::signature.inputs() == 2 ? 3 : 1 > {});
+  }(std::make_integer_sequence < std::uint32_t, slots_of<Op>.inputs() == 2 ? 3 : 1 > {});
   return found;
 }
 

@@ -102,6 +102,19 @@ void copy_rows(const T* from, T* to, Axis rows, std::int64_t n) {
   }
 }
 
+/// A row of whole lines past the caches, while `next`, to come soon, is fetched.
+template <class T>
+HALFTONE_INLINE void stream_row(const T* from, T* to, std::int64_t bytes, const T* next) {
+  using V = Vec<std::uint8_t>;
+  const auto* source = reinterpret_cast<const std::uint8_t*>(from);
+  const auto* later = reinterpret_cast<const std::uint8_t*>(next);
+  auto* target = reinterpret_cast<std::uint8_t*>(to);
+  for (std::int64_t i = 0; i < bytes; i += V::size) {
+    __builtin_prefetch(later + i);
+    V::load(source + i).stream(target + i);
+  }
+}
+
 template <class T>
 void copy_repeated(const T* from, T* to, Axis rows, std::int64_t n) {
   for (std::int64_t i = 0; i < rows.n; ++i) {
@@ -120,9 +133,21 @@ void copy_strided(const T* from, T* to, Axis rows, Axis columns) {
   }
 }
 
-/// A simplified box without empty dimensions, on one thread.
+/// The dimension whose elements are side by side in the source of a transposition; else the rank.
+constexpr std::size_t transposed_axis(const Box& box) {
+  const std::size_t last = box.rank - 1;
+  if (box.rank == 0 || box.to[last] != 1 || box.from[last] == 1 || box.from[last] == 0) {
+    return box.rank;
+  }
+  std::size_t d = 0;
+  while (d < last && box.from[d] != 1) ++d;
+  return d < last ? d : box.rank;
+}
+
+/// A simplified box without empty dimensions, on one thread. `streams`: the output is too large for
+/// the caches.
 template <class T>
-void copy_box(const Box& box, const T* from, T* to) {
+void copy_box(const Box& box, const T* from, T* to, bool streams) {
   if (box.rank == 0) {
     *to = *from;
     return;
@@ -131,18 +156,18 @@ void copy_box(const Box& box, const T* from, T* to) {
   const Axis columns(box, last);
   Box outer = box;
   outer.rank = last;
-  if (columns.to == 1 && columns.from != 1 && columns.from != 0) {
-    for (std::size_t d = 0; d < last; ++d) {
-      if (box.from[d] != 1) continue;
-      outer.rank = 0;
-      for (std::size_t i = 0; i < last; ++i) {
-        if (i != d) outer.add(box.extents[i], box.to[i], box.from[i]);
-      }
-      for_each_offset(outer, [&](std::int64_t y, std::int64_t x) {
-        transpose_matrix(from + x, columns.from, to + y, box.to[d], box.extents[d], columns.n);
-      });
-      return;
+  const std::size_t d = transposed_axis(box);
+  if (d < box.rank) {
+    outer.rank = 0;
+    for (std::size_t i = 0; i < last; ++i) {
+      if (i != d) outer.add(box.extents[i], box.to[i], box.from[i]);
     }
+    for_each_offset(outer, [&](std::int64_t y, std::int64_t x) {
+      transpose_matrix(from + x, columns.from, to + y, box.to[d], box.extents[d], columns.n,
+                       streams);
+    });
+    if (streams) stream_end();
+    return;
   }
   Axis rows;
   if (last > 0) {
@@ -171,22 +196,35 @@ void copy(const Executor& executor, const Box& given, const T* from, T* to) {
   std::int64_t n = 1;
   for (std::size_t i = 0; i < box.rank; ++i) n *= box.extents[i];
   if (n == 0) return;
-  const std::int64_t tasks = detail::copy_tasks(n * std::int64_t(sizeof(T)));
+  const std::int64_t bytes = n * std::int64_t(sizeof(T)), tasks = detail::copy_tasks(bytes);
+  const bool streams = bytes >= detail::beyond_caches;
   if (tasks == 1) {
-    detail::copy_box(box, from, to);
+    detail::copy_box(box, from, to, streams);
     return;
   }
-  // Divided along the outermost dimension that is long enough, else the longest one.
+  // Divided along the outermost dimension that is long enough, else the longest one; those that a
+  // transposition exchanges in blocks.
+  const std::size_t transposed = detail::transposed_axis(box);
+  const auto grain = [&](std::size_t i) {
+    const bool is_exchanged = transposed < box.rank && (i == transposed || i + 1 == box.rank);
+    return std::int64_t{is_exchanged ? 64 : 1};
+  };
+  const auto units = [&](std::size_t i) { return (box.extents[i] + grain(i) - 1) / grain(i); };
+  // Few parts will do: short runs of large arrays are slower to read than long ones.
+  const std::int64_t enough = tasks < 16 ? tasks : 16;
   std::size_t axis = 0;
-  for (std::size_t i = 1; i < box.rank && box.extents[axis] < tasks; ++i) {
-    if (box.extents[i] > box.extents[axis]) axis = i;
+  for (std::size_t i = 1; i < box.rank && units(axis) < enough; ++i) {
+    if (units(i) > units(axis)) axis = i;
   }
-  const std::int64_t extent = box.extents[axis], parts = extent < tasks ? extent : tasks;
+  const std::int64_t parts = units(axis) < tasks ? units(axis) : tasks;
+  const auto place = [&](std::int64_t i) {
+    return i == parts ? box.extents[axis] : units(axis) * i / parts * grain(axis);
+  };
   parallel_for(executor, parts, [&](std::int64_t i) {
-    const std::int64_t begin = extent * i / parts, end = extent * (i + 1) / parts;
+    const std::int64_t begin = place(i), end = place(i + 1);
     Box part = box;
     part.extents[axis] = end - begin;
-    detail::copy_box(part, from + begin * box.from[axis], to + begin * box.to[axis]);
+    detail::copy_box(part, from + begin * box.from[axis], to + begin * box.to[axis], streams);
   });
 }
 

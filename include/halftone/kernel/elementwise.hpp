@@ -54,13 +54,13 @@ struct LanesOf<Result, First, Rest...> {
 template <class Op, class... T>
 struct Elementwise {
   using Types = halftone::detail::Thunk<Op, T...>;
-  static constexpr std::size_t inputs = Op::signature.inputs();
+  static constexpr std::size_t inputs = slots_of<Op>.inputs();
 
   template <std::size_t I>
   using Input =
-      typename Types::template Type<static_cast<std::size_t>(Op::signature.input(I).type_variable)>;
-  using Declared = typename Types::template Type<static_cast<std::size_t>(
-      Op::signature.output(0).type_variable)>;
+      typename Types::template Type<static_cast<std::size_t>(slots_of<Op>.input(I).type_variable)>;
+  using Declared =
+      typename Types::template Type<static_cast<std::size_t>(slots_of<Op>.output(0).type_variable)>;
   /// What a plain loop computes in: elements, halves widened.
   template <class E>
   using Number = std::conditional_t<has_float_lanes<E>, compute_t<E>, E>;

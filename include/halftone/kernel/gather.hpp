@@ -19,7 +19,9 @@ void gather(const Executor& executor, const T* data, std::int64_t outer, std::in
   }
   const std::int64_t rows = outer * count;
   if (rows == 0 || run == 0) return;
-  const std::int64_t bytes = rows * run * std::int64_t(sizeof(T));
+  const std::int64_t row_bytes = run * std::int64_t(sizeof(T)), bytes = rows * row_bytes;
+  const bool streams =
+      has_stream && bytes >= detail::beyond_caches && detail::is_in_lines(y, row_bytes);
   std::int64_t tasks = detail::copy_tasks(bytes);
   if (tasks > rows) tasks = rows;
   parallel_for(executor, tasks, [&](std::int64_t task) {
@@ -36,14 +38,23 @@ void gather(const Executor& executor, const T* data, std::int64_t outer, std::in
           to[i] = from[index < 0 ? index + extent : index];
         }
       } else {
-        for (std::int64_t i = first; i < stop; ++i) {
-          const std::int64_t index = indices[i];
-          __builtin_memcpy(to + i * run, from + (index < 0 ? index + extent : index) * run,
-                           std::size_t(run) * sizeof(T));
+        const auto source = [&](std::int64_t i) {
+          const std::int64_t index = indices[i < stop ? i : stop - 1];
+          return from + (index < 0 ? index + extent : index) * run;
+        };
+        if (streams) {
+          for (std::int64_t i = first; i < stop; ++i) {
+            detail::stream_row(source(i), to + i * run, row_bytes, source(i + 2));
+          }
+        } else {
+          for (std::int64_t i = first; i < stop; ++i) {
+            __builtin_memcpy(to + i * run, source(i), std::size_t(row_bytes));
+          }
         }
       }
       row += stop - first;
     }
+    if (streams) stream_end();
   });
 }
 

@@ -137,7 +137,7 @@ struct PoolRows {
   Finish finish;
 
   static HALFTONE_INLINE V join(V a, V b) {
-    if constexpr (Max) return max(a, b);
+    if constexpr (Max) return max(b, a);  // no load waits for whether `a` is NaN
     return a + b;
   }
   static HALFTONE_INLINE V start() { return V(Max ? static_cast<S>(lowest<T>()) : S(0)); }

@@ -60,7 +60,7 @@ class Position {
 /// How a reduction runs: by rows, y[i] = sum over p and r of x[kept i + reduced p + r], or by
 /// columns, y[i * row + c] = sum over p of x[kept i + reduced p + c]; r, c < row.
 struct ReducePlan {
-  static constexpr std::int64_t columns = 512;    ///< of a task
+  static constexpr std::int64_t columns = 1024;   ///< of a task
   static constexpr std::int64_t task = 1 << 15;   ///< terms that are worth a task
   static constexpr std::int64_t piece = 1 << 16;  ///< terms of a part of one output
 
@@ -115,14 +115,16 @@ struct Accumulator {
   using W = double;  ///< of blocks
   using V = Vec<S>;
 
+  /// The first of two that max() takes is asked whether it is NaN: the new one, b, so that no load
+  /// waits for the answer about what was joined before.
   template <class X>
   static HALFTONE_INLINE X join(X a, X b) {
     if constexpr (A == Accumulation::product) {
       return a * b;
     } else if constexpr (A == Accumulation::largest) {
-      return math::max(a, b);
+      return math::max(b, a);
     } else if constexpr (A == Accumulation::smallest) {
-      return math::min(a, b);
+      return math::min(b, a);
     } else {
       return a + b;
     }
@@ -331,12 +333,15 @@ void reduce_terms(const Executor& executor, const ReducePlan& plan, const T* x,
     });
   }
   if (parts == 1) return;
-  for (std::int64_t output = 0; output < plan.outputs; ++output) {
-    W total = partial[output];
+  for (std::int64_t output = 0; output < plan.outputs; output += ReducePlan::columns) {
+    const std::int64_t rest = plan.outputs - output;
+    const std::int64_t n = rest < ReducePlan::columns ? rest : ReducePlan::columns;
+    W* const total = partial + output;
     for (std::int64_t part = 1; part < parts; ++part) {
-      total = Acc::join(total, partial[part * plan.outputs + output]);
+      const W* const next = total + part * plan.outputs;
+      for (std::int64_t i = 0; i < n; ++i) total[i] = Acc::join(total[i], next[i]);
     }
-    store(output, &total, 1);
+    store(output, total, n);
   }
 }
 

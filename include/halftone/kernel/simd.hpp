@@ -415,6 +415,21 @@ struct Vec {
     return r;
   }
   HALFTONE_INLINE void store(T* p) const { __builtin_memcpy(p, &v, sizeof(raw)); }
+  /// Stores a register past the caches; p is aligned to its size. Other threads see that after
+  /// stream_end().
+  HALFTONE_INLINE void stream(T* p) const {
+#ifdef __clang__
+    __builtin_nontemporal_store(v, reinterpret_cast<raw*>(p));
+#elif HALFTONE_AVX512
+    if constexpr (sizeof(raw) == 64) {
+      __builtin_ia32_movntps512(detail::AnyPointer{p}, (detail::raw_t<float, 16>)v);
+    } else {
+      store(p);
+    }
+#else
+    store(p);
+#endif
+  }
 
   /// The first n lanes, 0 <= n <= N, touching nothing behind p + n; the others get `fill` (integer
   /// divisors want 1).
@@ -573,6 +588,15 @@ struct Vec {
     return (typename mask::raw)m.v ? a.v : b.v;
   }
 };
+
+/// Whether stream() writes lines of the cache as a whole.
+inline constexpr bool has_stream = HALFTONE_AVX512;
+
+HALFTONE_INLINE void stream_end() {
+#if HALFTONE_AVX512
+  __builtin_ia32_sfence();
+#endif
+}
 
 /// The same bits as lanes of U.
 template <class U, class T, int N>

@@ -40,11 +40,11 @@ struct Softmax {
     V a = lowest, b = lowest;
     std::int64_t i = 0;
     for (; i + 2 * V::size <= n; i += 2 * V::size) {
-      a = max(a, load_compute(x + i));
-      b = max(b, load_compute(x + i + V::size));
+      a = max(load_compute(x + i), a);
+      b = max(load_compute(x + i + V::size), b);
     }
     each(x + i, n - i, [&](V v, std::int64_t, std::int64_t lanes) {
-      a = max(a, select(V::mask::first(lanes), v, lowest));
+      a = max(select(V::mask::first(lanes), v, lowest), a);
     });
     const V largest(reduce_max(max(a, b)));
     // Few terms one after the other: blocks are summed for themselves.
@@ -89,7 +89,7 @@ struct Softmax {
     for (std::int64_t i = 0; i < n; ++i) {
       const V v = load(x + i * stride);
       if (is_copied) v.store(copy + i * V::size);
-      largest = max(largest, v);
+      largest = max(v, largest);
     }
     const auto element = [&](std::int64_t i) {
       return is_copied ? V::load(copy + i * V::size) : load(x + i * stride);

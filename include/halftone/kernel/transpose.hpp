@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <halftone/kernel/gemm_pack.hpp>
@@ -21,8 +22,8 @@ template <class T>
 inline constexpr std::int64_t transpose_lanes =
     (sizeof(T) >= 4 ? register_bytes : 16) / int(sizeof(T));
 
-/// A square tile in registers.
-template <class T>
+/// A square tile in registers; whether its lines go past the caches.
+template <class T, bool Streams = false>
 HALFTONE_INLINE void transpose_tile(const T* from, std::int64_t from_row, T* to,
                                     std::int64_t to_row) {
   constexpr int N = transpose_lanes<T>;
@@ -32,7 +33,13 @@ HALFTONE_INLINE void transpose_tile(const T* from, std::int64_t from_row, T* to,
     for (int i = 0; i < N; ++i) lines[i] = Vec<T, N>::load(from + i * from_row);
     transpose(lines);
 #pragma GCC unroll 16
-    for (int i = 0; i < N; ++i) lines[i].store(to + i * to_row);
+    for (int i = 0; i < N; ++i) {
+      if constexpr (Streams) {
+        lines[i].stream(to + i * to_row);
+      } else {
+        lines[i].store(to + i * to_row);
+      }
+    }
   } else {
     // Interleaving row i with row i + N / 2 log2(N) times transposes, and each step is one
     // instruction a register on every x86-64.
@@ -80,14 +87,45 @@ HALFTONE_INLINE void transpose_block(const T* from, std::int64_t from_row, T* to
   }
 }
 
+/// As transpose_matrix, for whole tiles whose lines are lines of the cache. Reads runs of 64 rows,
+/// one tile wide: few pages and, as nothing of the output is read, no more lines than these.
+template <class T>
+void transpose_streaming(const T* from, std::int64_t from_row, T* to, std::int64_t to_row,
+                         std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t N = transpose_lanes<T>, height = 64;
+  for (std::int64_t i = 0; i < rows; i += height) {
+    const std::int64_t end = rows - i < height ? rows : i + height;
+    for (std::int64_t j = 0; j < columns; j += N) {
+      for (std::int64_t k = i; k < end; k += N) {
+        transpose_tile<T, true>(from + j * from_row + k, from_row, to + k * to_row + j, to_row);
+      }
+    }
+  }
+}
+
+/// Bytes that no cache keeps.
+inline constexpr std::int64_t beyond_caches = std::int64_t{32} << 20;
+
+/// Whether rows from `to` on, so many bytes apart, are lines of the cache.
+inline bool is_in_lines(const void* to, std::int64_t row_bytes) {
+  return (reinterpret_cast<std::uintptr_t>(to) | static_cast<std::uintptr_t>(row_bytes)) % 64 == 0;
+}
+
 }  // namespace detail
 
 /// to[i * to_row + j] = from[j * from_row + i] for i < rows and j < columns, by blocks that stay in
 /// L1. Rows whose distance makes their lines share few places of the cache go through a buffer, so
-/// that each line of memory is touched once.
+/// that each line of memory is touched once. `streams`: the output is too large for the caches.
 template <class T>
 void transpose_matrix(const T* from, std::int64_t from_row, T* to, std::int64_t to_row,
-                      std::int64_t rows, std::int64_t columns) {
+                      std::int64_t rows, std::int64_t columns, bool streams = false) {
+  if constexpr (has_stream && sizeof(T) >= 4) {
+    constexpr std::int64_t N = detail::transpose_lanes<T>;
+    if (streams && rows % N == 0 && columns % N == 0 &&
+        detail::is_in_lines(to, to_row * std::int64_t(sizeof(T)))) {
+      return detail::transpose_streaming(from, from_row, to, to_row, rows, columns);
+    }
+  }
   constexpr std::int64_t block = sizeof(T) == 8 ? 32 : sizeof(T) == 1 ? 128 : 64;
   constexpr std::int64_t bad_stride = 1024 / int(sizeof(T));
   const bool is_small = rows < detail::transpose_lanes<T> || columns < detail::transpose_lanes<T>;

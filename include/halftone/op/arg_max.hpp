@@ -54,6 +54,9 @@ struct ArgMax {
     visit("keepdims", keepdims);
     visit("select_last_index", select_last_index);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements(), false);
+  }
   constexpr Inferred infer(TensorInfo x) const { return infer_arg_extreme(x, axis, keepdims != 0); }
   template <class T, class I>
   void kernel(const KernelCall& call, View<const T> x, View<I> y) const {
@@ -84,6 +87,9 @@ struct ArgMin {
     visit("axis", axis);
     visit("keepdims", keepdims);
     visit("select_last_index", select_last_index);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements(), false);
   }
   constexpr Inferred infer(TensorInfo x) const { return infer_arg_extreme(x, axis, keepdims != 0); }
   template <class T, class I>

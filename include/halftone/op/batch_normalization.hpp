@@ -38,6 +38,16 @@ struct BatchNormalization {
     visit("momentum", momentum);
     visit("training_mode", training_mode);
   }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    const std::int64_t channels = in[1].elements();
+    if (training_mode != 0) {
+      machine.reduce(in[0], channels);
+      machine.reduce(in[0], channels);
+    }
+    // The mean and shift, the factor of variance and scale: one channel-wise multiply and add.
+    machine.pass("Mul", in[0]);
+    machine.pass("Add", in[0]);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];
     if (x.rank() == 0) return Inferred::mismatch("the input has no channels", 1, 0);
@@ -113,7 +123,7 @@ struct BatchNormalization {
   }
   void gradient(auto& g) const {
     using halftone::detail::reshaped;
-    const AnyTensor x = halftone::detail::wide(g.x()), dy = halftone::detail::wide(g.dy());
+    const auto x = halftone::detail::wide(g.x()), dy = halftone::detail::wide(g.dy());
     const ElementType type = x.info().type;
     const Dims shape = x.info().shape, channels = g.x(1).info().shape;
     Dims over{0}, sides = channels;  // a parameter's shape that broadcasts to x
@@ -125,19 +135,19 @@ struct BatchNormalization {
       return t.info().type == type ? t : AnyTensor(op::cast(t, {.to = type}));
     };
     const auto along = [&](AnyTensor t) { return reshaped(as_type(t), sides); };
-    const AnyTensor axes = constant(g.graph(), over);
+    const auto axes = constant(g.graph(), over);
     const auto sums = [&](AnyTensor t) {
       return reshaped(op::sum(t, axes, {.keepdims = 0}), channels);
     };
-    const AnyTensor scale = as_type(g.x(1));
+    const auto scale = as_type(g.x(1));
     if (training_mode == 0) {
-      const AnyTensor inverse = op::reciprocal(op::sqrt(as_type(g.x(4)) + double(epsilon)));
-      const AnyTensor factor = scale * inverse, dbias = sums(dy);
+      const auto inverse = op::reciprocal(op::sqrt(as_type(g.x(4)) + double(epsilon)));
+      const auto factor = scale * inverse, dbias = sums(dy);
       g.dx(0) += dy * along(factor);
       g.dx(2) += dbias;
       g.dx(3) += -(dbias * factor);
       if (!g.needs(1) && !g.needs(4)) return;
-      const AnyTensor products = sums(dy * (x - along(g.x(3))));
+      const auto products = sums(dy * (x - along(g.x(3))));
       g.dx(1) += products * inverse;
       g.dx(4) += products * factor * inverse * inverse * -0.5;
       return;
@@ -151,7 +161,7 @@ struct BatchNormalization {
     const double kept = double(momentum);
     for (std::size_t i = 1; i < 5; ++i) {
       if (!g.has_dy(i)) continue;
-      AnyTensor d = as_type(g.dy(i));
+      auto d = as_type(g.dy(i));
       if (i < 3) {
         g.dx(2 + i) += d * kept;
         d = d * (1 - kept);
@@ -229,8 +239,7 @@ constexpr std::vector<AnyTensor> BatchNormalization_7::expand(auto& graph, const
     ids.push_back(is_reshaped ? reshape(x, constant(graph, wanted)).id : x.id);
   }
   std::vector<AnyTensor> y;
-  const std::vector<TensorId> made =
-      halftone::detail::record(graph, descriptor<BatchNormalization>, pack(newer), ids, outputs);
+  const std::vector<TensorId> made = halftone::detail::record(graph, newer, ids, outputs);
   for (std::size_t i = 0; i < made.size(); ++i) {
     auto t = inputs[0];  // of this type, so that the calls wait for the operators' definitions
     t.id = made[i];

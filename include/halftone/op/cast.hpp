@@ -30,6 +30,7 @@ struct Cast {
     visit("to", to);
     visit("saturate", saturate);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) { machine.cast(in[0], out[0].type); }
   constexpr Inferred infer(TensorInfo x) const {
     if (to == ElementType::undefined) return Inferred::mismatch("attribute 'to' is missing");
     if (!visit_type<AllTypes>(to, []<class>() {})) {

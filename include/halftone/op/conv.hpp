@@ -50,6 +50,20 @@ struct Conv {
     visit("auto_pad", auto_pad);
   }
 
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    const Dims x = in[0].shape, w = in[1].shape, y = out[0].shape;
+    const std::int64_t outputs = y[1] > 0 ? out[0].elements() / y[1] : 0;
+    const std::int64_t columns = w.back();
+    machine.product({.groups = group,
+                     .rows = outputs,
+                     .inner = w[1],
+                     .columns = w[0] / group,
+                     .kernel_rows = product(w) / (w[0] * w[1] * columns),
+                     .kernel_columns = columns,
+                     .input_rows = in[0].elements() / x[1],
+                     .width = y.back()});
+    if (in.size() > 2 && in[2].is_known()) machine.pass("Add", out[0]);
+  }
   constexpr Inferred infer(TensorInfo x, TensorInfo w, TensorInfo b) const {
     const auto rank = static_cast<std::int64_t>(x.rank());
     if (rank < 3 || rank > 5) {
@@ -179,6 +193,14 @@ struct ConvWeightGradient {
     visit("pads", pads);
     visit("group", group);
   }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    const Dims dw = out[0].shape;
+    const std::int64_t filters = dw[0];
+    machine.product({.groups = group,
+                     .rows = filters > 0 ? product(dw) / filters : 0,
+                     .inner = filters > 0 ? in[1].elements() / filters : 0,
+                     .columns = filters / group});
+  }
   constexpr Inferred infer(TensorInfo x, TensorInfo dy) const {
     const std::int64_t channels = x.shape[1];
     TensorInfo dw{x.type, {dy.shape[1], channels == dynamic ? dynamic : channels / group}};
@@ -228,9 +250,8 @@ void Conv::gradient(auto& g) const {
                                    .group = group});
   }
   if (g.needs(1)) {
-    const auto dw = halftone::detail::record(g.graph(), descriptor<ConvWeightGradient>,
-                                             halftone::pack(ConvWeightGradient(window, group)),
-                                             {x.id, dy.id}, 1);
+    const auto dw =
+        halftone::detail::record(g.graph(), ConvWeightGradient(window, group), {x.id, dy.id}, 1);
     g.dx(1) += AnyTensor{&g.graph(), dw[0]};
   }
   if (g.needs(2)) {

@@ -58,6 +58,18 @@ struct ConvTranspose {
     visit("auto_pad", auto_pad);
   }
 
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    const Dims w = in[1].shape;
+    const std::int64_t columns = w.back();
+    machine.product({.groups = group,
+                     .rows = in[0].elements() / w[0],
+                     .inner = w[0] / group,
+                     .columns = w[1],
+                     .kernel_rows = product(w) / (w[0] * w[1] * columns),
+                     .kernel_columns = columns,
+                     .width = in[0].shape.back()});
+    if (in.size() > 2 && in[2].is_known()) machine.pass("Add", out[0]);
+  }
   constexpr Inferred infer(TensorInfo x, TensorInfo w, TensorInfo b) const {
     const auto rank = static_cast<std::int64_t>(x.rank());
     if (rank < 3) return Inferred::mismatch("the input has no spatial dimension", 3, rank);
@@ -151,9 +163,8 @@ struct ConvTranspose {
       }
     }
     if (g.needs(1)) {
-      const auto dw = halftone::detail::record(g.graph(), descriptor<ConvWeightGradient>,
-                                               halftone::pack(ConvWeightGradient(window, group)),
-                                               {dy.id, x.id}, 1);
+      const auto dw =
+          halftone::detail::record(g.graph(), ConvWeightGradient(window, group), {dy.id, x.id}, 1);
       g.dx(1) += AnyTensor{&g.graph(), dw[0]};
     }
     if (g.needs(2)) {

@@ -43,6 +43,7 @@ struct Dropout {
     visit("seed", seed);
   }
 
+  static constexpr void cost(auto& machine, auto in, auto) { machine.random(in[0], 2); }
   constexpr Inferred infer(const Inputs& in) const {
     if (in.has(1) && in[1].elements() != dynamic && in[1].elements() != 1) {
       return Inferred::mismatch("the ratio is not a scalar", 1, in[1].elements());
@@ -79,7 +80,7 @@ struct Dropout {
     if (mask) kernel::fill<B>(*call.executor, true, mask.data, mask.size());
   }
   void gradient(auto& g) const {
-    const AnyTensor training = g.x(2), mask = g.y(1);
+    const auto training = g.x(2), mask = g.y(1);
     if (training.is_absent()) {
       g.dx(0) += g.dy();
       return;
@@ -119,6 +120,7 @@ struct ShapedDropout {
     visit("shape", shape);
     visit("ratio", ratio);
   }
+  static constexpr void cost(auto& machine, auto in, auto) { machine.random(in[0], 2); }
   constexpr Inferred infer(const Inputs& in) const {
     if (!random_rules::is_ratio(ratio)) {
       return Inferred::mismatch("the ratio is not in [0, 1)");
@@ -178,7 +180,7 @@ struct Dropout_1 {
   std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     auto y = inputs[0];
     const std::vector<TensorId> ids =
-        detail::record(graph, descriptor<Dropout>, pack(Dropout{.ratio = ratio}), {y.id}, outputs);
+        detail::record(graph, Dropout{.ratio = ratio}, {y.id}, outputs);
     y.id = ids[0];
     if (outputs < 2) return {y};
     auto mask = y;

@@ -23,6 +23,10 @@ struct Gather {
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
 
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    const std::int64_t rows = in[1].elements();
+    machine.gather(in[0], rows, rows > 0 ? out[0].elements() / rows : 0);
+  }
   constexpr Inferred infer(TensorInfo x, TensorInfo indices) const {
     const std::size_t at = normalized_axis(axis, x.rank());
     if (at == x.rank()) {
@@ -60,6 +64,10 @@ struct GatherGradient {
     visit("axis", axis);
     visit("shape", shape);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    const std::int64_t rows = in[1].elements();
+    machine.scatter_add(out[0], rows, rows > 0 ? in[0].elements() / rows : 0);
+  }
   constexpr Inferred infer(const Inputs& in) const { return TensorInfo{in[0].type, shape}; }
 
   template <class T, class I>
@@ -80,9 +88,9 @@ struct GatherGradient {
 };
 
 void Gather::gradient(auto& g) const {
-  const auto dx = detail::record(g.graph(), descriptor<GatherGradient>,
-                                 pack(GatherGradient{.axis = axis, .shape = g.x().info().shape}),
-                                 {g.dy().id, g.x(1).id}, 1);
+  const auto dx =
+      detail::record(g.graph(), GatherGradient{.axis = axis, .shape = g.x().info().shape},
+                     {g.dy().id, g.x(1).id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }
 

@@ -163,11 +163,10 @@ struct Ctc {
     if (g.has_dy(1)) {
       fail(ErrorKind::unsupported, {.what = "Ctc's gradient has no gradient itself"});
     }
-    Graph& graph = g.graph();
+    auto& graph = g.graph();
     auto each = g.y(1), factor = g.dy();
     if (each.is_absent()) {
-      each.id = detail::record(graph, descriptor<Ctc>, pack(*this),
-                               {g.x(0).id, g.x(1).id, g.x(2).id, g.x(3).id}, 2)[1];
+      each.id = detail::record(graph, *this, {g.x(0).id, g.x(1).id, g.x(2).id, g.x(3).id}, 2)[1];
     }
     const std::int64_t batch = each.info().shape[1];
     if (reduction == LossReduction::mean) {

@@ -255,7 +255,7 @@ struct DynamicAdd {
   constexpr AnyTensor expand(tensor_handle auto x, auto offset, auto part) const {
     constexpr OpFunction<DynamicSlice> slice_at{};
     constexpr OpFunction<DynamicUpdate> update_at{};
-    const AnyTensor old = slice_at(x, offset, DynamicSlice{axes, sizes, no_overlap});
+    const auto old = slice_at(x, offset, DynamicSlice{axes, sizes, no_overlap});
     return update_at(x, offset, old + part, DynamicUpdate{axes, sizes, no_overlap});
   }
 };

@@ -140,8 +140,7 @@ struct NllGradient {
 
 void Nll::gradient(auto& g) const {
   const NllGradient op{reduction, ignore_index, input_is_log_probability};
-  const auto dp = halftone::detail::record(g.graph(), descriptor<NllGradient>, pack(op),
-                                           {g.dy().id, g.x(0).id, g.x(1).id}, 1);
+  const auto dp = halftone::detail::record(g.graph(), op, {g.dy().id, g.x(0).id, g.x(1).id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dp[0]};
 }
 
@@ -166,7 +165,7 @@ struct L1 {
     if (info.is_known() && info.rank() == 0)
       fail(ErrorKind::model, {.what = "the input is a scalar"});
     const bool is_short = is_floating_point(info.type) && size_in_bytes(info.type) == 2;
-    AnyTensor y = is_short ? AnyTensor(cast(x, {.to = ElementType::float32})) : AnyTensor(x);
+    auto y = is_short ? AnyTensor(cast(x, {.to = ElementType::float32})) : AnyTensor(x);
     y = abs(y) * lambda;
     if (reduction == LossReduction::mean) y = mean(y, {.keepdims = 0});
     if (reduction == LossReduction::sum) y = sum(y, {.keepdims = 0});

@@ -41,8 +41,8 @@ struct GraphcoreLSTM {
     }
     const std::int64_t hidden = weights.shape[2], features = weights.shape[1] - hidden;
     // Columns of outputs, as ONNX has them, its gates being input, output, forget, cell.
-    const AnyTensor order = list({1, 3, 0, 2});
-    const AnyTensor turned = transpose(gather(w, order), {.perm = {0, 2, 1}});
+    const auto order = list({1, 3, 0, 2});
+    const auto turned = transpose(gather(w, order), {.perm = {0, 2, 1}});
     const auto columns = [&](std::int64_t first, std::int64_t end) {
       return reshape(slice(turned, list({first}), list({end}), list({2})),
                      list({1, 4 * hidden, end - first}));
@@ -51,7 +51,7 @@ struct GraphcoreLSTM {
                               columns(features, features + hidden).id};
     ids.resize(7, no_tensor);
     if (given(2)) {
-      const AnyTensor flat = reshape(gather(inputs[2], order), list({1, 4 * hidden}));
+      const auto flat = reshape(gather(inputs[2], order), list({1, 4 * hidden}));
       ids[3] = pad(flat, list({0, 0, 0, 4 * hidden})).id;
     }
     if (given(4)) ids[4] = inputs[4].id;
@@ -59,13 +59,12 @@ struct GraphcoreLSTM {
       ids[static_cast<std::size_t>(5 + i)] = slice(inputs[3], list({i}), list({i + 1})).id;
     }
     while (ids.back() == no_tensor) ids.pop_back();
-    const std::vector<TensorId> made =
-        halftone::detail::record(graph, descriptor<LSTM>, pack(LSTM{}), ids, 3);
+    const std::vector<TensorId> made = halftone::detail::record(graph, LSTM{}, ids, 3);
     auto y = x, state = x, cell = x;
     y.id = made[0];
     state.id = made[1];
     cell.id = made[2];
-    const AnyTensor last = squeeze(cell, list({0}));
+    const auto last = squeeze(cell, list({0}));
     if (output_full_sequence == 0) return {squeeze(state, list({0})), last};
     return {squeeze(y, list({1})), last};
   }

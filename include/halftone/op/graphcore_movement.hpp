@@ -114,7 +114,7 @@ struct Subsample {
     Dims axes;
     for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
     const auto dx = detail::record(
-        g.graph(), descriptor<SliceGradient>, pack(SliceGradient{.shape = shape}),
+        g.graph(), SliceGradient{.shape = shape},
         {g.dy().id, list(Dims::filled(shape.size(), 0)), list(shape), list(axes), list(strides)},
         1);
     g.dx(0) += AnyTensor{&g.graph(), dx[0]};

@@ -33,6 +33,16 @@ struct GroupNormalization {
     visit("num_groups", num_groups);
     visit("epsilon", epsilon);
   }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    // Mean and mean of squares in one reduction each, then subtract, multiply, scale and shift.
+    const std::int64_t statistics = in[0].shape[0] * num_groups;
+    machine.reduce(in[0], statistics);
+    machine.reduce(in[0], statistics);
+    machine.pass("Sub", in[0]);
+    machine.pass("Mul", in[0]);
+    machine.pass("Mul", in[0]);
+    machine.pass("Add", in[0]);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];
     if (x.rank() < 2) {
@@ -109,7 +119,7 @@ struct GroupNormalization {
   }
   void gradient(auto& g) const {
     using halftone::detail::reshaped;
-    const AnyTensor scale = halftone::detail::wide(g.x(1));
+    const auto scale = halftone::detail::wide(g.x(1));
     const Dims shape = g.x().info().shape;
     const std::int64_t pixels = product(shape.span().subspan(2));
     const Dims planes{shape[0], shape[1], pixels};
@@ -117,10 +127,10 @@ struct GroupNormalization {
     const halftone::detail::Normalized normalized(reshaped(halftone::detail::wide(g.x()), groups),
                                                   {2}, double(epsilon));
     if (g.has_dy(0)) {
-      const AnyTensor dy = reshaped(halftone::detail::wide(g.dy()), planes);
-      const AnyTensor axes = constant(g.graph(), Dims{0, 2});
+      const auto dy = reshaped(halftone::detail::wide(g.dy()), planes);
+      const auto axes = constant(g.graph(), Dims{0, 2});
       if (g.needs(0)) {
-        const AnyTensor dz = reshaped(dy * reshaped(scale, {shape[1], 1}), groups);
+        const auto dz = reshaped(dy * reshaped(scale, {shape[1], 1}), groups);
         g.dx(0) += reshaped(normalized.gradient(dz), shape);
       }
       g.dx(1) += op::sum(dy * reshaped(normalized.z, planes), axes, {.keepdims = 0});
@@ -128,7 +138,7 @@ struct GroupNormalization {
     }
     for (std::size_t i = 1; i < 3; ++i) {
       if (!g.has_dy(i)) continue;
-      const AnyTensor d = reshaped(halftone::detail::wide(g.dy(i)), {shape[0], num_groups, 1});
+      const auto d = reshaped(halftone::detail::wide(g.dy(i)), {shape[0], num_groups, 1});
       g.dx(0) += reshaped(i == 1 ? normalized.from_mean(d) : normalized.from_inverse(d), shape);
     }
   }
@@ -185,7 +195,7 @@ struct GraphcoreBatchNormalization {
       const double count = static_cast<double>(n / channels);
       unbiased = (biased + epsilon) * (count / (count - 1)) - epsilon;
     } else {
-      const AnyTensor count = cast(size_of(inputs[0]) / size_of(biased), {.to = old.info().type});
+      const auto count = cast(size_of(inputs[0]) / size_of(biased), {.to = old.info().type});
       unbiased = (biased + epsilon) * (count / (count - 1)) - epsilon;
     }
     y[2] = old * momentum + unbiased * (1 - momentum);

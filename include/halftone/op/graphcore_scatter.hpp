@@ -136,7 +136,7 @@ struct ScatterReduce {
             .hint = "ScatterElements has one for all reductions"});
     }
     const auto dy = g.dy();
-    Graph& graph = g.graph();
+    auto& graph = g.graph();
     if (g.needs(2)) g.dx(2) += dy;
     if (!g.needs(0)) return;
     const TensorInfo x = g.x().info();
@@ -160,8 +160,7 @@ struct ScatterReduce {
     // What has no index is left out.
     const auto start = constant(graph, Dims::filled(x.rank(), 0)), end = constant(graph, given);
     const auto dx =
-        detail::record(graph, descriptor<SliceGradient>, pack(SliceGradient{.shape = x.shape}),
-                       {picked.id, start.id, end.id}, 1);
+        detail::record(graph, SliceGradient{.shape = x.shape}, {picked.id, start.id, end.id}, 1);
     g.dx(0) += AnyTensor{&graph, dx[0]};
   }
 
@@ -322,7 +321,7 @@ struct GroupedGather {
     }
   }
   void gradient(auto& g) const {
-    Graph& graph = g.graph();
+    auto& graph = g.graph();
     const TensorInfo x = g.x().info();
     const Dims given = g.x(1).info().shape;
     const std::size_t at = normalized_axis(axis, x.rank());
@@ -344,8 +343,7 @@ struct GroupedGather {
     const auto dy =
         transpose(reshape(g.dy(), list({groups, outer, count, run})), {.perm = {0, 2, 1, 3}});
     const auto dx =
-        detail::record(graph, descriptor<GatherGradient>,
-                       pack(GatherGradient{.axis = 0, .shape = {groups * n, outer, run}}),
+        detail::record(graph, GatherGradient{.axis = 0, .shape = {groups * n, outer, run}},
                        {reshape(dy, list({groups * count, outer, run})).id,
                         reshape(places, list({groups * count})).id},
                        1);

@@ -199,7 +199,7 @@ struct Sort {
     const auto x = g.x(0);
     auto at = g.y(1);
     if (at.is_absent()) {
-      at.id = detail::record(g.graph(), descriptor<Sort>, pack(*this), {x.id}, 2)[1];
+      at.id = detail::record(g.graph(), *this, {x.id}, 2)[1];
     }
     g.dx(0) += scatter_elements(g.zeros(g.graph(), x.info()), at, g.dy(), {.axis = axis});
   }
@@ -279,7 +279,7 @@ struct ReduceMedian {
     const auto x = g.x(0);
     auto at = g.y(1);
     if (at.is_absent()) {
-      at.id = detail::record(g.graph(), descriptor<ReduceMedian>, pack(*this), {x.id}, 2)[1];
+      at.id = detail::record(g.graph(), *this, {x.id}, 2)[1];
     }
     // The reduced dimensions behind the others, as one.
     const TensorInfo info = x.info();

@@ -59,7 +59,7 @@ struct If {
   }
 
   void gradient(auto& g) const {
-    Graph& graph = g.graph();
+    auto& graph = g.graph();
     std::vector<std::size_t> arriving, wanted;
     for (std::size_t i = 0; i < g.outputs(); ++i) {
       if (g.has_dy(i)) arriving.push_back(i);

@@ -26,6 +26,16 @@ struct InstanceNormalization {
   static constexpr bool in_place = true;
 
   constexpr void attributes(auto&& visit) { visit("epsilon", epsilon); }
+  static constexpr void cost(auto& machine, auto in, auto) {
+    // Mean and mean of squares in one reduction each, then subtract, multiply, scale and shift.
+    const std::int64_t statistics = in[0].shape[0] * in[0].shape[1];
+    machine.reduce(in[0], statistics);
+    machine.reduce(in[0], statistics);
+    machine.pass("Sub", in[0]);
+    machine.pass("Mul", in[0]);
+    machine.pass("Mul", in[0]);
+    machine.pass("Add", in[0]);
+  }
   static constexpr Inferred infer(TensorInfo x, TensorInfo scale, TensorInfo bias) {
     if (x.rank() < 2) {
       return Inferred::mismatch("the input has no channels", 2,
@@ -75,13 +85,13 @@ struct InstanceNormalization {
   }
   void gradient(auto& g) const {
     using halftone::detail::reshaped;
-    const AnyTensor scale = halftone::detail::wide(g.x(1));
+    const auto scale = halftone::detail::wide(g.x(1));
     const Dims shape = g.x().info().shape;
     const Dims planes{shape[0], shape[1], product(shape.span().subspan(2))};
-    const AnyTensor dy = reshaped(halftone::detail::wide(g.dy()), planes);
+    const auto dy = reshaped(halftone::detail::wide(g.dy()), planes);
     const halftone::detail::Normalized normalized(reshaped(halftone::detail::wide(g.x()), planes),
                                                   {2}, double(epsilon));
-    const AnyTensor axes = constant(g.graph(), Dims{0, 2});
+    const auto axes = constant(g.graph(), Dims{0, 2});
     if (g.needs(0)) {
       g.dx(0) += reshaped(normalized.gradient(dy * reshaped(scale, {shape[1], 1})), shape);
     }

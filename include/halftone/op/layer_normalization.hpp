@@ -45,6 +45,19 @@ struct LayerNormalization {
     visit("stash_type", stash_type);
   }
 
+  constexpr void cost(auto& machine, auto in, auto) const {
+    const std::size_t first = normalized_axis(axis, in[0].rank());
+    std::int64_t rows = 1;
+    for (std::size_t i = 0; i < first && i < in[0].rank(); ++i) rows *= in[0].shape[i];
+    // Mean and mean of squares in one reduction each, then subtract, multiply, scale and shift.
+    const std::int64_t statistics = rows;
+    machine.reduce(in[0], statistics);
+    machine.reduce(in[0], statistics);
+    machine.pass("Sub", in[0]);
+    machine.pass("Mul", in[0]);
+    machine.pass("Mul", in[0]);
+    if (in.size() > 2 && in[2].is_known()) machine.pass("Add", in[0]);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];
     const std::size_t at = normalized_axis(axis, x.rank());
@@ -124,7 +137,7 @@ struct LayerNormalization {
     return static_cast<std::size_t>(bytes);
   }
   void gradient(auto& g) const {
-    const AnyTensor x = halftone::detail::wide(g.x());
+    const auto x = halftone::detail::wide(g.x());
     const ElementType type = x.info().type;
     Dims over;
     for (std::size_t i = normalized_axis(axis, x.info().rank()); i < x.info().rank(); ++i) {
@@ -132,14 +145,14 @@ struct LayerNormalization {
     }
     const halftone::detail::Normalized normalized(x, over, double(epsilon));
     if (g.has_dy(0)) {
-      const AnyTensor dy = halftone::detail::wide(g.dy());
+      const auto dy = halftone::detail::wide(g.dy());
       if (g.needs(0)) g.dx(0) += normalized.gradient(dy * halftone::detail::wide(g.x(1)));
       if (g.needs(1)) g.dx(1) += dy * normalized.z;
       if (g.needs(2)) g.dx(2) += dy;
     }
     for (std::size_t i = 1; i < 3; ++i) {
       if (!g.has_dy(i)) continue;
-      const AnyTensor d = op::cast(g.dy(i), {.to = type});
+      const auto d = op::cast(g.dy(i), {.to = type});
       g.dx(0) += i == 1 ? normalized.from_mean(d) : normalized.from_inverse(d);
     }
   }

@@ -317,23 +317,10 @@ namespace op {
 HALFTONE_OPERATORS(HALFTONE_DECLARE, HALFTONE_DECLARE_OLD)
 #undef HALFTONE_DECLARE
 #undef HALFTONE_DECLARE_OLD
+std::true_type is_of_library(const auto*);
 }  // namespace op
 
 namespace detail {
-#define HALFTONE_NUMBER(Struct, function) Struct,
-#define HALFTONE_NUMBER_OLD(Struct) Struct,
-enum class Builtin : int { HALFTONE_OPERATORS(HALFTONE_NUMBER, HALFTONE_NUMBER_OLD) count };
-#undef HALFTONE_NUMBER
-#undef HALFTONE_NUMBER_OLD
-
-#define HALFTONE_INDEX(Struct, function) \
-  template <>                            \
-  inline constexpr int builtin_index<op::Struct> = static_cast<int>(Builtin::Struct);
-#define HALFTONE_INDEX_OLD(Struct) HALFTONE_INDEX(Struct, )
-HALFTONE_OPERATORS(HALFTONE_INDEX, HALFTONE_INDEX_OLD)
-#undef HALFTONE_INDEX
-#undef HALFTONE_INDEX_OLD
-
 template <class None, class... Op>
 Registry<Op...> registry_of();
 #define HALFTONE_NAME(Struct, function) , op::Struct

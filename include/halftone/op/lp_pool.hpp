@@ -45,8 +45,7 @@ void lp_pool_gradient(auto& g, double p, const auto& pool) {
   const op::AveragePoolGradient op(pooling_window(pool, shape.span().subspan(2)), shape,
                                    kernel::PoolCount::one);
   lp_gradient(g, p, [&](auto sums) {
-    const auto dx =
-        record(*sums.graph, descriptor<op::AveragePoolGradient>, pack(op), {sums.id}, 1);
+    const auto dx = record(*sums.graph, op, {sums.id}, 1);
     return AnyTensor{sums.graph, dx[0]};
   });
 }

@@ -81,7 +81,7 @@ struct LRN {
     });
   }
   void gradient(auto& g) const {
-    const AnyTensor x = halftone::detail::wide(g.x()), dy = halftone::detail::wide(g.dy());
+    const auto x = halftone::detail::wide(g.x()), dy = halftone::detail::wide(g.dy());
     const Dims shape = x.info().shape;
     // Sums over neighbouring channels are pooling along them.
     const Dims lines{shape[0], 1, shape[1], product(shape.span().subspan(2))};
@@ -92,9 +92,9 @@ struct LRN {
           {.kernel_shape = {size, 1}, .pads = {begin, 0, end, 0}, .count_include_pad = 1});
       return halftone::detail::reshaped(pooled, shape);
     };
-    const AnyTensor base = sums(x * x, below, above) * double(alpha) + double(bias);
-    const AnyTensor power = op::pow(base, -double(beta));
-    const AnyTensor shared = sums(dy * x * power / base, above, below);
+    const auto base = sums(x * x, below, above) * double(alpha) + double(bias);
+    const auto power = op::pow(base, -double(beta));
+    const auto shared = sums(dy * x * power / base, above, below);
     g.dx(0) += dy * power - x * shared * (2 * double(alpha) * double(beta));
   }
 };

@@ -20,6 +20,18 @@ struct MatMul {
   using types = TypeList<ProductTypes>;
   static constexpr int packed_input = 1;
 
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    // A matrix that all share is one product with more rows.
+    const std::int64_t inner = in[0].shape.back(),
+                       columns = in[1].rank() > 1 ? in[1].shape.back() : 1;
+    const std::int64_t matrix = inner * columns;
+    const std::int64_t groups = matrix > 0 ? in[1].elements() / matrix : 1;
+    const std::int64_t outputs = out[0].elements(), each = groups * columns;
+    machine.product({.groups = groups,
+                     .rows = each > 0 ? outputs / each : 0,
+                     .inner = inner,
+                     .columns = columns});
+  }
   static constexpr Inferred infer(TensorInfo a, TensorInfo b) {
     if (a.rank() == 0 || b.rank() == 0) {
       return Inferred::mismatch("a factor is a scalar", 1, 0);
@@ -69,8 +81,8 @@ struct MatMul {
     const auto with = [&](AnyTensor t, const Dims& shape) {
       return op::reshape(t, constant(g.graph(), shape));
     };
-    const AnyTensor left = a.rank() == 1 ? with(g.x(0), {1, a.shape[0]}) : g.x(0);
-    const AnyTensor right = b.rank() == 1 ? with(g.x(1), {b.shape[0], 1}) : g.x(1);
+    const auto left = a.rank() == 1 ? with(g.x(0), {1, a.shape[0]}) : g.x(0);
+    const auto right = b.rank() == 1 ? with(g.x(1), {b.shape[0], 1}) : g.x(1);
     if (b.rank() == 1) dims.push_back(1);
     if (a.rank() == 1) {
       const std::int64_t columns = dims.back();
@@ -78,7 +90,7 @@ struct MatMul {
       dims.push_back(1);
       dims.push_back(columns);
     }
-    const AnyTensor dy = dims == g.y().info().shape ? g.dy() : with(g.dy(), dims);
+    const auto dy = dims == g.y().info().shape ? g.dy() : with(g.dy(), dims);
     const auto transposed = [](auto t) {
       Dims perm;
       const auto rank = static_cast<std::int64_t>(t.info().rank());
@@ -87,11 +99,11 @@ struct MatMul {
       return op::transpose(t, {.perm = perm});
     };
     if (g.needs(0)) {
-      const AnyTensor da = op::matmul(dy, transposed(right));
+      const auto da = op::matmul(dy, transposed(right));
       g.dx(0) += a.rank() == 1 ? with(GradientScope::sum_to(da, left.info().shape), a.shape) : da;
     }
     if (g.needs(1)) {
-      const AnyTensor db = op::matmul(transposed(left), dy);
+      const auto db = op::matmul(transposed(left), dy);
       g.dx(1) += b.rank() == 1 ? with(GradientScope::sum_to(db, right.info().shape), b.shape) : db;
     }
   }

@@ -25,12 +25,12 @@ struct MeanVarianceNormalization {
     auto& graph = *given.graph;
     const ElementType type = given.info().type;
     const bool is_wide = type == ElementType::float32 || type == ElementType::float64;
-    const AnyTensor x = is_wide ? AnyTensor(given) : cast(given, {.to = ElementType::float32});
+    const auto x = is_wide ? AnyTensor(given) : cast(given, {.to = ElementType::float32});
     const auto mean_of = [&](const auto& t) {
       return axes.empty() ? AnyTensor(mean(t)) : AnyTensor(mean(t, constant(graph, axes)));
     };
-    const AnyTensor centered = sub(x, mean_of(x));
-    const AnyTensor y = div(centered, add(sqrt(mean_of(mul(centered, centered))), 1e-9));
+    const auto centered = sub(x, mean_of(x));
+    const auto y = div(centered, add(sqrt(mean_of(mul(centered, centered))), 1e-9));
     return is_wide ? y : cast(y, {.to = type});
   }
 };
@@ -54,8 +54,8 @@ struct LpNormalization {
   }
   AnyTensor expand(tensor_handle auto x) const {
     if (p != 1 && p != 2) fail(ErrorKind::model, {.what = "LpNormalization: p is neither 1 nor 2"});
-    const AnyTensor axes = constant(*x.graph, Dims{axis});
-    const AnyTensor norm = p == 1 ? AnyTensor(l1(x, axes)) : AnyTensor(l2(x, axes));
+    const auto axes = constant(*x.graph, Dims{axis});
+    const auto norm = p == 1 ? AnyTensor(l1(x, axes)) : AnyTensor(l2(x, axes));
     return div(x, where(equal(norm, 0), 1, norm));
   }
 };

@@ -180,8 +180,7 @@ struct NegativeLogLikelihoodLossGradient {
 void NegativeLogLikelihoodLoss::gradient(auto& g) const {
   const NegativeLogLikelihoodLossGradient op{reduction, ignore_index};
   const auto dx =
-      halftone::detail::record(g.graph(), descriptor<NegativeLogLikelihoodLossGradient>, pack(op),
-                               {g.dy().id, g.x(0).id, g.x(1).id, g.x(2).id}, 1);
+      halftone::detail::record(g.graph(), op, {g.dy().id, g.x(0).id, g.x(1).id, g.x(2).id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }
 

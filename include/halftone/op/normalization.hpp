@@ -14,24 +14,25 @@
 namespace halftone::detail {
 
 /// t in the type that its type is computed in: float for the halves.
-inline AnyTensor wide(AnyTensor t) {
+AnyTensor wide(auto t) {
   const ElementType type = t.info().type;
   if (type == ElementType::float32 || type == ElementType::float64) return t;
   return op::cast(t, {.to = ElementType::float32});
 }
 
-inline AnyTensor reshaped(AnyTensor t, const Dims& shape) {
+AnyTensor reshaped(auto t, const Dims& shape) {
   return t.info().shape == shape ? t : op::reshape(t, constant(*t.graph, shape));
 }
 
 /// What the gradients of normalizations share: z = (x - mean) / sqrt(variance + epsilon), with mean
 /// and (biased) variance over some dimensions, and how gradients go back through it.
+template <class Tensor>
 struct Normalized {
-  AnyTensor axes, centered, inverse, z;  ///< inverse = 1 / sqrt(variance + epsilon)
+  Tensor axes, centered, inverse, z;  ///< inverse = 1 / sqrt(variance + epsilon)
   double count = 1;                      ///< elements that have one mean
 
   /// x of the compute type; at least one dimension.
-  Normalized(AnyTensor x, const Dims& over, double epsilon) : axes(constant(*x.graph, over)) {
+  Normalized(Tensor x, const Dims& over, double epsilon) : axes(constant(*x.graph, over)) {
     for (const std::int64_t axis : over) {
       count *= static_cast<double>(x.info().shape[static_cast<std::size_t>(axis)]);
     }
@@ -39,17 +40,17 @@ struct Normalized {
     inverse = op::reciprocal(op::sqrt(mean_of(centered * centered) + epsilon));
     z = centered * inverse;
   }
-  AnyTensor mean_of(AnyTensor t) const { return op::mean(t, axes); }
+  Tensor mean_of(Tensor t) const { return op::mean(t, axes); }
   /// From that of z.
-  AnyTensor gradient(AnyTensor dz) const {
+  Tensor gradient(Tensor dz) const {
     return inverse * (dz - mean_of(dz) - z * mean_of(dz * z));
   }
   /// From those of mean, variance and inverse, which have extents of 1 along the dimensions.
-  AnyTensor from_mean(AnyTensor d) const {
+  Tensor from_mean(Tensor d) const {
     return op::expand(d * (1 / count), constant(*d.graph, z.info().shape));
   }
-  AnyTensor from_variance(AnyTensor d) const { return centered * (d * (2 / count)); }
-  AnyTensor from_inverse(AnyTensor d) const {
+  Tensor from_variance(Tensor d) const { return centered * (d * (2 / count)); }
+  Tensor from_inverse(Tensor d) const {
     return from_variance(d * inverse * inverse * inverse * -0.5);
   }
 };

@@ -178,10 +178,9 @@ struct PadGradient {
 };
 
 void Pad::gradient(auto& g) const {
-  const auto made = halftone::detail::record(
-      g.graph(), descriptor<PadGradient>,
-      halftone::pack(PadGradient{.mode = mode, .shape = g.x().info().shape}),
-      {g.dy().id, g.x(1).id, g.x(3).id}, 1);
+  const auto made =
+      halftone::detail::record(g.graph(), PadGradient{.mode = mode, .shape = g.x().info().shape},
+                               {g.dy().id, g.x(1).id, g.x(3).id}, 1);
   const AnyTensor dx{&g.graph(), made[0]};
   g.dx(0) += dx;
   if (!g.needs(2)) return;
@@ -206,7 +205,7 @@ struct Pad_2 {
   }
   AnyTensor expand(auto x) const {
     const auto count = static_cast<std::int64_t>(pads.size());
-    const AnyTensor amounts = constant(*x.graph, pads.span(), {count});
+    const auto amounts = constant(*x.graph, pads.span(), {count});
     // While the type of x is not known there is none for the value: only 0 needs no value.
     if (value == 0) return halftone::op::pad(x, amounts, {.mode = mode});
     return halftone::op::pad(x, amounts, value, {.mode = mode});

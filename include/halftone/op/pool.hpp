@@ -120,6 +120,9 @@ struct MaxPool {
   constexpr Window window_over(std::span<const std::int64_t> input) const {
     return pooling_window(*this, input);
   }
+  constexpr void cost(auto& machine, auto, auto out) const {
+    machine.pool(out[0], product(kernel_shape), true);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     if (storage_order != 0 && storage_order != 1) {
       return Inferred::mismatch("storage_order is neither 0 nor 1", 1, storage_order);
@@ -167,6 +170,9 @@ struct AveragePool {
   constexpr Window window_over(std::span<const std::int64_t> input) const {
     return pooling_window(*this, input);
   }
+  constexpr void cost(auto& machine, auto, auto out) const {
+    machine.pool(out[0], product(kernel_shape), false);
+  }
   constexpr Inferred infer(TensorInfo x) const { return infer_pooling(*this, x); }
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
@@ -186,6 +192,9 @@ struct GlobalAveragePool {
   static constexpr OpId id{"ai.onnx", "GlobalAveragePool", 1};
   static constexpr Signature signature = "x -> y";
 
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
+  }
   static constexpr Inferred infer(TensorInfo x) { return infer_global_pooling(x); }
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
@@ -204,6 +213,9 @@ struct GlobalMaxPool {
   static constexpr OpId id{"ai.onnx", "GlobalMaxPool", 1};
   static constexpr Signature signature = "x -> y";
 
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements(), false);
+  }
   static constexpr Inferred infer(TensorInfo x) { return infer_global_pooling(x); }
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
@@ -238,6 +250,9 @@ struct MaxPoolGradient {
     visit("strides", strides);
     visit("dilations", dilations);
     visit("pads", pads);
+  }
+  constexpr void cost(auto& machine, auto, auto out) const {
+    machine.pool(out[0], product(kernel_shape), true);
   }
   static constexpr Inferred infer(TensorInfo x, TensorInfo) { return x; }
   template <class T>
@@ -282,6 +297,9 @@ struct AveragePoolGradient {
     visit("pads", pads);
     visit("counted", counted);
   }
+  constexpr void cost(auto& machine, auto, auto out) const {
+    machine.pool(out[0], product(kernel_shape), false);
+  }
   constexpr Inferred infer(const Inputs& in) const { return TensorInfo{in[0].type, shape}; }
   template <class T>
   void kernel(const KernelCall& call, View<const T> dy, View<T> dx) const {
@@ -295,8 +313,8 @@ struct AveragePoolGradient {
 
 void MaxPool::gradient(auto& g) const {
   const Window window = window_over(g.x().info().shape.span().subspan(2));
-  const auto dx = halftone::detail::record(g.graph(), descriptor<MaxPoolGradient>,
-                                           pack(MaxPoolGradient(window)), {g.x().id, g.dy().id}, 1);
+  const auto dx =
+      halftone::detail::record(g.graph(), MaxPoolGradient(window), {g.x().id, g.dy().id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }
 
@@ -304,8 +322,7 @@ void AveragePool::gradient(auto& g) const {
   const Dims shape = g.x().info().shape;
   const AveragePoolGradient op(window_over(shape.span().subspan(2)), shape,
                                count_include_pad != 0 ? PoolCount::padded : PoolCount::inside);
-  const auto dx = halftone::detail::record(g.graph(), descriptor<AveragePoolGradient>, pack(op),
-                                           {g.dy().id}, 1);
+  const auto dx = halftone::detail::record(g.graph(), op, {g.dy().id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }
 
@@ -324,8 +341,7 @@ void GlobalMaxPool::gradient(auto& g) {
   const auto x = op::reshape(g.x(), constant(g.graph(), Dims{shape[0], shape[1], pixels}));
   const auto dy = op::reshape(g.dy(), constant(g.graph(), Dims{shape[0], shape[1], 1}));
   const Window window = Window::over(std::span(&pixels, 1), {.kernel = {pixels}});
-  const auto dx = halftone::detail::record(g.graph(), descriptor<MaxPoolGradient>,
-                                           pack(MaxPoolGradient(window)), {x.id, dy.id}, 1);
+  const auto dx = halftone::detail::record(g.graph(), MaxPoolGradient(window), {x.id, dy.id}, 1);
   g.dx(0) += op::reshape(AnyTensor{&g.graph(), dx[0]}, constant(g.graph(), shape));
 }
 

@@ -63,6 +63,7 @@ struct RandomNormal {
     visit("seed", seed);
     visit("shape", shape);
   }
+  static constexpr void cost(auto& machine, auto, auto out) { machine.random(out[0], 4); }
   constexpr Inferred infer(const Inputs&) const { return random_rules::infer_random(dtype, shape); }
 
   template <class S, class T>
@@ -92,6 +93,7 @@ struct RandomUniform {
     visit("seed", seed);
     visit("shape", shape);
   }
+  static constexpr void cost(auto& machine, auto, auto out) { machine.random(out[0], 4); }
   constexpr Inferred infer(const Inputs&) const { return random_rules::infer_random(dtype, shape); }
 
   template <class S, class T>
@@ -120,6 +122,7 @@ struct RandomNormalLike {
     visit("scale", scale);
     visit("seed", seed);
   }
+  static constexpr void cost(auto& machine, auto, auto out) { machine.random(out[0], 4); }
   constexpr Inferred infer(const Inputs& in) const {
     return random_rules::infer_random_like(dtype, in);
   }
@@ -150,6 +153,7 @@ struct RandomUniformLike {
     visit("high", high);
     visit("seed", seed);
   }
+  static constexpr void cost(auto& machine, auto, auto out) { machine.random(out[0], 4); }
   constexpr Inferred infer(const Inputs& in) const {
     return random_rules::infer_random_like(dtype, in);
   }
@@ -178,6 +182,7 @@ struct Bernoulli {
     visit("dtype", dtype);
     visit("seed", seed);
   }
+  static constexpr void cost(auto& machine, auto, auto out) { machine.random(out[0], 1); }
   constexpr Inferred infer(const Inputs& in) const {
     const ElementType type = dtype == ElementType::undefined ? in[0].type : dtype;
     if (type != ElementType::boolean && !visit_type<NumericTypes>(type, []<class>() {})) {

@@ -77,6 +77,25 @@ struct RecurrentRule {
     return outputs;
   }
 
+  /// The product of all inputs with their weights, then step by step that of the state, and the
+  /// gates.
+  template <class Op>
+  constexpr void cost(const Op& op, auto& machine, auto in) const {
+    const Dims &x = in[0].shape, &r = in[2].shape;
+    const std::int64_t steps = x[op.layout == 0 ? 0 : 1], batch = x[op.layout == 0 ? 1 : 0];
+    const std::int64_t directions = r[0], wide = r[1], hidden = r[2];
+    machine.product({.rows = steps * batch, .inner = x[2], .columns = directions * wide});
+    machine.repeat(steps);
+    machine.product({.groups = directions, .rows = batch, .inner = hidden, .columns = wide});
+    const TensorInfo all{in[0].type, {directions, batch, wide}};
+    const TensorInfo state{in[0].type, {directions, batch, hidden}};
+    machine.pass("Add", all);
+    if (cell != kernel::Cell::rnn) machine.pass("Sigmoid", all);
+    machine.pass("Tanh", state);
+    for (std::int64_t pass = 1; pass < gates; ++pass) machine.pass("Mul", state);
+    machine.repeat(1);
+  }
+
   /// `first` functions of a direction, where the node names none.
   template <class Op>
   kernel::Recurrent layer(const Op& op, std::span<const std::int64_t> x,
@@ -143,6 +162,11 @@ struct RecurrentRule {
   }
 };
 
+/// Each weight once for each number of a step that it multiplies.
+constexpr std::int64_t recurrent_flops(std::span<const TensorInfo> in) {
+  return 2 * (in[1].elements() + in[2].elements()) * in[0].shape[0] * in[0].shape[1];
+}
+
 }  // namespace halftone::detail
 
 namespace halftone::op {
@@ -197,7 +221,11 @@ struct LSTM {
     visit("input_forget", input_forget);
     visit("layout", layout);
   }
+  constexpr void cost(auto& machine, auto in, auto) const { rule.cost(*this, machine, in); }
   constexpr Inferred infer(const Inputs& in) const { return rule.infer(*this, in); }
+  static constexpr std::int64_t flops(auto in, auto) {
+    return halftone::detail::recurrent_flops(in);
+  }
 
   template <class T, class I>
   void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> r,
@@ -263,7 +291,11 @@ struct GRU {
     visit("linear_before_reset", linear_before_reset);
     visit("layout", layout);
   }
+  constexpr void cost(auto& machine, auto in, auto) const { rule.cost(*this, machine, in); }
   constexpr Inferred infer(const Inputs& in) const { return rule.infer(*this, in); }
+  static constexpr std::int64_t flops(auto in, auto) {
+    return halftone::detail::recurrent_flops(in);
+  }
 
   template <class T, class I>
   void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> r,
@@ -322,7 +354,11 @@ struct RNN {
     visit("hidden_size", hidden_size);
     visit("layout", layout);
   }
+  constexpr void cost(auto& machine, auto in, auto) const { rule.cost(*this, machine, in); }
   constexpr Inferred infer(const Inputs& in) const { return rule.infer(*this, in); }
+  static constexpr std::int64_t flops(auto in, auto) {
+    return halftone::detail::recurrent_flops(in);
+  }
 
   template <class T, class I>
   void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> r,
@@ -425,7 +461,7 @@ namespace halftone::detail {
 
 template <class Op>
 void RecurrentRule::gradient(const Op& op, auto& g) const {
-  Graph& graph = g.graph();
+  auto& graph = g.graph();
   const auto list = [&](std::initializer_list<std::int64_t> values) {
     return constant(graph, Dims(values));
   };
@@ -441,7 +477,7 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
     return x.is_absent() || !batch_first ? x : op::transpose(x, {.perm = {1, 0, 2}});
   };
   AnyTensor x = state(g.x(0)), dy;
-  const AnyTensor w = wide_enough(g.x(1)), r = wide_enough(g.x(2)), b = wide_enough(g.x(3));
+  const auto w = wide_enough(g.x(1)), r = wide_enough(g.x(2)), b = wide_enough(g.x(3));
   if (g.has_dy(0)) {
     dy = wide_enough(g.dy(0));
     if (batch_first) dy = op::transpose(dy, {.perm = {1, 2, 0, 3}});
@@ -454,17 +490,17 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
   if constexpr (requires { op.linear_before_reset; }) is_linear = op.linear_before_reset != 0;
   const bool is_lstm = cell == kernel::Cell::lstm;
 
-  const AnyTensor all_x = op::reshape(x, list({1, rows, features}));
-  AnyTensor a = op::matmul(all_x, op::transpose(w, {.perm = {0, 2, 1}}));
+  const auto all_x = op::reshape(x, list({1, rows, features}));
+  auto a = op::matmul(all_x, op::transpose(w, {.perm = {0, 2, 1}}));
   AnyTensor candidate_bias;
   if (!b.is_absent()) {
     const auto part = [&](std::int64_t first, std::int64_t end) -> AnyTensor {
       return op::slice(b, list({first}), list({end}), list({1}));
     };
-    AnyTensor recurring = part(wide, 2 * wide);
+    auto recurring = part(wide, 2 * wide);
     if (is_linear) {
       candidate_bias = part(wide + 2 * hidden, 2 * wide);
-      const AnyTensor none = GradientScope::zeros(graph, {type, {directions, hidden}});
+      const auto none = GradientScope::zeros(graph, {type, {directions, hidden}});
       recurring = op::concat(std::array{part(wide, wide + 2 * hidden), none}, {.axis = 1});
     }
     a = a + op::reshape(part(0, wide) + recurring, list({directions, 1, wide}));
@@ -480,8 +516,8 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
                              .linear_before_reset = is_linear ? 1 : 0};
   if constexpr (requires { op.input_forget; }) back.input_forget = op.input_forget;
   const auto arrives = [&](std::size_t i) { return g.has_dy(i) ? state(g.dy(i)) : AnyTensor{}; };
-  const AnyTensor initial_c = is_lstm ? state(g.x(6)) : AnyTensor{};
-  const AnyTensor p = is_lstm ? wide_enough(g.x(7)) : AnyTensor{};
+  const auto initial_c = is_lstm ? state(g.x(6)) : AnyTensor{};
+  const auto p = is_lstm ? wide_enough(g.x(7)) : AnyTensor{};
   const std::vector<TensorId> inputs{a.id,
                                      r.id,
                                      candidate_bias.id,
@@ -492,16 +528,15 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
                                      dy.id,
                                      arrives(1).id,
                                      is_lstm ? arrives(2).id : no_tensor};
-  const std::vector<TensorId> made =
-      record(graph, descriptor<op::RecurrentGradient>, pack(back), inputs, 7);
+  const std::vector<TensorId> made = record(graph, back, inputs, 7);
   const auto output = [&](std::size_t i) { return AnyTensor{&graph, made[i]}; };
 
   const auto flat = [&](AnyTensor t, std::int64_t columns) -> AnyTensor {
     return op::reshape(t, list({directions, rows, columns}));
   };
-  const AnyTensor da = flat(output(0), wide), db = is_linear ? flat(output(1), wide) : da;
+  const auto da = flat(output(0), wide), db = is_linear ? flat(output(1), wide) : da;
   if (g.needs(0)) {
-    const AnyTensor each = op::matmul(da, w);
+    const auto each = op::matmul(da, w);
     g.dx(0) +=
         state(op::reshape(op::sum(each, list({0}), {.keepdims = 0}), constant(graph, extents)));
   }
@@ -510,21 +545,21 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
   };
   if (g.needs(1)) g.dx(1) += op::matmul(turned(da), all_x);
   if (g.needs(2)) {
-    const AnyTensor h = flat(output(2), hidden);
+    const auto h = flat(output(2), hidden);
     if (cell == kernel::Cell::gru && !is_linear) {
       const auto columns = [&](std::int64_t first, std::int64_t end) {
         return turned(op::slice(db, list({first}), list({end}), list({2})));
       };
-      const AnyTensor of_gates = op::matmul(columns(0, 2 * hidden), h);
-      const AnyTensor of_candidate = op::matmul(columns(2 * hidden, wide), flat(output(3), hidden));
+      const auto of_gates = op::matmul(columns(0, 2 * hidden), h);
+      const auto of_candidate = op::matmul(columns(2 * hidden, wide), flat(output(3), hidden));
       g.dx(2) += op::concat(std::array{of_gates, of_candidate}, {.axis = 1});
     } else {
       g.dx(2) += op::matmul(turned(db), h);
     }
   }
   if (g.needs(3)) {
-    const AnyTensor of_w = op::sum(da, list({1}), {.keepdims = 0});
-    const AnyTensor of_r = is_linear ? AnyTensor(op::sum(db, list({1}), {.keepdims = 0})) : of_w;
+    const auto of_w = op::sum(da, list({1}), {.keepdims = 0});
+    const auto of_r = is_linear ? AnyTensor(op::sum(db, list({1}), {.keepdims = 0})) : of_w;
     g.dx(3) += op::concat(std::array{of_w, of_r}, {.axis = 1});
   }
   if (g.needs(5)) g.dx(5) += state(output(4));
@@ -539,8 +574,7 @@ std::vector<AnyTensor> record_recurrent(auto& graph, const New& newer, const aut
   std::vector<TensorId> ids;
   for (const auto& x : inputs) ids.push_back(x.id);
   std::vector<AnyTensor> made;
-  for (const TensorId y :
-       record(graph, descriptor<New>, pack(newer), ids, New::signature.required_outputs())) {
+  for (const TensorId y : record(graph, newer, ids, slots_of<New>.required_outputs())) {
     if (made.size() == outputs) break;
     made.push_back({&graph, y});
   }

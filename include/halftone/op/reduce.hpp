@@ -10,8 +10,9 @@ namespace halftone::detail {
 
 /// What the gradients of reductions need: gradient and result with the reduced dimensions kept, and
 /// those dimensions.
+template <class Tensor>
 struct Reduced {
-  AnyTensor x, y, dy, axes, shape;
+  Tensor x, y, dy, axes, shape;
   double count = 1;  ///< elements that go into one
 
   Reduced(auto& g, const auto& op) : x(g.x()) {
@@ -31,11 +32,15 @@ struct Reduced {
     }
     axes = constant(g.graph(), list);
     shape = constant(g.graph(), info.shape);
-    const AnyTensor with_all = constant(g.graph(), kept);
+    const auto with_all = constant(g.graph(), kept);
     y = op::reshape(g.y(), with_all);
     dy = op::reshape(g.dy(), with_all);
   }
 };
+
+constexpr auto reduced(auto& g, const auto& op) {
+  return Reduced<std::remove_cvref_t<decltype(g.x())>>(g, op);
+}
 
 }  // namespace halftone::detail
 
@@ -133,6 +138,9 @@ struct ReduceSum {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -145,7 +153,7 @@ struct ReduceSum {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += op::expand(r.dy, r.shape);
   }
 };
@@ -171,6 +179,9 @@ struct ReduceMean {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -183,7 +194,7 @@ struct ReduceMean {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += op::expand(r.dy * (1 / r.count), r.shape);
   }
 };
@@ -209,6 +220,9 @@ struct ReduceMax {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements(), false);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -221,7 +235,7 @@ struct ReduceMax {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += select(op::equal(r.x, r.y), r.dy, 0);
   }
 };
@@ -247,6 +261,9 @@ struct ReduceMin {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements(), false);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -259,7 +276,7 @@ struct ReduceMin {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += select(op::equal(r.x, r.y), r.dy, 0);
   }
 };
@@ -285,6 +302,9 @@ struct ReduceProd {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -297,7 +317,7 @@ struct ReduceProd {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     // By division, but where a factor is 0: it alone gets the product of the others.
     const auto zero = op::equal(r.x, 0.f);
     const auto zeros = op::sum(op::cast(zero, {.to = r.x.info().type}), r.axes);
@@ -327,6 +347,10 @@ struct ReduceL1 {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("Abs", in[0]);
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -339,7 +363,7 @@ struct ReduceL1 {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += r.dy * op::sign(r.x);
   }
 };
@@ -365,6 +389,10 @@ struct ReduceL2 {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("Mul", in[0]);
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -377,7 +405,7 @@ struct ReduceL2 {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += r.dy * r.x / r.y;
   }
 };
@@ -402,6 +430,9 @@ struct ReduceLogSum {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -414,7 +445,7 @@ struct ReduceLogSum {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += op::expand(r.dy * op::exp(-r.y), r.shape);
   }
 };
@@ -439,6 +470,10 @@ struct ReduceLogSumExp {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("Exp", in[0]);
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -451,7 +486,7 @@ struct ReduceLogSumExp {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += r.dy * op::exp(r.x - r.y);
   }
 };
@@ -476,6 +511,10 @@ struct ReduceSumSquare {
     visit("keepdims", keepdims);
     visit("noop_with_empty_axes", noop_with_empty_axes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("Mul", in[0]);
+    machine.reduce(in[0], out[0].elements());
+  }
   constexpr Inferred infer(const Inputs& in) const {
     return infer_reduction(in, keepdims != 0, noop_with_empty_axes != 0);
   }
@@ -488,7 +527,7 @@ struct ReduceSumSquare {
     return Run::workspace(*this, x, axes);
   }
   void gradient(auto& g) const {
-    const detail::Reduced r(g, *this);
+    const auto r = detail::reduced(g, *this);
     g.dx(0) += r.dy * r.x * 2;
   }
 };

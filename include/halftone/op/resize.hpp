@@ -218,10 +218,11 @@ struct Resize {
   friend struct ResizeGradient;
 
   /// `rule` with the region of interest.
-  constexpr kernel::ResizeRule rule_within(std::span<const std::int64_t> x,
-                                           std::span<const std::int64_t> y, const auto& roi,
-                                           View<const float> scales,
-                                           View<const std::int64_t> sizes) const {
+  [[gnu::noinline]] constexpr kernel::ResizeRule rule_within(std::span<const std::int64_t> x,
+                                                             std::span<const std::int64_t> y,
+                                                             const auto& roi,
+                                                             View<const float> scales,
+                                                             View<const std::int64_t> sizes) const {
     kernel::ResizeRule r = rule(x, y, scales, sizes, true);
     const std::int64_t n = roi ? roi.size() / 2 : 0;
     for (std::int64_t i = 0; i < n && n == count(x.size()); ++i) {
@@ -253,9 +254,11 @@ struct Resize {
     return common;
   }
   /// What the kernel wants to know; `is_known` if the values of scales and sizes are there to read.
-  constexpr kernel::ResizeRule rule(std::span<const std::int64_t> x,
-                                    std::span<const std::int64_t> y, View<const float> scales,
-                                    View<const std::int64_t> sizes, bool is_known) const {
+  [[gnu::noinline]] constexpr kernel::ResizeRule rule(std::span<const std::int64_t> x,
+                                                      std::span<const std::int64_t> y,
+                                                      View<const float> scales,
+                                                      View<const std::int64_t> sizes,
+                                                      bool is_known) const {
     kernel::ResizeRule r{.mode = mode,
                          .coordinates = coordinate_transformation_mode,
                          .nearest = nearest_mode,
@@ -341,8 +344,8 @@ void Resize::gradient(auto& g) const {
   ResizeGradient op;
   op.resized = *this;
   op.shape = g.x().info().shape;
-  const auto dx = halftone::detail::record(g.graph(), descriptor<ResizeGradient>, pack(op),
-                                           {g.dy().id, g.x(1).id, g.x(2).id, g.x(3).id}, 1);
+  const auto dx =
+      halftone::detail::record(g.graph(), op, {g.dy().id, g.x(1).id, g.x(2).id, g.x(3).id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }
 

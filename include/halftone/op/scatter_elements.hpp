@@ -31,7 +31,7 @@ namespace detail {
 template <class G>
 void scatter_gradient(G& g, ScatterMode mode, const auto& pick, const auto& put) {
   const auto x = g.x(0), u = g.x(2), y = g.y(), dy = g.dy();
-  Graph& graph = g.graph();
+  auto& graph = g.graph();
   const TensorInfo info = u.info();
   const auto zeros = [&](ElementType type, const Dims& shape) {
     return G::zeros(graph, {type, shape});

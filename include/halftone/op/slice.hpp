@@ -22,6 +22,7 @@ struct Slice {
   static constexpr Signature signature = "x starts:I ends:I axes:I? steps:I? -> y";
   using types = TypeList<BitTypes, TypeList<std::int32_t, std::int64_t>>;
 
+  static constexpr void cost(auto& machine, auto, auto) { machine.view(); }
   static constexpr Inferred infer(const Inputs& in) {
     TensorInfo y = in[0];
     for (std::size_t i = 1; i < in.size(); ++i) {
@@ -132,8 +133,7 @@ struct SliceGradient {
 };
 
 void Slice::gradient(auto& g) {
-  const auto dx = detail::record(g.graph(), descriptor<SliceGradient>,
-                                 pack(SliceGradient{.shape = g.x().info().shape}),
+  const auto dx = detail::record(g.graph(), SliceGradient{.shape = g.x().info().shape},
                                  {g.dy().id, g.x(1).id, g.x(2).id, g.x(3).id, g.x(4).id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }

@@ -23,6 +23,16 @@ struct Softmax {
   static constexpr bool in_place = true;
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    const std::size_t dimension = normalized_axis(axis, in[0].rank());
+    const std::int64_t n = dimension < in[0].rank() ? in[0].shape[dimension] : 1;
+    const std::int64_t rows = n > 0 ? in[0].elements() / n : 0;
+    machine.reduce(in[0], rows, false);
+    machine.pass("Sub", in[0]);
+    machine.pass("Exp", in[0]);
+    machine.reduce(in[0], rows);
+    machine.pass("Mul", in[0]);
+  }
   /// The shape does not depend on the axis, only whether there is one.
   static constexpr Inferred infer(TensorInfo x) { return x; }
   constexpr Inferred infer(const Inputs& in) const {
@@ -59,6 +69,16 @@ struct LogSoftmax {
   static constexpr bool in_place = true;
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    const std::size_t dimension = normalized_axis(axis, in[0].rank());
+    const std::int64_t n = dimension < in[0].rank() ? in[0].shape[dimension] : 1;
+    const std::int64_t rows = n > 0 ? in[0].elements() / n : 0;
+    machine.reduce(in[0], rows, false);
+    machine.pass("Sub", in[0]);
+    machine.pass("Exp", in[0]);
+    machine.reduce(in[0], rows);
+    machine.pass("Sub", in[0]);
+  }
   /// The shape does not depend on the axis, only whether there is one.
   static constexpr Inferred infer(TensorInfo x) { return x; }
   constexpr Inferred infer(const Inputs& in) const {
@@ -101,7 +121,7 @@ struct SoftmaxFromAxis {
       for (std::size_t i = first + 1; i < rank; ++i) is_single = is_single && info.shape[i] == 1;
       if (is_single) return newer(x, New{.axis = static_cast<std::int64_t>(first)});
     }
-    const AnyTensor y = newer(op::flatten(x, {.axis = axis}), New{});
+    const auto y = newer(op::flatten(x, {.axis = axis}), New{});
     if (info.is_static()) return op::reshape(y, constant(*x.graph, info.shape));
     return op::reshape(y, OpFunction<op::Shape>{}(x));
   }

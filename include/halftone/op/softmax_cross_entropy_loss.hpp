@@ -30,14 +30,12 @@ struct SoftmaxCrossEntropyLoss {
   }
   std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     auto log_prob = inputs[0];
-    log_prob.id = halftone::detail::record(graph, descriptor<LogSoftmax>,
-                                           pack(LogSoftmax{.axis = 1}), {log_prob.id}, 1)[0];
+    log_prob.id = halftone::detail::record(graph, LogSoftmax{.axis = 1}, {log_prob.id}, 1)[0];
     std::vector<TensorId> ids{log_prob.id};
     for (std::size_t i = 1; i < inputs.size(); ++i) ids.push_back(inputs[i].id);
     auto loss = inputs[0];
     const NegativeLogLikelihoodLoss newer{.reduction = reduction, .ignore_index = ignore_index};
-    loss.id = halftone::detail::record(graph, descriptor<NegativeLogLikelihoodLoss>, pack(newer),
-                                       ids, 1)[0];
+    loss.id = halftone::detail::record(graph, newer, ids, 1)[0];
     if (outputs < 2) return {loss};
     return {loss, log_prob};
   }

@@ -27,6 +27,7 @@ struct Split {
     visit("num_outputs", num_outputs);
   }
 
+  static constexpr void cost(auto& machine, auto, auto) { machine.view(); }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];
     const std::size_t at = normalized_axis(axis, x.rank());
@@ -137,8 +138,7 @@ struct Split_2 {
       ids.push_back(constant(graph, split.span(), {count}).id);
     }
     std::vector<AnyTensor> parts;
-    for (const TensorId part :
-         detail::record(graph, descriptor<Split>, pack(Split{.axis = axis}), ids, outputs)) {
+    for (const TensorId part : detail::record(graph, Split{.axis = axis}, ids, outputs)) {
       parts.push_back({&graph, part});
     }
     return parts;

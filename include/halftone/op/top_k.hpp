@@ -45,6 +45,11 @@ struct TopK {
     visit("largest", largest);
     visit("sorted", sorted);
   }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    const std::size_t dimension = normalized_axis(axis, in[0].rank());
+    if (dimension == in[0].rank()) return;
+    machine.top_k(in[0], in[0].shape[dimension], out[0].shape[dimension]);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     TensorInfo values = in[0];
     const std::size_t at = normalized_axis(axis, values.rank());

@@ -22,6 +22,7 @@ struct Transpose {
 
   constexpr void attributes(auto&& visit) { visit("perm", perm); }
 
+  static constexpr void cost(auto& machine, auto, auto) { machine.view(); }
   constexpr Inferred infer(TensorInfo x) const {
     const auto rank = static_cast<std::int64_t>(x.rank());
     if (!perm.empty() && perm.size() != x.rank()) {

@@ -101,8 +101,8 @@ struct EyeLike {
       fail(ErrorKind::unsupported,
            {.what = "the element type is not offered, or not known yet", .tensor = x.name()});
     }
-    const AnyTensor ones = constant_of_shape(shape_of(x), {.value_type = type, .value_bits = one});
-    const AnyTensor diagonal = constant(*x.graph, Dims{k});
+    const auto ones = constant_of_shape(shape_of(x), {.value_type = type, .value_bits = one});
+    const auto diagonal = constant(*x.graph, Dims{k});
     return trilu(trilu(ones, diagonal, {.upper = 1}), diagonal, {.upper = 0});
   }
 };

@@ -16,18 +16,37 @@
 
 namespace halftone {
 
-/// What a session runs on.
-enum class Device : std::uint8_t { cpu };
+namespace ipu {
+struct Target;
+class Report;
+}  // namespace ipu
+
+/// What a session runs on: ipu_model computes the same results as cpu, and says what an IPU would
+/// do.
+enum class Device : std::uint8_t { cpu, ipu_model };
+
+/// The machine of ipu_model.
+struct IpuModelOptions {
+  const ipu::Target* target = nullptr;  ///< copied; null: one gc200
+  double available_memory_proportion = 0.6;
+  bool half_partials = false;        ///< sum products of half in half
+  bool allow_out_of_memory = false;  ///< run and report what does not fit
+  bool profiling = true;             ///< off: no reports, and no error for what does not fit
+};
 
 struct SessionOptions {
   std::vector<Anchor> outputs{};      ///< names or handles; empty: the outputs of the graph
   std::int64_t batches_per_step = 1;  ///< batches that a run takes and computes
-  std::int64_t accumulation = 1;      ///< micro-batches in a batch
+  std::int64_t accumulation = 1;      ///< micro-batches in a batch: one step of the optimizer
   Device device = Device::cpu;
   int threads = 1;          ///< 0: as many as the machine has cores
   std::uint64_t seed = 0;   ///< of random numbers and of variables that start with them
   bool prefetch = false;    ///< ask step IO for the next micro-batch ahead of time
   bool check_sizes = true;  ///< check the buffers of step IO before the first run
+  /// A run ends with a NotANumberError at the first tensor that holds something that is no number,
+  /// before weights are updated. Costs time.
+  bool stop_at_nan = false;
+  IpuModelOptions ipu{};
 };
 
 /// An input of a run: {"image", array}. Borrows the elements.
@@ -134,6 +153,12 @@ class Session {
   bool has(std::string_view tensor) const;
   /// Throws InputError, listing names, if there is no such tensor.
   TensorInfo info(std::string_view tensor) const;
+
+  /// What the IPU would do in a micro-batch, for the shapes of the last run. Throws UsageError if
+  /// the device is not ipu_model, profiling is off, or the shapes are not known yet.
+  const ipu::Report& report() const;
+  /// Cycles of one run. Throws as report().
+  std::int64_t cycle_count() const;
 
   const DataFlow& data_flow() const;
   /// What runs return of output number i, and the shape of that.

@@ -45,17 +45,27 @@ constexpr std::int64_t peak_bytes(const Graph& graph) {
 
 /// Orders the nodes so that less memory is live at once: among those that can run, the one after
 /// which the least is live runs next, the earlier one of equals. Nodes that touch a variable that
-/// is modified keep their order. The given order stays where it is not worse.
+/// is modified, or a view of it, keep their order. The given order stays where it is not worse.
 constexpr Graph schedule(Graph graph) {
   const std::size_t count = graph.nodes.size();
   std::vector<int> producer(graph.tensors.size(), -1), uses(graph.tensors.size(), 0);
   std::vector<std::vector<std::size_t>> after(count, std::vector<std::size_t>{});
   std::vector<int> waits(count, 0);
+  std::vector<std::size_t> root(graph.tensors.size(), 0);  // whose memory a tensor shares
+  for (std::size_t i = 0; i < root.size(); ++i) root[i] = i;
+  for (const Node& node : graph.nodes) {
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      const int shares = node.op->signature.output_slot(o).shares;
+      if (shares < 0 || node.outputs[o] == no_tensor) continue;
+      root[static_cast<std::size_t>(node.outputs[o])] =
+          root[static_cast<std::size_t>(node.inputs[static_cast<std::size_t>(shares)])];
+    }
+  }
   std::vector<char> modified(graph.tensors.size(), 0);
   for (const Node& node : graph.nodes) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] != no_tensor && node.op->signature.input_slot(i).modified) {
-        modified[static_cast<std::size_t>(node.inputs[i])] = 1;
+        modified[root[static_cast<std::size_t>(node.inputs[i])]] = 1;
       }
     }
   }
@@ -71,9 +81,9 @@ constexpr Graph schedule(Graph graph) {
       const auto t = static_cast<std::size_t>(id);
       ++uses[t];
       wait(producer[t], n);
-      if (modified[t]) {
-        wait(last_touch[t], n);
-        last_touch[t] = static_cast<int>(n);
+      if (const std::size_t r = root[t]; modified[r]) {
+        wait(last_touch[r], n);
+        last_touch[r] = static_cast<int>(n);
       }
     }
     for (const TensorId id : graph.nodes[n].outputs) {

@@ -111,7 +111,7 @@ class RandomSeeds {
            mode.data.span()[0] != std::byte{0};
   }
   static constexpr bool lacks_seed(const Graph& graph, const Node& node) {
-    const Signature& signature = node.op->signature;
+    const Slots& signature = node.op->signature;
     if (!signature.has_seed()) return false;
     if (node.inputs.size() == signature.inputs() && node.inputs.back() != no_tensor) return false;
     return node.op->id != op::Dropout::id || is_training(graph, node);

@@ -104,7 +104,66 @@ HALFTONE_INLINE Vec<T, N> power_of_two(Vec<T, N> n) {
   return bit_cast<T>(bit_cast<typename F::bits>(n + (F::magic + F::bias)) << F::fraction_bits);
 }
 
-/// p * 2^n for a whole n in twice the normal range; rounds once, to denormals too.
+/// Whether lanes look numbers up in registers: functions of float go by tables then, and the
+/// polynomials left are short.
+template <class T, int N>
+inline constexpr bool has_lookup =
+    HALFTONE_AVX512 && std::is_same_v<T, float> && (N == 4 || N == 8 || N == 16);
+
+/// Lane i is table[index[i] % Size].
+template <int Size, int N>
+HALFTONE_INLINE Vec<float, N> lookup(const float (&table)[Size], Vec<std::uint32_t, N> index) {
+  static_assert(Size == 16 || Size == 32);
+#if HALFTONE_AVX512
+  if constexpr (N == 16) {
+    using V = Vec<float, 16>;
+    const auto i = bit_cast<std::int32_t>(index).v;
+    const auto first = V::load(table).v;
+#ifdef __clang__
+    if constexpr (Size == 16) return __builtin_ia32_permvarsf512(first, i);
+    if constexpr (Size == 32) {
+      return __builtin_ia32_vpermi2varps512(first, i, V::load(table + 16).v);
+    }
+#else
+    if constexpr (Size == 16) return __builtin_shuffle(first, i);
+    if constexpr (Size == 32) return __builtin_shuffle(first, V::load(table + 16).v, i);
+#endif
+  }
+#endif
+  return Vec<float, N>::gather(table, index & std::uint32_t(Size - 1));
+}
+
+/// a times a function by a polynomial for each of 32 intervals, four of equal width in each of
+/// eight octaves; the first one, which begins at `begin`, reaches down to 0. Coefficients of the
+/// distance from an interval's lower end, the highest power's first; where an interval stands is
+/// what its lower end's bits say.
+template <std::size_t Terms, int N>
+HALFTONE_INLINE Vec<float, N> times_piecewise(Vec<float, N> a, const float (&table)[Terms][32],
+                                              float begin) {
+  const auto at = bit_cast<std::uint32_t>(upper_or_second(Vec<float, N>(begin), a));
+  const auto index = at >> 21;
+  const auto u = a - bit_cast<float>(at & 0xffe00000);
+  auto r = lookup(table[0], index);
+#pragma GCC unroll 8
+  for (std::size_t i = 1; i + 1 < Terms; ++i) r = fma(r, u, lookup(table[i], index));
+  // The constant meets `a` itself: the function's value is not rounded on its own.
+  return fma(a, lookup(table[Terms - 1], index), a * u * r);
+}
+
+/// 1 / x within 2^-14, where the machine has it.
+template <int N>
+HALFTONE_INLINE Vec<float, N> reciprocal_estimate(Vec<float, N> x) {
+#if HALFTONE_AVX512
+  using R = typename Vec<float, N>::raw;
+  if constexpr (N == 16) return __builtin_ia32_rcp14ps512_mask(x.v, R{}, -1);
+  if constexpr (N == 8) return __builtin_ia32_rcp14ps256_mask(x.v, R{}, -1);
+  if constexpr (N == 4) return __builtin_ia32_rcp14ps128_mask(x.v, R{}, -1);
+#endif
+  return 1 / x;
+}
+
+/// p * 2^n for a whole n in twice the normal range; rounds once, to denormals too. With AVX-512 a
+/// fraction of n counts as nothing: floor(n) it is.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> scaled(Vec<T, N> p, Vec<T, N> n) {
 #if HALFTONE_AVX512

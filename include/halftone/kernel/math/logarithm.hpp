@@ -30,36 +30,53 @@ HALFTONE_INLINE Vec<T, N> exponent_of(Vec<T, N> x) {
   return bit_cast<T>(whole) - (two + F::bias);
 }
 
+/// Whether one instruction each takes numbers apart.
+template <class T, int N>
+inline constexpr bool has_exponent = HALFTONE_AVX512 && N * sizeof(T) >= 16 && N * sizeof(T) <= 64;
+
+#if HALFTONE_AVX512
+template <class T, int N>
+struct ExponentAndFraction {
+  Vec<T, N> e, m;
+};
+
+/// floor(log2(x)), and x / 2^e in [1, 2) for Range 0, in [0.75, 1.5) for Range 3; denormal numbers
+/// too. Of 0 and infinity -+infinity and 1; m is NaN below zero.
+template <int Range, class T, int N>
+HALFTONE_INLINE ExponentAndFraction<T, N> exponent_and_fraction(Vec<T, N> x) {
+  using R = typename Vec<T, N>::raw;
+  constexpr int bytes = N * int(sizeof(T));
+  constexpr int range = 3 << 2 | Range;
+  if constexpr (bytes == 64 && sizeof(T) == 4) {
+    return {__builtin_ia32_getexpps512_mask(x.v, R{}, -1, 4),
+            __builtin_ia32_getmantps512_mask(x.v, range, R{}, -1, 4)};
+  } else if constexpr (bytes == 64) {
+    return {__builtin_ia32_getexppd512_mask(x.v, R{}, -1, 4),
+            __builtin_ia32_getmantpd512_mask(x.v, range, R{}, -1, 4)};
+  } else if constexpr (bytes == 32 && sizeof(T) == 4) {
+    return {__builtin_ia32_getexpps256_mask(x.v, R{}, -1),
+            __builtin_ia32_getmantps256_mask(x.v, range, R{}, -1)};
+  } else if constexpr (bytes == 32) {
+    return {__builtin_ia32_getexppd256_mask(x.v, R{}, -1),
+            __builtin_ia32_getmantpd256_mask(x.v, range, R{}, -1)};
+  } else if constexpr (sizeof(T) == 4) {
+    return {__builtin_ia32_getexpps128_mask(x.v, R{}, -1),
+            __builtin_ia32_getmantps128_mask(x.v, range, R{}, -1)};
+  } else {
+    return {__builtin_ia32_getexppd128_mask(x.v, R{}, -1),
+            __builtin_ia32_getmantpd128_mask(x.v, range, R{}, -1)};
+  }
+}
+#endif
+
 /// For 0 and infinity e is infinite and f is 0; below zero f is NaN.
 template <class T, int N>
 HALFTONE_INLINE LogParts<T, N> log_parts(Vec<T, N> x) {
   using F = Float<T>;
   using V = Vec<T, N>;
 #if HALFTONE_AVX512
-  using R = typename V::raw;
-  constexpr int bytes = N * int(sizeof(T));
-  constexpr int range = 3 << 2 | 3;  // negative numbers give NaN; [0.75, 1.5)
-  if constexpr (bytes >= 16) {
-    V e, m;
-    if constexpr (bytes == 64 && sizeof(T) == 4) {
-      e = __builtin_ia32_getexpps512_mask(x.v, R{}, -1, 4);
-      m = __builtin_ia32_getmantps512_mask(x.v, range, R{}, -1, 4);
-    } else if constexpr (bytes == 64) {
-      e = __builtin_ia32_getexppd512_mask(x.v, R{}, -1, 4);
-      m = __builtin_ia32_getmantpd512_mask(x.v, range, R{}, -1, 4);
-    } else if constexpr (bytes == 32 && sizeof(T) == 4) {
-      e = __builtin_ia32_getexpps256_mask(x.v, R{}, -1);
-      m = __builtin_ia32_getmantps256_mask(x.v, range, R{}, -1);
-    } else if constexpr (bytes == 32) {
-      e = __builtin_ia32_getexppd256_mask(x.v, R{}, -1);
-      m = __builtin_ia32_getmantpd256_mask(x.v, range, R{}, -1);
-    } else if constexpr (sizeof(T) == 4) {
-      e = __builtin_ia32_getexpps128_mask(x.v, R{}, -1);
-      m = __builtin_ia32_getmantps128_mask(x.v, range, R{}, -1);
-    } else {
-      e = __builtin_ia32_getexppd128_mask(x.v, R{}, -1);
-      m = __builtin_ia32_getmantpd128_mask(x.v, range, R{}, -1);
-    }
+  if constexpr (has_exponent<T, N>) {
+    const auto [e, m] = exponent_and_fraction<3>(x);
     return {select(m < 1, e + 1, e), m - 1};
   }
 #endif
@@ -78,6 +95,107 @@ HALFTONE_INLINE LogParts<T, N> log_parts(Vec<T, N> x) {
   f = select(is_ordinary, f, select(x >= 0, 0, T(__builtin_nan(""))));
   return {e, f};
 }
+
+#if HALFTONE_AVX512
+/// For m in [1, 2), by its first five binary digits: c with c m close to 1, and -log(c) as a
+/// multiple of 2^-15, which sums with multiples of log(2)'s first part are exact for, and the rest.
+/// The first c is 1 and the last one 1/2, so that logarithms near 1 are accurate.
+alignas(64) inline constexpr float log_factor[32] = {
+    1.0f,        0.95522386f, 0.92753625f, 0.90140843f, 0.8767123f,  0.85333335f, 0.83116883f,
+    0.8101266f,  0.79012346f, 0.7710843f,  0.7529412f,  0.7356322f,  0.71910113f, 0.7032967f,
+    0.68817204f, 0.67368424f, 0.6597938f,  0.64646465f, 0.63366336f, 0.6213592f,  0.60952383f,
+    0.5981308f,  0.58715594f, 0.5765766f,  0.5663717f,  0.5565217f,  0.5470086f,  0.53781515f,
+    0.5289256f,  0.5203252f,  0.512f,      0.5f};
+alignas(64) inline constexpr float log_high[32] = {
+    0.0f,        0.045806885f, 0.07522583f, 0.10379028f, 0.13156128f, 0.15859985f, 0.18493652f,
+    0.21057129f, 0.23556519f,  0.25994873f, 0.28378296f, 0.30703735f, 0.32974243f, 0.35198975f,
+    0.37371826f, 0.394989f,    0.41583252f, 0.43624878f, 0.4562378f,  0.4758606f,  0.49508667f,
+    0.51394653f, 0.5324707f,   0.5506592f,  0.56851196f, 0.5860596f,  0.603302f,   0.62023926f,
+    0.63690186f, 0.6532898f,   0.6694336f,  0.69314575f};
+alignas(64) inline constexpr float log_low[32] = {0.0f,
+                                                  2.6745488e-06f,
+                                                  -2.427467e-06f,
+                                                  6.529105e-06f,
+                                                  1.5085942e-05f,
+                                                  5.1524466e-06f,
+                                                  -1.4184012e-05f,
+                                                  -6.545101e-06f,
+                                                  8.783153e-07f,
+                                                  8.831221e-06f,
+                                                  -1.4805411e-05f,
+                                                  -1.23144955e-05f,
+                                                  1.0844487e-05f,
+                                                  -1.3348083e-05f,
+                                                  -1.8509938e-06f,
+                                                  4.7517283e-06f,
+                                                  -4.593654e-06f,
+                                                  -1.2011591e-05f,
+                                                  -3.4365468e-07f,
+                                                  -1.47001465e-05f,
+                                                  -9.441308e-06f,
+                                                  -7.504359e-07f,
+                                                  -5.8614146e-06f,
+                                                  -1.20859495e-05f,
+                                                  -7.2238126e-06f,
+                                                  -1.04796745e-05f,
+                                                  -1.1199875e-05f,
+                                                  1.1007166e-06f,
+                                                  5.648678e-06f,
+                                                  1.1514344e-05f,
+                                                  -2.987305e-06f,
+                                                  1.4286068e-06f};
+alignas(64) inline constexpr float log2_high[32] = {
+    0.0f,        0.066101074f, 0.10852051f, 0.14974976f, 0.18981934f, 0.2288208f,  0.26678467f,
+    0.30377197f, 0.33984375f,  0.37503052f, 0.4093933f,  0.44293213f, 0.47573853f, 0.507782f,
+    0.53915405f, 0.56985474f,  0.59991455f, 0.629364f,   0.6582031f,  0.6864929f,  0.7142334f,
+    0.7414551f,  0.7681885f,   0.7944031f,  0.8201904f,  0.8454895f,  0.8703613f,  0.8948059f,
+    0.91885376f, 0.9425049f,   0.9657898f,  1.0f};
+alignas(64) inline constexpr float log2_low[32] = {0.0f,
+                                                   -1.185017e-05f,
+                                                   3.9220936e-06f,
+                                                   -2.6094824e-06f,
+                                                   5.2336914e-06f,
+                                                   -2.1452192e-06f,
+                                                   1.8740698e-06f,
+                                                   8.739244e-06f,
+                                                   6.242136e-06f,
+                                                   8.967513e-06f,
+                                                   -2.4026251e-06f,
+                                                   1.1372317e-05f,
+                                                   -5.109204e-06f,
+                                                   1.2621499e-05f,
+                                                   4.7597173e-06f,
+                                                   8.101966e-07f,
+                                                   -1.6642548e-06f,
+                                                   -7.392249e-06f,
+                                                   8.3805935e-06f,
+                                                   7.593825e-06f,
+                                                   1.2064141e-05f,
+                                                   1.1953959e-05f,
+                                                   -4.0899795e-06f,
+                                                   1.2755244e-05f,
+                                                   -1.1461898e-05f,
+                                                   6.1482837e-07f,
+                                                   3.3202468e-06f,
+                                                   1.1781206e-05f,
+                                                   9.537972e-06f,
+                                                   9.6762715e-06f,
+                                                   -5.578784e-06f,
+                                                   0.0f};
+
+/// x = 2^e (1 + r) / log_factor, -1/64 <= r < 1/32; e is infinite for 0 and infinity, r NaN below.
+template <int N>
+struct LogTableParts {
+  Vec<float, N> e, r;
+  Vec<std::uint32_t, N> index;
+};
+template <int N>
+HALFTONE_INLINE LogTableParts<N> log_table_parts(Vec<float, N> x) {
+  const auto [e, m] = exponent_and_fraction<0>(x);
+  const auto index = bit_cast<std::uint32_t>(m) >> 18;
+  return {e, fma(m, lookup(log_factor, index), -1), index};
+}
+#endif
 
 /// ln(1 + f) + e ln 2.
 template <class T, int N>
@@ -111,12 +229,30 @@ HALFTONE_INLINE Vec<T, N> log_of_parts(LogParts<T, N> parts) {
 /// The natural logarithm.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> log(Vec<T, N> x) {
+#if HALFTONE_AVX512
+  if constexpr (detail::has_lookup<T, N>) {
+    const auto [e, r, index] = detail::log_table_parts(x);
+    const auto p = detail::horner(r, 0.1945478f, -0.250024f, 0.33333454f, -0.5f);
+    const auto low = fma(e, 1.42860682e-06f, detail::lookup(detail::log_low, index));
+    const auto high = fma(e, 0.693145752f, detail::lookup(detail::log_high, index));
+    return high + (r + fma(r * r, p, low));
+  }
+#endif
   return detail::log_of_parts(detail::log_parts(x));
 }
 
 /// The logarithm to base 2; exact for powers of two.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> log2(Vec<T, N> x) {
+#if HALFTONE_AVX512
+  if constexpr (detail::has_lookup<T, N>) {
+    const auto [e, r, index] = detail::log_table_parts(x);
+    const auto p =
+        detail::horner(r, 0.29459888f, -0.3598501f, 0.48085114f, -0.7213476f, 0.44269505f);
+    const auto low = r + detail::lookup(detail::log2_low, index);
+    return e + detail::lookup(detail::log2_high, index) + fma(r, p, low);
+  }
+#endif
   const auto [e, f] = detail::log_parts(x);
   Vec<T, N> p;  // log2(1 + f) / f - 1: f itself stays exact
   if constexpr (std::is_same_v<T, float>) {

@@ -54,37 +54,41 @@ HALFTONE_INLINE Quadrant<float, N> quadrant(Vec<float, N> a) {
   return {r, bit_cast<std::uint32_t>(t)};
 }
 
-template <class T, int N>
-HALFTONE_INLINE Vec<T, N> sin_of(Vec<T, N> r) {
-  const Vec<T, N> z = r * r;
-  Vec<T, N> p;
-  if constexpr (std::is_same_v<T, float>) {
-    p = horner(z, 2.836146e-06f, -0.000198534442f, 0.00833338033f, -0.166666672f);
-  } else {
-    p = horner(z, 1.5895792968112794e-10, -2.5050742858156876e-08, 2.7557313610604513e-06,
-               -0.00019841269829634081, 0.0083333333333223038, -0.16666666666666632);
-  }
+template <int N>
+HALFTONE_INLINE Vec<double, N> sin_of(Vec<double, N> r) {
+  const auto z = r * r;
+  const auto p = horner(z, 1.5895792968112794e-10, -2.5050742858156876e-08, 2.7557313610604513e-06,
+                        -0.00019841269829634081, 0.0083333333333223038, -0.16666666666666632);
   return fma(r * z, p, r);
 }
 
-template <class T, int N>
-HALFTONE_INLINE Vec<T, N> cos_of(Vec<T, N> r) {
-  const Vec<T, N> z = r * r;
-  Vec<T, N> p;
-  if constexpr (std::is_same_v<T, float>) {
-    p = horner(z, 2.44599596e-05f, -0.00138876063f, 0.041666653f);
-  } else {
-    p = horner(z, -1.1368658410147097e-11, 2.0875902911492505e-09, -2.7557315712726537e-07,
-               2.4801587294308493e-05, -0.001388888888888199, 0.041666666666666644);
-  }
-  return fma(z * z, p, fma(z, T(-0.5), 1));
+template <int N>
+HALFTONE_INLINE Vec<double, N> cos_of(Vec<double, N> r) {
+  const auto z = r * r;
+  const auto p = horner(z, -1.1368658410147097e-11, 2.0875902911492505e-09, -2.7557315712726537e-07,
+                        2.4801587294308493e-05, -0.001388888888888199, 0.041666666666666644);
+  return fma(z * z, p, fma(z, -0.5, 1));
 }
 
 /// sin(r + n pi/2), also for the cosine's n.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> sin_in_quadrant(Quadrant<T, N> q) {
   using B = typename Float<T>::bits;
-  const Vec<T, N> r = select((q.n & 1) == 0, sin_of(q.r), cos_of(q.r));
+  using V = Vec<T, N>;
+  const auto is_sine = (q.n & 1) == 0;
+  V r;
+  if constexpr (std::is_same_v<T, float>) {
+    // Coefficients are chosen, not results: one polynomial for both.
+    const auto c = [&](float sine, float cosine) { return select(is_sine, V(sine), V(cosine)); };
+    const V z = q.r * q.r;
+    V p = fma(c(2.836146e-06f, 2.44599596e-05f), z, c(-0.000198534442f, -0.00138876063f));
+    p = fma(p, z, c(0.00833338033f, 0.041666653f));
+    p = fma(p, z, c(-0.166666672f, -0.5f));
+    const V first = select(is_sine, q.r, V(1));
+    r = fma(first * z, p, first);
+  } else {
+    r = select(is_sine, sin_of(q.r), cos_of(q.r));
+  }
   return bit_cast<T>(bit_cast<B>(r) ^ ((q.n & 2) << (8 * int(sizeof(T)) - 2)));
 }
 
@@ -118,10 +122,9 @@ HALFTONE_INLINE Vec<T, N> with_large(Vec<T, N> x, Vec<T, N> r) {
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> sin(Vec<T, N> x) {
   using B = typename detail::Float<T>::bits;
-  auto q = detail::quadrant(abs(x));
-  const auto r =
-      bit_cast<B>(detail::sin_in_quadrant(q)) ^ (bit_cast<B>(x) & detail::Float<T>::sign_mask);
-  return detail::with_large<detail::Trigonometric::sine>(x, bit_cast<T>(r));
+  const auto r = detail::sin_in_quadrant(detail::quadrant(abs(x)));
+  const auto bits = bit_cast<B>(r) ^ (bit_cast<B>(x) & detail::Float<T>::sign_mask);
+  return detail::with_large<detail::Trigonometric::sine>(x, bit_cast<T>(bits));
 }
 
 template <class T, int N>

@@ -1,0 +1,183 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <halftone/ipu/mapping.hpp>
+#include <halftone/ipu/planner.hpp>
+#include <halftone/ipu/target.hpp>
+
+namespace halftone {
+class Graph;
+}
+
+namespace halftone::ipu {
+
+struct ProfileOptions {
+  std::int64_t ipus = 0;           ///< 0: as many as the target has
+  std::int64_t tiles_per_ipu = 0;  ///< 0: as many as the target has
+  double available_memory_proportion = 0.6;
+  ElementType partials = ElementType::float32;  ///< of products of half; or float16
+  bool allow_out_of_memory = false;  ///< report a model that does not fit instead of throwing
+  bool prefetch = true;              ///< the host has inputs ready before they are needed
+  bool has_launch = true;            ///< count the launch of compute sets, as hardware has it
+};
+
+/// What a superstep does.
+enum class StepKind : std::uint8_t { compute, exchange, sync, copy, host, link, control };
+inline constexpr int step_kinds = 7;
+constexpr std::string_view name(StepKind kind) {
+  constexpr std::string_view names[] = {"OnTileExecute", "DoExchange",     "Sync",   "OnTileCopy",
+                                        "StreamCopy",    "GlobalExchange", "Control"};
+  return names[static_cast<int>(kind)];
+}
+
+/// What a tile's memory is used for.
+enum class Category : std::uint8_t {
+  variables,
+  constants,
+  stack,
+  vertex_state,
+  vertex_code,
+  control_code,
+  internal_exchange_code,
+  host_exchange_code,
+  global_exchange_code,
+  temporaries,  ///< what is not always live, at its largest
+};
+inline constexpr int categories = 10;
+constexpr std::string_view name(Category category) {
+  constexpr std::string_view names[] = {"variables",
+                                        "constants",
+                                        "stack",
+                                        "vertex state",
+                                        "vertex code",
+                                        "control code",
+                                        "internal exchange code",
+                                        "host exchange code",
+                                        "global exchange code",
+                                        "temporaries"};
+  return names[static_cast<int>(category)];
+}
+
+/// A tensor, or memory that a step needs, as it lies on the tiles of one IPU.
+struct Variable {
+  std::string name;
+  std::int64_t element_bytes = 4;
+  Mapping mapping;
+  std::int32_t ipu = 0;
+  std::int32_t first_step = 0, last_step = 0;  ///< live from, to; of those that are not always
+  bool is_always_live = false;
+  Category category = Category::temporaries;
+  std::int32_t operation = -1;  ///< that made it
+
+  std::int64_t bytes() const { return mapping.elements * element_bytes; }
+  /// Bytes on a tile of its IPU, in whole 8 bytes.
+  std::int64_t on_tile(std::int64_t tile) const {
+    return divide_up(mapping.on_tile(tile) * element_bytes, 8) * 8;
+  }
+};
+
+/// A superstep, or a part of one, on one IPU.
+struct Step {
+  StepKind kind = StepKind::compute;
+  std::int16_t vertex = -1;     ///< number of the vertex type, of compute steps
+  std::int32_t operation = -1;  ///< number of the operation, -1: of none
+  std::int32_t ipu = 0;
+  std::int32_t program = 0;  ///< number of the program that holds it
+  std::int64_t repeats = 1;  ///< how often it runs
+  std::int64_t cycles = 0;   ///< of the slowest tile, each time
+  double mean_cycles = 0;    ///< over all tiles of the IPU, each time
+  std::int64_t tiles = 0;    ///< that take part
+  std::int64_t bytes = 0;    ///< moved each time, on all tiles
+  std::int64_t flops = 0;    ///< of all times
+
+  std::int64_t total() const { return cycles * repeats; }
+};
+
+/// A node of the model.
+struct Operation {
+  std::string name, type, plan;
+  std::int32_t ipu = 0, program = 0;
+  std::int32_t first_step = 0, end_step = 0;
+  std::int64_t flops = 0, output_bytes = 0;
+  std::vector<std::int32_t> inputs{};  ///< the operations whose results it reads
+};
+
+/// A node of the program tree.
+struct Program {
+  std::string name;
+  std::int32_t parent = -1;
+  std::int64_t repeats = 1;  ///< of the parent's each run
+  std::int32_t operation = -1;
+};
+
+/// What a model would do on a machine: its program with the time of each step, and what each
+/// tile's memory is used for. Plain data; the functions ask for what follows from them.
+class Report {
+ public:
+  std::string model;
+  Target target;
+  ProfileOptions options;
+  std::vector<Variable> variables;
+  std::vector<Step> steps;
+  std::vector<Operation> operations;
+  std::vector<Program> programs;
+  std::vector<std::string> vertices;  ///< names of vertex types
+  /// By tile of all IPUs: bytes in each category, the step at which its temporaries are largest,
+  /// and the cycles that it computes in a run.
+  std::vector<std::array<std::int64_t, categories>> memory;
+  std::vector<std::int32_t> peak_step;
+  std::vector<double> tile_cycles;
+  std::vector<std::int64_t> live_bytes;  ///< not always live, on all tiles, by step
+  std::size_t products_planned = 0, products_reused = 0;
+
+  /// Cycles of one run: the slowest IPU's.
+  std::int64_t cycles() const;
+  std::int64_t cycles(StepKind kind) const;
+  /// Tile cycles of compute steps without idle threads, the mean over tiles.
+  double busy_cycles() const;
+  double seconds() const { return target.seconds(cycles()); }
+  std::int64_t flops() const;
+  /// Floating-point operations a second, as a share of the matrix units' peak.
+  double share_of_peak() const;
+
+  std::int64_t tile_bytes(std::int64_t tile) const;
+  std::int64_t always_live_bytes(std::int64_t tile) const;
+  std::int64_t fullest_tile() const;
+  bool fits() const { return tiles_out_of_memory() == 0; }
+  std::int64_t tiles_out_of_memory() const;
+  /// Sum over all tiles.
+  std::int64_t bytes() const;
+  /// The variables on a tile, largest first: those live at that step and the always live.
+  std::vector<std::int32_t> live_variables(std::int64_t tile, std::int32_t step) const;
+  std::int64_t operation_cycles(std::size_t operation) const;
+
+  /// In the shape of PopVision's and Poplar's summaries.
+  std::string summary() const;
+  /// Schema halftone.ipu.report, version 1.
+  std::string json() const;
+  std::string graph_json() const;      ///< the compile-time part alone
+  std::string execution_json() const;  ///< the part about time alone
+  /// Chrome trace events: for Perfetto and chrome://tracing.
+  std::string trace() const;
+  /// Graphviz: the operations and the tensors between them.
+  std::string dot() const;
+  /// Collapsed stacks, "a;b;c cycles" in lines: for flame graphs and speedscope.
+  std::string stacks() const;
+  std::string tiles_csv() const;
+  std::string steps_csv() const;
+  /// One page that needs nothing else, not even a network.
+  std::string html() const;
+  void write_html(const std::string& path) const;
+};
+
+/// What a graph with static shapes would do on the machine. Throws UsageError for a machine or
+/// options that make no sense, UnsupportedError if a shape is not known, and MemoryError if the
+/// model does not fit, unless the options allow it.
+Report profile(const Graph& graph, const Target& target, const ProfileOptions& options = {});
+
+}  // namespace halftone::ipu

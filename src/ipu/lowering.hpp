@@ -1,0 +1,114 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <halftone/graph/graph.hpp>
+#include <halftone/ipu/elementwise.hpp>
+#include <halftone/ipu/profile.hpp>
+#include <halftone/op/repeat.hpp>
+
+namespace halftone::ipu {
+
+/// Turns a graph whose shapes are known into a program of supersteps with a mapping of every
+/// tensor. Appends to a report.
+class Lowering final : public CostVisitor {
+ public:
+  /// `placement`: the IPU of each node of the main graph; empty: all on the first.
+  Lowering(Report& report, std::vector<std::int32_t> placement);
+  void run(const Graph& graph);
+
+  // What the operators say of the node that is being lowered.
+  void product(const ProductExtents& extents) override;
+  void pass(std::string_view op, const TensorInfo& x) override;
+  void reduce(const TensorInfo& x, std::int64_t outputs, bool is_sum) override;
+  void cast(const TensorInfo& x, ElementType to) override;
+  void view() override { is_view_ = true; }
+  void gather(const TensorInfo& table, std::int64_t rows, std::int64_t row_elements) override;
+  void scatter_add(const TensorInfo& table, std::int64_t rows, std::int64_t row_elements) override;
+  void pool(const TensorInfo& y, std::int64_t taps, bool is_max) override;
+  void random(const TensorInfo& y, std::int64_t cycles_per_vector) override;
+  void top_k(const TensorInfo& x, std::int64_t n, std::int64_t k) override;
+  void repeat(std::int64_t times) override;
+
+ private:
+  /// How a tensor lies on its IPU. Tensors of one layout match element by element.
+  struct Placed {
+    bool is_known = false;
+    std::int32_t ipu = 0;
+    Mapping mapping;
+    std::uint32_t layout = 0;
+    bool is_grouped = false;                ///< channels as products want them
+    std::vector<std::int32_t> variables{};  ///< whose memory it is
+  };
+  /// A graph that is being lowered: the main one, or a body.
+  struct Frame {
+    const Graph* graph;
+    std::vector<Placed> placed;
+    std::vector<std::int32_t> last_use{}, made_by{};               ///< nodes, operations
+    std::map<std::pair<TensorId, std::int32_t>, Placed> copies{};  ///< on other IPUs
+  };
+
+  void lower_graph(Frame& frame);
+  void lower_node(Frame& frame, std::size_t number);
+  void lower_elementwise(Frame& frame, const Node& node);
+  void lower_repetition(Frame& frame, const Node& node, const op::Repeat& repeat);
+  void lower_call(Frame& frame, const Node& node, std::size_t first_input);
+  void lower_body(Frame& frame, const Node& node, const Graph& body, std::size_t first_input);
+  void lower_other(const Node& node, std::span<const TensorInfo> in,
+                   std::span<const TensorInfo> out);
+  /// The tensor where a node can read it, on its IPU.
+  Placed& place(Frame& frame, TensorId id, const Placed* wanted = nullptr);
+  Placed& local(Frame& frame, TensorId id, const Placed* wanted = nullptr);
+  void place_output(Frame& frame, TensorId id, const Placed& like);
+  void place_outputs(Frame& frame, const Node& node, std::size_t number);
+  void fetch_inputs(Frame& frame, const Node& node);
+  void touch(const Placed& placed);
+
+  Placed linear(const TensorInfo& info);
+  Mapping next_linear(std::int64_t elements, ElementType type);
+  std::int32_t add_variable(std::string name, const Mapping& mapping, std::int64_t element_bytes,
+                            Category category);
+  std::int16_t vertex(std::string_view name);
+
+  Step& add_step(StepKind kind, std::int64_t cycles);
+  /// A compute set over the tiles of a mapping, so many cycles on its fullest tile.
+  void compute(std::string_view vertex_name, const Mapping& over, std::int64_t cycles,
+               double balance = 1, std::int64_t flops = 0);
+  /// Each of `tiles` tiles receives so many bytes: sync, exchange, and the memory to receive them.
+  void exchange(std::int64_t bytes_on_tile, std::int64_t tiles, std::int64_t cycles);
+  void exchange(std::int64_t bytes_on_tile, std::int64_t tiles) {
+    exchange(bytes_on_tile, tiles, exchange_cycles(t_, bytes_on_tile));
+  }
+  /// Brings a tensor into another layout.
+  void rearrange(const Placed& from, const Mapping& to, std::int64_t element_bytes);
+  std::int32_t open_program(std::string name, std::int64_t repeats);
+  void close_program(std::int32_t before);
+
+  Report& report_;
+  const Target& t_;
+  Planner planner_;
+  std::vector<std::int32_t> placement_;
+
+  std::int32_t operation_ = -1, ipu_ = 0, program_ = 0;
+  std::int64_t repeats_ = 1, times_ = 1;
+  std::uint32_t layouts_ = 1;
+  std::map<std::int32_t, std::int64_t> next_tile_{};  ///< of each IPU's linear mappings
+  std::vector<std::int32_t> receive_;                 ///< live until the next compute set
+  std::set<std::string> outlined_{};                  ///< what has its code already
+  bool has_code_ = true;                              ///< of the node: it is the first of its kind
+  std::map<std::string, std::int16_t, std::less<>> vertex_numbers_{};
+  std::map<std::pair<std::int16_t, std::int32_t>, std::vector<bool>> has_vertex_{};
+
+  // Of the node that is being lowered.
+  Frame* frame_ = nullptr;
+  const Node* node_ = nullptr;
+  bool is_view_ = false, has_home_ = false;
+  Placed home_{};                     ///< the layout that its work goes on in
+  std::int64_t broadcast_bytes_ = 0;  ///< of statistics that the next pass needs on every tile
+};
+
+}  // namespace halftone::ipu

@@ -1,0 +1,357 @@
+#include <halftone/ipu/profile.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include <halftone/kernel/executor.hpp>
+#include <halftone/transform/dead_code.hpp>
+#include <halftone/transform/infer.hpp>
+#include <halftone/transform/schedule.hpp>
+
+#include "base/describe.hpp"
+#include "exec/node.hpp"
+#include "ipu/lowering.hpp"
+
+namespace halftone::ipu {
+namespace {
+
+/// Small variables that no node changes are values that shapes may follow from.
+void fix_small_variables(Graph& graph, std::vector<TensorId>& fixed) {
+  constexpr std::size_t small = 4096;
+  std::vector<bool> modified(graph.tensors.size());
+  for (const Node& node : graph.nodes) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != no_tensor && node.op->signature.input_slot(i).modified) {
+        modified[static_cast<std::size_t>(node.inputs[i])] = true;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    TensorRecord& t = graph.tensors[i];
+    if (t.role != Role::variable || modified[i] || t.data.size() == 0 || t.data.size() > small ||
+        is_floating_point(t.info.type)) {
+      continue;
+    }
+    t.role = Role::constant;
+    aligned_data(t);
+    fixed.push_back(static_cast<TensorId>(i));
+  }
+}
+
+void check_static(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    for (const std::vector<TensorId>* ids : {&node.inputs, &node.outputs}) {
+      for (const TensorId id : *ids) {
+        if (id == no_tensor || graph.info(id).is_static()) continue;
+        fail(ErrorKind::unsupported,
+             {.what = "the shape of a tensor is not known before the run",
+              .node = halftone::detail::node_text(*node.op, graph.name(node)),
+              .tensor = graph.name(id),
+              .found = halftone::detail::to_text(graph.info(id)),
+              .hint = "give symbolic extents a value: --size batch=1"});
+      }
+    }
+    for (const std::int32_t index : subgraphs_of(node)) {
+      check_static(graph.graphs[static_cast<std::size_t>(index)]);
+    }
+  }
+}
+
+/// An IPU for each node: consecutive parts of about the same cycles; who uses a variable that
+/// another node used is where that is.
+std::vector<std::int32_t> shard(const Graph& graph, const Report& single, std::int64_t ipus) {
+  std::vector<double> cycles(graph.nodes.size());
+  std::size_t operation = 0;
+  double total = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    while (operation < single.operations.size() && single.operations[operation].program != 0) {
+      ++operation;
+    }
+    bool is_empty = true;
+    for (const TensorId id : graph.nodes[n].outputs) {
+      is_empty = is_empty && (id == no_tensor || graph.info(id).elements() == 0);
+    }
+    if (is_empty || operation >= single.operations.size()) continue;
+    cycles[n] = static_cast<double>(single.operation_cycles(operation++));
+    total += cycles[n];
+  }
+  // Nodes that bring in variables lead; the time of all that follow them is theirs.
+  std::vector<std::int32_t> home(graph.tensors.size(), -1), of_tensor(graph.tensors.size(), -1);
+  std::vector<std::int32_t> placement(graph.nodes.size());
+  double leading = 0;
+  std::vector<bool> leads(graph.nodes.size());
+  std::vector<bool> seen(graph.tensors.size());
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id == no_tensor || graph.tensor(id).role != Role::variable) continue;
+      leads[n] = leads[n] || !seen[static_cast<std::size_t>(id)];
+      seen[static_cast<std::size_t>(id)] = true;
+    }
+    if (leads[n]) leading += cycles[n];
+  }
+  double sum = 0;
+  std::int32_t last = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    std::int32_t ipu = -1;
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id != no_tensor) ipu = std::max(ipu, home[static_cast<std::size_t>(id)]);
+    }
+    if (ipu < 0 && leads[n] && leading > 0) {
+      ipu = static_cast<std::int32_t>(sum / leading * static_cast<double>(ipus));
+      ipu = std::min(ipu, static_cast<std::int32_t>(ipus) - 1);
+      last = std::max(last, ipu);
+    }
+    if (ipu < 0) {
+      for (const TensorId id : graph.nodes[n].inputs) {
+        if (id != no_tensor) ipu = std::max(ipu, of_tensor[static_cast<std::size_t>(id)]);
+      }
+    }
+    if (ipu < 0) ipu = last;
+    if (leads[n]) sum += cycles[n];
+    placement[n] = ipu;
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id != no_tensor && graph.tensor(id).role == Role::variable) {
+        home[static_cast<std::size_t>(id)] = ipu;
+      }
+    }
+    for (const TensorId id : graph.nodes[n].outputs) {
+      if (id != no_tensor) of_tensor[static_cast<std::size_t>(id)] = ipu;
+    }
+  }
+  return placement;
+}
+
+/// Adds variables to the tiles' memory and follows what is live from step to step.
+void lay_out_memory(Report& report) {
+  const Target& t = report.target;
+  const auto tiles = static_cast<std::size_t>(t.tiles());
+  const std::size_t steps = std::max<std::size_t>(report.steps.size(), 1);
+  std::vector<std::vector<std::int32_t>> begins(steps), ends(steps);
+  for (std::size_t i = 0; i < report.variables.size(); ++i) {
+    const Variable& v = report.variables[i];
+    const auto first_tile = static_cast<std::size_t>(v.ipu * t.tiles_per_ipu);
+    if (v.is_always_live) {
+      for (std::int64_t piece = 0; piece < v.mapping.pieces; ++piece) {
+        const std::int64_t tile = (v.mapping.first_tile + piece) % v.mapping.tiles;
+        report.memory[first_tile + static_cast<std::size_t>(tile)]
+                     [static_cast<std::size_t>(v.category)] += v.on_tile(tile);
+      }
+      continue;
+    }
+    begins[static_cast<std::size_t>(v.first_step)].push_back(static_cast<std::int32_t>(i));
+    ends[static_cast<std::size_t>(v.last_step)].push_back(static_cast<std::int32_t>(i));
+  }
+  std::vector<std::int64_t> live(tiles);
+  report.peak_step.assign(tiles, 0);
+  report.live_bytes.assign(steps, 0);
+  std::int64_t total = 0;
+  const auto add = [&](std::int32_t number, std::int64_t sign) {
+    const Variable& v = report.variables[static_cast<std::size_t>(number)];
+    const auto first_tile = static_cast<std::size_t>(v.ipu * t.tiles_per_ipu);
+    for (std::int64_t piece = 0; piece < v.mapping.pieces; ++piece) {
+      const std::int64_t tile = (v.mapping.first_tile + piece) % v.mapping.tiles;
+      const std::int64_t bytes = divide_up(v.mapping.on_piece(piece) * v.element_bytes, 8) * 8;
+      live[first_tile + static_cast<std::size_t>(tile)] += sign * bytes;
+      total += sign * bytes;
+    }
+    return first_tile;
+  };
+  constexpr auto temporaries = static_cast<std::size_t>(Category::temporaries);
+  for (std::size_t s = 0; s < steps; ++s) {
+    std::vector<std::size_t> grown;
+    for (const std::int32_t v : begins[s]) {
+      const std::size_t first = add(v, 1);
+      if (std::find(grown.begin(), grown.end(), first) == grown.end()) grown.push_back(first);
+    }
+    for (const std::size_t first : grown) {
+      for (std::size_t i = first; i < first + static_cast<std::size_t>(t.tiles_per_ipu); ++i) {
+        if (live[i] > report.memory[i][temporaries]) {
+          report.memory[i][temporaries] = live[i];
+          report.peak_step[i] = static_cast<std::int32_t>(s);
+        }
+      }
+    }
+    report.live_bytes[s] = total;
+    for (const std::int32_t v : ends[s]) add(v, -1);
+  }
+}
+
+[[noreturn]] void throw_out_of_memory(const Report& report) {
+  const auto text = [](std::int64_t bytes) {
+    return halftone::detail::bytes_text(static_cast<std::uint64_t>(bytes));
+  };
+  const std::int64_t tile = report.fullest_tile();
+  const std::int32_t at = report.peak_step[static_cast<std::size_t>(tile)];
+  const std::int64_t need = report.tile_bytes(tile), there = report.target.bytes_per_tile;
+  std::string what =
+      fmt::format("out of tile memory: tile {} needs {} of {}", tile, text(need), text(there));
+  what += fmt::format("\nalways live\t{}, temporary {}", text(report.always_live_bytes(tile)),
+                      text(need - report.always_live_bytes(tile)));
+  std::string step = fmt::format("{}", at);
+  std::string node;
+  if (at < static_cast<std::int32_t>(report.steps.size())) {
+    const Step& s = report.steps[static_cast<std::size_t>(at)];
+    if (s.operation >= 0) {
+      const Operation& o = report.operations[static_cast<std::size_t>(s.operation)];
+      node = fmt::format("{} {}", o.type, halftone::detail::quoted(o.name));
+      step += fmt::format(", {} of {}", name(s.kind), node);
+    }
+  }
+  what += "\npeak at step\t" + step;
+  const std::vector<std::int32_t> variables = report.live_variables(tile, at);
+  for (std::size_t i = 0; i < variables.size() && i < 10; ++i) {
+    const Variable& v = report.variables[static_cast<std::size_t>(variables[i])];
+    what += fmt::format(
+        "\n{}\t{} {}, {}", i == 0 ? "largest" : "",
+        text(v.on_tile(tile % report.target.tiles_per_ipu)), halftone::detail::quoted(v.name),
+        v.is_always_live ? std::string("always live")
+                         : fmt::format("live in steps {}..{}", v.first_step, v.last_step));
+  }
+  what += fmt::format("\nother tiles\t{} of {} are too full as well",
+                      report.tiles_out_of_memory() - 1, report.target.tiles());
+  const std::int64_t all = report.bytes();
+  std::string hint = all > report.target.tiles() * there
+                         ? "the whole model is larger than all tiles: more IPUs, a smaller batch "
+                           "or half instead of float"
+                         : "a smaller batch, half instead of float, a smaller "
+                           "available_memory_proportion, or more IPUs";
+  hint += "; allow_out_of_memory reports it all the same";
+  fail(ErrorKind::memory, {.what = what,
+                           .node = node,
+                           .expected = fmt::format("{} bytes", there),
+                           .found = fmt::format("{} bytes", need),
+                           .hint = hint});
+}
+
+}  // namespace
+
+Report profile(const Graph& graph, const Target& target, const ProfileOptions& options) {
+  Report report;
+  report.model = graph.text(graph.graph_name);
+  report.target = target;
+  report.options = options;
+  if (options.ipus != 0) report.target.ipus = options.ipus;
+  if (options.tiles_per_ipu != 0) report.target.tiles_per_ipu = options.tiles_per_ipu;
+  report.target.check();
+  if (!(options.available_memory_proportion >= 0 && options.available_memory_proportion <= 1)) {
+    fail(ErrorKind::usage,
+         {.what = "the available memory proportion is out of range", .expected = "0 to 1"});
+  }
+  if (options.partials != ElementType::float32 && options.partials != ElementType::float16) {
+    fail(ErrorKind::usage, {.what = "the type of partial sums is neither float nor float16"});
+  }
+
+  Graph g = graph;
+  std::vector<TensorId> fixed;
+  fix_small_variables(g, fixed);
+  kernel::Executor executor;
+  const std::vector<Defect> defects = infer(g, &evaluate_constant, &executor);
+  if (!defects.empty()) throw_defects(g, defects);
+  g = schedule(without_dead_code(std::move(g)));
+  check_static(g);
+  for (const TensorId id : g.inputs) {
+    if (g.info(id).is_static()) continue;
+    fail(ErrorKind::unsupported, {.what = "the shape of an input is not known before the run",
+                                  .tensor = g.name(id),
+                                  .found = halftone::detail::to_text(g.info(id)),
+                                  .hint = "give symbolic extents a value: --size batch=1"});
+  }
+
+  std::vector<std::int32_t> placement;
+  if (report.target.ipus > 1) {
+    Report single = report;
+    single.target.ipus = 1;
+    Lowering(single, {}).run(g);
+    placement = shard(g, single, report.target.ipus);
+  }
+  Lowering(report, std::move(placement)).run(g);
+  lay_out_memory(report);
+  if (!options.allow_out_of_memory && !report.fits()) throw_out_of_memory(report);
+  return report;
+}
+
+// --- what follows from a report
+// --------------------------------------------------------------------
+
+std::int64_t Report::cycles() const {
+  return std::accumulate(steps.begin(), steps.end(), std::int64_t{0},
+                         [](std::int64_t sum, const Step& s) { return sum + s.total(); });
+}
+std::int64_t Report::cycles(StepKind kind) const {
+  std::int64_t sum = 0;
+  for (const Step& s : steps) sum += s.kind == kind ? s.total() : 0;
+  return sum;
+}
+double Report::busy_cycles() const {
+  double sum = 0;
+  for (const double c : tile_cycles) sum += c;
+  return tile_cycles.empty() ? 0.0 : sum / static_cast<double>(tile_cycles.size());
+}
+std::int64_t Report::flops() const {
+  std::int64_t sum = 0;
+  for (const Operation& o : operations) sum += o.flops;
+  return sum;
+}
+double Report::share_of_peak() const {
+  const double peak = target.peak_flops(ElementType::float16, ElementType::float16);
+  return cycles() == 0 ? 0.0 : static_cast<double>(flops()) / seconds() / peak;
+}
+
+std::int64_t Report::tile_bytes(std::int64_t tile) const {
+  const auto& m = memory.at(static_cast<std::size_t>(tile));
+  return std::accumulate(m.begin(), m.end(), std::int64_t{0});
+}
+std::int64_t Report::always_live_bytes(std::int64_t tile) const {
+  return tile_bytes(tile) -
+         memory[static_cast<std::size_t>(tile)][static_cast<std::size_t>(Category::temporaries)];
+}
+std::int64_t Report::fullest_tile() const {
+  std::int64_t fullest = 0;
+  for (std::int64_t tile = 1; tile < target.tiles(); ++tile) {
+    if (tile_bytes(tile) > tile_bytes(fullest)) fullest = tile;
+  }
+  return fullest;
+}
+std::int64_t Report::tiles_out_of_memory() const {
+  std::int64_t count = 0;
+  for (std::int64_t tile = 0; tile < target.tiles(); ++tile) {
+    count += tile_bytes(tile) > target.bytes_per_tile ? 1 : 0;
+  }
+  return count;
+}
+std::int64_t Report::bytes() const {
+  std::int64_t sum = 0;
+  for (std::int64_t tile = 0; tile < target.tiles(); ++tile) sum += tile_bytes(tile);
+  return sum;
+}
+
+std::vector<std::int32_t> Report::live_variables(std::int64_t tile, std::int32_t step) const {
+  const auto ipu = static_cast<std::int32_t>(tile / target.tiles_per_ipu);
+  const std::int64_t on_ipu = tile % target.tiles_per_ipu;
+  std::vector<std::int32_t> list;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const Variable& v = variables[i];
+    if (v.ipu != ipu || v.on_tile(on_ipu) == 0) continue;
+    if (v.is_always_live || (v.first_step <= step && step <= v.last_step)) {
+      list.push_back(static_cast<std::int32_t>(i));
+    }
+  }
+  std::stable_sort(list.begin(), list.end(), [&](std::int32_t a, std::int32_t b) {
+    return variables[static_cast<std::size_t>(a)].on_tile(on_ipu) >
+           variables[static_cast<std::size_t>(b)].on_tile(on_ipu);
+  });
+  return list;
+}
+
+std::int64_t Report::operation_cycles(std::size_t operation) const {
+  const Operation& o = operations.at(operation);
+  std::int64_t sum = 0;
+  for (std::int32_t s = o.first_step; s < o.end_step; ++s) {
+    sum += steps[static_cast<std::size_t>(s)].total();
+  }
+  return sum;
+}
+
+}  // namespace halftone::ipu

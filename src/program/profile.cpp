@@ -1,0 +1,241 @@
+#include <halftone/ipu/profile.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/describe.hpp"
+#include "program/activity.hpp"
+#include "program/commands.hpp"
+#include "program/file.hpp"
+#include "program/json.hpp"
+#include "program/model.hpp"
+#include "program/new_files.hpp"
+#include "program/table.hpp"
+
+namespace halftone::program {
+namespace {
+
+[[noreturn]] void fail_usage(std::string_view what, std::string_view found,
+                             std::string_view hint = {}) {
+  fail(ErrorKind::usage, {.what = what, .found = found, .hint = hint});
+}
+
+/// One way to run the model: what a sweep varies.
+struct Case {
+  std::string target;
+  std::int64_t batch = 0, ipus = 0, tiles = 0;
+  double proportion = 0.6;
+  std::string partials;
+};
+
+std::int64_t number_of(const std::string& key, const std::string& text) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value < 1) {
+    fail_usage("a value of a sweep is no positive number", key + "=" + text);
+  }
+  return value;
+}
+
+void set(Case& c, const std::string& key, const std::string& value) {
+  if (key == "batch") {
+    c.batch = number_of(key, value);
+  } else if (key == "target") {
+    c.target = value;
+  } else if (key == "ipus") {
+    c.ipus = number_of(key, value);
+  } else if (key == "tiles") {
+    c.tiles = number_of(key, value);
+  } else if (key == "partials") {
+    c.partials = value;
+  } else if (key == "memory-proportion") {
+    char* end = nullptr;
+    c.proportion = std::strtod(value.c_str(), &end);
+    if (value.empty() || *end != '\0') fail_usage("a proportion is no number", value);
+  } else {
+    fail_usage("there is nothing of this name to vary", key,
+               "batch, target, ipus, tiles, partials, memory-proportion");
+  }
+}
+
+struct Sweep {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+Sweep parse_sweep(const std::string& text) {
+  const std::size_t sign = text.find('=');
+  if (sign == text.npos || sign == 0) fail_usage("a sweep is given as KEY=VALUE,VALUE...", text);
+  Sweep sweep{text.substr(0, sign), {}};
+  for (std::size_t at = sign + 1; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    sweep.values.push_back(text.substr(at, comma - at));
+    if (sweep.values.back().empty()) fail_usage("a value of a sweep is missing", text);
+    at = comma + 1;
+  }
+  return sweep;
+}
+
+/// Gives the inputs' open first extents a value.
+Graph with_batch(Graph graph, std::int64_t batch) {
+  bool used = false;
+  for (const TensorId id : graph.inputs) {
+    TensorInfo& info = graph.tensor(id).info;
+    if (!info.is_known() || info.rank() == 0 || info.shape[0] >= 0) continue;
+    info.shape[0] = batch > 0 ? batch : 1;
+    used = true;
+  }
+  if (batch > 0 && !used) {
+    fail(ErrorKind::input, {.what = "no input has an open first extent that a batch could set"});
+  }
+  return graph;
+}
+
+ipu::Report profile_case(const Graph& graph, const Case& c, const ProfileCommand& options) {
+  const ipu::Target* target = ipu::find_target(c.target);
+  if (target == nullptr) fail_usage("there is no such machine", c.target, "gc2, gc200, bow, c600");
+  if (c.partials != "float" && c.partials != "half") {
+    fail_usage("partial sums are float or half", c.partials);
+  }
+  ipu::ProfileOptions profile_options;
+  profile_options.ipus = c.ipus;
+  profile_options.tiles_per_ipu = c.tiles;
+  profile_options.available_memory_proportion = c.proportion;
+  profile_options.partials = c.partials == "half" ? ElementType::float16 : ElementType::float32;
+  profile_options.allow_out_of_memory = options.allow_out_of_memory;
+  ipu::Report report = ipu::profile(with_batch(graph, c.batch), *target, profile_options);
+  report.model = std::filesystem::path(options.model).filename().string();
+  return report;
+}
+
+/// A bar for each case in three panels.
+std::string plot(const std::vector<std::string>& labels, const std::vector<double> (&values)[3]) {
+  constexpr std::string_view titles[] = {"cycles of a run", "fullest tile, % of its memory",
+                                         "batches x size a second"};
+  constexpr std::string_view colors[] = {"#d6336c", "#2f6fb0", "#3a9d5d"};
+  const int row = 24, width = 330;
+  const int height = 60 + row * static_cast<int>(labels.size());
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" "
+      "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
+      "fill=\"white\"/>\n",
+      230 + 3 * width, height);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    svg += fmt::format("<text x=\"12\" y=\"{}\">{}</text>\n", 56 + row * static_cast<int>(i),
+                       labels[i]);
+  }
+  for (int p = 0; p < 3; ++p) {
+    const int x = 220 + p * width;
+    const double most = std::max(1e-9, *std::max_element(values[p].begin(), values[p].end()));
+    svg += fmt::format("<text x=\"{}\" y=\"26\" font-weight=\"bold\">{}</text>\n", x, titles[p]);
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const double bar = values[p][i] / most * (width - 110);
+      const int y = 42 + row * static_cast<int>(i);
+      svg += fmt::format(
+          "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\" rx=\"2\"/>"
+          "<text x=\"{:.1f}\" y=\"{}\">{:.4g}</text>\n",
+          x, y, bar, row - 8, colors[p], x + bar + 6, y + 13, values[p][i]);
+    }
+  }
+  return svg + "</svg>\n";
+}
+
+void sweep(const Graph& graph, const Case& base, const ProfileCommand& options,
+           const Console& console) {
+  std::vector<Case> cases{base};
+  std::vector<std::string> labels{""};
+  for (const std::string& text : options.sweeps) {
+    const Sweep s = parse_sweep(text);
+    std::vector<Case> more;
+    std::vector<std::string> more_labels;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      for (const std::string& value : s.values) {
+        more.push_back(cases[i]);
+        set(more.back(), s.key, value);
+        more_labels.push_back(labels[i] + (labels[i].empty() ? "" : " ") + s.key + "=" + value);
+      }
+    }
+    if (more.size() > 1000) fail_usage("a sweep has more than 1000 cases", text);
+    cases = std::move(more);
+    labels = std::move(more_labels);
+  }
+  using enum Table::Align;
+  Table table({{"case"},
+               {"cycles", right},
+               {"us", right},
+               {"items/s", right},
+               {"memory", right},
+               {"fullest tile", right},
+               {"fits"}});
+  std::vector<double> values[3];
+  Json json = Json::array();
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    ProfileCommand all = options;
+    all.allow_out_of_memory = true;
+    const ipu::Report r = profile_case(graph, cases[i], all);
+    const double rate =
+        static_cast<double>(std::max<std::int64_t>(cases[i].batch, 1)) / r.seconds();
+    const double full = 100 * static_cast<double>(r.tile_bytes(r.fullest_tile())) /
+                        static_cast<double>(r.target.bytes_per_tile);
+    table.add({detail::escaped(labels[i]), fmt::format("{}", r.cycles()),
+               fmt::format("{:.1f}", r.seconds() * 1e6), fmt::format("{:.0f}", rate),
+               detail::bytes_text(static_cast<std::uint64_t>(r.bytes())),
+               fmt::format("{:.1f} %", full), r.fits() ? "yes" : "no"});
+    values[0].push_back(static_cast<double>(r.cycles()));
+    values[1].push_back(full);
+    values[2].push_back(rate);
+    json.push_back({{"case", labels[i]},
+                    {"cycles", r.cycles()},
+                    {"microseconds", r.seconds() * 1e6},
+                    {"items_per_second", rate},
+                    {"bytes", r.bytes()},
+                    {"fullest_tile_percent", full},
+                    {"fits", r.fits()}});
+  }
+  if (!options.output_dir.empty()) {
+    NewFiles files(options.output_dir);
+    write_file(files.add("sweep.json"), dump(json));
+    write_file(files.add("sweep.svg"), plot(labels, values));
+    files.commit();
+  }
+  table.print(console.out);
+}
+
+}  // namespace
+
+void profile(const ProfileCommand& options, const Console& console) {
+  Case base;
+  base.target = options.target;
+  base.batch = options.batch;
+  base.ipus = options.ipus;
+  base.tiles = options.tiles;
+  base.proportion = options.memory_proportion;
+  base.partials = options.partials;
+  const Activity activity(console, "profile " + detail::escaped(options.model));
+  const Graph graph = load_model(options.model, options.sizes);
+  if (!options.sweeps.empty()) {
+    sweep(graph, base, options, console);
+    return;
+  }
+  const ipu::Report report = profile_case(graph, base, options);
+  if (!options.output_dir.empty()) {
+    NewFiles files(options.output_dir);
+    write_file(files.add("summary.txt"), report.summary());
+    write_file(files.add("report.json"), report.json());
+    write_file(files.add("report.html"), report.html());
+    write_file(files.add("trace.json"), report.trace());
+    write_file(files.add("program.dot"), report.dot());
+    write_file(files.add("stacks.txt"), report.stacks());
+    write_file(files.add("tiles.csv"), report.tiles_csv());
+    write_file(files.add("steps.csv"), report.steps_csv());
+    files.commit();
+  }
+  fmt::print(console.out, "{}", options.json ? report.json() : report.summary());
+}
+
+}  // namespace halftone::program

@@ -1,0 +1,94 @@
+#include <halftone/op/list.hpp>
+
+#ifndef HALFTONE_TRAIN_OPERATORS_HPP
+#define HALFTONE_TRAIN_OPERATORS_HPP
+
+namespace halftone::training {
+
+/// A number that the program may set between runs. It counts as modified: plans do not fold it.
+///
+/// source  none
+struct Setting {
+  static constexpr OpId id{"halftone", "Setting", 1};
+  static constexpr Signature signature = "x& -> y";
+  using types = TypeList<TypeList<float>>;
+
+  static constexpr Inferred infer(TensorInfo x) { return x; }
+  template <class T>
+  void kernel(View<T> x, View<T> y) const {
+    y.data[0] = x.data[0];
+  }
+};
+
+/// Counts the runs of a step of the optimizer.
+///
+/// count         runs since the last step
+/// loss_scaling  what the gradient of the loss starts with, [1]
+/// apply         whether this run ends a step
+/// position      which run of its step this is, from 0, [1]
+/// scale         what the joined gradients are multiplied by, [1]
+/// source        none
+struct TrainingStep {
+  std::int64_t runs = 1, reduction = 0;  ///< an AccumulationReduction
+
+  static constexpr OpId id{"halftone", "TrainingStep", 1};
+  static constexpr Signature signature = "count& loss_scaling:H -> apply:B position:H scale:H";
+  using types = TypeList<TypeList<std::int64_t>, TypeList<float>, TypeList<bool>>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("runs", runs);
+    visit("reduction", reduction);
+  }
+  static constexpr Inferred infer(TensorInfo, TensorInfo loss_scaling) {
+    return {TensorInfo{ElementType::boolean, {}}, loss_scaling, loss_scaling};
+  }
+  template <class T, class H, class B>
+  void kernel(View<T> count, View<const H> loss_scaling, View<B> apply, View<H> position,
+              View<H> scale) const {
+    position.data[0] = static_cast<H>(count.data[0]);
+    count.data[0] = (count.data[0] + 1) % runs;
+    apply.data[0] = count.data[0] == 0;
+    scale.data[0] = 1 / loss_scaling.data[0];
+    if (reduction == 1) scale.data[0] /= static_cast<H>(runs);
+  }
+};
+
+/// Halves or doubles a factor, after what was counted in the last steps.
+///
+/// factor  [1]
+/// counts  numbers beyond the edge, numbers within, steps; since the last change, [3]
+/// beyond  numbers beyond the edge in this run
+/// apply   whether this run ends a step; absent: it does
+/// source  PopART's automatic loss scaling
+struct AdjustLossScaling {
+  float threshold = 1e-7f;
+  std::int64_t all = 0;  ///< numbers that are looked at in a run
+  std::int64_t period = 1;
+
+  static constexpr OpId id{"halftone", "AdjustLossScaling", 1};
+  static constexpr Signature signature = "factor& counts& beyond apply:B? -> y@factor";
+  using types = TypeList<TypeList<float>, TypeList<bool>>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("threshold", threshold);
+    visit("all", all);
+    visit("period", period);
+  }
+  static constexpr Inferred infer(const Inputs& in) { return in[0]; }
+  template <class T, class B>
+  void kernel(View<T> factor, View<T> counts, View<const T> beyond, View<const B> apply,
+              View<T>) const {
+    counts.data[0] += beyond.data[0];
+    counts.data[1] += static_cast<T>(all) - beyond.data[0];
+    if (apply && !apply.data[0]) return;
+    counts.data[2] += 1;
+    if (counts.data[2] < static_cast<T>(period)) return;
+    const bool is_large = counts.data[0] > threshold / (1 - threshold) * counts.data[1];
+    factor.data[0] *= is_large ? T(0.5) : T(2);
+    for (int i = 0; i < 3; ++i) counts.data[i] = 0;
+  }
+};
+
+}  // namespace halftone::training
+
+#endif

@@ -1,0 +1,175 @@
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include <halftone/halftone.hpp>
+#include <halftone/ipu/profile.hpp>
+
+using namespace halftone;
+
+namespace {
+
+/// Layers of a matrix product, a bias and a relu.
+Graph layers(std::int64_t batch, std::int64_t width, int count) {
+  Graph g;
+  AnyTensor x = g.input<float>("x", {batch, width});
+  for (int i = 0; i < count; ++i) {
+    const AnyTensor w{&g, g.add_variable({ElementType::float32, {width, width}},
+                                         Initial{Initial::Rule::fill, 0.5f, 0}, "w")};
+    const AnyTensor b{&g, g.add_variable({ElementType::float32, {width}},
+                                         Initial{Initial::Rule::fill, 0, 0}, "b")};
+    x = op::relu(op::matmul(x, w) + b);
+  }
+  output(g, x, "y");
+  return g;
+}
+
+std::int64_t sum_of(const ipu::Report& r, ipu::Category category) {
+  std::int64_t sum = 0;
+  for (const auto& tile : r.memory) sum += tile[static_cast<std::size_t>(category)];
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("laws of a profile") {
+  const ipu::Report r = ipu::profile(layers(64, 256, 3), ipu::gc200);
+  CHECK(r.operations.size() == 9);
+  CHECK(r.fits());
+  // The parts of time are the whole.
+  std::int64_t cycles = 0;
+  for (int k = 0; k < ipu::step_kinds; ++k) cycles += r.cycles(static_cast<ipu::StepKind>(k));
+  CHECK(cycles == r.cycles());
+  std::int64_t of_operations = 0;
+  for (std::size_t i = 0; i < r.operations.size(); ++i) of_operations += r.operation_cycles(i);
+  CHECK(of_operations + r.cycles(ipu::StepKind::host) == r.cycles());
+  // Multiplications and additions of three products, then one for each bias and relu.
+  CHECK(r.flops() == 3 * (2LL * 64 * 256 * 256 + 2 * 64 * 256));
+  CHECK(r.share_of_peak() < 1);
+  CHECK(r.busy_cycles() <= static_cast<double>(r.cycles(ipu::StepKind::compute)));
+  // Weights and biases lie somewhere exactly once, but for whole 8 bytes.
+  const std::int64_t weights = 3 * (256 * 256 + 256) * 4;
+  CHECK(sum_of(r, ipu::Category::variables) >= weights);
+  CHECK(sum_of(r, ipu::Category::variables) <= weights + 6 * 8 * 1472);
+  for (std::int64_t tile = 0; tile < 1472; ++tile) {
+    CHECK(r.tile_bytes(tile) >= r.always_live_bytes(tile));
+  }
+  // Equal products are planned once.
+  CHECK(r.products_planned == 1);
+  CHECK(r.products_reused == 2);
+}
+
+TEST_CASE("a profile is the same each time, and more work takes longer") {
+  const ipu::Report a = ipu::profile(layers(64, 256, 3), ipu::gc200);
+  CHECK(a.json() == ipu::profile(layers(64, 256, 3), ipu::gc200).json());
+  CHECK(ipu::profile(layers(128, 256, 3), ipu::gc200).cycles() > a.cycles());
+  CHECK(ipu::profile(layers(64, 256, 6), ipu::gc200).cycles() > a.cycles());
+  // Same cycles on the chip at a faster clock: 1.85 to 1.325 GHz.
+  const ipu::Report fast = ipu::profile(layers(64, 256, 3), ipu::bow);
+  CHECK(fast.cycles(ipu::StepKind::compute) == a.cycles(ipu::StepKind::compute));
+  CHECK(fast.seconds() < a.seconds());
+}
+
+TEST_CASE("a model that does not fit is an error with names, or a report") {
+  const Graph big = layers(16, 1024, 4);  // 16 MiB of weights, 2.4 MiB of tiles
+  const ipu::Target few = ipu::gc200.with_tiles(4);
+  bool thrown = false;
+  try {
+    ipu::profile(big, few);
+  } catch (const MemoryError& e) {
+    thrown = true;
+    const std::string text = e.what();
+    for (const char* part : {"tile", "624 KiB", "largest", "'w", "peak at step", "IPUs"}) {
+      INFO(text);
+      CHECK(text.find(part) != text.npos);
+    }
+  }
+  CHECK(thrown);
+  const ipu::Report r = ipu::profile(big, few, {.allow_out_of_memory = true});
+  CHECK_FALSE(r.fits());
+  CHECK(r.tiles_out_of_memory() == 4);
+  // Four IPUs have four times the memory, and need links.
+  const ipu::Report more = ipu::profile(big, ipu::gc200, {.ipus = 4});
+  CHECK(more.fits());
+  CHECK(more.cycles(ipu::StepKind::link) > 0);
+}
+
+TEST_CASE("options and shapes that make no sense") {
+  const Graph g = layers(4, 8, 1);
+  CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.ipus = 3}), UsageError);
+  CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.tiles_per_ipu = -1}), UsageError);
+  CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.available_memory_proportion = 2}), UsageError);
+  CHECK_THROWS_AS(ipu::profile(layers(dynamic, 8, 1), ipu::gc200), UnsupportedError);
+  CHECK_THROWS_AS(ipu::profile(layers(std::int64_t{1} << 40, 1024, 1), ipu::gc200), MemoryError);
+}
+
+TEST_CASE("files of a report") {
+  const ipu::Report r = ipu::profile(layers(64, 256, 2), ipu::gc200);
+  const auto json = nlohmann::json::parse(r.json());
+  CHECK(json["schema"] == "halftone.ipu.report");
+  CHECK(json["version"] == 1);
+  CHECK(json["execution"]["cycles"] == r.cycles());
+  CHECK(json["memory"]["by_tile"].size() == 1472);
+  CHECK(json["steps"]["cycles"].size() == r.steps.size());
+  CHECK(json["operations"].size() == 6);
+  CHECK(nlohmann::json::parse(r.graph_json())["memory"]["fits"] == true);
+  CHECK(nlohmann::json::parse(r.execution_json())["execution"]["cycles"] == r.cycles());
+  // The trace's phases are as long as the run.
+  const auto trace = nlohmann::json::parse(r.trace());
+  double us = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "X" && event["cat"] == "bsp") us += event["dur"].get<double>();
+  }
+  CHECK(us == doctest::Approx(r.seconds() * 1e6));
+  // Stacks: the numbers at the ends of the lines are all cycles.
+  std::int64_t cycles = 0;
+  const std::string stacks = r.stacks();
+  for (std::size_t at = 0; at < stacks.size();) {
+    const std::size_t end = stacks.find('\n', at);
+    const std::size_t blank = stacks.rfind(' ', end);
+    cycles += std::stoll(stacks.substr(blank + 1, end - blank - 1));
+    at = end + 1;
+  }
+  CHECK(cycles == r.cycles());
+  const auto lines = [](const std::string& text) {
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  CHECK(lines(r.tiles_csv()) == 1473);
+  CHECK(lines(r.steps_csv()) == static_cast<std::ptrdiff_t>(r.steps.size()) + 1);
+  CHECK(r.summary().find("Total cycles") != std::string::npos);
+  CHECK(r.html().find("@REPORT@") == std::string::npos);
+}
+
+// The published accounting of one compute set: total is compute, sync and exchange, nothing
+// overlaps; without the launch a binary vertex is poplibs' estimate alone.
+TEST_CASE("a single addition costs what its vertex costs") {
+  Graph g;
+  const AnyTensor a = g.input<float>("a", {1472, 1024}), b = g.input<float>("b", {1472, 1024});
+  output(g, a + b, "y");
+  const ipu::Report r = ipu::profile(g, ipu::gc200, {.has_launch = false});
+  CHECK(r.cycles(ipu::StepKind::compute) == 1733);  // add float, 1024 elements a tile
+}
+
+TEST_CASE("sessions on ipu_model give the results of cpu, and reports") {
+  const auto run = [](const SessionOptions& options) {
+    Session session(layers(2, 8, 2), options);
+    Array<float> x({2, 8});
+    for (std::int64_t i = 0; i < 16; ++i)
+      x.values()[static_cast<std::size_t>(i)] = static_cast<float>(i) - 5;
+    const auto y = session.run({{"x", x}})["y"].values<float>();
+    return std::vector<float>(y.begin(), y.end());
+  };
+  CHECK(run({}) == run({.device = Device::ipu_model}));
+  const Session cpu(layers(2, 8, 2));
+  CHECK_THROWS_AS(cpu.report(), UsageError);
+  CHECK_THROWS_AS(cpu.cycle_count(), UsageError);
+  const Session model(layers(2, 8, 2), {.batches_per_step = 3, .device = Device::ipu_model});
+  CHECK(model.cycle_count() == 3 * model.report().cycles());
+  const Session quiet(layers(2, 8, 2), {.device = Device::ipu_model, .ipu = {.profiling = false}});
+  CHECK_THROWS_AS(quiet.report(), UsageError);
+  const ipu::Target few = ipu::gc200.with_tiles(1);
+  CHECK_THROWS_AS(
+      Session(layers(16, 1024, 1), {.device = Device::ipu_model, .ipu = {.target = &few}}),
+      MemoryError);
+}

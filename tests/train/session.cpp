@@ -1,0 +1,274 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <halftone/exec/engine.hpp>
+#include <halftone/halftone.hpp>
+#include <halftone/train.hpp>
+
+using namespace halftone;
+
+// Expected numbers follow from the formulas at the optimizers: the loss is sum(w * x), so that the
+// gradient of w is x itself.
+namespace {
+
+struct Linear {
+  Graph graph;
+  AnyTensor loss;
+};
+Linear linear(std::vector<float> w = {1, 2}) {
+  Linear model;
+  Graph& g = model.graph;
+  const AnyTensor x = g.input<float>("x", {2});
+  const std::byte* bytes = reinterpret_cast<const std::byte*>(w.data());
+  const TensorId id = g.add_variable({ElementType::float32, {2}},
+                                     Bytes(std::vector<std::byte>(bytes, bytes + 8)), "w");
+  model.loss = op::sum(AnyTensor{&g, id} * x, {.keepdims = 0});
+  g.rename(model.loss.id, "loss");
+  return model;
+}
+
+std::vector<float> values(const AnyView& view) {
+  const auto v = view.values<float>();
+  return {v.begin(), v.end()};
+}
+std::vector<float> weight(const Session& session, std::string_view name = "w") {
+  return values(session.get(name));
+}
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return std::string(name(e.kind())) + ": " + e.what();
+  }
+  return "no error";
+}
+bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
+
+}  // namespace
+
+TEST_CASE("training session: gradients and new weights of every micro-batch") {
+  Linear m = linear();
+  m.loss.graph = &m.graph;
+  train(m.graph, m.loss, Sgd{.learning_rate = 0.5f});
+  Session session(std::move(m.graph), {.outputs = {"loss", "Gradient___w", "w", "UpdatedVar___w"},
+                                       .batches_per_step = 2});
+  const Array<float> x({2, 2}, {1, 2, 4, 8});
+  auto result = session.run({{"x", x}});
+  // w: (1, 2) - 0.5 (1, 2) = (0.5, 1), then - 0.5 (4, 8) = (-1.5, -3).
+  CHECK(values(result["loss"]) == std::vector<float>{5, 10});
+  CHECK(values(result["Gradient___w"]) == std::vector<float>{1, 2, 4, 8});
+  CHECK(values(result["w"]) == std::vector<float>{0.5f, 1, -1.5f, -3});
+  CHECK(values(result["UpdatedVar___w"]) == std::vector<float>{0.5f, 1, -1.5f, -3});
+  CHECK(weight(session) == std::vector<float>{-1.5f, -3});
+}
+
+TEST_CASE("training session: the session says how many micro-batches make a step") {
+  for (const auto reduction : {AccumulationReduction::sum, AccumulationReduction::mean,
+                               AccumulationReduction::running_mean}) {
+    Linear m = linear();
+    m.loss.graph = &m.graph;
+    train(m.graph, m.loss, Sgd{.learning_rate = 0.5f}, {.reduction = reduction});
+    Session session(std::move(m.graph), {.outputs = {"w", {"loss", Return::sum}, "Gradient___w"},
+                                         .batches_per_step = 2,
+                                         .accumulation = 2});
+    const Array<float> x({2, 2, 2}, {1, 2, 3, 4, 1, 0, 1, 0});
+    auto result = session.run({{"x", x}});
+    CHECK(result["w"].info.shape == Dims{2, 2, 2});
+    CHECK(result["loss"].info.shape == Dims{});
+    const bool sums = reduction == AccumulationReduction::sum;
+    // Sums of gradients: (4, 6), (2, 0); means half of that.
+    const std::vector<float> expected =
+        sums ? std::vector<float>{1, 2, -1, -1, -1, -1, -2, -1}
+             : std::vector<float>{1, 2, 0, 0.5f, 0, 0.5f, -0.5f, 0.5f};
+    CHECK(values(result["w"]) == expected);
+    CHECK(values(result["Gradient___w"]) == std::vector<float>{1, 2, 3, 4, 1, 0, 1, 0});
+  }
+  Linear m = linear();
+  m.loss.graph = &m.graph;
+  train(m.graph, m.loss, Sgd{}, {.accumulation = 3});
+  CHECK(accumulation_of(m.graph) == 3);
+  CHECK(has(error_of([&] { Session session(m.graph, {.accumulation = 2}); }), "usage"));
+}
+
+TEST_CASE("training session: hyperparameters that may change") {
+  Linear m = linear();
+  m.loss.graph = &m.graph;
+  train(m.graph, m.loss, Sgd{.learning_rate = variable{0.5f}, .loss_scaling = variable{4}});
+  Session session(std::move(m.graph), {.outputs = {"Gradient___w"}});
+  const Array<float> x({2}, {1, 2});
+  // The gradient is scaled, the step is not.
+  CHECK(values(session.run({{"x", x}})["Gradient___w"]) == std::vector<float>{4, 8});
+  CHECK(weight(session) == std::vector<float>{0.5f, 1});
+  session.set("learning_rate", 0.25);
+  session.set("loss_scaling", 2);
+  CHECK(values(session.run({{"x", x}})["Gradient___w"]) == std::vector<float>{2, 4});
+  CHECK(weight(session) == std::vector<float>{0.25f, 0.5f});
+}
+
+TEST_CASE("training session: hyperparameters of one weight") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {});
+  const std::vector<std::byte> one = {std::byte{0}, std::byte{0}, std::byte{0x80}, std::byte{0x3f}};
+  const TensorId a = g.add_variable({ElementType::float32, {}}, Bytes(one), "a");
+  const TensorId b = g.add_variable({ElementType::float32, {}}, Bytes(one), "b");
+  const AnyTensor loss = AnyTensor{&g, a} * x + AnyTensor{&g, b} * x;
+  train(g, loss, Sgd{.learning_rate = 0.5f},
+        {.specific = {{"b", {{"learning_rate", variable{0.125f}}, {"momentum", 0.5f}}}}});
+  CHECK(g.find("Accl___a") == no_tensor);
+  Session session(std::move(g), {.outputs = {loss}});
+  const Array<float> one_x({}, {1});
+  session.run({{"x", one_x}});
+  CHECK(weight(session, "a") == std::vector<float>{0.5f});
+  CHECK(weight(session, "b") == std::vector<float>{0.875f});
+  session.set("learning_rate___b", 0.25);
+  session.run({{"x", one_x}});
+  // v = 0.5 * 1 + 1 = 1.5
+  CHECK(weight(session, "a") == std::vector<float>{0});
+  CHECK(weight(session, "b") == std::vector<float>{0.5f});
+}
+
+TEST_CASE("training session: norms of gradients are clipped") {
+  Linear m = linear();
+  m.loss.graph = &m.graph;
+  train(m.graph, m.loss, Sgd{.learning_rate = 1.f, .loss_scaling = 8.f},
+        {.clip_norm = {{.max_norm = 5}}});
+  Session session(std::move(m.graph), {.outputs = {"GlobalNorm___0"}, .accumulation = 2});
+  const Array<float> x({2, 2}, {3, 4, 3, 4});
+  // The joined gradient is (6, 8), its norm 10: it is halved.
+  CHECK(values(session.run({{"x", x}})["GlobalNorm___0"])[1] == doctest::Approx(10));
+  CHECK(weight(session)[0] == doctest::Approx(1 - 3));
+  CHECK(weight(session)[1] == doctest::Approx(2 - 4));
+}
+
+TEST_CASE("training session: what was saved goes on bit for bit") {
+  const auto batch = [](int i) {
+    return Array<float>({2},
+                        {std::sin(1.f + static_cast<float>(i)), std::cos(static_cast<float>(i))});
+  };
+  const auto train_it = [](Graph& g) {
+    const AnyTensor loss{&g, g.find("loss")};
+    train(g, loss * loss, Adam{.learning_rate = variable{0.05f}, .weight_decay = 0.01f});
+  };
+  Linear m = linear();
+  m.graph.outputs = {m.loss.id};
+  train_it(m.graph);
+  Session whole(std::move(m.graph));
+  for (int i = 0; i < 3; ++i) whole.run({{"x", batch(i)}});
+  const std::string path = "halftone_checkpoint_test.onnx";
+  onnx::save(whole.graph(), path);
+  for (int i = 3; i < 6; ++i) whole.run({{"x", batch(i)}});
+
+  Graph saved = onnx::load(path);
+  std::remove(path.c_str());
+  CHECK(saved.nodes.size() == 2);  // the model alone: x * w and its sum
+  CHECK(saved.find("Accl1___w") != no_tensor);
+  CHECK(saved.find("Step___w") != no_tensor);
+  CHECK(saved.find("learning_rate") == no_tensor);
+  {
+    Session inference{Graph(saved)};
+    inference.run({{"x", batch(0)}});
+    CHECK(weight(inference) != weight(whole));
+  }
+  train_it(saved);
+  Session again(std::move(saved));
+  for (int i = 3; i < 6; ++i) again.run({{"x", batch(i)}});
+  for (const char* name : {"w", "Accl1___w", "Accl2___w", "Step___w"}) {
+    CHECK(weight(again, name) == weight(whole, name));
+  }
+}
+
+TEST_CASE("training session: dropout drops the same elements forward and backward") {
+  // loss = sum(dropout(w)): the gradient of w is the mask / (1 - ratio), and w is all ones.
+  for (const bool shaped : {false, true}) {
+    Graph g;
+    std::vector<float> ones(512, 1.f);
+    const auto* bytes = reinterpret_cast<const std::byte*>(ones.data());
+    const AnyTensor w{&g, g.add_variable({ElementType::float32, {8, 64}},
+                                         Bytes(std::vector<std::byte>(bytes, bytes + 2048)), "w")};
+    const AnyTensor y = shaped ? op::shaped_dropout(w, {.shape = {8, 1}, .ratio = 0.5f})
+                               : op::dropout(w, {.ratio = 0.25f});
+    g.rename(y.id, "y");
+    const AnyTensor loss = op::sum(y, {.keepdims = 0});
+    differentiate_weights(g, loss);
+    Session session(std::move(g), {.outputs = {"y", "Gradient___w"}, .seed = 7});
+    auto result = session.run({});
+    const std::vector<float> kept = values(result["y"]);
+    CHECK(kept == values(result["Gradient___w"]));
+    int dropped = 0;
+    for (const float x : kept) dropped += x == 0;
+    CHECK(dropped > 0);
+    CHECK(dropped < 512);
+    if (shaped) CHECK(dropped % 64 == 0);
+    const std::vector<float> before = kept;
+    CHECK(values(session.run({})["y"]) != before);
+  }
+}
+
+TEST_CASE("training session: automatic loss scaling") {
+  Graph g;
+  const AnyTensor x = g.input<half>("x", {4});
+  const AnyTensor w{
+      &g, g.add_variable({ElementType::float16, {4}}, Initial{Initial::Rule::fill, 1, 0}, "w")};
+  const AnyTensor loss = op::sum(w * x, {.keepdims = 0});
+  train(g, loss, Sgd{.learning_rate = 1e-6f, .loss_scaling = variable{16}},
+        {.automatic_loss_scaling = {.enabled = true, .track = {"w"}}});
+  Session session(std::move(g), {.outputs = {loss}});
+  const auto factor = [&](float value) {
+    const Array<half> data({4}, {half(value), half(1.f), half(1.f), half(1.f)});
+    session.run({{"x", data}});
+    return weight(session, "lossScaleUpdateFactor")[0];
+  };
+  // The edge is 65504 / 8 = 8188: 16 x 1 is below it, 32 x 1000 beyond.
+  CHECK(factor(1) == 2);
+  CHECK(factor(1000) == 1);
+  CHECK(factor(1) == 2);
+}
+
+TEST_CASE("training session: what is not a number stops it") {
+  Linear m = linear();
+  m.loss.graph = &m.graph;
+  train(m.graph, m.loss, Sgd{.learning_rate = 0.5f});
+  Session session(std::move(m.graph), {.outputs = {"loss"}, .stop_at_nan = true});
+  const Array<float> good({2}, {1, 2}), bad({2}, {1, std::numeric_limits<float>::quiet_NaN()});
+  session.run({{"x", good}});
+  const std::vector<float> before = weight(session);
+  CHECK_THROWS_AS(session.run({{"x", bad}}), NotANumberError);
+  CHECK(has(error_of([&] { session.run({{"x", bad}}); }), "x"));
+  CHECK(weight(session) == before);
+}
+
+TEST_CASE("training: what cannot be") {
+  const auto refused = [](const Sgd& sgd, const TrainOptions& options) {
+    return error_of([&] {
+      Linear m = linear();
+      m.loss.graph = &m.graph;
+      train(m.graph, m.loss, sgd, options);
+    });
+  };
+  CHECK(has(refused({.learning_rate = -1.f}, {}), "usage: "));
+  CHECK(has(refused({.momentum = std::numeric_limits<float>::quiet_NaN()}, {}), "momentum"));
+  CHECK(has(refused({.dampening = 0.5f, .nesterov = true}, {}), "Nesterov"));
+  CHECK(has(refused({.loss_scaling = 0.f}, {}), "loss_scaling"));
+  CHECK(has(refused({}, {.weights = {"v"}}), "model: "));
+  CHECK(has(refused({}, {.specific = {{"v", {}}}}), "no trained weight"));
+  CHECK(has(refused({}, {.specific = {{"w", {{"beta1", 0.5f}}}}}), "beta1"));
+  CHECK(has(refused({}, {.clip_norm = {{1, {}}, {1, {"w"}}}}), "no other group"));
+  CHECK(has(refused({}, {.clip_norm = {{1, {"w"}}, {2, {"w"}}}}), "two groups"));
+  CHECK(has(refused({}, {.automatic_loss_scaling = {.enabled = true}}), "may change"));
+  CHECK(has(refused({.loss_scaling = variable{1}}, {.automatic_loss_scaling = {.enabled = true}}),
+            "no half-precision"));
+
+  Linear m = linear();
+  m.loss.graph = &m.graph;
+  const AnyTensor vector = m.loss * AnyTensor{&m.graph, m.graph.find("w")};
+  CHECK(has(error_of([&] { train(m.graph, vector, Sgd{}); }), "not one floating-point number"));
+  train(m.graph, m.loss, Sgd{});
+  CHECK(has(error_of([&] { train(m.graph, m.loss, Sgd{}); }), "trained already"));
+}
