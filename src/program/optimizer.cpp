@@ -72,7 +72,8 @@ Training record_training(const Json& optimizer, Graph& graph, AnyTensor loss,
                      .weight_decay = o.number("weight_decay", 0.f),
                      .velocity_scaling = o.number("velocity_scaling", 1.f),
                      .loss_scaling = loss_scaling,
-                     .nesterov = o.is("nesterov")},
+                     .nesterov = o.is("nesterov"),
+                     .separate = form == "separate"},
                  options);
   }
   if (type == "adam" || type == "adam_no_bias" || type == "adamax" || type == "lamb" ||
