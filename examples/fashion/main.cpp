@@ -199,7 +199,7 @@ int train_network(const std::string& folder, int epochs) {
 
 int main(int argc, char** argv) {
   try {
-    const int epochs = argc > 2 ? std::atoi(argv[2]) : 1;
+    const int epochs = argc > 2 ? std::atoi(argv[2]) : 2;
     return train_network(argc > 1 ? argv[1] : "build/fashion", epochs < 1 ? 1 : epochs);
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());

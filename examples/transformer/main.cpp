@@ -178,7 +178,7 @@ int train_network(const std::string& path, int steps) {
 
 int main(int argc, char** argv) {
   try {
-    const int steps = argc > 2 ? std::atoi(argv[2]) : 600;
+    const int steps = argc > 2 ? std::atoi(argv[2]) : 1000;
     return train_network(argc > 1 ? argv[1] : "examples/transformer/alice.txt",
                          steps < 1 ? 1 : steps);
   } catch (const Error& error) {

@@ -24,6 +24,21 @@ Activity::~Activity() {
   thread_.join();
 }
 
+void Activity::done(double share, std::string words) {
+  done(share);
+  const std::lock_guard lock(mutex_);
+  words_ = std::move(words);
+}
+
+void Activity::print(std::FILE* to, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (is_drawn_) std::fputs("\r\x1b[K", to_);
+  std::fflush(to_);
+  is_drawn_ = false;
+  std::fputs(text.c_str(), to);
+  std::fflush(to);
+}
+
 void Activity::draw() {
   using namespace std::chrono_literals;
   constexpr int cells = 24, block = 6;
@@ -40,10 +55,12 @@ void Activity::draw() {
       const int way = cells - block, at = step % (2 * way);
       bar.replace(static_cast<std::size_t>(at < way ? at : 2 * way - at), block, block, '#');
     }
-    std::fputs(fmt::format("\r{} [{}] {:.0f} s", what_, bar, 1 + 0.2 * step).c_str(), to_);
+    const std::string words = words_.empty() ? fmt::format("{:.0f} s", 1 + 0.2 * step) : words_;
+    std::fputs(fmt::format("\r{} [{}] {}\x1b[K", what_, bar, words).c_str(), to_);
     std::fflush(to_);
+    is_drawn_ = true;
   }
-  if (wait == 200ms) std::fputs("\r\x1b[K", to_);
+  if (is_drawn_) std::fputs("\r\x1b[K", to_);
 }
 
 }  // namespace halftone::program

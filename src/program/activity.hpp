@@ -21,12 +21,17 @@ class Activity {
 
   /// How much is done, 0 to 1. Without it the bar only shows that time passes.
   void done(double share) { share_ = static_cast<float>(share); }
+  /// The same with words that stand behind the bar, instead of the time.
+  void done(double share, std::string words);
+  /// Prints results while the bar is there.
+  void print(std::FILE* to, const std::string& text);
 
  private:
   void draw();
 
   std::FILE* to_;
-  std::string what_;
+  std::string what_, words_;
+  bool is_drawn_ = false;
   std::atomic<float> share_ = -1;
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <exception>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 
@@ -51,9 +52,39 @@ TensorFormat parse_format(const std::string& text) {
   fail_usage("a format is pb, npy or txt", text);
 }
 
+/// Of training: a table has no name.
+InputFile parse_data(const std::string& text) {
+  return text.find('=') == text.npos ? InputFile{{}, text} : parse_input(text);
+}
+
+template <class N>
+std::optional<N> parse_number(std::string_view text) {
+  N value{};
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || stop != text.data() + text.size()) return {};
+  return value;
+}
+
+/// "0.5", "1/16", "image=1/255"
+Factor parse_factor(const std::string& text) {
+  const std::size_t sign = text.find('=');
+  Factor factor{sign == text.npos ? std::string() : text.substr(0, sign), 1};
+  const std::string_view value = std::string_view(text).substr(sign == text.npos ? 0 : sign + 1);
+  const std::size_t slash = value.find('/');
+  const auto above = parse_number<double>(value.substr(0, slash));
+  const auto below =
+      slash == value.npos ? std::optional(1.0) : parse_number<double>(value.substr(slash + 1));
+  if (!above || !below || *below == 0) {
+    fail_usage("a factor is given as NAME=0.5 or NAME=1/16, without a name for the only input",
+               text);
+  }
+  factor.value = *above / *below;
+  return factor;
+}
+
 /// The texts of options that are more than a number or a word, as given.
 struct Texts {
-  std::vector<std::string> inputs, sizes;
+  std::vector<std::string> inputs, sizes, data, validation, factors;
   std::string format = "pb";
 };
 
@@ -141,20 +172,84 @@ void execute(std::vector<std::string> arguments, const Console& console) {
     run(run_options, console);
   });
 
-  TrainCommand train_options;
-  CLI::App& train_command = *app.add_subcommand("train", "train a model as a case file says");
-  add_model(train_command, train_options.model);
+  TrainCase train_case;
+  FitOptions fit;
+  CLI::App& train_command =
+      *app.add_subcommand("train", "train a model on data, or as a case says");
+  add_model(train_command, fit.model);
+  add_list(
+      train_command, "--data", texts.data, "[NAME=]FILE",
+      "an input's samples or 'label': .npy, .txt, IDX (-ubyte), else an ONNX tensor file; once "
+      "for each; or a table of numbers (CSV) for all, labels last");
+  add_list(train_command, "--validate", texts.validation, "N|[NAME=]FILE",
+           "samples to validate with: the last N (below 1: that share), or data like --data");
+  add_list(train_command, "--scale", texts.factors, "[NAME=]X",
+           "multiply an input's samples: 0.5, image=1/255");
+  train_command.add_option("--epochs", fit.epochs, "passes over the samples")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  train_command.add_option("--batch", fit.batch, "samples in a batch; else the model's, or 32")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
+      ->type_name("N");
   train_command
-      .add_option("--case", train_options.case_file, "steps, optimizer, data, outputs: JSON")
-      ->required()
+      .add_option("--optimizer", fit.optimizer,
+                  "sgd, adam, lamb, rmsprop, ... with NAME=VALUE as in adam:lr=1e-3,beta1=0.9")
+      ->type_name("KIND:...")
+      ->capture_default_str();
+  train_command
+      .add_option(
+          "--loss", fit.loss,
+          "cross_entropy (over the last dimension), mse, l1, or a scalar of the model; else "
+          "what fits the labels")
+      ->type_name("LOSS");
+  train_command.add_option("--output", fit.output, "the output to train; else the first")
+      ->type_name("NAME");
+  train_command.add_option("--save", fit.save, "write model and state there after every epoch")
+      ->type_name("FILE.onnx");
+  train_command.add_option("--resume", fit.resume, "go on from what --save wrote")
+      ->type_name("FILE.onnx");
+  train_command.add_option("--plot", fit.plot, "draw the loss")->type_name("FILE.svg");
+  train_command.add_option("--log", fit.log, "write a line for each epoch: .csv or .jsonl")
+      ->type_name("FILE");
+  train_command.add_option("--seed", fit.seed, "of the order of samples and random numbers")
+      ->type_name("N")
+      ->capture_default_str();
+  train_command
+      .add_option("--case", train_case.case_file,
+                  "instead of all this: steps, optimizer, data and outputs as JSON")
       ->type_name("CASE.json");
-  train_command.add_option("--output-dir", train_options.output_dir, "folder for the outputs")
-      ->required()
+  train_command.add_option("--output-dir", train_case.output_dir, "folder for a case's outputs")
       ->type_name("DIR");
-  add_threads(train_command, train_options.threads);
+  add_threads(train_command, fit.threads);
   train_command.callback([&] {
-    if (train_options.output_dir.empty()) fail_usage("--output-dir names no folder");
-    train(train_options, console);
+    if (!train_case.case_file.empty()) {
+      for (const CLI::Option* option : train_command.get_options()) {
+        const std::string name = option->get_name();
+        if (option->count() == 0 || name == "MODEL" || name == "--case" || name == "--output-dir" ||
+            name == "--threads") {
+          continue;
+        }
+        fail_usage("the case says that already", name);
+      }
+      if (train_case.output_dir.empty()) fail_usage("--output-dir names no folder");
+      train_case.model = fit.model;
+      train_case.threads = fit.threads;
+      return train(train_case, console);
+    }
+    if (!train_case.output_dir.empty()) fail_usage("--output-dir is for --case");
+    if (texts.data.empty()) fail_usage("train wants --data or --case", {}, "halftone train --help");
+    fit.data = parse_all(texts.data, parse_data);
+    fit.factors = parse_all(texts.factors, parse_factor);
+    const bool is_number =
+        texts.validation.size() == 1 && parse_number<double>(texts.validation[0]).has_value();
+    if (is_number) {
+      fit.held_back = *parse_number<double>(texts.validation[0]);
+      if (!(fit.held_back > 0)) fail_usage("--validate wants more than 0", texts.validation[0]);
+    } else {
+      fit.validation = parse_all(texts.validation, parse_data);
+    }
+    train(fit, console);
   });
 
   OpsOptions ops_options;

@@ -30,12 +30,34 @@ struct RunOptions {
 /// Runs a model once and writes its outputs, all or none.
 void run(const RunOptions& options, const Console& console);
 
-struct TrainCommand {
+struct TrainCase {
   std::string model, case_file, output_dir;
   int threads = 0;
 };
 /// Trains a model as a case file says, and writes what it wants, all or nothing.
-void train(const TrainCommand& options, const Console& console);
+void train(const TrainCase& options, const Console& console);
+
+/// NAME=FACTOR
+struct Factor {
+  std::string name;
+  double value = 1;
+};
+
+struct FitOptions {
+  std::string model;
+  std::vector<InputFile> data, validation;  ///< without a name: a table
+  double held_back = 0;                     ///< samples to validate with: a share, or how many
+  std::vector<Factor> factors;              ///< without a name: of the only input
+  std::int64_t epochs = 10, batch = 0;      ///< batch 0: the model's, or 32
+  std::string optimizer = "adam:lr=1e-3";
+  std::string loss, output;  ///< empty: what fits the data; the first output
+  std::string save, resume;  ///< model files with the optimizer's state
+  std::string plot, log;     ///< an SVG file; a table or JSON lines
+  std::uint64_t seed = 0;
+  int threads = 0;
+};
+/// Trains a model on data, and writes it after every epoch.
+void train(const FitOptions& options, const Console& console);
 
 struct OpsOptions {
   bool json = false, markdown = false;

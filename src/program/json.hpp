@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -26,6 +28,24 @@ inline Json to_json(const Dims& shape) {
 inline void add_info(Json& json, const TensorInfo& info) {
   json["type"] = info.is_known() ? Json(name(info.type)) : Json();
   json["shape"] = info.is_known() ? to_json(info.shape) : Json();
+}
+
+/// A member of an object, or `otherwise` if it is missing; `refuse(text)` throws.
+template <class T>
+T member(const Json& object, const std::string& key, std::optional<T> otherwise, auto&& refuse) {
+  if (!object.is_object()) refuse("what should hold '" + key + "' is no object");
+  const auto at = object.find(key);
+  if (at == object.end()) {
+    if (!otherwise) refuse("'" + key + "' is missing");
+    return *otherwise;
+  }
+  bool fits = false;
+  if constexpr (std::same_as<T, bool>) fits = at->is_boolean();
+  if constexpr (std::same_as<T, std::int64_t>) fits = at->is_number_integer();
+  if constexpr (std::same_as<T, float>) fits = at->is_number();
+  if constexpr (std::same_as<T, std::string>) fits = at->is_string();
+  if (!fits) refuse("'" + key + "' has the wrong type");
+  return at->template get<T>();
 }
 
 }  // namespace halftone::program

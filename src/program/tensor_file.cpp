@@ -151,6 +151,25 @@ class NpyHeader {
   const std::string& path_;
 };
 
+/// Turns elements from big-endian into little-endian order.
+void reverse_bytes(AnyArray& tensor, std::size_t size) {
+  for (std::size_t i = 0; size > 1 && i < tensor.bytes(); i += size) {
+    std::reverse(tensor.data() + i, tensor.data() + i + size);
+  }
+}
+
+// --- IDX: Y. LeCun, C. Cortes and C. Burges, the MNIST database
+// ---------------------------------------
+
+struct IdxType {
+  unsigned code;
+  ElementType type;
+};
+constexpr std::array idx_types{
+    IdxType{0x08, ElementType::uint8},   IdxType{0x09, ElementType::int8},
+    IdxType{0x0b, ElementType::int16},   IdxType{0x0c, ElementType::int32},
+    IdxType{0x0d, ElementType::float32}, IdxType{0x0e, ElementType::float64}};
+
 /// Copies elements of an array whose first index runs fastest into row-major order.
 void copy_reversed(const std::byte* from, std::byte* to, const Dims& shape, std::size_t size) {
   Dims strides = shape, index = Dims::filled(shape.size(), 0);
@@ -322,11 +341,7 @@ AnyArray parse_npy(std::string_view bytes, const std::string& path) {
   } else {
     std::memcpy(tensor.data(), bytes.data(), tensor.bytes());
   }
-  if (order == '>') {
-    for (std::size_t i = 0; i < tensor.bytes(); i += size) {
-      std::reverse(tensor.data() + i, tensor.data() + i + size);
-    }
-  }
+  if (order == '>') reverse_bytes(tensor, size);
   return tensor;
 }
 
@@ -353,6 +368,38 @@ std::string format_npy(AnyView tensor) {
   bytes += header;
   if (tensor.bytes() > 0) bytes.append(static_cast<const char*>(tensor.data), tensor.bytes());
   return bytes;
+}
+
+AnyArray parse_idx(std::string_view bytes, const std::string& path) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  if (bytes.size() < 4 || byte(0) != 0 || byte(1) != 0) {
+    fail_to_parse(path, "this is no IDX file", {},
+                  bytes.starts_with("\x1f\x8b") ? "it is compressed: gunzip it first" : "");
+  }
+  const unsigned code = byte(2);
+  const auto known = std::find_if(idx_types.begin(), idx_types.end(),
+                                  [&](IdxType type) { return type.code == code; });
+  if (known == idx_types.end()) {
+    fail_to_parse(path, "IDX has no such element type", fmt::format("{:#x}", code));
+  }
+  const std::size_t rank = byte(3), begin = 4 + 4 * rank;
+  if (bytes.size() < begin) fail_to_parse(path, "the file ends in its header");
+  std::vector<std::int64_t> extents;
+  for (std::size_t i = 4; i < begin; i += 4) {
+    extents.push_back(std::int64_t{byte(i)} << 24 | std::int64_t{byte(i + 1)} << 16 |
+                      std::int64_t{byte(i + 2)} << 8 | std::int64_t{byte(i + 3)});
+  }
+  bytes.remove_prefix(begin);
+  const auto size = static_cast<std::size_t>(size_in_bytes(known->type));
+  AnyArray tensor(checked_info(known->type, extents, bytes.size(), size, path));
+  if (bytes.size() != tensor.bytes()) {
+    fail_to_parse(path, "the file goes on after its last element",
+                  fmt::format("{} bytes too many", bytes.size() - tensor.bytes()));
+  }
+  if (tensor.bytes() == 0) return tensor;
+  std::memcpy(tensor.data(), bytes.data(), tensor.bytes());
+  reverse_bytes(tensor, size);
+  return tensor;
 }
 
 AnyArray parse_text(std::string_view text, const std::string& path) {
@@ -413,6 +460,7 @@ std::string format_text(AnyView tensor) {
 }
 
 AnyArray read_tensor(const std::string& path) {
+  if (path.ends_with("-ubyte") || path.ends_with(".idx")) return parse_idx(read_file(path), path);
   switch (format_of(path)) {
     case TensorFormat::npy:
       return parse_npy(read_file(path), path);

@@ -20,6 +20,8 @@ namespace halftone::program {
 ///             nan inf 4e-3
 ///
 ///         Elements of type bool are 0 and 1 (or false and true).
+///
+/// Files of MNIST's format IDX, whose names end in `-ubyte` or `.idx`, are read, too.
 enum class TensorFormat { pb, npy, text };
 
 /// "output_0.npy" is npy, "x.txt" is text, anything else is pb.
@@ -37,6 +39,7 @@ void write_tensor(const std::string& path, TensorFormat format, std::string_view
 /// for messages.
 AnyArray parse_npy(std::string_view bytes, const std::string& path);
 std::string format_npy(AnyView tensor);
+AnyArray parse_idx(std::string_view bytes, const std::string& path);
 AnyArray parse_text(std::string_view text, const std::string& path);
 std::string format_text(AnyView tensor);
 

@@ -19,6 +19,7 @@
 #include "program/file.hpp"
 #include "program/json.hpp"
 #include "program/new_files.hpp"
+#include "program/optimizer.hpp"
 #include "program/statistics.hpp"
 #include "program/table.hpp"
 #include "program/tensor_file.hpp"
@@ -40,19 +41,8 @@ class Case {
   }
   template <class T>
   T get(const Json& object, const char* key, std::optional<T> otherwise = {}) const {
-    if (!object.is_object()) refuse(fmt::format("what should hold '{}' is no object", key));
-    const auto at = object.find(key);
-    if (at == object.end()) {
-      if (otherwise) return *otherwise;
-      refuse(fmt::format("'{}' is missing", key));
-    }
-    bool fits = false;
-    if constexpr (std::is_same_v<T, bool>) fits = at->is_boolean();
-    if constexpr (std::is_same_v<T, std::int64_t>) fits = at->is_number_integer();
-    if constexpr (std::is_same_v<T, float>) fits = at->is_number();
-    if constexpr (std::is_same_v<T, std::string>) fits = at->is_string();
-    if (!fits) refuse(fmt::format("'{}' has the wrong type", key));
-    return at->template get<T>();
+    return member<T>(object, key, std::move(otherwise),
+                     [&](const std::string& what) { refuse(what); });
   }
   /// A list or an object, empty if it is missing.
   const Json& part(const char* key) const {
@@ -105,88 +95,6 @@ std::vector<Wanted> wanted_outputs(const Case& c, std::int64_t steps) {
     all.push_back(std::move(w));
   }
   return all;
-}
-
-/// Refuses members of the optimizer that its kind does not have: none is ignored.
-void check_members(const Json& o, std::initializer_list<std::string_view> known) {
-  for (const auto& [key, value] : o.items()) {
-    if (key == "type" || std::find(known.begin(), known.end(), key) != known.end()) continue;
-    fail(ErrorKind::unsupported,
-         {.what = "the optimizer has no such hyperparameter", .found = key});
-  }
-}
-
-WeightDecay decay_mode(const Case& c, const Json& o) {
-  const auto mode = c.get<std::string>(o, "weight_decay_mode", "decay");
-  if (mode == "decay") return WeightDecay::decay;
-  if (mode == "l2") return WeightDecay::l2;
-  c.refuse(fmt::format("there is no weight decay mode '{}'", detail::escaped(mode)));
-}
-
-Training record(const Case& c, Graph& graph, AnyTensor loss, const TrainOptions& options,
-                float& loss_scaling) {
-  if (!c.json().contains("optimizer") || c.json()["optimizer"].is_null()) {
-    return differentiate_weights(graph, loss, options);
-  }
-  const Json& o = c.part("optimizer");
-  const auto type = c.get<std::string>(o, "type");
-  const auto number = [&](const char* key, std::optional<float> otherwise = {}) {
-    return c.get<float>(o, key, otherwise);
-  };
-  loss_scaling = number("loss_scaling", 1.f);
-  if (type == "sgd") {
-    check_members(o, {"lr", "momentum", "dampening", "weight_decay", "nesterov", "loss_scaling",
-                      "velocity_scaling", "accumulator_and_momentum"});
-    const auto form = c.get<std::string>(o, "accumulator_and_momentum", "combined");
-    if (form != "combined" && form != "separate") {
-      c.refuse(fmt::format("there is no accumulator form '{}'", detail::escaped(form)));
-    }
-    return train(graph, loss,
-                 Sgd{.learning_rate = number("lr"),
-                     .momentum = number("momentum", 0.f),
-                     .dampening = number("dampening", 0.f),
-                     .weight_decay = number("weight_decay", 0.f),
-                     .velocity_scaling = number("velocity_scaling", 1.f),
-                     .loss_scaling = loss_scaling,
-                     .nesterov = c.get<bool>(o, "nesterov", false)},
-                 options);
-  }
-  if (type == "adam" || type == "adam_no_bias" || type == "adamax" || type == "lamb" ||
-      type == "lamb_no_bias") {
-    check_members(o, {"lr", "beta1", "beta2", "eps", "weight_decay", "weight_decay_mode",
-                      "loss_scaling", "max_weight_norm"});
-    return train(graph, loss,
-                 Adam{.learning_rate = number("lr"),
-                      .beta1 = number("beta1", 0.9f),
-                      .beta2 = number("beta2", 0.999f),
-                      .epsilon = number("eps", 1e-6f),
-                      .weight_decay = number("weight_decay", 0.f),
-                      .loss_scaling = loss_scaling,
-                      .bias_correction = !type.ends_with("_no_bias"),
-                      .max = type == "adamax",
-                      .lamb = type.starts_with("lamb"),
-                      .weight_decay_mode = decay_mode(c, o),
-                      .max_weight_norm = number("max_weight_norm", 65504.f)},
-                 options);
-  }
-  constexpr std::string_view kinds[] = {"adagrad", "rmsprop", "centered_rmsprop", "adadelta"};
-  for (std::size_t k = 0; k < std::size(kinds); ++k) {
-    if (type != kinds[k]) continue;
-    check_members(o, {"lr", "alpha", "momentum", "eps", "weight_decay", "weight_decay_mode",
-                      "loss_scaling", "tf_variant"});
-    return train(graph, loss,
-                 Adaptive{.kind = static_cast<Adaptive::Kind>(k),
-                          .learning_rate = number("lr"),
-                          .alpha = number("alpha", 0.99f),
-                          .momentum = number("momentum", 0.f),
-                          .epsilon = number("eps", 1e-6f),
-                          .weight_decay = number("weight_decay", 0.f),
-                          .loss_scaling = loss_scaling,
-                          .tf_variant = c.get<bool>(o, "tf_variant", false),
-                          .weight_decay_mode = decay_mode(c, o)},
-                 options);
-  }
-  fail(ErrorKind::unsupported, {.what = "there is no such optimizer", .found = type});
 }
 
 /// The inputs' arrays, [steps, accumulation, shape], by their place in the graph's inputs; the
@@ -266,7 +174,7 @@ AnyArray scaled(const std::vector<double>& sum, const TensorInfo& info, double f
 
 }  // namespace
 
-void train(const TrainCommand& options, const Console& console) {
+void train(const TrainCase& options, const Console& console) {
   Activity activity(console, "train " + detail::escaped(options.model));
   const Case c(options.case_file);
   if (c.get<std::int64_t>(c.json(), "format", 1) != 1) c.refuse("the format is not 1");
@@ -300,7 +208,11 @@ void train(const TrainCommand& options, const Console& console) {
     if (w.index == all.size()) how.gradients_of.push_back(w.name);
   }
   float loss_scaling = 1;
-  const Training training = record(c, graph, loss, how, loss_scaling);
+  const Json* optimizer = c.json().contains("optimizer") ? &c.json()["optimizer"] : nullptr;
+  const Training training = optimizer == nullptr || optimizer->is_null()
+                                ? differentiate_weights(graph, loss, how)
+                                : record_training(*optimizer, graph, loss, how, loss_scaling,
+                                                  [&](const std::string& what) { c.refuse(what); });
   graph.outputs = {loss.id};
   graph.outputs.insert(graph.outputs.end(), training.gradients.begin(), training.gradients.end());
   for (Wanted& w : outputs) {

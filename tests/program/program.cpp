@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "captured.hpp"
+#include "folder.hpp"
 #include "program/commands.hpp"
 #include "program/file.hpp"
 
@@ -40,26 +41,6 @@ Answer halftone_with(std::vector<std::string> arguments) {
   const int code = run_program(std::move(arguments), captured.console());
   return {code, captured.out(), captured.err()};
 }
-
-/// A folder that goes away.
-struct Folder {
-  std::filesystem::path path;
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "halftone-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path); }
-  std::string file(const std::string& name) const { return (path / name).string(); }
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path)) {
-      names.push_back(entry.path().filename().string());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-};
 
 }  // namespace
 

@@ -128,3 +128,19 @@ TEST_CASE_TEMPLATE("written text and NumPy files are read back", T, float, doubl
     CHECK(kind_of([&] { format_npy(array); }) == ErrorKind::unsupported);
   }
 }
+
+TEST_CASE("IDX files are read") {
+  // http://yann.lecun.com/exdb/mnist: two zeros, the type, the rank; extents and elements are
+  // big-endian.
+  using namespace std::string_literals;
+  const AnyArray bytes = parse_idx("\0\0\x08\x02\0\0\0\x02\0\0\0\x03\1\2\3\4\5\xff"s, "f");
+  CHECK(bytes.info() == TensorInfo{ElementType::uint8, {2, 3}});
+  CHECK(values_of<std::uint8_t>(bytes) == std::vector<std::uint8_t>{1, 2, 3, 4, 5, 255});
+  const AnyArray numbers = parse_idx("\0\0\x0d\x01\0\0\0\x01\x3f\xc0\0\0"s, "f");
+  CHECK(values_of<float>(numbers) == std::vector<float>{1.5f});  // 0x3fc00000
+  for (const std::string& broken :
+       {""s, "\x1f\x8b\x08\x00"s, "\0\0\x0a\0"s, "\0\0\x08\x02\0\0"s, "\0\0\x08\x01\0\0\0\x02\1"s,
+        "\0\0\x08\x01\0\0\0\x02\1\2\3"s, "\0\0\x08\x02\xff\xff\xff\xff\xff\xff\xff\xff"s}) {
+    CHECK(kind_of([&] { parse_idx(broken, "f"); }) == ErrorKind::input);
+  }
+}

@@ -1,0 +1,287 @@
+#include <doctest/doctest.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <halftone/halftone.hpp>
+
+#include "captured.hpp"
+#include "folder.hpp"
+#include "program/chart.hpp"
+#include "program/commands.hpp"
+#include "program/dataset.hpp"
+#include "program/file.hpp"
+#include "program/optimizer.hpp"
+
+using namespace halftone;
+using namespace halftone::program;
+
+namespace {
+
+const std::string digits = "examples/digits/cnn_untrained.onnx";
+
+/// The first rows of the example's images.
+std::string few_digits(int rows) {
+  std::ifstream file("examples/digits/digits.csv");
+  std::string text, line;
+  for (int row = 0; row < rows && std::getline(file, line); ++row) text += line + "\n";
+  return text;
+}
+
+struct Answer {
+  int code = 0;
+  std::string out, err;
+};
+Answer train_with(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "train");
+  arguments.insert(arguments.end(), {"--threads", "1"});
+  const Captured captured;
+  const int code = run_program(std::move(arguments), captured.console());
+  return {code, captured.out(), captured.err()};
+}
+
+std::vector<nlohmann::json> lines_of(const std::string& file) {
+  std::istringstream text(read_file(file));
+  std::vector<nlohmann::json> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(nlohmann::json::parse(line));
+  return lines;
+}
+
+ErrorKind kind_of(auto&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.kind();
+  }
+  return ErrorKind::internal;  // nothing here fails that way
+}
+
+}  // namespace
+
+TEST_CASE("a network learns from a table, and what is asked for is written") {
+  const Folder folder;
+  write_file(folder.file("data.csv"), few_digits(160));
+  const Answer answer =
+      train_with({digits, "--data", folder.file("data.csv"), "--scale", "1/16", "--validate", "0.2",
+                  "--epochs", "3", "--batch", "16", "--optimizer", "adam:lr=2e-3", "--save",
+                  folder.file("net.onnx"), "--plot", folder.file("loss.svg"), "--log",
+                  folder.file("log.jsonl")});
+  CHECK(answer.err == "");
+  REQUIRE(answer.code == 0);
+  CHECK(answer.out.find("128 samples") != std::string::npos);  // 160 less a fifth
+  CHECK(folder.files() ==
+        std::vector<std::string>{"data.csv", "log.jsonl", "loss.svg", "net.onnx"});
+
+  const std::vector<nlohmann::json> epochs = lines_of(folder.file("log.jsonl"));
+  REQUIRE(epochs.size() == 3);
+  CHECK(epochs[0]["steps"] == 8);
+  CHECK(epochs[2]["loss"] < epochs[0]["loss"]);
+  // Ten classes: who guesses pays log(10) and is right in a tenth of all cases.
+  CHECK(epochs[2]["loss"] < std::log(10));
+  CHECK(epochs[2]["accuracy"] > 0.3);
+  CHECK(read_file(folder.file("loss.svg")).find("polyline") != std::string::npos);
+
+  // The saved network has the accuracy that was printed.
+  const AnyArray table = parse_table(few_digits(160), "data");
+  Session net(onnx::load(folder.file("net.onnx")));
+  Array<float> images({32, 1, 8, 8});
+  int right = 0;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    images[i] = table.values<float>()[(128 + i / 64) * 65 + i % 64] / 16;
+  }
+  const auto result = net.run({{"image", images}});
+  const auto logits = result[0].values<float>();
+  for (std::size_t i = 0; i < 32; ++i) {
+    const auto own = logits.subspan(10 * i, 10);
+    const auto best = std::max_element(own.begin(), own.end()) - own.begin();
+    right += best == static_cast<std::ptrdiff_t>(table.values<float>()[(128 + i) * 65 + 64]);
+  }
+  CHECK(epochs[2]["validation_accuracy"] == right / 32.0);
+}
+
+TEST_CASE("a training that goes on is the one that was never interrupted") {
+  const Folder folder;
+  write_file(folder.file("data.csv"), few_digits(64));
+  const auto train_to = [&](const std::string& epochs, const std::string& to,
+                            const std::string& from) {
+    std::vector<std::string> arguments{digits, "--data",      folder.file("data.csv"), "--epochs",
+                                       epochs, "--save",      folder.file(to),         "--batch",
+                                       "16",   "--optimizer", "adam:lr=1e-3"};
+    if (!from.empty()) arguments.insert(arguments.end(), {"--resume", folder.file(from)});
+    return train_with(arguments);
+  };
+  REQUIRE(train_to("2", "half.onnx", "").code == 0);
+  REQUIRE(train_to("4", "joined.onnx", "half.onnx").code == 0);
+  REQUIRE(train_to("4", "whole.onnx", "").code == 0);
+  CHECK(read_file(folder.file("joined.onnx")) == read_file(folder.file("whole.onnx")));
+  CHECK(train_to("4", "again.onnx", "whole.onnx").code == static_cast<int>(ErrorKind::usage));
+  // A file of --save is a model like others, which may be trained anew.
+  CHECK(train_with({folder.file("whole.onnx"), "--data", folder.file("data.csv"), "--epochs", "1",
+                    "--optimizer", "sgd:lr=1e-3,momentum=0.9"})
+            .code == 0);
+}
+
+TEST_CASE("tensors and a table are the same data") {
+  const Folder folder;
+  write_file(folder.file("data.csv"), few_digits(32));
+  const AnyArray table = parse_table(few_digits(32), "data");
+  Array<std::uint8_t> images({32, 8, 8});
+  Array<std::int64_t> labels({32});
+  for (std::size_t i = 0; i < 32; ++i) {
+    for (std::size_t j = 0; j < 64; ++j) {
+      images[64 * i + j] = static_cast<std::uint8_t>(table.values<float>()[65 * i + j]);
+    }
+    labels[i] = static_cast<std::int64_t>(table.values<float>()[65 * i + 64]);
+  }
+  write_tensor(folder.file("images.npy"), TensorFormat::npy, "", images);
+  write_tensor(folder.file("labels.pb"), TensorFormat::pb, "", labels);
+  const std::string as_tensors = "image=" + folder.file("images.npy");
+  REQUIRE(train_with({digits, "--data", folder.file("data.csv"), "--scale", "1/16", "--epochs", "1",
+                      "--save", folder.file("a.onnx")})
+              .code == 0);
+  REQUIRE(train_with({digits, "--data", as_tensors, "--data", "label=" + folder.file("labels.pb"),
+                      "--scale", "image=0.0625", "--epochs", "1", "--save", folder.file("b.onnx")})
+              .code == 0);
+  CHECK(read_file(folder.file("a.onnx")) == read_file(folder.file("b.onnx")));
+
+  // Files with different numbers of samples, and one that is missing.
+  write_tensor(folder.file("few.pb"), TensorFormat::pb, "", Array<std::int64_t>({31}));
+  for (const std::vector<std::string>& data : std::vector<std::vector<std::string>>{
+           {"--data", as_tensors, "--data", "label=" + folder.file("few.pb")},
+           {"--data", as_tensors},
+           {"--data", as_tensors, "--data", as_tensors},
+           {"--data", as_tensors, "--data", "labels=" + folder.file("labels.pb")},
+           {"--data", as_tensors, "--data", folder.file("data.csv")},
+           {"--data", "image=" + folder.file("few.pb"), "--data", "label=" + folder.file("few.pb")},
+       }) {
+    std::vector<std::string> arguments{digits};
+    arguments.insert(arguments.end(), data.begin(), data.end());
+    CHECK(train_with(arguments).code == static_cast<int>(ErrorKind::input));
+  }
+}
+
+TEST_CASE("a straight line is found by least squares") {
+  // y = 2 x + 1 without noise: the minimum of the squared error is that line.
+  const Folder folder;
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {dynamic, 1});
+  output(g,
+         op::matmul(x, parameter<float, Shape<1, 1>>(g, "slope", zeros)) +
+             parameter<float, Shape<1>>(g, "offset", zeros),
+         "y");
+  onnx::save(Session(std::move(g)).graph(), folder.file("line.onnx"));
+  std::string table = "x,y\n";
+  for (int i = 0; i < 40; ++i)
+    table += fmt::format("{},{}\n", i / 20.0 - 1, 2 * (i / 20.0 - 1) + 1);
+  write_file(folder.file("data.csv"), table);
+  REQUIRE(train_with({folder.file("line.onnx"), "--data", folder.file("data.csv"), "--loss", "mse",
+                      "--epochs", "60", "--batch", "8", "--optimizer", "sgd:lr=0.2", "--save",
+                      folder.file("line.onnx")})
+              .code == 0);
+  const Session line(onnx::load(folder.file("line.onnx")));
+  CHECK(line.get("slope").values<float>()[0] == doctest::Approx(2).epsilon(1e-4));
+  CHECK(line.get("offset").values<float>()[0] == doctest::Approx(1).epsilon(1e-4));
+
+  // Steps that are too long diverge; what was saved before stays.
+  const std::string before = read_file(folder.file("line.onnx"));
+  const Answer diverged =
+      train_with({folder.file("line.onnx"), "--data", folder.file("data.csv"), "--batch", "8",
+                  "--optimizer", "sgd:lr=1e30", "--save", folder.file("line.onnx")});
+  CHECK(diverged.code == static_cast<int>(ErrorKind::input));
+  CHECK(diverged.err.find("diverged") != std::string::npos);
+  CHECK(read_file(folder.file("line.onnx")) == before);
+  // A sample that is no number is named.
+  write_file(folder.file("nan.csv"), "1,1\n2,2\nnan,3\n");
+  const Answer broken =
+      train_with({folder.file("line.onnx"), "--data", folder.file("nan.csv"), "--batch", "3"});
+  CHECK(broken.code == static_cast<int>(ErrorKind::input));
+  CHECK(broken.err.find("sample 2") != std::string::npos);
+}
+
+TEST_CASE("training refuses what does not fit") {
+  const Folder folder;
+  write_file(folder.file("data.csv"), few_digits(40));
+  const std::string data = folder.file("data.csv");
+  write_file(folder.file("short.csv"), "1,2,3\n");
+  write_file(folder.file("ragged.csv"), "1,2,3\n1,2\n");
+  std::string wrong = few_digits(40);
+  wrong[wrong.size() - 2] = ':';  // the last label
+  write_file(folder.file("words.csv"), wrong);
+  const auto is = [&](ErrorKind kind, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), digits);
+    const Answer answer = train_with(arguments);
+    CHECK(answer.out == "");
+    return answer.code == static_cast<int>(kind) &&
+           answer.err.find("error: " + std::string(name(kind))) != std::string::npos;
+  };
+  CHECK(is(ErrorKind::usage, {}));
+  CHECK(is(ErrorKind::usage, {"--data", data, "--case", "case.json"}));
+  CHECK(is(ErrorKind::usage, {"--data", data, "--output-dir", "out"}));
+  CHECK(is(ErrorKind::usage, {"--data", data, "--loss", "frobnicate"}));
+  CHECK(is(ErrorKind::usage, {"--data", data, "--scale", "x=1"}));
+  CHECK(is(ErrorKind::usage, {"--data", data, "--scale", "1/0"}));
+  CHECK(is(ErrorKind::usage, {"--data", data, "--log", "log.txt"}));
+  CHECK(is(ErrorKind::usage, {"--data", data, "--validate", "0"}));
+  CHECK(is(ErrorKind::usage, {"--data", data, "--optimizer", "adam"}));  // without a rate
+  CHECK(is(ErrorKind::usage, {"--data", data, "--optimizer", "adam:lr"}));
+  CHECK(is(ErrorKind::unsupported, {"--data", data, "--optimizer", "frobnicate:lr=1"}));
+  CHECK(is(ErrorKind::unsupported, {"--data", data, "--optimizer", "sgd:lr=1,beta1=1"}));
+  CHECK(is(ErrorKind::io, {"--data", folder.file("none.csv")}));
+  CHECK(is(ErrorKind::io, {"--data", data, "--save", folder.file("none/net.onnx")}));
+  CHECK(is(ErrorKind::input, {"--data", folder.file("short.csv")}));
+  CHECK(is(ErrorKind::input, {"--data", folder.file("ragged.csv")}));
+  CHECK(is(ErrorKind::input, {"--data", folder.file("words.csv")}));
+  CHECK(is(ErrorKind::input, {"--data", data, "--batch", "41"}));
+  CHECK(is(ErrorKind::input, {"--data", data, "--validate", "40"}));
+  CHECK(is(ErrorKind::input, {"--data", data, "--loss", "mse"}));
+  CHECK(is(ErrorKind::input, {"--data", data, "--resume", digits}));
+  CHECK(folder.files().size() == 4);
+}
+
+TEST_CASE("tables") {
+  const AnyArray table = parse_table("a;b\n1; -2.5\n\n +3;4e1\r\n", "file");
+  CHECK(table.info() == TensorInfo{ElementType::float32, {2, 2}});
+  const auto values = table.values<float>();
+  CHECK(std::vector<float>(values.begin(), values.end()) == std::vector<float>{1, -2.5f, 3, 40});
+  CHECK(parse_table("1 2\t3", "file").info().shape == Dims{1, 3});
+  CHECK(kind_of([] { parse_table("", "file"); }) == ErrorKind::input);
+  CHECK(kind_of([] { parse_table("a,b\n", "file"); }) == ErrorKind::input);
+  CHECK(kind_of([] { parse_table("1,2\n3,x\n", "file"); }) == ErrorKind::input);
+  CHECK(kind_of([] { parse_table("1,2\n3,,4\n", "file"); }) == ErrorKind::input);
+  CHECK(kind_of([] { parse_table("1,2\n3\n", "file"); }) == ErrorKind::input);
+}
+
+TEST_CASE("optimizers as words") {
+  CHECK(parse_optimizer("sgd") == Json{{"type", "sgd"}});
+  CHECK(parse_optimizer("adam:lr=1e-3,weight_decay_mode=l2") ==
+        Json{{"type", "adam"}, {"lr", 1e-3}, {"weight_decay_mode", "l2"}});
+  CHECK(parse_optimizer("sgd:lr=1,nesterov=true")["nesterov"] == true);
+  for (const char* text : {"adam:lr", "adam:=1", "adam:lr=1,lr=2"}) {
+    CHECK(kind_of([&] { parse_optimizer(text); }) == ErrorKind::usage);
+  }
+}
+
+TEST_CASE("charts") {
+  const std::string svg = draw_chart({{"a < b", {1, 2, 3}, {1, 0.1, 0.01}}}, "t & u", "x", "y");
+  CHECK(svg.starts_with("<svg"));
+  CHECK(svg.ends_with("</svg>\n"));
+  CHECK(svg.find("a &lt; b") != std::string::npos);
+  CHECK(svg.find("t &amp; u") != std::string::npos);
+  // Three decades on a logarithmic axis: equal steps, so the middle point is in the middle.
+  const std::size_t at = svg.find("points=\"") + 8;
+  double x[3]{}, y[3]{};
+  REQUIRE(std::sscanf(svg.c_str() + at, "%lf,%lf %lf,%lf %lf,%lf", &x[0], &y[0], &x[1], &y[1],
+                      &x[2], &y[2]) == 6);
+  CHECK(y[1] == doctest::Approx((y[0] + y[2]) / 2));
+  CHECK(x[1] == doctest::Approx((x[0] + x[2]) / 2));
+  CHECK(draw_chart({}, "", "", "").ends_with("</svg>\n"));
+  CHECK(draw_chart({{"n", {1, 2}, {std::nan(""), 5}}}, "", "", "").find("nan") ==
+        std::string::npos);
+}
