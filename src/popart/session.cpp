@@ -208,10 +208,14 @@ void Session::prepareDevice(bool loadEngine) {
     }
     try {
       // The model's graph stays whole if the session cannot be made.
-      halftone::Session session(s.graph, {.outputs = anchors,
-                                          .batches_per_step = s.dataFlow.batchesPerStep(),
-                                          .accumulation = s.options.getAccumulationFactor(),
-                                          .prefetch = s.options.enablePrefetchDatastreams});
+      halftone::Graph graph = s.graph;
+      // Without anchors the library would return what the model lists as outputs.
+      if (anchors.empty()) graph.outputs.clear();
+      halftone::Session session(std::move(graph),
+                                {.outputs = anchors,
+                                 .batches_per_step = s.dataFlow.batchesPerStep(),
+                                 .accumulation = s.options.getAccumulationFactor(),
+                                 .prefetch = s.options.enablePrefetchDatastreams});
       s.graph = {};
       const auto now = std::chrono::system_clock::now().time_since_epoch();
       session.set_random_seed(static_cast<std::uint64_t>(now.count()));
