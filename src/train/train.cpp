@@ -664,9 +664,6 @@ Graph without_training(Graph graph) {
 }
 
 Training train(Graph& graph, AnyTensor loss, const Sgd& o, const TrainOptions& options) {
-  if (o.nesterov && o.dampening.value > 0) {
-    fail(ErrorKind::usage, {.what = "Nesterov momentum and dampening exclude each other"});
-  }
   Rule rule{.update = {.kind = op::Optimizing::sgd, .nesterov = o.nesterov, .l2 = true},
             .s1 = true,
             .s1_with_a = true,

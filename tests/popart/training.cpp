@@ -255,3 +255,35 @@ TEST_CASE("popart training: what cannot be") {
   p.session->setRNGState(state);
   CHECK(p.session->getRNGState() == state);
 }
+
+TEST_CASE("popart training: callbacks instead of step IO, and what a session was made of") {
+  Program p(sgd(0.5f), {}, 1, {{"w", AnchorReturnType("All")}});
+  std::vector<float> seen;
+  p.session->connectStreamToCallback("h2d_x", [](void* data) {
+    static_cast<float*>(data)[0] = 1;
+    static_cast<float*>(data)[1] = 2;
+  });
+  p.session->connectStreamToCallback("anchor_d2h_w", [&](void* data) {
+    const float* w = static_cast<const float*>(data);
+    seen.insert(seen.end(), w, w + 2);
+  });
+  CHECK(is(error_of([&] { p.session->connectStreamToCallback("h2d_y", [](void*) {}); }),
+           "runtime_error", "There is no stream"));
+  p.prepare();
+  std::map<TensorId, IArray&> none;
+  StepIO io(none, none);
+  p.session->run(io);
+  p.session->run(io);
+  CHECK(seen == std::vector<float>{0.5f, 1, 0, 0});
+
+  const Ir& ir = p.session->getIr();
+  CHECK(ir.isTraining());
+  CHECK(ir.isAnchored("w"));
+  CHECK(ir.containsTensor("Gradient___w"));
+  CHECK(ir.getOptimizer().type_s() == "SGD");
+  CHECK(ir.getModelInputIds() == std::vector<TensorId>{"x"});
+  CHECK(is(error_of([&] {
+             p.session->updateExternallySavedTensorLocations("not there", "not there either");
+           }),
+           "runtime_error", "does not exist"));
+}
