@@ -13,3 +13,4 @@
 #include <halftone/op/list.hpp>
 #include <halftone/session/session.hpp>
 #include <halftone/session/weights.hpp>
+#include <halftone/train.hpp>

@@ -12,6 +12,7 @@
 #include <popart/dataflow.hpp>
 #include <popart/devicemanager.hpp>
 #include <popart/inputshapeinfo.hpp>
+#include <popart/ir.hpp>
 #include <popart/names.hpp>
 #include <popart/optimizer.hpp>
 #include <popart/patterns/patterns.hpp>
@@ -79,6 +80,7 @@ class Session {
   std::string getSerializedGraph() const;
   void setDeviceInfo(std::shared_ptr<DeviceInfo> deviceInfo);
   const popx::Executablex& getExecutable() const;
+  const Ir& getIr() const;
   const SessionOptions& getSessionOptions() const;
 
  protected:
@@ -111,6 +113,14 @@ class TrainingSession : public Session {
   /// Gives hyperparameters that are not constant other values, from the next step on. Throws a
   /// runtime_error for any other change; see Optimizer::validReplacement.
   void updateOptimizerFromHost(const Optimizer* optimizer);
+  /// Calls the program for each micro-batch of an input (handle h2d_ID, to write it) or anchor
+  /// (anchor_d2h_ID, to read it) instead of asking step IO. Throws a runtime_error for other
+  /// handles; `index` is that of the one replica.
+  void connectStreamToCallback(const std::string& streamHandle, std::function<void(void*)> callback,
+                               unsigned index = 0);
+  /// Not offered, a runtime_error: models are written as one file.
+  void updateExternallySavedTensorLocations(const std::string& fromLocation,
+                                            const std::string& toLocation);
 
  private:
   using Session::Session;

@@ -2,7 +2,10 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
+#include <functional>
+#include <map>
 #include <optional>
 
 #include <halftone/ipu/profile.hpp>
@@ -24,21 +27,44 @@ using detail::translated;
 /// Step IO of a program as the library sees it.
 class Adapter final : public halftone::StepIo {
  public:
-  Adapter(IStepIO& io, const popx::Executablex& executable)
-      : io_(io), executable_(executable), keeps_(dynamic_cast<StepIO*>(&io) != nullptr) {}
+  using Callbacks = std::map<std::string, std::function<void(void*)>>;
+
+  Adapter(IStepIO& io, const popx::Executablex& executable, const Callbacks& callbacks)
+      : io_(io),
+        executable_(executable),
+        callbacks_(callbacks),
+        keeps_(dynamic_cast<StepIO*>(&io) != nullptr && callbacks.empty()) {}
 
   halftone::AnyView in(std::string_view name, std::int64_t elements, bool prefetch) override {
+    if (const auto found = callbacks_.find("h2d_" + std::string(name)); found != callbacks_.end()) {
+      halftone::AnyArray& buffer = buffer_of(found->first, name);
+      found->second(buffer.data());
+      return {{buffer.info().type, {elements}}, buffer.data()};
+    }
     given_ = io_.in(TensorId(name), elements, prefetch, false);
     return {info(name, given_.info, given_.data, elements), given_.data};
   }
   void in_complete(std::string_view name, std::int64_t elements) override {
+    if (callbacks_.count("h2d_" + std::string(name)) != 0) return;
     io_.inComplete(TensorId(name), elements, false);
   }
   halftone::AnyBuffer out(std::string_view name, std::int64_t elements) override {
+    const std::string handle = "anchor_d2h_" + std::string(name);
+    if (callbacks_.count(handle) != 0) {
+      halftone::AnyArray& buffer = buffer_of(handle, name);
+      return {{buffer.info().type, {elements}}, buffer.data()};
+    }
     const MutableVoidData buffer = io_.out(TensorId(name), elements);
     return {info(name, buffer.info, buffer.data, elements), buffer.data};
   }
-  void out_complete(std::string_view name) override { io_.outComplete(TensorId(name)); }
+  void out_complete(std::string_view name) override {
+    const auto found = callbacks_.find("anchor_d2h_" + std::string(name));
+    if (found == callbacks_.end()) {
+      io_.outComplete(TensorId(name));
+    } else {
+      found->second(buffers_.at(found->first).data());
+    }
+  }
   void check(const halftone::Session&) const override {
     if (io_.runtimeAssertsEnabled()) io_.assertNumElements(executable_);
   }
@@ -52,8 +78,17 @@ class Adapter final : public halftone::StepIo {
     throw runtime_error("The data of tensor {} come without a TensorInfo", name);
   }
 
+  halftone::AnyArray& buffer_of(const std::string& handle, std::string_view name) {
+    halftone::AnyArray& buffer = buffers_[handle];
+    const halftone::TensorInfo info = executable_.session().info(name);
+    if (buffer.info() != info) buffer = halftone::AnyArray(info);
+    return buffer;
+  }
+
   IStepIO& io_;
   const popx::Executablex& executable_;
+  const Callbacks& callbacks_;
+  std::map<std::string, halftone::AnyArray> buffers_;
   bool keeps_;
   ConstVoidData given_;  // may own what it points to
 };
@@ -155,6 +190,8 @@ struct Session::State {
   halftone::HostWeights weights;
   std::unique_ptr<Optimizer> optimizer;  // of training
   bool hasWeights = false;               // they were copied to the device
+  Adapter::Callbacks callbacks;          // of streams
+  std::unique_ptr<Ir> ir;
   DataFlow dataFlow;
   SessionOptions options;
   std::shared_ptr<DeviceInfo> device;
@@ -235,8 +272,11 @@ void Session::prepareDevice(bool loadEngine) {
                                                       s.options.instrumentWithHardwareCycleCounter);
     try {
       // The model's graph stays whole if the session cannot be made.
+      halftone::Graph graph = s.graph;
+      // Without anchors the library would return what the model lists as outputs.
+      if (anchors.empty()) graph.outputs.clear();
       halftone::Session session(
-          s.graph,
+          std::move(graph),
           {.outputs = anchors,
            .batches_per_step = s.dataFlow.batchesPerStep(),
            .accumulation = s.options.getAccumulationFactor(),
@@ -346,7 +386,7 @@ void Session::run(IStepIO& stepIO, std::string debugName) {
     detail::say(logging::Module::session, logging::Level::Debug,
                 "Session '" + s.name + "' runs step '" + debugName + "'");
   }
-  Adapter adapter(stepIO, *s.executable);
+  Adapter adapter(stepIO, *s.executable, s.callbacks);
   translated<runtime_error>([&] { s.executable->session().run(adapter); });
   s.ran = true;
 }
@@ -468,6 +508,7 @@ const popx::Executablex& Session::getExecutable() const {
   state_->requirePrepared("getExecutable");
   return *state_->executable;
 }
+const Ir& Session::getIr() const { return *state_->ir; }
 const SessionOptions& Session::getSessionOptions() const { return state_->options; }
 
 namespace {
@@ -497,6 +538,17 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
   }
   for (const halftone::TensorId id : graph.outputs) checkName(graph.name(id));
   return graph;
+}
+
+std::unique_ptr<Ir> describe(const halftone::Graph& graph, const DataFlow& dataFlow,
+                             const SessionOptions& options, const Optimizer* optimizer) {
+  std::vector<TensorId> inputs;
+  for (const halftone::TensorId id : graph.inputs) inputs.emplace_back(graph.name(id));
+  std::set<TensorId> tensors;
+  for (const halftone::TensorRecord& t : graph.tensors) {
+    if (!t.name.empty()) tensors.emplace(graph.text(t.name));
+  }
+  return std::make_unique<Ir>(dataFlow, options, optimizer, std::move(inputs), std::move(tensors));
 }
 
 void checkAnchors(const halftone::Graph& graph, const DataFlow& dataFlow) {
@@ -566,8 +618,10 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
                            trainOptions(userOptions));
   });
   checkAnchors(graph, dataFlow);
+  std::unique_ptr<Ir> ir = describe(graph, dataFlow, userOptions, &optimizer);
   auto state =
       std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
+  state->ir = std::move(ir);
   state->model = std::move(read);
   state->optimizer = optimizer.clone();
   return std::unique_ptr<TrainingSession>(new TrainingSession(std::move(state)));
@@ -581,6 +635,50 @@ void TrainingSession::updateOptimizerFromHost(const Optimizer* optimizer) {
   if (s.executable == nullptr) return;  // prepareDevice takes it
   translated<runtime_error>(
       [&] { detail::setHyperparameters(s.executable->session(), *s.optimizer); });
+}
+
+void TrainingSession::connectStreamToCallback(const std::string& streamHandle,
+                                              std::function<void(void*)> callback, unsigned index) {
+  if (index != 0) throw runtime_error("There is no replica {}: sessions run on one", index);
+  const auto names = [&](std::string_view prefix) {
+    return streamHandle.starts_with(prefix) ? streamHandle.substr(prefix.size()) : TensorId();
+  };
+  const std::vector<TensorId>& inputs = state_->ir->getModelInputIds();
+  const TensorId input = names("h2d_"), anchor = names("anchor_d2h_");
+  if (std::find(inputs.begin(), inputs.end(), input) == inputs.end() &&
+      !state_->ir->isAnchored(anchor)) {
+    throw runtime_error("There is no stream {}: inputs have h2d_ID, anchors anchor_d2h_ID",
+                        streamHandle);
+  }
+  state_->callbacks[streamHandle] = std::move(callback);
+}
+
+void TrainingSession::updateExternallySavedTensorLocations(const std::string& fromLocation,
+                                                           const std::string& toLocation) {
+  struct stat status{};
+  if (::stat(toLocation.c_str(), &status) == 0)
+    throw runtime_error("{} already exists", toLocation);
+  if (::stat(fromLocation.c_str(), &status) != 0) {
+    throw runtime_error("{} does not exist", fromLocation);
+  }
+  throw runtime_error(
+      "updateExternallySavedTensorLocations is not supported: modelToHost writes one file");
+}
+
+Ir::Ir(const DataFlow& dataFlow, const SessionOptions& options, const Optimizer* optimizer,
+       std::vector<TensorId> inputs, std::set<TensorId> tensors)
+    : dataFlow_(dataFlow),
+      options_(options),
+      optimizer_(optimizer == nullptr ? nullptr : optimizer->clone()),
+      inputs_(std::move(inputs)),
+      tensors_(std::move(tensors)) {}
+const Optimizer& Ir::getOptimizer() const {
+  if (optimizer_ == nullptr) throw error("An Ir of inference has no optimizer");
+  return *optimizer_;
+}
+bool Ir::isAnchored(const TensorId& id) const {
+  const std::vector<TensorId>& anchors = dataFlow_.anchors();
+  return std::find(anchors.begin(), anchors.end(), id) != anchors.end();
 }
 
 InferenceSession::~InferenceSession() = default;
@@ -598,8 +696,10 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   }
   halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
   checkAnchors(graph, dataFlow);
+  std::unique_ptr<Ir> ir = describe(graph, dataFlow, userOptions, nullptr);
   auto state =
       std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
+  state->ir = std::move(ir);
   return std::unique_ptr<InferenceSession>(new InferenceSession(std::move(state)));
 }
 

@@ -254,7 +254,6 @@ TEST_CASE("training: what cannot be") {
   };
   CHECK(has(refused({.learning_rate = -1.f}, {}), "usage: "));
   CHECK(has(refused({.momentum = std::numeric_limits<float>::quiet_NaN()}, {}), "momentum"));
-  CHECK(has(refused({.dampening = 0.5f, .nesterov = true}, {}), "Nesterov"));
   CHECK(has(refused({.loss_scaling = 0.f}, {}), "loss_scaling"));
   CHECK(has(refused({}, {.weights = {"v"}}), "model: "));
   CHECK(has(refused({}, {.specific = {{"v", {}}}}), "no trained weight"));
