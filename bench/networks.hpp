@@ -230,4 +230,54 @@ inline Graph lstm(std::int64_t batch = 16, std::int64_t steps = 64) {
   return g;
 }
 
+/// Three dense layers, 512 wide, for images of 28 x 28; 0.67 M parameters.
+inline Graph mlp(std::int64_t batch = 64) {
+  Graph g;
+  AnyTensor x = g.input<float>("x", {batch, 784});
+  x = op::relu(dense(g, x, 784, 512));
+  x = op::relu(dense(g, x, 512, 512));
+  output(g, dense(g, x, 512, 10), "logits");
+  return g;
+}
+
+/// Two convolutions of 5 x 5 and two dense layers for images of 28 x 28; 3.3 M parameters.
+inline Graph lenet(std::int64_t batch = 64) {
+  Graph g;
+  op::MaxPool pool;
+  pool.kernel_shape = pool.strides = {2, 2};
+  AnyTensor x = g.input<float>("x", {batch, 1, 28, 28});
+  x = op::max_pool(op::relu(conv(g, x, 1, 32, 5, 1, 2, true)), pool);
+  x = op::max_pool(op::relu(conv(g, x, 32, 64, 5, 1, 2, true)), pool);
+  x = op::relu(dense(g, op::flatten(x), 64 * 7 * 7, 1024));
+  output(g, dense(g, x, 1024, 10), "logits");
+  return g;
+}
+
+/// ResNet-18 (He et al. 2015) for small images, 10 classes, 11.2 M parameters.
+inline Graph resnet18(std::int64_t batch = 8, std::int64_t size = 64) {
+  Graph g;
+  AnyTensor x = g.input<float>("x", {batch, 3, size, size});
+  x = max_pool(op::relu(batch_norm(g, conv(g, x, 3, 64, 7, 2, 3, false), 64)), 1);
+  std::int64_t channels = 64;
+  for (int block = 0; block < 8; ++block) {
+    const std::int64_t width = std::int64_t{64} << (block / 2), stride = width / channels;
+    AnyTensor y = op::relu(batch_norm(g, conv(g, x, channels, width, 3, stride, 1, false), width));
+    y = batch_norm(g, conv(g, y, width, width, 3, 1, 1, false), width);
+    if (stride != 1) x = batch_norm(g, conv(g, x, channels, width, 1, stride, 0, false), width);
+    x = op::relu(y + x);
+    channels = width;
+  }
+  output(g, dense(g, op::flatten(op::global_average_pool(x)), 512, 10), "logits");
+  return g;
+}
+
+/// Two layers of the encoder above, and 2 classes that the first token gives.
+inline Graph classifier(std::int64_t batch = 4, std::int64_t tokens = 128) {
+  Graph g = encoder(batch, tokens, 2);
+  const AnyTensor first = op::slice(g["y"], constant(g, {0}), constant(g, {1}), constant(g, {1}));
+  g.outputs.clear();
+  output(g, linear(g, reshaped(g, first, {batch, 768}), 768, 2), "logits");
+  return g;
+}
+
 }  // namespace networks

@@ -28,17 +28,19 @@ struct Dataset {
   const Feature* find(std::string_view name) const;
 };
 
-/// Reads files for training: tensors NAME=FILE, of which the first dimension counts samples, or one
-/// table of numbers (without a name), whose rows are samples and whose columns are the features of
-/// `wanted` in their order, the label last.
-///
-/// wanted  the features and how many numbers each has for a sample; -1 for the last one: the rest
-/// errors  InputError with the file and line: what is no number, rows of different lengths,
-///         files with different numbers of samples, unknown or missing names; IoError
+/// A feature that a training needs, and how many numbers it has for a sample; -1: not known.
 struct WantedFeature {
   std::string name;
   std::int64_t numbers = 0;
 };
+
+/// Reads files for training: tensors NAME=FILE, of which the first dimension counts samples, or one
+/// table of numbers (without a name), whose rows are samples and whose columns are the features of
+/// `wanted` in their order, the label last.
+///
+/// wanted  in a table, a feature of unknown size takes the columns that are left
+/// errors  InputError with the file and line: what is no number, rows of different lengths,
+///         files with different numbers of samples, unknown or missing names; IoError
 Dataset read_dataset(std::span<const InputFile> files, std::span<const WantedFeature> wanted);
 
 /// Numbers separated by commas, semicolons, tabs or blanks, one row a line; a first line without

@@ -1,0 +1,118 @@
+"""One training step by PyTorch, eager: train_torch.py NETWORK {sgd|adam} THREADS prints the seconds of the best step and
+the megabytes beyond the libraries. The networks are those of networks.hpp.
+
+PyTorch gets its best configuration: Debian's OpenBLAS takes slow kernels on many processors unless it is told which, and
+OpenMP's and OpenBLAS's threads spin against each other unless they wait passively.
+"""
+import os
+import sys
+
+name, optimizer, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = str(threads)
+if "avx512f" in open("/proc/cpuinfo").read():
+    os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
+    os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx512")
+if threads > 1:
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+import resource
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+torch.manual_seed(1)
+torch.set_num_threads(threads)
+
+
+def megabytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+class Block(nn.Module):  # of ResNet-18
+    def __init__(self, channels, width):
+        super().__init__()
+        stride = width // channels
+        self.c1 = nn.Conv2d(channels, width, 3, stride, 1, bias=False)
+        self.c2 = nn.Conv2d(width, width, 3, 1, 1, bias=False)
+        self.n1, self.n2 = nn.BatchNorm2d(width), nn.BatchNorm2d(width)
+        self.side = None
+        if stride != 1:
+            self.side = nn.Sequential(nn.Conv2d(channels, width, 1, stride, bias=False), nn.BatchNorm2d(width))
+
+    def forward(self, x):
+        y = self.n2(self.c2(F.relu(self.n1(self.c1(x)))))
+        return F.relu(y + (x if self.side is None else self.side(x)))
+
+
+class Layer(nn.Module):  # of an encoder
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.q, self.k, self.v, self.o = (nn.Linear(width, width) for _ in range(4))
+        self.n1, self.n2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.f1, self.f2 = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        def split(t):
+            return t.view(t.shape[0], t.shape[1], self.heads, -1).transpose(1, 2)
+
+        q, k, v = split(self.q(x)), split(self.k(x)), split(self.v(x))
+        scores = torch.softmax(torch.matmul(q, k.transpose(-1, -2)) / q.shape[-1] ** 0.5, -1)
+        x = self.n1(x + self.o(torch.matmul(scores, v).transpose(1, 2).reshape(x.shape)))
+        return self.n2(x + self.f2(F.gelu(self.f1(x))))
+
+
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers, self.head = nn.Sequential(Layer(768, 12), Layer(768, 12)), nn.Linear(768, 2)
+
+    def forward(self, x):
+        return self.head(self.layers(x)[:, 0])
+
+
+class Lstm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(64, 256, 2, bias=False), nn.Linear(256, 10)
+
+    def forward(self, x):
+        return self.head(self.lstm(x)[0][-1])
+
+
+def resnet18():
+    widths = [64, 64, 64, 128, 128, 256, 256, 512, 512]
+    blocks = [Block(a, b) for a, b in zip(widths, widths[1:])]
+    return nn.Sequential(nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1),
+                         *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
+
+
+networks = {
+    "mlp": lambda: (nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)),
+                    torch.randn(64, 784), 64, 10),
+    "lenet": lambda: (nn.Sequential(nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+                                    nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                                    nn.Linear(64 * 49, 1024), nn.ReLU(), nn.Linear(1024, 10)),
+                      torch.randn(64, 1, 28, 28), 64, 10),
+    "resnet18": lambda: (resnet18(), torch.randn(8, 3, 64, 64), 8, 10),
+    "encoder": lambda: (Encoder(), torch.randn(4, 128, 768), 4, 2),
+    "lstm": lambda: (Lstm(), torch.randn(64, 16, 64), 16, 10),
+}
+before = megabytes()
+net, x, batch, classes = networks[name]()
+want = torch.arange(batch) % classes
+parameters = net.parameters()
+update = (torch.optim.SGD(parameters, lr=1e-3, momentum=0.9) if optimizer == "sgd"
+          else torch.optim.Adam(parameters, lr=1e-4))
+least, start, steps = 1e9, time.perf_counter(), 0
+while steps < 20 or (time.perf_counter() - start < 2 and steps < 1000):
+    begin = time.perf_counter()
+    update.zero_grad(set_to_none=True)
+    F.cross_entropy(net(x), want).backward()
+    update.step()
+    least = min(least, time.perf_counter() - begin)
+    steps += 1
+print(least, megabytes() - before)
