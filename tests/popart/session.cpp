@@ -336,9 +336,11 @@ TEST_CASE("popart session: an emulated IPU and its reports") {
   const auto builder = Builder::create();
   const TensorId x = builder->addInputTensor(TensorInfo("FLOAT", Shape{2}), "x");
   const TensorId y = builder->aiOnnxOpset10().add({x, x}, "y");
+  builder->addOutputTensor(y);
   const auto make = [&](const SessionOptions& options, const std::shared_ptr<DeviceInfo>& device) {
-    return InferenceSession::createFromOnnxModel(
-        builder->getModelProto(), DataFlow(1, {{y, "ALL"}}), device, InputShapeInfo(), options);
+    return InferenceSession::createFromOnnxModel(builder->getModelProto(),
+                                                 DataFlow(1, {{y, AnchorReturnType("All")}}),
+                                                 device, InputShapeInfo(), options);
   };
   SessionOptions options;
   options.instrumentWithHardwareCycleCounter = true;
