@@ -4,6 +4,7 @@
 #include <string>
 
 #include <halftone/halftone.hpp>
+#include <halftone/ipu/elementwise.hpp>
 #include <halftone/ipu/profile.hpp>
 
 #include "networks.hpp"

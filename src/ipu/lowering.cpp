@@ -647,6 +647,7 @@ void Lowering::product(const ProductExtents& e) {
         graph.tensor(id).role != Role::constant) {
       const std::int64_t bytes = divide_up(info.bytes(), tiles);
       exchange(bytes, tiles);
+      if (plan.vertex == Vertex::dot) continue;  // reads rows as they are
       regrouped += rearrange_cycles(t_, bytes, p.input, e.inner % 4 == 0);
     }
   }

@@ -325,3 +325,50 @@ TEST_CASE("popart session: options that are refused, and those without effect") 
   CHECK(calls == 2);
   CHECK(last == 50);
 }
+
+// Conditions and their order: PopART's session.cpp. The engine option autoReport.all makes reports.
+TEST_CASE("popart session: an emulated IPU and its reports") {
+  const auto contains = [](const std::string& text, std::string_view part) {
+    return text.find(part) != text.npos;
+  };
+  auto& manager = DeviceManager::createDeviceManager();
+  std::map<std::string, std::string> deviceOptions{{"tilesPerIPU", "64"}};
+  const auto builder = Builder::create();
+  const TensorId x = builder->addInputTensor(TensorInfo("FLOAT", Shape{2}), "x");
+  const TensorId y = builder->aiOnnxOpset10().add({x, x}, "y");
+  builder->addOutputTensor(y);
+  const auto make = [&](const SessionOptions& options, const std::shared_ptr<DeviceInfo>& device) {
+    return InferenceSession::createFromOnnxModel(builder->getModelProto(),
+                                                 DataFlow(1, {{y, AnchorReturnType("All")}}),
+                                                 device, InputShapeInfo(), options);
+  };
+  SessionOptions options;
+  options.instrumentWithHardwareCycleCounter = true;
+  options.engineOptions["autoReport.all"] = "true";
+  const auto session = make(options, manager.createIpuModelDevice(deviceOptions));
+  session->prepareDevice();
+  float in[2] = {1, 2}, out[2] = {};
+  NDArrayWrapper<float> given(in, {2}), taken(out, {2});
+  std::map<TensorId, IArray&> inputs{{x, given}}, outputs{{y, taken}};
+  StepIO io(inputs, outputs);
+  session->run(io);
+  CHECK(out[0] == 2);
+  CHECK(out[1] == 4);
+  CHECK(session->getCycleCount() > 0);
+  CHECK(
+      contains(error_of([&] { session->getCycleCount("other"); }), "Invalid id for cycle counter"));
+  CHECK(contains(session->getSummaryReport(), "Total cycles"));
+  CHECK(contains(session->getGraphReport(), "\"halftone.ipu.graph_report\""));
+  CHECK(contains(session->getExecutionReport(), "\"halftone.ipu.execution_report\""));
+
+  const auto quiet = make({}, manager.createIpuModelDevice(deviceOptions));
+  quiet->prepareDevice();
+  CHECK(contains(quiet->getSummaryReport(), "Execution profiling not enabled"));
+  CHECK_FALSE(error_of([&] { quiet->getExecutionReport(); }).empty());
+
+  std::map<std::string, std::string> none;
+  const auto offline = make(options, manager.createOfflineIPUDevice(none));
+  offline->prepareDevice(false);
+  CHECK(contains(offline->getGraphReport(), "1472"));
+  CHECK(contains(error_of([&] { offline->run(io); }), "not configured for execution"));
+}
