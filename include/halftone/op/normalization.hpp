@@ -29,7 +29,7 @@ AnyTensor reshaped(auto t, const Dims& shape) {
 template <class Tensor>
 struct Normalized {
   Tensor axes, centered, inverse, z;  ///< inverse = 1 / sqrt(variance + epsilon)
-  double count = 1;                      ///< elements that have one mean
+  double count = 1;                   ///< elements that have one mean
 
   /// x of the compute type; at least one dimension.
   Normalized(Tensor x, const Dims& over, double epsilon) : axes(constant(*x.graph, over)) {
@@ -42,9 +42,7 @@ struct Normalized {
   }
   Tensor mean_of(Tensor t) const { return op::mean(t, axes); }
   /// From that of z.
-  Tensor gradient(Tensor dz) const {
-    return inverse * (dz - mean_of(dz) - z * mean_of(dz * z));
-  }
+  Tensor gradient(Tensor dz) const { return inverse * (dz - mean_of(dz) - z * mean_of(dz * z)); }
   /// From those of mean, variance and inverse, which have extents of 1 along the dimensions.
   Tensor from_mean(Tensor d) const {
     return op::expand(d * (1 / count), constant(*d.graph, z.info().shape));
