@@ -234,6 +234,9 @@ struct Engine::State {
     if (is_static(next->graph)) {
       next->plan = std::make_unique<Plan>(std::move(next->graph), options, executor);
       next->graph = {};
+    } else if (options.stop_at_nan) {
+      fail(ErrorKind::unsupported,
+           {.what = "stop_at_nan is for models whose shapes do not depend on values"});
     } else {
       align_constants(next->graph);
     }

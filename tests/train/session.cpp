@@ -244,6 +244,17 @@ TEST_CASE("training session: what is not a number stops it") {
   CHECK(weight(session) == before);
 }
 
+TEST_CASE("session: stop_at_nan is refused where shapes depend on values") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {3});
+  output(g, op::gather(x, op::nonzero(x)), "y");
+  const auto run = [&] {
+    const Array<float> values({3}, {1, 0, 2});
+    Session(g, {.stop_at_nan = true}).run({{"x", values}});
+  };
+  CHECK_THROWS_AS(run(), UnsupportedError);
+}
+
 TEST_CASE("training: what cannot be") {
   const auto refused = [](const Sgd& sgd, const TrainOptions& options) {
     return error_of([&] {

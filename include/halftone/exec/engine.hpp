@@ -21,7 +21,8 @@ struct EngineOptions {
   bool fuse = true;
   std::uint64_t seed = 0;  ///< of random numbers and of variables that start with them
   /// Throw NotANumberError at the first tensor that holds something that is not a number; nothing
-  /// is fused then, and nodes keep their order: an optimizer's updates are the last ones.
+  /// is fused then, and nodes keep their order: an optimizer's updates are the last ones. For
+  /// graphs whose shapes do not depend on values; an UnsupportedError with others.
   bool stop_at_nan = false;
 };
 
