@@ -862,14 +862,18 @@ void Lowering::lower_body(Frame& frame, const Node& node, const Graph& body,
       place(inner, body.inputs[i]);
     }
   }
+  lower_inside(frame, node, inner);
+  for (const TensorId id : body.outputs) {
+    if (body.info(id).elements() > 0) touch(place(inner, id));
+  }
+}
+
+void Lowering::lower_inside(Frame& frame, const Node& node, Frame& inner) {
   const std::int32_t operation = operation_;
   lower_graph(inner);
   operation_ = operation;
   frame_ = &frame;
   node_ = &node;
-  for (const TensorId id : body.outputs) {
-    if (body.info(id).elements() > 0) touch(place(inner, id));
-  }
 }
 
 void Lowering::lower_repetition(Frame& frame, const Node& node, const op::Repeat& repeat) {
@@ -904,11 +908,7 @@ void Lowering::lower_repetition(Frame& frame, const Node& node, const op::Repeat
       place(inner, body.inputs[i]);
     }
   }
-  const std::int32_t operation = operation_;
-  lower_graph(inner);
-  operation_ = operation;
-  frame_ = &frame;
-  node_ = &node;
+  lower_inside(frame, node, inner);
   for (std::size_t i = 0; i < body.outputs.size(); ++i) {
     const TensorInfo& info = body.info(body.outputs[i]);
     if (info.elements() == 0) continue;

@@ -55,6 +55,8 @@ class Lowering final : public CostVisitor {
   void lower_graph(Frame& frame);
   void lower_node(Frame& frame, std::size_t number);
   void lower_elementwise(Frame& frame, const Node& node);
+  /// A subgraph whose inputs have their places; comes back to the node's frame.
+  void lower_inside(Frame& frame, const Node& node, Frame& inner);
   void lower_repetition(Frame& frame, const Node& node, const op::Repeat& repeat);
   void lower_call(Frame& frame, const Node& node, std::size_t first_input);
   void lower_body(Frame& frame, const Node& node, const Graph& body, std::size_t first_input);

@@ -14,29 +14,12 @@
 
 #include <halftone/halftone.hpp>
 
+#include "errors.hpp"
+
 using namespace popart;
+using namespace popart_test;
 
 namespace {
-
-/// The class of an error and its text.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const internal_error& e) {
-    return std::string("internal_error ") + e.what();
-  } catch (const runtime_error& e) {
-    return std::string("runtime_error ") + e.what();
-  } catch (const error& e) {
-    return std::string("error ") + e.what();
-  }
-  return "no error";
-}
-bool is(const std::string& text, std::string_view kind, std::string_view part) {
-  return text.starts_with(std::string(kind) + " ") && text.find(part) != text.npos;
-}
-
-std::shared_ptr<DeviceInfo> cpu() { return DeviceManager::createDeviceManager().createCpuDevice(); }
 
 /// y = x * w with w = {2, 3}.
 std::string model(float first = 2, float second = 3, const char* weight = "w") {

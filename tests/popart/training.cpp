@@ -15,28 +15,14 @@
 #include <string>
 #include <vector>
 
+#include "errors.hpp"
+
 using namespace popart;
+using namespace popart_test;
 
 // The loss is l = sum(w * x), so that the gradient of w is x: numbers follow from the formulas of
 // the optimizers (PopART's documentation; halftone/train.hpp has them).
 namespace {
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const runtime_error& e) {
-    return std::string("runtime_error ") + e.what();
-  } catch (const error& e) {
-    return std::string("error ") + e.what();
-  }
-  return "no error";
-}
-bool is(const std::string& text, std::string_view kind, std::string_view part) {
-  return text.starts_with(std::string(kind) + " ") && text.find(part) != text.npos;
-}
-
-std::shared_ptr<DeviceInfo> cpu() { return DeviceManager::createDeviceManager().createCpuDevice(); }
 
 std::string model(TensorId* loss = nullptr) {
   auto builder = Builder::create();
