@@ -82,7 +82,9 @@ TEST_CASE("arguments that make no sense are usage errors") {
            {"run", "\x1b[31m\n\xff", "--output-dir"},
        }) {
     const Answer answer = halftone_with(arguments);
-    INFO(doctest::toString(arguments.size()), " arguments: ", answer.err);
+    std::string line;
+    for (const std::string& argument : arguments) line += argument + ' ';
+    INFO(line, "ended with ", doctest::toString(answer.code), ": ", answer.err, answer.out);
     CHECK(answer.is(ErrorKind::usage));
     CHECK(answer.out.empty());
     CHECK(answer.err.find('\x1b') == std::string::npos);
