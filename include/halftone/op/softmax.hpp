@@ -5,6 +5,23 @@
 
 #include <halftone/kernel/fwd.hpp>
 
+namespace halftone::detail {
+
+/// The largest of each row taken off, exponentials, their sum, and the pass that it goes into.
+constexpr void softmax_cost(auto& machine, const TensorInfo& x, std::int64_t axis,
+                            std::string_view last) {
+  const std::size_t dimension = normalized_axis(axis, x.rank());
+  const std::int64_t n = dimension < x.rank() ? x.shape[dimension] : 1;
+  const std::int64_t rows = n > 0 ? x.elements() / n : 0;
+  machine.reduce(x, rows, false);
+  machine.pass("Sub", x);
+  machine.pass("Exp", x);
+  machine.reduce(x, rows);
+  machine.pass(last, x);
+}
+
+}  // namespace halftone::detail
+
 namespace halftone::op {
 
 /// y = e^x / sum of e^x along one dimension, so that y sums to 1 there.
@@ -24,14 +41,7 @@ struct Softmax {
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
   constexpr void cost(auto& machine, auto in, auto) const {
-    const std::size_t dimension = normalized_axis(axis, in[0].rank());
-    const std::int64_t n = dimension < in[0].rank() ? in[0].shape[dimension] : 1;
-    const std::int64_t rows = n > 0 ? in[0].elements() / n : 0;
-    machine.reduce(in[0], rows, false);
-    machine.pass("Sub", in[0]);
-    machine.pass("Exp", in[0]);
-    machine.reduce(in[0], rows);
-    machine.pass("Mul", in[0]);
+    halftone::detail::softmax_cost(machine, in[0], axis, "Mul");
   }
   /// The shape does not depend on the axis, only whether there is one.
   static constexpr Inferred infer(TensorInfo x) { return x; }
@@ -70,14 +80,7 @@ struct LogSoftmax {
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
   constexpr void cost(auto& machine, auto in, auto) const {
-    const std::size_t dimension = normalized_axis(axis, in[0].rank());
-    const std::int64_t n = dimension < in[0].rank() ? in[0].shape[dimension] : 1;
-    const std::int64_t rows = n > 0 ? in[0].elements() / n : 0;
-    machine.reduce(in[0], rows, false);
-    machine.pass("Sub", in[0]);
-    machine.pass("Exp", in[0]);
-    machine.reduce(in[0], rows);
-    machine.pass("Sub", in[0]);
+    halftone::detail::softmax_cost(machine, in[0], axis, "Sub");
   }
   /// The shape does not depend on the axis, only whether there is one.
   static constexpr Inferred infer(TensorInfo x) { return x; }
