@@ -21,13 +21,12 @@ using TensorId = std::int32_t;
 struct Descriptor {
   OpId id;
   Slots signature;
-  bool elementwise;    ///< has a `forward`: broadcasts, may be fused and run in place
-  bool in_place;       ///< output 0 may overwrite input 0
-  bool has_effect;     ///< does more than compute outputs (prints, aborts): runs once a run
-  bool only_infos;     ///< the output follows from shapes alone
-  bool has_gradient;   ///< has a `gradient` or `backward`, or expands to what does
-  bool only_expands;   ///< an older form: has an `expand`, but neither inference nor a kernel
-  bool compiled_once;  ///< its kernels exist for the oldest instruction set only
+  bool elementwise;   ///< has a `forward`: broadcasts, may be fused and run in place
+  bool in_place;      ///< output 0 may overwrite input 0
+  bool has_effect;    ///< does more than compute outputs (prints, aborts): runs once a run
+  bool only_infos;    ///< the output follows from shapes alone
+  bool has_gradient;  ///< has a `gradient` or `backward`, or expands to what does
+  bool only_expands;  ///< an older form: has an `expand`, but neither inference nor a kernel
 
   /// Infos of the outputs from those of the inputs; null for what only expands.
   Inferred (*infer)(std::span<const Word> attributes, const Inputs& inputs);

@@ -271,7 +271,6 @@ constexpr Descriptor make_descriptor() {
                .only_infos = marked_only_infos,
                .has_gradient = differentiable_op<Op> || (only_expands && may_differentiate),
                .only_expands = only_expands,
-               .compiled_once = compiled_once_op<Op>,
                .infer = nullptr,
                .flops = &flops_thunk<Op>,
                .defaults = &defaults_thunk<Op>,
