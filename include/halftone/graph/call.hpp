@@ -51,16 +51,16 @@ constexpr InputInfo shape_argument(Shape<D...>) {
 }
 
 /// Element type that a number as argument i takes: that of the first tensor among the arguments
-/// whose elements have the same type by the signature, else that of the first tensor.
-template <class Op>
-constexpr ElementType scalar_type(std::span<const ElementType> types, std::size_t i) {
+/// (`type_of` tells their types) whose elements have the same type by the signature, else that of
+/// the first tensor.
+constexpr ElementType scalar_type(const Slots& slots, std::size_t arguments, std::size_t i,
+                                  auto type_of) {
   ElementType any = ElementType::undefined;
-  for (std::size_t k = 0; k < types.size(); ++k) {
-    if (types[k] == ElementType::undefined) continue;
-    if (slots_of<Op>.input_slot(k).type_variable == slots_of<Op>.input_slot(i).type_variable) {
-      return types[k];
-    }
-    if (any == ElementType::undefined) any = types[k];
+  for (std::size_t k = 0; k < arguments; ++k) {
+    const ElementType type = type_of(k);
+    if (type == ElementType::undefined) continue;
+    if (slots.input_slot(k).type_variable == slots.input_slot(i).type_variable) return type;
+    if (any == ElementType::undefined) any = type;
   }
   return any;
 }
@@ -91,7 +91,8 @@ constexpr std::array<InputInfo, sizeof...(X)> static_arguments() {
   };
   const std::array<ElementType, sizeof...(X)> types{type(std::type_identity<X>{})...};
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::array<InputInfo, sizeof...(X)>{static_argument<X>(scalar_type<Op>(types, I))...};
+    return std::array<InputInfo, sizeof...(X)>{static_argument<X>(
+        scalar_type(slots_of<Op>, sizeof...(X), I, [&](std::size_t k) { return types[k]; }))...};
   }(std::index_sequence_for<X...>{});
 }
 
@@ -202,77 +203,99 @@ constexpr Bytes scalar_bytes(ElementType type, V value) {
   return Bytes(std::move(bytes));
 }
 
-template <class X>
-constexpr Graph* graph_of(const X& x) {
-  if constexpr (tensor_handle<X>) {
-    return x.graph;
-  } else if constexpr (handle_range<X>) {
-    return x.begin() == x.end() ? nullptr : (*x.begin()).graph;
-  } else {
-    return nullptr;
+/// An argument of a call that records a node, without its type in C++: what is done with it is
+/// compiled once, not for each operator.
+struct Argument {
+  Graph* graph = nullptr;
+  std::vector<TensorId> ids{};  ///< of its tensors; no_tensor for one that is left out
+  /// Elements of the constant that a number (in the element type) or a Shape becomes.
+  Bytes (*elements)(ElementType, const Argument&) = nullptr;
+  TensorInfo shape{};  ///< of a Shape
+  double real = 0;     ///< of a number: one of these
+  std::int64_t whole = 0;
+  std::uint64_t natural = 0;
+
+  constexpr ElementType type() const {
+    return ids.empty() || ids[0] == no_tensor ? ElementType::undefined : graph->info(ids[0]).type;
   }
+};
+
+constexpr void join(Graph*& graph, Graph* other) {
+  if (other == nullptr) return;
+  if (graph != nullptr && other != graph) {
+    fail(ErrorKind::usage, {.what = "the inputs of an operator are in different graphs"});
+  }
+  graph = other;
 }
 
-template <class... X>
-constexpr Graph& common_graph(const X&... x) {
-  Graph* graph = nullptr;
-  auto take = [&](Graph* g) {
-    if (g == nullptr) return;
-    if (graph != nullptr && g != graph) {
-      fail(ErrorKind::usage, {.what = "the inputs of an operator are in different graphs"});
+template <class X>
+constexpr Argument argument(const X& x) {
+  Argument a;
+  if constexpr (tensor_handle<X>) {
+    a.graph = x.graph;
+    a.ids.push_back(x.id);
+  } else if constexpr (handle_range<X>) {
+    for (const auto& item : x) {
+      join(a.graph, item.graph);
+      a.ids.push_back(item.id);
     }
-    graph = g;
-  };
-  (take(graph_of(x)), ...);
+  } else if constexpr (std::is_same_v<X, None>) {
+    a.ids.push_back(no_tensor);
+  } else if constexpr (is_shape<X>) {
+    const InputInfo in = shape_argument(x);
+    a.shape = in.info;
+    a.elements = [](ElementType, const Argument&) {
+      const InputInfo data = shape_argument(X{});
+      return Bytes({data.data.begin(), data.data.end()});
+    };
+  } else {
+    static_assert(scalar<X>, "halftone: an argument is a tensor, a number, a Shape or none");
+    if constexpr (std::is_signed_v<X> && std::is_integral_v<X>) {
+      a.whole = x;
+      a.elements = [](ElementType t, const auto& n) { return scalar_bytes(t, n.whole); };
+    } else if constexpr (std::is_integral_v<X>) {
+      a.natural = x;
+      a.elements = [](ElementType t, const auto& n) { return scalar_bytes(t, n.natural); };
+    } else {
+      a.real = static_cast<double>(x);
+      a.elements = [](ElementType t, const auto& n) { return scalar_bytes(t, n.real); };
+    }
+  }
+  return a;
+}
+
+constexpr Graph& common_graph(std::span<const Argument> arguments) {
+  Graph* graph = nullptr;
+  for (const Argument& a : arguments) join(graph, a.graph);
   if (graph == nullptr) fail(ErrorKind::usage, {.what = "an operator has no tensor as input"});
   return *graph;
 }
 
-template <class X>
-constexpr ElementType type_of_argument(const Graph& graph, const X& x) {
-  if constexpr (tensor_handle<X>) {
-    return x.id == no_tensor ? ElementType::undefined : graph.info(x.id).type;
-  } else if constexpr (handle_range<X>) {
-    return x.begin() == x.end() ? ElementType::undefined : graph.info((*x.begin()).id).type;
-  } else {
-    return ElementType::undefined;
-  }
-}
-
-/// Appends the ids of an argument; numbers and Shapes become constants of the graph.
-template <class X>
-constexpr void collect(Graph& graph, ElementType scalars, std::vector<TensorId>& ids, const X& x) {
-  if constexpr (tensor_handle<X>) {
-    ids.push_back(x.id);
-  } else if constexpr (handle_range<X>) {
-    for (const auto& item : x) ids.push_back(item.id);
-  } else if constexpr (std::is_same_v<X, None>) {
-    ids.push_back(no_tensor);
-  } else if constexpr (is_shape<X>) {
-    const InputInfo in = shape_argument(x);
-    ids.push_back(graph.add_constant(in.info, Bytes({in.data.begin(), in.data.end()})));
-  } else {
-    static_assert(scalar<X>, "halftone: an argument is a tensor, a number, a Shape or none");
-    ids.push_back(graph.add_constant({scalars, {}}, scalar_bytes(scalars, x)));
-  }
-}
-
-template <class Op, class... X>
-constexpr std::vector<TensorId> collect_all(Graph& graph, const X&... x) {
-  const std::array<ElementType, sizeof...(X)> types{type_of_argument(graph, x)...};
+/// The ids of a node's inputs; numbers and Shapes become constants of the graph.
+template <std::same_as<Graph> G>
+constexpr std::vector<TensorId> collect(G& graph, const Slots& slots,
+                                        std::span<const Argument> arguments) {
+  const auto type_of = [&](std::size_t i) { return arguments[i].type(); };
   std::vector<TensorId> ids;
-  std::size_t i = 0;
-  const auto take = [&](const auto& argument) {
-    const ElementType type = scalar_type<Op>(types, i++);
-    collect(graph, type == ElementType::undefined ? ElementType::float32 : type, ids, argument);
-  };
-  (take(x), ...);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Argument& a = arguments[i];
+    for (const TensorId id : a.ids) ids.push_back(id);
+    if (a.elements == nullptr) continue;
+    TensorInfo info = a.shape;
+    if (!info.is_known()) {
+      const ElementType type = scalar_type(slots, arguments.size(), i, type_of);
+      info = {type == ElementType::undefined ? ElementType::float32 : type, {}};
+    }
+    ids.push_back(graph.add_constant(info, a.elements(info.type, a)));
+  }
   while (!ids.empty() && ids.back() == no_tensor) ids.pop_back();
   return ids;
 }
 
-/// Records a node from run-time infos; the ids of its outputs.
-constexpr const std::vector<TensorId>& record(Graph& graph, const Descriptor& op,
+/// Records a node from run-time infos; the ids of its outputs. A template, like what calls it: only
+/// programs that record nodes compile it.
+template <std::same_as<Graph> G>
+constexpr const std::vector<TensorId>& record(G& graph, const Descriptor& op,
                                               std::vector<Word> attributes,
                                               std::vector<TensorId> inputs, std::size_t outputs) {
   std::vector<InputInfo> infos;
@@ -291,8 +314,7 @@ constexpr const std::vector<TensorId>& record(Graph& graph, const Descriptor& op
   return graph.nodes[node].outputs;
 }
 
-/// The same for an operator's struct; a call that waits for a template's argument does not cost the
-/// programs that only include it.
+/// The same for an operator's struct.
 template <class Op>
 constexpr const auto& record(Graph& graph, const Op& op, std::vector<TensorId> inputs,
                              std::size_t outputs) {
@@ -301,10 +323,11 @@ constexpr const auto& record(Graph& graph, const Op& op, std::vector<TensorId> i
 
 template <class Op, class... X>
 constexpr auto record_untyped(const Op& op, const X&... x) {
-  Graph& graph = common_graph(x...);
+  const std::array<Argument, sizeof...(X)> arguments{argument(x)...};
+  Graph& graph = common_graph(arguments);
   constexpr const Slots& signature = slots_of<Op>;
   constexpr std::size_t wanted = signature.has_variadic_output() ? 0 : signature.required_outputs();
-  const auto& ids = record(graph, op, collect_all<Op>(graph, x...), wanted);
+  const auto& ids = record(graph, op, collect(graph, signature, arguments), wanted);
   if constexpr (signature.has_variadic_output()) {
     std::vector<AnyTensor> handles;
     for (const TensorId id : ids) handles.push_back({&graph, id});
@@ -324,11 +347,11 @@ constexpr R record_typed(const typename Call::Op& op, const X&... x) {
   if constexpr (!Call::ok) {
     return R{};
   } else {
-    Graph& graph = common_graph(x...);
-    std::vector<TensorId> ids = collect_all<typename Call::Op>(graph, x...);
+    const std::array<Argument, sizeof...(X)> arguments{argument(x)...};
+    Graph& graph = common_graph(arguments);
+    std::vector<TensorId> ids = collect(graph, slots_of<typename Call::Op>, arguments);
     const std::vector<TensorInfo> infos = Call::infer().outputs;
-    const std::size_t node =
-        graph.add_node(descriptor<typename Call::Op>, pack(op), std::move(ids), infos);
+    const std::size_t node = add_node(graph, op, std::move(ids), infos);
     const auto& out = graph.nodes[node].outputs;
     if constexpr (Call::outputs == 1) {
       return R{&graph, out[0]};

@@ -309,4 +309,17 @@ constexpr Descriptor make_descriptor() {
 template <class Op>
 inline constexpr Descriptor descriptor = detail::make_descriptor<Op>();
 
+/// A node of that operator, without inputs and outputs.
+template <class Op>
+constexpr Node make_node(const Op& op) {
+  return {.op = &descriptor<Op>, .attributes = pack(op)};
+}
+
+/// Appends a node of that operator without inference; its outputs become tensors of those infos.
+template <class Op>
+constexpr std::size_t add_node(Graph& graph, const Op& op, std::vector<TensorId> inputs,
+                               std::span<const TensorInfo> infos) {
+  return graph.add_node(descriptor<Op>, pack(op), std::move(inputs), infos);
+}
+
 }  // namespace halftone

@@ -176,12 +176,11 @@ struct Mean {
 
 namespace halftone::detail {
 
-template <class F>
-constexpr AnyTensor chained(std::string_view name, const std::vector<AnyTensor>& inputs, F f) {
+constexpr auto chained(std::string_view name, const auto& inputs, auto f) {
   if (inputs.empty()) {
     fail(ErrorKind::model, {.what = "needs at least one input", .node = name});
   }
-  AnyTensor y = inputs[0];
+  auto y = inputs[0];
   for (std::size_t i = 1; i < inputs.size(); ++i) y = f(y, inputs[i]);
   return y;
 }
@@ -200,7 +199,7 @@ constexpr AnyTensor Sum::expand(auto&, const auto& inputs, std::size_t) {
   return detail::chained("Sum", inputs, add);
 }
 constexpr AnyTensor Mean::expand(auto&, const auto& inputs, std::size_t) {
-  const AnyTensor y = detail::chained("Mean", inputs, add);
+  const auto y = detail::chained("Mean", inputs, add);
   return div(y, static_cast<std::int64_t>(inputs.size()));
 }
 

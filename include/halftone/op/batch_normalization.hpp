@@ -131,14 +131,12 @@ struct BatchNormalization {
       over.push_back(static_cast<std::int64_t>(i));
       sides.push_back(1);
     }
-    const auto as_type = [&](AnyTensor t) {
-      return t.info().type == type ? t : AnyTensor(op::cast(t, {.to = type}));
+    const auto as_type = [&](auto t) {
+      return t.info().type == type ? t : op::cast(t, {.to = type});
     };
-    const auto along = [&](AnyTensor t) { return reshaped(as_type(t), sides); };
+    const auto along = [&](auto t) { return reshaped(as_type(t), sides); };
     const auto axes = constant(g.graph(), over);
-    const auto sums = [&](AnyTensor t) {
-      return reshaped(op::sum(t, axes, {.keepdims = 0}), channels);
-    };
+    const auto sums = [&](auto t) { return reshaped(op::sum(t, axes, {.keepdims = 0}), channels); };
     const auto scale = as_type(g.x(1));
     if (training_mode == 0) {
       const auto inverse = op::reciprocal(op::sqrt(as_type(g.x(4)) + double(epsilon)));

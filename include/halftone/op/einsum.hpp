@@ -14,21 +14,21 @@ namespace detail {
 using EinsumLabels = BoundedList<int, max_rank>;
 
 /// Records an Einsum as products of matrices. A template, so that only the core compiles it.
-template <class G>
+template <class G, class Handle>
 class EinsumRecorder {
  public:
   struct Term {
-    AnyTensor x;
+    Handle x;
     EinsumLabels labels;
   };
 
-  explicit EinsumRecorder(G& graph) : graph_(graph) {}
+  EinsumRecorder(G& graph, const std::vector<Handle>& inputs) : graph_(graph), inputs_(inputs) {}
 
-  AnyTensor record(std::string_view equation, const std::vector<AnyTensor>& inputs) {
+  Handle record(std::string_view equation) {
     const std::size_t arrow = equation.find("->");
     std::string_view left = equation.substr(0, arrow);
     std::vector<Term> terms;
-    for (const AnyTensor& x : inputs) {
+    for (const Handle& x : inputs_) {
       if (left.data() == nullptr) refuse("the equation has fewer operands than there are inputs");
       const std::size_t comma = left.find(',');
       terms.push_back({x, labels_of(left.substr(0, comma), &x)});
@@ -59,8 +59,8 @@ class EinsumRecorder {
       }
       all = product(all, terms[i], later);
     }
-    const AnyTensor y = arranged(all, output).x;
-    return y.id == inputs[0].id ? op::identity(y) : y;
+    const Handle y = arranged(all, output).x;
+    return y.id == inputs_[0].id ? op::identity(y) : y;
   }
 
  private:
@@ -68,7 +68,7 @@ class EinsumRecorder {
   static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
   /// Labels of an operand, or (x null) of the output, where "..." is what the operands say.
-  EinsumLabels labels_of(std::string_view text, const AnyTensor* x) {
+  EinsumLabels labels_of(std::string_view text, const Handle* x) {
     std::size_t letters = 0;
     bool has_dots = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -174,13 +174,12 @@ class EinsumRecorder {
         perm.push_back(static_cast<std::int64_t>(i));
         perm.push_back(static_cast<std::int64_t>(k));
         merged.push_back(-1);
-        const AnyTensor x = op::transpose(t.x, {.perm = perm});
+        const Handle x = op::transpose(t.x, {.perm = perm});
         const auto last = static_cast<std::int64_t>(rank);
         const Extents n{x, rank - 1, rank};
         Dims known;
-        const AnyTensor step = append_known(n, known)
-                                   ? constant(graph_, Dims{known[0] + 1})
-                                   : op::add(extents(n), constant(graph_, Dims{1}));
+        const Handle step = append_known(n, known) ? constant(graph_, Dims{known[0] + 1})
+                                                   : op::add(extents(n), constant(graph_, Dims{1}));
         t.x = op::slice(op::reshape(x, constant(graph_, merged)), constant(graph_, Dims{0}),
                         constant(graph_, Dims{INT64_MAX}), constant(graph_, Dims{last - 2}), step);
         t.labels = labels;
@@ -206,7 +205,7 @@ class EinsumRecorder {
 
   /// Extents [first, last) of a tensor, or their product as one.
   struct Extents {
-    AnyTensor x;
+    Handle x;
     std::size_t first, last;
     bool is_product = false;
   };
@@ -226,20 +225,20 @@ class EinsumRecorder {
     return true;
   }
 
-  AnyTensor extents(const Extents& e) const {
+  Handle extents(const Extents& e) const {
     Dims known;
     if (append_known(e, known)) return constant(graph_, known);
-    const AnyTensor shape = op::shape_of(e.x, {.start = static_cast<std::int64_t>(e.first),
-                                               .end = static_cast<std::int64_t>(e.last)});
+    const Handle shape = op::shape_of(e.x, {.start = static_cast<std::int64_t>(e.first),
+                                            .end = static_cast<std::int64_t>(e.last)});
     return e.is_product ? op::prod(shape, op::ReduceProd{}) : shape;
   }
 
-  AnyTensor reshaped(const AnyTensor& x, std::initializer_list<Extents> shape) const {
+  Handle reshaped(const Handle& x, std::initializer_list<Extents> shape) const {
     Dims known;
     bool are_known = true;
     for (const Extents& e : shape) are_known = are_known && append_known(e, known);
     if (are_known) return op::reshape(x, constant(graph_, known));
-    std::vector<AnyTensor> parts;
+    std::vector<Handle> parts;
     for (const Extents& e : shape) {
       if (e.first != e.last || e.is_product) parts.push_back(extents(e));
     }
@@ -247,8 +246,7 @@ class EinsumRecorder {
   }
 
   /// The dimensions behind the first `batch` as two: so many of them, and the others.
-  AnyTensor as_matrices(const AnyTensor& x, std::size_t batch, std::size_t rows,
-                        std::size_t rank) const {
+  Handle as_matrices(const Handle& x, std::size_t batch, std::size_t rows, std::size_t rank) const {
     if (rows == 1 && rank == batch + 2) return x;
     return reshaped(x,
                     {{x, 0, batch}, {x, batch, batch + rows, true}, {x, batch + rows, rank, true}});
@@ -271,15 +269,15 @@ class EinsumRecorder {
     }
     const std::size_t shared = batch.size(), m = rows.size(), k = inner.size(), n = columns.size();
     if (shared + m + n > max_rank) refuse("too many dimensions");
-    const AnyTensor left = arranged(a, joined(batch, rows, inner)).x;
+    const Handle left = arranged(a, joined(batch, rows, inner)).x;
     EinsumLabels labels = joined(batch, rows, columns);
     if (k == 0) {
-      const AnyTensor right = arranged(b, joined(batch, columns, {})).x;
+      const Handle right = arranged(b, joined(batch, columns, {})).x;
       return {op::mul(with_ones(left, shared + m, n), with_ones(right, shared, m)), labels};
     }
-    const AnyTensor right = arranged(b, joined(batch, inner, columns)).x;
-    const AnyTensor y = op::matmul(as_matrices(left, shared, m, shared + m + k),
-                                   as_matrices(right, shared, k, shared + k + n));
+    const Handle right = arranged(b, joined(batch, inner, columns)).x;
+    const Handle y = op::matmul(as_matrices(left, shared, m, shared + m + k),
+                                as_matrices(right, shared, k, shared + k + n));
     if (m == 1 && n == 1) return {y, labels};
     return {
         reshaped(y,
@@ -287,7 +285,7 @@ class EinsumRecorder {
         labels};
   }
 
-  AnyTensor with_ones(const AnyTensor& x, std::size_t at, std::size_t count) const {
+  Handle with_ones(const Handle& x, std::size_t at, std::size_t count) const {
     if (count == 0) return x;
     Dims axes;
     for (std::size_t i = 0; i < count; ++i) axes.push_back(static_cast<std::int64_t>(at + i));
@@ -300,6 +298,7 @@ class EinsumRecorder {
   }
 
   G& graph_;
+  const std::vector<Handle>& inputs_;
   std::size_t most_hidden_ = 0;  ///< the most dimensions that "..." stands for
 };
 
@@ -329,7 +328,7 @@ struct Einsum {
   AnyTensor expand(auto& graph, const auto& inputs, std::size_t) const {
     if (inputs.empty()) fail(ErrorKind::model, {.what = "there is no operand"});
     if (equation.empty()) fail(ErrorKind::model, {.what = "attribute 'equation' is missing"});
-    return halftone::detail::EinsumRecorder(graph).record(equation.view(), inputs);
+    return halftone::detail::EinsumRecorder(graph, inputs).record(equation.view());
   }
 };
 

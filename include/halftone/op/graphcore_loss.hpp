@@ -165,11 +165,13 @@ struct L1 {
     if (info.is_known() && info.rank() == 0)
       fail(ErrorKind::model, {.what = "the input is a scalar"});
     const bool is_short = is_floating_point(info.type) && size_in_bytes(info.type) == 2;
-    auto y = is_short ? AnyTensor(cast(x, {.to = ElementType::float32})) : AnyTensor(x);
+    auto y = x;
+    if (is_short) y = cast(x, {.to = ElementType::float32});
     y = abs(y) * lambda;
     if (reduction == LossReduction::mean) y = mean(y, {.keepdims = 0});
     if (reduction == LossReduction::sum) y = sum(y, {.keepdims = 0});
-    return is_short ? AnyTensor(cast(y, {.to = info.type})) : y;
+    if (is_short) y = cast(y, {.to = info.type});
+    return y;
   }
 };
 

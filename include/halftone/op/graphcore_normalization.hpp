@@ -186,7 +186,7 @@ struct GraphcoreBatchNormalization {
                                           std::size_t outputs) const {
     const BatchNormalization_7 newer{.epsilon = epsilon, .momentum = momentum, .spatial = spatial};
     if (outputs < 2) return newer.expand(graph, inputs, outputs);
-    std::vector<AnyTensor> y = newer.expand(graph, inputs, 5);
+    auto y = newer.expand(graph, inputs, 5);
     const auto biased = y[4], old = inputs[4];
     const TensorInfo x = inputs[0].info();
     const std::int64_t n = x.elements(), channels = biased.info().elements();

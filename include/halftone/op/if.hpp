@@ -84,18 +84,16 @@ struct If {
       for (const std::size_t i : wanted) captured.push_back(body.inputs[i - 1]);
       const std::vector<TensorId> found = differentiate(body, outputs, gradients, captured);
       body.outputs.clear();
+      // An output of its own: a gradient that passes through is an input of the branch.
+      const auto give = [&](auto dx) { body.add_output(identity(dx).id); };
       for (std::size_t i = 0; i < found.size(); ++i) {
-        const AnyTensor dx =
-            found[i] == no_tensor ? g.zeros(body, infos[i]) : AnyTensor{&body, found[i]};
-        // An output of its own: a gradient that passes through is an input of the branch.
-        body.add_output(identity(dx).id);
+        give(found[i] == no_tensor ? g.zeros(body, infos[i]) : AnyTensor{&body, found[i]});
       }
       graph.graphs.push_back(std::move(body));
       return Subgraph{static_cast<std::int32_t>(graph.graphs.size()) - 1};
     };
     const If backward{.then_branch = branch(then_branch), .else_branch = branch(else_branch)};
-    const std::size_t node =
-        graph.add_node(descriptor<If>, pack(backward), std::move(inputs), infos);
+    const std::size_t node = add_node(graph, backward, std::move(inputs), infos);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       g.dx(wanted[i]) += AnyTensor{&graph, graph.nodes[node].outputs[i]};
     }

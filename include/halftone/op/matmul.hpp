@@ -78,7 +78,7 @@ struct MatMul {
     // Vectors as matrices of one row or column.
     const TensorInfo a = g.x(0).info(), b = g.x(1).info();
     Dims dims = g.y().info().shape;
-    const auto with = [&](AnyTensor t, const Dims& shape) {
+    const auto with = [&](auto t, const Dims& shape) {
       return op::reshape(t, constant(g.graph(), shape));
     };
     const auto left = a.rank() == 1 ? with(g.x(0), {1, a.shape[0]}) : g.x(0);

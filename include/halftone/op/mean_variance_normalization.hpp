@@ -25,9 +25,9 @@ struct MeanVarianceNormalization {
     auto& graph = *given.graph;
     const ElementType type = given.info().type;
     const bool is_wide = type == ElementType::float32 || type == ElementType::float64;
-    const auto x = is_wide ? AnyTensor(given) : cast(given, {.to = ElementType::float32});
+    const auto x = is_wide ? given : cast(given, {.to = ElementType::float32});
     const auto mean_of = [&](const auto& t) {
-      return axes.empty() ? AnyTensor(mean(t)) : AnyTensor(mean(t, constant(graph, axes)));
+      return axes.empty() ? mean(t) : mean(t, constant(graph, axes));
     };
     const auto centered = sub(x, mean_of(x));
     const auto y = div(centered, add(sqrt(mean_of(mul(centered, centered))), 1e-9));
@@ -55,7 +55,7 @@ struct LpNormalization {
   AnyTensor expand(tensor_handle auto x) const {
     if (p != 1 && p != 2) fail(ErrorKind::model, {.what = "LpNormalization: p is neither 1 nor 2"});
     const auto axes = constant(*x.graph, Dims{axis});
-    const auto norm = p == 1 ? AnyTensor(l1(x, axes)) : AnyTensor(l2(x, axes));
+    const auto norm = p == 1 ? l1(x, axes) : l2(x, axes);
     return div(x, where(equal(norm, 0), 1, norm));
   }
 };

@@ -468,20 +468,18 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
   // Half and bfloat16 are computed in float.
   const ElementType given = g.x().info().type;
   const ElementType type = given == ElementType::float64 ? given : ElementType::float32;
-  const auto wide_enough = [&](AnyTensor x) -> AnyTensor {
+  const auto wide_enough = [&](auto x) {
     return x.is_absent() || x.info().type == type ? x : op::cast(x, {.to = type});
   };
   const bool batch_first = op.layout != 0;
-  const auto state = [&](AnyTensor x) -> AnyTensor {
+  const auto state = [&](auto x) {
     x = wide_enough(x);
     return x.is_absent() || !batch_first ? x : op::transpose(x, {.perm = {1, 0, 2}});
   };
-  AnyTensor x = state(g.x(0)), dy;
+  const auto x = state(g.x(0));
   const auto w = wide_enough(g.x(1)), r = wide_enough(g.x(2)), b = wide_enough(g.x(3));
-  if (g.has_dy(0)) {
-    dy = wide_enough(g.dy(0));
-    if (batch_first) dy = op::transpose(dy, {.perm = {1, 2, 0, 3}});
-  }
+  auto dy = g.has_dy(0) ? wide_enough(g.dy(0)) : AnyTensor{};
+  if (g.has_dy(0) && batch_first) dy = op::transpose(dy, {.perm = {1, 2, 0, 3}});
   const Dims extents = x.info().shape;
   const std::int64_t steps = extents[0], batch = extents[1], features = extents[2];
   const std::int64_t directions = r.info().shape[0], hidden = r.info().shape[2];
@@ -531,7 +529,7 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
   const std::vector<TensorId> made = record(graph, back, inputs, 7);
   const auto output = [&](std::size_t i) { return AnyTensor{&graph, made[i]}; };
 
-  const auto flat = [&](AnyTensor t, std::int64_t columns) -> AnyTensor {
+  const auto flat = [&](auto t, std::int64_t columns) {
     return op::reshape(t, list({directions, rows, columns}));
   };
   const auto da = flat(output(0), wide), db = is_linear ? flat(output(1), wide) : da;
@@ -540,9 +538,7 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
     g.dx(0) +=
         state(op::reshape(op::sum(each, list({0}), {.keepdims = 0}), constant(graph, extents)));
   }
-  const auto turned = [&](AnyTensor t) -> AnyTensor {
-    return op::transpose(t, {.perm = {0, 2, 1}});
-  };
+  const auto turned = [&](auto t) { return op::transpose(t, {.perm = {0, 2, 1}}); };
   if (g.needs(1)) g.dx(1) += op::matmul(turned(da), all_x);
   if (g.needs(2)) {
     const auto h = flat(output(2), hidden);

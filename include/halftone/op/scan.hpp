@@ -172,9 +172,8 @@ struct Scan_8 {
 
     // The batch is scanned: states and scanned tensors are slices, captured ones are states.
     Graph over_batch;
-    Node node{.op = &descriptor<Scan>,
-              .attributes = pack(
-                  Scan{.body = body, .num_scan_inputs = static_cast<std::int64_t>(count - kept)})};
+    Node node =
+        make_node(Scan{.body = body, .num_scan_inputs = static_cast<std::int64_t>(count - kept)});
     std::vector<TensorId> inner(count, no_tensor);
     auto hand_in = [&](std::size_t first, std::size_t number) {
       for (std::size_t i = first; i < first + number; ++i) {
@@ -186,10 +185,9 @@ struct Scan_8 {
     hand_in(0, states);
     hand_in(states + kept, scanned);
     const std::vector<TensorInfo> infos(states + kept + stacked);
-    const std::size_t n = over_batch.add_node(
-        descriptor<Scan>,
-        pack(Scan{
-            .body = {0}, .num_scan_inputs = num_scan_inputs, .scan_input_directions = directions}),
+    const std::size_t n = add_node(
+        over_batch,
+        Scan{.body = {0}, .num_scan_inputs = num_scan_inputs, .scan_input_directions = directions},
         inner, infos);
     for (std::size_t i = 0; i < kept; ++i) over_batch.add_output(inner[states + i]);
     std::vector<AnyTensor> results;

@@ -96,8 +96,8 @@ struct Split {
     }
   }
   void gradient(auto& g) const {
-    std::vector<AnyTensor> parts;
-    for (std::size_t i = 0; i < g.outputs(); ++i) parts.push_back(g.dy(i));
+    std::vector parts{g.dy(0)};
+    for (std::size_t i = 1; i < g.outputs(); ++i) parts.push_back(g.dy(i));
     g.dx(0) += op::concat(parts, {.axis = axis});
   }
 
