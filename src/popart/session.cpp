@@ -4,16 +4,21 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 
+#include <halftone/graph/planning.hpp>
 #include <halftone/ipu/profile.hpp>
 #include <halftone/session/weights.hpp>
 
+#include "base/file.hpp"
 #include "popart/convert.hpp"
 #include "popart/executable.hpp"
+#include "popart/external.hpp"
 #include "popart/ipu_device.hpp"
+#include "popart/ir_graph.hpp"
 #include "popart/model.hpp"
 #include "popart/options.hpp"
 #include "popart/training.hpp"
@@ -170,15 +175,7 @@ halftone::Return toNative(AnchorReturnTypeId id) {
 
 halftone::Graph detail::readModel(const std::string& model,
                                   const halftone::onnx::LoadOptions& options) {
-  struct stat status{};
-  const bool could_be_path = model.size() < 4096 && model.find('\0') == model.npos;
-  if (could_be_path && ::stat(model.c_str(), &status) == 0) {
-    return halftone::onnx::load(std::string_view(model), options);
-  }
-  // A name without a file would be a model that is broken in its first bytes.
-  if (could_be_path && model.size() > 5 && model.ends_with(".onnx")) {
-    return halftone::onnx::load(std::string_view(model), options);
-  }
+  if (isPath(model)) return halftone::onnx::load(std::string_view(model), options);
   // Data that Builder::saveInitializersExternally moved out are looked up in the working directory.
   return halftone::onnx::load(std::as_bytes(std::span(model.data(), model.size())), options, ".");
 }
@@ -187,6 +184,8 @@ struct Session::State {
   std::string name;
   halftone::Graph graph;  // until it is prepared
   halftone::Graph model;  // of training: as it was read
+  // Where the model has its initializers' data, and where modelToHost writes them.
+  detail::ExternalFiles files, newFiles;
   halftone::HostWeights weights;
   std::unique_ptr<Optimizer> optimizer;  // of training
   bool hasWeights = false;               // they were copied to the device
@@ -366,7 +365,11 @@ void Session::modelToHost(const std::string& fn) {
         model.tensor(id).data = t.data;
       }
     }
-    halftone::onnx::save(model, fn);
+    if (state_->newFiles.empty()) {
+      halftone::onnx::save(model, fn);
+    } else {
+      detail::saveWithData(std::move(model), fn, state_->newFiles);
+    }
   });
 }
 
@@ -509,9 +512,30 @@ const popx::Executablex& Session::getExecutable() const {
   return *state_->executable;
 }
 const Ir& Session::getIr() const { return *state_->ir; }
+std::string Session::serializeIr(IrSerializationFormat) {
+  const State& s = *state_;
+  return detail::serialized(s.executable == nullptr ? s.graph : s.executable->session().graph());
+}
 const SessionOptions& Session::getSessionOptions() const { return state_->options; }
 
 namespace {
+
+/// Partial sums of the MatMuls that have no type of their own.
+void planMatMuls(halftone::Graph& graph, const std::string& type) {
+  if (type.empty()) return;
+  if (type != "half" && type != "float") {
+    throw error("SessionOptions::partialsTypeMatMuls is half or float, not '{}'", type);
+  }
+  for (halftone::Node& node : graph.nodes) {
+    if (node.op->id.name != "MatMul" && node.op->id.name != "Gemm") continue;
+    halftone::Planning planning = planning_of(node);
+    if (planning.partials != halftone::ElementType::undefined) continue;
+    planning.partials =
+        type == "half" ? halftone::ElementType::float16 : halftone::ElementType::float32;
+    set_planning(node, planning);
+  }
+  for (halftone::Graph& body : graph.graphs) planMatMuls(body, type);
+}
 
 /// The model, with known inputs and names that sessions leave alone.
 halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inputShapeInfo,
@@ -537,18 +561,8 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
     }
   }
   for (const halftone::TensorId id : graph.outputs) checkName(graph.name(id));
+  planMatMuls(graph, userOptions.partialsTypeMatMuls);
   return graph;
-}
-
-std::unique_ptr<Ir> describe(const halftone::Graph& graph, const DataFlow& dataFlow,
-                             const SessionOptions& options, const Optimizer* optimizer) {
-  std::vector<TensorId> inputs;
-  for (const halftone::TensorId id : graph.inputs) inputs.emplace_back(graph.name(id));
-  std::set<TensorId> tensors;
-  for (const halftone::TensorRecord& t : graph.tensors) {
-    if (!t.name.empty()) tensors.emplace(graph.text(t.name));
-  }
-  return std::make_unique<Ir>(dataFlow, options, optimizer, std::move(inputs), std::move(tensors));
 }
 
 void checkAnchors(const halftone::Graph& graph, const DataFlow& dataFlow) {
@@ -618,11 +632,12 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
                            trainOptions(userOptions));
   });
   checkAnchors(graph, dataFlow);
-  std::unique_ptr<Ir> ir = describe(graph, dataFlow, userOptions, &optimizer);
+  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, &optimizer);
   auto state =
       std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
   state->ir = std::move(ir);
   state->model = std::move(read);
+  state->files = translated<error>([&] { return detail::externalFiles(model); });
   state->optimizer = optimizer.clone();
   return std::unique_ptr<TrainingSession>(new TrainingSession(std::move(state)));
 }
@@ -661,24 +676,24 @@ void TrainingSession::updateExternallySavedTensorLocations(const std::string& fr
   if (::stat(fromLocation.c_str(), &status) != 0) {
     throw runtime_error("{} does not exist", fromLocation);
   }
-  throw runtime_error(
-      "updateExternallySavedTensorLocations is not supported: modelToHost writes one file");
-}
-
-Ir::Ir(const DataFlow& dataFlow, const SessionOptions& options, const Optimizer* optimizer,
-       std::vector<TensorId> inputs, std::set<TensorId> tensors)
-    : dataFlow_(dataFlow),
-      options_(options),
-      optimizer_(optimizer == nullptr ? nullptr : optimizer->clone()),
-      inputs_(std::move(inputs)),
-      tensors_(std::move(tensors)) {}
-const Optimizer& Ir::getOptimizer() const {
-  if (optimizer_ == nullptr) throw error("An Ir of inference has no optimizer");
-  return *optimizer_;
-}
-bool Ir::isAnchored(const TensorId& id) const {
-  const std::vector<TensorId>& anchors = dataFlow_.anchors();
-  return std::find(anchors.begin(), anchors.end(), id) != anchors.end();
+  const auto absolute = [](const std::string& file) {
+    return std::filesystem::absolute(file).lexically_normal().string();
+  };
+  State& s = *state_;
+  detail::ExternalFiles moved;
+  for (const auto& [id, file] : s.files) {
+    if (file == absolute(fromLocation)) moved[id] = absolute(toLocation);
+  }
+  if (moved.empty()) {
+    throw runtime_error("No ONNX model initializers have external location {}", fromLocation);
+  }
+  translated<runtime_error>([&] {
+    const halftone::Storage from = halftone::detail::map_file(fromLocation);
+    halftone::detail::OutputFile to(toLocation);
+    to.write({from.data(), from.size()});
+    to.commit();
+  });
+  for (const auto& [id, file] : moved) s.files[id] = s.newFiles[id] = file;
 }
 
 InferenceSession::~InferenceSession() = default;
@@ -696,7 +711,7 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   }
   halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
   checkAnchors(graph, dataFlow);
-  std::unique_ptr<Ir> ir = describe(graph, dataFlow, userOptions, nullptr);
+  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, nullptr);
   auto state =
       std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
   state->ir = std::move(ir);

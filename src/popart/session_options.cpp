@@ -83,7 +83,7 @@ const OptionRow rows[] = {
     POPART_OPTION(enableStochasticRounding, refused, fidelity)
     POPART_OPTION(_enableRngStateManagement, refused, fidelity)
     POPART_OPTION(enableLoadAndOffloadRNGState, effect, "allows getRNGState and setRNGState")
-    POPART_OPTION(partialsTypeMatMuls, nothing, "the cpu device sums in float")
+    POPART_OPTION(partialsTypeMatMuls, effect, "IPU models plan with it; results are summed in float")
     POPART_OPTION(enableFullyConnectedPass, nothing, placement)
     POPART_OPTION(enableSerializedMatmuls, nothing, placement)
     POPART_OPTION(enableConstantFoldingOfMultipleConsumers, nothing, "constants are folded wherever they are used")
