@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -520,21 +521,61 @@ const SessionOptions& Session::getSessionOptions() const { return state_->option
 
 namespace {
 
-/// Partial sums of the MatMuls that have no type of their own.
-void planMatMuls(halftone::Graph& graph, const std::string& type) {
-  if (type.empty()) return;
-  if (type != "half" && type != "float") {
-    throw error("SessionOptions::partialsTypeMatMuls is half or float, not '{}'", type);
+using PlanningOptions = std::map<std::string, std::string>;
+
+/// What options of products ask of the planner. Keys of Poplar's that nothing here reads are
+/// logged.
+halftone::Planning planningOf(const PlanningOptions& options, const char* name) {
+  halftone::Planning planning;
+  for (const auto& [key, value] : options) {
+    if (key == "availableMemoryProportion") {
+      const char* const end = value.data() + value.size();
+      float& proportion = planning.available_memory_proportion;
+      const auto [stop, problem] = std::from_chars(value.data(), end, proportion);
+      if (problem != std::errc() || stop != end || !(proportion > 0 && proportion <= 1)) {
+        throw error("SessionOptions::{}: {} must be in (0,1], not '{}'", name, key, value);
+      }
+    } else if (key == "partialsType") {
+      if (value != "half" && value != "float") {
+        throw error("SessionOptions::{}: {} is half or float, not '{}'", name, key, value);
+      }
+      planning.partials =
+          value == "half" ? halftone::ElementType::float16 : halftone::ElementType::float32;
+    } else {
+      detail::say(logging::Module::session, logging::Level::Warn,
+                  std::string("SessionOptions::") + name + ": the key " + key + " has no effect");
+    }
   }
-  for (halftone::Node& node : graph.nodes) {
-    if (node.op->id.name != "MatMul" && node.op->id.name != "Gemm") continue;
-    halftone::Planning planning = planning_of(node);
-    if (planning.partials != halftone::ElementType::undefined) continue;
-    planning.partials =
-        type == "half" ? halftone::ElementType::float16 : halftone::ElementType::float32;
-    set_planning(node, planning);
+  return planning;
+}
+
+/// Gives products what the options say, as far as they say nothing themselves.
+void planProducts(halftone::Graph& graph, const SessionOptions& options) {
+  PlanningOptions matmulOptions = options.matmulOptions;
+  if (!options.partialsTypeMatMuls.empty()) {
+    matmulOptions.try_emplace("partialsType", options.partialsTypeMatMuls);
   }
-  for (halftone::Graph& body : graph.graphs) planMatMuls(body, type);
+  const halftone::Planning convolution =
+      planningOf(options.convolutionOptions, "convolutionOptions");
+  const halftone::Planning matmul = planningOf(matmulOptions, "matmulOptions");
+  const halftone::Planning recurrent = planningOf(options.lstmOptions, "lstmOptions");
+  const auto apply = [&](auto& self, halftone::Graph& to) -> void {
+    for (halftone::Node& node : to.nodes) {
+      const std::string_view op = node.op->id.name;
+      if (!halftone::is_planned(op)) continue;
+      const halftone::Planning& asked = op == "MatMul" || op == "Gemm" ? matmul
+                                        : op.starts_with("Conv")       ? convolution
+                                                                       : recurrent;
+      halftone::Planning own = planning_of(node);
+      if (own.available_memory_proportion == 0) {
+        own.available_memory_proportion = asked.available_memory_proportion;
+      }
+      if (own.partials == halftone::ElementType::undefined) own.partials = asked.partials;
+      set_planning(node, own);
+    }
+    for (halftone::Graph& body : to.graphs) self(self, body);
+  };
+  apply(apply, graph);
 }
 
 /// The model, with known inputs and names that sessions leave alone.
@@ -561,7 +602,7 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
     }
   }
   for (const halftone::TensorId id : graph.outputs) checkName(graph.name(id));
-  planMatMuls(graph, userOptions.partialsTypeMatMuls);
+  planProducts(graph, userOptions);
   return graph;
 }
 

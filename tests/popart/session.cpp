@@ -369,7 +369,18 @@ TEST_CASE("popart session: an emulated IPU and its reports") {
   CHECK(planned(0.02f, "", "64") > planned(0, "", "64"));
   CHECK(planned(0, "half", "64") < planned(0, "", "64"));
   CHECK(planned(0, "", "32") > planned(0, "", "64"));
-  CHECK(contains(error_of([&] { planned(0, "int", "64"); }), "partialsTypeMatMuls"));
+  CHECK(contains(error_of([&] { planned(0, "int", "64"); }), "half or float"));
+  const std::int64_t usual = planned(0, "", "64"), halves = planned(0, "half", "64");
+  options.matmulOptions = {{"partialsType", "half"}};
+  CHECK(planned(0, "", "64") == halves);
+  CHECK(planned(0, "float", "64") == halves);
+  options.matmulOptions = {{"availableMemoryProportion", "0.02"}};
+  CHECK(planned(0, "", "64") == planned(0.02f, "", "64"));
+  options.matmulOptions["availableMemoryProportion"] = "2";
+  CHECK(contains(error_of([&] { planned(0, "", "64"); }), "matmulOptions"));
+  options.matmulOptions = {};
+  options.convolutionOptions = {{"partialsType", "half"}};
+  CHECK(planned(0, "", "64") == usual);
 
   std::map<std::string, std::string> none;
   const auto offline = make(options, manager.createOfflineIPUDevice(none));
