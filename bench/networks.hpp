@@ -31,10 +31,13 @@ inline AnyTensor conv(Graph& g, AnyTensor x, std::int64_t channels, std::int64_t
               : op::conv(x, w, attributes);
 }
 
+// Weights are made one after the other, never as arguments of one call: their order is then the
+// same with every compiler.
 inline AnyTensor batch_norm(Graph& g, AnyTensor x, std::int64_t channels) {
-  return op::batch_normalization(
-      x, filled_vector(g, channels, 1, "scale"), filled_vector(g, channels, 0, "shift"),
-      filled_vector(g, channels, 0, "mean"), filled_vector(g, channels, 1, "variance"));
+  const auto scale = filled_vector(g, channels, 1, "scale");
+  const auto shift = filled_vector(g, channels, 0, "shift");
+  const auto mean = filled_vector(g, channels, 0, "mean");
+  return op::batch_normalization(x, scale, shift, mean, filled_vector(g, channels, 1, "variance"));
 }
 
 /// Windows of 3 x 3, stride 2.
@@ -47,7 +50,8 @@ inline AnyTensor max_pool(AnyTensor x, std::int64_t pad) {
 }
 
 inline AnyTensor dense(Graph& g, AnyTensor x, std::int64_t in, std::int64_t out) {
-  return op::gemm(x, weight(g, {out, in}), filled_vector(g, out, 0, "b"), {.trans_b = 1});
+  const auto w = weight(g, {out, in});
+  return op::gemm(x, w, filled_vector(g, out, 0, "b"), {.trans_b = 1});
 }
 
 inline AnyTensor bottleneck(Graph& g, AnyTensor x, std::int64_t& channels, std::int64_t width,
@@ -82,8 +86,8 @@ inline Graph resnet50(std::int64_t batch = 1) {
   return g;
 }
 
-/// AlexNet as in torchvision (Krizhevsky 2014), 61 M parameters.
-inline Graph alexnet(std::int64_t batch = 4) {
+/// AlexNet as in torchvision (Krizhevsky 2014), 61 M parameters if it is 4096 wide.
+inline Graph alexnet(std::int64_t batch = 4, std::int64_t width = 4096) {
   Graph g;
   AnyTensor x = g.input<float>("image", {batch, 3, 224, 224});
   const auto pool = [](AnyTensor t) { return max_pool(t, 0); };
@@ -93,9 +97,9 @@ inline Graph alexnet(std::int64_t batch = 4) {
   x = op::relu(conv(g, x, 384, 256, 3, 1, 1, true));
   x = pool(op::relu(conv(g, x, 256, 256, 3, 1, 1, true)));
   x = op::flatten(x);
-  x = op::relu(dense(g, x, 256 * 6 * 6, 4096));
-  x = op::relu(dense(g, x, 4096, 4096));
-  output(g, dense(g, x, 4096, 1000), "logits");
+  x = op::relu(dense(g, x, 256 * 6 * 6, width));
+  x = op::relu(dense(g, x, width, width));
+  output(g, dense(g, x, width, 1000), "logits");
   return g;
 }
 
@@ -139,11 +143,12 @@ inline Graph mobilenet(std::int64_t batch = 1) {
 
 /// x [..., in] times a weight plus a bias.
 inline AnyTensor linear(Graph& g, AnyTensor x, std::int64_t in, std::int64_t out) {
-  return op::matmul(x, weight(g, {in, out})) + filled_vector(g, out, 0, "b");
+  const AnyTensor y = op::matmul(x, weight(g, {in, out}));
+  return y + filled_vector(g, out, 0, "b");
 }
 inline AnyTensor layer_norm(Graph& g, AnyTensor x, std::int64_t width) {
-  return op::layer_normalization(x, filled_vector(g, width, 1, "scale"),
-                                 filled_vector(g, width, 0, "shift"));
+  const auto scale = filled_vector(g, width, 1, "scale");
+  return op::layer_normalization(x, scale, filled_vector(g, width, 0, "shift"));
 }
 inline AnyTensor reshaped(Graph& g, AnyTensor x, const Dims& shape) {
   return op::reshape(x, constant(g, shape));
@@ -221,8 +226,8 @@ inline Graph lstm(std::int64_t batch = 16, std::int64_t steps = 64) {
   AnyTensor x = g.input<float>("x", {steps, batch, 64}), last;
   for (const std::int64_t in : {std::int64_t{64}, hidden}) {
     const op::LSTM layer{.hidden_size = hidden};
-    const auto [y, y_h, y_c] =
-        op::lstm(x, weight(g, {1, 4 * hidden, in}), weight(g, {1, 4 * hidden, hidden}), layer);
+    const auto w = weight(g, {1, 4 * hidden, in});
+    const auto [y, y_h, y_c] = op::lstm(x, w, weight(g, {1, 4 * hidden, hidden}), layer);
     x = reshaped(g, y, {steps, batch, hidden});
     last = y_h;
   }

@@ -45,7 +45,9 @@ struct Sgd {
 /// max         v = max(beta2 v, |g|), whose bias is not corrected (AdaMax)
 /// lamb        the step is multiplied by min(|w|, max_weight_norm) / |x|, 2-norms of the tensor;
 ///             by 1 for a fixed max_weight_norm of 0
-/// scaled_optimizer_state  m and v are those of the gradient multiplied by the loss scaling
+/// scaled_optimizer_state  m and v are those of the gradient multiplied by the loss scaling; if
+///             that may change, they are multiplied by its change (PreviousLossScaling_ is state,
+///             too); not with automatic loss scaling
 /// source      Kingma and Ba 2014, arXiv:1412.6980; You et al. 2019, arXiv:1904.00962
 struct Adam {
   Hyperparameter learning_rate = 1e-3f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-6f,

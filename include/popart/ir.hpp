@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <popart/dataflow.hpp>
@@ -11,12 +12,17 @@
 
 namespace popart {
 
-/// What a session was made of. Operators are not shown: the library's graphs have forms of their
-/// own (halftone/graph).
+/// What a session was made of.
 class Ir {
  public:
+  /// A node as the library has it: in training, also of gradients and updates.
+  struct Operator {
+    std::string domain, type, name;
+    std::vector<TensorId> inputs, outputs;  ///< an empty name: absent
+  };
+
   Ir(const DataFlow& dataFlow, const SessionOptions& options, const Optimizer* optimizer,
-     std::vector<TensorId> inputs, std::set<TensorId> tensors);
+     std::vector<TensorId> inputs, std::set<TensorId> tensors, std::vector<Operator> operators);
 
   bool canTrain() const { return optimizer_ != nullptr; }
   bool canInfer() const { return !canTrain(); }
@@ -29,6 +35,8 @@ class Ir {
   bool isAnchored(const TensorId& id) const;
   /// Whether a tensor has that name; gradients and the optimizer's state are tensors, too.
   bool containsTensor(const TensorId& id) const { return tensors_.count(id) != 0; }
+  /// In their order; without those in subgraphs.
+  const std::vector<Operator>& getOperators() const { return operators_; }
 
  private:
   DataFlow dataFlow_;
@@ -36,6 +44,7 @@ class Ir {
   std::unique_ptr<Optimizer> optimizer_;
   std::vector<TensorId> inputs_;
   std::set<TensorId> tensors_;
+  std::vector<Operator> operators_;
 };
 
 }  // namespace popart

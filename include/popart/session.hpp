@@ -30,6 +30,8 @@ namespace popx {
 class Executablex;
 }
 
+enum class IrSerializationFormat { JSON };
+
 /// A model, made ready to run step by step.
 class Session {
  public:
@@ -81,6 +83,10 @@ class Session {
   void setDeviceInfo(std::shared_ptr<DeviceInfo> deviceInfo);
   const popx::Executablex& getExecutable() const;
   const Ir& getIr() const;
+  /// {"maingraph": [operators]} and the same for each subgraph, "maingraph/NUMBER"; operators in
+  /// their order, each with type, domain, version, name, inputs and outputs (index, name, type,
+  /// shape) and attributes. They are the library's: the newest meaning of ONNX's, and its own.
+  std::string serializeIr(IrSerializationFormat format);
   const SessionOptions& getSessionOptions() const;
 
  protected:
@@ -118,7 +124,9 @@ class TrainingSession : public Session {
   /// handles; `index` is that of the one replica.
   void connectStreamToCallback(const std::string& streamHandle, std::function<void(void*)> callback,
                                unsigned index = 0);
-  /// Not offered, a runtime_error: models are written as one file.
+  /// Copies the file `fromLocation`, in which the model has initializers' data, to the new file
+  /// `toLocation`; modelToHost writes their values there from now on. (Without it, it writes one
+  /// file.) Throws a runtime_error if there is no such file or initializer, or a file already.
   void updateExternallySavedTensorLocations(const std::string& fromLocation,
                                             const std::string& toLocation);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <halftone/graph/planning.hpp>
 #include <halftone/ipu/slice.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
@@ -618,9 +619,14 @@ void Lowering::product(const ProductExtents& e) {
   if (!is_floating_point(x.type) || size_in_bytes(x.type) > 4) {
     p.input = p.output = ElementType::float32;
   }
-  const ProductPlan plan =
-      planner_.plan(p, {.available_memory_proportion = report_.options.available_memory_proportion,
-                        .partials = report_.options.partials});
+  ProductOptions asked{.available_memory_proportion = report_.options.available_memory_proportion,
+                       .partials = report_.options.partials};
+  const Planning own = planning_of(*node_);
+  if (own.available_memory_proportion > 0) {
+    asked.available_memory_proportion = static_cast<double>(own.available_memory_proportion);
+  }
+  if (own.partials != ElementType::undefined) asked.partials = own.partials;
+  const ProductPlan plan = planner_.plan(p, asked);
   const std::int64_t tiles = plan.tiles();
   Operation& operation = report_.operations[static_cast<std::size_t>(operation_)];
   operation.plan = fmt::format("groups {} x rows {} x columns {} x inner {}{}{}", plan.split_groups,
@@ -658,7 +664,7 @@ void Lowering::product(const ProductExtents& e) {
   const double padded = static_cast<double>(plan.compute) * static_cast<double>(plan.serial()) *
                         static_cast<double>(tiles);
   const double rate = static_cast<double>(t_.macs_per_cycle(
-      p.input, size_in_bytes(p.input) == 4 ? ElementType::float32 : report_.options.partials));
+      p.input, size_in_bytes(p.input) == 4 ? ElementType::float32 : asked.partials));
   const double balance = std::clamp(2 * p.macs() / rate / padded, 0.5, 1.0);
   const auto flops = static_cast<std::int64_t>(std::min(2 * p.macs(), 9e18)) * times_;
   const std::int32_t before = plan.serial() > 1 ? open_program("Repeat", plan.serial()) : program_;

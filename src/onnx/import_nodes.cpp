@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <halftone/graph/planning.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
 
@@ -260,6 +261,7 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
     if (!name.empty()) wanted.emplace_back(name, added.outputs.back());
   }
   graph.nodes.push_back(std::move(added));
+  plan(described, node, std::span(graph.nodes).last(1));
   for (const auto& [name, id] : wanted) bind(scope, node, name, id);
 }
 
@@ -389,6 +391,7 @@ void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& o
   for (std::size_t n = before; n < graph.nodes.size() && !node_name.empty(); ++n) {
     if (graph.nodes[n].name.empty()) graph.rename(graph.nodes[n], node_name);
   }
+  plan(describe(node), node, std::span(graph.nodes).subspan(before));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
     if (i < ids.size() && ids[i] != no_tensor) {
@@ -399,6 +402,47 @@ void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& o
                                          .node = describe(node),
                                          .tensor = node.outputs[i]});
     bind(scope, node, node.outputs[i], graph.add_tensor({}, {}));
+  }
+}
+
+void Importer::plan(const std::string& described, const NodeMessage& node, std::span<Node> made) {
+  const AttributeMessage* memory = node.find(memory_proportion_attribute);
+  const AttributeMessage* partials = node.find(partials_attribute);
+  if (memory == nullptr && partials == nullptr) return;
+  using Type = AttributeType;
+  if ((memory != nullptr && memory->type != Type::real && memory->type != Type::reals) ||
+      (partials != nullptr && partials->type != Type::text && partials->type != Type::texts)) {
+    return defect(described, "an attribute for the planner has another type");
+  }
+  const auto proportions = memory == nullptr            ? std::vector<float>{}
+                           : memory->type == Type::real ? std::vector<float>{memory->real}
+                                                        : memory->reals();
+  const auto types = partials == nullptr            ? std::vector<std::string_view>{}
+                     : partials->type == Type::text ? std::vector<std::string_view>{partials->text}
+                                                    : partials->texts();
+  std::size_t products = 0;
+  for (Node& product : made) {
+    if (!is_planned(product.op->id.name)) continue;
+    Planning planning;
+    if (!proportions.empty()) {
+      const float p = proportions[std::min(products, proportions.size() - 1)];
+      if (!(p > 0 && p <= 1)) {
+        return defect(described, "the available memory proportion is out of range", {},
+                      "above 0, up to 1", std::to_string(p));
+      }
+      planning.available_memory_proportion = p;
+    }
+    if (!types.empty()) {
+      const std::string_view type = types[std::min(products, types.size() - 1)];
+      const bool is_half = type == "HALF" || type == "half";
+      if (!is_half && type != "FLOAT" && type != "float") {
+        return defect(described, "the type of partial sums is unknown", {}, "FLOAT or HALF",
+                      quoted(type));
+      }
+      planning.partials = is_half ? ElementType::float16 : ElementType::float32;
+    }
+    set_planning(product, planning);
+    ++products;
   }
 }
 

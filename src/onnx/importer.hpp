@@ -124,6 +124,9 @@ class Importer {
   void expand(Scope& scope, const NodeMessage& node, const Descriptor& op,
               std::span<const Word> words, std::vector<TensorId> inputs,
               std::string_view node_name);
+  /// Gives the products among what a node became what PopART's attributes ask of the planner. A
+  /// list has a value for each of them in turn.
+  void plan(const std::string& described, const NodeMessage& node, std::span<Node> made);
   std::int32_t read_subgraph(Scope& scope, const AttributeMessage& attribute, Subgraphs& subgraphs);
 
   TensorId find(Scope& scope, std::string_view name, bool& found);

@@ -13,6 +13,10 @@
 
 namespace halftone::onnx {
 
+// PopART's attributes for the planner of products, see graph/planning.hpp.
+inline constexpr const char* memory_proportion_attribute = "__available_memory";
+inline constexpr const char* partials_attribute = "__partials_type";
+
 /// The operators of the library.
 OperatorTable builtin_operators();
 

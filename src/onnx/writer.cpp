@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <halftone/graph/planning.hpp>
+
 #include "base/describe.hpp"
 #include "onnx/operators.hpp"
 
@@ -452,6 +454,23 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
       continue;
     }
     *proto.add_attribute() = std::move(attribute);
+  }
+  write_planning(node, proto);
+}
+
+void Writer::write_planning(const Node& node, ::onnx::NodeProto& proto) {
+  const Planning planning = planning_of(node);
+  if (planning.available_memory_proportion > 0) {
+    ::onnx::AttributeProto& attribute = *proto.add_attribute();
+    attribute.set_name(memory_proportion_attribute);
+    attribute.set_type(::onnx::AttributeProto::FLOAT);
+    attribute.set_f(planning.available_memory_proportion);
+  }
+  if (planning.partials != ElementType::undefined) {
+    ::onnx::AttributeProto& attribute = *proto.add_attribute();
+    attribute.set_name(partials_attribute);
+    attribute.set_type(::onnx::AttributeProto::STRING);
+    attribute.set_s(planning.partials == ElementType::float16 ? "HALF" : "FLOAT");
   }
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include <halftone/graph/planning.hpp>
 #include <halftone/onnx.hpp>
 #include <halftone/transform/infer.hpp>
 
@@ -15,6 +16,7 @@
 #include "popart/builder_impl.hpp"
 #include "popart/builder_methods.hpp"
 #include "popart/convert.hpp"
+#include "popart/external.hpp"
 #include "popart/model.hpp"
 
 namespace popart {
@@ -30,7 +32,6 @@ constexpr int defaultOpset = 11;
 /// Constants of so many bytes are known when shapes are inferred.
 constexpr std::size_t mostKnownBytes = 4096;
 /// Data of a file begin at multiples of this, so that they are aligned when it is mapped.
-constexpr std::size_t dataAlignment = 64;
 
 /// The default domain's name in a file is empty.
 std::string domainInFile(const std::string& domain) {
@@ -714,11 +715,8 @@ void BuilderImpl::read(const std::string& modelProtoOrFilename) {
 
 std::string BuilderImpl::serialized(const std::string& folder) {
   for (const auto& [id, file] : files_) {
-    const auto relative = std::filesystem::path(file).lexically_relative(
-        std::filesystem::absolute(folder.empty() ? "." : folder).lexically_normal());
-    const bool isInside = !relative.empty() && *relative.begin() != "..";
     auto& tensor = *graph().mutable_initializer(initializers_.at(id));
-    tensor.mutable_external_data(0)->set_value(isInside ? relative.string() : file);
+    tensor.mutable_external_data(0)->set_value(detail::locationOf(file, folder));
   }
   // Fields that appear twice add up, or the last one counts.
   ::onnx::ModelProto rest;
@@ -756,7 +754,7 @@ void BuilderImpl::moveOut(const std::vector<TensorId>& ids, const std::string& f
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
     throw error("The folder {} of the file for initializers does not exist", folder.string());
   }
-  std::vector<::onnx::TensorProto*> tensors;
+  std::vector<detail::TensorData> tensors;
   for (const TensorId& id : ids) {
     const auto found = initializers_.find(id);
     if (found == initializers_.end()) throw error("Tensor '{}' is not an initializer", id);
@@ -765,30 +763,11 @@ void BuilderImpl::moveOut(const std::vector<TensorId>& ids, const std::string& f
       throw error("The data of tensor '{}' are in a file already", id);
     }
     if (!tensor.has_raw_data()) throw error("Tensor '{}' has no data", id);
-    tensors.push_back(&tensor);
+    tensors.emplace_back(&tensor, std::as_bytes(std::span(tensor.raw_data())));
   }
-  translated<error>([&] {
-    halftone::detail::OutputFile out(file);
-    std::size_t at = 0;
-    for (::onnx::TensorProto* tensor : tensors) {
-      const std::string padding((dataAlignment - at % dataAlignment) % dataAlignment, '\0');
-      out.write(std::as_bytes(std::span(padding)));
-      at += padding.size();
-      out.write(std::as_bytes(std::span(tensor->raw_data())));
-      const auto entry = [&](const char* key, const std::string& value) {
-        auto& e = *tensor->add_external_data();
-        e.set_key(key);
-        e.set_value(value);
-      };
-      entry("location", file);
-      entry("offset", std::to_string(at));
-      entry("length", std::to_string(tensor->raw_data().size()));
-      at += tensor->raw_data().size();
-    }
-    out.commit();
-  });
+  translated<error>([&] { detail::writeData(tensors, file, file); });
   const auto whole = std::filesystem::absolute(file).lexically_normal();
-  for (::onnx::TensorProto* tensor : tensors) {
+  for (const auto& [tensor, bytes] : tensors) {
     files_[tensor->name()] = whole.string();
     tensor->clear_raw_data();
     tensor->set_data_location(::onnx::TensorProto::EXTERNAL);
@@ -1039,6 +1018,14 @@ void Builder::setSerializeMatMul(const std::set<TensorId>& nodeOutputNames, std:
   addNodeAttribute(sSerializeMatMulPrecisionAttribute, int64_t{keep_precision}, nodeOutputNames);
 }
 void Builder::setPartialsType(const TensorId& nodeOutputName, const std::string partialsType) {
+  constexpr std::string_view known[] = {"FLOAT", "HALF", "float", "half"};
+  if (std::find(std::begin(known), std::end(known), partialsType) == std::end(known)) {
+    throw error("Unknown partials type '{}', expected FLOAT or HALF", partialsType);
+  }
+  const std::string& op = impl_->node({nodeOutputName}).op_type();
+  if (!halftone::is_planned(op)) {
+    throw error("Node {} has no partial sums: only products have", op);
+  }
   addNodeAttribute(sPartialsTypeAttribute, partialsType, {nodeOutputName});
 }
 std::string Builder::getPartialsType(const TensorId& nodeOutputName) {
@@ -1067,6 +1054,17 @@ void Builder::setAvailableMemoryProportion(const std::set<TensorId>& nodeOutputN
                                            const float availableMemoryProportion) {
   if (!(availableMemoryProportion > 0 && availableMemoryProportion <= 1)) {
     throw error("availableMemoryProportion must be in (0,1], it is {}", availableMemoryProportion);
+  }
+  const std::string& op = impl_->node(nodeOutputNames).op_type();
+  if (!halftone::is_planned(op)) {
+    // PopART has plans for these; the emulated IPU has none that could use less memory.
+    constexpr std::string_view slices[] = {"Gather", "GroupedGather", "ScatterReduce",
+                                           "GroupedScatterReduce"};
+    if (std::find(std::begin(slices), std::end(slices), op) == std::end(slices)) {
+      throw error("Node {} cannot have an availableMemoryProportion: it is not planned", op);
+    }
+    detail::say(logging::Module::builder, logging::Level::Warn,
+                "availableMemoryProportion has no effect on nodes " + op);
   }
   addNodeAttribute(sAvailMemAttribute, availableMemoryProportion, nodeOutputNames);
 }

@@ -121,7 +121,11 @@ std::shared_ptr<DeviceInfo> createIpu(DeviceType type,
   halftone::ipu::Target target = known->with_ipus(ipus);
   // PopART's model has few tiles unless it is told; what is compiled offline has all.
   constexpr std::int64_t defaultFewTiles = 4;
-  if (!isOffline) target.tiles_per_ipu = tiles != 0 ? tiles : defaultFewTiles;
+  if (tiles != 0) {
+    target.tiles_per_ipu = tiles;
+  } else if (!isOffline) {
+    target.tiles_per_ipu = defaultFewTiles;
+  }
   detail::translated<error>([&] { target.check(); });
   return std::make_shared<IpuDevice>(type, options, target);
 }
@@ -267,11 +271,12 @@ std::shared_ptr<DeviceInfo> DeviceManager::createOfflineIPUDevice(
 }
 std::shared_ptr<DeviceInfo> DeviceManager::createOfflineIpuFromDeviceInfo(
     const DeviceInfo& device) {
-  return createHostDevice(
-      DeviceType::OfflineIpu,
-      {{"numIPUs", std::to_string(device.getNumIpus())},
-       {"ipuVersion",
-        detail::targetOf(device) != nullptr ? device.getIpuVersion() : std::string("ipu2")}});
+  std::map<std::string, std::string> options{{"numIPUs", std::to_string(device.getNumIpus())}};
+  if (detail::targetOf(device) != nullptr) {
+    options["ipuVersion"] = device.getIpuVersion();
+    options["tilesPerIPU"] = std::to_string(device.getTilesPerIPU());
+  }
+  return createHostDevice(DeviceType::OfflineIpu, options);
 }
 std::shared_ptr<DeviceInfo> DeviceManager::createOfflineIpuFromSystemString(
     const std::string& system, uint32_t numIpus) {

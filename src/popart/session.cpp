@@ -3,17 +3,23 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
 
+#include <halftone/graph/planning.hpp>
 #include <halftone/ipu/profile.hpp>
 #include <halftone/session/weights.hpp>
 
+#include "base/file.hpp"
 #include "popart/convert.hpp"
 #include "popart/executable.hpp"
+#include "popart/external.hpp"
 #include "popart/ipu_device.hpp"
+#include "popart/ir_graph.hpp"
 #include "popart/model.hpp"
 #include "popart/options.hpp"
 #include "popart/training.hpp"
@@ -170,15 +176,7 @@ halftone::Return toNative(AnchorReturnTypeId id) {
 
 halftone::Graph detail::readModel(const std::string& model,
                                   const halftone::onnx::LoadOptions& options) {
-  struct stat status{};
-  const bool could_be_path = model.size() < 4096 && model.find('\0') == model.npos;
-  if (could_be_path && ::stat(model.c_str(), &status) == 0) {
-    return halftone::onnx::load(std::string_view(model), options);
-  }
-  // A name without a file would be a model that is broken in its first bytes.
-  if (could_be_path && model.size() > 5 && model.ends_with(".onnx")) {
-    return halftone::onnx::load(std::string_view(model), options);
-  }
+  if (isPath(model)) return halftone::onnx::load(std::string_view(model), options);
   // Data that Builder::saveInitializersExternally moved out are looked up in the working directory.
   return halftone::onnx::load(std::as_bytes(std::span(model.data(), model.size())), options, ".");
 }
@@ -187,6 +185,8 @@ struct Session::State {
   std::string name;
   halftone::Graph graph;  // until it is prepared
   halftone::Graph model;  // of training: as it was read
+  // Where the model has its initializers' data, and where modelToHost writes them.
+  detail::ExternalFiles files, newFiles;
   halftone::HostWeights weights;
   std::unique_ptr<Optimizer> optimizer;  // of training
   bool hasWeights = false;               // they were copied to the device
@@ -366,7 +366,11 @@ void Session::modelToHost(const std::string& fn) {
         model.tensor(id).data = t.data;
       }
     }
-    halftone::onnx::save(model, fn);
+    if (state_->newFiles.empty()) {
+      halftone::onnx::save(model, fn);
+    } else {
+      detail::saveWithData(std::move(model), fn, state_->newFiles);
+    }
   });
 }
 
@@ -509,9 +513,70 @@ const popx::Executablex& Session::getExecutable() const {
   return *state_->executable;
 }
 const Ir& Session::getIr() const { return *state_->ir; }
+std::string Session::serializeIr(IrSerializationFormat) {
+  const State& s = *state_;
+  return detail::serialized(s.executable == nullptr ? s.graph : s.executable->session().graph());
+}
 const SessionOptions& Session::getSessionOptions() const { return state_->options; }
 
 namespace {
+
+using PlanningOptions = std::map<std::string, std::string>;
+
+/// What options of products ask of the planner. Keys of Poplar's that nothing here reads are
+/// logged.
+halftone::Planning planningOf(const PlanningOptions& options, const char* name) {
+  halftone::Planning planning;
+  for (const auto& [key, value] : options) {
+    if (key == "availableMemoryProportion") {
+      const char* const end = value.data() + value.size();
+      float& proportion = planning.available_memory_proportion;
+      const auto [stop, problem] = std::from_chars(value.data(), end, proportion);
+      if (problem != std::errc() || stop != end || !(proportion > 0 && proportion <= 1)) {
+        throw error("SessionOptions::{}: {} must be in (0,1], not '{}'", name, key, value);
+      }
+    } else if (key == "partialsType") {
+      if (value != "half" && value != "float") {
+        throw error("SessionOptions::{}: {} is half or float, not '{}'", name, key, value);
+      }
+      planning.partials =
+          value == "half" ? halftone::ElementType::float16 : halftone::ElementType::float32;
+    } else {
+      detail::say(logging::Module::session, logging::Level::Warn,
+                  std::string("SessionOptions::") + name + ": the key " + key + " has no effect");
+    }
+  }
+  return planning;
+}
+
+/// Gives products what the options say, as far as they say nothing themselves.
+void planProducts(halftone::Graph& graph, const SessionOptions& options) {
+  PlanningOptions matmulOptions = options.matmulOptions;
+  if (!options.partialsTypeMatMuls.empty()) {
+    matmulOptions.try_emplace("partialsType", options.partialsTypeMatMuls);
+  }
+  const halftone::Planning convolution =
+      planningOf(options.convolutionOptions, "convolutionOptions");
+  const halftone::Planning matmul = planningOf(matmulOptions, "matmulOptions");
+  const halftone::Planning recurrent = planningOf(options.lstmOptions, "lstmOptions");
+  const auto apply = [&](auto& self, halftone::Graph& to) -> void {
+    for (halftone::Node& node : to.nodes) {
+      const std::string_view op = node.op->id.name;
+      if (!halftone::is_planned(op)) continue;
+      const halftone::Planning& asked = op == "MatMul" || op == "Gemm" ? matmul
+                                        : op.starts_with("Conv")       ? convolution
+                                                                       : recurrent;
+      halftone::Planning own = planning_of(node);
+      if (own.available_memory_proportion == 0) {
+        own.available_memory_proportion = asked.available_memory_proportion;
+      }
+      if (own.partials == halftone::ElementType::undefined) own.partials = asked.partials;
+      set_planning(node, own);
+    }
+    for (halftone::Graph& body : to.graphs) self(self, body);
+  };
+  apply(apply, graph);
+}
 
 /// The model, with known inputs and names that sessions leave alone.
 halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inputShapeInfo,
@@ -537,18 +602,8 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
     }
   }
   for (const halftone::TensorId id : graph.outputs) checkName(graph.name(id));
+  planProducts(graph, userOptions);
   return graph;
-}
-
-std::unique_ptr<Ir> describe(const halftone::Graph& graph, const DataFlow& dataFlow,
-                             const SessionOptions& options, const Optimizer* optimizer) {
-  std::vector<TensorId> inputs;
-  for (const halftone::TensorId id : graph.inputs) inputs.emplace_back(graph.name(id));
-  std::set<TensorId> tensors;
-  for (const halftone::TensorRecord& t : graph.tensors) {
-    if (!t.name.empty()) tensors.emplace(graph.text(t.name));
-  }
-  return std::make_unique<Ir>(dataFlow, options, optimizer, std::move(inputs), std::move(tensors));
 }
 
 void checkAnchors(const halftone::Graph& graph, const DataFlow& dataFlow) {
@@ -618,11 +673,12 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
                            trainOptions(userOptions));
   });
   checkAnchors(graph, dataFlow);
-  std::unique_ptr<Ir> ir = describe(graph, dataFlow, userOptions, &optimizer);
+  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, &optimizer);
   auto state =
       std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
   state->ir = std::move(ir);
   state->model = std::move(read);
+  state->files = translated<error>([&] { return detail::externalFiles(model); });
   state->optimizer = optimizer.clone();
   return std::unique_ptr<TrainingSession>(new TrainingSession(std::move(state)));
 }
@@ -661,24 +717,24 @@ void TrainingSession::updateExternallySavedTensorLocations(const std::string& fr
   if (::stat(fromLocation.c_str(), &status) != 0) {
     throw runtime_error("{} does not exist", fromLocation);
   }
-  throw runtime_error(
-      "updateExternallySavedTensorLocations is not supported: modelToHost writes one file");
-}
-
-Ir::Ir(const DataFlow& dataFlow, const SessionOptions& options, const Optimizer* optimizer,
-       std::vector<TensorId> inputs, std::set<TensorId> tensors)
-    : dataFlow_(dataFlow),
-      options_(options),
-      optimizer_(optimizer == nullptr ? nullptr : optimizer->clone()),
-      inputs_(std::move(inputs)),
-      tensors_(std::move(tensors)) {}
-const Optimizer& Ir::getOptimizer() const {
-  if (optimizer_ == nullptr) throw error("An Ir of inference has no optimizer");
-  return *optimizer_;
-}
-bool Ir::isAnchored(const TensorId& id) const {
-  const std::vector<TensorId>& anchors = dataFlow_.anchors();
-  return std::find(anchors.begin(), anchors.end(), id) != anchors.end();
+  const auto absolute = [](const std::string& file) {
+    return std::filesystem::absolute(file).lexically_normal().string();
+  };
+  State& s = *state_;
+  detail::ExternalFiles moved;
+  for (const auto& [id, file] : s.files) {
+    if (file == absolute(fromLocation)) moved[id] = absolute(toLocation);
+  }
+  if (moved.empty()) {
+    throw runtime_error("No ONNX model initializers have external location {}", fromLocation);
+  }
+  translated<runtime_error>([&] {
+    const halftone::Storage from = halftone::detail::map_file(fromLocation);
+    halftone::detail::OutputFile to(toLocation);
+    to.write({from.data(), from.size()});
+    to.commit();
+  });
+  for (const auto& [id, file] : moved) s.files[id] = s.newFiles[id] = file;
 }
 
 InferenceSession::~InferenceSession() = default;
@@ -696,7 +752,7 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   }
   halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
   checkAnchors(graph, dataFlow);
-  std::unique_ptr<Ir> ir = describe(graph, dataFlow, userOptions, nullptr);
+  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, nullptr);
   auto state =
       std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
   state->ir = std::move(ir);

@@ -212,6 +212,8 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   train_command.add_option("--plot", fit.plot, "draw the loss")->type_name("FILE.svg");
   train_command.add_option("--log", fit.log, "write a line for each epoch: .csv or .jsonl")
       ->type_name("FILE");
+  train_command.add_flag("--stop-at-nan", fit.stop_at_nan,
+                         "name the first tensor that holds something else than numbers; slower");
   train_command.add_option("--seed", fit.seed, "of the order of samples and random numbers")
       ->type_name("N")
       ->capture_default_str();

@@ -55,6 +55,7 @@ struct FitOptions {
   std::string plot, log;     ///< an SVG file; a table or JSON lines
   std::uint64_t seed = 0;
   int threads = 0;
+  bool stop_at_nan = false;  ///< name the first tensor that is not a number
 };
 /// Trains a model on data, and writes it after every epoch.
 void train(const FitOptions& options, const Console& console);

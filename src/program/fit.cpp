@@ -90,7 +90,8 @@ State take_state(Graph& graph) {
     TensorRecord& t = graph.tensors[i];
     if (is_used[i] != 0 || (t.role != Role::variable && t.role != Role::constant)) continue;
     const std::string name(graph.name(static_cast<TensorId>(i)));
-    constexpr std::string_view prefixes[]{"Accl", "Accum", "Step___", "halftone."};
+    constexpr std::string_view prefixes[]{"Accl", "Accum", "Step___", "PreviousLossScaling_",
+                                          "halftone."};
     if (std::none_of(std::begin(prefixes), std::end(prefixes),
                      [&](std::string_view prefix) { return name.starts_with(prefix); })) {
       continue;
@@ -381,7 +382,9 @@ class Fit {
       fail(ErrorKind::usage, {.what = what, .tensor = "--optimizer"});
     });
     graph.outputs = {loss.id, graph.find(output_)};
-    trained_ = Session(std::move(graph), {.threads = options_.threads, .seed = options_.seed});
+    trained_ = Session(
+        std::move(graph),
+        {.threads = options_.threads, .seed = options_.seed, .stop_at_nan = options_.stop_at_nan});
     if (options_.validation.empty() && options_.held_back == 0) return;
     graph = model_;
     const AnyTensor losses = record_loss(graph, true);

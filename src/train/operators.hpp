@@ -53,6 +53,47 @@ struct TrainingStep {
   }
 };
 
+/// By what the loss scaling has changed since the run before.
+///
+/// previous      the loss scaling that state is multiplied by; becomes loss_scaling, [1]
+/// loss_scaling  [1]
+/// source        PopART's LossScalingRatio_
+struct LossScalingRatio {
+  static constexpr OpId id{"halftone", "LossScalingRatio", 1};
+  static constexpr Signature signature = "previous& loss_scaling -> ratio";
+  using types = TypeList<TypeList<float>>;
+
+  static constexpr Inferred infer(TensorInfo previous, TensorInfo) { return previous; }
+  template <class T>
+  void kernel(View<T> previous, View<const T> loss_scaling, View<T> ratio) const {
+    ratio.data[0] = loss_scaling.data[0] / previous.data[0];
+    previous.data[0] = loss_scaling.data[0];
+  }
+};
+
+/// Multiplies a state of an optimizer, once or twice; a ratio of 1 costs nothing.
+///
+/// state   any shape
+/// ratio   [1]
+/// source  PopART's RescaleAccumulate
+struct RescaleState {
+  bool twice = false;
+
+  static constexpr OpId id{"halftone", "RescaleState", 1};
+  static constexpr Signature signature = "state& ratio:H -> y@state";
+  using types = TypeList<TypeList<float, double>, TypeList<float>>;
+
+  constexpr void attributes(auto&& visit) { visit("twice", twice); }
+  static constexpr Inferred infer(TensorInfo state, TensorInfo) { return state; }
+  template <class T, class H>
+  void kernel(View<T> state, View<const H> ratio, View<T>) const {
+    const T factor = static_cast<T>(ratio.data[0]);
+    if (factor == 1) return;
+    const T all = twice ? factor * factor : factor;
+    for (std::int64_t i = 0; i < state.size(); ++i) state.data[i] *= all;
+  }
+};
+
 /// Halves or doubles a factor, after what was counted in the last steps.
 ///
 /// factor  [1]

@@ -209,12 +209,12 @@ class Recorder {
     for (const ClipNorm& clip : options_.clip_norm) {
       check({.name = "max_norm", .value = clip.max_norm, .is_exclusive = true});
     }
-    if (rule_.is_scaled_state && rule_.loss_scaling.may_change) {
-      fail(ErrorKind::unsupported,
-           {.what = "scaled optimizer state needs a loss scaling that is fixed"});
-    }
     const AutomaticLossScaling& automatic = options_.automatic_loss_scaling;
     if (!automatic.enabled) return;
+    if (rule_.is_scaled_state) {
+      fail(ErrorKind::unsupported,
+           {.what = "automatic loss scaling and scaled optimizer state exclude each other"});
+    }
     if (!rule_.loss_scaling.may_change) {
       fail(ErrorKind::usage, {.what = "automatic loss scaling needs a loss scaling that may change",
                               .hint = ".loss_scaling = variable{...}"});
@@ -352,6 +352,12 @@ class Recorder {
                            .runs = 1, .reduction = static_cast<std::int64_t>(options_.reduction)}),
                        {count.id, loss_scaling_}, 3);
     scale_ = outputs[2];
+    if (!rule_.is_scaled_state || !rule_.loss_scaling.may_change) return;
+    const AnyTensor previous = state(graph_, {ElementType::float32, {1}}, "PreviousLossScaling_",
+                                     rule_.loss_scaling.value);
+    ratio_ = detail::record(graph_, descriptor<training::LossScalingRatio>, {},
+                            {previous.id, loss_scaling_}, 1)[0];
+    graph_.rename(ratio_, "LossScalingRatio_");
   }
 
   void record_norms(const std::vector<int>& group) {
@@ -383,7 +389,7 @@ class Recorder {
     for (std::size_t k = 0; k < rule_.h.size(); ++k) {
       if (k == Update::scale) {
         AnyTensor scale{&graph_, scale_};
-        if (rule_.is_scaled_state) scale = scale * rule_.loss_scaling.value;
+        if (rule_.is_scaled_state) scale = scaled(scale);
         if (group >= 0) {
           scale =
               op::mul(scale, AnyTensor{&graph_, clip_factors_[static_cast<std::size_t>(group)]});
@@ -408,11 +414,14 @@ class Recorder {
       parts.push_back({&graph_, *shared_[k]});
     }
     if (rule_.is_scaled_state) {
-      const float scaling = rule_.loss_scaling.value;
-      parts[Update::epsilon] = parts[Update::epsilon] * scaling;
-      if (rule_.update.l2) parts[Update::weight_decay] = parts[Update::weight_decay] * scaling;
+      parts[Update::epsilon] = scaled(parts[Update::epsilon]);
+      if (rule_.update.l2) parts[Update::weight_decay] = scaled(parts[Update::weight_decay]);
     }
     return op::concat(parts, {.axis = 0}).id;
+  }
+  AnyTensor scaled(AnyTensor x) {
+    if (!rule_.loss_scaling.may_change) return x * rule_.loss_scaling.value;
+    return op::mul(x, AnyTensor{&graph_, loss_scaling_});
   }
 
   void record_update(std::size_t i, int specific, TensorId numbers) {
@@ -429,6 +438,12 @@ class Recorder {
     const TensorId step =
         rule_.step ? state(graph_, {ElementType::float32, {}}, named("Step___", graph_, w)).id
                    : no_tensor;
+    if (ratio_ != no_tensor) {
+      // m grows with the loss scaling, v, which is of squares, with its square; AdaMax's does not.
+      const bool is_square = rule_.update.kind != op::Optimizing::adamax;
+      rescale(s1, false);
+      rescale(s2, is_square);
+    }
     Update update = rule_.update;
     if (update.kind == op::Optimizing::lamb && is_zero(Update::c, specific)) {
       update.kind = op::Optimizing::adam;
@@ -436,6 +451,11 @@ class Recorder {
     const TensorId next = detail::record(graph_, descriptor<Update>, pack(update),
                                          {w, used_[i], s1, s2, s3, step, numbers}, 1)[0];
     graph_.rename(next, named("UpdatedVar___", graph_, w));
+  }
+
+  void rescale(TensorId state, bool twice) {
+    detail::record(graph_, descriptor<training::RescaleState>,
+                   pack(training::RescaleState{.twice = twice}), {state, ratio_}, 1);
   }
 
   /// Whether automatic loss scaling looks at what a node of the gradients computes.
@@ -504,7 +524,8 @@ class Recorder {
   std::vector<TensorId> weights_, used_;  ///< and their gradients as the optimizer takes them
   std::vector<TensorId> clip_factors_;
   std::optional<TensorId> shared_[Update::count];
-  TensorId loss_scaling_ = no_tensor, start_ = no_tensor, scale_ = no_tensor, factor_ = no_tensor;
+  TensorId loss_scaling_ = no_tensor, start_ = no_tensor, scale_ = no_tensor, factor_ = no_tensor,
+           ratio_ = no_tensor;
 };
 
 Training record_updates(Graph& graph, AnyTensor loss, const Rule& rule,
@@ -617,6 +638,8 @@ Graph without_training(Graph graph) {
     bool is_training = node.op->id == Update::id || node.op->id == training::Setting::id ||
                        node.op->id == training::TrainingStep::id ||
                        node.op->id == training::AdjustLossScaling::id ||
+                       node.op->id == training::LossScalingRatio::id ||
+                       node.op->id == training::RescaleState::id ||
                        node.op->id == op::Accumulate::id || detail::updates_statistic(graph, node);
     for (const TensorId id : node.inputs) {
       if (id != no_tensor && graph.text(graph.tensor(id).name).starts_with("Accum___") &&

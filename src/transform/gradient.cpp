@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include <halftone/graph/planning.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
 
@@ -140,13 +141,16 @@ std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outp
     const std::vector<Word> words = graph.nodes[n].attributes;
     const std::size_t first = graph.nodes.size();
     const std::string name(graph.name(graph.nodes[n]));
+    const Planning planning = planning_of(graph.nodes[n]);
     if (op.gradient == nullptr) {
       refused.push_back(n);
       continue;
     }
     op.gradient(words, scope);
-    for (std::size_t added = first; added < graph.nodes.size() && !name.empty(); ++added) {
-      graph.rename(graph.nodes[added], "Gradient/" + name);
+    for (std::size_t added = first; added < graph.nodes.size(); ++added) {
+      Node& node = graph.nodes[added];
+      if (!name.empty()) graph.rename(node, "Gradient/" + name);
+      if (planning != Planning{} && is_planned(node.op->id.name)) set_planning(node, planning);
     }
   }
   if (!refused.empty()) refuse(graph, refused);

@@ -132,7 +132,11 @@ TEST_CASE("builder: where and how nodes run is written into the model, and does 
   builder->setPartialsType(y, "HALF");
   CHECK(builder->getPartialsType(y) == "HALF");
   builder->setAvailableMemoryProportion(y, 0.5f);
-  CHECK(error_of([&] { builder->setAvailableMemoryProportion(relu, 1.5f); }) != "no error");
+  CHECK(error_of([&] { builder->setAvailableMemoryProportion(y, 1.5f); }) != "no error");
+  // Nothing is planned for a Relu.
+  CHECK(contains(error_of([&] { builder->setAvailableMemoryProportion(relu, 0.5f); }), "Relu"));
+  CHECK(contains(error_of([&] { builder->setPartialsType(relu, "HALF"); }), "Relu"));
+  CHECK(contains(error_of([&] { builder->setPartialsType(y, "DOUBLE"); }), "FLOAT or HALF"));
   builder->setInplacePreferences(relu, {{"ReluInplace", 10.f}});
   builder->excludePatterns(relu, {"InPlace"});
   builder->outputTensorLocation(y, TensorLocation(TensorStorage::OffChip));

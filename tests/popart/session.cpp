@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <halftone/halftone.hpp>
+#include <halftone/ipu/profile.hpp>
 
 #include "errors.hpp"
 
@@ -348,6 +349,38 @@ TEST_CASE("popart session: an emulated IPU and its reports") {
   quiet->prepareDevice();
   CHECK(contains(quiet->getSummaryReport(), "Execution profiling not enabled"));
   CHECK_FALSE(error_of([&] { quiet->getExecutionReport(); }).empty());
+
+  // Attributes of a node and of all MatMuls reach the planner, and a device's tiles the report.
+  const auto planned = [&](float proportion, const std::string& partials, const char* tiles) {
+    const auto net = Builder::create();
+    const TensorId a = net->addInputTensor(TensorInfo("FLOAT16", Shape{512, 512}), "a");
+    const TensorId b = net->aiOnnxOpset10().matmul({a, a}, "b");
+    if (proportion > 0) net->setAvailableMemoryProportion(b, proportion);
+    net->addOutputTensor(b);
+    std::map<std::string, std::string> few{{"tilesPerIPU", tiles}};
+    SessionOptions asked = options;
+    asked.partialsTypeMatMuls = partials;
+    const auto made = InferenceSession::createFromOnnxModel(
+        net->getModelProto(), DataFlow(1, {{b, AnchorReturnType("All")}}),
+        manager.createOfflineIPUDevice(few), InputShapeInfo(), asked);
+    made->prepareDevice(false);
+    return made->getReport().cycles();
+  };
+  CHECK(planned(0.02f, "", "64") > planned(0, "", "64"));
+  CHECK(planned(0, "half", "64") < planned(0, "", "64"));
+  CHECK(planned(0, "", "32") > planned(0, "", "64"));
+  CHECK(contains(error_of([&] { planned(0, "int", "64"); }), "half or float"));
+  const std::int64_t usual = planned(0, "", "64"), halves = planned(0, "half", "64");
+  options.matmulOptions = {{"partialsType", "half"}};
+  CHECK(planned(0, "", "64") == halves);
+  CHECK(planned(0, "float", "64") == halves);
+  options.matmulOptions = {{"availableMemoryProportion", "0.02"}};
+  CHECK(planned(0, "", "64") == planned(0.02f, "", "64"));
+  options.matmulOptions["availableMemoryProportion"] = "2";
+  CHECK(contains(error_of([&] { planned(0, "", "64"); }), "matmulOptions"));
+  options.matmulOptions = {};
+  options.convolutionOptions = {{"partialsType", "half"}};
+  CHECK(planned(0, "", "64") == usual);
 
   std::map<std::string, std::string> none;
   const auto offline = make(options, manager.createOfflineIPUDevice(none));

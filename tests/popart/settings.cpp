@@ -227,6 +227,10 @@ TEST_CASE("popart devices: emulated IPUs") {
   CHECK(offline->getConnectionType() == DeviceConnectionType::Never);
   CHECK(offline->canCompileOffline());
   CHECK(offline->getTilesPerIPU() == 1472);
+  options = {{"tilesPerIPU", "32"}};
+  const auto few = manager.createOfflineIPUDevice(options);
+  CHECK(few->getTilesPerIPU() == 32);
+  CHECK(manager.createOfflineIpuFromDeviceInfo(*few)->getTilesPerIPU() == 32);
   CHECK_FALSE(error_of([&] { offline->attach(); }).empty());
   for (const std::map<std::string, std::string>& wrong :
        std::vector<std::map<std::string, std::string>>{{{"numIPU", "2"}},

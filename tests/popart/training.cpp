@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
 #include <popart/adam.hpp>
 #include <popart/adaptive.hpp>
 #include <popart/builder.hpp>
@@ -268,8 +271,76 @@ TEST_CASE("popart training: callbacks instead of step IO, and what a session was
   CHECK(ir.containsTensor("Gradient___w"));
   CHECK(ir.getOptimizer().type_s() == "SGD");
   CHECK(ir.getModelInputIds() == std::vector<TensorId>{"x"});
+  // The model's operators come first, then those of gradients and updates.
+  const std::vector<Ir::Operator>& operators = ir.getOperators();
+  REQUIRE(operators.size() > 3);
+  CHECK(operators[0].type == "Mul");
+  CHECK(operators[0].domain == "ai.onnx");
+  CHECK(operators[0].inputs == std::vector<TensorId>{"w", "x"});
+  CHECK(operators[0].outputs == std::vector<TensorId>{"y"});
+  CHECK(operators[1].outputs == std::vector<TensorId>{lossName});
+  CHECK(operators.back().outputs == std::vector<TensorId>{"UpdatedVar___w"});
+  Program other(sgd(0.5f), {}, 1, {{"w", AnchorReturnType("All")}});
+  for (const bool isPrepared : {false, true}) {
+    if (isPrepared) other.prepare();
+    const auto json =
+        nlohmann::json::parse(other.session->serializeIr(IrSerializationFormat::JSON));
+    const auto& main = json.at("maingraph");
+    REQUIRE(main.size() == operators.size());
+    for (std::size_t i = 0; i < main.size(); ++i) CHECK(main[i].at("type") == operators[i].type);
+    CHECK(main[0].at("inputs")[0].at("name") == "w");
+    CHECK(main[0].at("inputs")[0].at("type") == "FLOAT");
+    CHECK(main[0].at("outputs")[0].at("shape") == std::vector<int>{2});
+    CHECK(main[1].at("attributes").at("keepdims") == 0);
+  }
   CHECK(is(error_of([&] {
              p.session->updateExternallySavedTensorLocations("not there", "not there either");
            }),
            "runtime_error", "does not exist"));
+}
+
+TEST_CASE("popart training: initializers in a file of their own move to another") {
+  const std::string from = "popart-from.bin", to = "popart-to.bin", file = "popart-moved.onnx";
+  for (const std::string& name : {from, to, file}) std::remove(name.c_str());
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorInfo info{"FLOAT", Shape{2}};
+  const TensorId x = builder->addInputTensor(info, "x");
+  const float data[] = {1, 2};
+  const TensorId w = builder->addInitializedInputTensor({data, info}, "w");
+  const TensorId v = builder->addInitializedInputTensor({data, info}, "v");
+  const TensorId y = aiOnnx.add({aiOnnx.mul({w, x}), aiOnnx.mul({v, x})});
+  const TensorId l = aiOnnx.reducesum({y}, std::vector<int64_t>{0}, 0, lossName);
+  builder->addOutputTensor(l);
+  CHECK(l == lossName);
+  builder->saveInitializersExternally({w}, from);
+  Program p(sgd(0.5f), {}, 1, {}, builder->getModelProto());
+  const auto update = [&](const std::string& a, const std::string& b) {
+    return error_of([&] { p.session->updateExternallySavedTensorLocations(a, b); });
+  };
+  CHECK(is(update(from, from), "runtime_error", "already exists"));
+  CHECK(is(update(to, file), "runtime_error", "does not exist"));
+  CHECK(is(update("README.md", to), "runtime_error", "No ONNX model initializers"));
+  CHECK(update(from, to) == "no error");
+  const auto bytes_of = [](const std::string& name) {
+    std::ifstream stream(name, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(stream), {});
+  };
+  CHECK(bytes_of(to) == bytes_of(from));
+  p.prepare();
+  p.run({1, 2});
+  p.session->modelToHost(file);
+  // w - 0.5 x, beside the model; the file that it came from is as it was.
+  const std::vector<float> expected{0.5f, 1};
+  const auto bytes = std::as_bytes(std::span(expected));
+  CHECK(bytes_of(to) == std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  const auto old = std::as_bytes(std::span(data));
+  CHECK(bytes_of(from) == std::string(reinterpret_cast<const char*>(old.data()), old.size()));
+  Program next(sgd(0.5f), {}, 1, {}, file);
+  next.prepare();
+  CHECK(next.read("w") == expected);
+  CHECK(next.read("v") == expected);
+  CHECK(is(error_of([&] { next.session->updateExternallySavedTensorLocations(to, to); }),
+           "runtime_error", "already exists"));
+  for (const std::string& name : {from, to, file}) std::remove(name.c_str());
 }

@@ -245,6 +245,24 @@ TEST_CASE("training refuses what does not fit") {
   CHECK(folder.files().size() == 4);
 }
 
+// The first rate is so high that the weights, and with them the second step's first product, are
+// beyond float; without the option only the loss is looked at.
+TEST_CASE("train: the first tensor that is no number is named when asked for") {
+  const Folder folder;
+  write_file(folder.file("digits.csv"), few_digits(40));
+  const std::vector<std::string> arguments{digits, "--data", folder.file("digits.csv"),
+                                           "--optimizer", "sgd:lr=1e38"};
+  const Answer plain = train_with(arguments);
+  CHECK(plain.code != 0);
+  CHECK(plain.err.find("the loss is no number") != std::string::npos);
+  std::vector<std::string> asked = arguments;
+  asked.push_back("--stop-at-nan");
+  const Answer stopped = train_with(asked);
+  CHECK(stopped.code == plain.code);
+  CHECK(stopped.err.find("holds something that is not a number") != std::string::npos);
+  CHECK(stopped.err.find("the loss is no number") == std::string::npos);
+}
+
 TEST_CASE("tables") {
   const AnyArray table = parse_table("a;b\n1; -2.5\n\n +3;4e1\r\n", "file");
   CHECK(table.info() == TensorInfo{ElementType::float32, {2, 2}});

@@ -231,6 +231,54 @@ TEST_CASE("training session: automatic loss scaling") {
   CHECK(factor(1) == 2);
 }
 
+// Powers of two lose no bits: whatever the loss scaling is, and becomes, the weights are the same,
+// m is multiplied by it, and v by its square (by itself in AdaMax, whose v is a size, no square).
+TEST_CASE("training session: scaled state follows a loss scaling that changes") {
+  for (const bool max : {false, true}) {
+    CAPTURE(max);
+    struct Trained {
+      std::vector<float> w, m, v;
+      bool operator==(const Trained&) const = default;
+    };
+    const auto trained = [&](std::vector<float> scalings, bool is_saved) {
+      const Adam adam{.learning_rate = 0.25f,
+                      .weight_decay = 0.125f,
+                      .loss_scaling = variable{scalings[0]},
+                      .max = max,
+                      .weight_decay_mode = WeightDecay::l2,
+                      .scaled_optimizer_state = true};
+      Linear model = linear();
+      model.loss.graph = &model.graph;
+      model.graph.outputs = {model.loss.id};
+      train(model.graph, model.loss, adam);
+      Session session(std::move(model.graph));
+      float step = 1;
+      for (const float scaling : scalings) {
+        if (is_saved) {
+          Graph saved = without_training(session.graph());
+          CHECK(saved.find("PreviousLossScaling_") != no_tensor);
+          const AnyTensor loss{&saved, saved.find("loss")};
+          train(saved, loss, adam);
+          session = Session(std::move(saved));
+        }
+        session.set("loss_scaling", scaling);
+        const Array<float> x({2}, {step, 3 - step});
+        session.run({{"x", x}});
+        step += 0.75f;
+      }
+      return Trained{weight(session), weight(session, "Accl1___w"), weight(session, "Accl2___w")};
+    };
+    const Trained plain = trained({1, 1, 1}, false), scaled = trained({4, 16, 2}, false);
+    CHECK(scaled.w == plain.w);
+    const float square = max ? 2 : 4;
+    for (std::size_t i = 0; i < 2; ++i) {
+      CHECK(scaled.m[i] == 2 * plain.m[i]);
+      CHECK(scaled.v[i] == square * plain.v[i]);
+    }
+    CHECK(trained({4, 16, 2}, true) == scaled);
+  }
+}
+
 TEST_CASE("training session: what is not a number stops it") {
   Linear m = linear();
   m.loss.graph = &m.graph;
@@ -274,6 +322,14 @@ TEST_CASE("training: what cannot be") {
   CHECK(has(refused({}, {.automatic_loss_scaling = {.enabled = true}}), "may change"));
   CHECK(has(refused({.loss_scaling = variable{1}}, {.automatic_loss_scaling = {.enabled = true}}),
             "no half-precision"));
+  CHECK(has(error_of([&] {
+              Linear m = linear();
+              m.loss.graph = &m.graph;
+              train(m.graph, m.loss,
+                    Adam{.loss_scaling = variable{1}, .scaled_optimizer_state = true},
+                    {.automatic_loss_scaling = {.enabled = true}});
+            }),
+            "exclude each other"));
 
   Linear m = linear();
   m.loss.graph = &m.graph;
