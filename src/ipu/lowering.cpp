@@ -53,6 +53,14 @@ Lowering::Lowering(Report& report, std::vector<std::int32_t> placement)
   report_.programs.push_back({.name = "main"});
 }
 
+std::int32_t Lowering::first_reader(const Graph& graph, TensorId id) const {
+  for (std::size_t n = 0; n < placement_.size(); ++n) {
+    const std::vector<TensorId>& inputs = graph.nodes[n].inputs;
+    if (std::find(inputs.begin(), inputs.end(), id) != inputs.end()) return placement_[n];
+  }
+  return 0;
+}
+
 void Lowering::run(const Graph& graph) {
   Frame frame{&graph, std::vector<Placed>(graph.tensors.size())};
   // Inputs come first: one host sync, then their streams.
@@ -61,6 +69,7 @@ void Lowering::run(const Graph& graph) {
   for (const TensorId id : graph.inputs) {
     const TensorInfo& info = graph.info(id);
     if (info.elements() == 0) continue;
+    ipu_ = first_reader(graph, id);
     Placed& p = place(frame, id);
     Step& step = add_step(StepKind::host,
                           host_cycles(t_, info.bytes(), p.mapping.largest() * element_bytes(info)));

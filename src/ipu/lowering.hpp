@@ -52,6 +52,8 @@ class Lowering final : public CostVisitor {
     std::map<std::pair<TensorId, std::int32_t>, Placed> copies{};  ///< on other IPUs
   };
 
+  /// The IPU of the first node that reads a tensor of the main graph.
+  std::int32_t first_reader(const Graph& graph, TensorId id) const;
   void lower_graph(Frame& frame);
   void lower_node(Frame& frame, std::size_t number);
   void lower_elementwise(Frame& frame, const Node& node);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <halftone/graph/placement.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
 
@@ -98,7 +99,20 @@ void Importer::read_node_into(Scope& scope, NodeMessage node) {
     leave_undefined(scope, node);
     return;
   }
+  const std::size_t first = scope.target.graph.nodes.size();
   read_operator(scope, node, *op, std::move(inputs));
+  read_placement(node, std::span(scope.target.graph.nodes).subspan(first));
+}
+
+void Importer::read_placement(const NodeMessage& node, std::span<Node> made) {
+  const AttributeMessage* ipu = node.find(placement_attribute);
+  if (ipu == nullptr) return;
+  if (ipu->type != AttributeType::integer || ipu->integer < 0 || ipu->integer >= most_ipus) {
+    defect(describe(node), "the number of a node's IPU is out of range", {}, "0 to 63",
+           ipu->type == AttributeType::integer ? std::to_string(ipu->integer) : "no integer");
+    return;
+  }
+  for (Node& n : made) set_ipu(n, static_cast<std::int32_t>(ipu->integer));
 }
 
 void Importer::read_constant(Scope& scope, const NodeMessage& node) {

@@ -13,6 +13,9 @@
 
 namespace halftone::onnx {
 
+/// PopART's attribute for the IPU of a node.
+inline constexpr const char* placement_attribute = "__ipu_number";
+
 /// The operators of the library.
 OperatorTable builtin_operators();
 

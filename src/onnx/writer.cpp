@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <halftone/graph/placement.hpp>
+
 #include "base/describe.hpp"
 #include "onnx/operators.hpp"
 
@@ -452,6 +454,12 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
       continue;
     }
     *proto.add_attribute() = std::move(attribute);
+  }
+  if (const std::int32_t ipu = ipu_of(node); ipu >= 0) {
+    ::onnx::AttributeProto& attribute = *proto.add_attribute();
+    attribute.set_name(placement_attribute);
+    attribute.set_type(::onnx::AttributeProto::INT);
+    attribute.set_i(ipu);
   }
 }
 

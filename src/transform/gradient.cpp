@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include <halftone/graph/placement.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
 
@@ -144,7 +145,12 @@ std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outp
       refused.push_back(n);
       continue;
     }
+    // A gradient is computed where the node is.
+    const std::int32_t ipu = ipu_of(graph.nodes[n]);
     op.gradient(words, scope);
+    for (std::size_t added = first; added < graph.nodes.size() && ipu >= 0; ++added) {
+      set_ipu(graph.nodes[added], ipu);
+    }
     for (std::size_t added = first; added < graph.nodes.size() && !name.empty(); ++added) {
       graph.rename(graph.nodes[added], "Gradient/" + name);
     }
