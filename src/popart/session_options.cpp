@@ -1,5 +1,6 @@
 #include <popart/sessionoptions.hpp>
 
+#include <cstdlib>
 #include <ostream>
 
 #include "popart/convert.hpp"
@@ -28,7 +29,7 @@ constexpr const char* training =
     "only training on several devices, or with less memory, has a use for it";
 constexpr const char* placement = "the cpu device is one tile: nothing is placed";
 constexpr const char* streams = "the cpu device reads and writes the program's memory directly";
-constexpr const char* fidelity = "it comes with the emulated IPU; the device is cpu";
+constexpr const char* products = "partialsType and availableMemoryProportion of all products";
 constexpr const char* several = "sessions run on one device, one replica";
 
 // clang-format off
@@ -48,7 +49,7 @@ const OptionRow rows[] = {
     POPART_OPTION(separateCallOpPdfs, nothing, dot)
     POPART_OPTION(compileEngine, effect, "without it the session cannot run")
     POPART_OPTION(instrumentWithHardwareCycleCounter, effect, "getCycleCount works on IPU models")
-    POPART_OPTION(hardwareInstrumentations, refused, fidelity)
+    POPART_OPTION(hardwareInstrumentations, refused, "only whole runs are counted, Instrumentation::Outer")
     POPART_OPTION(timeLimitScheduler, nothing, schedule)
     POPART_OPTION(swapLimitScheduler, nothing, schedule)
     POPART_OPTION(kahnTieBreaker, nothing, schedule)
@@ -63,8 +64,8 @@ const OptionRow rows[] = {
     POPART_OPTION(engineOptions, effect, "autoReport.* and debug.allowOutOfMemory of IPU models")
     POPART_OPTION(reportOptions, nothing, poplar)
     POPART_OPTION(gclOptions, nothing, poplar)
-    POPART_OPTION(convolutionOptions, nothing, poplar)
-    POPART_OPTION(matmulOptions, nothing, poplar)
+    POPART_OPTION(convolutionOptions, modelled, products)
+    POPART_OPTION(matmulOptions, modelled, products)
     POPART_OPTION(lstmOptions, nothing, poplar)
     POPART_OPTION(customCodelets, nothing, codelets)
     POPART_OPTION(customCodeletCompileFlags, nothing, codelets)
@@ -79,16 +80,16 @@ const OptionRow rows[] = {
     POPART_OPTION(enableNonStableSoftmax, nothing, "softmax always subtracts the maximum")
     POPART_OPTION(enableStableNorm, nothing, "statistics are always taken in two passes")
     POPART_OPTION(groupNormStridedChannelGrouping, refused, "group normalization is not offered")
-    POPART_OPTION(enableFloatingPointChecks, refused, fidelity)
-    POPART_OPTION(enableStochasticRounding, refused, fidelity)
-    POPART_OPTION(_enableRngStateManagement, refused, fidelity)
+    POPART_OPTION(enableFloatingPointChecks, machine, "runs end at the first exception; slow")
+    POPART_OPTION(enableStochasticRounding, machine, "half is the machine's; slow")
+    POPART_OPTION(_enableRngStateManagement, refused, "there is one replica: its states need no management")
     POPART_OPTION(enableLoadAndOffloadRNGState, effect, "allows getRNGState and setRNGState")
     POPART_OPTION(partialsTypeMatMuls, nothing, "the cpu device sums in float")
     POPART_OPTION(enableFullyConnectedPass, nothing, placement)
     POPART_OPTION(enableSerializedMatmuls, nothing, placement)
     POPART_OPTION(enableConstantFoldingOfMultipleConsumers, nothing, "constants are folded wherever they are used")
     POPART_OPTION(enableSupportedDataTypeCasting, nothing, "64-bit integers stay what they are")
-    POPART_OPTION(throwIfLog2ScaleTensorNotInRange, refused, "scaled float8 casts are not offered")
+    POPART_OPTION(throwIfLog2ScaleTensorNotInRange, machine, "checked with stochastic rounding or floating-point checks")
     POPART_OPTION(ensureFp32LossScaleTensor, nothing, training)
     POPART_OPTION(constantWeights, effect, "weights of an inference session cannot be changed")
     POPART_OPTION(useLoopCandidateCreator, nothing, placement)
@@ -126,8 +127,8 @@ const OptionRow rows[] = {
     POPART_OPTION(accumulationAndReplicationReductionType, nothing, training)
     POPART_OPTION(meanAccumulationAndReplicationReductionStrategy, nothing, training)
     POPART_OPTION(replicatedCollectivesSettings, nothing, several)
-    POPART_OPTION(virtualGraphMode, nothing, placement)
-    POPART_OPTION(virtualGraphSplitRatios, nothing, placement)
+    POPART_OPTION(virtualGraphMode, modelled, "Off, Manual or Auto: which IPU computes a node")
+    POPART_OPTION(virtualGraphSplitRatios, modelled, "the IPUs' shares, of virtualGraphMode Auto")
     POPART_OPTION(enablePipelining, refused, several)
     POPART_OPTION(createImplicitPipeliningFwdOnlyProgram, refused, several)
     POPART_OPTION(stashAllTensorsInferencePipeline, nothing, placement)
@@ -165,7 +166,35 @@ bool isOfTraining(std::string_view name) {
          name == "automaticLossScalingSettings";
 }
 
-void checkOptions(const SessionOptions& options, bool isTraining) {
+void checkProductOptions(const SessionOptions& options) {
+  for (const auto* map : {&options.convolutionOptions, &options.matmulOptions}) {
+    for (const auto& [key, value] : *map) {
+      if (key != "partialsType" && key != "availableMemoryProportion") {
+        throw error("The option {} of convolutions and matrix products is not supported", key);
+      }
+      if (key == "partialsType" && value != "half" && value != "float") {
+        throw error("partialsType is half or float, not '{}'", value);
+      }
+    }
+  }
+  const std::string proportion = detail::productOption(options, "availableMemoryProportion");
+  const std::string type = detail::productOption(options, "partialsType");
+  if (!proportion.empty()) {
+    char* end = nullptr;
+    const double number = std::strtod(proportion.c_str(), &end);
+    if (*end != '\0' || !(number >= 0 && number <= 1)) {
+      throw error("availableMemoryProportion must be in [0,1], it is '{}'", proportion);
+    }
+  }
+  if (!type.empty() && !options.partialsTypeMatMuls.empty() &&
+      type != options.partialsTypeMatMuls) {
+    throw error(
+        "partialsType is {}, but partialsTypeMatMuls {}: there is one type for all products", type,
+        options.partialsTypeMatMuls);
+  }
+}
+
+void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
   options.getAccumulationFactor();
   options.getBufferingDepth({}, options.rearrangeStreamsOnHost);
   if (options.aliasZeroCopy &&
@@ -181,8 +210,24 @@ void checkOptions(const SessionOptions& options, bool isTraining) {
       options.virtualGraphMode != VirtualGraphMode::ExecutionPhases) {
     throw error("More than one execution phase needs virtualGraphMode ExecutionPhases");
   }
+  if (isIpu) {
+    checkProductOptions(options);
+    if (options.virtualGraphMode == VirtualGraphMode::ExecutionPhases) {
+      throw error("virtualGraphMode ExecutionPhases is not supported");
+    }
+    if (!options.virtualGraphSplitRatios.empty() &&
+        options.virtualGraphMode != VirtualGraphMode::Auto) {
+      throw error("virtualGraphSplitRatios are for virtualGraphMode Auto");
+    }
+  }
   for (const OptionRow& row : rows) {
     if (row.status == OptionStatus::effect || !row.isSet(options)) continue;
+    const bool isOfIpu =
+        row.status == OptionStatus::machine || row.status == OptionStatus::modelled;
+    if (isIpu && isOfIpu) continue;
+    if (row.status == OptionStatus::machine) {
+      throw error("SessionOptions::{} is for emulated IPUs: {}", row.name, row.text);
+    }
     if (isTraining && isOfTraining(row.name)) continue;
     if (row.status == OptionStatus::refused) {
       throw error("SessionOptions::{} is not supported: {}", row.name, row.text);
@@ -194,15 +239,29 @@ void checkOptions(const SessionOptions& options, bool isTraining) {
 
 }  // namespace
 
-void detail::checkInferenceOptions(const SessionOptions& options) {
+std::string detail::productOption(const SessionOptions& options, const std::string& key) {
+  std::string value;
+  for (const auto* map : {&options.convolutionOptions, &options.matmulOptions}) {
+    const auto found = map->find(key);
+    if (found == map->end()) continue;
+    if (!value.empty() && value != found->second) {
+      throw error("{} of convolutionOptions and of matmulOptions differ: {} and {}", key, value,
+                  found->second);
+    }
+    value = found->second;
+  }
+  return value;
+}
+
+void detail::checkInferenceOptions(const SessionOptions& options, bool isIpu) {
   options.getAccumulationFactor();
   if (options.enableGradientAccumulation) {
     throw error("Gradient Accumulation only available when training.");
   }
-  checkOptions(options, false);
+  checkOptions(options, false, isIpu);
 }
 
-void detail::checkTrainingOptions(const SessionOptions& options) {
+void detail::checkTrainingOptions(const SessionOptions& options, bool isIpu) {
   if (options.accumulationFactor < 1) {
     throw error("The accumulation factor ({}) is not at least 1", options.accumulationFactor);
   }
@@ -212,7 +271,7 @@ void detail::checkTrainingOptions(const SessionOptions& options) {
         "state "
         "is always exchanged");
   }
-  checkOptions(options, true);
+  checkOptions(options, true, isIpu);
 }
 
 int64_t SessionOptions::getGlobalReplicationFactor() const {
