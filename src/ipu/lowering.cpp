@@ -373,6 +373,28 @@ void Lowering::lower_graph(Frame& frame) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) lower_node(frame, n);
 }
 
+std::string Lowering::operation_name(const Graph& graph, const Node& node, std::size_t number) {
+  if (!graph.name(node).empty()) return std::string(graph.name(node));
+  // Nodes without a name are called after their weights; others are in the layer of those before.
+  std::string weight;
+  for (const TensorId id : node.inputs) {
+    if (id == no_tensor || graph.tensor(id).role != Role::variable) continue;
+    if (weight.empty()) weight = graph.name(id);
+  }
+  if (const std::size_t slash = weight.rfind('/'); slash != weight.npos) {
+    layer_ = weight.substr(0, slash + 1);
+  }
+  const TensorId output = node.outputs.empty() ? no_tensor : node.outputs[0];
+  std::string name(output == no_tensor ? std::string_view{} : graph.name(output));
+  // "t12" is what saving a tensor without a name calls it.
+  const bool is_made_up =
+      name.empty() || (name[0] == 't' && name.find_first_not_of("0123456789", 1) == name.npos);
+  if (!is_made_up) return name;
+  if (!weight.empty()) return weight;
+  if (name.empty()) name = fmt::format("{}_{}", node.op->id.name, number);
+  return layer_ + name;
+}
+
 void Lowering::lower_node(Frame& frame, std::size_t number) {
   const Graph& graph = *frame.graph;
   const Node& node = graph.nodes[number];
@@ -393,10 +415,7 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
   for (const Word word : node.attributes) signature += fmt::format(",{}", word);
   has_code_ = outlined_.insert(fmt::format("{}@{}", signature, ipu_)).second;
 
-  std::string name(graph.name(node));
-  const TensorId first_output = node.outputs.empty() ? no_tensor : node.outputs[0];
-  if (name.empty() && first_output != no_tensor) name = graph.name(first_output);
-  if (name.empty()) name = fmt::format("{}_{}", node.op->id.name, number);
+  std::string name = operation_name(graph, node, number);
   const std::int32_t outer = operation_;
   operation_ = static_cast<std::int32_t>(report_.operations.size());
   Operation operation;
