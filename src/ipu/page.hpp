@@ -162,7 +162,7 @@ function tree(){const inner=R.programs.map(()=>[]);R.programs.forEach((p,i)=>{if
   const ops=R.operations.map((o,i)=>[o,i]).filter(x=>x[0].program==p);(stepsOf.get(p+"/-1")||[]).forEach(i=>h+=stepHtml(i));
   const used=new Set();
   const layers=[];ops.forEach(x=>{const k=layerOf(x[0]),last=layers[layers.length-1];if(last&&last.name==k)last.ops.push(x);else layers.push({name:k,ops:[x]})});
-  const one=([o,i])=>{const kids=inner[p].filter(c=>R.programs[c].operation==i);kids.forEach(c=>used.add(c));h+=`<details><summary>${esc(o.type)} ${esc(o.name)}<span>${int(o.cycles)} cycles</span></summary>`+(stepsOf.get(p+"/"+i)||[]).map(stepHtml).join("")+kids.map(c=>program(c,false)).join("")+"</details>"};
+  const one=([o,i])=>{const kids=inner[p].filter(c=>R.programs[c].operation==i);kids.forEach(c=>used.add(c));return `<details><summary>${esc(o.type)} ${esc(o.name)}<span>${int(o.cycles)} cycles</span></summary>`+(stepsOf.get(p+"/"+i)||[]).map(stepHtml).join("")+kids.map(c=>program(c,false)).join("")+"</details>"};
   layers.forEach(l=>{const c=l.ops.reduce((a,x)=>a+x[0].cycles,0);h+=l.name&&l.ops.length>1?`<details><summary><b>${esc(l.name)}</b><span>${int(c)} cycles, ${pct(c,E.cycles)}, ${l.ops.length} operations</span></summary>`+l.ops.map(one).join("")+"</details>":l.ops.map(one).join("")});
   if(P.operation>=0)(stepsOf.get(p+"/"+P.operation)||[]).forEach(i=>h+=stepHtml(i));inner[p].filter(c=>!used.has(c)).forEach(c=>h+=program(c,false));return h+"</details>"};
  $("tree").innerHTML=R.programs.length?program(0,true):""}

@@ -161,16 +161,17 @@ TEST_CASE("partial sums in half lose what is below their last place") {
   const AnyTensor a = g.input<half>("a", {1, 512}), b = g.input<half>("b", {512, 1});
   output(g, op::matmul(a, b), "y");
   const auto x = numbers<half>({1, 512}, [](std::int64_t i) { return i < 16 ? 64.f : 0x1p-6f; });
-  const auto ones = numbers<half>({512, 1}, [](std::int64_t) { return 1.f; });
+  const auto units = numbers<half>({512, 1}, [](std::int64_t) { return 1.f; });
   Session in_half(g, on_device({.half = true}, &one, true));
   Session in_float(g, on_device({.half = true}, &one, false));
-  CHECK(floats(in_half.run({{"a", x}, {"b", ones}})["y"])[0] == 1024);
-  CHECK(floats(in_float.run({{"a", x}, {"b", ones}})["y"])[0] == 1032);  // 1031.75, to nearest even
+  CHECK(floats(in_half.run({{"a", x}, {"b", units}})["y"])[0] == 1024);
+  CHECK(floats(in_float.run({{"a", x}, {"b", units}})["y"])[0] ==
+        1032);  // 1031.75, to nearest even
   // Stochastic rounding is right on average: 31 draws of 1/4 each run, over 400 runs.
   Session random(g, on_device({.stochastic_rounding = true}, &one, true));
   double sum = 0;
   for (int i = 0; i < 400; ++i) {
-    sum += static_cast<double>(floats(random.run({{"a", x}, {"b", ones}})["y"])[0]);
+    sum += static_cast<double>(floats(random.run({{"a", x}, {"b", units}})["y"])[0]);
   }
   CHECK(std::abs(sum / 400 - 1031.75) < 5 * std::sqrt(31 * 0.1875 / 400));
 }

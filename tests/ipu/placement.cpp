@@ -97,9 +97,9 @@ TEST_CASE("placement by nodes: weights, time and memory of each IPU") {
   const ipu::Report one = ipu::profile(two(0, 0), ipu::gc200, {.ipus = 2});
   CHECK(one.cycles(ipu::StepKind::link) == 0);
   CHECK(variables_on(one, 1) == 0);
-  const ipu::Report none =
+  const ipu::Report first =
       ipu::profile(two(0, 1), ipu::gc200, {.ipus = 2, .placement = ipu::Placement::none});
-  CHECK(variables_on(none, 1) == 0);
+  CHECK(variables_on(first, 1) == 0);
 }
 
 TEST_CASE("automatic placement takes the shares that it is given") {
