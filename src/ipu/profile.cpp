@@ -179,6 +179,9 @@ Report profile(const Graph& graph, const Target& target, const ProfileOptions& o
   if (options.partials != ElementType::float32 && options.partials != ElementType::float16) {
     fail(ErrorKind::usage, {.what = "the type of partial sums is neither float nor float16"});
   }
+  if (!options.split_ratios.empty() && options.placement != Placement::automatic) {
+    fail(ErrorKind::usage, {.what = "split ratios are those of automatic placement"});
+  }
   const std::vector<double> split = shares(options.split_ratios, report.target.ipus);
 
   Graph g = graph;

@@ -124,6 +124,8 @@ TEST_CASE("automatic placement takes the shares that it is given") {
   CHECK(products_on_first({0.75f, 0.25f}) == 6);
   CHECK(has(error_of([&] { products_on_first({0.5f, 0.6f}); }), "split ratios"));
   CHECK(has(error_of([&] { products_on_first({1}); }), "split ratios"));
+  CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.ipus = 2, .split_ratios = {0.5f, 0.5f}}),
+                  UsageError);
 }
 
 TEST_CASE("gradients and updates are where the weights are") {
