@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cmath>
+#include <cstring>
 #include <string>
 
 #include <halftone/halftone.hpp>
+#include <halftone/train.hpp>
 
 /// Networks with random weights, made with the functions of the operators.
 namespace networks {
@@ -179,13 +181,13 @@ inline AnyTensor attention(Graph& g, AnyTensor x, std::int64_t width, std::int64
 
 /// BERT-base's encoder: 12 layers of 12 heads, 768 wide, normalized behind each part; 85 M
 /// parameters.
-inline Graph encoder(std::int64_t batch = 1, std::int64_t tokens = 128, int layers = 12) {
-  constexpr std::int64_t width = 768;
+inline Graph encoder(std::int64_t batch = 1, std::int64_t tokens = 128, int layers = 12,
+                     std::int64_t width = 768) {
   Graph g;
   AnyTensor x = g.input<float>("x", {batch, tokens, width});
   for (int i = 0; i < layers; ++i) {
     g.push_scope("layer" + std::to_string(i));
-    x = layer_norm(g, x + attention(g, x, width, 12), width);
+    x = layer_norm(g, x + attention(g, x, width, width / 64), width);
     const AnyTensor wide = linear(g, x, width, 4 * width);
     const AnyTensor gelu = wide * 0.5f * (op::erf(wide * std::sqrt(0.5f)) + 1.f);
     x = layer_norm(g, x + linear(g, gelu, 4 * width, width), width);
@@ -214,6 +216,25 @@ inline Graph decoder(std::int64_t batch = 1, std::int64_t past = 127) {
     g.pop_scope();
     output(g, key, "key_" + layer);
     output(g, value, "value_" + layer);
+  }
+  output(g, linear(g, layer_norm(g, x, width), width, words), "logits");
+  return g;
+}
+
+/// nanoGPT's size for characters (Karpathy 2022): 6 layers of 6 heads, 384 wide, 10.7 M parameters.
+/// All tokens see each other: a mask would change neither work nor memory.
+inline Graph small_gpt(std::int64_t batch = 4, std::int64_t tokens = 1024, int layers = 6) {
+  constexpr std::int64_t width = 384, heads = 6, words = 65;
+  Graph g;
+  const AnyTensor token = g.input<std::int64_t>("token", {batch, tokens});
+  AnyTensor x =
+      op::gather(weight(g, {words, width}), token) + weight(g, {tokens, width}, "position");
+  for (int i = 0; i < layers; ++i) {
+    g.push_scope("layer" + std::to_string(i));
+    x = x + attention(g, layer_norm(g, x, width), width, heads);
+    const AnyTensor wide = linear(g, layer_norm(g, x, width), width, 4 * width);
+    x = x + linear(g, op::gelu(wide), 4 * width, width);
+    g.pop_scope();
   }
   output(g, linear(g, layer_norm(g, x, width), width, words), "logits");
   return g;
@@ -282,6 +303,33 @@ inline Graph classifier(std::int64_t batch = 4, std::int64_t tokens = 128) {
   const AnyTensor first = op::slice(g["y"], constant(g, {0}), constant(g, {1}), constant(g, {1}));
   g.outputs.clear();
   output(g, linear(g, reshaped(g, first, {batch, 768}), 768, 2), "logits");
+  return g;
+}
+
+/// The graph with half in place of float.
+inline Graph in_half(Graph g) {
+  for (TensorRecord& t : g.tensors) {
+    if (t.info.type != ElementType::float32) continue;
+    t.info.type = ElementType::float16;
+    if (t.data.size() == 0) continue;
+    std::vector<std::byte> bytes(t.data.size() / 2);
+    for (std::size_t i = 0; i < bytes.size() / 2; ++i) {
+      float value = 0;
+      std::memcpy(&value, t.data.span().data() + 4 * i, 4);
+      const half narrow = static_cast<half>(value);
+      std::memcpy(bytes.data() + 2 * i, &narrow, 2);
+    }
+    t.data = Bytes(std::move(bytes));
+  }
+  return g;
+}
+
+/// One step of SGD with momentum on the mean of the first output.
+inline Graph training(Graph g) {
+  const AnyTensor loss = op::mean(AnyTensor{&g, g.outputs[0]}, {.keepdims = 0});
+  g.outputs.clear();
+  train(g, loss, Sgd{.momentum = 0.9f});
+  output(g, loss, "loss");
   return g;
 }
 

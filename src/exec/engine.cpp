@@ -78,6 +78,14 @@ void align_constants(Graph& graph) {
   for (Graph& body : graph.graphs) align_constants(body);
 }
 
+/// Shapes follow from integers; floats are computed by whoever runs the nodes.
+bool evaluate_integers(void* executor, Graph& graph, std::size_t n) {
+  for (const TensorId id : graph.nodes[n].outputs) {
+    if (id != no_tensor && is_floating_point(graph.info(id).type)) return false;
+  }
+  return evaluate_constant(executor, graph, n);
+}
+
 /// Whether what the subgraphs of a node give is sure to be what its outputs are taken for.
 bool has_sure_outputs(const Graph& graph, const Node& node) {
   const std::vector<std::int32_t> indices = subgraphs_of(node);
@@ -229,9 +237,11 @@ struct Engine::State {
     }
     make_constant(next->graph);
     next->is_random = seed_random(next->graph);
-    const std::vector<Defect> defects = infer(next->graph, &evaluate_constant, &executor);
+    const std::vector<Defect> defects =
+        infer(next->graph, options.runner == nullptr ? &evaluate_constant : &evaluate_integers,
+              &executor);
     if (!defects.empty()) throw_defects(next->graph, defects);
-    if (is_static(next->graph)) {
+    if (options.runner == nullptr && is_static(next->graph)) {
       next->plan = std::make_unique<Plan>(std::move(next->graph), options, executor);
       next->graph = {};
     } else if (options.stop_at_nan) {
@@ -292,9 +302,9 @@ void Engine::run(std::span<const AnyView> inputs) {
     s.draw_random_state();
     std::vector<AnyView> all(inputs.begin(), inputs.end());
     all.push_back({detail::RandomSeeds::state_info, s.random_state});
-    s.interpreted = interpret(s.current->graph, all, s.executor);
+    s.interpreted = interpret(s.current->graph, all, {s.executor, s.options.runner});
   } else {
-    s.interpreted = interpret(s.current->graph, inputs, s.executor);
+    s.interpreted = interpret(s.current->graph, inputs, {s.executor, s.options.runner});
   }
 }
 

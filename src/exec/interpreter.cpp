@@ -19,13 +19,12 @@ AnyArray copied(const AnyView& view) {
 }  // namespace
 
 std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inputs,
-                                const kernel::Executor& executor) {
-  return interpret(graph, inputs, executor, graph.outputs);
+                                const Interpretation& how) {
+  return interpret(graph, inputs, how, graph.outputs);
 }
 
 std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inputs,
-                                const kernel::Executor& executor,
-                                std::span<const TensorId> wanted) {
+                                const Interpretation& how, std::span<const TensorId> wanted) {
   std::vector<AnyView> values(graph.tensors.size());
   std::vector<AnyArray> owned(graph.tensors.size());
   std::vector<int> uses(graph.tensors.size());
@@ -57,10 +56,10 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
     }
     std::vector<AnyArray> results;
     if (node.op->id == op::Loop::id || node.op->id == op::Scan::id) {
-      results = repeat_node(graph, node, arguments, executor);
+      results = repeat_node(graph, node, arguments, how);
     } else if (node.op->id == op::Call::id) {
-      results = interpret(graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])], arguments,
-                          executor);
+      results =
+          interpret(graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])], arguments, how);
     } else if (node.op->id == op::If::id) {
       const AnyView& condition = arguments[0];
       if (condition.info.type != ElementType::boolean || condition.info.elements() != 1) {
@@ -71,9 +70,10 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
       const std::int32_t branch =
           subgraphs_of(node)[*static_cast<const bool*>(condition.data) ? 0 : 1];
       results = interpret(graph.graphs[static_cast<std::size_t>(branch)],
-                          std::span(arguments).subspan(1), executor);
+                          std::span(arguments).subspan(1), how);
     } else {
-      results = run_node(graph, node, arguments, executor);
+      results = how.runner != nullptr ? how.runner->run(graph, node, arguments, how.executor)
+                                      : run_node(graph, node, arguments, how.executor);
     }
     for (std::size_t o = 0; o < node.outputs.size() && o < results.size(); ++o) {
       if (node.outputs[o] == no_tensor) continue;

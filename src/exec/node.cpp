@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include <halftone/graph/call.hpp>
 
@@ -77,31 +78,35 @@ void throw_defects(const Graph& graph, std::span<const Defect> defects) {
   fail(text.kind, parts);
 }
 
-std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
-                               std::span<const AnyView> inputs, const kernel::Executor& executor) {
+std::vector<TensorInfo> infer_node(const Graph& graph, const Node& node,
+                                   std::span<const AnyView> inputs) {
   std::vector<InputInfo> infos;
-  std::vector<TensorInfo> input_infos;
   for (const AnyView& x : inputs) {
     const auto* bytes = static_cast<const std::byte*>(x.data);
     const bool given = x.data != nullptr || x.info.bytes() == 0;
     infos.push_back({x.info, x.data != nullptr ? std::span(bytes, x.bytes()) : std::span(bytes, 0),
                      given && x.info.is_known()});
-    input_infos.push_back(x.info);
   }
-  const Inferred inferred = node.op->infer(node.attributes, Inputs(infos, node.outputs.size()));
+  Inferred inferred = node.op->infer(node.attributes, Inputs(infos, node.outputs.size()));
   if (!inferred.ok()) {
     const Defect defect{.node = static_cast<std::size_t>(&node - graph.nodes.data()),
                         .inferred = inferred};
     throw_defects(graph, {&defect, 1});
   }
-  std::vector<AnyArray> outputs;
   for (const TensorInfo& info : inferred.outputs) {
-    if (!info.is_static()) {
-      fail(ErrorKind::unsupported, {.what = "the shape of an output cannot be found",
-                                    .node = detail::node_text(*node.op, graph.name(node))});
-    }
-    outputs.emplace_back(info);
+    if (info.is_static()) continue;
+    fail(ErrorKind::unsupported, {.what = "the shape of an output cannot be found",
+                                  .node = detail::node_text(*node.op, graph.name(node))});
   }
+  return std::move(inferred.outputs);
+}
+
+std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
+                               std::span<const AnyView> inputs, const kernel::Executor& executor) {
+  const std::vector<TensorInfo> inferred = infer_node(graph, node, inputs);
+  std::vector<TensorInfo> input_infos;
+  for (const AnyView& x : inputs) input_infos.push_back(x.info);
+  std::vector<AnyArray> outputs(inferred.begin(), inferred.end());
   outputs.resize(node.outputs.size());
   if (is_view(node)) {
     const AnyView& x = inputs[static_cast<std::size_t>(node.op->signature.output(0).shares)];
@@ -109,8 +114,7 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
     return outputs;
   }
 
-  const std::span<const TensorInfo> output_infos(inferred.outputs);
-  const NodeKernel kernel(graph, node, input_infos, output_infos);
+  const NodeKernel kernel(graph, node, input_infos, inferred);
   std::vector<TensorArgument> arguments;
   // Kernels tell absent tensors by null data; empty ones are given.
   static char nothing[64];
@@ -146,6 +150,14 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
     }
   }
   f.run(call);
+  // An output that is a changed input's memory in a plan has memory of its own here.
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const int shared = node.op->signature.output_slot(o).shares;
+    if (shared < 0 || outputs[o].bytes() == 0) continue;
+    const auto i = static_cast<std::size_t>(shared);
+    if (!node.op->signature.input_slot(i).modified) continue;
+    std::memcpy(outputs[o].data(), inputs[i].data, outputs[o].bytes());
+  }
   return outputs;
 }
 

@@ -43,6 +43,10 @@ std::string_view describe(const Graph& graph, const Node& node);
 std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
                                std::span<const AnyView> inputs, const kernel::Executor& executor);
 
+/// The infos of a node's outputs, found from complete inputs; throws what is wrong with them.
+std::vector<TensorInfo> infer_node(const Graph& graph, const Node& node,
+                                   std::span<const AnyView> inputs);
+
 /// `Evaluate` for the pass `infer`: computes a node of constants and makes its outputs constants.
 bool evaluate_constant(void* executor, Graph& graph, std::size_t node);
 

@@ -73,8 +73,7 @@ AnyArray one_number(const TensorInfo& declared, T value) {
 // --- node by node --------------------------------------------------------------------------------
 
 std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
-                                  std::span<const AnyView> inputs,
-                                  const kernel::Executor& executor) {
+                                  std::span<const AnyView> inputs, const Interpretation& how) {
   const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
   auto wrong = [&](std::string_view what, std::string_view expected, std::string_view found) {
     fail(ErrorKind::model, {.what = what,
@@ -153,7 +152,7 @@ std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
       slices[i].take(x.data, at, slice.data());
       give(repeat.body_state + repeat.states + i, std::move(slice));
     }
-    std::vector<AnyArray> results = interpret(body, given, executor, wanted);
+    std::vector<AnyArray> results = interpret(body, given, how, wanted);
     if (has_condition) {
       if (results[0].info().elements() != 1 || results[0].info().type != ElementType::boolean) {
         wrong("the condition is not one boolean", {}, detail::to_text(results[0].info()));

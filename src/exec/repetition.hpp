@@ -11,11 +11,11 @@
 namespace halftone {
 
 class Plan;
+struct Interpretation;
 
 /// Runs a Loop or Scan node by node: shapes may change from pass to pass. Returns the outputs.
 std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
-                                  std::span<const AnyView> inputs,
-                                  const kernel::Executor& executor);
+                                  std::span<const AnyView> inputs, const Interpretation& how);
 
 /// A node Loop or Scan in a plan: its body's plan and what lies between passes. All shapes are
 /// known; running it allocates nothing.

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <halftone/graph/planning.hpp>
 #include <halftone/ipu/slice.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
@@ -54,6 +53,14 @@ Lowering::Lowering(Report& report, std::vector<std::int32_t> placement)
   report_.programs.push_back({.name = "main"});
 }
 
+std::int32_t Lowering::first_reader(const Graph& graph, TensorId id) const {
+  for (std::size_t n = 0; n < placement_.size(); ++n) {
+    const std::vector<TensorId>& inputs = graph.nodes[n].inputs;
+    if (std::find(inputs.begin(), inputs.end(), id) != inputs.end()) return placement_[n];
+  }
+  return 0;
+}
+
 void Lowering::run(const Graph& graph) {
   Frame frame{&graph, std::vector<Placed>(graph.tensors.size())};
   // Inputs come first: one host sync, then their streams.
@@ -62,6 +69,7 @@ void Lowering::run(const Graph& graph) {
   for (const TensorId id : graph.inputs) {
     const TensorInfo& info = graph.info(id);
     if (info.elements() == 0) continue;
+    ipu_ = first_reader(graph, id);
     Placed& p = place(frame, id);
     Step& step = add_step(StepKind::host,
                           host_cycles(t_, info.bytes(), p.mapping.largest() * element_bytes(info)));
@@ -365,6 +373,28 @@ void Lowering::lower_graph(Frame& frame) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) lower_node(frame, n);
 }
 
+std::string Lowering::operation_name(const Graph& graph, const Node& node, std::size_t number) {
+  if (!graph.name(node).empty()) return std::string(graph.name(node));
+  // Nodes without a name are called after their weights; others are in the layer of those before.
+  std::string weight;
+  for (const TensorId id : node.inputs) {
+    if (id == no_tensor || graph.tensor(id).role != Role::variable) continue;
+    if (weight.empty()) weight = graph.name(id);
+  }
+  if (const std::size_t slash = weight.rfind('/'); slash != weight.npos) {
+    layer_ = weight.substr(0, slash + 1);
+  }
+  const TensorId output = node.outputs.empty() ? no_tensor : node.outputs[0];
+  std::string name(output == no_tensor ? std::string_view{} : graph.name(output));
+  // "t12" is what saving a tensor without a name calls it.
+  const bool is_made_up =
+      name.empty() || (name[0] == 't' && name.find_first_not_of("0123456789", 1) == name.npos);
+  if (!is_made_up) return name;
+  if (!weight.empty()) return weight;
+  if (name.empty()) name = fmt::format("{}_{}", node.op->id.name, number);
+  return layer_ + name;
+}
+
 void Lowering::lower_node(Frame& frame, std::size_t number) {
   const Graph& graph = *frame.graph;
   const Node& node = graph.nodes[number];
@@ -385,10 +415,7 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
   for (const Word word : node.attributes) signature += fmt::format(",{}", word);
   has_code_ = outlined_.insert(fmt::format("{}@{}", signature, ipu_)).second;
 
-  std::string name(graph.name(node));
-  const TensorId first_output = node.outputs.empty() ? no_tensor : node.outputs[0];
-  if (name.empty() && first_output != no_tensor) name = graph.name(first_output);
-  if (name.empty()) name = fmt::format("{}_{}", node.op->id.name, number);
+  std::string name = operation_name(graph, node, number);
   const std::int32_t outer = operation_;
   operation_ = static_cast<std::int32_t>(report_.operations.size());
   Operation operation;
@@ -619,13 +646,10 @@ void Lowering::product(const ProductExtents& e) {
   if (!is_floating_point(x.type) || size_in_bytes(x.type) > 4) {
     p.input = p.output = ElementType::float32;
   }
-  ProductOptions asked{.available_memory_proportion = report_.options.available_memory_proportion,
-                       .partials = report_.options.partials};
-  const Planning own = planning_of(*node_);
-  if (own.available_memory_proportion > 0) {
-    asked.available_memory_proportion = static_cast<double>(own.available_memory_proportion);
-  }
-  if (own.partials != ElementType::undefined) asked.partials = own.partials;
+  const ProductOptions asked =
+      ProductOptions{.available_memory_proportion = report_.options.available_memory_proportion,
+                     .partials = report_.options.partials}
+          .with(node_->planning);
   const ProductPlan plan = planner_.plan(p, asked);
   const std::int64_t tiles = plan.tiles();
   Operation& operation = report_.operations[static_cast<std::size_t>(operation_)];

@@ -52,7 +52,10 @@ class Lowering final : public CostVisitor {
     std::map<std::pair<TensorId, std::int32_t>, Placed> copies{};  ///< on other IPUs
   };
 
+  /// The IPU of the first node that reads a tensor of the main graph.
+  std::int32_t first_reader(const Graph& graph, TensorId id) const;
   void lower_graph(Frame& frame);
+  std::string operation_name(const Graph& graph, const Node& node, std::size_t number);
   void lower_node(Frame& frame, std::size_t number);
   void lower_elementwise(Frame& frame, const Node& node);
   /// A subgraph whose inputs have their places; comes back to the node's frame.
@@ -100,6 +103,7 @@ class Lowering final : public CostVisitor {
   std::uint32_t layouts_ = 1;
   std::map<std::int32_t, std::int64_t> next_tile_{};  ///< of each IPU's linear mappings
   std::vector<std::int32_t> receive_;                 ///< live until the next compute set
+  std::string layer_{};                               ///< of the node before, with its slash
   std::set<std::string> outlined_{};                  ///< what has its code already
   bool has_code_ = true;                              ///< of the node: it is the first of its kind
   std::map<std::string, std::int16_t, std::less<>> vertex_numbers_{};

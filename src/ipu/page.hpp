@@ -34,7 +34,7 @@ input[type=search],select{font:inherit;color:inherit;background:var(--ground);bo
 </style></head><body>
 <header><b>half<i>tone</i> &middot; IPU report</b><a href="#summary">Summary</a><a href="#memory">Memory</a><a href="#liveness">Liveness</a><a href="#trace">Execution</a><a href="#operations">Operations</a><a href="#program">Program</a><a href="#compare">Compare</a></header>
 <main>
-<section id="summary"><h2 id="model"></h2><p class="about" id="machine"></p><div class="cards" id="cards"></div><div class="bar" id="kinds"></div><div class="legend" id="kindlegend"></div></section>
+<section id="summary"><h2 id="model"></h2><p class="about" id="machine"></p><div class="cards" id="cards"></div><div class="bar" id="kinds"></div><div class="legend" id="kindlegend"></div><table id="ipus" style="margin-top:14px;max-width:760px"></table></section>
 <section id="memory"><h2>Memory by tile</h2><p class="about">Bytes on each tile when its temporaries are largest. The dashed line is the tile's capacity. Click a tile to see what lies there.</p>
 <canvas id="tiles" height="250"></canvas><div class="legend" id="memlegend"></div>
 <div class="split" style="margin-top:18px"><div><div class="row"><b>Tiles</b><select id="heat"><option value="memory">memory</option><option value="cycles">compute cycles</option></select></div><canvas id="heatmap" height="330"></canvas></div>
@@ -42,7 +42,7 @@ input[type=search],select{font:inherit;color:inherit;background:var(--ground);bo
 <section id="liveness"><h2>Liveness</h2><p class="about">Bytes of what is not always live, step by step, above those that always are. Click a step for its variables.</p>
 <canvas id="live" height="230"></canvas><p><b id="stepname"></b></p><div class="scroll" style="max-height:300px"><table id="stepvars"></table></div></section>
 <section id="trace"><h2>Execution</h2><p class="about">One run in cycles: operations above, bulk-synchronous phases below. Wheel zooms, dragging moves, a double click shows all.</p><canvas id="bsp" height="200"></canvas><div class="legend" id="bsplegend"></div></section>
-<section id="operations"><h2>Operations</h2><div class="row"><input type="search" id="filter" placeholder="name or type"><span id="opcount" style="color:var(--soft)"></span></div><div class="scroll"><table id="ops"></table></div></section>
+<section id="operations"><h2>Operations</h2><div class="row"><input type="search" id="filter" placeholder="name or type"><select id="group"><option value="">each</option><option value="layer">by layer</option><option value="type">by operator</option></select><span id="opcount" style="color:var(--soft)"></span></div><div class="scroll"><table id="ops"></table></div></section>
 <section id="program"><h2>Program tree</h2><p class="about">Cycles of a run, loops counted as often as they go round.</p><div id="tree"></div></section>
 <section id="compare"><h2>Compare</h2><p class="about">Another report's JSON beside this one.</p><div class="row"><input type="file" id="other" accept=".json"></div><table id="diff"></table></section>
 </main><div id="tip"></div>
@@ -82,6 +82,9 @@ $("cards").innerHTML=card("cycles","cycles of a run",int(E.cycles),E.microsecond
  card("count","program",int(n)+" steps",int(R.operations.length)+" operations");
 $("kinds").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<div title="${k} ${int(E.by_kind[k])} cycles" style="flex:${E.by_kind[k]} 0 0;background:${kindColor(k)}"></div>`).join("");
 $("kindlegend").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<span><i style="background:${kindColor(k)}"></i>${kindName[k]} ${int(E.by_kind[k])} (${pct(E.by_kind[k],E.cycles)})</span>`).join("");
+if(T.ipus>1){const cycles=Array(T.ipus).fill(0),most=Array(T.ipus).fill(0),sum=Array(T.ipus).fill(0);for(let i=0;i<n;i++)cycles[S.ipu[i]]+=total(i);
+ M.by_tile.forEach((b,t)=>{const p=Math.floor(t/T.tiles_per_ipu);sum[p]+=b;most[p]=Math.max(most[p],b)});
+ $("ipus").innerHTML="<tr><th>IPU<th class=n>cycles<th class=n>of the run<th class=n>memory<th class=n>of its tiles<th class=n>fullest tile</tr>"+cycles.map((c,p)=>`<tr><td>${p}<td class=n>${int(c)}<td class=n>${pct(c,E.cycles)}<td class=n>${bytes(sum[p])}<td class=n>${pct(sum[p],M.capacity*T.tiles_per_ipu)}<td class=n>${bytes(most[p])}</tr>`).join("")}
 // memory
 const cats=Object.keys(M.by_tile_and_category),palette=["#2f6fb0","#63a4dc","#a9b3c1","#7e6bc4","#b39ddb","#8d99ae","#f2a516","#3a9d5d","#138a92","#d6336c"];
 let chosen=M.fullest_tile;
@@ -140,11 +143,16 @@ $("bsp").onmousemove=e=>{if(drag){const r=$("bsp").getBoundingClientRect(),d=(dr
 $("bsplegend").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<span><i style="background:${kindColor(k)}"></i>${kindName[k]}</span>`).join("");
 // operations
 const columns=[["type","operator"],["name","name"],["cycles","cycles"],["share","of the run"],["flops","flops"],["share_of_peak","of peak"],["output_bytes","output"],["plan","plan"]];let sortBy="cycles",up=false;
-function showOps(){const q=$("filter").value.toLowerCase(),list=R.operations.filter(o=>(o.type+" "+o.name).toLowerCase().includes(q)),k=sortBy=="share"?"cycles":sortBy;list.sort((a,b)=>(a[k]>b[k]?1:a[k]<b[k]?-1:0)*(up?1:-1));$("opcount").textContent=list.length+" of "+R.operations.length;const num=c=>c!="type"&&c!="name"&&c!="plan";
- const most=Math.max(1,...R.operations.map(o=>o.cycles));
+// The layer of an operation: the part of its name before the last slash.
+const layerOf=o=>{const i=o.name.lastIndexOf("/");return i<0?"":o.name.slice(0,i)};
+const peak=E.flops&&E.share_of_peak?E.flops/(E.cycles*E.share_of_peak):0;
+function grouped(list,by){const m=new Map();list.forEach(o=>{const k=by=="type"?o.type:layerOf(o)||"(others)";let a=m.get(k);if(!a)m.set(k,a={type:by=="type"?k:"",name:by=="type"?"":k,cycles:0,flops:0,output_bytes:0,count:0,plan:""});a.cycles+=o.cycles;a.flops+=o.flops;a.output_bytes+=o.output_bytes;a.count++});
+ return [...m.values()].map(a=>({...a,share_of_peak:a.cycles&&peak?a.flops/(a.cycles*peak):0,plan:a.count+(a.count==1?" operation":" operations")}))}
+function showOps(){const q=$("filter").value.toLowerCase(),by=$("group").value;let list=R.operations.filter(o=>(o.type+" "+o.name).toLowerCase().includes(q));if(by)list=grouped(list,by);const all=list.length,k=sortBy=="share"?"cycles":sortBy;list.sort((a,b)=>(a[k]>b[k]?1:a[k]<b[k]?-1:0)*(up?1:-1));$("opcount").textContent=by?all+" groups":all+" of "+R.operations.length;const num=c=>c!="type"&&c!="name"&&c!="plan";
+ const most=Math.max(1,...list.map(o=>o.cycles));
  $("ops").innerHTML="<tr>"+columns.map(c=>`<th data-c="${c[0]}" class="${num(c[0])?"n":""}">${c[1]}${sortBy==c[0]?up?" ↑":" ↓":""}</th>`).join("")+"</tr>"+list.slice(0,600).map(o=>`<tr><td>${esc(o.type)}<td title="${esc(o.name)}">${esc(o.name)}<td class=n>${int(o.cycles)}<td class=n><span class="meter" style="width:${(70*o.cycles/most).toFixed(0)}px"></span>${pct(o.cycles,E.cycles)}<td class=n>${int(o.flops)}<td class=n>${(100*o.share_of_peak).toFixed(1)} %<td class=n>${bytes(o.output_bytes)}<td>${esc(o.plan)}</tr>`).join("");
  $("ops").querySelectorAll("th").forEach(h=>h.onclick=()=>{up=sortBy==h.dataset.c?!up:false;sortBy=h.dataset.c;showOps()})}
-$("filter").oninput=showOps;
+$("filter").oninput=showOps;$("group").onchange=showOps;
 // program tree: programs hold operations, these hold their steps and loops
 function tree(){const inner=R.programs.map(()=>[]);R.programs.forEach((p,i)=>{if(p.parent>=0)inner[p.parent].push(i)});
  const stepsOf=new Map();for(let i=0;i<n;i++){const k=S.program[i]+"/"+S.operation[i];if(!stepsOf.has(k))stepsOf.set(k,[]);stepsOf.get(k).push(i)}
@@ -152,7 +160,10 @@ function tree(){const inner=R.programs.map(()=>[]);R.programs.forEach((p,i)=>{if
  const stepHtml=i=>`<div class="leaf">${S.kind[i]}${S.vertex[i]>=0?" "+esc(R.vertices[S.vertex[i]]):""}<span>${int(total(i))} cycles</span></div>`;
  const program=(p,open)=>{const P=R.programs[p];let h=`<details ${open?"open":""}><summary>${esc(P.name)}${P.repeats!=1?" × "+P.repeats:""}<span>${int(own[p])} cycles, ${pct(own[p],E.cycles)}</span></summary>`;
   const ops=R.operations.map((o,i)=>[o,i]).filter(x=>x[0].program==p);(stepsOf.get(p+"/-1")||[]).forEach(i=>h+=stepHtml(i));
-  const used=new Set();ops.forEach(([o,i])=>{const kids=inner[p].filter(c=>R.programs[c].operation==i);kids.forEach(c=>used.add(c));h+=`<details><summary>${esc(o.type)} ${esc(o.name)}<span>${int(o.cycles)} cycles</span></summary>`+(stepsOf.get(p+"/"+i)||[]).map(stepHtml).join("")+kids.map(c=>program(c,false)).join("")+"</details>"});
+  const used=new Set();
+  const layers=[];ops.forEach(x=>{const k=layerOf(x[0]),last=layers[layers.length-1];if(last&&last.name==k)last.ops.push(x);else layers.push({name:k,ops:[x]})});
+  const one=([o,i])=>{const kids=inner[p].filter(c=>R.programs[c].operation==i);kids.forEach(c=>used.add(c));return `<details><summary>${esc(o.type)} ${esc(o.name)}<span>${int(o.cycles)} cycles</span></summary>`+(stepsOf.get(p+"/"+i)||[]).map(stepHtml).join("")+kids.map(c=>program(c,false)).join("")+"</details>"};
+  layers.forEach(l=>{const c=l.ops.reduce((a,x)=>a+x[0].cycles,0);h+=l.name&&l.ops.length>1?`<details><summary><b>${esc(l.name)}</b><span>${int(c)} cycles, ${pct(c,E.cycles)}, ${l.ops.length} operations</span></summary>`+l.ops.map(one).join("")+"</details>":l.ops.map(one).join("")});
   if(P.operation>=0)(stepsOf.get(p+"/"+P.operation)||[]).forEach(i=>h+=stepHtml(i));inner[p].filter(c=>!used.has(c)).forEach(c=>h+=program(c,false));return h+"</details>"};
  $("tree").innerHTML=R.programs.length?program(0,true):""}
 // comparison

@@ -13,6 +13,7 @@
 #include "base/describe.hpp"
 #include "exec/node.hpp"
 #include "ipu/lowering.hpp"
+#include "ipu/placement.hpp"
 
 namespace halftone::ipu {
 namespace {
@@ -57,70 +58,6 @@ void check_static(const Graph& graph) {
       check_static(graph.graphs[static_cast<std::size_t>(index)]);
     }
   }
-}
-
-/// An IPU for each node: consecutive parts of about the same cycles; who uses a variable that
-/// another node used is where that is.
-std::vector<std::int32_t> shard(const Graph& graph, const Report& single, std::int64_t ipus) {
-  std::vector<double> cycles(graph.nodes.size());
-  std::size_t operation = 0;
-  double total = 0;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    while (operation < single.operations.size() && single.operations[operation].program != 0) {
-      ++operation;
-    }
-    bool is_empty = true;
-    for (const TensorId id : graph.nodes[n].outputs) {
-      is_empty = is_empty && (id == no_tensor || graph.info(id).elements() == 0);
-    }
-    if (is_empty || operation >= single.operations.size()) continue;
-    cycles[n] = static_cast<double>(single.operation_cycles(operation++));
-    total += cycles[n];
-  }
-  // Nodes that bring in variables lead; the time of all that follow them is theirs.
-  std::vector<std::int32_t> home(graph.tensors.size(), -1), of_tensor(graph.tensors.size(), -1);
-  std::vector<std::int32_t> placement(graph.nodes.size());
-  double leading = 0;
-  std::vector<bool> leads(graph.nodes.size());
-  std::vector<bool> seen(graph.tensors.size());
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    for (const TensorId id : graph.nodes[n].inputs) {
-      if (id == no_tensor || graph.tensor(id).role != Role::variable) continue;
-      leads[n] = leads[n] || !seen[static_cast<std::size_t>(id)];
-      seen[static_cast<std::size_t>(id)] = true;
-    }
-    if (leads[n]) leading += cycles[n];
-  }
-  double sum = 0;
-  std::int32_t last = 0;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    std::int32_t ipu = -1;
-    for (const TensorId id : graph.nodes[n].inputs) {
-      if (id != no_tensor) ipu = std::max(ipu, home[static_cast<std::size_t>(id)]);
-    }
-    if (ipu < 0 && leads[n] && leading > 0) {
-      ipu = static_cast<std::int32_t>(sum / leading * static_cast<double>(ipus));
-      ipu = std::min(ipu, static_cast<std::int32_t>(ipus) - 1);
-      last = std::max(last, ipu);
-    }
-    if (ipu < 0) {
-      for (const TensorId id : graph.nodes[n].inputs) {
-        if (id != no_tensor) ipu = std::max(ipu, of_tensor[static_cast<std::size_t>(id)]);
-      }
-    }
-    if (ipu < 0) ipu = last;
-    if (leads[n]) sum += cycles[n];
-    placement[n] = ipu;
-    for (const TensorId id : graph.nodes[n].inputs) {
-      if (id != no_tensor && graph.tensor(id).role == Role::variable) {
-        home[static_cast<std::size_t>(id)] = ipu;
-      }
-    }
-    for (const TensorId id : graph.nodes[n].outputs) {
-      if (id != no_tensor) of_tensor[static_cast<std::size_t>(id)] = ipu;
-    }
-  }
-  return placement;
 }
 
 /// Adds variables to the tiles' memory and follows what is live from step to step.
@@ -242,6 +179,10 @@ Report profile(const Graph& graph, const Target& target, const ProfileOptions& o
   if (options.partials != ElementType::float32 && options.partials != ElementType::float16) {
     fail(ErrorKind::usage, {.what = "the type of partial sums is neither float nor float16"});
   }
+  if (!options.split_ratios.empty() && options.placement != Placement::automatic) {
+    fail(ErrorKind::usage, {.what = "split ratios are those of automatic placement"});
+  }
+  const std::vector<double> split = shares(options.split_ratios, report.target.ipus);
 
   Graph g = graph;
   std::vector<TensorId> fixed;
@@ -260,11 +201,15 @@ Report profile(const Graph& graph, const Target& target, const ProfileOptions& o
   }
 
   std::vector<std::int32_t> placement;
-  if (report.target.ipus > 1) {
+  if (options.placement == Placement::nodes) {
+    check_placement(g, report.target.ipus);
+    placement = placed_nodes(g);
+  }
+  if (report.target.ipus > 1 && placement.empty() && options.placement != Placement::none) {
     Report single = report;
     single.target.ipus = 1;
     Lowering(single, {}).run(g);
-    placement = shard(g, single, report.target.ipus);
+    placement = automatic_placement(g, single, split);
   }
   Lowering(report, std::move(placement)).run(g);
   lay_out_memory(report);
@@ -324,6 +269,20 @@ std::int64_t Report::tiles_out_of_memory() const {
 std::int64_t Report::bytes() const {
   std::int64_t sum = 0;
   for (std::int64_t tile = 0; tile < target.tiles(); ++tile) sum += tile_bytes(tile);
+  return sum;
+}
+
+std::int64_t Report::ipu_cycles(std::int64_t ipu) const {
+  std::int64_t sum = 0;
+  for (const Step& s : steps) sum += s.ipu == ipu ? s.total() : 0;
+  return sum;
+}
+std::int64_t Report::ipu_bytes(std::int64_t ipu) const {
+  std::int64_t sum = 0;
+  const std::int64_t first = ipu * target.tiles_per_ipu;
+  for (std::int64_t tile = first; tile < first + target.tiles_per_ipu; ++tile) {
+    sum += tile_bytes(tile);
+  }
   return sum;
 }
 

@@ -133,6 +133,17 @@ std::string Report::summary() const {
                     halftone::detail::escaped(v.name), v.is_always_live ? "  (always live)" : "");
   }
 
+  if (target.ipus > 1) {
+    text += "\nBy IPU:\n";
+    for (std::int64_t ipu = 0; ipu < target.ipus; ++ipu) {
+      const std::int64_t own = ipu_cycles(ipu);
+      line(2, fmt::format("IPU {}", ipu),
+           fmt::format("{:>16} cycles  ({:.1f} %), {:>16} B  ({:.1f} % of its tiles)", grouped(own),
+                       percent(own, all), grouped(ipu_bytes(ipu)),
+                       percent(ipu_bytes(ipu), target.bytes_per_ipu())));
+    }
+  }
+
   text += "\nExecution:\n";
   line(2, "Total cycles",
        fmt::format("{:>14}  ({:.1f} us, approx. {:.0f} runs/s)", grouped(all), seconds() * 1e6,

@@ -99,7 +99,20 @@ void Importer::read_node_into(Scope& scope, NodeMessage node) {
     leave_undefined(scope, node);
     return;
   }
+  const std::size_t first = scope.target.graph.nodes.size();
   read_operator(scope, node, *op, std::move(inputs));
+  read_placement(node, std::span(scope.target.graph.nodes).subspan(first));
+}
+
+void Importer::read_placement(const NodeMessage& node, std::span<Node> made) {
+  const AttributeMessage* ipu = node.find(placement_attribute);
+  if (ipu == nullptr) return;
+  if (ipu->type != AttributeType::integer || ipu->integer < 0 || ipu->integer >= most_ipus) {
+    defect(describe(node), "the number of a node's IPU is out of range", {}, "0 to 63",
+           ipu->type == AttributeType::integer ? std::to_string(ipu->integer) : "no integer");
+    return;
+  }
+  for (Node& n : made) set_ipu(n, static_cast<std::int32_t>(ipu->integer));
 }
 
 void Importer::read_constant(Scope& scope, const NodeMessage& node) {
@@ -423,7 +436,7 @@ void Importer::plan(const std::string& described, const NodeMessage& node, std::
   std::size_t products = 0;
   for (Node& product : made) {
     if (!is_planned(product.op->id.name)) continue;
-    Planning planning;
+    Planning planning = product.planning;
     if (!proportions.empty()) {
       const float p = proportions[std::min(products, proportions.size() - 1)];
       if (!(p > 0 && p <= 1)) {

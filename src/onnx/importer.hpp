@@ -108,6 +108,8 @@ class Importer {
   void read_constant(Scope& scope, const NodeMessage& node);
   void read_operator(Scope& scope, const NodeMessage& node, const Descriptor& op,
                      std::vector<TensorId> inputs);
+  /// The IPU that a node of the model is meant for, for the nodes that it became.
+  void read_placement(const NodeMessage& node, std::span<Node> made);
   void call_function(Scope& scope, const NodeMessage& node, const FunctionMessage& function,
                      const std::vector<TensorId>& inputs);
   bool check_inputs(const std::string& described, const Descriptor& op,

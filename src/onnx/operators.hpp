@@ -13,9 +13,10 @@
 
 namespace halftone::onnx {
 
-// PopART's attributes for the planner of products, see graph/planning.hpp.
+// PopART's attributes of nodes for the machine, see Planning of graph/graph.hpp.
 inline constexpr const char* memory_proportion_attribute = "__available_memory";
 inline constexpr const char* partials_attribute = "__partials_type";
+inline constexpr const char* placement_attribute = "__ipu_number";
 
 /// The operators of the library.
 OperatorTable builtin_operators();

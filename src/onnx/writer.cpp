@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <halftone/graph/planning.hpp>
-
 #include "base/describe.hpp"
 #include "onnx/operators.hpp"
 
@@ -455,22 +453,27 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
     }
     *proto.add_attribute() = std::move(attribute);
   }
-  write_planning(node, proto);
+  write_planning(node.planning, proto);
 }
 
-void Writer::write_planning(const Node& node, ::onnx::NodeProto& proto) {
-  const Planning planning = planning_of(node);
+void Writer::write_planning(const Planning& planning, ::onnx::NodeProto& proto) {
+  const auto attribute =
+      [&](const char* name, ::onnx::AttributeProto::AttributeType type) -> ::onnx::AttributeProto& {
+    ::onnx::AttributeProto& added = *proto.add_attribute();
+    added.set_name(name);
+    added.set_type(type);
+    return added;
+  };
   if (planning.available_memory_proportion > 0) {
-    ::onnx::AttributeProto& attribute = *proto.add_attribute();
-    attribute.set_name(memory_proportion_attribute);
-    attribute.set_type(::onnx::AttributeProto::FLOAT);
-    attribute.set_f(planning.available_memory_proportion);
+    attribute(memory_proportion_attribute, ::onnx::AttributeProto::FLOAT)
+        .set_f(planning.available_memory_proportion);
   }
   if (planning.partials != ElementType::undefined) {
-    ::onnx::AttributeProto& attribute = *proto.add_attribute();
-    attribute.set_name(partials_attribute);
-    attribute.set_type(::onnx::AttributeProto::STRING);
-    attribute.set_s(planning.partials == ElementType::float16 ? "HALF" : "FLOAT");
+    attribute(partials_attribute, ::onnx::AttributeProto::STRING)
+        .set_s(planning.partials == ElementType::float16 ? "HALF" : "FLOAT");
+  }
+  if (planning.ipu >= 0) {
+    attribute(placement_attribute, ::onnx::AttributeProto::INT).set_i(planning.ipu);
   }
 }
 

@@ -8,9 +8,11 @@ namespace popart::detail {
 
 /// What an option of PopART's does here.
 enum class OptionStatus {
-  effect,   ///< it is in effect
-  refused,  ///< any other value than its default is an error
-  nothing,  ///< it has no subject here: another value is logged as a warning
+  effect,    ///< it is in effect
+  refused,   ///< any other value than its default is an error
+  nothing,   ///< it has no subject here: another value is logged as a warning
+  machine,   ///< in effect on emulated IPUs; on the cpu any other value is an error
+  modelled,  ///< in effect on emulated IPUs; on the cpu another value is logged as a warning
 };
 
 struct OptionRow {
@@ -24,8 +26,8 @@ struct OptionRow {
 std::span<const OptionRow> optionTable();
 
 /// Throws popart::error for options that are refused or contradict each other; logs those without
-/// effect.
-void checkInferenceOptions(const SessionOptions& options);
-void checkTrainingOptions(const SessionOptions& options);
+/// effect. `isIpu`: the device is an emulated IPU.
+void checkInferenceOptions(const SessionOptions& options, bool isIpu);
+void checkTrainingOptions(const SessionOptions& options, bool isIpu);
 
 }  // namespace popart::detail

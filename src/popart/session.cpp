@@ -198,6 +198,7 @@ struct Session::State {
   std::unique_ptr<popx::Executablex> executable;
   bool loaded = false;
   bool ran = false;
+  std::optional<halftone::ipu::RandomState> generators;  // if nothing draws from them
 
   State(std::string sessionName, halftone::Graph planned, const DataFlow& flow,
         const SessionOptions& userOptions, std::shared_ptr<DeviceInfo> deviceInfo)
@@ -231,6 +232,16 @@ struct Session::State {
     return *translated<runtime_error>([&] { return &executable->session().report(); });
   }
   bool isPrepared() const { return executable != nullptr && options.compileEngine; }
+  /// Whether results depend on the state of the machine's generators.
+  bool drawsFromGenerators() const {
+    return options.enableStochasticRounding || options.enableFloatingPointChecks;
+  }
+  void seedGenerators(std::uint64_t seed) {
+    if (!options.enableLoadAndOffloadRNGState || target() == nullptr || drawsFromGenerators())
+      return;
+    if (!generators) generators.emplace(target()->tiles(), target()->worker_contexts);
+    generators->set_seed(seed);
+  }
   void requirePrepared(const char* method) const {
     if (executable == nullptr) {
       throw runtime_error("Session::prepareDevice must be called before Session::{}", method);
@@ -252,6 +263,35 @@ struct Session::State {
     loaded = true;
   }
 };
+
+namespace {
+
+halftone::IpuModelOptions ipuOptions(const SessionOptions& options,
+                                     const halftone::ipu::Target* target, bool allowOutOfMemory,
+                                     bool isModelled) {
+  halftone::IpuModelOptions native;
+  if (target == nullptr) return native;
+  native.target = target;
+  native.allow_out_of_memory = allowOutOfMemory;
+  native.profiling = isModelled;
+  native.placement =
+      options.virtualGraphMode == VirtualGraphMode::Manual ? halftone::ipu::Placement::nodes
+      : options.virtualGraphMode == VirtualGraphMode::Auto ? halftone::ipu::Placement::automatic
+                                                           : halftone::ipu::Placement::none;
+  native.split_ratios = options.virtualGraphSplitRatios;
+  native.arithmetic.stochastic_rounding = options.enableStochasticRounding;
+  native.arithmetic.floating_point_checks = options.enableFloatingPointChecks;
+  native.arithmetic.check_float8_scale = options.throwIfLog2ScaleTensorNotInRange;
+  return native;
+}
+
+/// One replica: [2][tiles of all IPUs][workers][4] words.
+std::size_t generatorWords(const halftone::ipu::Target* target) {
+  if (target == nullptr) return 8;
+  return static_cast<std::size_t>(2 * target->tiles() * target->worker_contexts * 4);
+}
+
+}  // namespace
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Session::~Session() = default;
@@ -282,12 +322,12 @@ void Session::prepareDevice(bool loadEngine) {
            .accumulation = s.options.getAccumulationFactor(),
            .device = s.target() != nullptr ? halftone::Device::ipu_model : halftone::Device::cpu,
            .prefetch = s.options.enablePrefetchDatastreams,
-           .ipu = {.target = s.target(),
-                   .allow_out_of_memory = allowOutOfMemory,
-                   .profiling = isModelled}});
+           .ipu = ipuOptions(s.options, s.target(), allowOutOfMemory, isModelled)});
       s.graph = {};
       const auto now = std::chrono::system_clock::now().time_since_epoch();
-      session.set_random_seed(static_cast<std::uint64_t>(now.count()));
+      const auto seed = static_cast<std::uint64_t>(now.count());
+      session.set_random_seed(seed);
+      s.seedGenerators(seed);
       if (s.isTraining()) detail::setHyperparameters(session, *s.optimizer);
       s.executable = std::make_unique<popx::Executablex>(std::move(session));
     } catch (const halftone::MemoryError& e) {
@@ -445,6 +485,10 @@ std::vector<uint32_t> Session::getRNGState() {
     throw runtime_error("Session::getRNGState needs SessionOptions::enableLoadAndOffloadRNGState");
   }
   state_->requirePrepared("getRNGState");
+  if (state_->generators) return state_->generators->words();
+  if (state_->target() != nullptr) {
+    return translated<runtime_error>([&] { return state_->executable->session().rng_state(); });
+  }
   const std::uint64_t seed = state_->executable->session().random_seed();
   const auto low = static_cast<uint32_t>(seed), high = static_cast<uint32_t>(seed >> 32);
   return {low, high, 0, 0, low, high, 0, 0};
@@ -453,21 +497,30 @@ void Session::setRNGState(const std::vector<uint32_t> rngState) {
   if (!state_->options.enableLoadAndOffloadRNGState) {
     throw runtime_error("Session::setRNGState needs SessionOptions::enableLoadAndOffloadRNGState");
   }
-  if (rngState.size() != 8) {
+  if (const std::size_t size = generatorWords(state_->target()); rngState.size() != size) {
     throw runtime_error(
-        "Devicex::setRngStateValue received rngState of size {}; was expecting size 8",
-        rngState.size());
+        "Devicex::setRngStateValue received rngState of size {}; was expecting size {}",
+        rngState.size(), size);
   }
   state_->requirePrepared("setRNGState");
+  if (state_->generators) return state_->generators->set_words(rngState);
+  if (state_->target() != nullptr) {
+    return translated<runtime_error>(
+        [&] { state_->executable->session().set_rng_state(rngState); });
+  }
   state_->executable->session().set_random_seed(std::uint64_t{rngState[1]} << 32 | rngState[0]);
 }
 
 void Session::setRandomSeed(uint64_t seedValue) {
   state_->requirePrepared("setRandomSeed");
-  if (state_->executable->session().is_random()) {
+  const bool isRandom =
+      state_->executable->session().is_random() || state_->options.enableStochasticRounding;
+  state_->seedGenerators(seedValue);
+  if (isRandom) {
     state_->executable->session().set_random_seed(seedValue);
     return;
   }
+  if (state_->generators) return;
   detail::say(logging::Module::session, logging::Level::Warn,
               "Session::setRandomSeed has no effect: the model has no random operators");
 }
@@ -566,7 +619,7 @@ void planProducts(halftone::Graph& graph, const SessionOptions& options) {
       const halftone::Planning& asked = op == "MatMul" || op == "Gemm" ? matmul
                                         : op.starts_with("Conv")       ? convolution
                                                                        : recurrent;
-      halftone::Planning own = planning_of(node);
+      halftone::Planning own = node.planning;
       if (own.available_memory_proportion == 0) {
         own.available_memory_proportion = asked.available_memory_proportion;
       }
@@ -659,7 +712,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   if (deviceInfo == nullptr) {
     throw error("Must pass a valid DeviceInfo to TrainingSession::createFromOnnxModel");
   }
-  detail::checkTrainingOptions(userOptions);
+  detail::checkTrainingOptions(userOptions, detail::targetOf(*deviceInfo) != nullptr);
   halftone::Graph read = checkedModel(model, inputShapeInfo, userOptions, patterns);
   halftone::Graph graph = read;
   const halftone::TensorId id = graph.find(loss);
@@ -746,7 +799,7 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   if (deviceInfo == nullptr) {
     throw error("Must pass a valid DeviceInfo to InferenceSession::createFromOnnxModel");
   }
-  detail::checkInferenceOptions(userOptions);
+  detail::checkInferenceOptions(userOptions, detail::targetOf(*deviceInfo) != nullptr);
   if (dataFlow.nAnchors() == 0) {
     throw error("User must specify an anchor tensor when doing inference.");
   }

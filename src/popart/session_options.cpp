@@ -28,7 +28,7 @@ constexpr const char* training =
     "only training on several devices, or with less memory, has a use for it";
 constexpr const char* placement = "the cpu device is one tile: nothing is placed";
 constexpr const char* streams = "the cpu device reads and writes the program's memory directly";
-constexpr const char* fidelity = "it comes with the emulated IPU; the device is cpu";
+constexpr const char* products = "partialsType and availableMemoryProportion of products that ask for none themselves";
 constexpr const char* several = "sessions run on one device, one replica";
 
 // clang-format off
@@ -48,7 +48,7 @@ const OptionRow rows[] = {
     POPART_OPTION(separateCallOpPdfs, nothing, dot)
     POPART_OPTION(compileEngine, effect, "without it the session cannot run")
     POPART_OPTION(instrumentWithHardwareCycleCounter, effect, "getCycleCount works on IPU models")
-    POPART_OPTION(hardwareInstrumentations, refused, fidelity)
+    POPART_OPTION(hardwareInstrumentations, refused, "only whole runs are counted, Instrumentation::Outer")
     POPART_OPTION(timeLimitScheduler, nothing, schedule)
     POPART_OPTION(swapLimitScheduler, nothing, schedule)
     POPART_OPTION(kahnTieBreaker, nothing, schedule)
@@ -63,9 +63,9 @@ const OptionRow rows[] = {
     POPART_OPTION(engineOptions, effect, "autoReport.* and debug.allowOutOfMemory of IPU models")
     POPART_OPTION(reportOptions, nothing, poplar)
     POPART_OPTION(gclOptions, nothing, poplar)
-    POPART_OPTION(convolutionOptions, effect, "availableMemoryProportion and partialsType, on IPU models")
-    POPART_OPTION(matmulOptions, effect, "availableMemoryProportion and partialsType, on IPU models")
-    POPART_OPTION(lstmOptions, effect, "availableMemoryProportion and partialsType, on IPU models")
+    POPART_OPTION(convolutionOptions, modelled, products)
+    POPART_OPTION(matmulOptions, modelled, products)
+    POPART_OPTION(lstmOptions, modelled, products)
     POPART_OPTION(customCodelets, nothing, codelets)
     POPART_OPTION(customCodeletCompileFlags, nothing, codelets)
     POPART_OPTION(opxAliasChecking, nothing, "there is no lowering of its own to compare with")
@@ -79,16 +79,16 @@ const OptionRow rows[] = {
     POPART_OPTION(enableNonStableSoftmax, nothing, "softmax always subtracts the maximum")
     POPART_OPTION(enableStableNorm, nothing, "statistics are always taken in two passes")
     POPART_OPTION(groupNormStridedChannelGrouping, refused, "group normalization is not offered")
-    POPART_OPTION(enableFloatingPointChecks, refused, fidelity)
-    POPART_OPTION(enableStochasticRounding, refused, fidelity)
-    POPART_OPTION(_enableRngStateManagement, refused, fidelity)
+    POPART_OPTION(enableFloatingPointChecks, machine, "runs end at the first exception; slow")
+    POPART_OPTION(enableStochasticRounding, machine, "half is the machine's; slow")
+    POPART_OPTION(_enableRngStateManagement, refused, "there is one replica: its states need no management")
     POPART_OPTION(enableLoadAndOffloadRNGState, effect, "allows getRNGState and setRNGState")
-    POPART_OPTION(partialsTypeMatMuls, effect, "the partialsType of matmulOptions, if they have none")
+    POPART_OPTION(partialsTypeMatMuls, modelled, "the partialsType of matmulOptions, if they have none")
     POPART_OPTION(enableFullyConnectedPass, nothing, placement)
     POPART_OPTION(enableSerializedMatmuls, nothing, placement)
     POPART_OPTION(enableConstantFoldingOfMultipleConsumers, nothing, "constants are folded wherever they are used")
     POPART_OPTION(enableSupportedDataTypeCasting, nothing, "64-bit integers stay what they are")
-    POPART_OPTION(throwIfLog2ScaleTensorNotInRange, refused, "scaled float8 casts are not offered")
+    POPART_OPTION(throwIfLog2ScaleTensorNotInRange, machine, "checked with stochastic rounding or floating-point checks")
     POPART_OPTION(ensureFp32LossScaleTensor, nothing, training)
     POPART_OPTION(constantWeights, effect, "weights of an inference session cannot be changed")
     POPART_OPTION(useLoopCandidateCreator, nothing, placement)
@@ -126,8 +126,8 @@ const OptionRow rows[] = {
     POPART_OPTION(accumulationAndReplicationReductionType, nothing, training)
     POPART_OPTION(meanAccumulationAndReplicationReductionStrategy, nothing, training)
     POPART_OPTION(replicatedCollectivesSettings, nothing, several)
-    POPART_OPTION(virtualGraphMode, nothing, placement)
-    POPART_OPTION(virtualGraphSplitRatios, nothing, placement)
+    POPART_OPTION(virtualGraphMode, modelled, "Off, Manual or Auto: which IPU computes a node")
+    POPART_OPTION(virtualGraphSplitRatios, modelled, "the IPUs' shares, of virtualGraphMode Auto")
     POPART_OPTION(enablePipelining, refused, several)
     POPART_OPTION(createImplicitPipeliningFwdOnlyProgram, refused, several)
     POPART_OPTION(stashAllTensorsInferencePipeline, nothing, placement)
@@ -165,7 +165,7 @@ bool isOfTraining(std::string_view name) {
          name == "automaticLossScalingSettings";
 }
 
-void checkOptions(const SessionOptions& options, bool isTraining) {
+void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
   options.getAccumulationFactor();
   options.getBufferingDepth({}, options.rearrangeStreamsOnHost);
   if (options.aliasZeroCopy &&
@@ -181,8 +181,23 @@ void checkOptions(const SessionOptions& options, bool isTraining) {
       options.virtualGraphMode != VirtualGraphMode::ExecutionPhases) {
     throw error("More than one execution phase needs virtualGraphMode ExecutionPhases");
   }
+  if (isIpu) {
+    if (options.virtualGraphMode == VirtualGraphMode::ExecutionPhases) {
+      throw error("virtualGraphMode ExecutionPhases is not supported");
+    }
+    if (!options.virtualGraphSplitRatios.empty() &&
+        options.virtualGraphMode != VirtualGraphMode::Auto) {
+      throw error("virtualGraphSplitRatios are for virtualGraphMode Auto");
+    }
+  }
   for (const OptionRow& row : rows) {
     if (row.status == OptionStatus::effect || !row.isSet(options)) continue;
+    const bool isOfIpu =
+        row.status == OptionStatus::machine || row.status == OptionStatus::modelled;
+    if (isIpu && isOfIpu) continue;
+    if (row.status == OptionStatus::machine) {
+      throw error("SessionOptions::{} is for emulated IPUs: {}", row.name, row.text);
+    }
     if (isTraining && isOfTraining(row.name)) continue;
     if (row.status == OptionStatus::refused) {
       throw error("SessionOptions::{} is not supported: {}", row.name, row.text);
@@ -194,15 +209,15 @@ void checkOptions(const SessionOptions& options, bool isTraining) {
 
 }  // namespace
 
-void detail::checkInferenceOptions(const SessionOptions& options) {
+void detail::checkInferenceOptions(const SessionOptions& options, bool isIpu) {
   options.getAccumulationFactor();
   if (options.enableGradientAccumulation) {
     throw error("Gradient Accumulation only available when training.");
   }
-  checkOptions(options, false);
+  checkOptions(options, false, isIpu);
 }
 
-void detail::checkTrainingOptions(const SessionOptions& options) {
+void detail::checkTrainingOptions(const SessionOptions& options, bool isIpu) {
   if (options.accumulationFactor < 1) {
     throw error("The accumulation factor ({}) is not at least 1", options.accumulationFactor);
   }
@@ -212,7 +227,7 @@ void detail::checkTrainingOptions(const SessionOptions& options) {
         "state "
         "is always exchanged");
   }
-  checkOptions(options, true);
+  checkOptions(options, true, isIpu);
 }
 
 int64_t SessionOptions::getGlobalReplicationFactor() const {

@@ -316,7 +316,10 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   profile_command.add_option("--target", profile_options.target, "gc2, gc200, bow or c600")
       ->type_name("NAME")
       ->capture_default_str();
-  profile_command.add_option("--ipus", profile_options.ipus, "1, or an even number up to 64")
+  profile_command
+      .add_option("--ipus", profile_options.ipus,
+                  "1, or an even number up to 64; nodes are where the model says (__ipu_number)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}).description(""))
       ->type_name("N")
       ->capture_default_str();
   profile_command.add_option("--tiles", profile_options.tiles, "tiles of each IPU")

@@ -11,6 +11,7 @@
 #include <halftone/train.hpp>
 
 #include "base/describe.hpp"
+#include "ipu/arithmetic.hpp"
 
 namespace halftone {
 
@@ -108,6 +109,7 @@ bool add_to(AnyArray& total, const AnyView& value) {
 namespace detail {
 
 struct SessionState {
+  std::unique_ptr<ipu::ArithmeticRunner> arithmetic;  ///< of ipu_model, if it is asked for
   Engine engine;
   bool is_modelled = false;  ///< on ipu_model with reports
   ipu::Target target;
@@ -135,7 +137,15 @@ struct SessionState {
 
   std::vector<TensorId> model_outputs;  // of the graph as it came
 
-  SessionState(Graph graph, const EngineOptions& options) : engine(std::move(graph), options) {}
+  SessionState(Graph graph, EngineOptions options,
+               std::unique_ptr<ipu::ArithmeticRunner> device_arithmetic)
+      : arithmetic(std::move(device_arithmetic)),
+        engine(std::move(graph), with_runner(options, arithmetic.get())) {}
+
+  static EngineOptions with_runner(EngineOptions options, NodeRunner* runner) {
+    options.runner = runner;
+    return options;
+  }
 
   const Graph& graph() const { return engine.graph(); }
 
@@ -626,6 +636,34 @@ std::vector<OutputPort> find_outputs(const Graph& graph, const SessionOptions& o
 
 }  // namespace
 
+namespace {
+
+/// What runs the nodes with the machine's arithmetic; null if nobody asks for it.
+std::unique_ptr<ipu::ArithmeticRunner> device_arithmetic(const SessionOptions& options) {
+  const ipu::Arithmetic& arithmetic = options.ipu.arithmetic;
+  if (!arithmetic.any()) return nullptr;
+  if (options.device != Device::ipu_model) {
+    fail(ErrorKind::usage, {.what = "the machine's arithmetic is that of ipu_model",
+                            .hint = "device = Device::ipu_model"});
+  }
+  if (options.stop_at_nan) {
+    fail(ErrorKind::usage,
+         {.what = "stop_at_nan does not go with the machine's arithmetic",
+          .hint = "ipu.arithmetic.floating_point_checks stops at exceptions, too"});
+  }
+  const ipu::Target& target = options.ipu.target != nullptr ? *options.ipu.target : ipu::gc200;
+  target.check();
+  auto runner = std::make_unique<ipu::ArithmeticRunner>(
+      arithmetic, target,
+      ipu::ProductOptions{
+          .available_memory_proportion = options.ipu.available_memory_proportion,
+          .partials = options.ipu.half_partials ? ElementType::float16 : ElementType::float32});
+  runner->random().set_seed(options.seed);
+  return runner;
+}
+
+}  // namespace
+
 Session::Session(Graph graph, const SessionOptions& options) {
   const DataFlow flow{options.batches_per_step, options.accumulation};
   flow.check();
@@ -638,10 +676,11 @@ Session::Session(Graph graph, const SessionOptions& options) {
   graph.outputs.clear();
   for (const OutputPort& port : outputs) graph.outputs.push_back(port.id);
 
-  state_ =
-      Owned(new SessionState(std::move(graph), EngineOptions{.threads = options.threads,
-                                                             .seed = options.seed,
-                                                             .stop_at_nan = options.stop_at_nan}));
+  state_ = Owned(new SessionState(
+      std::move(graph),
+      EngineOptions{
+          .threads = options.threads, .seed = options.seed, .stop_at_nan = options.stop_at_nan},
+      device_arithmetic(options)));
   SessionState& s = *state_;
   s.flow = flow;
   s.prefetch = options.prefetch;
@@ -685,10 +724,15 @@ Session::Session(Graph graph, const SessionOptions& options) {
   if (all_static) s.engine.prepare(input_infos);
 
   s.is_modelled = options.device == Device::ipu_model && options.ipu.profiling;
+  if (options.device == Device::ipu_model && options.ipu.placement == ipu::Placement::nodes) {
+    ipu::check_placement(s.graph(), options.ipu.target != nullptr ? options.ipu.target->ipus : 1);
+  }
   if (!s.is_modelled) return;
   s.target = options.ipu.target != nullptr ? *options.ipu.target : ipu::gc200;
   s.profile_options.available_memory_proportion = options.ipu.available_memory_proportion;
   if (options.ipu.half_partials) s.profile_options.partials = ElementType::float16;
+  s.profile_options.placement = options.ipu.placement;
+  s.profile_options.split_ratios = options.ipu.split_ratios;
   s.profile_options.allow_out_of_memory = options.ipu.allow_out_of_memory;
   s.target.check();
   if (all_static) s.profile(input_infos);
@@ -733,7 +777,33 @@ Graph Session::graph() const {
 
 bool Session::is_random() const { return state_->engine.is_random(); }
 std::uint64_t Session::random_seed() const { return state_->engine.seed(); }
-void Session::set_random_seed(std::uint64_t seed) { state_->engine.set_seed(seed); }
+void Session::set_random_seed(std::uint64_t seed) {
+  state_->engine.set_seed(seed);
+  if (state_->arithmetic != nullptr) state_->arithmetic->random().set_seed(seed);
+}
+
+namespace {
+
+ipu::RandomState& random_state(const SessionState& state) {
+  if (state.arithmetic == nullptr) {
+    fail(ErrorKind::usage, {.what = "there are no generators of a machine",
+                            .hint = "device = Device::ipu_model with ipu.arithmetic has them"});
+  }
+  return state.arithmetic->random();
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> Session::rng_state() const { return random_state(*state_).words(); }
+void Session::set_rng_state(std::span<const std::uint32_t> words) {
+  ipu::RandomState& random = random_state(*state_);
+  if (words.size() != random.word_count()) {
+    fail(ErrorKind::usage, {.what = "the state of random generators has another size",
+                            .expected = std::to_string(random.word_count()) + " words",
+                            .found = std::to_string(words.size()) + " words"});
+  }
+  random.set_words(words);
+}
 
 AnyView Session::get(std::string_view variable) const {
   state_->restore_variables();

@@ -141,7 +141,7 @@ std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outp
     const std::vector<Word> words = graph.nodes[n].attributes;
     const std::size_t first = graph.nodes.size();
     const std::string name(graph.name(graph.nodes[n]));
-    const Planning planning = planning_of(graph.nodes[n]);
+    const Planning planning = graph.nodes[n].planning;
     if (op.gradient == nullptr) {
       refused.push_back(n);
       continue;
@@ -150,7 +150,7 @@ std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outp
     for (std::size_t added = first; added < graph.nodes.size(); ++added) {
       Node& node = graph.nodes[added];
       if (!name.empty()) graph.rename(node, "Gradient/" + name);
-      if (planning != Planning{} && is_planned(node.op->id.name)) set_planning(node, planning);
+      inherit_planning(node, planning);  // a gradient is computed where the node is
     }
   }
   if (!refused.empty()) refuse(graph, refused);

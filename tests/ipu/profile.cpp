@@ -71,6 +71,35 @@ TEST_CASE("a profile is the same each time, and more work takes longer") {
   CHECK(fast.seconds() < a.seconds());
 }
 
+TEST_CASE("half sums are faster than float sums") {
+  Graph g;
+  const AnyTensor x = g.input<half>("x", {2048, 2048}), w = g.input<half>("w", {2048, 2048});
+  output(g, op::matmul(x, w), "y");
+  const auto cycles = [&](ElementType partials) {
+    return ipu::profile(g, ipu::gc200, {.partials = partials, .allow_out_of_memory = true})
+        .cycles();
+  };
+  CHECK(cycles(ElementType::float16) < cycles(ElementType::float32));
+}
+
+TEST_CASE("operations without a name are called after their layers") {
+  Graph g;
+  AnyTensor x = g.input<float>("x", {16, 32});
+  for (int i = 0; i < 2; ++i) {
+    g.push_scope("layer" + std::to_string(i));
+    const AnyTensor w{&g, g.add_variable({ElementType::float32, {32, 32}},
+                                         Initial{Initial::Rule::fill, 0.5f, 0}, "w")};
+    g.pop_scope();
+    x = op::relu(op::matmul(x, w));
+  }
+  output(g, x, "y");
+  const ipu::Report r = ipu::profile(g, ipu::gc200);
+  CHECK(r.operations[0].name == "layer0/w");
+  CHECK(r.operations[1].name == "layer0/Relu_1");
+  CHECK(r.operations[2].name == "layer1/w");
+  CHECK(r.operations[3].name == "y");  // the name of its result
+}
+
 TEST_CASE("a model that does not fit is an error with names, or a report") {
   const Graph big = layers(16, 1024, 4);  // 16 MiB of weights, 2.4 MiB of tiles
   const ipu::Target few = ipu::gc200.with_tiles(4);

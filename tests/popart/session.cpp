@@ -388,3 +388,92 @@ TEST_CASE("popart session: an emulated IPU and its reports") {
   CHECK(contains(offline->getGraphReport(), "1472"));
   CHECK(contains(error_of([&] { offline->run(io); }), "not configured for execution"));
 }
+
+// The layout of the state, [2 (identical, differing)][tiles][workers][4]: PopART's devicex.
+TEST_CASE("popart session: the machine's arithmetic on an emulated IPU") {
+  auto& manager = DeviceManager::createDeviceManager();
+  std::map<std::string, std::string> deviceOptions{{"tilesPerIPU", "8"}};
+  const auto builder = Builder::create();
+  const TensorId x = builder->addInputTensor(TensorInfo("FLOAT", Shape{2}), "x");
+  const TensorId y = builder->aiOnnxOpset10().log({x}, "y");
+  builder->addOutputTensor(y);
+  const auto make = [&](auto&& change, bool isIpu = true) {
+    SessionOptions options;
+    change(options);
+    std::shared_ptr<DeviceInfo> device = manager.createCpuDevice();
+    if (isIpu) device = manager.createIpuModelDevice(deviceOptions);
+    auto session = InferenceSession::createFromOnnxModel(
+        builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}}), device,
+        InputShapeInfo(), options);
+    session->prepareDevice();
+    return session;
+  };
+  const auto run = [&](InferenceSession& session) {
+    float in[2] = {1, -1}, out[2] = {};
+    NDArrayWrapper<float> given(in, {2}), taken(out, {2});
+    std::map<TensorId, IArray&> inputs{{x, given}}, outputs{{y, taken}};
+    StepIO io(inputs, outputs);
+    session.run(io);
+  };
+  const auto checks = [](auto& o) { o.enableFloatingPointChecks = true; };
+  const auto checked = make(checks);
+  CHECK(is(error_of([&] { run(*checked); }), "runtime_error", "invalid operation"));
+  CHECK(is(error_of([&] { run(*checked); }), "runtime_error", "Log"));
+  run(*make([](auto&) {}));
+  CHECK(is(error_of([&] { make(checks, false); }), "error", "is for emulated IPUs"));
+  CHECK(is(error_of([&] { make([](auto& o) { o.enableStochasticRounding = true; }, false); }),
+           "error", "is for emulated IPUs"));
+
+  for (const bool rounds : {false, true}) {
+    const auto session = make([&](auto& o) {
+      o.enableLoadAndOffloadRNGState = true;
+      o.enableStochasticRounding = rounds;
+    });
+    CHECK(session->getRNGState().size() == 2 * 8 * 6 * 4);
+    session->setRandomSeed(7);
+    const std::vector<uint32_t> state = session->getRNGState();
+    session->setRandomSeed(8);
+    CHECK(session->getRNGState() != state);
+    session->setRNGState(state);
+    CHECK(session->getRNGState() == state);
+    CHECK(is(error_of([&] { session->setRNGState({1, 2}); }), "runtime_error", "size 2"));
+  }
+  const auto refused = [&](auto&& change, std::string_view part) {
+    return is(error_of([&] { make(change); }), "error", part);
+  };
+  CHECK(refused([](auto& o) { o.convolutionOptions["partialsType"] = "double"; }, "half or float"));
+  CHECK(refused([](auto& o) { o.matmulOptions["availableMemoryProportion"] = "2"; }, "in (0,1]"));
+  CHECK(refused([](auto& o) { o.virtualGraphSplitRatios = {0.5f, 0.5f}; }, "Auto"));
+  CHECK(refused([](auto& o) { o.virtualGraphMode = VirtualGraphMode::ExecutionPhases; },
+                "not supported"));
+}
+
+// Off clears the attributes, Manual asks them: PopART's ir.cpp.
+TEST_CASE("popart session: virtual graphs on emulated IPUs") {
+  auto& manager = DeviceManager::createDeviceManager();
+  const auto builder = Builder::create();
+  const TensorId x = builder->addInputTensor(TensorInfo("FLOAT", Shape{64, 64}), "x");
+  auto opset = builder->aiOnnxOpset10();
+  const TensorId a = opset.matmul({x, x}, "a"), y = opset.matmul({a, a}, "y");
+  builder->virtualGraph(a, 0);
+  builder->virtualGraph(y, 1);
+  builder->addOutputTensor(y);
+  const auto report = [&](VirtualGraphMode mode, const char* ipus) {
+    std::map<std::string, std::string> deviceOptions{{"numIPUs", ipus}, {"tilesPerIPU", "64"}};
+    SessionOptions options;
+    options.virtualGraphMode = mode;
+    options.engineOptions["autoReport.all"] = "true";
+    auto session = InferenceSession::createFromOnnxModel(
+        builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}}),
+        manager.createIpuModelDevice(deviceOptions), InputShapeInfo(), options);
+    session->prepareDevice();
+    std::vector<int> ipusOf;
+    for (const auto& o : session->getReport().operations) ipusOf.push_back(o.ipu);
+    return ipusOf;
+  };
+  CHECK(report(VirtualGraphMode::Manual, "2") == std::vector<int>{0, 1});
+  CHECK(report(VirtualGraphMode::Off, "2") == std::vector<int>{0, 0});
+  CHECK(report(VirtualGraphMode::Auto, "2").size() == 2);
+  CHECK(is(error_of([&] { report(VirtualGraphMode::Manual, "1"); }), "error",
+           "that the machine does not have"));
+}

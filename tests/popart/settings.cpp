@@ -238,6 +238,10 @@ TEST_CASE("popart devices: emulated IPUs") {
                                                        {{"numIPUs", "3"}},
                                                        {{"numIPUs", "two"}},
                                                        {{"tilesPerIPU", "-1"}},
+                                                       {{"tilesPerIPU", "0"}},
+                                                       {{"tilesPerIPU", "4611686018427387904"}},
+                                                       {{"tilesPerIPU", "99999999999999999999"}},
+                                                       {{"compileIPUCode", "maybe"}},
                                                        {{"ipuVersion", "ipu3"}}}) {
     options = wrong;
     CHECK_FALSE(error_of([&] { manager.createIpuModelDevice(options); }).empty());

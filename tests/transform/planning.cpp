@@ -42,7 +42,7 @@ TEST_CASE("planning of one node: the profile's options for it alone") {
   };
   Graph g = plain;
   set_planning(g.nodes[0], {.available_memory_proportion = 0.05f});
-  CHECK(planning_of(g.nodes[0]).available_memory_proportion == 0.05f);
+  CHECK(g.nodes[0].planning.available_memory_proportion == 0.05f);
   const ipu::Report small = profile(g), usual = profile(plain);
   const ipu::Report same = profile(plain, {.available_memory_proportion = double{0.05f}});
   CHECK(small.cycles() == same.cycles());
@@ -52,7 +52,7 @@ TEST_CASE("planning of one node: the profile's options for it alone") {
 
   // A machine multiplies half faster with sums in half.
   set_planning(g.nodes[0], {.partials = ElementType::float16});
-  CHECK(planning_of(g.nodes[0]).available_memory_proportion == 0);
+  CHECK(g.nodes[0].planning.available_memory_proportion == 0);
   const ipu::Report half_sums = profile(g);
   CHECK(half_sums.cycles() == profile(plain, {.partials = ElementType::float16}).cycles());
   CHECK(half_sums.cycles() < usual.cycles());
@@ -66,7 +66,7 @@ TEST_CASE("planning of one node: kept in files, given to gradients, refused else
   const Planning planning{0.25f, ElementType::float16};
   set_planning(g.nodes[0], planning);
   const Graph read = onnx::load(onnx::to_bytes(g));
-  CHECK(planning_of(read.nodes[0]) == planning);
+  CHECK(read.nodes[0].planning == planning);
 
   const AnyTensor loss = op::sum(AnyTensor{&g, g.outputs[0]}, none, {.keepdims = 0});
   const TensorId w = g.find("w");
@@ -76,7 +76,7 @@ TEST_CASE("planning of one node: kept in files, given to gradients, refused else
   for (const Node& node : g.nodes) {
     if (!is_planned(node.op->id.name)) continue;
     ++products;
-    CHECK(planning_of(node) == planning);
+    CHECK(node.planning == planning);
   }
   CHECK(products == 2);
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include <halftone/base/array.hpp>
 #include <halftone/base/owned.hpp>
@@ -16,6 +17,18 @@ class NotANumberError : public InputError {
   using InputError::InputError;
 };
 
+/// Computes single nodes of a graph in another way than the library's kernels.
+class NodeRunner {
+ public:
+  /// The outputs of a node from complete inputs; what it modifies, it writes in place.
+  virtual std::vector<AnyArray> run(const Graph& graph, const Node& node,
+                                    std::span<const AnyView> inputs,
+                                    const kernel::Executor& executor) = 0;
+
+ protected:
+  ~NodeRunner() = default;
+};
+
 struct EngineOptions {
   int threads = 1;  ///< 0: as many as the machine has cores
   bool fuse = true;
@@ -24,6 +37,7 @@ struct EngineOptions {
   /// is fused then, and nodes keep their order: an optimizer's updates are the last ones. For
   /// graphs whose shapes do not depend on values; an UnsupportedError with others.
   bool stop_at_nan = false;
+  NodeRunner* runner = nullptr;  ///< borrowed; runs every node, one after the other, unfused
 };
 
 /// What a node did in the runs since its time was reset.

@@ -41,12 +41,24 @@ struct TensorRecord {
   ElementType stated_type = ElementType::undefined;  ///< of an input whose rank is not known
 };
 
+/// What a model asks of an IPU for one node; no result of the cpu changes. See planning.hpp.
+struct Planning {
+  /// Of products (MatMul, Gemm, convolutions, recurrent layers) and the nodes of their gradients:
+  /// of a tile's memory, for what is temporary: above 0, up to 1; 0: what the options say.
+  float available_memory_proportion = 0;
+  /// Of their sums of half products: float32 or float16; undefined: what the options say.
+  ElementType partials = ElementType::undefined;
+  std::int32_t ipu = -1;  ///< that the node is meant for, 0 being the first; -1: any
+  friend constexpr bool operator==(const Planning&, const Planning&) = default;
+};
+
 struct Node {
   const Descriptor* op = nullptr;
   std::vector<Word> attributes{};
   std::vector<TensorId> inputs{};   ///< no_tensor: absent
   std::vector<TensorId> outputs{};  ///< no_tensor: not wanted
   Name name{};
+  Planning planning{};
 };
 
 /// The name of an unknown extent: an input's extents of one symbol are equal.

@@ -4,26 +4,41 @@
 
 namespace halftone {
 
-/// What one node asks of an IPU's planner. It counts for products (MatMul, Gemm, convolutions,
-/// recurrent layers) and the nodes of their gradients, and changes no result.
-struct Planning {
-  /// Of a tile's memory, for what is temporary: above 0, up to 1; 0: what the profile's options
-  /// say.
-  float available_memory_proportion = 0;
-  /// Of sums of half products: float32 or float16; undefined: what the profile's options say.
-  ElementType partials = ElementType::undefined;
-  friend constexpr bool operator==(const Planning&, const Planning&) = default;
-};
+/// The most IPUs that work together.
+inline constexpr std::int32_t most_ipus = 64;
 
-/// What was asked for the node; default values if nothing was.
-Planning planning_of(const Node& node);
-
-/// Asks for it. It stays with the node when the graph is copied or saved: behind the words of its
-/// attributes, which operators do not read.
-/// errors   UsageError for values out of range
+/// Asks for it; stays with the node when the graph is copied or saved.
+/// errors   UsageError for values out of range, and for a proportion or partial sums of a node that
+///          is no product
 void set_planning(Node& node, const Planning& planning);
+
+/// Says which IPU a node is meant for, 0 being the first; -1: any.
+/// errors   UsageError for numbers below -1 and above 63
+void set_ipu(Node& node, std::int32_t ipu);
+
+/// Gives a node what was asked for the one that it comes from, as far as it concerns its operator.
+void inherit_planning(Node& node, const Planning& planning);
 
 /// Whether operators of that name, or what they expand to, are products.
 bool is_planned(std::string_view op);
+
+/// Nodes that are recorded while it lives are meant for one IPU, unless an inner one says another:
+///
+///   const OnIpu second(graph, 1);
+class OnIpu {
+ public:
+  OnIpu(Graph& graph, std::int32_t ipu) : graph_(graph), ipu_(ipu), first_(graph.nodes.size()) {}
+  OnIpu(const OnIpu&) = delete;
+  ~OnIpu() {
+    for (std::size_t n = first_; n < graph_.nodes.size(); ++n) {
+      if (graph_.nodes[n].planning.ipu < 0) set_ipu(graph_.nodes[n], ipu_);
+    }
+  }
+
+ private:
+  Graph& graph_;
+  std::int32_t ipu_;
+  std::size_t first_;
+};
 
 }  // namespace halftone

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <halftone/graph/graph.hpp>
 #include <halftone/ipu/convolution.hpp>
 #include <halftone/ipu/copy.hpp>
 #include <halftone/ipu/exchange.hpp>
@@ -33,6 +34,16 @@ struct Product {
 struct ProductOptions {
   double available_memory_proportion = 0.6;     ///< of a tile's memory, for what is temporary
   ElementType partials = ElementType::float32;  ///< of partial sums; inputs of float have float
+
+  /// These, but for what one node asks.
+  constexpr ProductOptions with(const Planning& node) const {
+    ProductOptions options = *this;
+    if (node.available_memory_proportion > 0) {
+      options.available_memory_proportion = static_cast<double>(node.available_memory_proportion);
+    }
+    if (node.partials != ElementType::undefined) options.partials = node.partials;
+    return options;
+  }
   friend constexpr bool operator==(const ProductOptions&, const ProductOptions&) = default;
 };
 

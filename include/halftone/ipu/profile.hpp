@@ -16,14 +16,23 @@ class Graph;
 
 namespace halftone::ipu {
 
+/// Which of several IPUs computes a node.
+enum class Placement : std::uint8_t {
+  nodes,  ///< the one it is meant for (graph/planning.hpp); if none is meant for any: automatic
+  automatic,  ///< consecutive parts of about the same cycles
+  none,       ///< all on the first
+};
+
 struct ProfileOptions {
   std::int64_t ipus = 0;           ///< 0: as many as the target has
   std::int64_t tiles_per_ipu = 0;  ///< 0: as many as the target has
   double available_memory_proportion = 0.6;
   ElementType partials = ElementType::float32;  ///< of products of half; or float16
-  bool allow_out_of_memory = false;  ///< report a model that does not fit instead of throwing
-  bool prefetch = true;              ///< the host has inputs ready before they are needed
-  bool has_launch = true;            ///< count the launch of compute sets, as hardware has it
+  Placement placement = Placement::nodes;
+  std::vector<float> split_ratios{};  ///< of automatic: the IPUs' shares; empty: equal ones
+  bool allow_out_of_memory = false;   ///< report a model that does not fit instead of throwing
+  bool prefetch = true;               ///< the host has inputs ready before they are needed
+  bool has_launch = true;             ///< count the launch of compute sets, as hardware has it
 };
 
 /// What a superstep does.
@@ -152,6 +161,10 @@ class Report {
   std::int64_t tiles_out_of_memory() const;
   /// Sum over all tiles.
   std::int64_t bytes() const;
+  /// Cycles of the steps of one IPU in a run: what a pipeline over micro-batches would wait for.
+  std::int64_t ipu_cycles(std::int64_t ipu) const;
+  /// Sum over the tiles of one IPU.
+  std::int64_t ipu_bytes(std::int64_t ipu) const;
   /// The variables on a tile, largest first: those live at that step and the always live.
   std::vector<std::int32_t> live_variables(std::int64_t tile, std::int32_t step) const;
   std::int64_t operation_cycles(std::size_t operation) const;
@@ -175,9 +188,13 @@ class Report {
   void write_html(const std::string& path) const;
 };
 
+/// Throws UsageError unless the nodes can be where they are meant to be: on IPUs that there are,
+/// bodies with the node that holds them, and all that change one variable on one IPU.
+void check_placement(const Graph& graph, std::int64_t ipus);
+
 /// What a graph with static shapes would do on the machine. Throws UsageError for a machine or
-/// options that make no sense, UnsupportedError if a shape is not known, and MemoryError if the
-/// model does not fit, unless the options allow it.
+/// options that make no sense or contradictory placement, UnsupportedError if a shape is not known,
+/// and MemoryError if the model does not fit, unless the options allow it.
 Report profile(const Graph& graph, const Target& target, const ProfileOptions& options = {});
 
 }  // namespace halftone::ipu

@@ -11,6 +11,7 @@
 #include <halftone/base/owned.hpp>
 #include <halftone/base/view.hpp>
 #include <halftone/graph/model.hpp>
+#include <halftone/ipu/arithmetic.hpp>
 #include <halftone/session/data_flow.hpp>
 #include <halftone/session/step_io.hpp>
 
@@ -19,19 +20,23 @@ namespace halftone {
 namespace ipu {
 struct Target;
 class Report;
+enum class Placement : std::uint8_t;
 }  // namespace ipu
 
-/// What a session runs on: ipu_model computes the same results as cpu, and says what an IPU would
-/// do.
+/// What a session runs on: ipu_model computes the same results as cpu, unless it is asked for the
+/// machine's arithmetic, and says what an IPU would do.
 enum class Device : std::uint8_t { cpu, ipu_model };
 
 /// The machine of ipu_model.
 struct IpuModelOptions {
   const ipu::Target* target = nullptr;  ///< copied; null: one gc200
+  ipu::Placement placement{};           ///< of nodes on several IPUs: as they say, or automatic
+  std::vector<float> split_ratios{};    ///< of automatic placement: the IPUs' shares
   double available_memory_proportion = 0.6;
   bool half_partials = false;        ///< sum products of half in half
   bool allow_out_of_memory = false;  ///< run and report what does not fit
   bool profiling = true;             ///< off: no reports, and no error for what does not fit
+  ipu::Arithmetic arithmetic{};      ///< compute as the machine does; slow
 };
 
 struct SessionOptions {
@@ -141,6 +146,13 @@ class Session {
   /// that was read before repeats the runs since.
   std::uint64_t random_seed() const;
   void set_random_seed(std::uint64_t seed);
+
+  /// The state of the machine's random generators: [2 (identical, differing)][tiles][workers][4],
+  /// of all IPUs. Stochastic rounding draws from it; set_random_seed sets it, too. Throws
+  /// UsageError unless the device is ipu_model with the machine's arithmetic.
+  std::vector<std::uint32_t> rng_state() const;
+  /// Throws UsageError for another number of words.
+  void set_rng_state(std::span<const std::uint32_t> words);
 
   std::vector<Port> inputs() const;
   /// Variables that a run may be given.

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <halftone/exec/engine.hpp>
+#include <halftone/ipu/arithmetic.hpp>
+#include <halftone/ipu/mapping.hpp>
+#include <halftone/ipu/planner.hpp>
+
+namespace halftone::ipu {
+
+/// A matrix product as the machine adds it up: the rows of the left operand are made as they are
+/// needed, the right one is there as [inner, columns].
+class RowSource {
+ public:
+  /// Row number `row`, `inner` floats.
+  virtual void fill(std::int64_t row, float* values) const = 0;
+
+ protected:
+  ~RowSource() = default;
+};
+
+/// Runs nodes with the machine's arithmetic.
+class ArithmeticRunner final : public NodeRunner {
+ public:
+  ArithmeticRunner(const Arithmetic& arithmetic, const Target& target,
+                   const ProductOptions& products);
+
+  std::vector<AnyArray> run(const Graph& graph, const Node& node, std::span<const AnyView> inputs,
+                            const kernel::Executor& executor) override;
+  RandomState& random() { return random_; }
+
+ private:
+  /// The node that is being run.
+  struct Now {
+    const Graph& graph;
+    const Node& node;
+    std::span<const AnyView> inputs;
+    const kernel::Executor& executor;
+  };
+  struct Extents {
+    std::int64_t rows, inner, columns;
+    std::int64_t taps = 1;  ///< `inner` is so many groups of input channels
+  };
+
+  std::vector<AnyArray> run_wide(const Now& now, const std::vector<TensorInfo>& infos);
+  /// Whether the node is a product of half that is added up here.
+  bool run_product(const Now& now, const TensorInfo& info, std::vector<AnyArray>& outputs);
+  void multiply(const Now& now, const Extents& extents, const RowSource& rows, const float* right,
+                float* y);
+  bool draw(const Now& now, const std::vector<TensorInfo>& infos, std::vector<AnyArray>& outputs);
+
+  AnyArray narrowed(const Now& now, std::size_t output, const AnyArray& wide);
+  /// Halves in place of floats, as floats; element `first` of `mapping` is the first of them.
+  bool narrow_floats(const Mapping& mapping, std::int64_t first, std::span<float> values);
+  void check_scale(const Now& now) const;
+  void check_results(const Now& now, std::span<const AnyArray> outputs) const;
+  static bool divides_by_zero(const Now& now);
+  [[noreturn]] void trap(const Now& now, std::size_t output, std::string_view exception) const;
+
+  Arithmetic arithmetic_;
+  Target t_;
+  ProductOptions products_;
+  Planner planner_;
+  RandomState random_;
+};
+
+}  // namespace halftone::ipu

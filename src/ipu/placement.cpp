@@ -1,0 +1,185 @@
+#include "ipu/placement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <halftone/graph/planning.hpp>
+#include <halftone/op/list.hpp>
+#include <halftone/transform/infer.hpp>
+
+#include "base/describe.hpp"
+
+namespace halftone::ipu {
+
+namespace {
+
+[[noreturn]] void refuse(const Graph& graph, const Node& node, std::string_view what,
+                         TensorId tensor, std::string_view expected, std::int32_t found,
+                         std::string_view hint) {
+  const std::string where = halftone::detail::node_text(*node.op, graph.name(node));
+  const std::string ipu = "IPU " + std::to_string(found);
+  fail(ErrorKind::usage, {.what = what,
+                          .node = where,
+                          .tensor = tensor == no_tensor ? std::string_view{} : graph.name(tensor),
+                          .expected = expected,
+                          .found = ipu,
+                          .hint = hint});
+}
+
+void check_bodies(const Graph& graph, const Node& node, std::int32_t outer) {
+  for (const std::int32_t index : subgraphs_of(node)) {
+    const Graph& body = graph.graphs[static_cast<std::size_t>(index)];
+    for (const Node& inner : body.nodes) {
+      const std::int32_t ipu = inner.planning.ipu;
+      if (ipu >= 0 && ipu != std::max(outer, 0)) {
+        refuse(body, inner, "a node of a body is meant for another IPU than the node that holds it",
+               no_tensor, "IPU " + std::to_string(std::max(outer, 0)), ipu,
+               "place the node with the body, and nothing in it");
+      }
+      check_bodies(body, inner, outer);
+    }
+  }
+}
+
+}  // namespace
+
+void check_placement(const Graph& graph, std::int64_t ipus) {
+  std::vector<std::int32_t> changed_on(graph.tensors.size(), -1);
+  for (const Node& node : graph.nodes) {
+    const std::int32_t ipu = node.planning.ipu;
+    check_bodies(graph, node, ipu);
+    if (ipu < 0) continue;
+    if (ipu >= ipus) {
+      refuse(graph, node, "a node is meant for an IPU that the machine does not have", no_tensor,
+             "0 to " + std::to_string(ipus - 1), ipu,
+             "as many IPUs as the model is placed on, or no placement by nodes");
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == no_tensor || !node.op->signature.input_slot(i).modified) continue;
+      std::int32_t& on = changed_on[static_cast<std::size_t>(node.inputs[i])];
+      if (on >= 0 && on != ipu) {
+        refuse(graph, node, "nodes on different IPUs change one variable", node.inputs[i],
+               "IPU " + std::to_string(on), ipu, {});
+      }
+      on = ipu;
+    }
+  }
+}
+
+std::vector<std::int32_t> placed_nodes(const Graph& graph) {
+  std::vector<std::int32_t> placement(graph.nodes.size()), home(graph.tensors.size(), -1);
+  bool is_any_placed = false;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    placement[n] = graph.nodes[n].planning.ipu;
+    if (placement[n] < 0) continue;
+    is_any_placed = true;
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id == no_tensor || graph.tensor(id).role != Role::variable) continue;
+      std::int32_t& on = home[static_cast<std::size_t>(id)];
+      if (on < 0) on = placement[n];
+    }
+  }
+  if (!is_any_placed) return {};
+  // The others go where their variables are, or what they read was computed last.
+  std::vector<std::int32_t> made_on(graph.tensors.size(), -1);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    std::int32_t& ipu = placement[n];
+    for (const std::vector<std::int32_t>* known : {&home, &made_on}) {
+      if (ipu >= 0) break;
+      for (const TensorId id : graph.nodes[n].inputs) {
+        if (id != no_tensor) ipu = std::max(ipu, (*known)[static_cast<std::size_t>(id)]);
+      }
+    }
+    ipu = std::max(ipu, 0);
+    for (const TensorId id : graph.nodes[n].outputs) {
+      if (id != no_tensor) made_on[static_cast<std::size_t>(id)] = ipu;
+    }
+  }
+  return placement;
+}
+
+std::vector<double> shares(const std::vector<float>& ratios, std::int64_t ipus) {
+  if (ratios.empty()) {
+    return std::vector<double>(static_cast<std::size_t>(ipus), 1.0 / static_cast<double>(ipus));
+  }
+  double sum = 0;
+  bool is_positive = true;
+  for (const float r : ratios) {
+    sum += static_cast<double>(r);
+    is_positive = is_positive && r >= 0;
+  }
+  if (static_cast<std::int64_t>(ratios.size()) != ipus || !is_positive ||
+      std::abs(sum - 1) > 1e-3) {
+    const std::string expected = std::to_string(ipus) + " shares that add up to 1";
+    fail(ErrorKind::usage,
+         {.what = "the split ratios do not share the work between the IPUs", .expected = expected});
+  }
+  return {ratios.begin(), ratios.end()};
+}
+
+std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& single,
+                                              const std::vector<double>& split) {
+  std::vector<double> cycles(graph.nodes.size());
+  std::size_t operation = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    while (operation < single.operations.size() && single.operations[operation].program != 0) {
+      ++operation;
+    }
+    bool is_empty = true;
+    for (const TensorId id : graph.nodes[n].outputs) {
+      is_empty = is_empty && (id == no_tensor || graph.info(id).elements() == 0);
+    }
+    if (is_empty || operation >= single.operations.size()) continue;
+    cycles[n] = static_cast<double>(single.operation_cycles(operation++));
+  }
+  // Nodes that bring in variables lead; the time of all that follow them is theirs.
+  std::vector<std::int32_t> home(graph.tensors.size(), -1), of_tensor(graph.tensors.size(), -1);
+  std::vector<std::int32_t> placement(graph.nodes.size());
+  double leading = 0;
+  std::vector<bool> leads(graph.nodes.size());
+  std::vector<bool> seen(graph.tensors.size());
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id == no_tensor || graph.tensor(id).role != Role::variable) continue;
+      leads[n] = leads[n] || !seen[static_cast<std::size_t>(id)];
+      seen[static_cast<std::size_t>(id)] = true;
+    }
+    if (leads[n]) leading += cycles[n];
+  }
+  double sum = 0;
+  std::int32_t last = 0;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    std::int32_t ipu = -1;
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id != no_tensor) ipu = std::max(ipu, home[static_cast<std::size_t>(id)]);
+    }
+    if (ipu < 0 && leads[n] && leading > 0) {
+      ipu = 0;
+      double end = split[0];
+      while (static_cast<std::size_t>(ipu) + 1 < split.size() && sum / leading >= end - 1e-9) {
+        end += split[static_cast<std::size_t>(++ipu)];
+      }
+      last = std::max(last, ipu);
+    }
+    if (ipu < 0) {
+      for (const TensorId id : graph.nodes[n].inputs) {
+        if (id != no_tensor) ipu = std::max(ipu, of_tensor[static_cast<std::size_t>(id)]);
+      }
+    }
+    if (ipu < 0) ipu = last;
+    if (leads[n]) sum += cycles[n];
+    placement[n] = ipu;
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id != no_tensor && graph.tensor(id).role == Role::variable) {
+        home[static_cast<std::size_t>(id)] = ipu;
+      }
+    }
+    for (const TensorId id : graph.nodes[n].outputs) {
+      if (id != no_tensor) of_tensor[static_cast<std::size_t>(id)] = ipu;
+    }
+  }
+  return placement;
+}
+
+}  // namespace halftone::ipu

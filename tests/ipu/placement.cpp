@@ -1,0 +1,201 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+
+#include <halftone/graph/planning.hpp>
+#include <halftone/halftone.hpp>
+#include <halftone/ipu/profile.hpp>
+#include <halftone/onnx.hpp>
+#include <halftone/train.hpp>
+
+using namespace halftone;
+
+namespace {
+
+/// A matrix product on each of two IPUs.
+Graph two(std::int32_t first, std::int32_t second, std::int64_t width = 256) {
+  Graph g;
+  AnyTensor x = g.input<float>("x", {64, width});
+  int layer = 0;
+  for (const std::int32_t ipu : {first, second}) {
+    const OnIpu here(g, ipu);
+    const AnyTensor w{&g, g.add_variable({ElementType::float32, {width, width}},
+                                         Initial{Initial::Rule::fill, 0.5f, 0}, "w")};
+    x = op::relu(op::matmul(x, w));
+    g.rename(x.id, "layer" + std::to_string(layer++));
+  }
+  output(g, x, "y");
+  return g;
+}
+
+template <class F>
+std::string error_of(F&& f) {
+  try {
+    f();
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
+
+std::int64_t variables_on(const ipu::Report& r, std::int64_t ipu) {
+  std::int64_t sum = 0;
+  for (std::int64_t tile = 0; tile < r.target.tiles_per_ipu; ++tile) {
+    sum += r.memory[static_cast<std::size_t>(ipu * r.target.tiles_per_ipu + tile)]
+                   [static_cast<std::size_t>(ipu::Category::variables)];
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("nodes keep the IPU that they are meant for") {
+  Graph g = two(0, 1);
+  CHECK(g.nodes[0].planning.ipu == 0);
+  CHECK(g.nodes[3].planning.ipu == 1);
+  const Graph copy = g;
+  CHECK(copy == g);
+  set_ipu(g.nodes[3], 5);
+  CHECK(g.nodes[3].planning.ipu == 5);
+  set_ipu(g.nodes[3], -1);
+  CHECK(g.nodes[3].planning.ipu == -1);
+  CHECK_THROWS_AS(set_ipu(g.nodes[3], 64), UsageError);
+  CHECK_THROWS_AS(set_ipu(g.nodes[3], -2), UsageError);
+  // Saved and loaded is the same.
+  const std::string file = std::filesystem::temp_directory_path() / "halftone_placement.onnx";
+  onnx::save(copy, file);
+  const Graph loaded = onnx::load(std::string_view(file));
+  std::filesystem::remove(file);
+  for (std::size_t n = 0; n < copy.nodes.size(); ++n) {
+    CHECK(loaded.nodes[n].planning.ipu == copy.nodes[n].planning.ipu);
+  }
+}
+
+TEST_CASE("placement by nodes: weights, time and memory of each IPU") {
+  const ipu::Report r = ipu::profile(two(0, 1), ipu::gc200, {.ipus = 2});
+  CHECK(r.operations[0].ipu == 0);
+  CHECK(r.operations.back().ipu == 1);
+  // 256 x 256 floats each, but for whole 8 bytes; one activation crosses the link.
+  for (int ipu = 0; ipu < 2; ++ipu) {
+    CHECK(variables_on(r, ipu) >= 256 * 256 * 4);
+    CHECK(variables_on(r, ipu) <= 256 * 256 * 4 + 8 * 1472);
+  }
+  std::int64_t links = 0, bytes = 0;
+  for (const ipu::Step& s : r.steps) {
+    if (s.kind != ipu::StepKind::link) continue;
+    ++links;
+    bytes += s.bytes;
+  }
+  CHECK(links == 1);
+  CHECK(bytes == 64 * 256 * 4);
+  CHECK(r.ipu_cycles(0) + r.ipu_cycles(1) == r.cycles());
+  CHECK(r.ipu_bytes(0) + r.ipu_bytes(1) == r.bytes());
+  // The same layers the other way round, or on one IPU of two.
+  CHECK(variables_on(ipu::profile(two(1, 0), ipu::gc200, {.ipus = 2}), 0) == variables_on(r, 1));
+  const ipu::Report one = ipu::profile(two(0, 0), ipu::gc200, {.ipus = 2});
+  CHECK(one.cycles(ipu::StepKind::link) == 0);
+  CHECK(variables_on(one, 1) == 0);
+  const ipu::Report first =
+      ipu::profile(two(0, 1), ipu::gc200, {.ipus = 2, .placement = ipu::Placement::none});
+  CHECK(variables_on(first, 1) == 0);
+}
+
+TEST_CASE("automatic placement takes the shares that it is given") {
+  Graph g;
+  AnyTensor x = g.input<float>("x", {64, 256});
+  for (int i = 0; i < 8; ++i) {
+    const AnyTensor w{&g, g.add_variable({ElementType::float32, {256, 256}},
+                                         Initial{Initial::Rule::fill, 0.5f, 0}, "w")};
+    x = op::relu(op::matmul(x, w));
+  }
+  output(g, x, "y");
+  const auto products_on_first = [&](std::vector<float> ratios) {
+    const ipu::Report r = ipu::profile(
+        g, ipu::gc200,
+        {.ipus = 2, .placement = ipu::Placement::automatic, .split_ratios = std::move(ratios)});
+    int count = 0;
+    for (const ipu::Operation& o : r.operations) count += o.type == "MatMul" && o.ipu == 0 ? 1 : 0;
+    return count;
+  };
+  CHECK(products_on_first({}) == 4);
+  CHECK(products_on_first({0.25f, 0.75f}) == 2);
+  CHECK(products_on_first({0.75f, 0.25f}) == 6);
+  CHECK(has(error_of([&] { products_on_first({0.5f, 0.6f}); }), "split ratios"));
+  CHECK(has(error_of([&] { products_on_first({1}); }), "split ratios"));
+  CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.ipus = 2, .split_ratios = {0.5f, 0.5f}}),
+                  UsageError);
+}
+
+TEST_CASE("gradients and updates are where the weights are") {
+  Graph g = two(0, 1);
+  const AnyTensor loss = op::mean(g["y"], {.keepdims = 0});
+  train(g, loss, Sgd{.momentum = 0.9f});
+  const ipu::Report r = ipu::profile(g, ipu::gc200, {.ipus = 2});
+  // Weights and momentum, 256 x 256 floats each, and a few numbers.
+  for (int ipu = 0; ipu < 2; ++ipu) {
+    CHECK(variables_on(r, ipu) >= 2 * 256 * 256 * 4);
+    CHECK(variables_on(r, ipu) <= 2 * 256 * 256 * 4 + 64 * 1472);
+  }
+  // An activation forward and its gradient back, and small things.
+  std::int64_t large = 0;
+  for (const ipu::Step& s : r.steps) {
+    large += s.kind == ipu::StepKind::link && s.bytes >= 64 * 256 * 4 ? 1 : 0;
+  }
+  CHECK(large == 2);
+}
+
+TEST_CASE("contradictory placement") {
+  CHECK(has(error_of([] { ipu::profile(two(0, 1), ipu::gc200); }), "does not have"));
+  CHECK(has(error_of([] { ipu::profile(two(0, 2), ipu::gc200, {.ipus = 2}); }), "does not have"));
+  SessionOptions options{.device = Device::ipu_model};
+  for (const bool profiling : {true, false}) {
+    options.ipu.profiling = profiling;
+    CHECK(has(error_of([&] { Session(two(0, 1), options); }), "does not have"));
+  }
+  // A body elsewhere than its node.
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {4});
+  Graph body;
+  const AnyTensor inner{&body, body.add_input({ElementType::float32, {4}}, "inner")};
+  output(body, op::relu(inner), "result");
+  set_ipu(body.nodes[0], 1);
+  g.graphs.push_back(std::move(body));
+  const TensorInfo infos[]{{ElementType::float32, {4}}};
+  op::Call call;
+  call.callee.index = 0;
+  const std::size_t n = g.add_node(descriptor<op::Call>, pack(call), {x.id}, infos);
+  set_ipu(g.nodes[n], 0);
+  g.add_output(g.nodes[n].outputs[0]);
+  CHECK(has(error_of([&] { ipu::check_placement(g, 2); }), "a node of a body"));
+  // One variable that is changed on two IPUs.
+  Graph v;
+  const AnyTensor given = v.input<float>("x", {4});
+  const TensorId w =
+      v.add_variable({ElementType::float32, {4}}, Initial{Initial::Rule::fill, 0, 0}, "w");
+  for (int ipu = 0; ipu < 2; ++ipu) {
+    const OnIpu here(v, ipu);
+    output(v, AnyTensor{&v, detail::record(v, op::CopyVarUpdate{}, {w, given.id}, 1)[0]}, "y");
+  }
+  CHECK(has(error_of([&] { ipu::check_placement(v, 2); }), "change one variable"));
+}
+
+TEST_CASE("machines and models that are too large or too small") {
+  const Graph g = two(-1, -1);
+  CHECK_THROWS_AS(ipu::profile(g, ipu::gc200.with_tiles(0)), UsageError);
+  CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.ipus = 66}), UsageError);
+  CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.tiles_per_ipu = std::int64_t{1} << 62}),
+                  UsageError);
+  ipu::Target t = ipu::gc200;
+  t.bytes_per_tile = std::int64_t{1} << 40;
+  CHECK_THROWS_AS(ipu::profile(g, t), UsageError);
+  // 2^20 x 2^20 floats: 4 TiB, more than 64 IPUs have.
+  CHECK_THROWS_AS(ipu::profile(two(-1, -1, std::int64_t{1} << 20), ipu::gc200, {.ipus = 64}),
+                  MemoryError);
+  // 2^40 elements a side: their product is no 64-bit number.
+  Graph huge;
+  const AnyTensor a = huge.input<float>("a", {std::int64_t{1} << 40, std::int64_t{1} << 40});
+  output(huge, op::relu(a), "y");
+  CHECK_THROWS_AS(ipu::profile(huge, ipu::gc200), Error);
+}
