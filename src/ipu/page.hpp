@@ -17,9 +17,9 @@ header b{font-size:15px}header b i{color:var(--accent);font-style:normal}header 
 main{max-width:1320px;margin:0 auto;padding:20px 28px 80px}
 section{background:var(--paper);border:1px solid var(--line);border-radius:10px;padding:18px 22px;margin:0 0 18px}
 h2{margin:0 0 4px;font-size:17px}p.about{margin:0 0 12px;color:var(--soft)}
-.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(176px,1fr));gap:12px;margin:10px 0 16px}
+.cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(140px,1fr));gap:12px;margin:10px 0 16px}
 .card{border:1px solid var(--line);border-radius:8px;padding:10px 14px}.card span{color:var(--soft);font-size:12px;display:block}
-.card output{font-size:21px;font-weight:650;font-variant-numeric:tabular-nums}.card em{display:block;color:var(--soft);font-style:normal;font-size:12px}
+.card output{font-size:18px;white-space:nowrap;font-weight:650;font-variant-numeric:tabular-nums}.card em{display:block;color:var(--soft);font-style:normal;font-size:12px}
 .bad output{color:#e03131}.bar{display:flex;height:26px;border-radius:6px;overflow:hidden}.bar div{min-width:1px}
 .legend{display:flex;flex-wrap:wrap;gap:6px 18px;margin:8px 0 0;color:var(--soft);font-size:12.5px}.legend i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:6px}
 canvas{display:block;width:100%;border-radius:4px;cursor:crosshair}
@@ -75,11 +75,11 @@ const card=(id,label,value,more,bad)=>`<div class="card${bad?" bad":""}"><span>$
 $("cards").innerHTML=card("cycles","cycles of a run",int(E.cycles),E.microseconds.toFixed(1)+" µs")+
  card("rate","runs a second",int(1e6/E.microseconds),"without other host work")+
  card("fullest","fullest tile",pct(M.fullest_tile_bytes,M.capacity),"tile "+M.fullest_tile+", "+bytes(M.fullest_tile_bytes),M.fullest_tile_bytes>M.capacity)+
- card("allbytes","memory of all tiles",bytes(M.bytes),pct(M.bytes,M.capacity*tiles)+" of the machine")+
- card("full","tiles out of memory",int(M.tiles_out_of_memory),M.fits?"it fits":"it does not fit",!M.fits)+
- card("flops","arithmetic",(E.flops/E.microseconds/1e6).toFixed(2)+" TFLOP/s",(100*E.share_of_peak).toFixed(1)+" % of the half peak")+
+ card("allbytes","all tiles",bytes(M.bytes),pct(M.bytes,M.capacity*tiles)+" of the machine")+
+ card("full","tiles too full",int(M.tiles_out_of_memory),M.fits?"it fits":"it does not fit",!M.fits)+
+ card("flops","TFLOP/s",(E.flops/E.microseconds/1e6).toFixed(2),(100*E.share_of_peak).toFixed(1)+" % of the half peak")+
  card("busy","tile balance",pct(E.busy_compute_cycles,E.by_kind.OnTileExecute),"mean of slowest, computing")+
- card("count","program",int(n)+" steps",int(R.operations.length)+" operations");
+ card("count","program steps",int(n),int(R.operations.length)+" operations");
 $("kinds").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<div title="${k} ${int(E.by_kind[k])} cycles" style="flex:${E.by_kind[k]} 0 0;background:${kindColor(k)}"></div>`).join("");
 $("kindlegend").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<span><i style="background:${kindColor(k)}"></i>${kindName[k]} ${int(E.by_kind[k])} (${pct(E.by_kind[k],E.cycles)})</span>`).join("");
 if(T.ipus>1){const cycles=Array(T.ipus).fill(0),most=Array(T.ipus).fill(0),sum=Array(T.ipus).fill(0);for(let i=0;i<n;i++)cycles[S.ipu[i]]+=total(i);
