@@ -44,7 +44,7 @@ struct Sgd {
 ///
 /// max         v = max(beta2 v, |g|), whose bias is not corrected (AdaMax)
 /// lamb        the step is multiplied by min(|w|, max_weight_norm) / |x|, 2-norms of the tensor;
-///             by 1 for a fixed max_weight_norm of 0
+///             by 1 for a max_weight_norm of 0
 /// scaled_optimizer_state  m and v are those of the gradient multiplied by the loss scaling; if
 ///             that may change, they are multiplied by its change (PreviousLossScaling_ is state,
 ///             too); not with automatic loss scaling

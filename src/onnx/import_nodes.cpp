@@ -421,7 +421,8 @@ void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& o
 void Importer::plan(const std::string& described, const NodeMessage& node, std::span<Node> made) {
   const AttributeMessage* memory = node.find(memory_proportion_attribute);
   const AttributeMessage* partials = node.find(partials_attribute);
-  if (memory == nullptr && partials == nullptr) return;
+  const auto is_product = [](const Node& n) { return is_planned(n.op->id.name); };
+  if ((memory == nullptr && partials == nullptr) || std::ranges::none_of(made, is_product)) return;
   using Type = AttributeType;
   if ((memory != nullptr && memory->type != Type::real && memory->type != Type::reals) ||
       (partials != nullptr && partials->type != Type::text && partials->type != Type::texts)) {
@@ -435,7 +436,7 @@ void Importer::plan(const std::string& described, const NodeMessage& node, std::
                                                     : partials->texts();
   std::size_t products = 0;
   for (Node& product : made) {
-    if (!is_planned(product.op->id.name)) continue;
+    if (!is_product(product)) continue;
     Planning planning = product.planning;
     if (!proportions.empty()) {
       const float p = proportions[std::min(products, proportions.size() - 1)];

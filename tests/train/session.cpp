@@ -279,6 +279,29 @@ TEST_CASE("training session: scaled state follows a loss scaling that changes") 
   }
 }
 
+// Without its factor Lamb is Adam; with it, and |w| below the limit, the step is |w| long times the
+// learning rate.
+TEST_CASE("training session: a limit of 0 switches the factor of Lamb off") {
+  const auto trained = [](bool lamb, Hyperparameter limit, float next) {
+    Linear m = linear({3, 4});
+    m.loss.graph = &m.graph;
+    train(m.graph, m.loss, Adam{.learning_rate = 0.25f, .lamb = lamb, .max_weight_norm = limit});
+    Session session(std::move(m.graph), {.outputs = {"loss"}});
+    if (limit.may_change) session.set("max_weight_norm", next);
+    const Array<float> x({2}, {1, -2});
+    session.run({{"x", x}});
+    return weight(session);
+  };
+  const std::vector<float> adam = trained(false, 10.f, 0);
+  for (const auto& lamb :
+       {trained(true, 0.f, 0), trained(true, variable{0}, 0), trained(true, variable{10}, 0)}) {
+    for (std::size_t i = 0; i < 2; ++i) CHECK(lamb[i] == doctest::Approx(adam[i]));
+  }
+  const std::vector<float> limited = trained(true, variable{0}, 10);
+  const float dx = limited[0] - 3, dy = limited[1] - 4;
+  CHECK(std::sqrt(dx * dx + dy * dy) == doctest::Approx(0.25 * 5));
+}
+
 TEST_CASE("training session: what is not a number stops it") {
   Linear m = linear();
   m.loss.graph = &m.graph;

@@ -3,11 +3,19 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <popart/builder.hpp>
+#include <popart/tensorinfo.hpp>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <halftone/halftone.hpp>
 #include <halftone/ipu/profile.hpp>
 #include <halftone/onnx.hpp>
 #include <halftone/train.hpp>
+
+#include "../onnx/model_bytes.hpp"
 
 using namespace halftone;
 
@@ -86,4 +94,46 @@ TEST_CASE("planning of one node: kept in files, given to gradients, refused else
   const AnyTensor x = other.input<float>("x", {2});
   output(other, op::relu(x), "y");
   CHECK_THROWS_AS(set_planning(other.nodes[0], {.available_memory_proportion = 0.5f}), UsageError);
+}
+
+// A list has a value for each convolution.
+TEST_CASE("planning of one node: MultiConv's convolutions have their own") {
+  const auto builder = popart::Builder::create();
+  const popart::TensorInfo info("FLOAT16", popart::Shape{1, 4, 8, 8}),
+      weights("FLOAT16", popart::Shape{4, 4, 3, 3});
+  const popart::TensorId x = builder->addInputTensor(info), w = builder->addInputTensor(weights);
+  for (const popart::TensorId& y : builder->aiGraphcoreOpset1().multiconv(
+           {{x, w}, {x, w}}, {}, {}, {}, {}, {}, {0.25f, 0.5f}, {"half", "float"})) {
+    builder->addOutputTensor(y);
+  }
+  const std::string model = builder->getModelProto();
+  const Graph g = onnx::load(std::as_bytes(std::span(model)));
+  std::vector<Planning> found;
+  for (const Node& node : g.nodes) {
+    if (node.op->id.name == "Conv") found.push_back(node.planning);
+  }
+  REQUIRE(found.size() == 2);
+  CHECK((found[0] == Planning{0.25f, ElementType::float16}));
+  CHECK((found[1] == Planning{0.5f, ElementType::float32}));
+}
+
+TEST_CASE("planning of one node: wrong attributes are model errors, where they count") {
+  const auto error = [](std::string_view op, const test::Message& attribute) {
+    return test::error_of(test::model(
+        {.nodes = {test::node(op, {"x", "x"}, {"y"}, {.name = "n", .attributes = {attribute}})},
+         .inputs = {test::value("x", test::float32, {2, 2})},
+         .outputs = {test::value("y", test::float32, {2, 2})}}));
+  };
+  const test::Message wrong[] = {
+      test::real("__available_memory", 2), test::real("__available_memory", std::nanf("")),
+      test::integer("__available_memory", 1), test::text("__partials_type", "DOUBLE"),
+      test::integer("__partials_type", 1)};
+  for (const test::Message& attribute : wrong) {
+    const Error e = error("MatMul", attribute);
+    CHECK(e.kind() == ErrorKind::model);
+    CHECK(test::contains(e.what(), "'n'"));
+    // Nothing is planned for an addition: it has attributes of PopART's that are not read.
+    CHECK(error("Add", attribute).kind() == ErrorKind::internal);
+  }
+  CHECK(error("MatMul", test::real("__available_memory", 1)).kind() == ErrorKind::internal);
 }

@@ -14,8 +14,8 @@ namespace halftone::op {
 /// inputs      x, w and b of each convolution in turn; b may be left out (an empty name)
 /// strides, dilations, pads   those of all convolutions, one behind the other; empty: 1, 1 and 0
 /// numConvs    how many there are
-/// limits      group follows from the shapes of x and w; the attributes about the plan on the
-///             machine have no effect, nor inDilations and outPads, as in PopART
+/// limits      group follows from the shapes of x and w; planType, perConvReservedTiles and
+///             cycleBackOff have no effect, nor inDilations and outPads, as in PopART
 /// source      ai.graphcore MultiConv-1
 struct MultiConv {
   using List = BoundedList<std::int64_t, 255>;

@@ -179,9 +179,11 @@ struct Update {
           w_square += static_cast<double>(weight(i)) * static_cast<double>(weight(i));
           x_square += static_cast<double>(x[i]) * static_cast<double>(x[i]);
         }
-        const double w_norm = math::min(math::sqrt(w_square), static_cast<double>(h.data[c]));
+        const double limit = static_cast<double>(h.data[c]);
+        const double w_norm = math::min(math::sqrt(w_square), limit);
         const double x_norm = math::sqrt(x_square);
-        const S rate = w_square == 0 || x_square == 0 ? lr : lr * static_cast<S>(w_norm / x_norm);
+        const bool is_plain = w_square == 0 || x_square == 0 || limit == 0;
+        const S rate = is_plain ? lr : lr * static_cast<S>(w_norm / x_norm);
         all([&](std::int64_t i) { w.data[i] = static_cast<T>(weight(i) - rate * x[i]); });
         break;
       }
