@@ -84,7 +84,7 @@ template <int N>
 HALFTONE_INLINE Vec<float, N> sin_from_multiple(Vec<float, N> n, Vec<float, N> a,
                                                 Vec<std::uint32_t, N> sign) {
   using V = Vec<float, N>;
-  V r, close;  // the difference; how soon something close to it is there is what time goes by
+  V r, close;  // the difference, and what is close to it, but known earlier
   if constexpr (has_fma) {
     close = fma(n, 8.742278e-08f, fma(n, -3.1415927f, a));
     r = fma(n, 3.430249e-15f, close);
