@@ -95,6 +95,38 @@ int main() {
     pool.strides = {2, 2};
     return op::max_pool(x, pool);
   });
+  const auto pool3 = [](auto pool, std::int64_t stride) {
+    pool.kernel_shape = {3, 3};
+    pool.strides = {stride, stride};
+    pool.pads = {1, 1, 1, 1};
+    return pool;
+  };
+  row("max pool 3x3, stride 1", images,
+      [&](Graph&, AnyTensor x) { return op::max_pool(x, pool3(op::MaxPool(), 1)); });
+  row("average pool 3x3, stride 1", images,
+      [&](Graph&, AnyTensor x) { return op::average_pool(x, pool3(op::AveragePool(), 1)); });
+  const auto gradient = [&](const char* name, auto pool, const Dims& shape) {
+    row(name, shape, [pool](Graph& g, AnyTensor x) {
+      const Window window = pool.window_over(x.info().shape.span().subspan(2));
+      Dims out = x.info().shape;
+      for (std::size_t i = 0; i < 2; ++i) out[2 + i] = window.output[i];
+      const TensorId dy =
+          g.add_variable({ElementType::float32, out}, Initial{Initial::Rule::fill, 1, 0}, "dy");
+      const auto made = halftone::detail::record(g, op::MaxPoolGradient(window), {x.id, dy}, 1);
+      return AnyTensor{&g, made[0]};
+    });
+  };
+  op::MaxPool pool2;
+  pool2.kernel_shape = {2, 2};
+  pool2.strides = {2, 2};
+  gradient("gradient of max pool 2x2", pool2, images);
+  gradient("gradient of max pool 3x3, stride 2", pool3(op::MaxPool(), 2), images);
+  row("gradient of average pool 3x3, stride 2", {32, 64, 64, 64}, [&](Graph& g, AnyTensor dy) {
+    const auto pool = pool3(op::AveragePool(), 2);
+    const op::AveragePoolGradient made(pool.window_over(std::vector<std::int64_t>{128, 128}),
+                                       images, op::PoolCount::inside);
+    return AnyTensor{&g, halftone::detail::record(g, made, {dy.id}, 1)[0]};
+  });
   row(
       "global average pool", images, [](Graph&, AnyTensor x) { return op::global_average_pool(x); },
       false);

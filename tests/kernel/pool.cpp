@@ -71,6 +71,46 @@ const kernel::Executor backwards{
         },
     .self = nullptr};
 
+/// Each dy goes to the place that is its window's index; the gradient of the mean is its adjoint:
+/// <mean(x), dy> = <x, gradient(dy)>.
+template <class T>
+void check_gradients(const Window& w, View<const T> x, View<T> y,
+                     const std::vector<std::int64_t>& places) {
+  std::vector<T> dy(places.size()), dx(static_cast<std::size_t>(x.size()) + 1);
+  std::vector<float> sums(dx.size());
+  for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<T>(static_cast<int>(i % 7) - 2);
+  const View<const T> given{dy.data(), y.extents, y.rank};
+  const View<T> to{dx.data(), x.extents, x.rank};
+  KernelCall call;
+  call.executor = &backwards;
+  call.workspace = sums.data();
+  dx.back() = static_cast<T>(77);
+  kernel::max_pool_gradient<T>(call, w, x, given, to);
+  std::vector<double> expected(dx.size() - 1);
+  for (std::size_t i = 0; i < dy.size(); ++i) {
+    expected[static_cast<std::size_t>(places[i])] += static_cast<double>(dy[i]);
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    REQUIRE(static_cast<double>(dx[i]) == expected[i]);
+  }
+  for (const bool counts_padding : {false, true}) {
+    kernel::average_pool<T>({}, w, counts_padding, x, y);
+    kernel::average_pool_gradient<T>(
+        call, w, counts_padding ? kernel::PoolCount::padded : kernel::PoolCount::inside, given, to);
+    double forward = 0, backward = 0, magnitude = 1;
+    for (std::size_t i = 0; i < dy.size(); ++i) {
+      forward += static_cast<double>(y.data[i]) * static_cast<double>(dy[i]);
+      magnitude += std::fabs(static_cast<double>(y.data[i]) * static_cast<double>(dy[i]));
+    }
+    for (std::size_t i = 0; i + 1 < dx.size(); ++i) {
+      backward += static_cast<double>(x.data[i]) * static_cast<double>(dx[i]);
+    }
+    REQUIRE(backward ==
+            doctest::Approx(forward).scale(magnitude).epsilon(sizeof(T) == 2 ? 1e-2 : 1e-4));
+  }
+  REQUIRE(dx.back() == static_cast<T>(77));
+}
+
 template <class T>
 void check(const Case& given) {
   const auto input = std::span<const std::int64_t>(given.x).subspan(2);
@@ -107,6 +147,7 @@ void check(const Case& given) {
     REQUIRE(x[static_cast<std::size_t>(places[i])] == y[i]);
   }
   if constexpr (std::is_floating_point_v<kernel::compute_t<T>>) {
+    check_gradients(w, from, to, places);
     for (const bool counts_padding : {false, true}) {
       kernel::average_pool<T>({}, w, counts_padding, from, to);
       compare(by_definition(given, w, x, false, counts_padding));
@@ -156,5 +197,12 @@ TEST_CASE("pool: NaN is not lost, wherever it is in a window") {
                                   {.kernel = {2, 2}, .strides = {2, 2}});
     kernel::max_pool<float>({}, w, false, {x.data(), extents, 4}, {y.data(), outputs, 4}, {});
     for (std::size_t i = 0; i < 25; ++i) CHECK(std::isnan(y[i]) == (i == place % 50 / 2));
+    const std::vector<float> dy(25, 1);
+    std::vector<float> dx(100);
+    KernelCall call;
+    call.executor = &backwards;
+    kernel::max_pool_gradient<float>(call, w, {x.data(), extents, 4}, {dy.data(), outputs, 4},
+                                     {dx.data(), extents, 4});
+    CHECK(dx[place] == 1);
   }
 }

@@ -474,19 +474,161 @@ void add_up_planes(const Executor& executor, const PoolShape& s, T* dx, void* me
   });
 }
 
-/// f(output pixel, ranges of its window, its position) for all output pixels of a plane.
+/// f(output pixel, ranges of its window, its position) for the output pixels [first, last) of a
+/// row.
 template <class F>
-void for_each_window(const PoolShape& s, F&& f) {
-  std::int64_t out = 0;
-  for (std::int64_t d = 0; d < s.output[0]; ++d) {
-    for (std::int64_t h = 0; h < s.output[1]; ++h) {
-      PoolShape::Range r[3]{s.range(0, d), s.range(1, h), {}};
-      for (std::int64_t w = 0; w < s.output[2]; ++w, ++out) {
-        r[2] = s.range(2, w);
-        const std::int64_t at[3]{d, h, w};
-        f(out, r, at);
+void for_each_window(const PoolShape& s, std::int64_t row, std::int64_t first, std::int64_t last,
+                     F&& f) {
+  const std::int64_t d = row / s.output[1], h = row % s.output[1];
+  PoolShape::Range r[3]{s.range(0, d), s.range(1, h), {}};
+  for (std::int64_t w = first; w < last; ++w) {
+    r[2] = s.range(2, w);
+    const std::int64_t at[3]{d, h, w};
+    f(row * s.output[2] + w, r, at);
+  }
+}
+
+/// Where the rows of the input begin that the windows of a row of outputs read, and their number.
+struct PoolInputRows {
+  static constexpr std::int64_t most = 256;
+  std::int64_t offsets[most];
+  int count = 0;
+
+  PoolInputRows(const PoolShape& s, std::int64_t row) {
+    const auto deep = s.range(0, row / s.output[1]), high = s.range(1, row % s.output[1]);
+    for (std::int64_t a = deep.first; a < deep.last; a += deep.step) {
+      for (std::int64_t b = high.first; b < high.last; b += high.step) {
+        offsets[count++] = (a * s.input[1] + b) * s.input[2];
       }
     }
+  }
+};
+
+/// Elements 0, stride, 2 * stride, ... from p in the first n lanes; reads nothing behind the last.
+template <int Stride, class T, class V = Vec<compute_t<T>>>
+HALFTONE_INLINE V load_strided_partial(const T* p, std::int64_t stride, std::int64_t n) {
+  if constexpr (Stride == 1) {
+    return n < V::size ? load_compute_partial(p, n) : load_compute(p);
+  } else if constexpr (Stride == 2) {
+    constexpr auto all = std::make_integer_sequence<int, V::size>();
+    const std::int64_t span = 2 * n - 1, rest = span - V::size;
+    const V first = rest < 0 ? load_compute_partial(p, span) : load_compute(p);
+    return even_lanes(first, rest > 0 ? load_compute_partial(p + V::size, rest) : V(0), all);
+  } else {
+    typename V::value_type lanes[V::size] = {};
+    for (std::int64_t i = 0; i < n; ++i) {
+      lanes[i] = static_cast<typename V::value_type>(p[i * stride]);
+    }
+    return V::load(lanes);
+  }
+}
+
+/// Adds the first n lanes to elements from p.
+template <class T, int N>
+HALFTONE_INLINE void add_to(T* p, Vec<T, N> v, std::int64_t n) {
+  if (n >= N) {
+    (Vec<T, N>::load(p) + v).store(p);
+  } else if (n > 0) {
+    (Vec<T, N>::load_partial(p, n) + v).store_partial(p, n);
+  }
+}
+
+/// a[0], b[0], a[1], b[1], ...: the first half of that if Half is 0, else the second.
+template <int Half, class T, int N, int... I>
+HALFTONE_INLINE Vec<T, N> interleaved(Vec<T, N> a, Vec<T, N> b, std::integer_sequence<int, I...>) {
+  return Vec<T, N>(__builtin_shufflevector(a.v, b.v, (Half * N + I) / 2 + I % 2 * N...));
+}
+
+/// Adds to `to`, elements [0, width) of a row of the input, what its windows send there:
+/// term(c, w) is what a vector of windows from w sends to their column c. Reads up to a
+/// vector and the kernel's reach beyond the windows on both sides; the stride is 1, or 2 without
+/// dilation.
+template <int Stride, class T, class F>
+HALFTONE_INLINE void add_columns(const PoolShape& s, std::int64_t width, T* to, F&& term) {
+  using V = Vec<T>;
+  constexpr auto all = std::make_integer_sequence<int, V::size>();
+  const std::int64_t columns = s.kernel[2], begin = s.begin[2];
+  if constexpr (Stride == 1) {
+    for (std::int64_t i = 0; i < width; i += V::size) {
+      V sum(0);
+      for (std::int64_t c = 0; c < columns; ++c) sum += term(c, i + begin - c * s.dilation[2]);
+      add_to(to + i, sum, width - i);
+    }
+  } else {
+    // Columns 2 w - begin take from the windows' even columns, the ones behind them from the odd.
+    const std::int64_t skipped = begin % 2;
+    for (std::int64_t i = -skipped; i < width; i += 2 * V::size) {
+      const std::int64_t w = (i + begin) / 2;
+      V even(0), odd(0);
+      for (std::int64_t c = 0; c < columns; c += 2) even += term(c, w - c / 2);
+      for (std::int64_t c = 1; c < columns; c += 2) odd += term(c, w - c / 2);
+      const V low = interleaved<0>(even, odd, all), high = interleaved<1>(even, odd, all);
+      if (i >= 0) {
+        add_to(to + i, low, width - i);
+      } else {
+        T lanes[V::size];
+        low.store(lanes);
+        for (int k = 1; k < V::size && k - 1 < width; ++k) to[k - 1] += lanes[k];
+      }
+      add_to(to + i + V::size, high, width - i - V::size);
+    }
+  }
+}
+
+/// A row of windows: what is sent from each, with room for what add_columns() reads beyond.
+struct PoolGradientRow {
+  static constexpr std::int64_t room = 2048;   ///< windows
+  static constexpr std::int64_t margin = 256;  ///< the kernel's reach, and a vector
+  static constexpr std::int64_t size = room + 2 * margin;
+
+  const PoolShape& s;
+  bool fits, by_column;
+
+  explicit PoolGradientRow(const PoolShape& shape) : s(shape) {
+    const std::int64_t reach = (s.kernel[2] - 1) * s.dilation[2] + 1;
+    fits = s.lanes == 1 && s.output[2] > 0 && s.output[2] <= room && reach + 128 <= margin &&
+           s.begin[2] <= reach && s.kernel[0] * s.kernel[1] <= PoolInputRows::most;
+    by_column = s.stride[2] == 1 || (s.stride[2] == 2 && s.dilation[2] == 1);
+  }
+  /// Fills the windows' places of a list, and what is read on both sides.
+  template <class T>
+  void fill(T* list, T value) const {
+    const std::int64_t beyond = (s.kernel[2] - 1) * s.dilation[2] + 1 + 128;
+    for (std::int64_t i = -beyond; i < s.output[2] + beyond; ++i) list[margin + i] = value;
+  }
+  /// Columns of the input that windows reach; no more than the windows' room has.
+  std::int64_t width() const {
+    const std::int64_t reached =
+        (s.output[2] - 1) * s.stride[2] - s.begin[2] + (s.kernel[2] - 1) * s.dilation[2] + 1;
+    return reached < s.input[2] ? reached : s.input[2];
+  }
+};
+
+/// The place of the largest element of each window of a row of outputs, [0, last - first), whose
+/// windows lie inside the input's rows: which of the rows, times the columns, and which column.
+template <int Stride, class T, class P>
+void find_largest(const PoolShape& s, const PoolInputRows& rows, const T* x, std::int64_t first,
+                  std::int64_t last, P* places) {
+  using V = Vec<compute_t<T>>;
+  using Place = Vec<P>;
+  const std::int64_t columns = s.kernel[2], stride = s.stride[2];
+  for (std::int64_t w = first; w < last; w += V::size) {
+    const std::int64_t n = last - w < V::size ? last - w : V::size;
+    const T* const from = x + w * stride - s.begin[2];
+    V best(0);
+    Place place(P(-1));
+    for (int r = 0; r < rows.count; ++r) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const V v =
+            load_strided_partial<Stride>(from + rows.offsets[r] + c * s.dilation[2], stride, n);
+        // As the indices of MaxPool: the first largest element, NaN before all.
+        const auto is_first = typename V::mask(r == 0 && c == 0);
+        const auto is_better = is_first | (v > best) | ((v != v) & (best == best));
+        best = select(is_better, v, best);
+        place = select(is_better, Place(P(r * columns + c)), place);
+      }
+    }
+    place.store_partial(places + w, n);
   }
 }
 
@@ -504,31 +646,102 @@ template <class T>
 void max_pool_gradient(const KernelCall& call, const Window& window, View<const T> x,
                        View<const T> dy, View<T> dx) {
   using S = compute_t<T>;
+  using V = Vec<S>;
+  using P = typename V::mask::lane;
+  using Row = detail::PoolGradientRow;
   const detail::PoolShape s(window, x);
+  const Row gradient_row(s);
+  const std::int64_t columns = s.kernel[2], stride = s.stride[2];
+  // Outputs whose windows lie inside the input's rows.
+  const std::int64_t first = (s.begin[2] + stride - 1) / stride;
+  std::int64_t last = s.input[2] - 1 - (columns - 1) * s.dilation[2] + s.begin[2];
+  last = last < 0 ? 0 : last / stride + 1;
+  if (last > s.output[2]) last = s.output[2];
+  if (last < first) last = first;
   detail::add_up_planes<T>(
       *call.executor, s, dx.data, call.workspace, [&](std::int64_t p, S* sums) {
         const T* const plane = x.data + p * s.input_size();
         const T* const from = dy.data + p * s.output_size();
-        detail::for_each_window(s, [&](std::int64_t out, const auto& r, const auto&) {
-          for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
-            S best = 0;
-            std::int64_t place = -1;
-            for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
-              for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step) {
-                const std::int64_t row = (a * s.input[1] + b) * s.input[2];
-                for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
-                  const std::int64_t at = (row + c) * s.lanes + lane;
-                  const auto v = static_cast<S>(plane[at]);
-                  // As the indices of MaxPool: the first largest element, NaN before all.
-                  if (place >= 0 && !(v > best) && !(v != v && best == best)) continue;
-                  best = v;
-                  place = at;
-                }
+        // The row and column of a window's first largest element, NaN before all.
+        const auto largest = [&](const auto& r, std::int64_t lane, auto found) {
+          S best = 0;
+          std::int64_t place = -1, row = 0, best_row = 0, best_column = 0;
+          for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
+            for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step, ++row) {
+              for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
+                const std::int64_t at = ((a * s.input[1] + b) * s.input[2] + c) * s.lanes + lane;
+                const auto v = static_cast<S>(plane[at]);
+                if (place >= 0 && !(v > best) && !(v != v && best == best)) continue;
+                best = v;
+                place = at;
+                best_row = row;
+                best_column = c;
               }
             }
-            if (place >= 0) sums[place] += static_cast<S>(from[out * s.lanes + lane]);
           }
-        });
+          if (place >= 0) found(place, best_row, best_column);
+        };
+        if (!gradient_row.fits) {
+          for (std::int64_t row = 0; row < s.output[0] * s.output[1]; ++row) {
+            detail::for_each_window(
+                s, row, 0, s.output[2], [&](std::int64_t out, const auto& r, const auto&) {
+                  for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
+                    largest(r, lane, [&](std::int64_t place, std::int64_t, std::int64_t) {
+                      sums[place] += static_cast<S>(from[out * s.lanes + lane]);
+                    });
+                  }
+                });
+          }
+          return;
+        }
+        alignas(64) P places[Row::size];
+        alignas(64) S sent[Row::size];
+        gradient_row.fill(places, P(-1));
+        gradient_row.fill(sent, S(0));
+        P* const own_places = places + Row::margin;
+        S* const own = sent + Row::margin;
+        for (std::int64_t row = 0; row < s.output[0] * s.output[1]; ++row) {
+          const detail::PoolInputRows rows(s, row);
+          const auto at_edge = [&](std::int64_t, const auto& r, const auto& at) {
+            own_places[at[2]] = -1;
+            largest(r, 0, [&](std::int64_t, std::int64_t which, std::int64_t column) {
+              const std::int64_t c = (column - at[2] * stride + s.begin[2]) / s.dilation[2];
+              own_places[at[2]] = static_cast<P>(which * columns + c);
+            });
+          };
+          detail::for_each_window(s, row, 0, first < s.output[2] ? first : s.output[2], at_edge);
+          if (stride == 1) {
+            detail::find_largest<1>(s, rows, plane, first, last, own_places);
+          } else if (stride == 2) {
+            detail::find_largest<2>(s, rows, plane, first, last, own_places);
+          } else {
+            detail::find_largest<0>(s, rows, plane, first, last, own_places);
+          }
+          detail::for_each_window(s, row, last, s.output[2], at_edge);
+          const T* const dy_row = from + row * s.output[2];
+          for (std::int64_t w = 0; w < s.output[2]; ++w) own[w] = static_cast<S>(dy_row[w]);
+          if (!gradient_row.by_column) {
+            for (std::int64_t w = 0; w < s.output[2]; ++w) {
+              const std::int64_t place = own_places[w];
+              if (place < 0) continue;
+              const std::int64_t column = w * stride - s.begin[2] + place % columns * s.dilation[2];
+              sums[rows.offsets[place / columns] + column] += own[w];
+            }
+            continue;
+          }
+          for (int r = 0; r < rows.count; ++r) {
+            const auto term = [&](std::int64_t c, std::int64_t w) {
+              const auto is_here = Vec<P>::load(own_places + w) == P(r * columns + c);
+              return select(is_here, V::load(own + w), V(0));
+            };
+            S* const to = sums + rows.offsets[r];
+            if (stride == 1) {
+              detail::add_columns<1>(s, gradient_row.width(), to, term);
+            } else {
+              detail::add_columns<2>(s, gradient_row.width(), to, term);
+            }
+          }
+        }
       });
 }
 
@@ -537,29 +750,65 @@ template <class T>
 void average_pool_gradient(const KernelCall& call, const Window& window, PoolCount counted,
                            View<const T> dy, View<T> dx) {
   using S = compute_t<T>;
+  using V = Vec<S>;
+  using Row = detail::PoolGradientRow;
   const detail::PoolShape s(window, View<const T>{dx.data, dx.extents, dx.rank});
+  const Row gradient_row(s);
+  const std::int64_t width = gradient_row.width();
+  const bool by_row = gradient_row.fits && gradient_row.by_column && width <= 2 * Row::room;
+  const auto count = [&](int axis, std::int64_t at) {
+    if (counted == PoolCount::inside) return s.range(axis, at).count();
+    return counted == PoolCount::padded ? s.padded_count(axis, at) : std::int64_t{1};
+  };
   detail::add_up_planes<T>(
       *call.executor, s, dx.data, call.workspace, [&](std::int64_t p, S* sums) {
         const T* const from = dy.data + p * s.output_size();
-        detail::for_each_window(s, [&](std::int64_t out, const auto& r, const auto& at) {
-          std::int64_t count = 1;
-          for (int axis = 0; axis < 3; ++axis) {
-            if (counted == PoolCount::inside) count *= r[axis].count();
-            if (counted == PoolCount::padded) count *= s.padded_count(axis, at[axis]);
-          }
-          if (count == 0) return;
-          for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
-            const S share = static_cast<S>(from[out * s.lanes + lane]) / static_cast<S>(count);
-            for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
-              for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step) {
-                S* const row = sums + (a * s.input[1] + b) * s.input[2] * s.lanes + lane;
-                for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
-                  row[c * s.lanes] += share;
-                }
-              }
+        alignas(64) S sent[Row::size], columns[Row::room], along[2 * Row::room + V::size];
+        if (by_row) {
+          gradient_row.fill(sent, S(0));
+          for (std::int64_t w = 0; w < s.output[2]; ++w) columns[w] = static_cast<S>(count(2, w));
+        }
+        for (std::int64_t row = 0; row < s.output[0] * s.output[1]; ++row) {
+          const std::int64_t high = count(0, row / s.output[1]) * count(1, row % s.output[1]);
+          if (by_row) {
+            const T* const dy_row = from + row * s.output[2];
+            S* const own = sent + Row::margin;
+            for (std::int64_t w = 0; w < s.output[2]; ++w) {
+              const S elements = columns[w] * static_cast<S>(high);
+              own[w] = elements == 0 ? S(0) : static_cast<S>(dy_row[w]) / elements;
             }
+            for (std::int64_t i = 0; i < width; ++i) along[i] = 0;
+            const auto term = [&](std::int64_t, std::int64_t w) { return V::load(own + w); };
+            if (s.stride[2] == 1) {
+              detail::add_columns<1>(s, width, along, term);
+            } else {
+              detail::add_columns<2>(s, width, along, term);
+            }
+            const detail::PoolInputRows rows(s, row);
+            for (int r = 0; r < rows.count; ++r) {
+              S* const to = sums + rows.offsets[r];
+              for (std::int64_t i = 0; i < width; ++i) to[i] += along[i];
+            }
+            continue;
           }
-        });
+          detail::for_each_window(
+              s, row, 0, s.output[2], [&](std::int64_t out, const auto& r, const auto& at) {
+                const std::int64_t elements = high * count(2, at[2]);
+                if (elements == 0) return;
+                for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
+                  const S share =
+                      static_cast<S>(from[out * s.lanes + lane]) / static_cast<S>(elements);
+                  for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
+                    for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step) {
+                      S* const to = sums + (a * s.input[1] + b) * s.input[2] * s.lanes + lane;
+                      for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
+                        to[c * s.lanes] += share;
+                      }
+                    }
+                  }
+                }
+              });
+        }
       });
 }
 

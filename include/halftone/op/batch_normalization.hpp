@@ -73,53 +73,27 @@ struct BatchNormalization {
     return outputs;
   }
 
+  // Parameters and statistics pass through lists of double: one computation for each T.
   template <class T, class U, class W>
   void kernel(const KernelCall& call, View<const T> x, View<const U> scale, View<const U> bias,
               View<const W> given_mean, View<const W> given_var, View<T> y, View<W> running_mean,
               View<W> running_var, View<W> saved_mean, View<W> saved_var) const {
-    using S = halftone::detail::Compute<T>;
-    const Extents e(x);
-    auto* const means = static_cast<S*>(call.workspace);
-    S* const factors = means + e.room();
-    S* const biases = factors + e.room();
-    if (training_mode != 0) {
-      kernel::channel_moments<T>(*call.executor, x.data, e.outer, e.channels, e.inner, means,
-                                 factors, biases + e.room());
-      for (std::int64_t c = 0; c < e.channels; ++c) {
-        const auto blended = [&](W given, S now) {
-          return static_cast<W>(static_cast<S>(given) * static_cast<S>(momentum) +
-                                now * static_cast<S>(1 - momentum));
-        };
-        if (running_mean) running_mean[c] = blended(given_mean[c], means[c]);
-        if (running_var) running_var[c] = blended(given_var[c], factors[c]);
-        if (saved_mean) saved_mean[c] = static_cast<W>(means[c]);
-        if (saved_var) saved_var[c] = static_cast<W>(factors[c]);
-      }
-    } else {
-      for (std::int64_t c = 0; c < e.channels; ++c) {
-        means[c] = static_cast<S>(given_mean[c]);
-        factors[c] = static_cast<S>(given_var[c]);
-      }
-    }
-    for (std::int64_t c = 0; c < e.channels; ++c) {
-      const double deviation = math::sqrt(static_cast<double>(factors[c]) + epsilon);
-      factors[c] = static_cast<S>(static_cast<double>(scale[c]) / deviation);
-      biases[c] = static_cast<S>(bias[c]);
-    }
-    kernel::normalize_channels<T>(*call.executor, x.data, y.data, e.outer, e.channels, e.inner,
-                                  static_cast<const S*>(means), static_cast<const S*>(factors),
-                                  static_cast<const S*>(biases));
+    const Lists lists(call.workspace, Extents(x));
+    lists.read(scale, lists.scale);
+    lists.read(bias, lists.bias);
+    lists.read(given_mean, lists.mean);
+    lists.read(given_var, lists.variance);
+    compute<T>(call, lists, x, y.data);
+    lists.write(lists.mean, running_mean);
+    lists.write(lists.variance, running_var);
+    lists.write(lists.own_mean, saved_mean);
+    lists.write(lists.own_variance, saved_var);
   }
   template <class T, class U, class W>
   std::size_t workspace(const KernelCall&, View<const T> x, View<const U>, View<const U>,
                         View<const W>, View<const W>, View<T>, View<W>, View<W>, View<W>,
                         View<W>) const {
-    const Extents e(x);
-    const auto numbers = static_cast<std::size_t>(3 * e.room());
-    return numbers * sizeof(halftone::detail::Compute<T>) +
-           (training_mode == 0
-                ? 0
-                : kernel::channel_moments_workspace<T>(e.outer, e.channels, e.inner));
+    return workspace_for<T>(Extents(x));
   }
   void gradient(auto& g) const {
     using halftone::detail::reshaped;
@@ -172,13 +146,82 @@ struct BatchNormalization {
  private:
   struct Extents {
     std::int64_t outer, channels, inner;
-    constexpr Extents(const auto& x)
-        : outer(x.extent(0)),
-          channels(x.rank == 1 ? 1 : x.extent(1)),
-          inner(x.rank < 3 ? 1 : x.size(2, x.rank)) {}
+    template <class E>
+    explicit Extents(const View<E>& x) : Extents(x.extents, x.rank) {}
+    [[gnu::noinline]] Extents(const std::int64_t* x, std::size_t rank)
+        : outer(x[0]), channels(rank == 1 ? 1 : x[1]), inner(1) {
+      for (std::size_t i = 2; i < rank; ++i) inner *= x[i];
+    }
     /// Numbers of a list with one for each channel; kernels read a vector more.
     constexpr std::int64_t room() const { return (channels + 127) / 64 * 64; }
   };
+  /// One number for each channel: what was given, overwritten by the running statistics, and the
+  /// statistics of x.
+  struct Lists {
+    static constexpr std::int64_t count = 6;
+    std::int64_t channels;
+    double *scale, *bias, *mean, *variance, *own_mean, *own_variance;
+    void* behind;
+    [[gnu::noinline]] Lists(void* memory, const Extents& e) : channels(e.channels) {
+      auto* const first = static_cast<double*>(memory);
+      const std::int64_t n = e.room();
+      scale = first, bias = first + n, mean = first + 2 * n, variance = first + 3 * n;
+      own_mean = first + 4 * n, own_variance = first + 5 * n, behind = first + count * n;
+    }
+    template <class E>
+    [[gnu::noinline]] void read(View<const E> from, double* to) const {
+      for (std::int64_t c = 0; c < channels; ++c) to[c] = static_cast<double>(from[c]);
+    }
+    template <class E>
+    [[gnu::noinline]] void write(const double* from, View<E> to) const {
+      if (!to) return;
+      for (std::int64_t c = 0; c < channels; ++c) to[c] = static_cast<E>(from[c]);
+    }
+  };
+
+  template <class T>
+  [[gnu::noinline]] void compute(const KernelCall& call, const Lists& lists, View<const T> x,
+                                 T* y) const {
+    using S = halftone::detail::Compute<T>;
+    const Extents e(x);
+    auto* const means = static_cast<S*>(lists.behind);
+    S* const factors = means + e.room();
+    S* const biases = factors + e.room();
+    for (std::int64_t c = 0; c < e.channels; ++c) {
+      means[c] = static_cast<S>(lists.mean[c]);
+      factors[c] = static_cast<S>(lists.variance[c]);
+    }
+    if (training_mode != 0) {
+      const auto blended = [&](double given, S now) {
+        return static_cast<S>(given) * static_cast<S>(momentum) +
+               now * static_cast<S>(1 - momentum);
+      };
+      kernel::channel_moments<T>(*call.executor, x.data, e.outer, e.channels, e.inner, means,
+                                 factors, biases + e.room());
+      for (std::int64_t c = 0; c < e.channels; ++c) {
+        lists.own_mean[c] = static_cast<double>(means[c]);
+        lists.own_variance[c] = static_cast<double>(factors[c]);
+        lists.mean[c] = static_cast<double>(blended(lists.mean[c], means[c]));
+        lists.variance[c] = static_cast<double>(blended(lists.variance[c], factors[c]));
+      }
+    }
+    for (std::int64_t c = 0; c < e.channels; ++c) {
+      const double deviation = math::sqrt(static_cast<double>(factors[c]) + epsilon);
+      factors[c] = static_cast<S>(lists.scale[c] / deviation);
+      biases[c] = static_cast<S>(lists.bias[c]);
+    }
+    kernel::normalize_channels<T>(*call.executor, x.data, y, e.outer, e.channels, e.inner,
+                                  static_cast<const S*>(means), static_cast<const S*>(factors),
+                                  static_cast<const S*>(biases));
+  }
+  template <class T>
+  [[gnu::noinline]] std::size_t workspace_for(const Extents& e) const {
+    const auto room = static_cast<std::size_t>(e.room());
+    return room * (Lists::count * sizeof(double) + 3 * sizeof(halftone::detail::Compute<T>)) +
+           (training_mode == 0
+                ? 0
+                : kernel::channel_moments_workspace<T>(e.outer, e.channels, e.inner));
+  }
 };
 
 /// BatchNormalization before opset 14: in training mode if statistics are outputs. With spatial = 0

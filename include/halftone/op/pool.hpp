@@ -236,7 +236,6 @@ struct MaxPoolGradient {
 
   static constexpr OpId id{"halftone", "MaxPoolGradient", 1};
   static constexpr Signature signature = "x dy -> dx";
-  static constexpr bool compiled_once = true;
 
   MaxPoolGradient() = default;
   explicit MaxPoolGradient(const Window& window)
@@ -278,7 +277,6 @@ struct AveragePoolGradient {
 
   static constexpr OpId id{"halftone", "AveragePoolGradient", 1};
   static constexpr Signature signature = "dy -> dx";
-  static constexpr bool compiled_once = true;
 
   AveragePoolGradient() = default;
   AveragePoolGradient(const Window& window, const Dims& dx, PoolCount counted_)

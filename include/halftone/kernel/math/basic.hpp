@@ -90,6 +90,18 @@ HALFTONE_INLINE Vec<T, N> clamped(Vec<T, N> x, T first, T last) {
   return lower_or_second(Vec<T, N>(last), upper_or_second(Vec<T, N>(first), x));
 }
 
+/// x held in [-1, 1]; NaN gives some number.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> at_most_one(Vec<T, N> x) {
+#if HALFTONE_AVX512
+  constexpr int smaller_magnitude = 2;  // and the first one's sign
+  if constexpr (N * sizeof(T) == 64 && sizeof(T) == 4) {
+    return __builtin_ia32_rangeps512_mask(x.v, Vec<T, N>(1).v, smaller_magnitude, x.v, -1, 4);
+  }
+#endif
+  return clamped(x, T(-1), T(1));
+}
+
 /// magnitude with x's sign; magnitude's own sign must be plus.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> with_sign_of(Vec<T, N> magnitude, Vec<T, N> x) {
@@ -133,33 +145,19 @@ HALFTONE_INLINE Vec<float, N> lookup(const float (&table)[Size], Vec<std::uint32
   return Vec<float, N>::gather(table, index & std::uint32_t(Size - 1));
 }
 
-/// a times a function by a polynomial for each of 32 intervals, four of equal width in each of
-/// eight octaves; the first one, which begins at `begin`, reaches down to 0. Coefficients of the
-/// distance from an interval's lower end, the highest power's first; where an interval stands is
-/// what its lower end's bits say.
-template <std::size_t Terms, int N>
-HALFTONE_INLINE Vec<float, N> times_piecewise(Vec<float, N> a, const float (&table)[Terms][32],
-                                              float begin) {
-  const auto at = bit_cast<std::uint32_t>(upper_or_second(Vec<float, N>(begin), a));
-  const auto index = at >> 21;
-  const auto u = a - bit_cast<float>(at & 0xffe00000);
-  auto r = lookup(table[0], index);
-#pragma GCC unroll 8
-  for (std::size_t i = 1; i + 1 < Terms; ++i) r = fma(r, u, lookup(table[i], index));
-  // The constant meets `a` itself: the function's value is not rounded on its own.
-  return fma(a, lookup(table[Terms - 1], index), a * u * r);
-}
-
-/// 1 / x within 2^-14, where the machine has it.
+/// A function by a polynomial for each of 32 intervals, eight of equal width in each octave of
+/// a + begin, for 0 <= a < 15 begin. u is the distance from an interval's lower end:
+/// table[4] + table[3] a + u^2 (table[2] + table[1] u + table[0] u^2). As it is `a` that the linear
+/// part takes, u may be rounded. Where an interval stands is what its lower end's bits say.
 template <int N>
-HALFTONE_INLINE Vec<float, N> reciprocal_estimate(Vec<float, N> x) {
-#if HALFTONE_AVX512
-  using R = typename Vec<float, N>::raw;
-  if constexpr (N == 16) return __builtin_ia32_rcp14ps512_mask(x.v, R{}, -1);
-  if constexpr (N == 8) return __builtin_ia32_rcp14ps256_mask(x.v, R{}, -1);
-  if constexpr (N == 4) return __builtin_ia32_rcp14ps128_mask(x.v, R{}, -1);
-#endif
-  return 1 / x;
+HALFTONE_INLINE Vec<float, N> piecewise(Vec<float, N> a, const float (&table)[5][32], float begin) {
+  const auto w = a + begin;
+  const auto at = bit_cast<std::uint32_t>(w);
+  const auto index = at >> 20;
+  const auto u = w - bit_cast<float>(at & 0xfff00000);
+  const auto p =
+      fma(fma(lookup(table[0], index), u, lookup(table[1], index)), u, lookup(table[2], index));
+  return fma(u * u, p, fma(lookup(table[3], index), a, lookup(table[4], index)));
 }
 
 /// p * 2^n for a whole n in twice the normal range; rounds once, to denormals too. With AVX-512 a
@@ -180,6 +178,22 @@ HALFTONE_INLINE Vec<T, N> scaled(Vec<T, N> p, Vec<T, N> n) {
 #endif
   const Vec<T, N> half = n * T(0.5) + Float<T>::magic - Float<T>::magic;
   return p * power_of_two(half) * power_of_two(n - half);
+}
+
+/// Whether a lane is above `limit` or NaN.
+template <class T, int N>
+HALFTONE_INLINE bool any_beyond(Vec<T, N> x, T limit) {
+#if HALFTONE_AVX512
+  if constexpr (N * sizeof(T) == 64) {
+    constexpr int not_less_or_equal = 22;
+    if constexpr (sizeof(T) == 4) {
+      return __builtin_ia32_cmpps512_mask(x.v, Vec<T, N>(limit).v, not_less_or_equal, -1, 4) != 0;
+    } else {
+      return __builtin_ia32_cmppd512_mask(x.v, Vec<T, N>(limit).v, not_less_or_equal, -1, 4) != 0;
+    }
+  }
+#endif
+  return any(!(x <= limit));
 }
 
 /// Rounds to whole numbers; mode 0 to nearest even, 1 down, 2 up, 3 to zero.

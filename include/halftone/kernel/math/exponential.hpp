@@ -86,8 +86,8 @@ alignas(64) inline constexpr float exp2_low[16] = {
     8.070905e-09f, 9.836217e-09f,   -2.4755327e-08f, -9.23577e-09f,  -1.1239278e-08f,
     9.845328e-09f};
 
-/// e^x for x as for exp_parts: 2^floor(n) (high + low) with n in sixteenths; `low` is below
-/// high / 32 and has the digits that `high` lacks.
+/// e^x for x as for exp_parts: 2^floor(n) (high + low) with n in sixteenths; `low` is
+/// below high / 32 and has the digits that `high` lacks.
 template <int N>
 HALFTONE_INLINE Vec<float, N> exp_by_table(Vec<float, N> x) {
   using V = Vec<float, N>;
@@ -101,96 +101,58 @@ HALFTONE_INLINE Vec<float, N> exp_by_table(Vec<float, N> x) {
   return scaled(high + fma(r * high, p, lookup(exp2_low, index)), n);
 }
 
-/// tanh(a) / a for a in [0, 10], in the form of times_piecewise(); 1 / a at its end.
-inline constexpr float tanh_first = 0x1p-4f, tanh_last = 10;
-alignas(64) inline constexpr float tanh_factor[6][32] = {
-    {0.0015082187f,
-     -2.4199304e-05f,
-     -0.00023614572f,
-     -0.00017921011f,
-     -9.32335e-05f,
-     -3.3719625e-05f,
-     -1.286382e-05f,
-     -6.1373357e-06f,
-     -1.9065313e-06f,
-     0.0f,
-     0.0f,
-     0.0f,
-     -0.08986133f,
-     -1223.0112f,
-     1116.4484f,
-     1531.9337f,
-     68.31613f,
-     -8.751188f,
-     1.7347424f,
-     88.951f,
-     1.1279752f,
-     -0.9641059f,
-     -2.3485296f,
-     -2.900636f,
-     -0.100049645f,
-     -0.042617623f,
-     -0.09047685f,
-     -0.050712667f,
-     0.011476947f,
-     0.015666917f,
-     0.008639564f,
-     0.0051508215f},
-    {-0.0012746301f, 0.0020129902f,  0.0018394735f,  0.0012197924f, 0.00072146556f, 0.00027909526f,
-     0.00011837604f, 5.7828263e-05f, 2.6780102e-05f, 0.0f,          0.0f,           0.0f,
-     0.10414672f,    52.680958f,     -47.849247f,    -65.70779f,    -5.7542777f,    0.8624636f,
-     -0.04725366f,   -7.5532885f,    -0.11702975f,   0.22097768f,   0.4370567f,     0.5110255f,
-     0.018541474f,   -0.02658947f,   -0.02254445f,   -0.038178373f, -0.05413321f,   -0.0387873f,
-     -0.01934937f,   -0.008232578f},
-    {-0.013578866f,
-     -0.01259962f,
-     -0.0086690085f,
-     -0.0055690724f,
-     -0.003545053f,
-     -0.0015559496f,
-     -0.00076366455f,
-     -0.00041610005f,
-     -0.00024046269f,
-     0.0f,
-     0.0f,
-     0.0f,
-     0.030798314f,
-     -0.78002393f,
-     0.7987735f,
-     1.0856586f,
-     0.24823849f,
-     0.055950463f,
-     0.09797868f,
-     0.34512773f,
-     0.13045001f,
-     0.12747872f,
-     0.12664644f,
-     0.1292211f,
-     0.16103794f,
-     0.15566993f,
-     0.13279474f,
-     0.10734486f,
-     0.08166132f,
-     0.035221726f,
-     0.005751095f,
-     -0.008260737f},
-    {0.068812214f,  0.04839963f,   0.0324851f,    0.02194358f,   0.0151885785f, 0.007953196f,
-     0.0046236617f, 0.0029152113f, 0.0019513895f, 0.0f,          0.0f,          0.0f,
-     -0.33027956f,  -0.3228666f,   -0.3314891f,   -0.330911f,    -0.3235401f,   -0.31395617f,
-     -0.30624887f,  -0.3001118f,   -0.2867036f,   -0.26212958f,  -0.234612f,    -0.20521761f,
-     -0.17560415f,  -0.11535273f,  -0.060101386f, -0.013972761f, 0.021797523f,  0.06453179f,
-     0.07885519f,   0.07726788f},
-    {-0.20568246f,  -0.14722162f,  -0.10727294f,  -0.08044351f, -0.06212224f,  -0.039959844f,
-     -0.02777322f,  -0.020407742f, -0.015624649f, 0.0f,         0.0f,          0.0f,
-     -0.04153655f,  -0.051845625f, -0.06204858f,  -0.07220424f, -0.082287446f, -0.10216371f,
-     -0.121557645f, -0.14039049f,  -0.15863527f,  -0.19297674f, -0.22411351f,  -0.25171554f,
-     -0.2755757f,   -0.31190524f,  -0.33371013f,  -0.342799f,   -0.34162128f,  -0.31856835f,
-     -0.28181785f,  -0.24235252f},
-    {0.4820138f,  0.39464572f, 0.33168492f, 0.28519368f,  0.24983232f,  0.19998184f, 0.16666462f,
-     0.14285691f, 0.12499996f, 0.1f,        0.083333336f, 0.071428575f, 0.99869996f, 0.99797046f,
-     0.99708056f, 0.99603134f, 0.994824f,   0.9919407f,   0.98844373f,  0.98434895f, 0.97967464f,
-     0.96867114f, 0.95561975f, 0.9407316f,  0.92423433f,  0.88735956f,  0.8468653f,  0.80446357f,
-     0.7615942f,  0.6786269f,  0.6034322f,  0.5379289f}};
+/// 2^-64 / (2^-64 + 2^-64 e^-x), with e^-x as above, for x in [-104, 0].
+template <int N>
+HALFTONE_INLINE Vec<float, N> sigmoid_by_table(Vec<float, N> x) {
+  using V = Vec<float, N>;
+  constexpr float bias = Float<float>::bias - 64, magic = 0x1.8p19f + bias;
+  const V t = fma(x, -1.44269504f, magic);
+  const auto index = bit_cast<std::uint32_t>(t);
+  const V n = t - magic;
+  const V r = fma(n, 1.42860682e-06f, fma(n, 0.693145752f, x));  // of -x, with the other sign
+  const V p = horner(r, -0.16666827f, 0.50001466f, -1.0f);
+  const V high = lookup(exp2_high, index);
+  const V low = fma(r * high, p, lookup(exp2_low, index));
+  // The bits of n, biased, moved to where the exponent is; those of the table's index go.
+  const V s = bit_cast<float>((index << 19) & 0xff800000);
+  return 0x1p-64f / fma(high, s, fma(low, s, 0x1p-64f));
+}
+
+/// tanh(a) for a in [0, 9.3], in the form of piecewise(); 1 at its end.
+inline constexpr float tanh_begin = 0.625f, tanh_last = 9.3f;
+alignas(64) inline constexpr float tanh_pieces[5][32] = {
+    {-0.024759311f,   -0.023437576f,   -0.017830623f,  -0.012352442f,   -0.0080753565f,
+     -0.005085343f,   -0.0031822433f,  -0.0019600012f, -0.00094986806f, -0.0003515193f,
+     -0.00012983129f, -4.7693742e-05f, -1.763097e-05f, -6.5589593e-06f, -2.2216045e-06f,
+     -8.1244133e-07f, -2.1328508e-07f, -4.460043e-08f, 0.01587605f,     0.06047087f,
+     0.096566685f,    0.12616076f,     0.1472445f,     0.1642981f,      0.1696026f,
+     0.1536817f,      0.11922417f,     0.07794242f,    0.04242287f,     0.016633326f,
+     -0.005008703f,   -0.018027434f},
+    {0.1001425f,     0.07471495f,    0.051125158f,  0.033341113f,   0.021114137f,   0.0131297875f,
+     0.008095451f,   0.004956493f,   0.0028620176f, 0.0010576466f,  0.00038995227f, 0.00014343484f,
+     5.2862797e-05f, 1.9528552e-05f, 7.000648e-06f, 2.5704508e-06f, 8.383556e-07f,  1.4238503e-07f,
+     -0.33390293f,   -0.32916087f,   -0.31381288f,  -0.28931898f,   -0.2571437f,    -0.21978512f,
+     -0.17862242f,   -0.09299023f,   -0.01571454f,  0.04434241f,    0.08385057f,    0.1045592f,
+     0.11177623f,    0.10889916f},
+    {-0.19880012f,    -0.1329615f,     -0.08561048f,    -0.05385432f,    -0.03339667f,
+     -0.020529546f,   -0.0125547005f,  -0.007652656f,   -0.0046225344f,  -0.0017052399f,
+     -0.00062802166f, -0.00023108818f, -8.505273e-05f,  -3.1319883e-05f, -1.1466952e-05f,
+     -4.2168613e-06f, -1.5123682e-06f, -2.2130067e-07f, 5.806539e-06f,   -0.062154662f,
+     -0.12241292f,    -0.17895716f,    -0.2302299f,     -0.27497318f,    -0.31233692f,
+     -0.36347985f,    -0.38411355f,    -0.37903285f,    -0.355222f,      -0.3198891f,
+     -0.27926785f,    -0.23789628f},
+    {0.22590613f,    0.14373301f,    0.08979583f,    0.05546183f,    0.034014538f,   0.02077077f,
+     0.012650002f,   0.007691794f,   0.0046702162f,  0.0017205983f,  0.00063331897f, 0.00023302775f,
+     8.5735686e-05f, 3.1545114e-05f, 1.1599451e-05f, 4.2670385e-06f, 1.566441e-06f,  2.1503796e-07f,
+     1.0f,           0.99610376f,    0.98453623f,    0.9656516f,     0.94001496f,    0.908367f,
+     0.8715799f,     0.7864483f,     0.6924208f,     0.5965871f,     0.5045181f,     0.41997537f,
+     0.34503236f,    0.28041515f},
+    {0.56920576f,  0.6917801f,     0.7856781f,    0.85401636f, 0.9020605f,    0.9350365f,
+     0.9572859f,   0.9721097f,     0.981899f,     0.9924716f,  0.99691236f,   0.9987474f,
+     0.9994963f,   0.9997989f,     0.99992025f,   0.9999685f,  0.99998766f,   0.9999981f,
+     0.0f,         0.00016226154f, 0.0012859729f, 0.00427353f, 0.0099149225f, 0.018845048f,
+     0.031514943f, 0.06889301f,    0.12183673f,   0.18770862f, 0.26245227f,   0.34161878f,
+     0.42113966f,  0.4977647f}};
 
 }  // namespace detail
 
@@ -229,13 +191,8 @@ template <class T, int N>
 HALFTONE_INLINE Vec<T, N> sigmoid(Vec<T, N> x) {
   if constexpr (detail::has_lookup<T, N>) {
     using V = Vec<T, N>;
-    // With e = e^-|x| it is 1 / (1 + e) or e / (1 + e): nothing overflows. What the estimate lacks
-    // is (1 - estimate) - e * estimate, so that the sum's rounding does not count.
-    const V e = detail::exp_by_table(detail::upper_or_second(V(detail::exp_first<T>), -abs(x)));
-    const V estimate = detail::reciprocal_estimate(1 + e);
-    const V lacking = fma(-e, estimate, 1 - estimate);
-    const V y = select(x < 0, e, 1) * estimate;
-    return fma(y, lacking, y);
+    const V y = detail::sigmoid_by_table(detail::upper_or_second(V(detail::exp_first<T>), -abs(x)));
+    return select(x < 0, y, 1 - y);
   }
   // 2^-c / (2^-c + 2^-c e^-x): the sum rounds once and e^-x may be as large as 1 / denormal.
   constexpr T c = std::is_same_v<T, float> ? T(64) : T(512);
@@ -252,8 +209,7 @@ HALFTONE_INLINE Vec<T, N> tanh(Vec<T, N> x) {
   using V = Vec<T, N>;
   if constexpr (detail::has_lookup<T, N>) {
     const V a = detail::lower_or_second(V(detail::tanh_last), abs(x));
-    const V y = detail::times_piecewise(a, detail::tanh_factor, detail::tanh_first);
-    return detail::with_sign_of(detail::lower_or_second(V(1), y), x);
+    return detail::with_sign_of(detail::piecewise(a, detail::tanh_pieces, detail::tanh_begin), x);
   }
   constexpr T last = std::is_same_v<T, float> ? 10 : 20;  // 1 above
   const V a = abs(x);

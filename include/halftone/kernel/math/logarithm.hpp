@@ -232,7 +232,7 @@ HALFTONE_INLINE Vec<T, N> log(Vec<T, N> x) {
 #if HALFTONE_AVX512
   if constexpr (detail::has_lookup<T, N>) {
     const auto [e, r, index] = detail::log_table_parts(x);
-    const auto p = detail::horner(r, 0.1945478f, -0.250024f, 0.33333454f, -0.5f);
+    const auto p = fma(r * r, fma(r, 0.1945478f, -0.250024f), fma(r, 0.33333454f, -0.5f));
     const auto low = fma(e, 1.42860682e-06f, detail::lookup(detail::log_low, index));
     const auto high = fma(e, 0.693145752f, detail::lookup(detail::log_high, index));
     return high + (r + fma(r * r, p, low));

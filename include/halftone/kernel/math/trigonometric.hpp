@@ -4,9 +4,10 @@
 
 /// Sine, cosine, tangent.
 ///
-/// |x| = n pi/2 + r with |r| <= pi/4; n's two lowest bits choose polynomial and sign. pi/2 is
-/// subtracted in three parts. Beyond `trigonometric_last` that loses digits, and the C library
-/// computes those lanes.
+/// |x| = n pi/2 + r with |r| <= pi/4; n's two lowest bits choose polynomial and sign. Sine and
+/// cosine of float subtract multiples of pi instead, |r| <= pi/2, and one polynomial does. pi/2 and
+/// pi are subtracted in three parts. Beyond `trigonometric_last` that loses digits, and the C
+/// library computes those lanes.
 namespace halftone::kernel {
 
 namespace detail {
@@ -71,30 +72,38 @@ HALFTONE_INLINE Vec<double, N> cos_of(Vec<double, N> r) {
 }
 
 /// sin(r + n pi/2), also for the cosine's n.
-template <class T, int N>
-HALFTONE_INLINE Vec<T, N> sin_in_quadrant(Quadrant<T, N> q) {
-  using B = typename Float<T>::bits;
-  using V = Vec<T, N>;
-  const auto is_sine = (q.n & 1) == 0;
-  V r;
-  if constexpr (std::is_same_v<T, float>) {
-    // Coefficients are chosen, not results: one polynomial for both.
-    const auto c = [&](float sine, float cosine) { return select(is_sine, V(sine), V(cosine)); };
-    const V z = q.r * q.r;
-    V p = fma(c(2.836146e-06f, 2.44599596e-05f), z, c(-0.000198534442f, -0.00138876063f));
-    p = fma(p, z, c(0.00833338033f, 0.041666653f));
-    p = fma(p, z, c(-0.166666672f, -0.5f));
-    const V first = select(is_sine, q.r, V(1));
-    r = fma(first * z, p, first);
+template <int N>
+HALFTONE_INLINE Vec<double, N> sin_in_quadrant(Quadrant<double, N> q) {
+  const auto r = select((q.n & 1) == 0, sin_of(q.r), cos_of(q.r));
+  return bit_cast<double>(bit_cast<std::uint64_t>(r) ^ ((q.n & 2) << 62));
+}
+
+/// sin(a - n pi), where that is at most pi / 2, for a whole or halved n; the highest bit of `sign`
+/// changes the result's. NaN gives some number.
+template <int N>
+HALFTONE_INLINE Vec<float, N> sin_from_multiple(Vec<float, N> n, Vec<float, N> a,
+                                                Vec<std::uint32_t, N> sign) {
+  using V = Vec<float, N>;
+  V r, close;  // the difference, and what is close to it, but known earlier
+  if constexpr (has_fma) {
+    close = fma(n, 8.742278e-08f, fma(n, -3.1415927f, a));
+    r = fma(n, 3.430249e-15f, close);
   } else {
-    r = select(is_sine, sin_of(q.r), cos_of(q.r));
+    close = r = in_double(
+        [](auto whole, auto wide) {
+          return wide - whole * 3.1415926534682512 - whole * 1.215420101260793e-10;
+        },
+        n, a);
   }
-  return bit_cast<T>(bit_cast<B>(r) ^ ((q.n & 2) << (8 * int(sizeof(T)) - 2)));
+  const V z = close * close;
+  const V p = horner(z, 2.606103e-06f, -0.00019809778f, 0.008333069f, -0.1666666f);
+  const V y = at_most_one(fma(close * z, p, r));
+  return bit_cast<float>(bit_cast<std::uint32_t>(y) ^ (sign & 0x80000000));
 }
 
 enum class Trigonometric { sine, cosine, tangent };
 
-/// Replaces the lanes of r whose x is large by the C library's results.
+/// Replaces the lanes of r whose x is large, or NaN, by the C library's results.
 template <Trigonometric What, class T, int N>
 __attribute__((noinline, cold)) void replace_large(const T* x, T* r) {
   for (int i = 0; i < N; ++i) {
@@ -107,7 +116,7 @@ __attribute__((noinline, cold)) void replace_large(const T* x, T* r) {
 
 template <Trigonometric What, class T, int N>
 HALFTONE_INLINE Vec<T, N> with_large(Vec<T, N> x, Vec<T, N> r) {
-  if (__builtin_expect(any(abs(x) > trigonometric_last<T>), 0)) {
+  if (__builtin_expect(any_beyond(abs(x), trigonometric_last<T>), 0)) {
     T from[N], to[N];
     x.store(from);
     r.store(to);
@@ -122,16 +131,33 @@ HALFTONE_INLINE Vec<T, N> with_large(Vec<T, N> x, Vec<T, N> r) {
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> sin(Vec<T, N> x) {
   using B = typename detail::Float<T>::bits;
-  const auto r = detail::sin_in_quadrant(detail::quadrant(abs(x)));
-  const auto bits = bit_cast<B>(r) ^ (bit_cast<B>(x) & detail::Float<T>::sign_mask);
-  return detail::with_large<detail::Trigonometric::sine>(x, bit_cast<T>(bits));
+  constexpr T magic = detail::Float<T>::magic;
+  Vec<T, N> r;
+  if constexpr (std::is_same_v<T, float>) {
+    const auto t = fma(abs(x), 0.318309873f, magic);
+    r = detail::sin_from_multiple(t - magic, abs(x), (bit_cast<B>(t) << 31) ^ bit_cast<B>(x));
+  } else {
+    r = detail::sin_in_quadrant(detail::quadrant(abs(x)));
+    r = bit_cast<T>(bit_cast<B>(r) ^ (bit_cast<B>(x) & detail::Float<T>::sign_mask));
+  }
+  return detail::with_large<detail::Trigonometric::sine>(x, r);
 }
 
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> cos(Vec<T, N> x) {
-  auto q = detail::quadrant(abs(x));
-  q.n = q.n + 1;
-  return detail::with_large<detail::Trigonometric::cosine>(x, detail::sin_in_quadrant(q));
+  using B = typename detail::Float<T>::bits;
+  constexpr T magic = detail::Float<T>::magic;
+  Vec<T, N> r;
+  if constexpr (std::is_same_v<T, float>) {
+    // cos(|x|) = -(-1)^n sin(|x| - (n + 1/2) pi)
+    const auto t = fma(abs(x), 0.318309873f, -0.5f) + magic;
+    r = detail::sin_from_multiple(t - magic + 0.5f, abs(x), ~bit_cast<B>(t) << 31);
+  } else {
+    auto q = detail::quadrant(abs(x));
+    q.n = q.n + 1;
+    r = detail::sin_in_quadrant(q);
+  }
+  return detail::with_large<detail::Trigonometric::cosine>(x, r);
 }
 
 template <class T, int N>
