@@ -27,9 +27,11 @@
 #include <halftone/kernel/print.hpp>
 #include <halftone/kernel/random.hpp>
 #include <halftone/kernel/recurrent.hpp>
+#include <halftone/kernel/recurrent_gradient.hpp>
 #include <halftone/kernel/reduce.hpp>
 #include <halftone/kernel/resize.hpp>
 #include <halftone/kernel/roi.hpp>
 #include <halftone/kernel/softmax.hpp>
 #include <halftone/kernel/sort.hpp>
 #include <halftone/kernel/top_k.hpp>
+#include <halftone/kernel/update.hpp>

@@ -354,6 +354,15 @@ std::size_t Engine::planned_bytes() const {
   return s.current != nullptr && s.current->plan ? s.current->plan->bytes() : 0;
 }
 
+std::size_t Engine::arena_bytes() const {
+  const State& s = *state_;
+  return s.current != nullptr && s.current->plan ? s.current->plan->arena_bytes() : 0;
+}
+std::size_t Engine::live_bytes() const {
+  const State& s = *state_;
+  return s.current != nullptr && s.current->plan ? s.current->plan->live_bytes() : 0;
+}
+
 void Engine::measure(bool on) { state_->measure = on; }
 
 void Engine::reset_times() {

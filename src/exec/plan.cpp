@@ -313,6 +313,7 @@ void Plan::build(const EngineOptions& options) {
 
   const MemoryPlan plan = plan_memory(buffers.lifetimes);
   arena_bytes_ = static_cast<std::size_t>(plan.bytes);
+  live_bytes_ = static_cast<std::size_t>(live_peak(buffers.lifetimes));
   arena_ = Storage::allocate(arena_bytes_);
   auto place = [&](int buffer) -> void* {
     return arena_.data() + plan.offsets[static_cast<std::size_t>(buffer)];

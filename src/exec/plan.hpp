@@ -28,6 +28,9 @@ class Plan {
   AnyView output(std::size_t i) const;
 
   std::size_t bytes() const { return arena_bytes_ + packed_bytes_; }
+  /// Of the arena, and the largest sum that is live at one step.
+  std::size_t arena_bytes() const { return arena_bytes_; }
+  std::size_t live_bytes() const { return live_bytes_; }
   std::span<const NodeTime> times() const { return times_; }
   void reset_times();
 
@@ -67,7 +70,7 @@ class Plan {
   std::vector<Storage> packed_;
   std::vector<int> constant_readers_;
   Storage arena_;
-  std::size_t arena_bytes_ = 0, packed_bytes_ = 0;
+  std::size_t arena_bytes_ = 0, live_bytes_ = 0, packed_bytes_ = 0;
   bool stops_at_nan_ = false;
 };
 

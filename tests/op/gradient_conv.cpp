@@ -28,6 +28,15 @@ TEST_CASE("gradient of Conv") {
   check_conv({1, 2, 7, 6}, {2, 2, 2, 3}, {.strides = {2, 2}, .auto_pad = AutoPad::same_lower});
   // A kernel that never touches x in places, and strides beyond the kernel.
   check_conv({1, 1, 3, 3}, {1, 1, 2, 2}, {.strides = {3, 3}, .pads = {3, 3, 3, 3}});
+  // Channels in whole blocks and in parts of one; taps that lie together, apart, or in runs of a
+  // stride; an output that is one column wide.
+  check_conv({2, 18, 6, 5}, {7, 18, 3, 3}, {.pads = {1, 1, 1, 1}});
+  check_conv({2, 9, 7, 3}, {5, 9, 3, 3}, {.strides = {2, 2}, .pads = {1, 1, 1, 1}});
+  check_conv({1, 8, 5, 2}, {3, 8, 3, 3}, {.strides = {1, 2}, .pads = {1, 1, 1, 1}});
+  check_conv({2, 12, 6, 6}, {20, 12, 1, 1}, {.strides = {2, 2}});
+  check_conv({1, 10, 12, 11}, {4, 10, 7, 6}, {.strides = {2, 2}, .pads = {3, 3, 3, 3}});
+  check_conv({1, 16, 9, 10}, {3, 16, 3, 3}, {.dilations = {2, 3}, .pads = {2, 2, 2, 2}});
+  check_conv({2, 11, 9}, {4, 11, 3}, {.pads = {1, 1}});
   // Several blocks of pixels, across images.
   check_conv({3, 40, 20, 20}, {2, 40, 3, 3}, {.pads = {1, 1, 1, 1}});
 }

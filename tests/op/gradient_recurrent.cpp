@@ -71,6 +71,7 @@ TEST_CASE("gradient of GRU") {
   for (const std::int64_t linear : {0, 1}) {
     check_layer(op::GRU{.linear_before_reset = linear}, 3);
     check_layer(op::GRU{.linear_before_reset = linear}, 3, {.bias = false, .states = true});
+    check_layer(op::GRU{.linear_before_reset = linear}, 3, states, 11);
     check_layer(op::GRU{.clip = 0.6f, .linear_before_reset = linear}, 3);
     check_layer(op::GRU{.direction = Direction::bidirectional, .linear_before_reset = linear}, 3,
                 states);
@@ -85,6 +86,7 @@ TEST_CASE("gradient of LSTM") {
   check_layer(op::LSTM{}, 4, all);
   check_layer(op::LSTM{.direction = Direction::bidirectional}, 4, all);
   check_layer(op::LSTM{.direction = Direction::reverse, .layout = 1}, 4, all, 4, 9);
+  check_layer(op::LSTM{}, 4, all, 11);
   check_layer(op::LSTM{.input_forget = 1}, 4, {.bias = false, .peepholes = true});
   check_layer(op::LSTM{.clip = 0.5f}, 4, all);
   check_layer(op::LSTM{.activations = {CellFunction::hard_sigmoid, CellFunction::softsign,

@@ -69,6 +69,39 @@ TEST_CASE("training session: gradients and new weights of every micro-batch") {
   CHECK(weight(session) == std::vector<float>{-1.5f, -3});
 }
 
+TEST_CASE("training session: a weight of many elements goes as each of them would alone") {
+  const auto trained = [](auto optimizer, std::int64_t first, std::int64_t count) {
+    Graph g;
+    const AnyTensor x = g.input<float>("x", {count});
+    const TensorId w =
+        g.add_variable({ElementType::float32, {count}}, Initial{Initial::Rule::fill, 0.5f, 0}, "w");
+    train(g, op::sum(AnyTensor{&g, w} * x, {.keepdims = 0}), optimizer);
+    Session session(std::move(g), {.outputs = {}});
+    Array<float> data({count});
+    for (int step = 0; step < 3; ++step) {
+      for (std::size_t i = 0; i < data.size(); ++i) {
+        data[i] =
+            static_cast<float>((static_cast<int>(i) + static_cast<int>(first) + step) % 7 - 3);
+      }
+      session.run({{"x", data}});
+    }
+    return weight(session);
+  };
+  const auto check = [&](auto optimizer) {
+    const std::vector<float> all = trained(optimizer, 0, 37);
+    REQUIRE(all.size() == 37);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CHECK(all[i] == doctest::Approx(trained(optimizer, static_cast<std::int64_t>(i), 1)[0]));
+    }
+  };
+  check(Sgd{.learning_rate = 0.5f, .momentum = 0.9f, .weight_decay = 0.1f, .nesterov = true});
+  check(Adam{.learning_rate = 0.1f, .weight_decay = 0.1f});
+  check(Adam{.learning_rate = 0.1f, .max = true});
+  check(Adaptive{.learning_rate = 0.1f, .momentum = 0.5f});
+  check(Adaptive{.kind = Adaptive::Kind::centered_rmsprop, .tf_variant = true});
+  check(Adaptive{.kind = Adaptive::Kind::adadelta});
+}
+
 TEST_CASE("training session: the session says how many micro-batches make a step") {
   for (const auto reduction : {AccumulationReduction::sum, AccumulationReduction::mean,
                                AccumulationReduction::running_mean}) {

@@ -85,6 +85,10 @@ class Engine {
 
   /// Bytes of the arena, packed weights and other memory of the current plan.
   std::size_t planned_bytes() const;
+  /// Bytes of the arena that the current plan keeps values and scratch memory in, without those of
+  /// subgraphs, and the largest sum that is live at one of its steps: no arena can be smaller.
+  std::size_t arena_bytes() const;
+  std::size_t live_bytes() const;
   void reset_times();
   /// Measures each node from the next run on, if `on`.
   void measure(bool on);

@@ -9,14 +9,15 @@ namespace halftone::kernel {
 /// Packs weights [filters, channels / groups, kernel...] into plan.packed_bytes bytes, 64-byte
 /// aligned. What comes out belongs to this plan and the instruction set of this function.
 template <class T>
-void conv_pack(const ConvPlan& plan, const T* weights, void* packed) {
+void conv_pack(const ConvPlan& plan, const T* weights, void* packed,
+               const Executor& executor = {}) {
   if (plan.packed_bytes == 0) return;
   if constexpr (!detail::is_real<T>) {
     T* to = static_cast<T*>(packed);
     for (std::int64_t i = 0; i < plan.shape.filters * plan.steps; ++i) to[i] = weights[i];
   } else if constexpr (std::is_same_v<T, compute_t<T>>) {
     if (plan.kind == ConvKind::blocked || plan.kind == ConvKind::line) {
-      detail::pack_tiles(plan, weights, packed);
+      detail::pack_tiles(plan, weights, detail::WeightOrder::plain, packed, executor);
     } else if (plan.kind == ConvKind::depthwise) {
       detail::pack_depthwise(plan, weights, packed);
     } else {

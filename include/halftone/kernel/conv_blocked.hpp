@@ -6,9 +6,92 @@
 /// the table of segments that conv_pack puts in front of the weights.
 namespace halftone::kernel::detail {
 
+/// Where the weights of a convolution lie.
+enum class WeightOrder : std::uint8_t {
+  plain,       ///< [filters, channels / groups, kernel...]
+  transposed,  ///< [channels, filters, kernel...], the kernel flipped: of the convolution that is
+               ///< the gradient of another one's input; one group
+};
+
+/// f(column, vector) for the columns of a matrix of up to one vector of rows, `stride` apart.
+template <class T, class F>
+HALFTONE_INLINE void for_each_transposed(const T* x, std::int64_t stride, std::int64_t rows,
+                                         std::int64_t columns, F&& f) {
+  using V = Vec<T>;
+  constexpr std::int64_t N = V::size;
+  if (columns == 1 && stride == 1) {
+    f(0, rows == N ? V::load(x) : V::load_partial(x, rows));
+    return;
+  }
+  for (std::int64_t q = 0; q < columns; q += N) {
+    const std::int64_t lanes = columns - q < N ? columns - q : N;
+    V r[N];
+#pragma GCC unroll 16
+    for (int l = 0; l < N; ++l) {
+      const T* const from = x + q + l * stride;
+      r[l] = l >= rows ? V(T(0)) : lanes == N ? V::load(from) : V::load_partial(from, lanes);
+    }
+    transpose(r);
+#pragma GCC unroll 16
+    for (int l = 0; l < N; ++l) {
+      if (l < lanes) f(q + l, r[l]);
+    }
+  }
+}
+
+/// Packs the weights of one panel and plane: [kernel row][kernel column][channel][filters], kernel
+/// columns in the order of for_each_column.
+template <class T>
+void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::int64_t group,
+                std::int64_t f, std::int64_t plane, T* to) {
+  constexpr std::int64_t N = Vec<T>::size;
+  const ConvShape& s = plan.shape;
+  const std::int64_t channels = s.channels_per_group(), filters = s.filters_per_group();
+  const std::int64_t area = s.kernel[1] * s.kernel[2];
+  const std::int64_t vectors = vectors_of_panel<T>(f, filters), width = vectors * N;
+  const std::int64_t c = plane * plan.unit;
+  const std::int64_t count = channels - c < plan.unit ? channels - c : plan.unit;
+  std::uint8_t places[most_kernel_columns], place = 0;
+  for_each_column(plan, [&](std::int64_t, std::int64_t kw, bool) { places[kw] = place++; });
+  const auto put = [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<T> lanes) {
+    if (plan.phases > 1) {
+      const std::int64_t kw = tap % s.kernel[2];
+      tap += places[kw] - kw;
+    }
+    lanes.store(to + (tap * plan.unit + channel) * width + v * N);
+  };
+  for (std::int64_t v = 0; v < vectors; ++v) {
+    const std::int64_t first = f + v * N, left = filters - first, rows = left < N ? left : N;
+    if (order == WeightOrder::plain) {
+      const T* const from = weights + ((group * filters + first) * channels + c) * area;
+      std::int64_t channel = 0, tap = 0;
+      for_each_transposed(from, channels * area, rows, count * area,
+                          [&](std::int64_t, Vec<T> lanes) {
+                            put(tap, channel, v, lanes);
+                            if (++tap == area) {
+                              tap = 0;
+                              ++channel;
+                            }
+                          });
+    } else {
+      for (std::int64_t channel = 0; channel < count; ++channel) {
+        const T* const from = weights + ((c + channel) * filters + first) * area;
+        for_each_transposed(from, area, rows, area, [&](std::int64_t tap, Vec<T> lanes) {
+          put(area - 1 - tap, channel, v, lanes);
+        });
+      }
+    }
+  }
+  for (std::int64_t tap = 0; count < plan.unit && tap < area; ++tap) {
+    T* const missing = to + (tap * plan.unit + count) * width;
+    for (std::int64_t i = 0; i < (plan.unit - count) * width; ++i) missing[i] = 0;
+  }
+}
+
 /// Segments, then weights: [group][panel][plane][kernel row][kernel column][channel][filters].
 template <class T>
-void pack_tiles(const ConvPlan& plan, const T* weights, void* packed) {
+void pack_tiles(const ConvPlan& plan, const T* weights, WeightOrder order, void* packed,
+                const Executor& executor) {
   const ConvShape& s = plan.shape;
   Segment* segment = static_cast<Segment*>(packed);
   const std::int64_t planes = plan.planes / s.groups;
@@ -26,27 +109,24 @@ void pack_tiles(const ConvPlan& plan, const T* weights, void* packed) {
     }
   }
 
-  T* to = reinterpret_cast<T*>(static_cast<char*>(packed) + segment_bytes(plan));
-  const std::int64_t channels = s.channels_per_group(), filters = s.filters_per_group();
-  const std::int64_t area = s.kernel[1] * s.kernel[2];
-  for (std::int64_t group = 0; group < s.groups; ++group) {
-    for (std::int64_t f = 0; f < filters; f += panel_columns<T>) {
-      const std::int64_t width = vectors_of_panel<T>(f, filters) * Vec<T>::size;
-      const std::int64_t count = filters - f < width ? filters - f : width;
-      for (std::int64_t plane = 0; plane < planes; ++plane) {
-        const std::int64_t c = plane * plan.unit;
-        const std::int64_t steps = channels - c < plan.unit ? channels - c : plan.unit;
-        const T* from = weights + ((group * filters + f) * channels + c) * area;
-        for (std::int64_t kh = 0; kh < s.kernel[1]; ++kh) {
-          for_each_column(plan, [&](std::int64_t, std::int64_t kw, bool) {
-            pack_strip(from + kh * s.kernel[2] + kw, channels * area, area, count, steps, to,
-                       width);
-            for (std::int64_t i = steps * width; i < plan.unit * width; ++i) to[i] = 0;
-            to += plan.unit * width;
-          });
-        }
-      }
-    }
+  T* const to = reinterpret_cast<T*>(static_cast<char*>(packed) + segment_bytes(plan));
+  const std::int64_t filters = round_up(s.filters_per_group(), Vec<T>::size);
+  const std::int64_t panels = s.groups * plan.panels;
+  const auto pack = [&](std::int64_t panel, std::int64_t plane) {
+    const std::int64_t group = panel / plan.panels, f = panel % plan.panels * panel_columns<T>;
+    const std::int64_t width = vectors_of_panel<T>(f, filters) * Vec<T>::size;
+    pack_plane(plan, weights, order, group, f, plane,
+               to + (group * filters + f) * plan.steps + plane * plan.steps / planes * width);
+  };
+  // A task reads memory that lies together: filters' rows, or channels'.
+  if (order == WeightOrder::plain) {
+    parallel_for(executor, panels, [&](std::int64_t panel) {
+      for (std::int64_t plane = 0; plane < planes; ++plane) pack(panel, plane);
+    });
+  } else {
+    parallel_for(executor, planes, [&](std::int64_t plane) {
+      for (std::int64_t panel = 0; panel < panels; ++panel) pack(panel, plane);
+    });
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <halftone/base/window.hpp>
 #include <halftone/graph/runner.hpp>
+#include <halftone/kernel/conv.hpp>
 #include <halftone/kernel/copy.hpp>
 #include <halftone/kernel/matmul.hpp>
 
@@ -163,15 +164,233 @@ struct WeightGradient {
   }
 };
 
+/// Neighbouring kernel columns whose sums one tile holds, and filters of such a tile.
+inline constexpr int most_taps = 5;
+constexpr int gradient_rows(int taps) {
+  const int rows = ((register_bytes == 64 ? 31 : 15) - taps) / taps;
+  return rows < tile_rows ? rows : tile_rows;
+}
+
+/// Arguments of a tile of a weight gradient; strides in elements.
+template <class S>
+struct GradientTile {
+  const S* x = nullptr;   ///< blocks of channels; the next column is the next vector
+  const S* dy = nullptr;  ///< [image, row, column][filters of the tile]
+  S* dw = nullptr;        ///< a vector of channels for each filter and tap
+  std::int64_t images = 0, rows = 0, columns = 0;
+  std::int64_t x_image = 0, x_row = 0, dw_row = 0, dw_tap = 0;
+  bool accumulate = false;
+};
+
+/// dw(filter, tap) = sum over pixels of dy(pixel, filter) * x(pixel + tap).
+template <class S, int H, int V>
+void run_gradient_tile(const GradientTile<S>& t) {
+  using Vector = Vec<S>;
+  constexpr std::int64_t N = Vector::size;
+  Vector sum[H][V];
+#pragma GCC unroll 16
+  for (int i = 0; i < H; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) sum[i][v] = S(0);
+  }
+  const S* dy = t.dy;
+  for (std::int64_t image = 0; image < t.images; ++image) {
+    for (std::int64_t row = 0; row < t.rows; ++row) {
+      const S* x = t.x + image * t.x_image + row * t.x_row;
+      for (std::int64_t q = t.columns; q > 0; --q) {
+        Vector wide[V];
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v) wide[v] = Vector::load(x + v * N);
+#pragma GCC unroll 16
+        for (int i = 0; i < H; ++i) {
+          const Vector one = dy[i];
+#pragma GCC unroll 8
+          for (int v = 0; v < V; ++v) sum[i][v] = fma(one, wide[v], sum[i][v]);
+        }
+        x += N;
+        dy += H;
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < H; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) {
+      S* const to = t.dw + i * t.dw_row + v * t.dw_tap;
+      if (t.accumulate) sum[i][v] += Vector::load(to);
+      sum[i][v].store(to);
+    }
+  }
+}
+
+template <class S>
+struct GradientTable {
+  void (*kernels[tile_rows][most_taps])(const GradientTile<S>&) = {};
+  constexpr GradientTable() { fill<1, 1>(); }
+
+ private:
+  template <int H, int V>
+  constexpr void fill() {
+    kernels[H - 1][V - 1] = run_gradient_tile<S, H, V>;
+    if constexpr (H < gradient_rows(V)) {
+      fill<H + 1, V>();
+    } else if constexpr (V < most_taps) {
+      fill<1, V + 1>();
+    }
+  }
+};
+template <class S>
+inline constexpr GradientTable<S> gradient_table{};
+
+/// The gradient of a convolution's weights without patches: x lies in blocks of channels, so that a
+/// vector of it belongs to neighbouring channels of the weights, and each tile of filters by
+/// neighbouring taps sums over all pixels of some images. Only some convolutions: is_possible.
+template <class T>
+struct BlockedWeightGradient {
+  static constexpr std::int64_t N = channel_block<T>;
+  /// Bytes of x that are brought into blocks at once.
+  static constexpr std::int64_t chunk_bytes = 1 << 20;
+
+  ConvPlan plan;
+  Parts tiles{0, 1};  ///< of filters
+  std::int64_t images = 0, pixels = 0;
+  bool is_possible = false;
+
+  BlockedWeightGradient(const Window& w, std::int64_t groups, View<const T> x, View<const T> dy) {
+    if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
+      ConvShape& s = plan.shape;
+      s.batch = x.extent(0);
+      s.channels = x.extent(1);
+      s.filters = dy.extent(1);
+      const std::size_t skipped = 3 - (w.rank() < 3 ? w.rank() : 3);
+      is_possible = groups == 1 && w.rank() <= 2 && x.size() > 0 && dy.size() > 0 &&
+                    s.channels * 2 >= N && w.kernel[w.rank() - 1] <= most_kernel_columns;
+      for (std::size_t i = 0; is_possible && i < w.rank(); ++i) {
+        const std::size_t to = skipped + i;
+        s.input[to] = x.extent(2 + i);
+        s.kernel[to] = w.kernel[i];
+        s.stride[to] = w.strides[i];
+        s.dilation[to] = w.dilations[i];
+        s.pads_begin[to] = w.pad_begin(i);
+        // Such that there are as many windows as dy has elements.
+        s.pads_end[to] =
+            (w.output[i] - 1) * w.strides[i] + w.reach(i) - s.input[to] - w.pad_begin(i);
+      }
+      if (!is_possible) return;
+      plan.kind = ConvKind::blocked;
+      plan_tiles<T>(plan);
+      pixels = s.output_pixels();
+      int taps = 1;
+      for_each_group([&](std::int64_t, std::int64_t, std::int64_t, int count) {
+        taps = count > taps ? count : taps;
+      });
+      tiles = Parts(s.filters, gradient_rows(taps));
+      const std::int64_t bytes = plan.planes * plan.plane_size() * std::int64_t(sizeof(T));
+      images =
+          Parts(s.batch, Parts(s.batch, bytes < chunk_bytes ? chunk_bytes / bytes : 1).parts).parts;
+    }
+  }
+  /// f(offset in a row of x, kernel column, columns of the kernel to the next tap, taps) for the
+  /// neighbouring taps of a kernel row that tiles take at once.
+  template <class F>
+  void for_each_group(F&& f) const {
+    std::int64_t first = 0, column = 0, step = 0, next = -1;
+    int count = 0;
+    const auto flush = [&] {
+      const Parts parts(count, most_taps);
+      for (std::int64_t i = 0; i < parts.parts; ++i) {
+        const std::int64_t begin = parts.begin(i);
+        f(first + begin * N, column + begin * step, step, int(parts.begin(i + 1) - begin));
+      }
+    };
+    for_each_column(plan, [&](std::int64_t offset, std::int64_t kw, bool) {
+      if (count == 0 || offset != next || (count > 1 && kw != column + count * step)) {
+        flush();
+        first = offset;
+        column = kw;
+        step = count = 0;
+      } else {
+        step = count == 1 ? kw - column : step;
+      }
+      ++count;
+      next = offset + N;
+    });
+    flush();
+  }
+  std::int64_t area() const { return plan.shape.kernel[1] * plan.shape.kernel[2]; }
+  std::int64_t x_size() const { return images * plan.planes * plan.plane_size(); }
+  std::int64_t dy_size() const { return round_up(images * pixels * plan.shape.filters, N); }
+  std::int64_t sums_size() const { return plan.planes * area() * plan.shape.filters * N; }
+  std::int64_t bytes() const {
+    return (x_size() + dy_size() + sums_size()) * std::int64_t(sizeof(T));
+  }
+
+  void run(const T* x, const T* dy, T* dw, void* workspace, const Executor& executor) const {
+    if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
+      const ConvShape& s = plan.shape;
+      T* const blocks = static_cast<T*>(workspace);
+      T* const rows = blocks + x_size();
+      T* const sums = rows + dy_size();
+      const std::int64_t x_image = plan.planes * plan.plane_size();
+      const std::int64_t line = plan.phases * plan.columns * N;
+      for (std::int64_t image = 0; image < s.batch; image += images) {
+        const std::int64_t count = s.batch - image < images ? s.batch - image : images;
+        parallel_for(executor, count * plan.planes, [&](std::int64_t i) {
+          copy_plane(plan, x + (image + i / plan.planes) * s.channels * s.input_pixels(),
+                     i % plan.planes, blocks + i * plan.plane_size());
+        });
+        parallel_for(executor, tiles.parts, [&](std::int64_t tile) {
+          const std::int64_t f = tiles.begin(tile), height = tiles.begin(tile + 1) - f;
+          for (std::int64_t i = 0; i < count; ++i) {
+            pack_strip(dy + ((image + i) * s.filters + f) * pixels, pixels, std::int64_t{1}, height,
+                       pixels, rows + (f * count + i * height) * pixels, height);
+          }
+        });
+        parallel_for(executor, plan.planes * tiles.parts, [&](std::int64_t task) {
+          const std::int64_t plane = task / tiles.parts, f = tiles.begin(task % tiles.parts);
+          const std::int64_t height = tiles.begin(task % tiles.parts + 1) - f;
+          GradientTile<T> tile;
+          tile.dy = rows + f * count * pixels;
+          tile.images = count;
+          tile.rows = s.output(1);
+          tile.columns = s.output(2);
+          tile.x_image = x_image;
+          tile.x_row = plan.row_step * line;
+          tile.accumulate = image != 0;
+          for (std::int64_t kh = 0; kh < s.kernel[1]; ++kh) {
+            for_each_group([&](std::int64_t offset, std::int64_t kw, std::int64_t step, int taps) {
+              tile.x = blocks + plane * plan.plane_size() + kh * s.dilation[1] * line + offset;
+              tile.dw = sums + ((plane * s.filters + f) * area() + kh * s.kernel[2] + kw) * N;
+              tile.dw_row = area() * N;
+              tile.dw_tap = step * N;
+              gradient_table<T>.kernels[height - 1][taps - 1](tile);
+            });
+          }
+        });
+      }
+      parallel_for(executor, s.filters, [&](std::int64_t f) {
+        for (std::int64_t plane = 0; plane < plan.planes; ++plane) {
+          const std::int64_t left = s.channels - plane * N;
+          pack_strip(sums + (plane * s.filters + f) * area() * N, N, std::int64_t{1}, area(),
+                     left < N ? left : N, dw + (f * s.channels + plane * N) * area(), area());
+        }
+      });
+    }
+  }
+};
+
 }  // namespace detail
 
 /// op::ConvWeightGradient; the window's output is dy's. Sums are in the compute type over blocks of
-/// pixels in their order, whatever the number of threads.
+/// pixels, or of images, in their order, whatever the number of threads.
 template <class T>
 std::size_t convolution_weight_gradient_workspace(const Window& window, std::int64_t groups,
                                                   View<const T> x, View<const T> dy) {
   const detail::WeightGradient<T> c(window, groups, x, dy);
   if (c.is_empty()) return 0;
+  if (const detail::BlockedWeightGradient<T> b(window, groups, x, dy); b.is_possible) {
+    return std::size_t(b.bytes());
+  }
   return std::size_t(c.tasks() * c.task_bytes());
 }
 
@@ -180,6 +399,10 @@ void convolution_weight_gradient(const Window& window, std::int64_t groups, cons
                                  View<const T> x, View<const T> dy, View<T> dw) {
   const detail::WeightGradient<T> c(window, groups, x, dy);
   if (c.is_empty()) return;
+  if (const detail::BlockedWeightGradient<T> b(window, groups, x, dy); b.is_possible) {
+    b.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
+    return;
+  }
   const std::int64_t tasks = c.tasks();
   const auto run = [&](std::int64_t task, const Executor& executor) {
     char* const workspace = static_cast<char*>(call.workspace) + task * c.task_bytes();

@@ -76,6 +76,9 @@ constexpr std::int64_t segment_bytes(const ConvPlan& plan) {
   return round_up(plan.segments * std::int64_t(sizeof(Segment)), 64);
 }
 
+/// Wider kernels are left to the general kind.
+inline constexpr std::int64_t most_kernel_columns = 256;
+
 /// Activations that a task should find in L2 beside its weights.
 inline constexpr std::int64_t band_bytes = 384 * 1024;
 
@@ -140,7 +143,8 @@ ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output) {
   const std::int64_t blocks = channel_blocks<T>(s.filters);
   const bool flat = s.input[0] == 1 && s.kernel[0] == 1 && s.output(0) == 1 && s.stride[0] == 1;
   const bool some = s.batch > 0 && s.channels > 0 && s.filters > 0 && s.output_pixels() > 0;
-  const bool tiled = detail::is_real<T> && std::is_same_v<T, S> && flat && some;
+  const bool tiled = detail::is_real<T> && std::is_same_v<T, S> && flat && some &&
+                     s.kernel[2] <= detail::most_kernel_columns;
   const bool few = input == Layout::plain && s.groups == 1 &&
                    (s.channels * 2 <= N || (s.channels < N && s.kernel[2] > 2));
   if (!detail::is_real<T>) {

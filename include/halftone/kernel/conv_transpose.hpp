@@ -5,6 +5,7 @@
 
 #include <halftone/base/window.hpp>
 #include <halftone/graph/runner.hpp>
+#include <halftone/kernel/conv.hpp>
 #include <halftone/kernel/copy.hpp>
 #include <halftone/kernel/matmul.hpp>
 
@@ -158,15 +159,99 @@ const compute_t<T>* in_compute_type(const Executor& executor, const T* x, std::i
   }
 }
 
+/// A transposed convolution as a convolution with stride 1 and the kernel flipped, of x with zeros
+/// between its elements where there is a stride. Only some can: is_possible.
+template <class T>
+struct FlippedConvolution {
+  const Window& window;
+  std::int64_t input[3] = {1, 1, 1}, strides[3] = {1, 1, 1};
+  ConvPlan plan;
+  bool is_possible = false, has_zeros = false;
+
+  FlippedConvolution(const Window& w, std::int64_t groups, View<const T> x, View<const T> weights)
+      : window(w) {
+    if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
+      if (groups != 1 || w.rank() > 2) return;
+      ConvShape s;
+      s.batch = x.extent(0);
+      s.channels = x.extent(1);
+      s.filters = weights.extent(1);
+      const std::size_t skipped = 3 - w.rank();
+      std::int64_t zeros = 1;
+      is_possible = true;
+      for (std::size_t i = 0; i < w.rank(); ++i) {
+        const std::size_t to = skipped + i;
+        input[to] = x.extent(2 + i);
+        strides[to] = w.strides[i];
+        zeros *= w.strides[i];
+        s.input[to] = (input[to] - 1) * strides[to] + 1;
+        s.kernel[to] = w.kernel[i];
+        s.dilation[to] = w.dilations[i];
+        s.pads_begin[to] = w.reach(i) - 1 - w.pad_begin(i);
+        s.pads_end[to] = w.output[i] + w.pad_begin(i) - s.input[to];
+        is_possible = is_possible && input[to] > 0 && s.pads_begin[to] >= 0 && s.pads_end[to] >= 0;
+      }
+      // Work grows with the zeros.
+      is_possible = is_possible && zeros <= 4;
+      if (!is_possible) return;
+      has_zeros = zeros > 1;
+      plan = conv_plan<T>(s, Layout::plain, Layout::plain);
+      is_possible = plan.kind == ConvKind::blocked || plan.kind == ConvKind::line;
+    }
+  }
+  std::int64_t packed_bytes() const { return round_up(plan.packed_bytes, 64); }
+  std::int64_t x_bytes() const {
+    const ConvShape& s = plan.shape;
+    return has_zeros
+               ? round_up(s.batch * s.channels * s.input_pixels() * std::int64_t(sizeof(T)), 64)
+               : 0;
+  }
+  std::int64_t bytes() const { return packed_bytes() + x_bytes() + plan.workspace_bytes; }
+
+  void run(const T* x, const T* w, const T* b, T* y, char* workspace,
+           const Executor& executor) const {
+    if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
+      const ConvShape& s = plan.shape;
+      char* const packed = workspace;
+      pack_tiles(plan, w, WeightOrder::transposed, packed, executor);
+      workspace += packed_bytes();
+      if (has_zeros) {
+        T* const wide = reinterpret_cast<T*>(workspace);
+        workspace += x_bytes();
+        const std::int64_t from_rows = input[1], from_columns = input[2];
+        const std::int64_t rows = s.input[1], columns = s.input[2];
+        parallel_for(executor, s.batch * s.channels, [&](std::int64_t plane) {
+          const T* from = x + plane * from_rows * from_columns;
+          T* const to = wide + plane * rows * columns;
+          for (std::int64_t i = 0; i < rows * columns; ++i) to[i] = T(0);
+          for (std::int64_t i = 0; i < from_rows; ++i) {
+            for (std::int64_t j = 0; j < from_columns; ++j) {
+              to[i * strides[1] * columns + j * strides[2]] = *from++;
+            }
+          }
+        });
+        x = wide;
+      }
+      ConvEpilogue<T> epilogue;
+      epilogue.bias = b;
+      conv(plan, x, packed, y, epilogue, workspace, executor);
+    }
+  }
+};
+
 }  // namespace detail
 
 /// op::ConvTranspose. Sums over channels are in one chain, then added over kernel positions in
-/// their order, whatever the number of threads.
+/// their order, or all in one chain; the order follows from the shape, whatever the number of
+/// threads.
 template <class T>
 std::size_t transposed_convolution_workspace(const Window& window, std::int64_t groups,
                                              View<const T> x, View<const T> w, View<T>) {
   const detail::TransposedConvolution<T> c(window, groups, x, w);
   if (c.is_empty()) return 0;
+  if (const detail::FlippedConvolution<T> f(window, groups, x, w); f.is_possible) {
+    return std::size_t(f.bytes());
+  }
   return std::size_t(c.x_bytes() + c.w_bytes() + c.tasks() * c.task_bytes());
 }
 
@@ -176,6 +261,10 @@ void transposed_convolution(const Window& window, std::int64_t groups, const Ker
   const detail::TransposedConvolution<T> c(window, groups, x, w);
   if (c.is_empty()) return;
   char* workspace = static_cast<char*>(call.workspace);
+  if (const detail::FlippedConvolution<T> f(window, groups, x, w); f.is_possible) {
+    f.run(x.data, w.data, b.data, y.data, workspace, *call.executor);
+    return;
+  }
   const auto* const from = detail::in_compute_type(*call.executor, x.data, x.size(), workspace);
   workspace += c.x_bytes();
   const auto* const weights = detail::in_compute_type(*call.executor, w.data, w.size(), workspace);

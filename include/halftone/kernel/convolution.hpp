@@ -75,7 +75,7 @@ void convolution(const Window& window, std::int64_t groups, const KernelCall& ca
   }
   const ConvPlan plan = detail::convolution_plan(window, groups, x, w);
   char* const workspace = static_cast<char*>(call.workspace);
-  conv_pack(plan, w.data, workspace);
+  conv_pack(plan, w.data, workspace, *call.executor);
   conv(plan, x.data, workspace, y.data, epilogue,
        workspace + detail::round_up(plan.packed_bytes, 64), *call.executor);
 }

@@ -37,7 +37,7 @@ void fused_conv(const Op& op, const KernelCall& call, View<const T> x, View<cons
   const void* packed = call.packed;
   auto* workspace = static_cast<char*>(call.workspace);
   if (packed == nullptr) {
-    conv_pack<T>(plan, w.data, workspace);
+    conv_pack<T>(plan, w.data, workspace, *call.executor);
     packed = workspace;
     workspace += detail::round_up(plan.packed_bytes, 64);
   }

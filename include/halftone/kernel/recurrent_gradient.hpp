@@ -3,421 +3,430 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <halftone/base/math.hpp>
 #include <halftone/graph/runner.hpp>
 #include <halftone/kernel/fault.hpp>
-#include <halftone/kernel/fwd.hpp>
-#include <halftone/kernel/recurrent_shape.hpp>
+#include <halftone/kernel/gemm.hpp>
+#include <halftone/kernel/lanes.hpp>
+#include <halftone/kernel/math.hpp>
+#include <halftone/kernel/recurrent.hpp>
 
+/// Back through time. The states of all steps are known, so that what goes into the functions of
+/// all of them is one matrix product; only the gradients of the states go from step to step.
 namespace halftone::kernel {
-
-/// What the way back through the steps reads and writes, all row-major; `rows` stands for
-/// [directions, steps, batch]. The products with inputs and weights that do not depend on the order
-/// of the steps are the caller's.
-template <class T>
-struct RecurrentGradientTensors {
-  View<const T> a;               ///< [rows, wide] products with the inputs, and the biases
-  View<const T> r;               ///< [directions, wide, hidden]
-  View<const T> candidate_bias;  ///< [directions, hidden] of GRU with linear_before_reset, or null
-  View<const std::int32_t> lengths;
-  View<const T> initial_h, initial_c;  ///< [directions, batch, hidden] or null
-  View<const T> peepholes;             ///< [directions, 3 hidden] or null
-  View<const T> dy;                    ///< [steps, directions, batch, hidden] or null
-  View<const T> dy_h, dy_c;            ///< [directions, batch, hidden] or null
-
-  View<T> da;                        ///< [rows, wide]
-  View<T> db;                        ///< as da, of the products with the states
-  View<T> h;                         ///< [rows, hidden] the state before each step
-  View<T> gated;                     ///< as h, times the reset gate; of GRU
-  View<T> d_initial_h, d_initial_c;  ///< [directions, batch, hidden]
-  View<T> dp;                        ///< [directions, batch, 3 hidden]: of each row
-};
 
 namespace detail {
 
-/// The function of a cell and its derivative, of a number that was clipped.
+/// The function of a cell and its derivative, of numbers that are clipped before.
 template <class T>
 struct CellValue {
-  T y{}, slope{};
+  Vec<T> y, slope;
+};
 
-  CellValue(const Recurrent& l, CellActivation f, T x, bool clips = true) {
-    T outside = 1;
-    if (clips && l.clips) {
-      const T clip = static_cast<T>(l.clip);
-      if (x < -clip || x > clip) outside = 0;
-      x = x < -clip ? -clip : x > clip ? clip : x;
+/// Not inlined: a cell has up to five of them, there and back.
+template <class T>
+__attribute__((noinline)) CellValue<T> cell_value(CellActivation f, T clip, Vec<T> x) {
+  using V = Vec<T>;
+  const V alpha(static_cast<T>(f.alpha)), beta(static_cast<T>(f.beta)), zero(0), one(1), most(clip);
+  const auto is_outside = (x < -most) | (x > most);
+  x = select(x < -most, -most, select(x > most, most, x));
+  V y = zero, slope = zero;
+  switch (f.function) {
+    case CellFunction::relu:
+      y = select(x < zero, zero, x);
+      slope = select(x > zero, one, zero);
+      break;
+    case CellFunction::tanh:
+      y = tanh(x);
+      slope = one - y * y;
+      break;
+    case CellFunction::sigmoid:
+      y = sigmoid(x);
+      slope = y * (one - y);
+      break;
+    case CellFunction::affine:
+      y = alpha * x + beta;
+      slope = alpha;
+      break;
+    case CellFunction::leaky_relu:
+      y = select(x < zero, alpha * x, x);
+      slope = select(x < zero, alpha, one);
+      break;
+    case CellFunction::thresholded_relu:
+      y = select(x < alpha, zero, x);
+      slope = select(x < alpha, zero, one);
+      break;
+    case CellFunction::scaled_tanh: {
+      const V t = tanh(beta * x);
+      y = alpha * t;
+      slope = alpha * beta * (one - t * t);
+      break;
     }
-    const T alpha = static_cast<T>(f.alpha), beta = static_cast<T>(f.beta);
-    switch (f.function) {
-      case CellFunction::relu:
-        y = x < 0 ? T(0) : x;
-        slope = x > 0 ? T(1) : T(0);
-        break;
-      case CellFunction::tanh:
-        y = math::tanh(x);
-        slope = 1 - y * y;
-        break;
-      case CellFunction::sigmoid:
-        y = 1 / (1 + math::exp(-x));
-        slope = y * (1 - y);
-        break;
-      case CellFunction::affine:
-        y = alpha * x + beta;
-        slope = alpha;
-        break;
-      case CellFunction::leaky_relu:
-        y = x < 0 ? alpha * x : x;
-        slope = x < 0 ? alpha : T(1);
-        break;
-      case CellFunction::thresholded_relu:
-        y = x < alpha ? T(0) : x;
-        slope = x < alpha ? T(0) : T(1);
-        break;
-      case CellFunction::scaled_tanh: {
-        const T t = math::tanh(beta * x);
-        y = alpha * t;
-        slope = alpha * beta * (1 - t * t);
-        break;
-      }
-      case CellFunction::hard_sigmoid: {
-        const T line = alpha * x + beta;
-        y = line < 0 ? T(0) : line > 1 ? T(1) : line;
-        slope = line > 0 && line < 1 ? alpha : T(0);
-        break;
-      }
-      case CellFunction::elu: {
-        const T e = x < 0 ? alpha * math::exp(x) : T(1);
-        y = x < 0 ? e - alpha : x;
-        slope = e;
-        break;
-      }
-      case CellFunction::softsign: {
-        const T d = 1 + (x < 0 ? -x : x);
-        y = x / d;
-        slope = 1 / (d * d);
-        break;
-      }
-      case CellFunction::softplus: {
-        const T e = math::exp(x < 0 ? x : -x);
-        y = (x > 0 ? x : T(0)) + math::log(1 + e);
-        slope = (x < 0 ? e : T(1)) / (1 + e);
-        break;
-      }
+    case CellFunction::hard_sigmoid: {
+      const V line = alpha * x + beta;
+      y = min(max(line, zero), one);
+      slope = select((line > zero) & (line < one), alpha, zero);
+      break;
     }
-    slope *= outside;
+    case CellFunction::elu: {
+      const V e = select(x < zero, alpha * exp(x), one);
+      y = select(x < zero, e - alpha, x);
+      slope = e;
+      break;
+    }
+    case CellFunction::softsign: {
+      const V d = one + abs(x);
+      y = x / d;
+      slope = one / (d * d);
+      break;
+    }
+    case CellFunction::softplus: {
+      const V e = exp(-abs(x));
+      y = max(x, zero) + log(one + e);
+      slope = select(x < zero, e, one) / (one + e);
+      break;
+    }
+  }
+  return {y, select(is_outside, zero, slope)};
+}
+
+/// Workspace of one direction; the next one uses it again.
+template <class T>
+struct RecurrentGradientBuffers {
+  T* memories;        ///< LSTM's cell before each step, [steps, batch, hidden]
+  T *dh, *next, *dc;  ///< gradients of the states, [batch, hidden]
+  T* from_candidate;  ///< as dh, of GRU
+  T* rows;            ///< [batch, wide] of a step, if sequences have lengths of their own
+  char *packed, *packed_candidate;  ///< the weights of the gates, and of GRU's candidate alone
+  char* scratch;
+
+  RecurrentGradientBuffers(const Recurrent& l, Room& room) {
+    const std::int64_t states = l.batch * l.hidden, wide = l.gates() * l.hidden;
+    const std::int64_t all = l.steps * l.batch;
+    memories = room.take<T>(l.cell == Cell::lstm ? all * l.hidden : 0);
+    dh = room.take<T>(states);
+    next = room.take<T>(states);
+    dc = room.take<T>(l.cell == Cell::lstm ? states : 0);
+    from_candidate = room.take<T>(l.cell == Cell::gru ? states : 0);
+    rows = room.take<T>(l.batch * wide);
+    packed = room.take<char>(packed_b_bytes<T>(wide, l.hidden));
+    packed_candidate = room.take<char>(packed_b_bytes<T>(l.hidden, l.hidden));
+    const std::int64_t there = gemm_workspace_bytes<T>(all, wide, l.hidden);
+    const std::int64_t candidate = gemm_workspace_bytes<T>(all, l.hidden, l.hidden);
+    const std::int64_t back = gemm_workspace_bytes<T>(l.batch, l.hidden, wide, Packed::b);
+    const std::int64_t least = there > candidate ? there : candidate;
+    scratch = room.take<char>(least > back ? least : back);
   }
 };
 
-/// Some sequences of one direction, there and back. While it goes there, `da` keeps what goes into
-/// the functions, and the last third of `db` the product that the reset gate multiplies.
+/// One direction, there and back. Between them `da` holds what goes into the functions, and the
+/// last third of `db` the product that the reset gate multiplies.
 template <class T>
 struct RecurrentWayBack {
-  static constexpr std::int64_t most = 8;  ///< sequences that go together
+  using V = Vec<T>;
+  using Tensors = RecurrentGradientTensors<T>;
 
   const Recurrent& l;
-  const RecurrentGradientTensors<T>& t;
-  std::int64_t d, first, count;
-  T* memories;  ///< LSTM's cell before each step, [rows, hidden]
+  const Tensors& t;
+  const Executor& executor;
+  std::int64_t d;
+  RecurrentGradientBuffers<T> buffers;
 
-  const std::int64_t hidden = l.hidden, wide = l.gates() * l.hidden;
+  const std::int64_t hidden = l.hidden, wide = l.gates() * l.hidden, all = l.steps * l.batch;
   const CellActivation* const functions =
       l.activations + static_cast<std::int64_t>(functions_of(l.cell)) * d;
   const CellActivation f = functions[0], g = functions[l.cell == Cell::rnn ? 0 : 1],
                        cell = functions[l.cell == Cell::lstm ? 2 : 0];
   const T* const r = t.r.data + d * wide * hidden;
   const T* const p = t.peepholes ? t.peepholes.data + 3 * d * hidden : nullptr;
-  const bool is_split = l.cell == Cell::gru && !l.linear_before_reset;
+  const bool is_gru = l.cell == Cell::gru, is_split = is_gru && !l.linear_before_reset;
+  // The rows of this direction.
+  const T* const a = t.a.data + d * all * wide;
+  T* const da = t.da.data + d * all * wide;
+  T* const db = t.db.data + (is_gru && !is_split ? d * all * wide : 0);
+  T* const h = t.h.data + d * all * hidden;
+  T* const gated = t.gated.data + (is_split ? d * all * hidden : 0);
 
+  static constexpr T infinity = __builtin_inff();
+  CellValue<T> gate(CellActivation function, V x) const {
+    return cell_value<T>(function, l.clips ? static_cast<T>(l.clip) : infinity, x);
+  }
   std::int64_t length(std::int64_t n) const {
-    return t.lengths ? std::int64_t{t.lengths[first + n]} : l.steps;
+    return t.lengths ? std::int64_t{t.lengths[n]} : l.steps;
   }
   bool is_active(std::int64_t step, std::int64_t n) const { return step < length(n); }
   /// The row of a sequence in a step.
   std::int64_t row(std::int64_t step, std::int64_t n) const {
-    const std::int64_t at = l.is_reverse(d) ? length(n) - 1 - step : step;
-    return (d * l.steps + at) * l.batch + first + n;
+    return (l.is_reverse(d) ? length(n) - 1 - step : step) * l.batch + n;
   }
-  std::int64_t state(std::int64_t n) const { return (d * l.batch + first + n) * hidden; }
+  std::int64_t state(std::int64_t n) const { return (d * l.batch + n) * hidden; }
+  const T* of_step(const T* y, std::int64_t at) const {  ///< [steps, directions, batch, hidden]
+    return y + ((at / l.batch * l.directions + d) * l.batch + at % l.batch) * hidden;
+  }
 
-  /// to[n][k] += v[n] . r[k] for weights k in [begin, end).
-  void times_weight(std::int64_t step, std::int64_t begin, std::int64_t end, const T* const* v,
-                    T* const* to) const {
-    for (std::int64_t k = begin; k < end; ++k) {
-      const T* const w = r + k * hidden;
-      for (std::int64_t n = 0; n < count; ++n) {
-        if (!is_active(step, n)) continue;
-        // Four sums, which the compiler keeps in a vector.
-        T s[4] = {};
-        std::int64_t i = 0;
-        for (; i + 4 <= hidden; i += 4) {
-          for (std::int64_t j = 0; j < 4; ++j) s[j] += v[n][i + j] * w[i + j];
+  /// act(sequence) for all of them.
+  template <class F>
+  void sequences(F act) const {
+    constexpr std::int64_t task = 1 << 11;  // elements of a state that are worth one
+    const std::int64_t per_task = hidden >= task || hidden == 0 ? 1 : task / hidden;
+    parallel_for(executor, (l.batch + per_task - 1) / per_task, [&](std::int64_t i) {
+      const std::int64_t first = i * per_task;
+      const std::int64_t end = l.batch - first < per_task ? l.batch : first + per_task;
+      for (std::int64_t n = first; n < end; ++n) act(n);
+    });
+  }
+  template <class F>
+  void each(F act) const {
+    for_lanes<T>(0, hidden, act);
+  }
+
+  void run() const {
+    go();
+    come();
+    // What is behind a sequence's end has no part in the products.
+    for (std::int64_t n = 0; t.lengths && n < l.batch; ++n) {
+      for (std::int64_t at = length(n); at < l.steps; ++at) {
+        for (std::int64_t i = 0; i < wide; ++i) {
+          da[(at * l.batch + n) * wide + i] = 0;
+          if (is_gru && !is_split) db[(at * l.batch + n) * wide + i] = 0;
         }
-        for (; i < hidden; ++i) s[0] += v[n][i] * w[i];
-        to[n][k] += (s[0] + s[1]) + (s[2] + s[3]);
-      }
-    }
-  }
-  /// to[n] += sum of v[n][k] r[k] over weights k in [begin, end).
-  void times_transposed(std::int64_t step, std::int64_t begin, std::int64_t end, const T* const* v,
-                        T* const* to) const {
-    for (std::int64_t k = begin; k < end; ++k) {
-      const T* const w = r + k * hidden;
-      for (std::int64_t n = 0; n < count; ++n) {
-        if (!is_active(step, n)) continue;
-        const T s = v[n][k];
-        for (std::int64_t i = 0; i < hidden; ++i) to[n][i] += s * w[i];
       }
     }
   }
 
-  /// `now` and `memory` are the states of [count, hidden]; the way there.
-  void go(T* now, T* memory) const {
-    for (std::int64_t n = 0; n < count; ++n) {
-      for (std::int64_t i = 0; i < hidden; ++i) {
-        now[n * hidden + i] = t.initial_h ? t.initial_h[state(n) + i] : T(0);
-        if (memory) memory[n * hidden + i] = t.initial_c ? t.initial_c[state(n) + i] : T(0);
-      }
-    }
-    const T* states[most];
-    T* to[most];
-    for (std::int64_t step = 0; step < l.steps; ++step) {
-      for (std::int64_t n = 0; n < count; ++n) {
-        if (!is_active(step, n)) continue;
+  /// to[rows, count] = x times the weights [first, first + count), transposed, plus an addend of a
+  /// row's shape or, with a row stride, of all rows'.
+  void product(const T* x, std::int64_t first, std::int64_t count, const T* residual, const T* bias,
+               T* to) const {
+    Epilogue<T> e;
+    e.addend = bias;
+    e.residual = residual == nullptr ? nullptr : residual + first;
+    e.residual_row_stride = wide;
+    gemm<T>(row_major(x, all, hidden), row_major(r + first * hidden, count, hidden).transposed(),
+            Matrix<T>{to + first, all, count, wide, 1}, e, buffers.scratch, executor);
+  }
+
+  /// What goes into the functions of all steps, and LSTM's cells.
+  void go() const {
+    sequences([&](std::int64_t n) {
+      const T* before = t.initial_h ? t.initial_h.data + state(n) : nullptr;
+      for (std::int64_t step = 0; step < length(n); ++step) {
         const std::int64_t at = row(step, n);
-        T* const h = t.h.data + at * hidden;
-        T* const z = to[n] = t.da.data + at * wide;
-        states[n] = h;
-        for (std::int64_t i = 0; i < hidden; ++i) h[i] = now[n * hidden + i];
-        for (std::int64_t k = 0; k < wide; ++k) z[k] = t.a[at * wide + k];
+        T* const to = h + at * hidden;
+        for (std::int64_t i = 0; i < hidden; ++i) to[i] = before == nullptr ? T(0) : before[i];
+        before = of_step(t.y.data, at);
       }
-      times_weight(step, 0, l.cell == Cell::gru ? 2 * hidden : wide, states, to);
-      if (l.cell == Cell::gru) go_to_candidate(step, states, to);
-      for (std::int64_t n = 0; n < count; ++n) {
-        if (!is_active(step, n)) continue;
-        const T* const z = to[n];
-        T* const h = now + n * hidden;
-        if (l.cell == Cell::rnn) {
-          for (std::int64_t i = 0; i < hidden; ++i) h[i] = CellValue<T>(l, f, z[i]).y;
-        } else if (l.cell == Cell::gru) {
-          for (std::int64_t i = 0; i < hidden; ++i) {
-            const T keep = CellValue<T>(l, f, z[i]).y;
-            h[i] = (1 - keep) * CellValue<T>(l, g, z[2 * hidden + i]).y + keep * h[i];
-          }
-        } else {
-          T* const c = memory + n * hidden;
-          T* const before = memories + row(step, n) * hidden;
-          for (std::int64_t i = 0; i < hidden; ++i) {
-            before[i] = c[i];
-            const Lstm s(*this, to[n], i, c[i]);
-            c[i] = s.c;
-            h[i] = s.output.y * s.squashed.y;
-          }
+      for (std::int64_t at = length(n); at < l.steps; ++at) {
+        for (std::int64_t i = 0; i < hidden; ++i) h[(at * l.batch + n) * hidden + i] = 0;
+      }
+    });
+    product(h, 0, is_gru ? 2 * hidden : wide, a, nullptr, da);
+    if (is_gru) {
+      if (!is_split) {
+        const T* const bias = t.candidate_bias ? t.candidate_bias.data + d * hidden : nullptr;
+        product(h, 2 * hidden, hidden, nullptr, bias, db);
+      }
+      sequences([&](std::int64_t n) {
+        for (std::int64_t at = n; at < all; at += l.batch) {
+          T* const z = da + at * wide;
+          each([&](auto lanes) {
+            const V reset = gate(f, lanes.load(z + hidden)).y;
+            if (is_split) {
+              lanes.store(gated + at * hidden, reset * lanes.load(h + at * hidden));
+            } else {
+              const V recurring = lanes.load(db + at * wide + 2 * hidden);
+              lanes.store(z + 2 * hidden,
+                          lanes.load(a + at * wide + 2 * hidden) + reset * recurring);
+            }
+          });
         }
-      }
+      });
+      if (is_split) product(gated, 2 * hidden, hidden, a, nullptr, da);
     }
+    if (l.cell != Cell::lstm) return;
+    sequences([&](std::int64_t n) {
+      const T* const initial = t.initial_c ? t.initial_c.data + state(n) : nullptr;
+      each([&](auto lanes) {
+        V c = initial == nullptr ? V(T(0)) : lanes.load(initial);
+        for (std::int64_t step = 0; step < length(n); ++step) {
+          const std::int64_t at = row(step, n);
+          lanes.store(buffers.memories + at * hidden, c);
+          const T* const z = da + at * wide;
+          const V input = gate(f, lanes.load(z) + peep(0, lanes) * c).y;
+          const V now = gate(g, lanes.load(z + 3 * hidden)).y;
+          const V keep = l.input_forget
+                             ? V(1) - input
+                             : gate(f, lanes.load(z + 2 * hidden) + peep(2, lanes) * c).y;
+          c = keep * c + input * now;
+        }
+      });
+    });
+  }
+  V peep(std::int64_t gate, auto lanes) const {
+    return p == nullptr ? V(T(0)) : lanes.load(p + gate * hidden);
   }
 
-  void go_to_candidate(std::int64_t step, const T* const* states, T* const* z) const {
-    const T* in[most];
-    T* to[most];
-    for (std::int64_t n = 0; n < count; ++n) {
-      if (!is_active(step, n)) continue;
-      const std::int64_t at = row(step, n);
-      in[n] = states[n];
-      to[n] = z[n];
-      if (is_split) {
-        T* const gated = t.gated.data + at * hidden;
-        for (std::int64_t i = 0; i < hidden; ++i) {
-          gated[i] = CellValue<T>(l, f, z[n][hidden + i]).y * states[n][i];
-        }
-        in[n] = gated;
-      } else {
-        to[n] = t.db.data + at * wide;
-        for (std::int64_t i = 0; i < hidden; ++i) {
-          to[n][2 * hidden + i] = t.candidate_bias ? t.candidate_bias[d * hidden + i] : T(0);
-        }
-      }
-    }
-    times_weight(step, 2 * hidden, 3 * hidden, in, to);
-    for (std::int64_t n = 0; n < count && !is_split; ++n) {
-      if (!is_active(step, n)) continue;
-      for (std::int64_t i = 0; i < hidden; ++i) {
-        z[n][2 * hidden + i] += CellValue<T>(l, f, z[n][hidden + i]).y * to[n][2 * hidden + i];
-      }
-    }
+  /// The rows of a step, one behind the other: `from` is da or db.
+  const T* rows_of(std::int64_t step, const T* from) const {
+    if (!t.lengths) return from + row(step, 0) * wide;
+    sequences([&](std::int64_t n) {
+      T* const to = buffers.rows + n * wide;
+      const T* const own = is_active(step, n) ? from + row(step, n) * wide : nullptr;
+      for (std::int64_t i = 0; i < wide; ++i) to[i] = own == nullptr ? T(0) : own[i];
+    });
+    return buffers.rows;
   }
 
-  /// One element of a step of LSTM; adds what the peepholes give to what goes into the functions.
-  struct Lstm {
-    CellValue<T> input, forget, now;
-    T keep, c;
-    CellValue<T> squashed, output;
-
-    Lstm(const RecurrentWayBack& b, const T* z, std::int64_t i, T before)
-        : input(b.l, b.f, z[i] + b.peep(0, i) * before),
-          forget(b.l, b.f, z[2 * b.hidden + i] + b.peep(2, i) * before),
-          now(b.l, b.g, z[3 * b.hidden + i]),
-          keep(b.l.input_forget ? 1 - input.y : forget.y),
-          c(keep * before + input.y * now.y),
-          squashed(b.l, b.cell, c, false),
-          output(b.l, b.f, z[b.hidden + i] + b.peep(1, i) * c) {}
-  };
-  T peep(std::int64_t gate, std::int64_t i) const {
-    return p == nullptr ? T(0) : p[gate * hidden + i];
-  }
-
-  /// The way back; dh and dc are gradients of the states, [count, hidden].
-  void come(T* dh, T* dc, T* spare) const {
-    for (std::int64_t n = 0; n < count; ++n) {
+  void come() const {
+    const std::int64_t columns = is_split ? 2 * hidden : wide;
+    const auto weights = pack_b(row_major(r, columns, hidden), buffers.packed);
+    const auto candidate =
+        pack_b(row_major(r + columns * hidden, wide - columns, hidden), buffers.packed_candidate);
+    T *dh = buffers.dh, *next = buffers.next;
+    T* const dp = p == nullptr ? nullptr : t.dp.data + d * l.batch * 3 * hidden;
+    sequences([&](std::int64_t n) {
       for (std::int64_t i = 0; i < hidden; ++i) {
         dh[n * hidden + i] = t.dy_h ? t.dy_h[state(n) + i] : T(0);
-        if (dc) dc[n * hidden + i] = t.dy_c ? t.dy_c[state(n) + i] : T(0);
+        if (buffers.dc != nullptr && l.cell == Cell::lstm) {
+          buffers.dc[n * hidden + i] = t.dy_c ? t.dy_c[state(n) + i] : T(0);
+        }
       }
-    }
-    T* const dp = t.dp ? t.dp.data + (d * l.batch + first) * 3 * hidden : nullptr;
-    for (std::int64_t i = 0; dp != nullptr && i < 3 * count * hidden; ++i) dp[i] = 0;
-    const T* from[most];
-    T* to[most];
+      for (std::int64_t i = 0; dp != nullptr && i < 3 * hidden; ++i) dp[n * 3 * hidden + i] = 0;
+    });
     for (std::int64_t step = l.steps; step-- > 0;) {
-      for (std::int64_t n = 0; n < count; ++n) {
-        if (!is_active(step, n)) continue;
+      sequences([&](std::int64_t n) {
+        if (!is_active(step, n)) return;
         const std::int64_t at = row(step, n);
-        T* const z = t.da.data + at * wide;
-        T* const dh_n = to[n] = dh + n * hidden;
-        from[n] = z;
+        T* const own = dh + n * hidden;
         if (t.dy) {
-          const std::int64_t on = at / l.batch % l.steps;
-          const T* const arrives =
-              t.dy.data + ((on * l.directions + d) * l.batch + first + n) * hidden;
-          for (std::int64_t i = 0; i < hidden; ++i) dh_n[i] += arrives[i];
+          const T* const arrives = of_step(t.dy.data, at);
+          each([&](auto lanes) { lanes.store(own, lanes.load(own) + lanes.load(arrives)); });
         }
         if (l.cell == Cell::rnn) {
-          for (std::int64_t i = 0; i < hidden; ++i) {
-            z[i] = dh_n[i] * CellValue<T>(l, f, z[i]).slope;
-            dh_n[i] = 0;
-          }
-        } else if (l.cell == Cell::gru) {
-          come_gru(at, z, dh_n);
-          if (!is_split) from[n] = t.db.data + at * wide;
+          T* const z = da + at * wide;
+          each([&](auto lanes) {
+            lanes.store(z, lanes.load(own) * gate(f, lanes.load(z)).slope);
+            lanes.store(own, V(T(0)));
+          });
+        } else if (is_gru) {
+          come_gru(at, own);
         } else {
-          come_lstm(at, z, dh_n, dc + n * hidden, dp == nullptr ? nullptr : dp + 3 * n * hidden);
+          come_lstm(at, own, buffers.dc + n * hidden,
+                    dp == nullptr ? nullptr : dp + 3 * n * hidden);
         }
-      }
+      });
+      const T* const from = is_gru && !is_split ? db : da;
       if (is_split) {
-        come_from_candidate(step, dh, spare);
-        times_transposed(step, 0, 2 * hidden, from, to);
-      } else {
-        times_transposed(step, 0, wide, from, to);
+        const Matrix<const T> x{rows_of(step, from) + 2 * hidden, l.batch, hidden, wide, 1};
+        gemm<T>(x, candidate, row_major(buffers.from_candidate, l.batch, hidden), {},
+                buffers.scratch, executor);
+        sequences([&](std::int64_t n) {
+          if (is_active(step, n)) come_from_candidate(row(step, n), n, dh + n * hidden);
+        });
       }
+      Epilogue<T> e;
+      e.residual = dh;
+      e.residual_row_stride = hidden;
+      const Matrix<const T> x{rows_of(step, from), l.batch, columns, wide, 1};
+      gemm<T>(x, weights, row_major(next, l.batch, hidden), e, buffers.scratch, executor);
+      T* const swapped = dh;
+      dh = next;
+      next = swapped;
     }
-    for (std::int64_t n = 0; n < count; ++n) {
+    sequences([&](std::int64_t n) {
       for (std::int64_t i = 0; i < hidden; ++i) {
         if (t.d_initial_h) t.d_initial_h[state(n) + i] = dh[n * hidden + i];
-        if (t.d_initial_c && dc) t.d_initial_c[state(n) + i] = dc[n * hidden + i];
+        if (t.d_initial_c && l.cell == Cell::lstm) {
+          t.d_initial_c[state(n) + i] = buffers.dc[n * hidden + i];
+        }
       }
-    }
+    });
   }
 
-  void come_lstm(std::int64_t at, T* z, T* dh, T* dc, T* dp) const {
-    const T* const before = memories + at * hidden;
-    for (std::int64_t i = 0; i < hidden; ++i) {
-      const T c = before[i];
-      const Lstm s(*this, z, i, c);
-      const T d_output = dh[i] * s.squashed.y * s.output.slope;
-      const T total = dc[i] + dh[i] * s.output.y * s.squashed.slope + d_output * peep(1, i);
-      const T d_forget = l.input_forget ? T(0) : total * c * s.forget.slope;
-      const T d_input = total * (l.input_forget ? s.now.y - c : s.now.y) * s.input.slope;
-      z[i] = d_input;
-      z[hidden + i] = d_output;
-      z[2 * hidden + i] = d_forget;
-      z[3 * hidden + i] = total * s.input.y * s.now.slope;
-      dc[i] = total * s.keep + d_input * peep(0, i) + d_forget * peep(2, i);
-      dh[i] = 0;
-      if (dp == nullptr) continue;
-      dp[i] += d_input * c;
-      dp[hidden + i] += d_output * s.c;
-      dp[2 * hidden + i] += d_forget * c;
-    }
+  /// Nothing of dh goes on but through the product.
+  void come_lstm(std::int64_t at, T* dh, T* dc, T* dp) const {
+    T* const z = da + at * wide;
+    each([&](auto lanes) {
+      const V c = lanes.load(buffers.memories + at * hidden), arrives = lanes.load(dh);
+      const auto input = gate(f, lanes.load(z) + peep(0, lanes) * c);
+      const auto now = gate(g, lanes.load(z + 3 * hidden));
+      CellValue<T> forget{V(1) - input.y, V(T(0))};
+      if (!l.input_forget) forget = gate(f, lanes.load(z + 2 * hidden) + peep(2, lanes) * c);
+      const V after = forget.y * c + input.y * now.y;
+      const auto squashed = cell_value<T>(cell, infinity, after);
+      const auto output = gate(f, lanes.load(z + hidden) + peep(1, lanes) * after);
+      const V d_output = arrives * squashed.y * output.slope;
+      const V total =
+          lanes.load(dc) + arrives * output.y * squashed.slope + d_output * peep(1, lanes);
+      const V d_forget = total * c * forget.slope;
+      const V d_input = total * (l.input_forget ? now.y - c : now.y) * input.slope;
+      lanes.store(z, d_input);
+      lanes.store(z + hidden, d_output);
+      lanes.store(z + 2 * hidden, d_forget);
+      lanes.store(z + 3 * hidden, total * input.y * now.slope);
+      lanes.store(dc, total * forget.y + d_input * peep(0, lanes) + d_forget * peep(2, lanes));
+      lanes.store(dh, V(T(0)));
+      if (dp == nullptr) return;
+      lanes.store(dp, lanes.load(dp) + d_input * c);
+      lanes.store(dp + hidden, lanes.load(dp + hidden) + d_output * after);
+      lanes.store(dp + 2 * hidden, lanes.load(dp + 2 * hidden) + d_forget * c);
+    });
   }
 
   /// The reset gate's part of is_split waits for the product with the candidate's weight.
-  void come_gru(std::int64_t at, T* z, T* dh) const {
-    const T* const h = t.h.data + at * hidden;
-    T* const recurring = is_split ? nullptr : t.db.data + at * wide;
-    for (std::int64_t i = 0; i < hidden; ++i) {
-      const CellValue<T> keep(l, f, z[i]), now(l, g, z[2 * hidden + i]);
-      const T d_keep = dh[i] * (h[i] - now.y) * keep.slope;
-      const T d_now = dh[i] * (1 - keep.y) * now.slope;
-      dh[i] *= keep.y;
-      z[2 * hidden + i] = d_now;
-      z[i] = d_keep;
-      if (is_split) continue;
-      const CellValue<T> reset(l, f, z[hidden + i]);
-      z[hidden + i] = d_now * recurring[2 * hidden + i] * reset.slope;
-      recurring[i] = d_keep;
-      recurring[hidden + i] = z[hidden + i];
-      recurring[2 * hidden + i] = d_now * reset.y;
-    }
+  void come_gru(std::int64_t at, T* dh) const {
+    T* const z = da + at * wide;
+    T* const recurring = db + at * wide;
+    each([&](auto lanes) {
+      const V arrives = lanes.load(dh), before = lanes.load(h + at * hidden);
+      const auto keep = gate(f, lanes.load(z)), now = gate(g, lanes.load(z + 2 * hidden));
+      const V d_keep = arrives * (before - now.y) * keep.slope;
+      const V d_now = arrives * (V(1) - keep.y) * now.slope;
+      lanes.store(dh, arrives * keep.y);
+      lanes.store(z + 2 * hidden, d_now);
+      lanes.store(z, d_keep);
+      if (is_split) return;
+      const auto reset = gate(f, lanes.load(z + hidden));
+      const V d_reset = d_now * lanes.load(recurring + 2 * hidden) * reset.slope;
+      lanes.store(z + hidden, d_reset);
+      lanes.store(recurring, d_keep);
+      lanes.store(recurring + hidden, d_reset);
+      lanes.store(recurring + 2 * hidden, d_now * reset.y);
+    });
   }
-  void come_from_candidate(std::int64_t step, T* dh, T* spare) const {
-    const T* from[most];
-    T* to[most];
-    for (std::int64_t n = 0; n < count; ++n) {
-      if (!is_active(step, n)) continue;
-      from[n] = t.da.data + row(step, n) * wide;
-      to[n] = spare + n * hidden;
-      for (std::int64_t i = 0; i < hidden; ++i) to[n][i] = 0;
-    }
-    times_transposed(step, 2 * hidden, 3 * hidden, from, to);
-    for (std::int64_t n = 0; n < count; ++n) {
-      if (!is_active(step, n)) continue;
-      const std::int64_t at = row(step, n);
-      T* const z = t.da.data + at * wide + hidden;
-      const T* const h = t.h.data + at * hidden;
-      for (std::int64_t i = 0; i < hidden; ++i) {
-        const CellValue<T> reset(l, f, z[i]);
-        dh[n * hidden + i] += to[n][i] * reset.y;
-        z[i] = to[n][i] * h[i] * reset.slope;
-      }
-    }
+  void come_from_candidate(std::int64_t at, std::int64_t n, T* dh) const {
+    const T* const arrives = buffers.from_candidate + n * hidden;
+    T* const z = da + at * wide + hidden;
+    each([&](auto lanes) {
+      const auto reset = gate(f, lanes.load(z));
+      const V d_gated = lanes.load(arrives);
+      lanes.store(dh, lanes.load(dh) + d_gated * reset.y);
+      lanes.store(z, d_gated * lanes.load(h + at * hidden) * reset.slope);
+    });
   }
 };
 
 }  // namespace detail
 
 template <class T>
-constexpr std::int64_t recurrent_gradient_workspace(const Recurrent& l) {
-  const std::int64_t memories = l.cell == Cell::lstm ? l.steps : 0;
-  return l.directions * l.batch * l.hidden * (memories + 3) * std::int64_t{sizeof(T)};
+std::size_t recurrent_gradient_workspace(const Recurrent& l) {
+  detail::Room room(nullptr);
+  detail::RecurrentGradientBuffers<T>(l, room);
+  return std::size_t(room.used());
 }
 
-/// Back through time: recomputes the steps, then takes the gradients from the last to the first.
-/// Sums in T, each sequence by itself: results do not depend on the number of threads.
 template <class T>
-void recurrent_gradient(const Recurrent& l, const Executor& executor, void* workspace,
+void recurrent_gradient(const Recurrent& l, const KernelCall& call,
                         const RecurrentGradientTensors<T>& t) {
   if (t.lengths) {
     for (const std::int32_t length : t.lengths) {
       if (length < 0 || length > l.steps) halftone_index_error(length, l.steps + 1);
     }
-    // What is behind a sequence's end has no part in the products.
-    for (const View<T>& v : {t.da, t.db, t.h, t.gated}) {
-      for (std::int64_t i = 0; v && i < v.size(); ++i) v[i] = T{};
-    }
   }
-  constexpr std::int64_t most = detail::RecurrentWayBack<T>::most;
-  const std::int64_t groups = (l.batch + most - 1) / most,
-                     states = l.directions * l.batch * l.hidden;
-  T* const space = static_cast<T*>(workspace);
-  parallel_for(executor, l.directions * groups, [&](std::int64_t task) {
-    const std::int64_t d = task / groups, first = task % groups * most;
-    const std::int64_t count = l.batch - first < most ? l.batch - first : most;
-    T* const h = space + (d * l.batch + first) * l.hidden;
-    T* const c = l.cell == Cell::lstm ? h + states : nullptr;
-    const detail::RecurrentWayBack<T> way{l, t, d, first, count, space + 3 * states};
-    way.go(h, c);
-    way.come(h, c, h + 2 * states);
-  });
+  detail::Room room(call.workspace);
+  const detail::RecurrentGradientBuffers<T> buffers(l, room);
+  for (std::int64_t d = 0; d < l.directions; ++d) {
+    detail::RecurrentWayBack<T>{l, t, *call.executor, d, buffers}.run();
+  }
 }
 
 }  // namespace halftone::kernel

@@ -83,6 +83,36 @@ struct RecurrentTensors {
   View<T> y, y_h, y_c;
 };
 
+/// What the way back through the steps reads and writes, all row-major; `rows` stands for
+/// [directions, steps, batch]. The products with inputs and weights that do not depend on the order
+/// of the steps are the caller's.
+template <class T>
+struct RecurrentGradientTensors {
+  View<const T> a;               ///< [rows, wide] products with the inputs, and the biases
+  View<const T> r;               ///< [directions, wide, hidden]
+  View<const T> y;               ///< [steps, directions, batch, hidden] of the layer
+  View<const T> candidate_bias;  ///< [directions, hidden] of GRU with linear_before_reset, or null
+  View<const std::int32_t> lengths;
+  View<const T> initial_h, initial_c;  ///< [directions, batch, hidden] or null
+  View<const T> peepholes;             ///< [directions, 3 hidden] or null
+  View<const T> dy;                    ///< as y, or null
+  View<const T> dy_h, dy_c;            ///< [directions, batch, hidden] or null
+
+  View<T> da;                        ///< [rows, wide]
+  View<T> db;                        ///< as da, of the products with the states
+  View<T> h;                         ///< [rows, hidden] the state before each step
+  View<T> gated;                     ///< as h, times the reset gate; of GRU
+  View<T> d_initial_h, d_initial_c;  ///< [directions, batch, hidden]
+  View<T> dp;                        ///< [directions, batch, 3 hidden]: of each row
+};
+
+// kernel/recurrent_gradient.hpp: results do not depend on the number of threads.
+template <class T>
+void recurrent_gradient(const Recurrent& layer, const KernelCall& call,
+                        const RecurrentGradientTensors<T>& tensors);
+template <class T>
+std::size_t recurrent_gradient_workspace(const Recurrent& layer);
+
 // kernel/recurrent.hpp
 template <class T>
 void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTensors<T>& tensors);

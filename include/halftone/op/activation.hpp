@@ -21,8 +21,31 @@ struct Relu {
       TypeList<Joined<FloatTypes, TypeList<std::int8_t, std::int16_t, std::int32_t, std::int64_t>>>;
 
   static constexpr auto forward(auto x) { return math::max(x, 0); }
-  static constexpr auto backward(auto dy, auto x) { return select(x > 0, dy, 0); }
+  static void gradient(auto& g);
 };
+
+/// The gradient of Relu: dx = dy where y > 0, else 0. It asks for y, so that x's memory is free.
+///
+/// dy, y, dx  one shape, floating point
+/// grad       as Where's: ddy = d where y > 0, else 0
+/// source     none
+struct ReluGradient {
+  static constexpr OpId id{"halftone", "ReluGradient", 1};
+  static constexpr Signature signature = "dy y -> dx";
+  static constexpr bool is_short = true;
+
+  static constexpr auto forward(auto dy, auto y) { return math::select(y > 0, dy, 0); }
+  static void gradient(auto& g);
+};
+
+void Relu::gradient(auto& g) {
+  const auto dx = halftone::detail::record(g.graph(), ReluGradient{}, {g.dy().id, g.y().id}, 1);
+  g.dx(0) += AnyTensor{&g.graph(), dx[0]};
+}
+void ReluGradient::gradient(auto& g) {
+  const auto d = halftone::detail::record(g.graph(), ReluGradient{}, {g.dy().id, g.x(1).id}, 1);
+  g.dx(0) += AnyTensor{&g.graph(), d[0]};
+}
 
 /// Logistic function: y = 1 / (1 + e^-x), element by element.
 ///

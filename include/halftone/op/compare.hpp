@@ -108,7 +108,16 @@ struct Where {
   static constexpr Signature signature = "c:B a b -> y";
   using types = TypeList<TypeList<bool>, BitTypes>;
 
-  static constexpr auto forward(auto c, auto a, auto b) { return math::select(c, a, b); }
+  static constexpr auto forward(auto c, auto a, auto b) {
+    if constexpr (std::is_unsigned_v<decltype(a)>) {
+      // No branch, so that the compiler makes vectors of it.
+      using T = decltype(a);
+      const auto bits = static_cast<T>(T(0) - static_cast<T>(c));
+      return static_cast<T>((a & bits) | (b & static_cast<T>(~bits)));
+    } else {
+      return math::select(c, a, b);
+    }
+  }
   static constexpr auto backward(auto dy, auto c, auto, auto) {
     return std::tuple(none, select(c, dy, 0), select(c, 0, dy));
   }

@@ -304,7 +304,8 @@
   OLD(AdvanceRandom)                                             \
   OLD(FusedConv)                                                 \
   OLD(ReorderChannels)                                           \
-  OLD(Fused)
+  OLD(Fused)                                                     \
+  OLD(ReluGradient)
 // clang-format on
 
 namespace halftone {

@@ -81,6 +81,16 @@ struct MatMul {
     const auto with = [&](auto t, const Dims& shape) {
       return op::reshape(t, constant(g.graph(), shape));
     };
+    // A matrix that all share: its gradient is one product over all rows.
+    if (a.rank() >= 2 && b.rank() == 2 && a.is_static() && a.elements() > 0 && b.elements() > 0) {
+      const std::int64_t inner = b.shape[0], rows = a.elements() / inner;
+      const auto flat_dy = with(g.dy(), {rows, b.shape[1]});
+      if (g.needs(0)) g.dx(0) += with(op::gemm(flat_dy, g.x(1), {.trans_b = true}), a.shape);
+      if (g.needs(1)) {
+        g.dx(1) += op::gemm(with(g.x(0), {rows, inner}), flat_dy, {.trans_a = true});
+      }
+      return;
+    }
     const auto left = a.rank() == 1 ? with(g.x(0), {1, a.shape[0]}) : g.x(0);
     const auto right = b.rank() == 1 ? with(g.x(1), {b.shape[0], 1}) : g.x(1);
     if (b.rank() == 1) dims.push_back(1);

@@ -4,7 +4,6 @@
 #define HALFTONE_OP_RECURRENT_HPP
 
 #include <halftone/kernel/fwd.hpp>
-#include <halftone/kernel/recurrent_gradient.hpp>
 #include <halftone/kernel/recurrent_shape.hpp>
 
 namespace halftone::detail {
@@ -390,7 +389,7 @@ struct RNN {
 };
 
 /// What the steps of a recurrent layer contribute to its gradients, see RecurrentGradientTensors.
-/// The layer has layout 0.
+/// The layer has layout 0. of_gru is db with linear_before_reset, else gated.
 struct RecurrentGradient {
   kernel::Cell cell = kernel::Cell::rnn;
   BoundedList<CellFunction, 6> activations{};
@@ -402,10 +401,9 @@ struct RecurrentGradient {
 
   static constexpr OpId id{"halftone", "RecurrentGradient", 1};
   static constexpr Signature signature =
-      "a r candidate_bias? lengths:I? initial_h? initial_c? p? dy? dy_h? dy_c? -> "
-      "da db h gated d_initial_h d_initial_c dp";
+      "a r y candidate_bias? lengths:I? initial_h? initial_c? p? dy? dy_h? dy_c? -> "
+      "da of_gru h d_initial_h d_initial_c dp";
   using types = TypeList<TypeList<float, double>, TypeList<std::int32_t>>;
-  static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) {
     visit("cell", cell);
@@ -425,27 +423,25 @@ struct RecurrentGradient {
     state.shape = {directions, batch, hidden};
     dp.shape = {directions, batch, 3 * hidden};
     const bool is_gru = cell == kernel::Cell::gru, is_linear = linear_before_reset != 0;
-    return {in[0],
-            is_gru && is_linear ? in[0] : none,
-            h,
-            is_gru && !is_linear ? h : none,
-            state,
-            cell == kernel::Cell::lstm ? state : none,
-            in.has(6) ? dp : none};
+    return {in[0], !is_gru ? none : is_linear ? in[0] : h,    h,
+            state, cell == kernel::Cell::lstm ? state : none, in.has(7) ? dp : none};
   }
   template <class T, class I>
-  void kernel(const KernelCall& call, View<const T> a, View<const T> r, View<const T> bias,
-              View<const I> lengths, View<const T> initial_h, View<const T> initial_c,
-              View<const T> p, View<const T> dy, View<const T> dy_h, View<const T> dy_c, View<T> da,
-              View<T> db, View<T> h, View<T> gated, View<T> d_initial_h, View<T> d_initial_c,
-              View<T> dp) const {
-    kernel::recurrent_gradient<T>(layer(a, r), *call.executor, call.workspace,
-                                  {a, r, bias, lengths, initial_h, initial_c, p, dy, dy_h, dy_c, da,
-                                   db, h, gated, d_initial_h, d_initial_c, p ? dp : View<T>{}});
+  void kernel(const KernelCall& call, View<const T> a, View<const T> r, View<const T> y,
+              View<const T> bias, View<const I> lengths, View<const T> initial_h,
+              View<const T> initial_c, View<const T> p, View<const T> dy, View<const T> dy_h,
+              View<const T> dy_c, View<T> da, View<T> of_gru, View<T> h, View<T> d_initial_h,
+              View<T> d_initial_c, View<T> dp) const {
+    const bool is_linear = linear_before_reset != 0;
+    kernel::recurrent_gradient<T>(
+        layer(a, r), call,
+        {a, r, y, bias, lengths, initial_h, initial_c, p, dy, dy_h, dy_c, da,
+         is_linear ? of_gru : View<T>{}, h, is_linear ? View<T>{} : of_gru, d_initial_h,
+         d_initial_c, p ? dp : View<T>{}});
   }
   template <class T, class I>
   std::size_t workspace(const KernelCall&, View<const T> a, View<const T> r, auto...) const {
-    return static_cast<std::size_t>(kernel::recurrent_gradient_workspace<T>(layer(a, r)));
+    return kernel::recurrent_gradient_workspace<T>(layer(a, r));
   }
 
  private:
@@ -478,8 +474,20 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
   };
   const auto x = state(g.x(0));
   const auto w = wide_enough(g.x(1)), r = wide_enough(g.x(2)), b = wide_enough(g.x(3));
-  auto dy = g.has_dy(0) ? wide_enough(g.dy(0)) : AnyTensor{};
-  if (g.has_dy(0) && batch_first) dy = op::transpose(dy, {.perm = {1, 2, 0, 3}});
+  const auto by_steps = [&](auto t) {
+    return batch_first ? op::transpose(t, {.perm = {1, 2, 0, 3}}) : t;
+  };
+  const auto dy = g.has_dy(0) ? by_steps(wide_enough(g.dy(0))) : AnyTensor{};
+  // The states of all steps: what the layer gives, unless it does not or has rounded it.
+  auto y = g.y(0);
+  if (y.is_absent() || given != type) {
+    std::vector<TensorId> ids;
+    for (std::size_t i = 0; i < g.inputs(); ++i) {
+      ids.push_back(i == 4 ? g.x(4).id : wide_enough(g.x(i)).id);
+    }
+    y = {&graph, record(graph, op, ids, 1)[0]};
+  }
+  y = by_steps(y);
   const Dims extents = x.info().shape;
   const std::int64_t steps = extents[0], batch = extents[1], features = extents[2];
   const std::int64_t directions = r.info().shape[0], hidden = r.info().shape[2];
@@ -518,6 +526,7 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
   const auto p = is_lstm ? wide_enough(g.x(7)) : AnyTensor{};
   const std::vector<TensorId> inputs{a.id,
                                      r.id,
+                                     y.id,
                                      candidate_bias.id,
                                      g.x(4).id,
                                      state(g.x(5)).id,
@@ -526,7 +535,7 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
                                      dy.id,
                                      arrives(1).id,
                                      is_lstm ? arrives(2).id : no_tensor};
-  const std::vector<TensorId> made = record(graph, back, inputs, 7);
+  const std::vector<TensorId> made = record(graph, back, inputs, 6);
   const auto output = [&](std::size_t i) { return AnyTensor{&graph, made[i]}; };
 
   const auto flat = [&](auto t, std::int64_t columns) {
@@ -547,7 +556,7 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
         return turned(op::slice(db, list({first}), list({end}), list({2})));
       };
       const auto of_gates = op::matmul(columns(0, 2 * hidden), h);
-      const auto of_candidate = op::matmul(columns(2 * hidden, wide), flat(output(3), hidden));
+      const auto of_candidate = op::matmul(columns(2 * hidden, wide), flat(output(1), hidden));
       g.dx(2) += op::concat(std::array{of_gates, of_candidate}, {.axis = 1});
     } else {
       g.dx(2) += op::matmul(turned(db), h);
@@ -558,9 +567,9 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
     const auto of_r = is_linear ? AnyTensor(op::sum(db, list({1}), {.keepdims = 0})) : of_w;
     g.dx(3) += op::concat(std::array{of_w, of_r}, {.axis = 1});
   }
-  if (g.needs(5)) g.dx(5) += state(output(4));
-  if (is_lstm && g.needs(6)) g.dx(6) += state(output(5));
-  if (is_lstm && g.needs(7)) g.dx(7) += op::sum(output(6), list({1}), {.keepdims = 0});
+  if (g.needs(5)) g.dx(5) += state(output(3));
+  if (is_lstm && g.needs(6)) g.dx(6) += state(output(4));
+  if (is_lstm && g.needs(7)) g.dx(7) += op::sum(output(5), list({1}), {.keepdims = 0});
 }
 
 /// Records the newer form of a recurrent layer, with as many outputs as the node has.

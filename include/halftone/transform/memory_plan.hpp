@@ -17,58 +17,64 @@ struct MemoryPlan {
   std::int64_t bytes = 0;             ///< size of the arena
 };
 
-/// Largest sum of bytes live at one step: no plan can do with less.
-constexpr std::int64_t live_peak(std::span<const Lifetime> buffers, std::int64_t alignment = 64) {
-  std::int32_t steps = 0;
-  for (const Lifetime& b : buffers) steps = b.last + 1 > steps ? b.last + 1 : steps;
-  std::vector<std::int64_t> change(static_cast<std::size_t>(steps) + 1, 0);
-  for (const Lifetime& b : buffers) {
-    const std::int64_t size = (b.bytes + alignment - 1) / alignment * alignment;
-    change[static_cast<std::size_t>(b.first)] += size;
-    change[static_cast<std::size_t>(b.last) + 1] -= size;
-  }
-  std::int64_t live = 0, peak = 0;
-  for (const std::int64_t c : change) {
-    live += c;
-    peak = live > peak ? live : peak;
-  }
-  return peak;
+namespace detail {
+
+constexpr std::int64_t aligned_size(const Lifetime& buffer, std::int64_t alignment) {
+  return (buffer.bytes + alignment - 1) / alignment * alignment;
 }
 
-/// Places buffers in one arena so that those that live at the same time do not overlap: the largest
-/// first, each at the lowest place that is free for all of its life. Quadratic in their number.
-constexpr MemoryPlan plan_memory(std::span<const Lifetime> buffers, std::int64_t alignment = 64) {
-  MemoryPlan plan;
-  plan.offsets.assign(buffers.size(), 0);
-  std::vector<std::size_t> order(buffers.size(), 0);
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  // A merge sort: stable, and constexpr where std::stable_sort is not.
-  std::vector<std::size_t> merged(order.size(), 0);
-  for (std::size_t width = 1; width < order.size(); width *= 2) {
-    for (std::size_t low = 0; low < order.size(); low += 2 * width) {
-      const std::size_t middle = low + width < order.size() ? low + width : order.size();
-      const std::size_t high = low + 2 * width < order.size() ? low + 2 * width : order.size();
+/// Bytes live at each step.
+constexpr std::vector<std::int64_t> live_bytes(std::span<const Lifetime> buffers,
+                                               std::int64_t alignment) {
+  std::int32_t steps = 0;
+  for (const Lifetime& b : buffers) steps = b.last + 1 > steps ? b.last + 1 : steps;
+  std::vector<std::int64_t> live(static_cast<std::size_t>(steps) + 1, 0);
+  for (const Lifetime& b : buffers) {
+    const std::int64_t size = aligned_size(b, alignment);
+    live[static_cast<std::size_t>(b.first)] += size;
+    live[static_cast<std::size_t>(b.last) + 1] -= size;
+  }
+  for (std::size_t i = 1; i < live.size(); ++i) live[i] += live[i - 1];
+  return live;
+}
+
+/// 0, 1, ... by what comes first. A merge sort: stable, and constexpr where std::stable_sort is
+/// not.
+template <class Before>
+constexpr std::vector<std::size_t> sorted(std::size_t count, Before before) {
+  std::vector<std::size_t> order(count, 0), merged(count, 0);
+  for (std::size_t i = 0; i < count; ++i) order[i] = i;
+  for (std::size_t width = 1; width < count; width *= 2) {
+    for (std::size_t low = 0; low < count; low += 2 * width) {
+      const std::size_t middle = low + width < count ? low + width : count;
+      const std::size_t high = low + 2 * width < count ? low + 2 * width : count;
       std::size_t a = low, b = middle;
       for (std::size_t at = low; at < high; ++at) {
-        const bool left =
-            a < middle && (b == high || buffers[order[a]].bytes >= buffers[order[b]].bytes);
+        const bool left = a < middle && (b == high || !before(order[b], order[a]));
         merged[at] = order[left ? a++ : b++];
       }
     }
     order.swap(merged);
   }
+  return order;
+}
 
+/// Each buffer in this order at the lowest place that is free for all of its life.
+constexpr MemoryPlan place(std::span<const Lifetime> buffers, std::span<const std::size_t> order,
+                           std::int64_t alignment) {
+  MemoryPlan plan;
+  plan.offsets.assign(buffers.size(), 0);
   std::vector<std::size_t> placed;  // in the order of their offsets
   for (const std::size_t i : order) {
     const Lifetime& buffer = buffers[i];
-    const std::int64_t size = (buffer.bytes + alignment - 1) / alignment * alignment;
+    const std::int64_t size = aligned_size(buffer, alignment);
     if (size == 0) continue;
     std::int64_t at = 0;
     for (std::size_t p = 0; p < placed.size(); ++p) {
       const Lifetime& other = buffers[placed[p]];
       if (other.last < buffer.first || buffer.last < other.first) continue;
       const std::int64_t begin = plan.offsets[placed[p]];
-      const std::int64_t end = begin + (other.bytes + alignment - 1) / alignment * alignment;
+      const std::int64_t end = begin + aligned_size(other, alignment);
       if (begin >= at + size) break;
       at = end > at ? end : at;
     }
@@ -79,6 +85,45 @@ constexpr MemoryPlan plan_memory(std::span<const Lifetime> buffers, std::int64_t
     placed.insert(placed.begin() + static_cast<std::ptrdiff_t>(position), i);
   }
   return plan;
+}
+
+}  // namespace detail
+
+/// Largest sum of bytes live at one step: no plan can do with less.
+constexpr std::int64_t live_peak(std::span<const Lifetime> buffers, std::int64_t alignment = 64) {
+  std::int64_t peak = 0;
+  for (const std::int64_t live : detail::live_bytes(buffers, alignment)) {
+    peak = live > peak ? live : peak;
+  }
+  return peak;
+}
+
+/// Places buffers in one arena so that those that live at the same time do not overlap: the largest
+/// first or, if that leaves gaps and this leaves less, those of the steps where the most is live
+/// first, of those the ones that live longest. Quadratic in their number.
+constexpr MemoryPlan plan_memory(std::span<const Lifetime> buffers, std::int64_t alignment = 64) {
+  const auto is_larger = [&](std::size_t a, std::size_t b) {
+    return buffers[a].bytes > buffers[b].bytes;
+  };
+  MemoryPlan plan = detail::place(buffers, detail::sorted(buffers.size(), is_larger), alignment);
+  if (plan.bytes == live_peak(buffers, alignment)) return plan;
+
+  const std::vector<std::int64_t> live = detail::live_bytes(buffers, alignment);
+  std::vector<std::int64_t> most(buffers.size(), 0);  // live during its life
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    for (std::int32_t step = buffers[i].first; step <= buffers[i].last; ++step) {
+      const std::int64_t here = live[static_cast<std::size_t>(step)];
+      most[i] = here > most[i] ? here : most[i];
+    }
+  }
+  const auto is_tighter = [&](std::size_t a, std::size_t b) {
+    if (most[a] != most[b]) return most[a] > most[b];
+    const std::int32_t life_a = buffers[a].last - buffers[a].first;
+    const std::int32_t life_b = buffers[b].last - buffers[b].first;
+    return life_a != life_b ? life_a > life_b : is_larger(a, b);
+  };
+  MemoryPlan other = detail::place(buffers, detail::sorted(buffers.size(), is_tighter), alignment);
+  return other.bytes < plan.bytes ? other : plan;
 }
 
 }  // namespace halftone
