@@ -79,8 +79,6 @@ TEST_CASE_TEMPLATE("activation: PRelu", T, float, double, half, bfloat16) {
 }
 
 TEST_CASE("activation: gradients against central differences") {
-  check_gradient(op::Relu{}, 0.1, 3);
-  check_gradient(op::Relu{}, -3, -0.1);
   check_gradient(op::Sigmoid{}, -5, 5);
   check_gradient(op::LeakyRelu{}, -3, -0.1);
   check_gradient(op::LeakyRelu{}, 0.1, 3);
@@ -105,7 +103,7 @@ TEST_CASE("activation: gradients against central differences") {
 }
 
 TEST_CASE("activation: gradients at corners are the means that PopART has") {
-  CHECK(op::Relu::backward(1.0, 0.0) == 0);
+  CHECK(op::ReluGradient::forward(1.0, 0.0) == 0);
   CHECK(op::Elu{.alpha = 0.5f}.backward(1.0, 0.0) == 0.75);
   CHECK(op::Selu{.alpha = 2, .gamma = 2}.backward(1.0, 0.0) == 3);
   CHECK(op::HardSigmoid{.alpha = 0.25f}.backward(1.0, 2.0) == 0.125);

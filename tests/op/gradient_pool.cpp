@@ -63,3 +63,11 @@ TEST_CASE("a tie goes to the first largest element") {
   const auto found = session.run({{"x", same}})[0].values<float>();
   CHECK(std::vector<float>(found.begin(), found.end()) == std::vector<float>{1, 1, 1, 0});
 }
+
+// Its gradient is an operator of its own, which asks for y.
+TEST_CASE("gradient of Relu") {
+  for (const double sign : {1.0, -1.0}) {
+    check_gradients({scattered({3, 7}, sign == 1 ? 0.1 : -2, sign == 1 ? 2 : -0.1), scattered({7})},
+                    [](Graph&, auto& in) { return op::relu(in[0]) * in[1]; });
+  }
+}
