@@ -610,6 +610,25 @@ void BuilderImpl::infer(const ::onnx::NodeProto& node) {
 
 AttributeProto& BuilderImpl::newAttribute(const std::string& name,
                                           const std::set<TensorId>& outputs) {
+  // They stay in the model: other readers may have a use for them.
+  constexpr std::string_view unused[] = {sExecutionPhaseAttribute,
+                                         sPipelineStageAttribute,
+                                         sExecutionContextAttribute,
+                                         sRecomputeOutputAttribute,
+                                         sOutputTensorLocationAttribute,
+                                         sSchedulePriority,
+                                         sInplaceOpNames,
+                                         sInplaceOpPriorities,
+                                         sEnableConvDitheringAttribute,
+                                         sSerializeMatMulModeAttribute,
+                                         sSerializeMatMulFactorAttribute,
+                                         sOutlineAttribute,
+                                         sSerializeMatMulPrecisionAttribute};
+  if (std::find(std::begin(unused), std::end(unused), name) != std::end(unused) &&
+      warned.insert(name).second) {
+    detail::say(logging::Module::builder, logging::Level::Warn,
+                "The attribute " + name + " of nodes has no effect here");
+  }
   auto& found = node(outputs);
   for (const AttributeProto& attribute : found.attribute()) {
     if (attribute.name() == name) throw error("Node already has attribute {}.", name);
