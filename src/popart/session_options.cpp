@@ -28,7 +28,8 @@ constexpr const char* training =
     "only training on several devices, or with less memory, has a use for it";
 constexpr const char* placement = "the cpu device is one tile: nothing is placed";
 constexpr const char* streams = "the cpu device reads and writes the program's memory directly";
-constexpr const char* products = "partialsType and availableMemoryProportion of products that ask for none themselves";
+constexpr const char* products =
+    "partialsType and availableMemoryProportion of products that ask for none themselves";
 constexpr const char* several = "sessions run on one device, one replica";
 
 // clang-format off

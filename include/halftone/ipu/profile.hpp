@@ -18,7 +18,7 @@ namespace halftone::ipu {
 
 /// Which of several IPUs computes a node.
 enum class Placement : std::uint8_t {
-  nodes,  ///< the one it is meant for (graph/planning.hpp); if none is meant for any: automatic
+  nodes,      ///< the one it is meant for (graph/planning.hpp); if none is meant for any: automatic
   automatic,  ///< consecutive parts of about the same cycles
   none,       ///< all on the first
 };
