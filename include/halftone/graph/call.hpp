@@ -208,6 +208,7 @@ constexpr Bytes scalar_bytes(ElementType type, V value) {
 struct Argument {
   Graph* graph = nullptr;
   std::vector<TensorId> ids{};  ///< of its tensors; no_tensor for one that is left out
+  bool is_constant = false;     ///< a number or a Shape
   /// Elements of the constant that a number (in the element type) or a Shape becomes.
   Bytes (*elements)(ElementType, const Argument&) = nullptr;
   TensorInfo shape{};  ///< of a Shape
@@ -242,14 +243,15 @@ constexpr Argument argument(const X& x) {
   } else if constexpr (std::is_same_v<X, None>) {
     a.ids.push_back(no_tensor);
   } else if constexpr (is_shape<X>) {
-    const InputInfo in = shape_argument(x);
-    a.shape = in.info;
+    a.is_constant = true;
+    a.shape = shape_argument(x).info;
     a.elements = [](ElementType, const Argument&) {
       const InputInfo data = shape_argument(X{});
       return Bytes({data.data.begin(), data.data.end()});
     };
   } else {
     static_assert(scalar<X>, "halftone: an argument is a tensor, a number, a Shape or none");
+    a.is_constant = true;
     if constexpr (std::is_signed_v<X> && std::is_integral_v<X>) {
       a.whole = x;
       a.elements = [](ElementType t, const auto& n) { return scalar_bytes(t, n.whole); };
@@ -280,7 +282,7 @@ constexpr std::vector<TensorId> collect(G& graph, const Slots& slots,
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Argument& a = arguments[i];
     for (const TensorId id : a.ids) ids.push_back(id);
-    if (a.elements == nullptr) continue;
+    if (!a.is_constant) continue;
     TensorInfo info = a.shape;
     if (!info.is_known()) {
       const ElementType type = scalar_type(slots, arguments.size(), i, type_of);
