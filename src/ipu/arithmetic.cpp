@@ -6,6 +6,7 @@
 #include <string>
 
 #include <halftone/base/window.hpp>
+#include <halftone/graph/some_attributes.hpp>
 #include <halftone/op/list.hpp>
 
 #include "base/describe.hpp"
@@ -29,7 +30,7 @@ AnyArray widened(const AnyView& x) {
 half half_of(std::uint16_t bits) { return std::bit_cast<half>(bits); }
 
 /// Nodes whose attributes say half say float instead.
-class WideTypes final : public AttributeVisitor {
+class WideTypes final : public SomeAttributes {
  public:
   bool has_changed = false;
 
@@ -39,14 +40,6 @@ class WideTypes final : public AttributeVisitor {
     value = static_cast<std::int64_t>(ElementType::float32);
     has_changed = true;
   }
-  void real(std::string_view, float&, bool&) override {}
-  void integers(std::string_view, std::int64_t*, std::uint8_t&, std::size_t) override {}
-  void reals(std::string_view, float*, std::uint8_t&, std::size_t) override {}
-  void text(std::string_view, char*, std::size_t) override {}
-  void choice(std::string_view, std::int64_t&, std::span<const std::string_view>) override {}
-  void choices(std::string_view, std::int64_t*, std::uint8_t&, std::size_t,
-               std::span<const std::string_view>) override {}
-  void graph(std::string_view, std::int32_t&) override {}
 };
 
 /// Whether floats do for the halves of this node.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <halftone/graph/some_attributes.hpp>
+
 #include "base/describe.hpp"
 
 namespace halftone::onnx {
@@ -115,7 +117,7 @@ class Visitor final : public AttributeVisitor {
 };
 
 /// Looks at the attributes again, as the operator keeps them.
-class Check final : public AttributeVisitor {
+class Check final : public SomeAttributes {
  public:
   Check(std::span<const AttributeMessage> attributes, std::vector<AttributeDefect>& defects)
       : attributes_(attributes), defects_(defects) {}
@@ -135,13 +137,6 @@ class Check final : public AttributeVisitor {
                                    [&](const AttributeMessage& a) { return a.name == name; });
     if (index < 0 && !given) missing(name);
   }
-  void real(std::string_view, float&, bool&) override {}
-  void integers(std::string_view, std::int64_t*, std::uint8_t&, std::size_t) override {}
-  void reals(std::string_view, float*, std::uint8_t&, std::size_t) override {}
-  void text(std::string_view, char*, std::size_t) override {}
-  void choice(std::string_view, std::int64_t&, std::span<const std::string_view>) override {}
-  void choices(std::string_view, std::int64_t*, std::uint8_t&, std::size_t,
-               std::span<const std::string_view>) override {}
 
  private:
   void missing(std::string_view name) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <halftone/graph/some_attributes.hpp>
 #include <halftone/halftone.hpp>
 
 #include "../onnx/model_bytes.hpp"
@@ -81,7 +82,7 @@ std::vector<Word> random_attributes(const Descriptor& op, Dice& dice) {
 }
 
 /// Sets the attribute `axis`, and all integers that a model must give.
-struct Axis final : AttributeVisitor {
+struct Axis final : SomeAttributes {
   std::int64_t axis;
   bool found = false;
 
@@ -92,14 +93,6 @@ struct Axis final : AttributeVisitor {
     found = present = true;
     value = axis;
   }
-  void real(std::string_view, float&, bool&) override {}
-  void integers(std::string_view, std::int64_t*, std::uint8_t&, std::size_t) override {}
-  void reals(std::string_view, float*, std::uint8_t&, std::size_t) override {}
-  void text(std::string_view, char*, std::size_t) override {}
-  void choice(std::string_view, std::int64_t&, std::span<const std::string_view>) override {}
-  void choices(std::string_view, std::int64_t*, std::uint8_t&, std::size_t,
-               std::span<const std::string_view>) override {}
-  void graph(std::string_view, std::int32_t&) override {}
 };
 
 /// The attributes of an operator, by kind.

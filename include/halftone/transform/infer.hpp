@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <halftone/graph/graph.hpp>
+#include <halftone/graph/some_attributes.hpp>
 #include <halftone/op/list.hpp>
 
 namespace halftone {
@@ -31,19 +32,10 @@ using Evaluate = bool (*)(void* context, Graph& graph, std::size_t node);
 namespace detail {
 
 /// The indices of a node's Subgraph attributes, in their order.
-class GraphIndices final : public AttributeVisitor {
+class GraphIndices final : public SomeAttributes {
  public:
   std::vector<std::int32_t> indices;
 
-  constexpr void integer(std::string_view, std::int64_t&, bool&) override {}
-  constexpr void real(std::string_view, float&, bool&) override {}
-  constexpr void integers(std::string_view, std::int64_t*, std::uint8_t&, std::size_t) override {}
-  constexpr void reals(std::string_view, float*, std::uint8_t&, std::size_t) override {}
-  constexpr void text(std::string_view, char*, std::size_t) override {}
-  constexpr void choice(std::string_view, std::int64_t&,
-                        std::span<const std::string_view>) override {}
-  constexpr void choices(std::string_view, std::int64_t*, std::uint8_t&, std::size_t,
-                         std::span<const std::string_view>) override {}
   constexpr void graph(std::string_view, std::int32_t& index) override { indices.push_back(index); }
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <halftone/graph/graph.hpp>
+#include <halftone/graph/some_attributes.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
 
@@ -13,7 +14,7 @@ namespace halftone {
 namespace detail {
 
 /// The attribute `seed` of a node, as bits.
-class SeedAttribute final : public AttributeVisitor {
+class SeedAttribute final : public SomeAttributes {
  public:
   Optional<std::int64_t> bits;
 
@@ -23,14 +24,6 @@ class SeedAttribute final : public AttributeVisitor {
   constexpr void real(std::string_view name, float& value, bool& present) override {
     if (name == "seed" && present) bits = std::int64_t{std::bit_cast<std::int32_t>(value)};
   }
-  constexpr void integers(std::string_view, std::int64_t*, std::uint8_t&, std::size_t) override {}
-  constexpr void reals(std::string_view, float*, std::uint8_t&, std::size_t) override {}
-  constexpr void text(std::string_view, char*, std::size_t) override {}
-  constexpr void choice(std::string_view, std::int64_t&,
-                        std::span<const std::string_view>) override {}
-  constexpr void choices(std::string_view, std::int64_t*, std::uint8_t&, std::size_t,
-                         std::span<const std::string_view>) override {}
-  constexpr void graph(std::string_view, std::int32_t&) override {}
 };
 
 class RandomSeeds {
