@@ -50,16 +50,7 @@ void try_once(const Descriptor& op, Dice& dice, Counts& counts) {
     arrays.push_back(random_array(type, random_shape(base, dice), dice));
   }
 
-  Graph graph;
-  std::vector<TensorId> ids;
-  std::vector<InputInfo> infos;
-  std::vector<AnyView> views;
-  for (const AnyArray& x : arrays) {
-    const bool given = x.info().is_known();
-    ids.push_back(given ? graph.add_input(x.info(), {}) : no_tensor);
-    infos.push_back({x.info(), {x.data(), x.bytes()}, given});
-    views.push_back(given ? AnyView(x) : AnyView());
-  }
+  auto [graph, ids, infos, views] = node_inputs(arrays);
   std::size_t outputs = op.signature.required_outputs();
   if (op.signature.outputs() > outputs && dice.one_in(2)) outputs = op.signature.outputs();
   if (op.signature.has_variadic_output()) outputs = static_cast<std::size_t>(dice.between(1, 3));

@@ -21,16 +21,7 @@ namespace {
 /// A node's outputs; nothing if inference refuses it.
 std::optional<std::vector<AnyArray>> run(const Descriptor& op, const std::vector<Word>& words,
                                          const std::vector<AnyArray>& arrays) {
-  Graph graph;
-  std::vector<TensorId> ids;
-  std::vector<InputInfo> infos;
-  std::vector<AnyView> views;
-  for (const AnyArray& x : arrays) {
-    const bool given = x.info().is_known();
-    ids.push_back(given ? graph.add_input(x.info(), {}) : no_tensor);
-    infos.push_back({x.info(), {x.data(), x.bytes()}, given});
-    views.push_back(given ? AnyView(x) : AnyView());
-  }
+  auto [graph, ids, infos, views] = node_inputs(arrays);
   const Inferred inferred = op.infer(words, Inputs(infos, op.signature.required_outputs()));
   if (!inferred.ok()) return {};
   const std::size_t n = graph.add_node(op, words, ids, inferred.outputs);

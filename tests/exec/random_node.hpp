@@ -129,4 +129,23 @@ inline AnyArray random_array(ElementType type, const Dims& shape, Dice& dice) {
   return x;
 }
 
+/// A graph with an input for each array that is given, and what a node on them takes.
+struct NodeInputs {
+  Graph graph;
+  std::vector<TensorId> ids;
+  std::vector<InputInfo> infos;
+  std::vector<AnyView> views;
+};
+
+inline NodeInputs node_inputs(const std::vector<AnyArray>& arrays) {
+  NodeInputs in;
+  for (const AnyArray& x : arrays) {
+    const bool given = x.info().is_known();
+    in.ids.push_back(given ? in.graph.add_input(x.info(), {}) : no_tensor);
+    in.infos.push_back({x.info(), {x.data(), x.bytes()}, given});
+    in.views.push_back(given ? AnyView(x) : AnyView());
+  }
+  return in;
+}
+
 }  // namespace test
