@@ -3,9 +3,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
+#include <halftone/base/storage.hpp>
 #include <halftone/kernel/simd.hpp>
-#include <memory>
 
 /// Measuring beside other users of the machine: many short runs, the best of them, and the
 /// machine's own limits measured in between.
@@ -18,27 +17,24 @@ inline double now() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-/// Zeroed memory aligned to 64 bytes.
+/// Zeroed memory as the library's arrays have it, with room for a vector more.
 template <class T>
 struct Buffer {
   explicit Buffer(std::int64_t n, T value = T(0))
-      : size(n), memory(static_cast<T*>(std::aligned_alloc(64, (n * sizeof(T) + 127) / 64 * 64))) {
-    for (std::int64_t i = 0; i < n; ++i) memory.get()[i] = value;
+      : size(n), memory(halftone::Storage::allocate(std::size_t(n) * sizeof(T) + 64)) {
+    for (std::int64_t i = 0; i < n; ++i) data()[i] = value;
   }
   /// Numbers in [-1, 1).
   void randomize(std::uint32_t seed = 1) {
     for (std::int64_t i = 0; i < size; ++i) {
       seed = seed * 1664525 + 1013904223;
-      memory.get()[i] = T(float(std::int32_t(seed)) * 0x1p-31f);
+      data()[i] = T(float(std::int32_t(seed)) * 0x1p-31f);
     }
   }
-  T* data() const { return memory.get(); }
+  T* data() const { return reinterpret_cast<T*>(memory.data()); }
 
-  struct Free {
-    void operator()(T* p) const { std::free(p); }
-  };
   std::int64_t size;
-  std::unique_ptr<T, Free> memory;
+  halftone::Storage memory;
 };
 
 /// Seconds of one call of f, averaged over so many that they take about 200 us.

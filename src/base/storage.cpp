@@ -1,8 +1,10 @@
 #include <halftone/base/storage.hpp>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -18,14 +20,33 @@ namespace {
 constexpr std::size_t alignment = 64;
 /// From here on memory comes in zeroed pages of its own, which cost nothing before they are used.
 constexpr std::size_t mapped_from = std::size_t{1} << 20;
+const std::size_t page = std::size_t(::sysconf(_SC_PAGESIZE));
+constexpr std::size_t huge_page = std::size_t{1} << 21;
+
+/// Maps whole huge pages where the system has them: matrices whose rows lie pages apart would
+/// otherwise need more address translations than the processor keeps.
+void* map_pages(std::size_t bytes) {
+  const std::size_t spare = bytes >= huge_page ? huge_page : 0;
+  if (bytes + spare < bytes) throw std::bad_alloc();
+  void* const mapped =
+      ::mmap(nullptr, bytes + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) throw std::bad_alloc();
+  if (spare == 0) return mapped;
+  std::byte* const first = static_cast<std::byte*>(mapped);
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(first) % huge_page;
+  const std::size_t used = (bytes + page - 1) / page * page;
+  if (before > 0) ::munmap(first, before);
+  if (before + used < bytes + spare) ::munmap(first + before + used, bytes + spare - before - used);
+  ::madvise(first + before, used, MADV_HUGEPAGE);  // a wish: no harm where it is not granted
+  return first + before;
+}
 
 struct OwnedBlock final : Storage::Block {
   explicit OwnedBlock(std::size_t bytes) {
     size = bytes;
     void* memory = nullptr;
     if (bytes >= mapped_from) {
-      memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      if (memory == MAP_FAILED) throw std::bad_alloc();
+      memory = map_pages(bytes);
     } else {
       const std::size_t rounded = (bytes + alignment) / alignment * alignment;
       memory = std::aligned_alloc(alignment, rounded);

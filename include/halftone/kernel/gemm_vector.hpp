@@ -7,18 +7,14 @@
 /// Vector times matrix: bound by reading the matrix once, so nothing is packed.
 namespace halftone::kernel::detail {
 
-/// Matrices beyond this come from memory, not from a cache.
-inline constexpr std::int64_t far_bytes = 8 << 20;
-
 /// sums[j] = sum over q < k of a[q] * b[q * b_row + j], q ascending, for j < n. Rows end before the
-/// processor notices that they are streams, so the next ones are fetched here; from memory into L2,
-/// where there is room for them.
-template <bool Far, class T>
+/// processor notices that they are streams, so the next ones are fetched here.
+template <class T>
 void add_rows(const compute_t<T>* a, std::int64_t k, const T* b, std::int64_t b_row, std::int64_t n,
               compute_t<T>* sums) {
   using S = compute_t<T>;
   using V = Vec<S>;
-  constexpr int R = 8;
+  constexpr int R = 6;  // more addresses than this do not stay in registers
   for (std::int64_t j = 0; j < n; ++j) sums[j] = 0;
   std::int64_t q = 0;
   for (; q + R <= k; q += R) {
@@ -30,7 +26,7 @@ void add_rows(const compute_t<T>* a, std::int64_t k, const T* b, std::int64_t b_
     for (; j + V::size <= n; j += V::size) {
       V sum = V::load(sums + j);
 #pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) __builtin_prefetch(row + (R + r) * b_row + j, 0, Far ? 2 : 3);
+      for (int r = 0; r < R; ++r) __builtin_prefetch(row + (R + r) * b_row + j);
 #pragma GCC unroll 8
       for (int r = 0; r < R; ++r) sum = fma(x[r], load_compute(row + r * b_row + j), sum);
       sum.store(sums + j);
@@ -118,12 +114,16 @@ void multiply_vector(const T* a, std::int64_t a_stride, Matrix<const T> b, T* y,
   S* const sums = x + round_up(k, 16);
   for (std::int64_t q = 0; q < k; ++q) x[q] = S(a[q * a_stride]);
   const bool columns = b.row_stride == 1 && b.column_stride != 1;
-  const Parts blocks(n, columns ? 64 : 512);  // rows in shorter pieces lose bandwidth
-  const std::int64_t tasks = task_count(8, n, k);
-  const std::int64_t parts = tasks < blocks.parts ? tasks : blocks.parts;
-  parallel_for(executor, parts, [&](std::int64_t task) {
-    const std::int64_t begin = blocks.begin(task * blocks.parts / parts);
-    const std::int64_t end = blocks.begin((task + 1) * blocks.parts / parts);
+  const Parts blocks(n, columns ? 64 : 512);
+  // Shorter pieces of rows lose bandwidth, longer ones lose the sums from L1. No sum is divided,
+  // so the number of threads may count.
+  const std::int64_t least = Parts(n, 4096).parts;
+  const std::int64_t tasks = executor.threads <= 1 ? 1 : task_count(8, n, k);
+  const std::int64_t wanted = tasks > 4 * executor.threads ? 4 * executor.threads : tasks;
+  const Parts parts(blocks.parts, Parts(blocks.parts, wanted > least ? wanted : least).parts);
+  parallel_for(executor, parts.parts, [&](std::int64_t task) {
+    const std::int64_t begin = blocks.begin(parts.begin(task));
+    const std::int64_t end = blocks.begin(parts.begin(task + 1));
     if (columns) {
       std::int64_t j = begin;
       for (; j + 4 <= end; j += 4) {
@@ -132,10 +132,8 @@ void multiply_vector(const T* a, std::int64_t a_stride, Matrix<const T> b, T* y,
       for (; j < end; ++j) {
         dot_columns<1>(x, k, b.data + j * b.column_stride, b.column_stride, sums + j);
       }
-    } else if (k * n * std::int64_t(sizeof(T)) > far_bytes) {
-      add_rows<true>(x, k, b.data + begin, b.row_stride, end - begin, sums + begin);
     } else {
-      add_rows<false>(x, k, b.data + begin, b.row_stride, end - begin, sums + begin);
+      add_rows(x, k, b.data + begin, b.row_stride, end - begin, sums + begin);
     }
     finish(sums + begin, 0, y + begin * y_stride, 0, y_stride, 0, begin, 1, end - begin, e);
   });
