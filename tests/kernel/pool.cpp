@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstring>
+#include <halftone/base/storage.hpp>
 #include <limits>
 #include <vector>
 
@@ -172,6 +174,16 @@ TEST_CASE_TEMPLATE("pool: one to three dimensions, strides, dilations, pads", T,
       {{1, 2, 10, 50}, {.kernel = {3, 5}, .strides = {2, 5}, .auto_pad = AutoPad::same_lower}});
 }
 
+TEST_CASE_TEMPLATE("pool: narrow windows side by side", T, float, double, half, std::int8_t) {
+  for (const std::int64_t width : {3, 15, 16, 33, 64, 90}) {
+    check<T>({{1, 2, 5, width}, {.kernel = {3, 3}, .pads = {1, 1, 1, 1}}});
+    check<T>({{1, 2, 5, width}, {.kernel = {3, 3}, .pads = {0, 1, 2, 0}}});
+    check<T>({{1, 2, 5, width}, {.kernel = {3, 3}}});
+    check<T>({{1, 2, 4, width}, {.kernel = {2, 2}}});
+    check<T>({{1, 1, 3, 4, width}, {.kernel = {2, 2, 3}, .pads = {1, 0, 1, 0, 1, 1}}});
+  }
+}
+
 TEST_CASE_TEMPLATE("pool: last dimensions that are neither windowed nor moved are lanes", T, float,
                    half, std::int8_t) {
   for (const std::int64_t lanes : {2, 7, 16, 21, 80}) {
@@ -183,9 +195,28 @@ TEST_CASE_TEMPLATE("pool: last dimensions that are neither windowed nor moved ar
 
 TEST_CASE("pool: rows and windows larger than the kernel's buffers") {
   check<float>({{1, 1, 3, 5000}, {.kernel = {2, 3}, .strides = {1, 2}, .pads = {0, 1, 1, 1}}});
+  check<float>({{1, 1, 3, 5000}, {.kernel = {3, 3}, .pads = {1, 1, 1, 1}}});
   check<float>({{1, 1, 2, 3000}, {.kernel = {2, 2500}, .strides = {1, 7}}});
   check<float>({{1, 1, 300, 4}, {.kernel = {290, 2}}});
   check<float>({{1, 1, 1, 3000}, {.kernel = {1, 3}, .strides = {1, 1000}}});
+}
+
+TEST_CASE("pool: outputs that no cache keeps are those of each plane by itself") {
+  const std::int64_t planes = 2100, size = 64 * 64, all[] = {1, planes, 64, 64},
+                     one[] = {1, 1, 64, 64};
+  std::vector<float> x(static_cast<std::size_t>(planes * size)), expected(size);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 2654435761u % 101);
+  // 64-byte aligned, as tensors are.
+  const Storage memory = Storage::allocate(x.size() * sizeof(float));
+  auto* const y = reinterpret_cast<float*>(memory.data());
+  const Window w = Window::over(std::span<const std::int64_t>(one).subspan(2),
+                                {.kernel = {3, 3}, .pads = {1, 1, 1, 1}});
+  kernel::max_pool<float>(backwards, w, false, {x.data(), all, 4}, {y, all, 4}, {});
+  for (std::int64_t p = 0; p < planes; ++p) {
+    kernel::max_pool<float>({}, w, false, {x.data() + p * size, one, 4}, {expected.data(), one, 4},
+                            {});
+    REQUIRE(std::memcmp(expected.data(), y + p * size, expected.size() * sizeof(float)) == 0);
+  }
 }
 
 TEST_CASE("pool: NaN is not lost, wherever it is in a window") {
@@ -197,6 +228,14 @@ TEST_CASE("pool: NaN is not lost, wherever it is in a window") {
                                   {.kernel = {2, 2}, .strides = {2, 2}});
     kernel::max_pool<float>({}, w, false, {x.data(), extents, 4}, {y.data(), outputs, 4}, {});
     for (std::size_t i = 0; i < 25; ++i) CHECK(std::isnan(y[i]) == (i == place % 50 / 2));
+    const std::int64_t near[] = {1, 1, 1, 48};
+    std::vector<float> beside(48);
+    const Window three = Window::over(std::span<const std::int64_t>(extents).subspan(2),
+                                      {.kernel = {2, 3}, .strides = {1, 1}});
+    kernel::max_pool<float>({}, three, false, {x.data(), extents, 4}, {beside.data(), near, 4}, {});
+    for (std::size_t i = 0; i < 48; ++i) {
+      CHECK(std::isnan(beside[i]) == (place % 50 >= i && place % 50 <= i + 2));
+    }
     const std::vector<float> dy(25, 1);
     std::vector<float> dx(100);
     KernelCall call;

@@ -50,7 +50,10 @@ struct PoolShape {
   /// The elements [first, last) of a window along an axis that lie in the input, `step` apart.
   struct Range {
     std::int64_t first, last, step;
-    std::int64_t count() const { return first < last ? (last - first + step - 1) / step : 0; }
+    std::int64_t count() const {
+      const std::int64_t reach = last > first ? last - first : 0;
+      return step == 1 ? reach : (reach + step - 1) / step;  // divisions would cost most of a row
+    }
   };
   Range range(int axis, std::int64_t at) const {
     const std::int64_t start = at * stride[axis] - begin[axis], step = dilation[axis];
@@ -68,7 +71,7 @@ struct PoolShape {
 };
 
 /// Elements that one task reads at least.
-inline constexpr std::int64_t pool_grain = 16 * 1024;
+inline constexpr std::int64_t pool_grain = 128 * 1024;
 
 /// f(plane, first row, last row) for all rows of outputs; a task has rows of one plane, or several
 /// whole planes.
@@ -114,6 +117,16 @@ HALFTONE_INLINE Vec<T, N> odd_lanes(Vec<T, N> a, Vec<T, N> b, std::integer_seque
   return Vec<T, N>(__builtin_shufflevector(a.v, b.v, (2 * I + 1)...));
 }
 
+/// The lanes of before, at and after, side by side, from `Move` lanes after at's first one on.
+template <int Move, class T, int N, int... I>
+HALFTONE_INLINE Vec<T, N> moved_lanes(Vec<T, N> before, Vec<T, N> at, Vec<T, N> after,
+                                      std::integer_sequence<int, I...>) {
+  if constexpr (Move < 0)
+    return Vec<T, N>(__builtin_shufflevector(before.v, at.v, I + N + Move...));
+  if constexpr (Move > 0) return Vec<T, N>(__builtin_shufflevector(at.v, after.v, I + Move...));
+  return at;
+}
+
 /// Elements 0, stride, 2 * stride, ... from p; Stride 0: as `stride` says.
 template <int Stride, class V>
 HALFTONE_INLINE V load_strided(const typename V::value_type* p, std::int64_t stride) {
@@ -140,6 +153,7 @@ struct PoolRows {
 
   const PoolShape& s;
   bool counts_padding;
+  bool streams;  ///< whole vectors of outputs go past the caches
   Finish finish;
 
   static HALFTONE_INLINE V join(V a, V b) {
@@ -147,8 +161,11 @@ struct PoolRows {
     return a + b;
   }
   static HALFTONE_INLINE V start() { return V(Max ? static_cast<S>(lowest<T>()) : S(0)); }
-  static HALFTONE_INLINE void store(T* y, V v, std::int64_t lanes) {
+  HALFTONE_INLINE void store(T* y, V v, std::int64_t lanes) const {
     if (lanes >= V::size) {
+      if constexpr (std::is_same_v<T, S>) {
+        if (streams) return v.stream(y);
+      }
       store_compute(y, v);
     } else {
       store_compute_partial(y, v, lanes);
@@ -156,6 +173,16 @@ struct PoolRows {
   }
   std::int64_t count(int axis, std::int64_t at) const {
     return counts_padding ? s.padded_count(axis, at) : s.range(axis, at).count();
+  }
+
+  /// How many columns of the windows [first, first + n) of a row count, in whole vectors.
+  void count_columns(std::int64_t first, std::int64_t n, S* counts) const {
+    const std::int64_t last_start = s.input[2] - (s.kernel[2] - 1) * s.dilation[2] - 1;
+    for (std::int64_t i = 0; i < n || i % V::size != 0; ++i) {
+      const std::int64_t start = (first + i) * s.stride[2] - s.begin[2];
+      const bool is_inside = start >= 0 && start <= last_start;
+      counts[i] = static_cast<S>(Max || i >= n ? 1 : is_inside ? s.kernel[2] : count(2, first + i));
+    }
   }
 
   /// Lanes that lie side by side in every element: a window at a time, `K` vectors in registers.
@@ -220,10 +247,70 @@ struct PoolRows {
   /// Fetches what will be read soon after the row of outputs whose windows begin at x: the machine
   /// does not see a stream in rows that are read side by side.
   void fetch_ahead(const T* x) const {
-    constexpr std::int64_t distance = 4096, line = 64;
+    constexpr std::int64_t distance = 8192, line = 64;
     const std::int64_t bytes = s.stride[1] * s.input[2] * std::int64_t(sizeof(T));
     const auto* const from = reinterpret_cast<const char*>(x) + distance;
     for (std::int64_t i = 0; i < bytes; i += line) __builtin_prefetch(from + i);
+  }
+
+  /// The rows of a plane that the windows of row h of depth d read; gives their number.
+  int rows_read(const T* x, std::int64_t d, std::int64_t h, const T** rows) const {
+    const Range deep = s.range(0, d), high = s.range(1, h);
+    int count = 0;
+    for (std::int64_t a = deep.first; a < deep.last; a += deep.step) {
+      for (std::int64_t b = high.first; b < high.last; b += high.step) {
+        rows[count++] = x + (a * s.input[1] + b) * s.input[2];
+      }
+    }
+    return count;
+  }
+
+  /// Windows K columns wide that begin side by side, the first `Begin` columns before the input:
+  /// the rows that a window reads are joined once, and moved in registers.
+  template <int Begin, int K>
+  void run_side_by_side(const T* x, T* y, std::int64_t first, std::int64_t last,
+                        std::int64_t first_column, std::int64_t n) const {
+    alignas(64) S counts[room];
+    count_columns(first_column, n, counts);
+    std::int64_t d = first / s.output[1], h = first % s.output[1];
+    for (std::int64_t row = first; row < last; ++row, ++h) {
+      if (h == s.output[1]) ++d, h = 0;
+      fetch_ahead(x + (d * s.stride[0] * s.input[1] + h * s.stride[1]) * s.input[2]);
+      const T* rows[most_rows];
+      const int row_count = rows_read(x, d, h, rows);
+      const auto joined = [&](std::int64_t c) {
+        V v = start();
+        const std::int64_t lanes = s.input[2] - c;
+        if (lanes >= V::size && row_count == K) {  // most windows are as high as wide
+          v = join(load_compute(rows[0] + c), load_compute(rows[1] + c));
+          if constexpr (K > 2) v = join(v, load_compute(rows[2] + c));
+        } else if (lanes >= V::size) {
+          for (int k = 0; k < row_count; ++k) v = join(v, load_compute(rows[k] + c));
+        } else if (lanes > 0) {
+          for (int k = 0; k < row_count; ++k) {
+            v = join(v, load_compute_partial(rows[k] + c, lanes));
+          }
+          v = select(V::mask::first(lanes), v, start());
+        }
+        return v;
+      };
+      const V elements(static_cast<S>(Max ? 1 : count(0, d) * count(1, h)));
+      V before = first_column == 0 ? start() : joined(first_column - V::size);
+      V at = joined(first_column);
+      for (std::int64_t i = 0; i < n; i += V::size) {
+        const V after = joined(first_column + i + V::size);
+        const auto moved = [&](auto move) {
+          return moved_lanes<move()>(before, at, after, std::make_integer_sequence<int, V::size>());
+        };
+        V sum = moved(std::integral_constant<int, -Begin>());
+        sum = join(sum, moved(std::integral_constant<int, 1 - Begin>()));
+        if constexpr (K > 2) sum = join(sum, moved(std::integral_constant<int, 2 - Begin>()));
+        const V all = elements * V::load(counts + i);
+        store(y + row * s.output[2] + first_column + i, finish(sum, all), n - i);
+        before = at;
+        at = after;
+      }
+    }
   }
 
   /// Rows of the input that a window reads are joined into one, padded, which is then joined with
@@ -244,20 +331,13 @@ struct PoolRows {
     const std::int64_t used = high - low + V::size * (s.stride[2] + 1);
     for (std::int64_t i = 0; i < used && i < room + V::size; i += V::size)
       start().store(joined + i);
-    for (std::int64_t i = 0; i < n; ++i) {
-      counts[i] = static_cast<S>(Max ? 1 : count(2, first_column + i));
-    }
-    for (std::int64_t row = first; row < last; ++row) {
-      const std::int64_t d = row / s.output[1], h = row % s.output[1];
-      const Range deep = s.range(0, d), high_range = s.range(1, h);
+    count_columns(first_column, n, counts);
+    std::int64_t d = first / s.output[1], h = first % s.output[1];
+    for (std::int64_t row = first; row < last; ++row, ++h) {
+      if (h == s.output[1]) ++d, h = 0;
       fetch_ahead(x + (d * s.stride[0] * s.input[1] + h * s.stride[1]) * s.input[2]);
       const T* rows[most_rows];
-      int row_count = 0;
-      for (std::int64_t a = deep.first; a < deep.last; a += deep.step) {
-        for (std::int64_t b = high_range.first; b < high_range.last; b += high_range.step) {
-          rows[row_count++] = x + (a * s.input[1] + b) * s.input[2];
-        }
-      }
+      const int row_count = rows_read(x, d, h, rows);
       const auto join_rows = [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t c = begin; c < end; c += V::size) {
           V sum = start();
@@ -289,10 +369,7 @@ struct PoolRows {
             sum = join(sum, load_strided<Stride, V>(at, s.stride[2]));
           }
         }
-        V all = elements;
-        if constexpr (!Max) {
-          all = all * (n - i < V::size ? V::load_partial(counts + i, n - i) : V::load(counts + i));
-        }
+        const V all(elements * V::load(counts + i));
         store(y + row * s.output[2] + first_column + i, finish(sum, all), n - i);
       }
     }
@@ -337,7 +414,15 @@ struct PoolRows {
       const std::int64_t n = s.output[2] - c < step ? s.output[2] - c : step;
       switch (s.stride[2]) {
         case 1:
-          run_columns<1>(x, y, first, last, c, n);
+          if (s.dilation[2] == 1 && s.kernel[2] == 3 && s.begin[2] == 1) {
+            run_side_by_side<1, 3>(x, y, first, last, c, n);
+          } else if (s.dilation[2] == 1 && s.kernel[2] == 3 && s.begin[2] == 0) {
+            run_side_by_side<0, 3>(x, y, first, last, c, n);
+          } else if (s.dilation[2] == 1 && s.kernel[2] == 2 && s.begin[2] == 0) {
+            run_side_by_side<0, 2>(x, y, first, last, c, n);
+          } else {
+            run_columns<1>(x, y, first, last, c, n);
+          }
           break;
         case 2:
           run_columns<2>(x, y, first, last, c, n);
@@ -353,9 +438,14 @@ struct PoolRows {
 template <bool Max, class T, class Finish>
 void pool_rows(const Executor& executor, const PoolShape& s, bool counts_padding, const T* x, T* y,
                Finish finish) {
-  const PoolRows<Max, T, Finish> rows{s, counts_padding, finish};
+  const std::int64_t row_bytes = s.output[2] * s.lanes * std::int64_t(sizeof(T));
+  const bool streams = has_stream &&
+                       s.planes * s.output_size() * std::int64_t(sizeof(T)) >= beyond_caches &&
+                       is_in_lines(y, row_bytes);
+  const PoolRows<Max, T, Finish> rows{s, counts_padding, streams, finish};
   for_each_row(executor, s, [&](std::int64_t p, std::int64_t first, std::int64_t last) {
     rows.run(x + p * s.input_size(), y + p * s.output_size(), first, last);
+    if (streams) stream_end();
   });
 }
 

@@ -598,6 +598,18 @@ HALFTONE_INLINE void stream_end() {
 #endif
 }
 
+namespace detail {
+
+/// Bytes that no cache keeps.
+inline constexpr std::int64_t beyond_caches = std::int64_t{32} << 20;
+
+/// Whether rows from `to` on, so many bytes apart, are lines of the cache.
+HALFTONE_INLINE bool is_in_lines(const void* to, std::int64_t row_bytes) {
+  return (reinterpret_cast<std::uintptr_t>(to) | static_cast<std::uintptr_t>(row_bytes)) % 64 == 0;
+}
+
+}  // namespace detail
+
 /// The same bits as lanes of U.
 template <class U, class T, int N>
 HALFTONE_INLINE Vec<U, N* int(sizeof(T)) / int(sizeof(U))> bit_cast(Vec<T, N> a) {

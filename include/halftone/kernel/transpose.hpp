@@ -103,14 +103,6 @@ void transpose_streaming(const T* from, std::int64_t from_row, T* to, std::int64
   }
 }
 
-/// Bytes that no cache keeps.
-inline constexpr std::int64_t beyond_caches = std::int64_t{32} << 20;
-
-/// Whether rows from `to` on, so many bytes apart, are lines of the cache.
-inline bool is_in_lines(const void* to, std::int64_t row_bytes) {
-  return (reinterpret_cast<std::uintptr_t>(to) | static_cast<std::uintptr_t>(row_bytes)) % 64 == 0;
-}
-
 }  // namespace detail
 
 /// to[i * to_row + j] = from[j * from_row + i] for i < rows and j < columns, by blocks that stay in

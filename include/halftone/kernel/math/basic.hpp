@@ -90,18 +90,6 @@ HALFTONE_INLINE Vec<T, N> clamped(Vec<T, N> x, T first, T last) {
   return lower_or_second(Vec<T, N>(last), upper_or_second(Vec<T, N>(first), x));
 }
 
-/// x held in [-1, 1]; NaN gives some number.
-template <class T, int N>
-HALFTONE_INLINE Vec<T, N> at_most_one(Vec<T, N> x) {
-#if HALFTONE_AVX512
-  constexpr int smaller_magnitude = 2;  // and the first one's sign
-  if constexpr (N * sizeof(T) == 64 && sizeof(T) == 4) {
-    return __builtin_ia32_rangeps512_mask(x.v, Vec<T, N>(1).v, smaller_magnitude, x.v, -1, 4);
-  }
-#endif
-  return clamped(x, T(-1), T(1));
-}
-
 /// magnitude with x's sign; magnitude's own sign must be plus.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> with_sign_of(Vec<T, N> magnitude, Vec<T, N> x) {

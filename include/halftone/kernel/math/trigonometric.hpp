@@ -96,8 +96,10 @@ HALFTONE_INLINE Vec<float, N> sin_from_multiple(Vec<float, N> n, Vec<float, N> a
         n, a);
   }
   const V z = close * close;
-  const V p = horner(z, 2.606103e-06f, -0.00019809778f, 0.008333069f, -0.1666666f);
-  const V y = at_most_one(fma(close * z, p, r));
+  // With these coefficients no sum rounds to more than 1.
+  const V p = horner(z, 2.60587558e-06f, -0.000198108668f, 0.00833310839f, -0.166666627f);
+  V y = fma(close * z, p, r);
+  if constexpr (!has_fma) y = clamped(y, -1.0f, 1.0f);
   return bit_cast<float>(bit_cast<std::uint32_t>(y) ^ (sign & 0x80000000));
 }
 
@@ -169,11 +171,13 @@ HALFTONE_INLINE Vec<T, N> tan(Vec<T, N> x) {
     using B = typename detail::Float<T>::bits;
     const auto q = detail::quadrant(abs(x));
     const V z = q.r * q.r;
-    const V p = detail::horner(z, 0.00448545674f, -0.000129028907f, 0.0110053541f, 0.0212183315f,
-                               0.054071825f, 0.133325651f, 0.333333522f);
-    const V t = fma(q.r * z, p, q.r);
-    const V r = select((q.n & 1) == 0, t, -1 / t);
-    const auto bits = bit_cast<B>(r) ^ (bit_cast<B>(x) & detail::Float<T>::sign_mask);
+    const V above = fma(q.r * z, -0.0957808123f, q.r);
+    const V below = detail::horner(z, 0.00970931119f, -0.429114646f, 1.0f);
+    // tan(r + pi / 2) = -1 / tan(r)
+    const auto is_even = (q.n & 1) == 0;
+    const V r = select(is_even, above, below) / select(is_even, below, above);
+    const auto sign = ((q.n << 31) ^ bit_cast<B>(x)) & detail::Float<T>::sign_mask;
+    const auto bits = bit_cast<B>(r) ^ sign;
     return detail::with_large<detail::Trigonometric::tangent>(x, bit_cast<T>(bits));
   }
 }
