@@ -130,7 +130,8 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
 /// ConvEpilogue. x and y are in the plan's layouts and do not overlap; `packed` is from conv_pack.
 ///
 /// Sums are in the compute type (float for half and bfloat16; integers wrap around), rounded once,
-/// in one chain per output in an order that the plan fixes, whatever the number of threads.
+/// in one chain per output, or two, in an order that the plan fixes, whatever the number of
+/// threads.
 ///
 /// workspace: plan.workspace_bytes bytes, 64-byte aligned.
 template <class T>

@@ -13,10 +13,11 @@ enum class WeightOrder : std::uint8_t {
                ///< the gradient of another one's input; one group
 };
 
-/// f(column, vector) for the columns of a matrix of up to one vector of rows, `stride` apart.
+/// f(column, vector) for the columns of a matrix of up to one vector of rows, `stride` apart. What
+/// lies `ahead` elements further is needed next: the machine does not see that many streams.
 template <class T, class F>
 HALFTONE_INLINE void for_each_transposed(const T* x, std::int64_t stride, std::int64_t rows,
-                                         std::int64_t columns, F&& f) {
+                                         std::int64_t columns, std::int64_t ahead, F&& f) {
   using V = Vec<T>;
   constexpr std::int64_t N = V::size;
   if (columns == 1 && stride == 1) {
@@ -29,6 +30,7 @@ HALFTONE_INLINE void for_each_transposed(const T* x, std::int64_t stride, std::i
 #pragma GCC unroll 16
     for (int l = 0; l < N; ++l) {
       const T* const from = x + q + l * stride;
+      __builtin_prefetch(from + ahead);
       r[l] = l >= rows ? V(T(0)) : lanes == N ? V::load(from) : V::load_partial(from, lanes);
     }
     transpose(r);
@@ -60,12 +62,15 @@ void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::
     }
     lanes.store(to + (tap * plan.unit + channel) * width + v * N);
   };
-  for (std::int64_t v = 0; v < vectors; ++v) {
-    const std::int64_t first = f + v * N, left = filters - first, rows = left < N ? left : N;
-    if (order == WeightOrder::plain) {
-      const T* const from = weights + ((group * filters + first) * channels + c) * area;
+  const auto rows_of = [&](std::int64_t v) {
+    const std::int64_t left = filters - f - v * N;
+    return left < N ? left : N;
+  };
+  if (order == WeightOrder::plain) {
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      const T* const from = weights + ((group * filters + f + v * N) * channels + c) * area;
       std::int64_t channel = 0, tap = 0;
-      for_each_transposed(from, channels * area, rows, count * area,
+      for_each_transposed(from, channels * area, rows_of(v), count * area, 16 * N,
                           [&](std::int64_t, Vec<T> lanes) {
                             put(tap, channel, v, lanes);
                             if (++tap == area) {
@@ -73,12 +78,14 @@ void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::
                               ++channel;
                             }
                           });
-    } else {
-      for (std::int64_t channel = 0; channel < count; ++channel) {
-        const T* const from = weights + ((c + channel) * filters + first) * area;
-        for_each_transposed(from, area, rows, area, [&](std::int64_t tap, Vec<T> lanes) {
-          put(area - 1 - tap, channel, v, lanes);
-        });
+    }
+  } else {
+    for (std::int64_t channel = 0; channel < count; ++channel) {
+      for (std::int64_t v = 0; v < vectors; ++v) {
+        const T* const from = weights + ((c + channel) * filters + f + v * N) * area;
+        for_each_transposed(
+            from, area, rows_of(v), area, filters * area,
+            [&](std::int64_t tap, Vec<T> lanes) { put(area - 1 - tap, channel, v, lanes); });
       }
     }
   }

@@ -89,6 +89,15 @@ void run_tile(const Tile<S>& t) {
   const std::int64_t w_step = direct ? t.w_step : V * N;
   const S* w = t.w;
   const char* ahead = t.ahead;
+  // Few sums would wait for each other: of pixels, whose steps come in even numbers, every other
+  // step has sums of its own.
+  constexpr bool halves = source == Source::pixels && H * V < 8;
+  Vector odd[halves ? H : 1][halves ? V : 1];
+  if constexpr (halves) {
+    for (int i = 0; i < H; ++i) {
+      for (int v = 0; v < V; ++v) odd[i][v] = S(0);
+    }
+  }
   if constexpr (source == Source::panel) {  // the tile below comes next
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
@@ -98,7 +107,7 @@ void run_tile(const Tile<S>& t) {
   }
   for (std::int64_t s = 0; s < t.segment_count; ++s) {
     const S* x = t.x + t.segments[s].offset;
-    for (std::int64_t q = t.segments[s].steps; q > 0; --q) {
+    const auto add_step = [&](auto& sums) __attribute__((always_inline)) {
       Vector wide[V];
 #pragma GCC unroll 4
       for (int v = 0; v < V; ++v) wide[v] = Vector::load(w + v * N);
@@ -106,14 +115,23 @@ void run_tile(const Tile<S>& t) {
       for (int i = 0; i < H; ++i) {
         const Vector one = x[i * x_row];
 #pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) sum[i][v] = fma(one, wide[v], sum[i][v]);
+        for (int v = 0; v < V; ++v) sums[i][v] = fma(one, wide[v], sums[i][v]);
       }
+      x += x_step;
+      w += w_step;
+    };
+    for (std::int64_t q = t.segments[s].steps; q > 0; q -= halves ? 2 : 1) {
+      add_step(sum);
+      if constexpr (halves) add_step(odd);
       if constexpr (source == Source::panel) {
         __builtin_prefetch(ahead, 0, 2);
         ahead += t.ahead_step;
       }
-      x += x_step;
-      w += w_step;
+    }
+  }
+  if constexpr (halves) {
+    for (int i = 0; i < H; ++i) {
+      for (int v = 0; v < V; ++v) sum[i][v] += odd[i][v];
     }
   }
 
