@@ -20,6 +20,8 @@ constexpr std::int64_t control_bytes = 700, control_bytes_per_step = 8;
 constexpr std::int64_t host_exchange_bytes = 289;
 constexpr std::int64_t call_cycles = 12, repeat_cycles = 10, branch_cycles = 20;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 46;
+constexpr std::int64_t most_repeats = std::int64_t{1} << 32;
+constexpr double most_flops = 1e16;
 
 std::int64_t element_bytes(const TensorInfo& info) { return std::max(size_in_bytes(info.type), 1); }
 
@@ -226,14 +228,22 @@ std::int32_t Lowering::open_program(std::string name, std::int64_t repeats) {
   report_.programs.push_back(
       {.name = std::move(name), .parent = program_, .repeats = repeats, .operation = operation_});
   program_ = static_cast<std::int32_t>(report_.programs.size()) - 1;
+  if (repeats_ > most_repeats / std::max<std::int64_t>(repeats, 1)) {
+    fail(ErrorKind::unsupported,
+         {.what = "loops within loops go round more often than a profile counts",
+          .node = halftone::detail::node_text(*node_->op, frame_->graph->name(*node_)),
+          .expected = fmt::format("at most {} passes", most_repeats)});
+  }
   repeats_ *= repeats;
   return before;
 }
 
 void Lowering::close_program(std::int32_t before) {
-  repeats_ /=
-      std::max<std::int64_t>(report_.programs[static_cast<std::size_t>(program_)].repeats, 1);
   program_ = before;
+  repeats_ = 1;
+  for (std::int32_t p = before; p > 0; p = report_.programs[static_cast<std::size_t>(p)].parent) {
+    repeats_ *= report_.programs[static_cast<std::size_t>(p)].repeats;
+  }
 }
 
 // --- tensors -------------------------------------------------------------------------------------
@@ -646,6 +656,13 @@ void Lowering::product(const ProductExtents& e) {
   if (!is_floating_point(x.type) || size_in_bytes(x.type) > 4) {
     p.input = p.output = ElementType::float32;
   }
+  if (!(2 * p.macs() * static_cast<double>(times_) <= most_flops)) {
+    fail(ErrorKind::unsupported,
+         {.what = "a product is larger than a profile counts",
+          .node = halftone::detail::node_text(*node_->op, graph.name(*node_)),
+          .expected = fmt::format("at most {:g} operations", most_flops),
+          .found = fmt::format("{:g}", 2 * p.macs())});
+  }
   const ProductOptions asked =
       ProductOptions{.available_memory_proportion = report_.options.available_memory_proportion,
                      .partials = report_.options.partials}
@@ -690,7 +707,7 @@ void Lowering::product(const ProductExtents& e) {
   const double rate = static_cast<double>(t_.macs_per_cycle(
       p.input, size_in_bytes(p.input) == 4 ? ElementType::float32 : asked.partials));
   const double balance = std::clamp(2 * p.macs() / rate / padded, 0.5, 1.0);
-  const auto flops = static_cast<std::int64_t>(std::min(2 * p.macs(), 9e18)) * times_;
+  const auto flops = static_cast<std::int64_t>(2 * p.macs()) * times_;
   const std::int32_t before = plan.serial() > 1 ? open_program("Repeat", plan.serial()) : program_;
   const std::int64_t sync = t_.sync_cycles + t_.exchange_setup_cycles;
   const std::int64_t moved = plan.exchange - sync;
@@ -909,7 +926,9 @@ void Lowering::lower_inside(Frame& frame, const Node& node, Frame& inner) {
 void Lowering::lower_repetition(Frame& frame, const Node& node, const op::Repeat& repeat) {
   const Graph& graph = *frame.graph;
   const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
-  const std::int64_t passes = pass_count(graph, node, repeat);
+  // "As often as it likes" is said with the largest number there is.
+  std::int64_t passes = pass_count(graph, node, repeat);
+  if (passes > most_repeats) passes = dynamic;
   fetch_inputs(frame, node);
   const std::string kind = passes == dynamic ? "RepeatWhile" : std::string(node.op->id.name);
   const std::int32_t before = open_program(kind, passes == dynamic ? 1 : passes);

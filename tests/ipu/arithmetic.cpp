@@ -228,6 +228,19 @@ TEST_CASE("floating-point exceptions name what raised them") {
   }
 }
 
+TEST_CASE("operands of products that are no numbers are invalid, moved ones are not") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2, 2});
+  output(g, op::transpose(x, {.perm = {1, 0}}), "moved");
+  Graph product = g;
+  output(product, op::matmul(AnyTensor{&product, x.id}, AnyTensor{&product, x.id}), "y");
+  const Array<float> values({2, 2}, {1, NAN, 2, 3});
+  Session moves(g, on_device({.floating_point_checks = true}, &few));
+  CHECK(std::isnan(floats(moves.run({{"x", values}})["moved"])[2]));
+  Session multiplies(product, on_device({.floating_point_checks = true}, &few));
+  CHECK_THROWS_AS(multiplies.run({{"x", values}}), ipu::FloatingPointError);
+}
+
 TEST_CASE("what is too large for half is the largest half, or an exception") {
   Graph g;
   const AnyTensor x = g.input<half>("x", {1});

@@ -193,6 +193,13 @@ TEST_CASE("machines and models that are too large or too small") {
   // 2^20 x 2^20 floats: 4 TiB, more than 64 IPUs have.
   CHECK_THROWS_AS(ipu::profile(two(-1, -1, std::int64_t{1} << 20), ipu::gc200, {.ipus = 64}),
                   MemoryError);
+  // 2^61 multiplications: more than the cycles of a century.
+  Graph product;
+  const AnyTensor square =
+      product.input<float>("x", {std::int64_t{1} << 20, std::int64_t{1} << 20});
+  output(product, op::matmul(square, square), "y");
+  CHECK_THROWS_AS(ipu::profile(product, ipu::gc200, {.allow_out_of_memory = true}),
+                  UnsupportedError);
   // 2^40 elements a side: their product is no 64-bit number.
   Graph huge;
   const AnyTensor a = huge.input<float>("a", {std::int64_t{1} << 40, std::int64_t{1} << 40});

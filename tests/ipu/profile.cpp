@@ -167,7 +167,12 @@ TEST_CASE("files of a report") {
   CHECK(lines(r.tiles_csv()) == 1473);
   CHECK(lines(r.steps_csv()) == static_cast<std::ptrdiff_t>(r.steps.size()) + 1);
   CHECK(r.summary().find("Total cycles") != std::string::npos);
-  CHECK(r.html().find("@REPORT@") == std::string::npos);
+  // The page holds the report and the one that it is compared with; "<" would end the script.
+  const std::string page = r.html(R"({"model":"</script>"})");
+  CHECK(page.find("@REPORT@") == std::string::npos);
+  CHECK(page.find("@OTHER@") == std::string::npos);
+  CHECK(page.find(R"({"model":"\u003c/script>"})") != std::string::npos);
+  CHECK(r.html().find(R"(id="beside">null<)") != std::string::npos);
 }
 
 // The published accounting of one compute set: total is compute, sync and exchange, nothing
