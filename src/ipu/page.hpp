@@ -31,7 +31,7 @@ th{color:var(--soft);font-weight:600;cursor:pointer;font-size:12.5px}td.n,th.n{t
 details{margin-left:16px}summary{cursor:pointer;font-variant-numeric:tabular-nums}summary span,.leaf span{color:var(--soft);margin-left:10px}.leaf{margin-left:31px}
 input[type=search],select{font:inherit;color:inherit;background:var(--ground);border:1px solid var(--line);border-radius:6px;padding:4px 10px}
 #tip{position:fixed;pointer-events:none;display:none;background:#10151dee;color:#fff;padding:6px 10px;border-radius:6px;font-size:12.5px;z-index:9;white-space:pre;line-height:1.45}
-h3{margin:16px 0 4px;font-size:14px}.ramp{display:inline-block;width:140px;height:10px;border-radius:2px;margin:0 8px;vertical-align:middle;background:linear-gradient(90deg,rgb(243,246,251),rgb(253,224,160),rgb(246,150,90),rgb(214,51,108),rgb(90,15,70))}
+h3{margin:16px 0 4px;font-size:14px}.legend i.ramp{display:inline-block;width:140px;height:10px;border-radius:2px;margin:0 8px;vertical-align:middle;background:linear-gradient(90deg,rgb(243,246,251),rgb(253,224,160),rgb(246,150,90),rgb(214,51,108),rgb(90,15,70))}
 .more{color:#e03131}.less{color:#2f9e44}
 .row{display:flex;gap:12px;align-items:center;margin:0 0 10px;flex-wrap:wrap}
 </style></head><body>
@@ -83,7 +83,7 @@ $("cards").innerHTML=card("cycles","cycles of a run",int(E.cycles),E.microsecond
  card("allbytes","all tiles",bytes(M.bytes),pct(M.bytes,M.capacity*tiles)+" of the machine")+
  card("full","tiles too full",int(M.tiles_out_of_memory),M.fits?"it fits":"it does not fit",!M.fits)+
  card("flops","TFLOP/s",(E.flops/E.microseconds/1e6).toFixed(2),(100*E.share_of_peak).toFixed(1)+" % of the half peak")+
- card("busy","tile balance",pct(E.busy_compute_cycles,E.by_kind.OnTileExecute),"mean of slowest, computing")+
+ card("busy","tile balance",pct(E.busy_compute_cycles*T.ipus,E.by_kind.OnTileExecute),"mean of slowest, computing")+
  card("count","program steps",int(n),int(R.operations.length)+" operations");
 $("kinds").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<div title="${k} ${int(E.by_kind[k])} cycles" style="flex:${E.by_kind[k]} 0 0;background:${kindColor(k)}"></div>`).join("");
 $("kindlegend").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<span><i style="background:${kindColor(k)}"></i>${kindName[k]} ${int(E.by_kind[k])} (${pct(E.by_kind[k],E.cycles)})</span>`).join("");
@@ -154,7 +154,8 @@ const columns=[["type","operator"],["name","name"],["cycles","cycles"],["share",
 const layerOf=o=>{const i=o.name.lastIndexOf("/");return i<0?"":o.name.slice(0,i)};
 // Weights that it reads first, its results, and what it needs meanwhile.
 R.operations.forEach(o=>o.memory=0);V.operation.forEach((o,v)=>{if(o>=0)R.operations[o].memory+=V.bytes[v]});
-const peak=E.flops&&E.share_of_peak?E.flops/(E.cycles*E.share_of_peak):0;
+// Of the IPU that an operation runs on.
+const peak=E.flops&&E.share_of_peak?E.flops/(E.cycles*E.share_of_peak*T.ipus):0;
 function grouped(list,by){const m=new Map();list.forEach(o=>{const k=by=="type"?o.type:layerOf(o)||"(others)";let a=m.get(k);if(!a)m.set(k,a={type:by=="type"?k:"",name:by=="type"?"":k,cycles:0,flops:0,output_bytes:0,memory:0,count:0,plan:""});a.cycles+=o.cycles;a.flops+=o.flops;a.output_bytes+=o.output_bytes;a.memory+=o.memory;a.count++});
  return [...m.values()].map(a=>({...a,share_of_peak:a.cycles&&peak?a.flops/(a.cycles*peak):0,plan:a.count+(a.count==1?" operation":" operations")}))}
 function vertices(){const m=new Map();for(let i=0;i<n;i++)if(S.vertex[i]>=0){const k=R.vertices[S.vertex[i]];let a=m.get(k);if(!a)m.set(k,a={type:k,name:"",cycles:0,flops:0,output_bytes:0,memory:0,count:0});a.cycles+=total(i);a.flops+=S.flops[i];a.count+=S.repeats[i]}
@@ -196,6 +197,7 @@ function compare(other){O=other;const X=O.execution,rows=[["cycles",E.cycles,X.c
 $("other").onchange=e=>{const f=e.target.files[0];if(f)f.text().then(t=>{const m=t.match(/<script type="application\/json" id="report">(.*?)<\/script>/s);const X=JSON.parse(m?m[1]:t);if(X.schema!=R.schema||X.version!=R.version)throw 0;compare(X)}).catch(()=>{$("othername").textContent=f.name+" is no report of this version"})};
 function draw(){drawTiles();drawHeat();drawLive();drawBsp();drawDiff()}
 choose(chosen);showStep();drawBsp();showOps();tree();const beside=JSON.parse($("beside").textContent);if(beside)compare(beside);addEventListener("resize",draw);
+if(location.hash)document.querySelector(location.hash)?.scrollIntoView({behavior:"instant"});
 document.body.dataset.ready="yes";
 </script></body></html>
 )page";

@@ -85,8 +85,9 @@ void add_graph(Json& json, const Report& r) {
                        {"tiles", std::move(pieces)},
                        {"operation", std::move(operation)}};
   json["operations"] = Json::array();
-  const double peak =
-      r.target.peak_flops(ElementType::float16, ElementType::float16) / r.target.clock_hz;
+  // Of the IPU that an operation runs on.
+  const double peak = r.target.with_ipus(1).peak_flops(ElementType::float16, ElementType::float16) /
+                      r.target.clock_hz;
   for (std::size_t i = 0; i < r.operations.size(); ++i) {
     const Operation& o = r.operations[i];
     const std::int64_t cycles = r.operation_cycles(i);

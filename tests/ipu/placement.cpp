@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include <halftone/graph/planning.hpp>
@@ -92,6 +93,12 @@ TEST_CASE("placement by nodes: weights, time and memory of each IPU") {
   CHECK(bytes == 64 * 256 * 4);
   CHECK(r.ipu_cycles(0) + r.ipu_cycles(1) == r.cycles());
   CHECK(r.ipu_bytes(0) + r.ipu_bytes(1) == r.bytes());
+  // An operation's share of the peak is that of its IPU, which a second one does not change.
+  const ipu::Report alone = ipu::profile(two(0, 0), ipu::gc200);
+  const auto share = [](const ipu::Report& report) {
+    return nlohmann::json::parse(report.json())["operations"][0]["share_of_peak"].get<double>();
+  };
+  CHECK(share(r) == doctest::Approx(share(alone)));
   // The same layers the other way round, or on one IPU of two.
   CHECK(variables_on(ipu::profile(two(1, 0), ipu::gc200, {.ipus = 2}), 0) == variables_on(r, 1));
   const ipu::Report one = ipu::profile(two(0, 0), ipu::gc200, {.ipus = 2});
