@@ -353,7 +353,8 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       .add_option("--compare", profile_options.compare,
                   "another report's report.json, which report.html shows beside this one")
       ->type_name("FILE");
-  profile_command.add_flag("--json", profile_options.json, "print the report as JSON");
+  profile_command.add_flag("--json", profile_options.json,
+                           "print the report, or a sweep's table, as JSON");
   profile_command.callback([&] {
     profile_options.sizes = parse_all(texts.sizes, parse_size);
     profile(profile_options, console);

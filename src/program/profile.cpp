@@ -240,7 +240,11 @@ void sweep(const Graph& graph, const Case& base, const ProfileCommand& options,
     write_file(files.add("sweep.svg"), plot(points));
     files.commit();
   }
-  table.print(console.out);
+  if (options.json) {
+    fmt::print(console.out, "{}", dump(json));
+  } else {
+    table.print(console.out);
+  }
 }
 
 }  // namespace

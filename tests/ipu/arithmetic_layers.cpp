@@ -274,8 +274,8 @@ TEST_CASE("what the hardware has no random vertex for is refused") {
   Graph g;
   const AnyTensor x = g.input<float>("x", {2, 3});
   output(g, record_one(g, op::Multinomial{}, {x.id}), "y");
-  const Array<float> zeros({2, 3});
-  const std::string text = text_of(g, {{"x", zeros}});
+  const Array<float> even({2, 3});
+  const std::string text = text_of(g, {{"x", even}});
   CHECK(text.find("no random vertex") != std::string::npos);
   CHECK(text.find("Multinomial") != std::string::npos);
   CHECK(text.find("hardware_random = false") != std::string::npos);

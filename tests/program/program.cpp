@@ -276,6 +276,9 @@ TEST_CASE("profile: sweeps and comparisons") {
   CHECK(std::count(table.out.begin(), table.out.end(), '\n') == 5);
   const auto cases = nlohmann::json::parse(read_file(folder.file("sweep/sweep.json")));
   REQUIRE(cases.size() == 4);
+  const Answer printed = halftone_with(
+      {"profile", model, "--sweep", "batch=1,3", "--sweep", "target=gc200,bow", "--json"});
+  CHECK(nlohmann::json::parse(printed.out) == cases);
   CHECK(cases[0]["case"] == "batch=1 target=gc200");
   CHECK(cases[1]["microseconds"] < cases[0]["microseconds"]);
   for (const auto& c : cases) {
