@@ -380,10 +380,30 @@ void Lowering::lower_graph(Frame& frame) {
   for (const TensorId id : graph.outputs) {
     frame.last_use[static_cast<std::size_t>(id)] = static_cast<std::int32_t>(graph.nodes.size());
   }
+  // What an update reads belongs to its variable, and what that is another form of.
+  frame.updates.assign(graph.tensors.size(), no_tensor);
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    TensorId changed = no_tensor;
+    for (std::size_t i = 0; i < node.inputs.size() && changed == no_tensor; ++i) {
+      if (node.inputs[i] != no_tensor && node.op->signature.input_slot(i).modified) {
+        changed = node.inputs[i];
+      }
+    }
+    const TensorId output = node.outputs.empty() ? no_tensor : node.outputs[0];
+    if (changed == no_tensor && node.inputs.size() == 1 && output != no_tensor) {
+      changed = frame.updates[static_cast<std::size_t>(output)];
+    }
+    for (const TensorId id : node.inputs) {
+      if (id == no_tensor || graph.tensor(id).role != Role::value) continue;
+      if (changed != no_tensor) frame.updates[static_cast<std::size_t>(id)] = changed;
+    }
+  }
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) lower_node(frame, n);
 }
 
-std::string Lowering::operation_name(const Graph& graph, const Node& node, std::size_t number) {
+std::string Lowering::operation_name(const Frame& frame, const Node& node, std::size_t number) {
+  const Graph& graph = *frame.graph;
   if (!graph.name(node).empty()) return std::string(graph.name(node));
   // Nodes without a name are called after their weights; others are in the layer of those before.
   std::string weight;
@@ -401,6 +421,11 @@ std::string Lowering::operation_name(const Graph& graph, const Node& node, std::
       name.empty() || (name[0] == 't' && name.find_first_not_of("0123456789", 1) == name.npos);
   if (!is_made_up) return name;
   if (!weight.empty()) return weight;
+  const TensorId changed =
+      output == no_tensor ? no_tensor : frame.updates[static_cast<std::size_t>(output)];
+  if (changed != no_tensor && !graph.name(changed).empty()) {
+    return std::string(graph.name(changed)) + "/gradient";
+  }
   if (name.empty()) name = fmt::format("{}_{}", node.op->id.name, number);
   return layer_ + name;
 }
@@ -425,7 +450,7 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
   for (const Word word : node.attributes) signature += fmt::format(",{}", word);
   has_code_ = outlined_.insert(fmt::format("{}@{}", signature, ipu_)).second;
 
-  std::string name = operation_name(graph, node, number);
+  std::string name = operation_name(frame, node, number);
   const std::int32_t outer = operation_;
   operation_ = static_cast<std::int32_t>(report_.operations.size());
   Operation operation;
