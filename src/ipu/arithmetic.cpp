@@ -84,22 +84,6 @@ Seen look_at(const AnyView& x) {
   return seen;
 }
 
-/// Rows of a matrix that may be transposed.
-class MatrixRows final : public RowSource {
- public:
-  MatrixRows(const float* values, std::int64_t inner, std::int64_t row_step,
-             std::int64_t inner_step)
-      : values_(values), inner_(inner), row_step_(row_step), inner_step_(inner_step) {}
-  void fill(std::int64_t row, float* to) const override {
-    const float* from = values_ + row * row_step_;
-    for (std::int64_t k = 0; k < inner_; ++k) to[k] = from[k * inner_step_];
-  }
-
- private:
-  const float* values_;
-  std::int64_t inner_, row_step_, inner_step_;
-};
-
 /// A window over images, of up to three spatial dimensions: where each position reads.
 struct Images {
   Dims extents;  ///< of x: spatial
@@ -225,9 +209,11 @@ std::vector<AnyArray> ArithmeticRunner::run(const Graph& graph, const Node& node
   if (arithmetic_.hardware_random && node.op->signature.has_seed() && draw(now, infos, outputs)) {
     return outputs;
   }
-  if (!has_half) {
+  if (node.op->id == op::Pow2ScaleThenCast::id) {
+    outputs.push_back(cast_to_float8(now, infos[0]));
+  } else if (!has_half) {
     outputs = run_node(graph, node, inputs, executor);
-  } else if (!run_product(now, infos[0], outputs)) {
+  } else if (!run_product(now, infos[0], outputs) && !run_recurrent(now, infos, outputs)) {
     outputs = run_wide(now, infos);
   }
   for (AnyArray& y : outputs) {
@@ -317,14 +303,18 @@ bool ArithmeticRunner::narrow_floats(const Mapping& mapping, std::int64_t first,
   return has_overflowed;
 }
 
+void ArithmeticRunner::round_to_half(const Now& now, std::size_t output, std::span<float> values) {
+  const auto n = static_cast<std::int64_t>(values.size());
+  if (narrow_floats(linear_mapping(t_, n, ElementType::float16), 0, values)) {
+    raise(now, output, "overflow");
+  }
+}
+
 AnyArray ArithmeticRunner::narrowed(const Now& now, std::size_t output, const AnyArray& wide) {
   AnyArray y(TensorInfo{ElementType::float16, wide.info().shape});
   const std::int64_t n = y.info().elements();
   std::vector<float> values(wide.values<float>().begin(), wide.values<float>().end());
-  if (narrow_floats(linear_mapping(t_, n, ElementType::float16), 0, values) &&
-      arithmetic_.floating_point_checks) {
-    trap(now, output, "overflow");
-  }
+  round_to_half(now, output, values);
   half* to = y.values<half>().data();
   for (std::int64_t i = 0; i < n; ++i)
     to[i] = static_cast<half>(values[static_cast<std::size_t>(i)]);
@@ -387,10 +377,7 @@ void ArithmeticRunner::multiply(const Now& now, const Extents& e, const RowSourc
             acc[n] = static_cast<float>(static_cast<double>(acc[n]) + four);
           }
         }
-        if (half_sums && narrow_floats(mapping, row * e.columns, sums) &&
-            arithmetic_.floating_point_checks) {
-          trap(now, 0, "overflow");
-        }
+        if (half_sums && narrow_floats(mapping, row * e.columns, sums)) raise(now, 0, "overflow");
       }
       for (std::int64_t n = 0; n < e.columns; ++n) total[n] += sums[static_cast<std::size_t>(n)];
     }
@@ -504,7 +491,6 @@ bool ArithmeticRunner::run_product(const Now& now, const TensorInfo& info,
       groups = conv.group;
     } else if (is_transposed) {
       const auto conv = unpack<op::ConvTranspose>(now.node.attributes);
-      if (conv.auto_pad != AutoPad::notset || !conv.output_shape.empty()) return false;
       images.extents = spatial(shape);
       Window& window = images.window;
       window.kernel = spatial(b);
@@ -513,6 +499,17 @@ bool ArithmeticRunner::run_product(const Now& now, const TensorInfo& info,
       window.dilations = conv.dilations.empty() ? Dims::filled(rank, 1) : conv.dilations;
       window.pads = conv.pads.empty() ? Pads::filled(2 * rank, 0) : conv.pads;
       window.output = spatial(a);
+      for (std::size_t i = 0; i < rank; ++i) {
+        const bool is_same =
+            conv.auto_pad == AutoPad::same_upper || conv.auto_pad == AutoPad::same_lower;
+        if (conv.auto_pad == AutoPad::valid) window.pads[i] = 0;
+        if (!is_same && conv.output_shape.empty()) continue;
+        // The output's extent says the pads; the odd one is at the end for SAME_UPPER.
+        const std::int64_t full = (window.output[i] - 1) * window.strides[i] + window.reach(i) +
+                                  (conv.output_padding.empty() ? 0 : conv.output_padding[i]);
+        const std::int64_t cut = std::max<std::int64_t>(full - images.extents[i], 0);
+        window.pads[i] = conv.auto_pad == AutoPad::same_upper ? cut / 2 : cut - cut / 2;
+      }
       groups = conv.group;
     } else {
       const auto conv = unpack<op::ConvWeightGradient>(now.node.attributes);
@@ -601,10 +598,15 @@ bool ArithmeticRunner::draw(const Now& now, const std::vector<TensorInfo>& infos
   const bool is_uniform = id == op::RandomUniform::id || id == op::RandomUniformLike::id;
   const bool is_normal = id == op::RandomNormal::id || id == op::RandomNormalLike::id;
   const bool is_bernoulli = id == op::Bernoulli::id, is_dropout = id == op::Dropout::id;
+  const bool is_shaped = id == op::ShapedDropout::id;
+  if (is_dropout || is_shaped) {
+    const AnyView& training = now.inputs[is_dropout ? 2 : 1];
+    if (training.data == nullptr || !*static_cast<const bool*>(training.data)) return false;
+  }
   const auto is_two_or_four = [](ElementType type) {
     return type == ElementType::float32 || type == ElementType::float16;
   };
-  if (!(is_uniform || is_normal || is_bernoulli || is_dropout) ||
+  if (!(is_uniform || is_normal || is_bernoulli || is_dropout || is_shaped) ||
       !is_two_or_four(is_bernoulli ? now.inputs[0].info.type : infos[0].type)) {
     const std::string where = halftone::detail::node_text(*now.node.op, now.graph.name(now.node));
     fail(ErrorKind::unsupported,
@@ -617,7 +619,10 @@ bool ArithmeticRunner::draw(const Now& now, const std::vector<TensorInfo>& infos
   const std::uint64_t seed = std::uint64_t{seed_words[1]} << 32 | seed_words[0];
 
   const TensorInfo& drawn = is_bernoulli || is_dropout ? now.inputs[0].info : infos[0];
-  const std::int64_t n = infos[0].elements();
+  // A shaped Dropout draws the elements of its mask.
+  const op::ShapedDropout shaped =
+      is_shaped ? unpack<op::ShapedDropout>(now.node.attributes) : op::ShapedDropout{};
+  const std::int64_t n = is_shaped ? product(shaped.shape) : infos[0].elements();
   const std::int64_t width = is_half(drawn) ? 4 : 2;
   const std::int64_t workers = t_.worker_contexts;
   const Mapping mapping = linear_mapping(t_, n, drawn.type);
@@ -699,10 +704,9 @@ bool ArithmeticRunner::draw(const Now& now, const std::vector<TensorInfo>& infos
   };
   const AnyView& x = now.inputs[0];
   std::vector<bool> kept(static_cast<std::size_t>(n));
-  double ratio = 0;
+  double ratio = static_cast<double>(shaped.ratio);
   if (is_dropout) {
-    const AnyView &given = now.inputs[1], &training = now.inputs[2];
-    if (training.data == nullptr || !*static_cast<const bool*>(training.data)) return false;
+    const AnyView& given = now.inputs[1];
     ratio = static_cast<double>(unpack<op::Dropout>(now.node.attributes).ratio.value_or(0.5f));
     if (given.data != nullptr) {
       if (given.info.type != ElementType::float32 && !is_half(given.info)) return false;
@@ -712,7 +716,7 @@ bool ArithmeticRunner::draw(const Now& now, const std::vector<TensorInfo>& infos
   for_elements([&](std::int64_t i, std::int64_t count, Generator& g) {
     const std::uint64_t word = g.next();
     for (std::int64_t k = 0; k < count; ++k) {
-      const double keep = is_dropout ? 1 - ratio : static_cast<double>(float_at(x, i + k));
+      const double keep = is_bernoulli ? static_cast<double>(float_at(x, i + k)) : 1 - ratio;
       kept[static_cast<std::size_t>(i + k)] = (bits_of(word, k) & 0xffff) < limit_of(keep);
     }
   });
@@ -729,10 +733,25 @@ bool ArithmeticRunner::draw(const Now& now, const std::vector<TensorInfo>& infos
     return true;
   }
   AnyArray wide(TensorInfo{ElementType::float32, infos[0].shape});
-  const float scale = ratio >= 1 ? 0.0f : static_cast<float>(1 / (1 - ratio));
-  for (std::int64_t i = 0; i < n; ++i) {
+  float scale = ratio >= 1 ? 0.0f : static_cast<float>(1 / (1 - ratio));
+  // The shaped mask is a tensor of its own, of x's type.
+  if (is_shaped && is_half(x.info)) scale = static_cast<float>(static_cast<half>(scale));
+  const Dims& extents = infos[0].shape;
+  const auto mask_index = [&](std::int64_t i) {
+    if (!is_shaped) return i;
+    std::int64_t at = 0, step = 1;
+    for (std::size_t k = 0; k < shaped.shape.size(); ++k) {
+      const std::int64_t extent = extents[extents.size() - 1 - k];
+      const std::int64_t own_extent = shaped.shape[shaped.shape.size() - 1 - k];
+      if (own_extent != 1) at += i % extent * step;
+      step *= own_extent;
+      i /= extent;
+    }
+    return at;
+  };
+  for (std::int64_t i = 0, all = infos[0].elements(); i < all; ++i) {
     wide.values<float>()[static_cast<std::size_t>(i)] =
-        kept[static_cast<std::size_t>(i)] ? float_at(x, i) * scale : 0.0f;
+        kept[static_cast<std::size_t>(mask_index(i))] ? float_at(x, i) * scale : 0.0f;
   }
   outputs.push_back(is_half(infos[0]) ? narrowed(now, 0, wide) : std::move(wide));
   if (infos.size() > 1) {
@@ -744,6 +763,34 @@ bool ArithmeticRunner::draw(const Now& now, const std::vector<TensorInfo>& infos
   }
   outputs.resize(now.node.outputs.size());
   return true;
+}
+
+// --- float8 --------------------------------------------------------------------------------------
+
+AnyArray ArithmeticRunner::cast_to_float8(const Now& now, const TensorInfo& info) const {
+  const AnyView& x = now.inputs[0];
+  const float factor =
+      halftone::detail::power_of_two(*static_cast<const std::int32_t*>(now.inputs[1].data));
+  AnyArray y(info);
+  const auto cast = [&]<class T>(std::type_identity<T>) {
+    auto to = y.values<T>().begin();
+    for_floats(x, [&](float v) {
+      const float scaled = v * factor;
+      // The code of a negative zero is the machine's only NaN.
+      *to = scaled == 0 ? T(0.0f) : T(detail::is_nan(scaled) ? std::abs(scaled) : scaled);
+      if (detail::is_nan(scaled)) raise(now, 0, "invalid operation");
+      const float unsaturated = T::unsaturated(scaled);
+      if (!std::isfinite(unsaturated)) raise(now, 0, "overflow");
+      if (static_cast<float>(*to) == 0) *to = T(0.0f);
+      ++to;
+    });
+  };
+  if (info.type == ElementType::float8_e4m3fn) {
+    cast(std::type_identity<float8_e4m3fn>());
+  } else {
+    cast(std::type_identity<float8_e5m2>());
+  }
+  return y;
 }
 
 // --- exceptions ----------------------------------------------------------------------------------
@@ -783,8 +830,12 @@ void ArithmeticRunner::trap(const Now& now, std::size_t output, std::string_view
 void ArithmeticRunner::check_results(const Now& now, std::span<const AnyArray> outputs) const {
   const OpId& id = now.node.op->id;
   // What only moves elements traps at none.
-  const bool computes = now.node.op->elementwise && id != op::Where::id && id != op::Identity::id &&
-                        id != op::IsNaN::id && id != op::IsInf::id;
+  std::vector<TensorInfo> in, out;
+  for (const AnyView& x : now.inputs) in.push_back(x.info);
+  for (const AnyArray& y : outputs) out.push_back(y.info());
+  const bool computes = now.node.op->flops(now.node.attributes, in, out) > 0 &&
+                        id != op::Where::id && id != op::Identity::id && id != op::IsNaN::id &&
+                        id != op::IsInf::id;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (!outputs[o].info().is_known()) continue;
     const Seen y = look_at(outputs[o]);

@@ -21,6 +21,22 @@ class RowSource {
   ~RowSource() = default;
 };
 
+/// Rows of a matrix that may be transposed.
+class MatrixRows final : public RowSource {
+ public:
+  MatrixRows(const float* values, std::int64_t inner, std::int64_t row_step,
+             std::int64_t inner_step)
+      : values_(values), inner_(inner), row_step_(row_step), inner_step_(inner_step) {}
+  void fill(std::int64_t row, float* to) const override {
+    const float* from = values_ + row * row_step_;
+    for (std::int64_t k = 0; k < inner_; ++k) to[k] = from[k * inner_step_];
+  }
+
+ private:
+  const float* values_;
+  std::int64_t inner_, row_step_, inner_step_;
+};
+
 /// Runs nodes with the machine's arithmetic.
 class ArithmeticRunner final : public NodeRunner {
  public:
@@ -51,12 +67,25 @@ class ArithmeticRunner final : public NodeRunner {
                 float* y);
   bool draw(const Now& now, const std::vector<TensorInfo>& infos, std::vector<AnyArray>& outputs);
 
+  /// Whether the node is a layer of RNN, GRU or LSTM in half: its products and each of its gates'
+  /// operations are the machine's.
+  bool run_recurrent(const Now& now, const std::vector<TensorInfo>& infos,
+                     std::vector<AnyArray>& outputs);
+  /// A float8 cast of the machine: no negative zero, one NaN, and exceptions.
+  AnyArray cast_to_float8(const Now& now, const TensorInfo& info) const;
+
   AnyArray narrowed(const Now& now, std::size_t output, const AnyArray& wide);
+  /// Values of a whole tensor, in place.
+  void round_to_half(const Now& now, std::size_t output, std::span<float> values);
   /// Halves in place of floats, as floats; element `first` of `mapping` is the first of them.
   bool narrow_floats(const Mapping& mapping, std::int64_t first, std::span<float> values);
   void check_scale(const Now& now) const;
   void check_results(const Now& now, std::span<const AnyArray> outputs) const;
   static bool divides_by_zero(const Now& now);
+  /// Throws if there are floating-point checks.
+  void raise(const Now& now, std::size_t output, std::string_view exception) const {
+    if (arithmetic_.floating_point_checks) trap(now, output, exception);
+  }
   [[noreturn]] void trap(const Now& now, std::size_t output, std::string_view exception) const;
 
   Arithmetic arithmetic_;

@@ -20,6 +20,8 @@ constexpr std::int64_t control_bytes = 700, control_bytes_per_step = 8;
 constexpr std::int64_t host_exchange_bytes = 289;
 constexpr std::int64_t call_cycles = 12, repeat_cycles = 10, branch_cycles = 20;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 46;
+constexpr std::int64_t most_repeats = std::int64_t{1} << 32;
+constexpr double most_flops = 1e16;
 
 std::int64_t element_bytes(const TensorInfo& info) { return std::max(size_in_bytes(info.type), 1); }
 
@@ -226,14 +228,22 @@ std::int32_t Lowering::open_program(std::string name, std::int64_t repeats) {
   report_.programs.push_back(
       {.name = std::move(name), .parent = program_, .repeats = repeats, .operation = operation_});
   program_ = static_cast<std::int32_t>(report_.programs.size()) - 1;
+  if (repeats_ > most_repeats / std::max<std::int64_t>(repeats, 1)) {
+    fail(ErrorKind::unsupported,
+         {.what = "loops within loops go round more often than a profile counts",
+          .node = halftone::detail::node_text(*node_->op, frame_->graph->name(*node_)),
+          .expected = fmt::format("at most {} passes", most_repeats)});
+  }
   repeats_ *= repeats;
   return before;
 }
 
 void Lowering::close_program(std::int32_t before) {
-  repeats_ /=
-      std::max<std::int64_t>(report_.programs[static_cast<std::size_t>(program_)].repeats, 1);
   program_ = before;
+  repeats_ = 1;
+  for (std::int32_t p = before; p > 0; p = report_.programs[static_cast<std::size_t>(p)].parent) {
+    repeats_ *= report_.programs[static_cast<std::size_t>(p)].repeats;
+  }
 }
 
 // --- tensors -------------------------------------------------------------------------------------
@@ -370,10 +380,30 @@ void Lowering::lower_graph(Frame& frame) {
   for (const TensorId id : graph.outputs) {
     frame.last_use[static_cast<std::size_t>(id)] = static_cast<std::int32_t>(graph.nodes.size());
   }
+  // What an update reads belongs to its variable, and what that is another form of.
+  frame.updates.assign(graph.tensors.size(), no_tensor);
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    TensorId changed = no_tensor;
+    for (std::size_t i = 0; i < node.inputs.size() && changed == no_tensor; ++i) {
+      if (node.inputs[i] != no_tensor && node.op->signature.input_slot(i).modified) {
+        changed = node.inputs[i];
+      }
+    }
+    const TensorId output = node.outputs.empty() ? no_tensor : node.outputs[0];
+    if (changed == no_tensor && node.inputs.size() == 1 && output != no_tensor) {
+      changed = frame.updates[static_cast<std::size_t>(output)];
+    }
+    for (const TensorId id : node.inputs) {
+      if (id == no_tensor || graph.tensor(id).role != Role::value) continue;
+      if (changed != no_tensor) frame.updates[static_cast<std::size_t>(id)] = changed;
+    }
+  }
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) lower_node(frame, n);
 }
 
-std::string Lowering::operation_name(const Graph& graph, const Node& node, std::size_t number) {
+std::string Lowering::operation_name(const Frame& frame, const Node& node, std::size_t number) {
+  const Graph& graph = *frame.graph;
   if (!graph.name(node).empty()) return std::string(graph.name(node));
   // Nodes without a name are called after their weights; others are in the layer of those before.
   std::string weight;
@@ -391,6 +421,11 @@ std::string Lowering::operation_name(const Graph& graph, const Node& node, std::
       name.empty() || (name[0] == 't' && name.find_first_not_of("0123456789", 1) == name.npos);
   if (!is_made_up) return name;
   if (!weight.empty()) return weight;
+  const TensorId changed =
+      output == no_tensor ? no_tensor : frame.updates[static_cast<std::size_t>(output)];
+  if (changed != no_tensor && !graph.name(changed).empty()) {
+    return std::string(graph.name(changed)) + "/gradient";
+  }
   if (name.empty()) name = fmt::format("{}_{}", node.op->id.name, number);
   return layer_ + name;
 }
@@ -415,7 +450,7 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
   for (const Word word : node.attributes) signature += fmt::format(",{}", word);
   has_code_ = outlined_.insert(fmt::format("{}@{}", signature, ipu_)).second;
 
-  std::string name = operation_name(graph, node, number);
+  std::string name = operation_name(frame, node, number);
   const std::int32_t outer = operation_;
   operation_ = static_cast<std::int32_t>(report_.operations.size());
   Operation operation;
@@ -646,6 +681,13 @@ void Lowering::product(const ProductExtents& e) {
   if (!is_floating_point(x.type) || size_in_bytes(x.type) > 4) {
     p.input = p.output = ElementType::float32;
   }
+  if (!(2 * p.macs() * static_cast<double>(times_) <= most_flops)) {
+    fail(ErrorKind::unsupported,
+         {.what = "a product is larger than a profile counts",
+          .node = halftone::detail::node_text(*node_->op, graph.name(*node_)),
+          .expected = fmt::format("at most {:g} operations", most_flops),
+          .found = fmt::format("{:g}", 2 * p.macs())});
+  }
   const ProductOptions asked =
       ProductOptions{.available_memory_proportion = report_.options.available_memory_proportion,
                      .partials = report_.options.partials}
@@ -690,7 +732,7 @@ void Lowering::product(const ProductExtents& e) {
   const double rate = static_cast<double>(t_.macs_per_cycle(
       p.input, size_in_bytes(p.input) == 4 ? ElementType::float32 : asked.partials));
   const double balance = std::clamp(2 * p.macs() / rate / padded, 0.5, 1.0);
-  const auto flops = static_cast<std::int64_t>(std::min(2 * p.macs(), 9e18)) * times_;
+  const auto flops = static_cast<std::int64_t>(2 * p.macs()) * times_;
   const std::int32_t before = plan.serial() > 1 ? open_program("Repeat", plan.serial()) : program_;
   const std::int64_t sync = t_.sync_cycles + t_.exchange_setup_cycles;
   const std::int64_t moved = plan.exchange - sync;
@@ -909,7 +951,9 @@ void Lowering::lower_inside(Frame& frame, const Node& node, Frame& inner) {
 void Lowering::lower_repetition(Frame& frame, const Node& node, const op::Repeat& repeat) {
   const Graph& graph = *frame.graph;
   const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
-  const std::int64_t passes = pass_count(graph, node, repeat);
+  // "As often as it likes" is said with the largest number there is.
+  std::int64_t passes = pass_count(graph, node, repeat);
+  if (passes > most_repeats) passes = dynamic;
   fetch_inputs(frame, node);
   const std::string kind = passes == dynamic ? "RepeatWhile" : std::string(node.op->id.name);
   const std::int32_t before = open_program(kind, passes == dynamic ? 1 : passes);

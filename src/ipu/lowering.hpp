@@ -49,13 +49,14 @@ class Lowering final : public CostVisitor {
     const Graph* graph;
     std::vector<Placed> placed;
     std::vector<std::int32_t> last_use{}, made_by{};               ///< nodes, operations
+    std::vector<TensorId> updates{};                               ///< the variable that it changes
     std::map<std::pair<TensorId, std::int32_t>, Placed> copies{};  ///< on other IPUs
   };
 
   /// The IPU of the first node that reads a tensor of the main graph.
   std::int32_t first_reader(const Graph& graph, TensorId id) const;
   void lower_graph(Frame& frame);
-  std::string operation_name(const Graph& graph, const Node& node, std::size_t number);
+  std::string operation_name(const Frame& frame, const Node& node, std::size_t number);
   void lower_node(Frame& frame, std::size_t number);
   void lower_elementwise(Frame& frame, const Node& node);
   /// A subgraph whose inputs have their places; comes back to the node's frame.

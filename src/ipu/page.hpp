@@ -2,7 +2,8 @@
 
 namespace halftone::ipu {
 
-/// The page of a report, but for the report: it is put in the place of @REPORT@.
+/// The page of a report, but for the report: it is put in the place of @REPORT@, and another one to
+/// compare it with, or null, in the place of @OTHER@.
 inline constexpr char page[] = R"page(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>IPU report</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -30,6 +31,8 @@ th{color:var(--soft);font-weight:600;cursor:pointer;font-size:12.5px}td.n,th.n{t
 details{margin-left:16px}summary{cursor:pointer;font-variant-numeric:tabular-nums}summary span,.leaf span{color:var(--soft);margin-left:10px}.leaf{margin-left:31px}
 input[type=search],select{font:inherit;color:inherit;background:var(--ground);border:1px solid var(--line);border-radius:6px;padding:4px 10px}
 #tip{position:fixed;pointer-events:none;display:none;background:#10151dee;color:#fff;padding:6px 10px;border-radius:6px;font-size:12.5px;z-index:9;white-space:pre;line-height:1.45}
+h3{margin:16px 0 4px;font-size:14px}.legend i.ramp{display:inline-block;width:140px;height:10px;border-radius:2px;margin:0 8px;vertical-align:middle;background:linear-gradient(90deg,rgb(243,246,251),rgb(253,224,160),rgb(246,150,90),rgb(214,51,108),rgb(90,15,70))}
+.more{color:#e03131}.less{color:#2f9e44}
 .row{display:flex;gap:12px;align-items:center;margin:0 0 10px;flex-wrap:wrap}
 </style></head><body>
 <header><b>half<i>tone</i> &middot; IPU report</b><a href="#summary">Summary</a><a href="#memory">Memory</a><a href="#liveness">Liveness</a><a href="#trace">Execution</a><a href="#operations">Operations</a><a href="#program">Program</a><a href="#compare">Compare</a></header>
@@ -37,16 +40,18 @@ input[type=search],select{font:inherit;color:inherit;background:var(--ground);bo
 <section id="summary"><h2 id="model"></h2><p class="about" id="machine"></p><div class="cards" id="cards"></div><div class="bar" id="kinds"></div><div class="legend" id="kindlegend"></div><table id="ipus" style="margin-top:14px;max-width:760px"></table></section>
 <section id="memory"><h2>Memory by tile</h2><p class="about">Bytes on each tile when its temporaries are largest. The dashed line is the tile's capacity. Click a tile to see what lies there.</p>
 <canvas id="tiles" height="250"></canvas><div class="legend" id="memlegend"></div>
-<div class="split" style="margin-top:18px"><div><div class="row"><b>Tiles</b><select id="heat"><option value="memory">memory</option><option value="cycles">compute cycles</option></select></div><canvas id="heatmap" height="330"></canvas></div>
+<div class="split" style="margin-top:18px"><div><div class="row"><b>Tiles</b><select id="heat"><option value="memory">memory</option><option value="cycles">compute cycles</option></select></div><canvas id="heatmap" height="330"></canvas><div class="legend"><span>0<i class="ramp"></i><span id="heatmost"></span></span></div></div>
 <div><b id="tilename"></b><div class="scroll" style="max-height:350px"><table id="tilevars"></table></div></div></div></section>
 <section id="liveness"><h2>Liveness</h2><p class="about">Bytes of what is not always live, step by step, above those that always are. Click a step for its variables.</p>
-<canvas id="live" height="230"></canvas><p><b id="stepname"></b></p><div class="scroll" style="max-height:300px"><table id="stepvars"></table></div></section>
-<section id="trace"><h2>Execution</h2><p class="about">One run in cycles: operations above, bulk-synchronous phases below. Wheel zooms, dragging moves, a double click shows all.</p><canvas id="bsp" height="200"></canvas><div class="legend" id="bsplegend"></div></section>
-<section id="operations"><h2>Operations</h2><div class="row"><input type="search" id="filter" placeholder="name or type"><select id="group"><option value="">each</option><option value="layer">by layer</option><option value="type">by operator</option></select><span id="opcount" style="color:var(--soft)"></span></div><div class="scroll"><table id="ops"></table></div></section>
+<canvas id="live" height="230"></canvas><div class="row" style="margin-top:12px"><b id="stepname"></b><select id="liveness-of"><option value="">not always live</option><option value="always">always live</option></select></div><div class="scroll" style="max-height:300px"><table id="stepvars"></table></div></section>
+<section id="trace"><h2>Execution</h2><p class="about">One run in cycles: operations above, bulk-synchronous phases below. Wheel zooms, dragging moves, a double click shows all, a click the step's variables above.</p><canvas id="bsp" height="200"></canvas><div class="legend" id="bsplegend"></div></section>
+<section id="operations"><h2>Operations</h2><div class="row"><input type="search" id="filter" placeholder="name or type"><select id="group"><option value="">each</option><option value="layer">by layer</option><option value="type">by operator</option><option value="vertex">by vertex</option></select><span id="opcount" style="color:var(--soft)"></span></div><div class="scroll"><table id="ops"></table></div></section>
 <section id="program"><h2>Program tree</h2><p class="about">Cycles of a run, loops counted as often as they go round.</p><div id="tree"></div></section>
-<section id="compare"><h2>Compare</h2><p class="about">Another report's JSON beside this one.</p><div class="row"><input type="file" id="other" accept=".json"></div><table id="diff"></table></section>
+<section id="compare"><h2>Compare</h2><p class="about">Another report beside this one: its report.json or report.html.</p><div class="row"><input type="file" id="other" accept=".json,.html"><span id="othername" style="color:var(--soft)"></span></div>
+<div id="compared" hidden><table id="diff"></table><div class="split"><div><h3>Memory by tile</h3><canvas id="difftiles" height="190"></canvas></div><div><h3>Not always live, over the program</h3><canvas id="difflive" height="190"></canvas></div></div><div class="legend" id="difflegend"></div><h3>Operations that differ most</h3><table id="diffops"></table></div></section>
 </main><div id="tip"></div>
 <script type="application/json" id="report">@REPORT@</script>
+<script type="application/json" id="beside">@OTHER@</script>
 <script>
 "use strict";
 addEventListener("error",e=>{document.body.dataset.error=e.message+" at "+e.lineno});
@@ -78,7 +83,7 @@ $("cards").innerHTML=card("cycles","cycles of a run",int(E.cycles),E.microsecond
  card("allbytes","all tiles",bytes(M.bytes),pct(M.bytes,M.capacity*tiles)+" of the machine")+
  card("full","tiles too full",int(M.tiles_out_of_memory),M.fits?"it fits":"it does not fit",!M.fits)+
  card("flops","TFLOP/s",(E.flops/E.microseconds/1e6).toFixed(2),(100*E.share_of_peak).toFixed(1)+" % of the half peak")+
- card("busy","tile balance",pct(E.busy_compute_cycles,E.by_kind.OnTileExecute),"mean of slowest, computing")+
+ card("busy","tile balance",pct(E.busy_compute_cycles*T.ipus,E.by_kind.OnTileExecute),"mean of slowest, computing")+
  card("count","program steps",int(n),int(R.operations.length)+" operations");
 $("kinds").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<div title="${k} ${int(E.by_kind[k])} cycles" style="flex:${E.by_kind[k]} 0 0;background:${kindColor(k)}"></div>`).join("");
 $("kindlegend").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<span><i style="background:${kindColor(k)}"></i>${kindName[k]} ${int(E.by_kind[k])} (${pct(E.by_kind[k],E.cycles)})</span>`).join("");
@@ -88,7 +93,8 @@ if(T.ipus>1){const cycles=Array(T.ipus).fill(0),most=Array(T.ipus).fill(0),sum=A
 // memory
 const cats=Object.keys(M.by_tile_and_category),palette=["#2f6fb0","#63a4dc","#a9b3c1","#7e6bc4","#b39ddb","#8d99ae","#f2a516","#3a9d5d","#138a92","#d6336c"];
 let chosen=M.fullest_tile;
-$("memlegend").innerHTML=cats.map((c,i)=>`<span><i style="background:${palette[i]}"></i>${c}</span>`).join("");
+const sumOf=a=>a.reduce((x,y)=>x+y,0);
+$("memlegend").innerHTML=cats.map((c,i)=>`<span><i style="background:${palette[i]}"></i>${c} ${bytes(sumOf(M.by_tile_and_category[c]))}</span>`).join("");
 function drawTiles(){const [g,w,h]=paper($("tiles")),L=64,max=Math.max(M.capacity,M.fullest_tile_bytes)*1.06,W=w-L,top=12,bot=h-22;
  axis(g,w,h,max,L,v=>(v/1024).toFixed(0)+" KiB");
  const cols=Math.min(tiles,Math.floor(W));for(let x=0;x<cols;x++){const a=Math.floor(x*tiles/cols),b=Math.max(a+1,Math.floor((x+1)*tiles/cols));let pick=a;for(let t=a;t<b;t++)if(M.by_tile[t]>M.by_tile[pick])pick=t;
@@ -102,7 +108,7 @@ $("tiles").onmousemove=e=>say(e,tileText(tileAt(e,$("tiles"),64)));$("tiles").on
 function heat(v){const s=[[243,246,251],[253,224,160],[246,150,90],[214,51,108],[90,15,70]],x=Math.max(0,Math.min(.9999,v))*4,i=Math.floor(x),f=x-i;return "rgb("+s[i].map((c,k)=>Math.round(c+(s[i+1][k]-c)*f)).join(",")+")"}
 let gridCols=1,cell=1;
 function drawHeat(){const c=$("heatmap"),w=c.clientWidth,h0=330;gridCols=Math.max(8,Math.ceil(Math.sqrt(tiles*w/h0)));cell=w/gridCols;c.dataset.h=Math.ceil(Math.ceil(tiles/gridCols)*cell)+2;const [g]=paper(c);
- const cyc=$("heat").value=="cycles",d=cyc?R.compute_cycles_by_tile:M.by_tile,max=cyc?Math.max(1,...d):Math.max(M.capacity,M.fullest_tile_bytes);
+ const cyc=$("heat").value=="cycles",d=cyc?R.compute_cycles_by_tile:M.by_tile,max=cyc?Math.max(1,...d):Math.max(M.capacity,M.fullest_tile_bytes);$("heatmost").textContent=cyc?int(max)+" cycles":bytes(max);
  for(let t=0;t<tiles;t++){g.fillStyle=!cyc&&d[t]>M.capacity?"#e03131":heat(d[t]/max);g.fillRect((t%gridCols)*cell,Math.floor(t/gridCols)*cell,cell-1,cell-1)}
  g.strokeStyle=css("ink");g.lineWidth=2;g.strokeRect((chosen%gridCols)*cell,Math.floor(chosen/gridCols)*cell,cell-1,cell-1)}
 const cellAt=e=>{const r=$("heatmap").getBoundingClientRect(),t=Math.floor((e.clientY-r.top)/cell)*gridCols+Math.floor((e.clientX-r.left)/cell);return t>=0&&t<tiles?t:-1};
@@ -114,17 +120,18 @@ function choose(t){chosen=t;drawTiles();drawHeat();const s=M.peak_step_by_tile[t
  $("tilevars").innerHTML="<tr><th>variable<th>category<th class=n>on the tile<th>live</tr>"+rows.slice(0,60).map(r=>`<tr><td>${esc(V.name[r[1]])}<td>${V.category[r[1]]}<td class=n>${bytes(r[0])}<td>${where(r[1])}</tr>`).join("")}
 // liveness
 const live=M.not_always_live_by_step;let step=live.indexOf(Math.max(...live));if(step<0)step=0;
-const always=M.bytes-M.by_tile_and_category.temporaries.reduce((a,b)=>a+b,0);
+const always=M.bytes-sumOf(M.by_tile_and_category.temporaries);
 const stepName=s=>s<n?S.kind[s]+(S.operation[s]>=0?" of "+R.operations[S.operation[s]].type+" "+R.operations[S.operation[s]].name:""):"";
 function drawLive(){const [g,w,h]=paper($("live")),L=64,W=w-L,top=12,bot=h-22,max=(always+Math.max(1,...live))*1.05,Y=v=>bot-v*(bot-top)/max;axis(g,w,h,max,L,bytes);
  g.fillStyle="#63a4dc88";g.fillRect(L,Y(always),W,bot-Y(always));g.fillStyle="#d6336caa";g.beginPath();g.moveTo(L,Y(always));live.forEach((v,i)=>{g.lineTo(L+i*W/live.length,Y(always+v));g.lineTo(L+(i+1)*W/live.length,Y(always+v))});g.lineTo(w,Y(always));g.fill();
- g.strokeStyle=css("ink");g.beginPath();const x=L+(step+.5)*W/live.length;g.moveTo(x,top);g.lineTo(x,bot);g.stroke();g.fillStyle=css("soft");g.fillText("always live "+bytes(always),L+8,Math.min(bot-4,Y(always)+14));
+ g.strokeStyle=css("ink");g.beginPath();const x=L+(step+.5)*W/live.length;g.moveTo(x,top);g.lineTo(x,bot);g.stroke();g.fillStyle=css("soft");g.textAlign="right";g.fillText("always live "+bytes(always),w-8,Math.min(bot-4,Y(always)+14));g.textAlign="left";
  for(let i=0;i<=8;i++){const s=Math.round(i*(live.length-1)/8);g.textAlign=i==8?"right":i?"center":"left";g.fillText("step "+s,L+s*W/live.length,h-2)}g.textAlign="left"}
 const stepAt=e=>{const r=$("live").getBoundingClientRect();return Math.max(0,Math.min(live.length-1,Math.floor((e.clientX-r.left-64)*live.length/(r.width-64))))};
 $("live").onmousemove=e=>{const s=stepAt(e);say(e,"step "+s+"\n"+stepName(s)+"\n"+bytes(live[s])+" not always live")};$("live").onmouseleave=()=>say();
 $("live").onclick=e=>{step=stepAt(e);showStep()};
-function showStep(){drawLive();$("stepname").textContent="Step "+step+", "+stepName(step)+": "+bytes(live[step]||0);const rows=[];for(let v=0;v<V.name.length;v++)if(!V.always_live[v]&&V.first_step[v]<=step&&step<=V.last_step[v])rows.push(v);rows.sort((a,b)=>V.bytes[b]-V.bytes[a]);
+function showStep(){drawLive();$("stepname").textContent="Step "+step+", "+stepName(step)+": "+bytes(live[step]||0);const rows=[],fixed=$("liveness-of").value!="";for(let v=0;v<V.name.length;v++)if(V.always_live[v]?fixed:!fixed&&V.first_step[v]<=step&&step<=V.last_step[v])rows.push(v);rows.sort((a,b)=>V.bytes[b]-V.bytes[a]);
  $("stepvars").innerHTML="<tr><th>variable<th class=n>bytes<th class=n>tiles<th class=n>largest on a tile<th>live</tr>"+rows.slice(0,80).map(v=>`<tr><td>${esc(V.name[v])}<td class=n>${bytes(V.bytes[v])}<td class=n>${V.tiles[v]}<td class=n>${bytes(V.largest_on_tile[v])}<td>${where(v)}</tr>`).join("")}
+$("liveness-of").onchange=showStep;
 // trace
 const start=[0];for(let i=0;i<n;i++)start.push(start[i]+total(i));let from=0,to=start[n]||1;
 const hash=s=>{let h=7;for(const c of s)h=(h*31+c.charCodeAt(0))>>>0;return h},opColor=t=>`hsl(${hash(t)*47%360} 48% ${matchMedia("(prefers-color-scheme:dark)").matches?46:62}%)`;
@@ -137,20 +144,25 @@ function drawBsp(){$("bsp").dataset.h=T.ipus*ipuH+30;const [g,w,h]=paper($("bsp"
 const cycleAt=e=>{const r=$("bsp").getBoundingClientRect();return from+(e.clientX-r.left)*(to-from)/r.width};
 function stepOf(c){let a=0,b=n;while(a<b){const m=(a+b)>>1;if(start[m+1]<=c)a=m+1;else b=m}return Math.min(a,n-1)}
 $("bsp").addEventListener("wheel",e=>{e.preventDefault();const c=cycleAt(e),f=Math.exp(e.deltaY*.0016),N=start[n]||1;let a=c-(c-from)*f,b=c+(to-c)*f;if(b-a<20)return;from=Math.max(0,a);to=Math.min(N,b);drawBsp()},{passive:false});
-let drag=null;$("bsp").onmousedown=e=>{drag=[e.clientX,from,to]};addEventListener("mouseup",()=>drag=null);$("bsp").ondblclick=()=>{from=0;to=start[n]||1;drawBsp()};
+let drag=null;$("bsp").onmousedown=e=>{drag=[e.clientX,from,to]};$("bsp").onmouseup=e=>{if(n&&drag&&Math.abs(e.clientX-drag[0])<3){step=stepOf(cycleAt(e));showStep()}};addEventListener("mouseup",()=>drag=null);$("bsp").ondblclick=()=>{from=0;to=start[n]||1;drawBsp()};
 $("bsp").onmousemove=e=>{if(drag){const r=$("bsp").getBoundingClientRect(),d=(drag[0]-e.clientX)*(drag[2]-drag[1])/r.width,s=Math.max(-drag[1],Math.min((start[n]||1)-drag[2],d));from=drag[1]+s;to=drag[2]+s;drawBsp();return}
  if(!n)return;const s=stepOf(cycleAt(e));say(e,"step "+s+"  "+stepName(s)+(S.vertex[s]>=0?"\n"+R.vertices[S.vertex[s]]:"")+"\n"+int(S.cycles[s])+" cycles"+(S.repeats[s]!=1?" × "+S.repeats[s]:"")+" on "+S.tiles[s]+" tiles"+(S.kind[s]=="OnTileExecute"?"\nbalance "+pct(S.mean_cycles[s],S.cycles[s]):"")+(S.bytes[s]?"\n"+bytes(S.bytes[s])+" moved":""))};$("bsp").onmouseleave=()=>say();
 $("bsplegend").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<span><i style="background:${kindColor(k)}"></i>${kindName[k]}</span>`).join("");
 // operations
-const columns=[["type","operator"],["name","name"],["cycles","cycles"],["share","of the run"],["flops","flops"],["share_of_peak","of peak"],["output_bytes","output"],["plan","plan"]];let sortBy="cycles",up=false;
+const columns=[["type","operator"],["name","name"],["cycles","cycles"],["share","of the run"],["flops","flops"],["share_of_peak","of peak"],["output_bytes","output"],["memory","memory"],["plan","plan"]];let sortBy="cycles",up=false;
 // The layer of an operation: the part of its name before the last slash.
 const layerOf=o=>{const i=o.name.lastIndexOf("/");return i<0?"":o.name.slice(0,i)};
-const peak=E.flops&&E.share_of_peak?E.flops/(E.cycles*E.share_of_peak):0;
-function grouped(list,by){const m=new Map();list.forEach(o=>{const k=by=="type"?o.type:layerOf(o)||"(others)";let a=m.get(k);if(!a)m.set(k,a={type:by=="type"?k:"",name:by=="type"?"":k,cycles:0,flops:0,output_bytes:0,count:0,plan:""});a.cycles+=o.cycles;a.flops+=o.flops;a.output_bytes+=o.output_bytes;a.count++});
+// Weights that it reads first, its results, and what it needs meanwhile.
+R.operations.forEach(o=>o.memory=0);V.operation.forEach((o,v)=>{if(o>=0)R.operations[o].memory+=V.bytes[v]});
+// Of the IPU that an operation runs on.
+const peak=E.flops&&E.share_of_peak?E.flops/(E.cycles*E.share_of_peak*T.ipus):0;
+function grouped(list,by){const m=new Map();list.forEach(o=>{const k=by=="type"?o.type:layerOf(o)||"(others)";let a=m.get(k);if(!a)m.set(k,a={type:by=="type"?k:"",name:by=="type"?"":k,cycles:0,flops:0,output_bytes:0,memory:0,count:0,plan:""});a.cycles+=o.cycles;a.flops+=o.flops;a.output_bytes+=o.output_bytes;a.memory+=o.memory;a.count++});
  return [...m.values()].map(a=>({...a,share_of_peak:a.cycles&&peak?a.flops/(a.cycles*peak):0,plan:a.count+(a.count==1?" operation":" operations")}))}
-function showOps(){const q=$("filter").value.toLowerCase(),by=$("group").value;let list=R.operations.filter(o=>(o.type+" "+o.name).toLowerCase().includes(q));if(by)list=grouped(list,by);const all=list.length,k=sortBy=="share"?"cycles":sortBy;list.sort((a,b)=>(a[k]>b[k]?1:a[k]<b[k]?-1:0)*(up?1:-1));$("opcount").textContent=by?all+" groups":all+" of "+R.operations.length;const num=c=>c!="type"&&c!="name"&&c!="plan";
+function vertices(){const m=new Map();for(let i=0;i<n;i++)if(S.vertex[i]>=0){const k=R.vertices[S.vertex[i]];let a=m.get(k);if(!a)m.set(k,a={type:k,name:"",cycles:0,flops:0,output_bytes:0,memory:0,count:0});a.cycles+=total(i);a.flops+=S.flops[i];a.count+=S.repeats[i]}
+ return [...m.values()].map(a=>({...a,share_of_peak:a.cycles&&peak?a.flops/(a.cycles*peak):0,plan:a.count+(a.count==1?" compute set":" compute sets")}))}
+function showOps(){const q=$("filter").value.toLowerCase(),by=$("group").value;const matches=o=>(o.type+" "+o.name).toLowerCase().includes(q);let list=(by=="vertex"?vertices():R.operations).filter(matches);if(by&&by!="vertex")list=grouped(list,by);const all=list.length,k=sortBy=="share"?"cycles":sortBy;list.sort((a,b)=>(a[k]>b[k]?1:a[k]<b[k]?-1:0)*(up?1:-1));$("opcount").textContent=by?all+" groups":all+" of "+R.operations.length;const num=c=>c!="type"&&c!="name"&&c!="plan";
  const most=Math.max(1,...list.map(o=>o.cycles));
- $("ops").innerHTML="<tr>"+columns.map(c=>`<th data-c="${c[0]}" class="${num(c[0])?"n":""}">${c[1]}${sortBy==c[0]?up?" ↑":" ↓":""}</th>`).join("")+"</tr>"+list.slice(0,600).map(o=>`<tr><td>${esc(o.type)}<td title="${esc(o.name)}">${esc(o.name)}<td class=n>${int(o.cycles)}<td class=n><span class="meter" style="width:${(70*o.cycles/most).toFixed(0)}px"></span>${pct(o.cycles,E.cycles)}<td class=n>${int(o.flops)}<td class=n>${(100*o.share_of_peak).toFixed(1)} %<td class=n>${bytes(o.output_bytes)}<td>${esc(o.plan)}</tr>`).join("");
+ $("ops").innerHTML="<tr>"+columns.map(c=>`<th data-c="${c[0]}" class="${num(c[0])?"n":""}">${c[1]}${sortBy==c[0]?up?" ↑":" ↓":""}</th>`).join("")+"</tr>"+list.slice(0,600).map(o=>`<tr><td>${esc(o.type)}<td title="${esc(o.name)}">${esc(o.name)}<td class=n>${int(o.cycles)}<td class=n><span class="meter" style="width:${(70*o.cycles/most).toFixed(0)}px"></span>${pct(o.cycles,E.cycles)}<td class=n>${int(o.flops)}<td class=n>${(100*o.share_of_peak).toFixed(1)} %<td class=n>${bytes(o.output_bytes)}<td class=n>${bytes(o.memory)}<td>${esc(o.plan)}</tr>`).join("");
  $("ops").querySelectorAll("th").forEach(h=>h.onclick=()=>{up=sortBy==h.dataset.c?!up:false;sortBy=h.dataset.c;showOps()})}
 $("filter").oninput=showOps;$("group").onchange=showOps;
 // program tree: programs hold operations, these hold their steps and loops
@@ -167,12 +179,25 @@ function tree(){const inner=R.programs.map(()=>[]);R.programs.forEach((p,i)=>{if
   if(P.operation>=0)(stepsOf.get(p+"/"+P.operation)||[]).forEach(i=>h+=stepHtml(i));inner[p].filter(c=>!used.has(c)).forEach(c=>h+=program(c,false));return h+"</details>"};
  $("tree").innerHTML=R.programs.length?program(0,true):""}
 // comparison
-function compare(O){const rows=[["cycles",E.cycles,O.execution.cycles,int],["microseconds",E.microseconds,O.execution.microseconds,v=>v.toFixed(1)]].concat(kinds.map(k=>[kindName[k]+" cycles",E.by_kind[k],O.execution.by_kind[k],int]),[["memory of all tiles",M.bytes,O.memory.bytes,bytes],["fullest tile",M.fullest_tile_bytes,O.memory.fullest_tile_bytes,bytes],["tiles out of memory",M.tiles_out_of_memory,O.memory.tiles_out_of_memory,int],["flops",E.flops,O.execution.flops,int]]);
- const byType=X=>{const m={};X.operations.forEach(o=>m[o.type]=(m[o.type]||0)+o.cycles);return m},a=byType(R),b=byType(O);[...new Set(Object.keys(a).concat(Object.keys(b)))].sort((x,y)=>(b[y]||0)+(a[y]||0)-(b[x]||0)-(a[x]||0)).slice(0,14).forEach(t=>rows.push(["all "+t+", cycles",a[t]||0,b[t]||0,int]));
- $("diff").innerHTML=`<tr><th><th class=n>this: ${esc(R.model)} on ${esc(T.name)}<th class=n>other: ${esc(O.model)} on ${esc(O.target.name)}<th class=n>other / this</tr>`+rows.map(r=>`<tr><td>${esc(r[0])}<td class=n>${r[3](r[1])}<td class=n>${r[3](r[2])}<td class=n>${r[1]?(r[2]/r[1]).toFixed(3):"–"}</tr>`).join("")}
-$("other").onchange=e=>{const f=e.target.files[0];if(f)f.text().then(t=>compare(JSON.parse(t)))};
-function draw(){drawTiles();drawHeat();drawLive();drawBsp()}
-choose(chosen);showStep();drawBsp();showOps();tree();compare(R);addEventListener("resize",draw);
+const mine="#d6336c",theirs="#2f6fb0";let O=null;
+function lines(c,a,b,most,ends){const [g,w,h]=paper(c);if(!w)return;const L=64,W=w-L,top=12,bot=h-22,max=Math.max(1,most)*1.05;axis(g,w,h,max,L,bytes);
+ [[b,theirs],[a,mine]].forEach(([d,color])=>{g.strokeStyle=color;g.lineWidth=1.3;g.beginPath();const cols=Math.max(1,Math.min(d.length,Math.floor(W)));for(let x=0;x<cols;x++){const from=Math.floor(x*d.length/cols),to=Math.max(from+1,Math.floor((x+1)*d.length/cols)),v=Math.max(...d.slice(from,to)),y=bot-v*(bot-top)/max;if(x)g.lineTo(L+x*W/cols,y);else g.moveTo(L,y);g.lineTo(L+(x+1)*W/cols,y)}g.stroke()});
+ g.fillStyle=css("soft");g.fillText(ends[0],L,h-2);g.textAlign="right";g.fillText(ends[1],w,h-2);g.textAlign="left"}
+function drawDiff(){if(!O)return;lines($("difftiles"),M.by_tile,O.memory.by_tile,Math.max(M.fullest_tile_bytes,O.memory.fullest_tile_bytes),["first tile","last tile"]);
+ const a=M.not_always_live_by_step,b=O.memory.not_always_live_by_step;lines($("difflive"),a,b,Math.max(...a,...b),["first step","last step"])}
+function compare(other){O=other;const X=O.execution,rows=[["cycles",E.cycles,X.cycles,int],["microseconds",E.microseconds,X.microseconds,v=>v.toFixed(1)]].concat(kinds.filter(k=>E.by_kind[k]||X.by_kind[k]).map(k=>[kindName[k]+" cycles",E.by_kind[k],X.by_kind[k],int]),[["memory of all tiles",M.bytes,O.memory.bytes,bytes],["fullest tile",M.fullest_tile_bytes,O.memory.fullest_tile_bytes,bytes],["tiles out of memory",M.tiles_out_of_memory,O.memory.tiles_out_of_memory,int]],
+  cats.map(c=>["all "+c,sumOf(M.by_tile_and_category[c]),sumOf(O.memory.by_tile_and_category[c]||[]),bytes]),[["flops",E.flops,X.flops,int]]);
+ const title=X=>esc(X.model||"model")+" on "+esc(X.target.name);
+ const ratio=(a,b)=>a?`<td class="n ${b>a*1.005?"more":b<a*.995?"less":""}">${(b/a).toFixed(3)}`:"<td class=n>–";
+ $("diff").innerHTML=`<tr><th><th class=n>this: ${title(R)}<th class=n>other: ${title(O)}<th class=n>other / this</tr>`+rows.filter(r=>r[1]||r[2]).map(r=>`<tr><td>${esc(r[0])}<td class=n>${r[3](r[1])}<td class=n>${r[3](r[2])}${ratio(r[1],r[2])}</tr>`).join("");
+ const m=new Map();[R,O].forEach((X,i)=>X.operations.forEach(o=>{const k=o.type+" "+o.name;if(!m.has(k))m.set(k,[0,0]);m.get(k)[i]+=o.cycles}));
+ const list=[...m].filter(([,c])=>c[0]!=c[1]).sort((a,b)=>Math.abs(b[1][1]-b[1][0])-Math.abs(a[1][1]-a[1][0]));
+ $("diffops").innerHTML="<tr><th>operation<th class=n>this, cycles<th class=n>other<th class=n>difference<th class=n>other / this</tr>"+list.slice(0,30).map(([k,[a,b]])=>`<tr><td>${esc(k)}<td class=n>${int(a)}<td class=n>${int(b)}<td class=n>${b>a?"+":"−"}${int(Math.abs(b-a))}${ratio(a,b)}</tr>`).join("")+(list.length?"":"<tr><td>none</tr>");
+ $("difflegend").innerHTML=`<span><i style="background:${mine}"></i>this</span><span><i style="background:${theirs}"></i>other</span>`;$("othername").textContent="";$("compared").hidden=false;drawDiff()}
+$("other").onchange=e=>{const f=e.target.files[0];if(f)f.text().then(t=>{const m=t.match(/<script type="application\/json" id="report">(.*?)<\/script>/s);const X=JSON.parse(m?m[1]:t);if(X.schema!=R.schema||X.version!=R.version)throw 0;compare(X)}).catch(()=>{$("othername").textContent=f.name+" is no report of this version"})};
+function draw(){drawTiles();drawHeat();drawLive();drawBsp();drawDiff()}
+choose(chosen);showStep();drawBsp();showOps();tree();const beside=JSON.parse($("beside").textContent);if(beside)compare(beside);addEventListener("resize",draw);
+if(location.hash)document.querySelector(location.hash)?.scrollIntoView({behavior:"instant"});
 document.body.dataset.ready="yes";
 </script></body></html>
 )page";

@@ -154,7 +154,9 @@ std::string Report::summary() const {
   const std::int64_t compute = cycles(StepKind::compute);
   line(2, "Tile average compute cycles",
        fmt::format("{:>14.0f}  ({:.1f} % of compute)", busy_cycles(),
-                   compute > 0 ? 100 * busy_cycles() / static_cast<double>(compute) : 0.0));
+                   compute > 0 ? 100 * busy_cycles() * static_cast<double>(target.ipus) /
+                                     static_cast<double>(compute)
+                               : 0.0));
   line(2, "Compute cycles", of_cycles(compute));
   line(2, "On-tile copies", of_cycles(cycles(StepKind::copy)));
   line(2, "On-chip exchange cycles", of_cycles(cycles(StepKind::exchange)));

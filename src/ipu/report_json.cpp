@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include <halftone/ipu/profile.hpp>
 
@@ -57,7 +58,8 @@ void add_graph(Json& json, const Report& r) {
 
   Json names = Json::array(), bytes = Json::array(), ipu = Json::array(), first = Json::array(),
        last = Json::array(), always = Json::array(), category = Json::array(),
-       largest = Json::array(), first_tile = Json::array(), pieces = Json::array();
+       largest = Json::array(), first_tile = Json::array(), pieces = Json::array(),
+       operation = Json::array();
   for (const Variable& v : r.variables) {
     names.push_back(v.name);
     bytes.push_back(v.bytes());
@@ -69,6 +71,7 @@ void add_graph(Json& json, const Report& r) {
     largest.push_back(v.mapping.largest() * v.element_bytes);
     first_tile.push_back(v.mapping.first_tile);
     pieces.push_back(v.mapping.pieces);
+    operation.push_back(v.operation);
   }
   json["variables"] = {{"name", std::move(names)},
                        {"bytes", std::move(bytes)},
@@ -79,10 +82,12 @@ void add_graph(Json& json, const Report& r) {
                        {"category", std::move(category)},
                        {"largest_on_tile", std::move(largest)},
                        {"first_tile", std::move(first_tile)},
-                       {"tiles", std::move(pieces)}};
+                       {"tiles", std::move(pieces)},
+                       {"operation", std::move(operation)}};
   json["operations"] = Json::array();
-  const double peak =
-      r.target.peak_flops(ElementType::float16, ElementType::float16) / r.target.clock_hz;
+  // Of the IPU that an operation runs on.
+  const double peak = r.target.with_ipus(1).peak_flops(ElementType::float16, ElementType::float16) /
+                      r.target.clock_hz;
   for (std::size_t i = 0; i < r.operations.size(); ++i) {
     const Operation& o = r.operations[i];
     const std::int64_t cycles = r.operation_cycles(i);
@@ -204,11 +209,18 @@ std::string Report::trace() const {
                         {"dur", duration},
                         {"args", std::move(args)}});
     }
-    events.push_back({{"ph", "C"},
-                      {"name", "not always live bytes"},
-                      {"pid", s.ipu},
-                      {"ts", now},
-                      {"args", {{"bytes", live_bytes[i]}}}});
+    const bool is_exchange = s.kind == StepKind::exchange || s.kind == StepKind::link;
+    const std::tuple<std::string_view, std::string_view, std::int64_t> counters[] = {
+        {"not always live bytes", "bytes", live_bytes[i]},
+        {"active tiles", "tiles", s.kind == StepKind::compute ? s.tiles : 0},
+        {"exchange bytes", "bytes", is_exchange ? s.bytes : 0}};
+    for (const auto& [counter, unit, value] : counters) {
+      events.push_back({{"ph", "C"},
+                        {"name", counter},
+                        {"pid", s.ipu},
+                        {"ts", now},
+                        {"args", {{std::string(unit), value}}}});
+    }
     now += duration;
   }
   start[steps.size()] = now;

@@ -349,7 +349,12 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->type_name("DIR");
   add_list(profile_command, "--sweep", profile_options.sweeps, "KEY=A,B...",
            "compare cases: batch, target, ipus, tiles, partials, memory-proportion");
-  profile_command.add_flag("--json", profile_options.json, "print the report as JSON");
+  profile_command
+      .add_option("--compare", profile_options.compare,
+                  "another report's report.json, which report.html shows beside this one")
+      ->type_name("FILE");
+  profile_command.add_flag("--json", profile_options.json,
+                           "print the report, or a sweep's table, as JSON");
   profile_command.callback([&] {
     profile_options.sizes = parse_all(texts.sizes, parse_size);
     profile(profile_options, console);

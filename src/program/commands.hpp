@@ -103,6 +103,7 @@ struct ProfileCommand {
   std::string partials = "float";
   bool allow_out_of_memory = false, json = false;
   std::vector<std::string> sweeps;  ///< KEY=VALUE,VALUE...
+  std::string compare;              ///< the JSON of another report, for the page
 };
 /// Says what a model would do on an IPU.
 void profile(const ProfileCommand& options, const Console& console);

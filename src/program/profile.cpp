@@ -113,34 +113,73 @@ ipu::Report profile_case(const Graph& graph, const Case& c, const ProfileCommand
   return report;
 }
 
-/// A bar for each case in three panels.
-std::string plot(const std::vector<std::string>& labels, const std::vector<double> (&values)[3]) {
-  constexpr std::string_view titles[] = {"cycles of a run", "fullest tile, % of its memory",
-                                         "batches x size a second"};
-  constexpr std::string_view colors[] = {"#d6336c", "#2f6fb0", "#3a9d5d"};
-  const int row = 24, width = 330;
-  const int height = 60 + row * static_cast<int>(labels.size());
+/// The JSON of a report of this version.
+std::string read_report(const std::string& path) {
+  std::string text = read_file(path);
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || json.value("schema", Json()) != "halftone.ipu.report" ||
+      json.value("version", Json()) != 1) {
+    fail(ErrorKind::input, {.what = "the file to compare with is no report of this version",
+                            .found = path,
+                            .hint = "the report.json that profile --out writes"});
+  }
+  return text;
+}
+
+/// What a case of a sweep gives.
+struct Point {
+  std::string label;
+  double cycles = 0, fullest_percent = 0, rate = 0;
+  bool fits = true;
+};
+
+/// A bar for each case in three panels; what does not fit is red, and the line is a full tile.
+std::string plot(const std::vector<Point>& points) {
+  struct Panel {
+    std::string_view title, color, format;
+    double Point::* value;
+  };
+  constexpr Panel panels[] = {
+      {"cycles of a run", "#d6336c", "{:.0f}", &Point::cycles},
+      {"fullest tile, % of its memory", "#2f6fb0", "{:.1f}", &Point::fullest_percent},
+      {"items a second (batch x runs)", "#3a9d5d", "{:.0f}", &Point::rate}};
+  constexpr int row = 24, width = 330;
+  std::size_t longest = 0;
+  for (const Point& p : points) longest = std::max(longest, p.label.size());
+  const int left = 30 + 7 * static_cast<int>(longest);
+  const int height = 60 + row * static_cast<int>(points.size());
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" "
       "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"white\"/>\n",
-      230 + 3 * width, height);
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    svg += fmt::format("<text x=\"12\" y=\"{}\">{}</text>\n", 56 + row * static_cast<int>(i),
-                       labels[i]);
+      left + 3 * width, height);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    svg += fmt::format("<text x=\"12\" y=\"{}\">{}</text>\n", 55 + row * static_cast<int>(i),
+                       points[i].label);
   }
   for (int p = 0; p < 3; ++p) {
-    const int x = 220 + p * width;
-    const double most = std::max(1e-9, *std::max_element(values[p].begin(), values[p].end()));
-    svg += fmt::format("<text x=\"{}\" y=\"26\" font-weight=\"bold\">{}</text>\n", x, titles[p]);
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      const double bar = values[p][i] / most * (width - 110);
+    const Panel& panel = panels[p];
+    const bool is_memory = panel.value == &Point::fullest_percent;
+    const int x = left + p * width;
+    double most = is_memory ? 100 : 1e-9;
+    for (const Point& point : points) most = std::max(most, point.*panel.value);
+    const double unit = (width - 110) / most;
+    svg += fmt::format("<text x=\"{}\" y=\"26\" font-weight=\"bold\">{}</text>\n", x, panel.title);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const double value = points[i].*panel.value, bar = value * unit;
       const int y = 42 + row * static_cast<int>(i);
       svg += fmt::format(
           "<rect x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\" rx=\"2\"/>"
-          "<text x=\"{:.1f}\" y=\"{}\">{:.4g}</text>\n",
-          x, y, bar, row - 8, colors[p], x + bar + 6, y + 13, values[p][i]);
+          "<text x=\"{:.1f}\" y=\"{}\">{}</text>\n",
+          x, y, bar, row - 8, points[i].fits ? panel.color : "#e03131", x + bar + 6, y + 13,
+          fmt::format(fmt::runtime(panel.format), value));
     }
+    if (!is_memory) continue;
+    const double full = x + 100 * unit;
+    svg += fmt::format(
+        "<line x1=\"{0:.1f}\" y1=\"34\" x2=\"{0:.1f}\" y2=\"{1}\" stroke=\"#e03131\" "
+        "stroke-dasharray=\"6 4\"/>\n",
+        full, height - 12);
   }
   return svg + "</svg>\n";
 }
@@ -172,7 +211,7 @@ void sweep(const Graph& graph, const Case& base, const ProfileCommand& options,
                {"memory", right},
                {"fullest tile", right},
                {"fits"}});
-  std::vector<double> values[3];
+  std::vector<Point> points;
   Json json = Json::array();
   for (std::size_t i = 0; i < cases.size(); ++i) {
     ProfileCommand all = options;
@@ -186,9 +225,7 @@ void sweep(const Graph& graph, const Case& base, const ProfileCommand& options,
                fmt::format("{:.1f}", r.seconds() * 1e6), fmt::format("{:.0f}", rate),
                detail::bytes_text(static_cast<std::uint64_t>(r.bytes())),
                fmt::format("{:.1f} %", full), r.fits() ? "yes" : "no"});
-    values[0].push_back(static_cast<double>(r.cycles()));
-    values[1].push_back(full);
-    values[2].push_back(rate);
+    points.push_back({labels[i], static_cast<double>(r.cycles()), full, rate, r.fits()});
     json.push_back({{"case", labels[i]},
                     {"cycles", r.cycles()},
                     {"microseconds", r.seconds() * 1e6},
@@ -200,10 +237,14 @@ void sweep(const Graph& graph, const Case& base, const ProfileCommand& options,
   if (!options.output_dir.empty()) {
     NewFiles files(options.output_dir);
     write_file(files.add("sweep.json"), dump(json));
-    write_file(files.add("sweep.svg"), plot(labels, values));
+    write_file(files.add("sweep.svg"), plot(points));
     files.commit();
   }
-  table.print(console.out);
+  if (options.json) {
+    fmt::print(console.out, "{}", dump(json));
+  } else {
+    table.print(console.out);
+  }
 }
 
 }  // namespace
@@ -218,6 +259,10 @@ void profile(const ProfileCommand& options, const Console& console) {
   base.partials = options.partials;
   const Activity activity(console, "profile " + detail::escaped(options.model));
   const Graph graph = load_model(options.model, options.sizes);
+  if (!options.compare.empty() && (options.output_dir.empty() || !options.sweeps.empty())) {
+    fail_usage("a report is compared in the page that --out asks for", options.compare);
+  }
+  const std::string other = options.compare.empty() ? std::string() : read_report(options.compare);
   if (!options.sweeps.empty()) {
     sweep(graph, base, options, console);
     return;
@@ -227,7 +272,7 @@ void profile(const ProfileCommand& options, const Console& console) {
     NewFiles files(options.output_dir);
     write_file(files.add("summary.txt"), report.summary());
     write_file(files.add("report.json"), report.json());
-    write_file(files.add("report.html"), report.html());
+    write_file(files.add("report.html"), report.html(other));
     write_file(files.add("trace.json"), report.trace());
     write_file(files.add("program.dot"), report.dot());
     write_file(files.add("stacks.txt"), report.stacks());

@@ -11,47 +11,10 @@
 #include <halftone/ipu/target.hpp>
 #include <halftone/train.hpp>
 
+#include "on_device.hpp"
+
 using namespace halftone;
-
-namespace {
-
-constexpr ElementType f16 = ElementType::float16, f32 = ElementType::float32;
-
-template <class T>
-Array<T> numbers(const Dims& shape, const std::function<float(std::int64_t)>& f) {
-  Array<T> x(shape);
-  for (std::size_t i = 0; i < x.values().size(); ++i) {
-    x.values()[i] = static_cast<T>(f(static_cast<std::int64_t>(i)));
-  }
-  return x;
-}
-/// Small integers: any order of summation gives their exact sums.
-float small(std::int64_t i) { return static_cast<float>((i * 7 + i / 5) % 5 - 2); }
-
-SessionOptions on_device(const ipu::Arithmetic& arithmetic, const ipu::Target* target = nullptr,
-                         bool half_partials = false) {
-  SessionOptions options;
-  options.device = Device::ipu_model;
-  options.ipu.target = target;
-  options.ipu.half_partials = half_partials;
-  options.ipu.arithmetic = arithmetic;
-  options.ipu.profiling = false;
-  return options;
-}
-
-std::vector<float> floats(const AnyView& view) {
-  std::vector<float> list;
-  if (view.info.type == f32) {
-    for (const float v : view.values<float>()) list.push_back(v);
-  } else {
-    for (const half v : view.values<half>()) list.push_back(static_cast<float>(v));
-  }
-  return list;
-}
-
-const ipu::Target few = ipu::gc200.with_tiles(4), one = ipu::gc200.with_tiles(1);
-
-}  // namespace
+using namespace on_device_test;
 
 TEST_CASE("the generator of a worker") {
   // The paper's formula by hand: s0 = 1, s1 = 2 gives 3 and the state 2^55 ^ 3 ^ 3 * 2^14, 3 *
@@ -143,6 +106,15 @@ TEST_CASE("sums of the machine are exact where any sum is") {
   }));
   cases.push_back(two({2, 4, 4, 5}, {4, 3, 3, 2}, [](auto a, auto b) {
     return op::conv_transpose(a, b, {.strides = {2, 1}, .pads = {1, 0, 0, 1}, .group = 2});
+  }));
+  for (const AutoPad pad : {AutoPad::same_upper, AutoPad::same_lower, AutoPad::valid}) {
+    cases.push_back(two({1, 2, 5, 4}, {2, 3, 4, 3}, [=](auto a, auto b) {
+      return op::conv_transpose(a, b, {.strides = {2, 3}, .auto_pad = pad});
+    }));
+  }
+  cases.push_back(two({1, 2, 5, 4}, {2, 3, 4, 3}, [](auto a, auto b) {
+    return op::conv_transpose(
+        a, b, {.strides = {2, 2}, .output_padding = {1, 0}, .output_shape = {9, 12}});
   }));
   for (const Case& c : cases) {
     const Array<half> a = numbers<half>(c.a, small);
@@ -254,6 +226,19 @@ TEST_CASE("floating-point exceptions name what raised them") {
       CHECK(run({.half = true}).size() == 2);
     }
   }
+}
+
+TEST_CASE("operands of products that are no numbers are invalid, moved ones are not") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2, 2});
+  output(g, op::transpose(x, {.perm = {1, 0}}), "moved");
+  Graph product = g;
+  output(product, op::matmul(AnyTensor{&product, x.id}, AnyTensor{&product, x.id}), "y");
+  const Array<float> values({2, 2}, {1, NAN, 2, 3});
+  Session moves(g, on_device({.floating_point_checks = true}, &few));
+  CHECK(std::isnan(floats(moves.run({{"x", values}})["moved"])[2]));
+  Session multiplies(product, on_device({.floating_point_checks = true}, &few));
+  CHECK_THROWS_AS(multiplies.run({{"x", values}}), ipu::FloatingPointError);
 }
 
 TEST_CASE("what is too large for half is the largest half, or an exception") {

@@ -102,6 +102,26 @@ TEST_CASE("the exchange moves four bytes a cycle, eight to a pair") {
   CHECK(link_hops(16) == 5);
 }
 
+// A link carries 14.6 GB/s each way, four of them lie side by side, a hop takes 15 ns each way;
+// streaming memory 20 GB/s behind 1.5 us; the host 7 GB/s.
+TEST_CASE("links, host and streaming memory take their latency and their bytes' time") {
+  const auto cycles = [](double seconds) {
+    return doctest::Approx(seconds * 1.325e9).epsilon(1e-4);
+  };
+  const auto of = [](std::int64_t n) { return static_cast<double>(n); };
+  const Target two = gc200.with_ipus(2), sixteen = gc200.with_ipus(16);
+  CHECK(of(link_cycles(two, 1 << 26)) == cycles(30e-9 + (1 << 26) / (4 * 14.6e9)));
+  CHECK(global_sync_cycles(two) == 600);
+  CHECK(of(link_cycles(sixteen, 1 << 26)) == cycles(150e-9 + (1 << 26) / (4 * 14.6e9)));
+  CHECK(of(streaming_cycles(gc200, 1 << 26)) == cycles(1.5e-6 + (1 << 26) / 20e9));
+  CHECK(of(host_cycles(gc200, 1 << 26, 100)) == cycles((1 << 26) / 7e9));
+  CHECK(host_cycles(gc200, 4096, 4096) == 1024);  // one tile cannot take it faster
+  // A ring over R replicas: 2 (R - 1) steps of an R-th of the bytes.
+  CHECK(all_reduce_cycles(two, 4096, 1) == 0);
+  CHECK(all_reduce_cycles(sixteen, 1 << 26, 4) ==
+        6 * (link_cycles(sixteen, 1 << 24) + global_sync_cycles(sixteen)));
+}
+
 // Data sheets: 124.5, 249.7 and 348.6 TFLOP/s; 897 MiB.
 TEST_CASE("machines have the peaks of their data sheets") {
   CHECK(gc2.peak_flops(f16, f16) == doctest::Approx(124.5e12).epsilon(0.001));

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include <halftone/graph/planning.hpp>
@@ -92,6 +93,12 @@ TEST_CASE("placement by nodes: weights, time and memory of each IPU") {
   CHECK(bytes == 64 * 256 * 4);
   CHECK(r.ipu_cycles(0) + r.ipu_cycles(1) == r.cycles());
   CHECK(r.ipu_bytes(0) + r.ipu_bytes(1) == r.bytes());
+  // An operation's share of the peak is that of its IPU, which a second one does not change.
+  const ipu::Report alone = ipu::profile(two(0, 0), ipu::gc200);
+  const auto share = [](const ipu::Report& report) {
+    return nlohmann::json::parse(report.json())["operations"][0]["share_of_peak"].get<double>();
+  };
+  CHECK(share(r) == doctest::Approx(share(alone)));
   // The same layers the other way round, or on one IPU of two.
   CHECK(variables_on(ipu::profile(two(1, 0), ipu::gc200, {.ipus = 2}), 0) == variables_on(r, 1));
   const ipu::Report one = ipu::profile(two(0, 0), ipu::gc200, {.ipus = 2});
@@ -193,6 +200,13 @@ TEST_CASE("machines and models that are too large or too small") {
   // 2^20 x 2^20 floats: 4 TiB, more than 64 IPUs have.
   CHECK_THROWS_AS(ipu::profile(two(-1, -1, std::int64_t{1} << 20), ipu::gc200, {.ipus = 64}),
                   MemoryError);
+  // 2^61 multiplications: more than the cycles of a century.
+  Graph product;
+  const AnyTensor square =
+      product.input<float>("x", {std::int64_t{1} << 20, std::int64_t{1} << 20});
+  output(product, op::matmul(square, square), "y");
+  CHECK_THROWS_AS(ipu::profile(product, ipu::gc200, {.allow_out_of_memory = true}),
+                  UnsupportedError);
   // 2^40 elements a side: their product is no 64-bit number.
   Graph huge;
   const AnyTensor a = huge.input<float>("a", {std::int64_t{1} << 40, std::int64_t{1} << 40});

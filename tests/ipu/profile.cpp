@@ -5,6 +5,7 @@
 
 #include <halftone/halftone.hpp>
 #include <halftone/ipu/profile.hpp>
+#include <halftone/train.hpp>
 
 using namespace halftone;
 
@@ -98,6 +99,16 @@ TEST_CASE("operations without a name are called after their layers") {
   CHECK(r.operations[1].name == "layer0/Relu_1");
   CHECK(r.operations[2].name == "layer1/w");
   CHECK(r.operations[3].name == "y");  // the name of its result
+
+  // What a weight is changed by is its gradient.
+  const AnyTensor loss = op::mean(AnyTensor{&g, g.outputs[0]}, {.keepdims = 0});
+  train(g, loss, Sgd{});
+  const ipu::Report trained = ipu::profile(g, ipu::gc200);
+  for (const std::string layer : {"layer0", "layer1"}) {
+    int count = 0;
+    for (const ipu::Operation& o : trained.operations) count += o.name == layer + "/w/gradient";
+    CHECK(count >= 1);
+  }
 }
 
 TEST_CASE("a model that does not fit is an error with names, or a report") {
@@ -167,7 +178,12 @@ TEST_CASE("files of a report") {
   CHECK(lines(r.tiles_csv()) == 1473);
   CHECK(lines(r.steps_csv()) == static_cast<std::ptrdiff_t>(r.steps.size()) + 1);
   CHECK(r.summary().find("Total cycles") != std::string::npos);
-  CHECK(r.html().find("@REPORT@") == std::string::npos);
+  // The page holds the report and the one that it is compared with; "<" would end the script.
+  const std::string page = r.html(R"({"model":"</script>"})");
+  CHECK(page.find("@REPORT@") == std::string::npos);
+  CHECK(page.find("@OTHER@") == std::string::npos);
+  CHECK(page.find(R"({"model":"\u003c/script>"})") != std::string::npos);
+  CHECK(r.html().find(R"(id="beside">null<)") != std::string::npos);
 }
 
 // The published accounting of one compute set: total is compute, sync and exchange, nothing

@@ -57,6 +57,8 @@ TEST_CASE("arguments that make no sense are usage errors") {
            {"profile", model, "--partials", "quarter"},
            {"profile", model, "--sweep", "batch"},
            {"profile", model, "--sweep", "colour=1,2"},
+           {"profile", model, "--sweep", "batch=1,0"},
+           {"profile", model, "--compare", "report.json"},
            {"compile", model},
            {"--frobnicate"},
            {"run"},
@@ -261,6 +263,51 @@ TEST_CASE("inspect shows what is in a model") {
   const Answer hostile = halftone_with({"inspect", models + "hostile_names.onnx", "--nodes"});
   CHECK(hostile.code == 0);
   CHECK(hostile.out.find('\x1b') == std::string::npos);
+}
+
+// Laws: a case is the profile of its own, and a faster clock does the same cycles in less time.
+TEST_CASE("profile: sweeps and comparisons") {
+  const Folder folder;
+  const std::string model = models + "symbols.onnx";
+  const Answer table = halftone_with({"profile", model, "--sweep", "batch=1,3", "--sweep",
+                                      "target=gc200,bow", "--out", folder.file("sweep")});
+  INFO(table.err);
+  REQUIRE(table.code == 0);
+  CHECK(std::count(table.out.begin(), table.out.end(), '\n') == 5);
+  const auto cases = nlohmann::json::parse(read_file(folder.file("sweep/sweep.json")));
+  REQUIRE(cases.size() == 4);
+  const Answer printed = halftone_with(
+      {"profile", model, "--sweep", "batch=1,3", "--sweep", "target=gc200,bow", "--json"});
+  CHECK(nlohmann::json::parse(printed.out) == cases);
+  CHECK(cases[0]["case"] == "batch=1 target=gc200");
+  CHECK(cases[1]["microseconds"] < cases[0]["microseconds"]);
+  for (const auto& c : cases) {
+    const std::string label = c["case"];
+    const std::size_t blank = label.find(' ');
+    const Answer alone =
+        halftone_with({"profile", model, "--json", "--batch", label.substr(6, blank - 6),
+                       "--target", label.substr(blank + 8)});
+    const auto report = nlohmann::json::parse(alone.out);
+    CHECK(report["execution"]["cycles"] == c["cycles"]);
+    CHECK(report["memory"]["bytes"] == c["bytes"]);
+  }
+  // Twelve bars, and the paper behind them.
+  const std::string svg = read_file(folder.file("sweep/sweep.svg"));
+  std::size_t bars = 0;
+  for (std::size_t at = svg.find("<rect"); at != svg.npos; at = svg.find("<rect", at + 1)) ++bars;
+  CHECK(bars == 13);
+
+  const std::vector<std::string> plain{"profile", model, "--batch", "1", "--out"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), plain.begin(), plain.end());
+    return halftone_with(std::move(more));
+  };
+  REQUIRE(with({folder.file("a")}).code == 0);
+  REQUIRE(with({folder.file("b"), "--compare", folder.file("a/report.json")}).code == 0);
+  CHECK(read_file(folder.file("b/report.html")).size() >
+        read_file(folder.file("a/report.html")).size());
+  CHECK(with({folder.file("c"), "--compare", models + "x.pb"}).is(ErrorKind::input));
+  CHECK(with({folder.file("c"), "--compare", folder.file("nothing")}).code != 0);
 }
 
 TEST_CASE("bench measures") {

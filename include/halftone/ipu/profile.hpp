@@ -183,8 +183,9 @@ class Report {
   std::string stacks() const;
   std::string tiles_csv() const;
   std::string steps_csv() const;
-  /// One page that needs nothing else, not even a network.
-  std::string html() const;
+  /// One page that needs nothing else, not even a network; `other`: the JSON of a report that it
+  /// compares this one with.
+  std::string html(std::string_view other = {}) const;
   void write_html(const std::string& path) const;
 };
 

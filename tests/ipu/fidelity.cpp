@@ -1,0 +1,51 @@
+#include <doctest/doctest.h>
+
+#include "../../bench/training_rate.hpp"
+
+using namespace training_rates;
+
+namespace {
+
+/// Within a factor of 1.5, which is asked of whole networks.
+bool is_near(double ours, double published) {
+  return ours < 1.5 * published && published < 1.5 * ours;
+}
+
+}  // namespace
+
+// Graphcore's tables of training on 16 IPUs. BERT's packed rows hold two sequences: arXiv
+// 2107.02027.
+TEST_CASE("training rates are near the published ones, and in their order") {
+  const Graph images = networks::in_half(networks::resnet50(16));
+  CHECK(is_near(training_rate(images, bow, 16, 16, false, half_sums), 44'059));
+  const double rate = training_rate(images, gc200, 16, 16, false, half_sums);
+  CHECK(is_near(rate, 30'000));
+  CHECK(rate > training_rate(images, gc200, 16, 16, false, float_sums));
+  const double tokens384 = bert_rate(bow, 2, 384, half_sums);
+  const double packed = 2 * bert_rate(bow, 2, 512, half_sums);
+  CHECK(is_near(bert_rate(bow, 8, 128, half_sums), 5179));
+  CHECK(is_near(tokens384, 1470));
+  CHECK(is_near(packed, 2126));
+  CHECK(packed > tokens384);
+  CHECK(tokens384 > bert_rate(bow, 2, 384, float_sums));
+}
+
+// Graphcore research's notebook: 6 * 1024^2 * 8 bytes of attention, 1024 * 1536 * 8 of a hidden
+// layer, and no place for training on one IPU.
+TEST_CASE("training nanoGPT does not fit on one IPU") {
+  const Graph gpt = networks::in_half(networks::small_gpt());
+  CHECK(tensor_bytes(gpt, 1024, 1024) == 6.0 * 1024 * 1024 * 8);
+  CHECK(tensor_bytes(gpt, 1024, 1536) == 1024.0 * 1536 * 8);
+  const Graph step = networks::training(gpt);
+  CHECK_THROWS_AS(profile(step, gc200, {.partials = ElementType::float16}), MemoryError);
+  CHECK(profile(gpt, gc200, {.partials = ElementType::float16}).fits());
+}
+
+// Planning is not done twice: 12 equal layers need the plans of one.
+TEST_CASE("equal layers share their plans") {
+  const auto planned = [](int layers) {
+    return profile(networks::training(networks::encoder(8, 128, layers)), gc200, float_sums)
+        .products_planned;
+  };
+  CHECK(planned(12) == planned(2));
+}
