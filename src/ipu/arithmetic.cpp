@@ -225,7 +225,7 @@ std::vector<AnyArray> ArithmeticRunner::run(const Graph& graph, const Node& node
   if (arithmetic_.hardware_random && node.op->signature.has_seed() && draw(now, infos, outputs)) {
     return outputs;
   }
-  if (!has_half) {
+  if (!has_half || infos.empty()) {
     outputs = run_node(graph, node, inputs, executor);
   } else if (!run_product(now, infos[0], outputs)) {
     outputs = run_wide(now, infos);
