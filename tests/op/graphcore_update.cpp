@@ -64,6 +64,31 @@ TEST_CASE("add in place: a variable is changed, in the model's order") {
   }
 }
 
+TEST_CASE("add in place: a view of the variable keeps what it was, if somebody reads it later") {
+  const std::string bytes = model_of(
+      {.nodes = {node("Identity", {"w"}, {"a"}), node("Reshape", {"a", "shape"}, {"before"}),
+                 node("Reshape", {"w", "shape"}, {"flat"}), node("Neg", {"flat"}, {"minus"}),
+                 graphcore("AddLhsInplace", {"w", "x"}, {"y"}), node("Sub", {"y", "a"}, {"z"}),
+                 node("Identity", {"w"}, {"after"})},
+       .initializers = {floats("w", {2, 1}, {1, 2}),
+                        tensor<std::int64_t>("shape", int64, {1}, {2})},
+       .inputs = {value("x", float32, {2, 1})},
+       .outputs = {shapeless("before", float32), shapeless("minus", float32),
+                   shapeless("z", float32), shapeless("after", float32)}});
+  for (const Device device : {Device::cpu, Device::ipu_model}) {
+    Session net(loaded(bytes), {.device = device});
+    Floats w = {1, 2};
+    for (int run = 0; run < 3; ++run) {
+      const Result result = net.run({{"x", Array<float>({2, 1}, {10, 20})}});
+      CHECK(floats_of(result["before"]) == w);
+      CHECK(floats_of(result["minus"]) == Floats{-w[0], -w[1]});
+      CHECK(floats_of(result["z"]) == Floats{10, 20});
+      w = {w[0] + 10, w[1] + 20};
+      CHECK(floats_of(result["after"]) == w);
+    }
+  }
+}
+
 TEST_CASE("add in place: what is no variable stays for others who read it") {
   Session net(loaded(
       model_of({.nodes = {node("Relu", {"x"}, {"a"}), graphcore("AddLhsInplace", {"a", "x"}, {"y"}),
