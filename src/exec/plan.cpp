@@ -48,6 +48,51 @@ bool has_nan(const TensorInfo& info, const void* data) {
   return found;
 }
 
+/// Views, by node, that are read after a change of the variable whose memory they would share: they
+/// keep what it was.
+std::vector<bool> views_to_copy(const Graph& graph) {
+  const std::size_t steps = graph.nodes.size();
+  std::vector<TensorId> root(graph.tensors.size());
+  for (std::size_t i = 0; i < root.size(); ++i) root[i] = static_cast<TensorId>(i);
+  std::vector<std::size_t> last_read(graph.tensors.size(), 0);
+  auto read = [&](TensorId id, std::size_t step) {
+    std::size_t& last = last_read[static_cast<std::size_t>(id)];
+    last = std::max(last, step);
+  };
+  for (const TensorId id : graph.outputs) read(id, steps);
+  for (std::size_t n = steps; n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    for (const TensorId id : node.inputs) {
+      if (id == no_tensor) continue;
+      read(id, is_view(node) ? last_read[static_cast<std::size_t>(node.outputs[0])] : n);
+    }
+  }
+  std::vector<std::vector<std::size_t>> changes(graph.tensors.size());
+  for (std::size_t n = 0; n < steps; ++n) {
+    const Node& node = graph.nodes[n];
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      const int shares = node.op->signature.output_slot(o).shares;
+      if (shares < 0 || node.outputs[o] == no_tensor) continue;
+      root[static_cast<std::size_t>(node.outputs[o])] =
+          root[static_cast<std::size_t>(node.inputs[static_cast<std::size_t>(shares)])];
+    }
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == no_tensor || !node.op->signature.input_slot(i).modified) continue;
+      changes[static_cast<std::size_t>(root[static_cast<std::size_t>(node.inputs[i])])].push_back(
+          n);
+    }
+  }
+  std::vector<bool> copied(steps);
+  for (std::size_t n = 0; n < steps; ++n) {
+    if (!is_view(graph.nodes[n])) continue;
+    const auto y = static_cast<std::size_t>(graph.nodes[n].outputs[0]);
+    for (const std::size_t change : changes[static_cast<std::size_t>(root[y])]) {
+      copied[n] = copied[n] || (n < change && change < last_read[y]);
+    }
+  }
+  return copied;
+}
+
 }  // namespace
 
 /// Which memory each tensor lies in.
@@ -106,7 +151,9 @@ void Plan::build(const EngineOptions& options) {
   };
 
   // Views first: a tensor lives as long as any that shares its memory.
+  const std::vector<bool> is_copied = views_to_copy(graph_);
   for (const Node& node : graph_.nodes) {
+    if (is_copied[static_cast<std::size_t>(&node - graph_.nodes.data())]) continue;
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       const int shares = node.op->signature.output_slot(o).shares;
       if (shares < 0 || node.outputs[o] == no_tensor) continue;
@@ -183,7 +230,7 @@ void Plan::build(const EngineOptions& options) {
   for (std::int32_t n = 0; n < steps; ++n) {
     const auto index = static_cast<std::size_t>(n);
     Node& node = graph_.nodes[index];
-    if (is_view(node)) continue;
+    if (is_view(node) && !is_copied[index]) continue;
 
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       const TensorId id = node.outputs[o];
@@ -226,7 +273,10 @@ void Plan::build(const EngineOptions& options) {
                        .constants = constants,
                        .executor = &executor_},
               .node = static_cast<std::uint32_t>(n)};
-    if (node.op->id == op::Fused::id) {
+    if (is_view(node)) {
+      step.call.op = &graph_.tensors[static_cast<std::size_t>(node.outputs[0])].info;
+      step.run = &run_copy;
+    } else if (node.op->id == op::Fused::id) {
       Graph& body = graph_.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
       step.call.op = &groups_.emplace_back(body);
       step.run = &Group::run;
@@ -361,7 +411,7 @@ void Plan::Branches::run(std::size_t branch, const KernelCall& call, std::uint32
 
 void Plan::run_copy(const KernelCall& call) {
   const auto bytes = static_cast<std::size_t>(static_cast<const TensorInfo*>(call.op)->bytes());
-  std::memcpy(call.arguments[1].data, call.arguments[0].data, bytes);
+  std::memcpy(call.arguments[call.inputs].data, call.arguments[0].data, bytes);
 }
 
 /// Throws if a step has put something that is not a number into one of its outputs.

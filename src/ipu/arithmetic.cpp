@@ -211,7 +211,7 @@ std::vector<AnyArray> ArithmeticRunner::run(const Graph& graph, const Node& node
   }
   if (node.op->id == op::Pow2ScaleThenCast::id) {
     outputs.push_back(cast_to_float8(now, infos[0]));
-  } else if (!has_half) {
+  } else if (!has_half || infos.empty()) {
     outputs = run_node(graph, node, inputs, executor);
   } else if (!run_product(now, infos[0], outputs) && !run_recurrent(now, infos, outputs)) {
     outputs = run_wide(now, infos);

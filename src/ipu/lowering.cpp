@@ -446,7 +446,8 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
     out.push_back(id == no_tensor ? TensorInfo{} : graph.info(id));
     is_empty = is_empty && (id == no_tensor || out.back().elements() == 0);
   }
-  if (is_empty) return;
+  // Without outputs there is something to do for those alone that say what.
+  if (is_empty && (!node.outputs.empty() || node.op->cost == nullptr)) return;
   for (const Word word : node.attributes) signature += fmt::format(",{}", word);
   has_code_ = outlined_.insert(fmt::format("{}@{}", signature, ipu_)).second;
 
@@ -667,6 +668,17 @@ void Lowering::lower_other(const Node& node, std::span<const TensorInfo> in,
 }
 
 // --- what operators say --------------------------------------------------------------------------
+
+void Lowering::transfer(const TensorInfo& x) {
+  if (x.elements() == 0) return;
+  const TensorId id = node_->outputs.empty() ? node_->inputs[0] : node_->outputs[0];
+  home_ = node_->outputs.empty() ? local(*frame_, id) : linear(x);
+  has_home_ = true;
+  Step& step = add_step(StepKind::host,
+                        host_cycles(t_, x.bytes(), home_.mapping.largest() * element_bytes(x)));
+  step.bytes = x.bytes();
+  step.tiles = home_.mapping.pieces;
+}
 
 void Lowering::repeat(std::int64_t times) { times_ = std::max<std::int64_t>(times, 1); }
 

@@ -32,6 +32,7 @@ class Lowering final : public CostVisitor {
   void pool(const TensorInfo& y, std::int64_t taps, bool is_max) override;
   void random(const TensorInfo& y, std::int64_t cycles_per_vector) override;
   void top_k(const TensorInfo& x, std::int64_t n, std::int64_t k) override;
+  void transfer(const TensorInfo& x) override;
   void repeat(std::int64_t times) override;
 
  private:

@@ -207,6 +207,8 @@ bool Importer::check_inputs(const std::string& described, const Descriptor& op,
     const Slot& slot = signature.input(i);
     const bool given = i < inputs.size() && inputs[i] != no_tensor;
     if (given || slot.optional || slot.variadic || slot.name == "seed") continue;
+    const bool is_remote = op.id == op::RemoteLoad::id || op.id == op::RemoteStore::id;
+    if (is_remote && slot.name == "buffer") continue;  // see give_buffer()
     wrong("a required input is missing", slot.name, {});
   }
   return ok;
@@ -251,6 +253,12 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   std::vector<std::string_view> outputs = node.outputs;
   if (!subgraphs.bodies.empty() &&
       !add_captures(described, op, words, subgraphs, graph, inputs, outputs)) {
+    leave_undefined(scope, node);
+    return;
+  }
+
+  if (!check_stream(scope, node, op, words) || !give_buffer(scope, node, op, words, inputs) ||
+      !check_changed(described, op, graph, inputs)) {
     leave_undefined(scope, node);
     return;
   }

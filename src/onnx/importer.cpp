@@ -96,7 +96,10 @@ Graph Importer::main_graph(const ModelMessage& model) {
   Scope scope{.target = target, .opsets = &model_opsets_};
   target.graph.graph_name = target.graph.store_name(message.name);
   read_graph_into(scope, message);
-  if (message.outputs.empty()) defect({}, "the graph has no outputs");
+  if (message.outputs.empty() && target.graph.outputs.empty()) {
+    defect({}, "the graph has no outputs");
+  }
+  check_buffers(target.graph);
   return std::move(target.graph);
 }
 
@@ -377,7 +380,11 @@ void Importer::read_outputs(Scope& scope, const GraphMessage& message) {
       }
       continue;
     }
-    graph.add_output(id);
+    // What a HostStore stores under its own name is an output already.
+    const bool is_stored =
+        streams_.contains(std::string(value.name)) &&
+        std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end();
+    if (!is_stored) graph.add_output(id);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -131,6 +132,18 @@ class Importer {
   void plan(const std::string& described, const NodeMessage& node, std::span<Node> made);
   std::int32_t read_subgraph(Scope& scope, const AttributeMessage& attribute, Subgraphs& subgraphs);
 
+  // import_exchange.cpp; false: the node is left out, for a reason that is reported.
+  /// Whether a stream's name is free, if the operator is a HostLoad or HostStore.
+  bool check_stream(const Scope& scope, const NodeMessage& node, const Descriptor& op,
+                    std::span<const Word> words);
+  /// Gives a RemoteLoad or RemoteStore the variable that stands for its buffer.
+  bool give_buffer(Scope& scope, const NodeMessage& node, const Descriptor& op,
+                   std::span<const Word> words, std::vector<TensorId>& inputs);
+  void check_buffers(const Graph& graph);
+  /// Whether what the operator changes are variables, which initializers become.
+  bool check_changed(const std::string& described, const Descriptor& op, Graph& graph,
+                     std::span<const TensorId> inputs);
+
   TensorId find(Scope& scope, std::string_view name, bool& found);
   std::vector<TensorId> resolve_inputs(Scope& scope, const NodeMessage& node);
   void bind(Scope& scope, const NodeMessage& node, std::string_view name, TensorId id);
@@ -144,6 +157,13 @@ class Importer {
   void defect(const std::string& node, std::string_view what, std::string_view tensor = {},
               std::string_view expected = {}, std::string_view found = {});
 
+  /// A remote buffer of the model; its number of rows grows with the offsets that are met.
+  struct Buffer {
+    TensorId variable = no_tensor;
+    TensorInfo row{};
+    std::string node{};  ///< the first that uses it, for errors
+  };
+
   const LoadOptions& options_;
   Storage file_;
   TensorReader tensors_;
@@ -154,6 +174,8 @@ class Importer {
   std::vector<const FunctionMessage*> calls_;  // that are being inlined
   std::unordered_set<std::string_view> known_symbols_, known_inputs_, known_optional_inputs_;
   std::unordered_set<std::string> domains_without_opset_;
+  std::unordered_set<std::string> streams_;  ///< that nodes load from or store to
+  std::map<std::int64_t, Buffer> buffers_;   ///< by `bufferid`
   int depth_ = 0;
   std::size_t inlined_nodes_ = 0, most_inlined_nodes_;
   std::uint64_t name_characters_ = 0;

@@ -425,6 +425,8 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
   for (const TensorId output : node.outputs) {
     proto.add_output(output == no_tensor ? std::string() : names[output]);
   }
+  // ONNX has no nodes without inputs and outputs: an absent input is one.
+  if (proto.input_size() == 0 && proto.output_size() == 0) proto.add_input(std::string());
   if (id.domain == "ai.onnx" && id.name == "BatchNormalization")
     drop_statistics(graph, node, proto);
 

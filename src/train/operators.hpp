@@ -124,8 +124,7 @@ struct AdjustLossScaling {
     if (apply && !apply.data[0]) return;
     counts.data[2] += 1;
     if (counts.data[2] < static_cast<T>(period)) return;
-    const bool is_large = counts.data[0] > threshold / (1 - threshold) * counts.data[1];
-    factor.data[0] *= is_large ? T(0.5) : T(2);
+    factor.data[0] = next_loss_scale(factor.data[0], counts.data[1], counts.data[0], threshold);
     for (int i = 0; i < 3; ++i) counts.data[i] = 0;
   }
 };

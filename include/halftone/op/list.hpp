@@ -204,6 +204,15 @@
   OLD(GraphcoreBatchNormalization)                               \
   OP(PrintTensor, print_tensor)                                  \
   OP(Abort, abort)                                               \
+  OLD(AddLhsInplace)                                             \
+  OLD(AutoLossScaleProxy)                                        \
+  OLD(LossScaleUpdate)                                           \
+  OLD(HostLoad)                                                  \
+  OLD(HostStore)                                                 \
+  OP(RemoteLoad, remote_load)                                    \
+  OP(RemoteStore, remote_store)                                  \
+  OLD(RemoteCodeLoad)                                            \
+  OLD(PackedDataBlock)                                           \
   OP(ScatterReduce, scatter_reduce)                              \
   OP(GroupedGather, grouped_gather)                              \
   OP(SplineBasis, spline_basis)                                  \
@@ -422,6 +431,7 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/graphcore_create.hpp>
 #include <halftone/op/graphcore_ctc.hpp>
 #include <halftone/op/graphcore_dynamic.hpp>
+#include <halftone/op/graphcore_exchange.hpp>
 #include <halftone/op/graphcore_float8.hpp>
 #include <halftone/op/graphcore_image.hpp>
 #include <halftone/op/graphcore_loss.hpp>
@@ -432,6 +442,7 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/graphcore_scatter.hpp>
 #include <halftone/op/graphcore_spline.hpp>
 #include <halftone/op/graphcore_statistics.hpp>
+#include <halftone/op/graphcore_update.hpp>
 #include <halftone/op/grid_sample.hpp>
 #include <halftone/op/hardmax.hpp>
 #include <halftone/op/instance_normalization.hpp>
@@ -470,6 +481,7 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/random.hpp>
 #include <halftone/op/repeat.hpp>
 #include <halftone/op/scan.hpp>
+#include <halftone/op/graphcore_packed.hpp>
 #include <halftone/op/normalization.hpp>
 // clang-format on
 

@@ -18,12 +18,28 @@ class Fusion {
   static constexpr std::size_t max_nodes = 32, max_inputs = 24;
 
   constexpr explicit Fusion(const Graph& graph)
-      : graph_(graph), group_of_node_(graph.nodes.size(), -1), producer_(graph.tensors.size(), -1) {
+      : graph_(graph),
+        group_of_node_(graph.nodes.size(), -1),
+        producer_(graph.tensors.size(), -1),
+        changed_at_(graph.tensors.size(), -1),
+        root_(graph.tensors.size(), no_tensor) {
+    for (std::size_t i = 0; i < root_.size(); ++i) root_[i] = static_cast<TensorId>(i);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      for (const TensorId id : graph.nodes[n].outputs) {
-        if (id != no_tensor) producer_[static_cast<std::size_t>(id)] = static_cast<int>(n);
+      const Node& node = graph.nodes[n];
+      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+        const TensorId id = node.outputs[o];
+        if (id == no_tensor) continue;
+        producer_[static_cast<std::size_t>(id)] = static_cast<int>(n);
+        const int shares = node.op->signature.output_slot(o).shares;
+        if (shares < 0) continue;
+        root_[static_cast<std::size_t>(id)] =
+            root_of(node.inputs[static_cast<std::size_t>(shares)]);
       }
-      if (is_candidate(graph.nodes[n])) place(n);
+      if (is_candidate(node)) place(n);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] == no_tensor || !node.op->signature.input_slot(i).modified) continue;
+        changed_at_[static_cast<std::size_t>(root_of(node.inputs[i]))] = static_cast<int>(n);
+      }
     }
   }
 
@@ -40,12 +56,17 @@ class Fusion {
     return node.op->elementwise && node.outputs.size() == 1 &&
            graph_.info(node.outputs[0]).is_static();
   }
-  /// Position at which a tensor is there: that of its node, or of its node's group.
+  /// Whose memory a tensor shares.
+  constexpr TensorId root_of(TensorId id) const { return root_[static_cast<std::size_t>(id)]; }
+  /// Position at which a tensor is there: that of its node, or of its node's group; of a variable
+  /// and what shares its memory, not before the last change so far.
   constexpr int ready_at(TensorId id) const {
+    const int changed = changed_at_[static_cast<std::size_t>(root_of(id))];
     const int p = producer_[static_cast<std::size_t>(id)];
-    if (p < 0) return -1;
+    if (p < 0) return changed;
     const int g = group_of_node_[static_cast<std::size_t>(p)];
-    return g < 0 ? p : static_cast<int>(groups_[static_cast<std::size_t>(g)].nodes[0]);
+    const int made = g < 0 ? p : static_cast<int>(groups_[static_cast<std::size_t>(g)].nodes[0]);
+    return made > changed ? made : changed;
   }
   constexpr bool joins(std::size_t n, int g) const {
     const Group& group = groups_[static_cast<std::size_t>(g)];
@@ -91,7 +112,8 @@ class Fusion {
   const Graph& graph_;
   std::vector<Group> groups_;
   std::vector<int> group_of_node_;
-  std::vector<int> producer_;
+  std::vector<int> producer_, changed_at_;
+  std::vector<TensorId> root_;
 };
 
 }  // namespace detail

@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <cstring>
+
+#include <halftone/op/list.hpp>
+
+#include "base/describe.hpp"
+#include "onnx/importer.hpp"
+
+// What nodes that exchange tensors with the host need of the whole model: names for streams that
+// nothing else has, and the variables that stand for remote buffers.
+
+namespace halftone::onnx {
+
+namespace {
+
+/// The largest buffer: what all tensors of the machine's planner are limited to.
+constexpr std::int64_t most_buffer_bytes = std::int64_t{1} << 46;
+
+/// The number in an offset that is a constant; `dynamic` if it is none.
+std::int64_t constant_offset(const TensorRecord& offset) {
+  std::int64_t row = dynamic;
+  if (offset.role != Role::constant || offset.info.elements() != 1) return row;
+  visit_type<op::OffsetTypes>(offset.info.type, [&]<class I>() {
+    I number{};
+    std::memcpy(&number, offset.data.span().data(), sizeof number);
+    row = static_cast<std::uint32_t>(number);
+  });
+  return row;
+}
+
+}  // namespace
+
+bool Importer::check_stream(const Scope& scope, const NodeMessage& node, const Descriptor& op,
+                            std::span<const Word> words) {
+  const bool is_load = op.id == op::HostLoad::id;
+  if (!is_load && op.id != op::HostStore::id) return true;
+  const std::string stream(is_load ? unpack<op::HostLoad>(words).stream.view()
+                                   : unpack<op::HostStore>(words).stream.view());
+  if (!scope.target.is_main) {
+    report_.add(ErrorKind::unsupported,
+                {.what = "streams are not offered in bodies of other operators",
+                 .node = describe(node),
+                 .tensor = stream});
+    return false;
+  }
+  const std::vector<std::string_view>& tensors = is_load ? node.outputs : node.inputs;
+  const bool is_own = !tensors.empty() && tensors[0] == stream;
+  if (!is_own && !streams_.contains(stream) && scope.target.reserved.contains(stream)) {
+    defect(describe(node), "a stream has the name of another tensor", stream);
+    return false;
+  }
+  if (!streams_.insert(stream).second && !is_load) {
+    defect(describe(node), "a stream that is stored to has a second use", stream);
+    return false;
+  }
+  return true;
+}
+
+bool Importer::give_buffer(Scope& scope, const NodeMessage& node, const Descriptor& op,
+                           std::span<const Word> words, std::vector<TensorId>& inputs) {
+  constexpr std::size_t place = 2;
+  const bool is_load = op.id == op::RemoteLoad::id;
+  if ((!is_load && op.id != op::RemoteStore::id) || inputs.size() > place) return true;
+  const std::int64_t number =
+      is_load ? unpack<op::RemoteLoad>(words).buffer_id : unpack<op::RemoteStore>(words).buffer_id;
+  const auto refuse = [&](std::string_view what, std::string_view found = {}) {
+    report_.add(ErrorKind::unsupported, {.what = what, .node = describe(node), .found = found});
+    return false;
+  };
+  if (!scope.target.is_main) {
+    return refuse("remote buffers without a tensor are not offered in bodies of other operators");
+  }
+  infer_pending(scope.target);
+  Graph& graph = scope.target.graph;
+  const TensorInfo row = graph.info(inputs[0]);
+  if (!row.is_static()) {
+    return refuse("the type and shape of a remote buffer's rows are not known",
+                  detail::to_text(row));
+  }
+  if (row.rank() == max_rank) return refuse("a remote buffer has too many dimensions");
+  const auto [known, is_new] = buffers_.try_emplace(number);
+  Buffer& buffer = known->second;
+  if (is_new) {
+    TensorInfo info = row;
+    info.shape.insert(0, 0);
+    buffer = {.variable = graph.add_variable(info, Initial{Initial::Rule::fill, 0, 0},
+                                             "RemoteBuffer_" + std::to_string(number)),
+              .row = row,
+              .node = describe(node)};
+  }
+  if (buffer.row != row) {
+    defect(describe(node), "a remote buffer has rows of two shapes", {},
+           detail::to_text(buffer.row), detail::to_text(row));
+    return false;
+  }
+  const bool has_offset = inputs.size() > 1 && inputs[1] != no_tensor;
+  const std::int64_t offset = has_offset ? constant_offset(graph.tensor(inputs[1])) : 0;
+  std::int64_t& rows = graph.tensor(buffer.variable).info.shape[0];
+  if (offset >= rows) {
+    if (offset >= most_buffer_bytes / std::max<std::int64_t>(row.bytes(), 1)) {
+      return refuse("a remote buffer has too many rows", std::to_string(offset));
+    }
+    rows = offset + 1;
+  }
+  inputs.resize(place, no_tensor);
+  inputs.push_back(buffer.variable);
+  return true;
+}
+
+void Importer::check_buffers(const Graph& graph) {
+  for (const auto& [number, buffer] : buffers_) {
+    if (graph.info(buffer.variable).shape[0] != 0) continue;
+    report_.add(ErrorKind::unsupported,
+                {.what = "the number of rows of a remote buffer is not known: no offset of a load "
+                         "or store is constant",
+                 .node = buffer.node,
+                 .found = "bufferid " + std::to_string(number)});
+  }
+}
+
+bool Importer::check_changed(const std::string& described, const Descriptor& op, Graph& graph,
+                             std::span<const TensorId> inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == no_tensor || !op.signature.input_slot(i).modified) continue;
+    TensorRecord& t = graph.tensor(inputs[i]);
+    // Integer initializers count as constants until somebody changes them.
+    if (t.role == Role::constant) t.role = Role::variable;
+    if (t.role == Role::variable) continue;
+    defect(described, "a tensor is changed that is no initializer", graph.name(inputs[i]));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace halftone::onnx
