@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -9,6 +8,8 @@
 #include <halftone/ipu/profile.hpp>
 #include <halftone/onnx.hpp>
 #include <halftone/train.hpp>
+
+#include "../folder.hpp"
 
 using namespace halftone;
 
@@ -65,10 +66,9 @@ TEST_CASE("nodes keep the IPU that they are meant for") {
   CHECK_THROWS_AS(set_ipu(g.nodes[3], 64), UsageError);
   CHECK_THROWS_AS(set_ipu(g.nodes[3], -2), UsageError);
   // Saved and loaded is the same.
-  const std::string file = std::filesystem::temp_directory_path() / "halftone_placement.onnx";
-  onnx::save(copy, file);
-  const Graph loaded = onnx::load(std::string_view(file));
-  std::filesystem::remove(file);
+  const test::Folder folder;
+  onnx::save(copy, folder / "m.onnx");
+  const Graph loaded = onnx::load(std::string_view(folder / "m.onnx"));
   for (std::size_t n = 0; n < copy.nodes.size(); ++n) {
     CHECK(loaded.nodes[n].planning.ipu == copy.nodes[n].planning.ipu);
   }

@@ -89,7 +89,7 @@ TEST_CASE("onnx: models that were written have the results of those that were re
       FAIL_CHECK(error.what());
       continue;
     }
-    folder.add(std::to_string(written) + "-" + path.parent_path().filename().string() + ".onnx",
+    folder.write(std::to_string(written) + "-" + path.parent_path().filename().string() + ".onnx",
                text(bytes));
     ++written;
     onnx::LoadResult second = onnx::try_load(bytes);

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <halftone/graph/model.hpp>
 #include <halftone/op/list.hpp>
 
+#include "../folder.hpp"
 #include "model_bytes.hpp"
 
 namespace test {
@@ -18,19 +18,6 @@ using namespace halftone;
 namespace fs = std::filesystem;
 
 namespace {
-
-struct Folder {
-  fs::path path = fs::temp_directory_path() /
-                  ("halftone-save-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
-  Folder() { fs::create_directory(path); }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(std::string_view name) const { return (path / name).string(); }
-  std::size_t files() const {
-    return static_cast<std::size_t>(
-        std::distance(fs::directory_iterator(path), fs::directory_iterator()));
-  }
-  static inline int count = 0;
-};
 
 std::string read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -127,12 +114,12 @@ TEST_CASE("save: attributes of every kind, a tensor of one element") {
 }
 
 TEST_CASE("save: large weights in a data file") {
-  const Folder folder;
+  const test::Folder folder;
   const Graph g = rich();
   onnx::save(g, folder / "m.onnx", {.data_file = "m.weights"});
   CHECK(fs::file_size(folder / "m.weights") == 8000);
   CHECK(fs::file_size(folder / "m.onnx") < 2000);
-  CHECK(folder.files() == 2);
+  CHECK(folder.files().size() == 2);
   const Graph again = onnx::load(folder / "m.onnx");
   CHECK(saved(again) == saved(g));
   // Saving over the files that the graph's weights are mapped from.
@@ -146,18 +133,18 @@ TEST_CASE("save: large weights in a data file") {
 }
 
 TEST_CASE("save: the old file or the new one, never half") {
-  const Folder folder;
+  const test::Folder folder;
   const Graph g = rich();
   onnx::save(g, folder / "m.onnx");
   CHECK(read(folder / "m.onnx") == saved(g));
-  CHECK(folder.files() == 1);
+  CHECK(folder.files().size() == 1);
 
   // A graph that cannot be written leaves the old file and no other.
   Graph broken = g;
   broken.tensor(broken.find("w")).data = Bytes(std::vector<std::byte>(3));
   CHECK_THROWS_AS(onnx::save(broken, folder / "m.onnx"), InternalError);
   CHECK(read(folder / "m.onnx") == saved(g));
-  CHECK(folder.files() == 1);
+  CHECK(folder.files().size() == 1);
 
   CHECK_THROWS_AS(onnx::save(g, folder / "absent/m.onnx"), IoError);
   CHECK_THROWS_AS(onnx::save(g, folder.path.string()), IoError);

@@ -1,11 +1,11 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
+#include "../folder.hpp"
 #include "model_bytes.hpp"
 
 namespace test {
@@ -14,19 +14,6 @@ using namespace halftone;
 namespace fs = std::filesystem;
 
 namespace {
-
-/// A folder of its own, removed at the end.
-struct Folder {
-  fs::path path = fs::temp_directory_path() /
-                  ("halftone-onnx-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
-  Folder() { fs::create_directory(path); }
-  ~Folder() { fs::remove_all(path); }
-  std::string operator/(std::string_view name) const { return (path / name).string(); }
-  void write(std::string_view name, std::string_view contents) const {
-    std::ofstream(*this / name, std::ios::binary) << contents;
-  }
-  static inline int count = 0;
-};
 
 /// The model that gives back an initializer.
 std::string constant_model(const Message& tensor) {
@@ -152,7 +139,7 @@ TEST_CASE("tensors: sizes that the file does not have are refused before memory 
 }
 
 TEST_CASE("tensors: large data stay in the file") {
-  const Folder folder;
+  const test::Folder folder;
   constexpr std::int64_t count = 32 << 20;
   {
     // All but the data, which are a hole in the file.
@@ -186,12 +173,12 @@ TEST_CASE("tensors: large data stay in the file") {
 }
 
 TEST_CASE("tensors: external data are found in the model's folder, and only there") {
-  const Folder folder;
+  const test::Folder folder;
   const float data[] = {9, 9, 1, 2, 3, 4};
   folder.write("data", {reinterpret_cast<const char*>(data), sizeof data});
   fs::create_directory(folder / "inside");
   folder.write("inside/data", {reinterpret_cast<const char*>(data), sizeof data});
-  const Folder other;
+  const test::Folder other;
   other.write("data", {reinterpret_cast<const char*>(data), sizeof data});
   fs::create_symlink(other / "data", folder / "link");
   fs::create_symlink("data", folder / "good_link");
@@ -243,7 +230,7 @@ TEST_CASE("tensors: external data are found in the model's folder, and only ther
 }
 
 TEST_CASE("files: what cannot be read is an IoError") {
-  const Folder folder;
+  const test::Folder folder;
   auto kind = [](const std::string& path) { return onnx::try_load(path).error().kind(); };
   CHECK(kind(folder / "absent.onnx") == ErrorKind::io);
   CHECK(kind(folder.path.string()) == ErrorKind::io);
@@ -256,7 +243,7 @@ TEST_CASE("files: what cannot be read is an IoError") {
 }
 
 TEST_CASE("tensor files: what is written is read again, of every type") {
-  const Folder folder;
+  const test::Folder folder;
   for (int i = 1; i <= 20; ++i) {
     const auto type = static_cast<ElementType>(i);
     if (size_in_bytes(type) == 0) continue;

@@ -149,7 +149,7 @@ TEST_CASE("builder: every method writes a node that ONNX accepts") {
     body.addUntypedInputTensor("y");
     body.addOutputTensor("y");
     callEvery(child, body, opset);
-    folder.add(std::to_string(opset) + ".nodes", child.getModelProto());
+    folder.write(std::to_string(opset) + ".nodes", child.getModelProto());
   }
   const auto complaints = folder.complaints();
   if (!complaints) {

@@ -35,7 +35,7 @@ bool contains(const std::string& text, std::string_view part) {
 void check_models(const std::vector<std::string>& models) {
   const test::CheckedFolder folder;
   for (std::size_t i = 0; i < models.size(); ++i) {
-    folder.add(std::to_string(i) + ".onnx", models[i]);
+    folder.write(std::to_string(i) + ".onnx", models[i]);
   }
   if (const auto complaints = folder.complaints()) CHECK(*complaints == "");
 }

@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 
-#include <cstdio>
 #include <popart/builder.hpp>
 #include <popart/dataflow.hpp>
 #include <popart/devicemanager.hpp>
@@ -15,6 +14,7 @@
 #include <halftone/halftone.hpp>
 #include <halftone/ipu/profile.hpp>
 
+#include "../folder.hpp"
 #include "errors.hpp"
 
 using namespace popart;
@@ -249,10 +249,9 @@ TEST_CASE(
            "sizes (in bytes) of src"));
 
   // The law: a model that was written is the model.
-  const std::string path = std::string(std::tmpnam(nullptr)) + ".onnx";
-  program.session->modelToHost(path);
-  Program again(DataFlow(1, {{"y", AnchorReturnType("All")}}), {}, path);
-  std::remove(path.c_str());
+  const test::Folder folder;
+  program.session->modelToHost(folder / "m.onnx");
+  Program again(DataFlow(1, {{"y", AnchorReturnType("All")}}), {}, folder / "m.onnx");
   again.session->prepareDevice();
   CHECK(again.run({1, 1}, 2) == std::vector<float>{4, 5});
 }

@@ -12,8 +12,8 @@
 
 #include <halftone/halftone.hpp>
 
+#include "../folder.hpp"
 #include "captured.hpp"
-#include "folder.hpp"
 #include "program/chart.hpp"
 #include "program/commands.hpp"
 #include "program/dataset.hpp"
@@ -66,31 +66,30 @@ ErrorKind kind_of(auto&& f) {
 }  // namespace
 
 TEST_CASE("a network learns from a table, and what is asked for is written") {
-  const Folder folder;
-  write_file(folder.file("data.csv"), few_digits(160));
-  const Answer answer =
-      train_with({digits, "--data", folder.file("data.csv"), "--scale", "1/16", "--validate", "0.2",
-                  "--epochs", "3", "--batch", "16", "--optimizer", "adam:lr=2e-3", "--save",
-                  folder.file("net.onnx"), "--plot", folder.file("loss.svg"), "--log",
-                  folder.file("log.jsonl")});
+  const test::Folder folder;
+  write_file((folder / "data.csv"), few_digits(160));
+  const Answer answer = train_with(
+      {digits, "--data", (folder / "data.csv"), "--scale", "1/16", "--validate", "0.2", "--epochs",
+       "3", "--batch", "16", "--optimizer", "adam:lr=2e-3", "--save", (folder / "net.onnx"),
+       "--plot", (folder / "loss.svg"), "--log", (folder / "log.jsonl")});
   CHECK(answer.err == "");
   REQUIRE(answer.code == 0);
   CHECK(answer.out.find("128 samples") != std::string::npos);  // 160 less a fifth
   CHECK(folder.files() ==
         std::vector<std::string>{"data.csv", "log.jsonl", "loss.svg", "net.onnx"});
 
-  const std::vector<nlohmann::json> epochs = lines_of(folder.file("log.jsonl"));
+  const std::vector<nlohmann::json> epochs = lines_of((folder / "log.jsonl"));
   REQUIRE(epochs.size() == 3);
   CHECK(epochs[0]["steps"] == 8);
   CHECK(epochs[2]["loss"] < epochs[0]["loss"]);
   // Ten classes: who guesses pays log(10) and is right in a tenth of all cases.
   CHECK(epochs[2]["loss"] < std::log(10));
   CHECK(epochs[2]["accuracy"] > 0.3);
-  CHECK(read_file(folder.file("loss.svg")).find("polyline") != std::string::npos);
+  CHECK(read_file((folder / "loss.svg")).find("polyline") != std::string::npos);
 
   // The saved network has the accuracy that was printed.
   const AnyArray table = parse_table(few_digits(160), "data");
-  Session net(onnx::load(folder.file("net.onnx")));
+  Session net(onnx::load((folder / "net.onnx")));
   Array<float> images({32, 1, 8, 8});
   int right = 0;
   for (std::size_t i = 0; i < images.size(); ++i) {
@@ -107,30 +106,30 @@ TEST_CASE("a network learns from a table, and what is asked for is written") {
 }
 
 TEST_CASE("a training that goes on is the one that was never interrupted") {
-  const Folder folder;
-  write_file(folder.file("data.csv"), few_digits(64));
+  const test::Folder folder;
+  write_file((folder / "data.csv"), few_digits(64));
   const auto train_to = [&](const std::string& epochs, const std::string& to,
                             const std::string& from) {
-    std::vector<std::string> arguments{digits, "--data",      folder.file("data.csv"), "--epochs",
-                                       epochs, "--save",      folder.file(to),         "--batch",
+    std::vector<std::string> arguments{digits, "--data",      (folder / "data.csv"), "--epochs",
+                                       epochs, "--save",      (folder / to),         "--batch",
                                        "16",   "--optimizer", "adam:lr=1e-3"};
-    if (!from.empty()) arguments.insert(arguments.end(), {"--resume", folder.file(from)});
+    if (!from.empty()) arguments.insert(arguments.end(), {"--resume", (folder / from)});
     return train_with(arguments);
   };
   REQUIRE(train_to("2", "half.onnx", "").code == 0);
   REQUIRE(train_to("4", "joined.onnx", "half.onnx").code == 0);
   REQUIRE(train_to("4", "whole.onnx", "").code == 0);
-  CHECK(read_file(folder.file("joined.onnx")) == read_file(folder.file("whole.onnx")));
+  CHECK(read_file((folder / "joined.onnx")) == read_file((folder / "whole.onnx")));
   CHECK(train_to("4", "again.onnx", "whole.onnx").code == static_cast<int>(ErrorKind::usage));
   // A file of --save is a model like others, which may be trained anew.
-  CHECK(train_with({folder.file("whole.onnx"), "--data", folder.file("data.csv"), "--epochs", "1",
+  CHECK(train_with({(folder / "whole.onnx"), "--data", (folder / "data.csv"), "--epochs", "1",
                     "--optimizer", "sgd:lr=1e-3,momentum=0.9"})
             .code == 0);
 }
 
 TEST_CASE("tensors and a table are the same data") {
-  const Folder folder;
-  write_file(folder.file("data.csv"), few_digits(32));
+  const test::Folder folder;
+  write_file((folder / "data.csv"), few_digits(32));
   const AnyArray table = parse_table(few_digits(32), "data");
   Array<std::uint8_t> images({32, 8, 8});
   Array<std::int64_t> labels({32});
@@ -140,26 +139,26 @@ TEST_CASE("tensors and a table are the same data") {
     }
     labels[i] = static_cast<std::int64_t>(table.values<float>()[65 * i + 64]);
   }
-  write_tensor(folder.file("images.npy"), TensorFormat::npy, "", images);
-  write_tensor(folder.file("labels.pb"), TensorFormat::pb, "", labels);
-  const std::string as_tensors = "image=" + folder.file("images.npy");
-  REQUIRE(train_with({digits, "--data", folder.file("data.csv"), "--scale", "1/16", "--epochs", "1",
-                      "--save", folder.file("a.onnx")})
+  write_tensor((folder / "images.npy"), TensorFormat::npy, "", images);
+  write_tensor((folder / "labels.pb"), TensorFormat::pb, "", labels);
+  const std::string as_tensors = "image=" + (folder / "images.npy");
+  REQUIRE(train_with({digits, "--data", (folder / "data.csv"), "--scale", "1/16", "--epochs", "1",
+                      "--save", (folder / "a.onnx")})
               .code == 0);
-  REQUIRE(train_with({digits, "--data", as_tensors, "--data", "label=" + folder.file("labels.pb"),
-                      "--scale", "image=0.0625", "--epochs", "1", "--save", folder.file("b.onnx")})
+  REQUIRE(train_with({digits, "--data", as_tensors, "--data", "label=" + (folder / "labels.pb"),
+                      "--scale", "image=0.0625", "--epochs", "1", "--save", (folder / "b.onnx")})
               .code == 0);
-  CHECK(read_file(folder.file("a.onnx")) == read_file(folder.file("b.onnx")));
+  CHECK(read_file((folder / "a.onnx")) == read_file((folder / "b.onnx")));
 
   // Files with different numbers of samples, and one that is missing.
-  write_tensor(folder.file("few.pb"), TensorFormat::pb, "", Array<std::int64_t>({31}));
+  write_tensor((folder / "few.pb"), TensorFormat::pb, "", Array<std::int64_t>({31}));
   for (const std::vector<std::string>& data : std::vector<std::vector<std::string>>{
-           {"--data", as_tensors, "--data", "label=" + folder.file("few.pb")},
+           {"--data", as_tensors, "--data", "label=" + (folder / "few.pb")},
            {"--data", as_tensors},
            {"--data", as_tensors, "--data", as_tensors},
-           {"--data", as_tensors, "--data", "labels=" + folder.file("labels.pb")},
-           {"--data", as_tensors, "--data", folder.file("data.csv")},
-           {"--data", "image=" + folder.file("few.pb"), "--data", "label=" + folder.file("few.pb")},
+           {"--data", as_tensors, "--data", "labels=" + (folder / "labels.pb")},
+           {"--data", as_tensors, "--data", (folder / "data.csv")},
+           {"--data", "image=" + (folder / "few.pb"), "--data", "label=" + (folder / "few.pb")},
        }) {
     std::vector<std::string> arguments{digits};
     arguments.insert(arguments.end(), data.begin(), data.end());
@@ -169,51 +168,51 @@ TEST_CASE("tensors and a table are the same data") {
 
 TEST_CASE("a straight line is found by least squares") {
   // y = 2 x + 1 without noise: the minimum of the squared error is that line.
-  const Folder folder;
+  const test::Folder folder;
   Graph g;
   const AnyTensor x = g.input<float>("x", {dynamic, 1});
   output(g,
          op::matmul(x, parameter<float, Shape<1, 1>>(g, "slope", zeros)) +
              parameter<float, Shape<1>>(g, "offset", zeros),
          "y");
-  onnx::save(Session(std::move(g)).graph(), folder.file("line.onnx"));
+  onnx::save(Session(std::move(g)).graph(), (folder / "line.onnx"));
   std::string table = "x,y\n";
   for (int i = 0; i < 40; ++i)
     table += fmt::format("{},{}\n", i / 20.0 - 1, 2 * (i / 20.0 - 1) + 1);
-  write_file(folder.file("data.csv"), table);
-  REQUIRE(train_with({folder.file("line.onnx"), "--data", folder.file("data.csv"), "--loss", "mse",
+  write_file((folder / "data.csv"), table);
+  REQUIRE(train_with({(folder / "line.onnx"), "--data", (folder / "data.csv"), "--loss", "mse",
                       "--epochs", "60", "--batch", "8", "--optimizer", "sgd:lr=0.2", "--save",
-                      folder.file("line.onnx")})
+                      (folder / "line.onnx")})
               .code == 0);
-  const Session line(onnx::load(folder.file("line.onnx")));
+  const Session line(onnx::load((folder / "line.onnx")));
   CHECK(line.get("slope").values<float>()[0] == doctest::Approx(2).epsilon(1e-4));
   CHECK(line.get("offset").values<float>()[0] == doctest::Approx(1).epsilon(1e-4));
 
   // Steps that are too long diverge; what was saved before stays.
-  const std::string before = read_file(folder.file("line.onnx"));
+  const std::string before = read_file((folder / "line.onnx"));
   const Answer diverged =
-      train_with({folder.file("line.onnx"), "--data", folder.file("data.csv"), "--batch", "8",
-                  "--optimizer", "sgd:lr=1e30", "--save", folder.file("line.onnx")});
+      train_with({(folder / "line.onnx"), "--data", (folder / "data.csv"), "--batch", "8",
+                  "--optimizer", "sgd:lr=1e30", "--save", (folder / "line.onnx")});
   CHECK(diverged.code == static_cast<int>(ErrorKind::input));
   CHECK(diverged.err.find("diverged") != std::string::npos);
-  CHECK(read_file(folder.file("line.onnx")) == before);
+  CHECK(read_file((folder / "line.onnx")) == before);
   // A sample that is no number is named.
-  write_file(folder.file("nan.csv"), "1,1\n2,2\nnan,3\n");
+  write_file((folder / "nan.csv"), "1,1\n2,2\nnan,3\n");
   const Answer broken =
-      train_with({folder.file("line.onnx"), "--data", folder.file("nan.csv"), "--batch", "3"});
+      train_with({(folder / "line.onnx"), "--data", (folder / "nan.csv"), "--batch", "3"});
   CHECK(broken.code == static_cast<int>(ErrorKind::input));
   CHECK(broken.err.find("sample 2") != std::string::npos);
 }
 
 TEST_CASE("training refuses what does not fit") {
-  const Folder folder;
-  write_file(folder.file("data.csv"), few_digits(40));
-  const std::string data = folder.file("data.csv");
-  write_file(folder.file("short.csv"), "1,2,3\n");
-  write_file(folder.file("ragged.csv"), "1,2,3\n1,2\n");
+  const test::Folder folder;
+  write_file((folder / "data.csv"), few_digits(40));
+  const std::string data = (folder / "data.csv");
+  write_file((folder / "short.csv"), "1,2,3\n");
+  write_file((folder / "ragged.csv"), "1,2,3\n1,2\n");
   std::string wrong = few_digits(40);
   wrong[wrong.size() - 2] = ':';  // the last label
-  write_file(folder.file("words.csv"), wrong);
+  write_file((folder / "words.csv"), wrong);
   const auto is = [&](ErrorKind kind, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), digits);
     const Answer answer = train_with(arguments);
@@ -233,11 +232,11 @@ TEST_CASE("training refuses what does not fit") {
   CHECK(is(ErrorKind::usage, {"--data", data, "--optimizer", "adam:lr"}));
   CHECK(is(ErrorKind::unsupported, {"--data", data, "--optimizer", "frobnicate:lr=1"}));
   CHECK(is(ErrorKind::unsupported, {"--data", data, "--optimizer", "sgd:lr=1,beta1=1"}));
-  CHECK(is(ErrorKind::io, {"--data", folder.file("none.csv")}));
-  CHECK(is(ErrorKind::io, {"--data", data, "--save", folder.file("none/net.onnx")}));
-  CHECK(is(ErrorKind::input, {"--data", folder.file("short.csv")}));
-  CHECK(is(ErrorKind::input, {"--data", folder.file("ragged.csv")}));
-  CHECK(is(ErrorKind::input, {"--data", folder.file("words.csv")}));
+  CHECK(is(ErrorKind::io, {"--data", (folder / "none.csv")}));
+  CHECK(is(ErrorKind::io, {"--data", data, "--save", (folder / "none/net.onnx")}));
+  CHECK(is(ErrorKind::input, {"--data", (folder / "short.csv")}));
+  CHECK(is(ErrorKind::input, {"--data", (folder / "ragged.csv")}));
+  CHECK(is(ErrorKind::input, {"--data", (folder / "words.csv")}));
   CHECK(is(ErrorKind::input, {"--data", data, "--batch", "41"}));
   CHECK(is(ErrorKind::input, {"--data", data, "--validate", "40"}));
   CHECK(is(ErrorKind::input, {"--data", data, "--loss", "mse"}));
@@ -248,10 +247,10 @@ TEST_CASE("training refuses what does not fit") {
 // The first rate is so high that the weights, and with them the second step's first product, are
 // beyond float; without the option only the loss is looked at.
 TEST_CASE("train: the first tensor that is no number is named when asked for") {
-  const Folder folder;
-  write_file(folder.file("digits.csv"), few_digits(40));
-  const std::vector<std::string> arguments{digits, "--data", folder.file("digits.csv"),
-                                           "--optimizer", "sgd:lr=1e38"};
+  const test::Folder folder;
+  write_file((folder / "digits.csv"), few_digits(40));
+  const std::vector<std::string> arguments{digits, "--data", (folder / "digits.csv"), "--optimizer",
+                                           "sgd:lr=1e38"};
   const Answer plain = train_with(arguments);
   CHECK(plain.code != 0);
   CHECK(plain.err.find("the loss is no number") != std::string::npos);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "../folder.hpp"
 #include "captured.hpp"
-#include "folder.hpp"
 #include "program/commands.hpp"
 #include "program/file.hpp"
 
@@ -145,7 +145,7 @@ TEST_CASE("the first program in README.md is the one in examples") {
 }
 
 TEST_CASE("run writes what the model computes") {
-  const Folder folder;
+  const test::Folder folder;
   const std::string model = models + "add.onnx";
   // x + [1, 2, 3], worked out by hand.
   const std::string sum = "float 2 3\n-4 2 3.5\n2 -0.5 103\n";
@@ -153,22 +153,22 @@ TEST_CASE("run writes what the model computes") {
   for (const char* x : {"x.pb", "x.npy", "x_reversed.npy"}) {
     CAPTURE(x);
     const Answer answer = halftone_with({"run", "--format=txt", "--input", "x=" + models + x, model,
-                                         "--output-dir", folder.file("made/here")});
+                                         "--output-dir", (folder / "made/here")});
     INFO(answer.err);
     REQUIRE(answer.code == 0);
     CHECK(answer.out.find("positive") != std::string::npos);
     CHECK(answer.err.empty());
-    CHECK(read_file(folder.file("made/here/output_0.txt")) == sum);
-    CHECK(read_file(folder.file("made/here/output_1.txt")) == positive);
+    CHECK(read_file((folder / "made/here/output_0.txt")) == sum);
+    CHECK(read_file((folder / "made/here/output_1.txt")) == positive);
   }
   SUBCASE("an input that has a value may get another one") {
-    write_file(folder.file("w.txt"), "float 3\n0 0 0\n");
+    write_file((folder / "w.txt"), "float 3\n0 0 0\n");
     const Answer answer = halftone_with({"run", model, "--input", "x=" + models + "x.pb", "--input",
-                                         "w=" + folder.file("w.txt"), "--output-dir",
-                                         folder.file("out"), "--format", "npy", "--json"});
+                                         "w=" + (folder / "w.txt"), "--output-dir",
+                                         (folder / "out"), "--format", "npy", "--json"});
     INFO(answer.err);
     REQUIRE(answer.code == 0);
-    CHECK(read_file(folder.file("out/output_0.npy")) == read_file(models + "x.npy"));
+    CHECK(read_file((folder / "out/output_0.npy")) == read_file(models + "x.npy"));
     const auto json = nlohmann::json::parse(answer.out);
     CHECK(json.at("outputs").at(0).at("name") == "sum");
     CHECK(json.at("outputs").at(0).at("min") == -5);
@@ -176,24 +176,24 @@ TEST_CASE("run writes what the model computes") {
   }
   SUBCASE("outputs can be inputs") {
     REQUIRE(halftone_with(
-                {"run", model, "--input", "x=" + models + "x.pb", "--output-dir", folder.file("a")})
+                {"run", model, "--input", "x=" + models + "x.pb", "--output-dir", (folder / "a")})
                 .code == 0);
-    REQUIRE(halftone_with({"run", model, "--input", "x=" + folder.file("a/output_0.pb"),
-                           "--output-dir", folder.file("b"), "--format", "txt"})
+    REQUIRE(halftone_with({"run", model, "--input", "x=" + (folder / "a/output_0.pb"),
+                           "--output-dir", (folder / "b"), "--format", "txt"})
                 .code == 0);
-    CHECK(read_file(folder.file("b/output_0.txt")) == "float 2 3\n-3 4 6.5\n3 1.5 106\n");
+    CHECK(read_file((folder / "b/output_0.txt")) == "float 2 3\n-3 4 6.5\n3 1.5 106\n");
   }
 }
 
 TEST_CASE("a run that fails says why and writes nothing") {
-  const Folder folder;
+  const test::Folder folder;
   const std::string x = "x=" + models + "x.pb";
-  write_file(folder.file("wide.txt"), "float 2 4\n1 2 3 4 5 6 7 8\n");
-  write_file(folder.file("whole.txt"), "int32 2 3\n1 2 3 4 5 6\n");
-  write_file(folder.file("broken.pb"), "no tensor");
-  write_file(folder.file("file"), "");
+  write_file((folder / "wide.txt"), "float 2 4\n1 2 3 4 5 6 7 8\n");
+  write_file((folder / "whole.txt"), "int32 2 3\n1 2 3 4 5 6\n");
+  write_file((folder / "broken.pb"), "no tensor");
+  write_file((folder / "file"), "");
   const std::vector<std::string> before = folder.files();
-  const std::string out = folder.file("a/b");
+  const std::string out = (folder / "a/b");
   const auto with = [&](const std::string& model, std::vector<std::string> inputs,
                         const std::string& to) {
     std::vector<std::string> arguments{"run", model, "--output-dir", to};
@@ -205,12 +205,12 @@ TEST_CASE("a run that fails says why and writes nothing") {
   CHECK(with(add, {}, out).is(input));
   CHECK(with(add, {x, x}, out).is(input));
   CHECK(with(add, {x, "z=" + models + "x.pb"}, out).is(input));
-  CHECK(with(add, {"x=" + folder.file("wide.txt")}, out).is(input));
-  CHECK(with(add, {"x=" + folder.file("whole.txt")}, out).is(input));
-  CHECK(with(add, {"x=" + folder.file("broken.pb")}, out).is(input));
-  CHECK(with(add, {"x=" + folder.file("absent.pb")}, out).is(io));
-  CHECK(with(folder.file("absent.onnx"), {}, out).is(io));
-  CHECK(with(folder.file("file"), {}, out).is(model));
+  CHECK(with(add, {"x=" + (folder / "wide.txt")}, out).is(input));
+  CHECK(with(add, {"x=" + (folder / "whole.txt")}, out).is(input));
+  CHECK(with(add, {"x=" + (folder / "broken.pb")}, out).is(input));
+  CHECK(with(add, {"x=" + (folder / "absent.pb")}, out).is(io));
+  CHECK(with((folder / "absent.onnx"), {}, out).is(io));
+  CHECK(with((folder / "file"), {}, out).is(model));
   CHECK(with(folder.path.string(), {}, out).is(io));
   CHECK(with(models + "x.npy", {}, out).is(model));
   CHECK(with(models + "mismatch.onnx", {x}, out).is(model));
@@ -218,12 +218,12 @@ TEST_CASE("a run that fails says why and writes nothing") {
   CHECK(unknown.is(unsupported));
   CHECK(unknown.line().find("Frobnicate") != std::string::npos);
   CHECK(unknown.line().find("Defrobnicate") != std::string::npos);
-  CHECK(with(add, {x}, folder.file("file/below")).is(io));
-  CHECK(with(add, {x}, folder.file("file")).is(io));
+  CHECK(with(add, {x}, (folder / "file/below")).is(io));
+  CHECK(with(add, {x}, (folder / "file")).is(io));
   CHECK(folder.files() == before);
   // Not the second file alone is written.
   std::filesystem::create_directories(folder.path / "out/output_1.pb");
-  CHECK(with(add, {x}, folder.file("out")).is(io));
+  CHECK(with(add, {x}, (folder / "out")).is(io));
   CHECK_FALSE(std::filesystem::exists(folder.path / "out/output_0.pb"));
 }
 
@@ -267,14 +267,14 @@ TEST_CASE("inspect shows what is in a model") {
 
 // Laws: a case is the profile of its own, and a faster clock does the same cycles in less time.
 TEST_CASE("profile: sweeps and comparisons") {
-  const Folder folder;
+  const test::Folder folder;
   const std::string model = models + "symbols.onnx";
   const Answer table = halftone_with({"profile", model, "--sweep", "batch=1,3", "--sweep",
-                                      "target=gc200,bow", "--out", folder.file("sweep")});
+                                      "target=gc200,bow", "--out", (folder / "sweep")});
   INFO(table.err);
   REQUIRE(table.code == 0);
   CHECK(std::count(table.out.begin(), table.out.end(), '\n') == 5);
-  const auto cases = nlohmann::json::parse(read_file(folder.file("sweep/sweep.json")));
+  const auto cases = nlohmann::json::parse(read_file((folder / "sweep/sweep.json")));
   REQUIRE(cases.size() == 4);
   const Answer printed = halftone_with(
       {"profile", model, "--sweep", "batch=1,3", "--sweep", "target=gc200,bow", "--json"});
@@ -292,7 +292,7 @@ TEST_CASE("profile: sweeps and comparisons") {
     CHECK(report["memory"]["bytes"] == c["bytes"]);
   }
   // Twelve bars, and the paper behind them.
-  const std::string svg = read_file(folder.file("sweep/sweep.svg"));
+  const std::string svg = read_file((folder / "sweep/sweep.svg"));
   std::size_t bars = 0;
   for (std::size_t at = svg.find("<rect"); at != svg.npos; at = svg.find("<rect", at + 1)) ++bars;
   CHECK(bars == 13);
@@ -302,16 +302,16 @@ TEST_CASE("profile: sweeps and comparisons") {
     more.insert(more.begin(), plain.begin(), plain.end());
     return halftone_with(std::move(more));
   };
-  REQUIRE(with({folder.file("a")}).code == 0);
-  REQUIRE(with({folder.file("b"), "--compare", folder.file("a/report.json")}).code == 0);
-  CHECK(read_file(folder.file("b/report.html")).size() >
-        read_file(folder.file("a/report.html")).size());
-  CHECK(with({folder.file("c"), "--compare", models + "x.pb"}).is(ErrorKind::input));
-  CHECK(with({folder.file("c"), "--compare", folder.file("nothing")}).code != 0);
+  REQUIRE(with({(folder / "a")}).code == 0);
+  REQUIRE(with({(folder / "b"), "--compare", (folder / "a/report.json")}).code == 0);
+  CHECK(read_file((folder / "b/report.html")).size() >
+        read_file((folder / "a/report.html")).size());
+  CHECK(with({(folder / "c"), "--compare", models + "x.pb"}).is(ErrorKind::input));
+  CHECK(with({(folder / "c"), "--compare", (folder / "nothing")}).code != 0);
 }
 
 TEST_CASE("bench measures") {
-  const Folder folder;
+  const test::Folder folder;
   const std::vector<std::string> quick{"--seconds", "0.01", "--threads", "1"};
   const auto bench_with = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "bench");
@@ -324,9 +324,9 @@ TEST_CASE("bench measures") {
   CHECK(text.out.find("[5, 3]") != std::string::npos);
   CHECK(text.out.find("items/s") != std::string::npos);
   const Answer file =
-      bench_with({models + "symbols.onnx", "--size", "n=7", "--json", folder.file("bench.json")});
+      bench_with({models + "symbols.onnx", "--size", "n=7", "--json", (folder / "bench.json")});
   REQUIRE(file.code == 0);
-  const auto json = nlohmann::json::parse(read_file(folder.file("bench.json")));
+  const auto json = nlohmann::json::parse(read_file((folder / "bench.json")));
   CHECK(json.at("iterations") > 0);
   CHECK(json.at("inputs").at(1).at("shape") == std::vector{7, 2});
   CHECK(json.at("slowest").size() == 1);

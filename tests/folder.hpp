@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
-/// A folder that goes away.
+namespace test {
+
+/// A folder of its own that goes away.
 struct Folder {
   std::filesystem::path path;
   Folder() {
@@ -20,7 +24,10 @@ struct Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  std::string file(const std::string& name) const { return (path / name).string(); }
+  std::string operator/(std::string_view name) const { return (path / name).string(); }
+  void write(std::string_view name, std::string_view contents) const {
+    std::ofstream(*this / name, std::ios::binary) << contents;
+  }
   std::vector<std::string> files() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator(path)) {
@@ -30,3 +37,5 @@ struct Folder {
     return names;
   }
 };
+
+}  // namespace test
