@@ -90,7 +90,7 @@ TEST_CASE("onnx: models that were written have the results of those that were re
       continue;
     }
     folder.write(std::to_string(written) + "-" + path.parent_path().filename().string() + ".onnx",
-               text(bytes));
+                 text(bytes));
     ++written;
     onnx::LoadResult second = onnx::try_load(bytes);
     if (!second) FAIL_CHECK(second.error().what());
