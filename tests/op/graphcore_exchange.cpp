@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../onnx/model_bytes.hpp"
+#include "graphcore_model.hpp"
 
 namespace test {
 
@@ -16,19 +16,6 @@ using namespace halftone;
 namespace {
 
 constexpr int uint32 = 12, int32 = 6, float16 = 10;
-
-Message graphcore(std::string_view op, Names inputs, Names outputs,
-                  std::vector<Message> attributes = {}) {
-  return node(op, inputs, outputs, {.domain = "ai.graphcore", .attributes = attributes});
-}
-std::string model_of(const GraphParts& parts) {
-  return model(parts, {.opsets = {opset(1, "ai.graphcore")}});
-}
-std::vector<float> floats_of(const AnyView& view) {
-  const auto values = view.values<float>();
-  return {values.begin(), values.end()};
-}
-using Floats = std::vector<float>;
 
 /// A tensor of zeros as PopART's programs make one for HostLoad; 11 is PopART's number of float.
 Message init(std::string_view name, std::initializer_list<std::int64_t> shape) {

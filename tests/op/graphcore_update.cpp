@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "../onnx/model_bytes.hpp"
+#include "graphcore_model.hpp"
 
 namespace test {
 
@@ -15,19 +15,6 @@ using namespace halftone;
 namespace {
 
 constexpr int uint32 = 12, int32 = 6;
-
-Message graphcore(std::string_view op, Names inputs, Names outputs,
-                  std::vector<Message> attributes = {}) {
-  return node(op, inputs, outputs, {.domain = "ai.graphcore", .attributes = attributes});
-}
-std::string model_of(const GraphParts& parts) {
-  return model(parts, {.opsets = {opset(1, "ai.graphcore")}});
-}
-std::vector<float> floats_of(const AnyView& view) {
-  const auto values = view.values<float>();
-  return {values.begin(), values.end()};
-}
-using Floats = std::vector<float>;
 
 }  // namespace
 

@@ -265,6 +265,19 @@ struct PoolRows {
     return count;
   }
 
+  /// A vector of the rows joined, from column c below `end` on; behind that, nothing.
+  HALFTONE_INLINE V joined_rows(const T* const* rows, int row_count, std::int64_t c,
+                                std::int64_t end) const {
+    V v = start();
+    if (end - c >= V::size) {
+      for (int k = 0; k < row_count; ++k) v = join(v, load_compute(rows[k] + c));
+    } else {
+      for (int k = 0; k < row_count; ++k) v = join(v, load_compute_partial(rows[k] + c, end - c));
+      v = select(V::mask::first(end - c), v, start());
+    }
+    return v;
+  }
+
   /// Windows K columns wide that begin side by side, the first `Begin` columns before the input:
   /// the rows that a window reads are joined once, and moved in registers.
   template <int Begin, int K>
@@ -279,20 +292,12 @@ struct PoolRows {
       const T* rows[most_rows];
       const int row_count = rows_read(x, d, h, rows);
       const auto joined = [&](std::int64_t c) {
-        V v = start();
-        const std::int64_t lanes = s.input[2] - c;
-        if (lanes >= V::size && row_count == K) {  // most windows are as high as wide
-          v = join(load_compute(rows[0] + c), load_compute(rows[1] + c));
+        if (c + V::size <= s.input[2] && row_count == K) {  // most windows are as high as wide
+          V v = join(load_compute(rows[0] + c), load_compute(rows[1] + c));
           if constexpr (K > 2) v = join(v, load_compute(rows[2] + c));
-        } else if (lanes >= V::size) {
-          for (int k = 0; k < row_count; ++k) v = join(v, load_compute(rows[k] + c));
-        } else if (lanes > 0) {
-          for (int k = 0; k < row_count; ++k) {
-            v = join(v, load_compute_partial(rows[k] + c, lanes));
-          }
-          v = select(V::mask::first(lanes), v, start());
+          return v;
         }
-        return v;
+        return c < s.input[2] ? joined_rows(rows, row_count, c, s.input[2]) : start();
       };
       const V elements(static_cast<S>(Max ? 1 : count(0, d) * count(1, h)));
       V before = first_column == 0 ? start() : joined(first_column - V::size);
@@ -340,16 +345,7 @@ struct PoolRows {
       const int row_count = rows_read(x, d, h, rows);
       const auto join_rows = [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t c = begin; c < end; c += V::size) {
-          V sum = start();
-          if (to - c >= V::size) {
-            for (int k = 0; k < row_count; ++k) sum = join(sum, load_compute(rows[k] + c));
-          } else {
-            for (int k = 0; k < row_count; ++k) {
-              sum = join(sum, load_compute_partial(rows[k] + c, to - c));
-            }
-            sum = select(V::mask::first(to - c), sum, start());
-          }
-          sum.store(joined + (c - low));
+          joined_rows(rows, row_count, c, to).store(joined + (c - low));
         }
       };
       if (is_wide) join_rows(from, to);
