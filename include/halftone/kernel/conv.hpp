@@ -30,21 +30,24 @@ void conv_pack(const ConvPlan& plan, const T* weights, void* packed,
 
 namespace detail {
 
-/// Plain y of one image from blocked sums, with what the tiles left to do.
+/// Plain y of images [first, first + images) from blocked sums, with what the tiles left to do.
 template <class T>
-void finish_plain(const ConvPlan& plan, const T* blocked, T* y, std::int64_t image,
-                  const ConvEpilogue<T>& e, const Executor& executor) {
+void finish_plain(const ConvPlan& plan, const T* blocked, T* y, std::int64_t first,
+                  std::int64_t images, const ConvEpilogue<T>& e, const Executor& executor) {
   constexpr std::int64_t N = channel_block<T>;
   const ConvShape& s = plan.shape;
   const std::int64_t pixels = s.output_pixels();
+  const std::int64_t blocks = channel_blocks<T>(s.filters);
   const Parts parts(pixels, reorder_pixels);
-  parallel_for(executor, channel_blocks<T>(s.filters) * parts.parts, [&](std::int64_t task) {
-    const std::int64_t c = task / parts.parts * N, part = task % parts.parts;
+  parallel_for(executor, images * blocks * parts.parts, [&](std::int64_t task) {
+    const std::int64_t part = task % parts.parts, c = task / parts.parts % blocks * N;
+    const std::int64_t image = task / parts.parts / blocks;
     const std::int64_t count = s.filters - c < N ? s.filters - c : N;
     const std::int64_t begin = parts.begin(part), end = parts.begin(part + 1);
-    const std::int64_t row = image * s.filters + c;
+    const std::int64_t row = (first + image) * s.filters + c;
     T* const to = y + row * pixels;
-    unblock_pixels(blocked + c * pixels, to, pixels, count, begin, end);
+    unblock_pixels(blocked + (c * pixels) * plan.images + image * N, to, pixels, count, begin, end,
+                   plan.images);
     if (e.residual != nullptr) {
       Epilogue<T> left;
       left.residual = e.residual;
@@ -96,7 +99,8 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
     run_depthwise(plan, s.batch, x, static_cast<const T*>(packed), bias, y, inner, 0, executor);
     return;
   }
-  for (std::int64_t image = 0; image < s.batch; ++image) {
+  for (std::int64_t image = 0; image < s.batch; image += plan.images) {
+    const std::int64_t images = s.batch - image < plan.images ? s.batch - image : plan.images;
     const T* from = x + image * x_size;
     T* const to = plain ? scratch : y + image * y_size;
     if (depthwise) {
@@ -111,7 +115,7 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
     } else {
       if (plan.copies) {
         parallel_for(executor, plan.planes, [&](std::int64_t plane) {
-          copy_plane(plan, from, plane, copy + plane * plan.plane_size());
+          copy_plane(plan, from, images, plane, copy + plane * plan.plane_size());
         });
         from = copy;
       }
@@ -120,7 +124,7 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
           plan.kind == ConvKind::line ? run_tiles<T, Source::line> : run_tiles<T, Source::pixels>;
       run(plan, from, packed, bias, to, inner, residual, image * blocks, executor);
     }
-    if (plain) finish_plain(plan, to, y, image, epilogue, executor);
+    if (plain) finish_plain(plan, to, y, image, images, epilogue, executor);
   }
 }
 

@@ -41,38 +41,28 @@ HALFTONE_INLINE void for_each_transposed(const T* x, std::int64_t stride, std::i
   }
 }
 
-/// Packs the weights of one panel and plane: [kernel row][kernel column][channel][filters], kernel
-/// columns in the order of for_each_column.
-template <class T>
-void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::int64_t group,
-                std::int64_t f, std::int64_t plane, T* to) {
+/// f(element of the kernel, channel of the plane, vector of filters, lanes) for the weights of one
+/// panel and plane.
+template <class T, class F>
+HALFTONE_INLINE void for_each_weight(const ConvPlan& plan, std::int64_t area, const T* weights,
+                                     WeightOrder order, std::int64_t group, std::int64_t first,
+                                     std::int64_t plane, F&& f) {
   constexpr std::int64_t N = Vec<T>::size;
   const ConvShape& s = plan.shape;
   const std::int64_t channels = s.channels_per_group(), filters = s.filters_per_group();
-  const std::int64_t area = s.kernel[1] * s.kernel[2];
-  const std::int64_t vectors = vectors_of_panel<T>(f, filters), width = vectors * N;
-  const std::int64_t c = plane * plan.unit;
-  const std::int64_t count = channels - c < plan.unit ? channels - c : plan.unit;
-  std::uint8_t places[most_kernel_columns], place = 0;
-  for_each_column(plan, [&](std::int64_t, std::int64_t kw, bool) { places[kw] = place++; });
-  const auto put = [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<T> lanes) {
-    if (plan.phases > 1) {
-      const std::int64_t kw = tap % s.kernel[2];
-      tap += places[kw] - kw;
-    }
-    lanes.store(to + (tap * plan.unit + channel) * width + v * N);
-  };
+  const std::int64_t vectors = vectors_of_panel<T>(first, filters);
+  const std::int64_t c = plane * plan.unit, count = channels_of_plane(plan, plane);
   const auto rows_of = [&](std::int64_t v) {
-    const std::int64_t left = filters - f - v * N;
+    const std::int64_t left = filters - first - v * N;
     return left < N ? left : N;
   };
   if (order == WeightOrder::plain) {
     for (std::int64_t v = 0; v < vectors; ++v) {
-      const T* const from = weights + ((group * filters + f + v * N) * channels + c) * area;
+      const T* const from = weights + ((group * filters + first + v * N) * channels + c) * area;
       std::int64_t channel = 0, tap = 0;
       for_each_transposed(from, channels * area, rows_of(v), count * area, 16 * N,
                           [&](std::int64_t, Vec<T> lanes) {
-                            put(tap, channel, v, lanes);
+                            f(tap, channel, v, lanes);
                             if (++tap == area) {
                               tap = 0;
                               ++channel;
@@ -82,30 +72,69 @@ void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::
   } else {
     for (std::int64_t channel = 0; channel < count; ++channel) {
       for (std::int64_t v = 0; v < vectors; ++v) {
-        const T* const from = weights + ((c + channel) * filters + f + v * N) * area;
-        for_each_transposed(
-            from, area, rows_of(v), area, filters * area,
-            [&](std::int64_t tap, Vec<T> lanes) { put(area - 1 - tap, channel, v, lanes); });
+        const T* const from = weights + ((c + channel) * filters + first + v * N) * area;
+        for_each_transposed(from, area, rows_of(v), area, filters * area,
+                            [&](std::int64_t tap, Vec<T> lanes) { f(tap, channel, v, lanes); });
       }
     }
   }
+}
+
+/// Where pack_plane puts the weights of one panel and plane.
+template <class T>
+T* place_of_weights(const ConvPlan& plan, void* packed, std::int64_t panel, std::int64_t plane) {
+  const ConvShape& s = plan.shape;
+  const std::int64_t filters = round_up(s.filters_per_group(), Vec<T>::size);
+  const std::int64_t group = panel / plan.panels, f = panel % plan.panels * panel_columns<T>;
+  const std::int64_t planes = plan.planes / s.groups;
+  return reinterpret_cast<T*>(static_cast<char*>(packed) + segment_bytes(plan)) +
+         (group * filters + f) * plan.steps +
+         plane * (plan.steps / planes) * vectors_of_panel<T>(f, filters) * Vec<T>::size;
+}
+
+/// The channels that fill up a plane have weights of zero, too.
+template <class T>
+void clear_missing_weights(const ConvPlan& plan, std::int64_t plane, std::int64_t width, T* to) {
+  const std::int64_t area = plan.shape.kernel[1] * plan.shape.kernel[2];
+  const std::int64_t count = channels_of_plane(plan, plane);
   for (std::int64_t tap = 0; count < plan.unit && tap < area; ++tap) {
     T* const missing = to + (tap * plan.unit + count) * width;
     for (std::int64_t i = 0; i < (plan.unit - count) * width; ++i) missing[i] = 0;
   }
 }
 
-/// Segments, then weights: [group][panel][plane][kernel row][kernel column][channel][filters].
+/// Packs the weights of one panel and plane: [kernel row][kernel column][channel][filters], kernel
+/// columns in the order of for_each_column.
 template <class T>
-void pack_tiles(const ConvPlan& plan, const T* weights, WeightOrder order, void* packed,
-                const Executor& executor) {
+void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::int64_t panel,
+                std::int64_t plane, void* packed) {
+  constexpr std::int64_t N = Vec<T>::size;
+  const ConvShape& s = plan.shape;
+  const std::int64_t area = s.kernel[1] * s.kernel[2];
+  const std::int64_t f = panel % plan.panels * panel_columns<T>;
+  const std::int64_t width = vectors_of_panel<T>(f, s.filters_per_group()) * N;
+  std::uint8_t places[most_kernel_columns], place = 0;
+  for_each_column(plan, [&](std::int64_t, std::int64_t kw, bool) { places[kw] = place++; });
+  T* const to = place_of_weights<T>(plan, packed, panel, plane);
+  for_each_weight(plan, area, weights, order, panel / plan.panels, f, plane,
+                  [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<T> lanes) {
+                    if (order == WeightOrder::transposed) tap = area - 1 - tap;
+                    if (plan.phases > 1) {
+                      const std::int64_t kw = tap % s.kernel[2];
+                      tap += places[kw] - kw;
+                    }
+                    lanes.store(to + (tap * plan.unit + channel) * width + v * N);
+                  });
+  clear_missing_weights(plan, plane, width, to);
+}
+
+/// The table in front of the packed weights.
+inline void write_segments(const ConvPlan& plan, void* packed) {
   const ConvShape& s = plan.shape;
   Segment* segment = static_cast<Segment*>(packed);
-  const std::int64_t planes = plan.planes / s.groups;
-  const std::int64_t row = plan.phases * plan.columns * plan.unit;
-  for (std::int64_t plane = 0; plane < planes; ++plane) {
+  for (std::int64_t plane = 0; plane < plan.planes / s.groups; ++plane) {
     for (std::int64_t kh = 0; kh < s.kernel[1]; ++kh) {
-      const std::int64_t start = plane * plan.plane_size() + kh * s.dilation[1] * row;
+      const std::int64_t start = plane * plan.plane_size() + kh * s.dilation[1] * plan.row_size();
       for_each_column(plan, [&](std::int64_t offset, std::int64_t, bool joined) {
         if (joined) {
           segment[-1].steps += plan.unit;
@@ -115,67 +144,124 @@ void pack_tiles(const ConvPlan& plan, const T* weights, WeightOrder order, void*
       });
     }
   }
+}
 
-  T* const to = reinterpret_cast<T*>(static_cast<char*>(packed) + segment_bytes(plan));
-  const std::int64_t filters = round_up(s.filters_per_group(), Vec<T>::size);
-  const std::int64_t panels = s.groups * plan.panels;
-  const auto pack = [&](std::int64_t panel, std::int64_t plane) {
-    const std::int64_t group = panel / plan.panels, f = panel % plan.panels * panel_columns<T>;
-    const std::int64_t width = vectors_of_panel<T>(f, filters) * Vec<T>::size;
-    pack_plane(plan, weights, order, group, f, plane,
-               to + (group * filters + f) * plan.steps + plane * plan.steps / planes * width);
-  };
-  // A task reads memory that lies together: filters' rows, or channels'.
+/// f(panel, plane) for all; a task reads memory that lies together: filters' rows, or channels'.
+template <class F>
+void for_each_panel(const ConvPlan& plan, WeightOrder order, const Executor& executor, F&& f) {
+  const std::int64_t planes = plan.planes / plan.shape.groups;
+  const std::int64_t panels = plan.shape.groups * plan.panels;
   if (order == WeightOrder::plain) {
     parallel_for(executor, panels, [&](std::int64_t panel) {
-      for (std::int64_t plane = 0; plane < planes; ++plane) pack(panel, plane);
+      for (std::int64_t plane = 0; plane < planes; ++plane) f(panel, plane);
     });
   } else {
     parallel_for(executor, planes, [&](std::int64_t plane) {
-      for (std::int64_t panel = 0; panel < panels; ++panel) pack(panel, plane);
+      for (std::int64_t panel = 0; panel < panels; ++panel) f(panel, plane);
     });
   }
 }
 
-/// Brings one plane of x (one image) into the plan's form, with padding.
+/// Segments, then weights: [group][panel][plane][kernel row][kernel column][channel][filters].
 template <class T>
-void copy_plane(const ConvPlan& plan, const T* x, std::int64_t plane, T* to) {
+void pack_tiles(const ConvPlan& plan, const T* weights, WeightOrder order, void* packed,
+                const Executor& executor) {
+  write_segments(plan, packed);
+  for_each_panel(plan, order, executor, [&](std::int64_t panel, std::int64_t plane) {
+    pack_plane(plan, weights, order, panel, plane, packed);
+  });
+}
+
+/// The elements of one plane of a plain image in the plan's form; padding is left alone.
+template <class T>
+void place_pixels(const ConvPlan& plan, const T* x, std::int64_t channels, T* to) {
+  using V = Vec<T>;
+  constexpr std::int64_t N = V::size;
+  const ConvShape& s = plan.shape;
+  const std::int64_t pixels = s.input[1] * s.input[2], size = plan.column_size();
+  const std::int64_t stride = s.stride[2], row_stride = s.kernel[1] == 1 ? s.stride[1] : 1;
+  std::int64_t h = s.pads_begin[1], w = 0, phase = 0, column = 0;
+  T* row = nullptr;  // null: nobody reads it
+  const auto begin_row = [&] {
+    const bool is_read = h % row_stride == 0 && h / row_stride < plan.rows;
+    row = is_read ? to + h / row_stride * plan.row_size() : nullptr;
+    w = 0;
+    phase = s.pads_begin[2] % stride;
+    column = s.pads_begin[2] / stride;
+  };
+  begin_row();
+  for (std::int64_t q = 0; q < pixels; q += N) {
+    const std::int64_t lanes = pixels - q < N ? pixels - q : N;
+    V r[N];
+#pragma GCC unroll 16
+    for (int l = 0; l < N; ++l) {
+      const T* const from = x + l * pixels + q;
+      r[l] = l >= channels ? V(T(0)) : lanes == N ? V::load(from) : V::load_partial(from, lanes);
+    }
+    transpose(r);
+#pragma GCC unroll 16
+    for (int l = 0; l < N; ++l) {
+      if (l >= lanes) break;
+      if (row != nullptr && phase < plan.phases && column < plan.columns) {
+        r[l].store(row + (phase * plan.columns + column) * size);
+      }
+      if (++phase == stride) {
+        phase = 0;
+        ++column;
+      }
+      if (++w == s.input[2]) {
+        ++h;
+        begin_row();
+      }
+    }
+  }
+}
+
+/// Brings one plane of x, of the plan's number of images, into the plan's form, with padding. Of
+/// `images` there are only so many; the last one stands for those behind it.
+template <class T>
+void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int64_t plane, T* to) {
   using V = Vec<T>;
   const ConvShape& s = plan.shape;
   const std::int64_t height = s.input[1], width = s.input[2], stride = s.stride[2];
-  const std::int64_t unit = plan.unit, run = plan.columns * unit;
+  const std::int64_t unit = plan.unit, size = plan.column_size(), run = plan.columns * size;
   const std::int64_t channel = plane * unit;
-  const std::int64_t count = s.channels - channel < unit ? s.channels - channel : unit;
-  const bool from_plain = plan.input == Layout::plain;
+  const bool is_transposed = unit > 1 && plan.input == Layout::plain;
   const T* from = x + channel * height * width;
+  T* out = to;
   for (std::int64_t r = 0; r < plan.rows; ++r) {
     const std::int64_t h = (s.kernel[1] == 1 ? r * s.stride[1] : r) - s.pads_begin[1];
-    for (std::int64_t phase = 0; phase < plan.phases; ++phase, to += run) {
+    for (std::int64_t phase = 0; phase < plan.phases; ++phase, out += run) {
       // Column c of the run is column c * stride - shift of x.
       const std::int64_t shift = s.pads_begin[2] - phase, last = width - 1 + shift;
       std::int64_t begin = shift > 0 ? (shift + stride - 1) / stride : 0;
       std::int64_t end = last < 0 ? 0 : last / stride + 1;
       if (end > plan.columns) end = plan.columns;
       if (h < 0 || h >= height || begin >= end) begin = end = 0;
-      for (std::int64_t i = 0; i < begin * unit; ++i) to[i] = 0;
-      for (std::int64_t i = end * unit; i < run; ++i) to[i] = 0;
+      for (std::int64_t i = 0; i < begin * size; ++i) out[i] = 0;
+      for (std::int64_t i = end * size; i < run; ++i) out[i] = 0;
+      if (is_transposed) continue;
       const std::int64_t at = h * width + begin * stride - shift;
       if (unit == 1) {
-        for (std::int64_t c = begin; c < end; ++c) to[c] = from[at + (c - begin) * stride];
-      } else if (from_plain) {
-        pack_strip(from + at, height * width, stride, count, end - begin, to + begin * unit, unit);
+        for (std::int64_t c = begin; c < end; ++c) out[c] = from[at + (c - begin) * stride];
       } else {
         const T* pixel = from + at * unit;
         for (std::int64_t c = begin; c < end; ++c, pixel += stride * unit) {
-          V::load(pixel).store(to + c * unit);
+          V::load(pixel).store(out + c * unit);
         }
       }
     }
   }
+  if (!is_transposed) return;
+  const std::int64_t count = channels_of_plane(plan, plane % (plan.planes / s.groups));
+  for (std::int64_t i = 0; i < plan.images; ++i) {
+    const std::int64_t image = i < images ? i : images - 1;
+    place_pixels(plan, from + image * s.channels * height * width, count, to + i * unit);
+  }
 }
 
-/// One image. y is blocked; `bias` holds whole blocks; `residual` is blocked or null; `row` is the
-/// hook's first row of the image.
+/// The plan's number of images. y is blocked; `bias` holds whole blocks; `residual` is blocked or
+/// null; `row` is the hook's first row of the image.
 template <class T, Source source>
 void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bias, T* y,
                const ConvEpilogue<T>& e, const T* residual, std::int64_t row,
@@ -191,7 +277,7 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
   const std::int64_t bands = Parts(units, plan.band).parts;
   const std::int64_t panels = plan.panels * s.groups;
   const std::int64_t filters = round_up(s.filters_per_group(), N);
-  const std::int64_t step = plan.row_step * plan.phases * plan.columns * plan.unit;
+  const std::int64_t step = plan.row_step * plan.row_size();
 
   parallel_for(executor, bands * panels, [&](std::int64_t task) {
     const std::int64_t group = task % panels / plan.panels;

@@ -332,11 +332,11 @@ struct BlockedWeightGradient {
       T* const rows = blocks + x_size();
       T* const sums = rows + dy_size();
       const std::int64_t x_image = plan.planes * plan.plane_size();
-      const std::int64_t line = plan.phases * plan.columns * N;
+      const std::int64_t line = plan.row_size();
       for (std::int64_t image = 0; image < s.batch; image += images) {
         const std::int64_t count = s.batch - image < images ? s.batch - image : images;
         parallel_for(executor, count * plan.planes, [&](std::int64_t i) {
-          copy_plane(plan, x + (image + i / plan.planes) * s.channels * s.input_pixels(),
+          copy_plane(plan, x + (image + i / plan.planes) * s.channels * s.input_pixels(), 1,
                      i % plan.planes, blocks + i * plan.plane_size());
         });
         parallel_for(executor, tiles.parts, [&](std::int64_t tile) {

@@ -26,18 +26,23 @@ struct ConvPlan {
   // Kinds blocked and line: x is read from planes (blocks of channels, or channels) of `rows` rows,
   // each `phases` runs of `columns` elements of `unit`: run p holds the columns p, p + stride, ...,
   // so that neighbouring outputs always read neighbouring elements. `copies` says whether x has to
-  // be brought into that form, with its padding.
+  // be brought into that form, with its padding. Each column is one of `images` images, side by
+  // side: where their rows are short, they fill tiles together.
   bool copies = false;
+  std::int64_t images = 1;
   std::int64_t unit = 1, planes = 1, rows = 1, phases = 1, columns = 1;
-  std::int64_t row_step = 1;                         ///< rows from one output row to the next
-  std::int64_t output_rows = 1, output_columns = 1;  ///< a 1x1 kernel sees all pixels as one row
-  std::int64_t segments = 0, steps = 0;              ///< of one sum
-  std::int64_t panels = 0;                           ///< groups of filters, of one group
-  std::int64_t band = 1;  ///< output rows (tiles if there is one row) a task
+  std::int64_t row_step = 1;  ///< rows from one output row to the next
+  /// A 1x1 kernel sees all pixels as one row; columns are those of all images.
+  std::int64_t output_rows = 1, output_columns = 1;
+  std::int64_t segments = 0, steps = 0;  ///< of one sum
+  std::int64_t panels = 0;               ///< groups of filters, of one group
+  std::int64_t band = 1;                 ///< output rows (tiles if there is one row) a task
   // Kind general.
   std::int64_t tasks = 1, panels_per_task = 1;
 
-  constexpr std::int64_t plane_size() const { return rows * phases * columns * unit; }
+  constexpr std::int64_t column_size() const { return images * unit; }
+  constexpr std::int64_t row_size() const { return phases * columns * column_size(); }
+  constexpr std::int64_t plane_size() const { return rows * row_size(); }
 };
 
 namespace detail {
@@ -65,7 +70,7 @@ HALFTONE_INLINE void for_each_column(const ConvPlan& plan, F&& f) {
       const std::int64_t column = kw * s.dilation[2];
       if (plan.phases > 1 && column % plan.phases != phase) continue;
       const std::int64_t at = phase * plan.columns + column / plan.phases;
-      f(at * plan.unit, kw, at == next);
+      f(at * plan.column_size(), kw, at == next && plan.images == 1);
       next = at + 1;
     }
   }
@@ -76,11 +81,20 @@ constexpr std::int64_t segment_bytes(const ConvPlan& plan) {
   return round_up(plan.segments * std::int64_t(sizeof(Segment)), 64);
 }
 
+/// Channels of one of a group's planes that there are.
+constexpr std::int64_t channels_of_plane(const ConvPlan& plan, std::int64_t plane) {
+  const std::int64_t left = plan.shape.channels_per_group() - plane * plan.unit;
+  return left < plan.unit ? left : plan.unit;
+}
+
 /// Wider kernels are left to the general kind.
 inline constexpr std::int64_t most_kernel_columns = 256;
 
 /// Activations that a task should find in L2 beside its weights.
 inline constexpr std::int64_t band_bytes = 384 * 1024;
+
+/// Rows of fewer pixels leave a tile's registers empty.
+inline constexpr std::int64_t short_row = (tile_rows + 1) / 2;
 
 /// Elements of patches that a task of the general kind packs at once.
 inline constexpr std::int64_t patch_elements = 64 * 1024;
@@ -105,7 +119,7 @@ void plan_tiles(ConvPlan& plan) {
   if (in_place) plan.rows = s.input[1];
   const bool one_row = s.kernel[1] == 1 && s.kernel[2] == 1;
   plan.output_rows = one_row ? 1 : output_height;
-  plan.output_columns = one_row ? output_height * output_width : output_width;
+  plan.output_columns = plan.images * (one_row ? output_height * output_width : output_width);
 
   std::int64_t runs = 0;
   for_each_column(plan, [&](std::int64_t, std::int64_t, bool joined) { runs += joined ? 0 : 1; });
@@ -126,6 +140,18 @@ void plan_tiles(ConvPlan& plan) {
   if (bands < wanted) bands = wanted;
   if (bands > units) bands = units;
   plan.band = Parts(units, bands < 1 ? 1 : bands).parts;
+}
+
+/// Lets images share tiles that the rows of one would not fill, as far as their x stays in L2; for
+/// plain activations, which are copied anyway.
+template <class T>
+void plan_images(ConvPlan& plan) {
+  const std::int64_t batch = plan.shape.batch;
+  const std::int64_t bytes = plan.planes * plan.plane_size() * std::int64_t(sizeof(T));
+  const std::int64_t most = bytes < band_bytes ? band_bytes / bytes : 1;
+  if (plan.output_columns >= short_row || batch == 1 || most == 1) return;
+  plan.images = Parts(batch, Parts(batch, most).parts).parts;
+  plan_tiles<T>(plan);
 }
 
 }  // namespace detail
@@ -162,11 +188,16 @@ ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output) {
 
   if (plan.kind == ConvKind::blocked || plan.kind == ConvKind::line) {
     detail::plan_tiles<T>(plan);
+    if (plan.kind == ConvKind::blocked && input == Layout::plain && output == Layout::plain) {
+      detail::plan_images<T>(plan);
+    }
     plan.workspace_bytes = detail::round_up(blocks * N * bytes, 64);  // the bias, padded
     if (plan.copies) {
       plan.workspace_bytes += detail::round_up(plan.planes * plan.plane_size() * bytes, 64);
     }
-    if (output == Layout::plain) plan.workspace_bytes += blocks * N * s.output_pixels() * bytes;
+    if (output == Layout::plain) {
+      plan.workspace_bytes += plan.images * blocks * N * s.output_pixels() * bytes;
+    }
   } else if (plan.kind == ConvKind::depthwise) {
     plan.packed_bytes = blocks * N * s.kernel_size() * bytes;
     plan.workspace_bytes = detail::round_up(blocks * N * bytes, 64);

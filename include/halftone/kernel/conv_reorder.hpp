@@ -23,10 +23,11 @@ void block_pixels(const T* plain, std::int64_t ld, std::int64_t count, std::int6
   }
 }
 
-/// The way back: plain[c][pixel] = blocked[pixel][c] for c < count.
+/// The way back: plain[c][pixel] = blocked[pixel][c] for c < count; `blocked` has pixels of
+/// `images` images in turn, of which this is one.
 template <class T>
 void unblock_pixels(const T* blocked, T* plain, std::int64_t ld, std::int64_t count,
-                    std::int64_t begin, std::int64_t end) {
+                    std::int64_t begin, std::int64_t end, std::int64_t images = 1) {
   constexpr std::int64_t N = channel_block<T>;
   if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
     using V = Vec<T>;
@@ -34,7 +35,9 @@ void unblock_pixels(const T* blocked, T* plain, std::int64_t ld, std::int64_t co
       const std::int64_t pixels = end - p < N ? end - p : N;
       V r[N];
 #pragma GCC unroll 16
-      for (int l = 0; l < N; ++l) r[l] = l < pixels ? V::load(blocked + (p + l) * N) : V(T(0));
+      for (int l = 0; l < N; ++l) {
+        r[l] = l < pixels ? V::load(blocked + (p + l) * images * N) : V(T(0));
+      }
       transpose(r);
       if (pixels == N) {
 #pragma GCC unroll 16
@@ -50,7 +53,7 @@ void unblock_pixels(const T* blocked, T* plain, std::int64_t ld, std::int64_t co
     }
   } else {
     for (std::int64_t p = begin; p < end; ++p) {
-      for (std::int64_t c = 0; c < count; ++c) plain[c * ld + p] = blocked[p * N + c];
+      for (std::int64_t c = 0; c < count; ++c) plain[c * ld + p] = blocked[p * images * N + c];
     }
   }
 }

@@ -159,83 +159,178 @@ const compute_t<T>* in_compute_type(const Executor& executor, const T* x, std::i
   }
 }
 
-/// A transposed convolution as a convolution with stride 1 and the kernel flipped, of x with zeros
-/// between its elements where there is a stride. Only some can: is_possible.
+/// A transposed convolution as convolutions with stride 1 and flipped kernels: one for each phase,
+/// the outputs that are equal modulo the strides, with the kernel elements that those see. Only
+/// some can: is_possible.
 template <class T>
 struct FlippedConvolution {
-  const Window& window;
-  std::int64_t input[3] = {1, 1, 1}, strides[3] = {1, 1, 1};
-  ConvPlan plan;
-  bool is_possible = false, has_zeros = false;
+  static constexpr std::int64_t most_phases = 4, most_area = 256;
+  struct Phase {
+    ConvPlan plan;
+    bool is_seen = true;         ///< by any element of the kernel
+    std::int64_t first[3] = {};  ///< output in front of the plan's first one; may be outside
+  };
 
-  FlippedConvolution(const Window& w, std::int64_t groups, View<const T> x, View<const T> weights)
-      : window(w) {
+  std::int64_t output[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, strides[3] = {1, 1, 1};
+  std::int64_t count = 1;
+  Phase phases[most_phases];
+  bool is_possible = false;
+
+  FlippedConvolution(const Window& w, std::int64_t groups, View<const T> x, View<const T> weights) {
     if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
-      if (groups != 1 || w.rank() > 2) return;
-      ConvShape s;
-      s.batch = x.extent(0);
-      s.channels = x.extent(1);
-      s.filters = weights.extent(1);
+      if (groups != 1 || w.rank() > 2 || x.size() == 0) return;
       const std::size_t skipped = 3 - w.rank();
-      std::int64_t zeros = 1;
-      is_possible = true;
+      std::int64_t input[3] = {1, 1, 1}, dilations[3] = {1, 1, 1}, pads[3] = {};
       for (std::size_t i = 0; i < w.rank(); ++i) {
         const std::size_t to = skipped + i;
         input[to] = x.extent(2 + i);
+        output[to] = w.output[i];
+        kernel[to] = w.kernel[i];
         strides[to] = w.strides[i];
-        zeros *= w.strides[i];
-        s.input[to] = (input[to] - 1) * strides[to] + 1;
-        s.kernel[to] = w.kernel[i];
-        s.dilation[to] = w.dilations[i];
-        s.pads_begin[to] = w.reach(i) - 1 - w.pad_begin(i);
-        s.pads_end[to] = w.output[i] + w.pad_begin(i) - s.input[to];
-        is_possible = is_possible && input[to] > 0 && s.pads_begin[to] >= 0 && s.pads_end[to] >= 0;
+        dilations[to] = w.dilations[i];
+        pads[to] = w.pad_begin(i);
+        if (pads[to] < 0 || w.output[i] < strides[to]) return;
+        if (strides[to] == 1 && pads[to] >= w.reach(i)) return;
+        if (strides[to] > 1 && (strides[to] > most_phases || dilations[to] > 1)) return;
       }
-      // Work grows with the zeros.
-      is_possible = is_possible && zeros <= 4;
-      if (!is_possible) return;
-      has_zeros = zeros > 1;
-      plan = conv_plan<T>(s, Layout::plain, Layout::plain);
-      is_possible = plan.kind == ConvKind::blocked || plan.kind == ConvKind::line;
+      count = strides[1] * strides[2];
+      if (count > most_phases || (count > 1 && kernel[1] * kernel[2] > most_area)) return;
+      for (std::int64_t p = 0; p < count; ++p) {
+        Phase& phase = phases[p];
+        ConvShape s;
+        s.batch = x.extent(0);
+        s.channels = x.extent(1);
+        s.filters = weights.extent(1);
+        for (int i = 1; i < 3; ++i) {
+          // Output u * stride + at - pad sees x[u - t] through kernel element at + t * stride.
+          const std::int64_t stride = strides[i], at = i == 1 ? p / strides[2] : p % strides[2];
+          const std::int64_t taps = at < kernel[i] ? (kernel[i] - at + stride - 1) / stride : 0;
+          phase.is_seen = phase.is_seen && taps > 0;
+          const std::int64_t reach = taps > 0 ? (taps - 1) * dilations[i] : 0;
+          const std::int64_t inside = pads[i] > at ? (pads[i] - at + stride - 1) / stride : 0;
+          const std::int64_t first = inside < reach ? inside : reach;
+          const std::int64_t outputs = (output[i] - 1 + pads[i] - at) / stride - first + 1;
+          phase.first[i] = first * stride + at - pads[i];
+          s.input[i] = input[i];
+          s.kernel[i] = taps > 0 ? taps : 1;
+          s.dilation[i] = dilations[i];
+          s.pads_begin[i] = reach - first;
+          s.pads_end[i] = outputs + reach - input[i] - s.pads_begin[i];
+        }
+        phase.plan = conv_plan<T>(s, Layout::plain, Layout::plain);
+        const ConvPlan& plan = phase.plan;
+        if (plan.kind != ConvKind::blocked && plan.kind != ConvKind::line) return;
+        if (plan.kind != phases[0].plan.kind) return;
+      }
+      is_possible = true;
     }
   }
-  std::int64_t packed_bytes() const { return round_up(plan.packed_bytes, 64); }
-  std::int64_t x_bytes() const {
-    const ConvShape& s = plan.shape;
-    return has_zeros
-               ? round_up(s.batch * s.channels * s.input_pixels() * std::int64_t(sizeof(T)), 64)
-               : 0;
+  /// Bytes of the packed weights of the phases before p.
+  std::int64_t packed_bytes(std::int64_t p) const {
+    std::int64_t bytes = 0;
+    for (std::int64_t i = 0; i < p; ++i) bytes += round_up(phases[i].plan.packed_bytes, 64);
+    return bytes;
   }
-  std::int64_t bytes() const { return packed_bytes() + x_bytes() + plan.workspace_bytes; }
+  /// Bytes of one phase's outputs.
+  std::int64_t output_bytes() const {
+    std::int64_t most = 0;
+    for (std::int64_t p = 0; count > 1 && p < count; ++p) {
+      const ConvShape& s = phases[p].plan.shape;
+      const std::int64_t size = s.batch * s.filters * s.output_pixels();
+      most = size > most ? size : most;
+    }
+    return round_up(most * std::int64_t(sizeof(T)), 64);
+  }
+  std::int64_t bytes() const {
+    std::int64_t most = 0;
+    for (std::int64_t p = 0; p < count; ++p) {
+      const std::int64_t needed = phases[p].plan.workspace_bytes;
+      most = needed > most ? needed : most;
+    }
+    return packed_bytes(count) + output_bytes() + most;
+  }
 
   void run(const T* x, const T* w, const T* b, T* y, char* workspace,
            const Executor& executor) const {
     if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
-      const ConvShape& s = plan.shape;
       char* const packed = workspace;
-      pack_tiles(plan, w, WeightOrder::transposed, packed, executor);
-      workspace += packed_bytes();
-      if (has_zeros) {
-        T* const wide = reinterpret_cast<T*>(workspace);
-        workspace += x_bytes();
-        const std::int64_t from_rows = input[1], from_columns = input[2];
-        const std::int64_t rows = s.input[1], columns = s.input[2];
-        parallel_for(executor, s.batch * s.channels, [&](std::int64_t plane) {
-          const T* from = x + plane * from_rows * from_columns;
-          T* const to = wide + plane * rows * columns;
-          for (std::int64_t i = 0; i < rows * columns; ++i) to[i] = T(0);
-          for (std::int64_t i = 0; i < from_rows; ++i) {
-            for (std::int64_t j = 0; j < from_columns; ++j) {
-              to[i * strides[1] * columns + j * strides[2]] = *from++;
-            }
-          }
-        });
-        x = wide;
-      }
+      T* const part = reinterpret_cast<T*>(packed + packed_bytes(count));
+      workspace += packed_bytes(count) + output_bytes();
       ConvEpilogue<T> epilogue;
       epilogue.bias = b;
-      conv(plan, x, packed, y, epilogue, workspace, executor);
+      if (count == 1) {
+        pack_tiles(phases[0].plan, w, WeightOrder::transposed, packed, executor);
+        conv(phases[0].plan, x, packed, y, epilogue, workspace, executor);
+        return;
+      }
+      pack_phases(w, packed, executor);
+      for (std::int64_t p = 0; p < count; ++p) {
+        const Phase& phase = phases[p];
+        if (phase.is_seen) {
+          conv(phase.plan, x, packed + packed_bytes(p), part, epilogue, workspace, executor);
+        }
+        scatter(phase, phase.is_seen ? part : nullptr, b, y, executor);
+      }
     }
+  }
+
+ private:
+  /// The weights of all phases, read once.
+  void pack_phases(const T* w, char* packed, const Executor& executor) const {
+    struct {
+      std::uint8_t phase, tap;
+    } places[most_area];
+    const std::int64_t area = kernel[1] * kernel[2];
+    for (std::int64_t tap = 0; tap < area; ++tap) {
+      const std::int64_t h = tap / kernel[2], v = tap % kernel[2];
+      const std::int64_t p = h % strides[1] * strides[2] + v % strides[2];
+      const ConvShape& s = phases[p].plan.shape;
+      const std::int64_t row = s.kernel[1] - 1 - h / strides[1];
+      const std::int64_t column = s.kernel[2] - 1 - v / strides[2];
+      places[tap] = {std::uint8_t(p), std::uint8_t(row * s.kernel[2] + column)};
+    }
+    for (std::int64_t p = 0; p < count; ++p) {
+      write_segments(phases[p].plan, packed + packed_bytes(p));
+    }
+    constexpr std::int64_t N = Vec<T>::size;
+    const ConvPlan& any = phases[0].plan;
+    const auto order = WeightOrder::transposed;
+    for_each_panel(any, order, executor, [&](std::int64_t panel, std::int64_t plane) {
+      const std::int64_t f = panel * panel_columns<T>;
+      const std::int64_t width = vectors_of_panel<T>(f, any.shape.filters) * N;
+      T* to[most_phases] = {};
+      for (std::int64_t p = 0; p < count; ++p) {
+        to[p] = place_of_weights<T>(phases[p].plan, packed + packed_bytes(p), panel, plane);
+        clear_missing_weights(phases[p].plan, plane, width, to[p]);
+      }
+      for_each_weight(any, area, w, order, 0, f, plane,
+                      [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<T> lanes) {
+                        const auto at = places[tap];
+                        lanes.store(to[at.phase] + (at.tap * any.unit + channel) * width + v * N);
+                      });
+    });
+  }
+
+  /// One phase's outputs to their places in y; without any, the bias.
+  void scatter(const Phase& phase, const T* part, const T* b, T* y,
+               const Executor& executor) const {
+    const ConvShape& s = phase.plan.shape;
+    const std::int64_t rows = s.output(1), columns = s.output(2);
+    const std::int64_t row_step = strides[1], step = strides[2];
+    parallel_for(executor, s.batch * s.filters, [&](std::int64_t plane) {
+      const T* const from = part + (part == nullptr ? 0 : plane * rows * columns);
+      T* const to = y + plane * output[1] * output[2];
+      const T bias = b == nullptr ? T(0) : b[plane % s.filters];
+      const std::int64_t skipped = phase.first[2] < 0 ? (-phase.first[2] + step - 1) / step : 0;
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const std::int64_t h = phase.first[1] + i * row_step;
+        if (h < 0) continue;
+        T* const row = to + h * output[2] + phase.first[2];
+        for (std::int64_t j = skipped; j < columns; ++j) {
+          row[j * step] = part == nullptr ? bias : from[i * columns + j];
+        }
+      }
+    });
   }
 };
 
