@@ -138,5 +138,7 @@ int main() {
   row("erf", {small}, [](Graph&, AnyTensor x) { return op::erf(x); });
   row("sigmoid", {small}, [](Graph&, AnyTensor x) { return op::sigmoid(x); });
   row("sin", {small}, [](Graph&, AnyTensor x) { return op::sin(x); });
+  row("cos", {small}, [](Graph&, AnyTensor x) { return op::cos(x); });
+  row("tan", {small}, [](Graph&, AnyTensor x) { return op::tan(x); });
   row("softmax", {64, 1024}, [](Graph&, AnyTensor x) { return op::softmax(x); });
 }

@@ -94,13 +94,31 @@ struct Elementwise {
     const E* at(std::int64_t i) const { return data + (i & mask); }
   };
 
+  /// As many of n elements as whole groups have. Flattened: a group is not passed through memory.
+  template <class V, class E>
+  __attribute__((noinline, flatten)) static std::int64_t run_groups(const Op& op, std::int64_t n,
+                                                                    Output* y, const Operand<E> x) {
+    std::int64_t i = 0;
+    for (; i + 4 * V::size <= n; i += 4 * V::size) {
+      const auto at = [&](int k) { return load<E, V>(x.at(i + k * V::size)); };
+      const auto put = [&](int k, V lanes) { store_compute(y + i + k * V::size, lanes); };
+      const Group<V> made = op.forward(Group<V>{at(0), at(1), at(2), at(3)});
+      put(0, made.a), put(1, made.b), put(2, made.c), put(3, made.d);
+    }
+    return i;
+  }
+
   /// n elements, a multiple of the lanes. Not inlined: all elements go through the same
   /// instructions, so that none depends on its position.
   template <class V, class... E>
   __attribute__((noinline)) static void run_lanes(const Op& given, std::int64_t n, Output* y,
                                                   const Operand<E>... x) {
     const Op op = given;  // y may overlap it for all that the compiler knows
-    for (std::int64_t i = 0; i < n; i += V::size) {
+    std::int64_t i = 0;
+    if constexpr (requires { requires Op::is_grouped; } && has_groups<V>) {
+      i = run_groups<V>(op, n, y, x...);
+    }
+    for (; i < n; i += V::size) {
       if constexpr (std::is_same_v<Output, bool>) {
         const typename V::mask lanes = op.forward(load<E, V>(x.at(i))...);
         lanes.store(y + i);

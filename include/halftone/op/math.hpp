@@ -148,6 +148,7 @@ struct Round {
 struct Sin {
   static constexpr OpId id{"ai.onnx", "Sin", 7};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_grouped = true;
   static constexpr auto forward(auto x) { return math::sin(x); }
   static constexpr auto backward(auto dy, auto x) { return dy * cos(x); }
 };
@@ -160,6 +161,7 @@ struct Sin {
 struct Cos {
   static constexpr OpId id{"ai.onnx", "Cos", 7};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_grouped = true;
   static constexpr auto forward(auto x) { return math::cos(x); }
   static constexpr auto backward(auto dy, auto x) { return -dy * sin(x); }
 };
@@ -172,6 +174,7 @@ struct Cos {
 struct Tan {
   static constexpr OpId id{"ai.onnx", "Tan", 7};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_grouped = true;
   static constexpr auto forward(auto x) { return math::tan(x); }
   static constexpr auto backward(auto dy, auto x) {
     const auto y = tan(x);

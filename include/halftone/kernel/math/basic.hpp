@@ -5,6 +5,12 @@
 /// Rounding, square root, signs and kinds of floats, and what the other functions are made of.
 namespace halftone::kernel {
 
+/// Vectors that a function may look at together (`Op::is_grouped`).
+template <class V>
+struct Group {
+  V a, b, c, d;
+};
+
 namespace detail {
 
 /// The format of T's lanes.
@@ -110,6 +116,10 @@ template <class T, int N>
 inline constexpr bool has_lookup =
     HALFTONE_AVX512 && std::is_same_v<T, float> && (N == 4 || N == 8 || N == 16);
 
+/// Whether functions take a Group of these.
+template <class V>
+inline constexpr bool has_groups = HALFTONE_AVX512 && std::is_same_v<V, Vec<float, 16>>;
+
 /// Lane i is table[index[i] % Size].
 template <int Size, int N>
 HALFTONE_INLINE Vec<float, N> lookup(const float (&table)[Size], Vec<std::uint32_t, N> index) {
@@ -182,6 +192,28 @@ HALFTONE_INLINE bool any_beyond(Vec<T, N> x, T limit) {
   }
 #endif
   return any(!(x <= limit));
+}
+
+/// The larger of two numbers that are not negative; NaN is larger than any.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> upper_bits(Vec<T, N> a, Vec<T, N> b) {
+  using B = typename Float<T>::bits;
+  return bit_cast<T>(max(bit_cast<B>(a), bit_cast<B>(b)));
+}
+
+/// x * factor rounded down, in the low bits; off by one where the product is nearly whole.
+template <int N>
+HALFTONE_INLINE Vec<std::uint32_t, N> whole_below(Vec<float, N> x, float factor) {
+  using V = Vec<float, N>;
+#if HALFTONE_AVX512
+  if constexpr (N == 16) {
+    constexpr int down = 9;
+    const V t =
+        __builtin_ia32_vfmaddps512_mask(x.v, V(factor).v, V(Float<float>::magic).v, -1, down);
+    return bit_cast<std::uint32_t>(t);
+  }
+#endif
+  return bit_cast<std::uint32_t>(fma(x, V(factor), V(-0.5f)) + Float<float>::magic);
 }
 
 /// Rounds to whole numbers; mode 0 to nearest even, 1 down, 2 up, 3 to zero.

@@ -101,21 +101,28 @@ HALFTONE_INLINE Vec<float, N> exp_by_table(Vec<float, N> x) {
   return scaled(high + fma(r * high, p, lookup(exp2_low, index)), n);
 }
 
-/// 2^-64 / (2^-64 + 2^-64 e^-x), with e^-x as above, for x in [-104, 0].
+/// 2^(i / 16) times a factor that makes all of these nearly floats; times 2^-64, and what the bits
+/// of i add to it at 19 left away.
+inline constexpr float sigmoid_factor = 1.81309485f;
+alignas(64) inline constexpr float sigmoid_powers[16] = {
+    9.8288069e-20f,  9.92515212e-20f, 1.00407635e-19f, 1.00010382e-19f,
+    9.91000179e-20f, 9.82993523e-20f, 9.76132447e-20f, 9.70467682e-20f,
+    9.66052153e-20f, 9.62941178e-20f, 9.61192531e-20f, 9.60866506e-20f,
+    9.6202611e-20f,  9.6473713e-20f,  9.69068195e-20f, 9.75091104e-20f};
+
+/// c / (c + c e^-x), with e^-x as above, for x in [-104, 40]; c is small, as e^-x is large.
 template <int N>
 HALFTONE_INLINE Vec<float, N> sigmoid_by_table(Vec<float, N> x) {
   using V = Vec<float, N>;
-  constexpr float bias = Float<float>::bias - 64, magic = 0x1.8p19f + bias;
+  constexpr float magic = 0x1.8p19f, c = sigmoid_factor * 0x1p-64f;
   const V t = fma(x, -1.44269504f, magic);
   const auto index = bit_cast<std::uint32_t>(t);
   const V n = t - magic;
   const V r = fma(n, 1.42860682e-06f, fma(n, 0.693145752f, x));  // of -x, with the other sign
   const V p = horner(r, -0.16666827f, 0.50001466f, -1.0f);
-  const V high = lookup(exp2_high, index);
-  const V low = fma(r * high, p, lookup(exp2_low, index));
-  // The bits of n, biased, moved to where the exponent is; those of the table's index go.
-  const V s = bit_cast<float>((index << 19) & 0xff800000);
-  return 0x1p-64f / fma(high, s, fma(low, s, 0x1p-64f));
+  const auto power = bit_cast<std::uint32_t>(lookup(sigmoid_powers, index)) + (index << 19);
+  const V high = bit_cast<float>(power);
+  return c / (high + fma(high, r * p, c));
 }
 
 /// tanh(a) for a in [0, 9.3], in the form of piecewise(); 1 at its end.
@@ -190,9 +197,7 @@ HALFTONE_INLINE Vec<T, N> expm1(Vec<T, N> x) {
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> sigmoid(Vec<T, N> x) {
   if constexpr (detail::has_lookup<T, N>) {
-    using V = Vec<T, N>;
-    const V y = detail::sigmoid_by_table(detail::upper_or_second(V(detail::exp_first<T>), -abs(x)));
-    return select(x < 0, y, 1 - y);
+    return detail::sigmoid_by_table(detail::clamped(x, detail::exp_first<T>, T(40)));
   }
   // 2^-c / (2^-c + 2^-c e^-x): the sum rounds once and e^-x may be as large as 1 / denormal.
   constexpr T c = std::is_same_v<T, float> ? T(64) : T(512);
