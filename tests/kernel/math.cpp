@@ -264,14 +264,14 @@ TEST_CASE_TEMPLATE("math: trigonometric", T, float, double) {
 TEST_CASE("math: a group has the bits that its vectors have alone") {
   using V = Vec<float>;
   if constexpr (halftone::kernel::detail::has_groups<V>) {
-    const auto& x = samples<float>();
+    const auto& all = samples<float>();
     const auto check_groups = [&](const char* name, auto f) {
       CAPTURE(name);
       std::size_t differing = 0;
-      for (std::size_t i = 0; i + 4 * V::size <= x.size(); i += 61 * V::size) {
+      for (std::size_t i = 0; i + 4 * V::size <= all.size(); i += 61 * V::size) {
         // Every other group has only lanes that the tables hold, as they do in most arrays.
         const auto at = [&](int k) {
-          V v = V::load(&x[i + std::size_t(k) * V::size]);
+          V v = V::load(&all[i + std::size_t(k) * V::size]);
           if (i % 2 == 0) v = select(abs(v) < 11, v, 0.5f);
           return v;
         };
