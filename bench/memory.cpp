@@ -35,19 +35,21 @@ double read_rate() {
   return bench::read_rate(from);
 }
 
-/// Runs the graph that `record` makes of x; `bytes` are what must be read and written.
+/// Runs the graph that `record` makes of x, which holds numbers from `first` to `last`; all of x is
+/// read `reads` times.
 template <class Record>
-void row(const std::string& name, const Dims& shape, Record record, bool writes = true) {
+void row(const std::string& name, const Dims& shape, Record record, bool writes = true,
+         float first = -2, float last = 2, int reads = 1) {
   Graph g;
   const AnyTensor x = g.input<float>("x", shape);
   output(g, record(g, x), "y");
   Session session(std::move(g));
   Array<float> data(shape);
   for (std::size_t i = 0; i < data.size(); ++i) {
-    data[i] = static_cast<float>(i % 1021) * 0.004f - 2;
+    data[i] = first + static_cast<float>(i % 1021) / 1020 * (last - first);
   }
   session.run({{"x", data}});
-  const std::int64_t read = product(shape) * 4;
+  const std::int64_t read = product(shape) * 4 * reads;
   const std::int64_t bytes = writes ? read + session.outputs()[0].info.bytes() : read;
   const auto limit = [&] { return writes ? copy_rate(bytes) : read_rate(); };
   bench::report(
@@ -78,7 +80,9 @@ int main() {
   row("transpose 2-D", rows, [](Graph&, AnyTensor x) { return op::transpose(x); });
   row("transpose NCHW to NHWC", images,
       [](Graph&, AnyTensor x) { return op::transpose(x, {.perm = {0, 2, 3, 1}}); });
-  row("concat of two", rows, [](Graph&, AnyTensor x) { return op::concat(x, x, {.axis = 1}); });
+  row(
+      "concat of two", rows, [](Graph&, AnyTensor x) { return op::concat(x, x, {.axis = 1}); },
+      true, -2, 2, 2);
   row("slice of a half", rows, [](Graph& g, AnyTensor x) {
     return op::slice(x, constant(g, {0}), constant(g, {512}), constant(g, {1}));
   });
@@ -132,13 +136,29 @@ int main() {
       false);
 
   std::printf("\nin the second cache\n");
-  row("exp", {small}, [](Graph&, AnyTensor x) { return op::exp(x); });
-  row("log", {small}, [](Graph&, AnyTensor x) { return op::log(x); });
-  row("tanh", {small}, [](Graph&, AnyTensor x) { return op::tanh(x); });
-  row("erf", {small}, [](Graph&, AnyTensor x) { return op::erf(x); });
-  row("sigmoid", {small}, [](Graph&, AnyTensor x) { return op::sigmoid(x); });
-  row("sin", {small}, [](Graph&, AnyTensor x) { return op::sin(x); });
-  row("cos", {small}, [](Graph&, AnyTensor x) { return op::cos(x); });
-  row("tan", {small}, [](Graph&, AnyTensor x) { return op::tan(x); });
+  const auto function = [](const char* name, auto f, float first = -2, float last = 2) {
+    row(name, {small}, [&](Graph&, AnyTensor x) { return f(x); }, true, first, last);
+  };
+  function("exp", op::exp);
+  function("log", op::log, 0, 2);
+  function("tanh", op::tanh);
+  function("erf", op::erf);
+  function("sigmoid", op::sigmoid);
+  function("sin", op::sin);
+  function("cos", op::cos);
+  function("tan", op::tan);
+  function("asin", op::asin, -1, 1);
+  function("acos", op::acos, -1, 1);
+  function("atan", op::atan);
+  function("sinh", op::sinh);
+  function("cosh", op::cosh);
+  function("asinh", op::asinh);
+  function("acosh", op::acosh, 1, 3);
+  function("atanh", op::atanh, -1, 1);
+  function("softplus", op::softplus);
+  function("elu", op::elu);
+  function("selu", op::selu);
+  function("mish", op::mish);
+  function("gelu", op::gelu);
   row("softmax", {64, 1024}, [](Graph&, AnyTensor x) { return op::softmax(x); });
 }
