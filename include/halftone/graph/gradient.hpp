@@ -22,6 +22,7 @@ class GradientScope {
       : graph_(graph), node_(node), gradients_(gradients), needed_(needed) {}
 
   Graph& graph() { return graph_; }
+  const Node& node() const { return node_; }
   std::size_t inputs() const { return node_.inputs.size(); }
   std::size_t outputs() const { return node_.outputs.size(); }
 
@@ -98,6 +99,30 @@ void gradient_thunk(std::span<const Word> attributes, GradientScope& g) {
 }
 
 }  // namespace detail
+
+/// The gradient of a node that runs subgraphs once: a node like it, whose subgraphs run theirs
+/// another time and compute the gradients of what they got.
+///
+/// first     the node's input that is the subgraphs' first one
+/// errors    UnsupportedError for subgraphs that would draw other random numbers
+class SubgraphGradient {
+ public:
+  SubgraphGradient(GradientScope& g, std::size_t first);
+  Subgraph of(Subgraph forward);
+  void record(const Descriptor& op, std::vector<Word> attributes);
+
+ private:
+  GradientScope& g_;
+  std::size_t first_;
+  std::vector<std::size_t> arriving_, wanted_;
+};
+
+/// The gradient of a Loop or Scan: the node another time, for its states before each pass, and a
+/// Scan from the last pass to the first.
+///
+/// errors    UnsupportedError for a number of passes that the run finds, for bodies that draw
+///           random numbers, and for more than 32 states and slices
+void record_repeat_gradient(GradientScope& g);
 
 /// Records the nodes that compute the derivative of a scalar by each tensor of `wanted`, by the
 /// chain rule backwards. One id for each, no_tensor where the scalar does not depend on it.

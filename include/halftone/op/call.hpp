@@ -10,6 +10,7 @@ namespace halftone::op {
 /// inputs          those of the callee, then what it captures of the graph around it
 /// outputs         those of the callee
 /// modifiedInputs  must be empty: a callee writes to none of its inputs
+/// grad            a Call that computes the gradients of the inputs
 /// limits          callees of one name are graphs of their own
 /// source          ai.graphcore Call-1
 struct Call {
@@ -36,6 +37,12 @@ struct Call {
     }
     outputs.resize(in.output_count());
     return outputs;
+  }
+
+  void gradient(auto& g) const {
+    SubgraphGradient of_callee(g, 0);
+    const Call backward{.callee = of_callee.of(callee)};
+    of_callee.record(descriptor<Call>, pack(backward));
   }
 };
 

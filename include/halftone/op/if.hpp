@@ -59,44 +59,10 @@ struct If {
   }
 
   void gradient(auto& g) const {
-    auto& graph = g.graph();
-    std::vector<std::size_t> arriving, wanted;
-    for (std::size_t i = 0; i < g.outputs(); ++i) {
-      if (g.has_dy(i)) arriving.push_back(i);
-    }
-    for (std::size_t i = 1; i < g.inputs(); ++i) {
-      if (g.needs(i)) wanted.push_back(i);
-    }
-    std::vector<TensorId> inputs;
-    std::vector<TensorInfo> infos;
-    for (std::size_t i = 0; i < g.inputs(); ++i) inputs.push_back(g.x(i).id);
-    for (const std::size_t i : arriving) inputs.push_back(g.dy(i).id);
-    for (const std::size_t i : wanted) infos.push_back(g.x(i).info());
-
-    const auto branch = [&](Subgraph forward) {
-      Graph body = graph.graphs[static_cast<std::size_t>(forward.index)];
-      std::vector<TensorId> outputs, gradients, captured;
-      for (const std::size_t i : arriving) {
-        const TensorId y = body.outputs[i];
-        outputs.push_back(y);
-        gradients.push_back(body.add_input(body.info(y), {}));
-      }
-      for (const std::size_t i : wanted) captured.push_back(body.inputs[i - 1]);
-      const std::vector<TensorId> found = differentiate(body, outputs, gradients, captured);
-      body.outputs.clear();
-      // An output of its own: a gradient that passes through is an input of the branch.
-      const auto give = [&](auto dx) { body.add_output(identity(dx).id); };
-      for (std::size_t i = 0; i < found.size(); ++i) {
-        give(found[i] == no_tensor ? g.zeros(body, infos[i]) : AnyTensor{&body, found[i]});
-      }
-      graph.graphs.push_back(std::move(body));
-      return Subgraph{static_cast<std::int32_t>(graph.graphs.size()) - 1};
-    };
-    const If backward{.then_branch = branch(then_branch), .else_branch = branch(else_branch)};
-    const std::size_t node = add_node(graph, backward, std::move(inputs), infos);
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      g.dx(wanted[i]) += AnyTensor{&graph, graph.nodes[node].outputs[i]};
-    }
+    SubgraphGradient of_branches(g, 1);
+    const If backward{.then_branch = of_branches.of(then_branch),
+                      .else_branch = of_branches.of(else_branch)};
+    of_branches.record(descriptor<If>, pack(backward));
   }
 };
 

@@ -15,6 +15,7 @@ namespace halftone::op {
 /// outputs  the last values of the states, then what the passes give, stacked along a new first
 ///          dimension
 /// body     (pass number, condition, states...) -> (condition, states..., slices...)
+/// grad     a Scan from the last pass to the first, of passes whose number is known before the run
 /// limits   states may change their shapes from pass to pass, slices may not. Without any pass
 ///          unknown extents of the slices count as 0. A loop without M and cond would not end: it
 ///          is refused. PopART wants a constant M, which is not needed here
@@ -77,6 +78,8 @@ struct Loop {
     outputs.resize(in.output_count());
     return outputs;
   }
+
+  void gradient(auto& g) const { record_repeat_gradient(g); }
 };
 
 }  // namespace halftone::op

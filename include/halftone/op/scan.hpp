@@ -18,6 +18,7 @@ namespace halftone::op {
 /// body     (states..., slices...) -> (states..., slices...)
 /// axes     0 where a list is empty; negative ones count from the end
 /// directions  1: from the last slice to the first
+/// grad     a Scan from the last slice to the first, of slices whose number is known before the run
 /// limits   at most 32 tensors in each list. PopART joins outputs along an axis that they have;
 ///          here they get a new one, as ONNX says
 /// source   ai.onnx Scan-16
@@ -120,6 +121,8 @@ struct Scan {
     outputs.resize(in.output_count());
     return outputs;
   }
+
+  void gradient(auto& g) const { record_repeat_gradient(g); }
 
  private:
   static constexpr std::int64_t item(const ScanList& list, std::size_t i) {

@@ -111,7 +111,8 @@ constexpr std::int64_t pass_count(const Graph& graph, const Node& node, const op
   const std::vector<std::int64_t> most = constant(graph, node.inputs[0]);
   if (most.size() != 1) return dynamic;
   if (most[0] <= 0) return 0;
-  if (given(1)) {
+  // A body may hand on the condition that it got, which was true.
+  if (given(1) && body.outputs[0] != body.inputs[1]) {
     const std::vector<std::int64_t> next = constant(body, body.outputs[0]);
     if (next.size() != 1) return dynamic;
     if (next[0] == 0) return 1;
