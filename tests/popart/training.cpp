@@ -154,6 +154,19 @@ TEST_CASE("popart training: hyperparameters that change, and those that may not"
   SGD clipped(second.learningRates().getDefault(), 0.f, 0.f, 0.f, 1.f, second.lossScaling(),
               {ClipNormSettings::clipAllWeights(1)});
   refused(clipped, "clip norm");
+  refused(SGD(std::map<std::string, std::pair<float, bool>>{{"defaultLearningRate", {0.25f, true}},
+                                                            {"lossScaling", {8, false}}}),
+          "learningRate");
+  // What was refused changed nothing.
+  p.session->weightsFromHost();
+  p.run({1, 2});
+  CHECK(p.read("w") == std::vector<float>{0.75f, 1.5f});
+  Program constant(sgd(0.5f));
+  CHECK(is(error_of([&] {
+             const SGD variable = sgd(0.5f, false);
+             constant.session->updateOptimizerFromHost(&variable);
+           }),
+           "runtime_error", "learningRate"));
   refused(Adam({}, AdamMode::Adam, DataType::FLOAT, DataType::FLOAT, DataType::FLOAT), "types");
 }
 
@@ -164,6 +177,9 @@ TEST_CASE("popart training: values of one weight, clipping") {
   CHECK(is(error_of([&] { optimizer.insertSpecific("w", {}); }), "error", "already"));
   CHECK(is(error_of([&] { optimizer.insertSpecific("v", {{"beta1", {0, true}}}); }), "error",
            "Invalid key"));
+  SGD unknown = sgd(0.5f);
+  unknown.insertSpecific("no weight", {{"momentum", {0.5f, true}}});
+  CHECK(is(error_of([&] { Program p(unknown); }), "error", "no weight"));
   Program p(optimizer);
   p.prepare();
   p.run({1, 2});
@@ -343,4 +359,73 @@ TEST_CASE("popart training: initializers in a file of their own move to another"
   CHECK(is(error_of([&] { next.session->updateExternallySavedTensorLocations(to, to); }),
            "runtime_error", "already exists"));
   for (const std::string& name : {from, to, file}) std::remove(name.c_str());
+}
+
+TEST_CASE("popart training: weights go to the program and back") {
+  Program p(sgd(0.5f));
+  p.prepare();
+  p.run({1, 2});
+  std::vector<float> w = {8, 16};
+  WeightsIO io;
+  MutableVoidData data;
+  data.data = w.data();
+  data.info = p.session->getInfo("w");
+  io.insert("w", data);
+  p.session->writeWeights(io);
+  p.session->weightsFromHost();
+  p.run({1, 2});
+  CHECK(p.read("w") == std::vector<float>{7.5f, 15});
+  WeightsIO wrong;
+  data.info = TensorInfo{"FLOAT", Shape{1}};
+  wrong.insert("w", data);
+  CHECK(is(error_of([&] { p.session->readWeights(wrong); }), "runtime_error",
+           "sizes (in bytes) of src"));
+  CHECK(is(error_of([&] { p.session->writeWeights(wrong); }), "runtime_error",
+           "non matching tensor info"));
+}
+
+// The loss is the sum of dropout(w * x), so that a weight that is trained at rate 1 with x = 1 goes
+// down by the mask / (1 - ratio).
+TEST_CASE("popart training: a state of random numbers that is set again drops the same elements") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorInfo info{"FLOAT", Shape{64}};
+  const TensorId x = builder->addInputTensor(info, "x");
+  const std::vector<float> zeros(64);
+  const TensorId w = builder->addInitializedInputTensor({zeros.data(), info}, "w");
+  const TensorId y = aiOnnx.dropout({aiOnnx.mul({w, x})}, 1, 0.5f)[0];
+  const TensorId l = aiOnnx.reducesum({y}, std::vector<int64_t>{0}, 0, lossName);
+  builder->addOutputTensor(l);
+  SessionOptions options;
+  options.enableLoadAndOffloadRNGState = true;
+  Program p(sgd(1), options, 1, {}, builder->getModelProto());
+  p.prepare();
+  const std::vector<float> ones(64, 1.f);
+  const auto step = [&] {
+    p.session->weightsFromHost();  // zeros again
+    p.run(ones);
+    std::vector<float> trained(64);
+    WeightsIO io;
+    MutableVoidData data;
+    data.data = trained.data();
+    data.info = info;
+    io.insert("w", data);
+    p.session->weightsToHost();
+    p.session->readWeights(io);
+    data.data = const_cast<float*>(zeros.data());
+    WeightsIO back;
+    back.insert("w", data);
+    p.session->writeWeights(back);
+    return trained;
+  };
+  p.session->setRandomSeed(5);
+  const std::vector<float> first = step();
+  const std::vector<uint32_t> state = p.session->getRNGState();
+  const std::vector<float> second = step(), third = step();
+  CHECK(first != second);
+  CHECK(second != third);
+  for (const float v : first) CHECK((v == 0 || v == -2));
+  p.session->setRNGState(state);
+  CHECK(step() == second);
+  CHECK(step() == third);
 }

@@ -394,3 +394,20 @@ TEST_CASE("training: what cannot be") {
   train(m.graph, m.loss, Sgd{});
   CHECK(has(error_of([&] { train(m.graph, m.loss, Sgd{}); }), "trained already"));
 }
+
+TEST_CASE("training: operators without a gradient are named together, integers are no weights") {
+  Graph g;
+  const AnyTensor w{&g, g.add_variable({ElementType::float32, {2, 2}},
+                                       Initial{Initial::Rule::normal, 0, 1}, "w")};
+  g.add_variable({ElementType::int64, {2}}, Initial{Initial::Rule::fill, 1, 0}, "steps");
+  const AnyTensor one = op::det(w), other = op::sum(op::hardmax(w), {.keepdims = 0});
+  const AnyTensor loss = one + other;
+  Graph copy = g;
+  const std::string text = error_of([&] { train(copy, {&copy, loss.id}, Sgd{}); });
+  CHECK(has(text, "unsupported"));
+  CHECK(has(text, "Det"));
+  CHECK(has(text, "Hardmax"));
+  copy = g;
+  CHECK(has(error_of([&] { train(copy, {&copy, loss.id}, Sgd{}, {.weights = {"steps"}}); }),
+            "not floating point"));
+}

@@ -3,6 +3,7 @@
 #ifndef HALFTONE_OP_GATHER_HPP
 #define HALFTONE_OP_GATHER_HPP
 
+#include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/fwd.hpp>
 
 namespace halftone::op {
@@ -75,6 +76,10 @@ struct GatherGradient {
     const std::size_t at = normalized_axis(axis, dx.rank);
     const std::int64_t outer = dx.size(0, at), extent = dx.extent(at);
     const std::int64_t run = dx.size(at + 1, dx.rank), count = indices.size();
+    // It may run before Gather does.
+    for (std::int64_t k = 0; k < count; ++k) {
+      if (indices[k] < -extent || indices[k] >= extent) halftone_index_error(indices[k], extent);
+    }
     kernel::fill<T>(*call.executor, T{}, dx.data, dx.size());
     for (std::int64_t o = 0; o < outer; ++o) {
       for (std::int64_t k = 0; k < count; ++k) {

@@ -13,7 +13,8 @@ namespace halftone::detail {
 template <class Tensor>
 struct Reduced {
   Tensor x, y, dy, axes, shape;
-  double count = 1;  ///< elements that go into one
+  double count = 1;      ///< elements that go into one
+  bool is_noop = false;  ///< y is x
 
   Reduced(auto& g, const auto& op) : x(g.x()) {
     const TensorInfo info = x.info();
@@ -26,6 +27,7 @@ struct Reduced {
     if (list.empty() && op.noop_with_empty_axes == 0) {
       for (std::size_t i = 0; i < info.rank(); ++i) list.push_back(static_cast<std::int64_t>(i));
     }
+    is_noop = list.empty() && op.noop_with_empty_axes != 0;
     for (const std::int64_t axis : list) {
       count *= static_cast<double>(kept[static_cast<std::size_t>(axis)]);
       kept[static_cast<std::size_t>(axis)] = 1;
@@ -318,6 +320,10 @@ struct ReduceProd {
   }
   void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
+    if (r.is_noop) {
+      g.dx(0) += r.dy;
+      return;
+    }
     // By division, but where a factor is 0: it alone gets the product of the others.
     const auto zero = op::equal(r.x, 0.f);
     const auto zeros = op::sum(op::cast(zero, {.to = r.x.info().type}), r.axes);
@@ -364,7 +370,7 @@ struct ReduceL1 {
   }
   void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
-    g.dx(0) += r.dy * op::sign(r.x);
+    g.dx(0) += r.is_noop ? r.dy : r.dy * op::sign(r.x);
   }
 };
 
@@ -446,7 +452,7 @@ struct ReduceLogSum {
   }
   void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
-    g.dx(0) += op::expand(r.dy * op::exp(-r.y), r.shape);
+    g.dx(0) += r.is_noop ? r.dy : op::expand(r.dy * op::exp(-r.y), r.shape);
   }
 };
 
@@ -528,7 +534,7 @@ struct ReduceSumSquare {
   }
   void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
-    g.dx(0) += r.dy * r.x * 2;
+    g.dx(0) += r.is_noop ? r.dy : r.dy * r.x * 2;
   }
 };
 
