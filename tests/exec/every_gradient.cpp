@@ -25,8 +25,8 @@ namespace {
 /// Operators that pass no gradient on to their later inputs: bounds of a range, divisors.
 constexpr std::string_view first_only[] = {"Clip", "Mod", "Fmod"};
 
-/// Operators that let no gradient pass, or read what the host has.
-constexpr std::string_view left_out[] = {"Detach", "RemoteLoad"};
+/// Operators that let no gradient pass, read what the host has, or print.
+constexpr std::string_view left_out[] = {"Detach", "RemoteLoad", "PrintTensor"};
 
 bool is_in(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -204,6 +204,6 @@ TEST_CASE("every operator's gradient is the slope that central differences see")
     if (compared == 0) none_compared += std::string(op->id.name) + " ";
     operators += compared > 0;
   }
-  MESSAGE(operators << " operators; without a comparison: " << none_compared);
+  CAPTURE(none_compared);
   CHECK(operators > 100);
 }
