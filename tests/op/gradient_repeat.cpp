@@ -103,8 +103,8 @@ TEST_CASE("gradient of one state of a Loop, and of what is captured alone") {
   check_gradients({scattered({3}), scattered({3}, -1, 1, 2), scattered({3}, -1, 1, 3)},
                   [&](Graph& graph, auto& in) { return record_loop(graph, 3, in)[0]; });
   check_gradients({scattered({3})}, [&](Graph& graph, auto& in) {
-    const double ones[] = {1, 0.5, 2};
-    const AnyTensor start = constant<double>(graph, std::span(ones), {3});
+    const double some[] = {1, 0.5, 2};
+    const AnyTensor start = constant<double>(graph, std::span(some), {3});
     return record_loop(graph, 3, {start, start, in[0]})[0];
   });
 }
