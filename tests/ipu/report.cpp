@@ -173,6 +173,12 @@ TEST_CASE("what is live at a step is what its variables need") {
     }
     CHECK(bytes == r.live_bytes[s]);
   }
+  // Every tensor has its tiles, and lies there whole.
+  for (const ipu::Variable& v : r.variables) {
+    std::int64_t elements = 0;
+    for (std::int64_t tile = 0; tile < 1472; ++tile) elements += v.mapping.on_tile(tile);
+    CHECK(elements == v.mapping.elements);
+  }
   // A tile's temporaries are what is live on it at its own peak.
   const std::int64_t fullest = r.fullest_tile();
   std::int64_t temporary = 0;
