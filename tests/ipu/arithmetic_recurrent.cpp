@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <halftone/graph/gradient.hpp>
+#include <halftone/ipu/profile.hpp>
 
 #include "on_device.hpp"
 
@@ -293,4 +294,20 @@ TEST_CASE("exceptions of recurrent layers' gradients name them") {
   }
   CHECK(where.find("RecurrentGradient") == 0);
   CHECK(exception == "overflow");
+}
+
+TEST_CASE("profiles of recurrent layers' gradients have products of the layers' type") {
+  for_layers([](const auto& op, const Tensors& inputs, std::size_t outputs) {
+    const ipu::Report r = ipu::profile(gradient(op, inputs, outputs, f16), ipu::gc200);
+    std::size_t products = 0;
+    for (const std::string& vertex : r.vertices) {
+      if (!vertex.starts_with("poplin::ConvPartial") || vertex.find('<') == vertex.npos) continue;
+      ++products;
+      CHECK(vertex.ends_with("<" + std::string(name(f16)) + ">"));
+    }
+    CHECK(products > 0);
+    const ipu::Report wide = ipu::profile(gradient(op, inputs, outputs, f32), ipu::gc200);
+    CHECK(r.flops() == wide.flops());
+    CHECK(r.cycles(ipu::StepKind::compute) < wide.cycles(ipu::StepKind::compute));
+  });
 }
