@@ -8,9 +8,9 @@
 namespace halftone {
 
 bool is_planned(std::string_view op) {
-  constexpr std::string_view products[] = {"Conv",   "ConvTranspose", "ConvWeightGradient",
-                                           "Gemm",   "GRU",           "LSTM",
-                                           "MatMul", "MultiConv",     "RNN"};
+  constexpr std::string_view products[] = {
+      "Conv", "ConvTranspose", "ConvWeightGradient", "Gemm", "GRU",
+      "LSTM", "MatMul",        "MultiConv",          "RNN",  "RecurrentGradient"};
   return std::find(std::begin(products), std::end(products), op) != std::end(products);
 }
 

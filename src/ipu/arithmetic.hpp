@@ -67,8 +67,9 @@ class ArithmeticRunner final : public NodeRunner {
                 float* y);
   bool draw(const Now& now, const std::vector<TensorInfo>& infos, std::vector<AnyArray>& outputs);
 
-  /// Whether the node is a layer of RNN, GRU or LSTM in half: its products and each of its gates'
-  /// operations are the machine's.
+  struct Layer;
+  /// Whether the node is a layer of RNN, GRU or LSTM in half, or the way back through one: its
+  /// products and each of its gates' operations are the machine's.
   bool run_recurrent(const Now& now, const std::vector<TensorInfo>& infos,
                      std::vector<AnyArray>& outputs);
   /// A float8 cast of the machine: no negative zero, one NaN, and exceptions.

@@ -1,19 +1,23 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
-#include <halftone/kernel/recurrent.hpp>
+#include <halftone/kernel/recurrent_gradient.hpp>
 #include <halftone/op/list.hpp>
 
 #include "ipu/arithmetic.hpp"
 
-// Layers of RNN, GRU and LSTM in half, as the machine computes them: one product for the inputs of
-// all steps, one for the states of each, and every operation of the gates rounded to half.
+// Layers of RNN, GRU and LSTM in half, as the machine computes them, there and back: one product
+// for the inputs (back: the states) of all steps, one for the states (back: their gradients) of
+// each, and every operation of the gates rounded to half.
 namespace halftone::ipu {
 namespace {
 
 using kernel::Cell;
 using Values = std::vector<float>;
+
+std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
 std::optional<kernel::Recurrent> layer_of(const Node& node, const Dims& x, const Dims& r) {
   const auto layer = [&]<class Op>(Cell cell, Op op) {
@@ -23,6 +27,10 @@ std::optional<kernel::Recurrent> layer_of(const Node& node, const Dims& x, const
   if (id == op::LSTM::id) return layer(Cell::lstm, unpack<op::LSTM>(node.attributes));
   if (id == op::GRU::id) return layer(Cell::gru, unpack<op::GRU>(node.attributes));
   if (id == op::RNN::id) return layer(Cell::rnn, unpack<op::RNN>(node.attributes));
+  if (id == op::RecurrentGradient::id) {
+    const auto op = unpack<op::RecurrentGradient>(node.attributes);
+    return layer(op.cell, op);
+  }
   return std::nullopt;
 }
 
@@ -35,210 +43,484 @@ Values part(const Values& v, std::int64_t first, std::int64_t count) {
 }
 /// Rows [first, first + count) of a matrix, as columns.
 Values turned(const Values& v, std::int64_t first, std::int64_t count, std::int64_t width) {
-  Values t(static_cast<std::size_t>(count * width));
+  Values t(size(count * width));
   for (std::int64_t i = 0; i < count; ++i) {
     for (std::int64_t k = 0; k < width; ++k) {
-      t[static_cast<std::size_t>(k * count + i)] =
-          v[static_cast<std::size_t>((first + i) * width + k)];
+      t[size(k * count + i)] = v[size((first + i) * width + k)];
     }
   }
   return t;
 }
+/// Columns [first, first + count) of rows of `width`.
+Values columns(const Values& v, std::int64_t width, std::int64_t first, std::int64_t count) {
+  Values part(v.size() / size(width) * size(count));
+  for (std::size_t row = 0; row * size(width) < v.size(); ++row) {
+    std::copy_n(v.begin() + static_cast<std::int64_t>(row) * width + first, count,
+                part.begin() + static_cast<std::int64_t>(row) * count);
+  }
+  return part;
+}
+/// Rows of the parts' rows, one behind the other.
+Values side_by_side(std::initializer_list<const Values*> parts, std::int64_t width) {
+  Values joined;
+  const std::int64_t rows = static_cast<std::int64_t>((*parts.begin())->size()) / width;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (const Values* v : parts) {
+      joined.insert(joined.end(), v->begin() + row * width, v->begin() + (row + 1) * width);
+    }
+  }
+  return joined;
+}
 
 }  // namespace
 
-bool ArithmeticRunner::run_recurrent(const Now& now, const std::vector<TensorInfo>& infos,
-                                     std::vector<AnyArray>& outputs) {
-  const auto given = [&](std::size_t i) {
-    return i < now.inputs.size() && now.inputs[i].data != nullptr ? &now.inputs[i] : nullptr;
-  };
-  if (now.inputs.size() < 3 || now.inputs[0].info.type != ElementType::float16) return false;
-  const std::optional<kernel::Recurrent> found =
-      layer_of(now.node, now.inputs[0].info.shape, now.inputs[2].info.shape);
-  if (!found) return false;
-  const kernel::Recurrent& l = *found;
-  const std::int32_t* lengths = nullptr;
-  if (const AnyView* view = given(4)) {
-    lengths = static_cast<const std::int32_t*>(view->data);
-    // The kernel says what is wrong.
-    for (std::int64_t n = 0; n < l.batch; ++n) {
-      if (lengths[n] < 0 || lengths[n] > l.steps) return false;
-    }
-  }
+/// One direction of a layer at a time: its weights, and the operations of its gates.
+struct ArithmeticRunner::Layer {
+  ArithmeticRunner& runner;
+  const Now& now;
+  kernel::Recurrent l;
+  const std::int32_t* lengths;
+  std::int64_t d = 0;
+  Values r_gates{}, r_candidate{};  ///< [hidden, ...]
+  Values peepholes[3]{};            ///< of i, o and k, or empty
+
   const std::int64_t hidden = l.hidden, gates = l.gates(), wide = gates * hidden;
   const std::int64_t states = l.batch * hidden, rows = l.steps * l.batch;
-  const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+  const bool is_linear = l.cell == Cell::gru && l.linear_before_reset;
+  /// The candidate of a GRU has a product of its own unless its gate is applied behind it.
+  const bool is_split = l.cell == Cell::gru && !is_linear;
+  const std::int64_t together = is_split ? 2 : gates;
 
-  const auto rounded = [&](Values v) {
-    round_to_half(now, 0, v);
-    return v;
-  };
-  // A shorter operand is repeated, row by row.
-  const auto zip = [&](Values a, const Values& b, auto f) {
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] = f(a[i], b[i % b.size()]);
-    return rounded(std::move(a));
-  };
-  const auto plus = [&](Values a, const Values& b) {
-    return zip(std::move(a), b, [](float v, float w) { return v + w; });
-  };
-  const auto times = [&](Values a, const Values& b) {
-    return zip(std::move(a), b, [](float v, float w) { return v * w; });
-  };
-  const auto activated = [&](const kernel::CellActivation& a, Values v) {
-    kernel::detail::CellRow<float>::activate(a, v.data(), static_cast<std::int64_t>(v.size()));
-    return rounded(std::move(v));
-  };
-  const auto squashed = [&](const kernel::CellActivation& a, Values v) {
-    for (float& x : v) x = l.clips ? std::clamp(x, -l.clip, l.clip) : x;
-    return activated(a, std::move(v));
-  };
-  const auto one_minus = [&](Values v) {
-    for (float& x : v) x = 1 - x;
-    return rounded(std::move(v));
-  };
-  const auto multiplied = [&](const Values& left, const Values& right, std::int64_t m,
-                              std::int64_t k, std::int64_t n) {
-    Values y(size(m * n));
-    multiply(now, {m, k, n}, MatrixRows(left.data(), k, k, 1), right.data(), y.data());
-    return rounded(std::move(y));
-  };
-
-  const Values x = floats_of(now.inputs[0]), w = floats_of(now.inputs[1]),
-               r = floats_of(now.inputs[2]);
-  Values all_y(size(rows * l.directions * hidden)), last[2];
-  for (Values& v : last) v.resize(size(l.directions * states));
-  // Of [directions, batch, hidden], or [batch, directions, hidden].
-  const auto state_at = [&](std::int64_t d, std::int64_t n) {
+  /// Layers of half with lengths that fit, of the weight in input `r` and the lengths in `sizes`.
+  static std::optional<Layer> of(ArithmeticRunner& runner, const Now& now, std::size_t r,
+                                 std::size_t sizes, const Dims& x) {
+    std::optional<kernel::Recurrent> l = layer_of(now.node, x, now.inputs[r].info.shape);
+    if (!l) return std::nullopt;
+    Layer layer{.runner = runner, .now = now, .l = *l, .lengths = nullptr};
+    if (const AnyView* view = layer.given(sizes)) {
+      layer.lengths = static_cast<const std::int32_t*>(view->data);
+      // The kernel says what is wrong.
+      for (std::int64_t n = 0; n < l->batch; ++n) {
+        if (layer.lengths[n] < 0 || layer.lengths[n] > l->steps) return std::nullopt;
+      }
+    }
+    return layer;
+  }
+  const AnyView* given(std::size_t i) const {
+    return i < now.inputs.size() && now.inputs[i].data != nullptr ? &now.inputs[i] : nullptr;
+  }
+  void set_direction(std::int64_t direction, const AnyView& r, const AnyView* p) {
+    d = direction;
+    const Values own = part(floats_of(r), d * wide * hidden, wide * hidden);
+    r_gates = turned(own, 0, together * hidden, hidden);
+    r_candidate = turned(own, together * hidden, (gates - together) * hidden, hidden);
+    for (std::int64_t k = 0; k < 3 && p != nullptr; ++k) {
+      peepholes[k] = part(floats_of(*p), (3 * d + k) * hidden, hidden);
+    }
+  }
+  const kernel::CellActivation& function(std::size_t i) const {
+    return l.activations[size(d) * kernel::functions_of(l.cell) + i];
+  }
+  /// Where a sequence is in a step; -1: behind its end.
+  std::int64_t place(std::int64_t step, std::int64_t n) const {
+    const std::int64_t steps = lengths == nullptr ? l.steps : std::int64_t{lengths[n]};
+    if (step >= steps) return -1;
+    return l.is_reverse(d) ? steps - 1 - step : step;
+  }
+  /// Its row in [steps, batch], or [batch, steps]; -1 as above.
+  std::int64_t row(std::int64_t step, std::int64_t n) const {
+    const std::int64_t at = place(step, n);
+    if (at < 0) return -1;
+    return l.batch_first ? n * l.steps + at : at * l.batch + n;
+  }
+  /// Of [steps, directions, batch, hidden], or [batch, steps, directions, hidden].
+  std::int64_t y_at(std::int64_t row) const {
+    if (l.batch_first) return (row * l.directions + d) * hidden;
+    return ((row / l.batch * l.directions + d) * l.batch + row % l.batch) * hidden;
+  }
+  /// Of [directions, batch, hidden], or [batch, directions, hidden].
+  std::int64_t state_at(std::int64_t n) const {
     return (l.batch_first ? n * l.directions + d : d * l.batch + n) * hidden;
-  };
-  const auto initial = [&](std::size_t input, std::int64_t d) {
+  }
+  /// A step's rows of an array of all steps; 0 behind a sequence's end.
+  Values of_step(std::int64_t step, const Values& all, std::int64_t width, std::int64_t first,
+                 std::int64_t count) const {
+    Values v(size(l.batch * count));
+    for (std::int64_t n = 0; n < l.batch; ++n) {
+      const std::int64_t from = row(step, n);
+      if (from >= 0) std::copy_n(all.begin() + from * width + first, count, v.begin() + n * count);
+    }
+    return v;
+  }
+  Values of_step(std::int64_t step, const Values& all) const {
+    return of_step(step, all, hidden, 0, hidden);
+  }
+  Values initial(const AnyView* view) const {
     Values v(size(states));
-    const AnyView* view = given(input);
     if (view == nullptr) return v;
     const half* from = static_cast<const half*>(view->data);
     for (std::int64_t i = 0; i < states; ++i) {
-      v[size(i)] = static_cast<float>(from[state_at(d, i / hidden) + i % hidden]);
+      v[size(i)] = static_cast<float>(from[state_at(i / hidden) + i % hidden]);
     }
     return v;
-  };
-
-  for (std::int64_t d = 0; d < l.directions; ++d) {
-    const std::size_t functions = kernel::functions_of(l.cell);
-    const kernel::CellActivation* function = l.activations + size(d) * functions;
-    const Values products =
-        multiplied(x, turned(part(w, d * wide * l.inputs, wide * l.inputs), 0, wide, l.inputs),
-                   rows, l.inputs, wide);
-    const Values own_r = part(r, d * wide * hidden, wide * hidden);
-    const bool is_linear = l.cell == Cell::gru && l.linear_before_reset;
-    // The candidate of a GRU has a product of its own unless its gate is applied behind it.
-    const std::int64_t together = l.cell == Cell::gru && !is_linear ? 2 : gates;
-    const Values r_gates = turned(own_r, 0, together * hidden, hidden);
-    const Values r_candidate =
-        turned(own_r, together * hidden, (gates - together) * hidden, hidden);
-    Values biases[4], candidate_bias;
-    if (const AnyView* view = given(3)) {
-      const Values b = floats_of(*view);
-      for (std::int64_t k = 0; k < gates; ++k) {
-        const Values of_w = part(b, 2 * d * wide + k * hidden, hidden);
-        const Values of_r = part(b, (2 * d + 1) * wide + k * hidden, hidden);
-        const bool is_apart = is_linear && k == 2;
-        biases[k] = is_apart ? of_w : plus(of_w, of_r);
-        if (is_apart) candidate_bias = of_r;
-      }
-    }
-    const auto biased = [&](Values v, const Values& bias) {
-      return bias.empty() ? v : plus(std::move(v), bias);
-    };
-    Values peepholes[3];
-    for (std::int64_t k = 0; k < 3 && given(7) != nullptr; ++k) {
-      peepholes[k] = part(floats_of(*given(7)), (3 * d + k) * hidden, hidden);
-    }
-    const auto peeked = [&](Values v, const Values& c, const Values& p) {
-      return p.empty() ? v : plus(std::move(v), times(c, p));
-    };
-
-    Values h = initial(5, d), c = l.cell == Cell::lstm ? initial(6, d) : Values{};
-    for (std::int64_t step = 0; step < l.steps; ++step) {
-      // Where each sequence is; -1: behind its end.
-      const auto place = [&](std::int64_t n) -> std::int64_t {
-        const std::int64_t steps = lengths == nullptr ? l.steps : std::int64_t{lengths[n]};
-        if (step >= steps) return -1;
-        return l.is_reverse(d) ? steps - 1 - step : step;
-      };
-      const auto of_input = [&](std::int64_t gate) {
-        Values v(size(states));
-        for (std::int64_t n = 0; n < l.batch; ++n) {
-          const std::int64_t at = place(n);
-          if (at < 0) continue;
-          const std::int64_t row = l.batch_first ? n * l.steps + at : at * l.batch + n;
-          const auto from = products.begin() + row * wide + gate * hidden;
-          std::copy(from, from + hidden, v.begin() + n * hidden);
-        }
-        return v;
-      };
-      const Values recurring = multiplied(h, r_gates, l.batch, hidden, together * hidden);
-      const auto of_state = [&](std::int64_t gate) {
-        Values v(size(states));
-        for (std::int64_t n = 0; n < l.batch; ++n) {
-          const auto from = recurring.begin() + (n * together + gate) * hidden;
-          std::copy(from, from + hidden, v.begin() + n * hidden);
-        }
-        return v;
-      };
-      const auto gate = [&](std::int64_t k) {
-        return biased(plus(of_input(k), of_state(k)), biases[k]);
-      };
-      Values next_h, next_c;
-      switch (l.cell) {
-        case Cell::rnn:
-          next_h = squashed(function[0], gate(0));
-          break;
-        case Cell::lstm: {
-          const Values i = squashed(function[0], peeked(gate(0), c, peepholes[0]));
-          const Values forget = l.input_forget
-                                    ? one_minus(i)
-                                    : squashed(function[0], peeked(gate(2), c, peepholes[2]));
-          const Values candidate = squashed(function[1], gate(3));
-          next_c = plus(times(forget, c), times(i, candidate));
-          const Values o = squashed(function[0], peeked(gate(1), next_c, peepholes[1]));
-          next_h = times(o, activated(function[2], next_c));
-          break;
-        }
-        case Cell::gru: {
-          const Values z = squashed(function[0], gate(0)), reset = squashed(function[0], gate(1));
-          const Values product =
-              is_linear ? times(reset, biased(of_state(2), candidate_bias))
-                        : multiplied(times(reset, h), r_candidate, l.batch, hidden, hidden);
-          const Values candidate =
-              squashed(function[1], biased(plus(of_input(2), product), biases[2]));
-          next_h = plus(times(one_minus(z), candidate), times(z, h));
-          break;
-        }
-      }
-      for (std::int64_t n = 0; n < l.batch; ++n) {
-        const std::int64_t at = place(n);
-        if (at < 0) continue;
-        const auto row = [&](Values& v) { return v.begin() + n * hidden; };
-        std::copy(row(next_h), row(next_h) + hidden, row(h));
-        if (l.cell == Cell::lstm) std::copy(row(next_c), row(next_c) + hidden, row(c));
-        const std::int64_t to = l.batch_first ? (n * l.steps + at) * l.directions + d
-                                              : (at * l.directions + d) * l.batch + n;
-        std::copy(row(h), row(h) + hidden, all_y.begin() + to * hidden);
-      }
-    }
-    for (std::int64_t i = 0; i < states; ++i) {
-      const auto to = size(state_at(d, i / hidden) + i % hidden);
-      last[0][to] = h[size(i)];
-      if (l.cell == Cell::lstm) last[1][to] = c[size(i)];
+  }
+  /// Of the sequences that are in this step, the rest stays.
+  void advance(std::int64_t step, Values& state, const Values& next) const {
+    for (std::int64_t n = 0; n < l.batch; ++n) {
+      if (place(step, n) < 0) continue;
+      std::copy_n(next.begin() + n * hidden, hidden, state.begin() + n * hidden);
     }
   }
 
+  Values rounded(Values v) const {
+    runner.round_to_half(now, 0, v);
+    return v;
+  }
+  /// A shorter operand is repeated, row by row.
+  Values zip(Values a, const Values& b, auto f) const {
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = f(a[i], b[i % b.size()]);
+    return rounded(std::move(a));
+  }
+  Values plus(Values a, const Values& b) const {
+    return zip(std::move(a), b, [](float v, float w) { return v + w; });
+  }
+  Values minus(Values a, const Values& b) const {
+    return zip(std::move(a), b, [](float v, float w) { return v - w; });
+  }
+  Values times(Values a, const Values& b) const {
+    return zip(std::move(a), b, [](float v, float w) { return v * w; });
+  }
+  Values one_minus(Values v) const {
+    for (float& x : v) x = 1 - x;
+    return rounded(std::move(v));
+  }
+  Values multiplied(const Values& left, const Values& right, std::int64_t m, std::int64_t k,
+                    std::int64_t n) const {
+    Values y(size(m * n));
+    runner.multiply(now, {m, k, n}, MatrixRows(left.data(), k, k, 1), right.data(), y.data());
+    return rounded(std::move(y));
+  }
+  /// What may be absent is empty.
+  Values plus_given(Values v, const Values& b) const {
+    return b.empty() ? v : plus(std::move(v), b);
+  }
+  Values plus_product(Values v, const Values& a, const Values& b) const {
+    return b.empty() ? v : plus(std::move(v), times(a, b));
+  }
+
+  Values activated(const kernel::CellActivation& a, Values v) const {
+    kernel::detail::CellRow<float>::activate(a, v.data(), static_cast<std::int64_t>(v.size()));
+    return rounded(std::move(v));
+  }
+  Values squashed(const kernel::CellActivation& a, Values v) const {
+    for (float& x : v) x = l.clips ? std::clamp(x, -l.clip, l.clip) : x;
+    return activated(a, std::move(v));
+  }
+  /// The derivative of a function that clips its argument: one operation.
+  Values slope(const kernel::CellActivation& a, Values v, bool clips = true) const {
+    using V = kernel::Vec<float>;
+    const float most = clips && l.clips ? l.clip : std::numeric_limits<float>::infinity();
+    kernel::detail::CellRow<float>::map(
+        static_cast<std::int64_t>(v.size()),
+        [&](V x) { return kernel::detail::cell_value<float>(a, most, x).slope; }, v.data());
+    return rounded(std::move(v));
+  }
+
+  /// The gates of LSTM but for the output's, from what goes into them and the cell before.
+  struct Memory {
+    Values to_input, to_keep;  ///< what goes into their functions
+    Values input, keep, now, cell;
+  };
+  Memory memory(const Values& z_input, const Values& z_keep, const Values& z_now,
+                const Values& c) const {
+    Memory m;
+    m.to_input = plus_product(z_input, c, peepholes[0]);
+    m.input = squashed(function(0), m.to_input);
+    if (l.input_forget) {
+      m.keep = one_minus(m.input);
+    } else {
+      m.to_keep = plus_product(z_keep, c, peepholes[2]);
+      m.keep = squashed(function(0), m.to_keep);
+    }
+    m.now = squashed(function(1), z_now);
+    m.cell = plus(times(m.keep, c), times(m.input, m.now));
+    return m;
+  }
+
+  std::vector<Values> forward();   ///< y, y_h and y_c
+  std::vector<Values> backward();  ///< the outputs of RecurrentGradient
+};
+
+std::vector<Values> ArithmeticRunner::Layer::forward() {
+  const AnyView *inputs = now.inputs.data(), *b = given(3);
+  const Values x = floats_of(inputs[0]), w = floats_of(inputs[1]);
+  std::vector<Values> results{Values(size(rows * l.directions * hidden)),
+                              Values(size(l.directions * states)),
+                              Values(size(l.directions * states))};
+  for (std::int64_t direction = 0; direction < l.directions; ++direction) {
+    set_direction(direction, inputs[2], given(7));
+    const Values own_w = part(w, d * wide * l.inputs, wide * l.inputs);
+    const Values products = multiplied(x, turned(own_w, 0, wide, l.inputs), rows, l.inputs, wide);
+    Values biases[4], candidate_bias;
+    for (std::int64_t k = 0; k < gates && b != nullptr; ++k) {
+      const Values of_w = part(floats_of(*b), 2 * d * wide + k * hidden, hidden);
+      const Values of_r = part(floats_of(*b), (2 * d + 1) * wide + k * hidden, hidden);
+      const bool is_apart = is_linear && k == 2;
+      biases[k] = is_apart ? of_w : plus(of_w, of_r);
+      if (is_apart) candidate_bias = of_r;
+    }
+    Values h = initial(given(5)), c;
+    if (l.cell == Cell::lstm) c = initial(given(6));
+    for (std::int64_t step = 0; step < l.steps; ++step) {
+      const auto of_input = [&](std::int64_t k) {
+        return of_step(step, products, wide, k * hidden, hidden);
+      };
+      const Values recurring = multiplied(h, r_gates, l.batch, hidden, together * hidden);
+      const auto of_state = [&](std::int64_t k) {
+        return columns(recurring, together * hidden, k * hidden, hidden);
+      };
+      const auto gate = [&](std::int64_t k) {
+        return plus_given(plus(of_input(k), of_state(k)), biases[k]);
+      };
+      Values next;
+      switch (l.cell) {
+        case Cell::rnn:
+          next = squashed(function(0), gate(0));
+          break;
+        case Cell::lstm: {
+          const Values z_input = gate(0), z_keep = l.input_forget ? Values{} : gate(2);
+          const Values cell = memory(z_input, z_keep, gate(3), c).cell;
+          const Values z_output = plus_product(gate(1), cell, peepholes[1]);
+          next = times(squashed(function(0), z_output), activated(function(2), cell));
+          advance(step, c, cell);
+          break;
+        }
+        case Cell::gru: {
+          const Values keep = squashed(function(0), gate(0));
+          const Values reset = squashed(function(0), gate(1));
+          const Values product =
+              is_linear ? times(reset, plus_given(of_state(2), candidate_bias))
+                        : multiplied(times(reset, h), r_candidate, l.batch, hidden, hidden);
+          const Values candidate =
+              squashed(function(1), plus_given(plus(of_input(2), product), biases[2]));
+          next = plus(times(one_minus(keep), candidate), times(keep, h));
+          break;
+        }
+      }
+      advance(step, h, next);
+      for (std::int64_t n = 0; n < l.batch; ++n) {
+        const std::int64_t to = row(step, n);
+        if (to < 0) continue;
+        std::copy_n(h.begin() + n * hidden, hidden, results[0].begin() + y_at(to));
+      }
+    }
+    for (std::int64_t n = 0; n < l.batch; ++n) {
+      std::copy_n(h.begin() + n * hidden, hidden, results[1].begin() + state_at(n));
+      if (c.empty()) continue;
+      std::copy_n(c.begin() + n * hidden, hidden, results[2].begin() + state_at(n));
+    }
+  }
+  return results;
+}
+
+std::vector<Values> ArithmeticRunner::Layer::backward() {
+  const bool is_lstm = l.cell == Cell::lstm, is_gru = l.cell == Cell::gru;
+  const AnyView *inputs = now.inputs.data(), *p = given(7);
+  const Values all_a = floats_of(inputs[0]), all_y = floats_of(inputs[2]);
+  Values candidate_bias, all_dy;
+  if (given(8) != nullptr) all_dy = floats_of(inputs[8]);
+  enum : std::size_t { da, of_gru, before, d_initial_h, d_initial_c, dp };
+  std::vector<Values> results(6);
+  const auto append = [&](std::size_t output, const Values& v) {
+    results[output].insert(results[output].end(), v.begin(), v.end());
+  };
+
+  for (std::int64_t direction = 0; direction < l.directions; ++direction) {
+    set_direction(direction, inputs[1], p);
+    if (given(3) != nullptr) candidate_bias = part(floats_of(inputs[3]), d * hidden, hidden);
+    // The state before each step, and what goes into the functions; 0 behind a sequence's end.
+    Values h(size(rows * hidden)), a(size(rows * wide));
+    const Values first_h = initial(given(5));
+    for (std::int64_t step = 0; step < l.steps; ++step) {
+      for (std::int64_t n = 0; n < l.batch; ++n) {
+        const std::int64_t at = row(step, n);
+        if (at < 0) continue;
+        const auto from =
+            step == 0 ? first_h.begin() + n * hidden : all_y.begin() + y_at(row(step - 1, n));
+        std::copy_n(from, hidden, h.begin() + at * hidden);
+        std::copy_n(all_a.begin() + (d * rows + at) * wide, wide, a.begin() + at * wide);
+      }
+    }
+    const Values products = multiplied(h, r_gates, rows, hidden, together * hidden);
+    const auto of_input = [&](std::int64_t k) { return columns(a, wide, k * hidden, hidden); };
+    const auto of_state = [&](std::int64_t k) {
+      return columns(products, together * hidden, k * hidden, hidden);
+    };
+    const auto gate = [&](std::int64_t k) { return plus(of_input(k), of_state(k)); };
+    // Of all steps: values of the gates and the slopes of their functions.
+    const kernel::CellActivation f = function(0);
+    Values z = gate(0), keep, z_slope, reset, reset_slope, recurring, gated, candidate,
+           candidate_slope;
+    Values c, output, output_slope, keep_slope, result, result_slope;
+    Memory m;
+    if (is_gru) {
+      const Values to_reset = gate(1);
+      keep = squashed(f, z);
+      reset = squashed(f, to_reset);
+      reset_slope = slope(f, to_reset);
+      if (is_linear) {
+        recurring = plus_given(of_state(2), candidate_bias);
+      } else {
+        gated = times(reset, h);
+      }
+      const Values product = is_linear ? times(reset, recurring)
+                                       : multiplied(gated, r_candidate, rows, hidden, hidden);
+      const Values to_now = plus(of_input(2), product);
+      candidate = squashed(function(1), to_now);
+      candidate_slope = slope(function(1), to_now);
+    } else if (is_lstm) {
+      const Values z_keep = l.input_forget ? Values{} : gate(2), z_now = gate(3);
+      c.resize(size(rows * hidden));
+      Values last = initial(given(6));
+      for (std::int64_t step = 0; step < l.steps; ++step) {
+        for (std::int64_t n = 0; n < l.batch; ++n) {
+          const std::int64_t at = row(step, n);
+          if (at >= 0) std::copy_n(last.begin() + n * hidden, hidden, c.begin() + at * hidden);
+        }
+        const Values keeps = l.input_forget ? Values{} : of_step(step, z_keep);
+        advance(step, last, memory(of_step(step, z), keeps, of_step(step, z_now), last).cell);
+      }
+      m = memory(z, z_keep, z_now, c);
+      z = m.to_input;
+      if (!l.input_forget) keep_slope = slope(f, m.to_keep);
+      candidate_slope = slope(function(1), z_now);
+      const Values to_output = plus_product(gate(1), m.cell, peepholes[1]);
+      output = squashed(f, to_output);
+      output_slope = slope(f, to_output);
+      result = activated(function(2), m.cell);
+      result_slope = slope(function(2), m.cell, false);
+    }
+    z_slope = slope(f, z);
+
+    // Back, step by step. Nothing arrives at sequences that are behind their end.
+    const std::int64_t depth = together * hidden;
+    const Values weights = turned(r_gates, 0, hidden, depth);
+    const Values candidate_weights = turned(r_candidate, 0, hidden, wide - depth);
+    Values dh = initial(given(9)), dc, d_peepholes[3];
+    if (is_lstm) dc = initial(given(10));
+    for (Values& v : d_peepholes) v.resize(p == nullptr ? 0 : size(states));
+    Values own_da(size(rows * wide)), db(is_linear ? size(rows * wide) : 0);
+    for (std::int64_t step = l.steps; step-- > 0;) {
+      const auto at_step = [&](const Values& all) { return of_step(step, all); };
+      const auto put = [&](Values& all, const Values& v) {
+        for (std::int64_t n = 0; n < l.batch; ++n) {
+          const std::int64_t at = row(step, n);
+          if (at >= 0) std::copy_n(v.begin() + n * wide, wide, all.begin() + at * wide);
+        }
+      };
+      Values arrives(size(states));
+      advance(step, arrives, dh);
+      if (!all_dy.empty()) {
+        Values dy(size(states));
+        for (std::int64_t n = 0; n < l.batch; ++n) {
+          const std::int64_t at = row(step, n);
+          if (at < 0) continue;
+          std::copy_n(all_dy.begin() + y_at(at), hidden, dy.begin() + n * hidden);
+        }
+        arrives = plus(std::move(arrives), dy);
+      }
+      Values to_gates, rest;  // what the product with the weights is made of, and what is added
+      switch (l.cell) {
+        case Cell::rnn:
+          to_gates = times(arrives, at_step(z_slope));
+          put(own_da, to_gates);
+          break;
+        case Cell::lstm: {
+          const Values cell = at_step(c), input = at_step(m.input), proposed = at_step(m.now);
+          const Values d_output = times(times(arrives, at_step(result)), at_step(output_slope));
+          Values total(size(states));
+          advance(step, total, dc);
+          total =
+              plus(std::move(total), times(times(arrives, at_step(output)), at_step(result_slope)));
+          total = plus_product(std::move(total), d_output, peepholes[1]);
+          const Values d_keep = l.input_forget ? Values(size(states))
+                                               : times(times(total, cell), at_step(keep_slope));
+          const Values d_input = times(
+              times(total, l.input_forget ? minus(proposed, cell) : proposed), at_step(z_slope));
+          const Values d_now = times(times(total, input), at_step(candidate_slope));
+          to_gates = side_by_side({&d_input, &d_output, &d_keep, &d_now}, hidden);
+          put(own_da, to_gates);
+          Values next = times(total, at_step(m.keep));
+          next = plus_product(std::move(next), d_input, peepholes[0]);
+          next = plus_product(std::move(next), d_keep, peepholes[2]);
+          advance(step, dc, next);
+          if (p == nullptr) break;
+          const Values after = at_step(m.cell);
+          d_peepholes[0] = plus(d_peepholes[0], times(d_input, cell));
+          d_peepholes[1] = plus(d_peepholes[1], times(d_output, after));
+          d_peepholes[2] = plus(d_peepholes[2], times(d_keep, cell));
+          break;
+        }
+        case Cell::gru: {
+          const Values kept = at_step(keep), state = at_step(h), proposed = at_step(candidate),
+                       own_reset = at_step(reset);
+          const Values d_keep = times(times(arrives, minus(state, proposed)), at_step(z_slope));
+          const Values d_now = times(times(arrives, one_minus(kept)), at_step(candidate_slope));
+          rest = times(arrives, kept);
+          Values d_reset;
+          if (is_linear) {
+            d_reset = times(times(d_now, at_step(recurring)), at_step(reset_slope));
+            const Values d_recurring = times(d_now, own_reset);
+            to_gates = side_by_side({&d_keep, &d_reset, &d_recurring}, hidden);
+            put(db, to_gates);
+          } else {
+            const Values d_gated = multiplied(d_now, candidate_weights, l.batch, hidden, hidden);
+            d_reset = times(times(d_gated, state), at_step(reset_slope));
+            rest = plus(std::move(rest), times(d_gated, own_reset));
+            to_gates = side_by_side({&d_keep, &d_reset}, hidden);
+          }
+          put(own_da, side_by_side({&d_keep, &d_reset, &d_now}, hidden));
+          break;
+        }
+      }
+      advance(step, dh, plus_given(multiplied(to_gates, weights, l.batch, depth, hidden), rest));
+    }
+    append(da, own_da);
+    append(of_gru, is_linear ? db : gated);
+    append(before, h);
+    append(d_initial_h, dh);
+    append(d_initial_c, dc);
+    if (p != nullptr) {
+      append(dp, side_by_side({&d_peepholes[0], &d_peepholes[1], &d_peepholes[2]}, hidden));
+    }
+  }
+  return results;
+}
+
+bool ArithmeticRunner::run_recurrent(const Now& now, const std::vector<TensorInfo>& infos,
+                                     std::vector<AnyArray>& outputs) {
+  const bool is_gradient = now.node.op->id == op::RecurrentGradient::id;
+  if (now.inputs.size() < (is_gradient ? 2 : 3) ||
+      now.inputs[0].info.type != ElementType::float16) {
+    return false;
+  }
+  std::vector<Values> results;
+  if (is_gradient) {
+    // [directions, steps, batch, wide]; how many features the inputs have does not matter.
+    const Dims& a = now.inputs[0].info.shape;
+    std::optional<Layer> layer = Layer::of(*this, now, 1, 4, {a[1], a[2], 0});
+    if (!layer) return false;
+    results = layer->backward();
+  } else {
+    std::optional<Layer> layer = Layer::of(*this, now, 2, 4, now.inputs[0].info.shape);
+    if (!layer) return false;
+    results = layer->forward();
+  }
   outputs.assign(now.node.outputs.size(), AnyArray{});
-  const Values* values[] = {&all_y, &last[0], &last[1]};
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (now.node.outputs[o] == no_tensor) continue;
     outputs[o] = AnyArray(infos[o]);
-    std::transform(values[o]->begin(), values[o]->end(), outputs[o].values<half>().begin(),
+    std::transform(results[o].begin(), results[o].end(), outputs[o].values<half>().begin(),
                    [](float v) { return static_cast<half>(v); });
   }
   return true;

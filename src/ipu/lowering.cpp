@@ -21,7 +21,7 @@ constexpr std::int64_t host_exchange_bytes = 289;
 constexpr std::int64_t call_cycles = 12, repeat_cycles = 10, branch_cycles = 20;
 constexpr std::int64_t most_bytes = std::int64_t{1} << 46;
 constexpr std::int64_t most_repeats = std::int64_t{1} << 32;
-constexpr double most_flops = 1e16;
+constexpr double most_flops = 1e16, most_cycles = 4e18;
 
 std::int64_t element_bytes(const TensorInfo& info) { return std::max(size_in_bytes(info.type), 1); }
 
@@ -129,6 +129,8 @@ void Lowering::run(const Graph& graph) {
 // --- steps ---------------------------------------------------------------------------------------
 
 Step& Lowering::add_step(StepKind kind, std::int64_t cycles) {
+  cycles_ += static_cast<double>(cycles) * static_cast<double>(repeats_ * times_);
+  check_countable("a run takes more cycles than a profile counts", cycles_, most_cycles);
   Step step;
   step.kind = kind;
   step.operation = operation_;
@@ -146,6 +148,16 @@ Step& Lowering::add_step(StepKind kind, std::int64_t cycles) {
     }
   }
   return report_.steps.back();
+}
+
+void Lowering::check_countable(std::string_view what, double number, double most) const {
+  if (number <= most) return;
+  const std::string node =
+      node_ == nullptr ? "" : halftone::detail::node_text(*node_->op, frame_->graph->name(*node_));
+  fail(ErrorKind::unsupported, {.what = what,
+                                .node = node,
+                                .expected = fmt::format("at most {:g}", most),
+                                .found = fmt::format("{:g}", number)});
 }
 
 std::int16_t Lowering::vertex(std::string_view name) {
@@ -185,8 +197,15 @@ void Lowering::compute(std::string_view vertex_name, const Mapping& over, std::i
   step.vertex = number;
   step.mean_cycles = sum / static_cast<double>(t_.tiles_per_ipu);
   step.tiles = over.pieces;
-  step.flops = static_cast<std::int64_t>(static_cast<double>(flops));
-  if (operation_ >= 0) report_.operations[static_cast<std::size_t>(operation_)].flops += flops;
+  if (operation_ >= 0) {
+    // A product's own passes share its operations; loops around a node repeat them.
+    Operation& operation = report_.operations[static_cast<std::size_t>(operation_)];
+    const std::int64_t passes = passes_of(operation.program);
+    check_countable("an operator computes more than a profile counts",
+                    static_cast<double>(flops) * static_cast<double>(passes), most_flops);
+    step.flops = flops * passes;
+    operation.flops += step.flops;
+  }
   const auto now = static_cast<std::int32_t>(report_.steps.size()) - 1;
   for (const std::int32_t v : receive_) {
     report_.variables[static_cast<std::size_t>(v)].last_step = now;
@@ -240,10 +259,15 @@ std::int32_t Lowering::open_program(std::string name, std::int64_t repeats) {
 
 void Lowering::close_program(std::int32_t before) {
   program_ = before;
-  repeats_ = 1;
-  for (std::int32_t p = before; p > 0; p = report_.programs[static_cast<std::size_t>(p)].parent) {
-    repeats_ *= report_.programs[static_cast<std::size_t>(p)].repeats;
+  repeats_ = passes_of(before);
+}
+
+std::int64_t Lowering::passes_of(std::int32_t program) const {
+  std::int64_t passes = 1;
+  for (; program > 0; program = report_.programs[static_cast<std::size_t>(program)].parent) {
+    passes *= report_.programs[static_cast<std::size_t>(program)].repeats;
   }
+  return passes;
 }
 
 // --- tensors -------------------------------------------------------------------------------------
@@ -674,8 +698,9 @@ void Lowering::transfer(const TensorInfo& x) {
   const TensorId id = node_->outputs.empty() ? node_->inputs[0] : node_->outputs[0];
   home_ = node_->outputs.empty() ? local(*frame_, id) : linear(x);
   has_home_ = true;
-  Step& step = add_step(StepKind::host,
-                        host_cycles(t_, x.bytes(), home_.mapping.largest() * element_bytes(x)));
+  const std::int64_t on_tile = home_.mapping.largest() * element_bytes(x);
+  Step& step = add_step(StepKind::streaming,
+                        std::max(streaming_cycles(t_, x.bytes()), exchange_cycles(t_, on_tile)));
   step.bytes = x.bytes();
   step.tiles = home_.mapping.pieces;
 }
@@ -693,13 +718,8 @@ void Lowering::product(const ProductExtents& e) {
   if (!is_floating_point(x.type) || size_in_bytes(x.type) > 4) {
     p.input = p.output = ElementType::float32;
   }
-  if (!(2 * p.macs() * static_cast<double>(times_) <= most_flops)) {
-    fail(ErrorKind::unsupported,
-         {.what = "a product is larger than a profile counts",
-          .node = halftone::detail::node_text(*node_->op, graph.name(*node_)),
-          .expected = fmt::format("at most {:g} operations", most_flops),
-          .found = fmt::format("{:g}", 2 * p.macs())});
-  }
+  check_countable("an operator computes more than a profile counts",
+                  2 * p.macs() * static_cast<double>(times_), most_flops);
   const ProductOptions asked =
       ProductOptions{.available_memory_proportion = report_.options.available_memory_proportion,
                      .partials = report_.options.partials}
@@ -1026,23 +1046,39 @@ void Lowering::lower_call(Frame& frame, const Node& node, std::size_t first_inpu
     add_step(StepKind::control, call_cycles);
   }
   // The dearest arm is the one that counts; memory is the larger of both.
+  struct Arm {
+    std::size_t first_step, end_step, first_operation, end_operation;
+  };
   std::size_t dearest = 0;
   std::int64_t most = -1;
-  std::vector<std::pair<std::size_t, std::size_t>> ranges;
+  std::vector<Arm> ranges;
+  const std::vector<double> tile_cycles = report_.tile_cycles;
+  std::vector<double> with_dearest;
   for (std::size_t a = 0; a < arms.size(); ++a) {
+    report_.tile_cycles = tile_cycles;
     const std::int32_t before =
         open_program(arms.size() > 1 ? fmt::format("If arm {}", a) : "Call", 1);
-    const std::size_t first = report_.steps.size();
+    Arm arm{report_.steps.size(), 0, report_.operations.size(), 0};
     lower_body(frame, node, graph.graphs[static_cast<std::size_t>(arms[a])], first_input);
     close_program(before);
-    ranges.emplace_back(first, report_.steps.size());
+    arm.end_step = report_.steps.size();
+    arm.end_operation = report_.operations.size();
+    ranges.push_back(arm);
     std::int64_t cycles = 0;
-    for (std::size_t s = first; s < report_.steps.size(); ++s) cycles += report_.steps[s].total();
-    if (cycles > most) most = cycles, dearest = a;
+    for (std::size_t s = arm.first_step; s < arm.end_step; ++s) cycles += report_.steps[s].total();
+    if (cycles <= most) continue;
+    most = cycles;
+    dearest = a;
+    with_dearest = report_.tile_cycles;
   }
+  report_.tile_cycles = std::move(with_dearest);
   for (std::size_t a = 0; a < ranges.size(); ++a) {
-    for (std::size_t s = ranges[a].first; a != dearest && s < ranges[a].second; ++s) {
-      report_.steps[s].repeats = 0;
+    if (a == dearest) continue;
+    for (std::size_t s = ranges[a].first_step; s < ranges[a].end_step; ++s) {
+      report_.steps[s].repeats = report_.steps[s].flops = 0;
+    }
+    for (std::size_t o = ranges[a].first_operation; o < ranges[a].end_operation; ++o) {
+      report_.operations[o].flops = 0;
     }
   }
   is_view_ = has_home_ = false;

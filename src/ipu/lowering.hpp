@@ -94,6 +94,10 @@ class Lowering final : public CostVisitor {
   void rearrange(const Placed& from, const Mapping& to, std::int64_t element_bytes);
   std::int32_t open_program(std::string name, std::int64_t repeats);
   void close_program(std::int32_t before);
+  /// How often a program runs.
+  std::int64_t passes_of(std::int32_t program) const;
+  /// Throws UnsupportedError for more than `most` of what is counted.
+  void check_countable(std::string_view what, double number, double most) const;
 
   Report& report_;
   const Target& t_;
@@ -102,6 +106,7 @@ class Lowering final : public CostVisitor {
 
   std::int32_t operation_ = -1, ipu_ = 0, program_ = 0;
   std::int64_t repeats_ = 1, times_ = 1;
+  double cycles_ = 0;  ///< so far
   std::uint32_t layouts_ = 1;
   std::map<std::int32_t, std::int64_t> next_tile_{};  ///< of each IPU's linear mappings
   std::vector<std::int32_t> receive_;                 ///< live until the next compute set

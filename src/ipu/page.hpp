@@ -9,7 +9,7 @@ inline constexpr char page[] = R"page(<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
 :root{--ink:#1c2430;--soft:#647084;--line:#dfe4ec;--paper:#fff;--ground:#f3f5f9;--accent:#d6336c;
---compute:#d6336c;--exchange:#f2a516;--sync:#3b82c4;--copy:#9c5bd0;--host:#3a9d5d;--link:#138a92;--control:#8b93a1}
+--compute:#d6336c;--exchange:#f2a516;--sync:#3b82c4;--copy:#9c5bd0;--host:#3a9d5d;--link:#138a92;--streaming:#7a6a2f;--control:#8b93a1}
 @media (prefers-color-scheme:dark){:root{--ink:#e6eaf1;--soft:#98a3b5;--line:#333c4b;--paper:#1d2430;--ground:#141922}}
 *{box-sizing:border-box}html{scroll-behavior:smooth;scroll-padding-top:56px}
 body{margin:0;background:var(--ground);color:var(--ink);font:14px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
@@ -56,8 +56,8 @@ h3{margin:16px 0 4px;font-size:14px}.legend i.ramp{display:inline-block;width:14
 "use strict";
 addEventListener("error",e=>{document.body.dataset.error=e.message+" at "+e.lineno});
 const R=JSON.parse(document.getElementById("report").textContent),$=id=>document.getElementById(id);
-const kinds=["OnTileExecute","DoExchange","Sync","OnTileCopy","StreamCopy","GlobalExchange","Control"];
-const kindName={OnTileExecute:"compute",DoExchange:"exchange",Sync:"sync",OnTileCopy:"copy",StreamCopy:"host",GlobalExchange:"link",Control:"control"};
+const kinds=["OnTileExecute","DoExchange","Sync","OnTileCopy","StreamCopy","GlobalExchange","RemoteCopy","Control"];
+const kindName={OnTileExecute:"compute",DoExchange:"exchange",Sync:"sync",OnTileCopy:"copy",StreamCopy:"host",GlobalExchange:"link",RemoteCopy:"streaming",Control:"control"};
 const css=n=>getComputedStyle(document.documentElement).getPropertyValue("--"+n).trim();
 const kindColor=k=>css(kindName[k]);
 const int=n=>Math.round(n).toLocaleString("en-US");

@@ -162,6 +162,7 @@ std::string Report::summary() const {
   line(2, "On-chip exchange cycles", of_cycles(cycles(StepKind::exchange)));
   line(2, "Global exchange cycles", of_cycles(cycles(StepKind::link)));
   line(2, "Host exchange cycles", of_cycles(cycles(StepKind::host)));
+  line(2, "Streaming memory cycles", of_cycles(cycles(StepKind::streaming)));
   line(2, "Sync cycles", of_cycles(cycles(StepKind::sync)));
   line(2, "Control cycles", of_cycles(cycles(StepKind::control)));
   line(2, "Floating-point operations",

@@ -246,8 +246,9 @@ TEST_CASE("what is too large for half is the largest half, or an exception") {
   const AnyTensor x = g.input<half>("x", {1});
   output(g, x + x, "y");
   const auto big = numbers<half>({1}, [](std::int64_t) { return 60'000.f; });
-  Session cpu(g), device(g, on_device({.half = true}, &few));
+  Session cpu(g), unasked(g, on_device({}, &few)), device(g, on_device({.half = true}, &few));
   CHECK(std::isinf(floats(cpu.run({{"x", big}})["y"])[0]));
+  CHECK(std::isinf(floats(unasked.run({{"x", big}})["y"])[0]));  // nothing asked for: as cpu
   CHECK(floats(device.run({{"x", big}})["y"])[0] == 65504);
   Session checked(g, on_device({.floating_point_checks = true}, &few));
   CHECK_THROWS_AS(checked.run({{"x", big}}), ipu::FloatingPointError);
@@ -260,6 +261,33 @@ TEST_CASE("what is too large for half is the largest half, or an exception") {
   const Array<bool> yes({1}, {true});
   const Array<float> value({1}, {2});
   CHECK(floats(chooses.run({{"m", yes}, {"z", value}})["y"])[0] == 2);
+}
+
+TEST_CASE("the machine's results do not depend on the host's threads") {
+  Graph g;
+  const AnyTensor a = g.input<half>("a", {100, 300}), b = g.input<half>("b", {300, 70});
+  const AnyTensor y = op::softmax(op::matmul(a, b), {.axis = 1});
+  const bool training = true;
+  const AnyTensor mode = constant(g, std::span(&training, 1), Dims{});
+  output(g, AnyTensor{&g, detail::record(g, op::Dropout{}, {y.id, no_tensor, mode.id}, 1)[0]}, "y");
+  const auto x = numbers<half>({100, 300}, [](std::int64_t i) { return small(i) / 16; });
+  const auto w = numbers<half>({300, 70}, [](std::int64_t i) { return small(i + 1) / 16; });
+  for (const bool is_stochastic : {false, true}) {
+    for (const bool has_half_sums : {false, true}) {
+      std::vector<std::vector<float>> found;
+      for (const int threads : {1, 2, 5}) {
+        SessionOptions options =
+            on_device({.half = true, .stochastic_rounding = is_stochastic, .hardware_random = true},
+                      &few, has_half_sums);
+        options.threads = threads;
+        options.seed = 5;
+        Session session(g, options);
+        found.push_back(floats(session.run({{"a", x}, {"b", w}})["y"]));
+      }
+      CHECK(found[0] == found[1]);
+      CHECK(found[0] == found[2]);
+    }
+  }
 }
 
 TEST_CASE("floats of the machine are never subnormal") {

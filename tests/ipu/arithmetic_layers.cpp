@@ -2,9 +2,7 @@
 
 #include <bit>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,116 +15,11 @@ using namespace on_device_test;
 
 namespace {
 
-using F = CellFunction;
-constexpr std::int64_t steps = 4, batch = 3, features = 20, hidden = 5;
-
-/// The tensors of a layer by the number of its input.
-using Tensors = std::vector<std::optional<Dims>>;
-
-/// Records a layer with an input "x0", "x1" ... for each tensor.
-template <class Op>
-Graph layer(const Op& op, const Tensors& inputs, std::size_t outputs) {
-  Graph g;
-  std::vector<TensorId> ids;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const ElementType type = i == 4 ? ElementType::int32 : f16;
-    ids.push_back(inputs[i] ? g.add_input({type, *inputs[i]}, "x" + std::to_string(i)) : no_tensor);
-  }
-  const std::vector<TensorId> made = detail::record(g, op, ids, outputs);
-  for (std::size_t i = 0; i < outputs; ++i) {
-    output(g, AnyTensor{&g, made[i]}, "y" + std::to_string(i));
-  }
-  return g;
-}
-
-std::vector<std::vector<float>> run(const Graph& g, const SessionOptions& options,
-                                    const Tensors& inputs, float scale) {
-  Session session(g, options);
-  std::vector<AnyArray> arrays;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i]) continue;
-    names.push_back("x" + std::to_string(i));
-    if (i == 4) {
-      arrays.emplace_back(Array<std::int32_t>({batch}, {4, 0, 2}));
-    } else {
-      arrays.emplace_back(numbers<half>(*inputs[i], [&](std::int64_t k) {
-        return scale * small(k * 3 + static_cast<std::int64_t>(i));
-      }));
-    }
-  }
-  std::vector<Input> given;
-  for (std::size_t i = 0; i < arrays.size(); ++i) given.push_back({names[i], arrays[i]});
-  const Result result = session.run(std::span<const Input>(given));
-  std::vector<std::vector<float>> y;
-  for (std::size_t i = 0; i < g.outputs.size(); ++i) y.push_back(floats(result[i]));
-  return y;
-}
-
-Tensors tensors_of(std::int64_t gates, std::int64_t directions, bool batch_first) {
-  const Dims state =
-      batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
-  return {batch_first ? Dims{batch, steps, features} : Dims{steps, batch, features},
-          Dims{directions, gates * hidden, features},
-          Dims{directions, gates * hidden, hidden},
-          Dims{directions, 2 * gates * hidden},
-          Dims{batch},
-          state,
-          state,
-          Dims{directions, 3 * hidden}};
-}
-
-template <class Op>
-void check_near_cpu(Op op, std::int64_t gates, std::size_t outputs) {
-  for (const bool is_full : {false, true}) {
-    op.layout = is_full ? 1 : 0;
-    op.direction = is_full ? Direction::bidirectional : Direction::reverse;
-    Tensors inputs = tensors_of(gates, is_full ? 2 : 1, is_full);
-    inputs.resize(!is_full ? 3 : gates == 4 ? 8 : 6);
-    const Graph g = layer(op, inputs, outputs);
-    const auto expected = run(g, {}, inputs, 0.125f);
-    const auto found = run(g, on_device({.half = true}, &few, true), inputs, 0.125f);
-    for (std::size_t o = 0; o < outputs; ++o) {
-      REQUIRE(found[o].size() == expected[o].size());
-      for (std::size_t i = 0; i < found[o].size(); ++i) {
-        // About ten roundings a step of numbers up to 4, and four steps.
-        CHECK(std::abs(found[o][i] - expected[o][i]) < 40 * 0x1p-10f);
-      }
-    }
-  }
-}
-
 AnyTensor record_one(Graph& g, auto op, const std::vector<TensorId>& ids) {
   return {&g, detail::record(g, op, ids, 1)[0]};
 }
 
 }  // namespace
-
-// cpu's kernels, which are tested against the operators' definitions, compute the same layers in
-// float.
-TEST_CASE("recurrent layers of the machine are near those of cpu") {
-  check_near_cpu(op::LSTM{}, 4, 3);
-  check_near_cpu(op::LSTM{.clip = 0.5f, .input_forget = 1}, 4, 3);
-  check_near_cpu(op::GRU{}, 3, 2);
-  check_near_cpu(op::GRU{.linear_before_reset = 1}, 3, 2);
-  check_near_cpu(op::RNN{}, 1, 2);
-}
-
-TEST_CASE("recurrent layers of the machine are exact where any arithmetic is") {
-  // Small integers: gates of 1 and no function leave sums, and the clip keeps them small.
-  const auto check = [](const auto& op, std::int64_t gates) {
-    Tensors inputs = tensors_of(gates, 1, false);
-    inputs.resize(6);
-    const Graph g = layer(op, inputs, 2);
-    CHECK(run(g, on_device({.half = true}, &few, true), inputs, 1) == run(g, {}, inputs, 1));
-  };
-  const op::LSTM lstm{.activations = {F::affine, F::affine, F::affine},
-                      .activation_alpha = {0, 1, 1},
-                      .activation_beta = {1, 0, 0},
-                      .clip = 3};
-  check(lstm, 4);
-  check(op::RNN{.activations = {F::relu}, .clip = 3}, 1);
-}
 
 TEST_CASE("partial sums of recurrent layers and of Einsum are the machine's") {
   // As of MatMul: 512 elements of which 16 make 1024, and each other 16 make 0.25.
@@ -137,7 +30,8 @@ TEST_CASE("partial sums of recurrent layers and of Einsum are the machine's") {
   const TensorId ids[] = {recurrent.add_input({f16, {1, 1, 512}}, "x"),
                           recurrent.add_input({f16, {1, 1, 512}}, "w"),
                           recurrent.add_input({f16, {1, 1, 1}}, "r")};
-  const op::RNN rnn{.activations = {F::affine}, .activation_alpha = {1}, .activation_beta = {0}};
+  const op::RNN rnn{
+      .activations = {CellFunction::affine}, .activation_alpha = {1}, .activation_beta = {0}};
   output(recurrent, record_one(recurrent, rnn, {ids[0], ids[1], ids[2]}), "y");
   Graph einsum;
   op::Einsum product;
@@ -163,26 +57,6 @@ TEST_CASE("partial sums of recurrent layers and of Einsum are the machine's") {
     sum += static_cast<double>(y);
   }
   CHECK(std::abs(sum / 400 - 1031.75) < 5 * std::sqrt(31 * 0.1875 / 400));
-}
-
-TEST_CASE("exceptions of recurrent layers name them") {
-  const Tensors inputs{Dims{1, 1, 1}, Dims{1, 1, 1}, Dims{1, 1, 1}};
-  const Graph g =
-      layer(op::RNN{.activations = {F::affine}, .activation_alpha = {1}, .activation_beta = {0}},
-            inputs, 1);
-  const Array<half> large({1, 1, 1}, {half(300)});
-  Session checked(g, on_device({.floating_point_checks = true}, &few));
-  std::string where, exception;
-  try {
-    checked.run({{"x0", large}, {"x1", large}, {"x2", large}});
-  } catch (const ipu::FloatingPointError& e) {
-    where = e.node();
-    exception = e.exception();
-  }
-  CHECK(where.find("RNN") == 0);
-  CHECK(exception == "overflow");
-  Session saturates(g, on_device({.half = true}, &few));
-  CHECK(floats(saturates.run({{"x0", large}, {"x1", large}, {"x2", large}})["y0"])[0] == 65504);
 }
 
 // One code is not a number, and it is that of a negative zero: both signs of zero are one.

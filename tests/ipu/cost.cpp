@@ -131,7 +131,12 @@ TEST_CASE("machines have the peaks of their data sheets") {
   CHECK(bow.peak_flops(f16, f16) == doctest::Approx(348.6e12).epsilon(0.001));
   CHECK(gc200.bytes_per_ipu() == 940'572'672);
   CHECK(gc200.bytes_per_ipu() / 1048576 == 897);
+  // C600's sheet: 280 and, for float8, 560 TFLOP/s; its clock is a weak figure.
+  CHECK(c600.peak_flops(f16, f16) == doctest::Approx(280e12).epsilon(0.02));
+  CHECK(c600.peak_flops(ElementType::float8_e4m3fn, f16) == doctest::Approx(560e12).epsilon(0.02));
+  CHECK(c600.bytes_per_ipu() == gc200.bytes_per_ipu());
   CHECK(find_target("bow") == &bow);
+  CHECK(find_target("c600") == &c600);
   CHECK(find_target("gc3") == nullptr);
 }
 

@@ -37,11 +37,9 @@ inline SessionOptions on_device(const ipu::Arithmetic& arithmetic,
 
 inline std::vector<float> floats(const AnyView& view) {
   std::vector<float> list;
-  if (view.info.type == f32) {
-    for (const float v : view.values<float>()) list.push_back(v);
-  } else {
-    for (const half v : view.values<half>()) list.push_back(static_cast<float>(v));
-  }
+  visit_type<FloatTypes>(view.info.type, [&]<class T>() {
+    for (const T v : view.values<T>()) list.push_back(static_cast<float>(v));
+  });
   return list;
 }
 

@@ -53,6 +53,21 @@ TEST_CASE("the rate of a float product is near the published one") {
   CHECK(teraflops(gc200, 3584, f32, f32) == doctest::Approx(44).epsilon(0.25));
 }
 
+// C600 multiplies float8 at twice the rate of half; older machines' matrix units have none.
+TEST_CASE("products of float8 are planned for machines that have them") {
+  const ElementType f8 = ElementType::float8_e5m2;
+  Product p = square(4096, f8);
+  p.output = f16;
+  const ProductPlan plan = plan_product(c600, p, {.partials = f16});
+  const ProductPlan halves = plan_product(c600, square(4096, f16), {.partials = f16});
+  CHECK(plan.vertex == Vertex::matrix);
+  CHECK(plan.cycles < halves.cycles);
+  CHECK(2 * plan.cycles > halves.cycles);
+  const ProductPlan old = plan_product(gc200, p, {.partials = f16});
+  CHECK(old.vertex == Vertex::dot);
+  CHECK(old.cycles > halves.cycles);
+}
+
 TEST_CASE("laws of plans") {
   for (const Product& p : {Product{.rows = 1, .inner = 1, .columns = 1},
                            Product{.groups = 7, .rows = 5, .inner = 3, .columns = 2},

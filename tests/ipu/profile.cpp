@@ -135,6 +135,88 @@ TEST_CASE("a model that does not fit is an error with names, or a report") {
   CHECK(more.cycles(ipu::StepKind::link) > 0);
 }
 
+TEST_CASE("running out of memory names tile, bytes, step and the largest tensors") {
+  const Graph big = layers(16, 1024, 12);
+  const ipu::Target few = ipu::gc200.with_tiles(4);
+  const ipu::Report r = ipu::profile(big, few, {.allow_out_of_memory = true});
+  const std::int64_t tile = r.fullest_tile();
+  const std::int32_t peak = r.peak_step[static_cast<std::size_t>(tile)];
+  std::string text;
+  try {
+    ipu::profile(big, few);
+  } catch (const MemoryError& e) {
+    text = e.what();
+    CHECK(e.expected() == "638976 bytes");
+    CHECK(e.found() == std::to_string(r.tile_bytes(tile)) + " bytes");
+  }
+  INFO(text);
+  const auto has = [&](const std::string& part) { return text.find(part) != text.npos; };
+  CHECK(has("tile " + std::to_string(tile) + " needs"));
+  CHECK(has("peak at step"));
+  CHECK(has(std::to_string(peak) + ", "));
+  // Ten of the 24 weights and biases and what is live with them.
+  const std::vector<std::int32_t> live = r.live_variables(tile, peak);
+  REQUIRE(live.size() > 10);
+  for (std::size_t i = 0; i < 10; ++i) {
+    CHECK(has("'" + r.variables[static_cast<std::size_t>(live[i])].name + "'"));
+    if (i == 0) continue;
+    CHECK(r.variables[static_cast<std::size_t>(live[i - 1])].on_tile(tile) >=
+          r.variables[static_cast<std::size_t>(live[i])].on_tile(tile));
+  }
+  std::size_t listed = 0;
+  for (std::size_t at = text.find(", always live"); at != text.npos;
+       at = text.find(", always live", at + 1)) {
+    ++listed;
+  }
+  for (std::size_t at = text.find(", live in steps"); at != text.npos;
+       at = text.find(", live in steps", at + 1)) {
+    ++listed;
+  }
+  CHECK(listed == 10);
+  CHECK(has("more IPUs, a smaller batch or half instead of float"));
+  CHECK(has("allow_out_of_memory"));
+}
+
+TEST_CASE("a machine that a user writes") {
+  const ipu::Target mine{.name = "mine",
+                         .tiles_per_ipu = 96,
+                         .worker_contexts = 4,
+                         .bytes_per_tile = 1 << 20,
+                         .clock_hz = 1e9};
+  const ipu::Report r = ipu::profile(layers(64, 256, 2), mine);
+  CHECK(r.memory.size() == 96);
+  CHECK(r.seconds() == doctest::Approx(static_cast<double>(r.cycles()) * 1e-9));
+  CHECK(r.summary().find("mine") != std::string::npos);
+  CHECK(nlohmann::json::parse(r.json())["target"]["name"] == "mine");
+  ipu::Target faster = mine;
+  faster.exchange_bytes_per_cycle = 8;
+  CHECK(ipu::profile(layers(64, 256, 2), faster).cycles() < r.cycles());
+  const Session session(layers(2, 8, 2), {.device = Device::ipu_model, .ipu = {.target = &mine}});
+  CHECK(session.report().target.tiles_per_ipu == 96);
+  ipu::Target wrong = mine;
+  wrong.clock_hz = 0;
+  CHECK_THROWS_AS(ipu::profile(layers(2, 8, 1), wrong), UsageError);
+}
+
+// 20 GB/s behind 1.5 us; 8 bytes a tile take two cycles.
+TEST_CASE("remote buffers are in streaming memory, whose time is counted apart") {
+  Graph g;
+  const TensorId x = g.input<float>("x", {64, 1024}).id;
+  const TensorId buffer = g.add_variable({ElementType::float32, {3, 64, 1024}},
+                                         Initial{Initial::Rule::fill, 0, 0}, "buffer");
+  detail::record(g, op::RemoteStore{.buffer_id = 0}, {x, no_tensor, buffer}, 0);
+  const AnyTensor y{
+      &g, detail::record(g, op::RemoteLoad{.buffer_id = 0}, {x, no_tensor, buffer}, 1)[0]};
+  output(g, op::relu(y), "y");
+  const ipu::Report r = ipu::profile(g, ipu::gc200);
+  const double seconds = 1.5e-6 + 64 * 1024 * 4 / 20e9;
+  CHECK(static_cast<double>(r.cycles(ipu::StepKind::streaming)) ==
+        doctest::Approx(2 * seconds * 1.325e9).epsilon(1e-3));
+  CHECK(nlohmann::json::parse(r.json())["execution"]["by_kind"]["RemoteCopy"] ==
+        r.cycles(ipu::StepKind::streaming));
+  CHECK(sum_of(r, ipu::Category::variables) == 0);  // the buffer takes no tile's memory
+}
+
 TEST_CASE("options and shapes that make no sense") {
   const Graph g = layers(4, 8, 1);
   CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.ipus = 3}), UsageError);

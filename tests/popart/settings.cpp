@@ -231,7 +231,7 @@ TEST_CASE("popart devices: emulated IPUs") {
   const auto few = manager.createOfflineIPUDevice(options);
   CHECK(few->getTilesPerIPU() == 32);
   CHECK(manager.createOfflineIpuFromDeviceInfo(*few)->getTilesPerIPU() == 32);
-  CHECK_FALSE(error_of([&] { offline->attach(); }).empty());
+  CHECK(contains(error_of([&] { offline->attach(); }), "Cannot attach to a device"));
   for (const std::map<std::string, std::string>& wrong :
        std::vector<std::map<std::string, std::string>>{{{"numIPU", "2"}},
                                                        {{"numIPUs", "0"}},
@@ -244,6 +244,96 @@ TEST_CASE("popart devices: emulated IPUs") {
                                                        {{"compileIPUCode", "maybe"}},
                                                        {{"ipuVersion", "ipu3"}}}) {
     options = wrong;
-    CHECK_FALSE(error_of([&] { manager.createIpuModelDevice(options); }).empty());
+    CHECK(error_of([&] { manager.createIpuModelDevice(options); }) != "no error");
   }
+}
+
+// Keys of each kind of device, and words: PopART's devicexmanager.cpp.
+TEST_CASE("popart devices: every option of every kind, taken or refused") {
+  DeviceManager& manager = DeviceManager::createDeviceManager();
+  struct Case {
+    DeviceType type;
+    const char *key, *value;
+    bool isTaken;
+  };
+  constexpr DeviceType model = DeviceType::IpuModel, offline = DeviceType::OfflineIpu;
+  const Case cases[] = {
+      {model, "numIPUs", "64", true},
+      {model, "numIPUs", "128", false},
+      {model, "tilesPerIPU", "1472", true},
+      {model, "compileIPUCode", "true", true},
+      {model, "compileIPUCode", "false", true},
+      {model, "ipuVersion", "ipu1", true},
+      {model, "ipuVersion", "ipu2", true},
+      {model, "ipuVersion", "ipu21", true},
+      {model, "ipuVersion", "ipu:machine.json", false},
+      {model, "syncPattern", "full", false},
+      {model, "gatewayMode", "false", false},
+      {offline, "numIPUs", "2", true},
+      {offline, "tilesPerIPU", "4", true},
+      {offline, "ipuVersion", "ipu21", true},
+      {offline, "syncPattern", "full", true},
+      {offline, "syncPattern", "singlePipeline", true},
+      {offline, "syncPattern", "replicaAndLadder", true},
+      {offline, "syncPattern", "none", false},
+      {offline, "gatewayMode", "false", true},
+      {offline, "gatewayMode", "true", false},
+      {offline, "compileIPUCode", "true", false},
+      {DeviceType::Cpu, "tilesPerIPU", "1", false},
+      {DeviceType::Sim, "numIPUs", "1", false},
+      {DeviceType::Ipu, "numIPUs", "1", false},
+  };
+  for (const Case& c : cases) {
+    const std::string option = std::string(c.key) + " = " + c.value;
+    CAPTURE(option);
+    const std::string text = error_of([&] {
+      const auto device = manager.createHostDevice(c.type, {{c.key, c.value}});
+      CHECK(device->getType() == c.type);
+    });
+    CHECK((text == "no error") == c.isTaken);
+  }
+  // The machine that a version says.
+  const auto tilesOf = [&](const char* version) {
+    std::map<std::string, std::string> options{{"ipuVersion", version}};
+    return manager.createOfflineIPUDevice(options)->getTilesPerIPU();
+  };
+  CHECK(tilesOf("ipu1") == 1216);
+  CHECK(tilesOf("ipu2") == 1472);
+  CHECK(tilesOf("ipu21") == 1472);
+  CHECK(manager.createOfflineIpuFromSystemString("ipu21", 2)->getIpuVersion() == "ipu21");
+}
+
+TEST_CASE("popart devices: what is there, and words of sync patterns and connections") {
+  DeviceManager& manager = DeviceManager::createDeviceManager();
+  CHECK(manager.enumerateDevices(SyncPattern::Full, 2).empty());
+  CHECK(manager.enumerateDevices(SyncPattern::Full, 2, DeviceType::Cpu).empty());
+  CHECK(manager.enumerateDevices(SyncPattern::Full, 1, DeviceType::IpuModel).empty());
+  CHECK(manager.getDevice() == nullptr);
+  for (const auto& f : std::vector<std::function<void()>>{
+           [&] { manager.getDevice(SyncPattern::Full, 0, DeviceConnectionType::Never); },
+           [&] {
+             manager.acquireAvailableDevice(1, 0, SyncPattern::Full, DeviceConnectionType::Never);
+           },
+           [&] { manager.acquireDeviceById(0, SyncPattern::Full, DeviceConnectionType::Never); }}) {
+    CHECK(contains(error_of(f), "never"));
+  }
+  const auto words = [](const auto& value) {
+    std::ostringstream stream;
+    stream << value;
+    return stream.str();
+  };
+  CHECK(words(SyncPattern::Full) == "none");
+  CHECK(words(SyncPattern::SinglePipeline) == "ipuAndAll");
+  CHECK(words(SyncPattern::ReplicaAndLadder) == "intraReplicaAndLadder");
+  for (const char* text : {"full", "singlePipeline", "replicaAndLadder"}) {
+    CHECK(syncPatternToString(syncPatternFromString(text)) == text);
+  }
+  CHECK(words(DeviceConnectionType::Always) == "always");
+  CHECK(words(DeviceConnectionType::OnDemand) == "on-demand");
+  CHECK(words(DeviceConnectionType::Never) == "never");
+  CHECK(words(DeviceType::IpuModel) == "ipu-model");
+  CHECK(words(DeviceType::Cpu) == "cpu");
+  CHECK(words(DeviceType::Ipu) == "ipu");
+  CHECK(words(DeviceType::OfflineIpu) == "offline-ipu");
+  CHECK(words(DeviceType::Sim) == "sim");
 }

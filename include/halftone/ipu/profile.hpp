@@ -36,11 +36,20 @@ struct ProfileOptions {
 };
 
 /// What a superstep does.
-enum class StepKind : std::uint8_t { compute, exchange, sync, copy, host, link, control };
-inline constexpr int step_kinds = 7;
+enum class StepKind : std::uint8_t {
+  compute,
+  exchange,
+  sync,
+  copy,
+  host,
+  link,
+  control,
+  streaming,  ///< to or from the memory behind an IPU
+};
+inline constexpr int step_kinds = 8;
 constexpr std::string_view name(StepKind kind) {
-  constexpr std::string_view names[] = {"OnTileExecute", "DoExchange",     "Sync",   "OnTileCopy",
-                                        "StreamCopy",    "GlobalExchange", "Control"};
+  constexpr std::string_view names[] = {"OnTileExecute", "DoExchange",     "Sync",    "OnTileCopy",
+                                        "StreamCopy",    "GlobalExchange", "Control", "RemoteCopy"};
   return names[static_cast<int>(kind)];
 }
 

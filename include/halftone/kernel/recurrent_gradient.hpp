@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <type_traits>
 
 #include <halftone/graph/runner.hpp>
+#include <halftone/kernel/cast.hpp>
 #include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/gemm.hpp>
 #include <halftone/kernel/lanes.hpp>
@@ -11,7 +14,8 @@
 #include <halftone/kernel/recurrent.hpp>
 
 /// Back through time. The states of all steps are known, so that what goes into the functions of
-/// all of them is one matrix product; only the gradients of the states go from step to step.
+/// all of them is one matrix product; only the gradients of the states go from step to step. Half
+/// and bfloat16 are computed in float.
 namespace halftone::kernel {
 
 namespace detail {
@@ -408,24 +412,72 @@ struct RecurrentWayBack {
 }  // namespace detail
 
 template <class T>
-std::size_t recurrent_gradient_workspace(const Recurrent& l) {
+std::size_t recurrent_gradient_workspace(const Recurrent& l, std::span<const std::int64_t> sizes) {
+  using S = compute_t<T>;
   detail::Room room(nullptr);
-  detail::RecurrentGradientBuffers<T>(l, room);
+  for (const std::int64_t size : sizes) room.take<S>(std::is_same_v<T, S> ? 0 : size);
+  detail::RecurrentGradientBuffers<S>(l, room);
   return std::size_t(room.used());
 }
 
 template <class T>
 void recurrent_gradient(const Recurrent& l, const KernelCall& call,
                         const RecurrentGradientTensors<T>& t) {
+  using S = compute_t<T>;
   if (t.lengths) {
     for (const std::int32_t length : t.lengths) {
       if (length < 0 || length > l.steps) halftone_index_error(length, l.steps + 1);
     }
   }
   detail::Room room(call.workspace);
-  const detail::RecurrentGradientBuffers<T> buffers(l, room);
-  for (std::int64_t d = 0; d < l.directions; ++d) {
-    detail::RecurrentWayBack<T>{l, t, *call.executor, d, buffers}.run();
+  const auto run = [&](const RecurrentGradientTensors<S>& tensors) {
+    const detail::RecurrentGradientBuffers<S> buffers(l, room);
+    for (std::int64_t d = 0; d < l.directions; ++d) {
+      detail::RecurrentWayBack<S>{l, tensors, *call.executor, d, buffers}.run();
+    }
+  };
+  if constexpr (std::is_same_v<T, S>) {
+    run(t);
+  } else {
+    const auto copy = [&](View<const T> x) -> View<const S> {
+      if (!x) return {};
+      S* const to = room.take<S>(x.size());
+      detail::widen(x.data, to, x.size());
+      return {to, x.extents, x.rank};
+    };
+    const auto result = [&](View<T> y) -> View<S> {
+      if (!y) return {};
+      return {room.take<S>(y.size()), y.extents, y.rank};
+    };
+    const RecurrentGradientTensors<S> wide{.a = copy(t.a),
+                                           .r = copy(t.r),
+                                           .y = copy(t.y),
+                                           .candidate_bias = copy(t.candidate_bias),
+                                           .lengths = t.lengths,
+                                           .initial_h = copy(t.initial_h),
+                                           .initial_c = copy(t.initial_c),
+                                           .peepholes = copy(t.peepholes),
+                                           .dy = copy(t.dy),
+                                           .dy_h = copy(t.dy_h),
+                                           .dy_c = copy(t.dy_c),
+                                           .da = result(t.da),
+                                           .db = result(t.db),
+                                           .h = result(t.h),
+                                           .gated = result(t.gated),
+                                           .d_initial_h = result(t.d_initial_h),
+                                           .d_initial_c = result(t.d_initial_c),
+                                           .dp = result(t.dp)};
+    run(wide);
+    const auto store = [](View<S> from, View<T> to) {
+      if (to) detail::narrow(from.data, to.data, to.size(), false);
+    };
+    store(wide.da, t.da);
+    store(wide.db, t.db);
+    store(wide.h, t.h);
+    store(wide.gated, t.gated);
+    store(wide.d_initial_h, t.d_initial_h);
+    store(wide.d_initial_c, t.d_initial_c);
+    store(wide.dp, t.dp);
   }
 }
 

@@ -110,8 +110,10 @@ struct RecurrentGradientTensors {
 template <class T>
 void recurrent_gradient(const Recurrent& layer, const KernelCall& call,
                         const RecurrentGradientTensors<T>& tensors);
+/// `sizes`: elements of each of the tensors.
 template <class T>
-std::size_t recurrent_gradient_workspace(const Recurrent& layer);
+std::size_t recurrent_gradient_workspace(const Recurrent& layer,
+                                         std::span<const std::int64_t> sizes);
 
 // kernel/recurrent.hpp
 template <class T>

@@ -389,7 +389,8 @@ struct RNN {
 };
 
 /// What the steps of a recurrent layer contribute to its gradients, see RecurrentGradientTensors.
-/// The layer has layout 0. of_gru is db with linear_before_reset, else gated.
+/// The layer has layout 0. of_gru is db with linear_before_reset, else gated. Half and bfloat16 are
+/// computed in float and rounded when they are stored.
 struct RecurrentGradient {
   kernel::Cell cell = kernel::Cell::rnn;
   BoundedList<CellFunction, 6> activations{};
@@ -403,7 +404,7 @@ struct RecurrentGradient {
   static constexpr Signature signature =
       "a r y candidate_bias? lengths:I? initial_h? initial_c? p? dy? dy_h? dy_c? -> "
       "da of_gru h d_initial_h d_initial_c dp";
-  using types = TypeList<TypeList<float, double>, TypeList<std::int32_t>>;
+  using types = TypeList<FloatTypes, TypeList<std::int32_t>>;
 
   constexpr void attributes(auto&& visit) {
     visit("cell", cell);
@@ -426,6 +427,21 @@ struct RecurrentGradient {
     return {in[0], !is_gru ? none : is_linear ? in[0] : h,    h,
             state, cell == kernel::Cell::lstm ? state : none, in.has(7) ? dp : none};
   }
+  /// The states' products of all steps at once and the gates, then step by step those of their
+  /// gradients, and the gates'.
+  constexpr void cost(auto& machine, auto in, auto) const {
+    const Dims &a = in[0].shape, &r = in[1].shape;
+    const std::int64_t directions = a[0], steps = a[1], batch = a[2], wide = a[3], hidden = r[2];
+    machine.product(
+        {.groups = directions, .rows = steps * batch, .inner = hidden, .columns = wide});
+    machine.pass("Add", in[0]);
+    machine.pass("Sigmoid", in[0]);
+    machine.repeat(steps);
+    const TensorInfo all{in[0].type, {directions, batch, wide}};
+    for (int pass = 0; pass < 3; ++pass) machine.pass("Mul", all);
+    machine.product({.groups = directions, .rows = batch, .inner = wide, .columns = hidden});
+    machine.repeat(1);
+  }
   template <class T, class I>
   void kernel(const KernelCall& call, View<const T> a, View<const T> r, View<const T> y,
               View<const T> bias, View<const I> lengths, View<const T> initial_h,
@@ -440,8 +456,9 @@ struct RecurrentGradient {
          d_initial_c, p ? dp : View<T>{}});
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> a, View<const T> r, auto...) const {
-    return kernel::recurrent_gradient_workspace<T>(layer(a, r));
+  std::size_t workspace(const KernelCall&, View<const T> a, View<const T> r, auto... others) const {
+    const std::int64_t sizes[] = {a.size(), r.size(), others.size()...};
+    return kernel::recurrent_gradient_workspace<T>(layer(a, r), sizes);
   }
 
  private:
@@ -461,30 +478,22 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
   const auto list = [&](std::initializer_list<std::int64_t> values) {
     return constant(graph, Dims(values));
   };
-  // Half and bfloat16 are computed in float.
-  const ElementType given = g.x().info().type;
-  const ElementType type = given == ElementType::float64 ? given : ElementType::float32;
-  const auto wide_enough = [&](auto x) {
-    return x.is_absent() || x.info().type == type ? x : op::cast(x, {.to = type});
-  };
+  const ElementType type = g.x().info().type;
   const bool batch_first = op.layout != 0;
   const auto state = [&](auto x) {
-    x = wide_enough(x);
     return x.is_absent() || !batch_first ? x : op::transpose(x, {.perm = {1, 0, 2}});
   };
   const auto x = state(g.x(0));
-  const auto w = wide_enough(g.x(1)), r = wide_enough(g.x(2)), b = wide_enough(g.x(3));
+  const auto w = g.x(1), r = g.x(2), b = g.x(3);
   const auto by_steps = [&](auto t) {
     return batch_first ? op::transpose(t, {.perm = {1, 2, 0, 3}}) : t;
   };
-  const auto dy = g.has_dy(0) ? by_steps(wide_enough(g.dy(0))) : AnyTensor{};
-  // The states of all steps: what the layer gives, unless it does not or has rounded it.
+  const auto dy = g.has_dy(0) ? by_steps(g.dy(0)) : AnyTensor{};
+  // The states of all steps: what the layer gives, unless it does not.
   auto y = g.y(0);
-  if (y.is_absent() || given != type) {
+  if (y.is_absent()) {
     std::vector<TensorId> ids;
-    for (std::size_t i = 0; i < g.inputs(); ++i) {
-      ids.push_back(i == 4 ? g.x(4).id : wide_enough(g.x(i)).id);
-    }
+    for (std::size_t i = 0; i < g.inputs(); ++i) ids.push_back(g.x(i).id);
     y = {&graph, record(graph, op, ids, 1)[0]};
   }
   y = by_steps(y);
@@ -523,7 +532,7 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
   if constexpr (requires { op.input_forget; }) back.input_forget = op.input_forget;
   const auto arrives = [&](std::size_t i) { return g.has_dy(i) ? state(g.dy(i)) : AnyTensor{}; };
   const auto initial_c = is_lstm ? state(g.x(6)) : AnyTensor{};
-  const auto p = is_lstm ? wide_enough(g.x(7)) : AnyTensor{};
+  const auto p = is_lstm ? g.x(7) : AnyTensor{};
   const std::vector<TensorId> inputs{a.id,
                                      r.id,
                                      y.id,
