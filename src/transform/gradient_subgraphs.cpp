@@ -1,7 +1,5 @@
 #include <halftone/graph/gradient.hpp>
 
-#include <cstring>
-
 #include <halftone/op/list.hpp>
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/infer.hpp>

@@ -44,9 +44,10 @@ struct Link {
     }(std::make_index_sequence<inputs>{});
   }
 
-  static void run(const ChainStep* step, std::int64_t i, ChainVector a, ChainVector b,
-                  ChainVector c, ChainVector d, ChainVector e, ChainVector f, ChainVector g,
-                  ChainVector h) {
+  __attribute__((flatten)) static void run(const ChainStep* step, std::int64_t i, ChainVector a,
+                                           ChainVector b, ChainVector c, ChainVector d,
+                                           ChainVector e, ChainVector f, ChainVector g,
+                                           ChainVector h) {
     const Op& op = *static_cast<const Op*>(step->op);
     const auto from = [&](std::size_t operand, std::int64_t at) {
       const ChainStep::Operand& o = step->others[operand];

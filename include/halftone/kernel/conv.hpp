@@ -46,7 +46,7 @@ void finish_plain(const ConvPlan& plan, const T* blocked, T* y, std::int64_t fir
     const std::int64_t begin = parts.begin(part), end = parts.begin(part + 1);
     const std::int64_t row = (first + image) * s.filters + c;
     T* const to = y + row * pixels;
-    unblock_pixels(blocked + (c * pixels) * plan.images + image * N, to, pixels, count, begin, end,
+    unblock_pixels(blocked + c * pixels * plan.images + image * N, to, pixels, count, begin, end,
                    plan.images);
     if (e.residual != nullptr) {
       Epilogue<T> left;

@@ -175,8 +175,6 @@ void pack_tiles(const ConvPlan& plan, const T* weights, WeightOrder order, void*
 /// The elements of one plane of a plain image in the plan's form; padding is left alone.
 template <class T>
 void place_pixels(const ConvPlan& plan, const T* x, std::int64_t channels, T* to) {
-  using V = Vec<T>;
-  constexpr std::int64_t N = V::size;
   const ConvShape& s = plan.shape;
   const std::int64_t pixels = s.input[1] * s.input[2], size = plan.column_size();
   const std::int64_t stride = s.stride[2], row_stride = s.kernel[1] == 1 ? s.stride[1] : 1;
@@ -190,31 +188,19 @@ void place_pixels(const ConvPlan& plan, const T* x, std::int64_t channels, T* to
     column = s.pads_begin[2] / stride;
   };
   begin_row();
-  for (std::int64_t q = 0; q < pixels; q += N) {
-    const std::int64_t lanes = pixels - q < N ? pixels - q : N;
-    V r[N];
-#pragma GCC unroll 16
-    for (int l = 0; l < N; ++l) {
-      const T* const from = x + l * pixels + q;
-      r[l] = l >= channels ? V(T(0)) : lanes == N ? V::load(from) : V::load_partial(from, lanes);
+  for_each_transposed(x, pixels, channels, pixels, Vec<T>::size, [&](std::int64_t, Vec<T> lanes) {
+    if (row != nullptr && phase < plan.phases && column < plan.columns) {
+      lanes.store(row + (phase * plan.columns + column) * size);
     }
-    transpose(r);
-#pragma GCC unroll 16
-    for (int l = 0; l < N; ++l) {
-      if (l >= lanes) break;
-      if (row != nullptr && phase < plan.phases && column < plan.columns) {
-        r[l].store(row + (phase * plan.columns + column) * size);
-      }
-      if (++phase == stride) {
-        phase = 0;
-        ++column;
-      }
-      if (++w == s.input[2]) {
-        ++h;
-        begin_row();
-      }
+    if (++phase == stride) {
+      phase = 0;
+      ++column;
     }
-  }
+    if (++w == s.input[2]) {
+      ++h;
+      begin_row();
+    }
+  });
 }
 
 /// Brings one plane of x, of the plan's number of images, into the plan's form, with padding. Of

@@ -55,7 +55,11 @@ void pack_patches(const ConvShape& s, const T* x, std::int64_t first, std::int64
             if (d < 0 || d >= s.input[0] || h < 0 || h >= s.input[1]) inside.begin = inside.end = 0;
             const T* from = x + (d * s.input[1] + h) * s.input[2] + w;
             for (std::int64_t l = 0; l < inside.begin; ++l) out[l] = 0;
-            for (std::int64_t l = inside.begin; l < inside.end; ++l) out[l] = S(from[l * stride]);
+            if (stride == 1) {
+              for (std::int64_t l = inside.begin; l < inside.end; ++l) out[l] = S(from[l]);
+            } else {
+              for (std::int64_t l = inside.begin; l < inside.end; ++l) out[l] = S(from[l * stride]);
+            }
             for (std::int64_t l = inside.end; l < run.count; ++l) out[l] = 0;
           }
           for (std::int64_t l = count; l < width; ++l) to[l] = 0;

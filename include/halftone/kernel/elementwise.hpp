@@ -102,7 +102,7 @@ struct Elementwise {
     for (; i + 4 * V::size <= n; i += 4 * V::size) {
       const auto at = [&](int k) { return load<E, V>(x.at(i + k * V::size)); };
       const auto put = [&](int k, V lanes) { store_compute(y + i + k * V::size, lanes); };
-      const Group<V> made = op.forward(Group<V>{at(0), at(1), at(2), at(3)});
+      const Quad<V> made = op.forward(Quad<V>{at(0), at(1), at(2), at(3)});
       put(0, made.a), put(1, made.b), put(2, made.c), put(3, made.d);
     }
     return i;

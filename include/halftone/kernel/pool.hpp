@@ -245,8 +245,9 @@ struct PoolRows {
   }
 
   /// Fetches what will be read soon after the row of outputs whose windows begin at x: the machine
-  /// does not see a stream in rows that are read side by side.
-  void fetch_ahead(const T* x) const {
+  /// does not see a stream in rows that are read side by side. Inlined: g++ leaves out calls of a
+  /// function that only fetches.
+  HALFTONE_INLINE void fetch_ahead(const T* x) const {
     constexpr std::int64_t distance = 8192, line = 64;
     const std::int64_t bytes = s.stride[1] * s.input[2] * std::int64_t(sizeof(T));
     const auto* const from = reinterpret_cast<const char*>(x) + distance;

@@ -7,7 +7,7 @@ namespace halftone::kernel {
 
 /// Vectors that a function may look at together (`Op::is_grouped`).
 template <class V>
-struct Group {
+struct Quad {
   V a, b, c, d;
 };
 
@@ -116,7 +116,7 @@ template <class T, int N>
 inline constexpr bool has_lookup =
     HALFTONE_AVX512 && std::is_same_v<T, float> && (N == 4 || N == 8 || N == 16);
 
-/// Whether functions take a Group of these.
+/// Whether functions take a Quad of these.
 template <class V>
 inline constexpr bool has_groups = HALFTONE_AVX512 && std::is_same_v<V, Vec<float, 16>>;
 

@@ -7,9 +7,8 @@
 /// |x| = n pi/2 + r with |r| <= pi/4; n's two lowest bits choose polynomial and sign. Sine and
 /// cosine of float subtract multiples of pi instead, |r| <= pi/2, and one polynomial does. pi/2 and
 /// pi are subtracted in three parts. Beyond `trigonometric_last` that loses digits, and the C
-/// library computes those lanes. With AVX-512 the multiples of lanes that are not above
-/// `table_last` come from tables, in two parts, and who has four vectors hands them over as a
-/// Group.
+/// library computes those lanes. With AVX-512 small multiples come from tables, in two parts, and who
+/// has four vectors hands them over as a Quad.
 namespace halftone::kernel {
 
 namespace detail {
@@ -266,7 +265,7 @@ HALFTONE_INLINE Vec<float, N> trigonometric(Vec<float, N> x) {
 
 /// Four vectors, whose lanes beyond the tables are looked for together.
 template <Trigonometric What, class V>
-HALFTONE_INLINE Group<V> trigonometric(const Group<V>& group) {
+HALFTONE_INLINE Quad<V> trigonometric(const Quad<V>& group) {
   const V a = group.a, b = group.b, c = group.c, d = group.d;
   auto [ya, za] = trigonometric_by_table<What>(a);
   auto [yb, zb] = trigonometric_by_table<What>(b);
@@ -318,17 +317,17 @@ HALFTONE_INLINE Vec<T, N> tan(Vec<T, N> x) {
 
 template <class V>
   requires detail::has_groups<V>
-HALFTONE_INLINE Group<V> sin(const Group<V>& x) {
+HALFTONE_INLINE Quad<V> sin(const Quad<V>& x) {
   return detail::trigonometric<detail::Trigonometric::sine>(x);
 }
 template <class V>
   requires detail::has_groups<V>
-HALFTONE_INLINE Group<V> cos(const Group<V>& x) {
+HALFTONE_INLINE Quad<V> cos(const Quad<V>& x) {
   return detail::trigonometric<detail::Trigonometric::cosine>(x);
 }
 template <class V>
   requires detail::has_groups<V>
-HALFTONE_INLINE Group<V> tan(const Group<V>& x) {
+HALFTONE_INLINE Quad<V> tan(const Quad<V>& x) {
   return detail::trigonometric<detail::Trigonometric::tangent>(x);
 }
 
