@@ -168,7 +168,7 @@ std::int64_t Lowering::flops_of(std::int64_t elements, std::int64_t each) const 
   return elements * each * times_;
 }
 
-std::int16_t Lowering::vertex(std::string_view name) {
+std::int16_t Lowering::vertex_number(std::string_view name) {
   const auto known = vertex_numbers_.find(name);
   if (known != vertex_numbers_.end()) return known->second;
   const auto number = static_cast<std::int16_t>(report_.vertices.size());
@@ -180,7 +180,7 @@ std::int16_t Lowering::vertex(std::string_view name) {
 void Lowering::compute(std::string_view vertex_name, const Mapping& over, std::int64_t cycles,
                        double balance, std::int64_t flops) {
   if (over.pieces == 0 || cycles <= 0) return;
-  const std::int16_t number = vertex(vertex_name);
+  const std::int16_t number = vertex_number(vertex_name);
   const std::int64_t launch = report_.options.has_launch ? t_.launch_cycles : 0;
   std::vector<bool>& present = has_vertex_[{number, ipu_}];
   present.resize(static_cast<std::size_t>(t_.tiles_per_ipu));
@@ -863,6 +863,15 @@ void Lowering::fill(const TensorInfo& y) {
   const std::int64_t on_worker = divide_up(over.largest(), t_.worker_contexts);
   compute(fmt::format("popops::Fill<{}>", halftone::name(y.type)), over,
           fill_cycles(t_, on_worker, y.type));
+}
+
+void Lowering::vertex(const TensorInfo& x, std::int64_t worker_cycles) {
+  if (x.elements() == 0) return;
+  const Mapping over = work_on(x);
+  check_countable("an operator takes more cycles than a profile counts",
+                  static_cast<double>(worker_cycles), static_cast<double>(most_repeats));
+  compute(fmt::format("{}::{}", node_->op->id.domain, node_->op->id.name), over,
+          t_.worker_contexts * worker_cycles);
 }
 
 void Lowering::dynamic_slice(const TensorInfo& part, std::int64_t slices) {

@@ -38,6 +38,7 @@ class Lowering final : public CostVisitor {
   void pool(const TensorInfo& y, std::int64_t taps, bool is_max) override;
   void random(const TensorInfo& y, std::int64_t cycles_per_vector) override;
   void top_k(const TensorInfo& x, std::int64_t n, std::int64_t k) override;
+  void vertex(const TensorInfo& x, std::int64_t worker_cycles) override;
   void transfer(const TensorInfo& x) override;
   void repeat(std::int64_t times) override;
 
@@ -97,7 +98,7 @@ class Lowering final : public CostVisitor {
   Mapping next_linear(std::int64_t elements, ElementType type);
   std::int32_t add_variable(std::string name, const Mapping& mapping, std::int64_t element_bytes,
                             Category category);
-  std::int16_t vertex(std::string_view name);
+  std::int16_t vertex_number(std::string_view name);
 
   Step& add_step(StepKind kind, std::int64_t cycles);
   /// A compute set over the tiles of a mapping, so many cycles on its fullest tile.

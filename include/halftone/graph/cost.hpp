@@ -47,6 +47,9 @@ class CostVisitor {
   virtual void random(const TensorInfo& y, std::int64_t cycles_per_vector) = 0;
   /// The largest k of each n elements of x.
   virtual void top_k(const TensorInfo& x, std::int64_t n, std::int64_t k) = 0;
+  /// A vertex of the operator's own, by its own estimate: cycles of the one worker that it takes on
+  /// each tile of x.
+  virtual void vertex(const TensorInfo& x, std::int64_t worker_cycles) = 0;
   /// x comes from memory behind the host's, or goes there.
   virtual void transfer(const TensorInfo& x) = 0;
   /// What follows runs so many times, one after the other.
