@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <halftone/graph/planning.hpp>
 #include <halftone/halftone.hpp>
@@ -11,6 +12,8 @@
 #include <halftone/ipu/profile.hpp>
 #include <halftone/ipu/slice.hpp>
 #include <halftone/train.hpp>
+
+#include "../exec/random_node.hpp"
 
 using namespace halftone;
 using namespace halftone::ipu;
@@ -87,6 +90,55 @@ TEST_CASE("operators say what they cost, or are known to need no saying") {
     const bool is_said = d->cost != nullptr || d->elementwise || d->only_expands || is_view(*d);
     CHECK(is_said != is_listed);
   }
+}
+
+// Numbers of a profile are int64: what is larger than machines has to be refused before it is
+// multiplied. (The sanitizers see what is not.)
+TEST_CASE("whatever the extents, an operator has a profile or is refused") {
+  constexpr Target few_tiles = gc200.with_tiles(4);
+  int number = 0, profiles = 0, refused = 0;
+  for (const Descriptor* d : builtin::table) {
+    ++number;
+    if (d->only_expands || d->id.domain == "halftone") continue;
+    CAPTURE(std::string(d->id.name));
+    for (int i = 0; i < 100; ++i) {
+      CAPTURE(i);
+      test::Dice dice(static_cast<std::uint64_t>(number * 1000 + i));
+      std::vector<Word> words = d->defaults();
+      test::RandomAttributes attributes(dice);
+      d->attributes(words, attributes);
+      if (attributes.has_graph) continue;
+      Dims base;
+      for (std::int64_t rank = dice.between(1, 5); rank > 0; --rank) {
+        base.push_back(dice.one_in(2) ? dice.between(1, 4)
+                                      : std::int64_t{1} << dice.between(5, 40));
+      }
+      Graph g;
+      std::vector<TensorId> ids;
+      std::vector<InputInfo> infos;
+      for (std::size_t k = 0; k < d->signature.inputs(); ++k) {
+        const Slot& slot = d->signature.input_slot(k);
+        const bool given = !slot.optional || dice.one_in(2);
+        const TensorInfo info{test::random_type(*d, slot.type_variable, dice),
+                              test::random_shape(base, dice)};
+        ids.push_back(given ? g.add_input(info, {}) : no_tensor);
+        infos.push_back({given ? info : TensorInfo{}, {}, given && info.elements() == 0});
+      }
+      try {
+        const Inferred inferred = d->infer(words, Inputs(infos, d->signature.required_outputs()));
+        if (!inferred.ok()) continue;
+        const std::size_t n = g.add_node(*d, words, ids, inferred.outputs);
+        g.outputs = g.nodes[n].outputs;
+        const Report r = profile(g, few_tiles, {.allow_out_of_memory = true});
+        ++profiles;
+        for (const Step& s : r.steps) REQUIRE((s.cycles >= 0 && s.repeats > 0 && s.flops >= 0));
+      } catch (const Error& error) {
+        ++refused;
+      }
+    }
+  }
+  CHECK(profiles > 1000);
+  CHECK(refused > 1000);
 }
 
 // poplibs' estimate for slices whose places are known at run time; every tile has its share of
@@ -276,4 +328,16 @@ TEST_CASE("optimizers cost their passes") {
   CHECK(cycles(Sgd{}, compute) < cycles(Sgd{.momentum = 0.9f}, compute));
   CHECK(cycles(Sgd{.momentum = 0.9f}, compute) < cycles(Adam{}, compute));
   CHECK(cycles(Sgd{}, exchange) == cycles(Adam{}, exchange));
+}
+
+TEST_CASE("a session's report is about its operators, not the groups that the host makes of them") {
+  Graph g;
+  const AnyTensor x = input(g, "x", {4, 16, 16, 16});
+  const AnyTensor w{&g, g.add_variable({ElementType::float32, {16, 16, 3, 3}},
+                                       Initial{Initial::Rule::fill, 0.5f, 0}, "w")};
+  output(g, op::sigmoid(op::relu(op::conv(x, w)) + 1), "y");
+  const Session session(std::move(g), {.device = Device::ipu_model});
+  std::vector<std::string> types;
+  for (const Operation& o : session.report().operations) types.push_back(o.type);
+  CHECK(types == std::vector<std::string>{"Conv", "Relu", "Add", "Sigmoid"});
 }
