@@ -160,7 +160,15 @@ void Lowering::check_countable(std::string_view what, double number, double most
                                 .found = fmt::format("{:g}", number)});
 }
 
-std::int16_t Lowering::vertex(std::string_view name) {
+std::int64_t Lowering::flops_of(std::int64_t elements, std::int64_t each) const {
+  check_countable(
+      "an operator computes more than a profile counts",
+      static_cast<double>(elements) * static_cast<double>(each) * static_cast<double>(times_),
+      most_flops);
+  return elements * each * times_;
+}
+
+std::int16_t Lowering::vertex_number(std::string_view name) {
   const auto known = vertex_numbers_.find(name);
   if (known != vertex_numbers_.end()) return known->second;
   const auto number = static_cast<std::int16_t>(report_.vertices.size());
@@ -172,7 +180,7 @@ std::int16_t Lowering::vertex(std::string_view name) {
 void Lowering::compute(std::string_view vertex_name, const Mapping& over, std::int64_t cycles,
                        double balance, std::int64_t flops) {
   if (over.pieces == 0 || cycles <= 0) return;
-  const std::int16_t number = vertex(vertex_name);
+  const std::int16_t number = vertex_number(vertex_name);
   const std::int64_t launch = report_.options.has_launch ? t_.launch_cycles : 0;
   std::vector<bool>& present = has_vertex_[{number, ipu_}];
   present.resize(static_cast<std::size_t>(t_.tiles_per_ipu));
@@ -303,18 +311,22 @@ Lowering::Placed Lowering::linear(const TensorInfo& info) {
   return p;
 }
 
+void Lowering::check_size(const Frame& frame, TensorId id) const {
+  const TensorInfo& info = frame.graph->info(id);
+  const std::int64_t bytes = info.bytes();
+  if (bytes >= 0 && bytes <= most_bytes) return;
+  fail(ErrorKind::memory, {.what = "a tensor is larger than all memory",
+                           .tensor = frame.graph->name(id),
+                           .expected = halftone::detail::bytes_text(
+                               static_cast<std::uint64_t>(t_.ipus * t_.bytes_per_ipu())),
+                           .found = halftone::detail::to_text(info)});
+}
+
 Lowering::Placed& Lowering::place(Frame& frame, TensorId id, const Placed* wanted) {
   Placed& p = frame.placed[static_cast<std::size_t>(id)];
   if (p.is_known) return p;
+  check_size(frame, id);
   const TensorRecord& record = frame.graph->tensor(id);
-  const std::int64_t bytes = record.info.bytes();
-  if (bytes < 0 || bytes > most_bytes) {
-    fail(ErrorKind::memory, {.what = "a tensor is larger than all memory",
-                             .tensor = frame.graph->name(id),
-                             .expected = halftone::detail::bytes_text(
-                                 static_cast<std::uint64_t>(t_.ipus * t_.bytes_per_ipu())),
-                             .found = halftone::detail::to_text(record.info)});
-  }
   if (wanted != nullptr && wanted->mapping.pieces > 0) {
     p = *wanted;
     p.mapping.elements = record.info.elements();
@@ -470,6 +482,9 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
     out.push_back(id == no_tensor ? TensorInfo{} : graph.info(id));
     is_empty = is_empty && (id == no_tensor || out.back().elements() == 0);
   }
+  for (const TensorId id : node.outputs) {
+    if (id != no_tensor) check_size(frame, id);
+  }
   // Without outputs there is something to do for those alone that say what.
   if (is_empty && (!node.outputs.empty() || node.op->cost == nullptr)) return;
   for (const Word word : node.attributes) signature += fmt::format(",{}", word);
@@ -571,31 +586,36 @@ void Lowering::place_outputs(Frame& frame, const Node& node, std::size_t number)
         continue;
       }
     }
-    // Over an operand that is read for the last time.
-    const TensorId input = node.inputs.empty() ? no_tensor : node.inputs[0];
-    if (o == 0 && input != no_tensor && (node.op->elementwise || node.op->in_place)) {
-      const Placed& x = frame.placed[static_cast<std::size_t>(input)];
-      const TensorRecord& record = graph.tensor(input);
-      const bool is_last =
-          frame.last_use[static_cast<std::size_t>(input)] == static_cast<std::int32_t>(number);
-      bool is_shared = x.variables.size() != 1;
-      for (std::size_t t = 0; t < frame.placed.size() && !is_shared; ++t) {
-        const Placed& other = frame.placed[t];
-        is_shared = static_cast<TensorId>(t) != input && other.is_known &&
-                    frame.last_use[t] > static_cast<std::int32_t>(number) &&
-                    std::find(other.variables.begin(), other.variables.end(), x.variables[0]) !=
-                        other.variables.end();
-      }
-      if (record.role == Role::value && x.is_known && x.ipu == ipu_ && is_last && !is_shared &&
-          record.info.bytes() == graph.info(id).bytes() &&
-          !report_.variables[static_cast<std::size_t>(x.variables[0])].is_always_live) {
-        p = x;
-        touch(p);
-        continue;
-      }
+    if (o == 0 && overwrites_input(frame, node, number)) {
+      p = frame.placed[static_cast<std::size_t>(node.inputs[0])];
+      touch(p);
+      continue;
     }
     place_output(frame, id, has_home_ ? home_ : Placed{});
   }
+}
+
+bool Lowering::overwrites_input(const Frame& frame, const Node& node, std::size_t number) const {
+  const Graph& graph = *frame.graph;
+  const TensorId input = node.inputs.empty() ? no_tensor : node.inputs[0];
+  if (input == no_tensor || !(node.op->elementwise || node.op->in_place)) return false;
+  const Placed& x = frame.placed[static_cast<std::size_t>(input)];
+  const TensorRecord& record = graph.tensor(input);
+  if (record.role != Role::value || !x.is_known || x.ipu != ipu_ || x.variables.size() != 1 ||
+      record.info.bytes() != graph.info(node.outputs[0]).bytes() ||
+      frame.last_use[static_cast<std::size_t>(input)] != static_cast<std::int32_t>(number) ||
+      report_.variables[static_cast<std::size_t>(x.variables[0])].is_always_live) {
+    return false;
+  }
+  for (std::size_t t = 0; t < frame.placed.size(); ++t) {
+    const Placed& other = frame.placed[t];
+    const bool is_shared = static_cast<TensorId>(t) != input && other.is_known &&
+                           frame.last_use[t] > static_cast<std::int32_t>(number) &&
+                           std::find(other.variables.begin(), other.variables.end(),
+                                     x.variables[0]) != other.variables.end();
+    if (is_shared) return false;
+  }
+  return true;
 }
 
 void Lowering::fetch_inputs(Frame& frame, const Node& node) {
@@ -670,9 +690,10 @@ void Lowering::lower_elementwise(Frame& frame, const Node& node) {
 
 void Lowering::lower_other(const Node& node, std::span<const TensorInfo> in,
                            std::span<const TensorInfo> out) {
-  // Everything to linear layout, a float operation a cycle and worker turn, 8 bytes a cycle.
+  // What is not changed comes to linear layout, a float operation a cycle and worker turn, 8 bytes
+  // of results a cycle.
   fetch_inputs(*frame_, node);
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0, received = 0;
   const TensorInfo* largest = nullptr;
   for (const TensorInfo& info : out) {
     if (!info.is_known()) continue;
@@ -680,11 +701,13 @@ void Lowering::lower_other(const Node& node, std::span<const TensorInfo> in,
     if (largest == nullptr || info.elements() > largest->elements()) largest = &info;
   }
   if (largest == nullptr) return;
-  for (const TensorInfo& info : in) bytes += info.is_known() ? info.bytes() : 0;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (in[i].is_known() && !node.op->signature.input_slot(i).modified) received += in[i].bytes();
+  }
   home_ = linear(*largest);
   has_home_ = true;
   const std::int64_t tiles = std::max<std::int64_t>(home_.mapping.pieces, 1);
-  exchange(divide_up(bytes, tiles), tiles);
+  exchange(divide_up(received, tiles), tiles);
   std::int64_t flops = node.op->flops(node.attributes, in, out);
   flops = std::max(flops, largest->elements());
   compute(fmt::format("halftone::{}", node.op->id.name), home_.mapping,
@@ -705,7 +728,12 @@ void Lowering::transfer(const TensorInfo& x) {
   step.tiles = home_.mapping.pieces;
 }
 
-void Lowering::repeat(std::int64_t times) { times_ = std::max<std::int64_t>(times, 1); }
+void Lowering::repeat(std::int64_t times) {
+  check_countable("an operator goes round more often than a profile counts",
+                  static_cast<double>(repeats_) * static_cast<double>(times),
+                  static_cast<double>(most_repeats));
+  times_ = std::max<std::int64_t>(times, 1);
+}
 
 void Lowering::product(const ProductExtents& e) {
   Frame& frame = *frame_;
@@ -780,12 +808,7 @@ void Lowering::product(const ProductExtents& e) {
   } else if (plan.reduce > 0) {
     compute("popops::Cast", over, plan.reduce);
   }
-  if (plan.update > 0) {
-    Step& step = add_step(StepKind::copy, plan.update);
-    step.tiles = tiles;
-    step.mean_cycles =
-        static_cast<double>(plan.update * tiles) / static_cast<double>(t_.tiles_per_ipu);
-  }
+  if (plan.update > 0) copy_on_tiles(plan.update, tiles);
   report_.variables[static_cast<std::size_t>(partials)].last_step =
       static_cast<std::int32_t>(report_.steps.size()) - 1;
   if (plan.serial() > 1) {
@@ -799,9 +822,8 @@ void Lowering::product(const ProductExtents& e) {
   has_home_ = true;
 }
 
-void Lowering::pass(std::string_view op, const TensorInfo& x) {
+Mapping Lowering::work_on(const TensorInfo& x) {
   const std::int64_t elements = x.elements();
-  if (elements == 0) return;
   if (!has_home_ || home_.mapping.elements != elements) {
     fetch_inputs(*frame_, *node_);
     const TensorId id = node_->inputs.empty() ? no_tensor : node_->inputs[0];
@@ -810,8 +832,66 @@ void Lowering::pass(std::string_view op, const TensorInfo& x) {
     if (!has_home_ || is_operand || elements > home_.mapping.elements) home_ = next;
     has_home_ = true;
   }
-  const Mapping over =
-      home_.mapping.elements == elements ? home_.mapping : linear_mapping(t_, elements, x.type);
+  return home_.mapping.elements == elements ? home_.mapping : linear_mapping(t_, elements, x.type);
+}
+
+void Lowering::copy_on_tiles(std::int64_t cycles, std::int64_t tiles) {
+  Step& step = add_step(StepKind::copy, cycles);
+  step.tiles = tiles;
+  step.mean_cycles = static_cast<double>(cycles * tiles) / static_cast<double>(t_.tiles_per_ipu);
+}
+
+void Lowering::keep(const TensorInfo& x) {
+  if (x.elements() == 0) return;
+  fetch_inputs(*frame_, *node_);
+  home_ = local(*frame_, node_->inputs[0]);
+  has_home_ = true;
+  const auto number = static_cast<std::size_t>(node_ - frame_->graph->nodes.data());
+  if (overwrites_input(*frame_, *node_, number)) return;
+  copy_on_tiles(copy_cycles(t_, home_.mapping.largest() * element_bytes(x)), home_.mapping.pieces);
+}
+
+void Lowering::move(const TensorInfo& x) {
+  if (x.elements() == 0) return;
+  const Mapping over = work_on(x);
+  exchange(over.largest() * element_bytes(x), over.pieces);
+}
+
+void Lowering::fill(const TensorInfo& y) {
+  if (y.elements() == 0) return;
+  const Mapping over = work_on(y);
+  const std::int64_t on_worker = divide_up(over.largest(), t_.worker_contexts);
+  compute(fmt::format("popops::Fill<{}>", halftone::name(y.type)), over,
+          fill_cycles(t_, on_worker, y.type));
+}
+
+void Lowering::vertex(const TensorInfo& x, std::int64_t worker_cycles) {
+  if (x.elements() == 0) return;
+  const Mapping over = work_on(x);
+  check_countable("an operator takes more cycles than a profile counts",
+                  static_cast<double>(worker_cycles), static_cast<double>(most_repeats));
+  compute(fmt::format("{}::{}", node_->op->id.domain, node_->op->id.name), over,
+          t_.worker_contexts * worker_cycles);
+}
+
+void Lowering::dynamic_slice(const TensorInfo& part, std::int64_t slices) {
+  const std::int64_t elements = part.elements();
+  if (elements == 0 || slices < 1) return;
+  fetch_inputs(*frame_, *node_);
+  // Every tile has its share of all slices: nothing is exchanged.
+  const Mapping over = linear_mapping(t_, elements / slices, part.type);
+  compute("popops::DynamicSlice", over,
+          dynamic_slice_cycles(t_, over.largest(), slices, part.type));
+  if (has_home_) return;
+  home_.is_known = has_home_ = true;
+  home_.mapping = spread_mapping(t_, elements, over.pieces);
+  home_.layout = layouts_++;
+}
+
+void Lowering::pass(std::string_view op, const TensorInfo& x) {
+  const std::int64_t elements = x.elements();
+  if (elements == 0) return;
+  const Mapping over = work_on(x);
   const ElementwiseCost* row = find_elementwise(op);
   constexpr ElementwiseCost unlisted{"", {10, 1}, {10, 1}, {10, 1}};
   const ElementwiseCost& cost = row != nullptr ? *row : unlisted;
@@ -820,7 +900,7 @@ void Lowering::pass(std::string_view op, const TensorInfo& x) {
                                                : binary_cycles(t_, cost, over.largest(), x.type);
   broadcast_bytes_ = 0;
   compute(fmt::format("popops::{}<{}>", op, halftone::name(x.type)), over, cycles, 1,
-          elements * times_);
+          flops_of(elements));
 }
 
 void Lowering::reduce(const TensorInfo& x, std::int64_t outputs, bool is_sum) {
@@ -839,7 +919,7 @@ void Lowering::reduce(const TensorInfo& x, std::int64_t outputs, bool is_sum) {
       fmt::format("popops::Reduce{}<{}>", is_sum ? "Add" : "Max", halftone::name(x.type));
   compute(vertex_name, over,
           reduce_on_tile_cycles(t_, on_tile_outputs, std::min(each, on_tile), x.type, is_sum), 1,
-          (elements - outputs) * times_);
+          flops_of(std::max<std::int64_t>(elements - outputs, 0)));
   // Rows that end within a tile, or span several of them.
   const std::int64_t spread = std::min(divide_up(each, std::max<std::int64_t>(on_tile, 1)) +
                                            (each % std::max<std::int64_t>(on_tile, 1) != 0 ? 1 : 0),
@@ -866,62 +946,74 @@ void Lowering::cast(const TensorInfo& x, ElementType to) {
           home_.mapping, cast_cycles(t_, home_.mapping.largest(), x.type, to), 1, x.elements());
 }
 
-void Lowering::gather(const TensorInfo& table, std::int64_t rows, std::int64_t row_elements) {
-  fetch_inputs(*frame_, *node_);
-  if (rows < 1 || row_elements < 1) return;
-  // The dictionary and the rows' elements are split: each tile looks all its lookups up in its
-  // part.
-  const std::int64_t bytes = element_bytes(table);
-  const std::int64_t grain = std::max<std::int64_t>(8 / bytes, 1);
-  const std::int64_t entries =
-      std::max<std::int64_t>(table.elements() / std::max<std::int64_t>(row_elements, 1), 1);
-  const std::int64_t parts = std::min(divide_up(row_elements, grain), t_.tiles_per_ipu);
+Lowering::RowSplit Lowering::split_rows(const TensorInfo& tables, std::int64_t row_elements,
+                                        std::int64_t groups) const {
+  const std::int64_t grain = std::max<std::int64_t>(8 / element_bytes(tables), 1);
+  const std::int64_t entries = tables.elements() / groups / row_elements;
+  const std::int64_t at_once = std::min(groups, t_.tiles_per_ipu);
+  const std::int64_t each = t_.tiles_per_ipu / at_once;
+  const std::int64_t parts = std::min(divide_up(row_elements, grain), each);
   const std::int64_t dictionary =
-      std::clamp<std::int64_t>(t_.tiles_per_ipu / parts, 1, std::max<std::int64_t>(entries / 2, 1));
-  const std::int64_t tiles = parts * dictionary, elements = divide_up(row_elements, parts);
+      std::clamp<std::int64_t>(each / parts, 1, std::max<std::int64_t>(entries / 2, 1));
+  return {at_once * parts * dictionary, dictionary, divide_up(row_elements, parts),
+          divide_up(groups, at_once)};
+}
+
+void Lowering::gather(const TensorInfo& tables, std::int64_t rows, std::int64_t row_elements,
+                      std::int64_t groups) {
+  fetch_inputs(*frame_, *node_);
+  if (rows < 1 || row_elements < 1 || groups < 1) return;
+  // Each tile looks all lookups of its tables up in its part of them.
+  const auto [tiles, dictionary, elements, serial] = split_rows(tables, row_elements, groups);
   const Mapping over = spread_mapping(t_, tiles, tiles);
-  exchange(rows * 4, tiles);
-  const std::int64_t offsets = divide_up(rows, t_.worker_contexts);
+  exchange(rows * serial * 4, tiles);
+  const std::int64_t offsets = divide_up(rows * serial, t_.worker_contexts);
   const std::int64_t here = divide_up(offsets, dictionary);
   compute("popops::MultiSlice", over,
-          gather_cycles(t_, here, elements, table.type, offsets - here));
+          gather_cycles(t_, here, elements, tables.type, offsets - here));
   if (dictionary > 1) {
     const std::int64_t shared = divide_up(rows, dictionary);
-    exchange(rows * elements * bytes / std::max<std::int64_t>(dictionary, 1) *
+    exchange(rows * elements * element_bytes(tables) / dictionary *
                  std::min<std::int64_t>(dictionary, 8),
              tiles);
     compute("popops::MultiSlice", over,
-            gather_cycles(t_, divide_up(shared, t_.worker_contexts), elements, table.type));
+            gather_cycles(t_, divide_up(shared, t_.worker_contexts), elements, tables.type));
   }
   home_ = {};
   home_.is_known = has_home_ = true;
-  home_.mapping = spread_mapping(t_, rows * row_elements, tiles);
+  home_.mapping = spread_mapping(t_, groups * rows * row_elements, tiles);
   home_.layout = layouts_++;
 }
 
-void Lowering::scatter_add(const TensorInfo& table, std::int64_t rows, std::int64_t row_elements) {
+void Lowering::scatter(const TensorInfo& tables, std::int64_t rows, std::int64_t row_elements,
+                       bool is_sum, std::int64_t groups) {
   fetch_inputs(*frame_, *node_);
-  if (rows < 1 || row_elements < 1) return;
-  const std::int64_t bytes = element_bytes(table);
-  const std::int64_t parts =
-      std::min(divide_up(row_elements, std::max<std::int64_t>(8 / bytes, 1)), t_.tiles_per_ipu);
-  const std::int64_t dictionary = std::max<std::int64_t>(t_.tiles_per_ipu / parts, 1);
-  const std::int64_t tiles = parts * dictionary, elements = divide_up(row_elements, parts);
-  exchange(rows * (4 + elements * bytes), tiles);
-  const std::int64_t here = divide_up(rows, dictionary);
-  compute("popops::MultiUpdateAdd", spread_mapping(t_, tiles, tiles),
-          scatter_add_cycles(t_, here, elements, table.type, rows - here), 1,
-          rows * row_elements * times_);
+  if (rows < 1 || row_elements < 1 || groups < 1) return;
+  const auto [tiles, dictionary, elements, serial] = split_rows(tables, row_elements, groups);
+  const Mapping over = spread_mapping(t_, tiles, tiles);
+  exchange(rows * serial * (4 + elements * element_bytes(tables)), tiles);
+  if (is_sum) {
+    const std::int64_t here = divide_up(rows * serial, dictionary);
+    compute("popops::MultiUpdateAdd", over,
+            scatter_add_cycles(t_, here, elements, tables.type, rows * serial - here), 1,
+            flops_of(groups * rows * row_elements));
+  } else {
+    const std::int64_t offsets = divide_up(rows * serial, t_.worker_contexts);
+    const std::int64_t here = divide_up(offsets, dictionary);
+    compute("popops::MultiUpdate", over,
+            scatter_cycles(t_, here, elements, tables.type, offsets - here));
+  }
 }
 
 void Lowering::pool(const TensorInfo& y, std::int64_t taps, bool is_max) {
   fetch_inputs(*frame_, *node_);
   const Mapping over = linear_mapping(t_, y.elements(), y.type);
   const TensorInfo& x = frame_->graph->info(node_->inputs[0]);
+  taps = std::max<std::int64_t>(taps, 1);
+  const std::int64_t flops = flops_of(y.elements(), taps);
   exchange(divide_up(x.bytes(), std::max<std::int64_t>(over.pieces, 1)), over.pieces);
   compute(is_max ? "popnn::MaxPooling" : "popnn::SumPooling", over,
-          pool_cycles(t_, over.largest(), std::max<std::int64_t>(taps, 1), y.type, is_max), 1,
-          y.elements() * taps);
+          pool_cycles(t_, over.largest(), taps, y.type, is_max), 1, flops);
   home_ = {};
   home_.is_known = home_.is_grouped = has_home_ = true;
   home_.mapping = over;

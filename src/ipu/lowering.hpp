@@ -27,11 +27,18 @@ class Lowering final : public CostVisitor {
   void reduce(const TensorInfo& x, std::int64_t outputs, bool is_sum) override;
   void cast(const TensorInfo& x, ElementType to) override;
   void view() override { is_view_ = true; }
-  void gather(const TensorInfo& table, std::int64_t rows, std::int64_t row_elements) override;
-  void scatter_add(const TensorInfo& table, std::int64_t rows, std::int64_t row_elements) override;
+  void gather(const TensorInfo& tables, std::int64_t rows, std::int64_t row_elements,
+              std::int64_t groups) override;
+  void scatter(const TensorInfo& tables, std::int64_t rows, std::int64_t row_elements, bool is_sum,
+               std::int64_t groups) override;
+  void dynamic_slice(const TensorInfo& part, std::int64_t slices) override;
+  void keep(const TensorInfo& x) override;
+  void move(const TensorInfo& x) override;
+  void fill(const TensorInfo& y) override;
   void pool(const TensorInfo& y, std::int64_t taps, bool is_max) override;
   void random(const TensorInfo& y, std::int64_t cycles_per_vector) override;
   void top_k(const TensorInfo& x, std::int64_t n, std::int64_t k) override;
+  void vertex(const TensorInfo& x, std::int64_t worker_cycles) override;
   void transfer(const TensorInfo& x) override;
   void repeat(std::int64_t times) override;
 
@@ -72,6 +79,18 @@ class Lowering final : public CostVisitor {
   Placed& local(Frame& frame, TensorId id, const Placed* wanted = nullptr);
   void place_output(Frame& frame, TensorId id, const Placed& like);
   void place_outputs(Frame& frame, const Node& node, std::size_t number);
+  /// Whether output 0 takes the place of input 0, which is read for the last time.
+  bool overwrites_input(const Frame& frame, const Node& node, std::size_t number) const;
+  /// Where the work on x goes on: at home, at the first input's place, or anywhere.
+  Mapping work_on(const TensorInfo& x);
+  void copy_on_tiles(std::int64_t cycles, std::int64_t tiles);
+  /// How rows of tables are split: tables first, then the rows' elements, then the dictionary, at
+  /// least two entries a tile.
+  struct RowSplit {
+    std::int64_t tiles, dictionary, elements, serial;  ///< a tile's elements of a row, its tables
+  };
+  RowSplit split_rows(const TensorInfo& tables, std::int64_t row_elements,
+                      std::int64_t groups) const;
   void fetch_inputs(Frame& frame, const Node& node);
   void touch(const Placed& placed);
 
@@ -79,7 +98,7 @@ class Lowering final : public CostVisitor {
   Mapping next_linear(std::int64_t elements, ElementType type);
   std::int32_t add_variable(std::string name, const Mapping& mapping, std::int64_t element_bytes,
                             Category category);
-  std::int16_t vertex(std::string_view name);
+  std::int16_t vertex_number(std::string_view name);
 
   Step& add_step(StepKind kind, std::int64_t cycles);
   /// A compute set over the tiles of a mapping, so many cycles on its fullest tile.
@@ -96,6 +115,10 @@ class Lowering final : public CostVisitor {
   void close_program(std::int32_t before);
   /// How often a program runs.
   std::int64_t passes_of(std::int32_t program) const;
+  /// Throws MemoryError for a tensor that no machine holds.
+  void check_size(const Frame& frame, TensorId id) const;
+  /// Operations on so many elements, as often as the node repeats them.
+  std::int64_t flops_of(std::int64_t elements, std::int64_t each = 1) const;
   /// Throws UnsupportedError for more than `most` of what is counted.
   void check_countable(std::string_view what, double number, double most) const;
 

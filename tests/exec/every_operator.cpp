@@ -1,12 +1,13 @@
 // Every operator of the library with inputs and attributes drawn at random: whatever inference
-// accepts must run and give what inference said; all else is a reason or a typed error. (Run under
-// the sanitizers, this finds kernels that leave their arrays.)
+// accepts must run and give what inference said, and have a profile; all else is a reason or a
+// typed error. (Run under the sanitizers, this finds kernels that leave their arrays.)
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
 #include <halftone/halftone.hpp>
+#include <halftone/ipu/profile.hpp>
 
 #include "exec/node.hpp"
 #include "random_node.hpp"
@@ -15,6 +16,8 @@ using namespace halftone;
 using namespace test;
 
 namespace {
+
+constexpr ipu::Target few_tiles = ipu::gc200.with_tiles(4);
 
 struct Counts {
   int accepted = 0, ran = 0;
@@ -75,6 +78,11 @@ void try_once(const Descriptor& op, Dice& dice, Counts& counts) {
     ++counts.ran;
     for (std::size_t i = 0; i < y.size() && i < inferred.outputs.size(); ++i) {
       REQUIRE(y[i].info() == inferred.outputs[i]);
+    }
+    graph.outputs = graph.nodes[n].outputs;
+    const ipu::Report report = ipu::profile(graph, few_tiles, {.allow_out_of_memory = true});
+    for (const ipu::Step& step : report.steps) {
+      REQUIRE((step.cycles >= 0 && step.repeats > 0 && step.flops >= 0));
     }
   } catch (const Error& error) {
     CHECK(std::string(error.what()).size() > 4);

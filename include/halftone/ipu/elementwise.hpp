@@ -87,6 +87,11 @@ inline constexpr ElementwiseCost elementwise_costs[] = {
     {"BitwiseXnor", {7, 1}, {6, 2}, {7, 1}, {}, {}, 2},
     {"Where", {5, 1}, {5, 1}, {5, 1}, {}, {}, 3},
     {"Clip", {2, 2}, {2, 4}, {7, 1}, {}, {}, 3},
+    {"Scale", {2, 2}, {2, 4}, {6, 1}},
+    {"ScaledAdd", {3, 2}, {3, 4}, {26, 3}, {}, {}, 2},
+    // Of losses: over the probabilities, and over the labels.
+    {"CrossEntropy", {9, 1}, {9, 1}},
+    {"OneHot", {74, 1}, {74, 1}, {74, 1}},
 };
 
 constexpr std::int64_t loop_cycles(const Target& t, Loop loop, std::int64_t elements,

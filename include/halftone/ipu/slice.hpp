@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <halftone/graph/cost.hpp>
 #include <halftone/ipu/target.hpp>
 
 /// Cycles of vertices that take or change parts of a tensor. source: poplibs' popops estimators.
@@ -15,6 +16,12 @@ constexpr std::int64_t gather_cycles(const Target& t, std::int64_t offsets, std:
   const std::int64_t at_once = bytes == 1 ? 4 : 2, cycles = bytes == 1 ? 3 : 2;
   const std::int64_t row = 19 + divide_up(elements, at_once) * cycles;
   return t.worker_contexts * (30 + offsets * row + 8 * missed);
+}
+
+/// table[offset] = row: a gather's loop, whose start is a cycle shorter.
+constexpr std::int64_t scatter_cycles(const Target& t, std::int64_t offsets, std::int64_t elements,
+                                      ElementType type, std::int64_t missed = 0) {
+  return gather_cycles(t, offsets, elements, type, missed) - t.worker_contexts;
 }
 
 /// table[offset] += scale * row.
@@ -43,9 +50,7 @@ constexpr std::int64_t arg_max_cycles(const Target& t, std::int64_t n) {
 
 /// Bitonic top-k of n keys: stages, each an exchange and a compare-and-swap.
 constexpr std::int64_t top_k_stages(std::int64_t n, std::int64_t k) {
-  std::int64_t log_n = 0, log_k = 0;
-  while ((std::int64_t{1} << log_n) < n && log_n < 62) ++log_n;
-  while ((std::int64_t{1} << log_k) < k && log_k < 62) ++log_k;
+  const std::int64_t log_n = doublings(n), log_k = doublings(k);
   return log_k * (log_k + 1) / 2 + std::max<std::int64_t>(log_n - log_k, 0) * (log_k + 1);
 }
 constexpr std::int64_t compare_and_swap_cycles(const Target& t, std::int64_t pairs) {

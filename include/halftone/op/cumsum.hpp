@@ -40,6 +40,13 @@ struct CumSum {
     visit("exclusive", exclusive);
     visit("reverse", reverse);
   }
+  static constexpr void cost(auto& machine, auto in, auto) {
+    // Which dimension it is, is not among the extents: that with the most steps.
+    std::int64_t n = 1;
+    for (const std::int64_t extent : in[0].shape) n = extent > n ? extent : n;
+    machine.repeat(doublings(n));
+    machine.pass("Add", in[0]);
+  }
   static constexpr Inferred infer(const Inputs& in) {
     const auto rank = static_cast<std::int64_t>(in[0].rank());
     if (rank == 0) return Inferred::mismatch("the input is a scalar", 1, 0);

@@ -53,6 +53,7 @@ struct DepthToSpace {
     visit("blocksize", blocksize);
     visit("mode", mode);
   }
+  static constexpr void cost(auto& machine, auto, auto) { machine.view(); }
   constexpr Inferred infer(TensorInfo x) const {
     if (const Inferred checked = halftone::detail::check_blocks(x, blocksize); !checked.ok()) {
       return checked;
@@ -112,6 +113,7 @@ struct SpaceToDepth {
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("blocksize", blocksize); }
+  static constexpr void cost(auto& machine, auto, auto) { machine.view(); }
   constexpr Inferred infer(TensorInfo x) const {
     if (const Inferred checked = halftone::detail::check_blocks(x, blocksize); !checked.ok()) {
       return checked;

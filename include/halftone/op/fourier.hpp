@@ -19,6 +19,18 @@ void stft(const KernelCall& call, std::int64_t n, std::int64_t step, View<const 
 
 }  // namespace halftone::kernel
 
+namespace halftone::detail {
+
+/// 5 n log2(n) operations on n complex numbers: Cooley and Tukey's butterflies.
+constexpr void fourier_cost(auto& machine, const TensorInfo& y, std::int64_t n) {
+  machine.repeat((5 * doublings(n) + 3) / 4);
+  machine.pass("Mul", y);
+  machine.pass("Add", y);
+  machine.repeat(1);
+}
+
+}  // namespace halftone::detail
+
 namespace halftone::op {
 
 /// Discrete Fourier transform: y[k] = sum over j of x[j] e^(-2 pi i j k / n).
@@ -46,6 +58,11 @@ struct DFT {
     visit("onesided", onesided);
   }
 
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    const std::size_t at = normalized_axis(axis, in[0].rank());
+    halftone::detail::fourier_cost(machine, out[0],
+                                   onesided != 0 ? in[0].shape[at] : out[0].shape[at]);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];
     if (x.rank() < 2) {
@@ -123,6 +140,11 @@ struct STFT {
 
   constexpr void attributes(auto&& visit) { visit("onesided", onesided); }
 
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    const std::int64_t bins = out[0].shape[2];
+    if (in[2].is_known()) machine.pass("Mul", out[0]);
+    halftone::detail::fourier_cost(machine, out[0], onesided != 0 ? 2 * (bins - 1) : bins);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];
     if (x.rank() != 2 && x.rank() != 3) {

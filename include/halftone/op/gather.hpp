@@ -67,7 +67,8 @@ struct GatherGradient {
   }
   static constexpr void cost(auto& machine, auto in, auto out) {
     const std::int64_t rows = in[1].elements();
-    machine.scatter_add(out[0], rows, rows > 0 ? in[0].elements() / rows : 0);
+    machine.fill(out[0]);
+    machine.scatter(out[0], rows, rows > 0 ? in[0].elements() / rows : 0);
   }
   constexpr Inferred infer(const Inputs& in) const { return TensorInfo{in[0].type, shape}; }
 

@@ -44,6 +44,11 @@ struct GatherElements {
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
 
+  constexpr void cost(auto& machine, auto in, auto) const {
+    // A table for each line along the axis.
+    const std::int64_t rows = in[1].shape[normalized_axis(axis, in[1].rank())];
+    machine.gather(in[0], rows, 1, in[1].elements() / rows);
+  }
   constexpr Inferred infer(TensorInfo x, TensorInfo indices) const {
     const std::size_t at = normalized_axis(axis, x.rank());
     if (at == x.rank()) {
@@ -101,6 +106,12 @@ struct GatherND {
 
   constexpr void attributes(auto&& visit) { visit("batch_dims", batch_dims); }
 
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    const auto batch = static_cast<std::size_t>(batch_dims);
+    const std::int64_t groups = product(in[1].shape.span().first(batch));
+    const std::int64_t tuples = in[1].elements() / in[1].shape.back();
+    machine.gather(in[0], tuples / groups, out[0].elements() / tuples, groups);
+  }
   constexpr Inferred infer(TensorInfo x, TensorInfo indices) const {
     const std::size_t shorter = x.rank() < indices.rank() ? x.rank() : indices.rank();
     if (batch_dims < 0 || batch_dims >= static_cast<std::int64_t>(shorter)) {

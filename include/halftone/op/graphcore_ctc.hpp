@@ -48,6 +48,20 @@ struct Ctc {
     visit("zeroInfinity", zero_infinity);
     visit("enableReducedClassesInLabel", reduced_classes);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    // Forward and backward, each step adds logarithms from up to three states to each state.
+    const TensorInfo &p = in[0], &labels = in[1];
+    const bool has_gradient = out.size() > 1 && out[1].is_known();
+    const TensorInfo states{ElementType::float32, {labels.shape[0], 2 * labels.shape[1] + 1}};
+    machine.repeat(p.shape[0] * (has_gradient ? 2 : 1));
+    for (const char* const name : {"Max", "Sub", "Exp", "Add", "Log", "Add"}) {
+      machine.pass(name, states);
+    }
+    machine.repeat(1);
+    if (!has_gradient) return;
+    machine.pass("Exp", p);
+    machine.pass("Sub", p);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo &p = in[0], &labels = in[1];
     if (p.rank() != 3) {
@@ -222,6 +236,14 @@ struct CtcBeamSearchDecoder {
     visit("blank", blank);
     visit("beam_width", beam_width);
     visit("top_paths", top_paths);
+  }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    // Each step adds every class to every sequence and keeps the best.
+    const std::int64_t batch = in[0].shape[1], candidates = beam_width * in[0].shape[2];
+    const TensorInfo scores{ElementType::float32, {batch, candidates}};
+    machine.repeat(in[0].shape[0]);
+    machine.pass("Add", scores);
+    machine.top_k(scores, candidates, beam_width);
   }
   constexpr Inferred infer(TensorInfo p, TensorInfo lengths) const {
     if (p.rank() != 3) {

@@ -114,6 +114,9 @@ struct DynamicSlice {
     visit("sizes", sizes);
     visit("noOverlap", no_overlap);
   }
+  constexpr void cost(auto& machine, auto, auto out) const {
+    machine.dynamic_slice(out[0], product(sizes));
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const DynamicPart part{axes, sizes};
     if (!in.has(2)) return part.infer(in[0], in[1]);
@@ -163,6 +166,11 @@ struct DynamicUpdate {
     visit("axes", axes);
     visit("sizes", sizes);
     visit("noOverlap", no_overlap);
+  }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    machine.keep(in[0]);
+    machine.move(in[2]);
+    machine.dynamic_slice(in[2], product(sizes));
   }
   constexpr Inferred infer(TensorInfo x, TensorInfo offset, TensorInfo part) const {
     return DynamicPart{axes, sizes}.infer_same(x, offset, part);
@@ -214,6 +222,14 @@ struct DynamicZero {
     visit("axes", axes);
     visit("sizes", sizes);
     visit("noOverlap", no_overlap);
+  }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    TensorInfo part = in[0];
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      part.shape[normalized_axis(axes[i], part.rank())] = sizes[i];
+    }
+    machine.keep(in[0]);
+    machine.dynamic_slice(part, product(sizes));
   }
   constexpr Inferred infer(TensorInfo x, TensorInfo offset) const {
     const Inferred part = DynamicPart{axes, sizes}.infer(x, offset);
@@ -277,6 +293,18 @@ struct SequenceSlice {
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("zeroUnused", zero_unused); }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    if (zero_unused != 0) {
+      machine.fill(in[1]);
+    } else {
+      machine.move(in[1]);
+    }
+    // How long the runs are is known when it runs: at most all rows.
+    const std::int64_t rows = in[0].shape[0] < in[1].shape[0] ? in[0].shape[0] : in[1].shape[0];
+    TensorInfo part = in[1];
+    part.shape[0] = rows;
+    machine.dynamic_slice(part, rows);
+  }
   static constexpr Inferred infer(TensorInfo x, TensorInfo to, TensorInfo counts,
                                   TensorInfo sources, TensorInfo targets) {
     if (x.rank() < 2 || to.rank() < 2) {

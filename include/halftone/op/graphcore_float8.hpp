@@ -43,6 +43,7 @@ struct CastThenPow2Scale {
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("to", to); }
+  static constexpr void cost(auto& machine, auto in, auto out) { machine.cast(in[0], out[0].type); }
   constexpr Inferred infer(TensorInfo x, TensorInfo log2_scale) const {
     if (to != ElementType::float16 && to != ElementType::float32) {
       return Inferred::mismatch("'to' is not half or float", 0, static_cast<std::int64_t>(to));
@@ -73,6 +74,7 @@ struct Pow2ScaleThenCast {
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("to", to); }
+  static constexpr void cost(auto& machine, auto in, auto out) { machine.cast(in[0], out[0].type); }
   constexpr Inferred infer(TensorInfo x, TensorInfo log2_scale) const {
     if (to != ElementType::float8_e4m3fn && to != ElementType::float8_e5m2) {
       return Inferred::mismatch("'to' is no float8 type that is offered", 0,

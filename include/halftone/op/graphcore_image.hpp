@@ -23,6 +23,12 @@ struct NormalizeImage {
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("scale", scale); }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    TensorInfo image = in[0];
+    image.type = out[0].type;
+    if (in[0].type != image.type) machine.cast(in[0], image.type);
+    for (const char* const name : {"Mul", "Sub", "Mul"}) machine.pass(name, image);
+  }
   constexpr Inferred infer(TensorInfo image, TensorInfo offsets, TensorInfo scales) const {
     if (scale > -1e-9f && scale < 1e-9f) return Inferred::mismatch("scale is 0");
     if (image.rank() == 0 || agree(image.shape.back(), 3) == -2) {

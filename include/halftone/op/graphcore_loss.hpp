@@ -50,6 +50,12 @@ struct Nll {
     visit("ignoreIndex", ignore_index);
     visit("inputIsLogProbability", input_is_log_probability);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("CrossEntropy", in[0]);
+    if (out[0].elements() < in[1].elements()) {
+      machine.reduce({out[0].type, in[1].shape}, out[0].elements());
+    }
+  }
   constexpr Inferred infer(TensorInfo p, TensorInfo label) const {
     if (p.rank() == 0) return Inferred::mismatch("the probabilities are a scalar", 1, 0);
     if (label.rank() + 1 != p.rank()) {
@@ -110,6 +116,11 @@ struct NllGradient {
     visit("reduction", reduction);
     visit("ignoreIndex", ignore_index);
     visit("inputIsLogProbability", input_is_log_probability);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.fill(out[0]);
+    machine.pass("OneHot", {out[0].type, in[2].shape});
+    machine.pass("Mul", out[0]);
   }
   static constexpr Inferred infer(TensorInfo, TensorInfo p, TensorInfo) { return p; }
 

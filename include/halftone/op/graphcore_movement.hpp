@@ -50,6 +50,7 @@ struct CopyVarUpdate {
   using types = TypeList<BitTypes>;
   static constexpr bool compiled_once = true;
 
+  static constexpr void cost(auto& machine, auto in, auto) { machine.move(in[1]); }
   static constexpr Inferred infer(TensorInfo variable, TensorInfo x) {
     if (variable.rank() != x.rank()) {
       return Inferred::mismatch("the variable has another number of dimensions",
@@ -85,6 +86,7 @@ struct Subsample {
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("strides", strides); }
+  static constexpr void cost(auto& machine, auto, auto) { machine.view(); }
   constexpr Inferred infer(TensorInfo x) const {
     if (strides.size() != x.rank()) {
       return Inferred::mismatch("strides are not one per dimension",
@@ -217,6 +219,7 @@ struct ConvFlipWeights {
     visit("group", group);
     visit("group_flip", group_flip);
   }
+  static constexpr void cost(auto& machine, auto, auto) { machine.view(); }
   constexpr Inferred infer(TensorInfo w) const {
     if (w.rank() < 2) {
       return Inferred::mismatch("the weights have no channels", 2,

@@ -60,6 +60,25 @@ struct ScatterReduce {
     visit("group_size", group_size);
     visit("enable_index_broadcast", enable_index_broadcast);
   }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    const std::size_t at = normalized_axis(axis, in[0].rank());
+    if (in[2].is_known()) {
+      machine.move(in[2]);
+    } else {
+      machine.fill(out[0]);
+    }
+    const bool is_sum = reduction == ScatterReduction::sum;
+    const bool is_row =
+        enable_index_broadcast != 0 && is_vector(in[0].shape.span(), in[1].shape.span(), at);
+    if (is_row && in[0].shape != in[1].shape) {
+      const std::int64_t rows = in[0].shape[at] * group_size;
+      machine.scatter(out[0], in[0].shape[at], rows > 0 ? in[0].elements() / rows : 0, is_sum,
+                      group_size);
+    } else {
+      const std::int64_t rows = in[1].shape[at];
+      machine.scatter(out[0], rows, 1, is_sum, rows > 0 ? in[1].elements() / rows : 0);
+    }
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo &x = in[0], &indices = in[1];
     const std::size_t rank = x.rank(), at = normalized_axis(axis, rank);
@@ -278,6 +297,10 @@ struct GroupedGather {
   constexpr void attributes(auto&& visit) {
     visit("axis", axis);
     visit("group_size", group_size);
+  }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    const std::int64_t rows = in[1].elements();
+    machine.gather(in[0], rows / group_size, rows > 0 ? out[0].elements() / rows : 0, group_size);
   }
   constexpr Inferred infer(TensorInfo data, TensorInfo indices) const {
     const std::size_t at = normalized_axis(axis, data.rank());

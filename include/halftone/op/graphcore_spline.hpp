@@ -31,6 +31,14 @@ struct SplineBasis {
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("degree", degree); }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    machine.repeat(in[0].shape[1]);
+    machine.pass("Floor", in[0]);
+    // A polynomial by Horner's rule and its factor of the product.
+    machine.repeat(in[0].shape[1] * (degree + 1));
+    machine.pass("Mul", out[0]);
+    machine.pass("Add", out[0]);
+  }
   constexpr Inferred infer(TensorInfo x, TensorInfo kernel_size, TensorInfo is_open) const {
     if (degree < 1 || degree > 3) return Inferred::mismatch("degree is not 1, 2 or 3", 1, degree);
     if (x.rank() != 2) {
@@ -116,6 +124,14 @@ struct SplineWeighting {
   using types = TypeList<FloatTypes, TypeList<std::int32_t>>;
   static constexpr bool compiled_once = true;
 
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    const std::int64_t points = in[0].shape[0], inner = in[1].shape[1], columns = in[1].shape[2];
+    machine.repeat(in[2].shape[1]);
+    machine.gather(in[1], points, inner * columns);
+    machine.product({.groups = points, .rows = 1, .inner = inner, .columns = columns});
+    machine.pass("Mul", out[0]);
+    machine.pass("Add", out[0]);
+  }
   static constexpr Inferred infer(TensorInfo x, TensorInfo w, TensorInfo basis, TensorInfo index) {
     if (x.rank() != 2 || w.rank() != 3 || basis.rank() != 2 || index.rank() != 2) {
       return Inferred::mismatch("an input has another number of dimensions");

@@ -29,6 +29,12 @@ struct Bucketize {
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("right", right); }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    // The number of boundaries that are smaller.
+    machine.repeat(in[1].elements());
+    machine.pass("Greater", in[0]);
+    machine.pass("Add", out[0]);
+  }
   constexpr Inferred infer(TensorInfo x, TensorInfo boundaries) const {
     if (right != 0 && right != 1) return Inferred::mismatch("right is not 0 or 1", 0, right);
     if (boundaries.rank() != 1) {
@@ -81,6 +87,13 @@ struct Histogram {
   constexpr void attributes(auto&& visit) {
     visit("levels", levels);
     visit("absoluteOfInput", absolute_of_input);
+  }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    if (absolute_of_input != 0) machine.pass("Abs", in[0]);
+    machine.repeat(static_cast<std::int64_t>(levels.size()));
+    machine.pass("Less", in[0]);
+    machine.repeat(1);
+    machine.reduce(in[0], out[0].elements());
   }
   constexpr Inferred infer(TensorInfo) const {
     for (std::size_t i = 1; i < levels.size(); ++i) {
@@ -151,6 +164,10 @@ struct Sort {
     visit("axis", axis);
     visit("descending", descending);
     visit("stable", stable);
+  }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    const std::int64_t n = in[0].shape[normalized_axis(axis, in[0].rank())];
+    machine.top_k(in[0], n, n);
   }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];
@@ -226,6 +243,11 @@ struct ReduceMedian {
   constexpr void attributes(auto&& visit) {
     visit("axes", axes);
     visit("keepdims", keepdims);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    const TensorInfo& y = out[0].is_known() ? out[0] : out[1];
+    const std::int64_t n = in[0].elements() / y.elements();
+    machine.top_k(in[0], n, n / 2 + 1);
   }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];

@@ -68,6 +68,14 @@ struct GridSample {
     visit("padding_mode", padding_mode);
     visit("align_corners", align_corners);
   }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    const bool is_cubic = mode == SampleMode::bicubic || mode == SampleMode::cubic;
+    std::int64_t taps = 1;
+    for (std::size_t i = 2; i < in[0].rank() && mode != SampleMode::nearest; ++i) {
+      taps *= is_cubic ? 4 : 2;
+    }
+    halftone::detail::interpolation_cost(machine, in[0], out[0], taps, in[0].shape[0]);
+  }
   static constexpr Inferred infer(TensorInfo x, TensorInfo grid) {
     const auto rank = static_cast<std::int64_t>(x.rank());
     if (rank < 3 || rank > 5) {

@@ -23,6 +23,11 @@ struct Hardmax {
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    const std::int64_t n = in[0].shape[normalized_axis(axis, in[0].rank())];
+    machine.reduce(in[0], in[0].elements() / n, false);
+    machine.pass("Equal", in[0]);
+  }
   /// The shape does not depend on the axis, only whether there is one.
   static constexpr Inferred infer(TensorInfo x) { return x; }
   constexpr Inferred infer(const Inputs& in) const {

@@ -39,6 +39,19 @@ void lp_gradient(auto& g, double p, auto&& spread) {
   g.dx(0) += op::where(op::equal(x, 0), 0, size * spread(sums));
 }
 
+/// Over windows of `kernel`, or without one over all pixels.
+constexpr void lp_pool_cost(auto& machine, const TensorInfo& x, const TensorInfo& y,
+                            const Dims& kernel) {
+  machine.pass("Abs", x);
+  machine.pass("Pow", x);
+  if (kernel.empty()) {
+    machine.reduce(x, y.elements());
+  } else {
+    machine.pool(y, product(kernel), false);
+  }
+  machine.pass("Pow", y);
+}
+
 /// The same of pooling with windows.
 void lp_pool_gradient(auto& g, double p, const auto& pool) {
   const Dims shape = g.x().info().shape;
@@ -80,6 +93,9 @@ struct LpPool {
     visit("ceil_mode", ceil_mode);
     visit("p", p);
   }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    halftone::detail::lp_pool_cost(machine, in[0], out[0], kernel_shape);
+  }
   constexpr Inferred infer(TensorInfo x) const {
     if (p < 1) return Inferred::mismatch("p is not positive", 1, p);
     return infer_pooling(*this, x);
@@ -115,6 +131,9 @@ struct LpPool_1 {
     visit("pads", pads);
     visit("auto_pad", auto_pad);
     visit("p", p);
+  }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    halftone::detail::lp_pool_cost(machine, in[0], out[0], kernel_shape);
   }
   constexpr Inferred infer(TensorInfo x) const {
     if (!(p > 0)) return Inferred::mismatch("p is not positive");
@@ -153,6 +172,9 @@ struct GlobalLpPool {
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("p", p); }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    halftone::detail::lp_pool_cost(machine, in[0], out[0], {});
+  }
   constexpr Inferred infer(TensorInfo x) const {
     if (p < 1) return Inferred::mismatch("p is not positive", 1, p);
     return infer_global_pooling(x);
@@ -175,6 +197,9 @@ struct GlobalLpPool_1 {
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("p", p); }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    halftone::detail::lp_pool_cost(machine, in[0], out[0], {});
+  }
   constexpr Inferred infer(TensorInfo x) const {
     if (!(p > 0)) return Inferred::mismatch("p is not positive");
     return infer_global_pooling(x);

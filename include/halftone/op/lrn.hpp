@@ -33,6 +33,12 @@ struct LRN {
     visit("beta", beta);
     visit("bias", bias);
   }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    machine.pass("Mul", in[0]);
+    machine.pool(in[0], size, false);
+    machine.pass("Pow", in[0]);
+    machine.pass("Div", in[0]);
+  }
   constexpr Inferred infer(TensorInfo x) const {
     if (x.rank() < 2) {
       return Inferred::mismatch("the input has no channels", 2,

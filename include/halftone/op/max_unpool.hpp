@@ -33,6 +33,12 @@ struct MaxUnpool {
     visit("strides", strides);
     visit("pads", pads);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.fill(out[0]);
+    // Places are those of the whole tensor, but a window's is in its channel.
+    const std::int64_t channels = in[0].shape[0] * in[0].shape[1];
+    machine.scatter(out[0], channels > 0 ? in[0].elements() / channels : 0, 1, false, channels);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];
     const auto rank = static_cast<std::int64_t>(x.rank());

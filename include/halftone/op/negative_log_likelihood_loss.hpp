@@ -48,6 +48,12 @@ struct NegativeLogLikelihoodLoss {
     visit("ignore_index", ignore_index);
   }
 
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.pass("CrossEntropy", in[0]);
+    if (out[0].elements() < in[1].elements()) {
+      machine.reduce({out[0].type, in[1].shape}, out[0].elements());
+    }
+  }
   constexpr Inferred infer(TensorInfo log_prob, TensorInfo target, TensorInfo weight) const {
     const std::size_t rank = log_prob.rank();
     if (rank < 2) {
@@ -149,6 +155,11 @@ struct NegativeLogLikelihoodLossGradient {
   constexpr void attributes(auto&& visit) {
     visit("reduction", reduction);
     visit("ignore_index", ignore_index);
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.fill(out[0]);
+    machine.pass("OneHot", {out[0].type, in[2].shape});
+    machine.pass("Mul", out[0]);
   }
   static constexpr Inferred infer(TensorInfo, TensorInfo log_prob, TensorInfo, TensorInfo) {
     return log_prob;

@@ -30,6 +30,10 @@ struct OneHot {
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
 
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.fill(out[0]);
+    machine.pass("OneHot", {out[0].type, in[0].shape});
+  }
   constexpr Inferred infer(const Inputs& in) const {
     const std::size_t rank = in[0].rank() + 1;
     const std::size_t at = normalized_axis(axis, rank);

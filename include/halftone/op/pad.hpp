@@ -38,6 +38,7 @@ struct Pad {
 
   constexpr void attributes(auto&& visit) { visit("mode", mode); }
 
+  static constexpr void cost(auto& machine, auto, auto) { machine.view(); }
   constexpr Inferred infer(const Inputs& in) const {
     TensorInfo y = in[0];
     if (in.has(2) && in[2].elements() != dynamic && in[2].elements() != 1) {
@@ -114,6 +115,13 @@ struct PadGradient {
   constexpr void attributes(auto&& visit) {
     visit("mode", mode);
     visit("shape", shape);
+  }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    if (mode == PadMode::constant) {
+      machine.view();
+    } else {
+      machine.pass("Add", in[0]);  // what was copied gets the sum
+    }
   }
   constexpr Inferred infer(const Inputs& in) const { return TensorInfo{in[0].type, shape}; }
 

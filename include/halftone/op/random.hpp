@@ -236,6 +236,17 @@ struct Multinomial {
     visit("sample_size", sample_size);
     visit("seed", seed);
   }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    // Sums of the classes' probabilities, and a search in them for each number.
+    const std::int64_t steps = doublings(in[0].shape[1]);
+    machine.pass("Exp", in[0]);
+    machine.repeat(steps);
+    machine.pass("Add", in[0]);
+    machine.repeat(1);
+    machine.random(out[0], 4);
+    machine.repeat(steps);
+    machine.pass("Less", out[0]);
+  }
   constexpr Inferred infer(const Inputs& in) const {
     if (dtype != ElementType::int32 && dtype != ElementType::int64) {
       return Inferred::mismatch("element type is not offered", 0, static_cast<std::int64_t>(dtype));

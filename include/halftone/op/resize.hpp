@@ -141,6 +141,24 @@ struct Resize {
     visit("axes", axes);
   }
 
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    if (mode == ResizeMode::nearest) {
+      machine.view();
+    } else {
+      machine.pool(out[0], taps(in[0].shape, out[0].shape), false);
+    }
+  }
+  /// How many elements of x an element of y is interpolated from.
+  constexpr std::int64_t taps(const Dims& x, const Dims& y) const {
+    std::int64_t count = 1;
+    for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
+      if (x[i] == y[i]) continue;
+      std::int64_t along = mode == ResizeMode::cubic ? 4 : 2;
+      if (antialias != 0 && y[i] > 0 && y[i] < x[i]) along = along * x[i] / y[i];
+      count *= along < x[i] ? along : x[i];
+    }
+    return count;
+  }
   constexpr Inferred infer(const Inputs& in) const {
     TensorInfo y = in[0];
     const Axes named(axes.span(), y.rank());
@@ -323,6 +341,13 @@ struct ResizeGradient {
   constexpr void attributes(auto&& visit) {
     resized.attributes(visit);
     visit("shape", shape);
+  }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    // Every element of dy goes to as many of dx as its own was made of.
+    const std::int64_t taps =
+        resized.mode == ResizeMode::nearest ? 1 : resized.taps(out[0].shape, in[0].shape);
+    const std::int64_t m = in[0].elements(), n = out[0].elements();
+    machine.pool(out[0], m < n ? taps / (n / m) + 1 : taps * ((m + n - 1) / n), false);
   }
   constexpr Inferred infer(const Inputs& in) const { return TensorInfo{in[0].type, shape}; }
   template <class T, class R, class S, class I>

@@ -97,6 +97,14 @@ struct RoiAlign {
     visit("sampling_ratio", sampling_ratio);
     visit("spatial_scale", spatial_scale);
   }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    // Without a sampling ratio a point for each pixel of a region as large as the image.
+    const auto points = [&](std::size_t axis, std::int64_t outputs) {
+      return sampling_ratio > 0 ? sampling_ratio : (in[0].shape[axis] + outputs - 1) / outputs;
+    };
+    halftone::detail::interpolation_cost(machine, in[0], out[0],
+                                         4 * points(2, output_height) * points(3, output_width), 1);
+  }
   constexpr Inferred infer(TensorInfo x, TensorInfo rois, TensorInfo batch_indices) const {
     if (sampling_ratio < 0 || sampling_ratio > 1 << 16) {
       return Inferred::mismatch("sampling_ratio is out of range", 0, sampling_ratio);
@@ -171,6 +179,13 @@ struct MaxRoiPool {
   constexpr void attributes(auto&& visit) {
     visit("pooled_shape", pooled_shape);
     visit("spatial_scale", spatial_scale);
+  }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    std::int64_t pixels = 1;
+    for (const std::size_t i : {0u, 1u}) {
+      pixels *= (in[0].shape[2 + i] + pooled_shape[i] - 1) / pooled_shape[i];
+    }
+    halftone::detail::interpolation_cost(machine, in[0], out[0], pixels, 1);
   }
   constexpr Inferred infer(TensorInfo x, TensorInfo rois) const {
     if (pooled_shape.size() != 2) {

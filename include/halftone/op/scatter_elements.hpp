@@ -112,6 +112,12 @@ struct ScatterElements {
     visit("axis", axis);
     visit("reduction", reduction);
   }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    const std::int64_t rows = in[1].shape[normalized_axis(axis, in[1].rank())];
+    machine.keep(in[0]);
+    machine.scatter(in[0], rows, 1, reduction != ScatterMode::replace,
+                    rows > 0 ? in[1].elements() / rows : 0);
+  }
   constexpr Inferred infer(TensorInfo x, TensorInfo indices, TensorInfo updates) const {
     const Inferred picked = GatherElements{.axis = axis}.infer(x, indices);
     if (!picked.ok()) return picked;
@@ -191,6 +197,12 @@ struct ScatterND {
 
   constexpr void attributes(auto&& visit) { visit("reduction", reduction); }
 
+  constexpr void cost(auto& machine, auto in, auto) const {
+    const std::int64_t tuples = in[1].elements() / in[1].shape.back();
+    machine.keep(in[0]);
+    machine.scatter(in[0], tuples, tuples > 0 ? in[2].elements() / tuples : 0,
+                    reduction != ScatterMode::replace);
+  }
   constexpr Inferred infer(TensorInfo x, TensorInfo indices, TensorInfo updates) const {
     const Inferred picked = GatherND{}.infer(x, indices);
     if (!picked.ok()) return picked;

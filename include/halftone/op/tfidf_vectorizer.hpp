@@ -54,6 +54,15 @@ struct TfIdfVectorizer {
     visit("pool_int64s", pool_int64s);
     visit("weights", weights);
   }
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    // Each term of the pool at each place, with each skip.
+    const std::int64_t places = in[0].shape.back();
+    const std::int64_t skips = max_skip_count < places ? max_skip_count + 1 : places;
+    machine.repeat(static_cast<std::int64_t>(pool_int64s.size()) * skips);
+    machine.pass("Equal", in[0]);
+    machine.repeat(1);
+    machine.pass("Mul", out[0]);
+  }
   constexpr Inferred infer(TensorInfo x) const {
     if (x.rank() != 1 && x.rank() != 2) {
       return Inferred::mismatch("the input is neither a vector nor a matrix", 2,

@@ -27,6 +27,7 @@ struct Trilu {
 
   constexpr void attributes(auto&& visit) { visit("upper", upper); }
 
+  static constexpr void cost(auto& machine, auto in, auto) { machine.pass("Where", in[0]); }
   static constexpr Inferred infer(TensorInfo x, TensorInfo k) {
     if (x.rank() < 2) {
       return Inferred::mismatch("the input has no matrices", 2,

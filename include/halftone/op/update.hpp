@@ -3,6 +3,9 @@
 #ifndef HALFTONE_OP_UPDATE_HPP
 #define HALFTONE_OP_UPDATE_HPP
 
+#include <initializer_list>
+#include <string_view>
+
 #include <halftone/base/math.hpp>
 #include <halftone/kernel/fwd.hpp>
 
@@ -26,6 +29,10 @@ struct Accumulate {
   static constexpr Signature signature = "total:S& part -> y:S@total";
   using types = TypeList<TypeList<float, double>, FloatTypes>;
 
+  static constexpr void cost(auto& machine, auto in, auto) {
+    machine.move(in[1]);
+    machine.pass("ScaledAdd", in[0]);
+  }
   static constexpr Inferred infer(TensorInfo total, TensorInfo part) {
     if (total.shape != part.shape) return Inferred::mismatch("the shapes differ");
     return total;
@@ -105,6 +112,45 @@ struct Update {
     visit("l2", l2);
     visit("tf_variant", tf_variant);
     visit("clear", clear);
+  }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    const auto passes = [&](std::initializer_list<std::string_view> names) {
+      for (const std::string_view name : names) machine.pass(name, in[1]);
+    };
+    machine.move(in[1]);
+    if (l2) passes({"ScaledAdd"});
+    if (clear) machine.fill(in[1]);
+    switch (kind) {
+      case Optimizing::sgd:
+        if (in[2].is_known()) passes({"ScaledAdd"});
+        if (nesterov) passes({"ScaledAdd"});
+        break;
+      case Optimizing::adamax:
+        passes({"ScaledAdd", "Abs", "Max", "Div"});
+        break;
+      case Optimizing::adam:
+      case Optimizing::lamb:
+        passes({"ScaledAdd", "Mul", "ScaledAdd", "Sqrt", "Div"});
+        break;
+      case Optimizing::centered_rmsprop:
+        passes({"ScaledAdd", "Mul", "Sub"});
+        [[fallthrough]];
+      case Optimizing::adagrad:
+      case Optimizing::rmsprop:
+        passes({"Mul", "ScaledAdd", "Sqrt", "Div"});
+        if (in[4].is_known()) passes({"ScaledAdd"});
+        break;
+      case Optimizing::adadelta:
+        passes({"Mul", "ScaledAdd", "Sqrt", "Sqrt", "Div", "Mul", "Mul", "ScaledAdd"});
+        break;
+    }
+    if (kind == Optimizing::lamb) {
+      for (int norm = 0; norm < 2; ++norm) {
+        passes({"Mul"});
+        machine.reduce(in[1], 1);
+      }
+    }
+    passes({"ScaledAdd"});
   }
   static constexpr Inferred infer(const Inputs& in) {
     if (in[0].shape != in[1].shape)
