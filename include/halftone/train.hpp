@@ -84,7 +84,7 @@ struct Adaptive {
 enum class AccumulationReduction : std::uint8_t { sum, mean, running_mean };
 
 /// Hyperparameters of one weight, by their names in the optimizer: {"w", {{"learning_rate", 0.f}}}.
-/// Those that may change are set as `learning_rate___w`.
+/// Those that may change are set as `learning_rate___w`; Sgd's nesterov is 0 or 1 for good.
 struct Specific {
   std::string weight{};
   std::vector<std::pair<std::string, Hyperparameter>> values{};
