@@ -68,8 +68,9 @@ std::vector<TensorId> weights_of(Graph& graph, const std::vector<std::string>& n
   if (!names.empty()) return ids;
   std::vector<char> is_statistic(graph.tensors.size());
   for (const Node& node : graph.nodes) {
-    if (node.op->id != op::BatchNormalization::id) continue;
-    for (std::size_t i = 3; i < 5; ++i) is_statistic[static_cast<std::size_t>(node.inputs[i])] = 1;
+    if (detail::updates_statistic(graph, node)) {
+      is_statistic[static_cast<std::size_t>(node.inputs[0])] = 1;
+    }
   }
   for (std::size_t i = 0; i < is_statistic.size(); ++i) {
     const TensorRecord& t = graph.tensors[i];
