@@ -84,7 +84,7 @@ struct Adaptive {
 enum class AccumulationReduction : std::uint8_t { sum, mean, running_mean };
 
 /// Hyperparameters of one weight, by their names in the optimizer: {"w", {{"learning_rate", 0.f}}}.
-/// Those that may change are set as `learning_rate___w`.
+/// Those that may change are set as `learning_rate___w`; Sgd's nesterov is 0 or 1 for good.
 struct Specific {
   std::string weight{};
   std::vector<std::pair<std::string, Hyperparameter>> values{};
@@ -130,8 +130,9 @@ struct Training {
 };
 
 /// Records the gradients of a scalar loss and the optimizer's updates: runs of the graph train it
-/// from then on. Batch normalization uses the statistics of the batch and updates its running ones;
-/// Dropout without the input training_mode, and ShapedDropout, drop.
+/// from then on. Batch normalization uses the statistics of the batch and updates its running ones,
+/// in subgraphs, too (those of a loop after every pass; of nodes that share some, the last one's
+/// count); Dropout without the input training_mode, and ShapedDropout, drop.
 ///
 /// names   gradients Gradient___w, new weights UpdatedVar___w, norms for clipping GlobalNorm___0
 /// state   variables Accl___w (SGD), Accl1___w, Accl2___w, Accl3___w and Step___w, as PopART names
@@ -140,8 +141,9 @@ struct Training {
 /// values  a hyperparameter that may change is a variable of its name
 /// errors  ModelError: a loss that is no scalar, an unknown weight, one that is not floating point,
 ///         saved state that does not fit, a name that is taken; UnsupportedError: all operators on
-///         the way that have no gradient; UsageError: hyperparameters outside their range, unknown
-///         ones, weights in two groups, a graph that is trained already
+///         the way that have no gradient, and running statistics of a subgraph that it is not given
+///         as they are; UsageError: hyperparameters outside their range, unknown ones, weights in
+///         two groups, a graph that is trained already
 Training train(Graph& graph, AnyTensor loss, const Sgd& optimizer,
                const TrainOptions& options = {});
 Training train(Graph& graph, AnyTensor loss, const Adam& optimizer,

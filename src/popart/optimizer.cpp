@@ -211,10 +211,11 @@ void SGD::validReplacement(const Optimizer& other) const {
   const auto& sgd = static_cast<const SGD&>(other);
   same(sgd.sgdAccMm_ == sgdAccMm_, "The forms of accumulator and momentum differ");
   same(sgd.accumType_ == accumType_ && sgd.accl1Type_ == accl1Type_, "The types of state differ");
-  const auto isSame = [](const OptimizerValueMap& a, const OptimizerValueMap& b) {
-    return a.getDefault().val() == b.getDefault().val();
-  };
-  same(isSame(nesterov(), sgd.nesterov()), "Problem with nesterov. It differs");
+  bool isSame = nesterov().getDefault().val() == sgd.nesterov().getDefault().val();
+  for (const auto& [id, v] : nesterov().getSpecifics()) {
+    isSame = isSame && v.val() == sgd.nesterov().get(id).val();
+  }
+  same(isSame, "Problem with nesterov. It differs");
 }
 
 // --- Adam
@@ -413,12 +414,10 @@ halftone::WeightDecay weightDecay(WeightDecayMode mode) {
 }
 
 halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, const SGD& sgd,
-                          const halftone::TrainOptions& options) {
-  const float nesterov = sgd.nesterov().getDefault().val();
-  for (const auto& [id, v] : sgd.nesterov().getSpecifics()) {
-    if ((v.val() != 0) != (nesterov != 0)) {
-      throw error("Nesterov momentum for some weights only ({}) is not supported", id);
-    }
+                          halftone::TrainOptions options) {
+  for (halftone::Specific& specific : options.specific) {
+    const bool isNesterov = sgd.nesterov().get(specific.weight).val() != 0;
+    specific.values.emplace_back("nesterov", isNesterov ? 1.f : 0.f);
   }
   return train(
       graph, loss,
@@ -429,7 +428,7 @@ halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, cons
           .weight_decay = hyperparameter(sgd.weightDecays().getDefault()),
           .velocity_scaling = hyperparameter(sgd.velocityScalings().getDefault()),
           .loss_scaling = hyperparameter(sgd.lossScaling()),
-          .nesterov = nesterov != 0,
+          .nesterov = sgd.nesterov().getDefault().val() != 0,
           .separate = sgd.getSGDAccumulatorAndMomentum() == SGDAccumulatorAndMomentum::Separate},
       options);
 }

@@ -1,9 +1,16 @@
 #include "train/modes.hpp"
 
+#include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include <halftone/op/list.hpp>
 #include <halftone/transform/dead_code.hpp>
+#include <halftone/transform/fuse_convolutions.hpp>
+#include <halftone/transform/infer.hpp>
+
+#include "base/describe.hpp"
 
 namespace halftone::detail {
 
@@ -23,10 +30,89 @@ TensorId training_mode(Graph& graph) {
                             mode_name);
 }
 
-/// Batch normalization with the statistics of the batch, which update the running ones.
-void use_batch_statistics(Graph& graph) {
+/// What brings a new running statistic to its variable has this name, in the graph and on the way
+/// out of its subgraphs.
+constexpr std::string_view statistic_name = "RunningStatistic___";
+
+bool is_new_statistic(const Graph& graph, TensorId id) {
+  return id != no_tensor && graph.text(graph.tensor(id).name).starts_with(statistic_name);
+}
+TensorId name_statistic(Graph& graph, TensorId id) {
+  const TensorId named = op::identity(AnyTensor{&graph, id}).id;
+  graph.rename(named, statistic_name);
+  return named;
+}
+
+/// The next value of a running statistic, and whose it is.
+struct NextStatistic {
+  TensorId value = no_tensor;
+  std::string normalization{};
+};
+/// By the tensor that holds the statistic. Of normalizations that share one the last one counts.
+using Statistics = std::map<TensorId, NextStatistic>;
+
+Statistics use_batch_statistics(Graph& graph);
+
+/// The same in the subgraphs of node n, whose next values become further outputs of theirs, or the
+/// next states of a loop, and outputs of the node.
+void carry_statistics_out(Graph& graph, std::size_t n, Statistics& found) {
+  std::vector<std::int32_t> bodies = subgraphs_of(graph.nodes[n]);
+  std::sort(bodies.begin(), bodies.end());
+  bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
+  op::Repeat repeat;
+  const bool is_loop = describe_repeat(graph, graph.nodes[n], repeat);
+  std::map<std::size_t, std::vector<TensorId>> next;  // of an input, in each body
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    Graph& body = graph.graphs[static_cast<std::size_t>(bodies[b])];
+    const std::size_t inputs = is_loop ? repeat.body_state + repeat.states : body.inputs.size();
+    for (const auto& [given, statistic] : use_batch_statistics(body)) {
+      const auto place = std::find(body.inputs.begin(), body.inputs.end(), given);
+      const auto at = static_cast<std::size_t>(place - body.inputs.begin());
+      if (at >= inputs) {
+        fail(ErrorKind::unsupported,
+             {.what = "running statistics cannot leave a subgraph that computes or cuts them, or "
+                      "has them as constants",
+              .node = statistic.normalization + " in a subgraph of " +
+                      node_text(*graph.nodes[n].op, graph.name(graph.nodes[n])),
+              .tensor = body.name(given),
+              .hint = "make them initializers of the main graph, one tensor each"});
+      }
+      next.try_emplace(at, bodies.size(), no_tensor).first->second[b] = statistic.value;
+    }
+  }
+  Node& node = graph.nodes[n];
+  for (const auto& [input, values] : next) {
+    std::size_t output = 0, outer = 0;
+    if (is_loop) {
+      Graph& body = graph.graphs[static_cast<std::size_t>(bodies[0])];
+      output = input - repeat.body_state;
+      outer = repeat.first_state + output;
+      if (!repeat.is_kept(body, output)) continue;  // the model has next values of its own
+      body.outputs[repeat.body_result + output] = name_statistic(body, values[0]);
+    } else {
+      for (std::size_t b = 0; b < bodies.size(); ++b) {
+        Graph& body = graph.graphs[static_cast<std::size_t>(bodies[b])];
+        output = body.outputs.size();
+        const bool is_left = values[b] == no_tensor;
+        body.add_output(name_statistic(body, is_left ? body.inputs[input] : values[b]));
+      }
+      outer = input + (node.op->id == op::If::id ? 1 : 0);
+    }
+    if (node.outputs.size() <= output) node.outputs.resize(output + 1, no_tensor);
+    const TensorId given = node.inputs[outer];
+    if (node.outputs[output] == no_tensor) {
+      node.outputs[output] = graph.add_tensor({.info = graph.info(given)}, statistic_name);
+    }
+    found[given] = {node.outputs[output], node_text(*node.op, graph.name(node))};
+  }
+}
+
+/// Batch normalization with the statistics of the batch; gives the next running ones.
+Statistics use_batch_statistics(Graph& graph) {
+  Statistics found;
   const std::size_t count = graph.nodes.size();
   for (std::size_t n = 0; n < count; ++n) {
+    if (!subgraphs_of(graph.nodes[n]).empty()) carry_statistics_out(graph, n, found);
     if (graph.nodes[n].op->id != op::BatchNormalization::id) continue;
     auto batch = unpack<op::BatchNormalization>(graph.nodes[n].attributes);
     batch.training_mode = 1;
@@ -38,10 +124,11 @@ void use_batch_statistics(Graph& graph) {
         const TensorId running = graph.add_tensor({.info = graph.info(given)}, {});
         graph.nodes[n].outputs[i] = running;
       }
-      if (graph.tensor(given).role != Role::variable) continue;
-      record(graph, descriptor<op::CopyVarUpdate>, {}, {given, graph.nodes[n].outputs[i]}, 1);
+      found[given] = {graph.nodes[n].outputs[i],
+                      node_text(*graph.nodes[n].op, graph.name(graph.nodes[n]))};
     }
   }
+  return found;
 }
 
 void use_dropout(Graph& graph) {
@@ -106,34 +193,69 @@ void leave_dropout(Graph& graph) {
   for (Graph& body : graph.graphs) leave_dropout(body);
 }
 
-}  // namespace
-
-void use_training_mode(Graph& graph) {
-  use_dropout(graph);
-  use_batch_statistics(graph);
-}
-
-void use_inference_mode(Graph& graph) {
-  leave_dropout(graph);
+/// Takes back what use_batch_statistics() did. The outputs of normalizations that somebody reads
+/// are the model's own.
+void leave_batch_statistics(Graph& graph) {
+  graph = without_dead_code(std::move(graph));
+  for (Node& node : graph.nodes) {
+    op::Repeat repeat;
+    const bool is_loop = describe_repeat(graph, node, repeat);
+    for (const std::int32_t index : subgraphs_of(node)) {
+      Graph& body = graph.graphs[static_cast<std::size_t>(index)];
+      for (std::size_t i = body.outputs.size(); i-- > 0;) {
+        if (!is_new_statistic(body, body.outputs[i])) continue;
+        if (is_loop) {
+          body.outputs[i] = body.inputs[repeat.body_state + i - repeat.body_result];
+        } else {
+          body.outputs.erase(body.outputs.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+      }
+      leave_batch_statistics(body);
+      for (TensorRecord& t : body.tensors) {
+        if (body.text(t.name).starts_with(statistic_name)) t = {};
+      }
+      body.index_names();
+    }
+    for (TensorId& id : node.outputs) {
+      if (is_new_statistic(graph, id)) id = no_tensor;
+    }
+    while (!node.outputs.empty() && node.outputs.back() == no_tensor) node.outputs.pop_back();
+  }
+  const Readers readers(graph);
   for (Node& node : graph.nodes) {
     if (node.op->id != op::BatchNormalization::id) continue;
+    bool is_read = false;
+    for (std::size_t i = 1; i < node.outputs.size(); ++i) {
+      const TensorId id = node.outputs[i];
+      is_read = is_read || (id != no_tensor && readers.count[static_cast<std::size_t>(id)] != 0);
+    }
+    if (is_read) continue;
     auto batch = unpack<op::BatchNormalization>(node.attributes);
     batch.training_mode = 0;
     node.attributes = pack(batch);
     node.outputs.resize(1);
   }
+}
+
+}  // namespace
+
+void use_training_mode(Graph& graph) {
+  use_dropout(graph);
+  for (const auto& [given, next] : use_batch_statistics(graph)) {
+    if (graph.tensor(given).role != Role::variable) continue;
+    const TensorId named = name_statistic(graph, next.value);
+    record(graph, descriptor<op::CopyVarUpdate>, {}, {given, named}, 1);
+  }
+}
+
+void use_inference_mode(Graph& graph) {
+  leave_dropout(graph);
+  leave_batch_statistics(graph);
   graph = without_dead_code(std::move(graph));
 }
 
 bool updates_statistic(const Graph& graph, const Node& node) {
-  if (node.op->id != op::CopyVarUpdate::id) return false;
-  for (const Node& other : graph.nodes) {
-    if (other.op->id != op::BatchNormalization::id) continue;
-    for (std::size_t i = 1; i < other.outputs.size(); ++i) {
-      if (other.outputs[i] != no_tensor && other.outputs[i] == node.inputs[1]) return true;
-    }
-  }
-  return false;
+  return node.op->id == op::CopyVarUpdate::id && is_new_statistic(graph, node.inputs[1]);
 }
 
 }  // namespace halftone::detail

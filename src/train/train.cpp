@@ -18,7 +18,8 @@ namespace {
 
 using Update = op::Update;
 
-constexpr std::string_view count_name = "AccumulationCount", factor_name = "lossScaleUpdateFactor";
+constexpr std::string_view count_name = "AccumulationCount", factor_name = "lossScaleUpdateFactor",
+                           nesterov_name = "nesterov";
 
 std::string named(std::string_view prefix, const Graph& graph, TensorId weight) {
   return std::string(prefix) + std::string(graph.name(weight));
@@ -67,8 +68,9 @@ std::vector<TensorId> weights_of(Graph& graph, const std::vector<std::string>& n
   if (!names.empty()) return ids;
   std::vector<char> is_statistic(graph.tensors.size());
   for (const Node& node : graph.nodes) {
-    if (node.op->id != op::BatchNormalization::id) continue;
-    for (std::size_t i = 3; i < 5; ++i) is_statistic[static_cast<std::size_t>(node.inputs[i])] = 1;
+    if (detail::updates_statistic(graph, node)) {
+      is_statistic[static_cast<std::size_t>(node.inputs[0])] = 1;
+    }
   }
   for (std::size_t i = 0; i < is_statistic.size(); ++i) {
     const TensorRecord& t = graph.tensors[i];
@@ -281,6 +283,10 @@ class Recorder {
       }
       all[at] = static_cast<int>(s);
       for (const auto& [name, value] : specific.values) {
+        if (name == nesterov_name && rule_.update.kind == op::Optimizing::sgd) {
+          check_nesterov(specific.weight, value);
+          continue;
+        }
         const auto found = std::find_if(rule_.h.begin(), rule_.h.end(), [&](const Number& n) {
           return !n.name.empty() && n.name == name;
         });
@@ -295,6 +301,12 @@ class Recorder {
       }
     }
     return all;
+  }
+  static void check_nesterov(const std::string& weight, const Hyperparameter& h) {
+    if (!h.may_change && (h.value == 0 || h.value == 1)) return;
+    fail(ErrorKind::usage, {.what = "nesterov of a weight is neither 0 nor 1, or may change",
+                            .tensor = weight,
+                            .found = text(h.value)});
   }
   std::vector<int> group_of_weights() const {
     std::vector<int> all(trained_, -1);
@@ -325,13 +337,17 @@ class Recorder {
     fail(ErrorKind::model, {.what = "there is no trained weight of that name", .tensor = name});
   }
 
-  Hyperparameter value(std::size_t number, int specific) const {
-    if (specific >= 0) {
-      for (const auto& [name, h] : options_.specific[static_cast<std::size_t>(specific)].values) {
-        if (name == rule_.h[number].name) return h;
-      }
+  /// What weights with these specific values do not share with others; null if there is none.
+  const Hyperparameter* own(std::string_view wanted, int specific) const {
+    if (specific < 0) return nullptr;
+    for (const auto& [name, h] : options_.specific[static_cast<std::size_t>(specific)].values) {
+      if (name == wanted) return &h;
     }
-    return rule_.h[number].value;
+    return nullptr;
+  }
+  Hyperparameter value(std::size_t number, int specific) const {
+    const Hyperparameter* const h = own(rule_.h[number].name, specific);
+    return h != nullptr ? *h : rule_.h[number].value;
   }
   bool is_zero(std::size_t number, int specific) const {
     const Hyperparameter h = value(number, specific);
@@ -398,19 +414,12 @@ class Recorder {
         continue;
       }
       const Number& shared = rule_.h[k];
-      bool is_own = false;
-      if (specific >= 0) {
-        for (const auto& own : options_.specific[static_cast<std::size_t>(specific)].values) {
-          is_own = is_own || own.first == shared.name;
-        }
-      }
-      Hyperparameter h = value(k, specific);
-      if (is_own) {
+      if (const Hyperparameter* const h = own(shared.name, specific); h != nullptr) {
         const std::string& weight = options_.specific[static_cast<std::size_t>(specific)].weight;
-        parts.push_back(number(shared.name + "___" + weight, h));
+        parts.push_back(number(shared.name + "___" + weight, *h));
         continue;
       }
-      if (!shared_[k]) shared_[k] = number(shared.name, h).id;
+      if (!shared_[k]) shared_[k] = number(shared.name, shared.value).id;
       parts.push_back({&graph_, *shared_[k]});
     }
     if (rule_.is_scaled_state) {
@@ -447,6 +456,9 @@ class Recorder {
     Update update = rule_.update;
     if (update.kind == op::Optimizing::lamb && is_zero(Update::c, specific)) {
       update.kind = op::Optimizing::adam;
+    }
+    if (const Hyperparameter* const h = own(nesterov_name, specific); h != nullptr) {
+      update.nesterov = h->value != 0;
     }
     const TensorId next = detail::record(graph_, descriptor<Update>, pack(update),
                                          {w, used_[i], s1, s2, s3, step, numbers}, 1)[0];

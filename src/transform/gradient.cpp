@@ -4,6 +4,7 @@
 
 #include <halftone/graph/planning.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/infer.hpp>
 
 #include "base/describe.hpp"
@@ -155,7 +156,13 @@ std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outp
   }
   if (!refused.empty()) refuse(graph, refused);
   std::vector<TensorId> result;
-  for (const TensorId id : wanted) result.push_back(gradients[static_cast<std::size_t>(id)]);
+  // What a fused operator computes itself is left over.
+  std::vector<char> used(graph.tensors.size(), 0);
+  for (const TensorId id : wanted) {
+    result.push_back(gradients[static_cast<std::size_t>(id)]);
+    if (result.back() != no_tensor) used[static_cast<std::size_t>(result.back())] = 1;
+  }
+  drop_dead_nodes(graph, count, std::move(used));
   return result;
 }
 

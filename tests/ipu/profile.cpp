@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include <halftone/graph/gradient.hpp>
 #include <halftone/halftone.hpp>
 #include <halftone/ipu/profile.hpp>
 #include <halftone/train.hpp>
@@ -70,6 +71,28 @@ TEST_CASE("a profile is the same each time, and more work takes longer") {
   const ipu::Report fast = ipu::profile(layers(64, 256, 3), ipu::bow);
   CHECK(fast.cycles(ipu::StepKind::compute) == a.cycles(ipu::StepKind::compute));
   CHECK(fast.seconds() < a.seconds());
+}
+
+TEST_CASE("the gradient of softmax with a loss takes less time than its parts") {
+  std::int64_t cycles[2];
+  for (const bool is_fused : {false, true}) {
+    Graph g;
+    const AnyTensor x = g.input<half>("x", {64, 1000});
+    const AnyTensor y = op::softmax(x);
+    const AnyTensor loss = op::nll_loss(y, g.input<std::int32_t>("label", {64}));
+    AnyTensor dx{&g, differentiate(g, loss.id, std::span(is_fused ? &x.id : &y.id, 1))[0]};
+    if (!is_fused) {
+      const AnyTensor product = dx * y;
+      dx = product - y * op::sum(product, constant(g, {-1}));
+    }
+    output(g, dx, "dx");
+    const ipu::Report r = ipu::profile(g, ipu::gc200);
+    // The first operation is the softmax.
+    CHECK(r.operations.size() == (is_fused ? 2 : 6));
+    cycles[is_fused] = r.cycles();
+    CHECK(r.operation_cycles(1) > 0);
+  }
+  CHECK(cycles[1] < cycles[0]);
 }
 
 TEST_CASE("half sums are faster than float sums") {

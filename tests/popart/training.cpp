@@ -187,6 +187,25 @@ TEST_CASE("popart training: values of one weight, clipping") {
   CHECK(p.read("w") == std::vector<float>{-0.25f, -0.5f});
   CHECK(p.read("Accl___w") == std::vector<float>{1.5f, 3});
 
+  // Nesterov: steps of 1 + 0.5 v instead of v, which is 1, then 1.5.
+  for (const bool isGeneral : {false, true}) {
+    const std::map<std::string, std::pair<float, bool>> params{
+        {"defaultLearningRate", {0.5f, true}},
+        {"defaultMomentum", {0.5f, true}},
+        {"nesterov", {isGeneral ? 1.f : 0.f, false}}};
+    SGD mixed(params), other(params);
+    mixed.insertSpecific("w", {{"nesterov", {isGeneral ? 0.f : 1.f, false}}});
+    other.insertSpecific("w", {{"nesterov", {isGeneral ? 1.f : 0.f, false}}});
+    Program some(mixed);
+    some.prepare();
+    some.run({1, 2});
+    some.run({1, 2});
+    const float steps = isGeneral ? 1 + 1.5f : 1.5f + 1.75f;
+    CHECK(some.read("w") == std::vector<float>{1 - 0.5f * steps, 2 - 0.5f * steps * 2});
+    CHECK(is(error_of([&] { some.session->updateOptimizerFromHost(&other); }), "runtime_error",
+             "Problem with nesterov"));
+  }
+
   Program clipped(SGD(1.f, 0.f, 0.f, 0.f, 1.f, 2.f, {ClipNormSettings::clipWeights({"w"}, 5)}));
   clipped.prepare();
   clipped.run({6, 8});

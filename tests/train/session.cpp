@@ -167,6 +167,27 @@ TEST_CASE("training session: hyperparameters of one weight") {
   CHECK(weight(session, "b") == std::vector<float>{0.5f});
 }
 
+TEST_CASE("training session: Nesterov momentum for some weights") {
+  for (const bool is_general : {false, true}) {
+    Graph g;
+    const AnyTensor x = g.input<float>("x", {});
+    const auto variable = [&](const char* name) {
+      return AnyTensor{
+          &g, g.add_variable({ElementType::float32, {}}, Initial{Initial::Rule::fill, 1, 0}, name)};
+    };
+    const AnyTensor loss = variable("a") * x + variable("b") * x;
+    const Specific other{is_general ? "a" : "b", {{"nesterov", is_general ? 0.f : 1.f}}};
+    train(g, loss, Sgd{.learning_rate = 0.5f, .momentum = 0.5f, .nesterov = is_general},
+          {.specific = {other}});
+    Session session(std::move(g), {.outputs = {loss}});
+    session.run({{"x", Array<float>({}, {1})}});
+    session.run({{"x", Array<float>({}, {1})}});
+    // v = 1, then 1.5; the step is v, with Nesterov 1 + 0.5 v.
+    CHECK(weight(session, "a") == std::vector<float>{1 - 0.5f * (1 + 1.5f)});
+    CHECK(weight(session, "b") == std::vector<float>{1 - 0.5f * (1.5f + 1.75f)});
+  }
+}
+
 TEST_CASE("training session: norms of gradients are clipped") {
   Linear m = linear();
   m.loss.graph = &m.graph;
@@ -373,6 +394,14 @@ TEST_CASE("training: what cannot be") {
   CHECK(has(refused({}, {.weights = {"v"}}), "model: "));
   CHECK(has(refused({}, {.specific = {{"v", {}}}}), "no trained weight"));
   CHECK(has(refused({}, {.specific = {{"w", {{"beta1", 0.5f}}}}}), "beta1"));
+  CHECK(has(refused({}, {.specific = {{"w", {{"nesterov", 0.5f}}}}}), "neither 0 nor 1"));
+  CHECK(has(refused({}, {.specific = {{"w", {{"nesterov", variable{1}}}}}}), "may change"));
+  CHECK(has(error_of([&] {
+              Linear m = linear();
+              m.loss.graph = &m.graph;
+              train(m.graph, m.loss, Adam{}, {.specific = {{"w", {{"nesterov", 1.f}}}}});
+            }),
+            "no such hyperparameter"));
   CHECK(has(refused({}, {.clip_norm = {{1, {}}, {1, {"w"}}}}), "no other group"));
   CHECK(has(refused({}, {.clip_norm = {{1, {"w"}}, {2, {"w"}}}}), "two groups"));
   CHECK(has(refused({}, {.automatic_loss_scaling = {.enabled = true}}), "may change"));

@@ -124,6 +124,18 @@ std::size_t reduce_workspace(Accumulation accumulation, std::uint32_t mask, View
 template <class T>
 void softmax(const Executor& executor, bool logarithm, const T* x, T* y, std::int64_t outer,
              std::int64_t n, std::int64_t inner);
+/// Which of n classes is right for one line, and what its gradient is multiplied by: 0 if the
+/// label is no class.
+struct Sample {
+  std::int64_t label;
+  double factor;
+};
+/// dx = factor * (p - 1 at the label), 0 where factor is; p may be logarithms, dx may be p.
+/// sample(i) is the Sample of line i of outer * inner.
+template <class T, class SampleOf>
+void softmax_nll_gradient(const Executor& executor, bool is_logarithm, const T* p, T* dx,
+                          std::int64_t outer, std::int64_t n, std::int64_t inner,
+                          const SampleOf& sample);
 
 // kernel/batch_normalization.hpp. x is [outer, channels, inner].
 /// y = (x - mean) * factor + bias, one of each for a channel; y may be x.

@@ -124,15 +124,55 @@ struct Softmax {
       }
     }
   }
+
+  /// What the gradient of a loss has at the label, before its factor: p - 1.
+  static HALFTONE_INLINE S less_one(bool is_logarithm, T p) {
+    const S x = static_cast<S>(p);
+    return is_logarithm ? expm1(V(x))[0] : x - 1;
+  }
+  static void nll_row(bool is_logarithm, const T* p, T* dx, std::int64_t n, const Sample& sample) {
+    const V factor(static_cast<S>(sample.factor));
+    if (sample.factor == 0) {
+      each(p, n, [&](V, std::int64_t at, std::int64_t lanes) { store(dx + at, V(0), lanes); });
+      return;
+    }
+    const S own = less_one(is_logarithm, p[sample.label]) * factor[0];
+    each(p, n, [&](V v, std::int64_t at, std::int64_t lanes) {
+      store(dx + at, (is_logarithm ? exp(v) : v) * factor, lanes);
+    });
+    dx[sample.label] = static_cast<T>(own);
+  }
+  /// As columns(), with a sample for each.
+  template <class SampleOf>
+  static void nll_columns(bool is_logarithm, const T* p, T* dx, std::int64_t n, std::int64_t stride,
+                          std::int64_t lanes, std::int64_t line, const SampleOf& sample) {
+    Sample samples[V::size];
+    alignas(64) S factors[V::size] = {}, own[V::size];
+    for (std::int64_t j = 0; j < lanes; ++j) {
+      samples[j] = sample(line + j);
+      factors[j] = static_cast<S>(samples[j].factor);
+      if (samples[j].factor == 0) continue;
+      own[j] = less_one(is_logarithm, p[samples[j].label * stride + j]) * factors[j];
+    }
+    const V factor = V::load(factors);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const T* const from = p + i * stride;
+      V v = lanes == V::size ? load_compute(from) : load_compute_partial(from, lanes);
+      if (is_logarithm) v = exp(v);
+      store(dx + i * stride, select(factor == V(0), V(0), v * factor), lanes);
+    }
+    for (std::int64_t j = 0; j < lanes; ++j) {
+      if (samples[j].factor != 0) dx[samples[j].label * stride + j] = static_cast<T>(own[j]);
+    }
+  }
 };
 
-}  // namespace detail
-
-template <class T>
-void softmax(const Executor& executor, bool logarithm, const T* x, T* y, std::int64_t outer,
-             std::int64_t n, std::int64_t inner) {
-  using Lanes = detail::Softmax<T>;
-  constexpr std::int64_t lanes = Lanes::V::size;
+/// Calls f(place, line, lines) for all lines of n elements in [outer, n, inner]: the place of the
+/// first line's first element and how many lines lie side by side, one or as many as lanes count.
+template <class T, class F>
+void for_lines(const Executor& executor, std::int64_t outer, std::int64_t n, std::int64_t inner,
+               const F& f) {
+  constexpr std::int64_t lanes = Softmax<T>::V::size;
   constexpr std::int64_t task = 1 << 14;  // elements that are worth one
   if (outer == 0 || n == 0 || inner == 0) return;
   const bool is_row = inner == 1;
@@ -143,16 +183,41 @@ void softmax(const Executor& executor, bool logarithm, const T* x, T* y, std::in
     std::int64_t unit = t * per_task;
     const std::int64_t end = units - unit < per_task ? units : unit + per_task;
     for (; unit < end; ++unit) {
-      if (is_row) {
-        Lanes::row(logarithm, x + unit * n, y + unit * n, n);
-      } else {
-        const std::int64_t column = unit % strips * lanes;
-        const std::int64_t first = unit / strips * n * inner + column;
-        const std::int64_t count = inner - column < lanes ? inner - column : lanes;
-        Lanes::columns(logarithm, x + first, y + first, n, inner, count);
-      }
+      const std::int64_t column = unit % strips * lanes, row = unit / strips;
+      const std::int64_t count = inner - column < lanes ? inner - column : lanes;
+      f(row * n * inner + column, row * inner + column, count);
     }
   });
+}
+
+}  // namespace detail
+
+template <class T>
+void softmax(const Executor& executor, bool logarithm, const T* x, T* y, std::int64_t outer,
+             std::int64_t n, std::int64_t inner) {
+  detail::for_lines<T>(executor, outer, n, inner,
+                       [&](std::int64_t at, std::int64_t, std::int64_t lines) {
+                         if (inner == 1) {
+                           detail::Softmax<T>::row(logarithm, x + at, y + at, n);
+                         } else {
+                           detail::Softmax<T>::columns(logarithm, x + at, y + at, n, inner, lines);
+                         }
+                       });
+}
+
+template <class T, class SampleOf>
+void softmax_nll_gradient(const Executor& executor, bool is_logarithm, const T* p, T* dx,
+                          std::int64_t outer, std::int64_t n, std::int64_t inner,
+                          const SampleOf& sample) {
+  using Lanes = detail::Softmax<T>;
+  detail::for_lines<T>(
+      executor, outer, n, inner, [&](std::int64_t at, std::int64_t line, std::int64_t lines) {
+        if (inner == 1) {
+          Lanes::nll_row(is_logarithm, p + at, dx + at, n, sample(line));
+        } else {
+          Lanes::nll_columns(is_logarithm, p + at, dx + at, n, inner, lines, line, sample);
+        }
+      });
 }
 
 }  // namespace halftone::kernel

@@ -289,6 +289,7 @@
   OLD(SliceGradient)                                             \
   OLD(NllGradient)                                               \
   OLD(NegativeLogLikelihoodLossGradient)                         \
+  OLD(SoftmaxNllGradient)                                        \
   OLD(ConvWeightGradient)                                        \
   OLD(PadGradient)                                               \
   OLD(MaxPoolGradient)                                           \

@@ -4,6 +4,7 @@
 #define HALFTONE_OP_SOFTMAX_HPP
 
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/op/softmax_nll_gradient.hpp>
 
 namespace halftone::detail {
 
@@ -28,7 +29,7 @@ namespace halftone::op {
 ///
 /// x, y    any shape with at least one dimension, floating point
 /// axis    the dimension, counted from the end if negative
-/// grad    dx = y * (dy - sum of dy * y along the axis)
+/// grad    dx = y * (dy - sum of dy * y along the axis); with a loss behind it SoftmaxNllGradient
 /// limits  the largest x is subtracted first, so powers do not overflow; a line with an infinity or
 ///         of -inf alone gives NaN
 /// source  ai.onnx Softmax-13
@@ -59,6 +60,7 @@ struct Softmax {
                        x.size(at + 1, x.rank));
   }
   void gradient(auto& g) const {
+    if (halftone::detail::record_softmax_nll_gradient(g, axis, false)) return;
     const auto product = g.dy() * g.y();
     g.dx(0) += product - g.y() * op::sum(product, constant(g.graph(), {axis}));
   }
@@ -68,7 +70,7 @@ struct Softmax {
 ///
 /// x, y    any shape with at least one dimension, floating point
 /// axis    the dimension, counted from the end if negative
-/// grad    dx = dy - e^y * sum of dy along the axis
+/// grad    dx = dy - e^y * sum of dy along the axis; with a loss behind it SoftmaxNllGradient
 /// limits  as Softmax
 /// source  ai.onnx LogSoftmax-13
 struct LogSoftmax {
@@ -98,6 +100,7 @@ struct LogSoftmax {
                        x.size(at + 1, x.rank));
   }
   void gradient(auto& g) const {
+    if (halftone::detail::record_softmax_nll_gradient(g, axis, true)) return;
     g.dx(0) += g.dy() - op::exp(g.y()) * op::sum(g.dy(), constant(g.graph(), {axis}));
   }
 };

@@ -17,12 +17,11 @@ constexpr bool has_effect(const Node& node) {
   return false;
 }
 
-/// Without the nodes that no output and no variable depends on. Ids of tensors stay.
-constexpr Graph without_dead_code(Graph graph) {
-  std::vector<char> used(graph.tensors.size(), 0);
-  for (const TensorId id : graph.outputs) used[static_cast<std::size_t>(id)] = true;
-  std::vector<char> keep(graph.nodes.size(), 0);
-  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+/// Drops the nodes from number `first` on that nothing depends on: no tensor with used[id] and no
+/// variable.
+constexpr void drop_dead_nodes(Graph& graph, std::size_t first, std::vector<char> used) {
+  std::vector<char> keep(graph.nodes.size(), 1);
+  for (std::size_t n = graph.nodes.size(); n-- > first;) {
     const Node& node = graph.nodes[n];
     bool wanted = has_effect(node);
     for (const TensorId id : node.outputs) {
@@ -34,13 +33,20 @@ constexpr Graph without_dead_code(Graph graph) {
       if (id != no_tensor) used[static_cast<std::size_t>(id)] = true;
     }
   }
-  std::size_t kept = 0;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+  std::size_t kept = first;
+  for (std::size_t n = first; n < graph.nodes.size(); ++n) {
     if (!keep[n]) continue;
     if (kept != n) graph.nodes[kept] = std::move(graph.nodes[n]);
     ++kept;
   }
   graph.nodes.resize(kept);
+}
+
+/// Without the nodes that no output and no variable depends on. Ids of tensors stay.
+constexpr Graph without_dead_code(Graph graph) {
+  std::vector<char> used(graph.tensors.size(), 0);
+  for (const TensorId id : graph.outputs) used[static_cast<std::size_t>(id)] = true;
+  drop_dead_nodes(graph, 0, std::move(used));
   return graph;
 }
 
