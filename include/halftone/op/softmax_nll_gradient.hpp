@@ -41,9 +41,10 @@ struct SoftmaxNllGradient {
     visit("is_logarithm", is_logarithm);
   }
   /// The labels as ones in a tensor of their own, subtracted and multiplied, as PopART has it.
-  constexpr void cost(auto& machine, auto in, auto) const {
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    machine.fill(out[0]);
+    machine.pass("OneHot", {out[0].type, in[2].shape});
     if (is_logarithm) machine.pass("Exp", in[0]);
-    machine.scatter_add(in[0], in[2].elements(), 1);
     machine.pass("Sub", in[0]);
     machine.pass("Mul", in[0]);
   }
