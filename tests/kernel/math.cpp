@@ -275,7 +275,7 @@ TEST_CASE_TEMPLATE("math: a group has the bits that its vectors have alone", T, 
           if (i / V::size % 2 == 0) v = select(abs(v) < 11, v, 0.5f);
           return v;
         };
-        const auto group = f(halftone::kernel::Group<V>{at(0), at(1), at(2), at(3)});
+        const auto group = f(halftone::kernel::Quad<V>{at(0), at(1), at(2), at(3)});
         const V made[] = {group.a, group.b, group.c, group.d};
         for (int k = 0; k < 4; ++k) {
           const V alone = f(at(k));

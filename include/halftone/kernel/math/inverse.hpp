@@ -2,18 +2,23 @@
 
 #include "halftone/kernel/math/logarithm.hpp"
 
-/// Inverses of the trigonometric and hyperbolic functions. float is computed in double, double by
-/// the C library lane by lane.
+/// Inverses of the trigonometric and hyperbolic functions. float's atan2 and hyperbolic ones are
+/// computed in double, double by the C library lane by lane.
 namespace halftone::kernel {
 
 namespace detail {
 
-/// asin(x) / x for z = x^2 <= 0.25; relative error 2^-35.
+/// asin(x) / x - 1 for z = x^2 <= 0.25; 2^-27 of the whole.
 template <int N>
-HALFTONE_INLINE Vec<double, N> asin_factor(Vec<double, N> z) {
-  return horner(z, 0.034999416494084466, 0.0071818790944868276, 0.024725991172829004,
-                0.030089740703288612, 0.044662252143026424, 0.074999372936329814,
-                0.16666667435864091, 0.99999999998454059);
+HALFTONE_INLINE Vec<float, N> asin_rest(Vec<float, N> z) {
+  return z * horner(z, 0.042218566f, 0.0241476f, 0.0454771f, 0.074952416f, 0.16666754f);
+}
+
+/// atan(t) / t - 1 for z = t^2 <= 1; 2^-26.
+template <int N>
+HALFTONE_INLINE Vec<float, N> atan_rest(Vec<float, N> z) {
+  return z * horner(z, -0.0017963512f, 0.010927595f, -0.031203656f, 0.057985295f, -0.08405184f,
+                    0.10952822f, -0.14264372f, 0.19998561f, -0.333333f);
 }
 
 /// atan(t) / t for z = t^2 <= 1; relative error 2^-34.
@@ -26,6 +31,8 @@ HALFTONE_INLINE Vec<double, N> atan_factor(Vec<double, N> z) {
 }
 
 inline constexpr double pi = 3.14159265358979324;
+/// pi / 2 as a float, and what that lacks.
+inline constexpr float half_pi_high = 1.57079637f, half_pi_low = -4.37113883e-8f;
 
 }  // namespace detail
 
@@ -34,16 +41,15 @@ HALFTONE_INLINE Vec<T, N> asin(Vec<T, N> x) {
   if constexpr (std::is_same_v<T, double>) {
     return detail::each_lane([](double lane) { return __builtin_asin(lane); }, x);
   } else {
-    return detail::in_double(
-        [](auto wide) {
-          const auto a = abs(wide);
-          const auto is_large = a > 0.5;
-          const auto z = select(is_large, 0.5 - 0.5 * a, a * a);
-          const auto p = detail::asin_factor(z);
-          const auto large = fma(-2 * sqrt(z), p, detail::pi / 2);
-          return copysign(select(is_large, large, a * p), wide);
-        },
-        x);
+    using V = Vec<T, N>;
+    const V a = abs(x);
+    const auto is_large = a > 0.5f;  // then pi / 2 - 2 asin(sqrt((1 - a) / 2))
+    const V z = select(is_large, fma(a, -0.5f, 0.5f), a * a);
+    const V s = select(is_large, -2 * sqrt(z), a);
+    const V from = select(is_large, detail::half_pi_high, 0);
+    const V sum = from + s, lost = s - (sum - from);
+    const V rest = fma(s, detail::asin_rest(z), select(is_large, detail::half_pi_low, 0));
+    return copysign(sum + (rest + lost), x);
   }
 }
 
@@ -52,17 +58,15 @@ HALFTONE_INLINE Vec<T, N> acos(Vec<T, N> x) {
   if constexpr (std::is_same_v<T, double>) {
     return detail::each_lane([](double lane) { return __builtin_acos(lane); }, x);
   } else {
-    return detail::in_double(
-        [](auto wide) {
-          const auto a = abs(wide);
-          const auto is_large = a > 0.5;
-          const auto z = select(is_large, 0.5 - 0.5 * a, a * a);
-          const auto p = detail::asin_factor(z);
-          const auto s = 2 * sqrt(z);
-          const auto large = select(wide < 0, fma(-s, p, detail::pi), s * p);
-          return select(is_large, large, fma(-wide, p, detail::pi / 2));
-        },
-        x);
+    using V = Vec<T, N>;
+    const V a = abs(x);
+    const auto is_large = a > 0.5f;  // then of a 2 asin(sqrt((1 - a) / 2))
+    const V z = select(is_large, fma(a, -0.5f, 0.5f), a * a);
+    const V s = detail::with_sign_of(2 * sqrt(z), x);
+    const V signed_part = select(is_large, s, -x);
+    const V quarters = select(is_large, select(x < 0, 2, 0), 1);  // of the circle
+    const V rest = fma(signed_part, detail::asin_rest(z), quarters * detail::half_pi_low);
+    return fma(quarters, detail::half_pi_high, signed_part) + rest;
   }
 }
 
@@ -71,15 +75,12 @@ HALFTONE_INLINE Vec<T, N> atan(Vec<T, N> x) {
   if constexpr (std::is_same_v<T, double>) {
     return detail::each_lane([](double lane) { return __builtin_atan(lane); }, x);
   } else {
-    return detail::in_double(
-        [](auto wide) {
-          const auto a = abs(wide);
-          const auto is_large = a > 1;
-          const auto t = select(is_large, 1 / a, a);
-          const auto p = detail::atan_factor(t * t);
-          return copysign(select(is_large, fma(-t, p, detail::pi / 2), t * p), wide);
-        },
-        x);
+    using V = Vec<T, N>;
+    const V a = abs(x);
+    const auto is_large = a > 1;  // then pi / 2 - atan(1 / a)
+    const V t = select(is_large, -1 / a, a);
+    const V rest = fma(t, detail::atan_rest(t * t), select(is_large, detail::half_pi_low, 0));
+    return copysign(select(is_large, detail::half_pi_high + t, t) + rest, x);
   }
 }
 

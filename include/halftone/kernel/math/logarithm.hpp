@@ -188,6 +188,13 @@ template <int N>
 struct LogTableParts {
   Vec<float, N> e, r;
   Vec<std::uint32_t, N> index;
+
+  HALFTONE_INLINE Vec<float, N> log() const {
+    const auto p = fma(r * r, fma(r, 0.1945478f, -0.250024f), fma(r, 0.33333454f, -0.5f));
+    const auto low = fma(e, 1.42860682e-06f, lookup(log_low, index));
+    const auto high = fma(e, 0.693145752f, lookup(log_high, index));
+    return high + (r + fma(r * r, p, low));
+  }
 };
 template <int N>
 HALFTONE_INLINE LogTableParts<N> log_table_parts(Vec<float, N> x) {
@@ -231,11 +238,7 @@ template <class T, int N>
 HALFTONE_INLINE Vec<T, N> log(Vec<T, N> x) {
 #if HALFTONE_AVX512
   if constexpr (detail::has_lookup<T, N>) {
-    const auto [e, r, index] = detail::log_table_parts(x);
-    const auto p = fma(r * r, fma(r, 0.1945478f, -0.250024f), fma(r, 0.33333454f, -0.5f));
-    const auto low = fma(e, 1.42860682e-06f, detail::lookup(detail::log_low, index));
-    const auto high = fma(e, 0.693145752f, detail::lookup(detail::log_high, index));
-    return high + (r + fma(r * r, p, low));
+    return detail::log_table_parts(x).log();
   }
 #endif
   return detail::log_of_parts(detail::log_parts(x));
@@ -274,6 +277,16 @@ HALFTONE_INLINE Vec<T, N> log2(Vec<T, N> x) {
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> log1p(Vec<T, N> x) {
   using V = Vec<T, N>;
+#if HALFTONE_AVX512
+  if constexpr (detail::has_lookup<T, N>) {
+    const V u = 1 + x;
+    auto parts = detail::log_table_parts(u);
+    // What u lacks, as a part of it; not where u is 0 or infinite.
+    const V scale = detail::scaled(detail::lookup(detail::log_factor, parts.index), -parts.e);
+    parts.r = select(isinf(parts.e), parts.r, fma(x - (u - 1), scale, parts.r));
+    return copysign(parts.log(), x);
+  }
+#endif
   constexpr T infinity = T(__builtin_inf());
   const V e = detail::exponent_of(1 + x);
   // f = (1 + x) / 2^e - 1 with one rounding; by 2^(2 - e) first, as 2^-e may be denormal.
