@@ -7,8 +7,8 @@
 /// |x| = n pi/2 + r with |r| <= pi/4; n's two lowest bits choose polynomial and sign. Sine and
 /// cosine of float subtract multiples of pi instead, |r| <= pi/2, and one polynomial does. pi/2 and
 /// pi are subtracted in three parts. Beyond `trigonometric_last` that loses digits, and the C
-/// library computes those lanes. With AVX-512 small multiples come from tables, in two parts, and who
-/// has four vectors hands them over as a Quad.
+/// library computes those lanes. With AVX-512 small multiples come from tables, in two parts, and
+/// who has four vectors hands them over as a Quad.
 namespace halftone::kernel {
 
 namespace detail {
