@@ -772,7 +772,7 @@ AnyArray ArithmeticRunner::cast_to_float8(const Now& now, const TensorInfo& info
   const float factor =
       halftone::detail::power_of_two(*static_cast<const std::int32_t*>(now.inputs[1].data));
   AnyArray y(info);
-  const auto cast = [&]<class T>(std::type_identity<T>) {
+  visit_type<Float8Types>(info.type, [&]<class T>() {
     auto to = y.values<T>().begin();
     for_floats(x, [&](float v) {
       const float scaled = v * factor;
@@ -784,12 +784,7 @@ AnyArray ArithmeticRunner::cast_to_float8(const Now& now, const TensorInfo& info
       if (static_cast<float>(*to) == 0) *to = T(0.0f);
       ++to;
     });
-  };
-  if (info.type == ElementType::float8_e4m3fn) {
-    cast(std::type_identity<float8_e4m3fn>());
-  } else {
-    cast(std::type_identity<float8_e5m2>());
-  }
+  });
   return y;
 }
 

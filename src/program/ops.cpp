@@ -135,7 +135,7 @@ std::string types_in_words(const std::vector<ElementType>& types) {
       {"floating point", {float32, float64, float16, bfloat16}},
       {"integers", {int8, int16, int32, int64, uint8, uint16, uint32, uint64}},
       {"bool", {boolean}},
-      {"float8", {float8_e4m3fn, float8_e5m2}},
+      {"float8", {float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz}},
   };
   std::string text;
   const auto add = [&](std::string_view word) {

@@ -122,6 +122,10 @@ inline constexpr ElementType element_type<float8_e4m3fn> = ElementType::float8_e
 template <>
 inline constexpr ElementType element_type<float8_e5m2> = ElementType::float8_e5m2;
 template <>
+inline constexpr ElementType element_type<float8_e4m3fnuz> = ElementType::float8_e4m3fnuz;
+template <>
+inline constexpr ElementType element_type<float8_e5m2fnuz> = ElementType::float8_e5m2fnuz;
+template <>
 inline constexpr ElementType element_type<std::int8_t> = ElementType::int8;
 template <>
 inline constexpr ElementType element_type<std::int16_t> = ElementType::int16;
@@ -167,7 +171,8 @@ using FloatTypes = TypeList<float, double, half, bfloat16>;
 using IntegerTypes = TypeList<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
                               std::uint16_t, std::uint32_t, std::uint64_t>;
 using NumericTypes = Joined<FloatTypes, IntegerTypes>;
-using AllTypes = Joined<NumericTypes, TypeList<bool, float8_e4m3fn, float8_e5m2>>;
+using Float8Types = TypeList<float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz>;
+using AllTypes = Joined<Joined<NumericTypes, TypeList<bool>>, Float8Types>;
 
 /// Calls f.template operator()<T>() for the T in List whose element type is `type`; false, and no
 /// call, if there is none.

@@ -100,4 +100,67 @@ struct float8_e5m2 {
   }
 };
 
+namespace detail {
+
+/// The formats of the IPU, FLOAT8_143 and FLOAT8_152, which ONNX calls FNUZ: one zero, no
+/// infinities, and the code that would be the negative zero is the only NaN. Only for storage:
+/// compute in float.
+///
+/// Numbers are rounded once, to nearest even; what then exceeds the largest value, infinities too,
+/// becomes +-that value when converted, NaN by `unsaturated` (ONNX Cast-19, saturate = 1 and 0).
+/// source: Noune et al. 2022, arXiv:2206.02915
+template <class T, int FractionBits>
+struct Float8Fnuz {
+  std::uint8_t bits;
+
+  Float8Fnuz() = default;
+
+  template <class N>
+    requires(std::is_convertible_v<N, float> && !std::is_same_v<N, T>)
+  constexpr explicit Float8Fnuz(N x) : bits(encode(to_float_for_rounding(x), largest)) {}
+
+  template <class N>
+    requires std::is_convertible_v<N, float>
+  static constexpr T unsaturated(N x) {
+    return from_bits(encode(to_float_for_rounding(x), nan));
+  }
+
+  static constexpr T from_bits(std::uint8_t bits) {
+    T x(0);
+    x.bits = bits;
+    return x;
+  }
+
+  constexpr operator float() const {
+    const std::uint32_t value = std::bit_cast<std::uint32_t>(widen_magnitude<format>(bits & 0x7f));
+    return std::bit_cast<float>(bits == nan ? 0x7fc0'0000
+                                            : ((std::uint32_t{bits} & 0x80) << 24) | value);
+  }
+
+ private:
+  static constexpr FloatFormat format{.fraction_bits = FractionBits, .bias = 64 >> FractionBits};
+  static constexpr std::uint32_t largest = 0x7f, nan = 0x80;
+
+  static constexpr std::uint8_t encode(float x, std::uint32_t overflow) {
+    const std::uint32_t u = std::bit_cast<std::uint32_t>(x);
+    const bool is_nan = (u & 0x7fff'ffff) > float_infinity_bits;
+    const std::uint32_t rounded = round_magnitude<format>(x);
+    const std::uint32_t code = is_nan ? nan : rounded > largest ? overflow : rounded;
+    return static_cast<std::uint8_t>(code == 0 ? 0 : ((u >> 24) & 0x80) | code);
+  }
+};
+
+}  // namespace detail
+
+/// 4 exponent bits, bias 8, largest value 240.
+struct float8_e4m3fnuz : detail::Float8Fnuz<float8_e4m3fnuz, 3> {
+  float8_e4m3fnuz() = default;
+  using Float8Fnuz::Float8Fnuz;
+};
+/// 5 exponent bits, bias 16, largest value 57344.
+struct float8_e5m2fnuz : detail::Float8Fnuz<float8_e5m2fnuz, 2> {
+  float8_e5m2fnuz() = default;
+  using Float8Fnuz::Float8Fnuz;
+};
+
 }  // namespace halftone

@@ -131,6 +131,8 @@ constexpr auto cpp_type() {
   if constexpr (E == ElementType::bfloat16) return std::type_identity<bfloat16>{};
   if constexpr (E == ElementType::float8_e4m3fn) return std::type_identity<float8_e4m3fn>{};
   if constexpr (E == ElementType::float8_e5m2) return std::type_identity<float8_e5m2>{};
+  if constexpr (E == ElementType::float8_e4m3fnuz) return std::type_identity<float8_e4m3fnuz>{};
+  if constexpr (E == ElementType::float8_e5m2fnuz) return std::type_identity<float8_e5m2fnuz>{};
   if constexpr (E == ElementType::int8) return std::type_identity<std::int8_t>{};
   if constexpr (E == ElementType::int16) return std::type_identity<std::int16_t>{};
   if constexpr (E == ElementType::int32) return std::type_identity<std::int32_t>{};

@@ -20,8 +20,7 @@ template <>
 inline constexpr bool is_narrow_float<half> = true;
 
 template <class T>
-inline constexpr bool is_float8 =
-    std::is_same_v<T, float8_e4m3fn> || std::is_same_v<T, float8_e5m2>;
+inline constexpr bool is_float8 = sizeof(T) == 1 && !std::is_arithmetic_v<T>;
 
 inline constexpr std::int64_t cast_block = 1024;
 

@@ -14,9 +14,8 @@ namespace halftone::op {
 /// saturate  for float8: what is too large becomes the largest number, else infinity (NaN where
 ///           there is none)
 /// limits    between floats: to nearest, ties to even. From floats to integers: cut off, and what
-/// is
-///           out of range becomes the nearest integer of the type, NaN 0. Between integers: the low
-///           bits. To bool: whether it is not 0; NaN is true
+///           is out of range becomes the nearest integer of the type, NaN 0. Between integers: the
+///           low bits. To bool: whether it is not 0; NaN is true
 /// source    ai.onnx Cast-19
 struct Cast {
   ElementType to = ElementType::undefined;

@@ -126,8 +126,7 @@ struct DFT {
 /// window        [n], multiplies each frame; absent: 1
 /// frame_length  a scalar, n; absent: that of the window
 /// y             [batch, frames, n / 2 + 1, 2], or with onesided 0 [batch, frames, n, 2]; frames
-/// that
-///               the signal has in whole
+///               that the signal has in whole
 /// limits        complex signals have no onesided result; computed in double
 /// source        ai.onnx STFT-17
 struct STFT {

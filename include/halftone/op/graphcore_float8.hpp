@@ -29,7 +29,7 @@ namespace op {
 
 /// y = x * 2^log2_scale of float8 numbers.
 ///
-/// x            any shape, float8 (ONNX's E4M3FN and E5M2)
+/// x            any shape, float8
 /// log2_scale   int32, one element, in [-32, 32)
 /// to           element type of y: half or float; PopART makes half whatever it says
 /// source       ai.graphcore CastThenPow2Scale-1
@@ -38,8 +38,7 @@ struct CastThenPow2Scale {
 
   static constexpr OpId id{"ai.graphcore", "CastThenPow2Scale", 1};
   static constexpr Signature signature = "x log2_scale:I -> y:U";
-  using types =
-      TypeList<TypeList<float8_e4m3fn, float8_e5m2>, TypeList<std::int32_t>, TypeList<half, float>>;
+  using types = TypeList<Float8Types, TypeList<std::int32_t>, TypeList<half, float>>;
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("to", to); }
@@ -62,23 +61,21 @@ struct CastThenPow2Scale {
 ///
 /// x            any shape, half or float
 /// log2_scale   int32, one element, in [-32, 32)
-/// to           element type of y, required: float8e4m3fn or float8e5m2
+/// to           element type of y, required: float8; PopART's are float8e4m3fnuz and float8e5m2fnuz
 /// source       ai.graphcore Pow2ScaleThenCast-1
 struct Pow2ScaleThenCast {
   ElementType to = ElementType::undefined;
 
   static constexpr OpId id{"ai.graphcore", "Pow2ScaleThenCast", 1};
   static constexpr Signature signature = "x log2_scale:I -> y:U";
-  using types =
-      TypeList<TypeList<half, float>, TypeList<std::int32_t>, TypeList<float8_e4m3fn, float8_e5m2>>;
+  using types = TypeList<TypeList<half, float>, TypeList<std::int32_t>, Float8Types>;
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("to", to); }
   static constexpr void cost(auto& machine, auto in, auto out) { machine.cast(in[0], out[0].type); }
   constexpr Inferred infer(TensorInfo x, TensorInfo log2_scale) const {
-    if (to != ElementType::float8_e4m3fn && to != ElementType::float8_e5m2) {
-      return Inferred::mismatch("'to' is no float8 type that is offered", 0,
-                                static_cast<std::int64_t>(to));
+    if (!visit_type<Float8Types>(to, []<class>() {})) {
+      return Inferred::mismatch("'to' is no float8 type", 0, static_cast<std::int64_t>(to));
     }
     return halftone::detail::infer_scaled(x, log2_scale, to);
   }

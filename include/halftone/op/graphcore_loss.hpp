@@ -30,8 +30,7 @@ namespace op {
 /// ignoreIndex            samples with that label have no loss, and Mean does not count them
 /// inputIsLogProbability  p has logarithms
 /// grad                   dp[label] = -dy / max(p, least), or -dy of logarithms, divided as the
-/// mean
-///                        was; 0 elsewhere and for samples that are ignored
+///                        mean was; 0 elsewhere and for samples that are ignored
 /// limits                 probabilities count as at least 1e-7 (half: 6.104e-5); a label that is no
 ///                        class counts as probability 0, its logarithm as 0; sums are of double
 /// source                 ai.graphcore Nll-1

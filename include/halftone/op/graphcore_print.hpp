@@ -38,8 +38,7 @@ namespace halftone::op {
 ///
 /// title                    in front of the elements
 /// summariseThreshold       of more elements than that only edgeItems at both ends of each
-/// dimension
-///                          are printed
+///                          dimension are printed
 /// maxLineWidth             a longer line continues on the next one
 /// digits                   behind the point
 /// floatFormat              0: automatic, 1: fixed, 2: scientific, 3: the shorter one

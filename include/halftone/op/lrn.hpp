@@ -15,8 +15,7 @@ namespace halftone::op {
 /// x, y    [batch, channels, spatial...]
 /// size    channels c - (size - 1) / 2 to c + size / 2, as far as there are such
 /// grad    with b = bias + alpha / size * s, dx = dy * b^-beta - 2 * alpha * beta / size * x * the
-/// sum
-///         of dy * x * b^(-beta-1) over the channels whose s this one is in
+///         sum of dy * x * b^(-beta-1) over the channels whose s this one is in
 /// limits  half and bfloat16 are computed in float; PopART's is an approximation
 /// source  ai.onnx LRN-13; Krizhevsky et al. 2012
 struct LRN {

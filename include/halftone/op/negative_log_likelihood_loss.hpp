@@ -29,8 +29,7 @@ namespace halftone::op {
 /// reduction     none: loss is [batch, d...]; sum: a scalar; mean: the sum divided by that of the
 ///               samples' weights, NaN if that is 0
 /// grad          d log_prob = -d loss * weight[label] at the label, 0 elsewhere; of the mean
-/// divided
-///               by the sum of weights
+///               divided by the sum of weights
 /// limits        other labels are an InputError of the run. PopART takes probabilities, in the last
 ///               dimension, and gives labels out of range a constant loss
 /// source        ai.onnx NegativeLogLikelihoodLoss-13

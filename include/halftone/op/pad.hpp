@@ -25,8 +25,7 @@ namespace op {
 /// value   a scalar for mode constant; absent: 0
 /// axes    the dimensions that pads are about, from the end if negative; absent: all
 /// limits  while pads or axes are not known, neither are y's extents; modes other than constant
-/// need
-///         an element to repeat
+///         need an element to repeat
 /// grad    dx = the sum of dy over the places where an element stands; dvalue = that of all others
 /// source  ai.onnx Pad-19
 struct Pad {

@@ -61,8 +61,10 @@ namespace halftone::op {
 /// x                  any shape; half, bfloat16 and int32 become float
 /// scale, zero_point  one number, or a vector with one for each index of dimension `axis`
 /// y                  of zero_point's type; without it uint8. float8 is not rounded to whole
-/// numbers saturate           see Cast, for float8 limits             vectors need an x of known
-/// rank source             ai.onnx QuantizeLinear-19, without blocks
+///                    numbers
+/// saturate           see Cast, for float8
+/// limits             vectors need an x of known rank
+/// source             ai.onnx QuantizeLinear-19, without blocks
 struct QuantizeLinear {
   std::int64_t axis = 1;
   bool saturate = true;
@@ -71,7 +73,7 @@ struct QuantizeLinear {
   static constexpr bool differentiable = false;
   static constexpr Signature signature = "x:X scale:S zero_point? -> y";
   using types = TypeList<
-      TypeList<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, float8_e4m3fn, float8_e5m2>,
+      Joined<TypeList<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t>, Float8Types>,
       TypeList<float, half, bfloat16, std::int32_t>, TypeList<float, half, bfloat16, std::int32_t>>;
 
   constexpr void attributes(auto&& visit) {
@@ -112,9 +114,10 @@ struct DequantizeLinear {
   static constexpr OpId id{"ai.onnx", "DequantizeLinear", 10, 13, 19};
   static constexpr bool differentiable = false;
   static constexpr Signature signature = "x:X scale zero_point:X? -> y";
-  using types = TypeList<TypeList<float, half, bfloat16>,
-                         TypeList<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
-                                  std::int32_t, float8_e4m3fn, float8_e5m2>>;
+  using types = TypeList<
+      TypeList<float, half, bfloat16>,
+      Joined<TypeList<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t>,
+             Float8Types>>;
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
   std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
