@@ -68,8 +68,7 @@ TEST_CASE("scaled float8 of the machine") {
       const float largest = to == ElementType::float8_e4m3fn     ? 448
                             : to == ElementType::float8_e4m3fnuz ? 240
                                                                  : 57344;
-      const bool is_own =
-          to == ElementType::float8_e4m3fnuz || to == ElementType::float8_e5m2fnuz;
+      const bool is_own = to == ElementType::float8_e4m3fnuz || to == ElementType::float8_e5m2fnuz;
       Graph g;
       const AnyTensor x{&g, g.add_input({type, {6}}, "x")};
       const AnyTensor scale{&g, g.add_input({ElementType::int32, {}}, "scale")};
