@@ -47,16 +47,18 @@ counted() {
 # together NAME COMMAND... [-- NAME COMMAND...]...: runs commands beside each other, as many as there are
 # processors, in the background; `result_of NAME` waits for one of them, prints what it printed and returns its result.
 together() {
-  local name command
-  while [ $# -gt 0 ]; do
-    name=$1 command=()
-    shift
-    while [ $# -gt 0 ] && [ "$1" != -- ]; do command+=("$1"); shift; done
-    shift
-    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
-    (result=0; "${command[@]}" >"$logs/$name.out" 2>&1 || result=$?; echo $result >"$logs/$name.result") &
-  done
-  wait
+  rm -f "$logs"/*.result
+  (
+    while [ $# -gt 0 ]; do
+      name=$1 command=()
+      shift
+      while [ $# -gt 0 ] && [ "$1" != -- ]; do command+=("$1"); shift; done
+      shift
+      while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+      (result=0; "${command[@]}" >"$logs/$name.out" 2>&1 || result=$?; echo $result >"$logs/$name.result") &
+    done
+    wait
+  ) &
 }
 result_of() {
   until [ -s "$logs/$1.result" ] || [ -z "$(jobs -rp)" ]; do sleep 0.1; done

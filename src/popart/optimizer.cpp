@@ -211,6 +211,7 @@ void SGD::validReplacement(const Optimizer& other) const {
   const auto& sgd = static_cast<const SGD&>(other);
   same(sgd.sgdAccMm_ == sgdAccMm_, "The forms of accumulator and momentum differ");
   same(sgd.accumType_ == accumType_ && sgd.accl1Type_ == accl1Type_, "The types of state differ");
+  // That both have specific values for the same weights was checked above.
   bool isSame = nesterov().getDefault().val() == sgd.nesterov().getDefault().val();
   for (const auto& [id, v] : nesterov().getSpecifics()) {
     isSame = isSame && v.val() == sgd.nesterov().get(id).val();

@@ -119,6 +119,10 @@ struct Elementwise {
       i = run_groups<V>(op, n, y, x...);
     }
     for (; i < n; i += V::size) {
+      // Long computations would fill the queues with instructions that wait for the second cache.
+      if constexpr (!requires { requires Op::is_short; }) {
+        (__builtin_prefetch(x.at(i + 4 * V::size)), ...);
+      }
       if constexpr (std::is_same_v<Output, bool>) {
         const typename V::mask lanes = op.forward(load<E, V>(x.at(i))...);
         lanes.store(y + i);

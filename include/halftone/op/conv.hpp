@@ -62,7 +62,7 @@ struct Conv {
                      .kernel_columns = columns,
                      .input_rows = in[0].elements() / x[1],
                      .width = y.back()});
-    if (in.size() > 2 && in[2].is_known()) machine.pass("Add", out[0]);
+    if (in[2].is_known()) machine.pass("Add", out[0]);
   }
   constexpr Inferred infer(TensorInfo x, TensorInfo w, TensorInfo b) const {
     const auto rank = static_cast<std::int64_t>(x.rank());

@@ -68,7 +68,7 @@ struct ConvTranspose {
                      .kernel_rows = product(w) / (w[0] * w[1] * columns),
                      .kernel_columns = columns,
                      .width = in[0].shape.back()});
-    if (in.size() > 2 && in[2].is_known()) machine.pass("Add", out[0]);
+    if (in[2].is_known()) machine.pass("Add", out[0]);
   }
   constexpr Inferred infer(TensorInfo x, TensorInfo w, TensorInfo b) const {
     const auto rank = static_cast<std::int64_t>(x.rank());

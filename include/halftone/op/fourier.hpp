@@ -141,7 +141,7 @@ struct STFT {
 
   constexpr void cost(auto& machine, auto in, auto out) const {
     const std::int64_t bins = out[0].shape[2];
-    if (in.size() > 2 && in[2].is_known()) machine.pass("Mul", out[0]);
+    if (in[2].is_known()) machine.pass("Mul", out[0]);
     halftone::detail::fourier_cost(machine, out[0], onesided != 0 ? 2 * (bins - 1) : bins);
   }
   constexpr Inferred infer(const Inputs& in) const {

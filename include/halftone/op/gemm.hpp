@@ -34,7 +34,7 @@ struct Gemm {
     const Dims y = out[0].shape;
     machine.product({.rows = y[0], .inner = in[0].shape[trans_a ? 0 : 1], .columns = y[1]});
     if (alpha != 1) machine.pass("Mul", out[0]);
-    if (in.size() > 2 && in[2].is_known()) machine.pass("Add", out[0]);
+    if (in[2].is_known()) machine.pass("Add", out[0]);
   }
   constexpr Inferred infer(TensorInfo a, TensorInfo b, TensorInfo c) const {
     if (a.rank() != 2) return mismatch("a factor is not a matrix", 2, a.rank());

@@ -51,7 +51,7 @@ struct Ctc {
   static constexpr void cost(auto& machine, auto in, auto out) {
     // Forward and backward, each step adds logarithms from up to three states to each state.
     const TensorInfo &p = in[0], &labels = in[1];
-    const bool has_gradient = out.size() > 1 && out[1].is_known();
+    const bool has_gradient = out[1].is_known();
     const TensorInfo states{ElementType::float32, {labels.shape[0], 2 * labels.shape[1] + 1}};
     machine.repeat(p.shape[0] * (has_gradient ? 2 : 1));
     for (const char* const name : {"Max", "Sub", "Exp", "Add", "Log", "Add"}) {

@@ -62,7 +62,7 @@ struct ScatterReduce {
   }
   constexpr void cost(auto& machine, auto in, auto out) const {
     const std::size_t at = normalized_axis(axis, in[0].rank());
-    if (in.size() > 2 && in[2].is_known()) {
+    if (in[2].is_known()) {
       machine.move(in[2]);
     } else {
       machine.fill(out[0]);

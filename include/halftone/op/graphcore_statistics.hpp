@@ -245,7 +245,7 @@ struct ReduceMedian {
     visit("keepdims", keepdims);
   }
   static constexpr void cost(auto& machine, auto in, auto out) {
-    const TensorInfo& y = out[0].is_known() || out.size() < 2 ? out[0] : out[1];
+    const TensorInfo& y = out[0].is_known() ? out[0] : out[1];
     const std::int64_t n = in[0].elements() / y.elements();
     machine.top_k(in[0], n, n / 2 + 1);
   }

@@ -56,7 +56,7 @@ struct LayerNormalization {
     machine.pass("Sub", in[0]);
     machine.pass("Mul", in[0]);
     machine.pass("Mul", in[0]);
-    if (in.size() > 2 && in[2].is_known()) machine.pass("Add", in[0]);
+    if (in[2].is_known()) machine.pass("Add", in[0]);
   }
   constexpr Inferred infer(const Inputs& in) const {
     const TensorInfo& x = in[0];

@@ -122,7 +122,7 @@ struct Update {
     if (clear) machine.fill(in[1]);
     switch (kind) {
       case Optimizing::sgd:
-        if (in.size() > 2 && in[2].is_known()) passes({"ScaledAdd"});
+        if (in[2].is_known()) passes({"ScaledAdd"});
         if (nesterov) passes({"ScaledAdd"});
         break;
       case Optimizing::adamax:
@@ -138,7 +138,7 @@ struct Update {
       case Optimizing::adagrad:
       case Optimizing::rmsprop:
         passes({"Mul", "ScaledAdd", "Sqrt", "Div"});
-        if (in.size() > 4 && in[4].is_known()) passes({"ScaledAdd"});
+        if (in[4].is_known()) passes({"ScaledAdd"});
         break;
       case Optimizing::adadelta:
         passes({"Mul", "ScaledAdd", "Sqrt", "Sqrt", "Div", "Mul", "Mul", "ScaledAdd"});
