@@ -24,7 +24,8 @@ double copy_rate(std::int64_t bytes) {
   static bench::Buffer<float> from(large), to(large + half_page);
   const std::int64_t half = bytes / 2 < 4 * large ? bytes / 2 : 4 * large;
   const auto n = static_cast<std::size_t>(half);
-  const int rounds = bytes > (1 << 24) ? 1 : 400;  // until the clock is as fast as without wide vectors
+  const int rounds =
+      bytes > (1 << 24) ? 1 : 400;  // until the clock is as fast as without wide vectors
   const double begin = bench::now();
   for (int i = 0; i < rounds; ++i) {
     std::memcpy(to.data() + half_page, from.data(), n);

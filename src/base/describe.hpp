@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <halftone/base/error.hpp>
 #include <halftone/graph/graph.hpp>
@@ -11,6 +12,9 @@
 // Texts for errors and reports, made from what a model says: safe to print.
 namespace halftone::detail {
 
+inline std::string_view text_of(const std::vector<char>& characters) {
+  return {characters.data(), characters.size()};
+}
 /// The text as one line of valid UTF-8: control characters, line separators and bytes that are no
 /// UTF-8 become \n, \t, \xNN.
 std::string escaped(std::string_view text);

@@ -483,7 +483,7 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
     is_empty = is_empty && (id == no_tensor || out.back().elements() == 0);
   }
   // What is left out at the end is as unknown as what is left out before.
-  const Signature& slots = node.op->signature;
+  const Slots& slots = node.op->signature;
   in.resize(std::max(in.size(), slots.inputs() - (slots.has_variadic_input() ? 1 : 0)));
   out.resize(std::max(out.size(), slots.outputs() - (slots.has_variadic_output() ? 1 : 0)));
   for (const TensorId id : node.outputs) {

@@ -11,14 +11,14 @@ namespace {
 
 enum class Class { mandatory, on, off, special };
 
-struct Row {
+struct PatternRow {
   const char* name;
   Class kind;
   int priority;  // higher ones run first; -1: after those, by name
 };
 
 /// Those before aliasing, which users switch on and off, and two that come later.
-constexpr Row rows[] = {
+constexpr PatternRow pattern_rows[] = {
     {"Slice2SliceSubsample", Class::off, 55},
     {"SplitGather", Class::off, 13},
     {"TiedGather", Class::off, -1},
@@ -78,8 +78,8 @@ constexpr Row rows[] = {
     {"UpdateInplacePrioritiesForIpu", Class::special, -1},
 };
 
-const Row& find(const std::string& name) {
-  for (const Row& row : rows) {
+const PatternRow& find(const std::string& name) {
+  for (const PatternRow& row : pattern_rows) {
     if (name == row.name) return row;
   }
   if (name == "Inplace") throw error("Unknown pattern {}, did you mean InPlace?", name);
@@ -89,7 +89,7 @@ const Row& find(const std::string& name) {
 }  // namespace
 
 Patterns::Patterns(PatternsLevel level) {
-  for (const Row& row : rows) {
+  for (const PatternRow& row : pattern_rows) {
     const bool is_in_place = std::string(row.name) == "InPlace";
     bool enable = false;
     if (level == PatternsLevel::Minimal) enable = row.kind == Class::mandatory;
@@ -110,7 +110,7 @@ bool Patterns::isPatternEnabled(const std::string& name) const {
 }
 
 Patterns& Patterns::enablePattern(const std::string& name, bool enable) {
-  const Row& row = find(name);
+  const PatternRow& row = find(name);
   if (!enable && row.kind == Class::mandatory && asserts_) {
     throw error("Pattern '{}' is mandatory and cannot be disabled", name);
   }
@@ -120,7 +120,7 @@ Patterns& Patterns::enablePattern(const std::string& name, bool enable) {
 
 void Patterns::ensureAllMandatoryPatternsAreEnabled() const {
   if (!asserts_) return;
-  for (const Row& row : rows) {
+  for (const PatternRow& row : pattern_rows) {
     if (row.kind == Class::mandatory && !settings_.at(row.name)) {
       throw error("Pattern '{}' must be enabled", row.name);
     }
@@ -128,16 +128,16 @@ void Patterns::ensureAllMandatoryPatternsAreEnabled() const {
 }
 
 std::vector<std::string> Patterns::getPreAliasList() const {
-  std::vector<const Row*> enabled;
-  for (const Row& row : rows) {
+  std::vector<const PatternRow*> enabled;
+  for (const PatternRow& row : pattern_rows) {
     if (row.kind != Class::special && settings_.at(row.name)) enabled.push_back(&row);
   }
-  std::sort(enabled.begin(), enabled.end(), [](const Row* a, const Row* b) {
+  std::sort(enabled.begin(), enabled.end(), [](const PatternRow* a, const PatternRow* b) {
     if (a->priority != b->priority) return a->priority > b->priority;
     return std::string(a->name) < b->name;
   });
   std::vector<std::string> names;
-  for (const Row* row : enabled) names.push_back(row->name);
+  for (const PatternRow* row : enabled) names.push_back(row->name);
   return names;
 }
 

@@ -33,7 +33,7 @@ constexpr const char* products =
 constexpr const char* several = "sessions run on one device, one replica";
 
 // clang-format off
-const OptionRow rows[] = {
+const OptionRow option_rows[] = {
 #define POPART_OPTION(name, status, text)                              \
   {#name, OptionStatus::status, text, [](const SessionOptions& options) { \
      return differs(options.name, SessionOptions().name);              \
@@ -155,7 +155,7 @@ const OptionRow rows[] = {
 
 }  // namespace
 
-std::span<const OptionRow> detail::optionTable() { return rows; }
+std::span<const OptionRow> detail::optionTable() { return option_rows; }
 
 namespace {
 
@@ -191,7 +191,7 @@ void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
       throw error("virtualGraphSplitRatios are for virtualGraphMode Auto");
     }
   }
-  for (const OptionRow& row : rows) {
+  for (const OptionRow& row : option_rows) {
     if (row.status == OptionStatus::effect || !row.isSet(options)) continue;
     const bool isOfIpu =
         row.status == OptionStatus::machine || row.status == OptionStatus::modelled;

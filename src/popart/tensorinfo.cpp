@@ -16,14 +16,14 @@ namespace {
 
 using halftone::ElementType;
 
-struct Row {
+struct DataTypeRow {
   DataType type;
   ElementType native;
   const char* name;
   const char* lower;
 };
 
-constexpr Row rows[] = {
+constexpr DataTypeRow data_types[] = {
     {DataType::UINT8, ElementType::uint8, "UINT8", "uint8"},
     {DataType::INT8, ElementType::int8, "INT8", "int8"},
     {DataType::UINT16, ElementType::uint16, "UINT16", "uint16"},
@@ -45,8 +45,8 @@ constexpr Row rows[] = {
     {DataType::UNDEFINED, ElementType::undefined, "UNDEFINED", "undefined"},
 };
 
-const Row& row(DataType type) {
-  for (const Row& r : rows) {
+const DataTypeRow& row(DataType type) {
+  for (const DataTypeRow& r : data_types) {
     if (r.type == type) return r;
   }
   throw internal_error("Unknown DataType {}", static_cast<int>(type));
@@ -66,7 +66,7 @@ namespace detail {
 ElementType toNative(DataType type) { return row(type).native; }
 
 DataType fromNative(ElementType type) {
-  for (const Row& r : rows) {
+  for (const DataTypeRow& r : data_types) {
     if (r.native == type) return r.type;
   }
   throw error("Element type {} has no name among PopART's", halftone::name(type));
@@ -120,7 +120,7 @@ DataType dataTypeFromString(const std::string& name) {
   const auto found = getStrToDataTypeMap().find(name);
   if (found != getStrToDataTypeMap().end()) return found->second;
   std::string all;
-  for (const Row& r : rows) all += std::string(all.empty() ? "" : ", ") + r.name;
+  for (const DataTypeRow& r : data_types) all += std::string(all.empty() ? "" : ", ") + r.name;
   throw error("No type {} found in the map of types: {}", name, all);
 }
 
@@ -141,7 +141,7 @@ DataTypeInfo::DataTypeInfo(DataType type, int nbytes, bool isFixedPoint, std::st
 const std::map<DataType, DataTypeInfo>& getDataTypeInfoMap() {
   static const std::map<DataType, DataTypeInfo> map = [] {
     std::map<DataType, DataTypeInfo> all;
-    for (const Row& r : rows) {
+    for (const DataTypeRow& r : data_types) {
       const int bytes = halftone::size_in_bytes(r.native);
       const bool fixed = halftone::is_integer(r.native) || r.type == DataType::BOOL;
       all.emplace(r.type, DataTypeInfo(r.type, bytes == 0 ? -1 : bytes, fixed, r.name, r.lower));
@@ -154,7 +154,7 @@ const std::map<DataType, DataTypeInfo>& getDataTypeInfoMap() {
 const std::map<std::string, DataType>& getStrToDataTypeMap() {
   static const std::map<std::string, DataType> map = [] {
     std::map<std::string, DataType> all;
-    for (const Row& r : rows) all.emplace(r.name, r.type);
+    for (const DataTypeRow& r : data_types) all.emplace(r.name, r.type);
     return all;
   }();
   return map;

@@ -10,10 +10,6 @@ namespace halftone {
 
 namespace {
 
-std::string_view text(const std::vector<char>& characters) {
-  return {characters.data(), characters.size()};
-}
-
 /// Elements of a type without a size would never come to an end.
 void check_buffer(std::string_view name, const TensorInfo& info) {
   if (info.is_static() && size_in_bytes(info.type) > 0) return;
@@ -38,11 +34,11 @@ void StepBuffers::add_output(std::string_view name, AnyBuffer buffer) {
 StepBuffers::Buffer& StepBuffers::find(std::vector<Buffer>& buffers, std::string_view name,
                                        std::string_view direction) {
   for (Buffer& buffer : buffers) {
-    if (text(buffer.name) == name) return buffer;
+    if (detail::text_of(buffer.name) == name) return buffer;
   }
   std::string there;
   for (const Buffer& buffer : buffers) {
-    there += (there.empty() ? "" : ", ") + std::string(text(buffer.name));
+    there += (there.empty() ? "" : ", ") + std::string(detail::text_of(buffer.name));
   }
   fail(ErrorKind::input,
        {.what =
@@ -55,7 +51,7 @@ void* StepBuffers::next(Buffer& buffer, std::int64_t elements) {
   const std::int64_t bytes = elements * size_in_bytes(buffer.info.type);
   if (bytes > buffer.info.bytes() - buffer.at) {
     fail(ErrorKind::input, {.what = "a run needs more elements than are left in the buffer",
-                            .tensor = text(buffer.name),
+                            .tensor = detail::text_of(buffer.name),
                             .expected = std::to_string(elements) + " more elements",
                             .found = std::to_string((buffer.info.bytes() - buffer.at) /
                                                     size_in_bytes(buffer.info.type))});
@@ -80,10 +76,10 @@ void StepBuffers::out_complete(std::string_view) {}
 
 void StepBuffers::check(const Session& session) const {
   for (const Buffer& buffer : inputs_) {
-    session.check_input(text(buffer.name), buffer.info.elements());
+    session.check_input(detail::text_of(buffer.name), buffer.info.elements());
   }
   for (const Buffer& buffer : outputs_) {
-    session.check_output(text(buffer.name), buffer.info.elements());
+    session.check_output(detail::text_of(buffer.name), buffer.info.elements());
   }
 }
 

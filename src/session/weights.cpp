@@ -11,10 +11,6 @@ namespace halftone {
 
 namespace {
 
-std::string_view text(const std::vector<char>& characters) {
-  return {characters.data(), characters.size()};
-}
-
 Bytes copy_of(const void* data, std::size_t size) {
   const Storage storage = Storage::allocate(size);
   if (size > 0) std::memcpy(storage.data(), data, size);
@@ -34,20 +30,20 @@ HostWeights::HostWeights(const Graph& graph) {
 void HostWeights::from_host(Session& session) const {
   for (const Weight& weight : weights_) {
     if (weight.data.size() == 0) continue;
-    session.set(text(weight.name), AnyView{weight.info, weight.data.span().data()});
+    session.set(detail::text_of(weight.name), AnyView{weight.info, weight.data.span().data()});
   }
 }
 
 void HostWeights::to_host(const Session& session) {
   for (Weight& weight : weights_) {
-    const AnyView value = session.get(text(weight.name));
+    const AnyView value = session.get(detail::text_of(weight.name));
     weight.data = copy_of(value.data, value.bytes());
   }
 }
 
 void HostWeights::read(const WeightsIo& io) const {
   for (const Weight& weight : weights_) {
-    const std::string_view name = text(weight.name);
+    const std::string_view name = detail::text_of(weight.name);
     if (!io.contains(name)) continue;
     const AnyBuffer buffer = io.weight(name);
     if (buffer.info.bytes() != weight.info.bytes()) {
@@ -66,7 +62,7 @@ void HostWeights::read(const WeightsIo& io) const {
 
 void HostWeights::write(const WeightsIo& io) {
   for (Weight& weight : weights_) {
-    const std::string_view name = text(weight.name);
+    const std::string_view name = detail::text_of(weight.name);
     if (!io.contains(name)) continue;
     const AnyBuffer buffer = io.weight(name);
     if (buffer.info != weight.info) {
@@ -87,7 +83,7 @@ void HostWeights::reset(const Graph& graph, bool ignore_unknown) {
     const std::string_view name = graph.text(t.name);
     Weight* mine = nullptr;
     for (Weight& weight : weights_) {
-      if (text(weight.name) == name) mine = &weight;
+      if (detail::text_of(weight.name) == name) mine = &weight;
     }
     if (mine == nullptr) {
       if (ignore_unknown) continue;
