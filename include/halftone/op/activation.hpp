@@ -166,7 +166,7 @@ struct Selu {
     visit("gamma", gamma);
   }
   constexpr auto forward(auto x) const {
-    return math::select(x > 0, x, math::expm1(x) * alpha) * gamma;
+    return math::select(x > 0, x * gamma, math::expm1(x) * (double(gamma) * alpha));
   }
   constexpr auto backward(auto dy, auto x) const {
     return select(x < 0, dy * alpha * exp(x), select(x > 0, dy, dy * ((1 + alpha) / 2))) * gamma;

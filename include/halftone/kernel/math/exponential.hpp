@@ -86,25 +86,23 @@ alignas(64) inline constexpr float exp2_rest[16] = {
     5.233334e-09f,  6.1075918e-09f, -1.4719605e-08f,  -5.258795e-09f, -6.1282597e-09f,
     5.1406093e-09f};
 
-/// x = n ln 2 + r with n in sixteenths, which stand in the lowest bits of `index`. `close` is r but
-/// for the last digits of ln 2, and known earlier: r = close + n ln2_rest.
+/// Sign x = n ln 2 + r with n in sixteenths, which stand in the lowest bits of `index`. `close` is
+/// Sign r but for the last digits of ln 2, and known earlier: r = Sign close + n ln2_rest.
 template <int N>
 struct Sixteenths {
   Vec<float, N> n, close;
   Vec<std::uint32_t, N> index;
 };
 inline constexpr float ln2_rest = 1.9046542e-09f;
-inline constexpr float sixteenths_magic = 0x1.8p19f;
 
-/// t is x / ln 2 + sixteenths_magic.
-template <int N>
-HALFTONE_INLINE Sixteenths<N> sixteenths(Vec<float, N> x, Vec<float, N> t) {
-  const auto n = t - sixteenths_magic;
-  return {n, fma(n, -0.693147182f, x), bit_cast<std::uint32_t>(t)};
-}
-template <int N>
-HALFTONE_INLINE Sixteenths<N> sixteenths(Vec<float, N> x) {
-  return sixteenths(x, fma(x, 1.44269504f, sixteenths_magic));
+template <int Sign = 1, int N>
+HALFTONE_INLINE Sixteenths<N> sixteenths(Vec<float, N> x, float last = 200) {
+  using V = Vec<float, N>;
+  constexpr float magic = 0x1.8p19f;
+  V t = fma(x, Sign * 1.44269504f, magic);
+  if (last < 200) t = lower_or_second(V(magic + last), t);
+  const V n = t - magic;
+  return {n, fma(n, Sign * -0.693147182f, x), bit_cast<std::uint32_t>(t)};
 }
 
 /// e^x for x as for exp_parts.
@@ -120,14 +118,12 @@ HALFTONE_INLINE Vec<float, N> exp_by_table(Vec<float, N> x) {
 /// e^x - 1 for x >= -18: (2^n - 1) + 2^n (e^r - 1), where r takes what the table lacks.
 template <int N>
 HALFTONE_INLINE Vec<float, N> expm1_by_table(Vec<float, N> x) {
-  using V = Vec<float, N>;
   // The last power is the last below 2^128; r goes on beyond, up to infinity.
-  const V last = sixteenths_magic + 127.9375f;
-  const auto s = sixteenths(x, lower_or_second(last, fma(x, 1.44269504f, sixteenths_magic)));
+  const auto s = sixteenths(x, 127.9375f);
   const auto power = scaled(lookup(exp2_high, s.index), s.n);
-  const auto p = horner(s.close, 0.041666668f, 0.16666667f, 0.5f, 1.0f);
-  const auto rest = fma(s.n, ln2_rest, lookup(exp2_rest, s.index));
-  return fma(power, fma(s.close, p, rest), -(1 - power));  // -0 - 0 is -0, and -0 + 0 is not
+  const auto p = horner(s.close, 0.041666668f, 0.16666667f, 0.5f);
+  const auto r = s.close + fma(s.n, ln2_rest, lookup(exp2_rest, s.index));
+  return with_sign_of(fma(power, fma(s.close * s.close, p, r), power - 1), x);  // that of -0 too
 }
 
 /// 2^(i / 16) times a factor that makes all of these nearly floats.
@@ -146,55 +142,45 @@ constexpr Exp2Multiples exp2_multiples(float scale) {
 inline constexpr Exp2Multiples large_multiples = exp2_multiples(0x1p24f);
 inline constexpr Exp2Multiples small_multiples = exp2_multiples(0x1p-64f);
 
-/// multiples.at[0] e^x is power (1 + q).
+/// multiples.at[0] e^x, or e^-x, is power (1 + q).
 template <int N>
 struct ExpMultiple {
   Vec<float, N> power, q;
 };
-template <int N>
+template <int Sign, int N>
 HALFTONE_INLINE ExpMultiple<N> exp_multiple(Vec<float, N> x, const Exp2Multiples& multiples) {
-  const auto s = sixteenths(x);
-  return {
-      scaled(lookup(multiples.at, s.index), s.n),
-      fma(s.close * s.close, fma(s.close, 0.16666827f, 0.50001466f), fma(s.n, ln2_rest, s.close))};
+  const auto s = sixteenths<Sign>(x);
+  const auto r = fma(s.n, Sign * ln2_rest, s.close);
+  return {scaled(lookup(multiples.at, s.index), s.n),
+          fma(s.close * s.close, fma(s.close, Sign * 0.16666827f, 0.50001466f), Sign > 0 ? r : -r)};
 }
 
-/// log(1 + e^-a) / e^-a by powers of e^-a as a large multiple, for each eighth of 2^24.
+/// log(1 + e^-a) / y - 2^-26 by powers of y, the large multiple of e^-a, for each eighth of 2^24.
 alignas(64) inline constexpr float softplus_pieces[4][16] = {
-    {-2.7969677e-31f, -2.3596718e-31f, -1.931054e-31f, -1.5979023e-31f, -1.3358357e-31f,
-     -1.1269674e-31f, -9.585874e-32f, -8.214442e-32f, -7.087556e-32f, -6.1527755e-32f,
-     -5.3718575e-32f, -4.714757e-32f, -4.1580632e-32f, -3.6835976e-32f, -3.276906e-32f,
+    {-2.7969677e-31f, -2.3596718e-31f, -1.931054e-31f, -1.597964e-31f, -1.3358357e-31f,
+     -1.1269674e-31f, -9.585752e-32f, -8.214442e-32f, -7.087556e-32f, -6.1527755e-32f,
+     -5.3718575e-32f, -4.7147165e-32f, -4.1580577e-32f, -3.6835976e-32f, -3.276906e-32f,
      -3.276906e-32f},
-    {1.1836046e-23f, 1.1681872e-23f, 1.1282362e-23f, 1.07623954e-23f, 1.0188195e-23f, 9.599086e-24f,
-     9.018177e-24f, 8.4586865e-24f, 7.927931e-24f, 7.42892e-24f, 6.962858e-24f, 6.5293007e-24f,
+    {1.1836046e-23f, 1.1681872e-23f, 1.1282362e-23f, 1.0762429e-23f, 1.0188195e-23f, 9.599086e-24f,
+     9.018135e-24f, 8.4586865e-24f, 7.927931e-24f, 7.42892e-24f, 6.962858e-24f, 6.5292787e-24f,
      6.1269608e-24f, 5.7541968e-24f, 5.4090772e-24f, 5.4090772e-24f},
-    {-5.4036504e-16f, -5.401671e-16f, -5.3890306e-16f, -5.361799e-16f, -5.3197205e-16f,
-     -5.2642203e-16f, -5.197324e-16f, -5.121166e-16f, -5.037776e-16f, -4.9489287e-16f,
-     -4.8561685e-16f, -4.7607783e-16f, -4.6638195e-16f, -4.5661725e-16f, -4.468527e-16f,
+    {-5.4036504e-16f, -5.401671e-16f, -5.3890306e-16f, -5.361796e-16f, -5.3197205e-16f,
+     -5.2642203e-16f, -5.197319e-16f, -5.121166e-16f, -5.037776e-16f, -4.9489287e-16f,
+     -4.8561685e-16f, -4.7607746e-16f, -4.6638206e-16f, -4.5661725e-16f, -4.468527e-16f,
      -4.468527e-16f},
-    {3.287453e-08f, 3.2874443e-08f, 3.2873086e-08f, 3.28683e-08f, 3.2857987e-08f, 3.284052e-08f,
-     3.2814807e-08f, 3.2780218e-08f, 3.2736512e-08f, 3.268375e-08f, 3.2622182e-08f, 3.2552197e-08f,
-     3.2474286e-08f, 3.2389e-08f, 3.229689e-08f, 3.229689e-08f}};
+    {1.797337e-08f, 1.7973282e-08f, 1.7971924e-08f, 1.7967137e-08f, 1.7956825e-08f, 1.793936e-08f,
+     1.7913644e-08f, 1.7879056e-08f, 1.7835351e-08f, 1.778259e-08f, 1.7721021e-08f, 1.7651034e-08f,
+     1.7573127e-08f, 1.7487839e-08f, 1.7395728e-08f, 1.7395728e-08f}};
 
 template <int N>
 HALFTONE_INLINE Vec<float, N> softplus_by_table(Vec<float, N> x) {
   using V = Vec<float, N>;
-  const auto e = exp_multiple(upper_or_second(V(exp_first<float>), -abs(x)), large_multiples);
+  const auto e = exp_multiple<-1>(lower_magnitude(x, -exp_first<float>), large_multiples);
   const V y = fma(e.power, e.q, e.power);
   const auto index = bit_cast<std::uint32_t>(e.power + 0x1.8p44f);
   V p = lookup(softplus_pieces[0], index);
   for (int i = 1; i < 4; ++i) p = fma(p, y, lookup(softplus_pieces[i], index));
-  return fma(y, p, upper_or_second(V(0), x));
-}
-
-/// x n / (n + 2) for n = e^x (e^x + 2).
-template <int N>
-HALFTONE_INLINE Vec<float, N> mish_by_table(Vec<float, N> x) {
-  using V = Vec<float, N>;
-  constexpr float c = large_multiples.at[0];
-  const auto e = exp_multiple(upper_or_second(V(-200), x), large_multiples);  // 0 there
-  const V y = fma(e.power, e.q, e.power), z = y + 2 * c;
-  return select(x < 10, quotient(x * (y * z), fma(y, z, 2 * c * c)), x);
+  return fma(y, p, fma(y, 0x1p-26f, upper_or_second(V(0), x)));  // y 2^-26 does not round
 }
 
 /// x = n ln 2 + r: quarters of 2^n and 2^-n, which are finite where the results are, 2 sinh(r) and
@@ -210,10 +196,11 @@ HALFTONE_INLINE Hyperbolic<N> hyperbolic(Vec<float, N> any) {
   const V x = clamped(any, -89.7f, 89.7f);
   const V t = fma(x, 1.44269504f, magic);
   const V n = t - magic;
-  const V r = fma(n, -0.693147182f, x);
+  // Neither part changes the sign of -0.
+  const V r = fma(n, -5.76999888e-08f, fma(n, -0.693147123f, x));
   const V z = r * r;
   return {scaled(V(0.25f), n), scaled(V(0.25f), magic - t),
-          fma(z * r, fma(z, 0.016733384f, 0.33333084f), fma(n, 2 * ln2_rest, r + r)),
+          fma(z * r, fma(z, 0.016733384f, 0.33333084f), r + r),
           fma(z * z, fma(z, 0.002789304f, 0.08333252f), z)};
 }
 
@@ -292,10 +279,11 @@ HALFTONE_INLINE Vec<T, N> expm1(Vec<T, N> x) {
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> sigmoid(Vec<T, N> x) {
   if constexpr (detail::has_lookup<T, N>) {
-    const auto e = detail::exp_multiple(-detail::clamped(x, detail::exp_first<T>, T(40)),
-                                        detail::small_multiples);
-    const Vec<T, N> c = detail::small_multiples.at[0];
-    return detail::quotient(c, fma(e.power, e.q, c) + e.power);
+    // c / (c + c e^-x)
+    const auto e = detail::exp_multiple<-1>(detail::clamped(x, detail::exp_first<T>, T(40)),
+                                            detail::small_multiples);
+    constexpr T c = detail::small_multiples.at[0];
+    return c / (fma(e.power, e.q, c) + e.power);
   }
   // 2^-c / (2^-c + 2^-c e^-x): the sum rounds once and e^-x may be as large as 1 / denormal.
   constexpr T c = std::is_same_v<T, float> ? T(64) : T(512);
@@ -316,15 +304,25 @@ HALFTONE_INLINE Vec<T, N> softplus(Vec<T, N> x) {
   return max(x, 0) + log1p(exp(-abs(x)));
 }
 
-/// x tanh(log(1 + e^x)): with n = e^x (e^x + 2) the tangent is n / (n + 2), 1 from x = 20 on.
+/// x tanh(log(1 + e^x)), which is x n / (n + 2) for n = e^x (e^x + 2), and x where x is large.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> mish(Vec<T, N> x) {
-  if constexpr (detail::has_lookup<T, N>) {
-    return detail::mish_by_table(x);
+  using V = Vec<T, N>;
+  // y = c e^x is normal even where e^x is denormal, and 0 in the end.
+  constexpr bool by_table = detail::has_lookup<T, N>;
+  constexpr bool is_float = std::is_same_v<T, float>;
+  constexpr T c = by_table ? T(detail::large_multiples.at[0]) : is_float ? T(0x1p24) : T(0x1p54);
+  const V from = detail::upper_or_second(V(is_float ? -150 : -900), x);
+  V y;
+  if constexpr (by_table) {
+    const auto e = detail::exp_multiple<1>(from, detail::large_multiples);
+    y = fma(e.power, e.q, e.power);
+  } else {
+    const auto e = detail::exp_parts(from);
+    y = detail::scaled(1 + e.q, e.n + (is_float ? 24 : 54));
   }
-  const auto e = exp(min(x, 20));
-  const auto n = e * (e + 2);
-  return x * (n / (n + 2));
+  const V z = y + 2 * c;
+  return select(x < (is_float ? 10 : 20), x * (y * z) / fma(y, z, 2 * c * c), x);
 }
 
 template <class T, int N>

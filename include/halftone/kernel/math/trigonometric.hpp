@@ -174,7 +174,7 @@ template <int N>
 HALFTONE_INLINE Vec<float, N> quadrant_quotient(Vec<float, N> even, Vec<float, N> odd,
                                                 Vec<std::uint32_t, N> n) {
   const auto is_even = (n & 1) == 0;
-  return quotient(select(is_even, even, odd), select(is_even, odd, -even));
+  return select(is_even, even, odd) / select(is_even, odd, -even);
 }
 #if HALFTONE_AVX512 && !defined(__clang__)
 /// g++ does not find the instructions that test, and change signs, of some lanes.
@@ -185,7 +185,7 @@ HALFTONE_INLINE Vec<float, 16> quadrant_quotient(Vec<float, 16> even, Vec<float,
   const auto is_odd = __builtin_ia32_ptestmd512((Ints)n.v, Ints{} + 1, -1);
   const Vec<float, 16> above = __builtin_ia32_blendmps_512_mask(even.v, odd.v, is_odd);
   const Ints below = __builtin_ia32_pxord512_mask((Ints)even.v, Ints{} + sign, (Ints)odd.v, is_odd);
-  return quotient(above, Vec<float, 16>((raw_t<float, 16>)below));
+  return above / Vec<float, 16>((raw_t<float, 16>)below);
 }
 #endif
 
