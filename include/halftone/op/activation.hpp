@@ -187,7 +187,7 @@ struct Celu {
   constexpr void attributes(auto&& visit) { visit("alpha", alpha); }
 
   constexpr auto forward(auto x) const {
-    return math::select(x < 0, math::expm1(x * (1 / alpha)) * alpha, x);
+    return math::select(x < 0, math::expm1(x * (1.0 / alpha)) * alpha, x);
   }
   constexpr auto backward(auto dy, auto x) const { return select(x < 0, dy * exp(x / alpha), dy); }
 };
