@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -242,6 +243,13 @@ TEST_CASE_TEMPLATE("math: exponential", T, float, double) {
   CHECK_FUNCTION(expm1, 2);
   check<T>("sigmoid", 2, FUNCTION(sigmoid),
            [](L x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); });
+  check<T>("softplus", 2, FUNCTION(softplus), [](L x) {
+    return x > 0 ? x + std::log1p(std::exp(-x)) : x <= 0 ? std::log1p(std::exp(x)) : x;
+  });
+  check<T>("mish", 4, FUNCTION(mish), [](L x) {
+    const L e = std::exp(std::min(x, L(50)));
+    return x == std::numeric_limits<L>::infinity() ? x : x * (e * (e + 2) / (e * (e + 2) + 2));
+  });
   CHECK_FUNCTION(sinh, 2);
   CHECK_FUNCTION(cosh, 2);
   CHECK_FUNCTION(tanh, 2);

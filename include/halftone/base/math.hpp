@@ -73,6 +73,8 @@ HALFTONE_FORWARD(round_even)
 HALFTONE_FORWARD(abs)
 HALFTONE_FORWARD(sign)
 HALFTONE_FORWARD(sigmoid)
+HALFTONE_FORWARD(softplus)
+HALFTONE_FORWARD(mish)
 HALFTONE_FORWARD(isnan)
 HALFTONE_FORWARD(isinf)
 HALFTONE_FORWARD(isfinite)
@@ -227,6 +229,30 @@ HALFTONE_INLINE constexpr auto max(const A& a, const B& b) {
     return x != x || x > y ? x : y;
   } else {
     return detail::found_by_argument::call_max(a, b);
+  }
+}
+
+/// log(1 + e^x), accurate also where it is close to 0.
+template <class X>
+HALFTONE_INLINE constexpr auto softplus(const X& x) {
+  using M = detail::math_t<X>;
+  if constexpr (std::is_void_v<M>) {
+    return detail::found_by_argument::call_softplus(x);
+  } else {
+    const M wide = static_cast<M>(x);
+    return max(wide, M(0)) + log1p(exp(-abs(wide)));
+  }
+}
+
+/// x tanh(log(1 + e^x)), which is x from x = 20 on.
+template <class X>
+HALFTONE_INLINE constexpr auto mish(const X& x) {
+  using M = detail::math_t<X>;
+  if constexpr (std::is_void_v<M>) {
+    return detail::found_by_argument::call_mish(x);
+  } else {
+    const M wide = static_cast<M>(x), e = exp(min(wide, M(20))), n = e * (e + 2);
+    return wide * (n / (n + 2));
   }
 }
 

@@ -166,7 +166,7 @@ struct Selu {
     visit("gamma", gamma);
   }
   constexpr auto forward(auto x) const {
-    return math::select(x > 0, x, math::expm1(x) * alpha) * gamma;
+    return math::select(x > 0, x * gamma, math::expm1(x) * (double(gamma) * alpha));
   }
   constexpr auto backward(auto dy, auto x) const {
     return select(x < 0, dy * alpha * exp(x), select(x > 0, dy, dy * ((1 + alpha) / 2))) * gamma;
@@ -187,7 +187,7 @@ struct Celu {
   constexpr void attributes(auto&& visit) { visit("alpha", alpha); }
 
   constexpr auto forward(auto x) const {
-    return math::max(x, 0) + math::min(math::expm1(x / alpha) * alpha, 0);
+    return math::select(x < 0, math::expm1(x * (1.0 / alpha)) * alpha, x);
   }
   constexpr auto backward(auto dy, auto x) const { return select(x < 0, dy * exp(x / alpha), dy); }
 };
@@ -201,9 +201,7 @@ struct Softplus {
   static constexpr OpId id{"ai.onnx", "Softplus", 1};
   static constexpr Signature signature = "x -> y";
 
-  static constexpr auto forward(auto x) {
-    return math::max(x, 0) + math::log1p(math::exp(-math::abs(x)));
-  }
+  static constexpr auto forward(auto x) { return math::softplus(x); }
   static constexpr auto backward(auto dy, auto x) { return dy * sigmoid(x); }
 };
 
@@ -324,12 +322,7 @@ struct Mish {
   static constexpr OpId id{"ai.onnx", "Mish", 18};
   static constexpr Signature signature = "x -> y";
 
-  // With e = e^x the tangent is (e^2 + 2 e) / (e^2 + 2 e + 2), which is 1 from x = 20 on.
-  static constexpr auto forward(auto x) {
-    const auto e = math::exp(math::min(x, 20));
-    const auto n = e * (e + 2);
-    return x * (n / (n + 2));
-  }
+  static constexpr auto forward(auto x) { return math::mish(x); }
   static constexpr auto backward(auto dy, auto x) {
     const auto t = tanh(softplus(x));
     return dy * (t + x * (1 - t * t) * sigmoid(x));

@@ -20,8 +20,9 @@ struct Gelu {
 
   static constexpr double factor = 0.7978845608028654, cubic = 0.044715;
 
+  // (1 + tanh(u)) / 2 is sigmoid(2 u), which keeps its digits where it is close to 0.
   static constexpr auto forward(auto x) {
-    return x * 0.5 * (1 + math::tanh(x * factor * (1 + x * x * cubic)));
+    return x * math::sigmoid(x * (x * x * (2 * factor * cubic) + 2 * factor));
   }
   static constexpr auto backward(auto dy, auto x) {
     const auto t = tanh(x * factor * (1 + x * x * cubic));

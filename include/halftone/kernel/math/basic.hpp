@@ -96,6 +96,26 @@ HALFTONE_INLINE Vec<T, N> clamped(Vec<T, N> x, T first, T last) {
   return lower_or_second(Vec<T, N>(last), upper_or_second(Vec<T, N>(first), x));
 }
 
+/// The lower of |x| and a limit that is not negative; NaN gives some number.
+template <int N>
+HALFTONE_INLINE Vec<float, N> lower_magnitude(Vec<float, N> x, float limit) {
+  using V = Vec<float, N>;
+#if HALFTONE_AVX512
+  using R = typename V::raw;
+  constexpr int lower_without_sign = 10;
+  if constexpr (N == 16) {
+    return __builtin_ia32_rangeps512_mask(x.v, V(limit).v, lower_without_sign, R{}, -1, 4);
+  }
+  if constexpr (N == 8) {
+    return __builtin_ia32_rangeps256_mask(x.v, V(limit).v, lower_without_sign, R{}, -1);
+  }
+  if constexpr (N == 4) {
+    return __builtin_ia32_rangeps128_mask(x.v, V(limit).v, lower_without_sign, R{}, -1);
+  }
+#endif
+  return lower_or_second(abs(x), V(limit));
+}
+
 /// magnitude with x's sign; magnitude's own sign must be plus.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> with_sign_of(Vec<T, N> magnitude, Vec<T, N> x) {
@@ -176,6 +196,24 @@ HALFTONE_INLINE Vec<T, N> scaled(Vec<T, N> p, Vec<T, N> n) {
 #endif
   const Vec<T, N> half = n * T(0.5) + Float<T>::magic - Float<T>::magic;
   return p * power_of_two(half) * power_of_two(n - half);
+}
+
+/// 1 / x for a normal x whose reciprocal is normal too. With AVX-512 the error is below 0.53 units
+/// in the last place: an estimate of 14 bits and one step of Newton's.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> reciprocal(Vec<T, N> x) {
+#if HALFTONE_AVX512
+  if constexpr (std::is_same_v<T, float> && (N == 4 || N == 8 || N == 16)) {
+    using V = Vec<float, N>;
+    using R = typename V::raw;
+    V y;
+    if constexpr (N == 16) y = __builtin_ia32_rcp14ps512_mask(x.v, R{}, -1);
+    if constexpr (N == 8) y = __builtin_ia32_rcp14ps256_mask(x.v, R{}, -1);
+    if constexpr (N == 4) y = __builtin_ia32_rcp14ps128_mask(x.v, R{}, -1);
+    return fma(y, fma(-x, y, V(1)), y);
+  }
+#endif
+  return 1 / x;
 }
 
 /// Whether a lane is above `limit` or NaN.

@@ -76,53 +76,132 @@ HALFTONE_INLINE Exp2Parts<T, N> exp2_parts(Vec<T, N> x) {
   return {n, fma(r, p, 1)};
 }
 
-/// 2^(i / 16), and what its rounding left.
+/// 2^(i / 16), and what its rounding left, as a part of it.
 alignas(64) inline constexpr float exp2_high[16] = {
     1.0f,       1.0442737f, 1.0905077f, 1.1387886f, 1.1892071f, 1.2418578f, 1.2968396f, 1.3542556f,
     1.4142135f, 1.4768262f, 1.5422108f, 1.6104903f, 1.6817929f, 1.7562522f, 1.8340081f, 1.9152066f};
-alignas(64) inline constexpr float exp2_low[16] = {
-    0.0f,          4.83347e-08f,    -1.307754e-08f,  5.3862223e-08f, 3.7976353e-08f,
-    4.496838e-08f, -4.0189995e-08f, -1.0123349e-08f, 2.4203235e-08f, -4.500899e-08f,
-    8.070905e-09f, 9.836217e-09f,   -2.4755327e-08f, -9.23577e-09f,  -1.1239278e-08f,
-    9.845328e-09f};
+alignas(64) inline constexpr float exp2_rest[16] = {
+    0.0f,           4.628547e-08f,  -1.19921575e-08f, 4.7297824e-08f, 3.193418e-08f,
+    3.6210572e-08f, -3.099072e-08f, -7.475213e-09f,   1.7114271e-08f, -3.0476834e-08f,
+    5.233334e-09f,  6.1075918e-09f, -1.4719605e-08f,  -5.258795e-09f, -6.1282597e-09f,
+    5.1406093e-09f};
 
-/// e^x for x as for exp_parts: 2^floor(n) (high + low) with n in sixteenths; `low` is
-/// below high / 32 and has the digits that `high` lacks.
+/// Sign x = n ln 2 + r with n in sixteenths, which stand in the lowest bits of `index`. `close` is
+/// Sign r but for the last digits of ln 2, and known earlier: r = Sign close + n ln2_rest.
 template <int N>
-HALFTONE_INLINE Vec<float, N> exp_by_table(Vec<float, N> x) {
+struct Sixteenths {
+  Vec<float, N> n, close;
+  Vec<std::uint32_t, N> index;
+};
+inline constexpr float ln2_rest = 1.9046542e-09f;
+
+template <int Sign = 1, int N>
+HALFTONE_INLINE Sixteenths<N> sixteenths(Vec<float, N> x, float last = 200) {
   using V = Vec<float, N>;
-  constexpr float magic = 0x1.8p19f;  // x + magic has x, rounded to sixteenths, in its low bits
-  const V t = fma(x, 1.44269504f, magic);
-  const auto index = bit_cast<std::uint32_t>(t);
+  constexpr float magic = 0x1.8p19f;
+  V t = fma(x, Sign * 1.44269504f, magic);
+  if (last < 200) t = lower_or_second(V(magic + last), t);
   const V n = t - magic;
-  const V r = fma(n, -1.42860682e-06f, fma(n, -0.693145752f, x));
-  const V high = lookup(exp2_high, index);
-  const V p = horner(r, 0.16666827f, 0.50001466f, 1.0f);
-  return scaled(high + fma(r * high, p, lookup(exp2_low, index)), n);
+  return {n, fma(n, Sign * -0.693147182f, x), bit_cast<std::uint32_t>(t)};
 }
 
-/// 2^(i / 16) times a factor that makes all of these nearly floats; times 2^-64, and what the bits
-/// of i add to it at 19 left away.
-inline constexpr float sigmoid_factor = 1.81309485f;
-alignas(64) inline constexpr float sigmoid_powers[16] = {
-    9.8288069e-20f,  9.92515212e-20f, 1.00407635e-19f, 1.00010382e-19f,
-    9.91000179e-20f, 9.82993523e-20f, 9.76132447e-20f, 9.70467682e-20f,
-    9.66052153e-20f, 9.62941178e-20f, 9.61192531e-20f, 9.60866506e-20f,
-    9.6202611e-20f,  9.6473713e-20f,  9.69068195e-20f, 9.75091104e-20f};
-
-/// c / (c + c e^-x), with e^-x as above, for x in [-104, 40]; c is small, as e^-x is large.
+/// e^x for x as for exp_parts.
 template <int N>
-HALFTONE_INLINE Vec<float, N> sigmoid_by_table(Vec<float, N> x) {
+HALFTONE_INLINE Vec<float, N> exp_by_table(Vec<float, N> x) {
+  const auto s = sixteenths(x);
+  const auto high = lookup(exp2_high, s.index);
+  const auto p = horner(s.close, 0.16666827f, 0.50001466f, 1.0f);
+  const auto rest = fma(s.n, ln2_rest, lookup(exp2_rest, s.index));
+  return scaled(fma(high, fma(s.close, p, rest), high), s.n);
+}
+
+/// e^x - 1 for x >= -18: (2^n - 1) + 2^n (e^r - 1), where r takes what the table lacks.
+template <int N>
+HALFTONE_INLINE Vec<float, N> expm1_by_table(Vec<float, N> x) {
+  // The last power is the last below 2^128; r goes on beyond, up to infinity.
+  const auto s = sixteenths(x, 127.9375f);
+  const auto power = scaled(lookup(exp2_high, s.index), s.n);
+  const auto p = horner(s.close, 0.041666668f, 0.16666667f, 0.5f);
+  const auto r = s.close + fma(s.n, ln2_rest, lookup(exp2_rest, s.index));
+  return with_sign_of(fma(power, fma(s.close * s.close, p, r), power - 1), x);  // that of -0 too
+}
+
+/// 2^(i / 16) times a factor that makes all of these nearly floats.
+struct Exp2Multiples {
+  alignas(64) float at[16];
+};
+constexpr Exp2Multiples exp2_multiples(float scale) {
+  Exp2Multiples r{{1.8130949f, 1.8933674f, 1.977194f, 2.0647318f, 2.1561453f, 2.251606f, 2.351293f,
+                   2.4553938f, 2.5641034f, 2.677626f, 2.7961745f, 2.9199717f, 3.04925f, 3.1842518f,
+                   3.3252306f, 3.4724512f}};
+  for (float& multiple : r.at) multiple *= scale;
+  return r;
+}
+/// Products with the large ones are normal even where e^x is denormal, and those with the small
+/// ones are finite where e^-x is.
+inline constexpr Exp2Multiples large_multiples = exp2_multiples(0x1p24f);
+inline constexpr Exp2Multiples small_multiples = exp2_multiples(0x1p-64f);
+
+/// multiples.at[0] e^x, or e^-x, is power (1 + q).
+template <int N>
+struct ExpMultiple {
+  Vec<float, N> power, q;
+};
+template <int Sign, int N>
+HALFTONE_INLINE ExpMultiple<N> exp_multiple(Vec<float, N> x, const Exp2Multiples& multiples) {
+  const auto s = sixteenths<Sign>(x);
+  const auto r = fma(s.n, Sign * ln2_rest, s.close);
+  return {scaled(lookup(multiples.at, s.index), s.n),
+          fma(s.close * s.close, fma(s.close, Sign * 0.16666827f, 0.50001466f), Sign > 0 ? r : -r)};
+}
+
+/// log(1 + e^-a) / y - 2^-26 by powers of y, the large multiple of e^-a, for each eighth of 2^24.
+alignas(64) inline constexpr float softplus_pieces[4][16] = {
+    {-2.7969677e-31f, -2.3596718e-31f, -1.931054e-31f, -1.597964e-31f, -1.3358357e-31f,
+     -1.1269674e-31f, -9.585752e-32f, -8.214442e-32f, -7.087556e-32f, -6.1527755e-32f,
+     -5.3718575e-32f, -4.7147165e-32f, -4.1580577e-32f, -3.6835976e-32f, -3.276906e-32f,
+     -3.276906e-32f},
+    {1.1836046e-23f, 1.1681872e-23f, 1.1282362e-23f, 1.0762429e-23f, 1.0188195e-23f, 9.599086e-24f,
+     9.018135e-24f, 8.4586865e-24f, 7.927931e-24f, 7.42892e-24f, 6.962858e-24f, 6.5292787e-24f,
+     6.1269608e-24f, 5.7541968e-24f, 5.4090772e-24f, 5.4090772e-24f},
+    {-5.4036504e-16f, -5.401671e-16f, -5.3890306e-16f, -5.361796e-16f, -5.3197205e-16f,
+     -5.2642203e-16f, -5.197319e-16f, -5.121166e-16f, -5.037776e-16f, -4.9489287e-16f,
+     -4.8561685e-16f, -4.7607746e-16f, -4.6638206e-16f, -4.5661725e-16f, -4.468527e-16f,
+     -4.468527e-16f},
+    {1.797337e-08f, 1.7973282e-08f, 1.7971924e-08f, 1.7967137e-08f, 1.7956825e-08f, 1.793936e-08f,
+     1.7913644e-08f, 1.7879056e-08f, 1.7835351e-08f, 1.778259e-08f, 1.7721021e-08f, 1.7651034e-08f,
+     1.7573127e-08f, 1.7487839e-08f, 1.7395728e-08f, 1.7395728e-08f}};
+
+template <int N>
+HALFTONE_INLINE Vec<float, N> softplus_by_table(Vec<float, N> x) {
   using V = Vec<float, N>;
-  constexpr float magic = 0x1.8p19f, c = sigmoid_factor * 0x1p-64f;
-  const V t = fma(x, -1.44269504f, magic);
-  const auto index = bit_cast<std::uint32_t>(t);
+  const auto e = exp_multiple<-1>(lower_magnitude(x, -exp_first<float>), large_multiples);
+  const V y = fma(e.power, e.q, e.power);
+  const auto index = bit_cast<std::uint32_t>(e.power + 0x1.8p44f);
+  V p = lookup(softplus_pieces[0], index);
+  for (int i = 1; i < 4; ++i) p = fma(p, y, lookup(softplus_pieces[i], index));
+  return fma(y, p, fma(y, 0x1p-26f, upper_or_second(V(0), x)));  // y 2^-26 does not round
+}
+
+/// x = n ln 2 + r: quarters of 2^n and 2^-n, which are finite where the results are, 2 sinh(r) and
+/// 2 (cosh(r) - 1).
+template <int N>
+struct Hyperbolic {
+  Vec<float, N> above, below, sine, cosine;
+};
+template <int N>
+HALFTONE_INLINE Hyperbolic<N> hyperbolic(Vec<float, N> any) {
+  using V = Vec<float, N>;
+  constexpr float magic = Float<float>::magic;
+  const V x = clamped(any, -89.7f, 89.7f);
+  const V t = fma(x, 1.44269504f, magic);
   const V n = t - magic;
-  const V r = fma(n, 1.42860682e-06f, fma(n, 0.693145752f, x));  // of -x, with the other sign
-  const V p = horner(r, -0.16666827f, 0.50001466f, -1.0f);
-  const auto power = bit_cast<std::uint32_t>(lookup(sigmoid_powers, index)) + (index << 19);
-  const V high = bit_cast<float>(power);
-  return c / (high + fma(high, r * p, c));
+  // Neither part changes the sign of -0.
+  const V r = fma(n, -5.76999888e-08f, fma(n, -0.693147123f, x));
+  const V z = r * r;
+  return {scaled(V(0.25f), n), scaled(V(0.25f), magic - t),
+          fma(z * r, fma(z, 0.016733384f, 0.33333084f), r + r),
+          fma(z * z, fma(z, 0.002789304f, 0.08333252f), z)};
 }
 
 /// tanh(a) for a in [0, 9.3], in the form of piecewise(); 1 at its end.
@@ -186,6 +265,9 @@ HALFTONE_INLINE Vec<T, N> exp2(Vec<T, N> x) {
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> expm1(Vec<T, N> x) {
   constexpr T first = std::is_same_v<T, float> ? T(-18) : T(-38);  // -1 below
+  if constexpr (detail::has_lookup<T, N>) {
+    return detail::expm1_by_table(detail::upper_or_second(Vec<T, N>(first), x));
+  }
   const auto e = detail::exp_parts(detail::clamped(x, first, detail::exp_last<T>));
   // Half of the result, as 2^n itself may overflow.
   const auto s = detail::power_of_two(e.n - 1);
@@ -197,7 +279,11 @@ HALFTONE_INLINE Vec<T, N> expm1(Vec<T, N> x) {
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> sigmoid(Vec<T, N> x) {
   if constexpr (detail::has_lookup<T, N>) {
-    return detail::sigmoid_by_table(detail::clamped(x, detail::exp_first<T>, T(40)));
+    // c / (c + c e^-x)
+    const auto e = detail::exp_multiple<-1>(detail::clamped(x, detail::exp_first<T>, T(40)),
+                                            detail::small_multiples);
+    constexpr T c = detail::small_multiples.at[0];
+    return c / (fma(e.power, e.q, c) + e.power);
   }
   // 2^-c / (2^-c + 2^-c e^-x): the sum rounds once and e^-x may be as large as 1 / denormal.
   constexpr T c = std::is_same_v<T, float> ? T(64) : T(512);
@@ -207,6 +293,36 @@ HALFTONE_INLINE Vec<T, N> sigmoid(Vec<T, N> x) {
   const auto sum = s + scale;
   const auto rest = scale - (sum - s);
   return scale / (fma(e.q, s, rest) + sum);
+}
+
+/// log(1 + e^x), accurate also where it is close to 0.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> softplus(Vec<T, N> x) {
+  if constexpr (detail::has_lookup<T, N>) {
+    return detail::softplus_by_table(x);
+  }
+  return max(x, 0) + log1p(exp(-abs(x)));
+}
+
+/// x tanh(log(1 + e^x)), which is x n / (n + 2) for n = e^x (e^x + 2), and x where x is large.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> mish(Vec<T, N> x) {
+  using V = Vec<T, N>;
+  // y = c e^x is normal even where e^x is denormal, and 0 in the end.
+  constexpr bool by_table = detail::has_lookup<T, N>;
+  constexpr bool is_float = std::is_same_v<T, float>;
+  constexpr T c = by_table ? T(detail::large_multiples.at[0]) : is_float ? T(0x1p24) : T(0x1p54);
+  const V from = detail::upper_or_second(V(is_float ? -150 : -900), x);
+  V y;
+  if constexpr (by_table) {
+    const auto e = detail::exp_multiple<1>(from, detail::large_multiples);
+    y = fma(e.power, e.q, e.power);
+  } else {
+    const auto e = detail::exp_parts(from);
+    y = detail::scaled(1 + e.q, e.n + (is_float ? 24 : 54));
+  }
+  const V z = y + 2 * c;
+  return select(x < (is_float ? 10 : 20), x * (y * z) / fma(y, z, 2 * c * c), x);
 }
 
 template <class T, int N>
@@ -238,6 +354,11 @@ HALFTONE_INLINE Vec<T, N> tanh(Vec<T, N> x) {
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> sinh(Vec<T, N> x) {
   using V = Vec<T, N>;
+  if constexpr (detail::has_lookup<T, N>) {
+    const auto h = detail::hyperbolic(x);
+    const V minus = h.below - h.above;  // 0, not -0, for no power: -0 stays
+    return fma(V(-2), minus, fma(-minus, h.cosine, (h.above + h.below) * h.sine));
+  }
   const V a = abs(x);
   const V z = a * a;
   V p;
@@ -254,6 +375,11 @@ HALFTONE_INLINE Vec<T, N> sinh(Vec<T, N> x) {
 
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> cosh(Vec<T, N> x) {
+  if constexpr (detail::has_lookup<T, N>) {
+    const auto h = detail::hyperbolic(x);
+    const auto sum = h.above + h.below;
+    return fma(Vec<T, N>(2), sum, fma(sum, h.cosine, (h.above - h.below) * h.sine));
+  }
   const auto e = detail::half_exp(abs(x));
   return e + T(0.25) / e;
 }
