@@ -178,6 +178,24 @@ HALFTONE_INLINE Vec<T, N> scaled(Vec<T, N> p, Vec<T, N> n) {
   return p * power_of_two(half) * power_of_two(n - half);
 }
 
+/// 1 / x for a normal x whose reciprocal is normal too. With AVX-512 the error is below 0.53 units
+/// in the last place: an estimate of 14 bits and one step of Newton's.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> reciprocal(Vec<T, N> x) {
+#if HALFTONE_AVX512
+  if constexpr (std::is_same_v<T, float> && (N == 4 || N == 8 || N == 16)) {
+    using V = Vec<float, N>;
+    using R = typename V::raw;
+    V y;
+    if constexpr (N == 16) y = __builtin_ia32_rcp14ps512_mask(x.v, R{}, -1);
+    if constexpr (N == 8) y = __builtin_ia32_rcp14ps256_mask(x.v, R{}, -1);
+    if constexpr (N == 4) y = __builtin_ia32_rcp14ps128_mask(x.v, R{}, -1);
+    return fma(y, fma(-x, y, V(1)), y);
+  }
+#endif
+  return 1 / x;
+}
+
 /// Whether a lane is above `limit` or NaN.
 template <class T, int N>
 HALFTONE_INLINE bool any_beyond(Vec<T, N> x, T limit) {
