@@ -196,6 +196,42 @@ HALFTONE_INLINE Vec<T, N> reciprocal(Vec<T, N> x) {
   return 1 / x;
 }
 
+#if HALFTONE_AVX512
+/// 1 / x to 14 bits; of 0 and infinity too.
+template <int N>
+HALFTONE_INLINE Vec<float, N> reciprocal_estimate(Vec<float, N> x) {
+  using R = typename Vec<float, N>::raw;
+  if constexpr (N == 16) return __builtin_ia32_rcp14ps512_mask(x.v, R{}, -1);
+  if constexpr (N == 8) return __builtin_ia32_rcp14ps256_mask(x.v, R{}, -1);
+  if constexpr (N == 4) return __builtin_ia32_rcp14ps128_mask(x.v, R{}, -1);
+}
+
+/// 1 / sqrt(x) to 14 bits: a start for Newton's step. NaN below zero, infinite for 0.
+template <int N>
+HALFTONE_INLINE Vec<float, N> reciprocal_root_estimate(Vec<float, N> x) {
+  using R = typename Vec<float, N>::raw;
+  if constexpr (N == 16) return __builtin_ia32_rsqrt14ps512_mask(x.v, R{}, -1);
+  if constexpr (N == 8) return __builtin_ia32_rsqrt14ps256_mask(x.v, R{}, -1);
+  if constexpr (N == 4) return __builtin_ia32_rsqrt14ps128_mask(x.v, R{}, -1);
+}
+
+/// What `replaced` tells apart, and what it can say of each.
+enum class Kind { quiet_nan, signalling_nan, zero, one, minus_infinity, infinity, below, above };
+enum class Instead { result = 0, x = 1, nan = 3, minus_infinity = 4, infinity = 5, zero = 8 };
+constexpr int instead(Kind kind, Instead what) { return int(what) << (4 * int(kind)); }
+
+/// result, but what Cases, a sum of instead(), says where x is special.
+template <int Cases, int N>
+HALFTONE_INLINE Vec<float, N> replaced(Vec<float, N> result, Vec<float, N> x) {
+  const auto cases = Vec<std::int32_t, N>(Cases).v;
+  if constexpr (N == 16) {
+    return __builtin_ia32_fixupimmps512_mask(result.v, x.v, cases, 0, -1, 4);
+  }
+  if constexpr (N == 8) return __builtin_ia32_fixupimmps256_mask(result.v, x.v, cases, 0, -1);
+  if constexpr (N == 4) return __builtin_ia32_fixupimmps128_mask(result.v, x.v, cases, 0, -1);
+}
+#endif
+
 /// Whether a lane is above `limit` or NaN.
 template <class T, int N>
 HALFTONE_INLINE bool any_beyond(Vec<T, N> x, T limit) {

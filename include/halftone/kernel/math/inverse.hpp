@@ -116,6 +116,23 @@ template <class T, int N>
 HALFTONE_INLINE Vec<T, N> asinh(Vec<T, N> x) {
   if constexpr (std::is_same_v<T, double>) {
     return detail::each_lane([](double lane) { return __builtin_asinh(lane); }, x);
+#if HALFTONE_AVX512
+  } else if constexpr (detail::has_lookup<T, N>) {
+    // ln(1 + 2 a (a + sqrt(a^2 + 1))) / 2, without any cancellation; where the square is
+    // too large ln(1 + 2 a).
+    using namespace detail;
+    using V = Vec<T, N>;
+    const V a = abs(x), square = a * a, z = square + 1;
+    const auto is_large = a > 0x1p40f;
+    const V estimate = reciprocal_root_estimate(z), s = z * estimate;
+    const V rest = fma(a, a, fma(-s, s, V(1))) * (0.5f * estimate);  // of the root, to s
+    const V y = select(is_large, a * 0x1p-8f, fma(a, s, fma(a, rest, square)));
+    const V half = log1p_by_table<2, true>(y, y + 0.5f);
+    const V r = select(is_large, fma(half, V(2), V(8 * ln_2)), half);
+    constexpr int cases = instead(Kind::minus_infinity, Instead::x) |
+                          instead(Kind::infinity, Instead::x);
+    return replaced<cases>(with_sign_of(r, x), x);
+#endif
   } else {
     return detail::in_double(
         [](auto wide) {
@@ -131,6 +148,22 @@ template <class T, int N>
 HALFTONE_INLINE Vec<T, N> acosh(Vec<T, N> x) {
   if constexpr (std::is_same_v<T, double>) {
     return detail::each_lane([](double lane) { return __builtin_acosh(lane); }, x);
+#if HALFTONE_AVX512
+  } else if constexpr (detail::has_lookup<T, N>) {
+    using namespace detail;
+    using V = Vec<T, N>;
+    const V t = (x - 1) * 0.5f, z = fma(x, x, V(-1));
+    const V estimate = reciprocal_root_estimate(z), h = 0.5f * estimate;
+    const V s = z * h;  // half the root
+    const auto is_large = x > 0x1p40f;
+    const V y = select(is_large, t * 0x1p-7f, s + fma(s, fma(-s, estimate, V(0.5f)), t));
+    const V log = log1p_by_table<2, false>(y, y + 0.5f);
+    const V r = select(is_large, log + 8 * ln_2, log);
+    constexpr int cases = instead(Kind::minus_infinity, Instead::nan) |
+                          instead(Kind::below, Instead::nan) |
+                          instead(Kind::infinity, Instead::infinity) | instead(Kind::zero, Instead::zero);
+    return replaced<cases>(r, t);
+#endif
   } else {
     return detail::in_double(
         [](auto wide) {
@@ -145,6 +178,19 @@ template <class T, int N>
 HALFTONE_INLINE Vec<T, N> atanh(Vec<T, N> x) {
   if constexpr (std::is_same_v<T, double>) {
     return detail::each_lane([](double lane) { return __builtin_atanh(lane); }, x);
+#if HALFTONE_AVX512
+  } else if constexpr (detail::has_lookup<T, N>) {
+    // ln(1 + 2 y) / 2 with y = a / (1 - a).
+    using namespace detail;
+    using V = Vec<T, N>;
+    const V a = abs(x), d = 1 - a;
+    const V estimate = reciprocal_estimate(d), y0 = a * estimate;
+    const V y = fma(a, fma(fma(-d, y0, a), estimate, y0), a);  // a + a a / (1 - a)
+    constexpr int cases = instead(Kind::zero, Instead::infinity) |
+                          instead(Kind::minus_infinity, Instead::nan) |
+                          instead(Kind::below, Instead::nan);
+    return with_sign_of(replaced<cases>(log1p_by_table<2, true>(y, y + 0.5f), d), x);
+#endif
   } else {
     return detail::in_double(
         [](auto wide) {
