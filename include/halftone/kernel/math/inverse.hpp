@@ -127,7 +127,8 @@ HALFTONE_INLINE Vec<T, N> asinh(Vec<T, N> x) {
     const V estimate = reciprocal_root_estimate(z), s = z * estimate;
     const V rest = fma(a, a, fma(-s, s, V(1))) * (0.5f * estimate);  // of the root, to s
     const V y = select(is_large, a * 0x1p-8f, fma(a, s, fma(a, rest, square)));
-    const V half = log1p_by_table<2, true>(y, y + 0.5f);
+    const V w = select(is_large, a * 0x1p-8f, fma(a, s, square + 0.5f));
+    const V half = log1p_by_table<2, true>(y, w);
     const V r = select(is_large, fma(half, V(2), V(8 * ln_2)), half);
     constexpr int cases = instead(Kind::minus_infinity, Instead::x) |
                           instead(Kind::infinity, Instead::x);
@@ -157,7 +158,8 @@ HALFTONE_INLINE Vec<T, N> acosh(Vec<T, N> x) {
     const V s = z * h;  // half the root
     const auto is_large = x > 0x1p40f;
     const V y = select(is_large, t * 0x1p-7f, s + fma(s, fma(-s, estimate, V(0.5f)), t));
-    const V log = log1p_by_table<2, false>(y, y + 0.5f);
+    const V w = select(is_large, t * 0x1p-7f, fma(x, V(0.5f), s));
+    const V log = log1p_by_table<2, false>(y, w);
     const V r = select(is_large, log + 8 * ln_2, log);
     constexpr int cases = instead(Kind::minus_infinity, Instead::nan) |
                           instead(Kind::below, Instead::nan) |
@@ -189,7 +191,7 @@ HALFTONE_INLINE Vec<T, N> atanh(Vec<T, N> x) {
     constexpr int cases = instead(Kind::zero, Instead::infinity) |
                           instead(Kind::minus_infinity, Instead::nan) |
                           instead(Kind::below, Instead::nan);
-    return with_sign_of(replaced<cases>(log1p_by_table<2, true>(y, y + 0.5f), d), x);
+    return with_sign_of(replaced<cases>(log1p_by_table<2, true>(y, estimate - 0.5f), d), x);
 #endif
   } else {
     return detail::in_double(
