@@ -215,6 +215,17 @@ HALFTONE_INLINE Vec<float, N> reciprocal_root_estimate(Vec<float, N> x) {
   if constexpr (N == 4) return __builtin_ia32_rsqrt14ps128_mask(x.v, R{}, -1);
 }
 
+/// sqrt(x) for 0 and normal x, 0.7 units in the last place: an estimate and a step of Newton's. NaN
+/// below zero and for infinity.
+template <int N>
+HALFTONE_INLINE Vec<float, N> root(Vec<float, N> x) {
+  using V = Vec<float, N>;
+  // The estimate for 0 is infinite.
+  const V estimate = lower_or_second(V(0x1p100f), reciprocal_root_estimate(x));
+  const V s = x * estimate;
+  return fma(fma(-s, s, x), 0.5f * estimate, s);
+}
+
 /// What `replaced` tells apart, and what it can say of each.
 enum class Kind { quiet_nan, signalling_nan, zero, one, minus_infinity, infinity, below, above };
 enum class Instead { result = 0, x = 1, nan = 3, minus_infinity = 4, infinity = 5, zero = 8 };

@@ -207,8 +207,14 @@ HALFTONE_INLINE LogTableParts<N> log_table_parts(Vec<float, N> x) {
 /// bits and is such that -log(c) is a multiple of 2^-22 but for 2^-34, so that sums with ln_2 are
 /// exact. In the upper half that is more by what ln_2 has too much: below 1, ln_2 goes off.
 inline constexpr float ln_2 = 0.693147182f;
-inline constexpr float log1p_factor[16] = {1.0f, 0.9144993f, 0.86573887f, 0.82137585f, 0.78148365f, 0.7443819f, 0.71006966f, 0.68057346f, 0.6531029f, 0.62622833f, 0.6035881f, 0.5811262f, 0.5623903f, 0.5441599f, 0.5243654f, 0.5f};
-inline constexpr float log1p_constant[16] = {0.0f, 0.089378595f, 0.14417195f, 0.19677448f, 0.24656105f, 0.29520106f, 0.3423922f, 0.3848195f, 0.42602062f, 0.46804023f, 0.50486326f, 0.5427873f, 0.57555914f, 0.60851216f, 0.64556646f, ln_2};
+inline constexpr float log1p_factor[16] = {1.0f,        0.9144993f,  0.86573887f, 0.82137585f,
+                                           0.78148365f, 0.7443819f,  0.71006966f, 0.68057346f,
+                                           0.6531029f,  0.62622833f, 0.6035881f,  0.5811262f,
+                                           0.5623903f,  0.5441599f,  0.5243654f,  0.5f};
+inline constexpr float log1p_constant[16] = {0.0f,        0.089378595f, 0.14417195f, 0.19677448f,
+                                             0.24656105f, 0.29520106f,  0.3423922f,  0.3848195f,
+                                             0.42602062f, 0.46804023f,  0.50486326f, 0.5427873f,
+                                             0.57555914f, 0.60851216f,  0.64556646f, ln_2};
 
 /// What share * ln(1 + times y) takes from those; times and share are powers of two.
 struct Log1pTables {
@@ -326,17 +332,16 @@ HALFTONE_INLINE Vec<T, N> log1p(Vec<T, N> x) {
     if constexpr (N < 16) {
       return low(log1p(concat(x, x)));
     } else {
-    // Rounded up, so that for denormal x the result is not below x.
-    constexpr int up = 10;
-    const V y = __builtin_ia32_mulps512_mask(x.v, V(0.25f).v, x.v, -1, up);
-    const V w = y + 0.25f;
-    // The logarithm is below x: so the smaller is -0 for -0, and infinity for that.
-    const V r = lower_or_second(log1p_by_table<4, false>(y, w), x);
-    constexpr int cases = instead(Kind::quiet_nan, Instead::nan) |
-                          instead(Kind::zero, Instead::minus_infinity) |
-                          instead(Kind::minus_infinity, Instead::nan) |
-                          instead(Kind::below, Instead::nan);
-    return replaced<cases>(r, w);
+      // Rounded up, so that for denormal x the result is not below x.
+      constexpr int up = 10;
+      const V y = __builtin_ia32_mulps512_mask(x.v, V(0.25f).v, x.v, -1, up);
+      const V w = y + 0.25f;
+      // The logarithm is below x: so the smaller is -0 for -0, and infinity for that.
+      const V r = lower_or_second(log1p_by_table<4, false>(y, w), x);
+      constexpr int cases =
+          instead(Kind::quiet_nan, Instead::nan) | instead(Kind::zero, Instead::minus_infinity) |
+          instead(Kind::minus_infinity, Instead::nan) | instead(Kind::below, Instead::nan);
+      return replaced<cases>(r, w);
     }
   }
 #endif
