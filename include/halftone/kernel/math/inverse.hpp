@@ -2,8 +2,8 @@
 
 #include "halftone/kernel/math/logarithm.hpp"
 
-/// Inverses of the trigonometric and hyperbolic functions. float's atan2 and hyperbolic ones are
-/// computed in double, double by the C library lane by lane.
+/// Inverses of the trigonometric and hyperbolic functions. float's atan2 is computed in double, and
+/// so are its hyperbolic ones where there are no tables; double by the C library lane by lane.
 namespace halftone::kernel {
 
 namespace detail {
@@ -57,8 +57,12 @@ template <int N>
 HALFTONE_INLINE Vec<std::uint32_t, N> sixteenth(Vec<float, N> t) {
   if constexpr (N == 16) {
     constexpr int down = 9;
-    const Vec<float, N> moved =
-        __builtin_ia32_addps512_mask(t.v, Vec<float, N>(0x1.8p19f).v, t.v, -1, down);
+    const Vec<float, N> magic(0x1.8p19f);
+#ifdef __clang__
+    const Vec<float, N> moved = __builtin_ia32_addps512(t.v, magic.v, down);
+#else
+    const Vec<float, N> moved = __builtin_ia32_addps512_mask(t.v, magic.v, t.v, -1, down);
+#endif
     return bit_cast<std::uint32_t>(moved);
   }
   return bit_cast<std::uint32_t>(convert<std::int32_t>(t * 16));

@@ -334,7 +334,11 @@ HALFTONE_INLINE Vec<T, N> log1p(Vec<T, N> x) {
     } else {
       // Rounded up, so that for denormal x the result is not below x.
       constexpr int up = 10;
+#ifdef __clang__
+      const V y = __builtin_ia32_mulps512(x.v, V(0.25f).v, up);
+#else
       const V y = __builtin_ia32_mulps512_mask(x.v, V(0.25f).v, x.v, -1, up);
+#endif
       const V w = y + 0.25f;
       // The logarithm is below x: so the smaller is -0 for -0, and infinity for that.
       const V r = lower_or_second(log1p_by_table<4, false>(y, w), x);
