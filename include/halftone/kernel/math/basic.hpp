@@ -198,23 +198,52 @@ HALFTONE_INLINE Vec<T, N> scaled(Vec<T, N> p, Vec<T, N> n) {
   return p * power_of_two(half) * power_of_two(n - half);
 }
 
-/// 1 / x for a normal x whose reciprocal is normal too. With AVX-512 the error is below 0.53 units
-/// in the last place: an estimate of 14 bits and one step of Newton's.
-template <class T, int N>
-HALFTONE_INLINE Vec<T, N> reciprocal(Vec<T, N> x) {
 #if HALFTONE_AVX512
-  if constexpr (std::is_same_v<T, float> && (N == 4 || N == 8 || N == 16)) {
-    using V = Vec<float, N>;
-    using R = typename V::raw;
-    V y;
-    if constexpr (N == 16) y = __builtin_ia32_rcp14ps512_mask(x.v, R{}, -1);
-    if constexpr (N == 8) y = __builtin_ia32_rcp14ps256_mask(x.v, R{}, -1);
-    if constexpr (N == 4) y = __builtin_ia32_rcp14ps128_mask(x.v, R{}, -1);
-    return fma(y, fma(-x, y, V(1)), y);
-  }
-#endif
-  return 1 / x;
+/// 1 / x to 14 bits; of 0 and infinity too.
+template <int N>
+HALFTONE_INLINE Vec<float, N> reciprocal_estimate(Vec<float, N> x) {
+  using R = typename Vec<float, N>::raw;
+  if constexpr (N == 16) return __builtin_ia32_rcp14ps512_mask(x.v, R{}, -1);
+  if constexpr (N == 8) return __builtin_ia32_rcp14ps256_mask(x.v, R{}, -1);
+  if constexpr (N == 4) return __builtin_ia32_rcp14ps128_mask(x.v, R{}, -1);
 }
+
+/// 1 / sqrt(x) to 14 bits: a start for Newton's step. NaN below zero, infinite for 0.
+template <int N>
+HALFTONE_INLINE Vec<float, N> reciprocal_root_estimate(Vec<float, N> x) {
+  using R = typename Vec<float, N>::raw;
+  if constexpr (N == 16) return __builtin_ia32_rsqrt14ps512_mask(x.v, R{}, -1);
+  if constexpr (N == 8) return __builtin_ia32_rsqrt14ps256_mask(x.v, R{}, -1);
+  if constexpr (N == 4) return __builtin_ia32_rsqrt14ps128_mask(x.v, R{}, -1);
+}
+
+/// sqrt(x) for 0 and normal x, 0.7 units in the last place: an estimate and a step of Newton's. NaN
+/// below zero and for infinity.
+template <int N>
+HALFTONE_INLINE Vec<float, N> root(Vec<float, N> x) {
+  using V = Vec<float, N>;
+  // The estimate for 0 is infinite.
+  const V estimate = lower_or_second(V(0x1p100f), reciprocal_root_estimate(x));
+  const V s = x * estimate;
+  return fma(fma(-s, s, x), 0.5f * estimate, s);
+}
+
+/// What `replaced` tells apart, and what it can say of each.
+enum class Kind { quiet_nan, signalling_nan, zero, one, minus_infinity, infinity, below, above };
+enum class Instead { result = 0, x = 1, nan = 3, minus_infinity = 4, infinity = 5, zero = 8 };
+constexpr int instead(Kind kind, Instead what) { return int(what) << (4 * int(kind)); }
+
+/// result, but what Cases, a sum of instead(), says where x is special.
+template <int Cases, int N>
+HALFTONE_INLINE Vec<float, N> replaced(Vec<float, N> result, Vec<float, N> x) {
+  const auto cases = Vec<std::int32_t, N>(Cases).v;
+  if constexpr (N == 16) {
+    return __builtin_ia32_fixupimmps512_mask(result.v, x.v, cases, 0, -1, 4);
+  }
+  if constexpr (N == 8) return __builtin_ia32_fixupimmps256_mask(result.v, x.v, cases, 0, -1);
+  if constexpr (N == 4) return __builtin_ia32_fixupimmps128_mask(result.v, x.v, cases, 0, -1);
+}
+#endif
 
 /// Whether a lane is above `limit` or NaN.
 template <class T, int N>

@@ -202,6 +202,55 @@ HALFTONE_INLINE LogTableParts<N> log_table_parts(Vec<float, N> x) {
   const auto index = bit_cast<std::uint32_t>(m) >> 18;
   return {e, fma(m, lookup(log_factor, index), -1), index};
 }
+
+/// For q in [1, 2), by its first four binary digits: c with c q close to 1, and -log(c). A c has 20
+/// bits and is such that -log(c) is a multiple of 2^-22 but for 2^-34, so that sums with ln_2 are
+/// exact. In the upper half that is more by what ln_2 has too much: below 1, ln_2 goes off.
+inline constexpr float ln_2 = 0.693147182f;
+inline constexpr float log1p_factor[16] = {1.0f,        0.9144993f,  0.86573887f, 0.82137585f,
+                                           0.78148365f, 0.7443819f,  0.71006966f, 0.68057346f,
+                                           0.6531029f,  0.62622833f, 0.6035881f,  0.5811262f,
+                                           0.5623903f,  0.5441599f,  0.5243654f,  0.5f};
+inline constexpr float log1p_constant[16] = {0.0f,        0.089378595f, 0.14417195f, 0.19677448f,
+                                             0.24656105f, 0.29520106f,  0.3423922f,  0.3848195f,
+                                             0.42602062f, 0.46804023f,  0.50486326f, 0.5427873f,
+                                             0.57555914f, 0.60851216f,  0.64556646f, ln_2};
+
+/// What share * ln(1 + times y) takes from those; times and share are powers of two.
+struct Log1pTables {
+  alignas(64) float factor[16], constant[16];
+};
+constexpr Log1pTables log1p_tables(float times, float share) {
+  Log1pTables t{};
+  for (int i = 0; i < 16; ++i) {
+    t.factor[i] = log1p_factor[i] * (0x1p127f * share);
+    t.constant[i] = share * (log1p_constant[i] + (times == 4 ? 2 : 1) * ln_2);
+  }
+  return t;
+}
+template <int Times, bool IsHalf>
+inline constexpr Log1pTables log1p_table = log1p_tables(Times, IsHalf ? 0.5f : 1);
+
+/// ln(1 + Times y), or half of it, for y < 2^124 and 1 + Times y >= 0; w is y + 1 / Times.
+template <int Times, bool IsHalf, int N>
+HALFTONE_INLINE Vec<float, N> log1p_by_table(Vec<float, N> y, Vec<float, N> w) {
+  using V = Vec<float, N>;
+  constexpr float share = IsHalf ? 0.5f : 1;
+  const auto& table = log1p_table<Times, IsHalf>;
+  const auto bits = bit_cast<std::uint32_t>(w);
+  const auto index = bits >> 19;
+  // c / 2^e from the tables' c 2^127.
+  const auto factor = bit_cast<std::uint32_t>(lookup(table.factor, index));
+  const V c = bit_cast<float>(factor - (bits & 0xff800000));
+  const V r = fma(c, y, fma(c, V(1.0f / Times), V(-share)));
+  const V e = exponent_and_fraction<0>(w).e;
+  const V high = fma(e, V(ln_2 * share), lookup(table.constant, index));
+  constexpr float s = 1 / share;
+  const V square = r * r;
+  const V p = fma(square, fma(r, V(0.18855189f * s * s * s * s), V(-0.25006658f * s * s * s)),
+                  fma(r, V(0.33334446f * s * s), V(-0.5f * s)));
+  return high + fma(square, p, r);
+}
 #endif
 
 /// ln(1 + f) + e ln 2.
@@ -279,12 +328,25 @@ HALFTONE_INLINE Vec<T, N> log1p(Vec<T, N> x) {
   using V = Vec<T, N>;
 #if HALFTONE_AVX512
   if constexpr (detail::has_lookup<T, N>) {
-    const V u = 1 + x;
-    auto parts = detail::log_table_parts(u);
-    // What u lacks, as a part of it; not where u is 0 or infinite.
-    const V scale = detail::scaled(detail::lookup(detail::log_factor, parts.index), -parts.e);
-    parts.r = select(isinf(parts.e), parts.r, fma(x - (u - 1), scale, parts.r));
-    return copysign(parts.log(), x);
+    using namespace detail;
+    if constexpr (N < 16) {
+      return low(log1p(concat(x, x)));
+    } else {
+      // Rounded up, so that for denormal x the result is not below x.
+      constexpr int up = 10;
+#ifdef __clang__
+      const V y = __builtin_ia32_mulps512(x.v, V(0.25f).v, up);
+#else
+      const V y = __builtin_ia32_mulps512_mask(x.v, V(0.25f).v, x.v, -1, up);
+#endif
+      const V w = y + 0.25f;
+      // The logarithm is below x: so the smaller is -0 for -0, and infinity for that.
+      const V r = lower_or_second(log1p_by_table<4, false>(y, w), x);
+      constexpr int cases =
+          instead(Kind::quiet_nan, Instead::nan) | instead(Kind::zero, Instead::minus_infinity) |
+          instead(Kind::minus_infinity, Instead::nan) | instead(Kind::below, Instead::nan);
+      return replaced<cases>(r, w);
+    }
   }
 #endif
   constexpr T infinity = T(__builtin_inf());
