@@ -96,7 +96,7 @@ HALFTONE_INLINE Vec<T, N> clamped(Vec<T, N> x, T first, T last) {
   return lower_or_second(Vec<T, N>(last), upper_or_second(Vec<T, N>(first), x));
 }
 
-/// The lower of |x| and a limit that is not negative; NaN gives some number.
+/// The lower of |x| and a limit that is not negative; NaN gives that.
 template <int N>
 HALFTONE_INLINE Vec<float, N> lower_magnitude(Vec<float, N> x, float limit) {
   using V = Vec<float, N>;

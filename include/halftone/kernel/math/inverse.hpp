@@ -80,23 +80,6 @@ HALFTONE_INLINE Vec<float, N> above_sixteenth(Vec<float, N> t) {
   if constexpr (N == 8) return __builtin_ia32_reduceps256_mask(t.v, four_bits_down, R{}, -1);
   if constexpr (N == 4) return __builtin_ia32_reduceps128_mask(t.v, four_bits_down, R{}, -1);
 }
-
-/// |x|, at most limit; NaN gives that.
-template <int N>
-HALFTONE_INLINE Vec<float, N> magnitude_within(Vec<float, N> x, float limit) {
-  using V = Vec<float, N>;
-  using R = typename V::raw;
-  constexpr int smaller_magnitude = 10;
-  if constexpr (N == 16) {
-    return __builtin_ia32_rangeps512_mask(x.v, V(limit).v, smaller_magnitude, R{}, -1, 4);
-  }
-  if constexpr (N == 8) {
-    return __builtin_ia32_rangeps256_mask(x.v, V(limit).v, smaller_magnitude, R{}, -1);
-  }
-  if constexpr (N == 4) {
-    return __builtin_ia32_rangeps128_mask(x.v, V(limit).v, smaller_magnitude, R{}, -1);
-  }
-}
 #endif
 
 inline constexpr double pi = 3.14159265358979324;
@@ -176,7 +159,7 @@ HALFTONE_INLINE Vec<T, N> atan(Vec<T, N> x) {
   } else if constexpr (detail::has_lookup<T, N>) {
     using namespace detail;
     using V = Vec<T, N>;
-    const V a = abs(x), finite = magnitude_within(x, 0x1p100f);
+    const V a = abs(x), finite = lower_magnitude(x, 0x1p100f);
     const auto is_large = a > 1;  // then pi / 2 - atan(1 / a)
     const V estimate = reciprocal_estimate(finite);
     const V inverse = fma(fma(-finite, estimate, V(1)), estimate, estimate);
