@@ -3,9 +3,9 @@
 // the root namespace is renamed on the command line so that the copies do not clash.
 #pragma once
 
-#include <halftone/kernels.hpp>
-
 #include "base/library_numbers.hpp"
+
+#include "shared.hpp"
 
 namespace halftone {
 namespace {

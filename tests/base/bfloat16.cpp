@@ -22,8 +22,8 @@ static_assert(std::is_same_v<decltype(bfloat16(1) * 1.0f), float>);
 static_assert(std::is_same_v<decltype(1.0 / bfloat16(1)), double>);
 
 template <bfloat16 x>
-constexpr float as_argument = x;
-static_assert(as_argument<bfloat16(0.25f)> == 0.25f);
+constexpr float bfloat16_argument = x;
+static_assert(bfloat16_argument<bfloat16(0.25f)> == 0.25f);
 
 TEST_CASE("bfloat16: every code is the upper half of a float") {
   for (std::uint32_t code = 0; code < 0x10000; ++code) {

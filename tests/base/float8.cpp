@@ -25,8 +25,8 @@ static_assert(sizeof(float8_e4m3fnuz) == 1 && std::is_trivial_v<float8_e4m3fnuz>
 static_assert(!std::is_convertible_v<float, float8_e4m3fn>);
 
 template <float8_e4m3fn x>
-constexpr float as_argument = x;
-static_assert(as_argument<float8_e4m3fn(0.25f)> == 0.25f);
+constexpr float float8_argument = x;
+static_assert(float8_argument<float8_e4m3fn(0.25f)> == 0.25f);
 template <float8_e5m2fnuz x>
 constexpr float as_other_argument = x;
 static_assert(as_other_argument<float8_e5m2fnuz(0.25f)> == 0.25f);

@@ -24,8 +24,8 @@ static_assert(SoftwareHalf(2) * 3 - 0.5f == 5.5f);
 static_assert((-SoftwareHalf(0)).bits == 0x8000);
 
 template <SoftwareHalf x>
-constexpr float as_argument = x;
-static_assert(as_argument<SoftwareHalf(0.25f)> == 0.25f);
+constexpr float half_argument = x;
+static_assert(half_argument<SoftwareHalf(0.25f)> == 0.25f);
 
 TEST_CASE("half: every code means what IEEE 754 says") {
   for (std::uint32_t code = 0; code < 0x10000; ++code) {

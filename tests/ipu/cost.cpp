@@ -8,12 +8,14 @@
 #include <halftone/ipu/reduce.hpp>
 #include <halftone/ipu/slice.hpp>
 
+#include "types.hpp"
+
 using namespace halftone;
 using namespace halftone::ipu;
+using ipu_test::f16;
+using ipu_test::f32;
 
 namespace {
-
-constexpr ElementType f32 = ElementType::float32, f16 = ElementType::float16;
 
 std::int64_t unary(const char* op, ElementType type, std::int64_t n, bool in_place = false) {
   return unary_cycles(gc200, *find_elementwise(op), n, type, in_place);

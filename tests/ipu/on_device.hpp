@@ -6,12 +6,15 @@
 #include <halftone/halftone.hpp>
 #include <halftone/ipu/target.hpp>
 
+#include "types.hpp"
+
 /// Sessions with the machine's arithmetic, on machines of few tiles.
 namespace on_device_test {
 
 using namespace halftone;
 
-inline constexpr ElementType f16 = ElementType::float16, f32 = ElementType::float32;
+using ipu_test::f16;
+using ipu_test::f32;
 
 template <class T>
 Array<T> numbers(const Dims& shape, const std::function<float(std::int64_t)>& f) {

@@ -2,12 +2,14 @@
 
 #include <halftone/ipu/planner.hpp>
 
+#include "types.hpp"
+
 using namespace halftone;
 using namespace halftone::ipu;
+using ipu_test::f16;
+using ipu_test::f32;
 
 namespace {
-
-constexpr ElementType f32 = ElementType::float32, f16 = ElementType::float16;
 
 Product square(std::int64_t n, ElementType type) {
   return {.groups = 1, .rows = n, .inner = n, .columns = n, .input = type, .output = type};

@@ -227,9 +227,9 @@ TEST_CASE("remote buffers are in streaming memory, whose time is counted apart")
   const TensorId x = g.input<float>("x", {64, 1024}).id;
   const TensorId buffer = g.add_variable({ElementType::float32, {3, 64, 1024}},
                                          Initial{Initial::Rule::fill, 0, 0}, "buffer");
-  detail::record(g, op::RemoteStore{.buffer_id = 0}, {x, no_tensor, buffer}, 0);
-  const AnyTensor y{
-      &g, detail::record(g, op::RemoteLoad{.buffer_id = 0}, {x, no_tensor, buffer}, 1)[0]};
+  halftone::detail::record(g, op::RemoteStore{.buffer_id = 0}, {x, no_tensor, buffer}, 0);
+  const AnyTensor y{&g, halftone::detail::record(g, op::RemoteLoad{.buffer_id = 0},
+                                                 {x, no_tensor, buffer}, 1)[0]};
   output(g, op::relu(y), "y");
   const ipu::Report r = ipu::profile(g, ipu::gc200);
   const double seconds = 1.5e-6 + 64 * 1024 * 4 / 20e9;

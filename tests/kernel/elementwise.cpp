@@ -14,7 +14,7 @@ namespace {
 /// Polynomial with attributes, a literal and a function; a power of two keeps every step exact.
 struct Example {
   float a = 2, b = 0.5f;
-  static constexpr OpId id{"test", "Example", 1};
+  [[maybe_unused]] static constexpr OpId id{"test", "Example", 1};
   static constexpr Signature signature = "x y -> z";
   using types = TypeList<NumericTypes>;
   constexpr auto forward(auto x, auto y) const {
@@ -22,13 +22,13 @@ struct Example {
   }
 };
 struct IsLarger {
-  static constexpr OpId id{"test", "IsLarger", 1};
+  [[maybe_unused]] static constexpr OpId id{"test", "IsLarger", 1};
   static constexpr Signature signature = "x y -> z";
   static constexpr auto forward(auto x, auto y) { return x > y; }
 };
 /// A bool among floats, and a result that needs many instructions.
 struct Choose {
-  static constexpr OpId id{"test", "Choose", 1};
+  [[maybe_unused]] static constexpr OpId id{"test", "Choose", 1};
   static constexpr Signature signature = "c:B x -> y";
   using types = TypeList<TypeList<bool>, FloatTypes>;
   static constexpr auto forward(auto c, auto x) {

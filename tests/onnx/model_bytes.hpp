@@ -97,7 +97,7 @@ inline Message node(std::string_view op, Names inputs, Names outputs, const Node
   return m;
 }
 
-inline constexpr int float32 = 1, int64 = 7;
+inline constexpr int float32 = 1, int32 = 6, int64 = 7, uint32 = 12;
 
 /// An extent: a number or a symbol; "" is unknown.
 struct Extent {

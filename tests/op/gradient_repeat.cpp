@@ -2,7 +2,10 @@
 
 #include <string>
 
+#include "../error_of.hpp"
+
 using namespace gradient_test;
+using test::error_of;
 
 namespace {
 
@@ -78,15 +81,6 @@ List record_scan(Graph& graph, const List& x) {
                               .scan_output_directions = {1}},
                      {x[0].id, x[1].id, x[2].id, x[3].id},
                      {row, row, {ElementType::float64, {3, 4}}});
-}
-
-std::string error_of(auto&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return std::string(name(e.kind())) + ": " + e.what();
-  }
-  return "no error";
 }
 
 }  // namespace

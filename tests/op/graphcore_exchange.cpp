@@ -15,7 +15,7 @@ using namespace halftone;
 
 namespace {
 
-constexpr int uint32 = 12, int32 = 6, float16 = 10;
+constexpr int float16 = 10;
 
 /// A tensor of zeros as PopART's programs make one for HostLoad; 11 is PopART's number of float.
 Message init(std::string_view name, std::initializer_list<std::int64_t> shape) {

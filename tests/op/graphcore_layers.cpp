@@ -13,29 +13,11 @@
 #include <map>
 #include <string>
 
-#include "run_op.hpp"
+#include "expanded.hpp"
 
 using namespace run_op_test;
 
 namespace {
-
-/// All outputs of an operator that is recorded as others, among Ops.
-template <class... Ops, class Op>
-std::vector<AnyArray> expanded(const Op& op, const std::vector<AnyArray>& inputs,
-                               std::size_t outputs) {
-  Graph graph;
-  std::vector<TensorId> ids;
-  std::vector<AnyArray> given;
-  for (const AnyArray& x : inputs) {
-    ids.push_back(x.info().is_known() ? graph.add_input(x.info(), {}) : no_tensor);
-    if (x.info().is_known()) given.push_back(x);
-  }
-  const auto out = halftone::detail::expand_thunk<Op>(graph, pack(op), ids, outputs);
-  const auto values = run_graph<Ops...>(graph, given);
-  std::vector<AnyArray> y;
-  for (const TensorId id : out) y.push_back(values[static_cast<std::size_t>(id)]);
-  return y;
-}
 
 /// Every path through the classes: its labels and its probability.
 using Paths = std::map<std::vector<std::uint32_t>, double>;
@@ -248,15 +230,14 @@ TEST_CASE("several convolutions: each as Conv alone") {
                      u = scattered<float>({2, 3, 3}, -1, 1, 5);
   const op::MultiConv op{
       .convolutions = 2, .strides = {2, 1, 1}, .pads = {1, 0, 0, 1, 1, 1}, .dilations = {1, 2, 2}};
-  const auto y = expanded<op::Conv>(op, {x, w, b, v, u, absent()}, 2);
+  const auto y = run_session(op, {x, w, b, v, u, absent()}, 2);
   const op::Conv first{.strides = {2, 1}, .dilations = {1, 2}, .pads = {1, 0, 0, 1}, .group = 2};
   const op::Conv second{.strides = {1}, .dilations = {2}, .pads = {1, 1}};
   CHECK(doubles(y[0]) == doubles(run(first, {x, w, b})));
   CHECK(doubles(y[1]) == doubles(run(second, {v, u})));
-  CHECK(doubles(expanded<op::Conv>(op::MultiConv{}, {v, u}, 1)[0]) ==
-        doubles(run(op::Conv{}, {v, u})));
-  CHECK_THROWS_AS(expanded<op::Conv>(op::MultiConv{.convolutions = 2}, {v, u}, 1), ModelError);
-  CHECK_THROWS_AS(expanded<op::Conv>(op::MultiConv{.strides = {1, 1}}, {v, u}, 1), ModelError);
+  CHECK(doubles(run_session(op::MultiConv{}, {v, u})[0]) == doubles(run(op::Conv{}, {v, u})));
+  CHECK_THROWS_AS(run_session(op::MultiConv{.convolutions = 2}, {v, u}), ModelError);
+  CHECK_THROWS_AS(run_session(op::MultiConv{.strides = {1, 1}}, {v, u}), ModelError);
 }
 
 TEST_CASE("print tensor: text, and the tensor itself") {

@@ -16,7 +16,6 @@ using namespace halftone;
 
 namespace {
 
-constexpr int int32 = 6;
 using Numbers = std::vector<std::int32_t>;
 using Floats = std::vector<float>;
 

@@ -12,12 +12,6 @@ namespace test {
 
 using namespace halftone;
 
-namespace {
-
-constexpr int uint32 = 12, int32 = 6;
-
-}  // namespace
-
 TEST_CASE("add in place: a variable is changed, in the model's order") {
   // r joins z in one loop unless somebody sees that w is another one by then.
   const std::string bytes = model_of(

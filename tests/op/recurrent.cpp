@@ -150,14 +150,14 @@ AnyArray swapped(const AnyArray& x, const std::vector<std::size_t>& order) {
   return y;
 }
 
-struct Case {
+struct Layer {
   std::int64_t steps = 4, batch = 3, inputs = 5, hidden = 7;
   bool has_bias = true, has_states = true, has_peepholes = false;
   std::vector<std::int32_t> lengths{};
 };
 
 template <class T, class Op>
-void check(const Op& op, const Case& given, double units = 64, double absolute = 4e-6) {
+void check(const Op& op, const Layer& given, double units = 64, double absolute = 4e-6) {
   constexpr kernel::Cell cell = std::is_same_v<Op, op::LSTM>  ? kernel::Cell::lstm
                                 : std::is_same_v<Op, op::GRU> ? kernel::Cell::gru
                                                               : kernel::Cell::rnn;
@@ -231,7 +231,7 @@ TEST_CASE("recurrent layers: directions, layouts, lengths and what may be absent
   for (const Direction direction : directions) {
     for (const std::int64_t layout : {0, 1}) {
       for (const bool some : {false, true}) {
-        Case given{.has_bias = some, .has_states = some, .has_peepholes = some};
+        Layer given{.has_bias = some, .has_states = some, .has_peepholes = some};
         if (some) given.lengths = {2, 4, 0};
         check<float>(op::LSTM{.direction = direction, .input_forget = some, .layout = layout},
                      given);

@@ -7,26 +7,17 @@
 
 #include <halftone/onnx.hpp>
 
+#include "errors.hpp"
+
 using popart::Builder;
 using popart::DataType;
 using popart::Shape;
 using popart::TensorId;
 using popart::TensorInfo;
+using popart_test::contains;
+using popart_test::error_of;
 
 namespace {
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const popart::error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != text.npos;
-}
 
 halftone::Graph graph_of(const Builder& builder) {
   const std::string proto = builder.getModelProto();

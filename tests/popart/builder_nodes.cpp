@@ -12,24 +12,14 @@
 #include <string>
 #include <vector>
 
+#include "errors.hpp"
 #include "onnx_checker.hpp"
 
 using namespace popart;
+using popart_test::contains;
+using popart_test::error_of;
 
 namespace {
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != text.npos;
-}
 
 /// Each model passes ONNX's own checker, where that is.
 void check_models(const std::vector<std::string>& models) {

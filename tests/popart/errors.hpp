@@ -23,8 +23,11 @@ std::string error_of(F&& f) {
   }
   return "no error";
 }
+inline bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != text.npos;
+}
 inline bool is(const std::string& text, std::string_view kind, std::string_view part) {
-  return text.starts_with(std::string(kind) + " ") && text.find(part) != text.npos;
+  return text.starts_with(std::string(kind) + " ") && contains(text, part);
 }
 
 inline std::shared_ptr<popart::DeviceInfo> cpu() {

@@ -10,26 +10,14 @@
 #include <sstream>
 #include <string>
 
+#include "errors.hpp"
 #include "popart/options.hpp"
 
 using namespace popart;
+using popart_test::contains;
+using popart_test::error_of;
 
-namespace {
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != text.npos;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 // Words are those of PopART's dataflow.cpp.
 TEST_CASE("popart data flow") {

@@ -6,8 +6,11 @@
 #include <halftone/halftone.hpp>
 
 #include "../allocations.hpp"
+#include "../error_of.hpp"
 
 using namespace halftone;
+using test::contains;
+using test::error_of;
 
 namespace {
 
@@ -28,20 +31,6 @@ Graph small_graph() {
 std::vector<float> floats(const AnyView& view) {
   const std::span<const float> values = view.values<float>();
   return {values.begin(), values.end()};
-}
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != text.npos;
 }
 
 }  // namespace

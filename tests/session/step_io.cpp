@@ -6,7 +6,11 @@
 #include <halftone/halftone.hpp>
 #include <halftone/session/weights.hpp>
 
+#include "../error_of.hpp"
+
 using namespace halftone;
+using test::contains;
+using test::error_of;
 
 namespace {
 
@@ -15,19 +19,6 @@ Graph add_graph() {
   const AnyTensor a = g.input<float>("a", {2});
   output(g, op::add(a, g.input<float>("b", {2})), "y");
   return g;
-}
-
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != text.npos;
 }
 
 AnyBuffer buffer(AnyArray& array) { return {array.info(), array.data()}; }

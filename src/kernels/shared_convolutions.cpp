@@ -1,0 +1,2 @@
+#define HALFTONE_CONVOLUTIONS
+#include "shared.hpp"

@@ -1,0 +1,2 @@
+#define HALFTONE_MOVES
+#include "shared.hpp"

@@ -1,0 +1,2 @@
+#define HALFTONE_PRODUCTS
+#include "shared.hpp"
