@@ -106,7 +106,7 @@ struct Elementwise {
   __attribute__((optimize("schedule-insns", "sched-pressure")))
 #endif
   __attribute__((noinline, flatten)) static std::int64_t
-  run_groups(const Op& op, std::int64_t n, Output* y, const Operand<E> x) {
+  run_groups(Op op, std::int64_t n, Output* y, const Operand<E> x) {
     std::int64_t i = 0;
     for (; i + 4 * V::size <= n; i += 4 * V::size) {
       const auto at = [&](int k) { return load<E, V>(x.at(i + k * V::size)); };
