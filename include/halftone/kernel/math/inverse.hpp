@@ -31,55 +31,20 @@ HALFTONE_INLINE Vec<double, N> atan_factor(Vec<double, N> z) {
 }
 
 #if HALFTONE_AVX512
-/// atan for each sixteenth of [0, 1), u from its lower end: table[4] + table[3] t + u^2 (table[2] +
-/// table[1] u + table[0] u^2). Too large by a third of what half_pi_high is, which so divides into
-/// the errors of t and of 1 / t.
-alignas(64) inline constexpr float atan_table[5][16] = {
-    {2.3895135e-02f, 8.9369446e-02f, 1.3792709e-01f, 1.7320263e-01f, 1.9015992e-01f, 1.9572182e-01f,
-     1.8101265e-01f, 1.696247e-01f, 1.3520233e-01f, 1.2028144e-01f, 8.5860245e-02f, 6.988355e-02f,
-     3.554091e-02f, 1.6955019e-03f, -8.375671e-03f, 1.060369e-02f},
-    {-3.3419678e-01f, -3.2709026e-01f, -3.044286e-01f, -2.696491e-01f, -2.2606573e-01f,
-     -1.7835784e-01f, -1.2918428e-01f, -8.3796814e-02f, -4.136993e-02f, -7.268605e-03f,
-     2.2334533e-02f, 4.3802977e-02f, 6.161352e-02f, 7.462454e-02f, 8.127218e-02f, 8.185783e-02f},
-    {8.876001e-06f, -6.198223e-02f, -1.21158816e-01f, -1.7496294e-01f, -2.2144789e-01f,
-     -2.5936404e-01f, -2.8825006e-01f, -3.0822e-01f, -3.2003132e-01f, -3.2459655e-01f,
-     -3.2321575e-01f, -3.1701013e-01f, -3.0723825e-01f, -2.9488042e-01f, -2.8074926e-01f,
-     -2.6554838e-01f},
-    {1, 9.961087e-01f, 9.846152e-01f, 9.6603763e-01f, 9.411764e-01f, 9.11032e-01f, 8.767124e-01f,
-     8.393444e-01f, 8.0000013e-01f, 7.5964403e-01f, 7.1910125e-01f, 6.790452e-01f, 6.400001e-01f,
-     6.0235304e-01f, 5.6637174e-01f, 5.322246e-01f},
-    {0, 1.6201712e-04f, 1.2780965e-03f, 4.215899e-03f, 9.684565e-03f, 1.818737e-02f, 3.0003536e-02f,
-     4.5197282e-02f, 6.364755e-02f, 8.5089706e-02f, 1.0916105e-01f, 1.3544379e-01f, 1.6350105e-01f,
-     1.9290474e-01f, 2.2325476e-01f, 2.5419074e-01f},
-};
-
-/// 16 t rounded down, in the low bits, for 0 <= t < 1.
-template <int N>
-HALFTONE_INLINE Vec<std::uint32_t, N> sixteenth(Vec<float, N> t) {
-  if constexpr (N == 16) {
-    constexpr int down = 9;
-    const Vec<float, N> magic(0x1.8p19f);
-#ifdef __clang__
-    const Vec<float, N> moved = __builtin_ia32_addps512(t.v, magic.v, down);
-#else
-    const Vec<float, N> moved = __builtin_ia32_addps512_mask(t.v, magic.v, t.v, -1, down);
-#endif
-    return bit_cast<std::uint32_t>(moved);
-  }
-  return bit_cast<std::uint32_t>(convert<std::int32_t>(t * 16));
-}
-template <int N>
-HALFTONE_INLINE Vec<float, N> above_sixteenth(Vec<float, N> t) {
-  using R = typename Vec<float, N>::raw;
-  constexpr int four_bits_down = 4 << 4 | 1;
-#ifdef __clang__
-  if constexpr (N == 16) return __builtin_ia32_reduceps512_mask(t.v, four_bits_down, R{}, -1, 4);
-#else
-  if constexpr (N == 16) return __builtin_ia32_reduceps512_mask(t.v, four_bits_down, R{}, -1);
-#endif
-  if constexpr (N == 8) return __builtin_ia32_reduceps256_mask(t.v, four_bits_down, R{}, -1);
-  if constexpr (N == 4) return __builtin_ia32_reduceps128_mask(t.v, four_bits_down, R{}, -1);
-}
+/// Tangents and their angles, which are nearly floats, in the middle of 8 intervals in each octave
+/// of a + 1/2, for 0 <= a < 7; the last one goes on to infinity.
+alignas(64) inline constexpr float atan_from[32] = {
+    1.6180041f,  1.8684545f,  2.1189835f,  2.3699293f,  2.619544f,   2.8701522f,  3.1206753f,
+    3.3712397f,  3.7344062f,  4.235755f,   4.7369084f,  5.238264f,   5.7398806f,  6.2390733f,
+    6.740328f,   14.073363f,  0.0f,        0.09364057f, 0.15610561f, 0.21858202f, 0.2810511f,
+    0.34351686f, 0.40594745f, 0.46834096f, 0.56089395f, 0.6856933f,  0.810519f,   0.9356226f,
+    1.0602816f,  1.1852607f,  1.3106809f,  1.4355617f};
+alignas(64) inline constexpr float atan_angle[32] = {
+    1.0172137f,  1.0793855f,  1.1298604f,  1.1715089f,  1.2061247f,  1.2355355f,  1.2606912f,
+    1.2824371f,  1.3091546f,  1.338956f,   1.362743f,   1.382163f,   1.3983079f,  1.4118679f,
+    1.42351f,    1.4998593f,  0.0f,        0.09336831f, 0.15485579f, 0.21519738f, 0.27398312f,
+    0.33088756f, 0.38562295f, 0.43800116f, 0.5111686f,  0.6010595f,  0.6811221f,  0.75215113f,
+    0.81464875f, 0.8699733f,  0.9190509f,  0.96236163f};
 #endif
 
 inline constexpr double pi = 3.14159265358979324;
@@ -157,20 +122,17 @@ HALFTONE_INLINE Vec<T, N> atan(Vec<T, N> x) {
     return detail::each_lane([](double lane) { return __builtin_atan(lane); }, x);
 #if HALFTONE_AVX512
   } else if constexpr (detail::has_lookup<T, N>) {
+    // atan(c) + atan(t) for t = (a - c) / (1 + a c), of which |t| < 0.072. An error of t's as large
+    // as the estimate's counts little beside atan(c), and is part of the polynomial's factor.
     using namespace detail;
     using V = Vec<T, N>;
-    const V a = abs(x), finite = lower_magnitude(x, 0x1p100f);
-    const auto is_large = a > 1;  // then pi / 2 - atan(1 / a)
-    const V estimate = reciprocal_estimate(finite);
-    const V inverse = fma(fma(-finite, estimate, V(1)), estimate, estimate);
-    const V t = select(is_large, inverse, lower_or_second(V(1 - 0x1p-24f), a));
-    const auto index = sixteenth(t);
-    const auto at = [&](int i)
-                        __attribute__((always_inline)) { return lookup(atan_table[i], index); };
-    const V u = above_sixteenth(t);
-    const V p = fma(fma(at(0), u, at(1)), u, at(2));
-    const V r = fma(u * u, p, fma(at(3), t, at(4)));
-    return with_sign_of(select(is_large, half_pi_high - r, r), x);
+    const V a = lower_or_second(V(0x1p100f), abs(x));
+    const auto index = bit_cast<std::uint32_t>(lower_or_second(V(7.75f), a + 0.5f)) >> 20;
+    const V c = lookup(atan_from, index), d = fma(a, c, V(1));
+    const V estimate = reciprocal_estimate(d);
+    const V t = (a - c) * estimate, z = t * t;
+    const V rest = fma(z, fma(z, V(0.19899965f), V(-0.33333177f)), fma(-d, estimate, V(1)));
+    return with_sign_of(fma(t, rest, lookup(atan_angle, index) + t), x);
 #endif
   } else {
     using V = Vec<T, N>;
