@@ -95,18 +95,23 @@ struct Elementwise {
   };
 
   /// Whether vectors go four at a time: one alone would leave the machine waiting for its results.
+  /// Of the narrow types only where operators ask for it, as each group takes time to compile.
   template <class V, class... E>
-  static constexpr bool in_groups =
-      has_groups<V> && inputs == 1 && std::is_same_v<Output, float> &&
-      (std::is_same_v<E, float> && ...) && !requires { requires Op::is_short; };
+  static constexpr bool in_groups() {
+    if constexpr (!has_groups<V> || inputs != 1 || std::is_same_v<Output, bool>) {
+      return false;
+    } else if constexpr (requires { requires Op::is_grouped; }) {
+      return true;
+    } else {
+      return !requires { requires Op::is_short; } && std::is_same_v<Output, float> &&
+             (std::is_same_v<E, float> && ...);
+    }
+  }
 
   /// As many of n elements as whole groups have. Flattened: a group is not passed through memory.
   template <class V, class E>
-#ifndef __clang__  // g++ would leave the instructions of one vector behind those of the other
-  __attribute__((optimize("schedule-insns", "sched-pressure")))
-#endif
-  __attribute__((noinline, flatten)) static std::int64_t
-  run_groups(Op op, std::int64_t n, Output* y, const Operand<E> x) {
+  HALFTONE_SIDE_BY_SIDE __attribute__((noinline, flatten)) static std::int64_t run_groups(
+      Op op, std::int64_t n, Output* y, const Operand<E> x) {
     std::int64_t i = 0;
     for (; i + 4 * V::size <= n; i += 4 * V::size) {
       const auto at = [&](int k) { return load<E, V>(x.at(i + k * V::size)); };
@@ -130,7 +135,7 @@ struct Elementwise {
                                                   const Operand<E>... x) {
     const Op op = given;  // y may overlap it for all that the compiler knows
     std::int64_t i = 0;
-    if constexpr (in_groups<V, E...>) {
+    if constexpr (in_groups<V, E...>()) {
       i = run_groups<V>(op, n, y, x...);
     }
     for (; i < n; i += V::size) {
