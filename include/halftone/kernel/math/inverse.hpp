@@ -360,6 +360,7 @@ HALFTONE_INLINE Vec<T, N> atanh(Vec<T, N> x) {
   }
 }
 
+#if HALFTONE_AVX512
 template <class V>
   requires detail::has_groups<V>
 HALFTONE_INLINE Quad<V> asinh(const Quad<V>& x) {
@@ -370,5 +371,6 @@ template <class V>
 HALFTONE_INLINE Quad<V> acosh(const Quad<V>& x) {
   return detail::near_or_far<detail::Acosh>(x);
 }
+#endif
 
 }  // namespace halftone::kernel
