@@ -3,8 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <random>
 #include <vector>
 
 using namespace halftone;
@@ -124,4 +127,37 @@ TEST_CASE_TEMPLATE("elementwise: no element depends on its neighbours or its pos
       REQUIRE(std::memcmp(piece.data(), all.data() + first, count * sizeof(T)) == 0);
     }
   }
+}
+
+TEST_CASE_TEMPLATE("elementwise: a group has the bits that its vectors have alone", Op, op::Exp,
+                   op::Log, op::Erf, op::Tanh, op::Sinh, op::Cosh, op::Asin, op::Acos, op::Atan,
+                   op::Asinh, op::Acosh, op::Atanh, op::Sin, op::Cos, op::Tan, op::Expm1, op::Log1p,
+                   op::Sigmoid, op::Softplus, op::Softsign, op::Mish, op::Gelu, op::GeluErf,
+                   op::Swish, op::Elu, op::Selu, op::Celu, op::Shrink, op::Round) {
+  const Op op{};
+  constexpr std::size_t n = 16 * 1021;
+  std::vector<float> x(n), all(n), alone(n);
+  std::uint32_t state = 1;
+  for (std::size_t i = 0; i < n; ++i) {
+    state = state * 1664525 + 1013904223;
+    // Half of them any floats, half of them in the range where the functions are no constants.
+    x[i] = i % 2 != 0 ? std::bit_cast<float>(state) : static_cast<float>(state) * 0x1p-29f - 4;
+  }
+  const auto run = [&](const float* from, float* to, std::size_t count) {
+    const void* in[] = {from};
+    kernel::vector_block<Op, float>(&op, in, 0, to, static_cast<std::int64_t>(count));
+  };
+  run(x.data(), all.data(), n);
+  const auto differing = [&](std::size_t step) {
+    for (std::size_t i = 0; i < n; i += step) run(&x[i], &alone[i], std::min(step, n - i));
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      count += std::bit_cast<std::uint32_t>(all[i]) != std::bit_cast<std::uint32_t>(alone[i]) &&
+               !(std::isnan(all[i]) && std::isnan(alone[i]));
+    }
+    return count;
+  };
+  CHECK(differing(16) == 0);
+  CHECK(differing(5) == 0);
+  CHECK(differing(67) == 0);
 }

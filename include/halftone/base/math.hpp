@@ -48,6 +48,7 @@ namespace found_by_argument {
 HALFTONE_FORWARD(exp)
 HALFTONE_FORWARD(exp2)
 HALFTONE_FORWARD(expm1)
+HALFTONE_FORWARD(expm1_below_zero)
 HALFTONE_FORWARD(log)
 HALFTONE_FORWARD(log2)
 HALFTONE_FORWARD(log1p)
@@ -174,6 +175,16 @@ HALFTONE_INLINE constexpr auto sigmoid(const X& x) {
   } else {
     const M e = exp(-abs(static_cast<M>(x)));
     return (x < 0 ? e : M(1)) / (1 + e);
+  }
+}
+
+/// factor (e^x - 1) for x < 0, rounded as one; elsewhere any number.
+template <class X, class S>
+HALFTONE_INLINE constexpr auto expm1_below_zero(const X& x, const S& factor) {
+  if constexpr (std::is_void_v<detail::math_t<X>>) {
+    return detail::found_by_argument::call_expm1_below_zero(x, factor);
+  } else {
+    return expm1(x) * factor;
   }
 }
 

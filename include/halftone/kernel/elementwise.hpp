@@ -94,15 +94,35 @@ struct Elementwise {
     const E* at(std::int64_t i) const { return data + (i & mask); }
   };
 
+  /// Whether vectors go four at a time: one alone would leave the machine waiting for its results.
+  /// Of the narrow types only where operators ask for it, as each group takes time to compile.
+  template <class V, class... E>
+  static constexpr bool in_groups() {
+    if constexpr (!has_groups<V> || inputs != 1 || std::is_same_v<Output, bool>) {
+      return false;
+    } else if constexpr (requires { requires Op::is_grouped; }) {
+      return true;
+    } else {
+      return !requires { requires Op::is_short; } && std::is_same_v<Output, float> &&
+             (std::is_same_v<E, float> && ...);
+    }
+  }
+
   /// As many of n elements as whole groups have. Flattened: a group is not passed through memory.
   template <class V, class E>
-  __attribute__((noinline, flatten)) static std::int64_t run_groups(const Op& op, std::int64_t n,
-                                                                    Output* y, const Operand<E> x) {
+  HALFTONE_SIDE_BY_SIDE __attribute__((noinline, flatten)) static std::int64_t run_groups(
+      Op op, std::int64_t n, Output* y, const Operand<E> x) {
     std::int64_t i = 0;
     for (; i + 4 * V::size <= n; i += 4 * V::size) {
       const auto at = [&](int k) { return load<E, V>(x.at(i + k * V::size)); };
       const auto put = [&](int k, V lanes) { store_compute(y + i + k * V::size, lanes); };
-      const Quad<V> made = op.forward(Quad<V>{at(0), at(1), at(2), at(3)});
+      const Quad<V> group{at(0), at(1), at(2), at(3)};
+      Quad<V> made;
+      if constexpr (requires { requires Op::is_grouped; }) {
+        made = op.forward(group);
+      } else {
+        made = {op.forward(group.a), op.forward(group.b), op.forward(group.c), op.forward(group.d)};
+      }
       put(0, made.a), put(1, made.b), put(2, made.c), put(3, made.d);
     }
     return i;
@@ -115,7 +135,7 @@ struct Elementwise {
                                                   const Operand<E>... x) {
     const Op op = given;  // y may overlap it for all that the compiler knows
     std::int64_t i = 0;
-    if constexpr (requires { requires Op::is_grouped; } && has_groups<V>) {
+    if constexpr (in_groups<V, E...>()) {
       i = run_groups<V>(op, n, y, x...);
     }
     for (; i < n; i += V::size) {

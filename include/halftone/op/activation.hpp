@@ -144,7 +144,9 @@ struct Elu {
   static constexpr Signature signature = "x -> y";
   constexpr void attributes(auto&& visit) { visit("alpha", alpha); }
 
-  constexpr auto forward(auto x) const { return math::select(x < 0, math::expm1(x) * alpha, x); }
+  constexpr auto forward(auto x) const {
+    return math::select(x < 0, math::expm1_below_zero(x, alpha), x);
+  }
   constexpr auto backward(auto dy, auto x) const {
     return select(x < 0, dy * alpha * exp(x), select(x > 0, dy, dy * ((1 + alpha) / 2)));
   }
@@ -166,7 +168,7 @@ struct Selu {
     visit("gamma", gamma);
   }
   constexpr auto forward(auto x) const {
-    return math::select(x > 0, x * gamma, math::expm1(x) * (double(gamma) * alpha));
+    return math::select(x < 0, math::expm1_below_zero(x, double(gamma) * alpha), x * gamma);
   }
   constexpr auto backward(auto dy, auto x) const {
     return select(x < 0, dy * alpha * exp(x), select(x > 0, dy, dy * ((1 + alpha) / 2))) * gamma;
@@ -187,7 +189,7 @@ struct Celu {
   constexpr void attributes(auto&& visit) { visit("alpha", alpha); }
 
   constexpr auto forward(auto x) const {
-    return math::select(x < 0, math::expm1(x * (1.0 / alpha)) * alpha, x);
+    return math::select(x < 0, math::expm1_below_zero(x * (1.0 / alpha), alpha), x);
   }
   constexpr auto backward(auto dy, auto x) const { return select(x < 0, dy * exp(x / alpha), dy); }
 };

@@ -267,6 +267,7 @@ struct Tanh {
 struct Asinh {
   static constexpr OpId id{"ai.onnx", "Asinh", 9};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_grouped = true;
   static constexpr auto forward(auto x) { return math::asinh(x); }
   static constexpr auto backward(auto dy, auto x) { return dy / sqrt(x * x + 1); }
 };
@@ -280,6 +281,7 @@ struct Asinh {
 struct Acosh {
   static constexpr OpId id{"ai.onnx", "Acosh", 9};
   static constexpr Signature signature = "x -> y";
+  static constexpr bool is_grouped = true;
   static constexpr auto forward(auto x) { return math::acosh(x); }
   static constexpr auto backward(auto dy, auto x) { return dy / sqrt(x * x - 1); }
 };

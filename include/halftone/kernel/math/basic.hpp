@@ -268,6 +268,47 @@ HALFTONE_INLINE Vec<T, N> upper_bits(Vec<T, N> a, Vec<T, N> b) {
   return bit_cast<T>(max(bit_cast<B>(a), bit_cast<B>(b)));
 }
 
+/// F::near(x) for |x| <= F::last, and F::far(x) where it is not, which should be rare.
+template <class F, int N>
+HALFTONE_INLINE Vec<float, N> near_and_far(Vec<float, N> x) {
+  return select(abs(x) <= F::last, F::near(x), F::far(x));
+}
+template <class F, int N>
+__attribute__((noinline)) Vec<float, N> partly_far(Vec<float, N> x) {
+  return near_and_far<F>(x);
+}
+template <class F, int N>
+HALFTONE_INLINE Vec<float, N> near_or_far(Vec<float, N> x) {
+  if (__builtin_expect(any_beyond(abs(x), F::last), 0)) return partly_far<F>(x);
+  return F::near(x);
+}
+
+/// Four vectors, whose far lanes are looked for together.
+template <class F, class V>
+HALFTONE_SIDE_BY_SIDE __attribute__((noinline, flatten)) void partly_far(const Quad<V>& x,
+                                                                         Quad<V>& y) {
+  using B = std::uint32_t;
+  const V a = x.a, b = x.b, c = x.c, d = x.d;
+  const auto least = min(min(bit_cast<B>(abs(a)), bit_cast<B>(abs(b))),
+                         min(bit_cast<B>(abs(c)), bit_cast<B>(abs(d))));
+  if (any(bit_cast<float>(least) <= F::last)) {
+    y = {near_and_far<F>(a), near_and_far<F>(b), near_and_far<F>(c), near_and_far<F>(d)};
+  } else {
+    y = {F::far(a), F::far(b), F::far(c), F::far(d)};
+  }
+}
+template <class F, class V>
+HALFTONE_INLINE Quad<V> near_or_far(const Quad<V>& x) {
+  const V a = x.a, b = x.b, c = x.c, d = x.d;
+  const V largest = upper_bits(upper_bits(abs(a), abs(b)), upper_bits(abs(c), abs(d)));
+  if (__builtin_expect(any_beyond(largest, F::last), 0)) {
+    Quad<V> y;
+    partly_far<F>(x, y);
+    return y;
+  }
+  return {F::near(a), F::near(b), F::near(c), F::near(d)};
+}
+
 /// x * factor rounded down, in the low bits; off by one where the product is nearly whole.
 template <int N>
 HALFTONE_INLINE Vec<std::uint32_t, N> whole_below(Vec<float, N> x, float factor) {

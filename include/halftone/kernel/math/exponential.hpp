@@ -115,15 +115,25 @@ HALFTONE_INLINE Vec<float, N> exp_by_table(Vec<float, N> x) {
   return scaled(fma(high, fma(s.close, p, rest), high), s.n);
 }
 
-/// e^x - 1 for x >= -18: (2^n - 1) + 2^n (e^r - 1), where r takes what the table lacks.
+/// e^x is power (1 + q), where q takes what the table lacks.
+template <int N>
+struct ExpByTable {
+  Vec<float, N> power, q;
+};
+template <int N>
+HALFTONE_INLINE ExpByTable<N> exp_parts_by_table(Vec<float, N> x, float last = 200) {
+  const auto s = sixteenths(x, last);
+  const auto p = horner(s.close, 0.041666668f, 0.16666667f, 0.5f);
+  const auto r = s.close + fma(s.n, ln2_rest, lookup(exp2_rest, s.index));
+  return {scaled(lookup(exp2_high, s.index), s.n), fma(s.close * s.close, p, r)};
+}
+
+/// e^x - 1 for x >= -18: (2^n - 1) + 2^n (e^r - 1).
 template <int N>
 HALFTONE_INLINE Vec<float, N> expm1_by_table(Vec<float, N> x) {
   // The last power is the last below 2^128; r goes on beyond, up to infinity.
-  const auto s = sixteenths(x, 127.9375f);
-  const auto power = scaled(lookup(exp2_high, s.index), s.n);
-  const auto p = horner(s.close, 0.041666668f, 0.16666667f, 0.5f);
-  const auto r = s.close + fma(s.n, ln2_rest, lookup(exp2_rest, s.index));
-  return with_sign_of(fma(power, fma(s.close * s.close, p, r), power - 1), x);  // that of -0 too
+  const auto e = exp_parts_by_table(x, 127.9375f);
+  return with_sign_of(fma(e.power, e.q, e.power - 1), x);  // that of -0 too
 }
 
 /// 2^(i / 16) times a factor that makes all of these nearly floats.
@@ -273,6 +283,18 @@ HALFTONE_INLINE Vec<T, N> expm1(Vec<T, N> x) {
   const auto s = detail::power_of_two(e.n - 1);
   const auto r = 2 * fma(e.q, s, s - T(0.5));
   return select(e.n == 0, select(x == 0, x, e.q), r);
+}
+
+/// factor (e^x - 1) for x < 0, with as few roundings as expm1 has; elsewhere any number.
+template <class T, int N, detail::scalar S>
+HALFTONE_INLINE Vec<T, N> expm1_below_zero(Vec<T, N> x, S factor) {
+  using V = Vec<T, N>;
+  if constexpr (detail::has_lookup<T, N>) {
+    const auto e = detail::exp_parts_by_table(detail::upper_or_second(V(-18), x));
+    const V c = T(factor);
+    return fma(c, e.power - 1, c * e.power * e.q);  // of the larger part nothing is lost
+  }
+  return expm1(x) * factor;
 }
 
 /// The logistic function 1 / (1 + e^-x); accurate also where it is close to 0.

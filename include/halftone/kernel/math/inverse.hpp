@@ -31,55 +31,20 @@ HALFTONE_INLINE Vec<double, N> atan_factor(Vec<double, N> z) {
 }
 
 #if HALFTONE_AVX512
-/// atan for each sixteenth of [0, 1), u from its lower end: table[4] + table[3] t + u^2 (table[2] +
-/// table[1] u + table[0] u^2). Too large by a third of what half_pi_high is, which so divides into
-/// the errors of t and of 1 / t.
-alignas(64) inline constexpr float atan_table[5][16] = {
-    {2.3895135e-02f, 8.9369446e-02f, 1.3792709e-01f, 1.7320263e-01f, 1.9015992e-01f, 1.9572182e-01f,
-     1.8101265e-01f, 1.696247e-01f, 1.3520233e-01f, 1.2028144e-01f, 8.5860245e-02f, 6.988355e-02f,
-     3.554091e-02f, 1.6955019e-03f, -8.375671e-03f, 1.060369e-02f},
-    {-3.3419678e-01f, -3.2709026e-01f, -3.044286e-01f, -2.696491e-01f, -2.2606573e-01f,
-     -1.7835784e-01f, -1.2918428e-01f, -8.3796814e-02f, -4.136993e-02f, -7.268605e-03f,
-     2.2334533e-02f, 4.3802977e-02f, 6.161352e-02f, 7.462454e-02f, 8.127218e-02f, 8.185783e-02f},
-    {8.876001e-06f, -6.198223e-02f, -1.21158816e-01f, -1.7496294e-01f, -2.2144789e-01f,
-     -2.5936404e-01f, -2.8825006e-01f, -3.0822e-01f, -3.2003132e-01f, -3.2459655e-01f,
-     -3.2321575e-01f, -3.1701013e-01f, -3.0723825e-01f, -2.9488042e-01f, -2.8074926e-01f,
-     -2.6554838e-01f},
-    {1, 9.961087e-01f, 9.846152e-01f, 9.6603763e-01f, 9.411764e-01f, 9.11032e-01f, 8.767124e-01f,
-     8.393444e-01f, 8.0000013e-01f, 7.5964403e-01f, 7.1910125e-01f, 6.790452e-01f, 6.400001e-01f,
-     6.0235304e-01f, 5.6637174e-01f, 5.322246e-01f},
-    {0, 1.6201712e-04f, 1.2780965e-03f, 4.215899e-03f, 9.684565e-03f, 1.818737e-02f, 3.0003536e-02f,
-     4.5197282e-02f, 6.364755e-02f, 8.5089706e-02f, 1.0916105e-01f, 1.3544379e-01f, 1.6350105e-01f,
-     1.9290474e-01f, 2.2325476e-01f, 2.5419074e-01f},
-};
-
-/// 16 t rounded down, in the low bits, for 0 <= t < 1.
-template <int N>
-HALFTONE_INLINE Vec<std::uint32_t, N> sixteenth(Vec<float, N> t) {
-  if constexpr (N == 16) {
-    constexpr int down = 9;
-    const Vec<float, N> magic(0x1.8p19f);
-#ifdef __clang__
-    const Vec<float, N> moved = __builtin_ia32_addps512(t.v, magic.v, down);
-#else
-    const Vec<float, N> moved = __builtin_ia32_addps512_mask(t.v, magic.v, t.v, -1, down);
-#endif
-    return bit_cast<std::uint32_t>(moved);
-  }
-  return bit_cast<std::uint32_t>(convert<std::int32_t>(t * 16));
-}
-template <int N>
-HALFTONE_INLINE Vec<float, N> above_sixteenth(Vec<float, N> t) {
-  using R = typename Vec<float, N>::raw;
-  constexpr int four_bits_down = 4 << 4 | 1;
-#ifdef __clang__
-  if constexpr (N == 16) return __builtin_ia32_reduceps512_mask(t.v, four_bits_down, R{}, -1, 4);
-#else
-  if constexpr (N == 16) return __builtin_ia32_reduceps512_mask(t.v, four_bits_down, R{}, -1);
-#endif
-  if constexpr (N == 8) return __builtin_ia32_reduceps256_mask(t.v, four_bits_down, R{}, -1);
-  if constexpr (N == 4) return __builtin_ia32_reduceps128_mask(t.v, four_bits_down, R{}, -1);
-}
+/// Tangents and their angles, which are nearly floats, in the middle of 8 intervals in each octave
+/// of a + 1/2, for 0 <= a < 7; the last one goes on to infinity.
+alignas(64) inline constexpr float atan_from[32] = {
+    1.6180041f,  1.8684545f,  2.1189835f,  2.3699293f,  2.619544f,   2.8701522f,  3.1206753f,
+    3.3712397f,  3.7344062f,  4.235755f,   4.7369084f,  5.238264f,   5.7398806f,  6.2390733f,
+    6.740328f,   14.073363f,  0.0f,        0.09364057f, 0.15610561f, 0.21858202f, 0.2810511f,
+    0.34351686f, 0.40594745f, 0.46834096f, 0.56089395f, 0.6856933f,  0.810519f,   0.9356226f,
+    1.0602816f,  1.1852607f,  1.3106809f,  1.4355617f};
+alignas(64) inline constexpr float atan_angle[32] = {
+    1.0172137f,  1.0793855f,  1.1298604f,  1.1715089f,  1.2061247f,  1.2355355f,  1.2606912f,
+    1.2824371f,  1.3091546f,  1.338956f,   1.362743f,   1.382163f,   1.3983079f,  1.4118679f,
+    1.42351f,    1.4998593f,  0.0f,        0.09336831f, 0.15485579f, 0.21519738f, 0.27398312f,
+    0.33088756f, 0.38562295f, 0.43800116f, 0.5111686f,  0.6010595f,  0.6811221f,  0.75215113f,
+    0.81464875f, 0.8699733f,  0.9190509f,  0.96236163f};
 #endif
 
 inline constexpr double pi = 3.14159265358979324;
@@ -157,20 +122,17 @@ HALFTONE_INLINE Vec<T, N> atan(Vec<T, N> x) {
     return detail::each_lane([](double lane) { return __builtin_atan(lane); }, x);
 #if HALFTONE_AVX512
   } else if constexpr (detail::has_lookup<T, N>) {
+    // atan(c) + atan(t) for t = (a - c) / (1 + a c), of which |t| < 0.072. An error of t's as large
+    // as the estimate's counts little beside atan(c), and is part of the polynomial's factor.
     using namespace detail;
     using V = Vec<T, N>;
-    const V a = abs(x), finite = lower_magnitude(x, 0x1p100f);
-    const auto is_large = a > 1;  // then pi / 2 - atan(1 / a)
-    const V estimate = reciprocal_estimate(finite);
-    const V inverse = fma(fma(-finite, estimate, V(1)), estimate, estimate);
-    const V t = select(is_large, inverse, lower_or_second(V(1 - 0x1p-24f), a));
-    const auto index = sixteenth(t);
-    const auto at = [&](int i)
-                        __attribute__((always_inline)) { return lookup(atan_table[i], index); };
-    const V u = above_sixteenth(t);
-    const V p = fma(fma(at(0), u, at(1)), u, at(2));
-    const V r = fma(u * u, p, fma(at(3), t, at(4)));
-    return with_sign_of(select(is_large, half_pi_high - r, r), x);
+    const V a = lower_or_second(V(0x1p100f), abs(x));
+    const auto index = bit_cast<std::uint32_t>(lower_or_second(V(7.75f), a + 0.5f)) >> 20;
+    const V c = lookup(atan_from, index), d = fma(a, c, V(1));
+    const V estimate = reciprocal_estimate(d);
+    const V t = (a - c) * estimate, z = t * t;
+    const V rest = fma(z, fma(z, V(0.19899965f), V(-0.33333177f)), fma(-d, estimate, V(1)));
+    return with_sign_of(fma(t, rest, lookup(atan_angle, index) + t), x);
 #endif
   } else {
     using V = Vec<T, N>;
@@ -210,16 +172,87 @@ HALFTONE_INLINE Vec<T, N> atan2(S y, Vec<T, N> x) {
   return atan2(Vec<T, N>(y), x);
 }
 
-template <class T, int N>
-HALFTONE_INLINE Vec<T, N> asinh(Vec<T, N> x) {
-  if constexpr (std::is_same_v<T, double>) {
-    return detail::each_lane([](double lane) { return __builtin_asinh(lane); }, x);
+namespace detail {
+
 #if HALFTONE_AVX512
-  } else if constexpr (detail::has_lookup<T, N>) {
+/// asinh(a), and acosh(1 + d) / sqrt(d) - 1, for a and d in [0, 13.125), in the form of piecewise().
+inline constexpr float inverse_begin = 0.875f;
+alignas(64) inline constexpr float asinh_pieces[5][32] = {
+    {-0.0004784351f,   -0.004508733f,   -0.0050477083f,  -0.004595163f,   -0.003699888f,
+     -0.0029359965f,   -0.002192686f,   -0.0018244281f,  -0.0012491688f,  -0.00079840276f,
+     -0.0005224259f,   -0.00035851466f, -0.00025719134f, -0.00018606453f, -0.00013080175f,
+     -0.000105032115f, -6.813479e-05f,  -4.2344647e-05f, -2.7825146e-05f, -1.8108021e-05f,
+     -1.310617e-05f,   -1.0118498e-05f, 0.008913789f,    0.033973224f,    0.06036021f,
+     0.078701206f,     0.07747678f,     0.06434825f,     0.045585636f,    0.029435068f,
+     0.016224593f,     0.006523661f},
+    {0.033821277f,  0.032863583f,   0.028205782f,   0.023174563f,   0.018660806f,   0.015022213f,
+     0.012081209f,  0.009879439f,   0.007984552f,   0.005523758f,   0.003943309f,   0.0029035965f,
+     0.0021969988f, 0.0016958927f,  0.00132884f,    0.0010686482f,  0.00085274986f, 0.00058495894f,
+     0.0004183105f, 0.00030748924f, 0.00023400264f, 0.00018283202f, -0.16698594f,   -0.16435677f,
+     -0.15698399f,  -0.12585978f,   -0.08583547f,   -0.047014177f,  -0.015000365f,  0.007545079f,
+     0.02195608f,   0.030023094f},
+    {-0.1650056f,   -0.13990912f,  -0.11696469f,   -0.0977f,      -0.08201567f,   -0.06939028f,
+     -0.059204582f, -0.050967205f, -0.044210408f,  -0.03407263f,  -0.026963271f,  -0.021820797f,
+     -0.017996378f, -0.015080501f, -0.012810261f,  -0.011013228f, -0.009559552f,  -0.0074019097f,
+     -0.005896649f, -0.004805117f, -0.0039905254f, -0.003366544f, 3.2466098e-06f, -0.031054491f,
+     -0.060993925f, -0.11411413f,  -0.15393431f,   -0.17890789f,  -0.19060518f,   -0.19202572f,
+     -0.18650283f,  -0.17680721f},
+    {0.6643653f,  0.5881723f,  0.5240974f,  0.47058818f, 0.4257966f,  0.38805696f, 0.35599497f,
+     0.3285207f,  0.30477422f, 0.26592833f, 0.23559958f, 0.21133246f, 0.1915102f,  0.17503323f,
+     0.16113186f, 0.14925265f, 0.13898796f, 0.12215481f, 0.10893664f, 0.09828704f, 0.08952656f,
+     0.0821951f,  1.0f,        0.9980525f,  0.9922769f,  0.97014225f, 0.9363294f,  0.8944273f,
+     0.847999f,   0.8000002f,  0.752577f,   0.7071074f},
+    {0.21964867f,   0.31462774f,   0.41050106f, 0.50394154f,  0.59336156f,  0.67814434f,
+     0.75819343f,   0.8336619f,    0.9048314f,  1.0355152f,   1.1527437f,   1.2586986f,
+     1.355173f,     1.4436154f,    1.5251915f,  1.6008466f,   1.6713563f,   1.7993507f,
+     1.9131073f,    2.0154283f,    2.108373f,   2.1934972f,   0.0f,         8.110147e-05f,
+     0.0006421349f, 0.0049309004f, 0.01560107f, 0.033998176f, 0.060144324f, 0.09314704f,
+     0.13166384f,   0.17426616f}};
+alignas(64) inline constexpr float acosh_pieces[5][32] = {
+    {0.0004479833f,  0.0003297697f,  0.00026566786f,  0.00015834725f, 0.00016261697f,
+     0.00011951672f, 0.00014635015f, 0.000100389596f, 6.6744324e-05f, 4.8164213e-05f,
+     3.3988214e-05f, 2.6934362e-05f, 2.0670377e-05f,  1.4635877e-05f, 1.3184528e-05f,
+     9.756693e-06f,  7.1878267e-06f, 4.7490134e-06f,  3.452845e-06f,  2.52238e-06f,
+     1.7782221e-06f, 1.4412677e-06f, -0.01818568f,    -0.039883f,     0.0010971294f,
+     0.0014200622f,  0.0014989576f,  0.001286635f,    0.00085110887f, 0.00062614284f,
+     0.00080738333f, 0.0002567149f},
+    {-0.0023026483f,  -0.0018564259f,   -0.0015276623f,  -0.0012460947f,  -0.0010635348f,
+     -0.00089634367f, -0.0007880764f,   -0.0006700808f,  -0.0005729792f,  -0.0004411607f,
+     -0.0003452587f,  -0.00027748375f,  -0.00022545282f, -0.00018418847f, -0.00015489137f,
+     -0.00012966689f, -0.000109213244f, -8.062326e-05f,  -6.1489234e-05f, -4.786576e-05f,
+     -3.7766215e-05f, -3.0582287e-05f,  -0.00573137f,    -0.0028519856f,  -0.0064967214f,
+     -0.0056690862f,  -0.0049664015f,   -0.004316775f,   -0.0037323881f,  -0.0032638588f,
+     -0.0029440206f,  -0.0025291417f},
+    {0.011813915f,  0.010252107f,  0.008983071f,   0.00793301f,   0.007061603f,  0.006323746f,
+     0.005698821f,  0.005158849f,  0.004691486f,   0.0039308234f, 0.0033399798f, 0.0028729492f,
+     0.0024965869f, 0.002188633f,  0.00193455f,    0.0017214202f, 0.001541042f,  0.0012557296f,
+     0.0010421886f, 0.0008781698f, 0.00074941287f, 0.000646765f,  0.026460921f,  0.024982544f,
+     0.02378152f,   0.021466613f,  0.019478578f,   0.017752297f,  0.016247107f,  0.014927203f,
+     0.0137668485f, 0.01273114f},
+    {-0.07806219f,  -0.07255899f,  -0.06776039f,  -0.06353867f,  -0.059795678f, -0.056454103f,
+     -0.053452782f, -0.05074222f,  -0.048282173f, -0.04398708f,  -0.040363055f, -0.037265f,
+     -0.034586746f, -0.03224892f,  -0.030191079f, -0.02836615f,  -0.02673705f,  -0.023953887f,
+     -0.021665242f, -0.019751538f, -0.018128708f, -0.016736032f, -0.117851175f, -0.11462654f,
+     -0.111572124f, -0.105922f,    -0.100809924f, -0.09616147f,  -0.091915905f, -0.08802239f,
+     -0.08443857f,  -0.08112871f},
+    {0.39483082f, 0.38796806f, 0.38078338f, 0.37340626f, 0.36592937f, 0.3584185f,  0.35092172f,
+     0.3434733f,  0.336098f,   0.3216337f,  0.30761516f, 0.29408062f, 0.2810398f,  0.2684868f,
+     0.25640756f, 0.2447825f,  0.23358992f, 0.21241574f, 0.19271171f, 0.17431961f, 0.15709846f,
+     0.14092569f, 0.41421357f, 0.41411373f, 0.41382822f, 0.41277486f, 0.41118252f, 0.4091533f,
+     0.4067691f,  0.40409574f, 0.4011869f,  0.3980866f}};
+
+struct Asinh {
+  static constexpr float last = 13.0f;
+
+  template <int N>
+  static HALFTONE_INLINE Vec<float, N> near(Vec<float, N> x) {
+    return with_sign_of(piecewise(abs(x), asinh_pieces, inverse_begin), x);
+  }
+  template <int N>
+  static HALFTONE_INLINE Vec<float, N> far(Vec<float, N> x) {
     // ln(1 + 2 a (a + sqrt(a^2 + 1))) / 2, without any cancellation; where the square is
     // too large ln(1 + 2 a).
-    using namespace detail;
-    using V = Vec<T, N>;
+    using V = Vec<float, N>;
     const V a = abs(x), square = a * a, z = square + 1;
     const auto is_large = a > 0x1p40f;
     const V estimate = reciprocal_root_estimate(z), s = z * estimate;
@@ -231,6 +264,45 @@ HALFTONE_INLINE Vec<T, N> asinh(Vec<T, N> x) {
     constexpr int cases =
         instead(Kind::minus_infinity, Instead::x) | instead(Kind::infinity, Instead::x);
     return replaced<cases>(with_sign_of(r, x), x);
+  }
+};
+
+struct Acosh {
+  static constexpr float last = 14.0f;
+
+  template <int N>
+  static HALFTONE_INLINE Vec<float, N> near(Vec<float, N> x) {
+    const auto d = x - 1, s = root(d);
+    return fma(s, piecewise(d, acosh_pieces, inverse_begin), s);
+  }
+  template <int N>
+  static HALFTONE_INLINE Vec<float, N> far(Vec<float, N> x) {
+    using V = Vec<float, N>;
+    const V t = (x - 1) * 0.5f, z = fma(x, x, V(-1));
+    const V estimate = reciprocal_root_estimate(z), h = 0.5f * estimate;
+    const V s = z * h;  // half the root
+    const auto is_large = x > 0x1p40f;
+    const V y = select(is_large, t * 0x1p-7f, s + fma(s, fma(-s, estimate, V(0.5f)), t));
+    const V w = select(is_large, t * 0x1p-7f, fma(x, V(0.5f), s));
+    const V log = log1p_by_table<2, false>(y, w);
+    const V r = select(is_large, log + 8 * ln_2, log);
+    constexpr int cases =
+        instead(Kind::minus_infinity, Instead::nan) | instead(Kind::below, Instead::nan) |
+        instead(Kind::infinity, Instead::infinity) | instead(Kind::zero, Instead::zero);
+    return replaced<cases>(r, t);
+  }
+};
+#endif
+
+}  // namespace detail
+
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> asinh(Vec<T, N> x) {
+  if constexpr (std::is_same_v<T, double>) {
+    return detail::each_lane([](double lane) { return __builtin_asinh(lane); }, x);
+#if HALFTONE_AVX512
+  } else if constexpr (detail::has_lookup<T, N>) {
+    return detail::near_or_far<detail::Asinh>(x);
 #endif
   } else {
     return detail::in_double(
@@ -249,20 +321,7 @@ HALFTONE_INLINE Vec<T, N> acosh(Vec<T, N> x) {
     return detail::each_lane([](double lane) { return __builtin_acosh(lane); }, x);
 #if HALFTONE_AVX512
   } else if constexpr (detail::has_lookup<T, N>) {
-    using namespace detail;
-    using V = Vec<T, N>;
-    const V t = (x - 1) * 0.5f, z = fma(x, x, V(-1));
-    const V estimate = reciprocal_root_estimate(z), h = 0.5f * estimate;
-    const V s = z * h;  // half the root
-    const auto is_large = x > 0x1p40f;
-    const V y = select(is_large, t * 0x1p-7f, s + fma(s, fma(-s, estimate, V(0.5f)), t));
-    const V w = select(is_large, t * 0x1p-7f, fma(x, V(0.5f), s));
-    const V log = log1p_by_table<2, false>(y, w);
-    const V r = select(is_large, log + 8 * ln_2, log);
-    constexpr int cases =
-        instead(Kind::minus_infinity, Instead::nan) | instead(Kind::below, Instead::nan) |
-        instead(Kind::infinity, Instead::infinity) | instead(Kind::zero, Instead::zero);
-    return replaced<cases>(r, t);
+    return detail::near_or_far<detail::Acosh>(x);
 #endif
   } else {
     return detail::in_double(
@@ -300,5 +359,18 @@ HALFTONE_INLINE Vec<T, N> atanh(Vec<T, N> x) {
         x);
   }
 }
+
+#if HALFTONE_AVX512
+template <class V>
+  requires detail::has_groups<V>
+HALFTONE_INLINE Quad<V> asinh(const Quad<V>& x) {
+  return detail::near_or_far<detail::Asinh>(x);
+}
+template <class V>
+  requires detail::has_groups<V>
+HALFTONE_INLINE Quad<V> acosh(const Quad<V>& x) {
+  return detail::near_or_far<detail::Acosh>(x);
+}
+#endif
 
 }  // namespace halftone::kernel
