@@ -178,7 +178,7 @@ HALFTONE_INLINE constexpr auto sigmoid(const X& x) {
   }
 }
 
-/// factor (e^x - 1) for x < 0, rounded as one; elsewhere any number.
+/// factor (e^x - 1), for x < 0 rounded as one.
 template <class X, class S>
 HALFTONE_INLINE constexpr auto expm1_below_zero(const X& x, const S& factor) {
   if constexpr (std::is_void_v<detail::math_t<X>>) {

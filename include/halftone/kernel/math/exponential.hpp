@@ -115,14 +115,15 @@ HALFTONE_INLINE Vec<float, N> exp_by_table(Vec<float, N> x) {
   return scaled(fma(high, fma(s.close, p, rest), high), s.n);
 }
 
-/// e^x is power (1 + q), where q takes what the table lacks.
+/// e^x is power (1 + q), where q takes what the table lacks: up to infinity beyond the last power
+/// below 2^128.
 template <int N>
 struct ExpByTable {
   Vec<float, N> power, q;
 };
 template <int N>
-HALFTONE_INLINE ExpByTable<N> exp_parts_by_table(Vec<float, N> x, float last = 200) {
-  const auto s = sixteenths(x, last);
+HALFTONE_INLINE ExpByTable<N> exp_parts_by_table(Vec<float, N> x) {
+  const auto s = sixteenths(x, 127.9375f);
   const auto p = horner(s.close, 0.041666668f, 0.16666667f, 0.5f);
   const auto r = s.close + fma(s.n, ln2_rest, lookup(exp2_rest, s.index));
   return {scaled(lookup(exp2_high, s.index), s.n), fma(s.close * s.close, p, r)};
@@ -131,8 +132,7 @@ HALFTONE_INLINE ExpByTable<N> exp_parts_by_table(Vec<float, N> x, float last = 2
 /// e^x - 1 for x >= -18: (2^n - 1) + 2^n (e^r - 1).
 template <int N>
 HALFTONE_INLINE Vec<float, N> expm1_by_table(Vec<float, N> x) {
-  // The last power is the last below 2^128; r goes on beyond, up to infinity.
-  const auto e = exp_parts_by_table(x, 127.9375f);
+  const auto e = exp_parts_by_table(x);
   return with_sign_of(fma(e.power, e.q, e.power - 1), x);  // that of -0 too
 }
 
@@ -285,7 +285,7 @@ HALFTONE_INLINE Vec<T, N> expm1(Vec<T, N> x) {
   return select(e.n == 0, select(x == 0, x, e.q), r);
 }
 
-/// factor (e^x - 1) for x < 0, with as few roundings as expm1 has; elsewhere any number.
+/// factor (e^x - 1), for x < 0 with as few roundings as expm1 has.
 template <class T, int N, detail::scalar S>
 HALFTONE_INLINE Vec<T, N> expm1_below_zero(Vec<T, N> x, S factor) {
   using V = Vec<T, N>;
