@@ -73,7 +73,8 @@ configured() {
   local folder=$1
   shift
   if [ -e "$folder/build.ninja" ]; then
-    meson setup --reconfigure "$@" "$folder"
+    # `setup --reconfigure` keeps the compiler's arguments as they were.
+    { [ $# -eq 0 ] || meson configure "$folder" "$@"; } && meson setup --reconfigure "$folder"
   else
     meson setup -Dunity=on -Dunity_size=8 "$@" "$folder"
   fi
