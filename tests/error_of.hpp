@@ -1,25 +1,23 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include <halftone/base/error.hpp>
 
+#include "contains.hpp"
+
 namespace test {
 
-/// The kind of the error that f() throws, and its text; "no error" if there is none.
-template <class F>
+/// The kind of the error that f() throws, and its text; "no error" if there is none. Others than E
+/// go on.
+template <class E = halftone::Error, class F>
 std::string error_of(F&& f) {
   try {
     f();
-  } catch (const halftone::Error& e) {
+  } catch (const E& e) {
     return std::string(name(e.kind())) + ": " + e.what();
   }
   return "no error";
-}
-
-inline bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != text.npos;
 }
 
 }  // namespace test

@@ -121,8 +121,8 @@ TEST_CASE("automatic placement takes the shares that it is given") {
   CHECK(products_on_first({}) == 4);
   CHECK(products_on_first({0.25f, 0.75f}) == 2);
   CHECK(products_on_first({0.75f, 0.25f}) == 6);
-  CHECK(contains(error_of([&] { products_on_first({0.5f, 0.6f}); }), "split ratios"));
-  CHECK(contains(error_of([&] { products_on_first({1}); }), "split ratios"));
+  CHECK(contains(error_of<UsageError>([&] { products_on_first({0.5f, 0.6f}); }), "split ratios"));
+  CHECK(contains(error_of<UsageError>([&] { products_on_first({1}); }), "split ratios"));
   CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.ipus = 2, .split_ratios = {0.5f, 0.5f}}),
                   UsageError);
 }
@@ -146,13 +146,14 @@ TEST_CASE("gradients and updates are where the weights are") {
 }
 
 TEST_CASE("contradictory placement") {
-  CHECK(contains(error_of([] { ipu::profile(two(0, 1), ipu::gc200); }), "does not have"));
-  CHECK(contains(error_of([] { ipu::profile(two(0, 2), ipu::gc200, {.ipus = 2}); }),
+  CHECK(
+      contains(error_of<UsageError>([] { ipu::profile(two(0, 1), ipu::gc200); }), "does not have"));
+  CHECK(contains(error_of<UsageError>([] { ipu::profile(two(0, 2), ipu::gc200, {.ipus = 2}); }),
                  "does not have"));
   SessionOptions options{.device = Device::ipu_model};
   for (const bool profiling : {true, false}) {
     options.ipu.profiling = profiling;
-    CHECK(contains(error_of([&] { Session(two(0, 1), options); }), "does not have"));
+    CHECK(contains(error_of<UsageError>([&] { Session(two(0, 1), options); }), "does not have"));
   }
   // A body elsewhere than its node.
   Graph g;
@@ -168,7 +169,7 @@ TEST_CASE("contradictory placement") {
   const std::size_t n = g.add_node(descriptor<op::Call>, pack(call), {x.id}, infos);
   set_ipu(g.nodes[n], 0);
   g.add_output(g.nodes[n].outputs[0]);
-  CHECK(contains(error_of([&] { ipu::check_placement(g, 2); }), "a node of a body"));
+  CHECK(contains(error_of<UsageError>([&] { ipu::check_placement(g, 2); }), "a node of a body"));
   // One variable that is changed on two IPUs.
   Graph v;
   const AnyTensor given = v.input<float>("x", {4});
@@ -178,7 +179,7 @@ TEST_CASE("contradictory placement") {
     const OnIpu here(v, ipu);
     output(v, AnyTensor{&v, detail::record(v, op::CopyVarUpdate{}, {w, given.id}, 1)[0]}, "y");
   }
-  CHECK(contains(error_of([&] { ipu::check_placement(v, 2); }), "change one variable"));
+  CHECK(contains(error_of<UsageError>([&] { ipu::check_placement(v, 2); }), "change one variable"));
 }
 
 TEST_CASE("machines and models that are too large or too small") {

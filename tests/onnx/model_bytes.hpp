@@ -11,6 +11,8 @@
 
 #include <halftone/onnx.hpp>
 
+#include "../contains.hpp"
+
 // ONNX messages made by hand, right and wrong ones: independent of the library's writer. Numbers of
 // fields are those of onnx.proto.
 namespace test {
@@ -188,9 +190,6 @@ inline halftone::Error error_of(std::string_view model,
   const auto result = halftone::onnx::try_load(bytes(model), options);
   if (!result) return result.error();
   return halftone::InternalError({.what = "loaded"});
-}
-inline bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != text.npos;
 }
 
 }  // namespace test

@@ -6,8 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "../contains.hpp"
+
 /// What tests of sessions share.
 namespace popart_test {
+
+using test::contains;
 
 /// The class of an error and its text.
 template <class F>
@@ -22,9 +26,6 @@ std::string error_of(F&& f) {
     return std::string("error ") + e.what();
   }
   return "no error";
-}
-inline bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != text.npos;
 }
 inline bool is(const std::string& text, std::string_view kind, std::string_view part) {
   return text.starts_with(std::string(kind) + " ") && contains(text, part);

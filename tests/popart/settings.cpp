@@ -17,8 +17,6 @@ using namespace popart;
 using popart_test::contains;
 using popart_test::error_of;
 
-namespace {}  // namespace
-
 // Words are those of PopART's dataflow.cpp.
 TEST_CASE("popart data flow") {
   CHECK(AnchorReturnType("all").id() == AnchorReturnTypeId::All);
