@@ -67,8 +67,8 @@ result_of() {
   return "$(cat "$logs/$1.result")"
 }
 
-# configured FOLDER OPTION...: sets the build folder up, or looks for new files and changed options. A new one compiles
-# the core in few, large parts: headers are read once for eight files.
+# configured FOLDER OPTION...: sets the build folder up, or looks for new files and changed options. In a new one headers
+# are read once for eight files of the core and once for all tests.
 configured() {
   local folder=$1
   shift
@@ -76,7 +76,7 @@ configured() {
     # `setup --reconfigure` keeps the compiler's arguments as they were.
     { [ $# -eq 0 ] || meson configure "$folder" "$@"; } && meson setup --reconfigure "$folder"
   else
-    meson setup -Dunity=on -Dunity_size=8 "$@" "$folder"
+    meson setup -Dunity=on -Dunity_size=8 -Db_pch=true "$@" "$folder"
   fi
 }
 

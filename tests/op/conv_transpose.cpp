@@ -14,19 +14,14 @@ struct Case {
 };
 
 /// The definition: every element of x adds its kernel to y.
-std::vector<double> by_definition(const Case& c, const std::vector<double>& x,
-                                  const std::vector<double>& w, const std::vector<double>& b) {
+std::vector<double> by_definition(const Case& c, const Dims& shape, const std::vector<double>& x,
+                                  const std::vector<double>& w) {
   const std::size_t rank = c.output.size();
   const std::int64_t filters = c.w[1], group_channels = c.x[1] / c.op.group;
-  Dims shape{c.x[0], filters * c.op.group};
-  for (const std::int64_t n : c.output) shape.push_back(n);
   std::vector<double> y(static_cast<std::size_t>(product(shape)));
-  for_each_index(shape, [&](const Dims& at, std::size_t i) {
-    if (!b.empty()) y[i] = b[static_cast<std::size_t>(at[1])];
-  });
+  Dims taps{filters};
+  for (std::size_t d = 0; d < rank; ++d) taps.push_back(c.w[2 + d]);
   for_each_index(c.x, [&](const Dims& from, std::size_t i) {
-    Dims taps{filters};
-    for (std::size_t d = 0; d < rank; ++d) taps.push_back(c.w[2 + d]);
     for_each_index(taps, [&](const Dims& tap, std::size_t) {
       Dims to{from[0], from[1] / group_channels * filters + tap[0]}, weight{from[1], tap[0]};
       for (std::size_t d = 0; d < rank; ++d) {
@@ -40,6 +35,14 @@ std::vector<double> by_definition(const Case& c, const std::vector<double>& x,
     });
   });
   return y;
+}
+
+/// Small whole numbers: exact in every type.
+std::vector<double> small_numbers(const Dims& shape, std::int64_t step, std::int64_t count) {
+  std::vector<double> values(static_cast<std::size_t>(product(shape)));
+  std::int64_t i = 0;
+  for (double& v : values) v = static_cast<double>((i += step) % count - count / 2);
+  return values;
 }
 
 const Case cases[] = {
@@ -120,31 +123,39 @@ const Case cases[] = {
     {{2, 16, 7}, {16, 5, 6}, {.strides = {4}, .pads = {3, 2}}, {3, 2}, {25}},
     {{2, 16, 3, 3}, {16, 16, 3, 2}, {.pads = {1, 1, 1, 0}}, {1, 1, 1, 0}, {3, 3}},
     // Several blocks of filters, and products that are divided.
-    {{1, 3, 180, 190},
+    {{1, 3, 100, 190},
      {3, 5, 3, 3},
      {.strides = {2, 2}, .pads = {1, 1, 1, 1}},
      {1, 1, 1, 1},
-     {359, 379}},
+     {199, 379}},
 };
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("transposed convolution: the definition", T, float, double, half, bfloat16) {
+TEST_CASE("transposed convolution: the definition") {
   for (const Case& c : cases) {
     CAPTURE(c.output.size());
-    if (c.x[2] > 100 && !std::is_same_v<T, float>) continue;
-    // Small whole numbers: exact in every type but bfloat16, which rounds once.
-    Array<T> x(c.x), w(c.w), b({c.w[1] * c.op.group});
-    std::int64_t i = 0;
-    for (T& v : x) v = static_cast<T>(static_cast<float>((i += 7) % 5 - 2));
-    for (T& v : w) v = static_cast<T>(static_cast<float>((i += 5) % 7 - 3));
-    for (T& v : b) v = static_cast<T>(static_cast<float>((i += 3) % 9 - 4));
     Dims shape{c.x[0], c.w[1] * c.op.group};
     for (const std::int64_t n : c.output) shape.push_back(n);
-    const AnyArray y = run(c.op, {x, w, b}, backwards()), z = run(c.op, {x, w});
-    CHECK(y.info().shape == shape);
-    check_close<T>(y, by_definition(c, doubles(x), doubles(w), doubles(b)), 1);
-    check_close<T>(z, by_definition(c, doubles(x), doubles(w), {}), 1);
+    const auto xs = small_numbers(c.x, 7, 5), ws = small_numbers(c.w, 5, 7),
+               bs = small_numbers({shape[1]}, 3, 9);
+    const std::vector<double> without_bias = by_definition(c, shape, xs, ws);
+    std::vector<double> with_bias = without_bias;
+    for_each_index(shape, [&](const Dims& at, std::size_t i) {
+      with_bias[i] += bs[static_cast<std::size_t>(at[1])];
+    });
+    const auto check = [&]<class T>(T) {  // bfloat16 rounds once
+      const Array<T> x = array<T>(c.x, xs), w = array<T>(c.w, ws), b = array<T>({shape[1]}, bs);
+      const AnyArray y = run(c.op, {x, w, b}, backwards()), z = run(c.op, {x, w});
+      CHECK(y.info().shape == shape);
+      check_close<T>(y, with_bias, 1);
+      check_close<T>(z, without_bias, 1);
+    };
+    check(float{});
+    if (c.x[2] > 100) continue;
+    check(double{});
+    check(half{});
+    check(bfloat16{});
   }
 }
 

@@ -37,8 +37,8 @@ TEST_CASE_TEMPLATE("expand: numpy's broadcasting both ways", T, bool, half, floa
 }
 
 TEST_CASE("expand: large ones are divided") {
-  check_expand<float>({1, 300, 1}, {4, 1, 500}, {4, 300, 500}, backwards());
-  check_expand<float>({300, 500}, {4, 1, 1}, {4, 300, 500}, backwards());
+  check_expand<float>({1, 100, 1}, {4, 1, 500}, {4, 100, 500}, backwards());
+  check_expand<float>({100, 500}, {4, 1, 1}, {4, 100, 500}, backwards());
 }
 
 TEST_CASE("expand: wrong shapes, unknown ones") {

@@ -2,6 +2,8 @@
 
 #include <halftone/kernel/broadcast.hpp>
 
+#include <cstring>
+
 #include "exec/kernel_table.hpp"
 
 namespace run_op_test {
@@ -96,7 +98,7 @@ std::vector<AnyArray> run_all(const Descriptor& descriptor, std::span<const Word
     REQUIRE(info.is_static());
     y.emplace_back(info);
     // What a kernel leaves out shows up as a strange number.
-    for (std::size_t i = 0; i < y.back().bytes(); ++i) y.back().data()[i] = std::byte{0x5b};
+    if (y.back().bytes() != 0) std::memset(y.back().data(), 0x5b, y.back().bytes());
   }
   const std::vector<ElementType> types = type_variables(descriptor, inputs, inferred.outputs);
   const Kernel kernel = find_kernel(descriptor, types);
@@ -139,6 +141,7 @@ std::vector<AnyArray> run_all(const Descriptor& descriptor, std::span<const Word
 
 std::vector<double> doubles(const AnyArray& x) {
   std::vector<double> values;
+  values.reserve(static_cast<std::size_t>(x.info().elements()));
   visit_type<AllTypes>(x.info().type, [&]<class T>() {
     for (const T& v : x.values<T>()) values.push_back(static_cast<double>(v));
   });

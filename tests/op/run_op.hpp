@@ -4,6 +4,7 @@
 #include <halftone/kernel/executor.hpp>
 #include <halftone/op/list.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -74,7 +75,7 @@ std::vector<AnyArray> run_graph(const Graph& graph, const std::vector<AnyArray>&
     const TensorRecord& t = graph.tensors[i];
     if (t.role != Role::constant) continue;
     values[i] = AnyArray(t.info);
-    for (std::size_t k = 0; k < t.data.size(); ++k) values[i].data()[k] = t.data.span()[k];
+    std::ranges::copy(t.data.span(), values[i].data());
   }
   for (const Node& node : graph.nodes) {
     std::vector<AnyArray> in;
@@ -92,7 +93,7 @@ std::vector<AnyArray> run_graph(const Graph& graph, const std::vector<AnyArray>&
       } else {
         AnyArray y(infer(op, in).outputs[0]);
         REQUIRE(y.bytes() == in[0].bytes());
-        for (std::size_t i = 0; i < y.bytes(); ++i) y.data()[i] = in[0].data()[i];
+        std::copy_n(in[0].data(), y.bytes(), y.data());
         values[static_cast<std::size_t>(node.outputs[0])] = y;
       }
       return true;

@@ -22,8 +22,8 @@ std::vector<double> by_definition(const Case& c) {
   std::vector<double> dx(c.p.size()), w;
   double total = 0;
   for (const double label : c.labels) {
-    const auto which = static_cast<std::size_t>(label);
-    w.push_back(label == c.ignored ? 0 : c.weights.empty() ? 1 : c.weights[which]);
+    const bool counts = label != c.ignored;  // an ignored label need not be a class
+    w.push_back(!counts ? 0 : c.weights.empty() ? 1 : c.weights[static_cast<std::size_t>(label)]);
     total += w.back();
   }
   for (std::size_t i = 0; i < c.labels.size(); ++i) {
