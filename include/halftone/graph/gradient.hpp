@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include <halftone/graph/handle.hpp>
+#include <halftone/graph/operator.hpp>
 
 namespace halftone {
 
@@ -109,9 +109,14 @@ class SubgraphGradient {
  public:
   SubgraphGradient(GradientScope& g, std::size_t first);
   Subgraph of(Subgraph forward);
-  void record(const Descriptor& op, std::vector<Word> attributes);
+  template <class Op>
+  void record(const Op& op) {
+    record(descriptor<Op>, pack(op));
+  }
 
  private:
+  void record(const Descriptor& op, std::vector<Word> attributes);
+
   GradientScope& g_;
   std::size_t first_;
   std::vector<std::size_t> arriving_, wanted_;

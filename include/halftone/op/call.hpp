@@ -41,8 +41,7 @@ struct Call {
 
   void gradient(auto& g) const {
     SubgraphGradient of_callee(g, 0);
-    const Call backward{.callee = of_callee.of(callee)};
-    of_callee.record(descriptor<Call>, pack(backward));
+    of_callee.record(Call{.callee = of_callee.of(callee)});
   }
 };
 

@@ -65,7 +65,7 @@ struct HostStore {
   constexpr void attributes(auto&& visit) { visit("streamid", stream); }
   std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     if (stream.empty()) fail(ErrorKind::model, {.what = "attribute 'streamid' is missing"});
-    AnyTensor x = inputs[0];
+    auto x = inputs[0];
     if (graph.find(stream.view()) != x.id) {
       if (graph.find(stream.view()) != no_tensor) {
         fail(ErrorKind::model,

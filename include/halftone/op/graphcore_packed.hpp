@@ -38,6 +38,8 @@ struct PackedDataBlock {
     visit("callback", callback);
   }
   std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+    using Tensor =
+        std::remove_cvref_t<decltype(inputs[0])>;  // dependent: recorded where it is used
     const std::size_t count = max_lengths.size(), own = 3 * count + 2;
     Graph& body = graph.graphs[static_cast<std::size_t>(callback.index)];
     if (max_lengths.empty() || inputs.size() < own ||
@@ -60,34 +62,34 @@ struct PackedDataBlock {
     body.inputs = std::move(formals);
     for (std::size_t i = own; i < inputs.size(); ++i) scan.inputs.push_back(inputs[i].id);
     for (std::size_t i = 0; i < count; ++i) {
-      const AnyTensor data = inputs[3 * i];
-      const AnyTensor steps = numbers(graph, number(graph, max_lengths[i]));
-      const AnyTensor rows = places(graph, inputs[3 * i + 1], inputs[3 * i + 2], steps);
-      const AnyTensor sequences = gather(behind_zeros(graph, flatten(data)), rows);
-      const AnyTensor shape =
-          concat(std::vector<AnyTensor>{constant(graph, Dims{-1, batch_size, max_lengths[i]}),
-                                        shape_of(data, {.start = 1})},
+      const Tensor data = inputs[3 * i];
+      const Tensor steps = numbers(graph, number(graph, max_lengths[i]));
+      const Tensor rows = places(graph, inputs[3 * i + 1], inputs[3 * i + 2], steps);
+      const Tensor sequences = gather(behind_zeros(graph, flatten(data)), rows);
+      const Tensor shape =
+          concat(std::vector<Tensor>{constant(graph, Dims{-1, batch_size, max_lengths[i]}),
+                                     shape_of(data, {.start = 1})},
                  {.axis = 0});
       scan.inputs.push_back(reshape(sequences, shape).id);
     }
-    const AnyTensor results{&graph, graph.add_tensor({}, {})};
+    const Tensor results{&graph, graph.add_tensor({}, {})};
     scan.outputs.push_back(results.id);
     graph.nodes.push_back(std::move(scan));
 
     // Which row of the results each row of y is: 0 is a row of zeros.
-    const AnyTensor length =
+    const Tensor length =
         reshape(shape_of(results, {.start = 2, .end = 3}), constant(graph, Dims{}));
-    const AnyTensor to =
+    const Tensor to =
         reshape(places(graph, inputs[own - 2], inputs[own - 1], numbers(graph, length)),
                 constant(graph, Dims{-1, 1}));
-    const AnyTensor rows = flatten(results, {.axis = 3});
-    const AnyTensor row_count = reshape(shape_of(rows, {.end = 1}), constant(graph, Dims{}));
-    const AnyTensor none_yet = constant_of_shape(constant(graph, Dims{result_size + 1}),
-                                                 {.value_type = ElementType::int64});
-    const AnyTensor from = scatter_nd(none_yet, to, numbers(graph, row_count) + number(graph, 1));
-    const AnyTensor used = slice(from, constant(graph, Dims{1}), constant(graph, Dims{INT64_MAX}));
-    const AnyTensor shape = concat(
-        std::vector<AnyTensor>{constant(graph, Dims{result_size}), shape_of(results, {.start = 3})},
+    const Tensor rows = flatten(results, {.axis = 3});
+    const Tensor row_count = reshape(shape_of(rows, {.end = 1}), constant(graph, Dims{}));
+    const Tensor none_yet = constant_of_shape(constant(graph, Dims{result_size + 1}),
+                                              {.value_type = ElementType::int64});
+    const Tensor from = scatter_nd(none_yet, to, numbers(graph, row_count) + number(graph, 1));
+    const Tensor used = slice(from, constant(graph, Dims{1}), constant(graph, Dims{INT64_MAX}));
+    const Tensor shape = concat(
+        std::vector<Tensor>{constant(graph, Dims{result_size}), shape_of(results, {.start = 3})},
         {.axis = 0});
     return {reshape(gather(behind_zeros(graph, rows), used), shape)};
   }
@@ -97,21 +99,21 @@ struct PackedDataBlock {
     return constant(graph, std::span<const std::int64_t>(&value, 1), Dims{});
   }
   /// 0, 1, 2, ... below a number.
-  static AnyTensor numbers(auto& graph, AnyTensor end) {
+  static AnyTensor numbers(auto& graph, auto end) {
     return range(number(graph, 0), end, number(graph, 1));
   }
   /// A row of zeros in front of the rows of a matrix.
-  static AnyTensor behind_zeros(auto& graph, AnyTensor matrix) {
+  static AnyTensor behind_zeros(auto& graph, auto matrix) {
     return pad(matrix, constant(graph, Dims{1, 0, 0, 0}));
   }
   /// [n, steps]: 1 + the row of element `step` of each sequence; 0 behind its end.
-  static AnyTensor places(auto& graph, AnyTensor offsets, AnyTensor lengths, AnyTensor steps) {
+  static AnyTensor places(auto& graph, auto offsets, auto lengths, auto steps) {
     // Numbers below 0 become large ones, which are out of range, as on the device.
-    const auto column = [&](AnyTensor x) -> AnyTensor {
-      const AnyTensor wide = cast(cast(x, {.to = ElementType::uint32}), {.to = ElementType::int64});
+    const auto column = [&](auto x) {
+      const auto wide = cast(cast(x, {.to = ElementType::uint32}), {.to = ElementType::int64});
       return reshape(wide, constant(graph, Dims{-1, 1}));
     };
-    const AnyTensor row = column(offsets) + steps;
+    const auto row = column(offsets) + steps;
     return select(less(steps, column(lengths)), row + number(graph, 1), number(graph, 0));
   }
 

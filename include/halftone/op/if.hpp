@@ -60,9 +60,8 @@ struct If {
 
   void gradient(auto& g) const {
     SubgraphGradient of_branches(g, 1);
-    const If backward{.then_branch = of_branches.of(then_branch),
-                      .else_branch = of_branches.of(else_branch)};
-    of_branches.record(descriptor<If>, pack(backward));
+    of_branches.record(
+        If{.then_branch = of_branches.of(then_branch), .else_branch = of_branches.of(else_branch)});
   }
 };
 
