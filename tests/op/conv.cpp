@@ -86,7 +86,7 @@ TEST_CASE("conv: auto_pad") {
 
 TEST_CASE("conv: an empty batch, and tasks in any order") {
   check_conv<float>({}, {0, 3, 9, 9}, {5, 3, 3, 3}, true, {7, 7}, {0, 0, 0, 0});
-  check_conv<float>({.pads = {1, 1, 1, 1}}, {2, 32, 20, 20}, {24, 32, 3, 3}, true, {20, 20},
+  check_conv<float>({.pads = {1, 1, 1, 1}}, {2, 32, 20, 20}, {48, 32, 3, 3}, true, {20, 20},
                     {1, 1, 1, 1}, backwards());
   check_conv<float>({.pads = {2, 2}}, {2, 20, 400}, {48, 20, 5}, true, {400}, {2, 2}, backwards());
 }

@@ -38,8 +38,8 @@ struct PackedDataBlock {
     visit("callback", callback);
   }
   std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
-    using Tensor =
-        std::remove_cvref_t<decltype(inputs[0])>;  // dependent: recorded where it is used
+    // Dependent, as all that is handed to operators below: the header is read without recording any.
+    using Tensor = std::remove_cvref_t<decltype(inputs[0])>;
     const std::size_t count = max_lengths.size(), own = 3 * count + 2;
     Graph& body = graph.graphs[static_cast<std::size_t>(callback.index)];
     if (max_lengths.empty() || inputs.size() < own ||

@@ -174,7 +174,7 @@ struct Scan_8 {
     const std::size_t stacked = place.outputs.size() - states - kept;
 
     // The batch is scanned: states and scanned tensors are slices, captured ones are states.
-    std::remove_cvref_t<decltype(graph)> over_batch;
+    std::remove_cvref_t<decltype(graph)> over_batch;  // dependent: see PackedDataBlock
     Node node =
         make_node(Scan{.body = body, .num_scan_inputs = static_cast<std::int64_t>(count - kept)});
     std::vector<TensorId> inner(count, no_tensor);
