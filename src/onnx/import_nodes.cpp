@@ -99,9 +99,21 @@ void Importer::read_node_into(Scope& scope, NodeMessage node) {
     leave_undefined(scope, node);
     return;
   }
+  if (const Descriptor* scaled = scaled_product(scope, node, inputs)) op = scaled;
   const std::size_t first = scope.target.graph.nodes.size();
   read_operator(scope, node, *op, std::move(inputs));
   read_placement(node, std::span(scope.target.graph.nodes).subspan(first));
+}
+
+const Descriptor* Importer::scaled_product(Scope& scope, const NodeMessage& node,
+                                           std::span<const TensorId> inputs) {
+  if (node.domain != "ai.onnx" || inputs.size() != 3 || inputs[0] == no_tensor) return nullptr;
+  const Descriptor* scaled =
+      operators_.find("halftone", std::string(node.op) + "Pow2Scaled", newest_opset);
+  if (scaled == nullptr) return nullptr;
+  infer_pending(scope.target);
+  const ElementType type = scope.target.graph.info(inputs[0]).type;
+  return visit_type<Float8Types>(type, []<class>() {}) ? scaled : nullptr;
 }
 
 void Importer::read_placement(const NodeMessage& node, std::span<Node> made) {

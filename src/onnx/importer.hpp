@@ -109,6 +109,10 @@ class Importer {
   void read_constant(Scope& scope, const NodeMessage& node);
   void read_operator(Scope& scope, const NodeMessage& node, const Descriptor& op,
                      std::vector<TensorId> inputs);
+  /// The operator of PopART's products of float8 numbers, which have a power of two as third input;
+  /// null for other nodes.
+  const Descriptor* scaled_product(Scope& scope, const NodeMessage& node,
+                                   std::span<const TensorId> inputs);
   /// The IPU that a node of the model is meant for, for the nodes that it became.
   void read_placement(const NodeMessage& node, std::span<Node> made);
   void call_function(Scope& scope, const NodeMessage& node, const FunctionMessage& function,

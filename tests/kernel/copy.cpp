@@ -32,23 +32,28 @@ TEST_CASE_TEMPLATE("transpose_matrix: distances of rows and sizes around blocks 
   }
 }
 
-TEST_CASE_TEMPLATE("transpose_matrix: past the caches", T, std::uint32_t, std::uint64_t) {
-  for (const std::int64_t rows : {16, 80, 192}) {
-    for (const std::int64_t columns : {16, 48, 128}) {
-      const std::int64_t from_row = rows + 3, to_row = columns + 16;
-      std::vector<T> x(columns * from_row), memory(rows * to_row + 64, T(0x5b));
-      for (std::size_t i = 0; i < x.size(); ++i) x[i] = T(i * 7 + i / 251);
-      const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-      T* const y = memory.data() + (64 - address % 64) / sizeof(T);
-      transpose_matrix(x.data(), from_row, y, to_row, rows, columns, true);
-      stream_end();
-      std::size_t wrong = 0;
-      for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::int64_t j = 0; j < to_row; ++j) {
-          wrong += y[i * to_row + j] != (j < columns ? x[j * from_row + i] : T(0x5b));
+// Whole tiles at whole lines of the cache, and what goes there by way of a buffer.
+TEST_CASE_TEMPLATE("transpose_matrix: past the caches", T, std::uint8_t, std::uint16_t,
+                   std::uint32_t, std::uint64_t) {
+  for (const std::int64_t rows : {16, 33, 80, 192, 1025}) {
+    for (const std::int64_t columns : {16, 48, 64, 128, 129, 515}) {
+      for (const std::int64_t offset : {0, 1, 7}) {
+        const std::int64_t from_row = rows + 3, to_row = columns + (offset == 7 ? 0 : 16);
+        std::vector<T> x(columns * from_row), memory(rows * to_row + 160, T(0x5b));
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = T(i * 7 + i / 251);
+        const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+        T* const y = memory.data() + (64 - address % 64) / sizeof(T) + offset;
+        transpose_matrix(x.data(), from_row, y, to_row, rows, columns, true);
+        stream_end();
+        std::size_t wrong = offset > 0 && y[-1] != T(0x5b);
+        for (std::int64_t i = 0; i <= rows; ++i) {
+          for (std::int64_t j = 0; j < to_row && i * to_row + j < rows * to_row + 16; ++j) {
+            const bool is_inside = i < rows && j < columns;
+            wrong += y[i * to_row + j] != (is_inside ? x[j * from_row + i] : T(0x5b));
+          }
         }
+        CHECK(wrong == 0);
       }
-      CHECK(wrong == 0);
     }
   }
 }

@@ -250,6 +250,13 @@ TEST_CASE_TEMPLATE("math: exponential", T, float, double) {
     const L e = std::exp(std::min(x, L(50)));
     return x == std::numeric_limits<L>::infinity() ? x : x * (e * (e + 2) / (e * (e + 2) + 2));
   });
+  check<T>("swish", 2, FUNCTION(swish), [](L x) {
+    return x == -std::numeric_limits<L>::infinity() ? L(-0.0) : x / (1 + std::exp(-x));
+  });
+  check<T>("gelu", 2, FUNCTION(gelu), [](L x) {
+    const L u = x * (1 + 0.044715L * x * x) * 0.797884560802865355879892L;
+    return x < -100 ? L(-0.0) : x > 100 ? x : x / (1 + std::exp(-2 * u));
+  });
   CHECK_FUNCTION(sinh, 2);
   CHECK_FUNCTION(cosh, 2);
   CHECK_FUNCTION(tanh, 2);

@@ -223,6 +223,64 @@ TEST_CASE("float8 with a power of two") {
         "the exponent is not a scalar");
 }
 
+// Numbers whose products and sums are exact in half: the operator of floats, times the power.
+TEST_CASE("products of float8 numbers with a power of two") {
+  const auto exact = [](const AnyArray& y) {
+    std::vector<double> all = doubles(y);
+    for (double& v : all) v /= 8;
+    return all;
+  };
+  const auto numbers = [](const Dims& shape, int step) {
+    Array<float> x(shape);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(int(i) * step % 7 - 3) / 2;
+    return x;
+  };
+  const auto as = [](ElementType type, const AnyArray& x) {
+    return run(op::Pow2ScaleThenCast{.to = type}, {x, Array<std::int32_t>({}, {0})});
+  };
+  const Array<std::int32_t> s({}, {-3});
+  const auto first = ElementType::float8_e4m3fnuz, second = ElementType::float8_e5m2fnuz;
+  const Array<float> a = numbers({2, 3, 4}, 3), b = numbers({4, 5}, 5);
+  const Array<float> x = numbers({1, 4, 5, 6}, 3), w = numbers({6, 2, 3, 2}, 5),
+                     v = numbers({4, 3, 2, 3}, 2);
+  const op::Conv conv{.strides = {2, 1}, .pads = {1, 0, 0, 1}, .group = 2};
+  const op::ConvTranspose transpose{.strides = {1, 2}, .group = 2};
+  for (const auto& [one, other] : {std::pair(first, first), {first, second}, {second, first}}) {
+    const auto run_scaled = [&](const auto& op, const AnyArray& l, const AnyArray& r) {
+      const AnyArray y = run_session(op, {as(one, l), as(other, r), s})[0];
+      CHECK(y.info().type == ElementType::float16);
+      return y;
+    };
+    CHECK(doubles(run_scaled(op::MatMulPow2Scaled(), a, b)) == exact(run(op::MatMul(), {a, b})));
+    CHECK(doubles(run_scaled(op::ConvPow2Scaled{{conv}}, x, w)) == exact(run(conv, {x, w})));
+    CHECK(doubles(run_scaled(op::ConvTransposePow2Scaled{{transpose}}, x, v)) ==
+          exact(run(transpose, {x, v})));
+  }
+  const AnyArray a8 = as(first, a), b8 = as(second, b);
+  CHECK_THROWS_AS(run_session(op::MatMulPow2Scaled(), {a, b8, s}), Error);
+  CHECK_THROWS_AS(run_session(op::MatMulPow2Scaled(), {a8, b, s}), Error);
+  CHECK_THROWS_AS(run_session(op::MatMulPow2Scaled(), {a8, b8, Array<std::int32_t>({2})}),
+                  ShapeError);
+  // 240^2 is beyond what half holds apart from 2^-8, and denormal there times 2^-32.
+  const AnyArray large = as(first, Array<float>({1, 1}, {240}));
+  const auto scaled = [&](std::int32_t n) {
+    return doubles(
+        run_session(op::MatMulPow2Scaled(), {large, large, Array<std::int32_t>({}, {n})})[0])[0];
+  };
+  CHECK(scaled(-8) == 225);
+  CHECK(scaled(15) == std::numeric_limits<double>::infinity());
+  CHECK(scaled(-32) == 225.0 / (1 << 24));
+
+  Graph g;
+  const AnyTensor l = g.input<float8_e4m3fnuz>("l", Dims{1, 1}),
+                  r = g.input<float8_e4m3fnuz>("r", Dims{1, 1}),
+                  n = g.input<std::int32_t>("n", Dims{});
+  output(g, op::matmul_pow2scaled(l, r, n), "y");
+  Session session(std::move(g), {.threads = 1});
+  const Result y = session.run({{"l", large}, {"r", large}, {"n", Array<std::int32_t>({}, {-8})}});
+  CHECK(static_cast<float>(*static_cast<const half*>(y["y"].data)) == 225);
+}
+
 TEST_CASE("several convolutions: each as Conv alone") {
   const Array<float> x = scattered<float>({1, 2, 5, 6}, -1, 1),
                      w = scattered<float>({4, 1, 3, 2}, -1, 1, 2),

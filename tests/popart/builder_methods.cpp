@@ -126,9 +126,10 @@ TEST_CASE("builder: methods and operators have the same attributes, defaults and
       const halftone::Slots& signature = op->signature;
       if (!halftone::onnx::captures_follow(signature) && op->expand == nullptr) {
         CHECK(static_cast<std::size_t>(method->min_inputs) >= signature.required_inputs());
+        // PopART's MatMul of float8 numbers has one more.
+        const std::size_t most = signature.inputs() + (op->id.name == "MatMul" ? 1 : 0);
         CHECK((signature.has_variadic_input() ||
-               (method->max_inputs >= 0 &&
-                static_cast<std::size_t>(method->max_inputs) <= signature.inputs())));
+               (method->max_inputs >= 0 && static_cast<std::size_t>(method->max_inputs) <= most)));
       }
       ++compared;
     }

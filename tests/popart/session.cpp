@@ -447,6 +447,40 @@ TEST_CASE("popart session: the machine's arithmetic on an emulated IPU") {
                 "not supported"));
 }
 
+// ai.onnx's products of float8 numbers have a third input: reference of MatMul and Conv in PopART.
+TEST_CASE("popart session: products of float8 numbers") {
+  const auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset11();
+  const TensorId x = builder->addInputTensor(TensorInfo("FLOAT", Shape{1, 1, 2, 2}), "x");
+  const std::int32_t exponents[] = {0, 3};
+  const auto scalar = [&](const std::int32_t& n) {
+    return aiOnnx.constant({&n, TensorInfo("INT32", Shape{})});
+  };
+  // 18: FLOAT8_143, as ONNX has it (FLOAT8E4M3FNUZ)
+  const OperatorIdentifier cast{"ai.graphcore", "Pow2ScaleThenCast", 1, NumInputs(2, 2), 1};
+  const TensorId x8 =
+      builder->customOp(cast, 1, {x, scalar(exponents[0])}, 1, {{"to", int64_t{18}}})[0];
+  const TensorId y = aiOnnx.matmul({x8, x8, scalar(exponents[1])}, "y");
+  const TensorId z = aiOnnx.conv({x8, x8, scalar(exponents[1])});
+  builder->addOutputTensor(y);
+  builder->addOutputTensor(z);
+  auto session = InferenceSession::createFromOnnxModel(
+      builder->getModelProto(),
+      DataFlow(1, {{y, AnchorReturnType("All")}, {z, AnchorReturnType("All")}}), cpu());
+  session->prepareDevice();
+  std::vector<float> data{1, 2, -3, 0.5f};
+  std::vector<halftone::half> product(4), sum(1);
+  NDArrayWrapper<float> in(data.data(), {1, 1, 2, 2});
+  NDArrayWrapper<halftone::half> outY(product.data(), {1, 1, 2, 2}), outZ(sum.data(), {1, 1, 1, 1});
+  std::map<TensorId, IArray&> inputs = {{"x", in}}, anchors = {{y, outY}, {z, outZ}};
+  StepIO io(inputs, anchors);
+  session->run(io);
+  // {{1, 2}, {-3, 0.5}} squared, and the sum of its elements' squares, times 8.
+  const std::vector<float> expected{-40, 24, -36, -46};
+  for (std::size_t i = 0; i < 4; ++i) CHECK(static_cast<float>(product[i]) == expected[i]);
+  CHECK(static_cast<float>(sum[0]) == 114);
+}
+
 // Off clears the attributes, Manual asks them: PopART's ir.cpp.
 TEST_CASE("popart session: virtual graphs on emulated IPUs") {
   auto& manager = DeviceManager::createDeviceManager();

@@ -74,6 +74,8 @@ HALFTONE_FORWARD(round_even)
 HALFTONE_FORWARD(abs)
 HALFTONE_FORWARD(sign)
 HALFTONE_FORWARD(sigmoid)
+HALFTONE_FORWARD(swish)
+HALFTONE_FORWARD(gelu)
 HALFTONE_FORWARD(softplus)
 HALFTONE_FORWARD(mish)
 HALFTONE_FORWARD(isnan)
@@ -252,6 +254,31 @@ HALFTONE_INLINE constexpr auto softplus(const X& x) {
   } else {
     const M wide = static_cast<M>(x);
     return max(wide, M(0)) + log1p(exp(-abs(wide)));
+  }
+}
+
+/// x / (1 + e^-x); -0 for -infinity.
+template <class X>
+HALFTONE_INLINE constexpr auto swish(const X& x) {
+  using M = detail::math_t<X>;
+  if constexpr (std::is_void_v<M>) {
+    return detail::found_by_argument::call_swish(x);
+  } else {
+    const double wide = max(static_cast<double>(x), -760.0);
+    return static_cast<M>(wide / (1 + exp(-wide)));
+  }
+}
+
+/// x / (1 + e^-2u) with u = (x + 0.044715 x^3) sqrt(2 / pi); -0 for -infinity.
+template <class X>
+HALFTONE_INLINE constexpr auto gelu(const X& x) {
+  using M = detail::math_t<X>;
+  if constexpr (std::is_void_v<M>) {
+    return detail::found_by_argument::call_gelu(x);
+  } else {
+    const double wide = max(static_cast<double>(x), -22.0);
+    const double u = wide * (1 + 0.044715 * wide * wide) * 0.7978845608028654;
+    return static_cast<M>(wide / (1 + exp(-2 * u)));
   }
 }
 

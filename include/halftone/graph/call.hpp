@@ -331,7 +331,12 @@ constexpr auto record_untyped(const Op& op, const X&... x) {
   Graph& graph = common_graph(arguments);
   constexpr const Slots& signature = slots_of<Op>;
   constexpr std::size_t wanted = signature.has_variadic_output() ? 0 : signature.required_outputs();
-  const auto& ids = record(graph, op, collect(graph, signature, arguments), wanted);
+  std::vector<TensorId> ids = collect(graph, signature, arguments);
+  if constexpr (only_expanding_op<Op>) {
+    ids = expand_thunk<Op>(graph, pack(op), ids, wanted);
+  } else {
+    ids = record(graph, op, std::move(ids), wanted);
+  }
   if constexpr (signature.has_variadic_output()) {
     std::vector<AnyTensor> handles;
     for (const TensorId id : ids) handles.push_back({&graph, id});
@@ -388,7 +393,8 @@ inline constexpr auto why_not = detail::StaticCall<O, X...>::message();
 /// apply<op::Transpose{.perm = {1, 0}}>(x).
 template <auto O, class... X>
 constexpr auto apply(const X&... x) {
-  if constexpr ((detail::is_static_argument<X> && ...)) {
+  if constexpr (!detail::only_expanding_op<std::remove_const_t<decltype(O)>> &&
+                (detail::is_static_argument<X> && ...)) {
     using Call = detail::StaticCall<O, X...>;
     if constexpr (!Call::ok || detail::is_determined<Call>()) {
       return detail::record_typed<Call, result<O, X...>>(O, x...);
@@ -400,8 +406,9 @@ constexpr auto apply(const X&... x) {
   }
 }
 
-/// The function of an operator. Called with tensors it records a node: op::softmax(x, {.axis = 1});
-/// called with numbers or vectors of them it computes: op::exp(2.f).
+/// The function of an operator. Called with tensors it records a node, or those that the operator
+/// expands to: op::softmax(x, {.axis = 1}); called with numbers or vectors of them it computes:
+/// op::exp(2.f).
 ///
 /// The result is a typed handle if all inputs are and the shape rule needs no attribute, or none is
 /// given; else an AnyTensor. Several outputs are a tuple (typed), an array or a vector.
@@ -447,7 +454,8 @@ struct OpFunction {
   static constexpr auto with(const Op& op, const X&... x) {
     if constexpr (!(detail::recorded<X> || ...)) {
       return op.forward(x...);
-    } else if constexpr (detail::static_infer<Op> && (detail::is_static_argument<X> && ...)) {
+    } else if constexpr (!detail::only_expanding_op<Op> && detail::static_infer<Op> &&
+                         (detail::is_static_argument<X> && ...)) {
       using Call = detail::StaticCall<Op{}, X...>;
       return detail::record_typed<Call, result<Op{}, X...>>(op, x...);
     } else {

@@ -260,26 +260,26 @@ constexpr Descriptor make_descriptor() {
   constexpr bool computes = elementwise_op<Op> || kernel_op<Op>;
   constexpr bool marked_in_place = requires { Op::in_place; };
   constexpr bool marked_only_infos = requires { Op::only_infos; };
-  constexpr bool only_expands = expanding_op<Op> && !computes;
   constexpr bool may_differentiate = !requires { requires !Op::differentiable; };
   constexpr bool marked_effect = requires { requires Op::has_effect; };
-  Descriptor d{.id = Op::id,
-               .signature = slots_of<Op>,
-               .elementwise = elementwise_op<Op>,
-               .in_place = elementwise_op<Op> || marked_in_place,
-               .has_effect = marked_effect,
-               .only_infos = marked_only_infos,
-               .has_gradient = differentiable_op<Op> || (only_expands && may_differentiate),
-               .only_expands = only_expands,
-               .infer = nullptr,
-               .flops = &flops_thunk<Op>,
-               .defaults = &defaults_thunk<Op>,
-               .attributes = &attributes_thunk<Op>,
-               .expand = nullptr,
-               .kernel = nullptr,
-               .gradient = nullptr,
-               .allows = &allows<Op>,
-               .cost = nullptr};
+  Descriptor d{
+      .id = Op::id,
+      .signature = slots_of<Op>,
+      .elementwise = elementwise_op<Op>,
+      .in_place = elementwise_op<Op> || marked_in_place,
+      .has_effect = marked_effect,
+      .only_infos = marked_only_infos,
+      .has_gradient = differentiable_op<Op> || (only_expanding_op<Op> && may_differentiate),
+      .only_expands = only_expanding_op<Op>,
+      .infer = nullptr,
+      .flops = &flops_thunk<Op>,
+      .defaults = &defaults_thunk<Op>,
+      .attributes = &attributes_thunk<Op>,
+      .expand = nullptr,
+      .kernel = nullptr,
+      .gradient = nullptr,
+      .allows = &allows<Op>,
+      .cost = nullptr};
   if constexpr (requires(const Op& op, CostVisitor& machine, std::span<const TensorInfo> infos) {
                   op.cost(machine, infos, infos);
                 }) {

@@ -194,6 +194,9 @@ template <class Op>
 concept compiled_once_op = requires { requires Op::compiled_once; };
 template <class Op>
 concept expanding_op = !requires { &Both<Op, ExpandName>::expand; };
+/// An operator of which no node is recorded, only what it expands to.
+template <class Op>
+concept only_expanding_op = expanding_op<Op> && !elementwise_op<Op> && !kernel_op<Op>;
 
 /// What an arithmetic operation on elements of type T computes in.
 template <class T>

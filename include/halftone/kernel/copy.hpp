@@ -206,8 +206,9 @@ void copy(const Executor& executor, const Box& given, const T* from, T* to) {
   // transposition exchanges in blocks.
   const std::size_t transposed = detail::transposed_axis(box);
   const auto grain = [&](std::size_t i) {
-    const bool is_exchanged = transposed < box.rank && (i == transposed || i + 1 == box.rank);
-    return std::int64_t{is_exchanged ? 64 : 1};
+    if (transposed == box.rank || (i != transposed && i + 1 != box.rank)) return std::int64_t{1};
+    // Whole pages of the source, see transpose_streaming().
+    return std::int64_t{streams && i == transposed ? 4096 / int(sizeof(T)) : 64};
   };
   const auto units = [&](std::size_t i) { return (box.extents[i] + grain(i) - 1) / grain(i); };
   // Few parts will do: short runs of large arrays are slower to read than long ones.

@@ -87,17 +87,59 @@ HALFTONE_INLINE void transpose_block(const T* from, std::int64_t from_row, T* to
   }
 }
 
-/// As transpose_matrix, for whole tiles whose lines are lines of the cache. Reads runs of 64 rows,
-/// one tile wide: few pages and, as nothing of the output is read, no more lines than these.
+/// As transpose_matrix, for whole tiles whose lines are lines of the cache. Reads runs of a page, so
+/// that each is looked up once and fetched ahead; of the output, nothing is read.
 template <class T>
 void transpose_streaming(const T* from, std::int64_t from_row, T* to, std::int64_t to_row,
                          std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t N = transpose_lanes<T>, height = 64;
+  constexpr std::int64_t N = transpose_lanes<T>, height = 4096 / sizeof(T);
   for (std::int64_t i = 0; i < rows; i += height) {
     const std::int64_t end = rows - i < height ? rows : i + height;
     for (std::int64_t j = 0; j < columns; j += N) {
       for (std::int64_t k = i; k < end; k += N) {
         transpose_tile<T, true>(from + j * from_row + k, from_row, to + k * to_row + j, to_row);
+      }
+    }
+  }
+}
+
+/// As transpose_matrix, for large arrays: reads runs of a kilobyte, so that few pages are looked up
+/// again and memory is fetched ahead, into a buffer whose rows leave it by whole lines of the cache.
+template <class T>
+void transpose_by_lines(const T* from, std::int64_t from_row, T* to, std::int64_t to_row,
+                        std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t line = 64 / int(sizeof(T)), width = 4 * line,
+                         height = 1024 / int(sizeof(T)), stride = line + width;
+  alignas(64) T buffer[height * stride];
+  for (std::int64_t i = 0; i < rows; i += height) {
+    const std::int64_t run = rows - i < height ? rows - i : height;
+    for (std::int64_t j = 0; j < columns; j += width) {
+      const std::int64_t n = columns - j < width ? columns - j : width;
+      const bool is_last = j + n == columns;
+      transpose_block(from + j * from_row + i, from_row, buffer + line, stride, run, n);
+      for (std::int64_t r = 0; r < run; ++r) {
+        T* target = to + (i + r) * to_row + j;
+        T* source = buffer + r * stride + line;
+        // What is in the target's first line, but for the first one of the row, waits before `source`.
+        const auto begun =
+            static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(target) % 64) /
+            std::int64_t(sizeof(T));
+        std::int64_t left = n;
+        if (j > 0) {
+          target -= begun, source -= begun, left += begun;
+        } else if (begun > 0) {
+          const std::int64_t head = left < line - begun ? left : line - begun;
+          __builtin_memcpy(target, source, std::size_t(head) * sizeof(T));
+          target += head, source += head, left -= head;
+        }
+        for (; left >= line; target += line, source += line, left -= line) {
+          Vec<T, line>::load(source).stream(target);
+        }
+        if (is_last) {
+          __builtin_memcpy(target, source, std::size_t(left) * sizeof(T));
+        } else {
+          Vec<T, line>::load(source + left - line).store(buffer + r * stride);
+        }
       }
     }
   }
@@ -111,11 +153,16 @@ void transpose_streaming(const T* from, std::int64_t from_row, T* to, std::int64
 template <class T>
 void transpose_matrix(const T* from, std::int64_t from_row, T* to, std::int64_t to_row,
                       std::int64_t rows, std::int64_t columns, bool streams = false) {
-  if constexpr (has_stream && sizeof(T) >= 4) {
-    constexpr std::int64_t N = detail::transpose_lanes<T>;
-    if (streams && rows % N == 0 && columns % N == 0 &&
-        detail::is_in_lines(to, to_row * std::int64_t(sizeof(T)))) {
-      return detail::transpose_streaming(from, from_row, to, to_row, rows, columns);
+  if constexpr (has_stream) {
+    if constexpr (sizeof(T) >= 4) {
+      constexpr std::int64_t N = detail::transpose_lanes<T>;
+      if (streams && rows % N == 0 && columns % N == 0 &&
+          detail::is_in_lines(to, to_row * std::int64_t(sizeof(T)))) {
+        return detail::transpose_streaming(from, from_row, to, to_row, rows, columns);
+      }
+    }
+    if (streams && rows >= 32 && columns >= 64) {
+      return detail::transpose_by_lines(from, from_row, to, to_row, rows, columns);
     }
   }
   constexpr std::int64_t block = sizeof(T) == 8 ? 32 : sizeof(T) == 1 ? 128 : 64;

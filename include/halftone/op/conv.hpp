@@ -29,7 +29,7 @@ namespace op {
 /// b       [filters], may be absent
 /// y       [batch, filters, output...], see Window for the output extents
 /// grad    dx = ConvTranspose of dy with w; dw is ConvWeightGradient; db = sum(dy)
-/// limits  half and bfloat16 sum in float
+/// limits  half and bfloat16 sum in float; float8 as of MatMul: ConvPow2Scaled
 /// source  ai.onnx Conv-11
 struct Conv {
   Dims kernel_shape{}, strides{}, dilations{};

@@ -35,8 +35,8 @@ namespace op {
 ///         instead: the odd one is at the end for SAME_UPPER, else at the begin; an output that is
 ///         larger than without pads has more elements at its end, which are b or 0
 /// grad    dx = Conv of dy with w; dw is ConvWeightGradient of the same; db = sum(dy)
-/// limits  half and bfloat16 sum in float; PopART refuses dilations and derives pads from
-///         output_shape for two dimensions only
+/// limits  half and bfloat16 sum in float; float8 as of MatMul: ConvTransposePow2Scaled. PopART
+///         refuses dilations and derives pads from output_shape for two dimensions only
 /// source  ai.onnx ConvTranspose-11
 struct ConvTranspose {
   Dims kernel_shape{}, strides{}, dilations{}, output_padding{}, output_shape{};

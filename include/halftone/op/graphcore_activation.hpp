@@ -12,7 +12,7 @@ namespace halftone::op {
 /// x, y    any shape, floating point
 /// grad    with t the tangent, dx = dy / 2 * (1 + t + x * (1 - t^2) * 0.7978845608 *
 ///         (1 + 0.134145 * x^2))
-/// limits  -inf gives NaN
+/// limits  -inf gives -0, the limit
 /// source  ai.graphcore Gelu-1; Hendrycks and Gimpel 2016, arXiv:1606.08415
 struct Gelu {
   static constexpr OpId id{"ai.graphcore", "Gelu", 1};
@@ -20,10 +20,7 @@ struct Gelu {
 
   static constexpr double factor = 0.7978845608028654, cubic = 0.044715;
 
-  // (1 + tanh(u)) / 2 is sigmoid(2 u), which keeps its digits where it is close to 0.
-  static constexpr auto forward(auto x) {
-    return x * math::sigmoid(x * (x * x * (2 * factor * cubic) + 2 * factor));
-  }
+  static constexpr auto forward(auto x) { return math::gelu(x); }
   static constexpr auto backward(auto dy, auto x) {
     const auto t = tanh(x * factor * (1 + x * x * cubic));
     return dy * 0.5 * (1 + t + x * (1 - t * t) * factor * (1 + x * x * (3 * cubic)));
@@ -53,13 +50,13 @@ struct GeluErf {
 ///
 /// x, y    any shape, floating point
 /// grad    dx = dy * s * (1 + x * (1 - s)) with s = sigmoid(x)
-/// limits  -inf gives NaN
+/// limits  -inf gives -0, the limit
 /// source  ai.graphcore Swish-1; Ramachandran et al. 2017, arXiv:1710.05941
 struct Swish {
   static constexpr OpId id{"ai.graphcore", "Swish", 1};
   static constexpr Signature signature = "x -> y";
 
-  static constexpr auto forward(auto x) { return x * math::sigmoid(x); }
+  static constexpr auto forward(auto x) { return math::swish(x); }
   static constexpr auto backward(auto dy, auto x) {
     const auto s = sigmoid(x);
     return dy * s * (1 + x * (1 - s));

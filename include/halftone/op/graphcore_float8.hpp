@@ -88,6 +88,74 @@ struct Pow2ScaleThenCast {
 };
 
 }  // namespace op
+
+namespace detail {
+
+/// A product of float8 numbers times a power of two, made of the product of floats, which have room
+/// for the factors' exponents. The importer finds it by its name, that of the product and Pow2Scaled.
+template <class Product>
+struct Float8Product {
+  Product product{};
+
+  static constexpr Signature signature = "a b log2_scale -> y";
+  static constexpr bool differentiable = false;
+
+  constexpr void attributes(auto&& visit) {
+    if constexpr (has_attributes<Product>) product.attributes(visit);
+  }
+  constexpr AnyTensor expand(tensor_handle auto a, tensor_handle auto b,
+                             tensor_handle auto log2_scale) const {
+    const auto zero = constant<std::int32_t>(*b.graph, std::vector<std::int32_t>{0}, Dims{});
+    const auto from = [](auto x, auto log2) {
+      return op::pow2scale_cast_from_fp8(x, log2, {.to = ElementType::float32});
+    };
+    return op::cast(OpFunction<Product>()(from(a, log2_scale), from(b, zero), product),
+                    {.to = ElementType::float16});
+  }
+};
+
+}  // namespace detail
+
+namespace op {
+
+/// y = a b 2^log2_scale, the matrix product of float8 numbers. In models it is an ai.onnx MatMul of
+/// float8 numbers with that third input.
+///
+/// a, b         as of MatMul; float8, of one type or of two
+/// log2_scale   int32, one element, in [-32, 32)
+/// y            half
+/// grad         none, as in PopART
+/// limits       sums in float and rounds once; PopART sums in half
+/// source       popxl.ops.matmul_pow2scaled
+struct MatMulPow2Scaled : halftone::detail::Float8Product<MatMul> {
+  static constexpr OpId id{"halftone", "MatMulPow2Scaled", 1};
+};
+
+/// y = Conv(a, b) 2^log2_scale of float8 numbers; without bias, else as MatMulPow2Scaled.
+/// source  popxl.ops.conv_pow2scaled
+struct ConvPow2Scaled : halftone::detail::Float8Product<Conv> {
+  static constexpr OpId id{"halftone", "ConvPow2Scaled", 1};
+};
+
+/// y = ConvTranspose(a, b) 2^log2_scale of float8 numbers; without bias, else as MatMulPow2Scaled.
+/// source  popxl.ops.conv_transpose_pow2scaled
+struct ConvTransposePow2Scaled : halftone::detail::Float8Product<ConvTranspose> {
+  static constexpr OpId id{"halftone", "ConvTransposePow2Scaled", 1};
+};
+
+/// The functions of these products; `how` is Conv's or ConvTranspose's.
+constexpr AnyTensor matmul_pow2scaled(auto a, auto b, auto log2_scale) {
+  return MatMulPow2Scaled().expand(a, b, log2_scale);
+}
+constexpr AnyTensor conv_pow2scaled(auto x, auto w, auto log2_scale, const Conv& how = {}) {
+  return ConvPow2Scaled{{how}}.expand(x, w, log2_scale);
+}
+constexpr AnyTensor conv_transpose_pow2scaled(auto x, auto w, auto log2_scale,
+                                              const ConvTranspose& how = {}) {
+  return ConvTransposePow2Scaled{{how}}.expand(x, w, log2_scale);
+}
+
+}  // namespace op
 }  // namespace halftone
 
 #endif

@@ -5,7 +5,7 @@
 #include <halftone/graph/registry.hpp>
 
 // Every operator of the library: its struct, and the function that users call. An older meaning of
-// an operator has a struct only. One line here, one header beside this one (included at the end).
+// an operator has a struct only, like what has the name of another function. One line here, one header beside this one (included at the end).
 // clang-format off
 #define HALFTONE_OPERATORS(OP, OLD)                              \
   OP(Add, add)                                                   \
@@ -152,27 +152,30 @@
   OP(Gelu, gelu)                                                 \
   OP(GeluErf, gelu_erf)                                          \
   OP(Swish, swish)                                               \
-  OLD(ReplicatedAllReduce)                                       \
-  OLD(ReplicatedReduceScatter)                                   \
-  OLD(ReplicatedAllGather)                                       \
-  OLD(AllReduce)                                                 \
-  OLD(MultiConv)                                                 \
+  OP(ReplicatedAllReduce, replicated_all_reduce)                 \
+  OP(ReplicatedReduceScatter, replicated_reduce_scatter)         \
+  OP(ReplicatedAllGather, replicated_all_gather)                 \
+  OP(AllReduce, all_reduce)                                      \
+  OP(MultiConv, multi_conv)                                      \
   OLD(Init)                                                      \
   OLD(Zeros)                                                     \
-  OLD(ZerosLike)                                                 \
+  OP(ZerosLike, zeros_like)                                      \
   OP(Ctc, ctc_loss)                                              \
   OP(CtcBeamSearchDecoder, ctc_beam_search_decoder)              \
   OP(DynamicSlice, dynamic_slice)                                \
   OP(DynamicUpdate, dynamic_update)                              \
   OP(DynamicZero, dynamic_zero)                                  \
-  OLD(DynamicAdd)                                                \
+  OP(DynamicAdd, dynamic_add)                                    \
   OP(SequenceSlice, sequence_slice)                              \
   OP(CastThenPow2Scale, pow2scale_cast_from_fp8)                 \
   OP(Pow2ScaleThenCast, pow2scale_cast_to_fp8)                   \
+  OLD(MatMulPow2Scaled)                                          \
+  OLD(ConvPow2Scaled)                                            \
+  OLD(ConvTransposePow2Scaled)                                   \
   OP(NormalizeImage, normalize_image)                            \
   OP(Nll, nll_loss)                                              \
-  OLD(L1)                                                        \
-  OLD(IdentityLoss)                                              \
+  OP(L1, l1_loss)                                                \
+  OP(IdentityLoss, identity_loss)                                \
   OP(Scale, scale_by)                                            \
   OP(ScaledAdd, scaled_add)                                      \
   OP(Expm1, expm1)                                               \
@@ -180,10 +183,10 @@
   OP(Atan2, atan2)                                               \
   OP(GraphcoreRound, round_away)                                 \
   OLD(NearbyInt)                                                 \
-  OLD(Fmod)                                                      \
+  OP(Fmod, fmod)                                                 \
   OLD(Remainder)                                                 \
-  OLD(Square)                                                    \
-  OLD(IncrementMod)                                              \
+  OP(Square, square)                                             \
+  OP(IncrementMod, increment_mod)                                \
   OLD(BinaryConstScalar)                                         \
   OP(BitwiseAnd, bitwise_and)                                    \
   OP(BitwiseOr, bitwise_or)                                      \
@@ -191,11 +194,11 @@
   OP(BitwiseXnor, bitwise_xnor)                                  \
   OP(BitwiseNot, bitwise_not)                                    \
   OLD(Nop)                                                       \
-  OLD(Detach)                                                    \
+  OP(Detach, detach)                                             \
   OLD(TensorRemap)                                               \
   OP(CopyVarUpdate, copy_var_update)                             \
   OP(Subsample, subsample)                                       \
-  OLD(Reverse)                                                   \
+  OP(Reverse, reverse)                                           \
   OLD(GraphcoreReshape)                                          \
   OLD(GraphcoreSlice)                                            \
   OLD(GraphcoreDepthToSpace)                                     \
@@ -226,10 +229,10 @@
   OLD(Hardmax_1)                                                 \
   OP(InstanceNormalization, instance_normalization)              \
   OLD(InstanceNormalization_1)                                   \
-  OLD(MatMulInteger)                                             \
-  OLD(ConvInteger)                                               \
-  OLD(QLinearMatMul)                                             \
-  OLD(QLinearConv)                                               \
+  OP(MatMulInteger, matmul_integer)                              \
+  OP(ConvInteger, conv_integer)                                  \
+  OP(QLinearMatMul, qlinear_matmul)                              \
+  OP(QLinearConv, qlinear_conv)                                  \
   OP(LayerNormalization, layer_normalization)                    \
   OP(LpPool, lp_pool)                                            \
   OLD(LpPool_1)                                                  \
@@ -237,12 +240,12 @@
   OLD(GlobalLpPool_1)                                            \
   OP(LRN, lrn)                                                   \
   OP(MaxUnpool, max_unpool)                                      \
-  OLD(MeanVarianceNormalization)                                 \
-  OLD(LpNormalization)                                           \
+  OP(MeanVarianceNormalization, mean_variance_normalization)     \
+  OP(LpNormalization, lp_normalization)                          \
   OP(NegativeLogLikelihoodLoss, negative_log_likelihood_loss)    \
-  OLD(QuantizeLinear)                                            \
-  OLD(DequantizeLinear)                                          \
-  OLD(DynamicQuantizeLinear)                                     \
+  OP(QuantizeLinear, quantize_linear)                            \
+  OP(DequantizeLinear, dequantize_linear)                        \
+  OP(DynamicQuantizeLinear, dynamic_quantize_linear)             \
   OP(LSTM, lstm)                                                 \
   OP(GRU, gru)                                                   \
   OP(RNN, rnn)                                                   \
@@ -260,7 +263,7 @@
   OP(ScatterElements, scatter_elements)                          \
   OLD(Scatter)                                                   \
   OP(ScatterND, scatter_nd)                                      \
-  OLD(SoftmaxCrossEntropyLoss)                                   \
+  OP(SoftmaxCrossEntropyLoss, softmax_cross_entropy_loss)        \
   OP(Tile, tile)                                                 \
   OP(HannWindow, hann_window)                                    \
   OP(HammingWindow, hamming_window)                              \
@@ -277,9 +280,9 @@
   OP(TopK, topk)                                                 \
   OLD(TopK_1)                                                    \
   OP(Trilu, trilu)                                               \
-  OLD(EyeLike)                                                   \
+  OP(EyeLike, eye_like)                                          \
   OP(Det, det)                                                   \
-  OLD(Einsum)                                                    \
+  OP(Einsum, einsum)                                             \
   OP(NonMaxSuppression, non_max_suppression)                     \
   OP(TfIdfVectorizer, tfidf_vectorizer)                          \
   OP(Unique, unique)                                             \

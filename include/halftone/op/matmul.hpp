@@ -12,7 +12,8 @@ namespace halftone::op {
 ///
 /// a, b    [..., m, k] and [..., k, n]; dimensions in front broadcast. Of rank 1: a row a [k], a
 ///         column b [k], without m (n) in y
-/// limits  rank 0 is refused; half and bfloat16 sum in float
+/// limits  rank 0 is refused; half and bfloat16 sum in float; float8 in models, with a power of two
+///         as third input: MatMulPow2Scaled
 /// source  ai.onnx MatMul-13
 struct MatMul {
   static constexpr OpId id{"ai.onnx", "MatMul", 1, 9, 13};

@@ -96,6 +96,18 @@ HALFTONE_INLINE Vec<T, N> clamped(Vec<T, N> x, T first, T last) {
   return lower_or_second(Vec<T, N>(last), upper_or_second(Vec<T, N>(first), x));
 }
 
+/// a b - p for p = a b, rounded: exact where it is not denormal. Without fma() by halves (Dekker).
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> product_rest(Vec<T, N> a, Vec<T, N> b, Vec<T, N> p) {
+  using V = Vec<T, N>;
+  if constexpr (has_fma) return fma(a, b, -p);
+  constexpr T split = std::is_same_v<T, float> ? T(4097) : T(134217729);
+  const V x = a * split, y = b * split;
+  const V high_a = x - (x - a), high_b = y - (y - b);
+  const V low_a = a - high_a, low_b = b - high_b;
+  return ((high_a * high_b - p) + high_a * low_b + low_a * high_b) + low_a * low_b;
+}
+
 /// The lower of |x| and a limit that is not negative; NaN gives that.
 template <int N>
 HALFTONE_INLINE Vec<float, N> lower_magnitude(Vec<float, N> x, float limit) {

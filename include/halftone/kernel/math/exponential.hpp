@@ -17,18 +17,18 @@ struct ExpParts {
   Vec<T, N> q;  ///< e^r - 1, in [-0.3, 0.42]
 };
 
-/// x must be in a range where n fits the exponent twice, or NaN.
-template <class T, int N>
-HALFTONE_INLINE ExpParts<T, N> exp_parts(Vec<T, N> x) {
+/// x must be in a range where n fits the exponent twice, or NaN; `rest` is what it lacks, if given.
+template <class T, int N, class... Rest>
+HALFTONE_INLINE ExpParts<T, N> exp_parts(Vec<T, N> x, Rest... rest) {
   using V = Vec<T, N>;
   constexpr T magic = Float<T>::magic;
   const V n = fma(x, T(1.4426950408889634), magic) - magic;
   if constexpr (std::is_same_v<T, float>) {
-    const V r = fma(n, -1.42860682e-06f, fma(n, -0.693145752f, x));
+    const V r = (fma(n, -1.42860682e-06f, fma(n, -0.693145752f, x)) + ... + rest);
     const V p = horner(r, 0.0013906303f, 0.008363098f, 0.041666754f, 0.16666578f, 0.5f);
     return {n, fma(r * r, p, r)};
   } else {
-    const V r = fma(n, -1.9082149292705877e-10, fma(n, -0.69314718036912382, x));
+    const V r = (fma(n, -1.9082149292705877e-10, fma(n, -0.69314718036912382, x)) + ... + rest);
     const V p = horner(r, 2.0925025091915792e-09, 2.510977856385994e-08, 2.7557241061357281e-07,
                        2.7557242416803198e-06, 2.4801587362237639e-05, 0.00019841269887519374,
                        0.0013888888888866225, 0.0083333333333212647, 0.041666666666666699,
@@ -315,6 +315,62 @@ HALFTONE_INLINE Vec<T, N> sigmoid(Vec<T, N> x) {
   const auto sum = s + scale;
   const auto rest = scale - (sum - s);
   return scale / (fma(e.q, s, rest) + sum);
+}
+
+namespace detail {
+
+/// x / (1 + e^-(z + rest)) for z above twice exp_first, where e^-z may be beyond T: there both parts
+/// of the fraction are scaled.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> times_sigmoid(Vec<T, N> x, Vec<T, N> z, Vec<T, N> rest) {
+  using V = Vec<T, N>;
+  constexpr bool is_float = std::is_same_v<T, float>;
+  constexpr T scale = is_float ? T(0x1p-64) : T(0x1p-512);
+  const auto is_scaled = z < (is_float ? T(-64) : T(-512));
+  const V one = select(is_scaled, V(scale), V(1));
+  if constexpr (has_lookup<T, N>) {
+    auto s = sixteenths<-1>(z);
+    s.close = s.close + fma(s.n, -ln2_rest, rest);
+    const V q = fma(s.close * s.close, fma(s.close, -0.16666827f, 0.50001466f),
+                    lookup(exp2_rest, s.index) - s.close);
+    const V power = scaled(lookup(exp2_high, s.index) * one, s.n);
+    // The larger one is added last: what is rounded before counts less.
+    return x * one / (upper_or_second(power, one) + fma(power, q, lower_or_second(power, one)));
+  }
+  const auto e = exp_parts(-z, -rest);
+  const V s = power_of_two(e.n - select(is_scaled, V(is_float ? 64 : 512), V(0)));
+  const V sum = s + one;
+  return x * one / (fma(e.q, s, one - (sum - s)) + sum);
+}
+
+}  // namespace detail
+
+/// x / (1 + e^-x); -0 for -infinity.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> swish(Vec<T, N> x) {
+  using V = Vec<T, N>;
+  constexpr T first = std::is_same_v<T, float> ? T(-112) : T(-760);  // 0 below
+  const V from = detail::upper_or_second(V(first), x);
+  return detail::times_sigmoid(from, detail::lower_or_second(V(40), from), V(0));  // x above
+}
+
+/// x / (1 + e^-2u) with u = (x + 0.044715 x^3) sqrt(2 / pi); -0 for -infinity. What is rounded off
+/// from 2 u is kept: it would count as many times as u is large.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> gelu(Vec<T, N> x) {
+  using V = Vec<T, N>;
+  constexpr long double linear = 1.595769121605730711759784L, cubic = 0.07135481627260024877633875L;
+  constexpr T first = std::is_same_v<T, float> ? T(-11) : T(-22);  // 0 below
+  const V from = detail::upper_or_second(V(first), x);
+  const V a = detail::lower_or_second(V(9), from);  // x above
+  const V square = a * a, cube = square * T(cubic), sum = cube + T(linear), part = sum - cube;
+  const V square_rest = detail::product_rest(a, a, square),
+          cube_rest = detail::product_rest(square, V(T(cubic)), cube) +
+                      (square * T(cubic - T(cubic)) + square_rest * T(cubic)),
+          sum_rest =
+              (cube - (sum - part)) + (T(linear) - part) + (cube_rest + T(linear - T(linear)));
+  const V z = a * sum;
+  return detail::times_sigmoid(from, z, detail::product_rest(a, sum, z) + a * sum_rest);
 }
 
 /// log(1 + e^x), accurate also where it is close to 0.
