@@ -86,6 +86,15 @@ alignas(64) inline constexpr float exp2_rest[16] = {
     5.233334e-09f,  6.1075918e-09f, -1.4719605e-08f,  -5.258795e-09f, -6.1282597e-09f,
     5.1406093e-09f};
 
+/// 2^(i / 16 - 40): products are floats where those with exp2_high would be infinite.
+struct SmallExp2 {
+  alignas(64) float at[16];
+  constexpr SmallExp2() : at{} {
+    for (int i = 0; i < 16; ++i) at[i] = exp2_high[i] * 0x1p-40f;
+  }
+};
+inline constexpr SmallExp2 small_exp2;
+
 /// Sign x = n ln 2 + r with n in sixteenths, which stand in the lowest bits of `index`. `close` is
 /// Sign r but for the last digits of ln 2, and known earlier: r = Sign close + n ln2_rest.
 template <int N>
@@ -319,24 +328,56 @@ HALFTONE_INLINE Vec<T, N> sigmoid(Vec<T, N> x) {
 
 namespace detail {
 
+/// x / (1 + e^y), where e^y = 2^n (1 + q) by exp2_high and what it lacks by exp2_rest; n below 168,
+/// in sixteenths that stand in the lowest bits of `index`. a is x, or the largest number for which y
+/// was computed: from there on the result is x.
+template <int N>
+HALFTONE_INLINE Vec<float, N> over_one_plus(Vec<float, N> x, Vec<float, N> a, Vec<float, N> n,
+                                            Vec<float, N> q, Vec<std::uint32_t, N> index) {
+  using V = Vec<float, N>;
+  constexpr float c = small_exp2.at[0];
+  const V power = scaled(lookup(small_exp2.at, index), n);
+  // The larger one is added last: what is rounded before counts less.
+  const V sum = upper_or_second(power, V(c)) + fma(power, q, lower_or_second(power, V(c)));
+  return fma(a / sum, c, -(a - x));  // -0 stays
+}
+
+/// x / (1 + e^-x) for x above -112.
+template <int N>
+HALFTONE_INLINE Vec<float, N> swish_by_table(Vec<float, N> x) {
+  const auto a = lower_or_second(Vec<float, N>(40), x);
+  const auto s = sixteenths<-1>(a);
+  const auto close = fma(s.n, -ln2_rest, s.close);
+  const auto q =
+      fma(close * close, fma(close, -0.16666827f, 0.50001466f), lookup(exp2_rest, s.index) - close);
+  return over_one_plus(x, a, s.n, q, s.index);
+}
+
+/// x / (1 + e^-2u) for x above -11; 2 u = c a (a^2 + k) = -n ln 2 + c close with n in sixteenths.
+template <int N>
+HALFTONE_INLINE Vec<float, N> gelu_by_table(Vec<float, N> x) {
+  constexpr float c = 0.0713548163f, k = 22.363861f, k_rest = -1.08174799e-06f;
+  constexpr float magic = 0x1.8p19f, octave = 9.71484375f, octave_rest = -0.000752721976f;
+  const auto a = lower_or_second(Vec<float, N>(9), x);
+  const auto s = fma(a, a, k);
+  const auto s_rest = fma(a, a, k - s) + k_rest;  // k is short: the difference is exact
+  const auto t = fma(a * -0.10294324f, s, magic);
+  const auto n = t - magic;
+  const auto close = fma(n, octave_rest, fma(a, s_rest, fma(a, s, n * octave)));
+  const auto index = bit_cast<std::uint32_t>(t);
+  const auto q = fma(close * close, fma(close, -6.05512069e-05f, 0.00254582954f),
+                     fma(close, -c, lookup(exp2_rest, index)));
+  return over_one_plus(x, a, n, q, index);
+}
+
 /// x / (1 + e^-(z + rest)) for z above twice exp_first, where e^-z may be beyond T: there both parts
 /// of the fraction are scaled.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> times_sigmoid(Vec<T, N> x, Vec<T, N> z, Vec<T, N> rest) {
   using V = Vec<T, N>;
   constexpr bool is_float = std::is_same_v<T, float>;
-  constexpr T scale = is_float ? T(0x1p-64) : T(0x1p-512);
   const auto is_scaled = z < (is_float ? T(-64) : T(-512));
-  const V one = select(is_scaled, V(scale), V(1));
-  if constexpr (has_lookup<T, N>) {
-    auto s = sixteenths<-1>(z);
-    s.close = s.close + fma(s.n, -ln2_rest, rest);
-    const V q = fma(s.close * s.close, fma(s.close, -0.16666827f, 0.50001466f),
-                    lookup(exp2_rest, s.index) - s.close);
-    const V power = scaled(lookup(exp2_high, s.index) * one, s.n);
-    // The larger one is added last: what is rounded before counts less.
-    return x * one / (upper_or_second(power, one) + fma(power, q, lower_or_second(power, one)));
-  }
+  const V one = select(is_scaled, V(is_float ? T(0x1p-64) : T(0x1p-512)), V(1));
   const auto e = exp_parts(-z, -rest);
   const V s = power_of_two(e.n - select(is_scaled, V(is_float ? 64 : 512), V(0)));
   const V sum = s + one;
@@ -351,6 +392,9 @@ HALFTONE_INLINE Vec<T, N> swish(Vec<T, N> x) {
   using V = Vec<T, N>;
   constexpr T first = std::is_same_v<T, float> ? T(-112) : T(-760);  // 0 below
   const V from = detail::upper_or_second(V(first), x);
+  if constexpr (detail::has_lookup<T, N>) {
+    return detail::swish_by_table(from);
+  }
   return detail::times_sigmoid(from, detail::lower_or_second(V(40), from), V(0));  // x above
 }
 
@@ -359,18 +403,28 @@ HALFTONE_INLINE Vec<T, N> swish(Vec<T, N> x) {
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> gelu(Vec<T, N> x) {
   using V = Vec<T, N>;
-  constexpr long double linear = 1.595769121605730711759784L, cubic = 0.07135481627260024877633875L;
-  constexpr T first = std::is_same_v<T, float> ? T(-11) : T(-22);  // 0 below
+  constexpr bool is_float = std::is_same_v<T, float>;
+  constexpr T first = is_float ? T(-11) : T(-22);  // 0 below
   const V from = detail::upper_or_second(V(first), x);
+  if constexpr (detail::has_lookup<T, N>) {
+    return detail::gelu_by_table(from);
+  }
   const V a = detail::lower_or_second(V(9), from);  // x above
-  const V square = a * a, cube = square * T(cubic), sum = cube + T(linear), part = sum - cube;
-  const V square_rest = detail::product_rest(a, a, square),
-          cube_rest = detail::product_rest(square, V(T(cubic)), cube) +
-                      (square * T(cubic - T(cubic)) + square_rest * T(cubic)),
-          sum_rest =
-              (cube - (sum - part)) + (T(linear) - part) + (cube_rest + T(linear - T(linear)));
+  constexpr long double linear = 1.595769121605730711759784L, cubic = 0.07135481627260024877633875L;
+  // Short enough for exact differences with sums of up to 64.
+  constexpr T magic = is_float ? T(0x1.8p5) : T(0x1.8p6), short_linear = T(linear) + magic - magic;
+  const V square = a * a;
+  const V sum = fma(square, T(cubic), short_linear);
+  V rest = detail::product_rest(a, a, square) * T(cubic);
+  if constexpr (has_fma) {
+    rest += fma(square, T(cubic), short_linear - sum);
+  } else {
+    const V cube = square * T(cubic);
+    rest += detail::product_rest(square, V(T(cubic)), cube) + (cube + (short_linear - sum));
+  }
+  rest += fma(square, T(cubic - T(cubic)), T(linear - short_linear));
   const V z = a * sum;
-  return detail::times_sigmoid(from, z, detail::product_rest(a, sum, z) + a * sum_rest);
+  return detail::times_sigmoid(from, z, fma(a, rest, detail::product_rest(a, sum, z)));
 }
 
 /// log(1 + e^x), accurate also where it is close to 0.
