@@ -11,6 +11,7 @@
 #include <halftone/graph/registry.hpp>
 #include <halftone/onnx.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/popxl.hpp>
 #include <halftone/session/session.hpp>
 #include <halftone/session/weights.hpp>
 #include <halftone/train.hpp>

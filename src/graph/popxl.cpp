@@ -1,0 +1,234 @@
+#include <halftone/popxl.hpp>
+
+#include <string>
+#include <string_view>
+
+#include "base/describe.hpp"
+
+namespace halftone {
+namespace op {
+
+AnyTensor layer_norm(AnyTensor x, AnyTensor weight, AnyTensor bias, float epsilon) {
+  return group_norm(x, weight, bias, {.num_groups = 1, .epsilon = epsilon});
+}
+
+AnyTensor batch_norm_inference(AnyTensor x, AnyTensor scale, AnyTensor bias, AnyTensor input_mean,
+                               AnyTensor input_var, float epsilon, float momentum) {
+  return batch_normalization(x, scale, bias, input_mean, input_var,
+                             {.epsilon = epsilon, .momentum = momentum});
+}
+
+AnyTensor interpolate(AnyTensor x, std::span<const float> scale_factor, const Resize& how) {
+  const auto count = static_cast<std::int64_t>(scale_factor.size());
+  return resize(x, none, constant(*x.graph, scale_factor, {count}), how);
+}
+
+AnyTensor gather_or_zero(AnyTensor x, AnyTensor indices, std::int64_t axis) {
+  const TensorInfo &data = x.info(), &wanted = indices.info();
+  const std::size_t at = normalized_axis(axis, data.rank());
+  if (!data.is_known() || !wanted.is_known() || at == data.rank() || data.shape[at] < 1) {
+    fail(ErrorKind::model,
+         {.what = "gather_or_zero has to know what there is along its axis",
+          .tensor = x.name(),
+          .expected = "axis " + std::to_string(axis) + " of a known extent, at least 1",
+          .found = detail::to_text(data)});
+  }
+  const std::size_t behind = data.rank() - at - 1, rank = wanted.rank();
+  const AnyTensor is_inside =
+      logical_and(greater_or_equal(indices, 0), less(indices, data.shape[at]));
+  const AnyTensor y = gather(x, where(is_inside, indices, 0), {.axis = axis});
+  // One for each slice: as many extents of 1 behind as a slice has.
+  Dims axes;
+  for (std::size_t i = 0; i < behind; ++i) axes.push_back(static_cast<std::int64_t>(rank + i));
+  return where(axes.empty() ? is_inside : unsqueeze(is_inside, constant(*x.graph, axes)), y, 0);
+}
+
+std::vector<AnyTensor> split_random_seed(AnyTensor seed, std::size_t n) {
+  const Dims rest = {0, 0, 0, 0};
+  const AnyTensor state =
+      concat(seed, cast(constant(*seed.graph, rest), {.to = ElementType::uint32}), {.axis = 0});
+  std::vector<AnyTensor> seeds;
+  for (std::size_t i = 0; i < n; ++i) {
+    seeds.push_back(OpFunction<DeriveSeed>{}(state, {.number = static_cast<std::int64_t>(i)}));
+  }
+  return seeds;
+}
+
+std::pair<AnyTensor, AnyTensor> nll_loss_with_softmax_grad(AnyTensor p, AnyTensor label,
+                                                           float loss_grad, const Nll& how) {
+  const AnyTensor loss = nll_loss(p, label, how);
+  const AnyTensor d_loss =
+      expand(cast(constant(*p.graph, std::span<const float>(&loss_grad, 1), Dims{}),
+                  {.to = p.info().type}),
+             shape_of(loss));
+  const SoftmaxNllGradient gradient{.axis = -1,
+                                    .reduction = how.reduction,
+                                    .ignore_index = how.ignore_index,
+                                    .is_logarithm = how.input_is_log_probability != 0};
+  return {loss, OpFunction<SoftmaxNllGradient>{}(p, d_loss, label, gradient)};
+}
+
+}  // namespace op
+
+namespace var_updates {
+
+namespace {
+
+void require_variable(AnyTensor t) {
+  if (t.graph->tensor(t.id).role == Role::variable) return;
+  fail(ErrorKind::model, {.what = "what an update changes is no variable",
+                          .tensor = t.name(),
+                          .hint = "PopXL changes other tensors, too; use the result instead"});
+}
+
+/// x in t's element type, once both are known to fit.
+AnyTensor operand(AnyTensor t, AnyTensor x) {
+  require_variable(t);
+  const TensorInfo &want = t.info(), &have = x.info();
+  if (have.is_known() && have.shape != want.shape) {
+    fail(ErrorKind::model, {.what = "an update has another shape than its variable",
+                            .tensor = t.name(),
+                            .expected = detail::to_text(want),
+                            .found = detail::to_text(have)});
+  }
+  return have.type == want.type ? x : op::cast(x, {.to = want.type});
+}
+
+AnyTensor converted(AnyTensor t, Factor f) { return f.in(*t.graph, t.info().type); }
+
+/// f t + (1 - f) x.
+AnyTensor average(AnyTensor t, AnyTensor x, Factor f) {
+  const AnyTensor part = converted(t, f);
+  return op::copy_var_update(t, part * t + (1 - part) * x);
+}
+
+}  // namespace
+
+AnyTensor Factor::in(Graph& graph, ElementType type) const {
+  if (tensor_.graph == nullptr) {
+    return {&graph, graph.add_constant({type, {}}, detail::scalar_bytes(type, number_))};
+  }
+  const TensorInfo& info = tensor_.info();
+  if (info.is_known() && info.elements() != 1) {
+    fail(ErrorKind::model, {.what = "a factor is not one number",
+                            .tensor = tensor_.name(),
+                            .expected = "one element",
+                            .found = detail::to_text(info)});
+  }
+  return info.type == type ? tensor_ : op::cast(tensor_, {.to = type});
+}
+
+AnyTensor accumulate_(AnyTensor t, AnyTensor x, Factor f) {
+  const AnyTensor part = operand(t, x);
+  return op::copy_var_update(t, f.is_given() ? t + converted(t, f) * part : t + part);
+}
+
+AnyTensor accumulate_square_(AnyTensor t, AnyTensor x, Factor f) {
+  return op::copy_var_update(t, t + converted(t, f) * op::square(operand(t, x)));
+}
+
+AnyTensor accumulate_mean_(AnyTensor t, AnyTensor x, Factor step) {
+  const AnyTensor before = converted(t, step);
+  return average(t, operand(t, x), before / (before + 1));
+}
+
+AnyTensor accumulate_moving_average_(AnyTensor t, AnyTensor x, Factor f) {
+  return average(t, operand(t, x), f);
+}
+
+AnyTensor accumulate_moving_average_square_(AnyTensor t, AnyTensor x, Factor f) {
+  return average(t, op::square(operand(t, x)), f);
+}
+
+AnyTensor sparse_accumulate_(AnyTensor t, AnyTensor x, AnyTensor indices, std::int64_t axis,
+                             Factor f) {
+  require_variable(t);
+  const std::size_t at = normalized_axis(axis, t.info().rank());
+  if (at == t.info().rank()) {
+    fail(ErrorKind::model, {.what = "axis is out of range",
+                            .tensor = t.name(),
+                            .expected = detail::to_text(t.info()),
+                            .found = std::to_string(axis)});
+  }
+  AnyTensor part = x.info().type == t.info().type ? x : op::cast(x, {.to = t.info().type});
+  if (f.is_given()) part = converted(t, f) * part;
+  return op::copy_var_update(
+      t, op::scatter_reduce(part, indices, t, {.axis = axis, .axis_size = t.info().shape[at]}));
+}
+
+AnyTensor accumulator_scale_(AnyTensor t, Factor f) {
+  require_variable(t);
+  return op::copy_var_update(t, converted(t, f) * t);
+}
+
+AnyTensor accumulator_zero_(AnyTensor t) {
+  require_variable(t);
+  return op::copy_var_update(t, op::zeros_like(t));
+}
+
+AnyTensor copy_var_update_(AnyTensor t, AnyTensor x) {
+  return op::copy_var_update(t, operand(t, x));
+}
+
+namespace {
+
+/// What is missing among an updater's parts.
+[[noreturn]] void missing(std::string_view what) { fail(ErrorKind::usage, {.what = what}); }
+
+/// x with the weight's decay.
+AnyTensor decayed(AnyTensor x, const Updater& how) {
+  if (!how.weight_decay.is_given()) return x;
+  if (how.weight.graph == nullptr) missing("weight decay of an updater without its weight");
+  const AnyTensor weight = how.weight.info().type == x.info().type
+                               ? how.weight
+                               : op::cast(how.weight, {.to = x.info().type});
+  return x + converted(x, how.weight_decay) * weight;
+}
+
+/// moment / (1 - beta^step).
+AnyTensor unbiased(AnyTensor moment, Factor beta, AnyTensor step) {
+  const AnyTensor power = op::pow(beta.in(*step.graph, step.info().type), step);
+  return moment / converted(moment, 1 - power);
+}
+
+AnyTensor next_step(const Updater& how) {
+  require_variable(how.time_step);
+  return op::copy_var_update(how.time_step, how.time_step + 1);
+}
+
+}  // namespace
+
+AnyTensor adam_updater(AnyTensor m, AnyTensor v, const Updater& how) {
+  if (how.time_step.graph != nullptr) {
+    if (!how.beta1.is_given() || !how.beta2.is_given()) {
+      missing("a time step of an updater without beta1 and beta2");
+    }
+    const AnyTensor step = next_step(how);
+    m = unbiased(m, how.beta1, step);
+    v = unbiased(v, how.beta2, step);
+  }
+  return decayed(m / (op::sqrt(v) + converted(v, how.epsilon)), how);
+}
+
+AnyTensor lamb_updater(AnyTensor m, AnyTensor v, const Updater& how) {
+  return adam_updater(m, v, how);
+}
+
+AnyTensor adamax_updater(AnyTensor m, AnyTensor v, const Updater& how) {
+  if (how.time_step.graph == nullptr) missing("adamax_updater without a time step");
+  m = unbiased(m, how.beta1.is_given() ? how.beta1 : 0.9f, next_step(how));
+  return decayed(m / (v + converted(v, how.epsilon)), how);
+}
+
+AnyTensor adam_var_update(AnyTensor t, AnyTensor x, AnyTensor r1, AnyTensor r2,
+                          Factor learning_rate, Factor max_weight_norm) {
+  const AnyTensor step = operand(t, x);
+  const AnyTensor limit = converted(r1, max_weight_norm);
+  const AnyTensor norm = op::minimum(op::sqrt(r1), limit), length = op::sqrt(r2);
+  const AnyTensor is_one = op::logical_or(op::equal(norm, 0), op::equal(length, 0));
+  const AnyTensor ratio = op::where(is_one, 1, norm / length);
+  return op::copy_var_update(t, t - converted(t, learning_rate) * converted(t, ratio) * step);
+}
+
+}  // namespace var_updates
+}  // namespace halftone
