@@ -84,6 +84,17 @@ TEST_CASE("a typed handle of an untyped tensor is checked once") {
   CHECK_THROWS_AS((x.as<Tensor<double, Shape<2, 3>>>()), ModelError);
 }
 
+TEST_CASE("what is known of a tensor stays while more operators are recorded") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", Dims{2, 3});
+  const TensorInfo& known = x.info();
+  const Dims& shape = x.info().shape;
+  AnyTensor y = x;
+  for (int i = 0; i < 100; ++i) y = op::relu(y);
+  CHECK(known.type == ElementType::float32);
+  CHECK(shape == Dims{2, 3});
+}
+
 TEST_CASE("a typed graph and the same graph untyped are equal") {
   Graph typed = calls(), untyped;
   const AnyTensor x = untyped.input<float>("x", {2, 6});

@@ -24,7 +24,7 @@ AnyTensor interpolate(AnyTensor x, std::span<const float> scale_factor, const Re
 }
 
 AnyTensor gather_or_zero(AnyTensor x, AnyTensor indices, std::int64_t axis) {
-  const TensorInfo &data = x.info(), &wanted = indices.info();
+  const TensorInfo data = x.info(), wanted = indices.info();
   const std::size_t at = normalized_axis(axis, data.rank());
   if (!data.is_known() || !wanted.is_known() || at == data.rank() || data.shape[at] < 1) {
     fail(ErrorKind::model,
@@ -84,7 +84,7 @@ void require_variable(AnyTensor t) {
 /// x in t's element type, once both are known to fit.
 AnyTensor operand(AnyTensor t, AnyTensor x) {
   require_variable(t);
-  const TensorInfo &want = t.info(), &have = x.info();
+  const TensorInfo want = t.info(), have = x.info();
   if (have.is_known() && have.shape != want.shape) {
     fail(ErrorKind::model, {.what = "an update has another shape than its variable",
                             .tensor = t.name(),
@@ -108,7 +108,7 @@ AnyTensor Factor::in(Graph& graph, ElementType type) const {
   if (tensor_.graph == nullptr) {
     return {&graph, graph.add_constant({type, {}}, detail::scalar_bytes(type, number_))};
   }
-  const TensorInfo& info = tensor_.info();
+  const TensorInfo info = tensor_.info();
   if (info.is_known() && info.elements() != 1) {
     fail(ErrorKind::model, {.what = "a factor is not one number",
                             .tensor = tensor_.name(),

@@ -16,7 +16,8 @@ struct AnyTensor {
   Graph* graph = nullptr;
   TensorId id = no_tensor;
 
-  constexpr const TensorInfo& info() const { return graph->info(id); }
+  /// What the graph knows of it. A copy: the graph moves its own when an operator is recorded.
+  constexpr TensorInfo info() const { return graph->info(id); }
   constexpr std::string_view name() const { return graph->name(id); }
   /// Whether it stands for an optional tensor that was not given.
   constexpr bool is_absent() const { return id == no_tensor; }
@@ -37,7 +38,7 @@ struct Tensor {
   Graph* graph = nullptr;
   TensorId id = no_tensor;
 
-  constexpr const TensorInfo& info() const { return graph->info(id); }
+  constexpr TensorInfo info() const { return graph->info(id); }
   constexpr std::string_view name() const { return graph->name(id); }
   constexpr operator AnyTensor() const { return {graph, id}; }
 };
@@ -71,7 +72,7 @@ concept scalar =
 template <class Handle>
 constexpr Handle AnyTensor::as() const {
   static_assert(typed_handle<Handle>, "halftone: as<> wants a Tensor<T, Shape<...>>");
-  const TensorInfo& have = info();
+  const TensorInfo have = info();
   constexpr TensorInfo want = Handle::static_info;
   if (have.is_known()) {
     if (have.type != want.type) {

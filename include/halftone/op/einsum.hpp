@@ -212,8 +212,9 @@ class EinsumRecorder {
 
   /// Appends them to `values` if they are known.
   static bool append_known(const Extents& e, Dims& values) {
-    if (!e.x.info().is_known()) return false;
-    const auto extents = e.x.info().shape.span().subspan(e.first, e.last - e.first);
+    const TensorInfo info = e.x.info();
+    if (!info.is_known()) return false;
+    const auto extents = info.shape.span().subspan(e.first, e.last - e.first);
     if (e.is_product) {
       values.push_back(halftone::product(extents));
       return values.back() >= 0;

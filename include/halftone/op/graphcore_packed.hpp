@@ -127,7 +127,7 @@ struct PackedDataBlock {
     for (std::size_t i = 0; i < own; ++i) {
       if (inputs[i].is_absent()) fail(ErrorKind::model, {.what = "an input is absent"});
       if (i < own - 2 && i % 3 == 0) continue;
-      const TensorInfo& list = inputs[i].info();
+      const TensorInfo list = inputs[i].info();
       if (!list.is_known()) continue;
       if (list.rank() != 1) {
         fail(ErrorKind::model, {.what = "a list of offsets or lengths is not a vector"});

@@ -83,7 +83,7 @@ struct LossScaleUpdate {
     if (factor.info().elements() != dynamic && factor.info().elements() != 1) {
       fail(ErrorKind::model, {.what = "the factor is not one number"});
     }
-    const TensorInfo& counts = statistics.info();
+    const TensorInfo counts = statistics.info();
     if (counts.is_known() && (counts.rank() != 1 || agree(counts.shape[0], 2) == -2)) {
       fail(ErrorKind::model, {.what = "the statistics are not two numbers"});
     }

@@ -86,14 +86,15 @@ alignas(64) inline constexpr float exp2_rest[16] = {
     5.233334e-09f,  6.1075918e-09f, -1.4719605e-08f,  -5.258795e-09f, -6.1282597e-09f,
     5.1406093e-09f};
 
-/// 2^(i / 16 - 40): products are floats where those with exp2_high would be infinite.
-struct SmallExp2 {
+/// 2^(i / 16) times a power of two.
+struct Exp2Table {
   alignas(64) float at[16];
-  constexpr SmallExp2() : at{} {
-    for (int i = 0; i < 16; ++i) at[i] = exp2_high[i] * 0x1p-40f;
+  constexpr explicit Exp2Table(float scale) : at{} {
+    for (int i = 0; i < 16; ++i) at[i] = exp2_high[i] * scale;
   }
 };
-inline constexpr SmallExp2 small_exp2;
+/// Products with these are floats where those with exp2_high would be infinite, or denormal.
+inline constexpr Exp2Table small_exp2(0x1p-40f), large_exp2(0x1p24f);
 
 /// Sign x = n ln 2 + r with n in sixteenths, which stand in the lowest bits of `index`. `close` is
 /// Sign r but for the last digits of ln 2, and known earlier: r = Sign close + n ln2_rest.
@@ -370,6 +371,95 @@ HALFTONE_INLINE Vec<float, N> gelu_by_table(Vec<float, N> x) {
   return over_one_plus(x, a, n, q, index);
 }
 
+/// What mish(x) lacks of x where x >= 0, and of x e^x below, as a part of it: for y = e^-|x|, which
+/// is power (1 + q), 2 y^2 / (2 y^2 + 2 y + 1) and (y^2 + y) / (y^2 + 2 y + 2).
+template <class T, int N, class M>
+HALFTONE_INLINE Vec<T, N> mish_lack(Vec<T, N> power, Vec<T, N> q, M is_below) {
+  using V = Vec<T, N>;
+  if constexpr (std::is_same_v<T, float>) {
+    const V u = fma(power, q, power - 0.5f);
+    const V p = horner(u, -0.31506887f, 0.3735911f, -0.09038732f, -0.079332575f, 0.18629563f,
+                       -0.33739936f, 0.45549485f, -0.47979373f, 0.3891271f, -0.17918341f,
+                       -0.12800032f, 0.47999987f, 0.2f);
+    const V p_below =
+        horner(u, 0.0022389959f, 0.00024199256f, -0.009215441f, 0.022696523f, -0.03794408f,
+               0.040918037f, 0.0005594833f, -0.13472873f, 0.40236688f, 0.23076923f);
+    return select(is_below, p_below, p);
+  } else {
+    // What rounding takes is given back.
+    const V y = fma(power, q, power);
+    const V twice = select(is_below, y, 2 * y), first = select(is_below, V(2), V(1));
+    const V once = select(is_below, y, V(0));
+    const V above = fma(y, twice, once), above_rest = fma(y, twice, once - above);
+    const V sum = first + twice, sum_rest = twice - (sum - first);
+    const V below = sum + above, below_rest = above - (below - sum) + sum_rest;
+    const V p = above / below;
+    return p + (fma(-p, below, above) + fma(-p, below_rest, above_rest)) / below;
+  }
+}
+
+/// mish_lack for each fifteenth of y, x >= 0 first: by powers of 2^24 times the distance from there,
+/// the fourth first. The step, nearly 2^24 / 15, is one for which the last ones round little.
+inline constexpr float mish_step = 1109933.2f;
+alignas(64) inline constexpr float mish_pieces[5][32] = {
+    {5.0153545e-29f,  4.5516324e-29f,  3.6148158e-29f, 2.6811455e-29f, 1.9065018e-29f,
+     1.3155976e-29f,  8.994972e-30f,   5.8890266e-30f, 3.5373412e-30f, 2.6511601e-30f,
+     1.998817e-30f,   7.852734e-31f,   3.7406725e-31f, 3.63825e-31f,   2.5006766e-31f,
+     -4.0737575e-31f, 3.042335e-30f,   2.558022e-30f,  1.918391e-30f,  1.9274365e-30f,
+     1.4269368e-30f,  6.5913274e-31f,  1.0575939e-30f, 6.134128e-31f,  2.148372e-31f,
+     2.1833717e-31f,  -2.6004369e-33f, 2.3997238e-31f, -5.307802e-32f, 1.4407375e-31f,
+     -9.695153e-32f,  -2.6826354e-31f},
+    {-8.4686437e-22f, -6.312287e-22f,  -4.4883924e-22f, -3.0870207e-22f, -2.0668638e-22f,
+     -1.348229e-22f,  -8.5347644e-23f, -5.1695194e-23f, -2.9170656e-23f, -1.4305746e-23f,
+     -4.597281e-24f,  1.6136799e-24f,  5.4605323e-24f,  7.715474e-24f,   8.935551e-24f,
+     8.566831e-24f,   -5.2896475e-23f, -4.0098336e-23f, -2.9459887e-23f, -2.0834676e-23f,
+     -1.3962863e-23f, -8.582713e-24f,  -4.4249673e-24f, -1.281994e-24f,  1.0652297e-24f,
+     2.768465e-24f,   3.9716965e-24f,  4.7987478e-24f,  5.32683e-24f,    5.625608e-24f,
+     5.753463e-24f,   5.1751638e-24f},
+    {7.105405e-15f,   4.6514005e-15f,  2.8668633e-15f,  1.6192783e-15f,  7.724898e-16f,
+     2.1240411e-16f,  -1.4809572e-16f, -3.7200147e-16f, -5.0375956e-16f, -5.744418e-16f,
+     -6.047196e-16f,  -6.0856114e-16f, -5.962099e-16f,  -5.739995e-16f,  -5.4605445e-16f,
+     -5.1553247e-16f, -5.09483e-21f,   -1.5420448e-16f, -2.6931193e-16f, -3.5260205e-16f,
+     -4.0998205e-16f, -4.469219e-16f,  -4.684789e-16f,  -4.776201e-16f,  -4.776764e-16f,
+     -4.7117716e-16f, -4.5975826e-16f, -4.4517913e-16f, -4.2814225e-16f, -4.0995677e-16f,
+     -3.9086169e-16f, -3.7190845e-16f},
+    {0.0f,           1.2915666e-08f, 2.114789e-08f,  2.6040897e-08f, 2.8632842e-08f, 2.9681798e-08f,
+     2.9722713e-08f, 2.9124708e-08f, 2.813859e-08f,  2.6932533e-08f, 2.5617929e-08f, 2.4267468e-08f,
+     2.2927635e-08f, 2.1627267e-08f, 2.038338e-08f,  1.9205144e-08f, 2.9802322e-08f, 2.9623212e-08f,
+     2.9146468e-08f, 2.8450867e-08f, 2.7600326e-08f, 2.6645775e-08f, 2.5627134e-08f, 2.4575204e-08f,
+     2.3513353e-08f, 2.2458996e-08f, 2.1424828e-08f, 2.0419842e-08f, 1.9450168e-08f, 1.8519732e-08f,
+     1.7630787e-08f, 1.6784332e-08f},
+    {0.0f,        0.007671361f, 0.026941381f, 0.053385217f, 0.08390075f, 0.116378106f, 0.14941941f,
+     0.18212359f, 0.21392977f,  0.24450682f,  0.27367672f,  0.30136225f, 0.3275514f,   0.3522733f,
+     0.37558204f, 0.39754602f,  0.0f,         0.03301083f,  0.06564966f, 0.09763131f,  0.12874962f,
+     0.158862f,   0.18787609f,  0.2157386f,   0.24242616f,  0.26793793f, 0.29228964f,  0.31550902f,
+     0.33763206f, 0.35870034f,  0.37875876f,  0.39785406f}};
+
+template <int N>
+HALFTONE_INLINE Vec<float, N> mish_by_table(Vec<float, N> x) {
+  using V = Vec<float, N>;
+  constexpr float scale = large_exp2.at[0];
+  const auto is_below = x < 0;
+  const V a = lower_magnitude(x, 150);
+  const auto s = sixteenths<-1>(a);
+  const V high = lookup(large_exp2.at, s.index);
+  const V rest = fma(s.n, ln2_rest, lookup(exp2_rest, s.index));
+  const V p1 = fma(s.close, fma(s.close, -0.16666827f, 0.50001466f), -1);
+  // 2^24 e^-a, which is normal where the result is, and 0 in the end.
+  const V y = scaled(fma(high, fma(s.close, p1, rest), high), s.n);
+  const V first = select(is_below, V(0x1.8p23f + 16), V(0x1.8p23f));
+  const V t = fma(y, 15 / scale, first);
+  const auto index = bit_cast<std::uint32_t>(t);
+  const V u = fma(t - first, -mish_step, y);
+  V p = lookup(mish_pieces[0], index);
+  for (int i = 1; i < 5; ++i) p = fma(p, u, lookup(mish_pieces[i], index));
+  const V z = x * y, z_lack = fma(-x, y, z);
+  // x may be infinite, what it is multiplied by may not.
+  const V r =
+      select(is_below, z, x) - fma(select(is_below, z, a), p, select(is_below, z_lack, V(0)));
+  return select(is_below, r * (1 / scale), r);
+}
+
 /// x / (1 + e^-(z + rest)) for z above twice exp_first, where e^-z may be beyond T: there both parts
 /// of the fraction are scaled.
 template <class T, int N>
@@ -436,25 +526,24 @@ HALFTONE_INLINE Vec<T, N> softplus(Vec<T, N> x) {
   return max(x, 0) + log1p(exp(-abs(x)));
 }
 
-/// x tanh(log(1 + e^x)), which is x n / (n + 2) for n = e^x (e^x + 2), and x where x is large.
+/// x tanh(log(1 + e^x)): with y = e^-|x|, x (1 - p) where x >= 0 and x y (1 - p) below, with p as
+/// mish_lack says.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> mish(Vec<T, N> x) {
   using V = Vec<T, N>;
-  // y = c e^x is normal even where e^x is denormal, and 0 in the end.
-  constexpr bool by_table = detail::has_lookup<T, N>;
+  if constexpr (detail::has_lookup<T, N>) return detail::mish_by_table(x);
   constexpr bool is_float = std::is_same_v<T, float>;
-  constexpr T c = by_table ? T(detail::large_multiples.at[0]) : is_float ? T(0x1p24) : T(0x1p54);
-  const V from = detail::upper_or_second(V(is_float ? -150 : -900), x);
-  V y;
-  if constexpr (by_table) {
-    const auto e = detail::exp_multiple<1>(from, detail::large_multiples);
-    y = fma(e.power, e.q, e.power);
-  } else {
-    const auto e = detail::exp_parts(from);
-    y = detail::scaled(1 + e.q, e.n + (is_float ? 24 : 54));
-  }
-  const V z = y + 2 * c;
-  return select(x < (is_float ? 10 : 20), x * (y * z) / fma(y, z, 2 * c * c), x);
+  constexpr T scale = is_float ? T(0x1p24) : T(0x1p54);
+  const auto is_below = x < 0;
+  const V a = detail::lower_or_second(V(is_float ? 150 : 900), abs(x));
+  const auto e = detail::exp_parts(-a);
+  const V power = detail::scaled(V(scale), e.n);  // normal where the result is, and 0 in the end
+  const V p = detail::mish_lack(power * (1 / scale), e.q, is_below);
+  const V q = select(is_below, e.q, V(0));
+  // x may be infinite, what it is multiplied by may not.
+  const V by = select(is_below, x * power, a);
+  const V r = fma(-by, fma(q, p - 1, p), select(is_below, by, x));
+  return detail::with_sign_of(select(is_below, r * (1 / scale), r), x);  // that of 0 too
 }
 
 template <class T, int N>
