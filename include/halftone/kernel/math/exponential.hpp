@@ -453,10 +453,9 @@ HALFTONE_INLINE Vec<float, N> mish_by_table(Vec<float, N> x) {
   const V u = fma(t - first, -mish_step, y);
   V p = lookup(mish_pieces[0], index);
   for (int i = 1; i < 5; ++i) p = fma(p, u, lookup(mish_pieces[i], index));
-  const V z = x * y, z_lack = fma(-x, y, z);
+  const V z = select(is_below, x * y, x), z_lack = select(is_below, fma(-x, y, z), V(0));
   // x may be infinite, what it is multiplied by may not.
-  const V r =
-      select(is_below, z, x) - fma(select(is_below, z, a), p, select(is_below, z_lack, V(0)));
+  const V r = z - fma(lower_or_second(V(0x1p127f), z), p, z_lack);
   return select(is_below, r * (1 / scale), r);
 }
 
