@@ -38,11 +38,7 @@ constexpr auto lamb_square(const tensor_handle auto& x) {
   return sumsquare(cast(x, {.to = ElementType::float32}), {.keepdims = 0});
 }
 /// x, meant for another machine.
-inline AnyTensor ipu_copy(AnyTensor x, std::int32_t destination) {
-  const AnyTensor y = identity(x);
-  x.graph->nodes.back().planning.ipu = destination;
-  return y;
-}
+AnyTensor ipu_copy(AnyTensor x, std::int32_t destination);
 
 /// x normalized over all dimensions but the first: group_norm with one group. What is called layer
 /// normalization elsewhere is op::layer_normalization.

@@ -8,6 +8,12 @@
 namespace halftone {
 namespace op {
 
+AnyTensor ipu_copy(AnyTensor x, std::int32_t destination) {
+  const AnyTensor y = identity(x);
+  x.graph->nodes.back().planning.ipu = destination;
+  return y;
+}
+
 AnyTensor layer_norm(AnyTensor x, AnyTensor weight, AnyTensor bias, float epsilon) {
   return group_norm(x, weight, bias, {.num_groups = 1, .epsilon = epsilon});
 }
