@@ -128,7 +128,7 @@ HALFTONE_INLINE Vec<float, N> lower_magnitude(Vec<float, N> x, float limit) {
   return lower_or_second(abs(x), V(limit));
 }
 
-/// magnitude with x's sign; magnitude's own sign must be plus.
+/// magnitude with x's sign; magnitude's own sign must be plus, or x's.
 template <class T, int N>
 HALFTONE_INLINE Vec<T, N> with_sign_of(Vec<T, N> magnitude, Vec<T, N> x) {
   using B = typename Float<T>::bits;

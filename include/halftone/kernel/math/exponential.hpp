@@ -115,12 +115,12 @@ HALFTONE_INLINE Sixteenths<N> sixteenths(Vec<float, N> x, float last = 200) {
   return {n, fma(n, Sign * -0.693147182f, x), bit_cast<std::uint32_t>(t)};
 }
 
-/// e^x for x as for exp_parts.
-template <int N>
-HALFTONE_INLINE Vec<float, N> exp_by_table(Vec<float, N> x) {
-  const auto s = sixteenths(x);
-  const auto high = lookup(exp2_high, s.index);
-  const auto p = horner(s.close, 0.16666827f, 0.50001466f, 1.0f);
+/// e^x, or e^-x, times a power of two that the table has; x as for exp_parts.
+template <int Sign = 1, int N>
+HALFTONE_INLINE Vec<float, N> exp_by_table(Vec<float, N> x, const float (&table)[16] = exp2_high) {
+  const auto s = sixteenths<Sign>(x);
+  const auto high = lookup(table, s.index);
+  const auto p = horner(s.close, Sign * 0.16666827f, 0.50001466f, Sign * 1.0f);
   const auto rest = fma(s.n, ln2_rest, lookup(exp2_rest, s.index));
   return scaled(fma(high, fma(s.close, p, rest), high), s.n);
 }
@@ -390,11 +390,11 @@ HALFTONE_INLINE Vec<T, N> mish_lack(Vec<T, N> power, Vec<T, N> q, M is_below) {
     const V y = fma(power, q, power);
     const V twice = select(is_below, y, 2 * y), first = select(is_below, V(2), V(1));
     const V once = select(is_below, y, V(0));
-    const V above = fma(y, twice, once), above_rest = fma(y, twice, once - above);
+    const V over = fma(y, twice, once), over_rest = fma(y, twice, once - over);
     const V sum = first + twice, sum_rest = twice - (sum - first);
-    const V below = sum + above, below_rest = above - (below - sum) + sum_rest;
-    const V p = above / below;
-    return p + (fma(-p, below, above) + fma(-p, below_rest, above_rest)) / below;
+    const V under = sum + over, under_rest = over - (under - sum) + sum_rest;
+    const V p = over / under;
+    return p + (fma(-p, under, over) + fma(-p, under_rest, over_rest)) / under;
   }
 }
 
@@ -440,13 +440,8 @@ HALFTONE_INLINE Vec<float, N> mish_by_table(Vec<float, N> x) {
   using V = Vec<float, N>;
   constexpr float scale = large_exp2.at[0];
   const auto is_below = x < 0;
-  const V a = lower_magnitude(x, 150);
-  const auto s = sixteenths<-1>(a);
-  const V high = lookup(large_exp2.at, s.index);
-  const V rest = fma(s.n, ln2_rest, lookup(exp2_rest, s.index));
-  const V p1 = fma(s.close, fma(s.close, -0.16666827f, 0.50001466f), -1);
-  // 2^24 e^-a, which is normal where the result is, and 0 in the end.
-  const V y = scaled(fma(high, fma(s.close, p1, rest), high), s.n);
+  // 2^24 e^-|x|, which is normal where the result is, and 0 in the end.
+  const V y = exp_by_table<-1>(lower_magnitude(x, 150), large_exp2.at);
   const V first = select(is_below, V(0x1.8p23f + 16), V(0x1.8p23f));
   const V t = fma(y, 15 / scale, first);
   const auto index = bit_cast<std::uint32_t>(t);
@@ -454,7 +449,7 @@ HALFTONE_INLINE Vec<float, N> mish_by_table(Vec<float, N> x) {
   V p = lookup(mish_pieces[0], index);
   for (int i = 1; i < 5; ++i) p = fma(p, u, lookup(mish_pieces[i], index));
   const V z = select(is_below, x * y, x), z_lack = select(is_below, fma(-x, y, z), V(0));
-  // x may be infinite, what it is multiplied by may not.
+  // x may be infinite, what is multiplied by p may not.
   const V r = z - fma(lower_or_second(V(0x1p127f), z), p, z_lack);
   return select(is_below, r * (1 / scale), r);
 }
@@ -539,7 +534,7 @@ HALFTONE_INLINE Vec<T, N> mish(Vec<T, N> x) {
   const V power = detail::scaled(V(scale), e.n);  // normal where the result is, and 0 in the end
   const V p = detail::mish_lack(power * (1 / scale), e.q, is_below);
   const V q = select(is_below, e.q, V(0));
-  // x may be infinite, what it is multiplied by may not.
+  // The factor is 1 - (1 - p) (1 + q). x may be infinite, what is multiplied may not.
   const V by = select(is_below, x * power, a);
   const V r = fma(-by, fma(q, p - 1, p), select(is_below, by, x));
   return detail::with_sign_of(select(is_below, r * (1 / scale), r), x);  // that of 0 too
