@@ -302,14 +302,16 @@ void Plan::build(const EngineOptions& options) {
         step.run = &Group::run;
       } else {
         step.run = f.run;
-        if (const std::size_t bytes = f.packed_bytes(step.call); bytes != 0) {
-          Storage& packed = packed_.emplace_back(Storage::allocate(bytes));
+        const std::size_t packed_bytes = f.packed_bytes != nullptr ? f.packed_bytes(step.call) : 0;
+        if (packed_bytes != 0) {
+          Storage& packed = packed_.emplace_back(Storage::allocate(packed_bytes));
           f.pack(step.call, packed.data());
           step.call.packed = packed.data();
-          packed_bytes_ += bytes;
+          packed_bytes_ += packed_bytes;
           if (f.packed_input >= 0) release(node, static_cast<std::size_t>(f.packed_input), first);
         }
-        if (const std::size_t bytes = f.workspace(step.call); bytes != 0) {
+        const std::size_t bytes = f.workspace != nullptr ? f.workspace(step.call) : 0;
+        if (bytes != 0) {
           workspaces.push_back({steps_.size(), add_buffer(static_cast<std::int64_t>(bytes), n, n)});
         }
       }

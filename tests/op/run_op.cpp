@@ -126,7 +126,8 @@ std::vector<AnyArray> run_all(const Descriptor& descriptor, std::span<const Word
                     .outputs = static_cast<std::uint32_t>(y.size()),
                     .constants = constants,
                     .executor = &executor};
-    const std::size_t packed = kernel.packed_bytes(call), space = kernel.workspace(call);
+    const std::size_t packed = kernel.packed_bytes != nullptr ? kernel.packed_bytes(call) : 0;
+    const std::size_t space = kernel.workspace != nullptr ? kernel.workspace(call) : 0;
     const AnyArray packed_memory({ElementType::uint8, {static_cast<std::int64_t>(packed)}});
     AnyArray workspace({ElementType::uint8, {static_cast<std::int64_t>(space)}});
     if (packed != 0) {

@@ -15,15 +15,12 @@ std::false_type is_of_library(const void*);
 template <class Op>
 inline constexpr bool library_op = decltype(is_of_library(static_cast<const Op*>(nullptr)))::value;
 
-template <class Op, std::size_t Variable>
-constexpr bool allows_type(ElementType type) {
-  return visit_types<typename TypesOf<Op>::template list<Variable>>(type, []<class>() {});
-}
-
 template <class Op>
 constexpr bool allows(int type_variable, ElementType type) {
   return [&]<std::size_t... V>(std::index_sequence<V...>) {
-    return ((static_cast<int>(V) == type_variable && allows_type<Op, V>(type)) || ...);
+    return ((static_cast<int>(V) == type_variable &&
+             has_type(typename TypesOf<Op>::template list<V>{}, type)) ||
+            ...);
   }(std::make_index_sequence<slots_of<Op>.type_variables()>{});
 }
 
@@ -197,24 +194,56 @@ std::vector<TensorId> expand_thunk(Graph& graph, std::span<const Word> attribute
 template <class Op, class... T>
 constexpr Kernel make_kernel() {
   using K = Thunk<Op, T...>;
-  Kernel kernel{.unpack = &K::unpack_op, .op_size = sizeof(Op)};
-  if constexpr (elementwise_op<Op>) {
-    kernel.block = &K::block;
-    constexpr bool has_optional = [] {
-      for (std::size_t i = 0; i < slots_of<Op>.inputs(); ++i) {
-        if (slots_of<Op>.input(i).optional) return true;
-      }
-      return false;
-    }();
-    if constexpr (has_optional) kernel.absent = &K::absent;
-  } else {
-    kernel.run = &K::run;
-    kernel.workspace = &K::workspace;
+  Kernel kernel{.run = &K::run, .unpack = &unpack_op<Op>, .op_size = sizeof(Op)};
+  if constexpr (workspace_op<Op>) kernel.workspace = &K::workspace;
+  if constexpr (packing_op<Op>) {
     kernel.packed_bytes = &K::packed_bytes;
-    kernel.pack = &K::pack_constants;
-    if constexpr (requires { Op::packed_input; }) kernel.packed_input = Op::packed_input;
+    kernel.pack = &K::pack;
   }
+  if constexpr (requires { Op::packed_input; }) kernel.packed_input = Op::packed_input;
   return kernel;
+}
+
+/// Of an element-wise operator.
+template <class Op, class... T>
+constexpr Kernel make_block_kernel(decltype(Kernel::block) block) {
+  Kernel kernel{.unpack = &unpack_op<Op>, .op_size = sizeof(Op), .block = block};
+  constexpr bool has_optional = [] {
+    for (std::size_t i = 0; i < slots_of<Op>.inputs(); ++i) {
+      if (slots_of<Op>.input(i).optional) return true;
+    }
+    return false;
+  }();
+  if constexpr (has_optional) kernel.absent = &Thunk<Op, T...>::absent;
+  return kernel;
+}
+
+template <class Op, template <class...> class Maker, class... T>
+constexpr Kernel select_kernel(std::span<const ElementType> types);
+
+template <class Op, template <class...> class Maker, class... T, class... E>
+constexpr Kernel select_from(TypeList<E...>, std::span<const ElementType> types) {
+  Kernel kernel;
+  static_cast<void>(((types[sizeof...(T)] == element_type<E> &&
+                      (kernel = select_kernel<Op, Maker, T..., E>(types), true)) ||
+                     ...));
+  return kernel;
+}
+
+template <class Op, template <class...> class Maker, class... T>
+constexpr Kernel select_from(BitTypes, std::span<const ElementType> types) {
+  switch (size_in_bytes(types[sizeof...(T)])) {
+    case 1:
+      return select_kernel<Op, Maker, T..., std::uint8_t>(types);
+    case 2:
+      return select_kernel<Op, Maker, T..., std::uint16_t>(types);
+    case 4:
+      return select_kernel<Op, Maker, T..., std::uint32_t>(types);
+    case 8:
+      return select_kernel<Op, Maker, T..., std::uint64_t>(types);
+    default:
+      return {};
+  }
 }
 
 /// Finds the instantiation of Maker<Op, T...> for run-time element types, one a type variable.
@@ -223,16 +252,19 @@ constexpr Kernel select_kernel(std::span<const ElementType> types) {
   if constexpr (sizeof...(T) == slots_of<Op>.type_variables()) {
     return Maker<Op, T...>::make();
   } else {
-    Kernel kernel;
-    visit_types<typename TypesOf<Op>::template list<sizeof...(T)>>(
-        types[sizeof...(T)], [&]<class E>() { kernel = select_kernel<Op, Maker, T..., E>(types); });
-    return kernel;
+    return select_from<Op, Maker, T...>(typename TypesOf<Op>::template list<sizeof...(T)>{}, types);
   }
 }
 
 template <class Op, class... T>
 struct ScalarMaker {
-  static constexpr Kernel make() { return make_kernel<Op, T...>(); }
+  static constexpr Kernel make() {
+    if constexpr (elementwise_op<Op>) {
+      return make_block_kernel<Op, T...>(&Thunk<Op, T...>::block);
+    } else {
+      return make_kernel<Op, T...>();
+    }
+  }
 };
 
 template <class Op>

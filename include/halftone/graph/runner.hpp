@@ -75,7 +75,8 @@ struct Kernel {
   std::size_t op_size = 0;
   /// Bytes of scratch memory for a call with these extents; null: none.
   std::size_t (*workspace)(const KernelCall& call) = nullptr;
-  /// Bytes that the constant inputs take when packed; 0 or null: they are used as they are.
+  /// Bytes that the constant inputs take when packed; 0: they are used as they are. Null, as `pack`
+  /// is then: always.
   std::size_t (*packed_bytes)(const KernelCall& call) = nullptr;
   void (*pack)(const KernelCall& call, void* packed) = nullptr;
   /// The input that is not read any more once it is packed (`Op::packed_input`); -1: none.
@@ -112,26 +113,6 @@ struct BitTypes {};
 
 namespace detail {
 
-template <class List, class F>
-constexpr bool visit_types(ElementType type, F&& f) {
-  if constexpr (std::is_same_v<List, BitTypes>) {
-    switch (size_in_bytes(type)) {
-      case 1:
-        return f.template operator()<std::uint8_t>(), true;
-      case 2:
-        return f.template operator()<std::uint16_t>(), true;
-      case 4:
-        return f.template operator()<std::uint32_t>(), true;
-      case 8:
-        return f.template operator()<std::uint64_t>(), true;
-      default:
-        return false;
-    }
-  } else {
-    return visit_type<List>(type, std::forward<F>(f));
-  }
-}
-
 /// The type lists of an operator: `types` of the struct, else floats for element-wise and for
 /// others.
 template <class Op>
@@ -163,6 +144,15 @@ std::type_identity<std::uint8_t> first_of(BitTypes);
 template <class Op, std::size_t Variable>
 using First = typename decltype(first_of(typename TypesOf<Op>::template list<Variable>{}))::type;
 
+template <class... E>
+constexpr bool has_type(TypeList<E...>, ElementType type) {
+  return ((type == element_type<E>) || ...);
+}
+constexpr bool has_type(BitTypes, ElementType type) {
+  const std::size_t size = size_in_bytes(type);
+  return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
 /// Whether a class has a member of a name, template or not, without instantiating it: the name is
 /// ambiguous in a class that inherits it twice.
 struct ForwardName {
@@ -180,6 +170,12 @@ struct KernelName {
 struct ExpandName {
   int expand;
 };
+struct WorkspaceName {
+  int workspace;
+};
+struct PackName {
+  int pack;
+};
 template <class A, class B>
 struct Both : A, B {};
 
@@ -190,6 +186,11 @@ concept differentiable_op = !requires { &Both<Op, BackwardName>::backward; } ||
                             !requires { &Both<Op, GradientName>::gradient; };
 template <class Op>
 concept kernel_op = !requires { &Both<Op, KernelName>::kernel; };
+template <class Op>
+concept workspace_op = !requires { &Both<Op, WorkspaceName>::workspace; };
+/// Has `packed_bytes`, too.
+template <class Op>
+concept packing_op = !requires { &Both<Op, PackName>::pack; };
 template <class Op>
 concept compiled_once_op = requires { requires Op::compiled_once; };
 template <class Op>
@@ -214,95 +215,87 @@ struct ComputeType<bfloat16> {
 template <class T>
 using Compute = typename ComputeType<T>::type;
 
+template <std::size_t I, class... T>
+struct TypeAt;
+template <class First, class... Rest>
+struct TypeAt<0, First, Rest...> {
+  using type = First;
+};
+template <std::size_t I, class First, class... Rest>
+  requires(I > 0)
+struct TypeAt<I, First, Rest...> : TypeAt<I - 1, Rest...> {};
+
+/// Tensor i of `count` from `first` on, or all from there on; empty if there is none.
+template <class E, bool Variadic>
+auto argument(const TensorArgument* first, std::size_t count, std::size_t i) {
+  if constexpr (Variadic) {
+    return i < count ? ViewList<E>(first + i, count - i) : ViewList<E>(first, 0);
+  } else {
+    if (i >= count) return View<E>{};
+    return View<E>{static_cast<E*>(first[i].data), first[i].extents, first[i].rank};
+  }
+}
+
+template <class Op>
+void unpack_op(std::span<const Word> attributes, void* to) {
+  *static_cast<Op*>(to) = unpack<Op>(attributes);
+}
+
+/// Few and small templates: there is one of each for every operator and choice of types.
 template <class Op, class... T>
 struct Thunk {
   static constexpr const Slots& signature = slots_of<Op>;
   template <std::size_t Variable>
-  struct TypeAt {
-    template <std::size_t I, class First, class... Rest>
-    static constexpr auto at() {
-      if constexpr (I == 0) {
-        return std::type_identity<First>{};
-      } else {
-        return at<I - 1, Rest...>();
-      }
-    }
-    using type = typename decltype(at<Variable, T...>())::type;
-  };
-  template <std::size_t Variable>
-  using Type = typename TypeAt<Variable>::type;
-
-  static const Op& op(const KernelCall& call) { return *static_cast<const Op*>(call.op); }
-
+  using Type = typename TypeAt<Variable, T...>::type;
   template <std::size_t I>
-  static auto input(const KernelCall& call) {
-    constexpr Slot slot = signature.input(I);
-    using Element = Type<static_cast<std::size_t>(slot.type_variable)>;
-    using E = std::conditional_t<slot.modified, Element, const Element>;
-    if constexpr (slot.variadic) {
-      return ViewList<E>(call.arguments + I, call.inputs - I);
-    } else {
-      if (I >= call.inputs) return View<E>{};
-      const TensorArgument& a = call.arguments[I];
-      return View<E>{static_cast<E*>(a.data), a.extents, a.rank};
-    }
-  }
+  using Input = Type<static_cast<std::size_t>(signature.input(I).type_variable)>;
   template <std::size_t I>
-  static auto output(const KernelCall& call) {
-    constexpr Slot slot = signature.output(I);
-    using E = Type<static_cast<std::size_t>(slot.type_variable)>;
-    if constexpr (slot.variadic) {
-      return ViewList<E>(call.arguments + call.inputs + I, call.outputs - I);
+  using Output = Type<static_cast<std::size_t>(signature.output(I).type_variable)>;
+  using Inputs = std::make_index_sequence<signature.inputs()>;
+  using Outputs = std::make_index_sequence<signature.outputs()>;
+
+#define HALFTONE_VIEWS                                                                    \
+  argument<std::conditional_t<signature.input(In).modified, Input<In>, const Input<In>>,  \
+           signature.input(In).variadic>(call.arguments, call.inputs, In)...,             \
+      argument<Output<Out>, signature.output(Out).variadic>(call.arguments + call.inputs, \
+                                                            call.outputs, Out)...
+
+  template <std::size_t... In, std::size_t... Out>
+  static void run(const KernelCall& call, std::index_sequence<In...>, std::index_sequence<Out...>) {
+    const Op& op = *static_cast<const Op*>(call.op);
+    if constexpr (requires { op.template kernel<T...>(call, HALFTONE_VIEWS); }) {
+      op.template kernel<T...>(call, HALFTONE_VIEWS);
     } else {
-      if (I >= call.outputs) return View<E>{};
-      const TensorArgument& a = call.arguments[call.inputs + I];
-      return View<E>{static_cast<E*>(a.data), a.extents, a.rank};
+      op.template kernel<T...>(HALFTONE_VIEWS);
     }
-  }
-
-  template <class F>
-  static auto with_views(const KernelCall& call, F&& f) {
-    return [&]<std::size_t... In, std::size_t... Out>(std::index_sequence<In...>,
-                                                      std::index_sequence<Out...>) {
-      return f(input<In>(call)..., output<Out>(call)...);
-    }(std::make_index_sequence<signature.inputs()>{},
-           std::make_index_sequence<signature.outputs()>{});
-  }
-
-  static void run(const KernelCall& call) {
-    with_views(call, [&](auto... views) {
-      if constexpr (requires { op(call).template kernel<T...>(call, views...); }) {
-        op(call).template kernel<T...>(call, views...);
-      } else {
-        op(call).template kernel<T...>(views...);
-      }
-    });
   }
   // Asked when a model is planned: small code, which is quicker to compile, will do.
-  [[gnu::cold]] static std::size_t workspace(const KernelCall& call) {
-    return with_views(call, [&](auto... views) -> std::size_t {
-      if constexpr (requires { op(call).template workspace<T...>(call, views...); }) {
-        return op(call).template workspace<T...>(call, views...);
-      } else {
-        return 0;
-      }
-    });
+  template <std::size_t... In, std::size_t... Out>
+  [[gnu::cold]] static std::size_t workspace(const KernelCall& call, std::index_sequence<In...>,
+                                             std::index_sequence<Out...>) {
+    return static_cast<const Op*>(call.op)->template workspace<T...>(call, HALFTONE_VIEWS);
   }
-  [[gnu::cold]] static std::size_t packed_bytes(const KernelCall& call) {
-    return with_views(call, [&](auto... views) -> std::size_t {
-      if constexpr (requires { op(call).template packed_bytes<T...>(call, views...); }) {
-        return op(call).template packed_bytes<T...>(call, views...);
-      } else {
-        return 0;
-      }
-    });
+  template <std::size_t... In, std::size_t... Out>
+  [[gnu::cold]] static std::size_t packed_bytes(const KernelCall& call, std::index_sequence<In...>,
+                                                std::index_sequence<Out...>) {
+    return static_cast<const Op*>(call.op)->template packed_bytes<T...>(call, HALFTONE_VIEWS);
   }
-  static void pack_constants(const KernelCall& call, void* packed) {
-    with_views(call, [&](auto... views) {
-      if constexpr (requires { op(call).template pack<T...>(call, packed, views...); }) {
-        op(call).template pack<T...>(call, packed, views...);
-      }
-    });
+  template <std::size_t... In, std::size_t... Out>
+  static void pack(const KernelCall& call, void* packed, std::index_sequence<In...>,
+                   std::index_sequence<Out...>) {
+    static_cast<const Op*>(call.op)->template pack<T...>(call, packed, HALFTONE_VIEWS);
+  }
+#undef HALFTONE_VIEWS
+
+  static void run(const KernelCall& call) { run(call, Inputs{}, Outputs{}); }
+  static std::size_t workspace(const KernelCall& call) {
+    return workspace(call, Inputs{}, Outputs{});
+  }
+  static std::size_t packed_bytes(const KernelCall& call) {
+    return packed_bytes(call, Inputs{}, Outputs{});
+  }
+  static void pack(const KernelCall& call, void* packed) {
+    pack(call, packed, Inputs{}, Outputs{});
   }
 
   /// Scalar loop; the core's kernels use vectors instead (kernel/elementwise.hpp).
@@ -310,13 +303,13 @@ struct Thunk {
                     std::int64_t n) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       auto element = [&]<std::size_t K>(std::integral_constant<std::size_t, K>, std::int64_t i) {
-        using E = Type<static_cast<std::size_t>(signature.input(K).type_variable)>;
+        using E = Input<K>;
         return static_cast<Compute<E>>(
             static_cast<const E*>(inputs[K])[(uniform >> K & 1) != 0 ? 0 : i]);
       };
       using Y = decltype(static_cast<const Op*>(op)->forward(
           element(std::integral_constant<std::size_t, I>{}, 0)...));
-      using E = Type<static_cast<std::size_t>(signature.output(0).type_variable)>;
+      using E = Output<0>;
       using Out = std::conditional_t<std::is_same_v<Y, bool>, bool, E>;
       auto* y = static_cast<Out*>(output);
       for (std::int64_t i = 0; i < n; ++i) {
@@ -331,7 +324,7 @@ struct Thunk {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (
           [&] {
-            using E = Type<static_cast<std::size_t>(signature.input(I).type_variable)>;
+            using E = Input<I>;
             if constexpr (signature.input(I).optional) {
               if (I == input) {
                 *static_cast<E*>(element) = static_cast<const Op*>(op)->template absent<E>(input);
@@ -340,10 +333,6 @@ struct Thunk {
           }(),
           ...);
     }(std::make_index_sequence<signature.inputs()>{});
-  }
-
-  static void unpack_op(std::span<const Word> attributes, void* to) {
-    *static_cast<Op*>(to) = unpack<Op>(attributes);
   }
 };
 

@@ -144,8 +144,10 @@ void cast_part(const void* from, void* to, std::int64_t n, bool saturate) {
   }
 }
 
-inline void cast_parts(const Executor& executor, CastPart part, const void* x, std::int64_t x_size,
-                       void* y, std::int64_t y_size, std::int64_t n, bool saturate) {
+/// Not inlined: there are hundreds of pairs of types.
+[[gnu::noinline]] inline void cast_parts(const Executor& executor, CastPart part, const void* x,
+                                         std::int64_t x_size, void* y, std::int64_t y_size,
+                                         std::int64_t n, bool saturate) {
   const std::int64_t tasks = copy_tasks(n * (x_size > y_size ? x_size : y_size));
   parallel_for(executor, tasks, [&](std::int64_t task) {
     const std::int64_t begin = n * task / tasks, end = n * (task + 1) / tasks;

@@ -21,7 +21,8 @@ namespace detail {
 template <class Op, class... T>
 struct Thunk;
 template <class Op, class... T>
-constexpr Kernel make_kernel();
+constexpr Kernel make_block_kernel(void (*block)(const void*, const void* const*, std::uint32_t,
+                                                 void*, std::int64_t));
 
 }  // namespace detail
 
@@ -50,34 +51,108 @@ struct LanesOf<Result, First, Rest...> {
                          LanesOf<void>>>::type;
 };
 
-/// The functions of one operator for one choice of element types.
-template <class Op, class... T>
-struct Elementwise {
+constexpr std::size_t max_block_inputs = 4;
+
+/// One operator for one choice of element types, as the code that serves all of them sees it.
+struct Block {
+  /// n elements, a multiple of the lanes; masks: of the index in each input, -1 or 0.
+  void (*run)(const void* op, std::int64_t n, void* y, const void* const* x,
+              const std::int64_t* masks);
+  std::int64_t lanes;
+  std::size_t inputs, y_size, x_size[max_block_inputs];
+};
+
+/// The element of each uniform input `count` times, at most `most`, and where inputs are then.
+struct Repeated {
+  static constexpr std::int64_t most = 64;
+  alignas(64) unsigned char elements[max_block_inputs][most * 8];
+  const void* in[max_block_inputs];
+  std::int64_t masks[max_block_inputs];
+
+  Repeated(const Block& block, const void* const* given, std::uint32_t uniform,
+           std::int64_t count) {
+    for (std::size_t i = 0; i < block.inputs; ++i) {
+      const bool is_uniform = (uniform >> i & 1) != 0;
+      masks[i] = is_uniform ? 0 : -1;
+      in[i] = is_uniform ? elements[i] : given[i];
+      if (!is_uniform) continue;
+      const std::size_t size = block.x_size[i];
+      for (std::int64_t k = 0; k < count; ++k) {
+        __builtin_memcpy(elements[i] + static_cast<std::size_t>(k) * size, given[i], size);
+      }
+    }
+  }
+};
+
+inline const void* moved(const void* data, std::int64_t elements, std::size_t size) {
+  return static_cast<const char*>(data) + elements * static_cast<std::int64_t>(size);
+}
+
+/// Any n, by vectors.
+[[gnu::noinline]] inline void run_vectors(const Block& block, const void* op, const void* const* in,
+                                          std::uint32_t uniform, void* y, std::int64_t n) {
+  const Repeated from(block, in, uniform, block.lanes);
+  const std::int64_t whole = n / block.lanes * block.lanes;
+  const auto rest = static_cast<std::size_t>(n - whole);
+  if (whole != 0) block.run(op, whole, y, from.in, from.masks);
+  if (rest == 0) return;
+  // The rest, in a vector of its own: elements there are nowhere else.
+  alignas(64) unsigned char last[max_block_inputs + 1][64] = {};
+  const void* last_in[max_block_inputs];
+  std::int64_t dense[max_block_inputs];
+  for (std::size_t i = 0; i < block.inputs; ++i) {
+    const std::size_t size = block.x_size[i];
+    __builtin_memcpy(last[i], moved(from.in[i], whole & from.masks[i], size), rest * size);
+    last_in[i] = last[i];
+    dense[i] = -1;
+  }
+  unsigned char* const last_y = last[max_block_inputs];
+  block.run(op, block.lanes, last_y, last_in, dense);
+  __builtin_memcpy(const_cast<void*>(moved(y, whole, block.y_size)), last_y, rest * block.y_size);
+}
+
+/// Any n, by plain loops, which read uniform inputs like others.
+[[gnu::noinline]] inline void run_loops(const Block& block, const void* op, const void* const* in,
+                                        std::uint32_t uniform, void* y, std::int64_t n) {
+  if (uniform == 0) return block.run(op, n, y, in, nullptr);
+  Repeated from(block, in, uniform, Repeated::most);
+  for (std::int64_t first = 0; first < n; first += Repeated::most) {
+    const std::int64_t count = n - first < Repeated::most ? n - first : Repeated::most;
+    block.run(op, count, const_cast<void*>(moved(y, first, block.y_size)), from.in, nullptr);
+    for (std::size_t i = 0; i < block.inputs; ++i) {
+      from.in[i] = moved(from.in[i], count & from.masks[i], block.x_size[i]);
+    }
+  }
+}
+
+/// The code of one operator for one choice of element types.
+template <class Op, class Inputs, class... T>
+struct Elementwise;
+
+template <class Op, std::size_t... I, class... T>
+struct Elementwise<Op, std::index_sequence<I...>, T...> {
+  static_assert(sizeof...(I) <= max_block_inputs);
   using Types = halftone::detail::Thunk<Op, T...>;
-  static constexpr std::size_t inputs = slots_of<Op>.inputs();
-
-  template <std::size_t I>
-  using Input =
-      typename Types::template Type<static_cast<std::size_t>(slots_of<Op>.input(I).type_variable)>;
-  using Declared =
-      typename Types::template Type<static_cast<std::size_t>(slots_of<Op>.output(0).type_variable)>;
-  /// What a plain loop computes in: elements, halves widened.
-  template <class E>
-  using Number = std::conditional_t<has_float_lanes<E>, compute_t<E>, E>;
-
-  template <std::size_t... I>
-  static auto result_of(std::index_sequence<I...>)
-      -> decltype(std::declval<const Op&>().forward(std::declval<Number<Input<I>>>()...));
-  using Output = std::conditional_t<
-      std::is_same_v<decltype(result_of(std::make_index_sequence<inputs>{})), bool>, bool,
-      Declared>;
-
-  template <std::size_t... I>
-  static typename LanesOf<void, Input<I>..., Output>::type lanes_of(std::index_sequence<I...>);
-  using Lane = decltype(lanes_of(std::make_index_sequence<inputs>{}));
+  template <std::size_t K>
+  using Input = typename Types::template Input<K>;
+  using Declared = typename Types::template Output<0>;
+  using Lane = typename LanesOf<void, Input<I>..., Declared>::type;
   static constexpr bool is_vector = !std::is_void_v<Lane>;
+  using V = Vec<std::conditional_t<is_vector, Lane, float>>;
+  static_assert(sizeof(V) <= 64);
 
-  template <class E, class V>
+  /// What `forward` gets for an element: its lanes or, in a plain loop, itself, halves widened.
+  template <class E>
+  using Number =
+      std::conditional_t<is_vector,
+                         std::conditional_t<std::is_same_v<E, bool>, typename V::mask, V>,
+                         std::conditional_t<has_float_lanes<E>, compute_t<E>, E>>;
+  using Result = decltype(std::declval<const Op&>().forward(std::declval<Number<Input<I>>>()...));
+  using Output =
+      std::conditional_t<std::is_same_v<Result, bool> || std::is_same_v<Result, typename V::mask>,
+                         bool, Declared>;
+
+  template <class E>
   static HALFTONE_INLINE auto load(const E* p) {
     if constexpr (std::is_same_v<E, bool>) {
       return V::mask::load(p);
@@ -96,25 +171,25 @@ struct Elementwise {
 
   /// Whether vectors go four at a time: one alone would leave the machine waiting for its results.
   /// Of the narrow types only where operators ask for it, as each group takes time to compile.
-  template <class V, class... E>
   static constexpr bool in_groups() {
-    if constexpr (!has_groups<V> || inputs != 1 || std::is_same_v<Output, bool>) {
+    if constexpr (!is_vector || !has_groups<V> || sizeof...(I) != 1 ||
+                  std::is_same_v<Output, bool>) {
       return false;
     } else if constexpr (requires { requires Op::is_grouped; }) {
       return true;
     } else {
       return !requires { requires Op::is_short; } && std::is_same_v<Output, float> &&
-             (std::is_same_v<E, float> && ...);
+             (std::is_same_v<Input<I>, float> && ...);
     }
   }
 
   /// As many of n elements as whole groups have. Flattened: a group is not passed through memory.
-  template <class V, class E>
+  template <class E>
   HALFTONE_SIDE_BY_SIDE __attribute__((noinline, flatten)) static std::int64_t run_groups(
       Op op, std::int64_t n, Output* y, const Operand<E> x) {
     std::int64_t i = 0;
     for (; i + 4 * V::size <= n; i += 4 * V::size) {
-      const auto at = [&](int k) { return load<E, V>(x.at(i + k * V::size)); };
+      const auto at = [&](int k) { return load(x.at(i + k * V::size)); };
       const auto put = [&](int k, V lanes) { store_compute(y + i + k * V::size, lanes); };
       const Quad<V> group{at(0), at(1), at(2), at(3)};
       Quad<V> made;
@@ -128,34 +203,29 @@ struct Elementwise {
     return i;
   }
 
-  /// n elements, a multiple of the lanes. Not inlined: all elements go through the same
-  /// instructions, so that none depends on its position.
-  template <class V, class... E>
-  __attribute__((noinline)) static void run_lanes(const Op& given, std::int64_t n, Output* y,
-                                                  const Operand<E>... x) {
-    const Op op = given;  // y may overlap it for all that the compiler knows
+  template <class... E>
+  static HALFTONE_INLINE void run_lanes(const Op op, std::int64_t n, Output* y,
+                                        const Operand<E>... x) {
     std::int64_t i = 0;
-    if constexpr (in_groups<V, E...>()) {
-      i = run_groups<V>(op, n, y, x...);
+    if constexpr (in_groups()) {
+      i = run_groups(op, n, y, x...);
     }
     for (; i < n; i += V::size) {
       // Long computations would fill the queues with instructions that wait for the second cache.
       if constexpr (!requires { requires Op::is_short; }) {
         (__builtin_prefetch(x.at(i + 4 * V::size)), ...);
       }
+      const Result lanes = op.forward(load(x.at(i))...);
       if constexpr (std::is_same_v<Output, bool>) {
-        const typename V::mask lanes = op.forward(load<E, V>(x.at(i))...);
         lanes.store(y + i);
       } else {
-        const V lanes = op.forward(load<E, V>(x.at(i))...);
-        store_compute(y + i, lanes);
+        store_compute(y + i, V(lanes));
       }
     }
   }
 
   template <class... E>
-  static void run_numbers(const Op& given, std::int64_t n, Output* y, const E*... x) {
-    const Op op = given;
+  static HALFTONE_INLINE void run_numbers(const Op op, std::int64_t n, Output* y, const E*... x) {
     // y is one of x, or apart from them: no element depends on another.
 #ifndef __clang__  // which warns about every loop where the promise is of no use
 #pragma GCC ivdep
@@ -165,71 +235,21 @@ struct Elementwise {
     }
   }
 
-  /// `count` times the element of each uniform input, which is read from there then.
-  template <std::size_t Count, std::size_t... I>
-  struct Repeated {
-    alignas(64) unsigned char elements[inputs][Count * 8];
-    const void* in[inputs];
-
-    Repeated(const void* const* given, std::uint32_t uniform) : in{given[I]...} {
-      (
-          [&] {
-            if ((uniform >> I & 1) == 0) return;
-            const auto element = *static_cast<const Input<I>*>(given[I]);
-            auto* to = reinterpret_cast<Input<I>*>(elements[I]);
-            for (std::size_t i = 0; i < Count; ++i) to[i] = element;
-            in[I] = to;
-          }(),
-          ...);
-    }
-  };
-
-  template <std::size_t... I>
-  static void run(const Op& op, const void* const* in, std::uint32_t uniform, Output* y,
-                  std::int64_t n, std::index_sequence<I...> all) {
+  /// All elements go through the same instructions, so that none depends on its position. The
+  /// operator is passed by value: y may overlap it for all that the compiler knows.
+  static void run(const void* op, std::int64_t n, void* y, const void* const* x,
+                  [[maybe_unused]] const std::int64_t* masks) {
     if constexpr (is_vector) {
-      using V = Vec<Lane>;
-      if (uniform == 0) {
-        run_vectors<V>(op, in, 0, y, n, all);
-      } else {
-        const Repeated<static_cast<std::size_t>(V::size), I...> repeated(in, uniform);
-        run_vectors<V>(op, repeated.in, uniform, y, n, all);
-      }
-    } else if (uniform == 0) {
-      run_numbers(op, n, y, static_cast<const Input<I>*>(in[I])...);
+      run_lanes(*static_cast<const Op*>(op), n, static_cast<Output*>(y),
+                Operand<Input<I>>{static_cast<const Input<I>*>(x[I]), masks[I]}...);
     } else {
-      constexpr std::int64_t piece = 64;
-      const Repeated<piece, I...> repeated(in, uniform);
-      for (std::int64_t first = 0; first < n; first += piece) {
-        run_numbers(op, n - first < piece ? n - first : piece, y + first,
-                    (static_cast<const Input<I>*>(repeated.in[I]) +
-                     ((uniform >> I & 1) != 0 ? 0 : first))...);
-      }
+      run_numbers(*static_cast<const Op*>(op), n, static_cast<Output*>(y),
+                  static_cast<const Input<I>*>(x[I])...);
     }
   }
 
-  template <class V, std::size_t... I>
-  static void run_vectors(const Op& op, const void* const* in, std::uint32_t uniform, Output* y,
-                          std::int64_t n, std::index_sequence<I...>) {
-    const std::int64_t whole = n / V::size * V::size, rest = n - whole;
-    const auto mask = [&](std::size_t i) -> std::int64_t {
-      return (uniform >> i & 1) != 0 ? 0 : -1;
-    };
-    if (whole != 0) {
-      run_lanes<V>(op, whole, y,
-                   Operand<Input<I>>{static_cast<const Input<I>*>(in[I]), mask(I)}...);
-    }
-    if (rest == 0) return;
-    // The rest, in a vector of its own: elements there are nowhere else.
-    alignas(64) unsigned char last[inputs + 1][sizeof(V)] = {};
-    (__builtin_memcpy(last[I], static_cast<const Input<I>*>(in[I]) + (whole & mask(I)),
-                      static_cast<std::size_t>(rest) * sizeof(Input<I>)),
-     ...);
-    auto* last_y = reinterpret_cast<Output*>(last[inputs]);
-    run_lanes<V>(op, V::size, last_y,
-                 Operand<Input<I>>{reinterpret_cast<const Input<I>*>(last[I]), -1}...);
-    __builtin_memcpy(y + whole, last_y, static_cast<std::size_t>(rest) * sizeof(Output));
-  }
+  static constexpr Block block{
+      &run, is_vector ? V::size : 1, sizeof...(I), sizeof(Output), {sizeof(Input<I>)...}};
 };
 
 }  // namespace detail
@@ -240,17 +260,19 @@ struct Elementwise {
 template <class Op, class... T>
 void vector_block(const void* op, const void* const* inputs, std::uint32_t uniform, void* output,
                   std::int64_t n) {
-  using E = detail::Elementwise<Op, T...>;
-  E::run(*static_cast<const Op*>(op), inputs, uniform, static_cast<typename E::Output*>(output), n,
-         std::make_index_sequence<E::inputs>{});
+  using E = detail::Elementwise<Op, std::make_index_sequence<slots_of<Op>.inputs()>, T...>;
+  if constexpr (E::is_vector) {
+    detail::run_vectors(E::block, op, inputs, uniform, output, n);
+  } else {
+    detail::run_loops(E::block, op, inputs, uniform, output, n);
+  }
 }
 
 /// For halftone::detail::select_kernel: the kernel of an element-wise operator, over vectors.
 template <class Op, class... T>
 struct VectorMaker {
   static constexpr auto make() {
-    auto kernel = halftone::detail::make_kernel<Op, T...>();
-    kernel.block = &vector_block<Op, T...>;
+    auto kernel = halftone::detail::make_block_kernel<Op, T...>(&vector_block<Op, T...>);
     if constexpr (detail::is_link<Op, T...>()) {
       kernel.link = &link_of<Op>;
       kernel.chain = &chain_functions;
