@@ -48,58 +48,61 @@ double error_in_ulp(T got, long double want) {
 /// 2^20 floats with every exponent; for double as many with all exponents, half of them in
 /// [2^-32, 2^32]. Then the special numbers.
 template <class T>
+std::vector<T> make_samples() {
+  std::vector<T> x;
+  std::uint64_t state = 1;
+  for (std::uint32_t i = 0; i < (1u << 20); ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t random = state >> 20;
+    if constexpr (sizeof(T) == 4) {
+      x.push_back(std::bit_cast<float>((i << 12) | static_cast<std::uint32_t>(random & 0xfff)));
+    } else {
+      std::uint64_t bits = (std::uint64_t{i} << 44) | random;
+      if (i % 2) bits = (bits & 0x800fffffffffffff) | (std::uint64_t{991 + (i >> 1) % 64} << 52);
+      x.push_back(std::bit_cast<double>(bits));
+    }
+  }
+  using Limits = std::numeric_limits<T>;
+  for (const T magnitude : {T(0),
+                            T(1),
+                            T(2),
+                            T(0.5),
+                            T(3),
+                            T(4),
+                            T(1.5),
+                            T(2.5),
+                            T(10),
+                            T(20),
+                            T(90),
+                            T(-0.625),
+                            Limits::infinity(),
+                            Limits::quiet_NaN(),
+                            Limits::denorm_min(),
+                            Limits::min(),
+                            Limits::max(),
+                            Limits::epsilon(),
+                            T(1) - Limits::epsilon() / 2,
+                            T(1) + Limits::epsilon(),
+                            T(3.14159265358979324L),
+                            T(1.57079632679489662L),
+                            T(0x1p15),
+                            T(0x1p20),
+                            T(0.693147180559945309L),
+                            T(88.7228394),
+                            T(-87.3365479),
+                            T(-103.972084),
+                            T(709.78271289338397),
+                            T(-745.1332191019411)}) {
+    x.push_back(magnitude);
+    x.push_back(-magnitude);
+  }
+  while (x.size() % 64 != 0) x.push_back(T(0.1) * T(x.size() % 64));
+  return x;
+}
+/// Not made by a lambda, which the compiler would first try to run itself, for many seconds.
+template <class T>
 const std::vector<T>& samples() {
-  static const std::vector<T> all = [] {
-    std::vector<T> x;
-    std::uint64_t state = 1;
-    for (std::uint32_t i = 0; i < (1u << 20); ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      const std::uint64_t random = state >> 20;
-      if constexpr (sizeof(T) == 4) {
-        x.push_back(std::bit_cast<float>((i << 12) | static_cast<std::uint32_t>(random & 0xfff)));
-      } else {
-        std::uint64_t bits = (std::uint64_t{i} << 44) | random;
-        if (i % 2) bits = (bits & 0x800fffffffffffff) | (std::uint64_t{991 + (i >> 1) % 64} << 52);
-        x.push_back(std::bit_cast<double>(bits));
-      }
-    }
-    using Limits = std::numeric_limits<T>;
-    for (const T magnitude : {T(0),
-                              T(1),
-                              T(2),
-                              T(0.5),
-                              T(3),
-                              T(4),
-                              T(1.5),
-                              T(2.5),
-                              T(10),
-                              T(20),
-                              T(90),
-                              T(-0.625),
-                              Limits::infinity(),
-                              Limits::quiet_NaN(),
-                              Limits::denorm_min(),
-                              Limits::min(),
-                              Limits::max(),
-                              Limits::epsilon(),
-                              T(1) - Limits::epsilon() / 2,
-                              T(1) + Limits::epsilon(),
-                              T(3.14159265358979324L),
-                              T(1.57079632679489662L),
-                              T(0x1p15),
-                              T(0x1p20),
-                              T(0.693147180559945309L),
-                              T(88.7228394),
-                              T(-87.3365479),
-                              T(-103.972084),
-                              T(709.78271289338397),
-                              T(-745.1332191019411)}) {
-      x.push_back(magnitude);
-      x.push_back(-magnitude);
-    }
-    while (x.size() % 64 != 0) x.push_back(T(0.1) * T(x.size() % 64));
-    return x;
-  }();
+  static const std::vector<T> all = make_samples<T>();
   return all;
 }
 

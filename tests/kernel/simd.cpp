@@ -48,6 +48,15 @@ bool every(F f) {
   return true;
 }
 
+/// For thousands of checks: doctest's own are long code each.
+void check(bool holds, const char* what, int line) {
+  CHECK_MESSAGE(holds, what, " in line ", line);
+}
+
+/// That an expression of i holds for every lane i.
+#define CHECK_EVERY(N, ...) \
+  check(every<N>([&](int i) { return __VA_ARGS__; }), #__VA_ARGS__, __LINE__)
+
 template <class T, int N>
 void check_operators() {
   using V = Vec<T, N>;
@@ -55,46 +64,46 @@ void check_operators() {
   const V x = V::load(p.x), y = V::load(q.x);
   const auto& a = p.x;
   const auto& b = q.x;
-  CHECK(every<N>([&](int i) { return (x + y)[i] == T(a[i] + b[i]); }));
-  CHECK(every<N>([&](int i) { return (x - y)[i] == T(a[i] - b[i]); }));
-  CHECK(every<N>([&](int i) { return (x * y)[i] == T(a[i] * b[i]); }));
-  CHECK(every<N>([&](int i) { return (x / y)[i] == T(a[i] / b[i]); }));
-  CHECK(every<N>([&](int i) { return (-x)[i] == T(-a[i]); }));
-  CHECK(every<N>([&](int i) { return fma(x, y, x)[i] == T(a[i] * b[i] + a[i]); }));
-  CHECK(every<N>([&](int i) { return min(x, y)[i] == (a[i] < b[i] ? a[i] : b[i]); }));
-  CHECK(every<N>([&](int i) { return max(x, y)[i] == (a[i] > b[i] ? a[i] : b[i]); }));
-  CHECK(every<N>([&](int i) { return abs(x)[i] == T(a[i] < T(0) ? -a[i] : a[i]); }));
-  CHECK(every<N>([&](int i) { return (x < y)[i] == (a[i] < b[i]); }));
-  CHECK(every<N>([&](int i) { return (x <= y)[i] == (a[i] <= b[i]); }));
-  CHECK(every<N>([&](int i) { return (x > y)[i] == (a[i] > b[i]); }));
-  CHECK(every<N>([&](int i) { return (x >= y)[i] == (a[i] >= b[i]); }));
-  CHECK(every<N>([&](int i) { return (x == y)[i] == (a[i] == b[i]); }));
-  CHECK(every<N>([&](int i) { return (x != y)[i] == (a[i] != b[i]); }));
+  CHECK_EVERY(N, (x + y)[i] == T(a[i] + b[i]));
+  CHECK_EVERY(N, (x - y)[i] == T(a[i] - b[i]));
+  CHECK_EVERY(N, (x * y)[i] == T(a[i] * b[i]));
+  CHECK_EVERY(N, (x / y)[i] == T(a[i] / b[i]));
+  CHECK_EVERY(N, (-x)[i] == T(-a[i]));
+  CHECK_EVERY(N, fma(x, y, x)[i] == T(a[i] * b[i] + a[i]));
+  CHECK_EVERY(N, min(x, y)[i] == (a[i] < b[i] ? a[i] : b[i]));
+  CHECK_EVERY(N, max(x, y)[i] == (a[i] > b[i] ? a[i] : b[i]));
+  CHECK_EVERY(N, abs(x)[i] == T(a[i] < T(0) ? -a[i] : a[i]));
+  CHECK_EVERY(N, (x < y)[i] == (a[i] < b[i]));
+  CHECK_EVERY(N, (x <= y)[i] == (a[i] <= b[i]));
+  CHECK_EVERY(N, (x > y)[i] == (a[i] > b[i]));
+  CHECK_EVERY(N, (x >= y)[i] == (a[i] >= b[i]));
+  CHECK_EVERY(N, (x == y)[i] == (a[i] == b[i]));
+  CHECK_EVERY(N, (x != y)[i] == (a[i] != b[i]));
   V z = x;
   z += y;
   z -= x;
   z *= x;
   z /= y;
-  CHECK(every<N>([&](int i) { return z[i] == T(T(b[i] * a[i]) / b[i]); }));
+  CHECK_EVERY(N, z[i] == T(T(b[i] * a[i]) / b[i]));
 
   // Scalars of any type stand for vectors on both sides.
-  CHECK(every<N>([&](int i) { return (x * x * 3)[i] == T(a[i] * a[i] * 3); }));
-  CHECK(every<N>([&](int i) { return (1 + x)[i] == T(1 + a[i]); }));
-  CHECK(every<N>([&](int i) { return (24.f / y)[i] == T(T(24) / b[i]); }));
-  CHECK(every<N>([&](int i) { return select(x > 2, x, 0)[i] == (a[i] > 2 ? a[i] : T(0)); }));
-  CHECK(every<N>([&](int i) { return select(x > 2, 1, x)[i] == (a[i] > 2 ? T(1) : a[i]); }));
-  CHECK(every<N>([&](int i) { return select(x > 2, 7, 9)[i] == (a[i] > 2 ? T(7) : T(9)); }));
+  CHECK_EVERY(N, (x * x * 3)[i] == T(a[i] * a[i] * 3));
+  CHECK_EVERY(N, (1 + x)[i] == T(1 + a[i]));
+  CHECK_EVERY(N, (24.f / y)[i] == T(T(24) / b[i]));
+  CHECK_EVERY(N, select(x > 2, x, 0)[i] == (a[i] > 2 ? a[i] : T(0)));
+  CHECK_EVERY(N, select(x > 2, 1, x)[i] == (a[i] > 2 ? T(1) : a[i]));
+  CHECK_EVERY(N, select(x > 2, 7, 9)[i] == (a[i] > 2 ? T(7) : T(9)));
   static_assert(std::is_same_v<decltype(select(x > 2, 7, 9)), V>);
 
   if constexpr (std::is_integral_v<T>) {
-    CHECK(every<N>([&](int i) { return (x % y)[i] == T(a[i] % b[i]); }));
-    CHECK(every<N>([&](int i) { return (x & y)[i] == T(a[i] & b[i]); }));
-    CHECK(every<N>([&](int i) { return (x | y)[i] == T(a[i] | b[i]); }));
-    CHECK(every<N>([&](int i) { return (x ^ 5)[i] == T(a[i] ^ 5); }));
-    CHECK(every<N>([&](int i) { return (~x)[i] == T(~a[i]); }));
-    CHECK(every<N>([&](int i) { return (x << 2)[i] == T(a[i] << 2); }));
-    CHECK(every<N>([&](int i) { return (x >> 1)[i] == T(a[i] >> 1); }));
-    CHECK(every<N>([&](int i) { return (x << (V::iota() & 3))[i] == T(a[i] << (i & 3)); }));
+    CHECK_EVERY(N, (x % y)[i] == T(a[i] % b[i]));
+    CHECK_EVERY(N, (x & y)[i] == T(a[i] & b[i]));
+    CHECK_EVERY(N, (x | y)[i] == T(a[i] | b[i]));
+    CHECK_EVERY(N, (x ^ 5)[i] == T(a[i] ^ 5));
+    CHECK_EVERY(N, (~x)[i] == T(~a[i]));
+    CHECK_EVERY(N, (x << 2)[i] == T(a[i] << 2));
+    CHECK_EVERY(N, (x >> 1)[i] == T(a[i] >> 1));
+    CHECK_EVERY(N, (x << (V::iota() & 3))[i] == T(a[i] << (i & 3)));
   }
 }
 
@@ -105,14 +114,14 @@ void check_masks() {
   const Numbers<T, N> p(3), q(4);
   const V x = V::load(p.x), y = V::load(q.x);
   const M m = x > 4, n = y < 9;
-  CHECK(every<N>([&](int i) { return (m & n)[i] == (m[i] && n[i]); }));
-  CHECK(every<N>([&](int i) { return (m | n)[i] == (m[i] || n[i]); }));
-  CHECK(every<N>([&](int i) { return (m ^ n)[i] == (m[i] != n[i]); }));
-  CHECK(every<N>([&](int i) { return (!m)[i] == !m[i] && (~m)[i] == !m[i]; }));
-  CHECK(every<N>([&](int i) { return (m & true)[i] == m[i] && !(m & false)[i]; }));
+  CHECK_EVERY(N, (m & n)[i] == (m[i] && n[i]));
+  CHECK_EVERY(N, (m | n)[i] == (m[i] || n[i]));
+  CHECK_EVERY(N, (m ^ n)[i] == (m[i] != n[i]));
+  CHECK_EVERY(N, (!m)[i] == !m[i] && (~m)[i] == !m[i]);
+  CHECK_EVERY(N, (m & true)[i] == m[i] && !(m & false)[i]);
   for (int k = 0; k <= N + 1; ++k) {
     const M first = M::first(k);
-    CHECK(every<N>([&](int i) { return first[i] == (i < k); }));
+    CHECK_EVERY(N, first[i] == (i < k));
     CHECK(any(first) == (k > 0));
     CHECK(all(first) == (k >= N));
     if (k < N) CHECK(any(V::iota() == T(k)));
@@ -120,26 +129,26 @@ void check_masks() {
   bool memory[N + 1];
   memory[N] = true;
   m.store(memory);
-  CHECK(every<N>([&](int i) { return memory[i] == m[i]; }));
+  CHECK_EVERY(N, memory[i] == m[i]);
   CHECK(all(!(M::load(memory) ^ m)));
   for (int k = 0; k <= N; ++k) {
     bool part[N + 1];
     std::memset(part, 1, sizeof(part));
     (!m).store_partial(part, k);
-    CHECK(every<N + 1>([&](int i) { return part[i] == (i < k ? !m[i] : true); }));
+    CHECK_EVERY(N + 1, part[i] == (i < k ? !m[i] : true));
     const M loaded = M::load_partial(memory, k);
-    CHECK(every<N>([&](int i) { return loaded[i] == (i < k && m[i]); }));
+    CHECK_EVERY(N, loaded[i] == (i < k && m[i]));
   }
 
   // Masks of lanes of one width go together, those of others are converted.
   using Other = std::conditional_t<std::is_floating_point_v<T>, typename M::lane,
                                    std::make_unsigned_t<typename M::lane>>;
   const Mask<Other, N> other = Vec<Other, N>::iota() < Other(2);
-  CHECK(every<N>([&](int i) { return (m & other)[i] == (m[i] && i < 2); }));
-  CHECK(every<N>([&](int i) { return select(other, x, y)[i] == (i < 2 ? x : y)[i]; }));
+  CHECK_EVERY(N, (m & other)[i] == (m[i] && i < 2));
+  CHECK_EVERY(N, select(other, x, y)[i] == (i < 2 ? x : y)[i]);
   if constexpr (N * sizeof(double) <= register_bytes) {
     const Mask<double, N> wide = convert<double>(m);
-    CHECK(every<N>([&](int i) { return wide[i] == m[i]; }));
+    CHECK_EVERY(N, wide[i] == m[i]);
   }
 }
 
@@ -167,16 +176,16 @@ void check_partial() {
     T* before = tail - 1;
     *before = T(77);
     V::load(p.x).store_partial(tail, n);
-    CHECK(every<N>([&](int i) { return i >= n || tail[i] == p.x[i]; }));
+    CHECK_EVERY(N, i >= n || tail[i] == p.x[i]);
     CHECK(*before == T(77));
     const V x = V::load_partial(tail, n), filled = V::load_partial(tail, n, 3);
-    CHECK(every<N>([&](int i) { return x[i] == (i < n ? p.x[i] : T(0)); }));
-    CHECK(every<N>([&](int i) { return filled[i] == (i < n ? p.x[i] : T(3)); }));
+    CHECK_EVERY(N, x[i] == (i < n ? p.x[i] : T(0)));
+    CHECK_EVERY(N, filled[i] == (i < n ? p.x[i] : T(3)));
     // Elements behind the tail keep what they were.
     T kept[N + 1];
     for (T& k : kept) k = T(99);
     V::load(p.x).store_partial(kept, n);
-    CHECK(every<N + 1>([&](int i) { return kept[i] == (i < n ? p.x[i] : T(99)); }));
+    CHECK_EVERY(N + 1, kept[i] == (i < n ? p.x[i] : T(99)));
   }
 }
 
@@ -206,25 +215,25 @@ void check_lanes() {
   CHECK(reduce_min(y) == reduced(lanes, [](T a, T b) { return a < b ? a : b; }));
   CHECK(reduce_max(y) == reduced(lanes, [](T a, T b) { return a > b ? a : b; }));
 
-  CHECK(every<N>([&](int i) { return V::iota()[i] == T(i); }));
+  CHECK_EVERY(N, V::iota()[i] == T(i));
   if constexpr (N > 1) {
-    CHECK(every<N / 2>([&](int i) { return low(x)[i] == x[i] && high(x)[i] == x[i + N / 2]; }));
-    CHECK(every<N>([&](int i) { return concat(low(x), high(x))[i] == x[i]; }));
+    CHECK_EVERY(N / 2, low(x)[i] == x[i] && high(x)[i] == x[i + N / 2]);
+    CHECK_EVERY(N, concat(low(x), high(x))[i] == x[i]);
   }
   using Signed = typename Mask<T, N>::lane;
   const Vec<Signed, N> backwards = Signed(N - 1) - Vec<Signed, N>::iota();
-  CHECK(every<N>([&](int i) { return V::gather(p.x, backwards)[i] == p.x[N - 1 - i]; }));
+  CHECK_EVERY(N, V::gather(p.x, backwards)[i] == p.x[N - 1 - i]);
 
   using Bits = std::make_unsigned_t<Signed>;
-  CHECK(every<N>([&](int i) { return bit_cast<Bits>(x)[i] == std::bit_cast<Bits>(x[i]); }));
-  CHECK(every<N>([&](int i) { return bit_cast<T>(bit_cast<Bits>(x))[i] == x[i]; }));
-  CHECK(every<N>([&](int i) { return convert<Signed>(x)[i] == Signed(x[i]); }));
-  CHECK(every<N>([&](int i) { return convert<T>(convert<Signed>(x))[i] == x[i]; }));
+  CHECK_EVERY(N, bit_cast<Bits>(x)[i] == std::bit_cast<Bits>(x[i]));
+  CHECK_EVERY(N, bit_cast<T>(bit_cast<Bits>(x))[i] == x[i]);
+  CHECK_EVERY(N, convert<Signed>(x)[i] == Signed(x[i]));
+  CHECK_EVERY(N, convert<T>(convert<Signed>(x))[i] == x[i]);
   if constexpr (sizeof(T) == 4) {
-    CHECK(every<N>([&](int i) { return convert<std::int8_t>(x)[i] == std::int8_t(x[i]); }));
-    CHECK(every<N>([&](int i) { return convert<std::int16_t>(x)[i] == std::int16_t(x[i]); }));
+    CHECK_EVERY(N, convert<std::int8_t>(x)[i] == std::int8_t(x[i]));
+    CHECK_EVERY(N, convert<std::int16_t>(x)[i] == std::int16_t(x[i]));
     const Vec<double, N / 2> wide = convert<double>(low(x));
-    CHECK(every<N / 2>([&](int i) { return wide[i] == double(x[i]); }));
+    CHECK_EVERY(N / 2, wide[i] == double(x[i]));
   }
 }
 
@@ -285,8 +294,8 @@ void check_storage() {
     S* tail = page.last<S>(std::size_t(n));
     store_compute_partial(tail, Vec<float>::iota() - 2, n);
     const Vec<float> x = load_compute_partial(tail, n);
-    CHECK(every<N>([&](int i) { return x[i] == (i < n ? float(i - 2) : 0.f); }));
-    CHECK(every<N>([&](int i) { return i >= n || static_cast<float>(tail[i]) == float(i - 2); }));
+    CHECK_EVERY(N, x[i] == (i < n ? float(i - 2) : 0.f));
+    CHECK_EVERY(N, i >= n || static_cast<float>(tail[i]) == float(i - 2));
   }
   S four[4] = {S(1.f), S(-2.f), S(0.5f), S(3.f)};
   CHECK(reduce_add(load_compute<4>(four)) == 2.5f);
