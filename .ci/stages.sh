@@ -76,7 +76,7 @@ configured() {
     # `setup --reconfigure` keeps the compiler's arguments as they were.
     { [ $# -eq 0 ] || meson configure "$folder" "$@"; } && meson setup --reconfigure "$folder"
   else
-    meson setup -Dunity=on -Dunity_size=8 -Db_pch=true "$@" "$folder"
+    meson setup -Dunity=on -Dunity_size=12 -Db_pch=true "$@" "$folder"
   fi
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -9,6 +10,11 @@
 #include "program/console.hpp"
 
 namespace halftone::program {
+
+using Clock = std::chrono::steady_clock;
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// Something that may take long. If it is not over after a second, and standard error is a
 /// terminal, a line with a bar tells what goes on; it vanishes at the end.

@@ -9,7 +9,9 @@
 namespace halftone::program {
 namespace {
 
-constexpr double width = 800, height = 450, left = 80, right = 20, top = 40, bottom = 60;
+constexpr double width = 800, height = 450;
+/// Of the area where the curves are.
+constexpr double left_edge = 80, right_edge = width - 20, top_edge = 40, bottom_edge = height - 60;
 constexpr std::size_t most_points = 400;
 constexpr const char* colors[] = {"#1f6fb4", "#d95f02", "#2a9d4a", "#7a4fa3"};
 
@@ -101,7 +103,7 @@ std::string draw_chart(const std::vector<Curve>& curves, std::string_view title,
     if (axis.low > axis.high) axis.low = 0, axis.high = 1;
     if (axis.low == axis.high) axis.high = axis.low + (axis.low == 0 ? 1 : std::fabs(axis.low));
   };
-  Axis x{.from = left, .to = width - right}, y{.from = height - bottom, .to = top};
+  Axis x{.from = left_edge, .to = right_edge}, y{.from = bottom_edge, .to = top_edge};
   std::vector<Curve> drawn;
   for (const Curve& curve : curves) drawn.push_back(thinned(curve));
   range(drawn, &Curve::x, x);
@@ -114,29 +116,29 @@ std::string draw_chart(const std::vector<Curve>& curves, std::string_view title,
       "height=\"{1}\" font-family=\"sans-serif\" font-size=\"13\">\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
       "<text x=\"{2}\" y=\"24\" font-size=\"15\">{3}</text>\n",
-      width, height, left, text_of(title));
+      width, height, left_edge, text_of(title));
   const auto line = [&](double x1, double y1, double x2, double y2, const char* color) {
     svg += fmt::format(
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1,
         x2, y2, color);
   };
   for (const double mark : y.marks()) {
-    line(left, y.place(mark), width - right, y.place(mark), "#dddddd");
+    line(left_edge, y.place(mark), right_edge, y.place(mark), "#dddddd");
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\">{:.4g}</text>\n",
-                       left - 8, y.place(mark) + 4, mark);
+                       left_edge - 8, y.place(mark) + 4, mark);
   }
   for (const double mark : x.marks()) {
-    line(x.place(mark), height - bottom, x.place(mark), height - bottom + 5, "#444444");
+    line(x.place(mark), bottom_edge, x.place(mark), bottom_edge + 5, "#444444");
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{:.6g}</text>\n",
-                       x.place(mark), height - bottom + 20, mark);
+                       x.place(mark), bottom_edge + 20, mark);
   }
-  line(left, height - bottom, width - right, height - bottom, "#444444");
-  line(left, top, left, height - bottom, "#444444");
+  line(left_edge, bottom_edge, right_edge, bottom_edge, "#444444");
+  line(left_edge, top_edge, left_edge, bottom_edge, "#444444");
   svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-                     (left + width - right) / 2, height - 14, text_of(x_name));
+                     (left_edge + right_edge) / 2, height - 14, text_of(x_name));
   svg += fmt::format(
       "<text transform=\"translate(18 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
-      (top + height - bottom) / 2, text_of(y_name));
+      (top_edge + bottom_edge) / 2, text_of(y_name));
   for (std::size_t c = 0; c < drawn.size(); ++c) {
     const char* const color = colors[c % std::size(colors)];
     std::string points;
@@ -150,9 +152,9 @@ std::string draw_chart(const std::vector<Curve>& curves, std::string_view title,
       svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"/>\n",
                          x.place(drawn[c].x[0]), y.place(drawn[c].y[0]), color);
     }
-    const double beside = top + 14 + 18 * static_cast<double>(c);
-    line(width - right - 150, beside - 4, width - right - 126, beside - 4, color);
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", width - right - 120, beside,
+    const double beside = top_edge + 14 + 18 * static_cast<double>(c);
+    line(right_edge - 150, beside - 4, right_edge - 126, beside - 4, color);
+    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", right_edge - 120, beside,
                        text_of(drawn[c].name));
   }
   return svg + "</svg>\n";

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <utility>
 
 #include <halftone/onnx.hpp>
@@ -59,9 +58,9 @@ void run(const RunOptions& options, const Console& console) {
     arrays.push_back(read_tensor(input.file));
     inputs.emplace_back(input.name, arrays.back());
   }
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   const Result result = session.run(inputs);
-  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+  const double seconds = seconds_since(start);
 
   NewFiles files(options.output_dir);
   std::vector<std::string> names;
@@ -69,7 +68,7 @@ void run(const RunOptions& options, const Console& console) {
     names.push_back(fmt::format("output_{}.{}", i, extension(options.format)));
     write_tensor(files.add(names.back()), options.format, result.name(i), result[i]);
   }
-  print_summary(result, names, time.count(), options.json, console);
+  print_summary(result, names, seconds, options.json, console);
   flush(console);  // a run that fails leaves no file, whatever the reason
   files.commit();
 }

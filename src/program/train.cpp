@@ -28,9 +28,9 @@ namespace halftone::program {
 namespace {
 
 /// CASE.json, with errors that name the file and the member.
-class Case {
+class CaseFile {
  public:
-  explicit Case(const std::string& path) : path_(path) {
+  explicit CaseFile(const std::string& path) : path_(path) {
     json_ = Json::parse(read_file(path), nullptr, false);
     if (json_.is_discarded()) fail(ErrorKind::input, {.what = about_file("no valid JSON", path)});
     if (!json_.is_object()) fail(ErrorKind::input, {.what = about_file("no JSON object", path)});
@@ -72,7 +72,7 @@ struct Wanted {
   std::vector<double> sum{};
 };
 
-std::vector<Wanted> wanted_outputs(const Case& c, std::int64_t steps) {
+std::vector<Wanted> wanted_outputs(const CaseFile& c, std::int64_t steps) {
   std::vector<Wanted> all;
   for (const Json& output : c.part("outputs")) {
     Wanted w;
@@ -99,7 +99,7 @@ std::vector<Wanted> wanted_outputs(const Case& c, std::int64_t steps) {
 
 /// The inputs' arrays, [steps, accumulation, shape], by their place in the graph's inputs; the
 /// graph gets their shapes.
-std::vector<AnyArray> bind_inputs(const Case& c, Graph& graph, std::int64_t steps,
+std::vector<AnyArray> bind_inputs(const CaseFile& c, Graph& graph, std::int64_t steps,
                                   std::int64_t accumulation) {
   std::vector<AnyArray> arrays(graph.inputs.size());
   for (const Json& input : c.part("inputs")) {
@@ -176,7 +176,7 @@ AnyArray scaled(const std::vector<double>& sum, const TensorInfo& info, double f
 
 void train(const TrainCase& options, const Console& console) {
   Activity activity(console, "train " + detail::escaped(options.model));
-  const Case c(options.case_file);
+  const CaseFile c(options.case_file);
   if (c.get<std::int64_t>(c.json(), "format", 1) != 1) c.refuse("the format is not 1");
   const auto steps = c.get<std::int64_t>(c.json(), "steps");
   TrainOptions how;
