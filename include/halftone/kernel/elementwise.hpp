@@ -62,7 +62,8 @@ struct Block {
   std::size_t inputs, y_size, x_size[max_block_inputs];
 };
 
-/// The element of each uniform input `count` times, at most `most`, and where inputs are then.
+/// The element of each uniform input `count` times, a power of two and at most `most`, and where
+/// inputs are then.
 struct Repeated {
   static constexpr std::int64_t most = 64;
   alignas(64) unsigned char elements[max_block_inputs][most * 8];
@@ -76,9 +77,11 @@ struct Repeated {
       masks[i] = is_uniform ? 0 : -1;
       in[i] = is_uniform ? elements[i] : given[i];
       if (!is_uniform) continue;
-      const std::size_t size = block.x_size[i];
-      for (std::int64_t k = 0; k < count; ++k) {
-        __builtin_memcpy(elements[i] + static_cast<std::size_t>(k) * size, given[i], size);
+      std::size_t filled = block.x_size[i];
+      __builtin_memcpy(elements[i], given[i], filled);
+      for (const std::size_t all = filled * static_cast<std::size_t>(count); filled < all;) {
+        __builtin_memcpy(elements[i] + filled, elements[i], filled);
+        filled *= 2;
       }
     }
   }
