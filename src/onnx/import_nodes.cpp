@@ -113,7 +113,7 @@ const Descriptor* Importer::scaled_product(Scope& scope, const NodeMessage& node
   if (scaled == nullptr) return nullptr;
   infer_pending(scope.target);
   const ElementType type = scope.target.graph.info(inputs[0]).type;
-  return visit_type<Float8Types>(type, []<class>() {}) ? scaled : nullptr;
+  return has_type(Float8Types{}, type) ? scaled : nullptr;
 }
 
 void Importer::read_placement(const NodeMessage& node, std::span<Node> made) {

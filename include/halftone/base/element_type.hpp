@@ -174,6 +174,11 @@ using NumericTypes = Joined<FloatTypes, IntegerTypes>;
 using Float8Types = TypeList<float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz>;
 using AllTypes = Joined<Joined<NumericTypes, TypeList<bool>>, Float8Types>;
 
+template <class... T>
+constexpr bool has_type(TypeList<T...>, ElementType type) {
+  return ((type == element_type<T>) || ...);
+}
+
 /// Calls f.template operator()<T>() for the T in List whose element type is `type`; false, and no
 /// call, if there is none.
 template <class List, class F>

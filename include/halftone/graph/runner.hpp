@@ -110,6 +110,10 @@ class ViewList {
 
 /// Elements as bits: what an operator asks for that only moves them. One kernel for each size.
 struct BitTypes {};
+constexpr bool has_type(BitTypes, ElementType type) {
+  const int size = size_in_bytes(type);
+  return size == 1 || size == 2 || size == 4 || size == 8;
+}
 
 namespace detail {
 
@@ -144,15 +148,6 @@ std::type_identity<std::uint8_t> first_of(BitTypes);
 template <class Op, std::size_t Variable>
 using First = typename decltype(first_of(typename TypesOf<Op>::template list<Variable>{}))::type;
 
-template <class... E>
-constexpr bool has_type(TypeList<E...>, ElementType type) {
-  return ((type == element_type<E>) || ...);
-}
-constexpr bool has_type(BitTypes, ElementType type) {
-  const std::size_t size = size_in_bytes(type);
-  return size == 1 || size == 2 || size == 4 || size == 8;
-}
-
 /// Whether a class has a member of a name, template or not, without instantiating it: the name is
 /// ambiguous in a class that inherits it twice.
 struct ForwardName {
@@ -173,6 +168,9 @@ struct ExpandName {
 struct WorkspaceName {
   int workspace;
 };
+struct PackedBytesName {
+  int packed_bytes;
+};
 struct PackName {
   int pack;
 };
@@ -188,9 +186,10 @@ template <class Op>
 concept kernel_op = !requires { &Both<Op, KernelName>::kernel; };
 template <class Op>
 concept workspace_op = !requires { &Both<Op, WorkspaceName>::workspace; };
-/// Has `packed_bytes`, too.
+/// One of the two without the other is an error of the compiler.
 template <class Op>
-concept packing_op = !requires { &Both<Op, PackName>::pack; };
+concept packing_op = !requires { &Both<Op, PackedBytesName>::packed_bytes; } ||
+                     !requires { &Both<Op, PackName>::pack; };
 template <class Op>
 concept compiled_once_op = requires { requires Op::compiled_once; };
 template <class Op>

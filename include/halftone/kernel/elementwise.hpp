@@ -87,8 +87,10 @@ struct Repeated {
   }
 };
 
-inline const void* moved(const void* data, std::int64_t elements, std::size_t size) {
-  return static_cast<const char*>(data) + elements * static_cast<std::int64_t>(size);
+template <class Void>
+Void* moved(Void* data, std::int64_t elements, std::size_t size) {
+  using Byte = std::conditional_t<std::is_const_v<Void>, const char, char>;
+  return static_cast<Byte*>(data) + elements * static_cast<std::int64_t>(size);
 }
 
 /// Any n, by vectors.
@@ -111,7 +113,7 @@ inline const void* moved(const void* data, std::int64_t elements, std::size_t si
   }
   unsigned char* const last_y = last[max_block_inputs];
   block.run(op, block.lanes, last_y, last_in, dense);
-  __builtin_memcpy(const_cast<void*>(moved(y, whole, block.y_size)), last_y, rest * block.y_size);
+  __builtin_memcpy(moved(y, whole, block.y_size), last_y, rest * block.y_size);
 }
 
 /// Any n, by plain loops, which read uniform inputs like others.
@@ -121,7 +123,7 @@ inline const void* moved(const void* data, std::int64_t elements, std::size_t si
   Repeated from(block, in, uniform, Repeated::most);
   for (std::int64_t first = 0; first < n; first += Repeated::most) {
     const std::int64_t count = n - first < Repeated::most ? n - first : Repeated::most;
-    block.run(op, count, const_cast<void*>(moved(y, first, block.y_size)), from.in, nullptr);
+    block.run(op, count, moved(y, first, block.y_size), from.in, nullptr);
     for (std::size_t i = 0; i < block.inputs; ++i) {
       from.in[i] = moved(from.in[i], count & from.masks[i], block.x_size[i]);
     }

@@ -32,7 +32,7 @@ struct Cast {
   static constexpr void cost(auto& machine, auto in, auto out) { machine.cast(in[0], out[0].type); }
   constexpr Inferred infer(TensorInfo x) const {
     if (to == ElementType::undefined) return Inferred::mismatch("attribute 'to' is missing");
-    if (!visit_type<AllTypes>(to, []<class>() {})) {
+    if (!has_type(AllTypes{}, to)) {
       return Inferred::mismatch("element type is not offered", 0, static_cast<std::int64_t>(to));
     }
     return TensorInfo{to, x.shape};

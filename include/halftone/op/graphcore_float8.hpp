@@ -74,7 +74,7 @@ struct Pow2ScaleThenCast {
   constexpr void attributes(auto&& visit) { visit("to", to); }
   static constexpr void cost(auto& machine, auto in, auto out) { machine.cast(in[0], out[0].type); }
   constexpr Inferred infer(TensorInfo x, TensorInfo log2_scale) const {
-    if (!visit_type<Float8Types>(to, []<class>() {})) {
+    if (!has_type(Float8Types{}, to)) {
       return Inferred::mismatch("'to' is no float8 type", 0, static_cast<std::int64_t>(to));
     }
     return halftone::detail::infer_scaled(x, log2_scale, to);

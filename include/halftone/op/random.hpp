@@ -11,9 +11,7 @@ namespace random_rules {
 
 using SeedTypes = TypeList<std::uint32_t>;
 
-constexpr bool is_float_type(ElementType type) {
-  return visit_type<FloatTypes>(type, []<class>() {});
-}
+constexpr bool is_float_type(ElementType type) { return has_type(FloatTypes{}, type); }
 
 constexpr Inferred infer_random(ElementType type, const Dims& shape) {
   if (!is_float_type(type)) {
@@ -185,7 +183,7 @@ struct Bernoulli {
   static constexpr void cost(auto& machine, auto, auto out) { machine.random(out[0], 1); }
   constexpr Inferred infer(const Inputs& in) const {
     const ElementType type = dtype == ElementType::undefined ? in[0].type : dtype;
-    if (type != ElementType::boolean && !visit_type<NumericTypes>(type, []<class>() {})) {
+    if (type != ElementType::boolean && !has_type(NumericTypes{}, type)) {
       return Inferred::mismatch("element type is not offered", 0, static_cast<std::int64_t>(type));
     }
     return TensorInfo{type, in[0].shape};

@@ -22,8 +22,7 @@ struct CosineWindow {
   }
   constexpr Inferred infer(const Inputs& in) const {
     const auto type = static_cast<ElementType>(output_datatype);
-    if (output_datatype < 0 || output_datatype > 255 ||
-        !visit_type<FloatTypes>(type, []<class>() {})) {
+    if (output_datatype < 0 || output_datatype > 255 || !has_type(FloatTypes{}, type)) {
       return Inferred::mismatch("element type is not offered", 1, output_datatype);
     }
     if (in[0].elements() != dynamic && in[0].elements() != 1) {
@@ -107,8 +106,7 @@ struct MelWeightMatrix {
   constexpr void attributes(auto&& visit) { visit("output_datatype", output_datatype); }
   constexpr Inferred infer(const Inputs& in) const {
     const auto type = static_cast<ElementType>(output_datatype);
-    if (output_datatype < 0 || output_datatype > 255 ||
-        !visit_type<FloatTypes>(type, []<class>() {})) {
+    if (output_datatype < 0 || output_datatype > 255 || !has_type(FloatTypes{}, type)) {
       return Inferred::mismatch("element type is not offered", 1, output_datatype);
     }
     TensorInfo y{type, {dynamic, dynamic}};
