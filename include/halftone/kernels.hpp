@@ -19,6 +19,7 @@
 #include <halftone/kernel/gather.hpp>
 #include <halftone/kernel/grid_sample.hpp>
 #include <halftone/kernel/indexed.hpp>
+#include <halftone/kernel/integer_product.hpp>
 #include <halftone/kernel/layer_normalization.hpp>
 #include <halftone/kernel/lp_pool.hpp>
 #include <halftone/kernel/matmul.hpp>
@@ -31,7 +32,10 @@
 #include <halftone/kernel/reduce.hpp>
 #include <halftone/kernel/resize.hpp>
 #include <halftone/kernel/roi.hpp>
+#include <halftone/kernel/rotary_embedding.hpp>
 #include <halftone/kernel/softmax.hpp>
 #include <halftone/kernel/sort.hpp>
+#include <halftone/kernel/svm.hpp>
 #include <halftone/kernel/top_k.hpp>
 #include <halftone/kernel/update.hpp>
+#include <halftone/kernel/weight_bits.hpp>

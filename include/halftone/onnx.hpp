@@ -12,7 +12,7 @@
 #include <halftone/graph/graph.hpp>
 #include <halftone/graph/registry.hpp>
 
-/// Reading and writing ONNX files: IR versions 3 to 10, versions 1 to 21 of the default operator
+/// Reading and writing ONNX files: IR versions 3 to 14, versions 1 to 28 of the default operator
 /// set as far as each operator's meaning is known.
 namespace halftone::onnx {
 
@@ -42,6 +42,10 @@ struct LoadOptions {
   std::vector<InputShape> inputs{};
   std::vector<InputValue> values{};
   OperatorTable operators{};  ///< empty: those of the library
+  /// Refuse what is read with a warning otherwise: shapes and types that the model states of its
+  /// intermediate tensors and its nodes contradict (the nodes count), metadata that have a key twice,
+  /// graphs and initializers without a name.
+  bool strict = false;
 };
 
 /// Reads a model file. Large weights stay in the file, which is mapped as long as the graph or a
@@ -52,7 +56,13 @@ struct LoadOptions {
 /// IoError if a file cannot be read, UsageError or InputError if the options do not fit the model.
 ///
 /// Floating-point initializers become variables, others constants; those that are graph inputs as
-/// well are listed in Graph::optional_inputs. Local functions become their nodes.
+/// well are listed in Graph::optional_inputs. Local functions become their nodes, sparse
+/// initializers dense ones.
+///
+/// Of what no result depends on, the model's metadata and its nodes' places on several devices are
+/// kept (Graph::notes); documentation, producers, training_info, quantization annotations and the
+/// metadata of graphs, nodes, functions, values and tensors are not. Warnings go to the log, module
+/// "onnx".
 Graph load(std::string_view path, const LoadOptions& options = {});
 /// Reads a model from memory, which is copied as far as it is needed. External data are looked up
 /// in `folder`; without one they are an error.
@@ -109,11 +119,12 @@ class NamedArray : public AnyArray {
   std::vector<char> name_;
 };
 
-/// Reads a TensorProto (a .pb file). Throws IoError, and ModelError or UnsupportedError about what
-/// is in it.
-NamedArray load_tensor(std::string_view path);
-NamedArray load_tensor(std::span<const std::byte> bytes);
-/// Writes one, as save() does.
+/// Reads a TensorProto (a .pb file); if `type` says that the value is a sequence, an optional value
+/// or a map, a SequenceProto, OptionalProto or MapProto: files do not tell which they are. Throws
+/// IoError, and ModelError or UnsupportedError about what is in it.
+NamedArray load_tensor(std::string_view path, ElementType type = ElementType::undefined);
+NamedArray load_tensor(std::span<const std::byte> bytes, ElementType type = ElementType::undefined);
+/// Writes one of them, as save() does.
 void save_tensor(std::string_view path, std::string_view name, const AnyView& tensor);
 std::vector<std::byte> tensor_to_bytes(std::string_view name, const AnyView& tensor);
 

@@ -96,8 +96,20 @@ std::string to_text(const Dims& shape) {
   return result + "]";
 }
 
+std::string to_text(ElementType type) {
+  if (is_tensor(type)) return std::string(name(type));
+  auto inner = [](ElementType t) {
+    return is_tensor(t) ? "tensor(" + std::string(name(t)) + ")" : to_text(t);
+  };
+  if (is_sequence(type)) return "seq(" + inner(item_of(type)) + ")";
+  if (is_optional(type)) return "optional(" + inner(item_of(type)) + ")";
+  const bool is_text = kind_of(type) == ValueKind::string_map;
+  return std::string(is_text ? "map(string," : "map(int64,") + inner(element_of(type)) + ")";
+}
+
 std::string to_text(const TensorInfo& info) {
   if (!info.is_known()) return "unknown";
+  if (!is_tensor(info.type)) return to_text(info.type);
   return to_text(info.shape) + " " + std::string(name(info.type));
 }
 

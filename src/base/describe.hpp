@@ -22,7 +22,9 @@ std::string escaped(std::string_view text);
 std::string quoted(std::string_view text);
 /// "[1, ?, 8]"; unknown extents are question marks.
 std::string to_text(const Dims& shape);
-/// "[1, ?, 8] float", "unknown".
+/// "float", "seq(tensor(float))", "map(string,tensor(int64))", as ONNX spells types.
+std::string to_text(ElementType type);
+/// "[1, ?, 8] float", "seq(tensor(float))", "unknown".
 std::string to_text(const TensorInfo& info);
 /// A number of bytes as people read it: "712 KiB".
 std::string bytes_text(std::uint64_t bytes);

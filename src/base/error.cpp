@@ -164,8 +164,8 @@ InferenceText describe_inference(const Graph& graph, const Descriptor& op,
   InferenceText text;
   text.reason = inferred.reason;
   const bool not_offered = inferred.reason == "element type is not offered";
+  if (inferred.reason.ends_with("not offered")) text.kind = ErrorKind::unsupported;
   if (not_offered || inferred.reason == "element types of the inputs differ") {
-    text.kind = not_offered ? ErrorKind::unsupported : ErrorKind::model;
     if (!not_offered) text.expected = name(static_cast<ElementType>(inferred.expected));
     text.found = name(static_cast<ElementType>(inferred.found));
   } else if (inferred.expected != 0 || inferred.found != 0) {

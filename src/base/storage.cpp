@@ -96,7 +96,16 @@ AnyArray::AnyArray(const TensorInfo& info) : info_(info) {
     fail(ErrorKind::memory,
          {.what = "an array does not fit into memory", .found = detail::to_text(info)});
   }
-  storage_ = Storage::allocate(static_cast<std::size_t>(info.bytes()));
+  const auto bytes = static_cast<std::size_t>(info.bytes());
+  storage_ =
+      has_objects(info.type) ? Storage::allocate_for_objects(bytes) : Storage::allocate(bytes);
+}
+
+AnyArray AnyArray::copy_of(const AnyView& view) {
+  AnyArray copy(view.info);
+  if (view.bytes() != 0) std::memcpy(copy.data(), view.data, view.bytes());
+  copy.own_objects();
+  return copy;
 }
 
 }  // namespace halftone

@@ -8,6 +8,7 @@
 #include <halftone/transform/seed_random.hpp>
 
 #include "base/describe.hpp"
+#include "fold.hpp"
 #include "initial.hpp"
 #include "interpreter.hpp"
 #include "plan.hpp"
@@ -107,21 +108,86 @@ bool has_sure_outputs(const Graph& graph, const Node& node) {
   return true;
 }
 
-bool is_static(const Graph& graph) {
-  for (const Node& node : graph.nodes) {
-    if (!has_sure_outputs(graph, node)) return false;
-    for (const TensorId id : node.outputs) {
-      if (id != no_tensor && !graph.info(id).is_static()) return false;
+/// Whether a plan can have room for a tensor: texts and values that are no tensors own memory
+/// elsewhere.
+bool is_plannable(const TensorInfo& info) { return info.is_static() && !has_objects(info.type); }
+
+bool is_static(const Graph& graph);
+
+/// Whether a plan can hold the outputs of a node, and whatever its subgraphs compute.
+bool is_static(const Graph& graph, const Node& node) {
+  if (node.op->run != nullptr && node.op->kernel == nullptr) return false;
+  if (!has_sure_outputs(graph, node)) return false;
+  for (const TensorId id : node.outputs) {
+    if (id != no_tensor && !is_plannable(graph.info(id))) return false;
+  }
+  for (const std::int32_t index : subgraphs_of(node)) {
+    const Graph& body = graph.graphs[static_cast<std::size_t>(index)];
+    for (const TensorId id : body.inputs) {
+      if (!is_plannable(body.info(id))) return false;
     }
-    for (const std::int32_t index : subgraphs_of(node)) {
-      const Graph& body = graph.graphs[static_cast<std::size_t>(index)];
-      for (const TensorId id : body.inputs) {
-        if (!body.info(id).is_static()) return false;
-      }
-      if (!is_static(body)) return false;
-    }
+    if (!is_static(body)) return false;
   }
   return true;
+}
+
+bool is_static(const Graph& graph) {
+  for (const TensorRecord& t : graph.tensors) {
+    if (has_objects(t.info.type)) return false;
+  }
+  return std::all_of(graph.nodes.begin(), graph.nodes.end(),
+                     [&](const Node& node) { return is_static(graph, node); });
+}
+
+/// Takes the nodes that can be planned, since nothing before them depends on values, out of a graph
+/// that is interpreted. The graph returned has them, and as outputs what the other one reads of
+/// them, which becomes its last inputs there. Without nodes: there is nothing worth a plan.
+Graph take_plannable(Graph& graph) {
+  const std::vector<bool> changed = modified_tensors(graph);
+  if (std::find(changed.begin(), changed.end(), true) != changed.end()) return {};
+  std::vector<bool> is_ready(graph.tensors.size());
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const TensorRecord& t = graph.tensors[i];
+    is_ready[i] = t.role != Role::value && is_plannable(t.info);
+  }
+  auto ready = [&](TensorId id) {
+    return id == no_tensor || is_ready[static_cast<std::size_t>(id)];
+  };
+  std::vector<Node> planned, rest;
+  bool is_worth_it = false;
+  for (const Node& node : graph.nodes) {
+    if (node.op->has_effect) return {};  // its order is that of the whole
+    if (!std::all_of(node.inputs.begin(), node.inputs.end(), ready) || !is_static(graph, node)) {
+      rest.push_back(node);
+      continue;
+    }
+    for (const TensorId id : node.outputs) {
+      if (id != no_tensor) is_ready[static_cast<std::size_t>(id)] = true;
+    }
+    is_worth_it = is_worth_it || !is_view(node);
+    planned.push_back(node);
+  }
+  if (!is_worth_it) return {};
+  Graph part = graph;
+  part.nodes = std::move(planned);
+  part.outputs.clear();
+  std::vector<bool> is_computed(graph.tensors.size());
+  for (const Node& node : part.nodes) {
+    for (const TensorId id : node.outputs) {
+      if (id != no_tensor) is_computed[static_cast<std::size_t>(id)] = true;
+    }
+  }
+  graph.nodes = std::move(rest);
+  auto cut = [&](TensorId id) {
+    if (id == no_tensor || !is_computed[static_cast<std::size_t>(id)]) return;
+    is_computed[static_cast<std::size_t>(id)] = false;
+    part.outputs.push_back(id);
+  };
+  for (const Node& node : graph.nodes) std::for_each(node.inputs.begin(), node.inputs.end(), cut);
+  std::for_each(graph.outputs.begin(), graph.outputs.end(), cut);
+  graph.inputs.insert(graph.inputs.end(), part.outputs.begin(), part.outputs.end());
+  for (const TensorId id : part.outputs) graph.tensor(id).role = Role::input;
+  return part;
 }
 
 }  // namespace
@@ -135,8 +201,11 @@ struct Engine::State {
   /// What is ready for one combination of input shapes.
   struct Ready {
     std::vector<TensorInfo> inputs;
-    std::unique_ptr<Plan> plan;  ///< null: `graph` is interpreted
+    std::unique_ptr<Plan> plan;  ///< null: there is nothing that can be planned
+    /// `graph` is interpreted behind the plan, whose outputs are its last inputs.
+    bool is_interpreted = false;
     Graph graph;
+    KeptNodes kept;          ///< of the nodes that are interpreted
     bool is_random = false;  ///< the graph has one input more: the state of random numbers
   };
   std::vector<std::unique_ptr<Ready>> ready;
@@ -237,9 +306,11 @@ struct Engine::State {
     }
     make_constant(next->graph);
     next->is_random = seed_random(next->graph);
-    const std::vector<Defect> defects =
-        infer(next->graph, options.runner == nullptr ? &evaluate_constant : &evaluate_integers,
-              &executor);
+    // A plan has room for what is sure to come out.
+    const Evaluate evaluate = options.only_plan           ? &evaluate_small
+                              : options.runner == nullptr ? &evaluate_constant
+                                                          : &evaluate_integers;
+    const std::vector<Defect> defects = infer_from_inputs(next->graph, evaluate, &executor);
     if (!defects.empty()) throw_defects(next->graph, defects);
     if (options.runner == nullptr && is_static(next->graph)) {
       next->plan = std::make_unique<Plan>(std::move(next->graph), options, executor);
@@ -248,7 +319,13 @@ struct Engine::State {
       fail(ErrorKind::unsupported,
            {.what = "stop_at_nan is for models whose shapes do not depend on values"});
     } else {
-      align_constants(next->graph);
+      next->is_interpreted = true;
+      Graph part = options.runner == nullptr ? take_plannable(next->graph) : Graph();
+      if (!part.nodes.empty()) {
+        next->plan = std::make_unique<Plan>(std::move(part), options, executor);
+      }
+      recall_statements(next->graph, graph);  // for loops that give stacks of no slices
+      if (!options.only_plan) align_constants(next->graph);
     }
     current = next.get();
     ready.insert(ready.begin(), std::move(next));
@@ -280,6 +357,7 @@ void Engine::prepare(std::span<const TensorInfo> inputs) { state_->prepare(input
 
 void Engine::run(std::span<const AnyView> inputs) {
   State& s = *state_;
+  if (s.options.only_plan) fail(ErrorKind::usage, {.what = "an engine that only plans cannot run"});
   bool same = s.current != nullptr && s.current->inputs.size() == inputs.size();
   for (std::size_t i = 0; same && i < inputs.size(); ++i) {
     same = s.current->inputs[i] == inputs[i].info;
@@ -289,23 +367,22 @@ void Engine::run(std::span<const AnyView> inputs) {
     for (const AnyView& x : inputs) infos.push_back(x.info);
     s.prepare(infos);
   }
-  if (Plan* plan = s.current->plan.get(); plan != nullptr) {
+  State::Ready& now = *s.current;
+  if (now.is_random) s.draw_random_state();
+  if (Plan* plan = now.plan.get(); plan != nullptr) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i].data != nullptr) plan->set_input(i, inputs[i].data);
     }
-    if (s.current->is_random) {
-      s.draw_random_state();
-      plan->set_input(inputs.size(), s.random_state);
-    }
+    if (now.is_random) plan->set_input(inputs.size(), s.random_state);
     plan->run(s.measure);
-  } else if (s.current->is_random) {
-    s.draw_random_state();
-    std::vector<AnyView> all(inputs.begin(), inputs.end());
-    all.push_back({detail::RandomSeeds::state_info, s.random_state});
-    s.interpreted = interpret(s.current->graph, all, {s.executor, s.options.runner});
-  } else {
-    s.interpreted = interpret(s.current->graph, inputs, {s.executor, s.options.runner});
   }
+  if (!now.is_interpreted) return;
+  std::vector<AnyView> all(inputs.begin(), inputs.end());
+  if (now.is_random) all.push_back({detail::RandomSeeds::state_info, s.random_state});
+  for (std::size_t i = 0; all.size() < now.graph.inputs.size(); ++i) {
+    all.push_back(now.plan->output(i));
+  }
+  s.interpreted = interpret(now.graph, all, {s.executor, s.options.runner, &now.kept});
 }
 
 bool Engine::is_random() const { return state_->is_random; }
@@ -317,7 +394,7 @@ void Engine::set_seed(std::uint64_t seed) {
 
 AnyView Engine::output(std::size_t i) const {
   const State& s = *state_;
-  return s.current->plan ? s.current->plan->output(i) : AnyView(s.interpreted[i]);
+  return s.current->is_interpreted ? AnyView(s.interpreted[i]) : s.current->plan->output(i);
 }
 
 AnyView Engine::variable(TensorId id) const {

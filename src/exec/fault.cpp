@@ -12,3 +12,8 @@ void halftone_index_error(std::int64_t index, std::int64_t extent) {
       halftone::ErrorKind::input,
       {.what = "an index is out of range", .expected = range, .found = std::to_string(index)});
 }
+
+void halftone_category_error(std::int64_t number) {
+  halftone::fail(halftone::ErrorKind::input,
+                 {.what = "a number is none of the categories", .found = std::to_string(number)});
+}

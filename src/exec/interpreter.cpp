@@ -1,7 +1,5 @@
 #include "interpreter.hpp"
 
-#include <cstring>
-
 #include <halftone/op/list.hpp>
 
 #include "base/describe.hpp"
@@ -10,10 +8,48 @@
 namespace halftone {
 namespace {
 
-AnyArray copied(const AnyView& view) {
-  AnyArray array(view.info);
-  if (view.bytes() != 0) std::memcpy(array.data(), view.data, view.bytes());
-  return array;
+/// Runs the body of a SequenceMap for every item.
+std::vector<AnyArray> map_sequence(const Graph& graph, const Node& node,
+                                   std::span<const AnyView> inputs, const Interpretation& how) {
+  const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
+  const std::size_t count = inputs[0].sequence().size();
+  std::vector<std::vector<AnyArray>> results(body.outputs.size());
+  std::vector<AnyView> given(inputs.begin(), inputs.end());
+  for (std::size_t item = 0; item < count; ++item) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!is_sequence(inputs[i].info.type)) continue;
+      const std::span<const AnyArray> items = inputs[i].sequence().items();
+      if (items.size() != count) {
+        fail(ErrorKind::input, {.what = "the sequences have different lengths",
+                                .node = detail::node_text(*node.op, graph.name(node)),
+                                .expected = std::to_string(count),
+                                .found = std::to_string(items.size())});
+      }
+      given[i] = items[item];
+    }
+    std::vector<AnyArray> outputs = interpret(body, given, how);
+    for (std::size_t o = 0; o < outputs.size(); ++o) results[o].push_back(std::move(outputs[o]));
+  }
+  std::vector<AnyArray> sequences;
+  for (std::size_t o = 0; o < results.size(); ++o) {
+    const ElementType item =
+        results[o].empty() ? body.info(body.outputs[o]).type : results[o][0].info().type;
+    const ElementType known = o < node.outputs.size() && node.outputs[o] != no_tensor
+                                  ? graph.info(node.outputs[o]).type
+                                  : ElementType::undefined;
+    const ElementType type = item != ElementType::undefined ? sequence_of(item) : known;
+    if (type == ElementType::undefined) {
+      fail(ErrorKind::unsupported, {.what = "the type of an empty sequence cannot be found",
+                                    .node = detail::node_text(*node.op, graph.name(node))});
+    }
+    sequences.emplace_back(type, Sequence::make(std::move(results[o])));
+  }
+  return sequences;
+}
+
+KeptNode* kept_by(const Node& node, const Interpretation& how) {
+  const bool keeps = how.kept != nullptr && node.op->signature.attributes() > 0;
+  return keeps ? &(*how.kept)[&node] : nullptr;
 }
 
 }  // namespace
@@ -57,6 +93,8 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
     std::vector<AnyArray> results;
     if (node.op->id == op::Loop::id || node.op->id == op::Scan::id) {
       results = repeat_node(graph, node, arguments, how);
+    } else if (node.op->id == op::SequenceMap::id) {
+      results = map_sequence(graph, node, arguments, how);
     } else if (node.op->id == op::Call::id) {
       results =
           interpret(graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])], arguments, how);
@@ -72,8 +110,9 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
       results = interpret(graph.graphs[static_cast<std::size_t>(branch)],
                           std::span(arguments).subspan(1), how);
     } else {
-      results = how.runner != nullptr ? how.runner->run(graph, node, arguments, how.executor)
-                                      : run_node(graph, node, arguments, how.executor);
+      results = how.runner != nullptr
+                    ? how.runner->run(graph, node, arguments, how.executor)
+                    : run_node(graph, node, arguments, how.executor, kept_by(node, how));
     }
     for (std::size_t o = 0; o < node.outputs.size() && o < results.size(); ++o) {
       if (node.outputs[o] == no_tensor) continue;
@@ -94,7 +133,7 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
       continue;
     }
     const auto i = static_cast<std::size_t>(id);
-    outputs.push_back(owned[i].info().is_known() ? owned[i] : copied(values[i]));
+    outputs.push_back(owned[i].info().is_known() ? owned[i] : AnyArray::copy_of(values[i]));
   }
   return outputs;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include <halftone/exec/engine.hpp>
@@ -8,13 +9,18 @@
 
 namespace halftone {
 
+/// By the node, which has to stay where it is.
+using KeptNodes = std::unordered_map<const Node*, KeptNode>;
+
 /// How the interpreter runs nodes: its threads, and whoever computes single nodes, if not run_node.
 struct Interpretation {
   const kernel::Executor& executor;
   NodeRunner* runner;
+  KeptNodes* kept;  ///< what nodes keep from run to run; null: nothing
 
-  Interpretation(const kernel::Executor& threads, NodeRunner* other = nullptr)
-      : executor(threads), runner(other) {}
+  Interpretation(const kernel::Executor& threads, NodeRunner* other = nullptr,
+                 KeptNodes* nodes = nullptr)
+      : executor(threads), runner(other), kept(nodes) {}
 };
 
 /// Runs a graph node by node, finding shapes as it goes: for graphs whose shapes depend on values.

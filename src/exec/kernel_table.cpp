@@ -7,6 +7,7 @@
 #include <halftone/base/error.hpp>
 
 #include "base/library_numbers.hpp"
+#include "kernel_sets.hpp"
 
 namespace halftone {
 namespace {

@@ -1,5 +1,6 @@
 #include "node.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -22,7 +23,7 @@ std::vector<ElementType> type_variables(const Descriptor& op, std::span<const Te
   for (std::size_t i = 0; i < outputs.size(); ++i) take(op.signature.output_slot(i), outputs[i]);
   // A variable of absent tensors alone: any type that the operator takes will do.
   for (std::size_t v = 0; v < types.size(); ++v) {
-    for (int t = 1; types[v] == ElementType::undefined && t <= 20; ++t) {
+    for (int t = 1; types[v] == ElementType::undefined && t < detail::element_type_count; ++t) {
       const auto type = static_cast<ElementType>(t);
       if (op.allows(static_cast<int>(v), type)) types[v] = type;
     }
@@ -52,6 +53,23 @@ bool is_view(const Node& node) {
   return node.op->signature.outputs() == 1 && node.op->signature.output(0).shares >= 0 &&
          !node.op->signature.input(static_cast<std::size_t>(node.op->signature.output(0).shares))
               .modified;
+}
+
+void check_fits(const Graph& graph, const Node* node, const TensorInfo& info) {
+  constexpr std::int64_t most = std::int64_t{1} << 48;  // bytes that x86-64 has addresses for
+  std::int64_t bytes = std::max<std::int64_t>(size_in_bytes(info.type), 1);
+  for (const std::int64_t extent : info.shape) {
+    if (extent <= 1) continue;
+    if (bytes <= most / extent) {
+      bytes *= extent;
+      continue;
+    }
+    const std::string where =
+        node == nullptr ? std::string() : detail::node_text(*node->op, graph.name(*node));
+    fail(ErrorKind::memory, {.what = "a tensor does not fit into memory",
+                             .node = where,
+                             .found = detail::to_text(info)});
+  }
 }
 
 void throw_defects(const Graph& graph, std::span<const Defect> defects) {
@@ -93,7 +111,9 @@ std::vector<TensorInfo> infer_node(const Graph& graph, const Node& node,
                         .inferred = inferred};
     throw_defects(graph, {&defect, 1});
   }
+  for (const AnyView& x : inputs) check_fits(graph, nullptr, x.info);
   for (const TensorInfo& info : inferred.outputs) {
+    check_fits(graph, &node, info);
     if (info.is_static()) continue;
     fail(ErrorKind::unsupported, {.what = "the shape of an output cannot be found",
                                   .node = detail::node_text(*node.op, graph.name(node))});
@@ -101,20 +121,79 @@ std::vector<TensorInfo> infer_node(const Graph& graph, const Node& node,
   return std::move(inferred.outputs);
 }
 
+namespace {
+
+/// Whether a node that has both a kernel and `run` has to do with texts or values that are no
+/// tensors.
+bool is_for_values(const Graph& graph, const Node& node, std::span<const AnyView> inputs) {
+  if (node.op->kernel == nullptr) return true;
+  for (const AnyView& x : inputs) {
+    if (has_objects(x.info.type)) return true;
+  }
+  for (const TensorId id : node.outputs) {
+    if (id != no_tensor && has_objects(graph.info(id).type)) return true;
+  }
+  return false;
+}
+
+/// Bit i: input i is an attribute (Slot::attribute).
+std::uint64_t attribute_bits(const Node& node) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < node.inputs.size() && node.op->signature.inputs() > 0; ++i) {
+    if (i < 64 && node.op->signature.input_slot(i).is_attribute()) bits |= std::uint64_t{1} << i;
+  }
+  return bits;
+}
+
+bool has_constant_attributes(const Graph& graph, const Node& node) {
+  const std::uint64_t bits = attribute_bits(node);
+  for (std::size_t i = 0; i < node.inputs.size() && i < 64; ++i) {
+    const TensorId id = node.inputs[i];
+    if ((bits >> i & 1) != 0 && id != no_tensor && graph.tensor(id).role != Role::constant) {
+      return false;
+    }
+  }
+  return bits != 0;
+}
+
+}  // namespace
+
 std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
-                               std::span<const AnyView> inputs, const kernel::Executor& executor) {
-  const std::vector<TensorInfo> inferred = infer_node(graph, node, inputs);
+                               std::span<const AnyView> inputs, const kernel::Executor& executor,
+                               KeptNode* kept) {
+  if (node.op->run != nullptr && is_for_values(graph, node, inputs)) {
+    try {
+      std::vector<AnyArray> outputs = node.op->run(node.attributes, inputs, node.outputs.size());
+      outputs.resize(node.outputs.size());
+      return outputs;
+    } catch (const Error& error) {
+      if (!error.node().empty()) throw;
+      fail(error.kind(), {.what = error.reason(),
+                          .node = detail::node_text(*node.op, graph.name(node)),
+                          .tensor = error.tensor(),
+                          .expected = error.expected(),
+                          .found = error.found(),
+                          .hint = error.hint()});
+    }
+  }
   std::vector<TensorInfo> input_infos;
   for (const AnyView& x : inputs) input_infos.push_back(x.info);
+  if (!has_constant_attributes(graph, node)) kept = nullptr;
+  const bool is_known = kept != nullptr && kept->kernel != nullptr && kept->inputs == input_infos;
+  const std::vector<TensorInfo> inferred =
+      is_known ? kept->outputs : infer_node(graph, node, inputs);
   std::vector<AnyArray> outputs(inferred.begin(), inferred.end());
   outputs.resize(node.outputs.size());
   if (is_view(node)) {
     const AnyView& x = inputs[static_cast<std::size_t>(node.op->signature.output(0).shares)];
     if (x.bytes() != 0) std::memcpy(outputs[0].data(), x.data, x.bytes());
+    outputs[0].own_objects();
     return outputs;
   }
 
-  const NodeKernel kernel(graph, node, input_infos, inferred);
+  std::unique_ptr<NodeKernel> made;
+  if (!is_known) made = std::make_unique<NodeKernel>(graph, node, input_infos, inferred);
+  const NodeKernel& kernel = is_known ? *kept->kernel : *made;
   std::vector<TensorArgument> arguments;
   // Kernels tell absent tensors by null data; empty ones are given.
   static char nothing[64];
@@ -140,7 +219,20 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
     const Group group(node, kernel, input_infos, outputs[0].info());
     call.op = &group;
     Group::run(call);
+    outputs[0].own_objects();
     return outputs;
+  }
+  if (kept != nullptr) {
+    call.constants = attribute_bits(node);
+    if (!is_known) {
+      const std::size_t bytes = f.packed_bytes != nullptr ? f.packed_bytes(call) : 0;
+      kept->packed = bytes != 0 ? Storage::allocate(bytes) : Storage();
+      if (bytes != 0) f.pack(call, kept->packed.data());
+      kept->inputs = std::move(input_infos);
+      kept->outputs = inferred;
+      kept->kernel = std::move(made);
+    }
+    if (kept->packed) call.packed = kept->packed.data();
   }
   Storage workspace;
   if (f.workspace != nullptr) {
@@ -150,6 +242,7 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
     }
   }
   f.run(call);
+  for (AnyArray& output : outputs) output.own_objects();
   // An output that is a changed input's memory in a plan has memory of its own here.
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const int shared = node.op->signature.output_slot(o).shares;
@@ -165,9 +258,11 @@ bool evaluate_constant(void* executor, Graph& graph, std::size_t n) {
   // What is larger than this is cheaper to compute in each run than to keep.
   constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
   Node& node = graph.nodes[n];
+  if (node.outputs.empty()) return false;
   std::int64_t bytes = 0;
   for (const TensorId id : node.outputs) {
     if (id == no_tensor) continue;
+    if (!is_tensor(graph.info(id).type)) return false;  // constants are tensors
     const std::int64_t size = graph.info(id).bytes();
     bytes = size > most_bytes - bytes ? most_bytes + 1 : bytes + size;
   }

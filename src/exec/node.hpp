@@ -36,12 +36,25 @@ bool is_view(const Node& node);
 /// "conv 'layer1.0'": how errors name a node.
 std::string_view describe(const Graph& graph, const Node& node);
 
+/// Throws MemoryError if no machine has memory for the tensor; extents beside one of 0 count, too,
+/// so that numbers of elements, rows and bytes fit kernels' integers.
+void check_fits(const Graph& graph, const Node* node, const TensorInfo& info);
+
 /// Throws everything that is wrong, one error.
 [[noreturn]] void throw_defects(const Graph& graph, std::span<const Defect> defects);
 
+/// What a node with constant attributes (Slot::attribute), such as trees, keeps from run to run: as
+/// long as its inputs have the same shapes nothing is inferred or packed again.
+struct KeptNode {
+  std::vector<TensorInfo> inputs{}, outputs{};
+  std::unique_ptr<NodeKernel> kernel{};
+  Storage packed{};
+};
+
 /// Computes one node from complete inputs: infers, allocates, runs.
 std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
-                               std::span<const AnyView> inputs, const kernel::Executor& executor);
+                               std::span<const AnyView> inputs, const kernel::Executor& executor,
+                               KeptNode* kept = nullptr);
 
 /// The infos of a node's outputs, found from complete inputs; throws what is wrong with them.
 std::vector<TensorInfo> infer_node(const Graph& graph, const Node& node,

@@ -13,6 +13,7 @@
 #include <halftone/transform/schedule.hpp>
 
 #include "base/describe.hpp"
+#include "fold.hpp"
 #include "transform/fold_batch_norm.hpp"
 
 namespace halftone {
@@ -113,7 +114,8 @@ void Plan::transform(const EngineOptions& options) {
   graph_ = without_dead_code(std::move(graph_));
   if (options.stop_at_nan) return;
   if (options.fuse) {
-    graph_ = fuse_convolutions(fold_batch_norm(std::move(graph_)));
+    if (!options.only_plan) graph_ = fold_batch_norm(std::move(graph_));
+    graph_ = fuse_convolutions(std::move(graph_));
     graph_ = fuse_elementwise(block_channels(std::move(graph_), float_lanes()));
   }
   graph_ = schedule(std::move(graph_));
@@ -139,6 +141,13 @@ bool Plan::overwrites(const Node& node, std::size_t output, std::size_t input) c
 }
 
 void Plan::build(const EngineOptions& options) {
+  for (const Node& node : graph_.nodes) {
+    for (const auto* ids : {&node.inputs, &node.outputs}) {
+      for (const TensorId id : *ids) {
+        if (id != no_tensor) check_fits(graph_, &node, graph_.info(id));
+      }
+    }
+  }
   const std::size_t tensor_count = graph_.tensors.size();
   const auto steps = static_cast<std::int32_t>(graph_.nodes.size());
   Buffers buffers{.root = std::vector<TensorId>(tensor_count),
@@ -194,7 +203,8 @@ void Plan::build(const EngineOptions& options) {
     const TensorId root = root_of(id);
     TensorRecord& r = graph_.tensor(root);
     if (r.role == Role::constant || r.role == Role::variable) {
-      if (r.info.bytes() != 0) argument.data = const_cast<void*>(aligned_data(r));
+      const bool is_left = options.only_plan && r.info.bytes() > most_small_bytes;
+      if (r.info.bytes() != 0 && !is_left) argument.data = const_cast<void*>(aligned_data(r));
     } else if (const int number = input_number[static_cast<std::size_t>(root)]; number >= 0) {
       input_arguments_[static_cast<std::size_t>(number)].push_back(
           static_cast<std::uint32_t>(arguments_.size()));
@@ -203,7 +213,12 @@ void Plan::build(const EngineOptions& options) {
     }
     arguments_.push_back(argument);
   };
+  std::int64_t all_bytes = 0;  // as if nothing shared memory
   auto add_buffer = [&](std::int64_t bytes, std::int32_t first, std::int32_t end) {
+    if (bytes > INT64_MAX / 2 - all_bytes) {
+      fail(ErrorKind::memory, {.what = "the tensors of the graph do not fit into memory"});
+    }
+    all_bytes += bytes;
     buffers.lifetimes.push_back({bytes, first, end});
     return static_cast<int>(buffers.lifetimes.size()) - 1;
   };
@@ -303,7 +318,7 @@ void Plan::build(const EngineOptions& options) {
       } else {
         step.run = f.run;
         const std::size_t packed_bytes = f.packed_bytes != nullptr ? f.packed_bytes(step.call) : 0;
-        if (packed_bytes != 0) {
+        if (packed_bytes != 0 && !options.only_plan) {
           Storage& packed = packed_.emplace_back(Storage::allocate(packed_bytes));
           f.pack(step.call, packed.data());
           step.call.packed = packed.data();
@@ -339,7 +354,7 @@ void Plan::build(const EngineOptions& options) {
     if (r.info.bytes() == 0) {
       // stays nowhere
     } else if (r.role == Role::constant || r.role == Role::variable) {
-      output.data = aligned_data(r);
+      if (!options.only_plan) output.data = aligned_data(r);
     } else if (buffer_of(id) != Buffers::none) {
       output.buffer = buffer_of(id);
     } else {

@@ -55,12 +55,6 @@ struct Slices {
   }
 };
 
-AnyArray copy_of(const AnyView& view) {
-  AnyArray array(view.info);
-  if (view.bytes() != 0) std::memcpy(array.data(), view.data, view.bytes());
-  return array;
-}
-
 template <class T>
 AnyArray one_number(const TensorInfo& declared, T value) {
   AnyArray array(TensorInfo{element_type<T>, declared.rank() == 1 ? Dims{1} : Dims{}});
@@ -124,7 +118,26 @@ std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
 
   std::vector<AnyArray> owned(repeat.states);
   std::vector<AnyView> given(body.inputs.size());
-  std::vector<std::vector<AnyArray>> stacks(repeat.stacked);
+  struct Stack {
+    TensorInfo slice{};
+    std::vector<AnyArray> slices{};  ///< while nobody knows how many there will be
+    AnyArray whole{};
+  };
+  std::vector<Stack> stacks(repeat.stacked);
+  const auto stacked_info = [&](std::size_t i, TensorInfo info, std::int64_t count) {
+    if (info.rank() == max_rank) wrong("too many dimensions", {}, detail::to_text(info));
+    const std::size_t axis = normalized_axis(repeat.output_axis(i), info.rank() + 1);
+    if (axis > info.rank()) wrong("axis is out of range", {}, detail::to_text(info));
+    info.shape.insert(axis, count);
+    check_fits(graph, &node, info);
+    return info;
+  };
+  const auto put = [&](std::size_t i, std::int64_t pass, std::int64_t passes,
+                       const AnyArray& slice) {
+    AnyArray& whole = stacks[i].whole;
+    const Slices places(whole.info(), normalized_axis(repeat.output_axis(i), whole.info().rank()));
+    places.put(whole.data(), repeat.output_is_reversed(i) ? passes - 1 - pass : pass, slice.data());
+  };
   for (std::size_t i = 0; i < repeat.states; ++i) {
     given[repeat.body_state + i] = inputs[repeat.first_state + i];
   }
@@ -150,6 +163,7 @@ std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
       AnyArray slice(info);
       const std::int64_t at = repeat.input_is_reversed(i) ? most - 1 - pass : pass;
       slices[i].take(x.data, at, slice.data());
+      slice.own_objects();
       give(repeat.body_state + repeat.states + i, std::move(slice));
     }
     std::vector<AnyArray> results = interpret(body, given, how, wanted);
@@ -167,11 +181,22 @@ std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
     for (std::size_t i = 0; i < repeat.stacked; ++i) {
       if (wanted[repeat.body_result + repeat.states + i] == no_tensor) continue;
       AnyArray& slice = results[repeat.body_result + repeat.states + i];
-      if (!stacks[i].empty() && stacks[i][0].info() != slice.info()) {
-        wrong("what a pass gives has another shape than before",
-              detail::to_text(stacks[i][0].info()), detail::to_text(slice.info()));
+      Stack& stack = stacks[i];
+      if (pass == 0) {
+        stack.slice = slice.info();
+        // Objects live as long as the slices they came in.
+        if (!has_condition && !has_objects(stack.slice.type)) {
+          stack.whole = AnyArray(stacked_info(i, stack.slice, most));
+        }
+      } else if (stack.slice != slice.info()) {
+        wrong("what a pass gives has another shape than before", detail::to_text(stack.slice),
+              detail::to_text(slice.info()));
       }
-      stacks[i].push_back(std::move(slice));
+      if (stack.whole.info().is_known()) {
+        put(i, pass, most, slice);
+      } else {
+        stack.slices.push_back(std::move(slice));
+      }
     }
   }
 
@@ -183,34 +208,29 @@ std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
     }
     if (o < repeat.states) {
       const AnyView& last = given[repeat.body_state + o];
-      outputs.push_back(owned[o].info().is_known() ? owned[o] : copy_of(last));
+      outputs.push_back(owned[o].info().is_known() ? owned[o] : AnyArray::copy_of(last));
       continue;
     }
     const std::size_t i = o - repeat.states;
-    std::vector<AnyArray>& stack = stacks[i];
-    TensorInfo info;
-    if (stack.empty()) {
-      info = body.info(body.outputs[repeat.body_result + o]);
-      if (!info.is_known()) {
-        fail(ErrorKind::unsupported, {.what = "the shape of an output cannot be found",
-                                      .node = detail::node_text(*node.op, graph.name(node))});
+    Stack& stack = stacks[i];
+    if (!stack.whole.info().is_known()) {
+      TensorInfo info = stack.slice;
+      if (!info.is_known()) {  // there was no pass
+        info = body.info(body.outputs[repeat.body_result + o]);
+        if (!info.is_known()) {
+          fail(ErrorKind::unsupported, {.what = "the shape of an output cannot be found",
+                                        .node = detail::node_text(*node.op, graph.name(node))});
+        }
+        for (std::int64_t& extent : info.shape) extent = std::max<std::int64_t>(extent, 0);
       }
-      for (std::int64_t& extent : info.shape) extent = std::max<std::int64_t>(extent, 0);
-    } else {
-      info = stack[0].info();
+      const auto count = static_cast<std::int64_t>(stack.slices.size());
+      stack.whole = AnyArray(stacked_info(i, info, count));
+      for (std::int64_t k = 0; k < count; ++k) {
+        put(i, k, count, stack.slices[static_cast<std::size_t>(k)]);
+      }
+      stack.whole.own_objects();
     }
-    if (info.rank() == max_rank) wrong("too many dimensions", {}, detail::to_text(info));
-    const std::size_t axis = normalized_axis(repeat.output_axis(i), info.rank() + 1);
-    if (axis > info.rank()) wrong("axis is out of range", {}, detail::to_text(info));
-    const auto count = static_cast<std::int64_t>(stack.size());
-    info.shape.insert(axis, count);
-    AnyArray whole(info);
-    const Slices places(info, axis);
-    for (std::int64_t k = 0; k < count; ++k) {
-      const std::int64_t at = repeat.output_is_reversed(i) ? count - 1 - k : k;
-      places.put(whole.data(), at, stack[static_cast<std::size_t>(k)].data());
-    }
-    outputs.push_back(std::move(whole));
+    outputs.push_back(std::move(stack.whole));
   }
   return outputs;
 }

@@ -135,7 +135,7 @@ class Check final : public SomeAttributes {
   void graph(std::string_view name, std::int32_t& index) override {
     const bool given = std::any_of(attributes_.begin(), attributes_.end(),
                                    [&](const AttributeMessage& a) { return a.name == name; });
-    if (index < 0 && !given) missing(name);
+    if (index < 0 && index != no_subgraph.index && !given) missing(name);
   }
 
  private:

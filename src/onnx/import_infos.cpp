@@ -32,8 +32,9 @@ void Importer::infer_pending(Target& target) {
     const Node& node = graph.nodes[target.inferred_nodes];
     if (node.op->only_expands) continue;
     if (!subgraphs_of(node).empty()) {
-      std::vector<Defect> later;  // reported by infer_all()
-      halftone::infer_node(graph, target.inferred_nodes, later);
+      std::vector<Defect> defects;  // infer_all() meets the others again
+      halftone::infer_node(graph, target.inferred_nodes, defects);
+      report_contradictions(target, defects);
       continue;
     }
     const Inferred inferred = infer_node(graph, node);
@@ -43,37 +44,35 @@ void Importer::infer_pending(Target& target) {
       std::int64_t expected = 0, found = 0;
       TensorInfo& known = graph.tensor(node.outputs[i]).info;
       TensorInfo both = known;
-      if (detail::refine(both, inferred.outputs[i], expected, found)) known = both;
+      if (!detail::refine(both, inferred.outputs[i], expected, found)) {
+        both = inferred.outputs[i];
+        const std::string_view name = graph.name(node.outputs[i]);
+        contradiction(is_output(target, name), describe(graph, node), name, known, both);
+      }
+      known = both;
     }
   }
 }
 
-void Importer::infer_all(Graph& graph) {
-  for (const Defect& defect : halftone::infer(graph)) {
-    const Graph& holder = holder_of(graph, defect);
+void Importer::report_contradictions(const Target& target, const std::vector<Defect>& defects) {
+  for (const Defect& defect : defects) {
+    if (defect.tensor == no_tensor) continue;
+    const Graph& holder = holder_of(target.graph, defect);
+    const std::string_view name = holder.name(defect.tensor);
+    contradiction(defect.path.empty() && is_output(target, name),
+                  describe(holder, holder.nodes[defect.node]), name, defect.stated,
+                  holder.info(defect.tensor));
+  }
+}
+
+void Importer::infer_all(Target& target) {
+  const std::vector<Defect> defects = halftone::infer(target.graph);
+  report_contradictions(target, defects);
+  for (const Defect& defect : defects) {
+    if (defect.tensor != no_tensor) continue;
+    const Graph& holder = holder_of(target.graph, defect);
     const Node& node = holder.nodes[defect.node];
-    std::string described = detail::node_text(*node.op, holder.name(node));
-    if (node.name.empty()) {
-      for (const TensorId id : node.outputs) {
-        if (id == no_tensor || holder.name(id).empty()) continue;
-        described += " of " + quoted(holder.name(id));
-        break;
-      }
-    }
-    if (defect.tensor != no_tensor) {
-      const Inferred again = infer_node(holder, node);
-      std::string found;
-      for (std::size_t i = 0; i < node.outputs.size() && i < again.outputs.size(); ++i) {
-        if (node.outputs[i] == defect.tensor) found = detail::to_text(again.outputs[i]);
-      }
-      report_.add_shape({.what = "the model states another shape or type than the node gives",
-                         .node = described,
-                         .tensor = holder.name(defect.tensor),
-                         .expected = detail::to_text(holder.info(defect.tensor)),
-                         .found = found},
-                        defect.inferred.expected, defect.inferred.found);
-      continue;
-    }
+    const std::string described = describe(holder, node);
     const detail::InferenceText text =
         detail::describe_inference(holder, *node.op, node.inputs, defect.inferred);
     const std::string what = text.reason + text.inputs;

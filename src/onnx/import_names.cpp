@@ -29,6 +29,15 @@ std::string describe_name(const NodeMessage& node) {
   return "a node without a name";
 }
 
+std::string describe(const Graph& graph, const Node& node) {
+  std::string text = detail::node_text(*node.op, graph.name(node));
+  if (!node.name.empty()) return text;
+  for (const TensorId id : node.outputs) {
+    if (id != no_tensor && !graph.name(id).empty()) return text + " of " + quoted(graph.name(id));
+  }
+  return text;
+}
+
 TensorId Importer::find(Scope& scope, std::string_view name, bool& found) {
   if (const auto known = scope.ids.find(name); known != scope.ids.end()) {
     found = true;
@@ -121,8 +130,11 @@ void Importer::bind(Scope& scope, const NodeMessage& node, std::string_view name
     TensorInfo& info = graph.tensor(id).info;
     TensorInfo both = declared->second;
     std::int64_t expected = 0, found = 0;
-    // What contradicts is left for the inference of the whole graph to report.
-    info = detail::refine(both, info, expected, found) ? both : declared->second;
+    if (detail::refine(both, info, expected, found)) {
+      info = both;
+    } else {
+      contradiction(is_output(scope.target, whole), describe(node), whole, declared->second, info);
+    }
   }
   if (!scope.ids.emplace(name, id).second && !scope.complained.contains(name)) {
     defect(describe(node), "a tensor is defined twice", name);

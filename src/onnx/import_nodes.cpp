@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 #include <halftone/graph/planning.hpp>
 #include <halftone/op/list.hpp>
@@ -10,6 +12,36 @@
 #include "base/describe.hpp"
 
 namespace halftone::onnx {
+
+namespace {
+
+/// More about an operator of the standard that is left out on purpose.
+std::string_view why_not_offered(const NodeMessage& node) {
+  if (node.domain == "ai.onnx" && node.op == "ImageDecoder") {
+    return " (files of images are not decoded here: feed their pixels)";
+  }
+  return {};
+}
+
+template <class List>
+Bytes data_of(const List& list) {
+  const auto bytes = std::as_bytes(std::span(list));
+  return Bytes({bytes.begin(), bytes.end()});
+}
+
+/// A vector as a constant.
+template <class T>
+TensorData vector_data(const std::vector<T>& list) {
+  return {{element_type<T>, {static_cast<std::int64_t>(list.size())}}, data_of(list)};
+}
+
+/// Texts as a constant.
+TensorData data_of_texts(const Dims& shape, std::span<const std::string_view> list) {
+  const AnyArray array(shape, list);
+  return {array.info(), Bytes(array.storage(), array.data(), array.bytes())};
+}
+
+}  // namespace
 
 using detail::quoted;
 
@@ -94,15 +126,47 @@ void Importer::read_node_into(Scope& scope, NodeMessage node) {
     const int since = node.domain == "ai.onnx" ? since_version(node.op, opset) : 0;
     const std::int64_t version = since != 0 ? since : opset;
     report_.add_operator(detail::escaped(node.domain.substr(0, 80)) + " " +
-                             detail::escaped(node.op.substr(0, 80)) + " " + std::to_string(version),
+                             detail::escaped(node.op.substr(0, 80)) + " " +
+                             std::to_string(version) + std::string(why_not_offered(node)),
                          describe_name(node));
     leave_undefined(scope, node);
     return;
+  }
+  if (!node.devices.empty()) {
+    std::string_view key = node.name;
+    for (const std::string_view output : node.outputs) {
+      if (key.empty()) key = output;
+    }
+    Graph& graph = scope.target.graph;
+    const auto text = std::as_bytes(std::span(node.devices));
+    name_characters_ += key.size();
+    graph.notes.push_back(
+        {Note::Kind::node_devices, graph.store_name(key), Bytes({text.begin(), text.end()})});
+  }
+  if (node.domain == "ai.onnx" && !inputs.empty() && inputs[0] != no_tensor &&
+      last_extension(node.op) > opset) {
+    const std::string_view output = node.outputs.empty() ? std::string_view() : node.outputs[0];
+    scope.target.late_types.push_back({inputs[0], opset, node.op, node.name, output});
   }
   if (const Descriptor* scaled = scaled_product(scope, node, inputs)) op = scaled;
   const std::size_t first = scope.target.graph.nodes.size();
   read_operator(scope, node, *op, std::move(inputs));
   read_placement(node, std::span(scope.target.graph.nodes).subspan(first));
+}
+
+void Importer::check_late_types(const Target& target) {
+  for (const Target::LateType& late : target.late_types) {
+    const ElementType type = target.graph.info(late.input).type;
+    const int first = first_opset_of(late.op, type);
+    if (first <= late.opset) continue;
+    NodeMessage node;
+    node.op = late.op;
+    node.name = late.node;
+    if (!late.output.empty()) node.outputs.push_back(late.output);
+    defect(describe(node), "the operator takes this element type in newer operator sets only", {},
+           "opset " + std::to_string(first) + " or newer",
+           std::string(name(type)) + " in opset " + std::to_string(late.opset));
+  }
 }
 
 const Descriptor* Importer::scaled_product(Scope& scope, const NodeMessage& node,
@@ -143,10 +207,6 @@ void Importer::read_constant(Scope& scope, const NodeMessage& node) {
     return leave("a constant has one value", std::to_string(values.size()) + " attributes");
   }
   const AttributeMessage& value = *values[0];
-  auto data_of = [](const auto& list) {
-    const auto bytes = std::as_bytes(std::span(list));
-    return Bytes({bytes.begin(), bytes.end()});
-  };
   TensorData data;
   try {
     if (value.name == "value" && value.type == AttributeType::tensor) {
@@ -158,15 +218,18 @@ void Importer::read_constant(Scope& scope, const NodeMessage& node) {
     } else if (value.name == "value_int" && value.type == AttributeType::integer) {
       data = {{ElementType::int64, {}}, data_of(std::vector<std::int64_t>{value.integer})};
     } else if (value.name == "value_floats" && value.type == AttributeType::reals) {
-      const std::vector<float> list = value.reals();
-      data = {{ElementType::float32, {static_cast<std::int64_t>(list.size())}}, data_of(list)};
+      data = vector_data(value.reals());
     } else if (value.name == "value_ints" && value.type == AttributeType::integers) {
-      const std::vector<std::int64_t> list = value.integers();
-      data = {{ElementType::int64, {static_cast<std::int64_t>(list.size())}}, data_of(list)};
-    } else if (value.name == "sparse_value" || value.name.starts_with("value_string")) {
-      fail(ErrorKind::unsupported, {.what = "constants of this kind are not offered",
-                                    .node = describe(node),
-                                    .found = value.name});
+      data = vector_data(value.integers());
+    } else if (value.name == "sparse_value" && value.type == AttributeType::sparse_tensor) {
+      TensorMessage tensor = read_sparse_tensor(value.content);
+      if (tensor.name.empty()) tensor.name = node.outputs[0];
+      data = tensors_.read(tensor);
+    } else if (value.name == "value_string" && value.type == AttributeType::text) {
+      data = data_of_texts({}, {&value.text, 1});
+    } else if (value.name == "value_strings" && value.type == AttributeType::texts) {
+      const std::vector<std::string_view> list = value.texts();
+      data = data_of_texts({static_cast<std::int64_t>(list.size())}, list);
     } else {
       return leave("a constant has an unknown attribute, or one of another type",
                    quoted(value.name) + " " + std::string(name(value.type)));
@@ -187,8 +250,7 @@ void Importer::read_constant(Scope& scope, const NodeMessage& node) {
     TensorInfo known = declared->second;
     std::int64_t expected = 0, found = 0;
     if (!detail::refine(known, info, expected, found)) {
-      defect(describe(node), "the model states another shape or type", node.outputs[0],
-             detail::to_text(declared->second), detail::to_text(info));
+      contradiction(is_output(scope.target, whole), describe(node), whole, declared->second, info);
     }
   }
 }
@@ -211,13 +273,16 @@ bool Importer::check_inputs(const std::string& described, const Descriptor& op,
   }
   // The session gives the seed, the importer what subgraphs capture: a model cannot.
   const bool has_captures = captures_follow(signature);
-  const std::size_t most = signature.inputs() - (signature.has_seed() || has_captures ? 1 : 0);
+  const std::size_t most =
+      signature.inputs() - signature.attributes() - (signature.has_seed() || has_captures ? 1 : 0);
   if (inputs.size() > most && (has_captures || !signature.has_variadic_input())) {
     wrong("too many inputs", std::to_string(most), std::to_string(inputs.size()));
   }
-  for (std::size_t i = 0; i < signature.inputs(); ++i) {
+  for (std::size_t i = 0, next = 0; i < signature.inputs(); ++i) {
     const Slot& slot = signature.input(i);
-    const bool given = i < inputs.size() && inputs[i] != no_tensor;
+    if (slot.is_attribute()) continue;
+    const bool given = next < inputs.size() && inputs[next] != no_tensor;
+    ++next;
     if (given || slot.optional || slot.variadic || slot.name == "seed") continue;
     const bool is_remote = op.id == op::RemoteLoad::id || op.id == op::RemoteStore::id;
     if (is_remote && slot.name == "buffer") continue;  // see give_buffer()
@@ -240,6 +305,7 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
 
   std::vector<AttributeMessage> attributes = node.attributes;
   std::deque<std::string> made_names;
+  ok = take_attribute_inputs(described, op, attributes, graph, inputs) && ok;
   ok = split_tensors(described, attributes, made_names) && ok;
   Subgraphs subgraphs;
   const GraphReader reader = [&](const AttributeMessage& attribute) {
@@ -280,6 +346,7 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
     expand(scope, node, op, words, std::move(inputs), node_name);
     return;
   }
+  const TensorId class_names = take_class_names(op, graph, inputs);
   Node added{.op = &op, .attributes = std::move(words), .inputs = std::move(inputs)};
   if (!node_name.empty()) added.name = graph.store_name(node_name);
   if (outputs.size() < signature.required_outputs()) outputs.resize(signature.required_outputs());
@@ -295,7 +362,30 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   }
   graph.nodes.push_back(std::move(added));
   plan(described, node, std::span(graph.nodes).last(1));
+  if (class_names != no_tensor && !outputs[0].empty()) {
+    Node pick = make_node(op::Gather{});
+    pick.inputs = {class_names, wanted[0].second};
+    pick.outputs = {graph.add_tensor({}, {})};
+    wanted[0].second = pick.outputs[0];
+    graph.nodes.push_back(std::move(pick));
+  }
   for (const auto& [name, id] : wanted) bind(scope, node, name, id);
+}
+
+TensorId Importer::take_class_names(const Descriptor& op, Graph& graph,
+                                    std::vector<TensorId>& inputs) {
+  if (op.kernel == nullptr) return no_tensor;
+  for (std::size_t i = 1; i < inputs.size() && i < op.signature.inputs(); ++i) {
+    if (op.signature.input(i).name != "classlabels_strings" || inputs[i] == no_tensor) continue;
+    TensorId& numbers = inputs[i - 1];
+    if (numbers != no_tensor || !op.signature.input(i - 1).is_attribute()) return no_tensor;
+    std::vector<std::int64_t> places(static_cast<std::size_t>(graph.info(inputs[i]).elements()));
+    std::iota(places.begin(), places.end(), std::int64_t{0});
+    TensorData data = vector_data(places);
+    numbers = graph.add_constant(data.info, std::move(data.data));
+    return std::exchange(inputs[i], no_tensor);
+  }
+  return no_tensor;
 }
 
 bool Importer::add_captures(const std::string& described, const Descriptor& op,
@@ -368,6 +458,108 @@ bool Importer::add_captures(const std::string& described, const Descriptor& op,
   return true;
 }
 
+TensorData Importer::attribute_data(const Descriptor& op, const Slot& slot,
+                                    const AttributeMessage& attribute,
+                                    const std::string& described) {
+  const std::string label = "attribute '" + std::string(slot.name) + "' ";
+  const auto wrong_type = [&] {
+    fail(ErrorKind::model,
+         {.what = label + "has another type", .node = described, .found = name(attribute.type)});
+  };
+  if ((slot.attribute == SlotAttribute::tensor) != (attribute.type == AttributeType::tensor)) {
+    wrong_type();
+  }
+  TensorData data;
+  const auto choices =
+      op.choices == nullptr ? std::span<const std::string_view>{} : op.choices(slot.name);
+  switch (attribute.type) {
+    case AttributeType::tensor:
+      data = tensors_.read(read_tensor(attribute.content));
+      break;
+    case AttributeType::integers:
+      data = vector_data(attribute.integers());
+      break;
+    case AttributeType::reals:
+      data = vector_data(attribute.reals());
+      break;
+    case AttributeType::texts: {
+      if (choices.empty()) {
+        const std::vector<std::string_view> texts = attribute.texts();
+        data = data_of_texts({static_cast<std::int64_t>(texts.size())}, texts);
+        break;
+      }
+      std::vector<std::uint8_t> numbers;
+      for (const std::string_view text : attribute.texts()) {
+        const auto found = std::find(choices.begin(), choices.end(), text);
+        if (found == choices.end()) {
+          std::string known;
+          for (const std::string_view n : choices)
+            known += (known.empty() ? "" : ", ") + std::string(n);
+          fail(ErrorKind::model, {.what = label + "has an unknown value",
+                                  .node = described,
+                                  .expected = known,
+                                  .found = quoted(text)});
+        }
+        numbers.push_back(static_cast<std::uint8_t>(found - choices.begin()));
+      }
+      data = vector_data(numbers);
+      break;
+    }
+    default:
+      wrong_type();
+  }
+  if (!op.allows(slot.type_variable, data.info.type)) {
+    fail(ErrorKind::model, {.what = label + "has another type",
+                            .node = described,
+                            .found = halftone::name(data.info.type)});
+  }
+  return data;
+}
+
+bool Importer::take_attribute_inputs(const std::string& described, const Descriptor& op,
+                                     std::vector<AttributeMessage>& attributes, Graph& graph,
+                                     std::vector<TensorId>& inputs) {
+  const Slots& signature = op.signature;
+  if (signature.attributes() == 0) return true;
+  bool ok = true;
+  std::vector<TensorId> all;
+  auto next = inputs.begin();
+  for (std::size_t i = 0; i < signature.inputs(); ++i) {
+    const Slot& slot = signature.input(i);
+    if (!slot.is_attribute()) {
+      const auto last = slot.variadic || next == inputs.end() ? inputs.end() : next + 1;
+      all.insert(all.end(), next, last);
+      if (next == last && !slot.variadic) all.push_back(no_tensor);
+      next = last;
+      continue;
+    }
+    all.push_back(no_tensor);
+    const auto given = std::find_if(attributes.begin(), attributes.end(),
+                                    [&](const AttributeMessage& a) { return a.name == slot.name; });
+    if (given == attributes.end()) {
+      if (!slot.optional) {
+        defect(described, "attribute '" + std::string(slot.name) + "' is missing");
+        ok = false;
+      }
+      continue;
+    }
+    try {
+      TensorData data = attribute_data(op, slot, *given, described);
+      // Exporters write lists that they have nothing for.
+      if (data.info.elements() != 0 || !slot.optional) {
+        all.back() = graph.add_constant(data.info, std::move(data.data));
+      }
+    } catch (const Error&) {
+      report_.add_current();
+      ok = false;
+    }
+    attributes.erase(given);
+  }
+  while (!all.empty() && all.back() == no_tensor) all.pop_back();
+  inputs = std::move(all);
+  return ok;
+}
+
 bool Importer::split_tensors(const std::string& described,
                              std::vector<AttributeMessage>& attributes,
                              std::deque<std::string>& names) {
@@ -378,8 +570,9 @@ bool Importer::split_tensors(const std::string& described,
     const Message content = attributes[i].content;
     try {
       const TensorData data = tensors_.read(read_tensor(content));
-      if (data.info.elements() != 1 || data.data.size() > sizeof(std::int64_t)) {
-        fail(ErrorKind::model, {.what = "a tensor as attribute has one element",
+      const bool is_number = !has_objects(data.info.type);
+      if (!is_number || data.info.elements() != 1 || data.data.size() > sizeof(std::int64_t)) {
+        fail(ErrorKind::model, {.what = "a tensor as attribute has one element, a number",
                                 .node = described,
                                 .found = detail::to_text(data.info)});
       }
@@ -415,6 +608,11 @@ void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& o
     ids = op.expand(graph, words, inputs, std::max<std::size_t>(node.outputs.size(), 1));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::model && error.kind() != ErrorKind::unsupported) throw;
+    // What an operator cannot do without knowing its input is the fault of what went before it.
+    const bool follows = !report_.empty() && std::ranges::any_of(inputs, [&](TensorId id) {
+      return id != no_tensor && !graph.info(id).is_known();
+    });
+    if (follows) return leave_undefined(scope, node);
     const std::string what =
         std::string(error.reason()) + "\nin newer operators\t" + std::string(error.line());
     report_.add(error.kind(), {.what = what, .node = describe(node)});
@@ -499,6 +697,10 @@ std::int32_t Importer::read_subgraph(Scope& scope, const AttributeMessage& attri
   target.graph.graph_name = target.graph.store_name(message.name);
   read_graph_into(inner, message);
   --depth_;
+  if (!target.late_types.empty()) {
+    infer_pending(target);
+    check_late_types(target);
+  }
   auto& graphs = scope.target.graph.graphs;
   const auto index = static_cast<std::int32_t>(graphs.size());
   subgraphs.bodies.push_back({index, target.graph.inputs, std::move(inner.captured)});

@@ -1,6 +1,7 @@
 #include "onnx/importer.hpp"
 
 #include <algorithm>
+#include <climits>
 
 #include <halftone/graph/infer.hpp>
 #include <halftone/transform/infer.hpp>
@@ -13,7 +14,6 @@ using detail::quoted;
 
 namespace {
 
-constexpr std::int64_t oldest_ir = 3, newest_ir = 10;
 constexpr std::uint64_t most_name_characters = std::uint64_t{1} << 31;
 
 /// Inputs of floating-point type whose values decide shapes: as constants inference can see them.
@@ -25,23 +25,33 @@ bool decides_shape(const NodeMessage& node, std::size_t input) {
 
 }  // namespace
 
-Importer::Importer(Storage file, const std::string* folder, const LoadOptions& options)
+Importer::Importer(Storage file, const std::string* folder, const LoadOptions& options,
+                   Report& report)
     : options_(options),
       file_(std::move(file)),
       tensors_(file_, folder),
       operators_(options.operators.empty() ? builtin_operators() : options.operators),
+      report_(report),
       most_inlined_nodes_(100'000 + file_.size() / 8) {}
 
 Graph Importer::run() {
+  struct Warnings {  // whatever happens
+    const Report& report;
+    ~Warnings() { report.log_warnings(); }
+  } const warnings{report_};
   if (file_.size() == 0) fail(ErrorKind::model, {.what = "the model is empty"});
   const ModelMessage model = read_model({{file_.data(), file_.size()}, file_.data()});
   check_versions(model);
   read_functions(model);
-  Graph graph = main_graph(model);
-  infer_all(graph);
+  Target target;
+  read_main_graph(model, target);
+  infer_all(target);
+  check_late_types(target);
+  Graph& graph = target.graph;
+  read_notes(model, graph);
   report_.raise();
   check_options();
-  return graph;
+  return std::move(graph);
 }
 
 void Importer::check_versions(const ModelMessage& model) {
@@ -50,10 +60,10 @@ void Importer::check_versions(const ModelMessage& model) {
          {.what = "the file is no ONNX model", .found = "it states no version of ONNX's format"});
   }
   if (model.ir_version < oldest_ir || model.ir_version > newest_ir) {
-    fail(ErrorKind::unsupported, {.what = "this version of ONNX's format is not offered",
-                                  .expected = "IR version " + std::to_string(oldest_ir) + " to " +
-                                              std::to_string(newest_ir),
-                                  .found = std::to_string(model.ir_version)});
+    report_.add_version(
+        {.what = "this version of ONNX's format is not offered",
+         .expected = "IR version " + std::to_string(oldest_ir) + " to " + std::to_string(newest_ir),
+         .found = std::to_string(model.ir_version)});
   }
   if (model.graph.empty()) fail(ErrorKind::model, {.what = "the model has no graph"});
   for (const OpsetImport& opset : model.opsets) {
@@ -70,11 +80,14 @@ void Importer::check_versions(const ModelMessage& model) {
       defect({}, "the version of an operator set is not positive", {}, {},
              quoted(opset.domain) + " " + std::to_string(opset.version));
     }
-    if (opset.domain == "ai.onnx" && opset.version > newest_opset) {
-      fail(ErrorKind::unsupported,
-           {.what = "this version of the operator set ai.onnx is not offered",
-            .expected = "1 to " + std::to_string(newest_opset),
-            .found = std::to_string(opset.version)});
+    const int newest = opset.domain == "ai.onnx"      ? newest_opset
+                       : opset.domain == "ai.onnx.ml" ? newest_ml_opset
+                                                      : INT_MAX;
+    if (opset.version > newest) {
+      const std::string domain(opset.domain);
+      report_.add_version({.what = "this version of the operator set " + domain + " is not offered",
+                           .expected = "1 to " + std::to_string(newest),
+                           .found = std::to_string(opset.version)});
     }
   }
   if (model_opsets_.empty()) defect({}, "the model imports no operator set");
@@ -90,9 +103,8 @@ void Importer::read_functions(const ModelMessage& model) {
   }
 }
 
-Graph Importer::main_graph(const ModelMessage& model) {
+void Importer::read_main_graph(const ModelMessage& model, Target& target) {
   const GraphMessage message = read_graph(model.graph);
-  Target target;
   Scope scope{.target = target, .opsets = &model_opsets_};
   target.graph.graph_name = target.graph.store_name(message.name);
   read_graph_into(scope, message);
@@ -100,7 +112,26 @@ Graph Importer::main_graph(const ModelMessage& model) {
     defect({}, "the graph has no outputs");
   }
   check_buffers(target.graph);
-  return std::move(target.graph);
+}
+
+/// Remembers what save() writes again, though no result depends on it.
+void Importer::read_notes(const ModelMessage& model, Graph& graph) {
+  std::unordered_set<std::string_view> keys;
+  for (const auto& [key, value] : model.metadata) {
+    if (!keys.insert(key).second) {
+      report_.warn({.what = "the model's metadata have a key twice", .found = quoted(key)});
+      continue;
+    }
+    name_characters_ += key.size();
+    if (name_characters_ > most_name_characters) break;
+    const std::span text(reinterpret_cast<const std::byte*>(value.data()), value.size());
+    graph.notes.push_back(
+        {Note::Kind::metadata, graph.store_name(key), Bytes(file_, text.data(), text.size())});
+  }
+  for (const Message& m : model.devices) {
+    graph.notes.push_back({Note::Kind::devices, {}, Bytes(file_, m.bytes.data(), m.bytes.size())});
+  }
+  if (graph.text(graph.graph_name).empty()) report_.warn({.what = "the graph has no name"});
 }
 
 void Importer::check_options() {
@@ -126,6 +157,30 @@ void Importer::check_options() {
                               .tensor = value.input});
     }
   }
+}
+
+bool Importer::is_output(const Target& target, std::string_view tensor) const {
+  // Converters of models of ai.onnx.ml state outputs of one column where there are several, and
+  // ONNX Runtime does not mind.
+  const auto is_ml = [](const OpsetImport& o) { return o.domain == "ai.onnx.ml"; };
+  return target.is_main && output_names_.contains(tensor) &&
+         std::none_of(model_opsets_.begin(), model_opsets_.end(), is_ml);
+}
+
+void Importer::contradiction(bool is_output, const std::string& node, std::string_view tensor,
+                             const TensorInfo& stated, const TensorInfo& given) {
+  const std::string expected = detail::to_text(stated), found = detail::to_text(given);
+  const ErrorParts parts{.what = "the model states another shape or type than the node gives",
+                         .node = node,
+                         .tensor = tensor,
+                         .expected = expected,
+                         .found = found};
+  if (!is_output) return report_.warn(parts);
+  std::int64_t wanted = static_cast<std::int64_t>(stated.rank());
+  std::int64_t there = static_cast<std::int64_t>(given.rank());
+  TensorInfo both = stated;
+  if (stated.rank() == given.rank()) detail::refine(both, given, wanted, there);
+  report_.add_shape(parts, wanted, there);
 }
 
 void Importer::defect(const std::string& node, std::string_view what, std::string_view tensor,
@@ -154,36 +209,49 @@ void Importer::read_graph_into(Scope& scope, const GraphMessage& message) {
   if (name_characters_ > most_name_characters) {
     fail(ErrorKind::unsupported, {.what = "the names in the model are too long"});
   }
-  if (!message.sparse_initializers.empty()) {
-    report_.add(ErrorKind::unsupported, {.what = "sparse initializers are not offered"});
-  }
-
-  for (const auto* list : {&message.value_infos, &message.outputs}) {
+  for (const auto* list : {&message.outputs, &message.value_infos}) {
     for (const Message& m : *list) {
       try {
         const ValueMessage value = read_value(m);
+        if (scope.target.is_main && list == &message.outputs) output_names_.insert(value.name);
         const TensorInfo info = info_of(value, nullptr, nullptr, no_tensor);
         TensorInfo& declared = scope.declared[value.name];
+        TensorInfo both = declared;
         std::int64_t expected = 0, found = 0;
-        if (!detail::refine(declared, info, expected, found)) {
-          defect({}, "the model states two shapes or types for one tensor", value.name,
-                 detail::to_text(declared), detail::to_text(info));
+        if (detail::refine(both, info, expected, found)) {
+          declared = both;
+        } else {
+          const std::string first = detail::to_text(declared), second = detail::to_text(info);
+          report_.warn({.what = "the model states two shapes or types for one tensor",
+                        .tensor = value.name,
+                        .expected = first,
+                        .found = second});
         }
-      } catch (const Error&) {
-        report_.add_current();
+      } catch (const Error& error) {
+        // Of an intermediate tensor nobody needs it.
+        if (list == &message.outputs) {
+          report_.add_current();
+        } else {
+          report_.warn({.what = error.reason(),
+                        .tensor = error.tensor(),
+                        .expected = error.expected(),
+                        .found = error.found()});
+        }
       }
     }
   }
 
   std::vector<TensorMessage> tensors;
   std::unordered_map<std::string_view, const TensorMessage*> initializers;
-  tensors.reserve(message.initializers.size());
-  for (const Message& m : message.initializers) {
-    tensors.push_back(read_tensor(m));
+  tensors.reserve(message.initializers.size() + message.sparse_initializers.size());
+  const std::size_t dense = message.initializers.size();
+  for (std::size_t i = 0; i < dense + message.sparse_initializers.size(); ++i) {
+    tensors.push_back(i < dense ? read_tensor(message.initializers[i])
+                                : read_sparse_tensor(message.sparse_initializers[i - dense]));
     const TensorMessage& tensor = tensors.back();
     scope.target.reserved.insert(tensor.name);
     if (tensor.name.empty()) {
-      defect({}, "an initializer has no name");
+      report_.warn({.what = "an initializer has no name, so nothing can use it"});
     } else if (!initializers.emplace(tensor.name, &tensor).second) {
       defect({}, "two initializers have one name", tensor.name);
     }
@@ -197,6 +265,7 @@ void Importer::read_graph_into(Scope& scope, const GraphMessage& message) {
 TensorInfo Importer::info_of(const ValueMessage& value, std::vector<Symbol>* symbols, Graph* graph,
                              TensorId id) {
   if (value.kind == ValueMessage::Kind::none) return {};
+  if (value.type != ElementType::undefined) return {value.type, {}};
   if (value.kind != ValueMessage::Kind::tensor) {
     fail(ErrorKind::unsupported, {.what = "values of this type are not offered",
                                   .tensor = value.name,
@@ -206,6 +275,11 @@ TensorInfo Importer::info_of(const ValueMessage& value, std::vector<Symbol>* sym
   // Exporters leave the type of an intermediate or output undefined when they do not know it.
   if (value.element_type == 0 && symbols == nullptr) return {};
   const ElementType type = element_type_of(value.element_type, value.name);
+  if (type == ElementType::complex64 || type == ElementType::complex128) {
+    fail(ErrorKind::unsupported, {.what = "tensors of this element type are not offered",
+                                  .tensor = value.name,
+                                  .found = name(type)});
+  }
   if (!value.has_shape) return {};
   info.type = type;
   if (value.shape.size() > max_rank) {
@@ -322,8 +396,19 @@ void Importer::read_initializers(Scope& scope, const std::vector<TensorMessage>&
       TensorInfo info = declared->second;
       std::int64_t expected = 0, found = 0;
       if (!detail::refine(info, data.info, expected, found)) {
-        defect({}, "an initializer has another shape or type than the model states for it",
-               tensor.name, detail::to_text(declared->second), detail::to_text(data.info));
+        const std::string stated = detail::to_text(declared->second);
+        const std::string given = detail::to_text(data.info);
+        const ErrorParts parts{
+            .what = "an initializer has another shape or type than the model states for it",
+            .tensor = tensor.name,
+            .expected = stated,
+            .found = given};
+        // What callers may replace, or get, is as the model says.
+        if (is_input || is_output(scope.target, tensor.name)) {
+          report_.add(ErrorKind::model, parts);
+        } else {
+          report_.warn(parts);
+        }
       }
     }
     const bool is_replaced = replace_value(scope, tensor, is_input, data);

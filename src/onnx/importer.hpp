@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <halftone/onnx.hpp>
+#include <halftone/transform/infer.hpp>
 
 #include "onnx/attributes.hpp"
 #include "onnx/operators.hpp"
@@ -26,12 +27,15 @@ inline constexpr std::size_t longest_inlined_name = 200;
 std::string describe(const NodeMessage& node);
 /// The same without the operator.
 std::string describe_name(const NodeMessage& node);
+/// The same of a node of a graph.
+std::string describe(const Graph& graph, const Node& node);
 
 /// Makes a Graph of the messages of one model file.
 class Importer {
  public:
-  /// `folder`: where external data are; null if the model came from memory alone.
-  Importer(Storage file, const std::string* folder, const LoadOptions& options);
+  /// `folder`: where external data are; null if the model came from memory alone. `report` gets
+  /// what there is to say of the model.
+  Importer(Storage file, const std::string* folder, const LoadOptions& options, Report& report);
 
   Graph run();
 
@@ -46,6 +50,13 @@ class Importer {
     bool is_main = true;
     std::size_t inferred_nodes = 0;  ///< so many nodes have been looked at by infer_pending()
     std::unordered_set<std::string_view> reserved;  ///< the model's own names
+    /// Inputs of operators that take some element types in newer operator sets only.
+    struct LateType {
+      TensorId input;
+      std::int64_t opset;
+      std::string_view op, node, output;
+    };
+    std::vector<LateType> late_types;
   };
 
   /// The outer tensors that the subgraphs of one node read, in the order of the node's last inputs.
@@ -89,10 +100,11 @@ class Importer {
     }
   };
 
-  Graph main_graph(const ModelMessage& model);
+  void read_main_graph(const ModelMessage& model, Target& target);
   void check_versions(const ModelMessage& model);
   void read_functions(const ModelMessage& model);
   void check_options();
+  void read_notes(const ModelMessage& model, Graph& graph);
 
   void read_graph_into(Scope& scope, const GraphMessage& message);
   void read_inputs(Scope& scope, const GraphMessage& message,
@@ -109,6 +121,8 @@ class Importer {
   void read_constant(Scope& scope, const NodeMessage& node);
   void read_operator(Scope& scope, const NodeMessage& node, const Descriptor& op,
                      std::vector<TensorId> inputs);
+  /// Reports element types that operators do not take in their version, as far as they are known.
+  void check_late_types(const Target& target);
   /// The operator of PopART's products of float8 numbers, which have a power of two as third input;
   /// null for other nodes.
   const Descriptor* scaled_product(Scope& scope, const NodeMessage& node,
@@ -124,6 +138,19 @@ class Importer {
   bool add_captures(const std::string& described, const Descriptor& op, std::vector<Word>& words,
                     const Subgraphs& subgraphs, Graph& graph, std::vector<TensorId>& inputs,
                     std::vector<std::string_view>& outputs);
+  /// Takes the attributes that the operator has as inputs (Slot::attribute) out of the list and puts
+  /// constants made of them between the node's inputs.
+  bool take_attribute_inputs(const std::string& described, const Descriptor& op,
+                             std::vector<AttributeMessage>& attributes, Graph& graph,
+                             std::vector<TensorId>& inputs);
+  /// Labels of a classifier that are texts: its kernel gives their positions instead, for which the
+  /// labels become the numbers from 0. Returns the texts, which are then picked by them; no_tensor:
+  /// the labels are numbers.
+  static TensorId take_class_names(const Descriptor& op, Graph& graph,
+                                   std::vector<TensorId>& inputs);
+  /// The constant that an attribute becomes. Throws if it is none that the operator takes.
+  TensorData attribute_data(const Descriptor& op, const Slot& slot,
+                            const AttributeMessage& attribute, const std::string& described);
   /// Replaces a tensor `value` of one element by the integers `value_type` and `value_bits`, which
   /// operators have instead.
   bool split_tensors(const std::string& described, std::vector<AttributeMessage>& attributes,
@@ -155,9 +182,19 @@ class Importer {
   std::string public_name(const Scope& scope, std::string_view name);
   std::string public_node_name(const Scope& scope, std::string_view name) const;
   void infer_pending(Target& target);
-  void infer_all(Graph& graph);
+  void infer_all(Target& target);
 
   std::int64_t opset_of(const Scope& scope, std::string_view domain) const;
+  /// Whether the model promises its callers a tensor of that name, and what it states is taken at
+  /// its word.
+  bool is_output(const Target& target, std::string_view tensor) const;
+  /// The model states something else of a tensor than what its node gives: a warning, as the node
+  /// is right, and a defect of an output of the model.
+  void contradiction(bool is_output, const std::string& node, std::string_view tensor,
+                     const TensorInfo& stated, const TensorInfo& given);
+  /// Reports outputs of a node, or of nodes in its graphs, that contradict what the model states;
+  /// other defects are left.
+  void report_contradictions(const Target& target, const std::vector<Defect>& defects);
   void defect(const std::string& node, std::string_view what, std::string_view tensor = {},
               std::string_view expected = {}, std::string_view found = {});
 
@@ -172,10 +209,11 @@ class Importer {
   Storage file_;
   TensorReader tensors_;
   Operators operators_;
-  Report report_;
+  Report& report_;
   std::unordered_map<FunctionKey, FunctionMessage, FunctionHash> functions_;
   OpsetImports model_opsets_;
-  std::vector<const FunctionMessage*> calls_;  // that are being inlined
+  std::vector<const FunctionMessage*> calls_;          // that are being inlined
+  std::unordered_set<std::string_view> output_names_;  ///< of the main graph
   std::unordered_set<std::string_view> known_symbols_, known_inputs_, known_optional_inputs_;
   std::unordered_set<std::string> domains_without_opset_;
   std::unordered_set<std::string> streams_;  ///< that nodes load from or store to

@@ -11,9 +11,10 @@ namespace halftone::onnx {
 
 namespace {
 
-Graph import(const Storage& file, const std::string* folder, const LoadOptions& options) {
+Graph import(const Storage& file, const std::string* folder, const LoadOptions& options,
+             Report& report) {
   try {
-    return Importer(file, folder, options).run();
+    return Importer(file, folder, options, report).run();
   } catch (const std::bad_alloc&) {
     fail(ErrorKind::memory, {.what = "not enough memory for the model"});
   }
@@ -22,16 +23,22 @@ Graph import(const Storage& file, const std::string* folder, const LoadOptions& 
 }  // namespace
 
 Graph load(std::string_view path, const LoadOptions& options) {
+  Report report(options.strict);
+  return load(path, options, report);
+}
+
+Graph load(std::string_view path, const LoadOptions& options, Report& report) {
   const std::string name(path);
   const std::string folder = std::filesystem::path(name).parent_path().string();
-  return import(detail::map_file(name), &folder, options);
+  return import(detail::map_file(name), &folder, options, report);
 }
 
 Graph load(std::span<const std::byte> bytes, const LoadOptions& options, std::string_view folder) {
   const Storage copy = Storage::allocate(bytes.size());
   if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
   const std::string name(folder);
-  return import(copy, folder.empty() ? nullptr : &name, options);
+  Report report(options.strict);
+  return import(copy, folder.empty() ? nullptr : &name, options, report);
 }
 
 LoadResult try_load(std::string_view path, const LoadOptions& options) {

@@ -10,7 +10,7 @@ using wire::Field;
 using wire::Reader;
 using wire::Type;
 
-/// Fields that are younger than the installed onnx.proto.
+/// More of those.
 constexpr int node_overload = 8, function_attribute_proto = 11, function_overload = 13;
 
 /// Calls f with each element of a repeated number, packed or not.
@@ -35,6 +35,17 @@ OpsetImport read_opset(const Message& message) {
   return opset;
 }
 
+std::pair<std::string_view, std::string_view> read_entry(const Message& message) {
+  using P = ::onnx::StringStringEntryProto;
+  std::pair<std::string_view, std::string_view> entry;
+  Reader reader(message);
+  for (Field f; reader.next(f);) {
+    if (f.number == P::kKeyFieldNumber) entry.first = f.text();
+    if (f.number == P::kValueFieldNumber) entry.second = f.text();
+  }
+  return entry;
+}
+
 }  // namespace
 
 ModelMessage read_model(const Message& message) {
@@ -54,6 +65,12 @@ ModelMessage read_model(const Message& message) {
         break;
       case P::kFunctionsFieldNumber:
         model.functions.push_back(f.message());
+        break;
+      case P::kMetadataPropsFieldNumber:
+        model.metadata.push_back(read_entry(f.message()));
+        break;
+      case model_devices:
+        model.devices.push_back(f.message());
         break;
       default:
         break;
@@ -107,6 +124,121 @@ std::string_view name(AttributeType type) {
   return names[i < std::size(names) ? i : 0];
 }
 
+namespace {
+
+Dimension read_dimension(const Message& message) {
+  using P = ::onnx::TensorShapeProto_Dimension;
+  Dimension dimension;
+  Reader reader(message);
+  for (Field f; reader.next(f);) {
+    // One of the two: the later one counts.
+    if (f.number == P::kDimValueFieldNumber) dimension = {.extent = f.integer(), .symbol = {}};
+    if (f.number == P::kDimParamFieldNumber) dimension = {.extent = -1, .symbol = f.text()};
+  }
+  return dimension;
+}
+
+void read_tensor_type(const Message& message, ValueMessage& value) {
+  using P = ::onnx::TypeProto_Tensor;
+  Reader reader(message);
+  for (Field f; reader.next(f);) {
+    if (f.number == P::kElemTypeFieldNumber) value.element_type = f.integer();
+    if (f.number == P::kShapeFieldNumber) {
+      value.has_shape = true;
+      Reader shape(f.message());
+      for (Field d; shape.next(d);) {
+        if (d.number == ::onnx::TensorShapeProto::kDimFieldNumber) {
+          value.shape.push_back(read_dimension(d.message()));
+        }
+      }
+    }
+  }
+}
+
+/// The type of a value that is in another one; undefined if it is not offered.
+ElementType inner_type(const Message& message, int depth = 0) {
+  using P = ::onnx::TypeProto;
+  constexpr int deepest = 3;
+  ElementType type = ElementType::undefined;
+  if (depth > deepest) return type;
+  auto inner = [&](const Message& holder, std::uint32_t field) {
+    ElementType found = ElementType::undefined;
+    Reader reader(holder);
+    for (Field f; reader.next(f);) {
+      if (f.number == field) found = inner_type(f.message(), depth + 1);
+    }
+    return found;
+  };
+  Reader reader(message);
+  for (Field f; reader.next(f);) {
+    if (f.number == P::kTensorTypeFieldNumber) {
+      ValueMessage tensor;
+      read_tensor_type(f.message(), tensor);
+      const bool is_known =
+          tensor.element_type > 0 && tensor.element_type < detail::element_type_count;
+      type = is_known ? static_cast<ElementType>(tensor.element_type) : ElementType::undefined;
+    } else if (f.number == P::kSequenceTypeFieldNumber) {
+      type = inner(f.message(), ::onnx::TypeProto_Sequence::kElemTypeFieldNumber);
+      if (type != ElementType::undefined) type = sequence_of(type);
+    } else if (f.number == P::kOptionalTypeFieldNumber) {
+      type = inner(f.message(), ::onnx::TypeProto_Optional::kElemTypeFieldNumber);
+      if (type != ElementType::undefined) type = optional_of(type);
+    } else if (f.number == P::kMapTypeFieldNumber) {
+      using M = ::onnx::TypeProto_Map;
+      std::int64_t key = 0;
+      Reader map(f.message());
+      for (Field m; map.next(m);) {
+        if (m.number == M::kKeyTypeFieldNumber) key = m.integer();
+      }
+      type = inner(f.message(), M::kValueTypeFieldNumber);
+      const bool is_text = key == static_cast<std::int64_t>(ElementType::string);
+      if (type == ElementType::undefined || !is_tensor(type) ||
+          (!is_text && key != static_cast<std::int64_t>(ElementType::int64))) {
+        type = ElementType::undefined;
+      } else {
+        type = value_type(is_text ? ValueKind::string_map : ValueKind::int64_map, type);
+      }
+    }
+  }
+  return type;
+}
+
+void read_type(const Message& message, ValueMessage& value) {
+  using P = ::onnx::TypeProto;
+  using Kind = ValueMessage::Kind;
+  Reader reader(message);
+  for (Field f; reader.next(f);) {
+    switch (f.number) {
+      case P::kTensorTypeFieldNumber:
+        value.kind = Kind::tensor;
+        read_tensor_type(f.message(), value);
+        break;
+      case P::kSparseTensorTypeFieldNumber:
+        value.kind = Kind::sparse_tensor;
+        break;
+      case P::kSequenceTypeFieldNumber:
+        value.kind = Kind::sequence;
+        break;
+      case P::kOptionalTypeFieldNumber:
+        value.kind = Kind::optional;
+        break;
+      case P::kMapTypeFieldNumber:
+        value.kind = Kind::map;
+        break;
+      case P::kOpaqueTypeFieldNumber:
+        value.kind = Kind::opaque;
+        break;
+      default:
+        break;
+    }
+  }
+  if (value.kind == Kind::sequence || value.kind == Kind::optional || value.kind == Kind::map) {
+    value.type = inner_type(message);
+  }
+}
+
+}  // namespace
+
 AttributeMessage read_attribute(const Message& message) {
   using P = ::onnx::AttributeProto;
   AttributeMessage attribute;
@@ -114,7 +246,7 @@ AttributeMessage read_attribute(const Message& message) {
   // Files before IR version 2 do not state the type: the field that is there tells it.
   AttributeType seen = AttributeType::undefined;
   std::int64_t stated = 0;
-  Message tensor, graph;
+  Message tensor, graph, sparse, type_message;
   Reader reader(message);
   for (Field f; reader.next(f);) {
     switch (f.number) {
@@ -163,12 +295,14 @@ AttributeMessage read_attribute(const Message& message) {
         seen = AttributeType::graphs;
         break;
       case P::kSparseTensorFieldNumber:
+        sparse = f.message();
         seen = AttributeType::sparse_tensor;
         break;
       case P::kSparseTensorsFieldNumber:
         seen = AttributeType::sparse_tensors;
         break;
       case P::kTpFieldNumber:
+        type_message = f.message();
         seen = AttributeType::type;
         break;
       case P::kTypeProtosFieldNumber:
@@ -180,7 +314,17 @@ AttributeMessage read_attribute(const Message& message) {
   }
   const bool known = stated > 0 && stated <= static_cast<std::int64_t>(AttributeType::types);
   attribute.type = known ? static_cast<AttributeType>(stated) : seen;
-  attribute.content = attribute.type == AttributeType::graph ? graph : tensor;
+  if (attribute.type == AttributeType::type) {
+    // Operators have the type as a number; one that is not offered stays what it is.
+    const ElementType type = inner_type(type_message);
+    if (type != ElementType::undefined) {
+      attribute.type = AttributeType::integer;
+      attribute.integer = static_cast<std::int64_t>(type);
+    }
+  }
+  attribute.content = attribute.type == AttributeType::graph           ? graph
+                      : attribute.type == AttributeType::sparse_tensor ? sparse
+                                                                       : tensor;
   return attribute;
 }
 
@@ -243,6 +387,10 @@ NodeMessage read_node(const Message& message) {
       case node_overload:
         node.overload = f.text();
         break;
+      case node_devices:
+        node.devices += wire::field_header(node_devices, f.message().bytes.size());
+        node.devices += f.text();
+        break;
       case P::kInputFieldNumber:
         node.inputs.push_back(f.text());
         break;
@@ -300,70 +448,6 @@ FunctionMessage read_function(const Message& message) {
   return function;
 }
 
-namespace {
-
-Dimension read_dimension(const Message& message) {
-  using P = ::onnx::TensorShapeProto_Dimension;
-  Dimension dimension;
-  Reader reader(message);
-  for (Field f; reader.next(f);) {
-    // One of the two: the later one counts.
-    if (f.number == P::kDimValueFieldNumber) dimension = {.extent = f.integer(), .symbol = {}};
-    if (f.number == P::kDimParamFieldNumber) dimension = {.extent = -1, .symbol = f.text()};
-  }
-  return dimension;
-}
-
-void read_tensor_type(const Message& message, ValueMessage& value) {
-  using P = ::onnx::TypeProto_Tensor;
-  Reader reader(message);
-  for (Field f; reader.next(f);) {
-    if (f.number == P::kElemTypeFieldNumber) value.element_type = f.integer();
-    if (f.number == P::kShapeFieldNumber) {
-      value.has_shape = true;
-      Reader shape(f.message());
-      for (Field d; shape.next(d);) {
-        if (d.number == ::onnx::TensorShapeProto::kDimFieldNumber) {
-          value.shape.push_back(read_dimension(d.message()));
-        }
-      }
-    }
-  }
-}
-
-void read_type(const Message& message, ValueMessage& value) {
-  using P = ::onnx::TypeProto;
-  using Kind = ValueMessage::Kind;
-  Reader reader(message);
-  for (Field f; reader.next(f);) {
-    switch (f.number) {
-      case P::kTensorTypeFieldNumber:
-        value.kind = Kind::tensor;
-        read_tensor_type(f.message(), value);
-        break;
-      case P::kSparseTensorTypeFieldNumber:
-        value.kind = Kind::sparse_tensor;
-        break;
-      case P::kSequenceTypeFieldNumber:
-        value.kind = Kind::sequence;
-        break;
-      case P::kOptionalTypeFieldNumber:
-        value.kind = Kind::optional;
-        break;
-      case P::kMapTypeFieldNumber:
-        value.kind = Kind::map;
-        break;
-      case P::kOpaqueTypeFieldNumber:
-        value.kind = Kind::opaque;
-        break;
-      default:
-        break;
-    }
-  }
-}
-
-}  // namespace
-
 ValueMessage read_value(const Message& message) {
   using P = ::onnx::ValueInfoProto;
   ValueMessage value;
@@ -414,6 +498,25 @@ TensorMessage read_tensor(const Message& message) {
         break;
     }
   }
+  return tensor;
+}
+
+TensorMessage read_sparse_tensor(const Message& message) {
+  using P = ::onnx::SparseTensorProto;
+  TensorMessage tensor;
+  tensor.message = message;
+  tensor.sparse.resize(2);
+  Reader reader(message);
+  for (Field f; reader.next(f);) {
+    if (f.number == P::kValuesFieldNumber) tensor.sparse[0] = f.message();
+    if (f.number == P::kIndicesFieldNumber) tensor.sparse[1] = f.message();
+    if (f.number == P::kDimsFieldNumber) {
+      for_each_varint(f, [&](std::int64_t extent) { tensor.shape.push_back(extent); });
+    }
+  }
+  const TensorMessage values = read_tensor(tensor.sparse[0]);
+  tensor.name = values.name;
+  tensor.element_type = values.element_type;
   return tensor;
 }
 

@@ -2,8 +2,12 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <halftone/base/element_type.hpp>
 
 #include "onnx/wire.hpp"
 
@@ -17,6 +21,9 @@ inline std::string_view domain_of(std::string_view domain) {
   return domain.empty() ? "ai.onnx" : domain;
 }
 
+/// Fields that are younger than the installed onnx.proto.
+inline constexpr int model_devices = 26, node_devices = 10;
+
 struct OpsetImport {
   std::string_view domain;
   std::int64_t version = 0;
@@ -27,6 +34,8 @@ struct ModelMessage {
   std::vector<OpsetImport> opsets;
   std::vector<Message> graph;  ///< one message, perhaps in several parts
   std::vector<Message> functions;
+  std::vector<std::pair<std::string_view, std::string_view>> metadata;  ///< key and value
+  std::vector<Message> devices;  ///< configurations of several devices
 };
 ModelMessage read_model(const Message& message);
 
@@ -63,7 +72,7 @@ struct AttributeMessage {
   std::int64_t integer = 0;
   float real = 0;
   std::string_view text{};
-  Message content{};  ///< of a tensor or graph
+  Message content{};  ///< of a tensor, sparse tensor or graph
   Message message{};  ///< the whole attribute, for lists
 
   std::vector<std::int64_t> integers() const;
@@ -76,6 +85,7 @@ struct NodeMessage {
   std::string_view name, op, domain, overload;
   std::vector<std::string_view> inputs, outputs;
   std::vector<AttributeMessage> attributes;
+  std::string devices;  ///< its parts for several devices: these fields as they are written
 
   const AttributeMessage* find(std::string_view attribute) const {
     for (const AttributeMessage& a : attributes) {
@@ -104,7 +114,9 @@ struct ValueMessage {
   enum class Kind : std::uint8_t { none, tensor, sparse_tensor, sequence, optional, map, opaque };
   std::string_view name;
   Kind kind = Kind::none;
-  std::int64_t element_type = 0;
+  std::int64_t element_type = 0;  ///< of a tensor
+  /// Of a sequence, an optional value or a map; undefined if it is of a kind that is not offered.
+  ElementType type = ElementType::undefined;
   bool has_shape = false;
   std::vector<Dimension> shape;
 };
@@ -118,8 +130,11 @@ struct TensorMessage {
   bool is_segment = false, is_external = false, has_raw = false;
   wire::Span raw;
   std::vector<Message> external;  ///< key and value
+  std::vector<Message> sparse;    ///< of a sparse tensor: values and indices, tensors themselves
   Message message;                ///< the whole tensor, for its typed data
 };
 TensorMessage read_tensor(const Message& message);
+/// A sparse tensor has its values' name and type.
+TensorMessage read_sparse_tensor(const Message& message);
 
 }  // namespace halftone::onnx

@@ -7,6 +7,7 @@
 #include "base/file.hpp"
 #include "exec/initial.hpp"
 #include "onnx/tensor.hpp"
+#include "onnx/value.hpp"
 #include "onnx/writer.hpp"
 
 namespace halftone::onnx {
@@ -61,13 +62,22 @@ auto with_values(const Graph& graph, F&& f) {
 }
 
 Pieces tensor_pieces(std::string_view name, const AnyView& tensor) {
-  const auto size = static_cast<std::size_t>(tensor.info.bytes());
-  const ::onnx::TensorProto proto = tensor_header(tensor.info, name);
   Pieces pieces;
+  if (!is_tensor(tensor.info.type)) {
+    pieces.add(value_message(name, tensor));
+    return pieces;
+  }
+  const auto size = static_cast<std::size_t>(tensor.info.bytes());
+  ::onnx::TensorProto proto = tensor_header(tensor.info, name);
+  const std::span bytes(static_cast<const std::byte*>(tensor.data), size);
+  if (set_data(proto, tensor.info, bytes).size() != size) {
+    pieces.add(proto.SerializePartialAsString());
+    return pieces;
+  }
   pieces.add(proto.SerializePartialAsString() +
              field_header(::onnx::TensorProto::kRawDataFieldNumber, size));
   if (size != 0) {
-    pieces.add(std::span(static_cast<const std::byte*>(tensor.data), size));
+    pieces.add(bytes);
   }
   return pieces;
 }
@@ -116,22 +126,26 @@ namespace {
 NamedArray tensor_from(std::span<const std::byte> bytes, const std::string* folder) {
   const TensorMessage message = read_tensor({bytes, bytes.data()});
   const TensorData data = TensorReader({}, folder).read(message);
-  AnyArray array(data.info);
-  if (data.data.size() != 0) {
-    std::memcpy(array.data(), data.data.span().data(), data.data.size());
-  }
-  return {std::move(array), message.name};
+  return {AnyArray::copy_of({data.info, data.data.span().data()}), message.name};
+}
+
+NamedArray value_from(std::span<const std::byte> bytes, ElementType type,
+                      const std::string* folder) {
+  if (is_tensor(type)) return tensor_from(bytes, folder);
+  return read_value_file({bytes, bytes.data()}, type);
 }
 
 }  // namespace
 
-NamedArray load_tensor(std::string_view path) {
+NamedArray load_tensor(std::string_view path, ElementType type) {
   const std::string name(path);
   const std::string folder = std::filesystem::path(name).parent_path().string();
   const Storage file = detail::map_file(name);
-  return tensor_from({file.data(), file.size()}, &folder);
+  return value_from({file.data(), file.size()}, type, &folder);
 }
 
-NamedArray load_tensor(std::span<const std::byte> bytes) { return tensor_from(bytes, nullptr); }
+NamedArray load_tensor(std::span<const std::byte> bytes, ElementType type) {
+  return value_from(bytes, type, nullptr);
+}
 
 }  // namespace halftone::onnx

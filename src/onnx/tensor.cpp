@@ -10,6 +10,7 @@
 
 #include "base/describe.hpp"
 #include "base/file.hpp"
+#include "base/packed.hpp"
 
 namespace halftone::onnx {
 
@@ -123,15 +124,17 @@ bool is_boolean(Span bytes) {
 
 ElementType element_type_of(std::int64_t number, std::string_view tensor) {
   if (number > 0 && number < detail::element_type_count) {
-    const auto type = static_cast<ElementType>(number);
-    if (size_in_bytes(type) != 0) return type;
-    fail(ErrorKind::unsupported, {.what = "tensors of this element type are not offered",
-                                  .tensor = tensor,
-                                  .found = name(type)});
+    return static_cast<ElementType>(number);
   }
   constexpr std::int64_t newest = 32;  // numbers up to there may come with newer versions of ONNX
   const bool is_known_to_others = number >= detail::element_type_count && number <= newest;
-  const std::string found = "number " + std::to_string(number);
+  constexpr std::string_view younger[] = {"uint4", "int4", "float4e2m1", "float8e8m0",
+                                          "uint2", "int2", "float6e2m3", "float6e3m2"};
+  constexpr std::int64_t first_younger = 21;
+  const std::int64_t at = number - first_younger;
+  const bool has_name = at >= 0 && at < std::ssize(younger);
+  const std::string found = has_name ? std::string(younger[static_cast<std::size_t>(at)])
+                                     : "number " + std::to_string(number);
   fail(is_known_to_others ? ErrorKind::unsupported : ErrorKind::model,
        {.what = is_known_to_others ? "tensors of this element type are not offered"
                                    : "a tensor has no element type",
@@ -160,7 +163,16 @@ TensorData TensorReader::read(const TensorMessage& tensor) {
   if (bytes == INT64_MAX) {
     wrong(tensor, "a tensor is larger than its data", "data of " + detail::to_text(result.info));
   }
+  if (!tensor.sparse.empty()) return dense(tensor, result.info);
   const auto size = static_cast<std::size_t>(bytes);
+  if (result.info.type == ElementType::string) {
+    result.data = texts(tensor, result.info);
+    return result;
+  }
+  if (detail::is_packed(result.info.type)) {
+    result.data = packed(tensor, result.info);
+    return result;
+  }
 
   Span data;
   Storage storage = storage_;
@@ -188,6 +200,76 @@ TensorData TensorReader::read(const TensorMessage& tensor) {
     result.data = Bytes(storage, data.data(), size);
   }
   return result;
+}
+
+Bytes TensorReader::texts(const TensorMessage& tensor, const TensorInfo& info) {
+  if (tensor.is_external || !tensor.raw.empty()) {
+    wrong(tensor, "texts are neither raw nor external data");
+  }
+  std::vector<std::string_view> list;
+  Reader reader(tensor.message);
+  for (Field f; reader.next(f);) {
+    if (f.number == ::onnx::TensorProto::kStringDataFieldNumber) list.push_back(f.text());
+  }
+  if (list.size() != static_cast<std::uint64_t>(info.elements())) {
+    wrong(tensor, "a tensor's data have another number of elements than its shape",
+          std::to_string(info.elements()) + " for " + detail::to_text(info),
+          std::to_string(list.size()));
+  }
+  const AnyArray array(info.shape, list);
+  return Bytes(array.storage(), array.data(), array.bytes());
+}
+
+Bytes TensorReader::packed(const TensorMessage& tensor, const TensorInfo& info) {
+  const auto elements = static_cast<std::uint64_t>(info.elements());
+  const std::uint64_t size = detail::packed_bytes(info.type, elements);
+  std::vector<std::byte> codes;
+  Span data = codes;
+  Storage storage = storage_;
+  if (tensor.is_external) {
+    data = external(tensor, size, storage);
+  } else if (tensor.has_raw && !tensor.raw.empty()) {
+    data = tensor.raw;
+  } else {
+    // A number for each byte; for each element where bytes do not hold whole ones.
+    auto put = [&](std::uint64_t number) {
+      if (number > UINT8_MAX && !fits(ElementType::int8, static_cast<std::int64_t>(number))) {
+        wrong(tensor, "an element is out of the range of its type", name(info.type),
+              std::to_string(static_cast<std::int64_t>(number)));
+      }
+      codes.push_back(static_cast<std::byte>(number));
+    };
+    Reader reader(tensor.message);
+    for (Field f; reader.next(f);) {
+      if (f.number != ::onnx::TensorProto::kInt32DataFieldNumber) continue;
+      if (f.type != Type::bytes) {
+        f.expect(Type::varint);
+        put(f.value);
+      } else {
+        Reader list(f.message());
+        for (std::uint64_t value; list.next(value);) put(value);
+      }
+    }
+    data = codes;
+    if (8 % size_in_bits(info.type) != 0 && data.size() == elements) {
+      Filled filled(elements);
+      visit_type<NarrowTypes>(info.type, [&]<class T>() {
+        for (std::uint64_t i = 0; i < elements; ++i) {
+          const T element = T::from_bits(std::to_integer<std::uint8_t>(data[i]));
+          std::memcpy(filled.data + i, &element, 1);
+        }
+      });
+      return std::move(filled).bytes(elements);
+    }
+  }
+  if (data.size() != size) {
+    wrong(tensor, "a tensor's data have another size than its shape",
+          std::to_string(size) + " bytes for " + detail::to_text(info),
+          std::to_string(data.size()) + " bytes");
+  }
+  Filled filled(elements);
+  detail::unpack_elements(info.type, data.data(), filled.data, elements);
+  return std::move(filled).bytes(elements);
 }
 
 Bytes TensorReader::typed(const TensorMessage& tensor, const TensorInfo& info) {

@@ -32,13 +32,17 @@ class TensorReader {
   TensorData read(const TensorMessage& tensor);
 
  private:
+  TensorData dense(const TensorMessage& sparse, TensorInfo info);
   wire::Span external(const TensorMessage& tensor, std::size_t expected, Storage& storage);
   const Storage& file(const std::string& location, std::string_view tensor);
   Bytes typed(const TensorMessage& tensor, const TensorInfo& info);
+  Bytes texts(const TensorMessage& tensor, const TensorInfo& info);
+  Bytes packed(const TensorMessage& tensor, const TensorInfo& info);
 
   Storage storage_;
   const std::string* folder_;
   std::map<std::string, Storage> files_;
+  std::int64_t dense_bytes_ = 0;               // that sparse tensors have become
   std::map<const std::byte*, Bytes> decoded_;  // functions use one tensor many times
 };
 

@@ -65,6 +65,18 @@ struct Field {
   }
 };
 
+/// The tag and length that stand before a length-delimited field.
+inline std::string field_header(int number, std::size_t size) {
+  std::string header;
+  auto varint = [&](std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) header += static_cast<char>((value & 0x7f) | 0x80);
+    header += static_cast<char>(value);
+  };
+  varint(static_cast<std::uint64_t>(number) << 3 | 2);
+  varint(size);
+  return header;
+}
+
 /// The fields of a message, one after the other.
 class Reader {
  public:

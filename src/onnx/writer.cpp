@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include <halftone/op/list.hpp>
+
 #include "base/describe.hpp"
+#include "base/packed.hpp"
 #include "onnx/operators.hpp"
 
 namespace halftone::onnx {
@@ -114,6 +117,63 @@ bool has_constant_axes(const Graph& graph, const Node& node) {
   });
 }
 
+std::string text_of(const Note& note) {
+  const auto bytes = note.text.span();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// The inputs of a node but those that ONNX has as attributes.
+std::vector<TensorId> inputs_to_write(const Node& node) {
+  std::vector<TensorId> inputs;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.op->signature.inputs() > 0 && node.op->signature.input_slot(i).is_attribute())
+      continue;
+    inputs.push_back(node.inputs[i]);
+  }
+  return inputs;
+}
+
+/// A constant input as the list of numbers or words, or the tensor, that ONNX has as an attribute.
+void fill_attribute(const Descriptor& op, const Slot& slot, const TensorRecord& constant,
+                    ::onnx::AttributeProto& attribute) {
+  const std::span<const std::byte> bytes = constant.data.span();
+  attribute.set_name(std::string(slot.name));
+  const auto each = [&]<class T>(T, auto&& add) {
+    for (std::size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
+      T value{};
+      std::memcpy(&value, bytes.data() + i, sizeof value);
+      add(value);
+    }
+  };
+  if (slot.attribute == SlotAttribute::tensor) {
+    attribute.set_type(::onnx::AttributeProto::TENSOR);
+    *attribute.mutable_t() = tensor_header(constant.info, slot.name);
+    const auto raw = set_data(*attribute.mutable_t(), constant.info, bytes);
+    if (raw.size() == bytes.size()) attribute.mutable_t()->set_raw_data(raw.data(), raw.size());
+  } else if (constant.info.type == ElementType::string) {
+    attribute.set_type(::onnx::AttributeProto::STRINGS);
+    for (const String text : AnyView{constant.info, bytes.data()}.values<String>()) {
+      attribute.add_strings(std::string(text.view()));
+    }
+  } else if (constant.info.type == ElementType::int64) {
+    attribute.set_type(::onnx::AttributeProto::INTS);
+    each(std::int64_t{}, [&](std::int64_t v) { attribute.add_ints(v); });
+  } else if (constant.info.type == ElementType::float32) {
+    attribute.set_type(::onnx::AttributeProto::FLOATS);
+    each(float{}, [&](float v) { attribute.add_floats(v); });
+  } else if (constant.info.type == ElementType::uint8 && op.choices != nullptr) {
+    attribute.set_type(::onnx::AttributeProto::STRINGS);
+    const auto choices = op.choices(slot.name);
+    each(std::uint8_t{}, [&](std::uint8_t v) {
+      attribute.add_strings(v < choices.size() ? std::string(choices[v]) : std::string());
+    });
+  } else {
+    fail(ErrorKind::unsupported, {.what = "an attribute of this element type cannot be written",
+                                  .tensor = slot.name,
+                                  .found = halftone::name(constant.info.type)});
+  }
+}
+
 std::string serialized(const google::protobuf::MessageLite& message) {
   return message.SerializePartialAsString();
 }
@@ -126,18 +186,23 @@ std::size_t own_inputs(const Node& node) {
   return node.inputs.size();  // the graphs get them as inputs of their own
 }
 
-}  // namespace
-
-std::string field_header(int number, std::size_t size) {
-  std::string header;
-  auto varint = [&](std::uint64_t value) {
-    for (; value >= 0x80; value >>= 7) header += static_cast<char>((value & 0x7f) | 0x80);
-    header += static_cast<char>(value);
-  };
-  varint(static_cast<std::uint64_t>(number) << 3 | 2);
-  varint(size);
-  return header;
+/// The type of a value that may be no tensor.
+void set_type(ElementType type, ::onnx::TypeProto& proto) {
+  if (is_sequence(type)) {
+    set_type(item_of(type), *proto.mutable_sequence_type()->mutable_elem_type());
+  } else if (is_optional(type)) {
+    set_type(item_of(type), *proto.mutable_optional_type()->mutable_elem_type());
+  } else if (is_map(type)) {
+    const bool is_text = kind_of(type) == ValueKind::string_map;
+    proto.mutable_map_type()->set_key_type(
+        static_cast<int>(is_text ? ElementType::string : ElementType::int64));
+    set_type(element_of(type), *proto.mutable_map_type()->mutable_value_type());
+  } else {
+    proto.mutable_tensor_type()->set_elem_type(static_cast<int>(type));
+  }
 }
+
+}  // namespace
 
 ::onnx::TensorProto tensor_header(const TensorInfo& info, std::string_view name) {
   if (size_in_bytes(info.type) == 0) {
@@ -150,6 +215,25 @@ std::string field_header(int number, std::size_t size) {
   for (const std::int64_t extent : info.shape) tensor.add_dims(extent);
   tensor.set_name(std::string(name));
   return tensor;
+}
+
+std::span<const std::byte> set_data(::onnx::TensorProto& tensor, const TensorInfo& info,
+                                    std::span<const std::byte> bytes) {
+  const auto elements = static_cast<std::uint64_t>(info.elements());
+  if (info.type == ElementType::string) {
+    for (const String text : AnyView{info, bytes.data()}.values<String>()) {
+      tensor.add_string_data(std::string(text.view()));
+    }
+    return {};
+  }
+  if (detail::is_packed(info.type)) {
+    std::string packed(detail::packed_bytes(info.type, elements), '\0');
+    detail::pack_elements(info.type, bytes.data(), reinterpret_cast<std::byte*>(packed.data()),
+                          elements);
+    tensor.set_raw_data(std::move(packed));
+    return {};
+  }
+  return bytes;
 }
 
 Writer::Writer(const Graph& graph, const SaveOptions& options) : graph_(graph), options_(options) {
@@ -190,6 +274,16 @@ Writer::Writer(const Graph& graph, const SaveOptions& options) : graph_(graph), 
     other.set_domain(domain);
     other.set_version(version);
   }
+  for (const Note& note : graph.notes) {
+    const std::string text = text_of(note);
+    if (note.kind == Note::Kind::metadata) {
+      auto& entry = *model.add_metadata_props();
+      entry.set_key(std::string(graph.text(note.key)));
+      entry.set_value(text);
+    } else if (note.kind == Note::Kind::devices) {
+      model.MergeFromString(field_header(model_devices, text.size()) + text);
+    }
+  }
   std::string header = serialized(model);
   std::string body = serialized(proto);
   header += field_header(::onnx::ModelProto::kGraphFieldNumber, body.size() + initializers.size());
@@ -208,7 +302,9 @@ std::vector<bool> Writer::used_tensors(const Graph& graph) const {
       used[static_cast<std::size_t>(ids[i])] = true;
     }
   };
-  for (const Node& node : graph.nodes) use(node.inputs, opset_ < 18 ? axes_input(node) : -1);
+  for (const Node& node : graph.nodes) {
+    use(inputs_to_write(node), opset_ < 18 ? axes_input(node) : -1);
+  }
   use(graph.outputs, -1);
   use(graph.optional_inputs, -1);
   return used;
@@ -247,12 +343,27 @@ void Writer::collect_versions(const Graph& graph) {
   for (const Graph& body : graph.graphs) collect_versions(body);
 }
 
-bool Writer::has_new_types(const Graph& graph) const {
+std::int64_t Writer::version_of_types(const Graph& graph) const {
+  std::int64_t version = 8;
   for (const TensorRecord& t : graph.tensors) {
-    if (t.info.type >= ElementType::float8_e4m3fn) return true;
+    const ElementType type = element_of(t.info.type);
+    const std::int64_t since = type >= ElementType::float6_e2m3     ? 14
+                               : type >= ElementType::uint2         ? 13
+                               : type >= ElementType::float8_e8m0   ? 12
+                               : type >= ElementType::float4_e2m1   ? 11
+                               : type >= ElementType::uint4         ? 10
+                               : type >= ElementType::float8_e4m3fn ? 9
+                                                                    : 8;
+    version = std::max(version, since);
   }
-  return std::any_of(graph.graphs.begin(), graph.graphs.end(),
-                     [&](const Graph& body) { return has_new_types(body); });
+  for (const Graph& body : graph.graphs) version = std::max(version, version_of_types(body));
+  return version;
+}
+
+bool Writer::has_devices(const Graph& graph) {
+  return std::any_of(graph.notes.begin(), graph.notes.end(),
+                     [](const Note& n) { return n.kind != Note::Kind::metadata; }) ||
+         std::any_of(graph.graphs.begin(), graph.graphs.end(), has_devices);
 }
 
 void Writer::choose_versions() {
@@ -271,7 +382,10 @@ void Writer::choose_versions() {
                   "meaning that they have in it"});
   }
   collect_versions(graph_);
-  ir_version_ = opset_ >= 21 ? 10 : opset_ >= 19 || has_new_types(graph_) ? 9 : 8;
+  // The first version of the format that came with each operator set, see versions.hpp.
+  ir_version_ = std::max(ir_of_opset(opset_), version_of_types(graph_));
+  constexpr std::int64_t several_devices = 11;  // the version that brought them
+  if (has_devices(graph_)) ir_version_ = std::max(ir_version_, several_devices);
 }
 
 // --- names and values --------------------------------------------------------------------------
@@ -299,6 +413,9 @@ const std::string* Writer::known_around(const Names& names, const Graph& graph,
 Writer::Names Writer::names_of(const Graph& graph, const Names* outer,
                                std::span<const std::string> captured) {
   Names names{.graph = &graph, .outer = outer, .of = {}};
+  for (const Note& note : graph.notes) {
+    if (note.kind == Note::Kind::node_devices) names.devices.emplace(graph.text(note.key), &note);
+  }
   names.of.resize(graph.tensors.size());
   const std::size_t formals = graph.inputs.size() - captured.size();
   for (std::size_t i = 0; i < captured.size(); ++i) {
@@ -328,6 +445,7 @@ void Writer::write_value(const Graph& graph, TensorId id, const std::string& nam
   const TensorInfo& info = graph.info(id);
   const ElementType stated = graph.tensor(id).stated_type;
   if (!info.is_known() && stated == ElementType::undefined) return;
+  if (!is_tensor(info.type)) return set_type(info.type, *value.mutable_type());
   auto& tensor = *value.mutable_type()->mutable_tensor_type();
   if (!info.is_known()) {
     tensor.set_elem_type(static_cast<int>(stated));
@@ -360,6 +478,12 @@ Pieces Writer::initializer(const TensorRecord& record, const std::string& name) 
   }
   ::onnx::TensorProto tensor = tensor_header(record.info, name);
   Pieces pieces;
+  const std::span<const std::byte> raw = set_data(tensor, record.info, bytes);
+  if (raw.size() != bytes.size()) {
+    const std::string whole = serialized(tensor);
+    pieces.add(field_header(initializer_field, whole.size()) + whole);
+    return pieces;
+  }
   if (!options_.data_file.empty() &&
       bytes.size() >= std::max<std::size_t>(options_.data_file_from, 1)) {
     const std::size_t rest = data_.size() % data_alignment;
@@ -418,9 +542,22 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
     if (inputs > 1 && node.inputs[1] != no_tensor) write_axes(graph.tensor(node.inputs[1]), proto);
     inputs = 1;
   }
-  while (inputs > 0 && node.inputs[inputs - 1] == no_tensor) --inputs;
-  for (std::size_t i = 0; i < inputs; ++i) {
-    proto.add_input(node.inputs[i] == no_tensor ? std::string() : names[node.inputs[i]]);
+  std::vector<TensorId> own = inputs_to_write(node);
+  own.resize(std::min(inputs, own.size()));
+  while (!own.empty() && own.back() == no_tensor) own.pop_back();
+  for (const TensorId input : own) {
+    proto.add_input(input == no_tensor ? std::string() : names[input]);
+  }
+  for (std::size_t i = 0; i < node.inputs.size() && node.op->signature.inputs() > 0; ++i) {
+    const Slot& slot = node.op->signature.input_slot(i);
+    if (!slot.is_attribute() || node.inputs[i] == no_tensor) continue;
+    const TensorRecord& constant = graph.tensor(node.inputs[i]);
+    if (constant.role != Role::constant) {
+      fail(ErrorKind::unsupported, {.what = "an attribute of the node is no constant",
+                                    .node = graph.name(node),
+                                    .tensor = slot.name});
+    }
+    fill_attribute(*node.op, slot, constant, *proto.add_attribute());
   }
   for (const TensorId output : node.outputs) {
     proto.add_output(output == no_tensor ? std::string() : names[output]);
@@ -453,9 +590,22 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
       proto.set_input(1, add_scalar(graph.name(node), attribute.f()));
       continue;
     }
+    if (id == op::MakeOptional::id && attribute.name() == "type") {
+      const auto type = static_cast<ElementType>(attribute.i());
+      attribute.clear_i();
+      attribute.set_type(::onnx::AttributeProto::TYPE_PROTO);
+      set_type(type, *attribute.mutable_tp());
+    }
     *proto.add_attribute() = std::move(attribute);
   }
   write_planning(node.planning, proto);
+  std::string_view key = graph.name(node);
+  for (const TensorId output : node.outputs) {
+    if (key.empty() && output != no_tensor) key = graph.name(output);
+  }
+  if (const auto note = names.devices.find(key); note != names.devices.end()) {
+    proto.MergeFromString(text_of(*note->second));
+  }
 }
 
 void Writer::write_planning(const Planning& planning, ::onnx::NodeProto& proto) {
@@ -541,7 +691,8 @@ void Writer::write_subgraph(const Graph& body, const Names& outer,
     ::onnx::TensorProto& tensor = *proto.add_initializer();
     tensor = tensor_header(record.info, names.of[i]);
     const std::span<const std::byte> bytes = record.data.span();
-    tensor.set_raw_data(bytes.data(), bytes.size());
+    const std::span<const std::byte> raw = set_data(tensor, record.info, bytes);
+    if (raw.size() == bytes.size()) tensor.set_raw_data(raw.data(), raw.size());
   }
   for (const TensorId id : body.outputs) {
     write_value(body, id, names[id], *proto.add_output());

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -9,7 +10,11 @@
 
 #include <halftone/onnx.hpp>
 
+#include "onnx/proto.hpp"
+
 namespace halftone::onnx {
+
+using wire::field_header;
 
 /// Bytes in pieces: what the writer makes itself, and data that stay where they are.
 class Pieces {
@@ -58,6 +63,7 @@ class Writer {
     const Names* outer = nullptr;
     std::vector<std::string> of;
     std::unordered_set<TensorId> shared{};  ///< constants that the graph around has
+    std::unordered_map<std::string_view, const Note*> devices{};  ///< by the key of their node
 
     const std::string& operator[](TensorId id) const { return of[static_cast<std::size_t>(id)]; }
   };
@@ -65,7 +71,9 @@ class Writer {
   void choose_versions();
   void collect_versions(const Graph& graph);
   bool suits(const Graph& graph, std::int64_t opset) const;
-  bool has_new_types(const Graph& graph) const;
+  /// The version of the format that the element types of the graph need.
+  std::int64_t version_of_types(const Graph& graph) const;
+  static bool has_devices(const Graph& graph);
 
   /// The name of a constant that a graph around has as well; null if none has it.
   static const std::string* known_around(const Names& names, const Graph& graph,
@@ -98,7 +106,9 @@ class Writer {
 
 /// A TensorProto without its data.
 ::onnx::TensorProto tensor_header(const TensorInfo& info, std::string_view name);
-/// Appends a length-delimited field's tag and length.
-std::string field_header(int number, std::size_t size);
+/// Gives a tensor its elements if they cannot be written as they are in memory (texts, packed
+/// ones), and returns nothing then; else the bytes that are to follow as raw data.
+std::span<const std::byte> set_data(::onnx::TensorProto& tensor, const TensorInfo& info,
+                                    std::span<const std::byte> bytes);
 
 }  // namespace halftone::onnx

@@ -16,97 +16,12 @@
 #include "program/commands.hpp"
 #include "program/file.hpp"
 #include "program/json.hpp"
+#include "program/made_up.hpp"
 #include "program/model.hpp"
 #include "program/table.hpp"
 
 namespace halftone::program {
 namespace {
-
-/// Sebastiano Vigna's splitmix64: the same numbers everywhere.
-class Random {
- public:
-  std::uint64_t bits() {
-    std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-  /// In [0, 1).
-  float uniform() { return static_cast<float>(bits() >> 40) * 0x1p-24f; }
-
- private:
-  std::uint64_t state_ = 1;
-};
-
-/// Floating-point elements from 0 to 1; integers are 0 or 1, which are good indices of most tables.
-AnyArray random_array(const TensorInfo& info, std::string_view input, Random& random) {
-  AnyArray array(info);
-  const bool is_known = visit_type<AllTypes>(info.type, [&]<class T>() {
-    for (T& element : array.values<T>()) {
-      if constexpr (std::is_integral_v<T>) {
-        element = static_cast<T>(random.bits() >> 63);
-      } else {
-        element = T(random.uniform());
-      }
-    }
-  });
-  if (!is_known) {
-    fail(ErrorKind::unsupported, {.what = "there are no random elements of this type",
-                                  .tensor = input,
-                                  .found = name(info.type),
-                                  .hint = "give the input with --input"});
-  }
-  return array;
-}
-
-/// The extents of the inputs: from files, --size, --batch, else 1.
-class Sizes {
- public:
-  Sizes(const Graph& graph, std::int64_t batch) : graph_(graph), batch_(batch) {}
-
-  /// A given tensor settles the symbols of its extents.
-  void learn(TensorId id, const TensorInfo& given) {
-    for (const Symbol& symbol : graph_.symbols) {
-      if (symbol.tensor == id && symbol.axis < given.rank()) {
-        values_.push_back({std::string(graph_.text(symbol.name)), given.shape[symbol.axis]});
-      }
-    }
-  }
-  TensorInfo complete(TensorId id) {
-    TensorInfo info = graph_.info(id);
-    if (!info.is_known()) {
-      fail(ErrorKind::input, {.what = "the model does not say what this input is",
-                              .tensor = graph_.name(id),
-                              .hint = "give it with --input"});
-    }
-    for (std::size_t axis = 0; axis < info.rank(); ++axis) {
-      if (info.shape[axis] < 0) info.shape[axis] = value(id, axis);
-    }
-    return info;
-  }
-  bool used_batch() const { return used_batch_; }
-
- private:
-  std::int64_t value(TensorId id, std::size_t axis) {
-    std::string_view name;
-    for (const Symbol& symbol : graph_.symbols) {
-      if (symbol.tensor == id && symbol.axis == axis) name = graph_.text(symbol.name);
-    }
-    const auto known = std::find_if(values_.begin(), values_.end(),
-                                    [&](const Size& size) { return size.name == name; });
-    if (!name.empty() && known != values_.end()) return known->value;
-    const bool is_batch = axis == 0 && batch_ > 0;
-    used_batch_ = used_batch_ || is_batch;
-    const std::int64_t chosen = is_batch ? batch_ : 1;
-    if (!name.empty()) values_.push_back({std::string(name), chosen});
-    return chosen;
-  }
-
-  const Graph& graph_;
-  std::int64_t batch_;
-  std::vector<Size> values_;
-  bool used_batch_ = false;
-};
 
 /// An engine with its inputs.
 struct Bench {
@@ -117,7 +32,7 @@ struct Bench {
 
   static Bench make(const BenchOptions& options) {
     const auto start = Clock::now();
-    Graph graph = load_model(options.model, options.sizes);
+    Graph graph = load_model(options.model);
     const double load = seconds_since(start);
 
     std::vector<AnyArray> arrays(graph.inputs.size());
@@ -143,12 +58,12 @@ struct Bench {
       sizes.learn(id, array.info());
       slot = std::move(array);
     }
-    Random random;
+    MadeUp made_up;
     std::vector<TensorInfo> infos;
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       if (!arrays[i].info().is_known()) {
         const TensorId id = graph.inputs[i];
-        arrays[i] = random_array(sizes.complete(id), graph.name(id), random);
+        arrays[i] = made_up.array(sizes.complete(id), graph.name(id));
       }
       infos.push_back(arrays[i].info());
     }
@@ -254,7 +169,7 @@ std::string per_second(double amount, double seconds, std::string_view unit) {
 }  // namespace
 
 void bench(const BenchOptions& options, const Console& console) {
-  const std::string model = detail::escaped(options.model);
+  const std::string model = detail::escaped(options.model.path);
   Times times;
   std::vector<OperatorTime> operators;
   auto bench = [&] {
@@ -281,7 +196,7 @@ void bench(const BenchOptions& options, const Console& console) {
 
   if (options.json != "-") {
     fmt::print(console.out, "model    {}  {}  {} nodes  {} parameters\n", model,
-               text_of(versions_of(options.model)), facts.nodes,
+               text_of(versions_of(options.model.path)), facts.nodes,
                count(static_cast<double>(facts.parameters)));
     for (std::size_t i = 0; i < bench.inputs.size(); ++i) {
       const Graph& graph = bench.engine.graph();
@@ -318,7 +233,7 @@ void bench(const BenchOptions& options, const Console& console) {
   }
   if (options.json.empty()) return;
 
-  Json json{{"model", options.model},
+  Json json{{"model", options.model.path},
             {"nodes", facts.nodes},
             {"parameters", facts.parameters},
             {"threads", threads},

@@ -1,39 +1,83 @@
 #include <fmt/format.h>
 
-#include <halftone/session/session.hpp>
+#include <halftone/exec/engine.hpp>
 
 #include "base/describe.hpp"
 #include "program/activity.hpp"
 #include "program/commands.hpp"
 #include "program/json.hpp"
+#include "program/made_up.hpp"
 #include "program/model.hpp"
 
 namespace halftone::program {
+namespace {
+
+Json to_json(const Error& error) {
+  return {{"reason", error.reason()},     {"node", error.node()},   {"tensor", error.tensor()},
+          {"expected", error.expected()}, {"found", error.found()}, {"hint", error.hint()},
+          {"text", error.what()}};
+}
+
+Json to_json(const std::vector<Error>& errors) {
+  Json list = Json::array();
+  for (const Error& error : errors) list.push_back(to_json(error));
+  return list;
+}
+
+/// All that was found, one by one.
+Json to_json(const onnx::Report& report) {
+  Json operators = Json::array();
+  for (const onnx::MissingOperator& op : report.operators()) {
+    operators.push_back({{"operator", op.name}, {"count", op.count}, {"nodes", op.nodes}});
+  }
+  return {{"operators", std::move(operators)},
+          {"unsupported", to_json(report.unsupported())},
+          {"defects", to_json(report.defects())},
+          {"warnings", to_json(report.warnings())}};
+}
+
+/// Plans a run. Extents that the model leaves open are taken for 1, as `run` does; if they must not
+/// be that, nothing is said against the model.
+void plan(Graph graph) {
+  Sizes sizes(graph, 0);
+  std::vector<TensorInfo> inputs;
+  bool is_static = true;
+  for (const TensorId id : graph.inputs) {
+    if (!graph.info(id).is_known()) return;
+    is_static = is_static && graph.info(id).is_static();
+    inputs.push_back(sizes.complete(id));
+  }
+  Engine engine(std::move(graph), {.only_plan = true});
+  try {
+    if (!is_static) engine.prepare(inputs);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::unsupported) throw;
+  }
+}
+
+}  // namespace
 
 void check(const CheckOptions& options, const Console& console) {
+  const std::string model = detail::escaped(options.model.path);
+  onnx::Report report(options.model.strict);
   try {
-    const Activity activity(console, "check " + detail::escaped(options.model));
-    Graph graph = load_model(options.model, options.sizes);
+    const Activity activity(console, "check " + model);
+    Graph graph = load_model(options.model, report);
     const ModelFacts facts = facts_of(graph);
-    const Session session(std::move(graph));
+    plan(std::move(graph));
     if (options.json) {
-      fmt::print(console.out, "{}", dump({{"ok", true}, {"nodes", facts.nodes}}));
+      Json json{{"ok", true}, {"nodes", facts.nodes}};
+      json.update(to_json(report));
+      fmt::print(console.out, "{}", dump(json));
     } else {
-      fmt::print(console.out, "{}: can run, {} nodes\n", detail::escaped(options.model),
-                 facts.nodes);
+      fmt::print(console.out, "{}: can run, {} nodes\n", model, facts.nodes);
     }
   } catch (const Error& error) {
     if (options.json) {
-      fmt::print(console.out, "{}",
-                 dump({{"ok", false},
-                       {"kind", name(error.kind())},
-                       {"reason", error.reason()},
-                       {"node", error.node()},
-                       {"tensor", error.tensor()},
-                       {"expected", error.expected()},
-                       {"found", error.found()},
-                       {"hint", error.hint()},
-                       {"text", error.what()}}));
+      Json json{{"ok", false}, {"kind", name(error.kind())}};
+      json.update(to_json(error));
+      json.update(to_json(report));
+      fmt::print(console.out, "{}", dump(json));
     }
     throw;
   }

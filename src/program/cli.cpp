@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <system_error>
 
 #include <halftone/base/error.hpp>
+#include <halftone/base/log.hpp>
 
 #include "base/describe.hpp"
 #include "program/commands.hpp"
@@ -102,8 +105,9 @@ CLI::Option* add_list(CLI::App& command, const std::string& name, std::vector<st
   return command.add_option(name, to, help)->allow_extra_args(false)->type_name(value);
 }
 
-void add_model(CLI::App& command, std::string& model) {
-  command.add_option("MODEL", model, "an ONNX file")->required()->type_name("");
+void add_model(CLI::App& command, ModelFile& model) {
+  command.add_option("MODEL", model.path, "an ONNX file")->required()->type_name("");
+  command.add_flag("--strict", model.strict, "refuse what would be read with a warning");
 }
 
 void add_inputs(CLI::App& command, Texts& texts) {
@@ -144,7 +148,7 @@ void check_command(const CLI::App& app, const std::vector<std::string>& argument
 }
 
 void execute(std::vector<std::string> arguments, const Console& console) {
-  CLI::App app("Runs ONNX models.", "halftone");
+  CLI::App app("Runs, trains and profiles ONNX models.", "halftone");
   app.set_version_flag("--version", "halftone " HALFTONE_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(28);
@@ -154,12 +158,18 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   Texts texts;
 
   RunOptions run_options;
-  CLI::App& run_command = *app.add_subcommand("run", "run a model once, write its outputs");
+  CLI::App& run_command = *app.add_subcommand(
+      "run", "run a model once and write its outputs, or try it on made-up inputs");
+  run_command.footer(
+      "Without --input and --output-dir the inputs are made up (as for bench) and nothing is "
+      "written:\nfrom 0 to 1, integers 0 or 1, extents that the model leaves open 1 or what "
+      "--size says.");
   add_model(run_command, run_options.model);
   add_inputs(run_command, texts);
-  run_command.add_option("--output-dir", run_options.output_dir, "folder for output_0.pb, ...")
-      ->required()
-      ->type_name("DIR");
+  CLI::Option* const output_dir =
+      run_command.add_option("--output-dir", run_options.output_dir, "folder for output_0.pb, ...")
+          ->type_name("DIR");
+  add_sizes(run_command, texts);
   run_command.add_option("--format", texts.format, "of the outputs: pb, npy or txt")
       ->type_name("FORMAT")
       ->capture_default_str();
@@ -167,8 +177,14 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   run_command.add_flag("--json", run_options.json, "print the summary as JSON");
   run_command.callback([&] {
     run_options.inputs = parse_all(texts.inputs, parse_input);
+    run_options.model.sizes = parse_all(texts.sizes, parse_size);
     run_options.format = parse_format(texts.format);
-    if (run_options.output_dir.empty()) fail_usage("--output-dir names no folder");
+    if (run_options.output_dir.empty() && output_dir->count() > 0) {
+      fail_usage("--output-dir names no folder");
+    }
+    if (run_options.output_dir.empty() && !run_options.inputs.empty()) {
+      fail_usage("with --input, --output-dir has to say where the outputs go");
+    }
     run(run_options, console);
   });
 
@@ -185,6 +201,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
            "samples to validate with: the last N (below 1: that share), or data like --data");
   add_list(train_command, "--scale", texts.factors, "[NAME=]X",
            "multiply an input's samples: 0.5, image=1/255");
+  add_sizes(train_command, texts);
   train_command.add_option("--epochs", fit.epochs, "passes over the samples")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
       ->type_name("N")
@@ -243,6 +260,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
     if (texts.data.empty()) fail_usage("train wants --data or --case", {}, "halftone train --help");
     fit.data = parse_all(texts.data, parse_data);
     fit.factors = parse_all(texts.factors, parse_factor);
+    fit.model.sizes = parse_all(texts.sizes, parse_size);
     const bool is_number =
         texts.validation.size() == 1 && parse_number<double>(texts.validation[0]).has_value();
     if (is_number) {
@@ -258,17 +276,19 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   CLI::App& ops_command = *app.add_subcommand("ops", "list the operators: DOMAIN NAME VERSION");
   CLI::Option* as_json = ops_command.add_flag("--json", ops_options.json,
                                               "with inputs, outputs, element types and attributes");
-  ops_command.add_flag("--markdown", ops_options.markdown, "as the table in README.md")
+  ops_command
+      .add_flag("--markdown", ops_options.markdown, "as the table in include/halftone/op/README.md")
       ->excludes(as_json);
   ops_command.callback([&] { ops(ops_options, console); });
 
   CheckOptions check_options;
-  CLI::App& check_command_ = *app.add_subcommand("check", "say whether a model can run");
+  CLI::App& check_command_ =
+      *app.add_subcommand("check", "say whether a model can run, and all that is against it");
   add_model(check_command_, check_options.model);
   add_sizes(check_command_, texts);
   check_command_.add_flag("--json", check_options.json, "print the result as JSON");
   check_command_.callback([&] {
-    check_options.sizes = parse_all(texts.sizes, parse_size);
+    check_options.model.sizes = parse_all(texts.sizes, parse_size);
     check(check_options, console);
   });
 
@@ -279,7 +299,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   inspect_command.add_flag("--nodes", inspect_options.nodes, "list the nodes, too");
   inspect_command.add_flag("--json", inspect_options.json, "print JSON");
   inspect_command.callback([&] {
-    inspect_options.sizes = parse_all(texts.sizes, parse_size);
+    inspect_options.model.sizes = parse_all(texts.sizes, parse_size);
     inspect(inspect_options, console);
   });
 
@@ -305,7 +325,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->type_name("FILE");
   bench_command.callback([&] {
     bench_options.inputs = parse_all(texts.inputs, parse_input);
-    bench_options.sizes = parse_all(texts.sizes, parse_size);
+    bench_options.model.sizes = parse_all(texts.sizes, parse_size);
     bench(bench_options, console);
   });
 
@@ -356,7 +376,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   profile_command.add_flag("--json", profile_options.json,
                            "print the report, or a sweep's table, as JSON");
   profile_command.callback([&] {
-    profile_options.sizes = parse_all(texts.sizes, parse_size);
+    profile_options.model.sizes = parse_all(texts.sizes, parse_size);
     profile(profile_options, console);
   });
 
@@ -376,6 +396,9 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   }
 }
 
+/// The last line of standard error. Errors have so much of it at most, the details in front have all.
+constexpr std::size_t longest_line = 1000;
+
 int report(const Console& console, ErrorKind kind, std::string_view line,
            std::string_view details = {}) noexcept {
   // No formatting: memory may be what is missing.
@@ -389,15 +412,53 @@ int report(const Console& console, ErrorKind kind, std::string_view line,
   put("error: ");
   put(name(kind));
   put(": ");
-  put(line.empty() ? "failed without a reason" : line);
-  put("\n");
+  std::size_t end = line.size();
+  if (end > longest_line) {
+    end = longest_line;
+    while ((static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;  // within a character
+  }
+  put(line.empty() ? "failed without a reason" : line.substr(0, end));
+  put(end < line.size() ? " ...\n" : "\n");
   std::fflush(console.err);
   return static_cast<int>(kind);
 }
 
+/// Prints the library's warnings while it lives, each once; HALFTONE_LOG asks for more or fewer.
+class Messages {
+ public:
+  explicit Messages(const Console& console) : console_(console), level_(log_level()) {
+    if (std::getenv("HALFTONE_LOG") == nullptr) set_log_level(LogLevel::warn);
+    set_log_sink(&print, this);
+  }
+  ~Messages() {
+    set_log_sink(nullptr, nullptr);
+    set_log_level(level_);
+  }
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+
+ private:
+  static void print(void* self, LogLevel level, std::string_view module, std::string_view text) {
+    auto& messages = *static_cast<Messages*>(self);
+    constexpr std::string_view names[] = {"trace", "debug", "info", "warning", "error", "critical"};
+    const std::string_view kind = names[static_cast<std::size_t>(level)];
+    // A warning is about the model: which part of the library noticed is of no interest.
+    const std::string line = level == LogLevel::warn
+                                 ? fmt::format("{}: {}\n", kind, text)
+                                 : fmt::format("{}: {}: {}\n", kind, module, text);
+    if (level >= LogLevel::warn && !messages.said_.insert(line).second) return;
+    std::fputs(line.c_str(), messages.console_.err);
+  }
+
+  const Console& console_;
+  LogLevel level_;
+  std::set<std::string> said_;
+};
+
 }  // namespace
 
 int run_program(std::vector<std::string> arguments, const Console& console) {
+  const Messages messages(console);
   try {
     execute(std::move(arguments), console);
     flush(console);
@@ -413,6 +474,8 @@ int run_program(std::vector<std::string> arguments, const Console& console) {
   } catch (const std::length_error&) {
     return report(console, ErrorKind::memory, "a list grows beyond all memory");
   } catch (const std::system_error& error) {
+    // Whoever reads the results has seen enough.
+    if (error.code() == std::errc::broken_pipe) return 0;
     const bool is_memory = error.code() == std::errc::not_enough_memory ||
                            error.code() == std::errc::resource_unavailable_try_again;
     return report(console, is_memory ? ErrorKind::memory : ErrorKind::io,

@@ -20,18 +20,28 @@ struct Size {
   std::int64_t value = 0;
 };
 
+/// A model as the command line names it.
+struct ModelFile {
+  std::string path{};
+  std::vector<Size> sizes{};
+  bool strict = false;  ///< refuse what would be read with a warning
+};
+
 struct RunOptions {
-  std::string model, output_dir;
+  ModelFile model;
+  std::string output_dir;
   std::vector<InputFile> inputs;
   TensorFormat format = TensorFormat::pb;
   int threads = 0;
   bool json = false;
 };
-/// Runs a model once and writes its outputs, all or none.
+/// Runs a model once and writes its outputs, all or none. With neither inputs nor a folder it runs on
+/// made-up inputs, and nothing is written.
 void run(const RunOptions& options, const Console& console);
 
 struct TrainCase {
-  std::string model, case_file, output_dir;
+  ModelFile model;
+  std::string case_file, output_dir;
   int threads = 0;
 };
 /// Trains a model as a case file says, and writes what it wants, all or nothing.
@@ -44,7 +54,7 @@ struct Factor {
 };
 
 struct FitOptions {
-  std::string model;
+  ModelFile model;
   std::vector<InputFile> data, validation;  ///< without a name: a table
   double held_back = 0;                     ///< samples to validate with: a share, or how many
   std::vector<Factor> factors;              ///< without a name: of the only input
@@ -67,25 +77,23 @@ struct OpsOptions {
 void ops(const OpsOptions& options, const Console& console);
 
 struct CheckOptions {
-  std::string model;
-  std::vector<Size> sizes;
+  ModelFile model;
   bool json = false;
 };
-/// Says whether a model can run; throws what running it would throw.
+/// Says whether a model can run, and everything that is against it; throws what running it would
+/// throw.
 void check(const CheckOptions& options, const Console& console);
 
 struct InspectOptions {
-  std::string model;
-  std::vector<Size> sizes;
+  ModelFile model;
   bool nodes = false, json = false;
 };
 /// Shows what a model is made of.
 void inspect(const InspectOptions& options, const Console& console);
 
 struct BenchOptions {
-  std::string model;
+  ModelFile model;
   std::vector<InputFile> inputs;
-  std::vector<Size> sizes;
   std::int64_t batch = 0;  ///< 0: not given
   int threads = 0;
   double seconds = 5;
@@ -96,8 +104,8 @@ struct BenchOptions {
 void bench(const BenchOptions& options, const Console& console);
 
 struct ProfileCommand {
-  std::string model, target = "gc200", output_dir;
-  std::vector<Size> sizes;
+  ModelFile model;
+  std::string target = "gc200", output_dir;
   std::int64_t batch = 0, ipus = 1, tiles = 0;  ///< 0: not given
   double memory_proportion = 0.6;
   std::string partials = "float";

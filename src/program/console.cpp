@@ -1,11 +1,23 @@
 #include "program/console.hpp"
 
+#include <poll.h>
+
 #include <halftone/base/error.hpp>
 
 namespace halftone::program {
+namespace {
+
+/// Whether the file is a pipe that nobody reads any more.
+bool is_broken_pipe(std::FILE* file) {
+  pollfd state{.fd = fileno(file), .events = POLLOUT, .revents = 0};
+  return poll(&state, 1, 0) == 1 && (state.revents & POLLERR) != 0;
+}
+
+}  // namespace
 
 void flush(const Console& console) {
-  if (std::fflush(console.out) != 0 || std::ferror(console.out) != 0) {
+  const bool is_written = std::fflush(console.out) == 0 && std::ferror(console.out) == 0;
+  if (!is_written && !is_broken_pipe(console.out)) {
     fail(ErrorKind::io, {.what = "standard output cannot be written"});
   }
 }

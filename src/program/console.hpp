@@ -10,7 +10,8 @@ struct Console {
   std::FILE* err = stderr;
 };
 
-/// Throws IoError if not all that was printed to `out` has arrived.
+/// Throws IoError if not all that was printed to `out` has arrived, unless nobody wants it any more:
+/// a reader such as `head` may close a pipe.
 void flush(const Console& console);
 
 }  // namespace halftone::program

@@ -16,6 +16,7 @@
 #include <halftone/session/session.hpp>
 
 #include "base/describe.hpp"
+#include "exec/fold.hpp"
 #include "program/activity.hpp"
 #include "program/chart.hpp"
 #include "program/commands.hpp"
@@ -96,6 +97,30 @@ State take_state(Graph& graph) {
   return state;
 }
 
+/// Makes constants of scalars that are numbers of formulas, not weights: exponents, limits, what a
+/// mask puts in, and the numbers that torch.export calls val_0, val_1, ...
+void hold_numbers(Graph& graph) {
+  const auto hold = [&](TensorId id) {
+    if (id == no_tensor) return;
+    TensorRecord& t = graph.tensor(id);
+    if (t.role == Role::variable && t.info.rank() == 0) t.role = Role::constant;
+  };
+  for (const Node& node : graph.nodes) {
+    const bool has_numbers = node.op->id == op::Pow::id || node.op->id == op::Clip::id ||
+                             node.op->id == op::Where::id || node.op->id == op::Max::id ||
+                             node.op->id == op::Min::id;
+    if (!has_numbers) continue;
+    const std::size_t first = node.op->id == op::Pow::id || node.op->id == op::Clip::id ? 1 : 0;
+    for (std::size_t i = first; i < node.inputs.size(); ++i) hold(node.inputs[i]);
+  }
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const std::string_view name = graph.name(static_cast<TensorId>(i));
+    if (name.starts_with("val_") && name.find_first_not_of("0123456789", 4) == name.npos) {
+      hold(static_cast<TensorId>(i));
+    }
+  }
+}
+
 /// The node that computes a tensor, null if it is no node's.
 const Node* producer(const Graph& graph, TensorId id) {
   for (const Node& node : graph.nodes) {
@@ -109,8 +134,10 @@ class Fit {
   Fit(const FitOptions& options, const Console& console) : options_(options), console_(console) {}
 
   void run() {
-    original_ = onnx::load(options_.model);
+    original_ = load_model({.path = options_.model.path, .strict = options_.model.strict});
     take_state(original_);
+    declared_ = load_model(options_.model);
+    take_state(declared_);
     choose_output();
     read_data();
     choose_batch();
@@ -127,7 +154,7 @@ class Fit {
     const std::optional<Loss> named = loss_named(options_.loss);
     if (named) loss_ = named;
     if (!named && !options_.loss.empty()) {
-      if (original_.find(options_.loss) == no_tensor) {
+      if (declared_.find(options_.loss) == no_tensor) {
         fail(ErrorKind::usage,
              {.what = "there is no such loss",
               .found = options_.loss,
@@ -137,34 +164,34 @@ class Fit {
       output_ = options_.loss;
     }
     if (!options_.output.empty()) {
-      if (original_.find(options_.output) == no_tensor)
-        throw_unknown_name(original_, options_.output);
+      if (declared_.find(options_.output) == no_tensor)
+        throw_unknown_name(declared_, options_.output);
       output_ = options_.output;
     }
-    if (output_.empty() && original_.outputs.empty()) {
+    if (output_.empty() && declared_.outputs.empty()) {
       fail(ErrorKind::model, {.what = "the model has no output"});
     }
-    if (output_.empty()) output_ = std::string(original_.name(original_.outputs[0]));
+    if (output_.empty()) output_ = std::string(declared_.name(declared_.outputs[0]));
   }
 
   bool has_labels() const { return loss_ != Loss::own; }
 
   void read_data() {
     std::vector<WantedFeature> wanted;
-    for (const TensorId id : original_.inputs) {
-      const TensorInfo& info = original_.info(id);
+    for (const TensorId id : declared_.inputs) {
+      const TensorInfo& info = declared_.info(id);
       std::int64_t numbers = 1;
       for (std::size_t axis = 1; axis < info.rank(); ++axis) {
         numbers = info.shape[axis] < 0 || numbers < 0 ? -1 : numbers * info.shape[axis];
       }
       if (info.is_known() && info.rank() == 0) {
         fail(ErrorKind::model, {.what = "an input has no dimension for the samples of a batch",
-                                .tensor = original_.name(id)});
+                                .tensor = declared_.name(id)});
       }
-      wanted.push_back({std::string(original_.name(id)), info.is_known() ? numbers : -1});
+      wanted.push_back({std::string(declared_.name(id)), info.is_known() ? numbers : -1});
     }
     if (has_labels()) {
-      if (original_.find(label_name) != no_tensor) {
+      if (declared_.find(label_name) != no_tensor) {
         fail(ErrorKind::usage,
              {.what = "the model has a tensor 'label' itself, so that none can be added",
               .hint = "--loss NAME: a loss that the model computes"});
@@ -189,12 +216,12 @@ class Fit {
 
   void apply_factors(Dataset& data) {
     for (const Factor& factor : options_.factors) {
-      if (factor.name.empty() && original_.inputs.size() != 1) {
+      if (factor.name.empty() && declared_.inputs.size() != 1) {
         fail(ErrorKind::usage,
              {.what = "the model has several inputs", .hint = "--scale NAME=FACTOR"});
       }
       const std::string name =
-          factor.name.empty() ? std::string(original_.name(original_.inputs[0])) : factor.name;
+          factor.name.empty() ? std::string(declared_.name(declared_.inputs[0])) : factor.name;
       bool is_known = data.features.empty();
       for (Feature& feature : data.features) {
         if (feature.name != name) continue;
@@ -211,8 +238,8 @@ class Fit {
   void choose_batch() {
     batch_ = options_.batch;
     std::int64_t fixed = dynamic;
-    for (const TensorId id : original_.inputs) {
-      const TensorInfo& info = original_.info(id);
+    for (const TensorId id : declared_.inputs) {
+      const TensorInfo& info = declared_.info(id);
       if (info.is_known() && info.shape[0] != dynamic) fixed = info.shape[0];
     }
     if (fixed != dynamic && batch_ != 0 && batch_ != fixed) {
@@ -227,18 +254,22 @@ class Fit {
                               .found = fmt::format("{} samples", known_)});
     }
     std::vector<onnx::InputShape> shapes;
-    for (const TensorId id : original_.inputs) {
-      const Feature& feature = *data_.find(original_.name(id));
-      shapes.push_back({original_.name(id), batch_info(id, feature)});
+    for (const TensorId id : declared_.inputs) {
+      const Feature& feature = *data_.find(declared_.name(id));
+      shapes.push_back({declared_.name(id), batch_info(id, feature)});
       if (const Feature* const other = validation_.find(feature.name)) batch_info(id, *other);
     }
-    model_ = onnx::load(options_.model, {.inputs = shapes});
+    onnx::LoadOptions load{.inputs = shapes, .strict = options_.model.strict};
+    for (const Size& size : options_.model.sizes) load.sizes.push_back({size.name, size.value});
+    model_ = onnx::load(options_.model.path, load);
     take_state(model_);
+    hold_numbers(model_);
+    fold_shapes(model_);
   }
 
   /// What an input is in a batch; throws if the samples do not fit.
   TensorInfo batch_info(TensorId id, const Feature& feature) const {
-    const TensorInfo& declared = original_.info(id);
+    const TensorInfo& declared = declared_.info(id);
     const TensorInfo& given = feature.values.info();
     TensorInfo info{declared.is_known() ? declared.type : given.type, given.shape};
     info.shape[0] = batch_;
@@ -450,9 +481,9 @@ class Fit {
   // --- training -------------------------------------------------------------------------------
 
   void announce() const {
-    const ModelFacts facts = facts_of(model_);
+    const ModelFacts facts = facts_of(original_);
     std::string text =
-        fmt::format("model  {}  {} nodes  {} parameters\n", detail::escaped(options_.model),
+        fmt::format("model  {}  {} nodes  {} parameters\n", detail::escaped(options_.model.path),
                     facts.nodes, count(static_cast<double>(facts.parameters)));
     text += fmt::format("data   {} samples of {}", known_, detail::escaped(data_.source));
     if (options_.held_back > 0) {
@@ -685,7 +716,7 @@ class Fit {
         curves[1].y.push_back(e.validation_loss);
       }
     }
-    write_file(options_.plot, draw_chart(curves, options_.model, "epoch", "loss"));
+    write_file(options_.plot, draw_chart(curves, options_.model.path, "epoch", "loss"));
   }
 
   std::string log_text() const {
@@ -720,7 +751,8 @@ class Fit {
 
   const FitOptions& options_;
   const Console& console_;
-  Graph original_, model_;  ///< as it was given; with the extents of a batch
+  /// As it was given; with the sizes that options say; with the extents of a batch.
+  Graph original_, declared_, model_;
   std::string output_;
   Dataset data_, validation_;
   std::int64_t known_ = 0, batch_ = 0, classes_ = 0, done_ = 0;

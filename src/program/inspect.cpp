@@ -56,7 +56,7 @@ Json to_json(const Versions& versions) {
 void print_json(const InspectOptions& options, const Versions& versions, const Graph& graph,
                 const Console& console) {
   const ModelFacts facts = facts_of(graph);
-  Json json{{"model", options.model}, {"ir", versions.ir}, {"opsets", to_json(versions)}};
+  Json json{{"model", options.model.path}, {"ir", versions.ir}, {"opsets", to_json(versions)}};
   for (const char* key : {"inputs", "optional_inputs", "outputs"}) json[key] = Json::array();
   for (const TensorId id : graph.inputs) json["inputs"].push_back(port_json(graph, id));
   for (const TensorId id : graph.optional_inputs) {
@@ -99,7 +99,7 @@ void print_text(const InspectOptions& options, const Versions& versions, const G
                 const Console& console) {
   const ModelFacts facts = facts_of(graph);
   fmt::print(console.out, "model  {}  {}  {} nodes  {} parameters  {}\n",
-             detail::escaped(options.model), text_of(versions), facts.nodes,
+             detail::escaped(options.model.path), text_of(versions), facts.nodes,
              count(static_cast<double>(facts.parameters)),
              detail::bytes_text(static_cast<std::uint64_t>(facts.parameter_bytes)));
 
@@ -158,10 +158,10 @@ void print_text(const InspectOptions& options, const Versions& versions, const G
 
 void inspect(const InspectOptions& options, const Console& console) {
   const Graph graph = [&] {
-    const Activity activity(console, "load " + detail::escaped(options.model));
-    return load_model(options.model, options.sizes);
+    const Activity activity(console, "load " + detail::escaped(options.model.path));
+    return load_model(options.model);
   }();
-  const Versions versions = versions_of(options.model);
+  const Versions versions = versions_of(options.model.path);
   if (options.json) {
     print_json(options, versions, graph, console);
   } else {

@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   for (const int stream : {0, 1, 2}) {
     if (fcntl(stream, F_GETFD) < 0) open("/dev/null", stream == 0 ? O_WRONLY : O_RDONLY);
   }
-  // A reader that goes away is an error like any other when writing.
+  // A reader that goes away is told by what printing returns; files are finished all the same.
   std::signal(SIGPIPE, SIG_IGN);
   return halftone::program::run_program({argv + 1, argv + argc}, {});
 }

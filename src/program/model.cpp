@@ -12,10 +12,15 @@
 
 namespace halftone::program {
 
-Graph load_model(const std::string& path, const std::vector<Size>& sizes) {
-  onnx::LoadOptions options;
-  for (const Size& size : sizes) options.sizes.push_back({size.name, size.value});
-  return onnx::load(path, options);
+Graph load_model(const ModelFile& model) {
+  onnx::Report report(model.strict);
+  return load_model(model, report);
+}
+
+Graph load_model(const ModelFile& model, onnx::Report& report) {
+  onnx::LoadOptions options{.strict = model.strict};
+  for (const Size& size : model.sizes) options.sizes.push_back({size.name, size.value});
+  return onnx::load(model.path, options, report);
 }
 
 Versions versions_of(const std::string& path) {

@@ -6,13 +6,17 @@
 
 #include <halftone/graph/graph.hpp>
 
+#include "onnx/report.hpp"
+
 #include "program/commands.hpp"
 
 namespace halftone::program {
 
-/// A model read from a file, with these values for its symbolic extents. Throws what reading it
-/// throws, and UsageError if the model has no such symbol.
-Graph load_model(const std::string& path, const std::vector<Size>& sizes);
+/// A model read from its file, with values for its symbolic extents. Throws what reading it throws,
+/// and UsageError if the model has no such symbol.
+Graph load_model(const ModelFile& model);
+/// The same; `report` says what is wrong and what is unusual, also if this throws.
+Graph load_model(const ModelFile& model, onnx::Report& report);
 
 /// What a model file says about the language that it is written in.
 struct Versions {

@@ -95,13 +95,33 @@ Json slot_json(const Slot& slot) {
   return json;
 }
 
+/// An input that ONNX has as an attribute.
+Json attribute_json(const Descriptor& op, const Slot& slot) {
+  const auto choices =
+      op.choices == nullptr ? std::span<const std::string_view>{} : op.choices(slot.name);
+  Json json{{"name", slot.name}};
+  json["kind"] = slot.attribute == SlotAttribute::tensor               ? "tensor"
+                 : op.allows(slot.type_variable, ElementType::int64)   ? "ints"
+                 : op.allows(slot.type_variable, ElementType::float32) ? "floats"
+                                                                       : "strings";
+  if (!choices.empty())
+    json["choices"] = std::vector<std::string_view>(choices.begin(), choices.end());
+  if (slot.optional) {
+    json["default"] = nullptr;
+  } else {
+    json["required"] = true;
+  }
+  return json;
+}
+
 Json operator_json(const Descriptor& op) {
   Json json{{"domain", op.id.domain}, {"name", op.id.name}};
   json["versions"] = std::vector<int>(op.id.versions.begin(), op.id.versions.end());
   json["inputs"] = Json::array();
   json["outputs"] = Json::array();
   for (std::size_t i = 0; i < op.signature.inputs(); ++i) {
-    json["inputs"].push_back(slot_json(op.signature.input(i)));
+    const Slot& slot = op.signature.input(i);
+    if (!slot.is_attribute()) json["inputs"].push_back(slot_json(slot));
   }
   for (std::size_t i = 0; i < op.signature.outputs(); ++i) {
     json["outputs"].push_back(slot_json(op.signature.output(i)));
@@ -113,6 +133,10 @@ Json operator_json(const Descriptor& op) {
   AttributeList attributes;
   std::vector<Word> words = op.defaults();
   op.attributes(words, attributes);
+  for (std::size_t i = 0; i < op.signature.inputs(); ++i) {
+    const Slot& slot = op.signature.input(i);
+    if (slot.is_attribute()) attributes.list.push_back(attribute_json(op, slot));
+  }
   json["attributes"] = std::move(attributes.list);
   json["gradient"] = op.has_gradient;
   return json;

@@ -109,7 +109,7 @@ ipu::Report profile_case(const Graph& graph, const Case& c, const ProfileCommand
   profile_options.partials = c.partials == "half" ? ElementType::float16 : ElementType::float32;
   profile_options.allow_out_of_memory = options.allow_out_of_memory;
   ipu::Report report = ipu::profile(with_batch(graph, c.batch), *target, profile_options);
-  report.model = std::filesystem::path(options.model).filename().string();
+  report.model = std::filesystem::path(options.model.path).filename().string();
   return report;
 }
 
@@ -257,8 +257,8 @@ void profile(const ProfileCommand& options, const Console& console) {
   base.tiles = options.tiles;
   base.proportion = options.memory_proportion;
   base.partials = options.partials;
-  const Activity activity(console, "profile " + detail::escaped(options.model));
-  const Graph graph = load_model(options.model, options.sizes);
+  const Activity activity(console, "profile " + detail::escaped(options.model.path));
+  const Graph graph = load_model(options.model);
   if (!options.compare.empty() && (options.output_dir.empty() || !options.sweeps.empty())) {
     fail_usage("a report is compared in the page that --out asks for", options.compare);
   }

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include <halftone/onnx.hpp>
 #include <halftone/session/session.hpp>
 
 #include "base/describe.hpp"
@@ -10,6 +9,8 @@
 #include "program/commands.hpp"
 #include "program/file.hpp"
 #include "program/json.hpp"
+#include "program/made_up.hpp"
+#include "program/model.hpp"
 #include "program/new_files.hpp"
 #include "program/statistics.hpp"
 #include "program/table.hpp"
@@ -17,58 +18,101 @@
 namespace halftone::program {
 namespace {
 
-void print_summary(const Result& result, const std::vector<std::string>& files, double seconds,
-                   bool as_json, const Console& console) {
+/// A tensor in words: its values if they are few, else what they are like.
+std::string values_text(AnyView value) {
   constexpr std::int64_t few = 10;
-  Table table({{"output"}, {"type"}, {"shape"}, {"values"}, {"file"}});
-  Json json{{"seconds", seconds}, {"outputs", Json::array()}};
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const AnyView value = result[i];
-    const Statistics s = statistics_of(value);
-    if (as_json) {
-      Json output{{"name", result.name(i)}, {"file", files[i]}};
-      add_info(output, value.info);
-      output.update({{"min", s.min}, {"mean", s.mean}, {"max", s.max}, {"nan", s.not_a_number}});
-      json["outputs"].push_back(std::move(output));
-      continue;
-    }
-    std::string values = s.elements <= few ? first_values(value, few)
-                                           : fmt::format("min {:.4g}  mean {:.4g}  max {:.4g}",
-                                                         s.min, s.mean, s.max);
-    if (s.elements > few && s.not_a_number > 0) values += fmt::format("  {} nan", s.not_a_number);
-    table.add({detail::escaped(result.name(i)), std::string(name(value.info.type)),
-               detail::to_text(value.info.shape), values, files[i]});
-  }
+  const Statistics s = statistics_of(value);
+  if (s.elements <= few) return first_values(value, few);
+  std::string text = fmt::format("min {:.4g}  mean {:.4g}  max {:.4g}", s.min, s.mean, s.max);
+  if (s.not_a_number > 0) text += fmt::format("  {} nan", s.not_a_number);
+  return text;
+}
+
+Json tensor_json(std::string_view tensor, AnyView value) {
+  const Statistics s = statistics_of(value);
+  Json json{{"name", tensor}};
+  add_info(json, value.info);
+  json.update({{"min", s.min}, {"mean", s.mean}, {"max", s.max}, {"nan", s.not_a_number}});
+  return json;
+}
+
+/// `made_up`: the inputs, if nobody gave any; `files`: of the outputs, if they are written.
+void print_summary(const Result& result, const std::vector<Input>& made_up,
+                   const std::vector<std::string>& files, double seconds, bool as_json,
+                   const Console& console) {
   if (as_json) {
+    Json json{{"seconds", seconds}};
+    for (const Input& input : made_up) {
+      json["made_up_inputs"].push_back(tensor_json(input.name, input.value));
+    }
+    json["outputs"] = Json::array();
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      json["outputs"].push_back(tensor_json(result.name(i), result[i]));
+      if (!files.empty()) json["outputs"].back()["file"] = files[i];
+    }
     fmt::print(console.out, "{}", dump(json));
-  } else {
-    table.print(console.out);
-    fmt::print(console.out, "run in {}\n", duration(seconds));
+    return;
   }
+  const auto cells = [](std::string_view tensor, AnyView value) {
+    return std::vector{detail::escaped(tensor), std::string(name(value.info.type)),
+                       detail::to_text(value.info.shape), values_text(value)};
+  };
+  if (!made_up.empty()) {
+    Table inputs({{"made-up input"}, {"type"}, {"shape"}, {"values"}});
+    for (const Input& input : made_up) inputs.add(cells(input.name, input.value));
+    inputs.print(console.out);
+    fmt::print(console.out, "\n");
+  }
+  std::vector<Table::Column> columns{{"output"}, {"type"}, {"shape"}, {"values"}};
+  if (!files.empty()) columns.push_back({"file"});
+  Table outputs(columns);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    std::vector<std::string> row = cells(result.name(i), result[i]);
+    if (!files.empty()) row.push_back(files[i]);
+    outputs.add(std::move(row));
+  }
+  outputs.print(console.out);
+  fmt::print(console.out, "run in {}\n", duration(seconds));
 }
 
 }  // namespace
 
 void run(const RunOptions& options, const Console& console) {
-  const Activity activity(console, "run " + detail::escaped(options.model));
-  Session session(onnx::load(options.model), {.threads = options.threads});
+  const bool is_trial = options.inputs.empty() && options.output_dir.empty();
+  Activity activity(console, "run " + detail::escaped(options.model.path));
+  Graph graph = load_model(options.model);
+  std::vector<std::string> names;
   std::vector<AnyArray> arrays;
-  std::vector<Input> inputs;
-  for (const InputFile& input : options.inputs) {
-    arrays.push_back(read_tensor(input.file));
-    inputs.emplace_back(input.name, arrays.back());
+  if (is_trial) {
+    MadeUp made_up;
+    Sizes sizes(graph, 0);
+    for (const TensorId id : graph.inputs) {
+      names.emplace_back(graph.name(id));
+      arrays.push_back(made_up.array(sizes.complete(id), names.back()));
+    }
+  } else {
+    for (const InputFile& input : options.inputs) {
+      names.push_back(input.name);
+      const TensorId id = graph.find(input.name);
+      arrays.push_back(
+          read_tensor(input.file, id == no_tensor ? ElementType::undefined : graph.info(id).type));
+    }
   }
+  std::vector<Input> inputs;
+  for (std::size_t i = 0; i < names.size(); ++i) inputs.emplace_back(names[i], arrays[i]);
+  Session session(std::move(graph), {.threads = options.threads});
   const auto start = Clock::now();
   const Result result = session.run(inputs);
   const double seconds = seconds_since(start);
+  if (is_trial) return print_summary(result, inputs, {}, seconds, options.json, console);
 
   NewFiles files(options.output_dir);
-  std::vector<std::string> names;
+  std::vector<std::string> written;
   for (std::size_t i = 0; i < result.size(); ++i) {
-    names.push_back(fmt::format("output_{}.{}", i, extension(options.format)));
-    write_tensor(files.add(names.back()), options.format, result.name(i), result[i]);
+    written.push_back(fmt::format("output_{}.{}", i, extension(options.format)));
+    write_tensor(files.add(written.back()), options.format, result.name(i), result[i]);
   }
-  print_summary(result, names, seconds, options.json, console);
+  print_summary(result, {}, written, seconds, options.json, console);
   flush(console);  // a run that fails leaves no file, whatever the reason
   files.commit();
 }

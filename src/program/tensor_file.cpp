@@ -16,6 +16,7 @@
 
 #include <halftone/onnx.hpp>
 
+#include "base/describe.hpp"
 #include "program/file.hpp"
 
 namespace halftone::program {
@@ -194,7 +195,8 @@ void copy_reversed(const std::byte* from, std::byte* to, const Dims& shape, std:
 // --- text
 // -------------------------------------------------------------------------------------------
 
-/// The words of a text without its comments, with the line that each is in.
+/// The words of a text without its comments, with the line that each is in. A word that begins with
+/// a quotation mark goes on to the next one that has no backslash before it.
 class Words {
  public:
   explicit Words(std::string_view text) : rest_(text) {}
@@ -211,6 +213,7 @@ class Words {
       } else if (is_blank(rest_.front())) {
         rest_.remove_prefix(1);
       } else {
+        if (rest_.front() == '"') return quoted();
         std::size_t size = 0;
         while (size < rest_.size() && !is_blank(rest_[size]) && rest_[size] != '\n' &&
                rest_[size] != '#') {
@@ -225,6 +228,16 @@ class Words {
   }
 
  private:
+  std::string_view quoted() {
+    std::size_t end = 1;
+    while (end < rest_.size() && rest_[end] != '"') {
+      line_ += rest_[end] == '\n';
+      end += rest_[end] == '\\' ? 2 : 1;
+    }
+    const std::string_view word = rest_.substr(0, std::min(end + 1, rest_.size()));
+    rest_.remove_prefix(word.size());
+    return word;
+  }
   static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
   std::string_view rest_;
   std::size_t line_ = 1;
@@ -248,6 +261,10 @@ std::optional<T> parse_element(std::string_view word) {
   } else if constexpr (std::is_integral_v<T> || std::is_same_v<T, float> ||
                        std::is_same_v<T, double>) {
     return number<T>(word);
+  } else if constexpr (is_integer(element_type<T>)) {
+    const std::optional<int> wide = number<int>(word);
+    if (!wide || *wide < T::lowest || *wide > T::largest) return {};
+    return T(*wide);
   } else {
     const std::optional<double> wide = number<double>(word);
     if (!wide) return {};
@@ -276,6 +293,187 @@ void format_elements(AnyView tensor, std::string& text) {
       fmt::format_to(to, "{}", static_cast<float>(element));
     }
     text += (i + 1) % row == 0 ? '\n' : ' ';
+  }
+}
+
+/// What a word in quotation marks stands for; another one stands for itself.
+std::optional<std::string> unquoted(std::string_view word) {
+  if (!word.starts_with('"')) return std::string(word);
+  if (word.size() < 2 || word.back() != '"') return {};
+  word = word.substr(1, word.size() - 2);
+  std::string text;
+  for (std::size_t i = 0; i < word.size(); ++i) {
+    if (word[i] != '\\') {
+      text += word[i];
+      continue;
+    }
+    if (++i == word.size()) return {};
+    switch (word[i]) {
+      case 'n':
+        text += '\n';
+        break;
+      case 't':
+        text += '\t';
+        break;
+      case 'r':
+        text += '\r';
+        break;
+      case 'x': {
+        unsigned code = 0;
+        const std::string_view digits = word.substr(i + 1, 2);
+        const auto [end, error] =
+            std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+        if (error != std::errc() || end != digits.data() + 2) return {};
+        text += static_cast<char>(code);
+        i += 2;
+        break;
+      }
+      default:
+        text += word[i];
+    }
+  }
+  return text;
+}
+
+std::string quoted_text(std::string_view text) {
+  std::string marked;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') marked += '\\';
+    marked += c;
+  }
+  return '"' + detail::escaped(marked) + '"';
+}
+
+/// The type that a word names; undefined if there is none.
+ElementType value_type_of(std::string_view word) {
+  const ElementType type = parse_element_type(word);
+  if (type != ElementType::undefined) return type;
+  for (int code = 1 << detail::value_kind_bits; code <= UINT8_MAX; ++code) {
+    const auto value = static_cast<ElementType>(code);
+    const bool is_known = detail::row(element_of(value)).size_in_bytes != 0;
+    if (is_known && detail::to_text(value) == word) return value;
+  }
+  return ElementType::undefined;
+}
+
+AnyArray parse_value(Words& words, std::size_t size, const std::string& path, int depth);
+
+/// The elements of a tensor, with each its own word.
+template <class F>
+void parse_elements(Words& words, const TensorInfo& info, const std::string& path, F&& put) {
+  const auto count = static_cast<std::size_t>(info.elements());
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string_view word = words.next();
+    if (word.empty()) {
+      fail_to_parse(path, "the file ends before its last element",
+                    fmt::format("{} of {} elements", i, count));
+    }
+    if (!put(i, word)) {
+      fail_to_parse(path, fmt::format("line {}: this is no {}", words.line(), name(info.type)),
+                    word.substr(0, 40));
+    }
+  }
+}
+
+AnyArray parse_tensor(Words& words, const TensorInfo& info, const std::string& path) {
+  AnyArray tensor(info);
+  if (info.type == ElementType::string) {
+    const auto values = tensor.values<String>();
+    parse_elements(words, info, path, [&](std::size_t i, std::string_view word) {
+      const std::optional<std::string> text = unquoted(word);
+      if (text) values[i] = String::make(*text);
+      return text.has_value();
+    });
+    tensor.own_objects();
+    return tensor;
+  }
+  visit_type<AllTypes>(info.type, [&]<class T>() {
+    const auto values = tensor.values<T>();
+    parse_elements(words, info, path, [&](std::size_t i, std::string_view word) {
+      const std::optional<T> element = parse_element<T>(word);
+      if (element) values[i] = *element;
+      return element.has_value();
+    });
+  });
+  return tensor;
+}
+
+AnyArray parse_value(Words& words, std::size_t size, const std::string& path, int depth) {
+  const std::string_view type_name = words.next();
+  const ElementType type = value_type_of(type_name);
+  if (type == ElementType::undefined || type == ElementType::complex64 ||
+      type == ElementType::complex128 || depth > 3) {
+    fail_to_parse(path, "the first line gives the element type and the extents, as in 'float 2 3'",
+                  type_name.substr(0, 40));
+  }
+  std::vector<std::int64_t> extents;
+  for (std::string_view word = words.next(true); !word.empty(); word = words.next(true)) {
+    const auto extent = number<std::int64_t>(word);
+    if (!extent || *extent < 0) {
+      fail_to_parse(path, "an extent is a number from 0", word.substr(0, 40));
+    }
+    extents.push_back(*extent);
+  }
+  // Each element takes a character and, but for the last one, a blank.
+  const TensorInfo info = checked_info(type, extents, size + 1, 2, path);
+  if (is_tensor(type)) return parse_tensor(words, info, path);
+  if (extents.size() != 1 || (is_optional(type) && extents[0] > 1)) {
+    fail_to_parse(path, "the number of items follows the type, as in 'seq(tensor(float)) 2'",
+                  type_name.substr(0, 40));
+  }
+  if (is_map(type)) {
+    const bool is_text = kind_of(type) == ValueKind::string_map;
+    AnyArray keys = parse_tensor(
+        words, {is_text ? ElementType::string : ElementType::int64, {extents[0]}}, path);
+    AnyArray values = parse_tensor(words, {element_of(type), {extents[0]}}, path);
+    return AnyArray(type, Map::make(std::move(keys), std::move(values)));
+  }
+  std::vector<AnyArray> items;
+  for (std::int64_t i = 0; i < extents[0]; ++i) {
+    items.push_back(parse_value(words, size, path, depth + 1));
+    if (items.back().info().type != item_of(type)) {
+      fail_to_parse(
+          path,
+          fmt::format("line {}: an item is of another type than the value holds", words.line()),
+          detail::to_text(items.back().info().type));
+    }
+  }
+  return AnyArray(type, Sequence::make(std::move(items)));
+}
+
+void format_tensor(AnyView tensor, std::string& text) {
+  if (tensor.info.type == ElementType::string) {
+    for (const String element : tensor.values<String>()) {
+      text += quoted_text(element.view()) + '\n';
+    }
+    return;
+  }
+  const bool is_known =
+      visit_type<AllTypes>(tensor.info.type, [&]<class T>() { format_elements<T>(tensor, text); });
+  if (!is_known) {
+    fail(ErrorKind::unsupported, {.what = "text files have no such element type",
+                                  .found = name(tensor.info.type),
+                                  .hint = "use the format pb"});
+  }
+}
+
+void format_value(AnyView value, std::string& text) {
+  const ElementType type = value.info.type;
+  text += detail::to_text(type);
+  if (is_map(type)) {
+    const Map map = value.map();
+    text += fmt::format(" {}\n", map ? map.keys().info().elements() : 0);
+    if (!map) return;
+    format_tensor(map.keys(), text);
+    format_tensor(map.values(), text);
+  } else if (!is_tensor(type)) {
+    const std::span<const AnyArray> items = value.sequence().items();
+    text += fmt::format(" {}\n", items.size());
+    for (const AnyArray& item : items) format_value(item, text);
+  } else {
+    for (const std::int64_t extent : value.info.shape) text += fmt::format(" {}", extent);
+    text += '\n';
+    format_tensor(value, text);
   }
 }
 
@@ -404,62 +602,26 @@ AnyArray parse_idx(std::string_view bytes, const std::string& path) {
 
 AnyArray parse_text(std::string_view text, const std::string& path) {
   Words words(text);
-  const std::string_view type_name = words.next();
-  const ElementType type = parse_element_type(type_name);
-  if (!has_type(AllTypes{}, type)) {
-    fail_to_parse(path, "the first line gives the element type and the extents, as in 'float 2 3'",
-                  type_name.substr(0, 40));
+  AnyArray value = parse_value(words, text.size(), path, 0);
+  const std::string_view rest = words.next();
+  if (!rest.empty()) {
+    fail_to_parse(path,
+                  is_tensor(value.info().type)
+                      ? fmt::format("line {}: the shape has {} elements, here is another one",
+                                    words.line(), value.info().elements())
+                      : fmt::format("line {}: the value has ended before", words.line()),
+                  rest.substr(0, 40));
   }
-  std::vector<std::int64_t> extents;
-  for (std::string_view word = words.next(true); !word.empty(); word = words.next(true)) {
-    const auto extent = number<std::int64_t>(word);
-    if (!extent || *extent < 0) {
-      fail_to_parse(path, "an extent is a number from 0", word.substr(0, 40));
-    }
-    extents.push_back(*extent);
-  }
-  // Each element takes a character and, but for the last one, a blank.
-  AnyArray tensor(checked_info(type, extents, text.size() + 1, 2, path));
-  visit_type<AllTypes>(type, [&]<class T>() {
-    std::size_t count = 0;
-    const auto values = tensor.values<T>();
-    for (std::string_view word = words.next(); !word.empty(); word = words.next()) {
-      if (count == values.size()) {
-        fail_to_parse(path,
-                      fmt::format("line {}: the shape has {} elements, here is another one",
-                                  words.line(), count),
-                      word.substr(0, 40));
-      }
-      const std::optional<T> element = parse_element<T>(word);
-      if (!element) {
-        fail_to_parse(path, fmt::format("line {}: this is no {}", words.line(), name(type)),
-                      word.substr(0, 40));
-      }
-      values[count++] = *element;
-    }
-    if (count != values.size()) {
-      fail_to_parse(path, "the file ends before its last element",
-                    fmt::format("{} of {} elements", count, values.size()));
-    }
-  });
-  return tensor;
+  return value;
 }
 
-std::string format_text(AnyView tensor) {
-  std::string text(name(tensor.info.type));
-  for (const std::int64_t extent : tensor.info.shape) text += fmt::format(" {}", extent);
-  text += '\n';
-  const bool is_known =
-      visit_type<AllTypes>(tensor.info.type, [&]<class T>() { format_elements<T>(tensor, text); });
-  if (!is_known) {
-    fail(ErrorKind::unsupported, {.what = "text files have no such element type",
-                                  .found = name(tensor.info.type),
-                                  .hint = "use the format pb"});
-  }
+std::string format_text(AnyView value) {
+  std::string text;
+  format_value(value, text);
   return text;
 }
 
-AnyArray read_tensor(const std::string& path) {
+AnyArray read_tensor(const std::string& path, ElementType type) {
   if (path.ends_with("-ubyte") || path.ends_with(".idx")) return parse_idx(read_file(path), path);
   switch (format_of(path)) {
     case TensorFormat::npy:
@@ -470,7 +632,7 @@ AnyArray read_tensor(const std::string& path) {
       break;
   }
   try {
-    return onnx::load_tensor(path);
+    return onnx::load_tensor(path, type);
   } catch (const ModelError& error) {
     // The file is no part of a model, but an input of it.
     fail(ErrorKind::input, {.what = about_file(error.reason(), path),

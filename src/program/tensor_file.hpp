@@ -7,9 +7,9 @@
 
 namespace halftone::program {
 
-/// Files that hold one tensor.
+/// Files that hold one tensor, or another value of ONNX's.
 ///
-///   pb    ONNX's TensorProto, binary
+///   pb    ONNX's TensorProto, binary; SequenceProto, OptionalProto or MapProto for other values
 ///   npy   NumPy's format, versions 1 to 3, either byte order; bfloat16 and float8 have no type
 ///   there text  the element type and the extents in one line, then the elements in row-major order
 ///   with
@@ -19,7 +19,15 @@ namespace halftone::program {
 ///             1 2.5 -3
 ///             nan inf 4e-3
 ///
-///         Elements of type bool are 0 and 1 (or false and true).
+///         Elements of type bool are 0 and 1 (or false and true). Texts may be in quotation marks,
+///         where \n, \t, \xNN, \" and \ stand for characters. Other values have their type and the
+///         number of their items, then each item like a tensor; maps all keys, then all values:
+///
+///             seq(tensor(float)) 2
+///             float 2
+///             1 2
+///             float 1
+///             3
 ///
 /// Files of MNIST's format IDX, whose names end in `-ubyte` or `.idx`, are read, too.
 enum class TensorFormat { pb, npy, text };
@@ -30,7 +38,8 @@ TensorFormat format_of(std::string_view path);
 std::string_view extension(TensorFormat format);
 
 /// Throws IoError if the file cannot be read, InputError if it is not what its name says.
-AnyArray read_tensor(const std::string& path);
+/// `type` says what a pb file holds if it is no tensor.
+AnyArray read_tensor(const std::string& path, ElementType type = ElementType::undefined);
 /// Throws IoError; UnsupportedError if the format has no such element type. pb files get the name.
 void write_tensor(const std::string& path, TensorFormat format, std::string_view name,
                   AnyView tensor);

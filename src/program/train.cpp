@@ -13,11 +13,12 @@
 #include <halftone/onnx.hpp>
 
 #include "base/describe.hpp"
-#include "exec/node.hpp"
+#include "exec/fold.hpp"
 #include "program/activity.hpp"
 #include "program/commands.hpp"
 #include "program/file.hpp"
 #include "program/json.hpp"
+#include "program/model.hpp"
 #include "program/new_files.hpp"
 #include "program/optimizer.hpp"
 #include "program/statistics.hpp"
@@ -38,6 +39,18 @@ class CaseFile {
 
   [[noreturn]] void refuse(const std::string& what) const {
     fail(ErrorKind::input, {.what = about_file(what, path_)});
+  }
+  /// What `work` returns. What it says of wrong arguments is said of the file.
+  auto blamed(auto&& work) const {
+    try {
+      return work();
+    } catch (const UsageError& error) {
+      fail(ErrorKind::input, {.what = about_file(std::string(error.reason()), path_),
+                              .tensor = error.tensor(),
+                              .expected = error.expected(),
+                              .found = error.found(),
+                              .hint = error.hint()});
+    }
   }
   template <class T>
   T get(const Json& object, const char* key, std::optional<T> otherwise = {}) const {
@@ -143,9 +156,7 @@ std::vector<AnyArray> bind_inputs(const CaseFile& c, Graph& graph, std::int64_t 
            {.what = "an input is missing", .tensor = graph.name(graph.inputs[i])});
     }
   }
-  kernel::Executor one;
-  const std::vector<Defect> defects = infer(graph, &evaluate_constant, &one);
-  if (!defects.empty()) throw_defects(graph, defects);
+  fold_shapes(graph);
   return arrays;
 }
 
@@ -153,6 +164,17 @@ AnyArray copy_of(AnyView x) {
   AnyArray y(x.info);
   if (x.bytes() != 0) std::memcpy(y.data(), x.data, x.bytes());
   return y;
+}
+
+/// What an output is, in which values of inputs may have a say.
+AnyView checked_output(const Engine& engine, std::size_t i, const TensorInfo& planned) {
+  const AnyView y = engine.output(i);
+  if (y.info == planned) return y;
+  const Graph& graph = engine.graph();
+  fail(ErrorKind::input, {.what = "the inputs' values give a tensor another shape than the model",
+                          .tensor = graph.name(graph.outputs[i]),
+                          .expected = detail::to_text(planned),
+                          .found = detail::to_text(y.info)});
 }
 
 void add_values(std::vector<double>& sum, AnyView x) {
@@ -175,7 +197,7 @@ AnyArray scaled(const std::vector<double>& sum, const TensorInfo& info, double f
 }  // namespace
 
 void train(const TrainCase& options, const Console& console) {
-  Activity activity(console, "train " + detail::escaped(options.model));
+  Activity activity(console, "train " + detail::escaped(options.model.path));
   const CaseFile c(options.case_file);
   if (c.get<std::int64_t>(c.json(), "format", 1) != 1) c.refuse("the format is not 1");
   const auto steps = c.get<std::int64_t>(c.json(), "steps");
@@ -190,7 +212,7 @@ void train(const TrainCase& options, const Console& console) {
   }
   std::vector<Wanted> outputs = wanted_outputs(c, steps);
 
-  Graph graph = onnx::load(options.model);
+  Graph graph = load_model(options.model);
   const std::vector<AnyArray> data = bind_inputs(c, graph, steps, how.accumulation);
   const auto loss_name = c.get<std::string>(c.json(), "loss");
   const AnyTensor loss{&graph, graph.find(loss_name)};
@@ -209,10 +231,14 @@ void train(const TrainCase& options, const Console& console) {
   }
   float loss_scaling = 1;
   const Json* optimizer = c.json().contains("optimizer") ? &c.json()["optimizer"] : nullptr;
-  const Training training = optimizer == nullptr || optimizer->is_null()
-                                ? differentiate_weights(graph, loss, how)
-                                : record_training(*optimizer, graph, loss, how, loss_scaling,
-                                                  [&](const std::string& what) { c.refuse(what); });
+  const auto record = [&] {
+    if (optimizer == nullptr || optimizer->is_null()) {
+      return differentiate_weights(graph, loss, how);
+    }
+    return record_training(*optimizer, graph, loss, how, loss_scaling,
+                           [&](const std::string& what) { c.refuse(what); });
+  };
+  const Training training = c.blamed(record);
   graph.outputs = {loss.id};
   graph.outputs.insert(graph.outputs.end(), training.gradients.begin(), training.gradients.end());
   for (Wanted& w : outputs) {
@@ -223,6 +249,8 @@ void train(const TrainCase& options, const Console& console) {
     }
   }
   const TensorInfo loss_info = loss.info();
+  std::vector<TensorInfo> planned;
+  for (const TensorId id : graph.outputs) planned.push_back(graph.info(id));
   Engine engine(std::move(graph), {.threads = options.threads});
 
   AnyArray losses({loss_info.type, {steps, how.accumulation}});
@@ -241,11 +269,12 @@ void train(const TrainCase& options, const Console& console) {
     }
     engine.run(inputs);
     const auto size = static_cast<std::size_t>(size_in_bytes(loss_info.type));
-    std::memcpy(losses.data() + static_cast<std::size_t>(run) * size, engine.output(0).data, size);
+    std::memcpy(losses.data() + static_cast<std::size_t>(run) * size,
+                checked_output(engine, 0, planned[0]).data, size);
     const std::int64_t step = run / how.accumulation + 1;
     for (Wanted& w : outputs) {
       if (w.kind == Wanted::Kind::gradient && w.step == step) {
-        add_values(w.sum, engine.output(1 + w.index));
+        add_values(w.sum, checked_output(engine, 1 + w.index, planned[1 + w.index]));
       }
     }
     if ((run + 1) % how.accumulation == 0) keep_weights(step);

@@ -47,12 +47,6 @@ struct Override {
   AnyArray value;  // its own
 };
 
-AnyArray copy_of(const AnyView& view) {
-  AnyArray copy(view.info);
-  if (copy.bytes() > 0) std::memcpy(copy.data(), view.data, copy.bytes());
-  return copy;
-}
-
 Bytes bytes_of(const AnyView& view) {
   const Storage storage = Storage::allocate(view.bytes());
   if (view.bytes() > 0) std::memcpy(storage.data(), view.data, view.bytes());
@@ -286,7 +280,7 @@ struct SessionState {
                     to_text(input.value.info));
       }
       check_data(port, input.value);
-      overrides.push_back({port.id, copy_of(engine.variable(port.id))});
+      overrides.push_back({port.id, AnyArray::copy_of(engine.variable(port.id))});
       engine.set_variable(port.id, input.value);
       return;
     }

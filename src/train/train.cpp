@@ -10,6 +10,7 @@
 #include <halftone/transform/dead_code.hpp>
 
 #include "base/describe.hpp"
+#include "exec/fold.hpp"
 #include "train/modes.hpp"
 #include "train/operators.hpp"
 
@@ -162,6 +163,7 @@ class Recorder {
 
   Training record() {
     check_options();
+    fold_unknown_shapes(graph_);
     detail::use_training_mode(graph_);
     const std::size_t forward = graph_.nodes.size();
     record_loss_scaling();
@@ -765,6 +767,7 @@ Training train(Graph& graph, AnyTensor loss, const Adaptive& o, const TrainOptio
 }
 
 Training differentiate_weights(Graph& graph, AnyTensor loss, const TrainOptions& options) {
+  fold_unknown_shapes(graph);
   detail::use_training_mode(graph);
   std::vector<TensorId> none_more;
   return gradients(graph, loss, options, no_tensor, none_more);

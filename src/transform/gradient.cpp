@@ -72,15 +72,18 @@ void refuse(const Graph& graph, const std::vector<std::size_t>& nodes) {
        {.what = "operators between the weights and the loss have no gradient", .found = names});
 }
 
+constexpr std::string_view unknown_shape = "a gradient needs shapes that are known before the run",
+                           size_hint = "give the sizes when the model is loaded";
+
 void check_known(const Graph& graph, const Node& node) {
   for (const auto* list : {&node.inputs, &node.outputs}) {
     for (const TensorId id : *list) {
       if (id == no_tensor || graph.info(id).is_static()) continue;
-      fail(ErrorKind::model, {.what = "a gradient needs shapes that are known before the run",
-                              .node = detail::node_text(*node.op, graph.name(node)),
-                              .tensor = graph.name(id),
-                              .found = detail::to_text(graph.info(id)),
-                              .hint = "give the sizes when the model is loaded"});
+      fail(ErrorKind::unsupported, {.what = unknown_shape,
+                                    .node = detail::node_text(*node.op, graph.name(node)),
+                                    .tensor = graph.name(id),
+                                    .found = detail::to_text(graph.info(id)),
+                                    .hint = size_hint});
     }
   }
 }
@@ -90,6 +93,12 @@ void check_known(const Graph& graph, const Node& node) {
 std::vector<TensorId> differentiate(Graph& graph, TensorId loss, std::span<const TensorId> wanted,
                                     TensorId d_loss) {
   const TensorInfo info = graph.info(loss);
+  if (!info.is_static()) {
+    fail(ErrorKind::unsupported, {.what = unknown_shape,
+                                  .tensor = graph.name(loss),
+                                  .found = detail::to_text(info),
+                                  .hint = size_hint});
+  }
   if (info.elements() != 1 || !is_floating_point(info.type)) {
     fail(ErrorKind::model, {.what = "the loss is not one floating-point number",
                             .tensor = graph.name(loss),

@@ -26,13 +26,17 @@ TEST_CASE("element_type: number, name and size of every type") {
       {2, "uint8", 1},           {3, "int8", 1},
       {4, "uint16", 2},          {5, "int16", 2},
       {6, "int32", 4},           {7, "int64", 8},
-      {8, "string", 0},          {9, "bool", 1},
+      {8, "string", 8},          {9, "bool", 1},
       {10, "float16", 2},        {11, "double", 8},
       {12, "uint32", 4},         {13, "uint64", 8},
       {14, "complex64", 8},      {15, "complex128", 16},
       {16, "bfloat16", 2},       {17, "float8e4m3fn", 1},
       {18, "float8e4m3fnuz", 1}, {19, "float8e5m2", 1},
-      {20, "float8e5m2fnuz", 1},
+      {20, "float8e5m2fnuz", 1}, {21, "uint4", 1},
+      {22, "int4", 1},           {23, "float4e2m1", 1},
+      {24, "float8e8m0", 1},     {25, "uint2", 1},
+      {26, "int2", 1},           {27, "float6e2m3", 1},
+      {28, "float6e3m2", 1},
   };
   for (const Row& row : rows) {
     CAPTURE(row.number);
@@ -53,7 +57,7 @@ TEST_CASE("element_type: unknown names and numbers are undefined") {
        {"", "floa", "float3", "Float", "fLOAT", "int128", "FLOAT8_144", " bool"}) {
     CHECK(parse_element_type(text) == ElementType::undefined);
   }
-  for (int number = 21; number < 256; ++number) {
+  for (int number = 29; number < 32; ++number) {
     const ElementType type = static_cast<ElementType>(number);
     CHECK(name(type) == "undefined");
     CHECK(size_in_bytes(type) == 0);
@@ -74,7 +78,7 @@ TEST_CASE("element_type: PopART's names") {
 }
 
 TEST_CASE("element_type: predicates") {
-  for (int number = 0; number <= 20; ++number) {
+  for (int number = 0; number <= 28; ++number) {
     CAPTURE(number);
     const ElementType type = static_cast<ElementType>(number);
     const std::string text(name(type));
@@ -93,7 +97,8 @@ void check_type() {
   const ElementType type = element_type<T>;
   CAPTURE(name(type));
   CHECK(size_in_bytes(type) == static_cast<int>(sizeof(T)));
-  CHECK(is_integer(type) == (std::is_integral_v<T> && !std::is_same_v<T, bool>));
+  const bool is_narrow = size_in_bits(type) < 8 && !is_floating_point(type);
+  CHECK(is_integer(type) == (is_narrow || (std::is_integral_v<T> && !std::is_same_v<T, bool>)));
   if (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
     CHECK(is_signed(type) == std::is_signed_v<T>);
   }
@@ -114,7 +119,7 @@ TEST_CASE("element_type: C++ types and dispatch agree") {
     CHECK(calls == static_cast<int>(found));
     matches += calls;
   }
-  CHECK(matches == 17);
+  CHECK(matches == 25);
 
   const auto nothing = []<class T>() {};
   CHECK(visit_type<FloatTypes>(ElementType::bfloat16, nothing));

@@ -144,6 +144,9 @@ class Drawn {
     infos.push_back({graph_.info(inputs.back()), {}, false});
     wanted_.push_back(inputs.back());
     values_.push_back(scattered(shape));
+    // Probabilities: what is not positive is clamped, where the gradient is no slope.
+    if (op_.id.name != "Nll") return;
+    for (double& v : values_.back().values()) v = std::fabs(v);
   }
 
   /// Numbers of which no two are equal.

@@ -117,8 +117,8 @@ struct Listed final : AttributeVisitor {
                std::span<const std::string_view>) override {
     all.push_back({std::string(name), 8, false, true});
   }
-  void graph(std::string_view name, std::int32_t&) override {
-    all.push_back({std::string(name), 5, true});
+  void graph(std::string_view name, std::int32_t& index) override {
+    all.push_back({std::string(name), 5, index != no_subgraph.index});
   }
 };
 
@@ -129,6 +129,7 @@ Error error_of_node(const Descriptor& op, const std::vector<test::Message>& attr
   const std::size_t inputs = std::max<std::size_t>(op.signature.inputs(), 1);
   for (std::size_t i = 0; i < inputs && op.signature.inputs() > 0; ++i) {
     if (op.signature.input(i).name == "seed" || op.signature.input(i).name == "captured") continue;
+    if (op.signature.input(i).is_attribute()) continue;
     const std::string name = "x" + std::to_string(i);
     node.text(1, name);
     parts.inputs.push_back(shapeless(name, float32));
@@ -137,7 +138,7 @@ Error error_of_node(const Descriptor& op, const std::vector<test::Message>& attr
   for (const test::Message& a : attributes) node.message(5, a);
   const bool is_default = op.id.domain == "ai.onnx";
   std::int64_t version = 1;  // the newest that is read
-  for (const std::int64_t v : op.id.versions) version = v <= 21 ? v : version;
+  for (const std::int64_t v : op.id.versions) version = v <= 28 ? v : version;
   if (!is_default) node.text(7, op.id.domain);
   parts.nodes.push_back(node);
   parts.outputs.push_back(shapeless("y", float32));

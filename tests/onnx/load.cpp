@@ -172,8 +172,8 @@ TEST_CASE("load: constants of every kind") {
                            .outputs = {value("y", float32, {})}}))
         .kind();
   };
-  CHECK(broken(text("value_string", "x")) == ErrorKind::unsupported);
-  CHECK(broken(attribute("sparse_value", 11)) == ErrorKind::unsupported);
+  CHECK(broken(text("value_string", "x")) == ErrorKind::model);  // y is stated as float
+  CHECK(broken(attribute("sparse_value", 11)) == ErrorKind::model);
   CHECK(broken(integer("value", 1)) == ErrorKind::model);
   CHECK(broken(integer("valve", 1)) == ErrorKind::model);
 }
@@ -195,21 +195,21 @@ TEST_CASE("load: a tensor as attribute of one element") {
 }
 
 TEST_CASE("load: versions of the format and of operator sets") {
-  for (std::int64_t ir = -1; ir <= 12; ++ir) {
+  for (std::int64_t ir = -1; ir <= 16; ++ir) {
     CAPTURE(ir);
     const ErrorKind kind = error_of(model(relu(), {.ir = ir})).kind();
-    if (ir >= 3 && ir <= 10) {
+    if (ir >= 3 && ir <= 14) {
       CHECK(kind == ErrorKind::internal);  // loaded
     } else {
       CHECK(kind == (ir == 0 ? ErrorKind::model : ErrorKind::unsupported));
     }
   }
-  for (std::int64_t version = 6; version <= 21; ++version) {
+  for (std::int64_t version = 6; version <= 28; ++version) {
     CAPTURE(version);
     CHECK(error_of(model(relu(), {.opset = version})).reason() == "loaded");
   }
-  CHECK(error_of(model(relu(), {.opset = 22})).kind() == ErrorKind::unsupported);
-  CHECK(contains(error_of(model(relu(), {.opset = 22})).line(), "22"));
+  CHECK(error_of(model(relu(), {.opset = 29})).kind() == ErrorKind::unsupported);
+  CHECK(contains(error_of(model(relu(), {.opset = 29})).line(), "29"));
   CHECK(error_of(model(relu(), {.opset = 0})).kind() == ErrorKind::model);
   CHECK(error_of(model(relu(), {.opset = -7})).kind() == ErrorKind::model);
   CHECK(error_of(model(relu(), {.opset = INT64_MAX})).kind() == ErrorKind::unsupported);
@@ -297,14 +297,35 @@ TEST_CASE("load: all operators that are not offered are named, with their nodes"
                   UnsupportedError);
 }
 
+TEST_CASE("load: why images are not decoded is said") {
+  const Error error = error_of(model({.nodes = {node("ImageDecoder", {"x"}, {"y"})},
+                                      .inputs = {value("x", int32, {9})},
+                                      .outputs = {shapeless("y", int32)}},
+                                     {.ir = 9, .opset = 20}));
+  CHECK(error.kind() == ErrorKind::unsupported);
+  CHECK(contains(error.what(), "ai.onnx ImageDecoder 20 (files of images are not decoded here"));
+}
+
+namespace {
+/// Celu as it was before operator set 28.
+struct OldCelu {
+  static constexpr OpId id{"ai.onnx", "Celu", 12};
+  static constexpr Signature signature = "x -> y";
+  static constexpr auto forward(auto x) { return x; }
+};
+}  // namespace
+
 TEST_CASE("load: a meaning that changed is not taken for the old one") {
-  // Operator set 21 gave QuantizeLinear blocks and types that are not offered.
-  const std::string quantize = model({.nodes = {node("QuantizeLinear", {"x", "s"}, {"y"})},
-                                      .initializers = {floats("s", {}, {2})},
-                                      .inputs = {value("x", float32, {2})},
-                                      .outputs = {shapeless("y", float32)}},
-                                     {.ir = 10, .opset = 21});
-  CHECK(error_of(quantize).kind() == ErrorKind::unsupported);
+  auto kind = [](std::int64_t version) {
+    return error_of(model({.nodes = {node("Celu", {"x"}, {"y"})},
+                           .inputs = {value("x", float32, {2})},
+                           .outputs = {shapeless("y", float32)}},
+                          {.ir = 10, .opset = version}),
+                    {.operators = Registry<OldCelu>::table})
+        .kind();
+  };
+  CHECK(kind(27) == ErrorKind::internal);  // loaded
+  CHECK(kind(28) == ErrorKind::unsupported);
 }
 
 namespace {

@@ -117,8 +117,11 @@ TEST_CASE("tensors: data and shape must agree") {
   CHECK(kind_of(typed(3, {1}).integer(5, 200)) == ErrorKind::model);
   CHECK(kind_of(typed(9, {1}).integer(5, 2)) == ErrorKind::model);
   CHECK(kind_of(typed(10, {1}).integer(5, 65536)) == ErrorKind::model);
-  CHECK(kind_of(typed(8, {1}).text(6, "text")) == ErrorKind::unsupported);
-  CHECK(kind_of(typed(22, {1}).text(9, "1")) == ErrorKind::unsupported);
+  CHECK(kind_of(typed(8, {2}).text(6, "text")) == ErrorKind::model);
+  CHECK(kind_of(typed(8, {1}).text(9, "text")) == ErrorKind::model);  // texts are never raw
+  CHECK(kind_of(typed(22, {3}).text(9, "1")) == ErrorKind::model);
+  CHECK(kind_of(typed(22, {3}).integer(5, 300).integer(5, 0)) == ErrorKind::model);
+  CHECK(kind_of(typed(29, {1}).text(9, "1")) == ErrorKind::unsupported);
   CHECK(kind_of(typed(0, {1}).real(4, 1)) == ErrorKind::model);
   CHECK(kind_of(typed(999, {1}).real(4, 1)) == ErrorKind::model);
   CHECK(kind_of(typed(1, {1, 1, 1, 1, 1, 1, 1, 1, 1}).real(4, 1)) == ErrorKind::unsupported);
@@ -244,14 +247,18 @@ TEST_CASE("files: what cannot be read is an IoError") {
 
 TEST_CASE("tensor files: what is written is read again, of every type") {
   const test::Folder folder;
-  for (int i = 1; i <= 20; ++i) {
+  for (int i = 1; i <= 28; ++i) {
     const auto type = static_cast<ElementType>(i);
-    if (size_in_bytes(type) == 0) continue;
+    if (type == ElementType::string) continue;  // tests/op/text.cpp
     CAPTURE(name(type));
-    AnyArray array(TensorInfo{type, {2, 3}});
+    AnyArray array(TensorInfo{type, {7, 3}});  // an odd number: packed bytes are not full
     for (std::size_t b = 0; b < array.bytes(); ++b) {
       array.data()[b] = static_cast<std::byte>(type == ElementType::boolean ? b % 2 : 37 * b + 1);
     }
+    visit_type<NarrowTypes>(type, [&]<class T>() {
+      std::uint8_t code = 0;
+      for (T& element : array.values<T>()) element = T::from_bits(code += 5);
+    });
     onnx::save_tensor(folder / "t.pb", "the name", array);
     const onnx::NamedArray again = onnx::load_tensor(folder / "t.pb");
     CHECK(again.name() == "the name");

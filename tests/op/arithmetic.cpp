@@ -66,6 +66,18 @@ TEST_CASE("arithmetic: examples of the ONNX specification") {
   check_equal<double>(
       run(op::Mod{}, {array<double>({3}, {-4.5, 5.5, -1}), array<double>({3}, {2, -3, 1})}), {3},
       {1.5, -0.5, 0});
+  // ONNX's cases for fmod 0: zeros have the sign of b, what is infinite is one step away.
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::vector<double> y =
+      doubles(run(op::Mod{}, {array<double>({8}, {0., -0., 4, -4, -3, 3, infinity, 1}),
+                              array<double>({8}, {-2, 2, -2, 2, infinity, infinity, 2, 0})}));
+  const std::vector<double> expected{-0., 0., -0., 0., infinity, 3};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CHECK(y[i] == expected[i]);
+    CHECK(std::signbit(y[i]) == std::signbit(expected[i]));
+  }
+  CHECK(std::isnan(y[6]));
+  CHECK(std::isnan(y[7]));
 }
 
 TEST_CASE_TEMPLATE("arithmetic: integer divisions by 0 and of the lowest number do not trap", T,

@@ -1,7 +1,10 @@
 #include <halftone/op/cumsum.hpp>
 
+#include <halftone/op/cumprod.hpp>
+
 #include <halftone/base/error.hpp>
 
+#include "gradient_check.hpp"
 #include "movement.hpp"
 
 using namespace run_op_test;
@@ -58,4 +61,28 @@ TEST_CASE("cumsum: wrong axes") {
   CHECK(reason(op::CumSum{}, {x, indices({2})}) == "axis is out of range");
   CHECK(reason(op::CumSum{}, {x, indices({0, 1})}) == "axis is not one number");
   CHECK(reason(op::CumSum{}, {Array<float>(Dims{}), indices({0})}) == "the input is a scalar");
+}
+
+TEST_CASE_TEMPLATE("cumprod: examples of the ONNX specification", T, float, double, half,
+                   std::int32_t, std::uint64_t) {
+  const Array<T> x = array<T>({3}, {1, 2, 3}), y = array<T>({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto zero = indices({0});
+  check_equal<T>(run(op::CumProd{}, {x, zero}), {3}, {1, 2, 6});
+  check_equal<T>(run(op::CumProd{.exclusive = 1}, {x, zero}), {3}, {1, 1, 2});
+  check_equal<T>(run(op::CumProd{.reverse = 1}, {x, zero}), {3}, {6, 6, 3});
+  check_equal<T>(run(op::CumProd{.exclusive = 1, .reverse = 1}, {x, zero}), {3}, {6, 3, 1});
+  check_equal<T>(run(op::CumProd{}, {y, zero}, backwards()), {2, 3}, {1, 2, 3, 4, 10, 18});
+  check_equal<T>(run(op::CumProd{}, {y, indices({-1})}), {2, 3}, {1, 2, 6, 4, 20, 120});
+}
+
+TEST_CASE("cumprod: gradient") {
+  for (const std::int64_t exclusive : {0, 1}) {
+    for (const std::int64_t reverse : {0, 1}) {
+      gradient_test::check_gradients(
+          {gradient_test::scattered({3, 4, 2}, 0.5, 2), gradient_test::integers({1})},
+          [&](Graph&, auto& in) {
+            return op::cumprod(in[0], in[1], {.exclusive = exclusive, .reverse = reverse});
+          });
+    }
+  }
 }

@@ -1,5 +1,6 @@
 #include <halftone/op/fourier.hpp>
 
+#include "gradient_check.hpp"
 #include "run_op.hpp"
 
 using namespace run_op_test;
@@ -44,9 +45,8 @@ TEST_CASE("fourier: axes, real signals, one side, other lengths") {
     const std::size_t at = normalized_axis(axis, 4);
     for (const std::int64_t length : {0, 4, 9}) {
       for (const std::int64_t onesided : {0, 1}) {
-        std::vector<AnyArray> inputs{x};
-        if (length != 0) inputs.push_back(number(length));
-        const AnyArray y = run(op::DFT{.axis = axis, .onesided = onesided}, inputs);
+        const AnyArray dft_length = length == 0 ? absent() : AnyArray(number(length));
+        const AnyArray y = run(op::DFT{.onesided = onesided}, {x, dft_length, number(axis)});
         const std::int64_t n = length == 0 ? x.info().shape[at] : length;
         const std::int64_t wanted = onesided == 0 ? n : n / 2 + 1;
         Dims shape = x.info().shape;
@@ -82,17 +82,49 @@ TEST_CASE("fourier: forth and back is the identity, for a long prime as well") {
   check_close<double>(run(op::DFT{.inverse = 1}, {run(op::DFT{}, {x})}), doubles(x), 0, 1e-12);
 }
 
+TEST_CASE("fourier: half of a spectrum gives the real signal back") {
+  for (const std::int64_t n : {2, 3, 8, 9, 30}) {
+    const Array<double> x = scattered<double>({2, n, 3, 1}, -1, 1);
+    const AnyArray half_of = run(op::DFT{.onesided = 1}, {x, absent(), number(1)});
+    const AnyArray y = run(op::DFT{.inverse = 1, .onesided = 1}, {half_of, number(n), number(1)});
+    CHECK(y.info() == x.info());
+    check_close<double>(y, doubles(x), 0, 1e-14);
+    if (n % 2 == 0) {  // the length that half of a spectrum has unless another is given
+      check_close<double>(run(op::DFT{.inverse = 1, .onesided = 1}, {half_of, absent(), number(1)}),
+                          doubles(x), 0, 1e-14);
+    }
+  }
+  // Of 1 / 4 (10 + 2 (-2 cos(pi k / 2)) - 2 (-1)^k - 4 sin(pi k / 2)): imaginary parts of the first
+  // and the last number do not count.
+  const Array<double> spectrum({3, 2}, {10, 7, -2, 2, -2, 7});
+  check_close<double>(run(op::DFT{.inverse = 1, .onesided = 1}, {spectrum}), {1, 2, 3, 4}, 0,
+                      1e-14);
+}
+
+TEST_CASE("fourier: the axis as an attribute") {
+  const Array<double> x = scattered<double>({2, 5, 6, 1}, -1, 1);
+  for (const std::int64_t axis : {0, 1, 2}) {
+    const AnyArray y =
+        run_expanded<op::DFT>(op::DFT_17{.axis = axis, .onesided = 1}, {x, absent()});
+    const AnyArray expected = run(op::DFT{.onesided = 1}, {x, absent(), number(axis)});
+    CHECK(y.info() == expected.info());
+    CHECK(doubles(y) == doubles(expected));
+  }
+}
+
 TEST_CASE("fourier: nothing, and what does not fit") {
   check_equal<float>(run(op::DFT{}, {Array<float>({0, 4, 1})}), {0, 4, 2}, {});
   check_equal<float>(run(op::DFT{}, {Array<float>({2, 0, 1})}), {2, 0, 2}, {});
   const Array<float> plain({1, 4, 1}), complex({1, 4, 2});
-  CHECK(reason(op::DFT{.axis = 2}, {plain}) == "axis is out of range");
-  CHECK(reason(op::DFT{.onesided = 1}, {complex}) ==
-        "onesided is for real signals and not for the inverse");
+  CHECK(reason(op::DFT{}, {plain, absent(), number(2)}) == "axis is out of range");
+  CHECK(reason(op::DFT{}, {plain, absent(), number(-1)}) == "axis is out of range");
+  CHECK(reason(op::DFT{.onesided = 1}, {complex}) == "onesided is for real signals");
+  CHECK(reason(op::DFT{.inverse = 1, .onesided = 1}, {plain}) ==
+        "the inverse of onesided is for complex signals");
   CHECK(reason(op::DFT{}, {Array<float>({1, 4, 3})}) ==
         "the last dimension is neither 1 (real) nor 2 (complex)");
   CHECK(reason(op::DFT{}, {Array<float>({4})}) == "the input has no signal");
-  CHECK(reason(op::DFT{}, {plain, number(0)}) == "dft_length is not positive");
+  CHECK(reason(op::DFT{}, {plain, number(0)}) == "dft_length is out of range");
 }
 
 TEST_CASE("short-time fourier: the transform of each frame") {
@@ -132,4 +164,41 @@ TEST_CASE("short-time fourier: short signals, and what does not fit") {
   CHECK(reason(op::STFT{}, {signal, number(2), window, number(5)}) ==
         "frame_length is not the window's");
   CHECK(reason(op::STFT{}, {complex, number(2), window}) == "onesided is for real signals");
+}
+
+TEST_CASE("fourier: gradients") {
+  using gradient_test::scattered;
+  for (const std::int64_t parts : {1, 2}) {
+    for (const std::int64_t inverse : {0, 1}) {
+      for (const std::int64_t length : {3, 5, 8}) {
+        gradient_test::check_gradients(
+            {scattered({2, 5, 3, parts}), number(length), number(1)},
+            [&](Graph&, auto& in) { return op::dft(in[0], in[1], in[2], {.inverse = inverse}); });
+      }
+    }
+  }
+  for (const std::int64_t length : {4, 5, 9}) {
+    gradient_test::check_gradients({scattered({2, 5, 1}), number(length)}, [](Graph&, auto& in) {
+      return op::dft(in[0], in[1], none, {.onesided = 1});
+    });
+    gradient_test::check_gradients(
+        {scattered({2, 4, 2}), number(length), number(-2)}, [](Graph&, auto& in) {
+          return op::dft(in[0], in[1], in[2], {.inverse = 1, .onesided = 1});
+        });
+  }
+}
+
+TEST_CASE("short-time fourier: gradients") {
+  using gradient_test::scattered;
+  for (const std::int64_t parts : {1, 2}) {
+    const op::STFT stft{.onesided = parts == 1 ? 1 : 0};
+    gradient_test::check_gradients(
+        {scattered({2, 13, parts}), number(3), scattered({5}, 0, 1, 7)},
+        [&](Graph&, auto& in) { return op::stft(in[0], in[1], in[2], none, stft); });
+    gradient_test::check_gradients(
+        {scattered({1, 9, parts}), number(2), number(4)},
+        [&](Graph&, auto& in) { return op::stft(in[0], in[1], none, in[2], stft); });
+  }
+  gradient_test::check_gradients({scattered({2, 12}), number(4), scattered({4}, 0, 1, 7)},
+                                 [](Graph&, auto& in) { return op::stft(in[0], in[1], in[2]); });
 }

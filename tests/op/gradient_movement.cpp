@@ -28,6 +28,17 @@ TEST_CASE("gradient of Resize") {
           {.mode = mode, .coordinate_transformation_mode = op::Coordinates::align_corners});
     check({1, 2, 7, 6}, {1, 2, 3, 4}, {.mode = mode, .exclude_outside = 1, .antialias = 1});
     check({2, 3, 4}, {2, 3, 4}, {.mode = mode});
+    for (const auto coordinates :
+         {op::Coordinates::pytorch_half_pixel, op::Coordinates::asymmetric,
+          op::Coordinates::half_pixel_symmetric, op::Coordinates::tf_half_pixel_for_nn}) {
+      check({2, 4, 5}, {3, 7},
+            {.mode = mode, .coordinate_transformation_mode = coordinates, .axes = {-1, 1}});
+      check({2, 4, 5}, {3, 7},
+            {.mode = mode,
+             .coordinate_transformation_mode = coordinates,
+             .keep_aspect_ratio_policy = op::AspectRatio::not_smaller,
+             .axes = {1, 2}});
+    }
   }
   check({3, 4, 5}, {5, 7, 2}, {.mode = op::ResizeMode::linear});
   const Array<float> scales({4}, {1, 1, 2, 3});
@@ -47,6 +58,9 @@ TEST_CASE("gradient of DepthToSpace and SpaceToDepth") {
       return op::depth_to_space(in[0], {.blocksize = 2, .mode = order});
     });
   }
-  check_gradients({scattered({2, 2, 6, 4})},
-                  [](Graph&, auto& in) { return op::space_to_depth(in[0], {.blocksize = 2}); });
+  for (const op::DepthOrder order : {op::DepthOrder::dcr, op::DepthOrder::crd}) {
+    check_gradients({scattered({2, 2, 6, 4})}, [&](Graph&, auto& in) {
+      return op::space_to_depth(in[0], {.blocksize = 2, .mode = order});
+    });
+  }
 }

@@ -126,4 +126,12 @@ TEST_CASE_TEMPLATE("bitwise operators", T, std::uint8_t, std::int32_t, std::uint
   check_equal<T>(run(op::BitwiseXor{}, {a, b}), {2, 2}, {6, 15, 15, 6});
   check_equal<T>(run(op::BitwiseXnor{}, {a, b}), {2, 2}, expect([](T x, T y) { return ~(x ^ y); }));
   check_equal<T>(run(op::BitwiseNot{}, {run(op::BitwiseNot{}, {b})}), {2}, {10, 3});
+  check_equal<T>(run_expanded<op::BitwiseAnd>(op::GraphcoreBitwiseAnd{}, {a, b}), {2, 2},
+                 {8, 0, 0, 1});
+  check_equal<T>(run_expanded<op::BitwiseOr>(op::GraphcoreBitwiseOr{}, {a, b}), {2, 2},
+                 {14, 15, 15, 7});
+  check_equal<T>(run_expanded<op::BitwiseXor>(op::GraphcoreBitwiseXor{}, {a, b}), {2, 2},
+                 {6, 15, 15, 6});
+  CHECK(doubles(run_expanded<op::BitwiseNot>(op::GraphcoreBitwiseNot{}, {b})) ==
+        doubles(run(op::BitwiseNot{}, {b})));
 }

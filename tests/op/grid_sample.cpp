@@ -2,6 +2,7 @@
 
 #include <halftone/base/error.hpp>
 
+#include "gradient_check.hpp"
 #include "movement.hpp"
 
 using namespace run_op_test;
@@ -97,4 +98,25 @@ TEST_CASE("grid sample: what does not fit") {
         "input and grid have different batches");
   CHECK(reason(GridSample{}, {Array<float>({1, 2}), Array<float>({1, 2})}) ==
         "the input has not one to three spatial dimensions");
+}
+
+TEST_CASE("grid sample: gradients") {
+  using gradient_test::scattered;
+  for (const SamplePadding padding :
+       {SamplePadding::zeros, SamplePadding::border, SamplePadding::reflection}) {
+    for (const std::int64_t aligns : {0, 1}) {
+      for (const SampleMode mode : {SampleMode::linear, SampleMode::nearest, SampleMode::cubic}) {
+        const GridSample sampled{.mode = mode, .padding_mode = padding, .align_corners = aligns};
+        const auto record = [&](Graph&, auto& in) {
+          return op::grid_sample(in[0], in[1], sampled);
+        };
+        gradient_test::check_gradients(
+            {scattered({2, 3, 4, 5}), scattered({2, 3, 2, 2}, -1.4, 1.4, 5)}, record);
+        gradient_test::check_gradients({scattered({1, 2, 5}), scattered({1, 4, 1}, -1.4, 1.4, 9)},
+                                       record);
+        gradient_test::check_gradients(
+            {scattered({1, 18, 2, 3, 2}), scattered({1, 2, 1, 2, 3}, -1.3, 1.3, 3)}, record);
+      }
+    }
+  }
 }

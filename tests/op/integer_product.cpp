@@ -114,24 +114,21 @@ TEST_CASE("integer product: the definition, also where float would round") {
     const Unsigned a = bytes<std::uint8_t>({3, k});
     const Signed b = bytes<std::int8_t>({k, 4}, 5);
     const auto size = static_cast<std::size_t>(k);
-    for (const std::uint64_t constants : {0, 0b10}) {
-      check_equal<std::int32_t>(run_session(op::MatMulInteger{}, {a, b}, 1, constants)[0], {3, 4},
-                                product(doubles(a), doubles(b), 3, size, {0}, {0}));
-      check_equal<std::int32_t>(
-          run_session(op::MatMulInteger{}, {a, b, Unsigned({}, {255}), Signed({}, {-128})}, 1,
-                      constants)[0],
-          {3, 4}, product(doubles(a), doubles(b), 3, size, {255}, {-128}));
-    }
+    check_equal<std::int32_t>(run(op::MatMulInteger{}, {a, b}), {3, 4},
+                              product(doubles(a), doubles(b), 3, size, {0}, {0}));
+    check_equal<std::int32_t>(
+        run(op::MatMulInteger{}, {a, b, Unsigned({}, {255}), Signed({}, {-128})}), {3, 4},
+        product(doubles(a), doubles(b), 3, size, {255}, {-128}));
     const Unsigned rows({3}, {0, 7, 255});
     const Signed columns({4}, {-128, 0, 1, 127});
     check_equal<std::int32_t>(
-        run_session(op::MatMulInteger{}, {a, b, rows, columns})[0], {3, 4},
+        run(op::MatMulInteger{}, {a, b, rows, columns}), {3, 4},
         product(doubles(a), doubles(b), 3, size, doubles(rows), doubles(columns)));
   }
   // Several matrices, whose zero points have as many dimensions.
   const Signed a = bytes<std::int8_t>({2, 3, 5}), b = bytes<std::int8_t>({2, 5, 4}, 5);
   const AnyArray y =
-      run_session(op::MatMulInteger{}, {a, b, Signed({2, 3, 1}, {1, 2, 3, 4, 5, 6}), absent()})[0];
+      run(op::MatMulInteger{}, {a, b, Signed({2, 3, 1}, {1, 2, 3, 4, 5, 6}), absent()});
   CHECK(y.info().shape == Dims{2, 3, 4});
   const std::vector<double> all = doubles(a), right = doubles(b), found = doubles(y);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -165,14 +162,26 @@ TEST_CASE("quantised product: the definition") {
       {3, 4}, expected);
 }
 
+TEST_CASE("QLinearMatMul of float8 numbers, which are not rounded to whole ones") {
+  const auto a = array<float8_e4m3fn>({1, 3}, {1.5, -2, 0.25});
+  const auto b = array<float8_e5m2>({3, 2}, {2, 1, 1, 0.5, 4, -1});
+  const auto zero_a = array<float8_e4m3fn>({}, {0});
+  const auto zero_b = array<float8_e5m2>({}, {0});
+  const Array<float> two({}, {2}), half_of({}, {0.5f}), four({}, {4});
+  // a b = [2, 0.25], times 2 * 0.5 / 4.
+  check_equal<float8_e4m3fn>(
+      run_session(op::QLinearMatMul{}, {a, two, zero_a, b, half_of, zero_b, four, zero_a})[0],
+      {1, 2}, {0.5, 0.0625});
+}
+
 TEST_CASE("integer convolution: zero points are what padding adds") {
   // The example of the ONNX specification.
   const Unsigned x({1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10}), w({1, 1, 2, 2}, {1, 1, 1, 1});
-  check_equal<std::int32_t>(run_session(op::ConvInteger{}, {x, w, Unsigned({}, {1})})[0],
-                            {1, 1, 2, 2}, {12, 16, 24, 28});
+  check_equal<std::int32_t>(run(op::ConvInteger{}, {x, w, Unsigned({}, {1})}), {1, 1, 2, 2},
+                            {12, 16, 24, 28});
   check_equal<std::int32_t>(
-      run_session(op::ConvInteger{.conv = {.pads = {1, 1, 1, 1}}}, {x, w, Unsigned({}, {1})})[0],
-      {1, 1, 4, 4}, {1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9});
+      run(op::ConvInteger{.conv = {.pads = {1, 1, 1, 1}}}, {x, w, Unsigned({}, {1})}), {1, 1, 4, 4},
+      {1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9});
   // One zero point for each filter, many terms: a product of matrices.
   const Signed many = bytes<std::int8_t>({2, 300, 1}), filters = bytes<std::int8_t>({3, 300, 1}, 7);
   std::vector<double> expected;
@@ -188,8 +197,8 @@ TEST_CASE("integer convolution: zero points are what padding adds") {
     }
   }
   check_equal<std::int32_t>(
-      run_session(op::ConvInteger{}, {many, filters, Signed({}, {3}), Signed({3}, {-5, 0, 9})})[0],
-      {2, 3, 1}, expected);
+      run(op::ConvInteger{}, {many, filters, Signed({}, {3}), Signed({3}, {-5, 0, 9})}), {2, 3, 1},
+      expected);
   // Quantised, with a bias.
   std::vector<double> rounded;
   const double scales[] = {0.5, 0.25, 1}, bias[] = {1000, -20000, 77};
@@ -203,4 +212,59 @@ TEST_CASE("integer convolution: zero points are what padding adds") {
                                       Array<float>({}, {512}), Signed({}, {-7}),
                                       Array<std::int32_t>({3}, {1000, -20000, 77})})[0],
       {2, 3, 1}, rounded);
+}
+
+// Blocks of every size: several of rows, columns and terms, strides, dilations, groups, pads; a
+// convolution in double has the same exact sums.
+TEST_CASE("integer convolution: as a convolution in double") {
+  struct Case {
+    Dims x, w;
+    op::Conv conv;
+  };
+  const Case cases[]{
+      {{1, 3, 40, 40}, {5, 3, 3, 3}, {.pads = {1, 1, 1, 1}}},
+      {{2, 40, 9, 7}, {530, 40, 3, 3}, {.strides = {2, 1}, .pads = {0, 2, 1, 1}}},
+      {{1, 6, 11, 12}, {8, 3, 2, 3}, {.dilations = {2, 3}, .pads = {3, 4, 0, 5}, .group = 2}},
+      {{1, 4, 3, 4, 5}, {4, 1, 2, 2, 2}, {.strides = {1, 2, 3}, .group = 4}},
+      {{2, 3, 1100}, {2, 3, 5}, {.strides = {3}, .pads = {7, 9}}},
+      {{1, 2, 3}, {1, 2, 2}, {.pads = {6, 6}}},
+  };
+  for (const Case& c : cases) {
+    const Unsigned x = bytes<std::uint8_t>(c.x);
+    const Signed w = bytes<std::int8_t>(c.w, 3);
+    const Unsigned zero_x({}, {77});
+    const Signed zero_w = bytes<std::int8_t>({c.w[0]}, 9);
+    Array<double> left(c.x), right(c.w);
+    const auto filter = right.size() / zero_w.size();
+    for (std::size_t i = 0; i < left.size(); ++i) left[i] = double(x[i]) - 77;
+    for (std::size_t i = 0; i < right.size(); ++i) right[i] = double(w[i]) - zero_w[i / filter];
+    const AnyArray expected = run(c.conv, {left, right});
+    check_equal<std::int32_t>(run(op::ConvInteger{.conv = c.conv}, {x, w, zero_x, zero_w}),
+                              expected.info().shape, doubles(expected));
+  }
+}
+
+TEST_CASE("integer product: vectors, and stacks that broadcast") {
+  const Unsigned a = bytes<std::uint8_t>({7}), matrices = bytes<std::uint8_t>({3, 1, 5, 7}, 2);
+  const Signed b = bytes<std::int8_t>({7}, 5), right = bytes<std::int8_t>({2, 7, 4}, 6);
+  const auto wide = [](const auto& x) {
+    Array<double> y(x.info().shape);
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = double(x[i]);
+    return y;
+  };
+  const auto check = [&](const auto& left, const auto& other) {
+    const AnyArray expected = run(op::MatMul{}, {wide(left), wide(other)});
+    check_equal<std::int32_t>(run(op::MatMulInteger{}, {left, other}), expected.info().shape,
+                              doubles(expected));
+  };
+  check(a, b);
+  check(a, right);
+  check(matrices, b);
+  check(matrices, right);
+  check(bytes<std::uint8_t>({600, 300}), bytes<std::int8_t>({300, 1100}, 4));
+  CHECK(reason(op::MatMulInteger{}, {matrices, right, Unsigned({3})}) ==
+        "zero points do not broadcast to their tensor");
+  CHECK(reason(op::ConvInteger{},
+               {bytes<std::uint8_t>({1, 1, 3}), bytes<std::int8_t>({2, 1, 2}), Unsigned({2})}) ==
+        "the zero point of the input is not one number");
 }

@@ -126,3 +126,16 @@ TEST_CASE_TEMPLATE("bit_shift: multiplication and division by powers of two", T,
   check_equal<T>(run(op::BitShift{.direction = op::ShiftDirection::right}, {a, b}), {n}, right);
   CHECK(reason(op::BitShift{}, {a, b}) == "attribute 'direction' is missing");
 }
+
+TEST_CASE_TEMPLATE("bit_shift: signs move in from the left", T, std::int8_t, std::int16_t,
+                   std::int32_t, std::int64_t) {
+  constexpr double lowest = static_cast<double>(std::numeric_limits<T>::min());
+  const T bits = 8 * sizeof(T);
+  const Array<T> a({7}, {-16, -16, 16, 16, std::numeric_limits<T>::min(), 5, -5});
+  const Array<T> b({7}, {2, bits, bits, -1, static_cast<T>(bits - 1), 0, -3});
+  check_equal<T>(run(op::BitShift{.direction = op::ShiftDirection::right}, {a, b}), {7},
+                 {-4, -1, 0, 0, -1, 5, -1});
+  const Array<T> c({5}, {-3, 1, 3, 7, 7}), d({5}, {2, static_cast<T>(bits - 1), bits, -1, 3});
+  check_equal<T>(run(op::BitShift{.direction = op::ShiftDirection::left}, {c, d}), {5},
+                 {-12, lowest, 0, 0, 56});
+}

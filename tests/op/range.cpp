@@ -19,8 +19,8 @@ AnyArray range(double start, double limit, double delta) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("range: start + i * delta before limit", T, float, double, std::int16_t,
-                   std::int32_t, std::int64_t) {
+TEST_CASE_TEMPLATE("range: start + i * delta before limit", T, float, double, half, bfloat16,
+                   std::int16_t, std::int32_t, std::int64_t) {
   check_equal<T>(range<T>(3, 9, 3), {2}, {3, 6});
   check_equal<T>(range<T>(3, 10, 3), {3}, {3, 6, 9});
   check_equal<T>(range<T>(10, 4, -2), {3}, {10, 8, 6});
@@ -44,7 +44,12 @@ TEST_CASE("range: limits") {
   CHECK(reason(op::Range{}, {indices({1, 2}), indices({1}), indices({1})}) ==
         "an input is not one number");
   const InputInfo unknown[] = {{low.info()}, {low.info()}, {low.info()}};
-  CHECK(op::Range::infer(Inputs(unknown, 1)).outputs[0].shape == Dims{dynamic});
+  CHECK(op::Range{}.infer(Inputs(unknown, 1)).outputs[0].shape == Dims{dynamic});
+  // 2048 + 1 is no half: numbers are not added up in half.
+  const std::vector<double> y = doubles(range<half>(2046, 2052, 1));
+  CHECK(y == std::vector<double>{2046, 2047, 2048, 2048, 2050, 2052});
+  CHECK(reason(op::Range{.stash_type = ElementType::float16}, {low, high, high}) ==
+        "stash_type is not offered");
 }
 
 TEST_CASE_TEMPLATE("onehot: on where indices say", T, std::uint8_t, half, float, double) {
@@ -63,6 +68,9 @@ TEST_CASE_TEMPLATE("onehot: on where indices say", T, std::uint8_t, half, float,
   check_equal<T>(run(op::OneHot{.axis = 0}, {reals, depth, values}), {3, 4},
                  {5, 2, 5, 5, 2, 5, 5, 5, 5, 5, 5, 5});
   check_equal<T>(run(op::OneHot{}, {Array<std::int64_t>({2, 0}), depth, values}), {2, 0, 3}, {});
+  const Array<std::uint64_t> large({3}, {1, ~std::uint64_t{0}, 3});
+  check_equal<T>(run(op::OneHot{}, {large, Array<std::uint8_t>({}, {3}), values}), {3, 3},
+                 {5, 2, 5, 5, 5, 5, 5, 5, 5});
 }
 
 TEST_CASE("onehot: wrong inputs") {
@@ -72,4 +80,5 @@ TEST_CASE("onehot: wrong inputs") {
   CHECK(reason(op::OneHot{}, {indices({0}), negative, values}) == "depth is out of range");
   CHECK(reason(op::OneHot{}, {indices({0}), indices({1, 2}), values}) == "depth is not one number");
   CHECK(reason(op::OneHot{}, {indices({0}), depth, one}) == "values are not a pair");
+  CHECK(reason(op::OneHot{}, {indices({0}), Array<bool>({1}), values}) == "depth is no number");
 }

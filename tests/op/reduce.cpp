@@ -161,7 +161,19 @@ TEST_CASE("reduce: all dimensions, none, and scalars") {
   check_equal<float>(run(op::ReduceSum{.keepdims = 0}, {x}), {}, {10});
   check_equal<float>(run(op::ReduceSum{.noop_with_empty_axes = 1}, {x, nothing}), {2, 2},
                      {1, 2, 3, 4});
-  check_equal<float>(run(op::ReduceL1{.noop_with_empty_axes = 1}, {x}), {2, 2}, {1, 2, 3, 4});
+  // Each element is reduced alone, as ONNX says since 1.18.
+  const Array<float> y({3}, {-2, 0, 3});
+  check_equal<float>(run(op::ReduceL1{.noop_with_empty_axes = 1}, {y}), {3}, {2, 0, 3});
+  check_equal<float>(run(op::ReduceL2{.noop_with_empty_axes = 1}, {y, nothing}), {3}, {2, 0, 3});
+  check_equal<float>(run(op::ReduceSumSquare{.noop_with_empty_axes = 1}, {y}), {3}, {4, 0, 9});
+  check_close<float>(run(op::ReduceLogSum{.noop_with_empty_axes = 1}, {x}),
+                     {0, std::log(2.), std::log(3.), std::log(4.)});
+  check_equal<float>(run(op::ReduceLogSumExp{.noop_with_empty_axes = 1}, {y}), {3}, {-2, 0, 3});
+  check_equal<float>(run(op::ReduceMax{.noop_with_empty_axes = 1}, {y}), {3}, {-2, 0, 3});
+  check_equal<float>(run(op::ReduceProd{.noop_with_empty_axes = 1}, {y}), {3}, {-2, 0, 3});
+  check_equal<std::int32_t>(
+      run(op::ReduceL1{.noop_with_empty_axes = 1}, {Array<std::int32_t>({2}, {-5, 4})}), {2},
+      {5, 4});
   check_equal<float>(run(op::ReduceMean{}, {Array<float>({}, {3})}), {}, {3});
   check_equal<float>(run(op::ReduceL1{}, {Array<float>({}, {-3})}), {}, {3});
 }
@@ -183,6 +195,16 @@ TEST_CASE("reduce: no elements give what joins without effect") {
                      {2, 3, 1}, {0, 0, 0, 0, 0, 0});
   check_equal<float>(run(op::ReduceSum{}, {Array<float>({2, 3, 0}), Array<std::int64_t>({1}, {1})}),
                      {2, 1, 0}, {});
+}
+
+TEST_CASE("reduce: false is less than true") {
+  const Array<bool> x({3, 2}, {true, true, true, false, false, false});
+  const Array<std::int64_t> last({1}, {-1}), first({1}, {0});
+  check_equal<bool>(run(op::ReduceMax{.keepdims = 0}, {x, last}), {3}, {1, 1, 0});
+  check_equal<bool>(run(op::ReduceMin{.keepdims = 0}, {x, last}), {3}, {1, 0, 0});
+  check_equal<bool>(run(op::ReduceMax{}, {Array<bool>({0, 2}), first}), {1, 2}, {0, 0});
+  check_equal<bool>(run(op::ReduceMin{}, {Array<bool>({0, 2}), first}), {1, 2}, {1, 1});
+  check_equal<bool>(run(op::ReduceMin{.noop_with_empty_axes = 1}, {x}), {3, 2}, doubles(x));
 }
 
 TEST_CASE("reduce: infinities and NaN") {

@@ -39,7 +39,7 @@ std::vector<ElementType> type_variables(const Descriptor& op, const std::vector<
   }
   // A variable of absent tensors alone: any type that the operator takes will do.
   for (std::size_t v = 0; v < types.size(); ++v) {
-    for (int t = 1; types[v] == ElementType::undefined && t <= 20; ++t) {
+    for (int t = 1; types[v] == ElementType::undefined && t < detail::element_type_count; ++t) {
       const auto type = static_cast<ElementType>(t);
       if (op.allows(static_cast<int>(v), type)) types[v] = type;
     }

@@ -46,8 +46,10 @@ TEST_CASE("windows: nothing, and what does not fit") {
   check_equal<float>(run(op::HannWindow{}, {Array<std::int64_t>({}, {0})}), {0}, {});
   CHECK(reason(op::HannWindow{}, {number(-1)}) == "the size is negative");
   CHECK(reason(op::HannWindow{}, {Array<std::int32_t>({2}, {1, 2})}) == "the size is not a scalar");
-  CHECK(reason(of_type<op::HannWindow>(ElementType::int32, 1), {number(3)}) ==
+  CHECK(reason(of_type<op::HannWindow>(ElementType::boolean, 1), {number(3)}) ==
         "element type is not offered");
+  check_equal<std::int32_t>(run(of_type<op::HannWindow>(ElementType::int32, 1), {number(4)}), {4},
+                            {0, 0, 1, 0});
 }
 
 TEST_CASE("mel weights: the example of the ONNX specification") {

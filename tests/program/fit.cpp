@@ -204,6 +204,28 @@ TEST_CASE("a straight line is found by least squares") {
   CHECK(broken.err.find("sample 2") != std::string::npos);
 }
 
+TEST_CASE("exponents and numbers of formulas are no weights") {
+  // y = (slope x)^2 * val_0 for negative x: a gradient of the exponent would be NaN.
+  const test::Folder folder;
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {dynamic, 1});
+  const auto scaled = op::matmul(x, parameter<float, Shape<1, 1>>(g, "slope", ones));
+  const auto squared = op::pow(scaled, parameter<float, Shape<>>(g, "exponent", filled{2}));
+  output(g, squared * parameter<float, Shape<>>(g, "val_0", filled{3}), "y");
+  onnx::save(Session(std::move(g)).graph(), (folder / "net.onnx"));
+  std::string table = "x,y\n";
+  for (int i = 1; i <= 8; ++i) table += fmt::format("{},{}\n", -i / 8.0, 12 * i * i / 64.0);
+  write_file((folder / "data.csv"), table);
+  REQUIRE(train_with({(folder / "net.onnx"), "--data", (folder / "data.csv"), "--loss", "mse",
+                      "--epochs", "200", "--batch", "8", "--optimizer", "sgd:lr=0.02", "--save",
+                      (folder / "net.onnx")})
+              .code == 0);
+  const Session net(onnx::load((folder / "net.onnx")));
+  CHECK(net.get("exponent").values<float>()[0] == 2);
+  CHECK(net.get("val_0").values<float>()[0] == 3);
+  CHECK(net.get("slope").values<float>()[0] == doctest::Approx(2).epsilon(1e-2));
+}
+
 TEST_CASE("training refuses what does not fit") {
   const test::Folder folder;
   write_file((folder / "data.csv"), few_digits(40));
@@ -301,4 +323,75 @@ TEST_CASE("charts") {
   CHECK(draw_chart({}, "", "", "").ends_with("</svg>\n"));
   CHECK(draw_chart({{"n", {1, 2}, {std::nan(""), 5}}}, "", "", "").find("nan") ==
         std::string::npos);
+}
+
+// z = Reshape(x w, [Shape(x)[0], -1]) v as exporters write it, with symbolic extents and without
+// infos of what is computed.
+TEST_CASE("a model that computes its shapes trains with data and as a case") {
+  const test::Folder folder;
+  {
+    Graph g;
+    const AnyTensor x = g.input<float>("x", {dynamic, dynamic, 2});
+    g.symbols = {{x.id, 0, g.store_name("batch")}, {x.id, 1, g.store_name("length")}};
+    const auto weight = [&](const char* name, const Dims& shape) {
+      return AnyTensor{&g, g.add_variable({ElementType::float32, shape},
+                                          Initial{Initial::Rule::fill, 0.5f, 0}, name)};
+    };
+    const TensorInfo unknown[]{{}};
+    const auto node = [&](const auto& op, std::vector<TensorId> inputs) {
+      return g.nodes[add_node(g, op, std::move(inputs), unknown)].outputs[0];
+    };
+    const TensorId y = op::matmul(x, weight("w", {2, 3})).id;
+    const TensorId n = node(op::Gather{}, {node(op::Shape{}, {x.id}), constant(g, Dims{0}).id});
+    const TensorId flat =
+        node(op::Reshape{}, {y, node(op::Concat{.axis = 0}, {n, constant(g, Dims{-1}).id})});
+    const TensorId z = node(op::MatMul{}, {flat, weight("v", {12, 2}).id});
+    g.rename(z, "z");
+    const TensorId loss = node(op::ReduceMean{.keepdims = 0}, {z});
+    g.rename(loss, "loss");
+    g.outputs = {z, loss};
+    for (TensorRecord& t : g.tensors) {
+      if (t.role != Role::variable) continue;
+      AnyArray values(t.info);
+      t.data = Bytes(values.storage(), values.data(), values.bytes());
+    }
+    onnx::save(g, (folder / "net.onnx"));
+  }
+  Array<float> x({6, 4, 2});
+  Array<std::int64_t> label({6});
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
+  write_tensor((folder / "x.npy"), TensorFormat::npy, "", x);
+  write_tensor((folder / "label.npy"), TensorFormat::npy, "", label);
+  const std::vector<std::string> data{(folder / "net.onnx"), "--data", "x=" + (folder / "x.npy"),
+                                      "--data", "label=" + (folder / "label.npy")};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), data.begin(), data.end());
+    return train_with(more);
+  };
+  const Answer plain = with({"--epochs", "1", "--output", "z"});
+  CHECK(plain.err == "");
+  CHECK(plain.code == 0);
+  CHECK(with({"--epochs", "1", "--size", "batch=3", "--size", "length=4"}).out.find("of 3, 2") !=
+        std::string::npos);
+  CHECK(with({"--size", "length=5"}).code == static_cast<int>(ErrorKind::input));
+  CHECK(with({"--size", "nothing=5"}).code == static_cast<int>(ErrorKind::usage));
+
+  Array<float> steps({2, 1, 6, 4, 2});
+  write_tensor((folder / "steps.npy"), TensorFormat::npy, "", steps);
+  const auto as_case = [&](const std::string& beta) {
+    write_file((folder / "case.json"),
+               R"({"format": 1, "steps": 2, "loss": "loss", "train": ["w", "v"],
+                   "optimizer": {"type": "adam", "lr": 0.1, "beta1": )" +
+                   beta + R"(}, "inputs": [{"name": "x", "file": "steps.npy"}],
+                   "outputs": [{"kind": "weight", "name": "w", "after": 2, "file": "w.pb"}]})");
+    return train_with({(folder / "net.onnx"), "--case", (folder / "case.json"), "--output-dir",
+                       (folder / "out")});
+  };
+  const Answer good = as_case("0.9");
+  CHECK(good.err == "");
+  CHECK(good.code == 0);
+  const Answer wrong = as_case("1.5");
+  CHECK(wrong.code == static_cast<int>(ErrorKind::input));
+  CHECK(wrong.err.find("beta1") != std::string::npos);
+  CHECK(wrong.err.find("case.json") != std::string::npos);
 }

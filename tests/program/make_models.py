@@ -16,9 +16,10 @@ def value(name, shape, kind=TensorProto.FLOAT):
 
 
 def main(folder):
-    def save(name, nodes, inputs, outputs, initializers=(), opset=13):
+    def save(name, nodes, inputs, outputs, initializers=(), opset=13, infos=()):
         graph = helper.make_graph(nodes, name, inputs, outputs,
-                                  [numpy_helper.from_array(array, key) for key, array in initializers])
+                                  [numpy_helper.from_array(array, key) for key, array in initializers],
+                                  value_info=infos)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=7)
         with open(os.path.join(folder, name + ".onnx"), "wb") as f:
             f.write(model.SerializeToString())
@@ -35,6 +36,9 @@ def main(folder):
     # Two operators that do not exist.
     save("unknown", [node("Frobnicate", ["x"], ["t"]), node("Defrobnicate", ["t"], ["y"])],
          [value("x", [2])], [value("y", [2])])
+    # An info that contradicts its node.
+    save("wrongly_stated", [node("Relu", ["x"], ["t"]), node("Neg", ["t"], ["y"])], [value("x", [2, 3])],
+         [value("y", [2, 3])], infos=[value("t", [2, 4])])
     # Names that a terminal must not see.
     save("hostile_names", [node("Relu", ["x"], ["y\x1b[31m\n"], name="a\nb")], [value("x", [2])],
          [value("y\x1b[31m\n", [2])])

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -62,7 +64,7 @@ TEST_CASE("arguments that make no sense are usage errors") {
            {"compile", model},
            {"--frobnicate"},
            {"run"},
-           {"run", model},
+           {"run", model, "--input", "x=" + models + "x.pb"},
            {"run", model, "--output-dir"},
            {"run", model, "--output-dir", ""},
            {"run", model, "--output-dir", "a", "--output-dir", "b"},
@@ -129,13 +131,13 @@ TEST_CASE("ops: lines and JSON") {
   CHECK(matmul->at("types").at("T").at(0) == "float");
 }
 
-TEST_CASE("README.md has the table of operators as the program prints it") {
-  const std::string readme = read_file("README.md");
+TEST_CASE("the table of operators in op/README.md is what the program prints") {
+  const std::string readme = read_file("include/halftone/op/README.md");
   const std::string begin = "<!-- halftone ops --markdown -->\n", end = "<!-- end -->\n";
   const std::size_t first = readme.find(begin) + begin.size(), last = readme.find(end);
   REQUIRE(first < last);
   REQUIRE(last < readme.size());
-  INFO("build/halftone ops --markdown prints what belongs between the two marks in README.md");
+  INFO("build/halftone ops --markdown prints what belongs between the two marks in the file");
   CHECK((readme.substr(first, last - first) == halftone_with({"ops", "--markdown"}).out));
 }
 
@@ -183,6 +185,48 @@ TEST_CASE("run writes what the model computes") {
                 .code == 0);
     CHECK(read_file((folder / "b/output_0.txt")) == "float 2 3\n-3 4 6.5\n3 1.5 106\n");
   }
+}
+
+TEST_CASE("a run with nothing else makes its inputs up") {
+  const Answer text = halftone_with({"run", models + "add.onnx"});
+  INFO(text.err);
+  REQUIRE(text.code == 0);
+  for (const std::string_view part : {"made-up input", "x", "[1, 3]", "sum", "positive", "float"}) {
+    CAPTURE(part);
+    CHECK(text.out.find(part) != std::string::npos);
+  }
+  CHECK(text.out.substr(0, text.out.find("run in")) == [&] {
+    const std::string again = halftone_with({"run", models + "add.onnx"}).out;
+    return again.substr(0, again.find("run in"));
+  }());
+  const Answer sized = halftone_with({"run", models + "add.onnx", "--size", "batch=5", "--json"});
+  const auto json = nlohmann::json::parse(sized.out);
+  CHECK(json.at("made_up_inputs").at(0).at("shape") == std::vector<int>{5, 3});
+  CHECK(json.at("outputs").size() == 2);
+  CHECK(json.at("outputs").at(0).at("shape") == std::vector<int>{5, 3});
+  // w is [1, 2, 3], and what is made up is from 0 to 1.
+  CHECK(json.at("outputs").at(0).at("min") >= 1);
+  CHECK(json.at("outputs").at(0).at("max") <= 4);
+}
+
+TEST_CASE("a reader that goes away is no error") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  const Captured captured;
+  std::FILE* const out = fdopen(ends[1], "w");
+  close(ends[0]);
+  CHECK(run_program({"ops", "--json"}, {out, captured.console().err}) == 0);
+  CHECK(run_program({"--version"}, {out, captured.console().err}) == 0);
+  std::fputs("what is lost without a word", out);
+  std::fflush(out);
+  CHECK(run_program({"--version"}, {out, captured.console().err}) == 0);
+  CHECK(captured.err().empty());
+  std::fclose(out);
+  std::signal(SIGPIPE, before);
+  std::FILE* const full = std::fopen("/dev/full", "w");
+  CHECK(run_program({"ops"}, {full, captured.console().err}) == static_cast<int>(ErrorKind::io));
+  std::fclose(full);
 }
 
 TEST_CASE("a run that fails says why and writes nothing") {
@@ -242,6 +286,29 @@ TEST_CASE("check ends as a run would") {
   const auto json = nlohmann::json::parse(unknown.out);
   CHECK(json.at("ok") == false);
   CHECK(json.at("kind") == "unsupported");
+  REQUIRE(json.at("operators").size() == 2);
+  CHECK(json.at("operators").at(0).at("operator") == "ai.onnx Frobnicate 13");
+  CHECK(json.at("operators").at(0).at("count") == 1);
+  CHECK(json.at("operators").at(0).at("nodes").size() == 1);
+  CHECK(json.at("defects").empty());
+}
+
+TEST_CASE("what is not quite right is read with a warning") {
+  const std::string model = models + "wrongly_stated.onnx";
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"check", model}, {"run", model}, {"inspect", model}, {"profile", model}}) {
+    const Answer answer = halftone_with(arguments);
+    INFO(arguments[0], answer.err);
+    CHECK(answer.code == 0);
+    CHECK(answer.err.starts_with("warning: "));
+    CHECK(answer.err.find("'t'") != std::string::npos);
+    std::vector<std::string> strict = arguments;
+    strict.push_back("--strict");
+    CHECK(halftone_with(strict).is(ErrorKind::model));
+  }
+  const auto json = nlohmann::json::parse(halftone_with({"check", model, "--json"}).out);
+  REQUIRE(json.at("warnings").size() == 1);
+  CHECK(json.at("warnings").at(0).at("tensor") == "t");
 }
 
 TEST_CASE("inspect shows what is in a model") {

@@ -99,7 +99,7 @@ TEST_CASE("broken text files are refused") {
   for (const char* text :
        {"", "floot 2\n1 2", "float 2 1 2", "float -1\n", "float 2\n1", "float 2\n1 2 3",
         "float 1\n1,5", "float 99999999999\n1 2", "uint8 1\n256", "int32 1\n1.5",
-        "float16 1\n70000", "bool 1\n2", "float 1 1 1 1 1 1 1 1 1\n1", "string 1\na",
+        "float16 1\n70000", "bool 1\n2", "float 1 1 1 1 1 1 1 1 1\n1", "string 1\n\"a",
         "float 18446744073709551616\n1"}) {
     CAPTURE(text);
     CHECK(kind_of([&] { parse_text(text, "x.txt"); }) == ErrorKind::input);

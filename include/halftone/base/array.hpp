@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <halftone/base/error.hpp>
+#include <halftone/base/object.hpp>
 #include <halftone/base/storage.hpp>
 #include <halftone/base/tensor_info.hpp>
 
@@ -26,6 +27,10 @@ struct AnyView {
     if (info.type != element_type<T>) throw_element_type(element_type<T>, info.type);
     return {static_cast<const T*>(data), static_cast<std::size_t>(info.elements())};
   }
+  /// The value of a sequence or an optional value; throws InputError if it is neither.
+  Sequence sequence() const;
+  /// The value of a map; throws InputError if it is none.
+  Map map() const;
 };
 
 /// Dense elements of any type; owns (and shares, when copied) its memory.
@@ -34,6 +39,13 @@ class AnyArray {
   AnyArray() = default;
   /// Zeroed memory; throws MemoryError if the size does not fit.
   explicit AnyArray(const TensorInfo& info);
+  /// A copy, with memory of its own.
+  static AnyArray copy_of(const AnyView& view);
+  /// Texts in row-major order; throws InputError if their number does not fit the shape.
+  AnyArray(const Dims& shape, std::span<const std::string_view> texts);
+  /// A scalar of that type, which is a sequence's or an optional value's.
+  AnyArray(ElementType type, Sequence sequence);
+  AnyArray(ElementType type, Map map);
   AnyArray(const TensorInfo& info, Storage storage) : info_(info), storage_(std::move(storage)) {}
 
   const TensorInfo& info() const { return info_; }
@@ -41,6 +53,11 @@ class AnyArray {
   const std::byte* data() const { return storage_ ? storage_.data() : nullptr; }
   std::size_t bytes() const { return static_cast<std::size_t>(info_.bytes()); }
   const Storage& storage() const { return storage_; }
+  /// To be called once all elements are written that refer to objects: they live as long as the
+  /// array and its copies. For other types it does nothing.
+  void own_objects() {
+    if (storage_ && has_objects(info_.type)) storage_.own_objects();
+  }
   operator AnyView() const { return {info_, data()}; }
   template <element T>
   std::span<T> values() {

@@ -16,6 +16,8 @@ class Storage {
     virtual ~Block() = default;
     /// These bytes will hardly be read again: a mapped file may give their memory back.
     virtual void unneeded(const std::byte*, std::size_t) {}
+    /// See AnyArray::own_objects().
+    virtual void own_objects() {}
     std::byte* data = nullptr;
     std::size_t size = 0;
 
@@ -47,6 +49,9 @@ class Storage {
     block_->unneeded(bytes.data(), bytes.size());
   }
   std::size_t size() const { return block_->size; }
+  void own_objects() const { block_->own_objects(); }
+  /// Memory of that size for addresses of objects, zeroed; see AnyArray::own_objects().
+  static Storage allocate_for_objects(std::size_t size);
 
  private:
   static void retain(Block* block);

@@ -38,6 +38,9 @@ struct EngineOptions {
   /// graphs whose shapes do not depend on values; an UnsupportedError with others.
   bool stop_at_nan = false;
   NodeRunner* runner = nullptr;  ///< borrowed; runs every node, one after the other, unfused
+  /// Plan as for a run, which tells whether there could be one, but leave large weights where they
+  /// are: not read, copied or packed. run() throws.
+  bool only_plan = false;
 };
 
 /// What a node did in the runs since its time was reset.

@@ -22,6 +22,8 @@ struct Subgraph {
   std::int32_t index = -1;
   friend constexpr bool operator==(const Subgraph&, const Subgraph&) = default;
 };
+/// The value of a graph attribute that a model need not give.
+inline constexpr Subgraph no_subgraph{-2};
 
 /// Attributes of a node, packed. Equal attributes have equal words.
 using Word = std::int64_t;

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include <halftone/base/array.hpp>
 #include <halftone/graph/attribute.hpp>
 #include <halftone/graph/cost.hpp>
 #include <halftone/graph/infer.hpp>
@@ -44,6 +45,11 @@ struct Descriptor {
   /// The kernel for these element types (one for each type variable); null run: there is none.
   /// The core has those of the library's own operators, one set per instruction set.
   Kernel (*kernel)(std::span<const ElementType> types);
+  /// Computes the outputs, whatever their shapes are, from values that may be texts, sequences,
+  /// optional values or maps; null: there is only a kernel. An operator that has both runs its
+  /// kernel if neither an input nor an output has objects (has_objects()).
+  std::vector<AnyArray> (*run)(std::span<const Word> attributes, std::span<const AnyView> inputs,
+                               std::size_t outputs);
   /// Records the gradient of a node; null if there is none, or if it expands to what has one.
   void (*gradient)(std::span<const Word> attributes, GradientScope& g);
   /// Element types that a type variable allows.
@@ -52,6 +58,9 @@ struct Descriptor {
   /// null for operators that do not say.
   void (*cost)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
                std::span<const TensorInfo> outputs, CostVisitor& machine);
+  /// The words that an attribute's list (see Slot::attribute) consists of, which become their
+  /// numbers here, from 0; null, or nothing, for other lists.
+  std::span<const std::string_view> (*choices)(std::string_view attribute);
 };
 
 }  // namespace halftone

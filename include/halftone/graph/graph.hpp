@@ -68,6 +68,19 @@ struct Symbol {
   Name name;
 };
 
+/// What a model file says that no result depends on; onnx::save() writes it again.
+struct Note {
+  enum class Kind : std::uint8_t {
+    metadata,      ///< a key of the model and its text
+    devices,       ///< a set of devices, the bytes of a DeviceConfigurationProto
+    node_devices,  ///< a node's place on them, fields of a NodeProto; key: the node's name, or that
+                   ///< of its first output if it has none
+  };
+  Kind kind{};
+  Name key{};
+  Bytes text{};
+};
+
 struct AnyTensor;
 
 /// Tensors and the nodes that compute them: a value. Passes are functions from graphs to graphs,
@@ -84,6 +97,7 @@ class Graph {
   std::vector<TensorId> optional_inputs;
   std::vector<Graph> graphs;  ///< what Subgraph attributes stand for
   std::vector<Symbol> symbols;
+  std::vector<Note> notes;
   Name graph_name;
 
   /// Adds a tensor of that role; see the functions below for the common cases.

@@ -98,6 +98,10 @@ constexpr Inferred infer_checked(const Op& op, const Inputs& in) {
       all_known = all_known && (slot.optional || slot.variadic || i >= signature.required_inputs());
       continue;
     }
+    if (slot.is_attribute() && !in.is_constant(i)) {
+      return Inferred::mismatch("an attribute of the operator is no constant", 0,
+                                static_cast<std::int64_t>(i));
+    }
     if (slot.mixed) continue;
     ElementType& type = types[slot.type_variable];
     if (!allows<Op>(slot.type_variable, in[i].type)) {
@@ -135,6 +139,12 @@ template <class Op>
 void cost_thunk(std::span<const Word> attributes, std::span<const TensorInfo> in,
                 std::span<const TensorInfo> out, CostVisitor& machine) {
   unpack<Op>(attributes).cost(machine, in, out);
+}
+
+template <class Op>
+std::vector<AnyArray> value_thunk(std::span<const Word> attributes, std::span<const AnyView> inputs,
+                                  std::size_t outputs) {
+  return unpack<Op>(attributes).run(inputs, outputs);
 }
 
 template <class Op>
@@ -224,9 +234,16 @@ constexpr Kernel select_kernel(std::span<const ElementType> types);
 template <class Op, template <class...> class Maker, class... T, class... E>
 constexpr Kernel select_from(TypeList<E...>, std::span<const ElementType> types) {
   Kernel kernel;
-  static_cast<void>(((types[sizeof...(T)] == element_type<E> &&
-                      (kernel = select_kernel<Op, Maker, T..., E>(types), true)) ||
-                     ...));
+  auto take = [&]<class Type>(std::type_identity<Type>) {
+    // No kernel computes with texts: `run` does.
+    if constexpr (!std::is_same_v<Type, String>) {
+      if (types[sizeof...(T)] != element_type<Type>) return false;
+      kernel = select_kernel<Op, Maker, T..., Type>(types);
+      return true;
+    }
+    return false;
+  };
+  static_cast<void>((take(std::type_identity<E>{}) || ...));
   return kernel;
 }
 
@@ -309,17 +326,21 @@ constexpr Descriptor make_descriptor() {
       .attributes = &attributes_thunk<Op>,
       .expand = nullptr,
       .kernel = nullptr,
+      .run = nullptr,
       .gradient = nullptr,
       .allows = &allows<Op>,
-      .cost = nullptr};
+      .cost = nullptr,
+      .choices = nullptr};
   if constexpr (requires(const Op& op, CostVisitor& machine, std::span<const TensorInfo> infos) {
                   op.cost(machine, infos, infos);
                 }) {
     d.cost = &cost_thunk<Op>;
   }
+  if constexpr (requires { Op::choices(std::string_view{}); }) d.choices = &Op::choices;
   // Both: an element-wise operator of two tensors whose ONNX form takes any number.
   if constexpr (expanding_op<Op>) d.expand = &expand_thunk<Op>;
-  if constexpr (!expanding_op<Op> || computes) {
+  if constexpr (value_op<Op>) d.run = &value_thunk<Op>;
+  if constexpr (!expanding_op<Op> || computes || value_op<Op>) {
     d.infer = &infer_thunk<Op>;
     if constexpr (computes && library_op<Op>) {
       d.kernel = &library_kernel<Op>;

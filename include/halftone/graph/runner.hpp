@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <halftone/base/element_type.hpp>
+#include <halftone/base/object.hpp>
 #include <halftone/base/view.hpp>
 #include <halftone/graph/attribute.hpp>
 #include <halftone/graph/signature.hpp>
@@ -111,9 +112,14 @@ class ViewList {
 /// Elements as bits: what an operator asks for that only moves them. One kernel for each size.
 struct BitTypes {};
 constexpr bool has_type(BitTypes, ElementType type) {
+  if (!is_tensor(type)) return false;
   const int size = size_in_bytes(type);
   return size == 1 || size == 2 || size == 4 || size == 8;
 }
+
+/// Values of any type, also those that are no tensors: for operators without a kernel.
+struct AnyTypes {};
+constexpr bool has_type(AnyTypes, ElementType type) { return type != ElementType::undefined; }
 
 namespace detail {
 
@@ -145,6 +151,7 @@ struct TypesOf {
 template <class First, class... Rest>
 std::type_identity<First> first_of(TypeList<First, Rest...>);
 std::type_identity<std::uint8_t> first_of(BitTypes);
+std::type_identity<std::uint8_t> first_of(AnyTypes);
 template <class Op, std::size_t Variable>
 using First = typename decltype(first_of(typename TypesOf<Op>::template list<Variable>{}))::type;
 
@@ -165,6 +172,9 @@ struct KernelName {
 struct ExpandName {
   int expand;
 };
+struct RunName {
+  int run;
+};
 struct WorkspaceName {
   int workspace;
 };
@@ -184,6 +194,9 @@ concept differentiable_op = !requires { &Both<Op, BackwardName>::backward; } ||
                             !requires { &Both<Op, GradientName>::gradient; };
 template <class Op>
 concept kernel_op = !requires { &Both<Op, KernelName>::kernel; };
+/// An operator on values as they are, such as texts and sequences, which kernels do not know.
+template <class Op>
+concept value_op = !requires { &Both<Op, RunName>::run; };
 template <class Op>
 concept workspace_op = !requires { &Both<Op, WorkspaceName>::workspace; };
 /// One of the two without the other is an error of the compiler.
@@ -196,7 +209,8 @@ template <class Op>
 concept expanding_op = !requires { &Both<Op, ExpandName>::expand; };
 /// An operator of which no node is recorded, only what it expands to.
 template <class Op>
-concept only_expanding_op = expanding_op<Op> && !elementwise_op<Op> && !kernel_op<Op>;
+concept only_expanding_op =
+    expanding_op<Op> && !elementwise_op<Op> && !kernel_op<Op> && !value_op<Op>;
 
 /// What an arithmetic operation on elements of type T computes in.
 template <class T>

@@ -23,15 +23,22 @@ struct OpId {
   friend constexpr bool operator==(const OpId&, const OpId&) = default;
 };
 
+/// How ONNX has an input that is an attribute there: not at all, as a list, or as a tensor.
+enum class SlotAttribute : std::uint8_t { none, list, tensor };
+
 /// One input or output of an operator.
 struct Slot {
   std::string_view name;
-  int type_variable = 0;  ///< which of the operator's type variables its elements have
-  bool optional = false;  ///< name?
-  bool variadic = false;  ///< name... : any number of tensors, at least none
-  bool modified = false;  ///< name& : the operator writes to it
-  int shares = -1;        ///< name@other : has the memory of that input
-  bool mixed = false;     ///< name:* : of any element types, also different ones
+  std::int8_t type_variable = 0;  ///< which of the operator's type variables its elements have
+  std::int8_t shares = -1;        ///< name@other : has the memory of that input
+  bool optional = false;          ///< name?
+  bool variadic = false;          ///< name... : any number of tensors, at least none
+  bool modified = false;          ///< name& : the operator writes to it
+  bool mixed = false;             ///< name:* : of any element types, also different ones
+  /// name= or name=tensor : a constant that ONNX has as an attribute of that name
+  SlotAttribute attribute = SlotAttribute::none;
+
+  constexpr bool is_attribute() const { return attribute != SlotAttribute::none; }
 };
 
 /// The inputs and outputs of an operator, as its struct states them.
@@ -42,6 +49,12 @@ struct Slot {
 ///   "captured:*... -> y:*..."  tensors of any element types
 ///   "w& g -> w_next@w"         w is modified, w_next is the same memory
 ///   "x seed? -> y"             a last input `seed?` is given by the session
+///   "x scale=?:F -> y"         scale is an attribute of any length, here a vector
+///   "x keys=tensor:K -> y"     keys is an attribute of any length, a tensor there as well as here
+///
+/// Attributes that a model may give any length are no members of the operator's struct but inputs
+/// that are constants: the importer makes them (1-D of int64, float or, where the operator has
+/// `choices`, uint8), the writer makes attributes of them again.
 struct Signature {
   std::string_view text;
 
@@ -53,7 +66,7 @@ struct Signature {
 /// a program only includes cost it nothing.
 class Slots {
  public:
-  static constexpr std::size_t max_slots = 16;
+  static constexpr std::size_t max_slots = 32;
 
   consteval explicit Slots(Signature signature) : text_(signature.text) { parse(); }
 
@@ -79,6 +92,12 @@ class Slots {
   }
   constexpr bool has_seed() const {
     return input_count_ > 0 && input(input_count_ - 1).name == "seed";
+  }
+  /// Inputs that are attributes in ONNX.
+  constexpr std::size_t attributes() const {
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < input_count_; ++i) n += input(i).is_attribute();
+    return n;
   }
   constexpr std::size_t required_inputs() const { return required(0, input_count_); }
   constexpr std::size_t required_outputs() const { return required(input_count_, output_count_); }
@@ -119,7 +138,7 @@ class Slots {
     const std::size_t at_sign = word.find('@');
     if (at_sign != word.npos) {
       for (std::size_t i = 0; i < input_count_; ++i) {
-        if (slots_[i].name == word.substr(at_sign + 1)) slot.shares = static_cast<int>(i);
+        if (slots_[i].name == word.substr(at_sign + 1)) slot.shares = static_cast<std::int8_t>(i);
       }
       if (slot.shares < 0) throw "halftone: '@' names no input of the operator";
       word = word.substr(0, at_sign);
@@ -141,12 +160,20 @@ class Slots {
         part->remove_suffix(1);
       }
     }
+    const std::size_t equals = word.find('=');
+    if (equals != word.npos) {
+      const std::string_view form = word.substr(equals + 1);
+      if (!form.empty() && form != "tensor")
+        throw "halftone: '=' is followed by nothing or 'tensor'";
+      slot.attribute = form.empty() ? SlotAttribute::list : SlotAttribute::tensor;
+      word = word.substr(0, equals);
+    }
     slot.name = word;
     slot.mixed = variable == "*";
     int v = 0;
     while (v < type_variable_count_ && variables[v] != variable) ++v;
     if (v == type_variable_count_) variables[type_variable_count_++] = variable;
-    slot.type_variable = v;
+    slot.type_variable = static_cast<std::int8_t>(v);
     return slot;
   }
 

@@ -7,7 +7,10 @@
 #include <halftone/base/bfloat16.hpp>
 #include <halftone/base/float8.hpp>
 #include <halftone/base/half.hpp>
+#include <halftone/base/mx_float.hpp>
+#include <halftone/base/narrow_integer.hpp>
 #include <halftone/kernel/copy.hpp>
+#include <halftone/kernel/fwd.hpp>
 
 namespace halftone::kernel {
 
@@ -21,6 +24,9 @@ inline constexpr bool is_narrow_float<half> = true;
 
 template <class T>
 inline constexpr bool is_float8 = sizeof(T) == 1 && !std::is_arithmetic_v<T>;
+template <class T>
+inline constexpr bool is_narrow_integer = std::is_same_v<T, int4> || std::is_same_v<T, uint4> ||
+                                          std::is_same_v<T, int2> || std::is_same_v<T, uint2>;
 
 inline constexpr std::int64_t cast_block = 1024;
 
@@ -89,9 +95,13 @@ template <class X>
 }
 
 template <class Y>
-[[gnu::noinline]] void narrow(const float* x, Y* y, std::int64_t n, bool saturate) {
-  if constexpr (is_float8<Y>) {
-    if (saturate) {
+[[gnu::noinline]] void narrow(const float* x, Y* y, std::int64_t n, CastMode mode) {
+  if constexpr (std::is_same_v<Y, float8_e8m0>) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = Y::rounded(x[i], mode.rounding, mode.saturate);
+  } else if constexpr (is_narrow_integer<Y>) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = Y(x[i]);
+  } else if constexpr (is_float8<Y>) {
+    if (mode.saturate) {
       for (std::int64_t i = 0; i < n; ++i) y[i] = Y(x[i]);
     } else {
       for (std::int64_t i = 0; i < n; ++i) y[i] = Y::unsaturated(x[i]);
@@ -111,16 +121,18 @@ template <class X>
 }
 
 /// A part of a tensor, whatever its types.
-using CastPart = void (*)(const void* x, void* y, std::int64_t n, bool saturate);
+using CastPart = void (*)(const void* x, void* y, std::int64_t n, CastMode mode);
 
 template <class X, class Y>
-void cast_part(const void* from, void* to, std::int64_t n, bool saturate) {
+void cast_part(const void* from, void* to, std::int64_t n, CastMode mode) {
   const X* const x = static_cast<const X*>(from);
   Y* const y = static_cast<Y*>(to);
   if constexpr (std::is_same_v<X, Y>) {
     __builtin_memcpy(to, from, std::size_t(n) * sizeof(X));
   } else if constexpr (is_narrow_float<X> && std::is_same_v<Y, float>) {
     widen(x, y, n);
+  } else if constexpr (std::is_integral_v<X> && is_narrow_integer<Y>) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = Y(x[i]);  // the low bits, which float may lose
   } else if constexpr (is_narrow_float<X> || is_narrow_float<Y>) {
     float buffer[cast_block];
     for (std::int64_t i = 0; i < n; i += cast_block) {
@@ -134,7 +146,7 @@ void cast_part(const void* from, void* to, std::int64_t n, bool saturate) {
         prepare(x + i, buffer, count);
       }
       if constexpr (is_narrow_float<Y>) {
-        narrow(values, y + i, count, saturate);
+        narrow(values, y + i, count, mode);
       } else {
         cast_plain(values, y + i, count);
       }
@@ -147,12 +159,12 @@ void cast_part(const void* from, void* to, std::int64_t n, bool saturate) {
 /// Not inlined: there are hundreds of pairs of types.
 [[gnu::noinline]] inline void cast_parts(const Executor& executor, CastPart part, const void* x,
                                          std::int64_t x_size, void* y, std::int64_t y_size,
-                                         std::int64_t n, bool saturate) {
+                                         std::int64_t n, CastMode mode) {
   const std::int64_t tasks = copy_tasks(n * (x_size > y_size ? x_size : y_size));
   parallel_for(executor, tasks, [&](std::int64_t task) {
     const std::int64_t begin = n * task / tasks, end = n * (task + 1) / tasks;
     part(static_cast<const char*>(x) + begin * x_size, static_cast<char*>(y) + begin * y_size,
-         end - begin, saturate);
+         end - begin, mode);
   });
 }
 
@@ -160,8 +172,8 @@ void cast_part(const void* from, void* to, std::int64_t n, bool saturate) {
 
 /// y[i] = x[i] as an element of another type, see op::Cast. x and y do not overlap.
 template <class X, class Y>
-void cast(const Executor& executor, const X* x, Y* y, std::int64_t n, bool saturate) {
-  detail::cast_parts(executor, &detail::cast_part<X, Y>, x, sizeof(X), y, sizeof(Y), n, saturate);
+void cast(const Executor& executor, const X* x, Y* y, std::int64_t n, CastMode mode) {
+  detail::cast_parts(executor, &detail::cast_part<X, Y>, x, sizeof(X), y, sizeof(Y), n, mode);
 }
 
 }  // namespace halftone::kernel

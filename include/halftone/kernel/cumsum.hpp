@@ -8,12 +8,15 @@
 
 namespace halftone::kernel {
 
-/// Sums along the middle one of dimensions [outer, n, inner]: up to each element or, if exclusive,
-/// to the one in front of it; from the end if reversed. Floating point is summed in double.
-template <class T>
-void cumulative_sum(const Executor& executor, bool exclusive, bool reverse, const T* x,
-                    std::int64_t outer, std::int64_t n, std::int64_t inner, T* y) {
-  using Sum = std::conditional_t<integer<T>, std::uint64_t, double>;
+namespace detail {
+
+/// join(so far, element) along the middle one of dimensions [outer, n, inner], from `start` on.
+/// Floating point is joined in double.
+template <class T, class Start, class Join>
+void cumulate(const Executor& executor, bool exclusive, bool reverse, const T* x,
+              std::int64_t outer, std::int64_t n, std::int64_t inner, T* y, Start start_value,
+              const Join& join) {
+  using Total = std::conditional_t<integer<T>, std::uint64_t, double>;
   constexpr std::int64_t columns = 64, task = 1 << 15;
   const std::int64_t strips = (inner + columns - 1) / columns, units = outer * strips;
   const std::int64_t work = n * (inner < columns ? inner : columns);
@@ -25,18 +28,38 @@ void cumulative_sum(const Executor& executor, bool exclusive, bool reverse, cons
       const std::int64_t count = inner - first < columns ? inner - first : columns;
       const std::int64_t start = unit / strips * n * inner + first + (reverse ? n - 1 : 0) * inner;
       const std::int64_t step = reverse ? -inner : inner;
-      Sum sums[columns] = {};
+      Total totals[columns];
+      for (Total& total : totals) total = static_cast<Total>(start_value);
       for (std::int64_t k = 0; k < n; ++k) {
         const T* const from = x + start + k * step;
         T* const to = y + start + k * step;
         for (std::int64_t i = 0; i < count; ++i) {
-          const Sum sum = sums[i] + static_cast<Sum>(from[i]);
-          to[i] = static_cast<T>(exclusive ? sums[i] : sum);
-          sums[i] = sum;
+          const Total total = join(totals[i], static_cast<Total>(from[i]));
+          to[i] = static_cast<T>(exclusive ? totals[i] : total);
+          totals[i] = total;
         }
       }
     }
   });
+}
+
+}  // namespace detail
+
+/// Sums along the middle one of dimensions [outer, n, inner]: up to each element or, if exclusive,
+/// to the one in front of it; from the end if reversed. Floating point is summed in double.
+template <class T>
+void cumulative_sum(const Executor& executor, bool exclusive, bool reverse, const T* x,
+                    std::int64_t outer, std::int64_t n, std::int64_t inner, T* y) {
+  detail::cumulate(executor, exclusive, reverse, x, outer, n, inner, y, 0,
+                   [](auto a, auto b) { return a + b; });
+}
+
+/// The same for products.
+template <class T>
+void cumulative_product(const Executor& executor, bool exclusive, bool reverse, const T* x,
+                        std::int64_t outer, std::int64_t n, std::int64_t inner, T* y) {
+  detail::cumulate(executor, exclusive, reverse, x, outer, n, inner, y, 1,
+                   [](auto a, auto b) { return a * b; });
 }
 
 }  // namespace halftone::kernel

@@ -132,14 +132,16 @@ std::size_t fourier_workspace(std::int64_t n, std::int64_t lines) {
   return static_cast<std::size_t>(fourier.table_size() + tasks * fourier.room()) * sizeof(Complex);
 }
 
-/// Dimension `axis` of x [..., 1 or 2] becomes y's [..., 2]; n numbers, zeros where x has no more.
+/// Dimension `axis` of x [..., 1 or 2] becomes y's [..., 2]; n numbers, zeros where x has no more. To
+/// real y [..., 1] x is the first half of a spectrum whose second half is its conjugate, mirrored.
 template <class T>
 void dft(const KernelCall& call, std::size_t axis, std::int64_t n, bool inverse, View<const T> x,
          View<T> y) {
   using S = halftone::detail::Compute<T>;
   const std::int64_t parts = x.extent(x.rank - 1), inner = x.size(axis + 1, x.rank - 1);
-  const std::int64_t extent = x.extent(axis), given = extent < n ? extent : n;
-  const std::int64_t wanted = y.extent(axis);
+  const bool is_to_real = y.extent(y.rank - 1) == 1;
+  const std::int64_t extent = x.extent(axis), numbered = is_to_real ? n / 2 + 1 : n;
+  const std::int64_t given = extent < numbered ? extent : numbered, wanted = y.extent(axis);
   const double sign = inverse ? -1 : 1, scale = inverse ? 1 / static_cast<double>(n) : 1;
   transform_lines(
       call, Fourier(n), x.size(0, axis) * inner,
@@ -150,11 +152,16 @@ void dft(const KernelCall& call, std::size_t axis, std::int64_t n, bool inverse,
                         parts == 2 ? sign * static_cast<double>(static_cast<S>(from[1])) : 0};
         }
         for (std::int64_t i = given; i < n; ++i) numbers[i] = {};
+        if (is_to_real) {
+          for (std::int64_t i = numbered; i < n; ++i) numbers[i] = numbers[n - i].conjugate();
+        }
       },
       [&](std::int64_t line, const Complex* numbers) {
-        T* to = y.data + (line / inner * wanted * inner + line % inner) * 2;
-        for (std::int64_t i = 0; i < wanted; ++i, to += inner * 2) {
+        const std::int64_t made = is_to_real ? 1 : 2;
+        T* to = y.data + (line / inner * wanted * inner + line % inner) * made;
+        for (std::int64_t i = 0; i < wanted; ++i, to += inner * made) {
           to[0] = static_cast<T>(static_cast<S>(numbers[i].re * scale));
+          if (is_to_real) continue;
           to[1] = static_cast<T>(static_cast<S>(numbers[i].im * scale * sign));
         }
       });

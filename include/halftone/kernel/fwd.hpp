@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <halftone/base/mx_float.hpp>
 #include <halftone/base/view.hpp>
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/box.hpp>
@@ -50,8 +51,13 @@ void gather(const Executor& executor, const T* data, std::int64_t outer, std::in
 template <class T>
 void pad(const Executor& executor, PadMode mode, const PaddedAxis* axes, T value, View<const T> x,
          View<T> y);
+/// How numbers become those of an 8-bit type.
+struct CastMode {
+  bool saturate = true;
+  ScaleRounding rounding = ScaleRounding::up;
+};
 template <class X, class Y>
-void cast(const Executor& executor, const X* x, Y* y, std::int64_t n, bool saturate);
+void cast(const Executor& executor, const X* x, Y* y, std::int64_t n, CastMode mode);
 
 // kernel/matmul.hpp. Op: op::Gemm.
 template <class T>

@@ -69,7 +69,50 @@ struct NormalizedRow {
   }
 };
 
+/// f(row) for each of `outer` rows of n elements.
+template <class F>
+void normalize_rows(const Executor& executor, std::int64_t outer, std::int64_t n, const F& f) {
+  constexpr std::int64_t task = 1 << 14;  // elements that are worth one
+  const std::int64_t per_task = n >= task ? 1 : task / (n > 0 ? n : 1);
+  parallel_for(executor, (outer + per_task - 1) / per_task, [&](std::int64_t t) {
+    const std::int64_t first = t * per_task;
+    const std::int64_t end = outer - first < per_task ? outer : first + per_task;
+    for (std::int64_t row = first; row < end; ++row) f(row);
+  });
+}
+
 }  // namespace detail
+
+/// Each of `outer` rows of n elements: y = x / sqrt(mean of x^2 + epsilon) * scale, with n numbers
+/// in scale; y may be x.
+template <class T, class V, class S>
+void rms_normalization(const Executor& executor, const T* x, const V* scale, V* y,
+                       std::int64_t outer, std::int64_t n, S epsilon) {
+  static_assert(std::is_same_v<S, compute_t<T>>);
+  using Row = detail::NormalizedRow<T>;
+  using Lanes = typename Row::V;
+  detail::normalize_rows(executor, outer, n, [&](std::int64_t row) {
+    const T* const from = x + row * n;
+    V* const to = y + row * n;
+    const S mean = Row::sum(from, n, [](Lanes v) { return v * v; }) / static_cast<S>(n);
+    const S inverse = 1 / math::sqrt(mean + epsilon);
+    if constexpr (std::is_same_v<compute_t<V>, S>) {
+      Row::each(from, n, [&](Lanes v, std::int64_t at, std::int64_t lanes) {
+        if (lanes == Lanes::size) {
+          store_compute(to + at, v * Lanes(inverse) * load_compute(scale + at));
+        } else {
+          const Lanes factor = load_compute_partial(scale + at, lanes);
+          store_compute_partial(to + at, v * Lanes(inverse) * factor, lanes);
+        }
+      });
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double z = static_cast<double>(from[i]) * static_cast<double>(inverse);
+        to[i] = static_cast<V>(z * static_cast<double>(scale[i]));
+      }
+    }
+  });
+}
 
 /// Each of `outer` rows of n elements: y = (x - mean) / sqrt(variance + epsilon) * scale + bias,
 /// with n numbers in scale and bias; bias may be null. mean and inverse (1 / sqrt) get one number
@@ -78,17 +121,11 @@ template <class T, class S>
 void layer_normalization(const Executor& executor, const T* x, const T* scale, const T* bias, T* y,
                          std::int64_t outer, std::int64_t n, S epsilon, S* mean, S* inverse) {
   static_assert(std::is_same_v<S, compute_t<T>>);
-  constexpr std::int64_t task = 1 << 14;  // elements that are worth one
-  const std::int64_t per_task = n >= task ? 1 : task / (n > 0 ? n : 1);
-  parallel_for(executor, (outer + per_task - 1) / per_task, [&](std::int64_t t) {
-    const std::int64_t first = t * per_task;
-    const std::int64_t end = outer - first < per_task ? outer : first + per_task;
-    for (std::int64_t row = first; row < end; ++row) {
-      S m, r;
-      detail::NormalizedRow<T>::run(x + row * n, scale, bias, y + row * n, n, epsilon, m, r);
-      if (mean != nullptr) mean[row] = m;
-      if (inverse != nullptr) inverse[row] = r;
-    }
+  detail::normalize_rows(executor, outer, n, [&](std::int64_t row) {
+    S m, r;
+    detail::NormalizedRow<T>::run(x + row * n, scale, bias, y + row * n, n, epsilon, m, r);
+    if (mean != nullptr) mean[row] = m;
+    if (inverse != nullptr) inverse[row] = r;
   });
 }
 

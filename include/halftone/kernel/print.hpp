@@ -142,7 +142,7 @@ void print_to(TensorPrinter::Write write, void* to, const PrintFormat& format, V
   PrintedTensor tensor{.data = x.data,
                        .shape = Dims(x.shape()),
                        .is_real = is_floating_point(element_type<T>),
-                       .is_signed = std::is_signed_v<T>,
+                       .is_signed = is_signed(element_type<T>),
                        .real = nullptr,
                        .bits = nullptr};
   if constexpr (is_floating_point(element_type<T>)) {
@@ -151,7 +151,12 @@ void print_to(TensorPrinter::Write write, void* to, const PrintFormat& format, V
     };
   } else {
     tensor.bits = [](const void* data, std::int64_t i) {
-      return static_cast<std::uint64_t>(static_cast<const T*>(data)[i]);
+      const T element = static_cast<const T*>(data)[i];
+      if constexpr (std::is_integral_v<T>) {
+        return static_cast<std::uint64_t>(element);
+      } else {
+        return static_cast<std::uint64_t>(std::int64_t{element.value});
+      }
     };
   }
   TensorPrinter(format, tensor, write, to).run();

@@ -469,7 +469,7 @@ void recurrent_gradient(const Recurrent& l, const KernelCall& call,
                                            .dp = result(t.dp)};
     run(wide);
     const auto store = [](View<S> from, View<T> to) {
-      if (to) detail::narrow(from.data, to.data, to.size(), false);
+      if (to) detail::narrow(from.data, to.data, to.size(), {});
     };
     store(wide.da, t.da);
     store(wide.db, t.db);

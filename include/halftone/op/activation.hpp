@@ -140,7 +140,7 @@ struct PRelu_1 {
 struct Elu {
   float alpha = 1;
 
-  static constexpr OpId id{"ai.onnx", "Elu", 6};
+  static constexpr OpId id{"ai.onnx", "Elu", 6, 22};
   static constexpr Signature signature = "x -> y";
   constexpr void attributes(auto&& visit) { visit("alpha", alpha); }
 
@@ -161,7 +161,7 @@ struct Elu {
 struct Selu {
   float alpha = 1.67326319217681884765625f, gamma = 1.05070102214813232421875f;
 
-  static constexpr OpId id{"ai.onnx", "Selu", 6};
+  static constexpr OpId id{"ai.onnx", "Selu", 6, 22};
   static constexpr Signature signature = "x -> y";
   constexpr void attributes(auto&& visit) {
     visit("alpha", alpha);
@@ -184,7 +184,7 @@ struct Selu {
 struct Celu {
   float alpha = 1;
 
-  static constexpr OpId id{"ai.onnx", "Celu", 12};
+  static constexpr OpId id{"ai.onnx", "Celu", 12, 28};
   static constexpr Signature signature = "x -> y";
   constexpr void attributes(auto&& visit) { visit("alpha", alpha); }
 
@@ -200,7 +200,7 @@ struct Celu {
 /// grad    dx = dy / (1 + e^-x)
 /// source  ai.onnx Softplus-1
 struct Softplus {
-  static constexpr OpId id{"ai.onnx", "Softplus", 1};
+  static constexpr OpId id{"ai.onnx", "Softplus", 1, 22};
   static constexpr Signature signature = "x -> y";
 
   static constexpr auto forward(auto x) { return math::softplus(x); }
@@ -214,7 +214,7 @@ struct Softplus {
 /// limits  infinities give NaN
 /// source  ai.onnx Softsign-1
 struct Softsign {
-  static constexpr OpId id{"ai.onnx", "Softsign", 1};
+  static constexpr OpId id{"ai.onnx", "Softsign", 1, 22};
   static constexpr Signature signature = "x -> y";
 
   static constexpr auto forward(auto x) { return x / (1 + math::abs(x)); }
@@ -232,7 +232,7 @@ struct Softsign {
 struct HardSigmoid {
   float alpha = 0.2f, beta = 0.5f;
 
-  static constexpr OpId id{"ai.onnx", "HardSigmoid", 6};
+  static constexpr OpId id{"ai.onnx", "HardSigmoid", 6, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr bool is_short = true;
   constexpr void attributes(auto&& visit) {
@@ -255,7 +255,7 @@ struct HardSigmoid {
 /// limits  -inf gives NaN
 /// source  ai.onnx HardSwish-14; Howard et al. 2019, arXiv:1905.02244
 struct HardSwish {
-  static constexpr OpId id{"ai.onnx", "HardSwish", 14};
+  static constexpr OpId id{"ai.onnx", "HardSwish", 14, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr bool is_short = true;
 
@@ -275,7 +275,7 @@ struct HardSwish {
 struct ThresholdedRelu {
   float alpha = 1;
 
-  static constexpr OpId id{"ai.onnx", "ThresholdedRelu", 10};
+  static constexpr OpId id{"ai.onnx", "ThresholdedRelu", 10, 22};
   static constexpr Signature signature = "x -> y";
   constexpr void attributes(auto&& visit) { visit("alpha", alpha); }
 
@@ -321,7 +321,7 @@ struct Shrink {
 /// limits  -inf gives NaN
 /// source  ai.onnx Mish-18; Misra 2019, arXiv:1908.08681
 struct Mish {
-  static constexpr OpId id{"ai.onnx", "Mish", 18};
+  static constexpr OpId id{"ai.onnx", "Mish", 18, 22};
   static constexpr Signature signature = "x -> y";
 
   static constexpr auto forward(auto x) { return math::mish(x); }

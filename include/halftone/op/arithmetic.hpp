@@ -6,6 +6,17 @@
 #include <halftone/base/math.hpp>
 #include <halftone/op/broadcast_by_attribute.hpp>
 
+namespace halftone::detail {
+
+/// Whether a number, or each number of a vector, may be a negative zero.
+template <class X>
+inline constexpr bool has_signed_zero = std::is_floating_point_v<X>;
+template <class X>
+  requires requires { X::is_float; }
+inline constexpr bool has_signed_zero<X> = X::is_float;
+
+}  // namespace halftone::detail
+
 namespace halftone::op {
 
 /// Sum, element by element: c = a + b.
@@ -80,12 +91,12 @@ struct Div {
 /// a, b    numbers of shapes that broadcast together; c has the common shape
 /// fmod    0: c has the sign of b, as Python's %; 1: the sign of a, as C's fmod
 /// grad    da = dc; nothing reaches b
-/// limits  integers by zero give 0
-/// source  ai.onnx Mod-10, which wants fmod = 1 for floats; here 0 works for them too
+/// limits  integers by zero give 0; fmod 0 gives a zero the sign of b, as Python does
+/// source  ai.onnx Mod-28; before, floats need fmod = 1, but 0 works for them too
 struct Mod {
   std::int64_t fmod = 0;
 
-  static constexpr OpId id{"ai.onnx", "Mod", 10, 13};
+  static constexpr OpId id{"ai.onnx", "Mod", 10, 13, 28};
   static constexpr Signature signature = "a b -> c";
   using types = TypeList<NumericTypes>;
 
@@ -96,7 +107,11 @@ struct Mod {
     const auto moved =
         math::select(rest < 0, math::select(b > 0, rest + b, rest),
                      math::select(b < 0, math::select(rest > 0, rest + b, rest), rest));
-    return math::select(fmod != 0, rest, moved);
+    if constexpr (halftone::detail::has_signed_zero<decltype(rest)>) {
+      return math::select(fmod != 0, rest, math::select(rest == 0, math::copysign(rest, b), moved));
+    } else {
+      return math::select(fmod != 0, rest, moved);
+    }
   }
   static constexpr auto backward(auto dc, auto, auto) { return std::tuple(dc, none); }
 };

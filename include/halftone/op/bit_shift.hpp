@@ -24,6 +24,15 @@ constexpr int bits_of_number() {
     return 8 * static_cast<int>(sizeof(X)) / static_cast<int>(X::size);
   }
 }
+/// Whether a number, or each number of a vector, has a sign.
+template <class X>
+constexpr bool is_signed_number() {
+  if constexpr (std::is_integral_v<X>) {
+    return std::is_signed_v<X>;
+  } else {
+    return std::is_signed_v<typename X::value_type>;
+  }
+}
 }  // namespace detail
 
 namespace op {
@@ -33,16 +42,17 @@ constexpr std::span<const std::string_view> names_of(ShiftDirection) {
 
 /// The bits of a moved by b places, element by element.
 ///
-/// a, b       unsigned integers of shapes that broadcast together; c has the common shape
+/// a, b       integers of shapes that broadcast together; c has the common shape
 /// direction  LEFT or RIGHT, required
-/// limits     zeros move in: as many places as there are bits, or more, give 0
-/// source     ai.onnx BitShift-11
+/// limits     zeros move in, from the left of a negative number ones. As many places as there are
+///            bits, or more, or a negative number of places, leave only what moved in
+/// source     ai.onnx BitShift-28, before which the integers are unsigned
 struct BitShift {
   ShiftDirection direction = ShiftDirection::missing;
 
-  static constexpr OpId id{"ai.onnx", "BitShift", 11};
+  static constexpr OpId id{"ai.onnx", "BitShift", 11, 28};
   static constexpr Signature signature = "a b -> c";
-  using types = TypeList<TypeList<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>>;
+  using types = TypeList<IntegerTypes>;
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("direction", direction); }
@@ -55,7 +65,13 @@ struct BitShift {
     const X by = static_cast<X>(b & last);
     const X moved =
         direction == ShiftDirection::left ? static_cast<X>(a << by) : static_cast<X>(a >> by);
-    return math::select(b <= last, moved, static_cast<X>(0));
+    if constexpr (halftone::detail::is_signed_number<X>()) {
+      const X zero = static_cast<X>(0), fill = static_cast<X>(a >> last);
+      const X gone = direction == ShiftDirection::left ? zero : fill;
+      return math::select(b < zero, gone, math::select(b <= last, moved, gone));
+    } else {
+      return math::select(b <= last, moved, static_cast<X>(0));
+    }
   }
 };
 

@@ -32,13 +32,14 @@ struct Less {
 
 /// a == b, element by element, as bool; NaN equals nothing, zeros of both signs are equal.
 ///
-/// a, b    numbers or bool, of shapes that broadcast together; y has the common shape
-/// source  ai.onnx Equal-7
+/// a, b    numbers, bool or texts, of shapes that broadcast together; y has the common shape
+/// source  ai.onnx Equal-19
 struct Equal {
   static constexpr OpId id{"ai.onnx", "Equal", 7, 11, 13, 19};
   static constexpr Signature signature = "a b -> y";
-  using types = TypeList<Joined<NumericTypes, TypeList<bool>>>;
+  using types = TypeList<Joined<NumericTypes, TypeList<bool, String>>>;
   static constexpr auto forward(auto a, auto b) { return a == b; }
+  static std::vector<AnyArray> run(std::span<const AnyView> inputs, std::size_t outputs);
 };
 
 /// a >= b, element by element, as bool; false if one is NaN.

@@ -13,7 +13,7 @@ namespace halftone::op {
 /// limits  no strings and no sparse tensors
 /// source  ai.onnx Constant-13
 struct Constant {
-  static constexpr OpId id{"ai.onnx", "Constant", 1, 9, 11, 12, 13, 19, 21};
+  static constexpr OpId id{"ai.onnx", "Constant", 1, 9, 11, 12, 13, 19, 21, 23, 24, 25};
   static constexpr Signature signature = "-> y";
   using types = TypeList<AllTypes>;
 

@@ -18,7 +18,7 @@ struct ConstantOfShape {
   ElementType value_type = ElementType::float32;
   std::int64_t value_bits = 0;
 
-  static constexpr OpId id{"ai.onnx", "ConstantOfShape", 9, 20, 21};
+  static constexpr OpId id{"ai.onnx", "ConstantOfShape", 9, 20, 21, 23, 24, 25};
   static constexpr Signature signature = "shape:I -> y:T";
   using types = TypeList<TypeList<std::int64_t>, BitTypes>;
 
@@ -28,7 +28,7 @@ struct ConstantOfShape {
   }
   constexpr Inferred infer(const Inputs& in) const {
     const int size = size_in_bytes(value_type);
-    if (size == 0 || size > 8) {
+    if (size == 0 || size > 8 || has_objects(value_type)) {
       return Inferred::mismatch("element type is not offered", 0,
                                 static_cast<std::int64_t>(value_type));
     }

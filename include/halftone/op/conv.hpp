@@ -37,7 +37,7 @@ struct Conv {
   std::int64_t group = 1;
   AutoPad auto_pad = AutoPad::notset;
 
-  static constexpr OpId id{"ai.onnx", "Conv", 1, 11};
+  static constexpr OpId id{"ai.onnx", "Conv", 1, 11, 22};
   static constexpr Signature signature = "x w b? -> y";
   static constexpr int packed_input = 1;
 
@@ -149,7 +149,7 @@ struct Conv {
   }
   void gradient(auto& g) const;
 
- private:
+  /// The window over these spatial extents.
   constexpr Window window_over(std::span<const std::int64_t> input, const Dims& kernel) const {
     return Window::over(input, {.kernel = kernel,
                                 .strides = strides,
@@ -157,8 +157,8 @@ struct Conv {
                                 .pads = pads,
                                 .auto_pad = auto_pad});
   }
-  template <class T>
-  Window window_over(View<const T> x, View<const T> w) const {
+  template <class X, class W>
+  Window window_over(View<const X> x, View<const W> w) const {
     return window_over(x.shape().subspan(2), Dims(w.shape().subspan(2)));
   }
 };

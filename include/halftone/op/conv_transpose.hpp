@@ -44,7 +44,7 @@ struct ConvTranspose {
   std::int64_t group = 1;
   AutoPad auto_pad = AutoPad::notset;
 
-  static constexpr OpId id{"ai.onnx", "ConvTranspose", 1, 11};
+  static constexpr OpId id{"ai.onnx", "ConvTranspose", 1, 11, 22};
   static constexpr Signature signature = "x w b? -> y";
 
   constexpr void attributes(auto&& visit) {

@@ -44,7 +44,7 @@ struct DepthToSpace {
   std::int64_t blocksize = required;
   DepthOrder mode = DepthOrder::dcr;
 
-  static constexpr OpId id{"ai.onnx", "DepthToSpace", 1, 11, 13};
+  static constexpr OpId id{"ai.onnx", "DepthToSpace", 1, 11, 13, 28};
   static constexpr Signature signature = "x -> y";
   using types = TypeList<BitTypes>;
   static constexpr bool compiled_once = true;
@@ -86,33 +86,29 @@ struct DepthToSpace {
     kernel::copy<T>(*call.executor, box, x.data, y.data);
   }
   void gradient(auto& g) const {
-    const auto dy = g.dy();
-    if (mode == DepthOrder::dcr) {
-      g.dx(0) += op::space_to_depth(dy, {.blocksize = blocksize});
-      return;
-    }
-    const Dims x = g.x().info().shape, y = dy.info().shape;
-    const Dims blocks{y[0], y[1], x[2], blocksize, x[3], blocksize};
-    g.dx(0) += op::reshape(
-        op::transpose(op::reshape(dy, constant(g.graph(), blocks)), {.perm = {0, 1, 3, 5, 2, 4}}),
-        constant(g.graph(), x));
+    g.dx(0) += op::space_to_depth(g.dy(), {.blocksize = blocksize, .mode = mode});
   }
 };
 
-/// Makes of a block of pixels blocksize^2 channels: DepthToSpace of mode dcr takes it back.
+/// Makes of a block of pixels blocksize^2 channels: DepthToSpace of the same mode takes it back.
 ///
 /// x       [batch, channels, height, width], blocksize divides height and width
 /// y       [batch, blocksize^2 * channels, height / blocksize, width / blocksize]
-/// source  ai.onnx SpaceToDepth-13
+/// mode    which channel goes where, see DepthOrder; before opset 28 always dcr
+/// source  ai.onnx SpaceToDepth-28
 struct SpaceToDepth {
   std::int64_t blocksize = required;
+  DepthOrder mode = DepthOrder::dcr;
 
-  static constexpr OpId id{"ai.onnx", "SpaceToDepth", 1, 13};
+  static constexpr OpId id{"ai.onnx", "SpaceToDepth", 1, 13, 28};
   static constexpr Signature signature = "x -> y";
   using types = TypeList<BitTypes>;
   static constexpr bool compiled_once = true;
 
-  constexpr void attributes(auto&& visit) { visit("blocksize", blocksize); }
+  constexpr void attributes(auto&& visit) {
+    visit("blocksize", blocksize);
+    visit("mode", mode);
+  }
   static constexpr void cost(auto& machine, auto, auto) { machine.view(); }
   constexpr Inferred infer(TensorInfo x) const {
     if (const Inferred checked = halftone::detail::check_blocks(x, blocksize); !checked.ok()) {
@@ -133,16 +129,20 @@ struct SpaceToDepth {
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
     const std::int64_t b = blocksize, channels = x.extent(1), height = y.extent(2);
     const std::int64_t width = y.extent(3), plane = height * width;
+    // The stride in y of a column of a block; one of a row is b times as long.
+    const std::int64_t column = mode == DepthOrder::dcr ? channels * plane : plane;
     kernel::Box box;
     box.add(x.extent(0), channels * b * b * plane, channels * b * b * plane);
-    box.add(b, b * channels * plane, b * width);
-    box.add(b, channels * plane, 1);
-    box.add(channels, plane, b * b * plane);
+    box.add(b, b * column, b * width);
+    box.add(b, column, 1);
+    box.add(channels, mode == DepthOrder::dcr ? plane : b * b * plane, b * b * plane);
     box.add(height, width, b * b * width);
     box.add(width, 1, b);
     kernel::copy<T>(*call.executor, box, x.data, y.data);
   }
-  void gradient(auto& g) const { g.dx(0) += op::depth_to_space(g.dy(), {.blocksize = blocksize}); }
+  void gradient(auto& g) const {
+    g.dx(0) += op::depth_to_space(g.dy(), {.blocksize = blocksize, .mode = mode});
+  }
 };
 
 }  // namespace op

@@ -46,7 +46,7 @@ namespace op {
 /// limits  computed in double; singular up to rounding
 /// source  ai.onnx Det-11
 struct Det {
-  static constexpr OpId id{"ai.onnx", "Det", 11};
+  static constexpr OpId id{"ai.onnx", "Det", 11, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr bool compiled_once = true;
 

@@ -321,7 +321,7 @@ namespace op {
 struct Einsum {
   BoundedText<128> equation{};
 
-  static constexpr OpId id{"ai.onnx", "Einsum", 12};
+  static constexpr OpId id{"ai.onnx", "Einsum", 12, 28};
   static constexpr Signature signature = "inputs... -> y";
 
   constexpr void attributes(auto&& visit) { visit("equation", equation); }

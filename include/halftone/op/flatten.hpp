@@ -13,7 +13,7 @@ namespace halftone::op {
 struct Flatten {
   std::int64_t axis = 1;
 
-  static constexpr OpId id{"ai.onnx", "Flatten", 1, 9, 11, 13, 21};
+  static constexpr OpId id{"ai.onnx", "Flatten", 1, 9, 11, 13, 21, 23, 24, 25};
   static constexpr Signature signature = "x -> y@x";
   using types = TypeList<BitTypes>;
 

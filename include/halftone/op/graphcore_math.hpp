@@ -240,57 +240,6 @@ struct BinaryConstScalar {
   }
 };
 
-/// Types that are looked at bit by bit.
-using BitwiseTypes = TypeList<IntegerTypes>;
-
-/// a and b, bit by bit; integers of shapes that broadcast together. source  ai.graphcore
-/// BitwiseAnd-1, which has 32-bit integers only
-struct BitwiseAnd {
-  static constexpr OpId id{"ai.graphcore", "BitwiseAnd", 1};
-  static constexpr Signature signature = "a b -> c";
-  using types = BitwiseTypes;
-  static constexpr bool compiled_once = true;
-  static constexpr auto forward(auto a, auto b) { return a & b; }
-};
-
-/// a or b, bit by bit; integers of shapes that broadcast together. source  ai.graphcore BitwiseOr-1
-struct BitwiseOr {
-  static constexpr OpId id{"ai.graphcore", "BitwiseOr", 1};
-  static constexpr Signature signature = "a b -> c";
-  using types = BitwiseTypes;
-  static constexpr bool compiled_once = true;
-  static constexpr auto forward(auto a, auto b) { return a | b; }
-};
-
-/// Either a or b, bit by bit; integers of shapes that broadcast together. source  ai.graphcore
-/// BitwiseXor-1
-struct BitwiseXor {
-  static constexpr OpId id{"ai.graphcore", "BitwiseXor", 1};
-  static constexpr Signature signature = "a b -> c";
-  using types = BitwiseTypes;
-  static constexpr bool compiled_once = true;
-  static constexpr auto forward(auto a, auto b) { return a ^ b; }
-};
-
-/// Whether a and b are equal, bit by bit; integers of shapes that broadcast together. source
-/// ai.graphcore BitwiseXnor-1
-struct BitwiseXnor {
-  static constexpr OpId id{"ai.graphcore", "BitwiseXnor", 1};
-  static constexpr Signature signature = "a b -> c";
-  using types = BitwiseTypes;
-  static constexpr bool compiled_once = true;
-  static constexpr auto forward(auto a, auto b) { return ~(a ^ b); }
-};
-
-/// Every bit of x turned round; integers of any shape. source  ai.graphcore BitwiseNot-1
-struct BitwiseNot {
-  static constexpr OpId id{"ai.graphcore", "BitwiseNot", 1};
-  static constexpr Signature signature = "x -> y";
-  using types = BitwiseTypes;
-  static constexpr bool compiled_once = true;
-  static constexpr auto forward(auto x) { return ~x; }
-};
-
 }  // namespace op
 }  // namespace halftone
 

@@ -4,6 +4,7 @@
 #define HALFTONE_OP_GRID_SAMPLE_HPP
 
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/op/normalization.hpp>
 
 namespace halftone {
 
@@ -18,6 +19,10 @@ enum class SamplePadding : std::uint8_t { zeros, border, reflection };
 template <class T>
 void grid_sample(const Executor& executor, SampleMode mode, SamplePadding padding,
                  bool aligns_corners, View<const T> x, const double* grid, View<T> y);
+template <class T>
+void grid_sample_gradient(const Executor& executor, SampleMode mode, SamplePadding padding,
+                          bool aligns_corners, View<const T> x, View<const T> grid,
+                          View<const T> dy, View<T> dx, View<T> dgrid);
 
 }  // namespace kernel
 
@@ -48,19 +53,21 @@ using kernel::SamplePadding;
 ///         dimension of x first, from -1 to 1
 /// y       [batch, channels, output...]
 /// align_corners  1: -1 and 1 are the centres of the first and the last element; 0: the ends
+/// grad    dx = dy times the weights of the interpolation, dgrid = dy times how fast they grow; 0
+///         where the border is repeated
 /// limits  interpolates in double (cubic: Keys with -0.75); integers are cut off. Elements are
 ///         nearest to a half if they are even. A place that is not a number is outside, or the
 ///         first element where there is no outside
-/// source  ai.onnx GridSample-16, and -20 for other than two dimensions; Jaderberg et al. 2015,
+/// source  ai.onnx GridSample-22, before 20 for two dimensions; Jaderberg et al. 2015,
 ///         arXiv:1506.02025
 struct GridSample {
   SampleMode mode = SampleMode::bilinear;
   SamplePadding padding_mode = SamplePadding::zeros;
   std::int64_t align_corners = 0;
 
-  static constexpr OpId id{"ai.onnx", "GridSample", 16, 20};
+  static constexpr OpId id{"ai.onnx", "GridSample", 16, 20, 22};
   static constexpr Signature signature = "x grid:G -> y";
-  using types = TypeList<Joined<NumericTypes, TypeList<bool>>, TypeList<float, double, half>>;
+  using types = TypeList<Joined<NumericTypes, TypeList<bool>>, FloatTypes>;
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) {
@@ -109,7 +116,44 @@ struct GridSample {
   std::size_t workspace(const KernelCall&, View<const T>, View<const G> grid, View<T>) const {
     return static_cast<std::size_t>(grid.size()) * sizeof(double);
   }
+  void gradient(auto& g) const;
 };
+
+/// The gradients of GridSample.
+///
+/// sampled    the GridSample; x and grid are its inputs
+/// dx, dgrid  of the shapes of x and grid
+struct GridSampleGradient {
+  GridSample sampled{};
+
+  static constexpr OpId id{"halftone", "GridSampleGradient", 1};
+  static constexpr Signature signature = "x grid dy -> dx dgrid";
+  using types = TypeList<TypeList<float, double>>;
+  static constexpr bool compiled_once = true;
+
+  constexpr void attributes(auto&& visit) { sampled.attributes(visit); }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    machine.repeat(2);
+    sampled.cost(machine, in, in.subspan(2));
+    machine.repeat(1);
+  }
+  static constexpr Inferred infer(TensorInfo x, TensorInfo grid, TensorInfo) { return {x, grid}; }
+  template <class T>
+  void kernel(const KernelCall& call, View<const T> x, View<const T> grid, View<const T> dy,
+              View<T> dx, View<T> dgrid) const {
+    kernel::grid_sample_gradient<T>(*call.executor, sampled.mode, sampled.padding_mode,
+                                    sampled.align_corners != 0, x, grid, dy, dx, dgrid);
+  }
+};
+
+void GridSample::gradient(auto& g) const {
+  const AnyTensor x = halftone::detail::wide(g.x(0));
+  const ElementType type = x.info().type;
+  const auto as_x = [&](auto t) { return op::cast(t, {.to = type}); };
+  const auto made = halftone::detail::record(g.graph(), GridSampleGradient{*this},
+                                             {x.id, as_x(g.x(1)).id, as_x(g.dy()).id}, 2);
+  for (std::size_t i = 0; i < 2; ++i) g.dx(i) += AnyTensor{&g.graph(), made[i]};
+}
 
 }  // namespace op
 }  // namespace halftone

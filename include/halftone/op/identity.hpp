@@ -5,15 +5,14 @@
 
 namespace halftone::op {
 
-/// The tensor itself, without a copy.
+/// The value itself, without a copy.
 ///
-/// x       any shape
-/// limits  tensors only, no sequences or optionals
+/// x       any type and shape
 /// source  ai.onnx Identity-16
 struct Identity {
-  static constexpr OpId id{"ai.onnx", "Identity", 1, 13, 14, 16, 19, 21};
+  static constexpr OpId id{"ai.onnx", "Identity", 1, 13, 14, 16, 19, 21, 23, 24, 25};
   static constexpr Signature signature = "x -> y@x";
-  using types = TypeList<BitTypes>;
+  using types = TypeList<AnyTypes>;
 
   static constexpr Inferred infer(TensorInfo x) { return x; }
   static void gradient(auto& g) { g.dx(0) += g.dy(); }

@@ -16,7 +16,7 @@ namespace halftone::op {
 struct If {
   Subgraph then_branch{}, else_branch{};
 
-  static constexpr OpId id{"ai.onnx", "If", 1, 11, 13, 16, 19, 21};
+  static constexpr OpId id{"ai.onnx", "If", 1, 11, 13, 16, 19, 21, 23, 24, 25};
   static constexpr Signature signature = "cond:B captured:*... -> outputs:*...";
   using types = TypeList<TypeList<bool>, AllTypes>;
 

@@ -21,7 +21,7 @@ namespace halftone::op {
 struct InstanceNormalization {
   float epsilon = 1e-5f;
 
-  static constexpr OpId id{"ai.onnx", "InstanceNormalization", 6};
+  static constexpr OpId id{"ai.onnx", "InstanceNormalization", 6, 22};
   static constexpr Signature signature = "x scale bias -> y";
   static constexpr bool in_place = true;
 

@@ -6,14 +6,30 @@
 #include <halftone/op/conv.hpp>
 #include <halftone/op/quantize_linear.hpp>
 
-namespace halftone::detail {
+namespace halftone {
 
-/// The type whose products of 8-bit numbers have exact sums of `terms`: float up to 2^24, else
-/// double.
-constexpr ElementType exact_type(std::int64_t terms) {
-  return terms >= 0 && terms <= (1 << 24) / (255 * 255) ? ElementType::float32
-                                                        : ElementType::float64;
-}
+namespace kernel {
+
+// kernel/integer_product.hpp
+template <class A, class B>
+void integer_matmul(View<const A> a, View<const B> b, View<const A> zero_a, View<const B> zero_b,
+                    View<std::int32_t> y, void* workspace, const Executor& executor);
+template <class A, class B>
+std::size_t integer_matmul_workspace(View<const A> a, View<const B> b);
+template <class X, class W>
+void integer_convolution(const Window& window, std::int64_t groups, View<const X> x,
+                         View<const W> w, View<const X> zero_x, View<const W> zero_w,
+                         View<std::int32_t> y, void* workspace, const Executor& executor);
+template <class X, class W>
+std::size_t integer_convolution_workspace(const Window& window, std::int64_t groups,
+                                          View<const X> x, View<const W> w);
+
+}  // namespace kernel
+
+namespace detail {
+
+/// Dimension of the rows of a matrix, which vectors of a left operand belong to.
+constexpr std::size_t row_axis(const TensorInfo& a) { return a.rank() < 2 ? 0 : a.rank() - 2; }
 
 /// x - zero_point, exact in `type`; the zero point may be absent and is [n, 1...] from dimension
 /// `axis` on if it is a vector.
@@ -24,92 +40,140 @@ X centered(const X& x, const auto& inputs, std::size_t i, std::size_t axis, Elem
   return op::sub(y, along(as_type(inputs[i], type), axis, x.info().rank()));
 }
 
-/// Dimension of the rows of a matrix, which vectors of a left operand belong to.
-constexpr std::size_t row_axis(const TensorInfo& a) { return a.rank() < 2 ? 0 : a.rank() - 2; }
-
-/// The exact product of matrices less their zero points, inputs `zero_a` and `zero_b`.
+/// The product of 8-bit matrices less their zero points, inputs `zero_a` and `zero_b`, in int32.
 template <class X>
 X integer_product(const X& a, const X& b, const auto& inputs, std::size_t zero_a,
                   std::size_t zero_b) {
-  const std::int64_t k = a.info().rank() == 0 ? dynamic : a.info().shape.back();
-  const ElementType type = exact_type(k);
-  const std::size_t last = b.info().rank() == 0 ? 0 : b.info().rank() - 1;
-  return op::matmul(centered(a, inputs, zero_a, row_axis(a.info()), type),
-                    centered(b, inputs, zero_b, last, type));
+  const auto zero_point = [&](std::size_t i) {
+    return is_given(inputs, i) ? X(inputs[i]) : X{a.graph, no_tensor};
+  };
+  return op::matmul_integer(a, b, zero_point(zero_a), zero_point(zero_b));
 }
 
-/// The exact convolution of tensors less their zero points, inputs `zero_x` and `zero_w`.
-template <class X>
-X integer_convolution(const op::Conv& conv, const X& x, const X& w, const auto& inputs,
-                      std::size_t zero_x, std::size_t zero_w) {
-  std::int64_t terms = dynamic;
-  if (w.info().rank() > 1) terms = product(w.info().shape.span().subspan(1));
-  const ElementType type = exact_type(terms);
-  return op::conv(centered(x, inputs, zero_x, 0, type), centered(w, inputs, zero_w, 0, type), none,
-                  conv);
+/// Whether zero points broadcast to the tensor they belong to; a vector may have one number for
+/// each index along an axis.
+constexpr bool fits_zero_points(const TensorInfo& x, const TensorInfo& zeros, std::size_t axis) {
+  if (zeros.rank() == 1 && x.rank() > 1) {
+    return zeros.shape[0] == 1 || agree(x.shape[axis], zeros.shape[0]) != -2;
+  }
+  Broadcast both;
+  both.add(x.shape);
+  both.add(zeros.shape);
+  if (!both.ok || both.shape.size() != x.rank()) return false;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (agree(both.shape[i], x.shape[i]) == -2) return false;
+  }
+  return true;
 }
 
-}  // namespace halftone::detail
+}  // namespace detail
+}  // namespace halftone
 
 namespace halftone::op {
 
-/// The product of 8-bit matrices less their zero points, exact. Recorded as MatMul in float, where
-/// its sums are exact, or double.
+/// The product of 8-bit matrices less their zero points, exact.
 ///
 /// a, b          as MatMul's, signed or unsigned, one each
 /// a_zero_point  a scalar, one number for each row of a, or what broadcasts to a; absent: 0
 /// b_zero_point  a scalar, one number for each column of b, or what broadcasts to b; absent: 0
-/// limits        the nearest int32 where a sum is beyond
+/// limits        wraps around where a sum is beyond int32
 /// source        ai.onnx MatMulInteger-10
 struct MatMulInteger {
   static constexpr OpId id{"ai.onnx", "MatMulInteger", 10};
-  static constexpr bool differentiable = false;
   static constexpr Signature signature = "a:A b:B a_zero_point:A? b_zero_point:B? -> y";
-  using types = TypeList<TypeList<std::int32_t>, TypeList<std::int8_t, std::uint8_t>>;
+  using types = TypeList<TypeList<std::int8_t, std::uint8_t>, TypeList<std::int8_t, std::uint8_t>,
+                         TypeList<std::int32_t>>;
 
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
-    return {halftone::detail::as_type(
-        halftone::detail::integer_product(inputs[0], inputs[1], inputs, 2, 3), ElementType::int32)};
+  static constexpr void cost(auto& machine, auto in, auto out) { MatMul::cost(machine, in, out); }
+  static constexpr Inferred infer(TensorInfo a, TensorInfo b, TensorInfo zero_a,
+                                  TensorInfo zero_b) {
+    Inferred y = MatMul::infer(a, b);
+    if (!y.ok()) return y;
+    y.outputs[0].type = ElementType::int32;
+    if ((zero_a.is_known() && !detail::fits_zero_points(a, zero_a, detail::row_axis(a))) ||
+        (zero_b.is_known() && !detail::fits_zero_points(b, zero_b, b.rank() - 1))) {
+      return Inferred::mismatch("zero points do not broadcast to their tensor");
+    }
+    return y;
+  }
+  static constexpr std::int64_t flops(auto in, auto out) { return MatMul::flops(in, out); }
+
+  template <class A, class B, class T>
+  void kernel(const KernelCall& call, View<const A> a, View<const B> b, View<const A> zero_a,
+              View<const B> zero_b, View<T> y) const {
+    kernel::integer_matmul<A, B>(a, b, zero_a, zero_b, y, call.workspace, *call.executor);
+  }
+  template <class A, class B, class T>
+  std::size_t workspace(const KernelCall&, View<const A> a, View<const B> b, View<const A>,
+                        View<const B>, View<T>) const {
+    return kernel::integer_matmul_workspace<A, B>(a, b);
   }
 };
 
 /// The convolution of 8-bit tensors less their zero points, exact; what padding adds is the zero
-/// point. Recorded as Conv in float, where its sums are exact, or double.
+/// point.
 ///
 /// x, w          as Conv's, signed or unsigned, one each
-/// x_zero_point  a scalar; absent: 0
-/// w_zero_point  a scalar, or one number for each filter; absent: 0
-/// limits        the nearest int32 where a sum is beyond
+/// x_zero_point  one number; absent: 0
+/// w_zero_point  one number, or one for each filter; absent: 0
+/// limits        wraps around where a sum is beyond int32
 /// source        ai.onnx ConvInteger-10
 struct ConvInteger {
   Conv conv{};
 
   static constexpr OpId id{"ai.onnx", "ConvInteger", 10};
-  static constexpr bool differentiable = false;
   static constexpr Signature signature = "x:X w:W x_zero_point:X? w_zero_point:W? -> y";
-  using types = TypeList<TypeList<std::int32_t>, TypeList<std::int8_t, std::uint8_t>>;
+  using types = TypeList<TypeList<std::int8_t, std::uint8_t>, TypeList<std::int8_t, std::uint8_t>,
+                         TypeList<std::int32_t>>;
 
   constexpr void attributes(auto&& visit) { conv.attributes(visit); }
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
-    return {halftone::detail::as_type(
-        halftone::detail::integer_convolution(conv, inputs[0], inputs[1], inputs, 2, 3),
-        ElementType::int32)};
+  constexpr void cost(auto& machine, auto in, auto out) const {
+    const TensorInfo factors[]{in[0], in[1], {}};
+    conv.cost(machine, std::span(factors), out);
+  }
+  constexpr Inferred infer(TensorInfo x, TensorInfo w, TensorInfo zero_x, TensorInfo zero_w) const {
+    Inferred y = conv.infer(x, w, {});
+    if (!y.ok()) return y;
+    y.outputs[0].type = ElementType::int32;
+    if (zero_x.is_static() && zero_x.elements() != 1) {
+      return Inferred::mismatch("the zero point of the input is not one number", 1,
+                                zero_x.elements());
+    }
+    if (zero_w.is_static() && zero_w.elements() != 1 &&
+        (zero_w.rank() != 1 || agree(w.shape[0], zero_w.shape[0]) == -2)) {
+      return Inferred::mismatch("the weight has neither one zero point nor one for each filter",
+                                w.shape[0], zero_w.elements());
+    }
+    return y;
+  }
+  static constexpr std::int64_t flops(auto in, auto out) { return Conv::flops(in, out); }
+
+  template <class X, class W, class T>
+  void kernel(const KernelCall& call, View<const X> x, View<const W> w, View<const X> zero_x,
+              View<const W> zero_w, View<T> y) const {
+    kernel::integer_convolution<X, W>(conv.window_over(x, w), conv.group, x, w, zero_x, zero_w, y,
+                                      call.workspace, *call.executor);
+  }
+  template <class X, class W, class T>
+  std::size_t workspace(const KernelCall&, View<const X> x, View<const W> w, View<const X>,
+                        View<const W>, View<T>) const {
+    return kernel::integer_convolution_workspace<X, W>(conv.window_over(x, w), conv.group, x, w);
   }
 };
 
 /// The product of quantised matrices, quantised: the exact one of MatMulInteger times a_scale
-/// b_scale, then QuantizeLinear.
+/// b_scale, then QuantizeLinear. Products of float8 numbers are summed in float or double.
 ///
 /// scales and zero points  scalars; those of a and y also one number for each row, those of b one
 ///                         for each column
-/// source                  ai.onnx QLinearMatMul-10
+/// source                  ai.onnx QLinearMatMul-21
 struct QLinearMatMul {
   static constexpr OpId id{"ai.onnx", "QLinearMatMul", 10, 21};
   static constexpr bool differentiable = false;
   static constexpr Signature signature =
       "a:A a_scale:S a_zero_point:A b:B b_scale:S b_zero_point:B y_scale:S y_zero_point -> y";
-  using types = TypeList<TypeList<std::int8_t, std::uint8_t>, TypeList<std::int8_t, std::uint8_t>,
-                         TypeList<float, half, bfloat16>, TypeList<std::int8_t, std::uint8_t>>;
+  using Quantized = Joined<TypeList<std::int8_t, std::uint8_t>, Float8Types>;
+  using types = TypeList<Quantized, Quantized, TypeList<float, half, bfloat16>, Quantized>;
 
   std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto a = inputs[0], b = inputs[3];
@@ -120,7 +184,16 @@ struct QLinearMatMul {
       return halftone::detail::along(real(numbers), halftone::detail::row_axis(a.info()),
                                      a.info().rank());
     };
-    auto y = real(halftone::detail::integer_product(a, b, inputs, 2, 5));
+    AnyTensor y;
+    if (is_integer(a.info().type)) {
+      y = real(halftone::detail::integer_product(a, b, inputs, 2, 5));
+    } else {  // of float8
+      const auto centered = [&](const AnyTensor& x, std::size_t zero_point, std::size_t axis) {
+        return halftone::detail::centered(x, inputs, zero_point, axis, ElementType::float32);
+      };
+      y = matmul(centered(a, 2, halftone::detail::row_axis(a.info())),
+                 centered(b, 5, b.info().rank() - 1));
+    }
     y = mul(y, mul(rows(inputs[1]), real(inputs[4])));
     return {halftone::detail::quantized(y, rows(inputs[6]), rows(inputs[7]), inputs[7].info().type,
                                         true)};
@@ -152,11 +225,9 @@ struct QLinearConv {
     if (rank < 3) {
       fail(ErrorKind::unsupported, {.what = "quantised: the rank of a tensor is not known"});
     }
-    auto y = halftone::detail::integer_convolution(conv, x, w, inputs, 2, 5);
+    auto y = op::conv_integer(x, w, inputs[2], inputs[5], {.conv = conv});
     if (halftone::detail::is_given(inputs, 8)) {
-      const ElementType type = y.info().is_known() ? y.info().type : ElementType::float64;
-      y = add(halftone::detail::as_type(y, type),
-              halftone::detail::along(halftone::detail::as_type(inputs[8], type), 1, rank));
+      y = add(y, halftone::detail::along(inputs[8], 1, rank));
     }
     const auto w_scale = halftone::detail::along(inputs[4], 1, rank);
     y = mul(halftone::detail::as_type(y, ElementType::float32), mul(w_scale, inputs[1]));

@@ -15,6 +15,49 @@ void layer_normalization(const Executor& executor, const T* x, const T* scale, c
 
 }  // namespace halftone::kernel
 
+namespace halftone::detail {
+
+/// Whether a parameter of a normalization broadcasts to x's dimensions from `at` on: reason,
+/// expected and found if not.
+constexpr Inferred check_parameter(const TensorInfo& x, std::size_t at, const Dims& given) {
+  if (given.size() > x.rank() - at) {
+    return Inferred::mismatch("a parameter has more dimensions than are normalised",
+                              static_cast<std::int64_t>(x.rank() - at),
+                              static_cast<std::int64_t>(given.size()));
+  }
+  for (std::size_t d = 0; d < given.size(); ++d) {
+    const std::int64_t wanted = x.shape[x.rank() - given.size() + d];
+    if (given[d] != 1 && agree(wanted, given[d]) == -2) {
+      return Inferred::mismatch("a parameter does not broadcast to the normalised dimensions",
+                                wanted, given[d]);
+    }
+  }
+  return x;
+}
+
+/// The n elements of a parameter, one for each place of x's normalized dimensions: its own, or
+/// copies in `room`, which moves on.
+template <class T>
+const T* spread_parameter(View<const T> p, std::span<const std::int64_t> x, std::int64_t n,
+                          T*& room) {
+  if (!p || p.size() == n) return p.data;
+  T* const to = room;
+  room += n;
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t rest = i, step = 1, from = 0;
+    for (std::size_t d = p.rank; d-- > 0;) {
+      const std::int64_t extent = x[x.size() - p.rank + d];
+      from += p.extent(d) == 1 ? 0 : rest % extent * step;
+      rest /= extent;
+      step *= p.extent(d);
+    }
+    to[i] = p[from];
+  }
+  return to;
+}
+
+}  // namespace halftone::detail
+
 namespace halftone::op {
 
 /// y = (x - mean) / sqrt(variance + epsilon) * scale + bias, with mean and (biased) variance over
@@ -69,19 +112,8 @@ struct LayerNormalization {
     }
     for (std::size_t i = 1; i < 3; ++i) {
       if (!in.has(i)) continue;
-      const Dims& given = in[i].shape;
-      if (given.size() > x.rank() - at) {
-        return Inferred::mismatch("a parameter has more dimensions than are normalised",
-                                  static_cast<std::int64_t>(x.rank() - at),
-                                  static_cast<std::int64_t>(given.size()));
-      }
-      for (std::size_t d = 0; d < given.size(); ++d) {
-        const std::int64_t wanted = x.shape[x.rank() - given.size() + d];
-        if (given[d] != 1 && agree(wanted, given[d]) == -2) {
-          return Inferred::mismatch("a parameter does not broadcast to the normalised dimensions",
-                                    wanted, given[d]);
-        }
-      }
+      const Inferred fits = halftone::detail::check_parameter(x, at, in[i].shape);
+      if (!fits.ok()) return fits;
     }
     std::vector<TensorInfo> outputs{x};
     TensorInfo statistics{static_cast<ElementType>(stash_type), x.shape};
@@ -99,21 +131,8 @@ struct LayerNormalization {
     auto* const means = static_cast<S*>(call.workspace);
     S* const inverses = means + (average ? outer : 0);
     T* room = reinterpret_cast<T*>(inverses + (inv_std ? outer : 0));
-    const auto parameter = [&](View<const T> p) -> const T* {
-      if (!p || p.size() == n) return p.data;
-      T* const to = room;
-      room += n;
-      for (std::int64_t i = 0; i < n; ++i) {
-        std::int64_t rest = i, step = 1, from = 0;
-        for (std::size_t d = p.rank; d-- > 0;) {
-          const std::int64_t extent = x.extent(x.rank - p.rank + d);
-          from += p.extent(d) == 1 ? 0 : rest % extent * step;
-          rest /= extent;
-          step *= p.extent(d);
-        }
-        to[i] = p[from];
-      }
-      return to;
+    const auto parameter = [&](View<const T> p) {
+      return halftone::detail::spread_parameter(p, x.shape(), n, room);
     };
     const T* const factors = parameter(scale);
     kernel::layer_normalization<T>(

@@ -128,9 +128,12 @@
   OLD(Split_2)                                                   \
   OP(Pad, pad)                                                   \
   OLD(Pad_2)                                                     \
+  OP(CenterCropPad, center_crop_pad)                             \
   OP(Expand, expand)                                             \
   OP(Gather, gather)                                             \
   OP(Cast, cast)                                                 \
+  OLD(CastLike)                                                  \
+  OP(BitCast, bit_cast)                                          \
   OP(Shape, shape_of)                                            \
   OP(Size, size_of)                                              \
   OP(ConstantOfShape, constant_of_shape)                         \
@@ -146,6 +149,7 @@
   OP(DepthToSpace, depth_to_space)                               \
   OP(SpaceToDepth, space_to_depth)                               \
   OP(DFT, dft)                                                   \
+  OLD(DFT_17)                                                    \
   OP(STFT, stft)                                                 \
   OP(GatherElements, gather_elements)                            \
   OP(GatherND, gather_nd)                                        \
@@ -193,6 +197,10 @@
   OP(BitwiseXor, bitwise_xor)                                    \
   OP(BitwiseXnor, bitwise_xnor)                                  \
   OP(BitwiseNot, bitwise_not)                                    \
+  OLD(GraphcoreBitwiseAnd)                                       \
+  OLD(GraphcoreBitwiseOr)                                        \
+  OLD(GraphcoreBitwiseXor)                                       \
+  OLD(GraphcoreBitwiseNot)                                       \
   OLD(Nop)                                                       \
   OP(Detach, detach)                                             \
   OLD(TensorRemap)                                               \
@@ -260,6 +268,9 @@
   OP(RoiAlign, roi_align)                                        \
   OLD(RoiAlign_10)                                               \
   OP(MaxRoiPool, max_roi_pool)                                   \
+  OP(AffineGrid, affine_grid)                                    \
+  OP(Col2Im, col2im)                                             \
+  OLD(DeformConv)                                                \
   OP(ScatterElements, scatter_elements)                          \
   OLD(Scatter)                                                   \
   OP(ScatterND, scatter_nd)                                      \
@@ -271,6 +282,7 @@
   OP(MelWeightMatrix, mel_weight_matrix)                         \
   OP(BitShift, bit_shift)                                        \
   OP(CumSum, cumsum)                                             \
+  OP(CumProd, cumprod)                                           \
   OLD(GraphcoreLSTM)                                             \
   OP(NonZero, nonzero)                                           \
   OP(Compress, compress)                                         \
@@ -286,6 +298,19 @@
   OP(NonMaxSuppression, non_max_suppression)                     \
   OP(TfIdfVectorizer, tfidf_vectorizer)                          \
   OP(Unique, unique)                                             \
+  OLD(OnnxGelu)                                                  \
+  OLD(OnnxSwish)                                                 \
+  OP(SwiGLU, swiglu)                                             \
+  OLD(OnnxGroupNormalization)                                    \
+  OLD(OnnxGroupNormalization_18)                                 \
+  OP(RMSNormalization, rms_normalization)                        \
+  OP(RotaryEmbedding, rotary_embedding)                          \
+  OP(Attention, attention)                                       \
+  OLD(FlexAttention)                                             \
+  OP(TensorScatter, tensor_scatter)                              \
+  OLD(CumProdGradient)                                           \
+  OP(CausalConvWithState, causal_conv)                           \
+  OP(LinearAttention, linear_attention)                          \
   OLD(Accumulate)                                                \
   OLD(EveryN)                                                    \
   OLD(Update)                                                    \
@@ -299,6 +324,10 @@
   OLD(AveragePoolGradient)                                       \
   OLD(RecurrentGradient)                                         \
   OLD(ResizeGradient)                                            \
+  OLD(GridSampleGradient)                                        \
+  OLD(DeformColumns)                                             \
+  OLD(DeformColumnsGradient)                                     \
+  OP(Im2Col, im2col)                                             \
   OLD(GatherGradient)                                            \
   OLD(If)                                                        \
   OLD(Loop)                                                      \
@@ -306,6 +335,45 @@
   OLD(Scan_8)                                                    \
   OLD(Call)                                                      \
   OLD(Constant)                                                  \
+  OLD(PreviewAdagrad)                                            \
+  OLD(PreviewAdam)                                               \
+  OLD(PreviewMomentum)                                           \
+  OLD(SequenceEmpty)                                             \
+  OLD(SequenceConstruct)                                         \
+  OLD(SequenceAt)                                                \
+  OLD(SequenceInsert)                                            \
+  OLD(SequenceErase)                                             \
+  OLD(SequenceLength)                                            \
+  OLD(SplitToSequence)                                           \
+  OLD(ConcatFromSequence)                                        \
+  OLD(SequenceMap)                                               \
+  OLD(MakeOptional)                                              \
+  OLD(OptionalGetElement)                                        \
+  OLD(OptionalHasElement)                                        \
+  OP(StringConcat, string_concat)                                \
+  OP(StringSplit, string_split)                                  \
+  OP(RegexFullMatch, regex_full_match)                           \
+  OP(StringNormalizer, string_normalizer)                        \
+  OLD(Scaler)                                                    \
+  OLD(Normalizer)                                                \
+  OLD(Binarizer)                                                 \
+  OLD(Imputer)                                                   \
+  OLD(LinearRegressor)                                           \
+  OLD(LinearClassifier)                                          \
+  OLD(ArrayFeatureExtractor)                                     \
+  OLD(FeatureVectorizer)                                         \
+  OLD(TreeEnsembleClassifier)                                    \
+  OLD(TreeEnsembleRegressor)                                     \
+  OLD(TreeEnsemble)                                              \
+  OLD(OneHotEncoder)                                             \
+  OLD(LabelEncoder)                                              \
+  OLD(LabelEncoder_1)                                            \
+  OLD(CategoryMapper)                                            \
+  OLD(ZipMap)                                                    \
+  OLD(DictVectorizer)                                            \
+  OLD(CastMap)                                                   \
+  OLD(SVMClassifier)                                             \
+  OLD(SVMRegressor)                                              \
   OP(RandomNormal, random_normal)                                \
   OP(RandomUniform, random_uniform)                              \
   OP(RandomNormalLike, random_normal_like)                       \
@@ -315,6 +383,71 @@
   OP(ShapedDropout, shaped_dropout)                              \
   OLD(DeriveSeed)                                                \
   OLD(AdvanceRandom)                                             \
+  OLD(MicrosoftGelu)                                             \
+  OLD(BiasGelu)                                                  \
+  OLD(FastGelu)                                                  \
+  OLD(QuickGelu)                                                 \
+  OLD(BiasSplitGelu)                                             \
+  OLD(BiasAdd)                                                   \
+  OLD(BiasSoftmax)                                               \
+  OLD(FusedMatMul)                                               \
+  OLD(TransposeMatMul)                                           \
+  OLD(FusedMatMulActivation)                                     \
+  OLD(FusedGemm)                                                 \
+  OLD(GemmFastGelu)                                              \
+  OLD(MicrosoftFusedConv)                                        \
+  OLD(NhwcConv)                                                  \
+  OLD(NhwcFusedConv)                                             \
+  OLD(ConvTransposeWithDynamicPads)                              \
+  OLD(LayerNormalization_1)                                      \
+  OLD(SimplifiedLayerNormalization)                              \
+  OLD(SkipLayerNormalization)                                    \
+  OLD(SkipSimplifiedLayerNormalization)                          \
+  OLD(EmbedLayerNormalization)                                   \
+  OLD(GroupNorm)                                                 \
+  OLD(SkipGroupNorm)                                             \
+  OLD(MicrosoftAttention)                                        \
+  OLD(QAttention)                                                \
+  OLD(MultiHeadAttention)                                        \
+  OLD(MicrosoftRotaryEmbedding)                                  \
+  OLD(GroupQueryAttention)                                       \
+  OLD(RelativePositionBias)                                      \
+  OLD(MicrosoftQuantizeLinear)                                   \
+  OLD(MicrosoftDequantizeLinear)                                 \
+  OLD(MatMulIntegerToFloat)                                      \
+  OLD(DynamicQuantizeMatMul)                                     \
+  OLD(DynamicQuantizeLSTM)                                       \
+  OLD(QLinearAdd)                                                \
+  OLD(QLinearMul)                                                \
+  OLD(QLinearWhere)                                              \
+  OLD(QLinearSigmoid)                                            \
+  OLD(QLinearLeakyRelu)                                          \
+  OLD(QLinearSoftmax)                                            \
+  OLD(QLinearAveragePool)                                        \
+  OLD(QLinearGlobalAveragePool)                                  \
+  OLD(QLinearReduceMean)                                         \
+  OLD(QLinearConcat)                                             \
+  OLD(MicrosoftQLinearConv)                                      \
+  OLD(QGemm)                                                     \
+  OLD(MulInteger)                                                \
+  OLD(ReduceSumInteger)                                          \
+  OLD(MatMulInteger16)                                           \
+  OP(MatMulNBits, matmul_nbits)                                  \
+  OLD(GatherBlockQuantized)                                      \
+  OP(Inverse, matrix_inverse)                                    \
+  OLD(MicrosoftTrilu)                                            \
+  OLD(MicrosoftUnique)                                           \
+  OLD(CDist)                                                     \
+  OLD(ExpandDims)                                                \
+  OLD(MicrosoftGatherND)                                         \
+  OLD(MicrosoftRange)                                            \
+  OLD(SampleOp)                                                  \
+  OLD(MicrosoftPad)                                              \
+  OLD(ComplexMul)                                                \
+  OLD(ComplexMulConj)                                            \
+  OLD(Rfft)                                                      \
+  OLD(Irfft)                                                     \
+  OLD(IsAllFinite)                                               \
   OLD(FusedConv)                                                 \
   OLD(ReorderChannels)                                           \
   OLD(Fused)                                                     \
@@ -397,6 +530,7 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/arithmetic.hpp>
 #include <halftone/op/batch_normalization.hpp>
 #include <halftone/op/cast.hpp>
+#include <halftone/op/cast_like.hpp>
 #include <halftone/op/clip.hpp>
 #include <halftone/op/compare.hpp>
 #include <halftone/op/concat.hpp>
@@ -466,7 +600,9 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/tile.hpp>
 #include <halftone/op/window.hpp>
 #include <halftone/op/bit_shift.hpp>
+#include <halftone/op/bitwise.hpp>
 #include <halftone/op/cumsum.hpp>
+#include <halftone/op/cumprod.hpp>
 #include <halftone/op/graphcore_lstm.hpp>
 #include <halftone/op/nonzero.hpp>
 #include <halftone/op/onehot.hpp>
@@ -479,14 +615,46 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/non_max_suppression.hpp>
 #include <halftone/op/tfidf_vectorizer.hpp>
 #include <halftone/op/unique.hpp>
+#include <halftone/op/affine_grid.hpp>
+#include <halftone/op/center_crop_pad.hpp>
+#include <halftone/op/col2im.hpp>
+#include <halftone/op/deform_conv.hpp>
+#include <halftone/op/onnx_activation.hpp>
+#include <halftone/op/group_normalization.hpp>
+#include <halftone/op/rms_normalization.hpp>
+#include <halftone/op/rotary_embedding.hpp>
+#include <halftone/op/attention.hpp>
+#include <halftone/op/tensor_scatter.hpp>
+#include <halftone/op/bit_cast.hpp>
+#include <halftone/op/causal_conv.hpp>
+#include <halftone/op/linear_attention.hpp>
 #include <halftone/op/call.hpp>
+#include <halftone/op/flex_attention.hpp>
 #include <halftone/op/constant.hpp>
 #include <halftone/op/loop.hpp>
 #include <halftone/op/random.hpp>
 #include <halftone/op/repeat.hpp>
 #include <halftone/op/scan.hpp>
+#include <halftone/op/optional.hpp>
+#include <halftone/op/preview_training.hpp>
+#include <halftone/op/sequence.hpp>
+#include <halftone/op/text.hpp>
 #include <halftone/op/graphcore_packed.hpp>
 #include <halftone/op/normalization.hpp>
+#include <halftone/op/ml_categories.hpp>
+#include <halftone/op/ml_features.hpp>
+#include <halftone/op/ml_linear.hpp>
+#include <halftone/op/ml_maps.hpp>
+#include <halftone/op/ml_scaling.hpp>
+#include <halftone/op/ml_svm.hpp>
+#include <halftone/op/ml_tree_ensemble.hpp>
+#include <halftone/op/microsoft_activation.hpp>
+#include <halftone/op/microsoft_product.hpp>
+#include <halftone/op/microsoft_normalization.hpp>
+#include <halftone/op/microsoft_attention.hpp>
+#include <halftone/op/microsoft_bits.hpp>
+#include <halftone/op/microsoft_quantized.hpp>
+#include <halftone/op/microsoft_tensor.hpp>
 // clang-format on
 
 namespace halftone {

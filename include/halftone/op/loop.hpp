@@ -23,7 +23,7 @@ namespace halftone::op {
 struct Loop {
   Subgraph body{};
 
-  static constexpr OpId id{"ai.onnx", "Loop", 1, 11, 13, 16, 19, 21};
+  static constexpr OpId id{"ai.onnx", "Loop", 1, 11, 13, 16, 19, 21, 23, 24, 25};
   static constexpr Signature signature = "M:I? cond:B? carried:*... -> outputs:*...";
   using types = TypeList<TypeList<std::int64_t, std::int32_t>, TypeList<bool>, AllTypes>;
 

@@ -80,7 +80,7 @@ struct LpPool {
   std::int64_t ceil_mode = 0;
   std::int64_t p = 2;
 
-  static constexpr OpId id{"ai.onnx", "LpPool", 2, 11, 18};
+  static constexpr OpId id{"ai.onnx", "LpPool", 2, 11, 18, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr bool compiled_once = true;
 
@@ -167,7 +167,7 @@ struct LpPool_1 {
 struct GlobalLpPool {
   std::int64_t p = 2;
 
-  static constexpr OpId id{"ai.onnx", "GlobalLpPool", 2};
+  static constexpr OpId id{"ai.onnx", "GlobalLpPool", 2, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr bool compiled_once = true;
 

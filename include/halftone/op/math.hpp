@@ -134,7 +134,7 @@ struct Ceil {
 /// grad    0
 /// source  ai.onnx Round-11 (PopART rounds halves away from zero)
 struct Round {
-  static constexpr OpId id{"ai.onnx", "Round", 11};
+  static constexpr OpId id{"ai.onnx", "Round", 11, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr auto forward(auto x) { return math::round_even(x); }
   static constexpr auto backward(auto dy, auto) { return dy * 0; }
@@ -146,7 +146,7 @@ struct Round {
 /// grad    dx = dy * cos(x)
 /// source  ai.onnx Sin-7
 struct Sin {
-  static constexpr OpId id{"ai.onnx", "Sin", 7};
+  static constexpr OpId id{"ai.onnx", "Sin", 7, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr bool is_grouped = true;
   static constexpr auto forward(auto x) { return math::sin(x); }
@@ -159,7 +159,7 @@ struct Sin {
 /// grad    dx = -dy * sin(x)
 /// source  ai.onnx Cos-7
 struct Cos {
-  static constexpr OpId id{"ai.onnx", "Cos", 7};
+  static constexpr OpId id{"ai.onnx", "Cos", 7, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr bool is_grouped = true;
   static constexpr auto forward(auto x) { return math::cos(x); }
@@ -172,7 +172,7 @@ struct Cos {
 /// grad    dx = dy * (1 + y^2)
 /// source  ai.onnx Tan-7
 struct Tan {
-  static constexpr OpId id{"ai.onnx", "Tan", 7};
+  static constexpr OpId id{"ai.onnx", "Tan", 7, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr bool is_grouped = true;
   static constexpr auto forward(auto x) { return math::tan(x); }
@@ -189,7 +189,7 @@ struct Tan {
 /// limits  NaN outside [-1, 1]
 /// source  ai.onnx Asin-7
 struct Asin {
-  static constexpr OpId id{"ai.onnx", "Asin", 7};
+  static constexpr OpId id{"ai.onnx", "Asin", 7, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr auto forward(auto x) { return math::asin(x); }
   static constexpr auto backward(auto dy, auto x) { return dy / sqrt(1 - x * x); }
@@ -202,7 +202,7 @@ struct Asin {
 /// limits  NaN outside [-1, 1]
 /// source  ai.onnx Acos-7
 struct Acos {
-  static constexpr OpId id{"ai.onnx", "Acos", 7};
+  static constexpr OpId id{"ai.onnx", "Acos", 7, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr auto forward(auto x) { return math::acos(x); }
   static constexpr auto backward(auto dy, auto x) { return -dy / sqrt(1 - x * x); }
@@ -214,7 +214,7 @@ struct Acos {
 /// grad    dx = dy / (1 + x^2)
 /// source  ai.onnx Atan-7
 struct Atan {
-  static constexpr OpId id{"ai.onnx", "Atan", 7};
+  static constexpr OpId id{"ai.onnx", "Atan", 7, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr auto forward(auto x) { return math::atan(x); }
   static constexpr auto backward(auto dy, auto x) { return dy / (1 + x * x); }
@@ -226,7 +226,7 @@ struct Atan {
 /// grad    dx = dy * cosh(x)
 /// source  ai.onnx Sinh-9
 struct Sinh {
-  static constexpr OpId id{"ai.onnx", "Sinh", 9};
+  static constexpr OpId id{"ai.onnx", "Sinh", 9, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr auto forward(auto x) { return math::sinh(x); }
   static constexpr auto backward(auto dy, auto x) { return dy * cosh(x); }
@@ -238,7 +238,7 @@ struct Sinh {
 /// grad    dx = dy * sinh(x)
 /// source  ai.onnx Cosh-9
 struct Cosh {
-  static constexpr OpId id{"ai.onnx", "Cosh", 9};
+  static constexpr OpId id{"ai.onnx", "Cosh", 9, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr auto forward(auto x) { return math::cosh(x); }
   static constexpr auto backward(auto dy, auto x) { return dy * sinh(x); }
@@ -265,7 +265,7 @@ struct Tanh {
 /// grad    dx = dy / sqrt(x^2 + 1)
 /// source  ai.onnx Asinh-9
 struct Asinh {
-  static constexpr OpId id{"ai.onnx", "Asinh", 9};
+  static constexpr OpId id{"ai.onnx", "Asinh", 9, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr bool is_grouped = true;
   static constexpr auto forward(auto x) { return math::asinh(x); }
@@ -279,7 +279,7 @@ struct Asinh {
 /// limits  NaN below 1
 /// source  ai.onnx Acosh-9
 struct Acosh {
-  static constexpr OpId id{"ai.onnx", "Acosh", 9};
+  static constexpr OpId id{"ai.onnx", "Acosh", 9, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr bool is_grouped = true;
   static constexpr auto forward(auto x) { return math::acosh(x); }
@@ -293,7 +293,7 @@ struct Acosh {
 /// limits  -1 and 1 give infinities, beyond is NaN
 /// source  ai.onnx Atanh-9
 struct Atanh {
-  static constexpr OpId id{"ai.onnx", "Atanh", 9};
+  static constexpr OpId id{"ai.onnx", "Atanh", 9, 22};
   static constexpr Signature signature = "x -> y";
   static constexpr auto forward(auto x) { return math::atanh(x); }
   static constexpr auto backward(auto dy, auto x) { return dy / (1 - x * x); }

@@ -23,7 +23,7 @@ struct MaxUnpool {
   Dims kernel_shape{}, strides{};
   Pads pads{};
 
-  static constexpr OpId id{"ai.onnx", "MaxUnpool", 9, 11};
+  static constexpr OpId id{"ai.onnx", "MaxUnpool", 9, 11, 22};
   static constexpr Signature signature = "x indices:I output_shape:I? -> y";
   using types = TypeList<BitTypes, TypeList<std::int64_t>>;
   static constexpr bool compiled_once = true;

@@ -75,7 +75,7 @@ struct NonZero {
 struct Compress {
   Optional<std::int64_t> axis{};
 
-  static constexpr OpId id{"ai.onnx", "Compress", 9, 11};
+  static constexpr OpId id{"ai.onnx", "Compress", 9, 11, 28};
   static constexpr Signature signature = "x condition:B -> y";
   using types = TypeList<BitTypes, TypeList<bool>>;
   static constexpr bool compiled_once = true;

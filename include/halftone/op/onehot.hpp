@@ -15,17 +15,15 @@ namespace halftone::op {
 /// values   [2]: off, on
 /// axis     where the new dimension is in y, from its end if negative
 /// grad     of values: the sums of dy where y is off and where it is on
-/// limits   indices and depth are int32, int64 or float, which is cut off. While depth is not
-/// known,
+/// limits   indices and depth are any numbers, fractions are cut off. While depth is not known,
 ///          neither is y's extent
 /// source   ai.onnx OneHot-11
 struct OneHot {
   std::int64_t axis = -1;
 
-  static constexpr OpId id{"ai.onnx", "OneHot", 9, 11};
+  static constexpr OpId id{"ai.onnx", "OneHot", 9, 11, 28};
   static constexpr Signature signature = "indices:I depth:D values:T -> y:T";
-  using types = TypeList<TypeList<std::int32_t, std::int64_t, float>,
-                         TypeList<std::int32_t, std::int64_t, float>, BitTypes>;
+  using types = TypeList<NumericTypes, BitTypes, BitTypes>;
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
@@ -46,6 +44,7 @@ struct OneHot {
     if (in[1].elements() != dynamic && in[1].elements() != 1) {
       return Inferred::mismatch("depth is not one number", 1, in[1].elements());
     }
+    if (!has_type(NumericTypes{}, in[1].type)) return Inferred::mismatch("depth is no number");
     if (in[2].rank() != 1 || agree(in[2].shape[0], 2) == -2) {
       return Inferred::mismatch("values are not a pair", 2, in[2].elements());
     }
@@ -60,18 +59,7 @@ struct OneHot {
   template <class I, class D, class T>
   void kernel(const KernelCall& call, View<const I> indices, View<const D>, View<const T> values,
               View<T> y) const {
-    const std::size_t at = normalized_axis(axis, y.rank);
-    const std::int64_t n = indices.size(), depth = y.extent(at), inner = y.size(at + 1, y.rank);
-    kernel::fill<T>(*call.executor, values[0], y.data, y.size());
-    for (std::int64_t i = 0; i < n; ++i) {
-      const I index = indices[i];
-      if constexpr (real<I>) {
-        if (!(index > static_cast<I>(-depth - 1) && index < static_cast<I>(depth))) continue;
-      }
-      auto k = static_cast<std::int64_t>(index);
-      if (k < 0) k += depth;
-      if (k >= 0 && k < depth) y[(i / inner * depth + k) * inner + i % inner] = values[1];
-    }
+    fill<I, T>(call, indices, values, y);
   }
   void gradient(auto& g) const {
     const auto dy = g.dy();
@@ -82,6 +70,26 @@ struct OneHot {
       return reshape(sum(dy * mask), constant(g.graph(), Dims{1}));
     };
     g.dx(2) += concat(std::array{masked({1, 0}), masked({0, 1})}, {.axis = 0});
+  }
+
+ private:
+  template <class I, class T>
+  [[gnu::noinline]] void fill(const KernelCall& call, View<const I> indices, View<const T> values,
+                              View<T> y) const {
+    const std::size_t at = normalized_axis(axis, y.rank);
+    const std::int64_t n = indices.size(), depth = y.extent(at), inner = y.size(at + 1, y.rank);
+    kernel::fill<T>(*call.executor, values[0], y.data, y.size());
+    for (std::int64_t i = 0; i < n; ++i) {
+      const I index = indices[i];
+      if constexpr (real<I>) {
+        if (!(index > static_cast<I>(-depth - 1) && index < static_cast<I>(depth))) continue;
+      }
+      auto k = static_cast<std::int64_t>(index);
+      if constexpr (!std::is_unsigned_v<I>) {
+        if (k < 0) k += depth;
+      }
+      if (k >= 0 && k < depth) y[(i / inner * depth + k) * inner + i % inner] = values[1];
+    }
   }
 };
 

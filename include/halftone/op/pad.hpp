@@ -31,7 +31,7 @@ namespace op {
 struct Pad {
   PadMode mode = PadMode::constant;
 
-  static constexpr OpId id{"ai.onnx", "Pad", 11, 13, 18, 19, 21};
+  static constexpr OpId id{"ai.onnx", "Pad", 11, 13, 18, 19, 21, 23, 24, 25};
   static constexpr Signature signature = "x pads:P value? axes:I? -> y";
   using types = TypeList<BitTypes, TypeList<std::int64_t>, TypeList<std::int32_t, std::int64_t>>;
 

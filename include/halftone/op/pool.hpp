@@ -103,7 +103,7 @@ struct MaxPool {
   std::int64_t ceil_mode = 0;
   std::int64_t storage_order = 0;
 
-  static constexpr OpId id{"ai.onnx", "MaxPool", 1, 8, 10, 11, 12};
+  static constexpr OpId id{"ai.onnx", "MaxPool", 1, 8, 10, 11, 12, 22};
   static constexpr Signature signature = "x -> y indices:I?";
   using types =
       TypeList<Joined<FloatTypes, TypeList<std::int8_t, std::uint8_t>>, TypeList<std::int64_t>>;
@@ -155,7 +155,7 @@ struct AveragePool {
   std::int64_t ceil_mode = 0;
   std::int64_t count_include_pad = 0;
 
-  static constexpr OpId id{"ai.onnx", "AveragePool", 1, 7, 10, 11, 19};
+  static constexpr OpId id{"ai.onnx", "AveragePool", 1, 7, 10, 11, 19, 22};
   static constexpr Signature signature = "x -> y";
 
   constexpr void attributes(auto&& visit) {
@@ -189,7 +189,7 @@ struct AveragePool {
 /// limits  half and bfloat16 sum in float
 /// source  ai.onnx GlobalAveragePool-1
 struct GlobalAveragePool {
-  static constexpr OpId id{"ai.onnx", "GlobalAveragePool", 1};
+  static constexpr OpId id{"ai.onnx", "GlobalAveragePool", 1, 22};
   static constexpr Signature signature = "x -> y";
 
   static constexpr void cost(auto& machine, auto in, auto out) {
@@ -210,7 +210,7 @@ struct GlobalAveragePool {
 /// limits  NaN gives NaN; without a pixel the lowest value
 /// source  ai.onnx GlobalMaxPool-1
 struct GlobalMaxPool {
-  static constexpr OpId id{"ai.onnx", "GlobalMaxPool", 1};
+  static constexpr OpId id{"ai.onnx", "GlobalMaxPool", 1, 22};
   static constexpr Signature signature = "x -> y";
 
   static constexpr void cost(auto& machine, auto in, auto out) {

@@ -11,16 +11,26 @@ namespace halftone::op {
 ///
 /// start, limit, delta  one number each
 /// y                    [max(0, ceil((limit - start) / delta))]
+/// stash_type           the type in which float16 and bfloat16 are computed: float or double, which
+///                      are the same here
 /// limits               delta 0 is refused; floating point is computed in double. While the inputs
 ///                      are not known, neither is y's extent
-/// source               ai.onnx Range-11
+/// source               ai.onnx Range-27, before which float16 and bfloat16 are missing
 struct Range {
-  static constexpr OpId id{"ai.onnx", "Range", 11};
+  ElementType stash_type = ElementType::float32;
+
+  static constexpr OpId id{"ai.onnx", "Range", 11, 27};
   static constexpr Signature signature = "start limit delta -> y";
-  using types = TypeList<TypeList<float, double, std::int16_t, std::int32_t, std::int64_t>>;
+  using types = TypeList<Joined<FloatTypes, TypeList<std::int16_t, std::int32_t, std::int64_t>>>;
   static constexpr bool compiled_once = true;
 
-  static constexpr Inferred infer(const Inputs& in) {
+  constexpr void attributes(auto&& visit) { visit("stash_type", stash_type); }
+
+  constexpr Inferred infer(const Inputs& in) const {
+    if (stash_type != ElementType::float32 && stash_type != ElementType::float64) {
+      return Inferred::mismatch("stash_type is not offered", 1,
+                                static_cast<std::int64_t>(stash_type));
+    }
     TensorInfo y{in[0].type, {dynamic}};
     for (std::size_t i = 0; i < 3; ++i) {
       if (in[i].elements() != dynamic && in[i].elements() != 1) {

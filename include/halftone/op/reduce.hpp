@@ -100,18 +100,37 @@ std::uint32_t reduced_dimensions(View<const I> axes, std::size_t rank, bool is_n
   return mask == 0 && !is_noop_without_axes ? (std::uint32_t{1} << rank) - 1 : mask;
 }
 
-/// What all reductions do; without axes and with `noop_with_empty_axes` y is x as it is.
+/// Types whose elements have a largest and a smallest one: of bool, false is less than true.
+using OrderedTypes =
+    TypeList<Joined<FloatTypes, TypeList<std::int8_t, std::int32_t, std::int64_t, std::uint8_t,
+                                         std::uint32_t, std::uint64_t, bool>>,
+             TypeList<std::int64_t>>;
+
+/// What all reductions do. Without axes and with `noop_with_empty_axes` every element is reduced
+/// alone: most reductions leave it as it is, ReduceL1 gives its magnitude.
 template <kernel::Accumulation A, kernel::Finish F>
 struct Reducer {
+  static constexpr bool keeps_one =
+      A == kernel::Accumulation::exponentials ||
+      ((A == kernel::Accumulation::sum || A == kernel::Accumulation::product ||
+        A == kernel::Accumulation::largest || A == kernel::Accumulation::smallest) &&
+       (F == kernel::Finish::none || F == kernel::Finish::mean));
+
   template <class T, class Op, class I>
   static void run(const Op& op, const KernelCall& call, View<const T> x, View<const I> axes,
                   View<T> y) {
     const std::uint32_t mask = reduced_dimensions(axes, x.rank, op.noop_with_empty_axes != 0);
-    if (mask == 0 && op.noop_with_empty_axes != 0) {
+    if (keeps_one && mask == 0 && op.noop_with_empty_axes != 0) {
       for (std::int64_t i = 0; i < y.size(); ++i) y[i] = x[i];
-      return;
+    } else if constexpr (std::is_same_v<T, bool>) {
+      const View<const std::uint8_t> bytes{reinterpret_cast<const std::uint8_t*>(x.data), x.extents,
+                                           x.rank};
+      auto* const to = reinterpret_cast<std::uint8_t*>(y.data);
+      kernel::reduce<A, std::uint8_t>(*call.executor, F, mask, bytes, to, call.workspace);
+      for (std::int64_t i = 0; i < y.size(); ++i) to[i] = to[i] != 0;  // of none it is 255
+    } else {
+      kernel::reduce<A, T>(*call.executor, F, mask, x, y.data, call.workspace);
     }
-    kernel::reduce<A, T>(*call.executor, F, mask, x, y.data, call.workspace);
   }
   template <class T, class Op, class I>
   static std::size_t workspace(const Op& op, View<const T> x, View<const I> axes) {
@@ -208,14 +227,14 @@ struct ReduceMean {
 /// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
 /// noop_with_empty_axes  1: without axes y is x
 /// grad                  dx = dy wherever x equals y, in full to equal ones, as PopART has it
-/// limits                of no elements the lowest number
-/// source                ai.onnx ReduceMax-18
+/// limits                of no elements -inf, or the lowest number of the type
+/// source                ai.onnx ReduceMax-20, before which there is no bool
 struct ReduceMax {
   std::int64_t keepdims = 1, noop_with_empty_axes = 0;
 
   static constexpr OpId id{"ai.onnx", "ReduceMax", 18, 20};
   static constexpr Signature signature = "x axes:I? -> y";
-  using types = ReducedTypes;
+  using types = OrderedTypes;
   using Run = Reducer<kernel::Accumulation::largest, kernel::Finish::none>;
 
   constexpr void attributes(auto&& visit) {
@@ -249,14 +268,14 @@ struct ReduceMax {
 /// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
 /// noop_with_empty_axes  1: without axes y is x
 /// grad                  dx = dy wherever x equals y, in full to equal ones, as PopART has it
-/// limits                of no elements the largest number
-/// source                ai.onnx ReduceMin-18
+/// limits                of no elements inf, or the largest number of the type
+/// source                ai.onnx ReduceMin-20, before which there is no bool
 struct ReduceMin {
   std::int64_t keepdims = 1, noop_with_empty_axes = 0;
 
   static constexpr OpId id{"ai.onnx", "ReduceMin", 18, 20};
   static constexpr Signature signature = "x axes:I? -> y";
-  using types = ReducedTypes;
+  using types = OrderedTypes;
   using Run = Reducer<kernel::Accumulation::smallest, kernel::Finish::none>;
 
   constexpr void attributes(auto&& visit) {
@@ -338,7 +357,7 @@ struct ReduceProd {
 /// x                     any shape
 /// axes                  dimensions, counted from the end if negative; absent or empty: all
 /// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
-/// noop_with_empty_axes  1: without axes y is x
+/// noop_with_empty_axes  1: without axes y is |x|
 /// grad                  dx = dy * sign(x)
 /// source                ai.onnx ReduceL1-18
 struct ReduceL1 {
@@ -370,7 +389,7 @@ struct ReduceL1 {
   }
   void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
-    g.dx(0) += r.is_noop ? r.dy : r.dy * op::sign(r.x);
+    g.dx(0) += r.dy * op::sign(r.x);
   }
 };
 
@@ -379,7 +398,7 @@ struct ReduceL1 {
 /// x                     any shape
 /// axes                  dimensions, counted from the end if negative; absent or empty: all
 /// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
-/// noop_with_empty_axes  1: without axes y is x
+/// noop_with_empty_axes  1: without axes y is |x|
 /// grad                  dx = dy * x / y
 /// limits                float and the halves are squared in float, where 1.9e19 is too large
 /// source                ai.onnx ReduceL2-18
@@ -421,13 +440,13 @@ struct ReduceL2 {
 /// x                     any shape
 /// axes                  dimensions, counted from the end if negative; absent or empty: all
 /// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
-/// noop_with_empty_axes  1: without axes y is x
+/// noop_with_empty_axes  1: without axes y is log(x)
 /// grad                  dx = dy / sum
 /// source                ai.onnx ReduceLogSum-18
 struct ReduceLogSum {
   std::int64_t keepdims = 1, noop_with_empty_axes = 0;
 
-  static constexpr OpId id{"ai.onnx", "ReduceLogSum", 18};
+  static constexpr OpId id{"ai.onnx", "ReduceLogSum", 18, 28};
   static constexpr Signature signature = "x axes:I? -> y";
   using types = ReducedTypes;
   using Run = Reducer<kernel::Accumulation::sum, kernel::Finish::logarithm>;
@@ -452,7 +471,7 @@ struct ReduceLogSum {
   }
   void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
-    g.dx(0) += r.is_noop ? r.dy : op::expand(r.dy * op::exp(-r.y), r.shape);
+    g.dx(0) += op::expand(r.dy * op::exp(-r.y), r.shape);
   }
 };
 
@@ -467,7 +486,7 @@ struct ReduceLogSum {
 struct ReduceLogSumExp {
   std::int64_t keepdims = 1, noop_with_empty_axes = 0;
 
-  static constexpr OpId id{"ai.onnx", "ReduceLogSumExp", 18};
+  static constexpr OpId id{"ai.onnx", "ReduceLogSumExp", 18, 28};
   static constexpr Signature signature = "x axes:I? -> y";
   using types = ReducedTypes;
   using Run = Reducer<kernel::Accumulation::exponentials, kernel::Finish::logarithm>;
@@ -502,7 +521,7 @@ struct ReduceLogSumExp {
 /// x                     any shape
 /// axes                  dimensions, counted from the end if negative; absent or empty: all
 /// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
-/// noop_with_empty_axes  1: without axes y is x
+/// noop_with_empty_axes  1: without axes y is x^2
 /// grad                  dx = dy * 2 x
 /// source                ai.onnx ReduceSumSquare-18
 struct ReduceSumSquare {
@@ -534,7 +553,7 @@ struct ReduceSumSquare {
   }
   void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
-    g.dx(0) += r.is_noop ? r.dy : r.dy * r.x * 2;
+    g.dx(0) += r.dy * r.x * 2;
   }
 };
 

@@ -15,7 +15,7 @@ namespace halftone::op {
 struct Reshape {
   bool allowzero = false;
 
-  static constexpr OpId id{"ai.onnx", "Reshape", 5, 13, 14, 19, 21};
+  static constexpr OpId id{"ai.onnx", "Reshape", 5, 13, 14, 19, 21, 23, 24, 25};
   static constexpr Signature signature = "x shape:I -> y@x";
   using types = TypeList<BitTypes, TypeList<std::int64_t>>;
 

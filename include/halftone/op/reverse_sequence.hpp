@@ -17,7 +17,7 @@ namespace halftone::op {
 struct ReverseSequence {
   std::int64_t batch_axis = 1, time_axis = 0;
 
-  static constexpr OpId id{"ai.onnx", "ReverseSequence", 10};
+  static constexpr OpId id{"ai.onnx", "ReverseSequence", 10, 28};
   static constexpr Signature signature = "x sequence_lens:I -> y";
   using types = TypeList<BitTypes, TypeList<std::int64_t>>;
   static constexpr bool compiled_once = true;

@@ -84,7 +84,7 @@ struct RoiAlign {
   std::int64_t output_height = 1, output_width = 1, sampling_ratio = 0;
   float spatial_scale = 1;
 
-  static constexpr OpId id{"ai.onnx", "RoiAlign", 16};
+  static constexpr OpId id{"ai.onnx", "RoiAlign", 16, 22};
   static constexpr Signature signature = "x rois batch_indices:I -> y";
   using types = TypeList<FloatTypes, TypeList<std::int64_t>>;
   static constexpr bool compiled_once = true;
@@ -172,7 +172,7 @@ struct MaxRoiPool {
   Dims pooled_shape{};
   float spatial_scale = 1;
 
-  static constexpr OpId id{"ai.onnx", "MaxRoiPool", 1};
+  static constexpr OpId id{"ai.onnx", "MaxRoiPool", 1, 22};
   static constexpr Signature signature = "x rois -> y";
   static constexpr bool compiled_once = true;
 

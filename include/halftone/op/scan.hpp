@@ -27,7 +27,7 @@ struct Scan {
   std::int64_t num_scan_inputs = required;
   ScanList scan_input_axes{}, scan_input_directions{}, scan_output_axes{}, scan_output_directions{};
 
-  static constexpr OpId id{"ai.onnx", "Scan", 9, 11, 16, 19, 21};
+  static constexpr OpId id{"ai.onnx", "Scan", 9, 11, 16, 19, 21, 23, 24, 25};
   static constexpr Signature signature = "tensors:*... -> outputs:*...";
   using types = TypeList<AllTypes>;
 

@@ -17,7 +17,7 @@ struct Shape {
   std::int64_t start = 0;
   Optional<std::int64_t> end{};
 
-  static constexpr OpId id{"ai.onnx", "Shape", 1, 13, 15, 19, 21};
+  static constexpr OpId id{"ai.onnx", "Shape", 1, 13, 15, 19, 21, 23, 24, 25};
   static constexpr Signature signature = "x -> y:I";
   using types = TypeList<BitTypes, TypeList<std::int64_t>>;
   static constexpr bool only_infos = true;
@@ -55,7 +55,7 @@ struct Shape {
 /// x       any shape; its elements are not looked at
 /// source  ai.onnx Size-13
 struct Size {
-  static constexpr OpId id{"ai.onnx", "Size", 1, 13, 19, 21};
+  static constexpr OpId id{"ai.onnx", "Size", 1, 13, 19, 21, 23, 24, 25};
   static constexpr Signature signature = "x -> y:I";
   using types = TypeList<BitTypes, TypeList<std::int64_t>>;
   static constexpr bool only_infos = true;

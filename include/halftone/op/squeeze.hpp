@@ -13,7 +13,7 @@ namespace halftone::op {
 /// axes    which ones, from the end if negative; absent: all of extent 1
 /// source  ai.onnx Squeeze-13
 struct Squeeze {
-  static constexpr OpId id{"ai.onnx", "Squeeze", 13, 21};
+  static constexpr OpId id{"ai.onnx", "Squeeze", 13, 21, 23, 24, 25};
   static constexpr Signature signature = "x axes:I? -> y@x";
   using types = TypeList<BitTypes, TypeList<std::int64_t>>;
 
@@ -64,7 +64,7 @@ struct Squeeze_1 {
 /// axes    where the new dimensions are in y, from its end if negative
 /// source  ai.onnx Unsqueeze-13
 struct Unsqueeze {
-  static constexpr OpId id{"ai.onnx", "Unsqueeze", 13, 21};
+  static constexpr OpId id{"ai.onnx", "Unsqueeze", 13, 21, 23, 24, 25};
   static constexpr Signature signature = "x axes:I -> y@x";
   using types = TypeList<BitTypes, TypeList<std::int64_t>>;
 

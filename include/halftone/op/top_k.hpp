@@ -35,7 +35,7 @@ namespace op {
 struct TopK {
   std::int64_t axis = -1, largest = 1, sorted = 1;
 
-  static constexpr OpId id{"ai.onnx", "TopK", 10, 11};
+  static constexpr OpId id{"ai.onnx", "TopK", 10, 11, 24};
   static constexpr Signature signature = "x k:I -> values indices:I";
   using types = TypeList<NumericTypes, TypeList<std::int64_t>>;
   static constexpr bool compiled_once = true;

@@ -16,7 +16,7 @@ namespace halftone::op {
 struct Transpose {
   Dims perm{};
 
-  static constexpr OpId id{"ai.onnx", "Transpose", 1, 13, 21};
+  static constexpr OpId id{"ai.onnx", "Transpose", 1, 13, 21, 23, 24, 25};
   static constexpr Signature signature = "x -> y";
   using types = TypeList<BitTypes>;
 

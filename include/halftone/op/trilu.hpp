@@ -74,7 +74,7 @@ struct EyeLike {
   Optional<ElementType> dtype{};
   std::int64_t k = 0;
 
-  static constexpr OpId id{"ai.onnx", "EyeLike", 9};
+  static constexpr OpId id{"ai.onnx", "EyeLike", 9, 22};
   static constexpr bool differentiable = false;
   static constexpr Signature signature = "x -> y:U";
 

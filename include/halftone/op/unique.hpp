@@ -27,7 +27,7 @@ struct Unique {
   Optional<std::int64_t> axis{};
   std::int64_t sorted = 1;
 
-  static constexpr OpId id{"ai.onnx", "Unique", 11};
+  static constexpr OpId id{"ai.onnx", "Unique", 11, 28};
   static constexpr Signature signature = "x -> y indices:I? inverse_indices:I? counts:I?";
   using types = TypeList<Joined<NumericTypes, TypeList<bool>>, TypeList<std::int64_t>>;
   static constexpr bool compiled_once = true;

@@ -13,7 +13,7 @@ struct CosineWindow {
   std::int64_t output_datatype = 1, periodic = 1;
 
   static constexpr Signature signature = "size:I -> y:T";
-  using types = TypeList<TypeList<std::int32_t, std::int64_t>, FloatTypes>;
+  using types = TypeList<TypeList<std::int32_t, std::int64_t>, NumericTypes>;
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) {
@@ -22,7 +22,7 @@ struct CosineWindow {
   }
   constexpr Inferred infer(const Inputs& in) const {
     const auto type = static_cast<ElementType>(output_datatype);
-    if (output_datatype < 0 || output_datatype > 255 || !has_type(FloatTypes{}, type)) {
+    if (output_datatype < 0 || output_datatype > 255 || !has_type(NumericTypes{}, type)) {
       return Inferred::mismatch("element type is not offered", 1, output_datatype);
     }
     if (in[0].elements() != dynamic && in[0].elements() != 1) {
@@ -34,7 +34,7 @@ struct CosineWindow {
     return TensorInfo{type, {size}};
   }
   template <class T>
-  void fill(double a0, double a1, double a2, View<T> y) const {
+  [[gnu::noinline]] void fill(double a0, double a1, double a2, View<T> y) const {
     constexpr double turn = 6.28318530717958647692;
     const std::int64_t size = y.size(), n = periodic != 0 ? size : size - 1;
     for (std::int64_t i = 0; i < size; ++i) {
@@ -52,7 +52,7 @@ namespace halftone::op {
 /// The window (1 - cos t) / 2 with t = 2 pi i / size.
 ///
 /// size             a scalar
-/// y                [size], of type output_datatype (as a number of ONNX's), floating point
+/// y                [size], of type output_datatype (as a number of ONNX's); integers are cut off
 /// periodic         0: t = 2 pi i / (size - 1), the window is symmetric; of one element it is 1
 /// limits           while size is not known, neither is y's extent
 /// source           ai.onnx HannWindow-17; Harris 1978, Proc. IEEE 66(1)
@@ -90,7 +90,7 @@ struct BlackmanWindow : halftone::detail::CosineWindow {
 /// num_mel_bins, dft_length, sample_rate   scalars
 /// lower_edge_hertz, upper_edge_hertz      scalars
 /// y                                       [dft_length / 2 + 1, num_mel_bins], of type
-///                                         output_datatype, floating point
+///                                         output_datatype; integers are cut off
 /// limits  what lies beyond the spectrum is left out; the distance of the edges is the range by
 ///         num_mel_bins + 2, as ONNX has it
 /// source  ai.onnx MelWeightMatrix-17
@@ -100,13 +100,13 @@ struct MelWeightMatrix {
   static constexpr OpId id{"ai.onnx", "MelWeightMatrix", 17};
   static constexpr Signature signature =
       "num_mel_bins:I dft_length:I sample_rate:I lower_edge_hertz:F upper_edge_hertz:F -> y:T";
-  using types = TypeList<TypeList<std::int32_t, std::int64_t>, TypeList<float, double>, FloatTypes>;
+  using types = TypeList<TypeList<std::int32_t, std::int64_t>, FloatTypes, NumericTypes>;
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) { visit("output_datatype", output_datatype); }
   constexpr Inferred infer(const Inputs& in) const {
     const auto type = static_cast<ElementType>(output_datatype);
-    if (output_datatype < 0 || output_datatype > 255 || !has_type(FloatTypes{}, type)) {
+    if (output_datatype < 0 || output_datatype > 255 || !has_type(NumericTypes{}, type)) {
       return Inferred::mismatch("element type is not offered", 1, output_datatype);
     }
     TensorInfo y{type, {dynamic, dynamic}};
@@ -125,16 +125,22 @@ struct MelWeightMatrix {
   template <class I, class F, class T>
   void kernel(View<const I>, View<const I> dft_length, View<const I> sample_rate,
               View<const F> lower_edge_hertz, View<const F> upper_edge_hertz, View<T> y) const {
+    fill<T>(static_cast<double>(dft_length[0]), static_cast<double>(sample_rate[0]),
+            static_cast<double>(lower_edge_hertz[0]), static_cast<double>(upper_edge_hertz[0]), y);
+  }
+
+ private:
+  template <class T>
+  [[gnu::noinline]] static void fill(double dft_length, double sample_rate, double lower_hertz,
+                                     double upper_hertz, View<T> y) {
     const std::int64_t rows = y.extent(0), bands = y.extent(1);
     for (T& weight : y) weight = T{};
-    const double lower = mel(static_cast<double>(lower_edge_hertz[0]));
-    const double step =
-        (mel(static_cast<double>(upper_edge_hertz[0])) - lower) / static_cast<double>(bands + 2);
+    const double lower = mel(lower_hertz);
+    const double step = (mel(upper_hertz) - lower) / static_cast<double>(bands + 2);
     const auto edge = [&](std::int64_t i) {
       const double hertz =
           700 * (math::pow(10.0, (static_cast<double>(i) * step + lower) / 2595) - 1);
-      const double at = math::floor((static_cast<double>(dft_length[0]) + 1) * hertz /
-                                    static_cast<double>(sample_rate[0]));
+      const double at = math::floor((dft_length + 1) * hertz / sample_rate);
       // Far beyond the spectrum, either way, is as good as any.
       const double most = 4 * static_cast<double>(rows) + 4;
       return static_cast<std::int64_t>(at > most ? most : at > -most ? at : -most);
@@ -154,8 +160,6 @@ struct MelWeightMatrix {
       }
     }
   }
-
- private:
   static double mel(double hertz) { return 2595 * math::log(1 + hertz / 700) / math::log(10.0); }
 };
 

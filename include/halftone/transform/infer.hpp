@@ -13,6 +13,7 @@ struct Defect {
   std::size_t node = 0;
   Inferred inferred = Inferred::unknown();
   TensorId tensor = no_tensor;  ///< the output that contradicts, if one does
+  TensorInfo stated{};          ///< what the graph said of it until then
   /// The subgraph that holds the node: its index in the graph, then in that one, and so on.
   std::vector<std::int32_t> path{};
 };
@@ -132,11 +133,13 @@ class Inference {
 
   constexpr void run() {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) node(n);
+    if (evaluate_ == nullptr || !defects.empty()) return;
+    std::erase_if(graph_.nodes, &is_evaluated);
   }
 
   constexpr void node(std::size_t n) {
     const Node& node = graph_.nodes[n];
-    if (node.op->only_expands) return;
+    if (node.op->only_expands || is_evaluated(node)) return;
     std::vector<InputInfo> infos;
     bool all_constant = true, all_static = true;
     for (const TensorId id : node.inputs) {
@@ -189,9 +192,12 @@ class Inference {
       if (node.outputs[i] == no_tensor) continue;
       std::int64_t expected = 0, found = 0;
       TensorInfo& known = graph_.tensor(node.outputs[i]).info;
+      const TensorInfo stated = known;
       if (!refine(known, inferred.outputs[i], expected, found)) {
         wrong(n, "the model states another shape or type", expected, found);
         defects.back().tensor = node.outputs[i];
+        defects.back().stated = stated;
+        known = inferred.outputs[i];
       }
       outputs_static = outputs_static && known.is_static();
     }
@@ -206,6 +212,14 @@ class Inference {
   /// are found.
   static constexpr int deepest_search = 3;
 
+  /// What was computed has given its outputs away, and does nothing else.
+  static constexpr bool is_evaluated(const Node& node) {
+    if (!node.outputs.empty() || node.op->signature.outputs() == 0) return false;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.op->signature.input_slot(i).modified) return false;
+    }
+    return !node.op->has_effect;
+  }
   static constexpr bool given(const Node& node, std::size_t input) {
     return input < node.inputs.size() && node.inputs[input] != no_tensor;
   }
@@ -238,8 +252,12 @@ class Inference {
   constexpr const Graph& run_once(const Node& node, std::int32_t index) {
     Graph& body = graph_.graphs[static_cast<std::size_t>(index)];
     const std::size_t first = node.inputs.size() - body.inputs.size();
+    const bool maps = node.op->id == op::SequenceMap::id;
     for (std::size_t i = 0; i < body.inputs.size(); ++i) {
-      if (given(node, first + i)) hand_in(body, body.inputs[i], node.inputs[first + i]);
+      if (!given(node, first + i)) continue;
+      // The body of a map gets the items of sequences, whose shapes differ.
+      if (maps && is_sequence(graph_.info(node.inputs[first + i]).type)) continue;
+      hand_in(body, body.inputs[i], node.inputs[first + i]);
     }
     Inference inner(body, evaluate_, context_, depth_ + 1);
     inner.run();
@@ -342,11 +360,13 @@ constexpr void infer_node(Graph& graph, std::size_t n, std::vector<Defect>& defe
 }
 
 /// Finds the infos of all tensors from those of inputs, constants and variables, node after node.
-/// What is already known of a tensor must agree; of a subgraph's inputs, what the node gives them
-/// counts. Goes on behind defects and returns all of them.
+/// What is already known of a tensor must agree, else that is a defect and what was inferred counts;
+/// of a subgraph's inputs, what the node gives them counts. Goes on behind defects and returns all of
+/// them.
 ///
 /// With `evaluate`, nodes whose inputs are constants are computed, and their outputs become
-/// constants (constant folding): shapes that are computed in the graph become known that way.
+/// constants (constant folding): shapes that are computed in the graph become known that way. The
+/// nodes are dropped, unless there are defects, which count them.
 constexpr std::vector<Defect> infer(Graph& graph, Evaluate evaluate = nullptr,
                                     void* context = nullptr) {
   detail::Inference inference(graph, evaluate, context, 0);

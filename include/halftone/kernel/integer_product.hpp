@@ -1,0 +1,270 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <halftone/base/window.hpp>
+#include <halftone/graph/runner.hpp>
+#include <halftone/kernel/gemm.hpp>
+
+namespace halftone::kernel {
+
+namespace detail {
+
+/// 8-bit numbers less their zero points have products below 2^16 in size, so that float has the sum
+/// of this many exactly.
+inline constexpr std::int64_t exact_terms = 256;
+/// Rows and columns of a block of the product; with the terms above they bound the scratch memory.
+inline constexpr std::int64_t integer_rows = 512, integer_columns = 1024;
+
+struct IntegerBlocks {
+  std::int64_t rows, columns, terms;
+
+  IntegerBlocks(std::int64_t m, std::int64_t n, std::int64_t k)
+      : rows(m < integer_rows ? m : integer_rows),
+        columns(n < integer_columns ? n : integer_columns),
+        terms(k < exact_terms ? k : exact_terms) {}
+  std::int64_t a_floats() const { return round_up(rows * terms, 16); }
+  std::int64_t b_floats() const { return round_up(terms * columns, 16); }
+  std::int64_t y_floats() const { return round_up(rows * columns, 16); }
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(a_floats() + b_floats() + y_floats()) * sizeof(float) +
+           static_cast<std::size_t>(gemm_workspace_bytes<float>(rows, columns, terms));
+  }
+};
+
+/// y[m, n] = sum over k of a[m, k] b[k, n], exact, but sums wrap around beyond int32. `fill_a(row,
+/// term, terms, to)` gives a piece of a row of a as float, `fill_b(term, column, columns, to)` of b.
+template <class A, class B>
+void integer_product(std::int64_t m, std::int64_t n, std::int64_t k, A&& fill_a, B&& fill_b,
+                     std::int32_t* y, void* workspace, const Executor& executor) {
+  const IntegerBlocks blocks(m, n, k);
+  float* const a = static_cast<float*>(workspace);
+  float* const b = a + blocks.a_floats();
+  float* const part = b + blocks.b_floats();
+  void* const rest = part + blocks.y_floats();
+  for (std::int64_t n0 = 0; n0 < n; n0 += blocks.columns) {
+    const std::int64_t columns = n - n0 < blocks.columns ? n - n0 : blocks.columns;
+    for (std::int64_t m0 = 0; m0 < m; m0 += blocks.rows) {
+      const std::int64_t rows = m - m0 < blocks.rows ? m - m0 : blocks.rows;
+      const auto each_row = [&](auto&& f) {
+        parallel_for(executor, rows,
+                     [&](std::int64_t i) { f(part + i * columns, y + (m0 + i) * n + n0); });
+      };
+      if (k == 0) {
+        each_row([&](const float*, std::int32_t* to) {
+          for (std::int64_t j = 0; j < columns; ++j) to[j] = 0;
+        });
+      }
+      for (std::int64_t k0 = 0; k0 < k; k0 += blocks.terms) {
+        const std::int64_t terms = k - k0 < blocks.terms ? k - k0 : blocks.terms;
+        parallel_for(executor, rows,
+                     [&](std::int64_t i) { fill_a(m0 + i, k0, terms, a + i * terms); });
+        parallel_for(executor, terms,
+                     [&](std::int64_t i) { fill_b(k0 + i, n0, columns, b + i * columns); });
+        gemm<float>(row_major<const float>(a, rows, terms),
+                    row_major<const float>(b, terms, columns), row_major(part, rows, columns), {},
+                    rest, executor);
+        each_row([&](const float* from, std::int32_t* to) {
+          if (k0 == 0) {
+            for (std::int64_t j = 0; j < columns; ++j) to[j] = static_cast<std::int32_t>(from[j]);
+            return;
+          }
+          for (std::int64_t j = 0; j < columns; ++j) {
+            const auto sum = static_cast<std::uint32_t>(to[j]) +
+                             static_cast<std::uint32_t>(static_cast<std::int32_t>(from[j]));
+            to[j] = static_cast<std::int32_t>(sum);
+          }
+        });
+      }
+    }
+  }
+}
+
+/// A stack of matrices [..., rows, columns] less zero points that broadcast to it. A vector of zero
+/// points belongs to the dimension `vector_axis`, counted from the end.
+template <class T>
+struct CenteredMatrices {
+  const T *data, *zero;
+  std::int64_t rows = 1, columns = 1;
+  std::size_t batch_rank = 0;
+  std::int64_t batch[max_rank] = {}, zero_strides[max_rank] = {};
+  std::int64_t zero_row = 0, zero_column = 0;
+
+  CenteredMatrices(View<const T> x, View<const T> zeros, bool is_column, std::size_t vector_axis)
+      : data(x.data), zero(zeros.data) {
+    // A vector is a row on the left, a column on the right.
+    std::int64_t extents[max_rank + 1], strides[max_rank + 1] = {};
+    std::size_t rank = 0;
+    for (; rank < x.rank; ++rank) extents[rank] = x.extent(rank);
+    if (rank == 1 && is_column) {
+      extents[rank++] = 1;
+    } else if (rank == 1) {
+      extents[1] = extents[0];
+      extents[0] = 1;
+      rank = 2;
+    }
+    rows = extents[rank - 2];
+    columns = extents[rank - 1];
+    if (zero != nullptr && zeros.rank == 1 && x.rank > 1) {
+      strides[rank - vector_axis] = zeros.extent(0) == 1 ? 0 : 1;
+    } else if (zero != nullptr && zeros.size() > 1) {
+      std::int64_t stride = 1;
+      for (std::size_t d = zeros.rank; d-- > 0;) {
+        // A column's own dimension is the one in front of the last.
+        const std::size_t at = rank - (zeros.rank - d) - (x.rank == 1 && is_column ? 1 : 0);
+        strides[at] = zeros.extent(d) == 1 ? 0 : stride;
+        stride *= zeros.extent(d);
+      }
+    }
+    zero_row = strides[rank - 2];
+    zero_column = strides[rank - 1];
+    batch_rank = rank - 2;
+    for (std::size_t d = 0; d < batch_rank; ++d) {
+      batch[d] = extents[d];
+      zero_strides[d] = strides[d];
+    }
+  }
+
+  /// The places of a matrix of the broadcast stack and of its zero points.
+  void find(std::int64_t number, std::span<const std::int64_t> stack, std::int64_t& at,
+            std::int64_t& zero_at) const {
+    std::int64_t stride = rows * columns;
+    at = zero_at = 0;
+    for (std::size_t d = stack.size(); d-- > 0; number /= stack[d]) {
+      const std::size_t missing = stack.size() - batch_rank;
+      if (d < missing) continue;
+      const std::int64_t i = batch[d - missing] == 1 ? 0 : number % stack[d];
+      at += i * stride;
+      zero_at += i * zero_strides[d - missing];
+      stride *= batch[d - missing];
+    }
+  }
+  void fill(std::int64_t at, std::int64_t zero_at, std::int64_t row, std::int64_t column,
+            std::int64_t count, float* to) const {
+    const T* const from = data + at + row * columns + column;
+    if (zero == nullptr) {
+      for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
+      return;
+    }
+    const T* const zeros = zero + zero_at + row * zero_row + column * zero_column;
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[i] = static_cast<float>(from[i]) - static_cast<float>(zeros[i * zero_column]);
+    }
+  }
+};
+
+}  // namespace detail
+
+/// op::MatMulInteger.
+template <class A, class B>
+void integer_matmul(View<const A> a, View<const B> b, View<const A> zero_a, View<const B> zero_b,
+                    View<std::int32_t> y, void* workspace, const Executor& executor) {
+  const detail::CenteredMatrices<A> left(a, zero_a, false, 2);
+  const detail::CenteredMatrices<B> right(b, zero_b, true, 1);
+  const std::int64_t m = left.rows, n = right.columns, k = left.columns;
+  if (y.size() == 0) return;
+  const std::size_t lost = (a.rank == 1 ? 1 : 0) + (b.rank == 1 ? 1 : 0);
+  const auto stack = y.shape().first(y.rank + lost - 2);
+  for (std::int64_t i = 0, count = y.size() / (m * n); i < count; ++i) {
+    std::int64_t at_a, zero_at_a, at_b, zero_at_b;
+    left.find(i, stack, at_a, zero_at_a);
+    right.find(i, stack, at_b, zero_at_b);
+    detail::integer_product(
+        m, n, k,
+        [&](std::int64_t row, std::int64_t term, std::int64_t terms, float* to) {
+          left.fill(at_a, zero_at_a, row, term, terms, to);
+        },
+        [&](std::int64_t term, std::int64_t column, std::int64_t columns, float* to) {
+          right.fill(at_b, zero_at_b, term, column, columns, to);
+        },
+        y.data + i * m * n, workspace, executor);
+  }
+}
+
+template <class A, class B>
+std::size_t integer_matmul_workspace(View<const A> a, View<const B> b) {
+  const std::int64_t m = a.rank == 1 ? 1 : a.extent(a.rank - 2);
+  const std::int64_t n = b.rank == 1 ? 1 : b.extent(b.rank - 1);
+  return detail::IntegerBlocks(m, n, a.extent(a.rank - 1)).bytes();
+}
+
+/// op::ConvInteger: the weights of a group times the input's elements under the window, one column
+/// for each output; w's zero points are one or one for each filter.
+template <class X, class W>
+void integer_convolution(const Window& window, std::int64_t groups, View<const X> x,
+                         View<const W> w, View<const X> zero_x, View<const W> zero_w,
+                         View<std::int32_t> y, void* workspace, const Executor& executor) {
+  if (y.size() == 0) return;
+  const std::size_t rank = window.rank();
+  const std::int64_t channels = w.extent(1), filters = w.extent(0) / groups;
+  const std::int64_t positions = w.size(2, w.rank), pixels = y.size(2, y.rank);
+  const std::int64_t input = x.size(2, x.rank), terms = channels * positions;
+  const float zero = zero_x ? static_cast<float>(zero_x[0]) : 0.f;
+  const bool has_zeros = zero_w && zero_w.size() > 1;
+  const std::int64_t columns = window.output[rank - 1], width = x.extent(x.rank - 1);
+  const std::int64_t step = window.strides[rank - 1];
+  for (std::int64_t i = 0; i < x.extent(0) * groups; ++i) {
+    const std::int64_t first = i % groups * filters;
+    const X* const image = x.data + i * channels * input;
+    const auto weights = [&](std::int64_t row, std::int64_t term, std::int64_t count, float* to) {
+      const std::int64_t filter = first + row;
+      const float z = zero_w ? static_cast<float>(zero_w[has_zeros ? filter : 0]) : 0.f;
+      const W* const from = w.data + filter * terms + term;
+      for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<float>(from[j]) - z;
+    };
+    // This is one position of the kernel in one channel, for `count` outputs from `pixel` on.
+    const auto under_window = [&](std::int64_t term, std::int64_t pixel, std::int64_t count,
+                                  float* to) {
+      std::int64_t place[max_rank], rest = term % positions;
+      for (std::size_t d = rank; d-- > 0; rest /= window.kernel[d]) {
+        place[d] = rest % window.kernel[d] * window.dilations[d] - window.pad_begin(d);
+      }
+      const X* const plane = image + term / positions * input;
+      while (count > 0) {
+        const std::int64_t column = pixel % columns;
+        const std::int64_t run = count < columns - column ? count : columns - column;
+        std::int64_t line = pixel / columns, offset = 0, stride = width;
+        bool is_inside = true;
+        for (std::size_t d = rank - 1; d-- > 0; line /= window.output[d]) {
+          const std::int64_t extent = x.extent(2 + d);
+          const std::int64_t at = line % window.output[d] * window.strides[d] + place[d];
+          is_inside = is_inside && at >= 0 && at < extent;
+          offset += at * stride;
+          stride *= extent;
+        }
+        // Outputs [low, high) of the run read elements of the input.
+        std::int64_t low = 0, high = is_inside ? run : 0;
+        const std::int64_t start = column * step + place[rank - 1];
+        while (low < high && start + low * step < 0) ++low;
+        while (low < high && start + (high - 1) * step >= width) --high;
+        for (std::int64_t j = 0; j < low; ++j) to[j] = 0;
+        for (std::int64_t j = high; j < run; ++j) to[j] = 0;
+        if (low < high) {
+          const X* const from = plane + offset + start;
+          if (step == 1) {
+            for (std::int64_t j = low; j < high; ++j) to[j] = static_cast<float>(from[j]) - zero;
+          } else {
+            for (std::int64_t j = low; j < high; ++j) {
+              to[j] = static_cast<float>(from[j * step]) - zero;
+            }
+          }
+        }
+        to += run;
+        pixel += run;
+        count -= run;
+      }
+    };
+    detail::integer_product(filters, pixels, terms, weights, under_window,
+                            y.data + i * filters * pixels, workspace, executor);
+  }
+}
+
+template <class X, class W>
+std::size_t integer_convolution_workspace(const Window& window, std::int64_t groups, View<const X>,
+                                          View<const W> w) {
+  return detail::IntegerBlocks(w.extent(0) / groups, product(window.output), w.size(1, w.rank))
+      .bytes();
+}
+
+}  // namespace halftone::kernel
