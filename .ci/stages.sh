@@ -6,11 +6,19 @@ mkdir -p "$logs"
 
 # stage NAME COMMAND...: runs it with its output in a log; one line says how it went and how long it took.
 stage() {
-  local name=$1 begin=$SECONDS result
+  local name=$1 begin=$SECONDS result watcher=
   shift
-  [ -t 2 ] && printf '%s ...\r' "$name" >&2
+  : >"$logs/$name.log"
+  if [ "$1" = ninja ]; then
+    progress "$name" &
+    watcher=$!
+  elif [ -t 2 ]; then
+    printf '%s ...\r' "$name" >&2
+  fi
   "$@" >"$logs/$name.log" 2>&1
   result=$?
+  [ -z "$watcher" ] || { kill $watcher; wait $watcher; } 2>/dev/null
+  [ -t 2 ] && printf '\r\e[K' >&2
   if [ $result -eq 0 ]; then
     printf '%-20s ok      %4d s\n' "$name" $((SECONDS - begin))
   else
@@ -18,6 +26,29 @@ stage() {
     tail -n "${LOG_LINES:-60}" "$logs/$name.log"
   fi
   return $result
+}
+
+# progress NAME: says on standard error how far a stage is, as long as it lives: on a terminal one line that moves,
+# elsewhere a line for each tenth of what ninja counts in the stage's log.
+progress() {
+  local name=$1 begin=$SECONDS count done=0 all=0 tenths=0 bar text
+  while :; do
+    sleep 0.5
+    count=$(tail -c 4096 "$logs/$name.log" | grep -aoE '^\[[0-9]+/[0-9]+\]' | tail -n 1)
+    [[ $count =~ ([0-9]+)/([0-9]+) ]] && done=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+    if [ -t 2 ]; then
+      text=$((SECONDS - begin))' s'
+      if [ "$all" -gt 0 ]; then
+        printf -v bar '%*s' $((24 * done / all)) ''
+        printf -v bar '%-24s' "${bar// /#}"
+        text="[${bar// /.}] $done of $all, $text"
+      fi
+      printf '\r%-20s %s\e[K' "$name" "$text" >&2
+    elif [ "$all" -gt 0 ] && [ $((10 * done / all)) -gt $tenths ] && [ "$done" -lt "$all" ]; then
+      tenths=$((10 * done / all))
+      printf '%-20s %d of %d, %d s\n' "$name" "$done" "$all" $((SECONDS - begin)) >&2
+    fi
+  done
 }
 
 # needed NAME COMMAND...: a stage without which nothing that follows makes sense.
@@ -78,6 +109,21 @@ configured() {
   else
     meson setup -Dunity=on -Dunity_size=12 -Db_pch=true "$@" "$folder"
   fi
+}
+
+# newest_instructions: the level of x86-64 (v2, v3, v4) whose kernels this machine would choose; nothing elsewhere.
+newest_instructions() {
+  local flags level=v2 flag
+  [ "$(uname -m)" = x86_64 ] || return
+  flags=" $(grep -m 1 '^flags' /proc/cpuinfo) "
+  for flag in avx2 bmi1 bmi2 f16c fma movbe; do
+    [[ $flags == *" $flag "* ]] || { echo $level; return; }
+  done
+  level=v3
+  for flag in avx512f avx512bw avx512cd avx512dq avx512vl; do
+    [[ $flags == *" $flag "* ]] || { echo $level; return; }
+  done
+  echo v4
 }
 
 finish() {
