@@ -5,6 +5,7 @@
 #include <halftone/op/list.hpp>
 
 #include "node.hpp"
+#include "transform/resolve_sequences.hpp"
 
 namespace halftone {
 namespace {
@@ -37,7 +38,9 @@ bool evaluate_small(void* executor, Graph& graph, std::size_t n) {
 
 std::vector<Defect> infer_from_inputs(Graph& graph, Evaluate evaluate, void* context) {
   forget_statements(graph);
-  return infer(graph, evaluate, context);
+  std::vector<Defect> defects = infer(graph, evaluate, context);
+  while (defects.empty() && resolve_sequences(graph)) defects = infer(graph, evaluate, context);
+  return defects;
 }
 
 void recall_statements(Graph& graph, const Graph& stated) {
@@ -65,7 +68,9 @@ void fold_shapes(Graph& graph) {
 void fold_unknown_shapes(Graph& graph) {
   for (const Node& node : graph.nodes) {
     for (const TensorId id : node.outputs) {
-      if (id != no_tensor && !graph.info(id).is_static()) return fold_shapes(graph);
+      if (id == no_tensor) continue;
+      const TensorInfo& info = graph.info(id);
+      if (!info.is_static() || is_sequence(info.type)) return fold_shapes(graph);
     }
   }
 }

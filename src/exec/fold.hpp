@@ -10,7 +10,8 @@
 namespace halftone {
 
 /// `infer` from a graph's inputs, constants and variables alone. What the model states of tensors
-/// that nodes compute is forgotten: the values of a run may give them other shapes.
+/// that nodes compute is forgotten: the values of a run may give them other shapes. Operators on
+/// sequences whose items are known are replaced.
 std::vector<Defect> infer_from_inputs(Graph& graph, Evaluate evaluate, void* context);
 
 /// Gives a graph that was inferred so what the model, `stated`, says of tensors whose shapes
@@ -25,7 +26,7 @@ bool evaluate_small(void* executor, Graph& graph, std::size_t n);
 /// Computes what follows from constants and from the shapes of inputs, so that the shapes of all
 /// tensors are known that do not depend on the values of inputs. Throws what does not fit.
 void fold_shapes(Graph& graph);
-/// The same, unless the shapes of all tensors are known already.
+/// The same, unless the shapes of all tensors are known already and none is a sequence.
 void fold_unknown_shapes(Graph& graph);
 
 }  // namespace halftone
