@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <memory>
+#include <optional>
 #include <string>
 #include <unordered_set>
 
@@ -149,6 +151,94 @@ Dims common_shape(const AnyView& a, const AnyView& b) {
   return all.shape;
 }
 
+/// How many bytes the character that a text begins with has; bytes that are no UTF-8 are characters.
+std::size_t character_bytes(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const std::size_t bytes = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  return std::min(bytes, text.size());
+}
+std::vector<std::string_view> characters(std::string_view text) {
+  std::vector<std::string_view> all;
+  while (!text.empty()) {
+    all.push_back(text.substr(0, character_bytes(text)));
+    text.remove_prefix(all.back().size());
+  }
+  return all;
+}
+std::int64_t count_characters(std::string_view text) {
+  std::int64_t count = 0;
+  for (; !text.empty(); text.remove_prefix(character_bytes(text))) ++count;
+  return count;
+}
+
+#ifdef HALFTONE_HAS_RE2
+/// A regular expression in the syntax of RE2.
+class Expression {
+ public:
+  /// With `longest`, of the matches at a place the longest one counts (as POSIX has it).
+  explicit Expression(std::string_view pattern, bool longest = false) {
+    RE2::Options quiet;
+    quiet.set_log_errors(false);
+    quiet.set_longest_match(longest);
+    expression_ = std::make_unique<RE2>(re2::StringPiece(pattern.data(), pattern.size()), quiet);
+    if (!expression_->ok()) {
+      fail(ErrorKind::model,
+           {.what = "a regular expression does not parse\n" + expression_->error(),
+            .found = detail::quoted(pattern)});
+    }
+  }
+  bool is_all_of(std::string_view text) const {
+    return RE2::FullMatch(re2::StringPiece(text.data(), text.size()), *expression_);
+  }
+  /// What matches, from left to right, without empty texts.
+  std::vector<std::string_view> matches(std::string_view text) const {
+    std::vector<std::string_view> list;
+    for_each_match(text, [&](std::size_t begin, std::size_t end) {
+      if (end > begin) list.push_back(text.substr(begin, end - begin));
+    });
+    return list;
+  }
+  /// What is between matches, before the first and behind the last one.
+  std::vector<std::string_view> between(std::string_view text) const {
+    std::vector<std::string_view> list;
+    std::size_t rest = 0;
+    for_each_match(text, [&](std::size_t begin, std::size_t end) {
+      if (end == begin) return;
+      list.push_back(text.substr(rest, begin - rest));
+      rest = end;
+    });
+    list.push_back(text.substr(rest));
+    return list;
+  }
+
+ private:
+  void for_each_match(std::string_view text, auto&& f) const {
+    const re2::StringPiece whole(text.data(), text.size());
+    re2::StringPiece match;
+    for (std::size_t at = 0; at <= text.size() && expression_->Match(whole, at, text.size(),
+                                                                     RE2::UNANCHORED, &match, 1);) {
+      const auto begin = static_cast<std::size_t>(match.data() - text.data());
+      const std::size_t end = begin + match.size();
+      f(begin, end);
+      const bool is_last = end == text.size();
+      at = end > begin ? end : is_last ? end + 1 : end + character_bytes(text.substr(end));
+    }
+  }
+  std::unique_ptr<RE2> expression_;
+};
+#else
+class Expression {
+ public:
+  explicit Expression(std::string_view, bool = false) {
+    fail(ErrorKind::unsupported, {.what = "regular expressions need the library RE2",
+                                  .hint = "build Halftone where RE2 is installed (libre2-dev)"});
+  }
+  bool is_all_of(std::string_view) const { return false; }
+  std::vector<std::string_view> matches(std::string_view) const { return {}; }
+  std::vector<std::string_view> between(std::string_view) const { return {}; }
+};
+#endif
+
 }  // namespace
 
 std::vector<AnyArray> Cast::run(std::span<const AnyView> inputs, std::size_t) const {
@@ -278,26 +368,62 @@ std::vector<AnyArray> StringSplit::run(std::span<const AnyView> inputs, std::siz
 }
 
 std::vector<AnyArray> RegexFullMatch::run(std::span<const AnyView> inputs, std::size_t) const {
-#ifdef HALFTONE_HAS_RE2
-  RE2::Options quiet;
-  quiet.set_log_errors(false);
-  const RE2 expression(std::string(pattern.view()), quiet);
-  if (!expression.ok()) {
-    fail(ErrorKind::model, {.what = "a regular expression does not parse\n" + expression.error(),
-                            .found = detail::quoted(pattern.view())});
-  }
+  const Expression expression(pattern.view());
   Array<bool> y(inputs[0].info.shape);
   const std::span<const String> texts = inputs[0].values<String>();
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const std::string_view text = texts[i].view();
-    y[i] = RE2::FullMatch(re2::StringPiece(text.data(), text.size()), expression);
-  }
+  for (std::size_t i = 0; i < texts.size(); ++i) y[i] = expression.is_all_of(texts[i].view());
   return one_output(std::move(y));
-#else
-  static_cast<void>(inputs);
-  fail(ErrorKind::unsupported, {.what = "regular expressions need the library RE2",
-                                .hint = "build Halftone where RE2 is installed (libre2-dev)"});
-#endif
+}
+
+std::vector<AnyArray> Tokenizer::run(std::span<const AnyView> inputs, std::size_t) const {
+  const AnyView& x = inputs[0];
+  std::vector<Expression> separators;
+  if (tokenexp.empty()) {
+    const std::span<const String> list = inputs[1].values<String>();
+    const bool is_each_character = list.size() == 1 && list[0].view().empty();
+    if (!is_each_character) {
+      for (const String text : list) separators.emplace_back(text.view(), true);
+    }
+  }
+  std::optional<Expression> token;
+  if (!tokenexp.empty()) token.emplace(tokenexp.view(), true);
+
+  std::vector<std::vector<std::string_view>> rows;
+  std::size_t longest = 0;
+  for (const String text : x.values<String>()) {
+    std::vector<std::string_view> tokens{text.view()};
+    if (token) {
+      tokens = token->matches(text.view());
+    } else if (separators.empty()) {
+      tokens = characters(text.view());
+    }
+    const auto is_short = [&](std::string_view t) { return count_characters(t) < mincharnum; };
+    std::erase_if(tokens, is_short);
+    for (const Expression& separator : separators) {
+      std::vector<std::string_view> parts;
+      for (const std::string_view t : tokens) {
+        for (const std::string_view part : separator.between(t)) parts.push_back(part);
+      }
+      tokens = std::move(parts);
+      std::erase_if(tokens, is_short);
+    }
+    longest = std::max(longest, tokens.size());
+    rows.push_back(std::move(tokens));
+  }
+  const std::size_t length = longest == 0 ? 0 : longest + (mark ? 2 : 0);
+  TensorInfo info = x.info;
+  info.shape.push_back(static_cast<std::int64_t>(length));
+  AnyArray y(info);
+  const std::span<String> texts = y.values<String>();
+  for (std::size_t i = 0; i < rows.size() && length > 0; ++i) {
+    std::size_t at = i * length;
+    if (mark) texts[at++] = String::make("\x02");
+    for (const std::string_view t : rows[i]) texts[at++] = String::make(t);
+    if (mark) texts[at++] = String::make("\x03");
+    for (; at < (i + 1) * length; ++at) texts[at] = String::make(pad_value.view());
+  }
+  y.own_objects();
+  return one_output(std::move(y));
 }
 
 namespace {

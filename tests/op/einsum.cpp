@@ -2,7 +2,6 @@
 
 #include <halftone/base/error.hpp>
 #include <halftone/op/det.hpp>
-#include <halftone/op/tfidf_vectorizer.hpp>
 
 #include "movement.hpp"
 
@@ -145,69 +144,4 @@ TEST_CASE("det: Vandermonde's product, and many matrices on several threads") {
     expected.push_back(product);
   }
   check_close<double>(run(op::Det{}, {x}, backwards()), expected, 1e5, 1e-12);
-}
-
-TEST_CASE("tfidf_vectorizer: counts of sequences") {
-  // The specification's example: two skips find [94, 12] and [17, 28] among others.
-  op::TfIdfVectorizer op{.max_gram_length = 2,
-                         .max_skip_count = 0,
-                         .min_gram_length = 2,
-                         .mode = op::TermWeighting::tf,
-                         .ngram_counts = {0, 0},
-                         .ngram_indexes = {1, 0, 3},
-                         .pool_int64s = {94, 17, 17, 36, 94, 12}};
-  const Array<std::int64_t> x({5}, {94, 17, 36, 12, 28});
-  check_equal<float>(run(op, {x}), {4}, {1, 1, 0, 0});
-  op.max_skip_count = 2;
-  check_equal<float>(run(op, {x}), {4}, {1, 1, 0, 1});
-  const Array<std::int32_t> rows({2, 4}, {94, 17, 94, 17, 17, 36, 1, 1});
-  op.max_skip_count = 0;
-  check_equal<float>(run(op, {rows}), {2, 4}, {0, 2, 0, 0, 1, 0, 0, 0});
-  op.weights = {2, 3, 5};
-  op.mode = op::TermWeighting::idf;
-  check_equal<float>(run(op, {rows}), {2, 4}, {0, 2, 0, 0, 3, 0, 0, 0});
-  op.mode = op::TermWeighting::tfidf;
-  check_equal<float>(run(op, {rows}), {2, 4}, {0, 4, 0, 0, 3, 0, 0, 0});
-  // Lengths 1 and 2 together; single elements count once, whatever may be skipped.
-  op = {.max_gram_length = 2,
-        .max_skip_count = 3,
-        .min_gram_length = 1,
-        .mode = op::TermWeighting::tf,
-        .ngram_counts = {0, 1},
-        .ngram_indexes = {0, 1},
-        .pool_int64s = {17, 17, 17}};
-  check_equal<float>(run(op, {rows}), {2, 2}, {2, 1, 1, 0});
-  check_equal<float>(run(op, {Array<std::int64_t>({0})}), {2}, {0, 0});
-}
-
-TEST_CASE("tfidf_vectorizer: attributes that do not fit") {
-  const Array<std::int64_t> x({5});
-  const op::TfIdfVectorizer good{.max_gram_length = 2,
-                                 .max_skip_count = 0,
-                                 .min_gram_length = 1,
-                                 .mode = op::TermWeighting::tf,
-                                 .ngram_counts = {0, 1},
-                                 .ngram_indexes = {0, 1},
-                                 .pool_int64s = {1, 2, 3}};
-  CHECK(reason(good, {x}) == "");
-  op::TfIdfVectorizer op = good;
-  op.mode = op::TermWeighting::missing;
-  CHECK(reason(op, {x}) == "attribute 'mode' is missing");
-  op = good;
-  op.max_gram_length = 3;
-  CHECK(reason(op, {x}) == "the lengths are out of range");
-  op = good;
-  op.ngram_counts = {0, 2};
-  CHECK(reason(op, {x}) == "ngram_counts do not divide the pool");
-  op = good;
-  op.ngram_indexes = {0};
-  CHECK(reason(op, {x}) == "ngram_indexes need one number for each sequence of the pool");
-  op = good;
-  op.ngram_indexes = {0, -1};
-  CHECK(reason(op, {x}) == "a number in ngram_indexes is out of range");
-  op = good;
-  op.weights = {1};
-  CHECK(reason(op, {x}) == "weights need one number for each sequence of the pool");
-  CHECK(reason(good, {Array<std::int64_t>(Dims{})}) ==
-        "the input is neither a vector nor a matrix");
 }

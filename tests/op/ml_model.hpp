@@ -12,7 +12,8 @@
 #include "../onnx/model_bytes.hpp"
 #include "run_op.hpp"
 
-// Models of one operator of ai.onnx.ml, whose attributes become inputs when they are read.
+// Models of one operator, of ai.onnx.ml if not stated, whose attributes become inputs when they are
+// read.
 namespace ml_test {
 
 using namespace halftone;
@@ -41,7 +42,8 @@ inline test::Message doubles(std::string_view name, const std::vector<double>& v
 /// The operator over x [?, ...] of that type, with outputs y0, y1, ...
 inline std::string model(std::string_view op, const std::vector<test::Message>& attributes,
                          ElementType type, std::initializer_list<test::Extent> shape,
-                         std::size_t outputs = 1, std::int64_t version = 3) {
+                         std::size_t outputs = 1, std::int64_t version = 3,
+                         std::string_view domain = "ai.onnx.ml") {
   test::Message node;
   node.text(1, "x");
   test::GraphParts parts;
@@ -52,10 +54,10 @@ inline std::string model(std::string_view op, const std::vector<test::Message>& 
   }
   node.text(4, op);
   for (const test::Message& a : attributes) node.message(5, a);
-  node.text(7, "ai.onnx.ml");
+  node.text(7, domain);
   parts.nodes.push_back(node);
   parts.inputs.push_back(test::value("x", static_cast<int>(type), shape));
-  return test::model(parts, {.opsets = {test::opset(version, "ai.onnx.ml")}});
+  return test::model(parts, {.opsets = {test::opset(version, domain)}});
 }
 
 /// All outputs for an input; the same after the model was written and read again.

@@ -351,6 +351,7 @@
   OLD(OptionalGetElement)                                        \
   OLD(OptionalHasElement)                                        \
   OP(StringConcat, string_concat)                                \
+  OP(Tokenizer, tokenizer)                                       \
   OP(StringSplit, string_split)                                  \
   OP(RegexFullMatch, regex_full_match)                           \
   OP(StringNormalizer, string_normalizer)                        \

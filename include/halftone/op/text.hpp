@@ -118,6 +118,50 @@ struct StringNormalizer {
   std::vector<AnyArray> run(std::span<const AnyView> inputs, std::size_t outputs) const;
 };
 
+/// The parts ("tokens") of texts.
+///
+/// x           [c] or [n, c], UTF-8
+/// y           [x..., d] for the largest number d of tokens; shorter rows end with pad_value
+/// separators  regular expressions in the syntax of RE2, the longest match of which counts: tokens
+///             are what is between matches of the first one, then what is between those of the
+///             second one in them, ...; one empty text: every character is a token
+/// tokenexp    instead of separators: tokens are what matches it
+/// mincharnum  tokens of fewer characters are left out
+/// mark        rows begin with the text of the control character 2, and their tokens end with 3
+/// limits      without the library RE2 an UnsupportedError, unless every character is a token
+/// source      com.microsoft Tokenizer
+struct Tokenizer {
+  bool mark = false;
+  std::int64_t mincharnum = required;
+  BoundedText<256> pad_value{};
+  BoundedText<1024> tokenexp{};
+
+  static constexpr OpId id{"com.microsoft", "Tokenizer", 1};
+  static constexpr Signature signature = "x separators=?:S -> y";
+  using types = TypeList<TypeList<String>>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("mark", mark);
+    visit("mincharnum", mincharnum);
+    visit("pad_value", pad_value);
+    visit("tokenexp", tokenexp);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    if (in[0].rank() != 1 && in[0].rank() != 2) {
+      return Inferred::mismatch("the input is neither a vector nor a matrix", 2,
+                                static_cast<std::int64_t>(in[0].rank()));
+    }
+    if (mincharnum < 1) return Inferred::mismatch("mincharnum is not positive", 1, mincharnum);
+    if (in.has(1) != tokenexp.empty()) {
+      return Inferred::mismatch("one of separators and tokenexp is needed");
+    }
+    TensorInfo y = in[0];
+    y.shape.push_back(dynamic);
+    return y;
+  }
+  std::vector<AnyArray> run(std::span<const AnyView> inputs, std::size_t outputs) const;
+};
+
 }  // namespace op
 
 }  // namespace halftone
