@@ -276,7 +276,7 @@ class Fit {
     const bool same_rank = declared.is_known() && declared.rank() == given.rank();
     bool fits = !declared.is_known() || same_rank;
     for (std::size_t axis = 1; fits && same_rank && axis < given.rank(); ++axis) {
-      fits = agree(declared.shape[axis], given.shape[axis]) != -2;
+      fits = !contradict(declared.shape[axis], given.shape[axis]);
     }
     if (!fits && declared.is_known()) {
       // Samples may have the same elements in another shape: pixels of a table, say.

@@ -139,7 +139,7 @@ std::vector<AnyArray> bind_inputs(const CaseFile& c, Graph& graph, std::int64_t 
     bool fits =
         !declared.is_known() || (declared.type == given.type && declared.rank() == given.rank());
     for (std::size_t d = 0; fits && declared.is_known() && d < given.rank(); ++d) {
-      fits = agree(declared.shape[d], given.shape[d]) != -2;
+      fits = !contradict(declared.shape[d], given.shape[d]);
     }
     if (!fits) {
       fail(ErrorKind::input, {.what = "an input does not fit the model",

@@ -217,7 +217,7 @@ struct SessionState {
         micro_batches *= found.shape[axis];
         continue;
       }
-      if (port.info.is_known() && agree(port.info.shape[axis - lead], found.shape[axis]) == -2) {
+      if (port.info.is_known() && contradict(port.info.shape[axis - lead], found.shape[axis])) {
         throw_input("input has another shape", port, to_text(found));
       }
       own.shape.push_back(found.shape[axis]);

@@ -209,7 +209,7 @@ class Resolution {
     for (const AnyTensor& part : parts) {
       for (std::size_t d = 0; d < first.rank(); ++d) {
         if (!op.new_axis && d == axis) continue;
-        if (agree(part.info().shape[d], first.shape[d]) == -2) return false;
+        if (contradict(part.info().shape[d], first.shape[d])) return false;
       }
     }
     changed_ = true;

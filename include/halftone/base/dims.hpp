@@ -9,6 +9,8 @@ namespace halftone {
 
 /// An extent that is not known yet.
 inline constexpr std::int64_t dynamic = -1;
+/// What stands for an extent that two sources say differently of; no tensor has it.
+inline constexpr std::int64_t contradictory = -2;
 
 /// The largest number of dimensions of a tensor.
 inline constexpr std::size_t max_rank = 8;

@@ -86,7 +86,7 @@ constexpr Handle AnyTensor::as() const {
                    static_cast<std::int64_t>(want.rank()), static_cast<std::int64_t>(have.rank()));
     }
     for (std::size_t i = 0; i < want.rank(); ++i) {
-      if (agree(want.shape[i], have.shape[i]) == -2) {
+      if (contradict(want.shape[i], have.shape[i])) {
         throw_extent("tensor has another extent than its typed handle", name(),
                      static_cast<std::int64_t>(i), want.shape[i], have.shape[i]);
       }

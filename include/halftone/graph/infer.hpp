@@ -121,13 +121,14 @@ class Inputs {
   TensorInfo absent_{};
 };
 
-/// The common value of two extents that must be equal; -2 if they differ.
+/// The common value of two extents that must be equal; `contradictory` if they differ.
 constexpr std::int64_t agree(std::int64_t a, std::int64_t b) {
   if (a == b || b == dynamic) return a;
-  return a == dynamic ? b : -2;
+  return a == dynamic ? b : contradictory;
 }
+constexpr bool contradict(std::int64_t a, std::int64_t b) { return agree(a, b) == contradictory; }
 
-/// The extent of numpy's broadcasting, -2 if there is none.
+/// The extent of numpy's broadcasting, `contradictory` if there is none.
 constexpr std::int64_t broadcast(std::int64_t a, std::int64_t b) {
   if (a == 1) return b;
   if (b == 1) return a;
@@ -145,7 +146,7 @@ struct Broadcast {
     for (std::size_t i = 0; i < other.size(); ++i) {
       std::int64_t& mine = shape[shape.size() - other.size() + i];
       const std::int64_t both = broadcast(mine, other[i]);
-      if (both == -2) {
+      if (both == contradictory) {
         if (ok) expected = mine, found = other[i];
         ok = false;
       } else {

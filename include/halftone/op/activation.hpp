@@ -100,7 +100,7 @@ struct PRelu {
     }
     for (std::size_t i = 1; i <= slope.rank(); ++i) {
       const std::int64_t own = slope.shape[slope.rank() - i], there = x.shape[x.rank() - i];
-      if (own != 1 && agree(own, there) == -2) {
+      if (own != 1 && contradict(own, there)) {
         return Inferred::mismatch("slope does not broadcast to x", there, own);
       }
     }

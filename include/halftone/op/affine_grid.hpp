@@ -45,11 +45,11 @@ struct AffineGrid {
     if (n == dynamic && in[1].elements() != dynamic) n = in[1].elements() - 2;
     if (n == dynamic) return Inferred::unknown();
     if (n != 2 && n != 3) return Inferred::mismatch("the matrices have not 2 or 3 rows", 2, n);
-    if (agree(theta.shape[2], n + 1) == -2) {
+    if (contradict(theta.shape[2], n + 1)) {
       return Inferred::mismatch("the matrices have not one column more than rows", n + 1,
                                 theta.shape[2]);
     }
-    if (in[1].rank() != 1 || agree(in[1].shape[0], n + 2) == -2) {
+    if (in[1].rank() != 1 || contradict(in[1].shape[0], n + 2)) {
       return Inferred::mismatch("size is not that of a batch of images", n + 2, in[1].elements());
     }
     TensorInfo grid{theta.type, Dims::filled(static_cast<std::size_t>(n) + 2, dynamic)};
@@ -60,7 +60,7 @@ struct AffineGrid {
     for (const std::int64_t extent : size) {
       if (extent < 0) return Inferred::mismatch("an extent is negative", 0, extent);
     }
-    if (agree(theta.shape[0], size[0]) == -2) {
+    if (contradict(theta.shape[0], size[0])) {
       return Inferred::mismatch("theta and size have different batches", theta.shape[0], size[0]);
     }
     grid.shape[0] = size[0];

@@ -315,13 +315,13 @@ struct Attention {
       }
     } else {
       const auto differ = [](std::int64_t heads, const TensorInfo& t) {
-        return heads != 0 && agree(t.shape[1], heads) == -2;
+        return heads != 0 && contradict(t.shape[1], heads);
       };
       if (differ(q_num_heads, q) || differ(kv_num_heads, k)) {
         refuse("Attention: the number of heads is not that of the input");
       }
     }
-    if (agree(k.shape[q.rank() == 3 ? 1 : 2], v.shape[q.rank() == 3 ? 1 : 2]) == -2) {
+    if (contradict(k.shape[q.rank() == 3 ? 1 : 2], v.shape[q.rank() == 3 ? 1 : 2])) {
       refuse("Attention: there are not as many values as keys");
     }
     if (input(4).is_absent() != input(5).is_absent()) {
@@ -404,7 +404,7 @@ struct Attention {
     if (info.rank() == 0) return mask;
     for (std::size_t i = 1; i < info.rank(); ++i) {
       const std::int64_t have = info.shape[info.rank() - 1 - i], wanted = all.shape[3 - i];
-      if (have != 1 && agree(wanted, have) == -2) {
+      if (have != 1 && contradict(wanted, have)) {
         refuse("Attention: the mask does not broadcast to the scores", wanted, have);
       }
     }

@@ -58,7 +58,7 @@ struct BatchNormalization {
                                   static_cast<std::int64_t>(in[i].rank()));
       }
       const std::int64_t both = agree(channels, in[i].shape[0]);
-      if (both == -2) {
+      if (both == contradictory) {
         return Inferred::mismatch("a parameter has not one element per channel", channels,
                                   in[i].shape[0]);
       }

@@ -59,7 +59,7 @@ struct CausalConvWithState {
       fail(ErrorKind::unsupported,
            {.what = "CausalConvWithState: the weight's shape is not known"});
     }
-    if (agree(x.shape[1], channels) == -2 || agree(w.shape[1], 1) == -2 || k < 1) {
+    if (contradict(x.shape[1], channels) || contradict(w.shape[1], 1) || k < 1) {
       fail(ErrorKind::model,
            {.what = "CausalConvWithState: the weight is not one kernel for each channel"});
     }
@@ -68,7 +68,7 @@ struct CausalConvWithState {
       whole = pad(whole, constant(graph, {k - 1, 0}), none, constant(graph, {2}));
     } else {
       const TensorInfo past = input(3).info();
-      if (past.is_known() && (past.rank() != 3 || agree(past.shape[2], k - 1) == -2)) {
+      if (past.is_known() && (past.rank() != 3 || contradict(past.shape[2], k - 1))) {
         fail(ErrorKind::model, {.what = "CausalConvWithState: the past has not k - 1 steps"});
       }
       whole = concat(std::vector<AnyTensor>{input(3), whole}, {.axis = 2});

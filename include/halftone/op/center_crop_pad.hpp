@@ -33,7 +33,7 @@ struct CenterCropPad {
     const Axes named(axes.span(), y.rank());
     if (!named.ok()) return named.mismatch();
     const auto count = static_cast<std::int64_t>(axes.empty() ? y.rank() : axes.size());
-    if (in[1].rank() != 1 || agree(in[1].shape[0], count) == -2) {
+    if (in[1].rank() != 1 || contradict(in[1].shape[0], count)) {
       return Inferred::mismatch("the shape has not one number per dimension", count,
                                 in[1].elements());
     }

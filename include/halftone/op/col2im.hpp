@@ -92,7 +92,7 @@ struct Col2Im {
       }
     }
     const std::int64_t rank = agree(in[1].shape[0], in[2].shape[0]);
-    if (rank == -2) {
+    if (rank == contradictory) {
       return Inferred::mismatch("image and block have different numbers of dimensions",
                                 in[1].shape[0], in[2].shape[0]);
     }
@@ -126,7 +126,7 @@ struct Col2Im {
     if (!blocks.window.ok()) {
       return Inferred::mismatch(blocks.window.reason, blocks.window.expected, blocks.window.found);
     }
-    if (agree(x.shape[2], blocks.blocks()) == -2) {
+    if (contradict(x.shape[2], blocks.blocks())) {
       return Inferred::mismatch("the image has another number of blocks", blocks.blocks(),
                                 x.shape[2]);
     }

@@ -40,7 +40,7 @@ struct Concat {
         const std::int64_t have = y.shape[i], found = in[n].shape[i];
         if (i != at) {
           y.shape[i] = agree(have, found);
-          if (y.shape[i] == -2) {
+          if (y.shape[i] == contradictory) {
             return Inferred::mismatch("the inputs differ along another dimension than axis", have,
                                       found);
           }

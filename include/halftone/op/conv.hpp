@@ -91,7 +91,7 @@ struct Conv {
         return Inferred::mismatch("the bias is not a vector", 1,
                                   static_cast<std::int64_t>(b.rank()));
       }
-      if (agree(filters, b.shape[0]) == -2) {
+      if (contradict(filters, b.shape[0])) {
         return Inferred::mismatch("the bias has not one element per filter", filters, b.shape[0]);
       }
     }
@@ -105,7 +105,7 @@ struct Conv {
     bool all_known = true;
     for (std::size_t i = 0; i < kernel.size(); ++i) {
       if (!kernel_shape.empty()) {
-        if (agree(kernel_shape[i], kernel[i]) == -2) {
+        if (contradict(kernel_shape[i], kernel[i])) {
           return Inferred::mismatch("kernel_shape is not the weight's", kernel_shape[i], kernel[i]);
         }
         known[i] = kernel_shape[i];

@@ -81,7 +81,7 @@ struct ConvTranspose {
       return Inferred::mismatch("group is out of range", 1, group);
     }
     const std::int64_t channels = agree(x.shape[1], w.shape[0]);
-    if (channels == -2) {
+    if (channels == contradictory) {
       return Inferred::mismatch("input channels do not match the weight", x.shape[1], w.shape[0]);
     }
     if (channels != dynamic && channels % group != 0) {
@@ -94,7 +94,7 @@ struct ConvTranspose {
                                   static_cast<std::int64_t>(b.rank()));
       }
       const std::int64_t both = agree(filters, b.shape[0]);
-      if (both == -2) {
+      if (both == contradictory) {
         return Inferred::mismatch("the bias has not one element per filter", filters, b.shape[0]);
       }
       filters = both;
@@ -108,7 +108,7 @@ struct ConvTranspose {
     Dims known(kernel);
     for (std::size_t i = 0; i < kernel.size() && !kernel_shape.empty(); ++i) {
       known[i] = agree(kernel_shape[i], kernel[i]);
-      if (known[i] == -2) {
+      if (known[i] == contradictory) {
         return Inferred::mismatch("kernel_shape is not the weight's", kernel_shape[i], kernel[i]);
       }
     }

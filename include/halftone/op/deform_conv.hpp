@@ -157,18 +157,18 @@ struct DeformColumns {
                                   static_cast<std::int64_t>(in[i].rank()));
       }
       batch = agree(batch, in[i].shape[0]);
-      if (batch == -2) {
+      if (batch == contradictory) {
         return Inferred::mismatch("offset or mask have another batch than the input", x.shape[0],
                                   in[i].shape[0]);
       }
       const std::int64_t numbers = product(Dims{groups, elements, i == 1 ? rank - 2 : 1});
-      if (agree(in[i].shape[1], numbers) == -2) {
+      if (contradict(in[i].shape[1], numbers)) {
         return Inferred::mismatch("offset or mask do not fit the window and the groups", numbers,
                                   in[i].shape[1]);
       }
       for (std::size_t d = 0; d < window.rank(); ++d) {
-        if (agree(in[i].shape[2 + d], window.output[d]) == -2 ||
-            agree(in[i].shape[2 + d], offset.shape[2 + d]) == -2) {
+        if (contradict(in[i].shape[2 + d], window.output[d]) ||
+            contradict(in[i].shape[2 + d], offset.shape[2 + d])) {
           return Inferred::mismatch("offset or mask have another number of places",
                                     window.output[d], in[i].shape[2 + d]);
         }

@@ -136,7 +136,7 @@ struct ShapedDropout {
     }
     for (std::size_t i = 0; i < shape.size(); ++i) {
       const std::int64_t mine = shape[i], other = extents[extents.size() - shape.size() + i];
-      if (mine < 0 || (mine != 1 && agree(other, mine) == -2)) {
+      if (mine < 0 || (mine != 1 && contradict(other, mine))) {
         return Inferred::mismatch("the mask's shape does not broadcast to that of the input", other,
                                   mine);
       }

@@ -270,7 +270,7 @@ struct STFT {
     }
     if (in.has(3) && in.is_constant(3)) {
       const std::int64_t wanted = in.integers(3)[0];
-      if (agree(n, wanted) == -2) {
+      if (contradict(n, wanted)) {
         return Inferred::mismatch("frame_length is not the window's", n, wanted);
       }
       n = wanted;

@@ -133,7 +133,7 @@ struct GatherND {
     TensorInfo y{x.type, Dims(indices.shape.span().first(indices.rank() - 1))};
     for (std::size_t i = 0; i < batch; ++i) {
       y.shape[i] = agree(x.shape[i], indices.shape[i]);
-      if (y.shape[i] == -2) {
+      if (y.shape[i] == contradictory) {
         return Inferred::mismatch("batch dimensions differ", x.shape[i], indices.shape[i]);
       }
     }

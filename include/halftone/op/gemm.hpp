@@ -40,7 +40,7 @@ struct Gemm {
     if (a.rank() != 2) return mismatch("a factor is not a matrix", 2, a.rank());
     if (b.rank() != 2) return mismatch("a factor is not a matrix", 2, b.rank());
     const std::int64_t inner = a.shape[trans_a ? 0 : 1], other = b.shape[trans_b ? 1 : 0];
-    if (agree(inner, other) == -2) {
+    if (contradict(inner, other)) {
       return Inferred::mismatch("inner dimensions differ", inner, other);
     }
     const TensorInfo y{a.type, {a.shape[trans_a ? 1 : 0], b.shape[trans_b ? 0 : 1]}};
@@ -48,7 +48,7 @@ struct Gemm {
       if (c.rank() > 2) return mismatch("the addend has too many dimensions", 2, c.rank());
       for (std::size_t i = 0; i < c.rank(); ++i) {
         const std::int64_t found = c.shape[i], wanted = y.shape[2 - c.rank() + i];
-        if (found != 1 && agree(wanted, found) == -2) {
+        if (found != 1 && contradict(wanted, found)) {
           return Inferred::mismatch("the addend does not broadcast to the product", wanted, found);
         }
       }

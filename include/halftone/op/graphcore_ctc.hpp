@@ -76,7 +76,7 @@ struct Ctc {
       return Inferred::mismatch("the blank is no class", p.shape[2], blank);
     }
     std::int64_t batch = agree(p.shape[1], labels.shape[0]);
-    if (batch == -2) {
+    if (batch == contradictory) {
       return Inferred::mismatch("the labels have another batch", p.shape[1], labels.shape[0]);
     }
     for (std::size_t i = 2; i < 4; ++i) {
@@ -85,7 +85,7 @@ struct Ctc {
                                   static_cast<std::int64_t>(in[i].rank()));
       }
       const std::int64_t both = agree(batch, in[i].shape[0]);
-      if (both == -2) {
+      if (both == contradictory) {
         return Inferred::mismatch("the lengths have another batch", batch, in[i].shape[0]);
       }
       batch = both;
@@ -264,7 +264,7 @@ struct CtcBeamSearchDecoder {
       return Inferred::mismatch("top_paths is out of range", beam_width, top_paths);
     }
     const std::int64_t batch = agree(p.shape[1], lengths.shape[0]);
-    if (batch == -2) {
+    if (batch == contradictory) {
       return Inferred::mismatch("the lengths have another batch", p.shape[1], lengths.shape[0]);
     }
     return {{p.type, {batch, top_paths}},

@@ -51,7 +51,7 @@ struct DynamicPart {
                                 static_cast<std::int64_t>(part.rank()));
     }
     for (std::size_t i = 0; i < shape.size(); ++i) {
-      if (agree(shape[i], part.shape[i]) == -2) {
+      if (contradict(shape[i], part.shape[i])) {
         return Inferred::mismatch("the slice has another shape", shape[i], part.shape[i]);
       }
     }
@@ -313,7 +313,7 @@ struct SequenceSlice {
     }
     const std::int64_t mine = product(x.shape.span().subspan(1));
     const std::int64_t other = product(to.shape.span().subspan(1));
-    if (agree(mine, other) == -2) {
+    if (contradict(mine, other)) {
       return Inferred::mismatch("rows have different numbers of elements", mine, other);
     }
     for (const TensorInfo& list : {counts, sources, targets}) {
@@ -321,7 +321,7 @@ struct SequenceSlice {
         return Inferred::mismatch("a list of rows is not a vector", 1,
                                   static_cast<std::int64_t>(list.rank()));
       }
-      if (agree(counts.shape[0], list.shape[0]) == -2) {
+      if (contradict(counts.shape[0], list.shape[0])) {
         return Inferred::mismatch("lists of rows have different lengths", counts.shape[0],
                                   list.shape[0]);
       }

@@ -99,7 +99,7 @@ constexpr Inferred infer_remote_row(const Inputs& in, const Inferred& given) {
                               static_cast<std::int64_t>(buffer.rank()));
   }
   for (std::size_t i = 0; i < row.rank(); ++i) {
-    if (agree(row.shape[i], buffer.shape[i + 1]) == -2) {
+    if (contradict(row.shape[i], buffer.shape[i + 1])) {
       return Inferred::mismatch("the buffer's rows have another shape", buffer.shape[i + 1],
                                 row.shape[i]);
     }

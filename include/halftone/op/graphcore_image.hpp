@@ -31,12 +31,12 @@ struct NormalizeImage {
   }
   constexpr Inferred infer(TensorInfo image, TensorInfo offsets, TensorInfo scales) const {
     if (scale > -1e-9f && scale < 1e-9f) return Inferred::mismatch("scale is 0");
-    if (image.rank() == 0 || agree(image.shape.back(), 3) == -2) {
+    if (image.rank() == 0 || contradict(image.shape.back(), 3)) {
       return Inferred::mismatch("the image has not 3 channels", 3,
                                 image.rank() == 0 ? 0 : image.shape.back());
     }
     for (const TensorInfo& list : {offsets, scales}) {
-      if (list.rank() != 1 || agree(list.shape[0], 3) == -2) {
+      if (list.rank() != 1 || contradict(list.shape[0], 3)) {
         return Inferred::mismatch("a parameter has not one element per channel", 3,
                                   list.elements());
       }

@@ -65,7 +65,7 @@ struct Nll {
     TensorInfo y{p.type, {}};
     for (std::size_t i = 0; i < label.rank(); ++i) {
       const std::int64_t both = agree(p.shape[i], label.shape[i]);
-      if (both == -2) {
+      if (both == contradictory) {
         return Inferred::mismatch("the labels have another shape than the probabilities",
                                   p.shape[i], label.shape[i]);
       }

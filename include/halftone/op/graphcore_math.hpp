@@ -63,7 +63,7 @@ struct ScaledAdd {
     }
     for (std::size_t i = 0; i < z.rank(); ++i) {
       const std::int64_t both = agree(z.shape[i], in[1].shape[i]);
-      if (both == -2) {
+      if (both == contradictory) {
         return Inferred::mismatch("the terms have different shapes", z.shape[i], in[1].shape[i]);
       }
       z.shape[i] = both;

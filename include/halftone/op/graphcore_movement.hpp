@@ -58,7 +58,7 @@ struct CopyVarUpdate {
                                 static_cast<std::int64_t>(x.rank()));
     }
     for (std::size_t i = 0; i < x.rank(); ++i) {
-      if (agree(variable.shape[i], x.shape[i]) == -2) {
+      if (contradict(variable.shape[i], x.shape[i])) {
         return Inferred::mismatch("the variable has another shape", variable.shape[i], x.shape[i]);
       }
     }

@@ -133,7 +133,7 @@ struct PackedDataBlock {
         fail(ErrorKind::model, {.what = "a list of offsets or lengths is not a vector"});
       }
       sequences = agree(sequences, list.shape[0]);
-      if (sequences == -2) {
+      if (sequences == contradictory) {
         fail(ErrorKind::model, {.what = "lists of offsets and lengths are not equally long"});
       }
     }

@@ -88,7 +88,7 @@ struct ScatterReduce {
     if (axis_size < 1) return Inferred::mismatch("axis_size is less than 1", 1, axis_size);
     if (group_size < 1) return Inferred::mismatch("group_size is less than 1", 1, group_size);
     if (group_size > 1 && at == 0) return Inferred::mismatch("the axis is that of the groups");
-    if (group_size > 1 && agree(x.shape[0], group_size) == -2) {
+    if (group_size > 1 && contradict(x.shape[0], group_size)) {
       return Inferred::mismatch("group_size is not the first extent", x.shape[0], group_size);
     }
     TensorInfo y = x;
@@ -101,7 +101,7 @@ struct ScatterReduce {
       }
       for (std::size_t i = 0; i < rank; ++i) {
         const std::int64_t both = agree(y.shape[i], in[2].shape[i]);
-        if (both == -2) {
+        if (both == contradictory) {
           return Inferred::mismatch("the initial values have another shape", y.shape[i],
                                     in[2].shape[i]);
         }
@@ -312,11 +312,11 @@ struct GroupedGather {
     const std::size_t groups = group_size > 1 ? 1 : 0;
     if (groups != 0) {
       if (at == 0) return Inferred::mismatch("the axis is that of the groups");
-      if (indices.rank() == 0 || agree(indices.shape[0], group_size) == -2) {
+      if (indices.rank() == 0 || contradict(indices.shape[0], group_size)) {
         return Inferred::mismatch("the indices are not in groups", group_size,
                                   indices.rank() == 0 ? 0 : indices.shape[0]);
       }
-      if (agree(data.shape[0], group_size) == -2) {
+      if (contradict(data.shape[0], group_size)) {
         return Inferred::mismatch("group_size is not the first extent", data.shape[0], group_size);
       }
     }

@@ -52,7 +52,7 @@ struct SplineBasis {
                                   static_cast<std::int64_t>(list.rank()));
       }
       const std::int64_t both = agree(d, list.shape[0]);
-      if (both == -2) {
+      if (both == contradictory) {
         return Inferred::mismatch("a parameter has not one element per dimension", d,
                                   list.shape[0]);
       }
@@ -136,16 +136,16 @@ struct SplineWeighting {
     if (x.rank() != 2 || w.rank() != 3 || basis.rank() != 2 || index.rank() != 2) {
       return Inferred::mismatch("an input has another number of dimensions");
     }
-    if (agree(x.shape[1], w.shape[1]) == -2) {
+    if (contradict(x.shape[1], w.shape[1])) {
       return Inferred::mismatch("channels differ from those of the weights", x.shape[1],
                                 w.shape[1]);
     }
     for (const TensorInfo& list : {basis, index}) {
-      if (agree(x.shape[0], list.shape[0]) == -2) {
+      if (contradict(x.shape[0], list.shape[0])) {
         return Inferred::mismatch("the numbers of points differ", x.shape[0], list.shape[0]);
       }
     }
-    if (agree(basis.shape[1], index.shape[1]) == -2) {
+    if (contradict(basis.shape[1], index.shape[1])) {
       return Inferred::mismatch("basis and weight index differ in shape", basis.shape[1],
                                 index.shape[1]);
     }

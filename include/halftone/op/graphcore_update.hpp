@@ -42,7 +42,7 @@ struct AddLhsInplace {
   static constexpr bool fits(const TensorInfo& a, const TensorInfo& y) {
     if (a.rank() != y.rank()) return false;
     for (std::size_t i = 0; i < a.rank(); ++i) {
-      if (agree(a.shape[i], y.shape[i]) == -2) return false;
+      if (contradict(a.shape[i], y.shape[i])) return false;
     }
     return true;
   }
@@ -84,7 +84,7 @@ struct LossScaleUpdate {
       fail(ErrorKind::model, {.what = "the factor is not one number"});
     }
     const TensorInfo counts = statistics.info();
-    if (counts.is_known() && (counts.rank() != 1 || agree(counts.shape[0], 2) == -2)) {
+    if (counts.is_known() && (counts.rank() != 1 || contradict(counts.shape[0], 2))) {
       fail(ErrorKind::model, {.what = "the statistics are not two numbers"});
     }
     const AnyTensor numbers = cast(statistics, {.to = ElementType::float32});

@@ -93,12 +93,12 @@ struct GridSample {
       return Inferred::mismatch("input and grid have different ranks", rank,
                                 static_cast<std::int64_t>(grid.rank()));
     }
-    if (agree(grid.shape.back(), rank - 2) == -2) {
+    if (contradict(grid.shape.back(), rank - 2)) {
       return Inferred::mismatch("a place has not one number per spatial dimension", rank - 2,
                                 grid.shape.back());
     }
     const std::int64_t batch = agree(x.shape[0], grid.shape[0]);
-    if (batch == -2) {
+    if (batch == contradictory) {
       return Inferred::mismatch("input and grid have different batches", x.shape[0], grid.shape[0]);
     }
     TensorInfo y{x.type, {batch, x.shape[1]}};

@@ -47,7 +47,7 @@ struct InstanceNormalization {
                                   static_cast<std::int64_t>(parameter.rank()));
       }
       const std::int64_t both = agree(x.shape[1], parameter.shape[0]);
-      if (both == -2) {
+      if (both == contradictory) {
         return Inferred::mismatch("a parameter has not one element per channel", x.shape[1],
                                   parameter.shape[0]);
       }

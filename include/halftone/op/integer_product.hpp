@@ -54,14 +54,14 @@ X integer_product(const X& a, const X& b, const auto& inputs, std::size_t zero_a
 /// each index along an axis.
 constexpr bool fits_zero_points(const TensorInfo& x, const TensorInfo& zeros, std::size_t axis) {
   if (zeros.rank() == 1 && x.rank() > 1) {
-    return zeros.shape[0] == 1 || agree(x.shape[axis], zeros.shape[0]) != -2;
+    return zeros.shape[0] == 1 || !contradict(x.shape[axis], zeros.shape[0]);
   }
   Broadcast both;
   both.add(x.shape);
   both.add(zeros.shape);
   if (!both.ok || both.shape.size() != x.rank()) return false;
   for (std::size_t i = 0; i < x.rank(); ++i) {
-    if (agree(both.shape[i], x.shape[i]) == -2) return false;
+    if (contradict(both.shape[i], x.shape[i])) return false;
   }
   return true;
 }
@@ -140,7 +140,7 @@ struct ConvInteger {
                                 zero_x.elements());
     }
     if (zero_w.is_static() && zero_w.elements() != 1 &&
-        (zero_w.rank() != 1 || agree(w.shape[0], zero_w.shape[0]) == -2)) {
+        (zero_w.rank() != 1 || contradict(w.shape[0], zero_w.shape[0]))) {
       return Inferred::mismatch("the weight has neither one zero point nor one for each filter",
                                 w.shape[0], zero_w.elements());
     }

@@ -27,7 +27,7 @@ constexpr Inferred check_parameter(const TensorInfo& x, std::size_t at, const Di
   }
   for (std::size_t d = 0; d < given.size(); ++d) {
     const std::int64_t wanted = x.shape[x.rank() - given.size() + d];
-    if (given[d] != 1 && agree(wanted, given[d]) == -2) {
+    if (given[d] != 1 && contradict(wanted, given[d])) {
       return Inferred::mismatch("a parameter does not broadcast to the normalised dimensions",
                                 wanted, given[d]);
     }

@@ -93,8 +93,9 @@ struct LinearAttention {
                                   static_cast<std::int64_t>(in[i].rank()));
       }
       const std::int64_t b = agree(batch, in[i].shape[0]), s = agree(steps, in[i].shape[1]);
-      if (b == -2) return Inferred::mismatch("batches differ", batch, in[i].shape[0]);
-      if (s == -2) return Inferred::mismatch("numbers of steps differ", steps, in[i].shape[1]);
+      if (b == contradictory) return Inferred::mismatch("batches differ", batch, in[i].shape[0]);
+      if (s == contradictory)
+        return Inferred::mismatch("numbers of steps differ", steps, in[i].shape[1]);
       batch = b;
       steps = s;
     }
@@ -104,7 +105,7 @@ struct LinearAttention {
     };
     const std::int64_t size = agree(per_head(0, q_num_heads), per_head(1, kv_num_heads));
     const std::int64_t values = per_head(2, kv_num_heads);
-    if (size == -2 || values == -2) {
+    if (size == contradictory || values == contradictory) {
       return Inferred::mismatch("the heads do not fit the last dimensions");
     }
     if (is_gated()) {
@@ -129,7 +130,7 @@ struct LinearAttention {
       }
       for (std::size_t i = 0; i < 4; ++i) {
         const std::int64_t both = agree(state.shape[i], in[3].shape[i]);
-        if (both == -2) {
+        if (both == contradictory) {
           return Inferred::mismatch("the state does not fit the inputs", state.shape[i],
                                     in[3].shape[i]);
         }

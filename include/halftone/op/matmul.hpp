@@ -39,7 +39,7 @@ struct MatMul {
     }
     const std::int64_t inner = a.shape.back();
     const std::int64_t other = b.shape[b.rank() == 1 ? 0 : b.rank() - 2];
-    if (agree(inner, other) == -2) {
+    if (contradict(inner, other)) {
       return Inferred::mismatch("inner dimensions differ", inner, other);
     }
     Broadcast batch;

@@ -70,7 +70,7 @@ struct MaxUnpool {
                                 static_cast<std::int64_t>(in[1].rank()));
     }
     for (std::size_t i = 0; i < x.rank(); ++i) {
-      if (agree(x.shape[i], in[1].shape[i]) == -2) {
+      if (contradict(x.shape[i], in[1].shape[i])) {
         return Inferred::mismatch("indices have another shape than the input", x.shape[i],
                                   in[1].shape[i]);
       }
@@ -92,7 +92,7 @@ struct MaxUnpool {
                                 static_cast<std::int64_t>(wanted.size()));
     }
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (wanted[i] < 0 || (i < 2 && agree(x.shape[i], wanted[i]) == -2)) {
+      if (wanted[i] < 0 || (i < 2 && contradict(x.shape[i], wanted[i]))) {
         return Inferred::mismatch("output_shape is out of range", i < 2 ? x.shape[i] : 0,
                                   wanted[i]);
       }

@@ -72,7 +72,7 @@ struct MatMulNBits {
     }
     if (in.has(4)) return Inferred::mismatch("the input g_idx is not offered");
     const TensorInfo& a = in[0];
-    if (a.rank() == 0 || agree(a.shape.back(), K) == -2) {
+    if (a.rank() == 0 || contradict(a.shape.back(), K)) {
       return Inferred::mismatch("the last dimension of a is not K", K,
                                 a.rank() == 0 ? 0 : a.shape.back());
     }

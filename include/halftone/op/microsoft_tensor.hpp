@@ -84,7 +84,7 @@ struct Inverse {
     if (rank < 2) {
       return Inferred::mismatch("the input has no matrices", 2, static_cast<std::int64_t>(rank));
     }
-    if (agree(x.shape[rank - 2], x.shape[rank - 1]) == -2) {
+    if (contradict(x.shape[rank - 2], x.shape[rank - 1])) {
       return Inferred::mismatch("the matrices are not square", x.shape[rank - 2],
                                 x.shape[rank - 1]);
     }

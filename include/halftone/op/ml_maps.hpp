@@ -43,7 +43,7 @@ struct ZipMap {
     if (!x.reason.empty()) return Inferred::mismatch(x.reason);
     if (in.has(1) == in.has(2)) return Inferred::mismatch("there is not one list of labels");
     const std::size_t list = in.has(1) ? 1 : 2;
-    if (agree(x.columns, in[list].elements()) == -2) {
+    if (contradict(x.columns, in[list].elements())) {
       return Inferred::mismatch("there is not one label for each column", x.columns,
                                 in[list].elements());
     }

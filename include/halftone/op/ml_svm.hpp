@@ -41,7 +41,7 @@ struct SvmRule {
     if (svm.features < 1 || numbers != svm.vectors * svm.features) {
       return Inferred::mismatch("support vectors differ in length", svm.vectors, numbers);
     }
-    if (agree(x.columns, svm.features) == -2) {
+    if (contradict(x.columns, svm.features)) {
       return Inferred::mismatch("support vectors have another number of features than the input",
                                 svm.features, x.columns);
     }

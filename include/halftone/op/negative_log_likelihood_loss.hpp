@@ -67,7 +67,7 @@ struct NegativeLogLikelihoodLoss {
     for (std::size_t i = 0; i < target.rank(); ++i) {
       const std::int64_t wanted = log_prob.shape[i == 0 ? 0 : i + 1];
       loss.shape[i] = agree(wanted, target.shape[i]);
-      if (loss.shape[i] == -2) {
+      if (loss.shape[i] == contradictory) {
         return Inferred::mismatch("an extent of the labels is not the input's", wanted,
                                   target.shape[i]);
       }
@@ -77,7 +77,7 @@ struct NegativeLogLikelihoodLoss {
         return Inferred::mismatch("the weights are not a vector", 1,
                                   static_cast<std::int64_t>(weight.rank()));
       }
-      if (agree(log_prob.shape[1], weight.shape[0]) == -2) {
+      if (contradict(log_prob.shape[1], weight.shape[0])) {
         return Inferred::mismatch("there is not one weight per class", log_prob.shape[1],
                                   weight.shape[0]);
       }

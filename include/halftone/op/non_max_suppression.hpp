@@ -39,7 +39,7 @@ struct NonMaxSuppression {
   /// A template, so that only the core compiles the search.
   constexpr Inferred infer(const std::same_as<Inputs> auto& in) const {
     const TensorInfo &boxes = in[0], &scores = in[1];
-    if (boxes.rank() != 3 || agree(boxes.shape[2], 4) == -2) {
+    if (boxes.rank() != 3 || contradict(boxes.shape[2], 4)) {
       return Inferred::mismatch("boxes are not [batch, n, 4]", 3,
                                 static_cast<std::int64_t>(boxes.rank()));
     }
@@ -47,11 +47,11 @@ struct NonMaxSuppression {
       return Inferred::mismatch("scores are not [batch, classes, n]", 3,
                                 static_cast<std::int64_t>(scores.rank()));
     }
-    if (agree(boxes.shape[0], scores.shape[0]) == -2) {
+    if (contradict(boxes.shape[0], scores.shape[0])) {
       return Inferred::mismatch("boxes and scores have different batches", boxes.shape[0],
                                 scores.shape[0]);
     }
-    if (agree(boxes.shape[1], scores.shape[2]) == -2) {
+    if (contradict(boxes.shape[1], scores.shape[2])) {
       return Inferred::mismatch("there is not one score for each box", boxes.shape[1],
                                 scores.shape[2]);
     }

@@ -45,7 +45,7 @@ struct OneHot {
       return Inferred::mismatch("depth is not one number", 1, in[1].elements());
     }
     if (!has_type(NumericTypes{}, in[1].type)) return Inferred::mismatch("depth is no number");
-    if (in[2].rank() != 1 || agree(in[2].shape[0], 2) == -2) {
+    if (in[2].rank() != 1 || contradict(in[2].shape[0], 2)) {
       return Inferred::mismatch("values are not a pair", 2, in[2].elements());
     }
     TensorInfo y{in[2].type, in[0].shape};

@@ -78,7 +78,7 @@ struct SwiGLU {
     if (gate.is_known() && value.is_known()) {
       bool is_same = gate.rank() == value.rank();
       for (std::size_t i = 0; is_same && i < gate.rank(); ++i) {
-        is_same = agree(gate.shape[i], value.shape[i]) != -2;
+        is_same = !contradict(gate.shape[i], value.shape[i]);
       }
       if (!is_same) fail(ErrorKind::model, {.what = "SwiGLU: the inputs' shapes differ"});
     }

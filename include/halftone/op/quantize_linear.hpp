@@ -84,7 +84,7 @@ class QuantizedParts {
     for (std::size_t i = 0; i < info.rank(); ++i) {
       std::int64_t extent = x.info().shape[i];
       if (i == axis_ && extent != dynamic) extent = (extent + block_size - 1) / block_size;
-      if (agree(extent, info.shape[i]) == -2) {
+      if (contradict(extent, info.shape[i])) {
         fail(ErrorKind::model, {.what = "quantised: block_size does not fit the scales"});
       }
     }

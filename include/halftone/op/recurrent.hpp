@@ -38,7 +38,7 @@ struct RecurrentRule {
       return Inferred::mismatch("hidden_size is not positive", 1, hidden);
     }
     hidden = agree(hidden, in[2].shape[2]);
-    if (hidden == -2) {
+    if (hidden == contradictory) {
       return Inferred::mismatch("hidden_size is not the weight's", *op.hidden_size, in[2].shape[2]);
     }
     const std::int64_t wide = hidden == dynamic ? dynamic : gates * hidden;
@@ -63,7 +63,7 @@ struct RecurrentRule {
       const Dims& found = in[s.input].shape;
       if (found.size() != s.shape.size()) return mismatch(s.reason, s.shape.size(), found.size());
       for (std::size_t i = 0; i < found.size(); ++i) {
-        if (agree(s.shape[i], found[i]) == -2) {
+        if (contradict(s.shape[i], found[i])) {
           return Inferred::mismatch(s.reason, s.shape[i], found[i]);
         }
       }

@@ -36,7 +36,7 @@ struct ReverseSequence {
       return Inferred::mismatch("batch_axis and time_axis are not 0 and 1", 1 - time_axis,
                                 batch_axis);
     }
-    if (sequence_lens.rank() != 1 || agree(x.shape[batch], sequence_lens.shape[0]) == -2) {
+    if (sequence_lens.rank() != 1 || contradict(x.shape[batch], sequence_lens.shape[0])) {
       return Inferred::mismatch("the batch needs one length for each", x.shape[batch],
                                 sequence_lens.elements());
     }

@@ -38,7 +38,7 @@ constexpr Inferred infer_regions(const TensorInfo& x, const TensorInfo& rois, st
     return Inferred::mismatch("the regions are not a matrix", 2,
                               static_cast<std::int64_t>(rois.rank()));
   }
-  if (agree(rois.shape[1], numbers) == -2) {
+  if (contradict(rois.shape[1], numbers)) {
     return Inferred::mismatch("a region has another number of coordinates", numbers, rois.shape[1]);
   }
   if (height < 1 || width < 1) {
@@ -115,7 +115,7 @@ struct RoiAlign {
     }
     if (rois.rank() == 2) {
       const std::int64_t count = agree(rois.shape[0], batch_indices.shape[0]);
-      if (count == -2) {
+      if (count == contradictory) {
         return Inferred::mismatch("there is not one batch index per region", rois.shape[0],
                                   batch_indices.shape[0]);
       }

@@ -94,20 +94,20 @@ struct RotaryEmbedding {
         return Inferred::mismatch("cos or sin has not the right number of dimensions",
                                   has_positions ? 2 : 3, static_cast<std::int64_t>(table.size()));
       }
-      if (agree(table.back(), pairs) == -2) {
+      if (contradict(table.back(), pairs)) {
         return Inferred::mismatch("cos or sin has not one number for each pair", pairs,
                                   table.back());
       }
       for (std::size_t d = 0; d + 1 < table.size(); ++d) {
         const std::int64_t wanted = has_positions ? in[1].shape[0] : d == 0 ? x.shape[0] : steps;
-        if ((has_positions || table[d] != 1) && agree(table[d], wanted) == -2) {
+        if ((has_positions || table[d] != 1) && contradict(table[d], wanted)) {
           return Inferred::mismatch("cos or sin does not fit the input", wanted, table[d]);
         }
       }
-      if (!has_positions && agree(table[0], in[1].shape[0]) == -2) {
+      if (!has_positions && contradict(table[0], in[1].shape[0])) {
         return Inferred::mismatch("cos and sin have different shapes", in[1].shape[0], table[0]);
       }
-      if (!has_positions && agree(table[1], in[1].shape[1]) == -2) {
+      if (!has_positions && contradict(table[1], in[1].shape[1])) {
         return Inferred::mismatch("cos and sin have different shapes", in[1].shape[1], table[1]);
       }
     }
@@ -119,7 +119,7 @@ struct RotaryEmbedding {
       }
       for (std::size_t d = 0; d < 2; ++d) {
         const std::int64_t wanted = d == 0 ? x.shape[0] : steps;
-        if (ids[d] != 1 && agree(ids[d], wanted) == -2) {
+        if (ids[d] != 1 && contradict(ids[d], wanted)) {
           return Inferred::mismatch("position_ids do not fit the input", wanted, ids[d]);
         }
       }

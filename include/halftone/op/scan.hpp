@@ -72,7 +72,7 @@ struct Scan {
       const std::size_t axis = normalized_axis(item(scan_input_axes, i), x.rank());
       if (axis == x.rank()) return out_of_range(x.rank(), item(scan_input_axes, i));
       const std::int64_t both = agree(passes, x.shape[axis]);
-      if (both == -2) {
+      if (both == contradictory) {
         return Inferred::mismatch("the scanned tensors differ in length", passes, x.shape[axis]);
       }
       passes = both;

@@ -127,7 +127,7 @@ struct ScatterElements {
                                 static_cast<std::int64_t>(updates.rank()));
     }
     for (std::size_t i = 0; i < indices.rank(); ++i) {
-      if (agree(indices.shape[i], updates.shape[i]) == -2) {
+      if (contradict(indices.shape[i], updates.shape[i])) {
         return Inferred::mismatch("updates have another shape than the indices", indices.shape[i],
                                   updates.shape[i]);
       }
@@ -214,7 +214,7 @@ struct ScatterND {
                                 static_cast<std::int64_t>(updates.rank()));
     }
     for (std::size_t i = 0; i < part.rank(); ++i) {
-      if (agree(part.shape[i], updates.shape[i]) == -2) {
+      if (contradict(part.shape[i], updates.shape[i])) {
         return Inferred::mismatch("updates have another shape than indices and data ask for",
                                   part.shape[i], updates.shape[i]);
       }

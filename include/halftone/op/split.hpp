@@ -46,7 +46,7 @@ struct Split {
         if (size < 0) return Inferred::mismatch("a size in split is negative", 0, size);
         total = size > INT64_MAX - total ? INT64_MAX : total + size;
       }
-      if (agree(extent, total) == -2) {
+      if (contradict(extent, total)) {
         return Inferred::mismatch("the sizes in split do not add up to the extent", extent, total);
       }
     } else {

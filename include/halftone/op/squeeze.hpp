@@ -33,7 +33,7 @@ struct Squeeze {
     for (std::size_t i = 0; i < x.rank(); ++i) {
       if (!axes.contains(i)) {
         y.shape.push_back(x.shape[i]);
-      } else if (agree(x.shape[i], 1) == -2) {
+      } else if (contradict(x.shape[i], 1)) {
         return Inferred::mismatch("a dimension to remove has not one element", 1, x.shape[i]);
       }
     }

@@ -67,11 +67,11 @@ struct TensorScatter {
     for (std::size_t i = 0; i < rank; ++i) {
       const std::int64_t most = past.shape[i], here = update.shape[i];
       const bool fits =
-          i == at ? most == dynamic || here == dynamic || here <= most : agree(most, here) != -2;
+          i == at ? most == dynamic || here == dynamic || here <= most : !contradict(most, here);
       if (!fits) return Inferred::mismatch("the update does not fit the cache", most, here);
     }
     if (in.has(2)) {
-      if (in[2].rank() != 1 || agree(past.shape[0], in[2].shape[0]) == -2) {
+      if (in[2].rank() != 1 || contradict(past.shape[0], in[2].shape[0])) {
         return Inferred::mismatch("write_indices need one number for each sample", past.shape[0],
                                   in[2].elements());
       }

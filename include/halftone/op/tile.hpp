@@ -28,7 +28,7 @@ struct Tile {
       return Inferred::mismatch("repeats are not a vector", 1,
                                 static_cast<std::int64_t>(in[1].rank()));
     }
-    if (agree(in[1].shape[0], rank) == -2) {
+    if (contradict(in[1].shape[0], rank)) {
       return Inferred::mismatch("repeats need one number per dimension", rank, in[1].shape[0]);
     }
     if (!in.is_constant(1)) {

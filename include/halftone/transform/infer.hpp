@@ -55,7 +55,7 @@ constexpr bool refine(TensorInfo& known, const TensorInfo& inferred, std::int64_
   }
   for (std::size_t i = 0; i < known.rank(); ++i) {
     const std::int64_t both = agree(known.shape[i], inferred.shape[i]);
-    if (both == -2) {
+    if (both == contradictory) {
       expected = known.shape[i];
       found = inferred.shape[i];
       return false;
