@@ -4,6 +4,7 @@
 #include <cstring>
 #include <thread>
 
+#include <halftone/graph/index.hpp>
 #include <halftone/transform/infer.hpp>
 #include <halftone/transform/seed_random.hpp>
 
@@ -34,24 +35,12 @@ int thread_count(int wanted) {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-/// Which tensors nodes modify, by id.
-std::vector<bool> modified_tensors(const Graph& graph) {
-  std::vector<bool> modified(graph.tensors.size());
-  for (const Node& node : graph.nodes) {
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != no_tensor && node.op->signature.input_slot(i).modified) {
-        modified[static_cast<std::size_t>(node.inputs[i])] = true;
-      }
-    }
-  }
-  return modified;
-}
-
 /// Variables that nodes modify get memory of their own: theirs may be a file's, or another graph's.
-void own_variables(Graph& graph, const std::vector<bool>& modified) {
+void own_variables(Graph& graph, const Aliases& aliases) {
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     TensorRecord& t = graph.tensors[i];
-    if (t.role != Role::variable || !modified[i] || t.data.size() == 0) continue;
+    const bool is_modified = aliases.is_modified(static_cast<TensorId>(i));
+    if (t.role != Role::variable || !is_modified || t.data.size() == 0) continue;
     const std::size_t size = t.data.size();
     Storage storage = Storage::allocate(size);
     std::memcpy(storage.data(), t.data.span().data(), size);
@@ -62,9 +51,10 @@ void own_variables(Graph& graph, const std::vector<bool>& modified) {
 
 /// Weights that no node modifies count as constants while they stay as they are.
 void make_constant(Graph& graph) {
-  const std::vector<bool> modified = modified_tensors(graph);
+  const Aliases aliases(graph);
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    if (graph.tensors[i].role == Role::variable && !modified[i]) {
+    const bool is_modified = aliases.is_modified(static_cast<TensorId>(i));
+    if (graph.tensors[i].role == Role::variable && !is_modified) {
       graph.tensors[i].role = Role::constant;
     }
   }
@@ -143,16 +133,13 @@ bool is_static(const Graph& graph) {
 /// that is interpreted. The graph returned has them, and as outputs what the other one reads of
 /// them, which becomes its last inputs there. Without nodes: there is nothing worth a plan.
 Graph take_plannable(Graph& graph) {
-  const std::vector<bool> changed = modified_tensors(graph);
-  if (std::find(changed.begin(), changed.end(), true) != changed.end()) return {};
-  std::vector<bool> is_ready(graph.tensors.size());
+  if (Aliases(graph).any_modified()) return {};
+  TensorMap<bool> is_ready(graph, false);
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorRecord& t = graph.tensors[i];
-    is_ready[i] = t.role != Role::value && is_plannable(t.info);
+    is_ready[static_cast<TensorId>(i)] = t.role != Role::value && is_plannable(t.info);
   }
-  auto ready = [&](TensorId id) {
-    return id == no_tensor || is_ready[static_cast<std::size_t>(id)];
-  };
+  auto ready = [&](TensorId id) { return id == no_tensor || is_ready[id]; };
   std::vector<Node> planned, rest;
   bool is_worth_it = false;
   for (const Node& node : graph.nodes) {
@@ -162,7 +149,7 @@ Graph take_plannable(Graph& graph) {
       continue;
     }
     for (const TensorId id : node.outputs) {
-      if (id != no_tensor) is_ready[static_cast<std::size_t>(id)] = true;
+      if (id != no_tensor) is_ready[id] = true;
     }
     is_worth_it = is_worth_it || !is_view(node);
     planned.push_back(node);
@@ -171,16 +158,16 @@ Graph take_plannable(Graph& graph) {
   Graph part = graph;
   part.nodes = std::move(planned);
   part.outputs.clear();
-  std::vector<bool> is_computed(graph.tensors.size());
+  TensorMap<bool> is_computed(graph, false);
   for (const Node& node : part.nodes) {
     for (const TensorId id : node.outputs) {
-      if (id != no_tensor) is_computed[static_cast<std::size_t>(id)] = true;
+      if (id != no_tensor) is_computed[id] = true;
     }
   }
   graph.nodes = std::move(rest);
   auto cut = [&](TensorId id) {
-    if (id == no_tensor || !is_computed[static_cast<std::size_t>(id)]) return;
-    is_computed[static_cast<std::size_t>(id)] = false;
+    if (id == no_tensor || !is_computed[id]) return;
+    is_computed[id] = false;
     part.outputs.push_back(id);
   };
   for (const Node& node : graph.nodes) std::for_each(node.inputs.begin(), node.inputs.end(), cut);
@@ -215,13 +202,16 @@ struct Engine::State {
   std::uint64_t seed = 0, runs = 0;    ///< since the seed was set
   std::uint32_t random_state[6] = {};  ///< of the run
   bool is_random = false;
-  std::vector<bool> modified;  ///< variables that plans share with the graph
+  Aliases aliases;  ///< variables that nodes modify are shared by plans and the graph
 
   State(Graph g, const EngineOptions& o)
-      : graph(std::move(g)), options(o), pool(thread_count(o.threads)), executor(pool.executor()) {
+      : graph(std::move(g)),
+        options(o),
+        pool(thread_count(o.threads)),
+        executor(pool.executor()),
+        aliases(graph) {
     initialize_variables(graph, options.seed);
-    modified = modified_tensors(graph);
-    own_variables(graph, modified);
+    own_variables(graph, aliases);
     seed = options.seed;
     is_random = detail::RandomSeeds::needs_seed(graph);
   }
@@ -411,7 +401,7 @@ void Engine::set_variable(TensorId id, AnyView value) {
                             .expected = detail::to_text(t.info),
                             .found = detail::to_text(value.info)});
   }
-  if (s.modified[static_cast<std::size_t>(id)]) {
+  if (s.aliases.is_modified(id)) {
     // Its memory is the engine's own, and no plan has taken its values for constants.
     if (value.bytes() != 0) {
       std::memcpy(const_cast<std::byte*>(t.data.span().data()), value.data, value.bytes());

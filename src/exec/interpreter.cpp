@@ -1,5 +1,6 @@
 #include "interpreter.hpp"
 
+#include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 
 #include "base/describe.hpp"
@@ -61,25 +62,25 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
 
 std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inputs,
                                 const Interpretation& how, std::span<const TensorId> wanted) {
-  std::vector<AnyView> values(graph.tensors.size());
-  std::vector<AnyArray> owned(graph.tensors.size());
-  std::vector<int> uses(graph.tensors.size());
+  TensorMap<AnyView> values(graph);
+  TensorMap<AnyArray> owned(graph);
+  TensorMap<int> uses(graph, 0);
   for (const TensorId id : wanted) {
-    if (id != no_tensor) ++uses[static_cast<std::size_t>(id)];
+    if (id != no_tensor) ++uses[id];
   }
   for (const Node& node : graph.nodes) {
     for (const TensorId id : node.inputs) {
-      if (id != no_tensor) ++uses[static_cast<std::size_t>(id)];
+      if (id != no_tensor) ++uses[id];
     }
   }
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorRecord& t = graph.tensors[i];
     if (t.role == Role::constant || t.role == Role::variable) {
-      values[i] = {t.info, t.data.span().data()};
+      values[static_cast<TensorId>(i)] = {t.info, t.data.span().data()};
     }
   }
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    values[static_cast<std::size_t>(graph.inputs[i])] = inputs[i];
+    values[graph.inputs[i]] = inputs[i];
   }
 
   std::vector<AnyView> arguments;
@@ -88,7 +89,7 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
     if (node.outputs.empty() && node.op->signature.outputs() != 0) continue;
     arguments.clear();
     for (const TensorId id : node.inputs) {
-      arguments.push_back(id == no_tensor ? AnyView{} : values[static_cast<std::size_t>(id)]);
+      arguments.push_back(id == no_tensor ? AnyView{} : values[id]);
     }
     std::vector<AnyArray> results;
     if (node.op->id == op::Loop::id || node.op->id == op::Scan::id) {
@@ -116,13 +117,13 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
     }
     for (std::size_t o = 0; o < node.outputs.size() && o < results.size(); ++o) {
       if (node.outputs[o] == no_tensor) continue;
-      const auto id = static_cast<std::size_t>(node.outputs[o]);
+      const TensorId id = node.outputs[o];
       owned[id] = std::move(results[o]);
       values[id] = owned[id];
     }
     for (const TensorId id : node.inputs) {
-      if (id != no_tensor && --uses[static_cast<std::size_t>(id)] == 0) {
-        owned[static_cast<std::size_t>(id)] = {};
+      if (id != no_tensor && --uses[id] == 0) {
+        owned[id] = {};
       }
     }
   }
@@ -132,8 +133,7 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
       outputs.emplace_back();
       continue;
     }
-    const auto i = static_cast<std::size_t>(id);
-    outputs.push_back(owned[i].info().is_known() ? owned[i] : AnyArray::copy_of(values[i]));
+    outputs.push_back(owned[id].info().is_known() ? owned[id] : AnyArray::copy_of(values[id]));
   }
   return outputs;
 }

@@ -53,41 +53,28 @@ bool has_nan(const TensorInfo& info, const void* data) {
 /// keep what it was.
 std::vector<bool> views_to_copy(const Graph& graph) {
   const std::size_t steps = graph.nodes.size();
-  std::vector<TensorId> root(graph.tensors.size());
-  for (std::size_t i = 0; i < root.size(); ++i) root[i] = static_cast<TensorId>(i);
-  std::vector<std::size_t> last_read(graph.tensors.size(), 0);
-  auto read = [&](TensorId id, std::size_t step) {
-    std::size_t& last = last_read[static_cast<std::size_t>(id)];
-    last = std::max(last, step);
-  };
+  const Aliases aliases(graph);
+  TensorMap<std::size_t> last_read(graph, 0);
+  auto read = [&](TensorId id, std::size_t step) { last_read[id] = std::max(last_read[id], step); };
   for (const TensorId id : graph.outputs) read(id, steps);
   for (std::size_t n = steps; n-- > 0;) {
     const Node& node = graph.nodes[n];
     for (const TensorId id : node.inputs) {
       if (id == no_tensor) continue;
-      read(id, is_view(node) ? last_read[static_cast<std::size_t>(node.outputs[0])] : n);
+      read(id, is_view(node) ? last_read[node.outputs[0]] : n);
     }
   }
-  std::vector<std::vector<std::size_t>> changes(graph.tensors.size());
+  TensorMap<std::vector<std::size_t>> changes(graph);
   for (std::size_t n = 0; n < steps; ++n) {
     const Node& node = graph.nodes[n];
-    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-      const int shares = node.op->signature.output_slot(o).shares;
-      if (shares < 0 || node.outputs[o] == no_tensor) continue;
-      root[static_cast<std::size_t>(node.outputs[o])] =
-          root[static_cast<std::size_t>(node.inputs[static_cast<std::size_t>(shares)])];
-    }
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == no_tensor || !node.op->signature.input_slot(i).modified) continue;
-      changes[static_cast<std::size_t>(root[static_cast<std::size_t>(node.inputs[i])])].push_back(
-          n);
-    }
+    for_each_modified(node,
+                      [&](std::size_t i) { changes[aliases.root(node.inputs[i])].push_back(n); });
   }
   std::vector<bool> copied(steps);
   for (std::size_t n = 0; n < steps; ++n) {
     if (!is_view(graph.nodes[n])) continue;
-    const auto y = static_cast<std::size_t>(graph.nodes[n].outputs[0]);
-    for (const std::size_t change : changes[static_cast<std::size_t>(root[y])]) {
+    const TensorId y = graph.nodes[n].outputs[0];
+    for (const std::size_t change : changes[aliases.root(y)]) {
       copied[n] = copied[n] || (n < change && change < last_read[y]);
     }
   }

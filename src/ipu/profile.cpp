@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include <halftone/graph/index.hpp>
 #include <halftone/kernel/executor.hpp>
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/infer.hpp>
@@ -21,23 +22,17 @@ namespace {
 /// Small variables that no node changes are values that shapes may follow from.
 void fix_small_variables(Graph& graph, std::vector<TensorId>& fixed) {
   constexpr std::size_t small = 4096;
-  std::vector<bool> modified(graph.tensors.size());
-  for (const Node& node : graph.nodes) {
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != no_tensor && node.op->signature.input_slot(i).modified) {
-        modified[static_cast<std::size_t>(node.inputs[i])] = true;
-      }
-    }
-  }
+  const Aliases aliases(graph);
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     TensorRecord& t = graph.tensors[i];
-    if (t.role != Role::variable || modified[i] || t.data.size() == 0 || t.data.size() > small ||
-        is_floating_point(t.info.type)) {
+    const auto id = static_cast<TensorId>(i);
+    if (t.role != Role::variable || aliases.is_modified(id) || t.data.size() == 0 ||
+        t.data.size() > small || is_floating_point(t.info.type)) {
       continue;
     }
     t.role = Role::constant;
     aligned_data(t);
-    fixed.push_back(static_cast<TensorId>(i));
+    fixed.push_back(id);
   }
 }
 

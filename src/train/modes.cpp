@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/dead_code.hpp>
-#include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/infer.hpp>
 
 #include "base/describe.hpp"
@@ -221,13 +221,13 @@ void leave_batch_statistics(Graph& graph) {
     }
     while (!node.outputs.empty() && node.outputs.back() == no_tensor) node.outputs.pop_back();
   }
-  const Readers readers(graph);
+  const Uses uses(graph);
   for (Node& node : graph.nodes) {
     if (node.op->id != op::BatchNormalization::id) continue;
     bool is_read = false;
     for (std::size_t i = 1; i < node.outputs.size(); ++i) {
       const TensorId id = node.outputs[i];
-      is_read = is_read || (id != no_tensor && readers.count[static_cast<std::size_t>(id)] != 0);
+      is_read = is_read || (id != no_tensor && uses.count[id] != 0);
     }
     if (is_read) continue;
     auto batch = unpack<op::BatchNormalization>(node.attributes);

@@ -57,11 +57,11 @@ void fold(Graph& graph, Node& conv, const Node& norm) {
 }  // namespace
 
 Graph fold_batch_norm(Graph graph) {
-  const detail::Readers readers(graph);
+  const Uses uses(graph);
   for (Node& conv : graph.nodes) {
     if (conv.op == nullptr || conv.op->id != op::Conv::id) continue;
-    const int reader = readers.only(conv.outputs[0]);
-    if (reader < 0) continue;
+    const int reader = uses.only_reader(conv.outputs[0]);
+    if (reader == no_node) continue;
     Node& norm = graph.nodes[static_cast<std::size_t>(reader)];
     if (norm.op == nullptr || norm.op->id != op::BatchNormalization::id ||
         norm.outputs.size() != 1 ||

@@ -50,8 +50,8 @@ AnyTensor GradientScope::sum_to(AnyTensor x, const Dims& shape) {
 
 void GradientScope::add(std::size_t input, AnyTensor part) {
   if (!needs(input) || part.is_absent()) return;
-  const auto id = static_cast<std::size_t>(node_.inputs[input]);
-  const TensorInfo info = graph_.info(node_.inputs[input]);
+  const TensorId id = node_.inputs[input];
+  const TensorInfo info = graph_.info(id);
   part = sum_to(part, info.shape);
   if (part.info().type != info.type) {
     part = op::cast(part, {.to = info.type});
@@ -117,24 +117,24 @@ std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outp
                                     std::span<const TensorId> wanted) {
   // What depends on the wanted tensors, and of that what the outputs depend on.
   const std::size_t count = graph.nodes.size();
-  std::vector<char> needed(graph.tensors.size());
-  for (const TensorId id : wanted) needed[static_cast<std::size_t>(id)] = 1;
+  TensorMap<bool> needed(graph, false);
+  for (const TensorId id : wanted) needed[id] = true;
   for (const Node& node : graph.nodes) {
     bool depends = false;
     for (const TensorId id : node.inputs) {
-      depends = depends || (id != no_tensor && needed[static_cast<std::size_t>(id)] != 0);
+      depends = depends || (id != no_tensor && needed[id]);
     }
     if (!depends) continue;
     for (const TensorId id : node.outputs) {
       if (id != no_tensor && is_floating_point(graph.info(id).type)) {
-        needed[static_cast<std::size_t>(id)] = 1;
+        needed[id] = true;
       }
     }
   }
 
-  std::vector<TensorId> gradients(graph.tensors.size(), no_tensor);
+  TensorMap<TensorId> gradients(graph, no_tensor);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    TensorId& gradient = gradients[static_cast<std::size_t>(outputs[i])];
+    TensorId& gradient = gradients[outputs[i]];
     gradient = gradient == no_tensor
                    ? d_outputs[i]
                    : op::add(AnyTensor{&graph, gradient}, AnyTensor{&graph, d_outputs[i]}).id;
@@ -166,10 +166,10 @@ std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outp
   if (!refused.empty()) refuse(graph, refused);
   std::vector<TensorId> result;
   // What a fused operator computes itself is left over.
-  std::vector<char> used(graph.tensors.size(), 0);
+  TensorMap<bool> used(graph, false);
   for (const TensorId id : wanted) {
-    result.push_back(gradients[static_cast<std::size_t>(id)]);
-    if (result.back() != no_tensor) used[static_cast<std::size_t>(result.back())] = 1;
+    result.push_back(gradients[id]);
+    if (result.back() != no_tensor) used[result.back()] = true;
   }
   drop_dead_nodes(graph, count, std::move(used));
   return result;

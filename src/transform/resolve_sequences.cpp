@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/dead_code.hpp>
 
@@ -18,9 +19,10 @@ bool is_plain(const TensorInfo& info) { return info.is_known() && !has_objects(i
 
 class Resolution {
  public:
-  explicit Resolution(Graph& graph)
-      : graph_(graph), items_(graph.tensors.size()), stands_for_(graph.tensors.size()) {
-    for (std::size_t i = 0; i < stands_for_.size(); ++i) stands_for_[i] = static_cast<TensorId>(i);
+  explicit Resolution(Graph& graph) : graph_(graph), items_(graph), stands_for_(graph) {
+    for (std::size_t i = 0; i < stands_for_.size(); ++i) {
+      stands_for_[static_cast<TensorId>(i)] = static_cast<TensorId>(i);
+    }
   }
 
   bool run() {
@@ -28,7 +30,7 @@ class Resolution {
     const std::vector<Node> before = std::exchange(graph_.nodes, {});
     for (Node node : before) {
       for (TensorId& id : node.inputs) {
-        if (id != no_tensor) id = stands_for_[index(id)];
+        if (id != no_tensor) id = stands_for_[id];
       }
       if (!resolve(node)) graph_.nodes.push_back(std::move(node));
     }
@@ -42,8 +44,6 @@ class Resolution {
   }
 
  private:
-  static std::size_t index(TensorId id) { return static_cast<std::size_t>(id); }
-
   /// Whether nothing needs the node itself any more. One that makes a sequence stays, for those who
   /// need it whole, until it is dead.
   bool resolve(const Node& node) {
@@ -65,11 +65,11 @@ class Resolution {
   }
   /// The items of a sequence, if they are known.
   std::optional<Items> items(const Node& node, std::size_t input) const {
-    const std::size_t i = index(node.inputs[input]);
-    return i < items_.size() ? items_[i] : std::nullopt;
+    const TensorId id = node.inputs[input];
+    return items_.has(id) ? items_[id] : std::nullopt;
   }
   bool make(const Node& node, std::optional<Items> items) {
-    items_[index(node.outputs[0])] = std::move(items);
+    items_[node.outputs[0]] = std::move(items);
     return false;
   }
   /// The numbers of a constant input; nothing if it is none.
@@ -126,7 +126,7 @@ class Resolution {
     changed_ = true;
     const TensorId id = node.outputs[0];
     if (std::find(graph_.outputs.begin(), graph_.outputs.end(), id) == graph_.outputs.end()) {
-      stands_for_[index(id)] = other;
+      stands_for_[id] = other;
     } else {
       op::identity(AnyTensor{&graph_, other});
       give(node);
@@ -224,8 +224,8 @@ class Resolution {
   }
 
   Graph& graph_;
-  std::vector<std::optional<Items>> items_;  ///< by the id of a sequence
-  std::vector<TensorId> stands_for_;
+  TensorMap<std::optional<Items>> items_;  ///< of sequences
+  TensorMap<TensorId> stands_for_;
   bool changed_ = false;
 };
 

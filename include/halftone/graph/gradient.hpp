@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include <halftone/graph/index.hpp>
 #include <halftone/graph/operator.hpp>
 
 namespace halftone {
@@ -17,8 +18,8 @@ class GradientScope {
  public:
   /// `gradients` has one tensor for each tensor of the graph that has a gradient so far, `needed`
   /// says which ones get one; both by id.
-  GradientScope(Graph& graph, const Node& node, std::vector<TensorId>& gradients,
-                const std::vector<char>& needed)
+  GradientScope(Graph& graph, const Node& node, TensorMap<TensorId>& gradients,
+                const TensorMap<bool>& needed)
       : graph_(graph), node_(node), gradients_(gradients), needed_(needed) {}
 
   Graph& graph() { return graph_; }
@@ -37,9 +38,8 @@ class GradientScope {
   AnyTensor dy(std::size_t i = 0);
   /// Whether anybody asks for the gradient of input i.
   bool needs(std::size_t i) const {
-    return i < inputs() && node_.inputs[i] != no_tensor &&
-           static_cast<std::size_t>(node_.inputs[i]) < needed_.size() &&
-           needed_[static_cast<std::size_t>(node_.inputs[i])] != 0;
+    return i < inputs() && node_.inputs[i] != no_tensor && needed_.has(node_.inputs[i]) &&
+           needed_[node_.inputs[i]];
   }
 
   /// The gradient of an input. What is added is summed over dimensions that were broadcast.
@@ -63,17 +63,13 @@ class GradientScope {
   static AnyTensor zeros(Graph& graph, const TensorInfo& info);
 
  private:
-  TensorId at(TensorId id) const {
-    return static_cast<std::size_t>(id) < gradients_.size()
-               ? gradients_[static_cast<std::size_t>(id)]
-               : no_tensor;
-  }
+  TensorId at(TensorId id) const { return gradients_.has(id) ? gradients_[id] : no_tensor; }
   void add(std::size_t input, AnyTensor part);
 
   Graph& graph_;
   Node node_;  // a copy: recording moves the graph's nodes
-  std::vector<TensorId>& gradients_;
-  const std::vector<char>& needed_;
+  TensorMap<TensorId>& gradients_;
+  const TensorMap<bool>& needed_;
 };
 
 namespace detail {

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include <halftone/graph/graph.hpp>
+#include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
 
@@ -18,8 +18,8 @@ class ChannelBlocks {
   constexpr ChannelBlocks(Graph graph, std::int64_t block)
       : graph_(std::move(graph)),
         block_(block),
-        blocked_(graph_.tensors.size(), no_tensor),
-        is_plain_(graph_.tensors.size(), 1) {}
+        blocked_(graph_, no_tensor),
+        is_plain_(graph_, true) {}
 
   constexpr Graph run() {
     std::vector<Node> old = std::move(graph_.nodes);
@@ -49,13 +49,13 @@ class ChannelBlocks {
   }
   /// The tables know the graph's new tensors.
   constexpr void follow() {
-    blocked_.resize(graph_.tensors.size(), no_tensor);
-    is_plain_.resize(graph_.tensors.size(), 1);
+    blocked_.follow(graph_, no_tensor);
+    is_plain_.follow(graph_, true);
   }
   constexpr TensorId add_blocked(TensorId id) {
     const TensorId b = graph_.add_tensor({.info = blocked_info(graph_.info(id))}, {});
     follow();
-    blocked_[static_cast<std::size_t>(id)] = b;
+    blocked_[id] = b;
     return b;
   }
   constexpr void reorder(TensorId from, TensorId to, bool to_blocks, std::int64_t channels) {
@@ -64,25 +64,23 @@ class ChannelBlocks {
                             .inputs = {from},
                             .outputs = {to}});
   }
-  constexpr bool has_blocked(TensorId id) const {
-    return blocked_[static_cast<std::size_t>(id)] != no_tensor;
-  }
+  constexpr bool has_blocked(TensorId id) const { return blocked_[id] != no_tensor; }
   constexpr TensorId in_blocks(TensorId id) {
     if (!has_blocked(id)) {
       const TensorId b = add_blocked(id);
       reorder(id, b, true, graph_.info(id).shape[1]);
     }
-    return blocked_[static_cast<std::size_t>(id)];
+    return blocked_[id];
   }
   constexpr TensorId plain(TensorId id) {
-    if (id == no_tensor || is_plain_[static_cast<std::size_t>(id)] != 0) return id;
-    is_plain_[static_cast<std::size_t>(id)] = 1;
-    reorder(blocked_[static_cast<std::size_t>(id)], id, false, graph_.info(id).shape[1]);
+    if (id == no_tensor || is_plain_[id]) return id;
+    is_plain_[id] = true;
+    reorder(blocked_[id], id, false, graph_.info(id).shape[1]);
     return id;
   }
   /// The output of a node exists in blocks alone.
   constexpr TensorId blocked_output(TensorId id) {
-    is_plain_[static_cast<std::size_t>(id)] = 0;
+    is_plain_[id] = false;
     return add_blocked(id);
   }
 
@@ -140,7 +138,7 @@ class ChannelBlocks {
     for (TensorId& id : node.inputs) {
       if (id == no_tensor) continue;
       const Operand kind = operand(id, y);
-      if (kind == Operand::blocked) id = blocked_[static_cast<std::size_t>(id)];
+      if (kind == Operand::blocked) id = blocked_[id];
       if (kind == Operand::channel) {
         TensorRecord record{.info = {graph_.info(id).type, {y.shape[1] / block_, 1, 1, block_}},
                             .role = Role::constant,
@@ -194,7 +192,7 @@ class ChannelBlocks {
     } else {
       return false;
     }
-    node.inputs[0] = blocked_[static_cast<std::size_t>(node.inputs[0])];
+    node.inputs[0] = blocked_[node.inputs[0]];
     node.outputs[0] = blocked_output(node.outputs[0]);
     graph_.nodes.push_back(std::move(node));
     return true;
@@ -208,7 +206,7 @@ class ChannelBlocks {
       if (!has_blocked(id) || !is_whole(graph_.info(id))) return false;
     }
     node.attributes = pack(op::Concat{.axis = 1});
-    for (TensorId& id : node.inputs) id = blocked_[static_cast<std::size_t>(id)];
+    for (TensorId& id : node.inputs) id = blocked_[id];
     node.outputs[0] = blocked_output(node.outputs[0]);
     graph_.nodes.push_back(std::move(node));
     return true;
@@ -216,20 +214,14 @@ class ChannelBlocks {
 
   /// A convolution whose input or output alone is reordered does that itself.
   constexpr void drop_reorders() {
-    const Readers readers(graph_);
-    std::vector<int> producer(graph_.tensors.size(), -1);
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      for (const TensorId id : graph_.nodes[n].outputs) {
-        if (id != no_tensor) producer[static_cast<std::size_t>(id)] = static_cast<int>(n);
-      }
-    }
+    const Uses uses(graph_);
     for (Node& node : graph_.nodes) {
       if (node.op == nullptr || node.op->id != op::ReorderChannels::id) continue;
       const bool to_blocks = unpack<op::ReorderChannels>(node.attributes).to_blocks;
       const TensorId between = to_blocks ? node.outputs[0] : node.inputs[0];
-      const int reader = readers.only(between);
-      const int other = to_blocks ? reader : producer[static_cast<std::size_t>(between)];
-      if (other < 0 || reader < 0) continue;
+      const int reader = uses.only_reader(between);
+      const int other = to_blocks ? reader : uses.producer[between];
+      if (other == no_node || reader == no_node) continue;
       Node& conv = graph_.nodes[static_cast<std::size_t>(other)];
       if (conv.op == nullptr || conv.op->id != op::FusedConv::id) continue;
       auto attributes = unpack<op::FusedConv>(conv.attributes);
@@ -251,8 +243,8 @@ class ChannelBlocks {
 
   Graph graph_;
   std::int64_t block_;
-  std::vector<TensorId> blocked_;
-  std::vector<char> is_plain_;
+  TensorMap<TensorId> blocked_;
+  TensorMap<bool> is_plain_;
 };
 
 }  // namespace detail

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include <halftone/graph/graph.hpp>
+#include <halftone/graph/index.hpp>
 
 namespace halftone {
 
@@ -11,26 +11,25 @@ namespace halftone {
 /// optimizer's update, say). It is never dead.
 constexpr bool has_effect(const Node& node) {
   if (node.op->has_effect) return true;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.op->signature.input_slot(i).modified) return true;
-  }
-  return false;
+  bool modifies = false;
+  for_each_modified(node, [&](std::size_t) { modifies = true; });
+  return modifies;
 }
 
 /// Drops the nodes from number `first` on that nothing depends on: no tensor with used[id] and no
 /// variable.
-constexpr void drop_dead_nodes(Graph& graph, std::size_t first, std::vector<char> used) {
-  std::vector<char> keep(graph.nodes.size(), 1);
+constexpr void drop_dead_nodes(Graph& graph, std::size_t first, TensorMap<bool> used) {
+  NodeMap<bool> keep(graph, true);
   for (std::size_t n = graph.nodes.size(); n-- > first;) {
     const Node& node = graph.nodes[n];
     bool wanted = has_effect(node);
     for (const TensorId id : node.outputs) {
-      wanted = wanted || (id != no_tensor && used[static_cast<std::size_t>(id)]);
+      wanted = wanted || (id != no_tensor && used[id]);
     }
     keep[n] = wanted;
     if (!wanted) continue;
     for (const TensorId id : node.inputs) {
-      if (id != no_tensor) used[static_cast<std::size_t>(id)] = true;
+      if (id != no_tensor) used[id] = true;
     }
   }
   std::size_t kept = first;
@@ -44,8 +43,8 @@ constexpr void drop_dead_nodes(Graph& graph, std::size_t first, std::vector<char
 
 /// Without the nodes that no output and no variable depends on. Ids of tensors stay.
 constexpr Graph without_dead_code(Graph graph) {
-  std::vector<char> used(graph.tensors.size(), 0);
-  for (const TensorId id : graph.outputs) used[static_cast<std::size_t>(id)] = true;
+  TensorMap<bool> used(graph, false);
+  for (const TensorId id : graph.outputs) used[id] = true;
   drop_dead_nodes(graph, 0, std::move(used));
   return graph;
 }

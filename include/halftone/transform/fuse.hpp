@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include <halftone/graph/graph.hpp>
+#include <halftone/graph/index.hpp>
 #include <halftone/graph/model.hpp>
 #include <halftone/op/list.hpp>
 
@@ -16,30 +16,20 @@ namespace detail {
 class Fusion {
  public:
   static constexpr std::size_t max_nodes = 32, max_inputs = 24;
+  static constexpr int no_group = -1;
 
   constexpr explicit Fusion(const Graph& graph)
       : graph_(graph),
-        group_of_node_(graph.nodes.size(), -1),
-        producer_(graph.tensors.size(), -1),
-        changed_at_(graph.tensors.size(), -1),
-        root_(graph.tensors.size(), no_tensor) {
-    for (std::size_t i = 0; i < root_.size(); ++i) root_[i] = static_cast<TensorId>(i);
+        uses_(graph),
+        aliases_(graph),
+        group_of_node_(graph, no_group),
+        changed_at_(graph, no_node) {
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const Node& node = graph.nodes[n];
-      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-        const TensorId id = node.outputs[o];
-        if (id == no_tensor) continue;
-        producer_[static_cast<std::size_t>(id)] = static_cast<int>(n);
-        const int shares = node.op->signature.output_slot(o).shares;
-        if (shares < 0) continue;
-        root_[static_cast<std::size_t>(id)] =
-            root_of(node.inputs[static_cast<std::size_t>(shares)]);
-      }
       if (is_candidate(node)) place(n);
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] == no_tensor || !node.op->signature.input_slot(i).modified) continue;
-        changed_at_[static_cast<std::size_t>(root_of(node.inputs[i]))] = static_cast<int>(n);
-      }
+      for_each_modified(node, [&](std::size_t i) {
+        changed_at_[aliases_.root(node.inputs[i])] = static_cast<int>(n);
+      });
     }
   }
 
@@ -50,22 +40,26 @@ class Fusion {
 
   constexpr const std::vector<Group>& groups() const { return groups_; }
   constexpr int group_of(std::size_t node) const { return group_of_node_[node]; }
+  constexpr const Uses& uses() const { return uses_; }
 
  private:
   constexpr bool is_candidate(const Node& node) const {
     return node.op->elementwise && node.outputs.size() == 1 &&
            graph_.info(node.outputs[0]).is_static();
   }
-  /// Whose memory a tensor shares.
-  constexpr TensorId root_of(TensorId id) const { return root_[static_cast<std::size_t>(id)]; }
+  /// The group of the node that makes a tensor.
+  constexpr int group_that_makes(TensorId id) const {
+    const int p = uses_.producer[id];
+    return p == no_node ? no_group : group_of_node_[static_cast<std::size_t>(p)];
+  }
   /// Position at which a tensor is there: that of its node, or of its node's group; of a variable
   /// and what shares its memory, not before the last change so far.
   constexpr int ready_at(TensorId id) const {
-    const int changed = changed_at_[static_cast<std::size_t>(root_of(id))];
-    const int p = producer_[static_cast<std::size_t>(id)];
-    if (p < 0) return changed;
-    const int g = group_of_node_[static_cast<std::size_t>(p)];
-    const int made = g < 0 ? p : static_cast<int>(groups_[static_cast<std::size_t>(g)].nodes[0]);
+    const int changed = changed_at_[aliases_.root(id)];
+    const int p = uses_.producer[id], g = group_that_makes(id);
+    if (p == no_node) return changed;
+    const int made =
+        g == no_group ? p : static_cast<int>(groups_[static_cast<std::size_t>(g)].nodes[0]);
     return made > changed ? made : changed;
   }
   constexpr bool joins(std::size_t n, int g) const {
@@ -77,22 +71,20 @@ class Fusion {
     std::size_t more = 0;
     for (const TensorId id : node.inputs) {
       if (id == no_tensor) continue;
-      const int p = producer_[static_cast<std::size_t>(id)];
-      if (p >= 0 && group_of_node_[static_cast<std::size_t>(p)] == g) continue;
+      if (group_that_makes(id) == g) continue;
       if (ready_at(id) >= static_cast<int>(group.nodes[0])) return false;
       ++more;
     }
     return group.inputs.size() + more <= max_inputs;
   }
   constexpr void place(std::size_t n) {
-    int best = -1;
+    int best = no_group;
     for (const TensorId id : graph_.nodes[n].inputs) {
       if (id == no_tensor) continue;
-      const int p = producer_[static_cast<std::size_t>(id)];
-      const int g = p < 0 ? -1 : group_of_node_[static_cast<std::size_t>(p)];
+      const int g = group_that_makes(id);
       if (g > best && joins(n, g)) best = g;
     }
-    if (best < 0) {
+    if (best == no_group) {
       best = static_cast<int>(groups_.size());
       groups_.emplace_back();
     }
@@ -101,8 +93,7 @@ class Fusion {
     group_of_node_[n] = best;
     for (const TensorId id : graph_.nodes[n].inputs) {
       if (id == no_tensor) continue;
-      const int p = producer_[static_cast<std::size_t>(id)];
-      if (p >= 0 && group_of_node_[static_cast<std::size_t>(p)] == best) continue;
+      if (group_that_makes(id) == best) continue;
       bool there = false;
       for (const TensorId other : group.inputs) there = there || other == id;
       if (!there) group.inputs.push_back(id);
@@ -110,10 +101,11 @@ class Fusion {
   }
 
   const Graph& graph_;
+  Uses uses_;
+  Aliases aliases_;
   std::vector<Group> groups_;
-  std::vector<int> group_of_node_;
-  std::vector<int> producer_, changed_at_;
-  std::vector<TensorId> root_;
+  NodeMap<int> group_of_node_;
+  TensorMap<int> changed_at_;
 };
 
 }  // namespace detail
@@ -122,18 +114,11 @@ class Fusion {
 /// block by block in the first cache. All infos must be known. Single nodes stay as they are.
 constexpr Graph fuse_elementwise(Graph graph) {
   const detail::Fusion fusion(graph);
-  std::vector<int> uses(graph.tensors.size(), 0);
-  for (const TensorId id : graph.outputs) ++uses[static_cast<std::size_t>(id)];
-  for (const Node& node : graph.nodes) {
-    for (const TensorId id : node.inputs) {
-      if (id != no_tensor) ++uses[static_cast<std::size_t>(id)];
-    }
-  }
-
   std::vector<Node> nodes;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const int g = fusion.group_of(n);
-    if (g < 0 || fusion.groups()[static_cast<std::size_t>(g)].nodes.size() == 1) {
+    if (g == detail::Fusion::no_group ||
+        fusion.groups()[static_cast<std::size_t>(g)].nodes.size() == 1) {
       nodes.push_back(std::move(graph.nodes[n]));
       continue;
     }
@@ -155,10 +140,10 @@ constexpr Graph fuse_elementwise(Graph graph) {
       outer.push_back(id);
       inner.push_back(body.add_input(graph.info(id), {}));
     }
-    std::vector<int> inner_uses(graph.tensors.size(), 0);
+    TensorMap<int> inner_uses(graph, 0);
     for (const std::size_t member : group.nodes) {
       for (const TensorId id : graph.nodes[member].inputs) {
-        if (id != no_tensor) ++inner_uses[static_cast<std::size_t>(id)];
+        if (id != no_tensor) ++inner_uses[id];
       }
     }
     for (const std::size_t member : group.nodes) {
@@ -171,7 +156,7 @@ constexpr Graph fuse_elementwise(Graph graph) {
           body.add_node(*node.op, std::move(node.attributes), std::move(ids), infos);
       outer.push_back(y);
       inner.push_back(body.nodes[added].outputs[0]);
-      if (uses[static_cast<std::size_t>(y)] > inner_uses[static_cast<std::size_t>(y)]) {
+      if (fusion.uses().count[y] > inner_uses[y]) {
         fused.outputs.push_back(y);
         body.add_output(inner.back());
       }

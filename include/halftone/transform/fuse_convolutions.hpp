@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <halftone/base/window.hpp>
-#include <halftone/graph/graph.hpp>
+#include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 
 namespace halftone {
@@ -44,30 +44,6 @@ constexpr bool clamp_limits(const Graph& graph, const Node& node, float& lower, 
          (!given(2) || scalar_value(graph, node.inputs[2], upper)) && lower <= upper;
 }
 
-/// For each tensor how often it is read (outputs of the graph included), and one node that does.
-struct Readers {
-  std::vector<int> count, node;
-  constexpr explicit Readers(const Graph& graph)
-      : count(graph.tensors.size(), 0), node(graph.tensors.size(), -1) {
-    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      for (const TensorId id : graph.nodes[n].inputs) {
-        if (id == no_tensor) continue;
-        ++count[static_cast<std::size_t>(id)];
-        node[static_cast<std::size_t>(id)] = static_cast<int>(n);
-      }
-    }
-    for (const TensorId id : graph.outputs) {
-      ++count[static_cast<std::size_t>(id)];
-      node[static_cast<std::size_t>(id)] = -1;
-    }
-  }
-  /// The node that alone reads a tensor, once; -1 if there is no such node.
-  constexpr int only(TensorId id) const {
-    const auto i = static_cast<std::size_t>(id);
-    return count[i] == 1 ? node[i] : -1;
-  }
-};
-
 /// Drops nodes without an operator.
 constexpr void remove_empty_nodes(Graph& graph) {
   std::size_t kept = 0;
@@ -85,7 +61,7 @@ constexpr void remove_empty_nodes(Graph& graph) {
 /// their shape and the Relu or Clip that follow, where nothing else reads the values between. All
 /// infos must be known.
 constexpr Graph fuse_convolutions(Graph graph) {
-  const detail::Readers readers(graph);
+  const Uses uses(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].op == nullptr || graph.nodes[n].op->id != op::Conv::id) continue;
     const TensorInfo x = graph.info(graph.nodes[n].inputs[0]);
@@ -110,8 +86,8 @@ constexpr Graph fuse_convolutions(Graph graph) {
     inputs.resize(4, no_tensor);
     for (;;) {
       const TensorId y = graph.nodes[at].outputs[0];
-      const int reader = readers.only(y);
-      if (reader < 0 || fused.clamp) break;
+      const int reader = uses.only_reader(y);
+      if (reader == no_node || fused.clamp) break;
       const Node& next = graph.nodes[static_cast<std::size_t>(reader)];
       if (next.op == nullptr || graph.info(next.outputs[0]) != graph.info(y)) break;
       float lower = 0, upper = 0;

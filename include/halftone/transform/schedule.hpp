@@ -3,21 +3,15 @@
 #include <utility>
 #include <vector>
 
-#include <halftone/graph/graph.hpp>
+#include <halftone/graph/index.hpp>
 
 namespace halftone {
 
 /// Largest sum of bytes of the values that are live at once if the nodes run in their order.
 /// Inputs, constants and variables do not count; unknown sizes count as nothing.
 constexpr std::int64_t peak_bytes(const Graph& graph) {
-  std::vector<int> last(graph.tensors.size(), -1);
+  const Uses uses(graph);
   const int end = static_cast<int>(graph.nodes.size());
-  for (int n = 0; n < end; ++n) {
-    for (const TensorId id : graph.nodes[static_cast<std::size_t>(n)].inputs) {
-      if (id != no_tensor) last[static_cast<std::size_t>(id)] = n;
-    }
-  }
-  for (const TensorId id : graph.outputs) last[static_cast<std::size_t>(id)] = end;
   std::int64_t live = 0, peak = 0;
   auto bytes = [&](TensorId id) {
     const TensorRecord& t = graph.tensor(id);
@@ -31,13 +25,13 @@ constexpr std::int64_t peak_bytes(const Graph& graph) {
     }
     peak = live > peak ? live : peak;
     for (const TensorId id : node.outputs) {
-      if (id != no_tensor && last[static_cast<std::size_t>(id)] < 0) live -= bytes(id);
+      if (id != no_tensor && uses.last_read[id] == no_node) live -= bytes(id);
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorId id = node.inputs[i];
       bool first = id != no_tensor;
       for (std::size_t k = 0; first && k < i; ++k) first = node.inputs[k] != id;
-      if (first && last[static_cast<std::size_t>(id)] == n) live -= bytes(id);
+      if (first && uses.last_read[id] == n) live -= bytes(id);
     }
   }
   return peak;
@@ -48,28 +42,12 @@ constexpr std::int64_t peak_bytes(const Graph& graph) {
 /// is modified, or a view of it, keep their order. The given order stays where it is not worse.
 constexpr Graph schedule(Graph graph) {
   const std::size_t count = graph.nodes.size();
-  std::vector<int> producer(graph.tensors.size(), -1), uses(graph.tensors.size(), 0);
-  std::vector<std::vector<std::size_t>> after(count, std::vector<std::size_t>{});
-  std::vector<int> waits(count, 0);
-  std::vector<std::size_t> root(graph.tensors.size(), 0);  // whose memory a tensor shares
-  for (std::size_t i = 0; i < root.size(); ++i) root[i] = i;
-  for (const Node& node : graph.nodes) {
-    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-      const int shares = node.op->signature.output_slot(o).shares;
-      if (shares < 0 || node.outputs[o] == no_tensor) continue;
-      root[static_cast<std::size_t>(node.outputs[o])] =
-          root[static_cast<std::size_t>(node.inputs[static_cast<std::size_t>(shares)])];
-    }
-  }
-  std::vector<char> modified(graph.tensors.size(), 0);
-  for (const Node& node : graph.nodes) {
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != no_tensor && node.op->signature.input_slot(i).modified) {
-        modified[root[static_cast<std::size_t>(node.inputs[i])]] = 1;
-      }
-    }
-  }
-  std::vector<int> last_touch(graph.tensors.size(), -1);
+  const Uses given(graph);
+  const Aliases aliases(graph);
+  TensorMap<int> uses = given.count;
+  NodeMap<std::vector<std::size_t>> after(graph);
+  NodeMap<int> waits(graph, 0);
+  TensorMap<int> last_touch(graph, no_node);
   auto wait = [&](int first, std::size_t second) {
     if (first < 0 || static_cast<std::size_t>(first) == second) return;
     after[static_cast<std::size_t>(first)].push_back(second);
@@ -78,19 +56,13 @@ constexpr Graph schedule(Graph graph) {
   for (std::size_t n = 0; n < count; ++n) {
     for (const TensorId id : graph.nodes[n].inputs) {
       if (id == no_tensor) continue;
-      const auto t = static_cast<std::size_t>(id);
-      ++uses[t];
-      wait(producer[t], n);
-      if (const std::size_t r = root[t]; modified[r]) {
-        wait(last_touch[r], n);
-        last_touch[r] = static_cast<int>(n);
-      }
-    }
-    for (const TensorId id : graph.nodes[n].outputs) {
-      if (id != no_tensor) producer[static_cast<std::size_t>(id)] = static_cast<int>(n);
+      wait(given.producer[id], n);
+      if (!aliases.is_modified(id)) continue;
+      int& touched = last_touch[aliases.root(id)];
+      wait(touched, n);
+      touched = static_cast<int>(n);
     }
   }
-  for (const TensorId id : graph.outputs) ++uses[static_cast<std::size_t>(id)];
 
   auto bytes = [&](TensorId id) {
     const TensorRecord& t = graph.tensor(id);
@@ -100,7 +72,7 @@ constexpr Graph schedule(Graph graph) {
   auto growth = [&](std::size_t n) {
     std::int64_t change = 0;
     for (const TensorId id : graph.nodes[n].outputs) {
-      if (id != no_tensor && uses[static_cast<std::size_t>(id)] > 0) change += bytes(id);
+      if (id != no_tensor && uses[id] > 0) change += bytes(id);
     }
     const auto& in = graph.nodes[n].inputs;
     for (std::size_t i = 0; i < in.size(); ++i) {
@@ -111,7 +83,7 @@ constexpr Graph schedule(Graph graph) {
         mine += in[k] == in[i];
         first = first && !(k < i && in[k] == in[i]);
       }
-      if (first && uses[static_cast<std::size_t>(in[i])] == mine) change -= bytes(in[i]);
+      if (first && uses[in[i]] == mine) change -= bytes(in[i]);
     }
     return change;
   };
@@ -136,7 +108,7 @@ constexpr Graph schedule(Graph graph) {
     ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(best));
     order.push_back(n);
     for (const TensorId id : graph.nodes[n].inputs) {
-      if (id != no_tensor) --uses[static_cast<std::size_t>(id)];
+      if (id != no_tensor) --uses[id];
     }
     for (const std::size_t next : after[n]) {
       if (--waits[next] == 0) ready.push_back(next);

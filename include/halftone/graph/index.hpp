@@ -1,0 +1,163 @@
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <halftone/graph/graph.hpp>
+
+namespace halftone {
+
+namespace detail {
+
+/// Values by number. Those of bool are bytes, so that references to them are plain ones.
+template <class T>
+class IndexedValues {
+ public:
+  using Value = std::conditional_t<std::is_same_v<T, bool>, char, T>;
+
+  constexpr IndexedValues() = default;
+  constexpr IndexedValues(std::size_t count, const Value& value) : values_(count, value) {}
+
+  constexpr std::size_t size() const { return values_.size(); }
+  constexpr auto begin() const { return values_.begin(); }
+  constexpr auto end() const { return values_.end(); }
+
+ protected:
+  constexpr Value& at(std::size_t i) {
+    assert(i < values_.size());
+    return values_[i];
+  }
+  constexpr const Value& at(std::size_t i) const {
+    assert(i < values_.size());
+    return values_[i];
+  }
+  std::vector<Value> values_;
+};
+
+}  // namespace detail
+
+/// A value for each tensor of a graph, by its id. Tensors that the graph gets later have none until
+/// `follow`.
+template <class T>
+class TensorMap : public detail::IndexedValues<T> {
+ public:
+  using Value = typename detail::IndexedValues<T>::Value;
+
+  constexpr TensorMap() = default;
+  constexpr explicit TensorMap(const Graph& graph, const Value& value = {})
+      : detail::IndexedValues<T>(graph.tensors.size(), value) {}
+
+  constexpr Value& operator[](TensorId id) { return this->at(static_cast<std::size_t>(id)); }
+  constexpr const Value& operator[](TensorId id) const {
+    return this->at(static_cast<std::size_t>(id));
+  }
+  constexpr bool has(TensorId id) const { return static_cast<std::size_t>(id) < this->size(); }
+  /// Gives the tensors that the graph has got since a value.
+  constexpr void follow(const Graph& graph, const Value& value = {}) {
+    this->values_.resize(graph.tensors.size(), value);
+  }
+};
+
+/// A value for each node of a graph, by its position.
+template <class T>
+class NodeMap : public detail::IndexedValues<T> {
+ public:
+  using Value = typename detail::IndexedValues<T>::Value;
+
+  constexpr NodeMap() = default;
+  constexpr explicit NodeMap(const Graph& graph, const Value& value = {})
+      : detail::IndexedValues<T>(graph.nodes.size(), value) {}
+
+  constexpr Value& operator[](std::size_t node) { return this->at(node); }
+  constexpr const Value& operator[](std::size_t node) const { return this->at(node); }
+};
+
+inline constexpr int no_node = -1;
+
+/// Which nodes of a graph make and read each tensor, by position.
+struct Uses {
+  TensorMap<int> producer;   ///< no_node: none does
+  TensorMap<int> count;      ///< how often nodes read it and the graph gives it as an output
+  TensorMap<int> last_read;  ///< the number of nodes, of outputs; no_node: nobody reads it
+
+  constexpr explicit Uses(const Graph& graph)
+      : producer(graph, no_node), count(graph, 0), last_read(graph, no_node) {
+    const int end = static_cast<int>(graph.nodes.size());
+    for (int n = 0; n < end; ++n) {
+      const Node& node = graph.nodes[static_cast<std::size_t>(n)];
+      for (const TensorId id : node.inputs) {
+        if (id == no_tensor) continue;
+        ++count[id];
+        last_read[id] = n;
+      }
+      for (const TensorId id : node.outputs) {
+        if (id != no_tensor) producer[id] = n;
+      }
+    }
+    for (const TensorId id : graph.outputs) {
+      ++count[id];
+      last_read[id] = end;
+    }
+    end_ = end;
+  }
+  /// The node that alone reads a tensor, once; no_node if there is no such node.
+  constexpr int only_reader(TensorId id) const {
+    return count[id] == 1 && last_read[id] != end_ ? last_read[id] : no_node;
+  }
+
+ private:
+  int end_ = 0;
+};
+
+/// Calls f(input number) for each input that a node modifies in place.
+template <class F>
+constexpr void for_each_modified(const Node& node, F&& f) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] != no_tensor && node.op->signature.input_slot(i).modified) f(i);
+  }
+}
+/// Calls f(output number, input number) for each output that shares an input's memory.
+template <class F>
+constexpr void for_each_view(const Node& node, F&& f) {
+  for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+    const int shares = node.op->signature.output_slot(o).shares;
+    if (shares >= 0 && node.outputs[o] != no_tensor) f(o, static_cast<std::size_t>(shares));
+  }
+}
+
+/// Which tensors share memory, and which memory nodes modify.
+class Aliases {
+ public:
+  constexpr explicit Aliases(const Graph& graph) : root_(graph), modified_(graph, false) {
+    for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+      root_[static_cast<TensorId>(i)] = static_cast<TensorId>(i);
+    }
+    for (const Node& node : graph.nodes) add(node);
+  }
+  /// The tensor whose memory a tensor shares; itself if it has its own.
+  constexpr TensorId root(TensorId id) const { return root_[id]; }
+  /// Whether a node modifies the memory that a tensor lies in.
+  constexpr bool is_modified(TensorId id) const { return modified_[root_[id]]; }
+  constexpr bool any_modified() const {
+    for (const char modified : modified_) {
+      if (modified) return true;
+    }
+    return false;
+  }
+
+ private:
+  constexpr void add(const Node& node) {
+    for_each_view(node, [&](std::size_t output, std::size_t input) {
+      root_[node.outputs[output]] = root_[node.inputs[input]];
+    });
+    for_each_modified(node, [&](std::size_t i) { modified_[root_[node.inputs[i]]] = true; });
+  }
+
+  TensorMap<TensorId> root_;
+  TensorMap<bool> modified_;
+};
+
+}  // namespace halftone
