@@ -9,9 +9,10 @@
 namespace halftone::program {
 namespace {
 
-constexpr double width = 800, height = 450;
+constexpr double chart_width = 800, chart_height = 450;
 /// Of the area where the curves are.
-constexpr double left_edge = 80, right_edge = width - 20, top_edge = 40, bottom_edge = height - 60;
+constexpr double left_edge = 80, right_edge = chart_width - 20, top_edge = 40,
+                 bottom_edge = chart_height - 60;
 constexpr std::size_t most_points = 400;
 constexpr const char* colors[] = {"#1f6fb4", "#d95f02", "#2a9d4a", "#7a4fa3"};
 
@@ -116,7 +117,7 @@ std::string draw_chart(const std::vector<Curve>& curves, std::string_view title,
       "height=\"{1}\" font-family=\"sans-serif\" font-size=\"13\">\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
       "<text x=\"{2}\" y=\"24\" font-size=\"15\">{3}</text>\n",
-      width, height, left_edge, text_of(title));
+      chart_width, chart_height, left_edge, text_of(title));
   const auto line = [&](double x1, double y1, double x2, double y2, const char* color) {
     svg += fmt::format(
         "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\"/>\n", x1, y1,
@@ -135,7 +136,7 @@ std::string draw_chart(const std::vector<Curve>& curves, std::string_view title,
   line(left_edge, bottom_edge, right_edge, bottom_edge, "#444444");
   line(left_edge, top_edge, left_edge, bottom_edge, "#444444");
   svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-                     (left_edge + right_edge) / 2, height - 14, text_of(x_name));
+                     (left_edge + right_edge) / 2, chart_height - 14, text_of(x_name));
   svg += fmt::format(
       "<text transform=\"translate(18 {:.1f}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n",
       (top_edge + bottom_edge) / 2, text_of(y_name));

@@ -19,8 +19,8 @@
 namespace halftone::program {
 namespace {
 
-[[noreturn]] void fail_usage(std::string_view what, std::string_view found,
-                             std::string_view hint = {}) {
+[[noreturn]] void fail_setting(std::string_view what, std::string_view found,
+                               std::string_view hint = {}) {
   fail(ErrorKind::usage, {.what = what, .found = found, .hint = hint});
 }
 
@@ -37,7 +37,7 @@ std::int64_t number_of(const std::string& key, const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end || value < 1) {
-    fail_usage("a value of a sweep is no positive number", key + "=" + text);
+    fail_setting("a value of a sweep is no positive number", key + "=" + text);
   }
   return value;
 }
@@ -56,10 +56,10 @@ void set(Case& c, const std::string& key, const std::string& value) {
   } else if (key == "memory-proportion") {
     char* end = nullptr;
     c.proportion = std::strtod(value.c_str(), &end);
-    if (value.empty() || *end != '\0') fail_usage("a proportion is no number", value);
+    if (value.empty() || *end != '\0') fail_setting("a proportion is no number", value);
   } else {
-    fail_usage("there is nothing of this name to vary", key,
-               "batch, target, ipus, tiles, partials, memory-proportion");
+    fail_setting("there is nothing of this name to vary", key,
+                 "batch, target, ipus, tiles, partials, memory-proportion");
   }
 }
 
@@ -70,12 +70,12 @@ struct Sweep {
 
 Sweep parse_sweep(const std::string& text) {
   const std::size_t sign = text.find('=');
-  if (sign == text.npos || sign == 0) fail_usage("a sweep is given as KEY=VALUE,VALUE...", text);
+  if (sign == text.npos || sign == 0) fail_setting("a sweep is given as KEY=VALUE,VALUE...", text);
   Sweep sweep{text.substr(0, sign), {}};
   for (std::size_t at = sign + 1; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
     sweep.values.push_back(text.substr(at, comma - at));
-    if (sweep.values.back().empty()) fail_usage("a value of a sweep is missing", text);
+    if (sweep.values.back().empty()) fail_setting("a value of a sweep is missing", text);
     at = comma + 1;
   }
   return sweep;
@@ -98,9 +98,10 @@ Graph with_batch(Graph graph, std::int64_t batch) {
 
 ipu::Report profile_case(const Graph& graph, const Case& c, const ProfileCommand& options) {
   const ipu::Target* target = ipu::find_target(c.target);
-  if (target == nullptr) fail_usage("there is no such machine", c.target, "gc2, gc200, bow, c600");
+  if (target == nullptr)
+    fail_setting("there is no such machine", c.target, "gc2, gc200, bow, c600");
   if (c.partials != "float" && c.partials != "half") {
-    fail_usage("partial sums are float or half", c.partials);
+    fail_setting("partial sums are float or half", c.partials);
   }
   ipu::ProfileOptions profile_options;
   profile_options.ipus = c.ipus;
@@ -199,7 +200,7 @@ void sweep(const Graph& graph, const Case& base, const ProfileCommand& options,
         more_labels.push_back(labels[i] + (labels[i].empty() ? "" : " ") + s.key + "=" + value);
       }
     }
-    if (more.size() > 1000) fail_usage("a sweep has more than 1000 cases", text);
+    if (more.size() > 1000) fail_setting("a sweep has more than 1000 cases", text);
     cases = std::move(more);
     labels = std::move(more_labels);
   }
@@ -260,7 +261,7 @@ void profile(const ProfileCommand& options, const Console& console) {
   const Activity activity(console, "profile " + detail::escaped(options.model.path));
   const Graph graph = load_model(options.model);
   if (!options.compare.empty() && (options.output_dir.empty() || !options.sweeps.empty())) {
-    fail_usage("a report is compared in the page that --out asks for", options.compare);
+    fail_setting("a report is compared in the page that --out asks for", options.compare);
   }
   const std::string other = options.compare.empty() ? std::string() : read_report(options.compare);
   if (!options.sweeps.empty()) {

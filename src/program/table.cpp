@@ -10,7 +10,7 @@ namespace halftone::program {
 namespace {
 
 /// How many characters a UTF-8 text has.
-std::size_t width(std::string_view text) {
+std::size_t display_width(std::string_view text) {
   std::size_t n = 0;
   for (const char c : text) n += (static_cast<unsigned char>(c) & 0xc0) != 0x80 ? 1 : 0;
   return n;
@@ -20,15 +20,16 @@ std::size_t width(std::string_view text) {
 
 void Table::print(std::FILE* to) const {
   std::vector<std::size_t> widths;
-  for (const Column& column : columns_) widths.push_back(width(column.title));
+  for (const Column& column : columns_) widths.push_back(display_width(column.title));
   for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(row[i]));
   }
   const auto line = [&](auto cell) {
     std::string text;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::string& word = cell(i);
-      const std::string padding(widths[i] - width(word), ' ');
+      const std::string padding(widths[i] - display_width(word), ' ');
       if (i > 0) text += "  ";
       text += columns_[i].align == Align::right ? padding + word : word + padding;
     }
