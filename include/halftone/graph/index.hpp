@@ -19,7 +19,7 @@ class IndexedValues {
   using Value = std::conditional_t<std::is_same_v<T, bool>, char, T>;
 
   constexpr IndexedValues() = default;
-  constexpr IndexedValues(std::size_t count, const Value& value) : values_(count, value) {}
+  constexpr IndexedValues(std::size_t n, const Value& value) : values_(n, value) {}
 
   constexpr std::size_t size() const { return values_.size(); }
   constexpr auto begin() const { return values_.begin(); }
