@@ -4,10 +4,7 @@
 
 namespace halftone::detail {
 
-namespace {
-
-/// Bytes of the UTF-8 sequence that starts at text[at]; 0 if there is none.
-std::size_t sequence_length(std::string_view text, std::size_t at) {
+std::size_t utf8_length(std::string_view text, std::size_t at) {
   auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
   };
@@ -29,6 +26,8 @@ std::size_t sequence_length(std::string_view text, std::size_t at) {
   }
   return 0;
 }
+
+namespace {
 
 /// Whether a valid sequence is a control character or breaks a line.
 bool is_control(std::string_view sequence) {
@@ -65,7 +64,7 @@ std::string escaped(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = sequence_length(text, at);
+    const std::size_t length = utf8_length(text, at);
     const std::string_view piece = text.substr(at, length == 0 ? 1 : length);
     if (length == 0 || is_control(piece)) {
       for (const char c : piece) append_escaped(result, c);
@@ -81,7 +80,7 @@ std::string quoted(std::string_view text) {
   if (text.size() <= longest_quote) return "'" + escaped(text) + "'";
   std::size_t end = 0;
   while (end < longest_quote) {
-    const std::size_t length = sequence_length(text, end);
+    const std::size_t length = utf8_length(text, end);
     end += length == 0 ? 1 : length;
   }
   return "'" + escaped(text.substr(0, end)) + "...'";

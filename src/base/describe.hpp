@@ -15,6 +15,8 @@ namespace halftone::detail {
 inline std::string_view text_of(const std::vector<char>& characters) {
   return {characters.data(), characters.size()};
 }
+/// The bytes of the UTF-8 sequence that starts at text[at]; 0 if there is none.
+std::size_t utf8_length(std::string_view text, std::size_t at = 0);
 /// The text as one line of valid UTF-8: control characters, line separators and bytes that are no
 /// UTF-8 become \n, \t, \xNN.
 std::string escaped(std::string_view text);

@@ -153,9 +153,7 @@ Dims common_shape(const AnyView& a, const AnyView& b) {
 
 /// How many bytes the character that a text begins with has; bytes that are no UTF-8 are characters.
 std::size_t character_bytes(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const std::size_t bytes = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  return std::min(bytes, text.size());
+  return std::max<std::size_t>(1, halftone::detail::utf8_length(text));
 }
 std::vector<std::string_view> characters(std::string_view text) {
   std::vector<std::string_view> all;
@@ -469,13 +467,10 @@ class Letters {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned first = byte(0);
     if (first < 0x80) return first;
-    const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 1;
-    if (length == 1 || first > 0xf4 || text.size() < length) return invalid;
+    const std::size_t length = halftone::detail::utf8_length(text);
+    if (length == 0) return invalid;
     std::uint32_t code = first & (0xffu >> (length + 1));
-    for (std::size_t i = 1; i < length; ++i) {
-      if ((byte(i) & 0xc0u) != 0x80u) return invalid;
-      code = code << 6 | (byte(i) & 0x3fu);
-    }
+    for (std::size_t i = 1; i < length; ++i) code = code << 6 | (byte(i) & 0x3fu);
     size = length;
     return code;
   }
