@@ -263,6 +263,13 @@ constexpr Kernel select_from(BitTypes, std::span<const ElementType> types) {
   }
 }
 
+template <class Op, template <class...> class Maker, class... T, class List>
+constexpr Kernel select_from(BitsOf<List>, std::span<const ElementType> types) {
+  // No kernel computes with texts.
+  if (types[sizeof...(T)] == ElementType::string) return {};
+  return select_from<Op, Maker, T...>(BitTypes{}, types);
+}
+
 /// Finds the instantiation of Maker<Op, T...> for run-time element types, one a type variable.
 template <class Op, template <class...> class Maker, class... T>
 constexpr Kernel select_kernel(std::span<const ElementType> types) {

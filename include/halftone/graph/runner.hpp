@@ -117,6 +117,14 @@ constexpr bool has_type(BitTypes, ElementType type) {
   return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
+/// The same for the types of a list.
+template <class List>
+struct BitsOf {};
+template <class List>
+constexpr bool has_type(BitsOf<List>, ElementType type) {
+  return has_type(List{}, type);
+}
+
 /// Values of any type, also those that are no tensors: for operators without a kernel.
 struct AnyTypes {};
 constexpr bool has_type(AnyTypes, ElementType type) { return type != ElementType::undefined; }
@@ -151,6 +159,8 @@ struct TypesOf {
 template <class First, class... Rest>
 std::type_identity<First> first_of(TypeList<First, Rest...>);
 std::type_identity<std::uint8_t> first_of(BitTypes);
+template <class List>
+std::type_identity<std::uint8_t> first_of(BitsOf<List>);
 std::type_identity<std::uint8_t> first_of(AnyTypes);
 template <class Op, std::size_t Variable>
 using First = typename decltype(first_of(typename TypesOf<Op>::template list<Variable>{}))::type;

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 
 #include <halftone/base/bfloat16.hpp>
+#include <halftone/base/element_type.hpp>
 #include <halftone/base/float8.hpp>
 #include <halftone/base/half.hpp>
 #include <halftone/base/mx_float.hpp>
@@ -64,24 +67,6 @@ template <class X, class Y>
   }
 }
 
-/// Integers of one width are cut off in the same way: one instantiation for both.
-template <class X, class Y>
-HALFTONE_INLINE void cast_plain_shared(const X* x, Y* y, std::int64_t n) {
-  if constexpr (std::is_integral_v<X> && std::is_integral_v<Y> && !std::is_same_v<Y, bool>) {
-    using U = std::make_unsigned_t<Y>;
-    U* const to = reinterpret_cast<U*>(y);
-    if constexpr (std::is_same_v<X, bool>) {
-      cast_plain(reinterpret_cast<const std::uint8_t*>(x), to, n);
-    } else if constexpr (sizeof(X) >= sizeof(Y)) {
-      cast_plain(reinterpret_cast<const std::make_unsigned_t<X>*>(x), to, n);
-    } else {
-      cast_plain(x, to, n);
-    }
-  } else {
-    cast_plain(x, y, n);
-  }
-}
-
 template <class X>
 [[gnu::noinline]] void widen(const X* x, float* y, std::int64_t n) {
   if constexpr (is_float8<X>) {
@@ -120,60 +105,110 @@ template <class X>
   for (std::int64_t i = 0; i < n; ++i) y[i] = halftone::detail::to_float_for_rounding(x[i]);
 }
 
-/// A part of a tensor, whatever its types.
+/// n elements, whatever their types.
 using CastPart = void (*)(const void* x, void* y, std::int64_t n, CastMode mode);
 
+template <class X, class Y, void (*function)(const X*, Y*, std::int64_t)>
+void part(const void* x, void* y, std::int64_t n, CastMode) {
+  function(static_cast<const X*>(x), static_cast<Y*>(y), n);
+}
+template <class Y>
+void narrow_part(const void* x, void* y, std::int64_t n, CastMode mode) {
+  narrow(static_cast<const float*>(x), static_cast<Y*>(y), n, mode);
+}
+template <std::size_t size>
+void copy_part(const void* x, void* y, std::int64_t n, CastMode) {
+  __builtin_memcpy(y, x, std::size_t(n) * size);
+}
+/// The low bits, which float may lose.
 template <class X, class Y>
-void cast_part(const void* from, void* to, std::int64_t n, CastMode mode) {
-  const X* const x = static_cast<const X*>(from);
-  Y* const y = static_cast<Y*>(to);
+void cut_off(const X* x, Y* y, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = Y(x[i]);
+}
+
+/// From one type to another: at once, or to floats and from there.
+struct CastRoute {
+  CastPart first = nullptr, second = nullptr;
+};
+
+template <class X>
+struct Unsigned : std::make_unsigned<X> {};
+template <>
+struct Unsigned<bool> {
+  using type = std::uint8_t;
+};
+/// What an integer's low bits are read as: integers of one width have them in common.
+template <class X, class Y>
+using CutOff = std::conditional_t<(sizeof(X) < sizeof(Y)), X, typename Unsigned<X>::type>;
+
+template <class X, class Y>
+constexpr CastRoute cast_route() {
+  constexpr bool integers = std::is_integral_v<X> && std::is_integral_v<Y>;
   if constexpr (std::is_same_v<X, Y>) {
-    __builtin_memcpy(to, from, std::size_t(n) * sizeof(X));
-  } else if constexpr (is_narrow_float<X> && std::is_same_v<Y, float>) {
-    widen(x, y, n);
+    return {&copy_part<sizeof(X)>};
   } else if constexpr (std::is_integral_v<X> && is_narrow_integer<Y>) {
-    for (std::int64_t i = 0; i < n; ++i) y[i] = Y(x[i]);  // the low bits, which float may lose
-  } else if constexpr (is_narrow_float<X> || is_narrow_float<Y>) {
-    float buffer[cast_block];
-    for (std::int64_t i = 0; i < n; i += cast_block) {
-      const std::int64_t count = n - i < cast_block ? n - i : cast_block;
-      const float* values = buffer;
-      if constexpr (is_narrow_float<X>) {
-        widen(x + i, buffer, count);
-      } else if constexpr (std::is_same_v<X, float>) {
-        values = x + i;
-      } else {
-        prepare(x + i, buffer, count);
-      }
-      if constexpr (is_narrow_float<Y>) {
-        narrow(values, y + i, count, mode);
-      } else {
-        cast_plain(values, y + i, count);
-      }
-    }
+    using From = CutOff<X, Y>;
+    return {&part<From, Y, &cut_off<From, Y>>};
+  } else if constexpr (integers && !std::is_same_v<Y, bool>) {
+    using From = CutOff<X, Y>;
+    using To = std::make_unsigned_t<Y>;
+    return {&part<From, To, &cast_plain<From, To>>};
+  } else if constexpr (!is_narrow_float<X> && !is_narrow_float<Y>) {
+    return {&part<X, Y, &cast_plain<X, Y>>};
   } else {
-    cast_plain_shared(x, y, n);
+    CastRoute route;
+    if constexpr (is_narrow_float<X>) {
+      route.first = &part<X, float, &widen<X>>;
+    } else if constexpr (!std::is_same_v<X, float>) {
+      route.first = &part<X, float, &prepare<X>>;
+    }
+    if constexpr (is_narrow_float<Y>) {
+      route.second = &narrow_part<Y>;
+    } else if constexpr (!std::is_same_v<Y, float>) {
+      route.second = &part<float, Y, &cast_plain<float, Y>>;
+    }
+    return route.first == nullptr ? CastRoute{route.second} : route;
   }
 }
 
-/// Not inlined: there are hundreds of pairs of types.
-[[gnu::noinline]] inline void cast_parts(const Executor& executor, CastPart part, const void* x,
+/// By the number of the element type.
+template <class X, class... Y>
+constexpr auto cast_routes(TypeList<Y...>) {
+  std::array<CastRoute, std::size(halftone::detail::element_type_rows)> routes{};
+  ((routes[static_cast<std::size_t>(element_type<Y>)] = cast_route<X, Y>()), ...);
+  return routes;
+}
+
+[[gnu::noinline]] inline void cast_along(const Executor& executor, CastRoute route, const void* x,
                                          std::int64_t x_size, void* y, std::int64_t y_size,
                                          std::int64_t n, CastMode mode) {
   const std::int64_t tasks = copy_tasks(n * (x_size > y_size ? x_size : y_size));
   parallel_for(executor, tasks, [&](std::int64_t task) {
     const std::int64_t begin = n * task / tasks, end = n * (task + 1) / tasks;
-    part(static_cast<const char*>(x) + begin * x_size, static_cast<char*>(y) + begin * y_size,
-         end - begin, mode);
+    const auto* const from = static_cast<const char*>(x);
+    auto* const to = static_cast<char*>(y);
+    if (route.second == nullptr) {
+      return route.first(from + begin * x_size, to + begin * y_size, end - begin, mode);
+    }
+    float buffer[cast_block];
+    for (std::int64_t i = begin; i < end; i += cast_block) {
+      const std::int64_t count = end - i < cast_block ? end - i : cast_block;
+      route.first(from + i * x_size, buffer, count, mode);
+      route.second(buffer, to + i * y_size, count, mode);
+    }
   });
 }
 
 }  // namespace detail
 
-/// y[i] = x[i] as an element of another type, see op::Cast. x and y do not overlap.
-template <class X, class Y>
-void cast(const Executor& executor, const X* x, Y* y, std::int64_t n, CastMode mode) {
-  detail::cast_parts(executor, &detail::cast_part<X, Y>, x, sizeof(X), y, sizeof(Y), n, mode);
+/// y[i] = x[i] as an element of type `to`, see op::Cast. x and y do not overlap. Not a template of
+/// both types, which are hundreds of pairs.
+template <class X>
+void cast(const Executor& executor, const X* x, ElementType to, void* y, std::int64_t n,
+          CastMode mode) {
+  static constexpr auto routes = detail::cast_routes<X>(AllTypes{});
+  detail::cast_along(executor, routes[static_cast<std::size_t>(to)], x, sizeof(X), y,
+                     size_in_bytes(to), n, mode);
 }
 
 }  // namespace halftone::kernel

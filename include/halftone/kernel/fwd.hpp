@@ -56,8 +56,9 @@ struct CastMode {
   bool saturate = true;
   ScaleRounding rounding = ScaleRounding::up;
 };
-template <class X, class Y>
-void cast(const Executor& executor, const X* x, Y* y, std::int64_t n, CastMode mode);
+template <class X>
+void cast(const Executor& executor, const X* x, ElementType to, void* y, std::int64_t n,
+          CastMode mode);
 
 // kernel/matmul.hpp. Op: op::Gemm.
 template <class T>

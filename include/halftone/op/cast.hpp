@@ -28,7 +28,7 @@ struct Cast {
   static constexpr OpId id{"ai.onnx", "Cast", 6, 9, 13, 19, 21, 23, 24, 25, 28};
   static constexpr Signature signature = "x -> y:U";
   using Elements = Joined<AllTypes, TypeList<String>>;
-  using types = TypeList<Elements, Elements>;
+  using types = TypeList<Elements, BitsOf<Elements>>;
 
   constexpr void attributes(auto&& visit) {
     visit("to", to);
@@ -43,9 +43,9 @@ struct Cast {
     }
     return TensorInfo{to, x.shape};
   }
-  template <class X, class Y>
-  void kernel(const KernelCall& call, View<const X> x, View<Y> y) const {
-    kernel::cast<X, Y>(*call.executor, x.data, y.data, x.size(), {saturate, round_mode});
+  template <class X, class Bits>
+  void kernel(const KernelCall& call, View<const X> x, View<Bits> y) const {
+    kernel::cast(*call.executor, x.data, to, y.data, x.size(), {saturate, round_mode});
   }
   std::vector<AnyArray> run(std::span<const AnyView> inputs, std::size_t outputs) const;
   static void gradient(auto& g) { g.dx(0) += g.dy(); }
