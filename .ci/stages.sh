@@ -99,7 +99,7 @@ result_of() {
 }
 
 # configured FOLDER OPTION...: sets the build folder up, or looks for new files and changed options. In a new one headers
-# are read once for twenty files of the core and once for all tests.
+# are read once for seventeen files of the core and once for all tests.
 configured() {
   local folder=$1
   shift
@@ -107,7 +107,7 @@ configured() {
     # `setup --reconfigure` keeps the compiler's arguments as they were.
     { [ $# -eq 0 ] || meson configure "$folder" "$@"; } && meson setup --reconfigure "$folder"
   else
-    meson setup -Dunity=on -Dunity_size=20 -Db_pch=true "$@" "$folder"
+    meson setup -Dunity=on -Dunity_size=17 -Db_pch=true "$@" "$folder"
   fi
 }
 

@@ -22,4 +22,7 @@ HALFTONE_OPERATORS(HALFTONE_INDEX, HALFTONE_INDEX_OLD)
 #undef HALFTONE_INDEX
 #undef HALFTONE_INDEX_OLD
 
+/// How many files the kernels of an instruction set are divided into, and those that are compiled once.
+inline constexpr int kernel_part_count = 8, once_part_count = 4;
+
 }  // namespace halftone::detail

@@ -13,7 +13,6 @@ namespace halftone {
 namespace {
 
 using Finder = void (*)(int number, const void* types, std::size_t count, void* kernel);
-constexpr std::size_t part_count = 8;
 
 #define HALFTONE_DECLARE_PART(isa, part)                                                           \
   extern "C" void halftone_kernel_##isa##_##part(int number, const void* types, std::size_t count, \
@@ -34,8 +33,16 @@ constexpr std::size_t part_count = 8;
 
 struct InstructionSet {
   std::string_view name;
-  std::array<Finder, part_count> parts;
+  std::array<Finder, detail::kernel_part_count> parts;
 };
+
+HALFTONE_DECLARE_PART(once, 0)
+HALFTONE_DECLARE_PART(once, 1)
+HALFTONE_DECLARE_PART(once, 2)
+HALFTONE_DECLARE_PART(once, 3)
+/// The kernels that gain nothing from a newer instruction set (`Op::compiled_once`).
+constexpr std::array<Finder, detail::once_part_count> once{
+    halftone_kernel_once_0, halftone_kernel_once_1, halftone_kernel_once_2, halftone_kernel_once_3};
 
 #ifdef HALFTONE_HAS_v2
 HALFTONE_DECLARE_PARTS(v2)
@@ -105,9 +112,6 @@ const InstructionSet& chosen() {
   return level->set;
 }
 
-/// The oldest, which also has the kernels that are compiled once (`Op::compiled_once`).
-const InstructionSet& base() { return std::end(levels)[-1].set; }
-
 }  // namespace
 
 Kernel find_kernel(const Descriptor& op, std::span<const ElementType> types) {
@@ -119,10 +123,14 @@ namespace detail {
 template <class Op>
 Kernel library_kernel(std::span<const ElementType> types) {
   Kernel kernel;
-  const InstructionSet& set = compiled_once_op<Op> ? base() : chosen();
   constexpr int number = library_number<Op>;
-  set.parts[static_cast<std::size_t>(number) % part_count](number, types.data(), types.size(),
-                                                           &kernel);
+  Finder find;
+  if constexpr (compiled_once_op<Op>) {
+    find = once[number % once_part_count];
+  } else {
+    find = chosen().parts[number % kernel_part_count];
+  }
+  find(number, types.data(), types.size(), &kernel);
   return kernel;
 }
 

@@ -1,6 +1,7 @@
 // The kernels of some of the library's operators: those whose number in op/list.hpp is
-// HALFTONE_PART modulo the number of parts. Compiled once for each instruction set (HALFTONE_ISA);
-// the root namespace is renamed on the command line so that the copies do not clash.
+// HALFTONE_PART modulo the number of parts. Compiled for each instruction set (HALFTONE_ISA), and in
+// once/ those that gain nothing from a newer one (`Op::compiled_once`); the root namespace is
+// renamed on the command line so that the copies do not clash.
 #pragma once
 
 #include "base/library_numbers.hpp"
@@ -10,20 +11,16 @@
 namespace halftone {
 namespace {
 
-constexpr int part_count = 8;
-
-/// Whether this is the oldest instruction set that is built: it also has what is compiled once.
-#ifdef HALFTONE_BASE
-constexpr bool is_base = true;
+#ifdef HALFTONE_ONCE
+constexpr bool is_once = true;
 #else
-constexpr bool is_base = false;
+constexpr bool is_once = false;
 #endif
+constexpr int part_count = is_once ? detail::once_part_count : detail::kernel_part_count;
 
 template <class Op>
 Kernel find_kernel(std::span<const ElementType> types) {
-  if constexpr (detail::compiled_once_op<Op> && !is_base) {
-    return {};
-  } else if constexpr (detail::elementwise_op<Op>) {
+  if constexpr (detail::elementwise_op<Op>) {
     return detail::select_kernel<Op, kernel::VectorMaker>(types);
   } else if constexpr (detail::kernel_op<Op>) {
     return detail::select_kernel<Op, detail::ScalarMaker>(types);
@@ -39,7 +36,9 @@ Kernel find_kernel(Registry<Op...>, int wanted, std::span<const ElementType> typ
   [[maybe_unused]] const int tried[]{[&] {
     constexpr int number = detail::library_number<Op>;
     if constexpr (number % part_count == HALFTONE_PART) {
-      if (number == wanted) kernel = find_kernel<Op>(types);
+      if constexpr (detail::compiled_once_op<Op> == is_once) {
+        if (number == wanted) kernel = find_kernel<Op>(types);
+      }
     }
     return 0;
   }()...};

@@ -15,6 +15,7 @@
 #define HALFTONE_MOVES extern
 #endif
 
+#ifndef HALFTONE_ONCE
 #define HALFTONE_INSTANCE(...) template decltype(__VA_ARGS__) __VA_ARGS__
 
 namespace halftone::kernel {
@@ -31,8 +32,6 @@ namespace halftone::kernel {
   HALFTONE_CONVOLUTIONS HALFTONE_INSTANCE(conv_pack<T>);           \
   HALFTONE_CONVOLUTIONS HALFTONE_INSTANCE(block_channels<T>);      \
   HALFTONE_CONVOLUTIONS HALFTONE_INSTANCE(unblock_channels<T>);    \
-  HALFTONE_CONVOLUTIONS HALFTONE_INSTANCE(lp_pool<T>);             \
-  HALFTONE_MOVES HALFTONE_INSTANCE(arg_extreme<T>);                \
   HALFTONE_MOVES HALFTONE_INSTANCE(softmax<T>);                    \
   HALFTONE_MOVES HALFTONE_INSTANCE(channel_moments<T, compute_t<T>>)
 HALFTONE_SHARED(float);
@@ -77,3 +76,4 @@ HALFTONE_SHARED(std::uint64_t);
 #undef HALFTONE_SHARED
 
 }  // namespace halftone::kernel
+#endif

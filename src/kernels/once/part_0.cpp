@@ -1,0 +1,2 @@
+#define HALFTONE_PART 0
+#include "kernels/part.hpp"

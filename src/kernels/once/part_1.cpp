@@ -1,0 +1,2 @@
+#define HALFTONE_PART 1
+#include "kernels/part.hpp"

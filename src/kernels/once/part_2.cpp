@@ -1,0 +1,2 @@
+#define HALFTONE_PART 2
+#include "kernels/part.hpp"

@@ -1,0 +1,2 @@
+#define HALFTONE_PART 3
+#include "kernels/part.hpp"
