@@ -249,6 +249,8 @@ TEST_CASE("attention: what is refused") {
   says(refused({.q_num_heads = 2}, {c.q, c.k, c.v}), "is not that of the input");
   says(refused({}, {c.q, Array<float>({2, 3, 5, 8}), Array<float>({2, 3, 5, 6})}),
        "the heads of k do not divide those of q");
+  says(refused({}, {Array<float>({2, 0, 3, 8}), c.k, c.v}),
+       "the heads of k do not divide those of q");
   says(refused({}, {c.q, c.k, flat(c.v)}), "different ranks");
   says(refused({}, {c.q, c.k, Array<float>({2, 4, 4, 6})}), "not as many values as keys");
   says(refused({}, {c.q, c.k, c.v, absent(), c.k}), "past_key and past_value come together");

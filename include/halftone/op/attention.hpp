@@ -56,7 +56,7 @@ class HeadGroups {
         heads_(queries.info().shape[1]),
         key_heads_(turned.info().shape[1]),
         steps_(queries.info().shape[2]) {
-    if (is_known() && (key_heads_ < 1 || heads_ % key_heads_ != 0)) {
+    if (is_known() && (heads_ < 1 || key_heads_ < 1 || heads_ % key_heads_ != 0)) {
       throw_extent("Attention: the heads of k do not divide those of q", {}, -1, key_heads_,
                    heads_);
     }
