@@ -49,6 +49,7 @@ class Importer {
     Graph graph;
     bool is_main = true;
     std::size_t inferred_nodes = 0;  ///< so many nodes have been looked at by infer_pending()
+    std::vector<Defect> defects;     ///< of these nodes
     std::unordered_set<std::string_view> reserved;  ///< the model's own names
     /// Inputs of operators that take some element types in newer operator sets only.
     struct LateType {
@@ -194,7 +195,7 @@ class Importer {
                      const TensorInfo& stated, const TensorInfo& given);
   /// Reports outputs of a node, or of nodes in its graphs, that contradict what the model states;
   /// other defects are left.
-  void report_contradictions(const Target& target, const std::vector<Defect>& defects);
+  void report_contradictions(const Target& target, std::span<const Defect> defects);
   void defect(const std::string& node, std::string_view what, std::string_view tensor = {},
               std::string_view expected = {}, std::string_view found = {});
 

@@ -18,7 +18,7 @@ std::vector<std::int64_t> GradientScope::integers(std::size_t i) {
                                   .node = detail::node_text(*node_.op, graph_.name(node_)),
                                   .tensor = graph_.name(node_.inputs[i])});
   }
-  const InputInfo info{t.info, t.data.span(), true};
+  const InputInfo info = input_info(graph_, node_.inputs[i]);
   return Inputs({&info, 1}, 0).integers(0);
 }
 

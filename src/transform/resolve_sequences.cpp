@@ -76,7 +76,7 @@ class Resolution {
   std::optional<std::vector<std::int64_t>> integers(const Node& node, std::size_t input) const {
     const TensorRecord& t = graph_.tensor(node.inputs[input]);
     if (t.role != Role::constant || !t.info.is_known()) return std::nullopt;
-    const InputInfo info{t.info, t.data.span(), true};
+    const InputInfo info = input_info(graph_, node.inputs[input]);
     return Inputs({&info, 1}, 0).integers(0);
   }
   /// A position from 0 to `most`; `absent` without an input.

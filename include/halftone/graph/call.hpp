@@ -302,15 +302,7 @@ template <std::same_as<Graph> G>
 constexpr const std::vector<TensorId>& record(G& graph, const Descriptor& op,
                                               std::vector<Word> attributes,
                                               std::vector<TensorId> inputs, std::size_t outputs) {
-  std::vector<InputInfo> infos;
-  for (const TensorId id : inputs) {
-    if (id == no_tensor) {
-      infos.push_back({});
-      continue;
-    }
-    const TensorRecord& t = graph.tensor(id);
-    infos.push_back({t.info, t.data.span(), t.role == Role::constant});
-  }
+  const std::vector<InputInfo> infos = input_infos(graph, inputs);
   const Inferred inferred = op.infer(attributes, Inputs(infos, outputs));
   if (!inferred.ok()) throw_inference(graph, op, inputs, inferred);
   const std::size_t node =

@@ -222,4 +222,17 @@ class Graph {
   std::vector<char> buffer_;
 };
 
+/// A tensor as inference sees it; nothing of an input that is absent.
+constexpr InputInfo input_info(const Graph& graph, TensorId id) {
+  if (id == no_tensor) return {};
+  const TensorRecord& t = graph.tensor(id);
+  const bool known = t.role == Role::constant;
+  return {t.info, known ? t.data.span() : std::span<const std::byte>{}, known};
+}
+constexpr std::vector<InputInfo> input_infos(const Graph& graph, std::span<const TensorId> ids) {
+  std::vector<InputInfo> infos;
+  for (const TensorId id : ids) infos.push_back(input_info(graph, id));
+  return infos;
+}
+
 }  // namespace halftone

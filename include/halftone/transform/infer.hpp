@@ -99,8 +99,7 @@ constexpr std::int64_t pass_count(const Graph& graph, const Node& node, const op
     return count;
   }
   auto constant = [](const Graph& holder, TensorId id) {
-    const TensorRecord& t = holder.tensor(id);
-    const InputInfo in{t.info, t.data.span(), t.role == Role::constant};
+    const InputInfo in = input_info(holder, id);
     return Inputs({&in, 1}, 0).integers(0);
   };
   if (given(1)) {
@@ -140,18 +139,12 @@ class Inference {
   constexpr void node(std::size_t n) {
     const Node& node = graph_.nodes[n];
     if (node.op->only_expands || is_evaluated(node)) return;
-    std::vector<InputInfo> infos;
+    const std::vector<InputInfo> infos = input_infos(graph_, node.inputs);
     bool all_constant = true, all_static = true;
-    for (const TensorId id : node.inputs) {
-      if (id == no_tensor) {
-        infos.push_back({});
-        continue;
-      }
-      const TensorRecord& t = graph_.tensor(id);
-      const bool known = t.role == Role::constant;
-      infos.push_back({t.info, known ? t.data.span() : std::span<const std::byte>{}, known});
-      all_constant = all_constant && known;
-      all_static = all_static && t.info.is_static();
+    for (std::size_t i = 0; i < infos.size(); ++i) {
+      if (node.inputs[i] == no_tensor) continue;
+      all_constant = all_constant && infos[i].is_constant;
+      all_static = all_static && infos[i].info.is_static();
     }
 
     const std::vector<std::int32_t> graphs = subgraphs_of(node);
