@@ -5,7 +5,6 @@
 #include <thread>
 
 #include <halftone/graph/index.hpp>
-#include <halftone/transform/infer.hpp>
 #include <halftone/transform/seed_random.hpp>
 
 #include "base/describe.hpp"
@@ -14,6 +13,7 @@
 #include "interpreter.hpp"
 #include "plan.hpp"
 #include "thread_pool.hpp"
+#include "transform/pipeline.hpp"
 
 namespace halftone {
 namespace {
@@ -47,18 +47,6 @@ void own_variables(Graph& graph, const Aliases& aliases) {
     const std::byte* data = storage.data();
     t.data = Bytes(std::move(storage), data, size);
   }
-}
-
-/// Weights that no node modifies count as constants while they stay as they are.
-void make_constant(Graph& graph) {
-  const Aliases aliases(graph);
-  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    const bool is_modified = aliases.is_modified(static_cast<TensorId>(i));
-    if (graph.tensors[i].role == Role::variable && !is_modified) {
-      graph.tensors[i].role = Role::constant;
-    }
-  }
-  for (Graph& body : graph.graphs) make_constant(body);
 }
 
 /// Constants of a file may lie anywhere; kernels read elements.
@@ -294,14 +282,8 @@ struct Engine::State {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       next->graph.tensor(graph.inputs[i]).info = inputs[i];
     }
-    make_constant(next->graph);
-    next->is_random = seed_random(next->graph);
-    // A plan has room for what is sure to come out.
-    const Evaluate evaluate = options.only_plan           ? &evaluate_small
-                              : options.runner == nullptr ? &evaluate_constant
-                                                          : &evaluate_integers;
-    const std::vector<Defect> defects = infer_from_inputs(next->graph, evaluate, &executor);
-    if (!defects.empty()) throw_defects(next->graph, defects);
+    next->graph = run_passes(cpu_shape_passes, std::move(next->graph), pass_options());
+    next->is_random = next->graph.inputs.size() > graph.inputs.size();
     if (options.runner == nullptr && is_static(next->graph)) {
       next->plan = std::make_unique<Plan>(std::move(next->graph), options, executor);
       next->graph = {};
@@ -320,6 +302,14 @@ struct Engine::State {
     current = next.get();
     ready.insert(ready.begin(), std::move(next));
     if (ready.size() > kept_plans) ready.pop_back();
+  }
+
+  PassOptions pass_options() {
+    // A plan has room for what is sure to come out.
+    const Evaluate evaluate = options.only_plan           ? &evaluate_small
+                              : options.runner == nullptr ? &evaluate_constant
+                                                          : &evaluate_integers;
+    return {.evaluate = evaluate, .evaluate_context = &executor, .observer = options.observer};
   }
 
   void forget_plans() {

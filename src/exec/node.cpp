@@ -72,32 +72,8 @@ void check_fits(const Graph& graph, const Node* node, const TensorInfo& info) {
   }
 }
 
-void throw_defects(const Graph& graph, std::span<const Defect> defects) {
-  const Defect& first = defects[0];
-  const Graph& owner = holder_of(graph, first);
-  const Node& node = owner.nodes[first.node];
-  const detail::InferenceText text =
-      detail::describe_inference(owner, *node.op, node.inputs, first.inferred);
-  std::string what = text.reason + text.inputs;
-  if (defects.size() > 1) {
-    what += "\nand\t" + std::to_string(defects.size() - 1) + " more nodes do not fit";
-  }
-  const std::string where = detail::node_text(*node.op, owner.name(node));
-  const std::string_view tensor =
-      first.tensor == no_tensor ? std::string_view{} : owner.name(first.tensor);
-  const ErrorParts parts{.what = what,
-                         .node = where,
-                         .tensor = tensor,
-                         .expected = text.expected,
-                         .found = text.found};
-  if (text.has_extents) {
-    throw ShapeError(parts, -1, first.inferred.expected, first.inferred.found);
-  }
-  fail(text.kind, parts);
-}
-
-std::vector<TensorInfo> infer_node(const Graph& graph, const Node& node,
-                                   std::span<const AnyView> inputs) {
+std::vector<TensorInfo> infos_of_outputs(const Graph& graph, const Node& node,
+                                         std::span<const AnyView> inputs) {
   std::vector<InputInfo> infos;
   for (const AnyView& x : inputs) {
     const auto* bytes = static_cast<const std::byte*>(x.data);
@@ -181,7 +157,7 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
   if (!has_constant_attributes(graph, node)) kept = nullptr;
   const bool is_known = kept != nullptr && kept->kernel != nullptr && kept->inputs == input_infos;
   const std::vector<TensorInfo> inferred =
-      is_known ? kept->outputs : infer_node(graph, node, inputs);
+      is_known ? kept->outputs : infos_of_outputs(graph, node, inputs);
   std::vector<AnyArray> outputs(inferred.begin(), inferred.end());
   outputs.resize(node.outputs.size());
   if (is_view(node)) {

@@ -9,6 +9,7 @@
 #include <halftone/transform/infer.hpp>
 
 #include "kernel_table.hpp"
+#include "transform/infer_from_inputs.hpp"
 
 namespace halftone {
 
@@ -40,9 +41,6 @@ std::string_view describe(const Graph& graph, const Node& node);
 /// so that numbers of elements, rows and bytes fit kernels' integers.
 void check_fits(const Graph& graph, const Node* node, const TensorInfo& info);
 
-/// Throws everything that is wrong, one error.
-[[noreturn]] void throw_defects(const Graph& graph, std::span<const Defect> defects);
-
 /// What a node with constant attributes (Slot::attribute), such as trees, keeps from run to run: as
 /// long as its inputs have the same shapes nothing is inferred or packed again.
 struct KeptNode {
@@ -57,8 +55,8 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
                                KeptNode* kept = nullptr);
 
 /// The infos of a node's outputs, found from complete inputs; throws what is wrong with them.
-std::vector<TensorInfo> infer_node(const Graph& graph, const Node& node,
-                                   std::span<const AnyView> inputs);
+std::vector<TensorInfo> infos_of_outputs(const Graph& graph, const Node& node,
+                                         std::span<const AnyView> inputs);
 
 /// `Evaluate` for the pass `infer`: computes a node of constants and makes its outputs constants.
 bool evaluate_constant(void* executor, Graph& graph, std::size_t node);

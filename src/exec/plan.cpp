@@ -5,16 +5,12 @@
 #include <cstring>
 
 #include <halftone/op/list.hpp>
-#include <halftone/transform/block_channels.hpp>
-#include <halftone/transform/dead_code.hpp>
-#include <halftone/transform/fuse.hpp>
-#include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/memory_plan.hpp>
-#include <halftone/transform/schedule.hpp>
 
 #include "base/describe.hpp"
 #include "fold.hpp"
-#include "transform/fold_batch_norm.hpp"
+#include "kernel_table.hpp"
+#include "transform/pipeline.hpp"
 
 namespace halftone {
 namespace {
@@ -47,6 +43,17 @@ bool has_nan(const TensorInfo& info, const void* data) {
     }
   });
   return found;
+}
+
+/// See PassEvent::path.
+std::string body_path(const Graph& graph, const std::string& path, const Node& node,
+                      std::size_t body) {
+  std::string_view name = graph.name(node);
+  if (name.empty() && !node.outputs.empty() && node.outputs[0] != no_tensor) {
+    name = graph.name(node.outputs[0]);
+  }
+  const std::string inner = std::string(name.empty() ? node.op->id.name : name);
+  return (path.empty() ? "" : path + "/") + inner + "/" + std::to_string(body);
 }
 
 /// Views, by node, that are read after a change of the variable whose memory they would share: they
@@ -91,21 +98,18 @@ struct Plan::Buffers {
   std::vector<Lifetime> lifetimes;
 };
 
-Plan::Plan(Graph graph, const EngineOptions& options, const kernel::Executor& executor)
-    : graph_(std::move(graph)), executor_(executor), stops_at_nan_(options.stop_at_nan) {
-  transform(options);
-  build(options);
-}
-
-void Plan::transform(const EngineOptions& options) {
-  graph_ = without_dead_code(std::move(graph_));
-  if (options.stop_at_nan) return;
-  if (options.fuse) {
-    if (!options.only_plan) graph_ = fold_batch_norm(std::move(graph_));
-    graph_ = fuse_convolutions(std::move(graph_));
-    graph_ = fuse_elementwise(block_channels(std::move(graph_), float_lanes()));
-  }
-  graph_ = schedule(std::move(graph_));
+Plan::Plan(Graph graph, const EngineOptions& options, const kernel::Executor& executor,
+           const std::string& path)
+    : executor_(executor), stops_at_nan_(options.stop_at_nan) {
+  const bool fuse = options.fuse && !options.stop_at_nan;
+  graph_ = run_passes(cpu_plan_passes, std::move(graph),
+                      {.fuse = fuse,
+                       .change_weights = fuse && !options.only_plan,
+                       .reorder = !options.stop_at_nan,
+                       .float_lanes = float_lanes(),
+                       .observer = options.observer,
+                       .path = path});
+  build(options, path);
 }
 
 /// Whether a node may write output number `output` over input number `input`.
@@ -127,7 +131,7 @@ bool Plan::overwrites(const Node& node, std::size_t output, std::size_t input) c
   return last_read <= written;
 }
 
-void Plan::build(const EngineOptions& options) {
+void Plan::build(const EngineOptions& options, const std::string& path) {
   for (const Node& node : graph_.nodes) {
     for (const auto* ids : {&node.inputs, &node.outputs}) {
       for (const TensorId id : *ids) {
@@ -283,7 +287,8 @@ void Plan::build(const EngineOptions& options) {
       step.call.op = &groups_.emplace_back(body);
       step.run = &Group::run;
     } else if (is_repeated(node)) {
-      const Repetition& repetition = repetitions_.emplace_back(graph_, node, options, executor_);
+      const Repetition& repetition = repetitions_.emplace_back(graph_, node, options, executor_,
+                                                               body_path(graph_, path, node, 0));
       packed_bytes_ += repetition.bytes();
       step.call.op = &repetition;
       step.run = &Repetition::run;
@@ -291,7 +296,8 @@ void Plan::build(const EngineOptions& options) {
       Branches& branches = branches_.emplace_back();
       for (const std::int32_t g : subgraphs_of(node)) {
         branches.plans.push_back(
-            std::make_unique<Plan>(graph_.graphs[static_cast<std::size_t>(g)], options, executor_));
+            std::make_unique<Plan>(graph_.graphs[static_cast<std::size_t>(g)], options, executor_,
+                                   body_path(graph_, path, node, branches.plans.size())));
       }
       step.call.op = &branches;
       step.run = is_if ? &Branches::run_if : &Branches::run_call;

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <halftone/exec/engine.hpp>
@@ -16,8 +17,10 @@ namespace halftone {
 /// one arena. Running it allocates nothing.
 class Plan {
  public:
-  /// `graph` has been inferred; every node's outputs are static. Transforms it and plans.
-  Plan(Graph graph, const EngineOptions& options, const kernel::Executor& executor);
+  /// `graph` has been inferred; every node's outputs are static. Transforms it and plans. `path` is
+  /// that of a body, see PassEvent.
+  Plan(Graph graph, const EngineOptions& options, const kernel::Executor& executor,
+       const std::string& path = {});
   Plan(const Plan&) = delete;
 
   /// Input number i for the next run; null only for empty tensors.
@@ -51,8 +54,7 @@ class Plan {
   static void run_copy(const KernelCall& call);
   void check_numbers(const Step& step) const;
 
-  void transform(const EngineOptions& options);
-  void build(const EngineOptions& options);
+  void build(const EngineOptions& options, const std::string& path);
   void release(const Node& node, std::size_t input, std::uint32_t first);
   bool overwrites(const Node& node, std::size_t output, std::size_t input) const;
 

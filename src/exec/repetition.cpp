@@ -249,7 +249,7 @@ Repetition::Stack Repetition::stack_of(const TensorInfo& info, std::int64_t axis
 }
 
 Repetition::Repetition(const Graph& graph, const Node& node, const EngineOptions& options,
-                       const kernel::Executor& executor) {
+                       const kernel::Executor& executor, const std::string& path) {
   Graph body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
   if (!describe_repeat(graph, node, repeat_)) {
     fail(ErrorKind::model, {.what = "the body does not fit the node",
@@ -304,7 +304,7 @@ Repetition::Repetition(const Graph& graph, const Node& node, const EngineOptions
     stacked_.back().result = add_result(repeat_.body_result + output);
   }
   body.outputs = std::move(results);
-  plan_ = std::make_unique<Plan>(std::move(body), options, executor);
+  plan_ = std::make_unique<Plan>(std::move(body), options, executor, path);
   bytes_ += plan_->bytes();
 }
 

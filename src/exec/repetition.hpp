@@ -22,7 +22,7 @@ std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
 class Repetition {
  public:
   Repetition(const Graph& graph, const Node& node, const EngineOptions& options,
-             const kernel::Executor& executor);
+             const kernel::Executor& executor, const std::string& path);
   ~Repetition();
   /// Bytes of the body's plan and of its own.
   std::size_t bytes() const;

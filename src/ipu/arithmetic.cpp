@@ -201,7 +201,7 @@ std::vector<AnyArray> ArithmeticRunner::run(const Graph& graph, const Node& node
   const Now now{graph, node, inputs, executor};
   if (is_view(node)) return run_node(graph, node, inputs, executor);
   check_scale(now);
-  const std::vector<TensorInfo> infos = infer_node(graph, node, inputs);
+  const std::vector<TensorInfo> infos = infos_of_outputs(graph, node, inputs);
   std::vector<AnyArray> outputs;
   bool has_half = false;
   for (const AnyView& x : inputs) has_half = has_half || is_half(x.info);

@@ -5,36 +5,17 @@
 #include <algorithm>
 #include <numeric>
 
-#include <halftone/graph/index.hpp>
 #include <halftone/kernel/executor.hpp>
-#include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/infer.hpp>
-#include <halftone/transform/schedule.hpp>
 
 #include "base/describe.hpp"
 #include "exec/node.hpp"
 #include "ipu/lowering.hpp"
 #include "ipu/placement.hpp"
+#include "transform/pipeline.hpp"
 
 namespace halftone::ipu {
 namespace {
-
-/// Small variables that no node changes are values that shapes may follow from.
-void fix_small_variables(Graph& graph, std::vector<TensorId>& fixed) {
-  constexpr std::size_t small = 4096;
-  const Aliases aliases(graph);
-  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    TensorRecord& t = graph.tensors[i];
-    const auto id = static_cast<TensorId>(i);
-    if (t.role != Role::variable || aliases.is_modified(id) || t.data.size() == 0 ||
-        t.data.size() > small || is_floating_point(t.info.type)) {
-      continue;
-    }
-    t.role = Role::constant;
-    aligned_data(t);
-    fixed.push_back(id);
-  }
-}
 
 void check_static(const Graph& graph) {
   for (const Node& node : graph.nodes) {
@@ -179,13 +160,12 @@ Report profile(const Graph& graph, const Target& target, const ProfileOptions& o
   }
   const std::vector<double> split = shares(options.split_ratios, report.target.ipus);
 
-  Graph g = graph;
-  std::vector<TensorId> fixed;
-  fix_small_variables(g, fixed);
   kernel::Executor executor;
-  const std::vector<Defect> defects = infer(g, &evaluate_constant, &executor);
-  if (!defects.empty()) throw_defects(g, defects);
-  g = schedule(without_dead_code(std::move(g)));
+  const Graph g = run_passes(ipu_passes, graph,
+                             {.target = "ipu",
+                              .evaluate = &evaluate_constant,
+                              .evaluate_context = &executor,
+                              .observer = options.observer});
   check_static(g);
   for (const TensorId id : g.inputs) {
     if (g.info(id).is_static()) continue;

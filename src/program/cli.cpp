@@ -297,7 +297,21 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   add_model(inspect_command, inspect_options.model);
   add_sizes(inspect_command, texts);
   inspect_command.add_flag("--nodes", inspect_options.nodes, "list the nodes, too");
-  inspect_command.add_flag("--json", inspect_options.json, "print JSON");
+  CLI::Option* inspect_json =
+      inspect_command.add_flag("--json", inspect_options.json, "print JSON");
+  CLI::Option* after =
+      inspect_command
+          .add_option("--after", inspect_options.after,
+                      "print the graph after a pass that makes it ready to run: infer, schedule...")
+          ->type_name("PASS")
+          ->excludes(inspect_json);
+  inspect_command.add_option("--target", inspect_options.target, "with --after: cpu or ipu")
+      ->check(CLI::IsMember({"cpu", "ipu"}).description(""))
+      ->type_name("NAME")
+      ->capture_default_str()
+      ->needs(after);
+  inspect_command.add_flag("--dot", inspect_options.dot, "with --after: print DOT, for Graphviz")
+      ->needs(after);
   inspect_command.callback([&] {
     inspect_options.model.sizes = parse_all(texts.sizes, parse_size);
     inspect(inspect_options, console);

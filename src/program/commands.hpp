@@ -86,6 +86,9 @@ void check(const CheckOptions& options, const Console& console);
 
 struct InspectOptions {
   ModelFile model;
+  std::string after;           ///< a pass, whose graph is shown instead of the model; empty: none
+  std::string target = "cpu";  ///< that the pass is for
+  bool dot = false;            ///< show it as DOT
   bool nodes = false, json = false;
 };
 /// Shows what a model is made of.

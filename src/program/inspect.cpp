@@ -4,12 +4,17 @@
 #include <map>
 #include <utility>
 
+#include <halftone/exec/engine.hpp>
+#include <halftone/ipu/profile.hpp>
+
 #include "base/describe.hpp"
 #include "program/activity.hpp"
 #include "program/commands.hpp"
 #include "program/json.hpp"
 #include "program/model.hpp"
 #include "program/table.hpp"
+#include "transform/graph_text.hpp"
+#include "transform/pipeline.hpp"
 
 namespace halftone::program {
 namespace {
@@ -154,6 +159,59 @@ void print_text(const InspectOptions& options, const Versions& versions, const G
   nodes.print(console.out);
 }
 
+/// Prints the graphs that a pass leaves behind.
+class Printer final : public PassObserver {
+ public:
+  Printer(const InspectOptions& options, const Console& console)
+      : options_(options), console_(console) {}
+  bool has_printed = false;
+
+  void passed(const PassEvent& event) override {
+    if (event.target != options_.target || event.pass != options_.after) return;
+    has_printed = true;
+    if (options_.dot) {
+      fmt::print(console_.out, "{}", graph_dot(event.graph));
+      return;
+    }
+    if (!event.path.empty()) {
+      fmt::print(console_.out, "\nbody {}\n", detail::escaped(event.path));
+    }
+    fmt::print(console_.out, "{}", graph_text(event.graph));
+  }
+
+ private:
+  const InspectOptions& options_;
+  const Console& console_;
+};
+
+/// Makes the graph ready to run, or profiles it, and prints it after the pass that was asked for.
+void print_after(const InspectOptions& options, Graph graph, const Console& console) {
+  const std::span<const std::string_view> names = pass_names(options.target);
+  if (std::find(names.begin(), names.end(), options.after) == names.end()) {
+    const std::string expected = fmt::format("{}", fmt::join(names, ", "));
+    fail(ErrorKind::usage, {.what = "--after names no pass of this target",
+                            .expected = expected,
+                            .found = detail::quoted(options.after)});
+  }
+  for (const TensorId id : graph.inputs) {
+    if (graph.info(id).is_static()) continue;
+    const std::string found = info_text(graph, id);
+    fail(ErrorKind::usage, {.what = "passes run when the shapes of all inputs are known",
+                            .tensor = graph.name(id),
+                            .found = found,
+                            .hint = "give symbolic extents a value: --size batch=1"});
+  }
+  Printer printer(options, console);
+  if (options.target == "ipu") {
+    ipu::profile(graph, ipu::gc200, {.allow_out_of_memory = true, .observer = &printer});
+  } else {
+    const Engine engine(std::move(graph), {.observer = &printer});
+  }
+  if (printer.has_printed) return;
+  fail(ErrorKind::unsupported, {.what = "the pass did not run: nothing of the model can be planned",
+                                .hint = "the passes before it: --after infer"});
+}
+
 }  // namespace
 
 void inspect(const InspectOptions& options, const Console& console) {
@@ -161,6 +219,7 @@ void inspect(const InspectOptions& options, const Console& console) {
     const Activity activity(console, "load " + detail::escaped(options.model.path));
     return load_model(options.model);
   }();
+  if (!options.after.empty()) return print_after(options, graph, console);
   const Versions versions = versions_of(options.model.path);
   if (options.json) {
     print_json(options, versions, graph, console);

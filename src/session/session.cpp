@@ -670,11 +670,12 @@ Session::Session(Graph graph, const SessionOptions& options) {
   graph.outputs.clear();
   for (const OutputPort& port : outputs) graph.outputs.push_back(port.id);
 
-  state_ = Owned(new SessionState(
-      std::move(graph),
-      EngineOptions{
-          .threads = options.threads, .seed = options.seed, .stop_at_nan = options.stop_at_nan},
-      device_arithmetic(options)));
+  state_ = Owned(new SessionState(std::move(graph),
+                                  EngineOptions{.threads = options.threads,
+                                                .seed = options.seed,
+                                                .stop_at_nan = options.stop_at_nan,
+                                                .observer = options.observer},
+                                  device_arithmetic(options)));
   SessionState& s = *state_;
   s.flow = flow;
   s.prefetch = options.prefetch;
@@ -726,6 +727,7 @@ Session::Session(Graph graph, const SessionOptions& options) {
   s.profile_options.available_memory_proportion = options.ipu.available_memory_proportion;
   if (options.ipu.half_partials) s.profile_options.partials = ElementType::float16;
   s.profile_options.placement = options.ipu.placement;
+  s.profile_options.observer = options.observer;
   s.profile_options.split_ratios = options.ipu.split_ratios;
   s.profile_options.allow_out_of_memory = options.ipu.allow_out_of_memory;
   s.target.check();

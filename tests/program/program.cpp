@@ -332,6 +332,29 @@ TEST_CASE("inspect shows what is in a model") {
   CHECK(hostile.out.find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("inspect --after shows the graph after a pass") {
+  const std::string model = models + "add.onnx";
+  const Answer infer = halftone_with({"inspect", model, "--size", "batch=2", "--after", "infer"});
+  INFO(infer.err);
+  REQUIRE(infer.code == 0);
+  CHECK(infer.out.find("2 nodes") != std::string::npos);
+  CHECK(infer.out.find("[2, 3] float") != std::string::npos);
+  const Answer fused =
+      halftone_with({"inspect", model, "--size", "batch=2", "--after", "fuse_elementwise"});
+  CHECK(fused.out.find("1 node\n") != std::string::npos);
+  const Answer ipu = halftone_with(
+      {"inspect", model, "--size", "batch=2", "--after", "schedule", "--target", "ipu", "--dot"});
+  CHECK(ipu.out.starts_with("digraph model {"));
+
+  const Answer open = halftone_with({"inspect", model, "--after", "infer"});
+  CHECK(open.is(ErrorKind::usage));
+  CHECK(open.err.find("--size") != std::string::npos);
+  const Answer unknown = halftone_with({"inspect", model, "--size", "batch=2", "--after", "none"});
+  CHECK(unknown.is(ErrorKind::usage));
+  CHECK(unknown.err.find("fold_normalizations") != std::string::npos);
+  CHECK(halftone_with({"inspect", model, "--dot"}).is(ErrorKind::usage));
+}
+
 // Laws: a case is the profile of its own, and a faster clock does the same cycles in less time.
 TEST_CASE("profile: sweeps and comparisons") {
   const test::Folder folder;

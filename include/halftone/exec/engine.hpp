@@ -8,6 +8,7 @@
 #include <halftone/base/owned.hpp>
 #include <halftone/graph/graph.hpp>
 #include <halftone/kernel/executor.hpp>
+#include <halftone/transform/observer.hpp>
 
 namespace halftone {
 
@@ -41,6 +42,7 @@ struct EngineOptions {
   /// Plan as for a run, which tells whether there could be one, but leave large weights where they
   /// are: not read, copied or packed. run() throws.
   bool only_plan = false;
+  PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
 };
 
 /// What a node did in the runs since its time was reset.

@@ -17,6 +17,8 @@
 
 namespace halftone {
 
+class PassObserver;
+
 namespace ipu {
 struct Target;
 class Report;
@@ -51,6 +53,7 @@ struct SessionOptions {
   /// A run ends with a NotANumberError at the first tensor that holds something that is no number,
   /// before weights are updated. Costs time.
   bool stop_at_nan = false;
+  PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
   IpuModelOptions ipu{};
 };
 

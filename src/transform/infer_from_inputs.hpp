@@ -1,0 +1,23 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <halftone/graph/graph.hpp>
+#include <halftone/transform/infer.hpp>
+
+namespace halftone {
+
+/// `infer` from a graph's inputs, constants and variables alone. What the model states of tensors
+/// that nodes compute is forgotten: the values of a run may give them other shapes. Operators on
+/// sequences whose items are known are replaced.
+std::vector<Defect> infer_from_inputs(Graph& graph, Evaluate evaluate, void* context);
+
+/// Gives a graph that was inferred so what the model, `stated`, says of tensors whose shapes
+/// inference did not find.
+void recall_statements(Graph& graph, const Graph& stated);
+
+/// Throws everything that is wrong, one error.
+[[noreturn]] void throw_defects(const Graph& graph, std::span<const Defect> defects);
+
+}  // namespace halftone

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <halftone/transform/observer.hpp>
+
+#include "transform/infer_from_inputs.hpp"
+
+namespace halftone {
+
+/// What passes have to know beside the graph.
+struct PassOptions {
+  std::string_view target = "cpu";
+  Evaluate evaluate = nullptr;  ///< see `infer`
+  void* evaluate_context = nullptr;
+  bool fuse = true;
+  bool change_weights = true;  ///< fold normalizations into them
+  bool reorder = true;
+  std::int64_t float_lanes = 1;  ///< of a vector register
+  PassObserver* observer = nullptr;
+  std::string path{};  ///< see PassEvent
+};
+
+/// A function from graph to graph, by a name that people ask for it with.
+struct Pass {
+  std::string_view name;
+  Graph (*run)(Graph graph, const PassOptions& options);
+  bool PassOptions::* wanted = nullptr;  ///< only if this is true
+};
+
+namespace pass {
+Graph constants(Graph graph, const PassOptions& options);
+Graph small_constants(Graph graph, const PassOptions& options);
+Graph random_seeds(Graph graph, const PassOptions& options);
+Graph infer(Graph graph, const PassOptions& options);
+Graph infer_stated(Graph graph, const PassOptions& options);
+Graph dead_code(Graph graph, const PassOptions& options);
+Graph fold_normalizations(Graph graph, const PassOptions& options);
+Graph fuse_convolutions(Graph graph, const PassOptions& options);
+Graph block_channels(Graph graph, const PassOptions& options);
+Graph fuse_elementwise(Graph graph, const PassOptions& options);
+Graph schedule(Graph graph, const PassOptions& options);
+}  // namespace pass
+
+/// For cpu: until all shapes are known that do not depend on values, bodies included.
+inline constexpr Pass cpu_shape_passes[] = {
+    {"constants", &pass::constants},
+    {"random_seeds", &pass::random_seeds},
+    {"infer", &pass::infer},
+};
+/// For cpu: what can be planned, and each body in it by itself.
+inline constexpr Pass cpu_plan_passes[] = {
+    {"dead_code", &pass::dead_code},
+    {"fold_normalizations", &pass::fold_normalizations, &PassOptions::change_weights},
+    {"fuse_convolutions", &pass::fuse_convolutions, &PassOptions::fuse},
+    {"block_channels", &pass::block_channels, &PassOptions::fuse},
+    {"fuse_elementwise", &pass::fuse_elementwise, &PassOptions::fuse},
+    {"schedule", &pass::schedule, &PassOptions::reorder},
+};
+/// For ipu: as the model's nodes are, since their cycles are told apart.
+inline constexpr Pass ipu_passes[] = {
+    {"small_constants", &pass::small_constants},
+    {"infer", &pass::infer_stated},
+    {"dead_code", &pass::dead_code},
+    {"schedule", &pass::schedule},
+};
+
+/// The names of a target's passes in their order; none for an unknown target.
+std::span<const std::string_view> pass_names(std::string_view target);
+
+/// Runs passes in their order and tells the observer. HALFTONE_DUMP=NAME,... (or `all`) writes the
+/// graph after each of these passes as text and DOT into the folder halftone-dump.
+Graph run_passes(std::span<const Pass> passes, Graph graph, const PassOptions& options);
+
+}  // namespace halftone

@@ -1,0 +1,225 @@
+#include <doctest/doctest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <halftone/halftone.hpp>
+#include <halftone/ipu/profile.hpp>
+#include <halftone/transform/observer.hpp>
+
+#include "contains.hpp"
+#include "error_of.hpp"
+#include "folder.hpp"
+#include "transform/graph_text.hpp"
+#include "transform/pipeline.hpp"
+
+using namespace halftone;
+using test::contains;
+using test::error_of;
+
+namespace {
+
+struct Passed {
+  std::string pass, path;
+  Graph graph;
+};
+class Recorder final : public PassObserver {
+ public:
+  std::vector<Passed> passes;
+  void passed(const PassEvent& event) override {
+    CHECK(event.seconds >= 0);
+    passes.push_back({std::string(event.pass), std::string(event.path), event.graph});
+  }
+  std::vector<std::string> names(std::string_view path = {}) const {
+    std::vector<std::string> list;
+    for (const Passed& p : passes) {
+      if (p.path == path) list.push_back(p.pass);
+    }
+    return list;
+  }
+  const Graph& after(std::string_view pass, std::string_view path = {}) const {
+    for (const Passed& p : passes) {
+      if (p.pass == pass && p.path == path) return p.graph;
+    }
+    FAIL("the pass did not run");
+    return passes[0].graph;
+  }
+};
+
+std::vector<std::string> listed(std::string_view target) {
+  std::vector<std::string> list;
+  for (const std::string_view name : pass_names(target)) list.emplace_back(name);
+  return list;
+}
+
+/// relu(x w + b) with an extent that is computed in the graph, and a node that nothing needs.
+Graph network() {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2, 3});
+  const AnyTensor w = parameter<float, Shape<3, 4>>(g, "w", std::vector<float>(12, 1));
+  const AnyTensor b = parameter<float, Shape<4>>(g, "b", std::vector<float>(4, -1));
+  op::exp(x);
+  const AnyTensor y = op::relu(op::matmul(x, w) + b);
+  output(g, op::reshape(y, op::shape_of(op::transpose(y))), "y");
+  return g;
+}
+
+/// x * 2^n by a loop.
+Graph looped() {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2});
+  Graph body;
+  body.graph_name = body.store_name("double");
+  body.input<std::int64_t>("pass", {});
+  const AnyTensor condition = body.input<bool>("go_on", {});
+  const AnyTensor state = body.input<float>("state", {2});
+  output(body, condition, "next");
+  op::exp(state);  // dead
+  output(body, state + state, "twice");
+  g.graphs.push_back(std::move(body));
+  const AnyTensor count = constant<std::int64_t>(g, std::vector<std::int64_t>{3}, {});
+  const TensorInfo y{ElementType::float32, {2}};
+  const std::size_t n = g.add_node(descriptor<op::Loop>, pack(op::Loop{.body = {0}}),
+                                   {count.id, no_tensor, x.id}, {&y, 1}, "loop");
+  g.outputs.push_back(g.nodes[n].outputs[0]);
+  return g;
+}
+
+struct DumpVariable {
+  explicit DumpVariable(const char* value) { setenv("HALFTONE_DUMP", value, 1); }
+  ~DumpVariable() { unsetenv("HALFTONE_DUMP"); }
+};
+
+}  // namespace
+
+TEST_CASE("pipeline: names are unique and in the order in which the passes run") {
+  for (const std::string_view target : {"cpu", "ipu"}) {
+    std::vector<std::string> names = listed(target);
+    std::sort(names.begin(), names.end());
+    CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
+  }
+  CHECK(pass_names("gpu").empty());
+  Recorder cpu, ipu;
+  const Session session(network(), {.observer = &cpu});
+  CHECK(cpu.names() == listed("cpu"));
+  ipu::profile(network(), ipu::gc200, {.observer = &ipu});
+  CHECK(ipu.names() == listed("ipu"));
+}
+
+TEST_CASE("pipeline: what passes leave behind") {
+  Recorder seen;
+  Session session(network(), {.observer = &seen});
+  const Graph& first = seen.after("constants");
+  CHECK(first.tensor(first.find("w")).role == Role::constant);
+  // Transpose, Shape and what follows are known before the run; the extent is a constant then.
+  const auto count = [](const Graph& graph, const OpId& id) {
+    return std::count_if(graph.nodes.begin(), graph.nodes.end(),
+                         [&](const Node& node) { return node.op->id == id; });
+  };
+  CHECK(count(seen.after("random_seeds"), op::Shape::id) == 1);
+  CHECK(count(seen.after("infer"), op::Shape::id) == 0);
+  CHECK(count(seen.after("infer"), op::Exp::id) == 1);
+  CHECK(count(seen.after("dead_code"), op::Exp::id) == 0);
+  CHECK(count(seen.after("fuse_elementwise"), op::Fused::id) == 1);
+  CHECK(seen.after("schedule").outputs.size() == 1);
+  // The formula: rows of x of ones give 3 - 1.
+  const Array<float> x({2, 3}, std::vector<float>(6, 1));
+  const Result result = session.run({{"x", x}});
+  CHECK(result["y"].info.shape == Dims{4, 2});
+  for (const float y : result["y"].values<float>()) CHECK(y == 2);
+}
+
+TEST_CASE("pipeline: bodies go through the same passes") {
+  Recorder seen;
+  Session session(looped(), {.observer = &seen});
+  CHECK(seen.names() == listed("cpu"));
+  const std::vector<std::string> all = listed("cpu");
+  std::vector<std::string> planned(all.begin() + 3, all.end());
+  CHECK(seen.names("loop/0") == planned);
+  CHECK(seen.after("dead_code", "loop/0").nodes.size() == 1);
+  const Array<float> x({2}, {1, 5});
+  const Result result = session.run({{"x", x}});
+  CHECK(result[0].values<float>()[1] == 40);  // 5 * 2^3
+}
+
+TEST_CASE("pipeline: stop_at_nan keeps the nodes as they are") {
+  Recorder seen;
+  const Session session(network(), {.stop_at_nan = true, .observer = &seen});
+  CHECK(seen.names() ==
+        std::vector<std::string>{"constants", "random_seeds", "infer", "dead_code"});
+}
+
+TEST_CASE("pipeline: a pass that throws leaves the graph alone, and says what is wrong") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2, dynamic});
+  output(g, op::matmul(x, parameter<float, Shape<3, 4>>(g, "w", std::vector<float>(12, 1))), "y");
+  Session session(std::move(g));
+  const std::string error =
+      error_of([&] { session.run({{"x", Array<float>({2, 5}, std::vector<float>(10))}}); });
+  CHECK_MESSAGE(contains(error, "MatMul"), error);
+  CHECK(session.run({{"x", Array<float>({2, 3}, std::vector<float>(6, 1))}})["y"]
+            .values<float>()[0] == 3);
+}
+
+TEST_CASE("HALFTONE_DUMP writes the graph after passes") {
+  const test::Folder folder;
+  const std::filesystem::path here = std::filesystem::current_path();
+  struct Back {
+    std::filesystem::path path;
+    ~Back() { std::filesystem::current_path(path); }
+  } const back{here};
+  std::filesystem::current_path(folder.path);
+  {
+    const DumpVariable variable("infer,schedule");
+    const Session session(looped());
+  }
+  std::vector<std::string> names;
+  std::string schedule;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path / "halftone-dump")) {
+    std::string name = entry.path().filename().string();
+    names.push_back(name.substr(name.find('-') + 1));
+    if (names.back() != "cpu-schedule-loop-0.txt") continue;
+    std::ifstream file(entry.path());
+    schedule.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"cpu-infer.dot", "cpu-infer.txt",
+                                          "cpu-schedule-loop-0.dot", "cpu-schedule-loop-0.txt",
+                                          "cpu-schedule.dot", "cpu-schedule.txt"});
+  CHECK_MESSAGE(contains(schedule, "Add (state, state)"), schedule);
+
+  const DumpVariable variable("infer,nonsense");
+  CHECK(contains(error_of([] { const Session session(network()); }), "'nonsense'"));
+  CHECK(contains(error_of([] { const Session session(network()); }), "fuse_elementwise"));
+}
+
+TEST_CASE("a graph as text and as DOT") {
+  const Graph g = looped();
+  CHECK(graph_text(g) == R"(graph '': 1 node
+  input     x  [2] float
+  constant  #1  [] int64 = 3
+     0  Loop 'loop' (#1, -, x)  body=graph 0
+        -> #2  [2] float
+        graph 0:
+          input     pass  [] int64
+          input     next  [] bool
+          input     state  [2] float
+             0  Exp (state)
+                -> #3  [2] float
+             1  Add (state, state)
+                -> twice  [2] float
+          output    next  [] bool
+          output    twice  [2] float
+  output    #2  [2] float
+)");
+  const std::string dot = graph_dot(g);
+  CHECK(dot.starts_with("digraph model {\n"));
+  CHECK(dot.ends_with("}\n"));
+  CHECK(contains(dot, "subgraph \"cluster_n0.g0.\""));
+  CHECK(contains(dot, "\"t0\" -> \"n0\" [label=\"x  [2] float\"]"));
+  CHECK(std::count(dot.begin(), dot.end(), '{') == std::count(dot.begin(), dot.end(), '}'));
+}
