@@ -1,4 +1,4 @@
-#include "program/activity.hpp"
+#include "cli/activity.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-namespace halftone::program {
+namespace halftone::cli {
 
 Activity::Activity(const Console& console, std::string what)
     : to_(console.err), what_(std::move(what)) {
@@ -63,4 +63,4 @@ void Activity::draw() {
   if (is_drawn_) std::fputs("\r\x1b[K", to_);
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

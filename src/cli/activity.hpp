@@ -7,9 +7,9 @@
 #include <string>
 #include <thread>
 
-#include "program/console.hpp"
+#include "cli/console.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 
 using Clock = std::chrono::steady_clock;
 inline double seconds_since(Clock::time_point start) {
@@ -45,4 +45,4 @@ class Activity {
   std::thread thread_;
 };
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

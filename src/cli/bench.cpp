@@ -12,15 +12,15 @@
 #include <halftone/graph/model.hpp>
 
 #include "base/describe.hpp"
-#include "program/activity.hpp"
-#include "program/commands.hpp"
-#include "program/file.hpp"
-#include "program/json.hpp"
-#include "program/made_up.hpp"
-#include "program/model.hpp"
-#include "program/table.hpp"
+#include "cli/activity.hpp"
+#include "cli/commands.hpp"
+#include "cli/file.hpp"
+#include "cli/json.hpp"
+#include "cli/made_up.hpp"
+#include "cli/model.hpp"
+#include "cli/table.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 /// An engine with its inputs.
@@ -269,4 +269,4 @@ void bench(const BenchOptions& options, const Console& console) {
   }
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -1,4 +1,4 @@
-#include "program/chart.hpp"
+#include "cli/chart.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 constexpr double chart_width = 800, chart_height = 450;
@@ -161,4 +161,4 @@ std::string draw_chart(const std::vector<Curve>& curves, std::string_view title,
   return svg + "</svg>\n";
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

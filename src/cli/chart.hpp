@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// Points that a line joins.
 struct Curve {
@@ -18,4 +18,4 @@ struct Curve {
 std::string draw_chart(const std::vector<Curve>& curves, std::string_view title,
                        std::string_view x_name, std::string_view y_name);
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

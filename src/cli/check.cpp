@@ -3,13 +3,13 @@
 #include <halftone/exec/engine.hpp>
 
 #include "base/describe.hpp"
-#include "program/activity.hpp"
-#include "program/commands.hpp"
-#include "program/json.hpp"
-#include "program/made_up.hpp"
-#include "program/model.hpp"
+#include "cli/activity.hpp"
+#include "cli/commands.hpp"
+#include "cli/json.hpp"
+#include "cli/made_up.hpp"
+#include "cli/model.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 Json to_json(const Error& error) {
@@ -83,4 +83,4 @@ void check(const CheckOptions& options, const Console& console) {
   }
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

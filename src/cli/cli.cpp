@@ -16,9 +16,9 @@
 #include <halftone/base/log.hpp>
 
 #include "base/describe.hpp"
-#include "program/commands.hpp"
+#include "cli/commands.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 [[noreturn]] void fail_usage(std::string_view what, std::string_view option = {},
@@ -501,4 +501,4 @@ int run_program(std::vector<std::string> arguments, const Console& console) {
   }
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

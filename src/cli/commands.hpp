@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "program/console.hpp"
-#include "program/tensor_file.hpp"
+#include "cli/console.hpp"
+#include "cli/tensor_file.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// NAME=FILE
 struct InputFile {
@@ -122,4 +122,4 @@ void profile(const ProfileCommand& options, const Console& console);
 /// The program: arguments without its own name; returns its exit code.
 int run_program(std::vector<std::string> arguments, const Console& console);
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

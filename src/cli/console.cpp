@@ -1,10 +1,10 @@
-#include "program/console.hpp"
+#include "cli/console.hpp"
 
 #include <poll.h>
 
 #include <halftone/base/error.hpp>
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 /// Whether the file is a pipe that nobody reads any more.
@@ -22,4 +22,4 @@ void flush(const Console& console) {
   }
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

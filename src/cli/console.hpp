@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// Where a command writes: results to `out`, progress and messages to `err`.
 struct Console {
@@ -14,4 +14,4 @@ struct Console {
 /// a reader such as `head` may close a pipe.
 void flush(const Console& console);
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -1,4 +1,4 @@
-#include "program/dataset.hpp"
+#include "cli/dataset.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include <type_traits>
 
 #include "base/describe.hpp"
-#include "program/file.hpp"
+#include "cli/file.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 constexpr std::string_view separators = ",;\t ";
@@ -237,4 +237,4 @@ void gather(const Feature& feature, std::span<const std::int64_t> which, AnyArra
   });
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -8,9 +8,9 @@
 
 #include <halftone/base/array.hpp>
 
-#include "program/commands.hpp"
+#include "cli/commands.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// One kind of number that each sample has: an input of the network, or the label.
 struct Feature {
@@ -54,4 +54,4 @@ void check_integers(const Feature& feature, double low, double high);
 /// together have as many elements as `to`.
 void gather(const Feature& feature, std::span<const std::int64_t> which, AnyArray& to);
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -1,4 +1,4 @@
-#include "program/file.hpp"
+#include "cli/file.hpp"
 
 #include <span>
 #include <system_error>
@@ -6,7 +6,7 @@
 #include "base/describe.hpp"
 #include "base/file.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 
 std::string about_file(std::string_view what, const std::string& path) {
   return std::string(what) + "\nfile\t" + detail::quoted(path);
@@ -28,4 +28,4 @@ void write_file(const std::string& path, std::string_view contents) {
   file.commit();
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

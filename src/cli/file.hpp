@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// A reason for an Error that names a file.
 std::string about_file(std::string_view what, const std::string& path);
@@ -15,4 +15,4 @@ std::string read_file(const std::string& path);
 /// Writes a new file or replaces an old one, as a whole or not at all; throws IoError.
 void write_file(const std::string& path, std::string_view contents);
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

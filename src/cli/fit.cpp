@@ -17,17 +17,17 @@
 
 #include "base/describe.hpp"
 #include "exec/fold.hpp"
-#include "program/activity.hpp"
-#include "program/chart.hpp"
-#include "program/commands.hpp"
-#include "program/dataset.hpp"
-#include "program/file.hpp"
-#include "program/json.hpp"
-#include "program/model.hpp"
-#include "program/optimizer.hpp"
-#include "program/table.hpp"
+#include "cli/activity.hpp"
+#include "cli/chart.hpp"
+#include "cli/commands.hpp"
+#include "cli/dataset.hpp"
+#include "cli/file.hpp"
+#include "cli/json.hpp"
+#include "cli/model.hpp"
+#include "cli/optimizer.hpp"
+#include "cli/table.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 constexpr std::string_view label_name = "label";
@@ -787,4 +787,4 @@ void train(const FitOptions& options, const Console& console) {
   flush(console);
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -8,15 +8,15 @@
 #include <halftone/ipu/profile.hpp>
 
 #include "base/describe.hpp"
-#include "program/activity.hpp"
-#include "program/commands.hpp"
-#include "program/json.hpp"
-#include "program/model.hpp"
-#include "program/table.hpp"
+#include "cli/activity.hpp"
+#include "cli/commands.hpp"
+#include "cli/json.hpp"
+#include "cli/model.hpp"
+#include "cli/table.hpp"
 #include "transform/graph_text.hpp"
 #include "transform/pipeline.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 using enum Table::Align;
@@ -228,4 +228,4 @@ void inspect(const InspectOptions& options, const Console& console) {
   }
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

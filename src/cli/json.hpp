@@ -8,7 +8,7 @@
 
 #include <halftone/base/tensor_info.hpp>
 
-namespace halftone::program {
+namespace halftone::cli {
 
 using Json = nlohmann::ordered_json;
 
@@ -48,4 +48,4 @@ T member(const Json& object, const std::string& key, std::optional<T> otherwise,
   return at->template get<T>();
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

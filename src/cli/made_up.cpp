@@ -1,10 +1,10 @@
-#include "program/made_up.hpp"
+#include "cli/made_up.hpp"
 
 #include <algorithm>
 #include <string>
 #include <type_traits>
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// Sebastiano Vigna's splitmix64.
 std::uint64_t MadeUp::bits() {
@@ -70,4 +70,4 @@ std::int64_t Sizes::value(TensorId id, std::size_t axis) {
   return chosen;
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

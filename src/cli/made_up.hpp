@@ -7,9 +7,9 @@
 #include <halftone/base/array.hpp>
 #include <halftone/graph/graph.hpp>
 
-#include "program/commands.hpp"
+#include "cli/commands.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// Inputs for models that nobody gave any. Floating-point elements are from 0 to 1; integers are 0
 /// or 1, which are good indices of most tables. The same numbers every time, and everywhere.
@@ -44,4 +44,4 @@ class Sizes {
   bool used_batch_ = false;
 };
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-#include "program/commands.hpp"
+#include "cli/commands.hpp"
 
 int main(int argc, char** argv) {
   // A standard stream that is closed would lend its number to the next file that is opened, which
@@ -12,5 +12,5 @@ int main(int argc, char** argv) {
   }
   // A reader that goes away is told by what printing returns; files are finished all the same.
   std::signal(SIGPIPE, SIG_IGN);
-  return halftone::program::run_program({argv + 1, argv + argc}, {});
+  return halftone::cli::run_program({argv + 1, argv + argc}, {});
 }

@@ -1,4 +1,4 @@
-#include "program/model.hpp"
+#include "cli/model.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "base/file.hpp"
 #include "onnx/proto.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 
 Graph load_model(const ModelFile& model) {
   onnx::Report report(model.strict);
@@ -76,4 +76,4 @@ std::string info_text(const Graph& graph, TensorId id) {
   return fmt::format("[{}] {}", shape, name(info.type));
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -8,9 +8,9 @@
 
 #include "onnx/report.hpp"
 
-#include "program/commands.hpp"
+#include "cli/commands.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// A model read from its file, with values for its symbolic extents. Throws what reading it throws,
 /// and UsageError if the model has no such symbol.
@@ -39,4 +39,4 @@ ModelFacts facts_of(const Graph& graph);
 /// "[batch, 1, 8, 8] float": the info of a tensor with the symbols of the model for open extents.
 std::string info_text(const Graph& graph, TensorId id);
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "program/file.hpp"
+#include "cli/file.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// Files that appear together under their names, or not at all: until commit() they have others.
 class NewFiles {
@@ -68,4 +68,4 @@ class NewFiles {
   std::vector<std::pair<std::string, std::string>> files_;
 };
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

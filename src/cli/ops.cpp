@@ -8,10 +8,10 @@
 
 #include <halftone/op/list.hpp>
 
-#include "program/commands.hpp"
-#include "program/json.hpp"
+#include "cli/commands.hpp"
+#include "cli/json.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 std::vector<const Descriptor*> sorted_operators() {
@@ -221,4 +221,4 @@ void ops(const OpsOptions& options, const Console& console) {
   }
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -1,4 +1,4 @@
-#include "program/optimizer.hpp"
+#include "cli/optimizer.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/describe.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 /// The members of an optimizer's description.
@@ -139,4 +139,4 @@ Json parse_optimizer(std::string_view text) {
   return json;
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -6,9 +6,9 @@
 
 #include <halftone/train.hpp>
 
-#include "program/json.hpp"
+#include "cli/json.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// Throws an error with this text and where the optimizer is described.
 using Refuse = std::function<void(const std::string&)>;
@@ -22,4 +22,4 @@ Training record_training(const Json& optimizer, Graph& graph, AnyTensor loss,
 /// The same description from "adam:lr=1e-3,weight_decay_mode=l2,...". Throws UsageError.
 Json parse_optimizer(std::string_view text);
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

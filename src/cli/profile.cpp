@@ -8,15 +8,15 @@
 #include <filesystem>
 
 #include "base/describe.hpp"
-#include "program/activity.hpp"
-#include "program/commands.hpp"
-#include "program/file.hpp"
-#include "program/json.hpp"
-#include "program/model.hpp"
-#include "program/new_files.hpp"
-#include "program/table.hpp"
+#include "cli/activity.hpp"
+#include "cli/commands.hpp"
+#include "cli/file.hpp"
+#include "cli/json.hpp"
+#include "cli/model.hpp"
+#include "cli/new_files.hpp"
+#include "cli/table.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 [[noreturn]] void fail_setting(std::string_view what, std::string_view found,
@@ -284,4 +284,4 @@ void profile(const ProfileCommand& options, const Console& console) {
   fmt::print(console.out, "{}", options.json ? report.json() : report.summary());
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -5,17 +5,17 @@
 #include <halftone/session/session.hpp>
 
 #include "base/describe.hpp"
-#include "program/activity.hpp"
-#include "program/commands.hpp"
-#include "program/file.hpp"
-#include "program/json.hpp"
-#include "program/made_up.hpp"
-#include "program/model.hpp"
-#include "program/new_files.hpp"
-#include "program/statistics.hpp"
-#include "program/table.hpp"
+#include "cli/activity.hpp"
+#include "cli/commands.hpp"
+#include "cli/file.hpp"
+#include "cli/json.hpp"
+#include "cli/made_up.hpp"
+#include "cli/model.hpp"
+#include "cli/new_files.hpp"
+#include "cli/statistics.hpp"
+#include "cli/table.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 /// A tensor in words: its values if they are few, else what they are like.
@@ -117,4 +117,4 @@ void run(const RunOptions& options, const Console& console) {
   files.commit();
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

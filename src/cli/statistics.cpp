@@ -1,11 +1,11 @@
-#include "program/statistics.hpp"
+#include "cli/statistics.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace halftone::program {
+namespace halftone::cli {
 
 Statistics statistics_of(AnyView tensor) {
   Statistics result;
@@ -47,4 +47,4 @@ std::string first_values(AnyView tensor, std::int64_t most) {
   return text;
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -5,7 +5,7 @@
 
 #include <halftone/base/array.hpp>
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// What a person wants to know about a tensor's values.
 struct Statistics {
@@ -17,4 +17,4 @@ Statistics statistics_of(AnyView tensor);
 /// The first values: "0.5 -1 3 ...".
 std::string first_values(AnyView tensor, std::int64_t most);
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -1,4 +1,4 @@
-#include "program/table.hpp"
+#include "cli/table.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 /// How many characters a UTF-8 text has.
@@ -65,4 +65,4 @@ std::string count(double number) {
                      units[unit]);
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// Rows of words in aligned columns, two blanks apart, under a line of titles.
 class Table {
@@ -32,4 +32,4 @@ std::string duration(double seconds);
 /// "812", "25.6 k", "25.6 M".
 std::string count(double number);
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -1,4 +1,4 @@
-#include "program/tensor_file.hpp"
+#include "cli/tensor_file.hpp"
 
 #include <fmt/format.h>
 
@@ -17,9 +17,9 @@
 #include <halftone/onnx.hpp>
 
 #include "base/describe.hpp"
-#include "program/file.hpp"
+#include "cli/file.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 [[noreturn]] void fail_to_parse(const std::string& path, std::string_view what,
@@ -655,4 +655,4 @@ void write_tensor(const std::string& path, TensorFormat format, std::string_view
   }
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -5,7 +5,7 @@
 
 #include <halftone/base/array.hpp>
 
-namespace halftone::program {
+namespace halftone::cli {
 
 /// Files that hold one tensor, or another value of ONNX's.
 ///
@@ -52,4 +52,4 @@ AnyArray parse_idx(std::string_view bytes, const std::string& path);
 AnyArray parse_text(std::string_view text, const std::string& path);
 std::string format_text(AnyView tensor);
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

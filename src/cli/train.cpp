@@ -14,18 +14,18 @@
 
 #include "base/describe.hpp"
 #include "exec/fold.hpp"
-#include "program/activity.hpp"
-#include "program/commands.hpp"
-#include "program/file.hpp"
-#include "program/json.hpp"
-#include "program/model.hpp"
-#include "program/new_files.hpp"
-#include "program/optimizer.hpp"
-#include "program/statistics.hpp"
-#include "program/table.hpp"
-#include "program/tensor_file.hpp"
+#include "cli/activity.hpp"
+#include "cli/commands.hpp"
+#include "cli/file.hpp"
+#include "cli/json.hpp"
+#include "cli/model.hpp"
+#include "cli/new_files.hpp"
+#include "cli/optimizer.hpp"
+#include "cli/statistics.hpp"
+#include "cli/table.hpp"
+#include "cli/tensor_file.hpp"
 
-namespace halftone::program {
+namespace halftone::cli {
 namespace {
 
 /// CASE.json, with errors that name the file and the member.
@@ -305,4 +305,4 @@ void train(const TrainCase& options, const Console& console) {
   files.commit();
 }
 
-}  // namespace halftone::program
+}  // namespace halftone::cli

@@ -49,12 +49,6 @@ NodeKernel::NodeKernel(const Graph& graph, const Node& node, std::span<const Ten
   kernel_.unpack(node.attributes, op_.get());
 }
 
-bool is_view(const Node& node) {
-  return node.op->signature.outputs() == 1 && node.op->signature.output(0).shares >= 0 &&
-         !node.op->signature.input(static_cast<std::size_t>(node.op->signature.output(0).shares))
-              .modified;
-}
-
 void check_fits(const Graph& graph, const Node* node, const TensorInfo& info) {
   constexpr std::int64_t most = std::int64_t{1} << 48;  // bytes that x86-64 has addresses for
   std::int64_t bytes = std::max<std::int64_t>(size_in_bytes(info.type), 1);

@@ -31,9 +31,6 @@ class NodeKernel {
   std::unique_ptr<std::max_align_t[]> op_;
 };
 
-/// Whether the node needs no work: its outputs are its inputs' memory.
-bool is_view(const Node& node);
-
 /// "conv 'layer1.0'": how errors name a node.
 std::string_view describe(const Graph& graph, const Node& node);
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include <halftone/op/list.hpp>
-#include <halftone/transform/memory_plan.hpp>
+#include <halftone/program/buffers.hpp>
 
 #include "base/describe.hpp"
 #include "fold.hpp"
@@ -45,6 +45,16 @@ bool has_nan(const TensorInfo& info, const void* data) {
   return found;
 }
 
+void check_sizes(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    for (const auto* ids : {&node.inputs, &node.outputs}) {
+      for (const TensorId id : *ids) {
+        if (id != no_tensor) check_fits(graph, &node, graph.info(id));
+      }
+    }
+  }
+}
+
 /// See PassEvent::path.
 std::string body_path(const Graph& graph, const std::string& path, const Node& node,
                       std::size_t body) {
@@ -56,46 +66,245 @@ std::string body_path(const Graph& graph, const std::string& path, const Node& n
   return (path.empty() ? "" : path + "/") + inner + "/" + std::to_string(body);
 }
 
-/// Views, by node, that are read after a change of the variable whose memory they would share: they
-/// keep what it was.
-std::vector<bool> views_to_copy(const Graph& graph) {
-  const std::size_t steps = graph.nodes.size();
-  const Aliases aliases(graph);
-  TensorMap<std::size_t> last_read(graph, 0);
-  auto read = [&](TensorId id, std::size_t step) { last_read[id] = std::max(last_read[id], step); };
-  for (const TensorId id : graph.outputs) read(id, steps);
-  for (std::size_t n = steps; n-- > 0;) {
-    const Node& node = graph.nodes[n];
-    for (const TensorId id : node.inputs) {
-      if (id == no_tensor) continue;
-      read(id, is_view(node) ? last_read[node.outputs[0]] : n);
-    }
-  }
-  TensorMap<std::vector<std::size_t>> changes(graph);
-  for (std::size_t n = 0; n < steps; ++n) {
-    const Node& node = graph.nodes[n];
-    for_each_modified(node,
-                      [&](std::size_t i) { changes[aliases.root(node.inputs[i])].push_back(n); });
-  }
-  std::vector<bool> copied(steps);
-  for (std::size_t n = 0; n < steps; ++n) {
-    if (!is_view(graph.nodes[n])) continue;
-    const TensorId y = graph.nodes[n].outputs[0];
-    for (const std::size_t change : changes[aliases.root(y)]) {
-      copied[n] = copied[n] || (n < change && change < last_read[y]);
-    }
-  }
-  return copied;
-}
-
 }  // namespace
 
-/// Which memory each tensor lies in.
-struct Plan::Buffers {
-  static constexpr int none = -1;
-  std::vector<TensorId> root;  ///< the tensor whose memory it shares
-  std::vector<int> buffer;     ///< number in `lifetimes`, of roots
-  std::vector<Lifetime> lifetimes;
+/// Gives the nodes of a plan's graph their kernels and their places in the arena.
+class Plan::Builder {
+ public:
+  Builder(Plan& plan, const EngineOptions& options, const std::string& path)
+      : plan_(plan),
+        graph_(plan.graph_),
+        options_(options),
+        path_(path),
+        buffers_(graph_),
+        uses_(graph_, 0),
+        input_number_(graph_, no_input) {}
+
+  void build() {
+    std::size_t arguments = graph_.outputs.size() * 2;
+    for (const Node& node : graph_.nodes) {
+      arguments += node.inputs.size() + node.outputs.size();
+      for (const TensorId id : node.inputs) {
+        if (id != no_tensor) ++uses_[buffers_.root[id]];
+      }
+    }
+    for (const TensorId id : graph_.outputs) ++uses_[buffers_.root[id]];
+    plan_.arguments_.reserve(arguments);  // steps point into it
+    plan_.input_arguments_.resize(graph_.inputs.size());
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      input_number_[graph_.inputs[i]] = static_cast<int>(i);
+    }
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!is_view(graph_.nodes[n]) || buffers_.is_copied[n]) add_step(n);
+    }
+    for (const TensorId id : graph_.outputs) add_output(id);
+    place();
+  }
+
+ private:
+  static constexpr int no_input = -1;
+
+  std::uint32_t argument_count() const {
+    return static_cast<std::uint32_t>(plan_.arguments_.size());
+  }
+  /// Pointers to arena memory follow when it is planned.
+  void add_argument(TensorId id) {
+    if (id == no_tensor) {
+      plan_.arguments_.push_back({});
+      return;
+    }
+    const Dims& shape = graph_.tensor(id).info.shape;
+    TensorArgument argument{nowhere, shape.items, shape.size()};
+    TensorRecord& r = graph_.tensor(buffers_.root[id]);
+    if (r.role == Role::constant || r.role == Role::variable) {
+      const bool is_left = options_.only_plan && r.info.bytes() > most_small_bytes;
+      if (r.info.bytes() != 0 && !is_left) argument.data = const_cast<void*>(aligned_data(r));
+    } else if (const int number = input_number_[buffers_.root[id]]; number != no_input) {
+      plan_.input_arguments_[static_cast<std::size_t>(number)].push_back(argument_count());
+    } else if (const int buffer = buffers_.of(id); buffer != Buffers::none) {
+      pending_.push_back({argument_count(), buffer});
+    }
+    plan_.arguments_.push_back(argument);
+  }
+
+  void add_step(std::size_t n) {
+    Node& node = graph_.nodes[n];
+    const std::uint32_t first = argument_count();
+    std::vector<TensorInfo> in, out;
+    std::uint64_t constants = 0;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId id = node.inputs[i];
+      add_argument(id);
+      in.push_back(id == no_tensor ? TensorInfo{} : graph_.info(id));
+      if (id == no_tensor || i >= 64) continue;
+      if (graph_.tensor(buffers_.root[id]).role == Role::constant) {
+        constants |= std::uint64_t{1} << i;
+      }
+    }
+    for (const TensorId id : node.outputs) {
+      add_argument(id);
+      out.push_back(id == no_tensor ? TensorInfo{} : graph_.info(id));
+    }
+    Step step{.run = nullptr,
+              .call = {.arguments = plan_.arguments_.data() + first,
+                       .inputs = static_cast<std::uint32_t>(node.inputs.size()),
+                       .outputs = static_cast<std::uint32_t>(node.outputs.size()),
+                       .constants = constants,
+                       .executor = &plan_.executor_},
+              .node = static_cast<std::uint32_t>(n)};
+    if (is_view(node)) {
+      step.call.op = &graph_.tensor(node.outputs[0]).info;
+      step.run = &run_copy;
+    } else if (!subgraphs_of(node).empty()) {
+      bind_body(node, step);
+    } else {
+      bind_kernel(node, step, first, in, out);
+    }
+    plan_.steps_.push_back(step);
+    add_time(node, in, out);
+  }
+
+  /// A node with graphs in it.
+  void bind_body(const Node& node, Step& step) {
+    const auto body = [&](std::int32_t index) -> Graph& {
+      return graph_.graphs[static_cast<std::size_t>(index)];
+    };
+    if (node.op->id == op::Fused::id) {
+      step.call.op = &plan_.groups_.emplace_back(body(subgraphs_of(node)[0]));
+      step.run = &Group::run;
+    } else if (is_repeated(node)) {
+      const Repetition& repetition = plan_.repetitions_.emplace_back(
+          graph_, node, options_, plan_.executor_, body_path(graph_, path_, node, 0));
+      plan_.packed_bytes_ += repetition.bytes();
+      step.call.op = &repetition;
+      step.run = &Repetition::run;
+    } else {  // If or Call
+      Branches& branches = plan_.branches_.emplace_back();
+      for (const std::int32_t index : subgraphs_of(node)) {
+        branches.plans.push_back(
+            std::make_unique<Plan>(body(index), options_, plan_.executor_,
+                                   body_path(graph_, path_, node, branches.plans.size())));
+      }
+      step.call.op = &branches;
+      step.run = node.op->id == op::If::id ? &Branches::run_if : &Branches::run_call;
+    }
+  }
+
+  void bind_kernel(const Node& node, Step& step, std::uint32_t first,
+                   std::span<const TensorInfo> in, std::span<const TensorInfo> out) {
+    const NodeKernel& kernel = plan_.kernels_.emplace_back(graph_, node, in, out);
+    const Kernel& f = kernel.functions();
+    step.call.op = kernel.op();
+    if (f.block != nullptr) {
+      step.call.op = &plan_.groups_.emplace_back(node, kernel, in, out[0]);
+      step.run = &Group::run;
+      return;
+    }
+    step.run = f.run;
+    const std::size_t packed_bytes = f.packed_bytes != nullptr ? f.packed_bytes(step.call) : 0;
+    if (packed_bytes != 0 && !options_.only_plan) {
+      Storage& packed = plan_.packed_.emplace_back(Storage::allocate(packed_bytes));
+      f.pack(step.call, packed.data());
+      step.call.packed = packed.data();
+      plan_.packed_bytes_ += packed_bytes;
+      if (f.packed_input >= 0) release(node, static_cast<std::size_t>(f.packed_input), first);
+    }
+    const std::size_t bytes = f.workspace != nullptr ? f.workspace(step.call) : 0;
+    if (bytes == 0) return;
+    const auto now = static_cast<std::int32_t>(step.node);
+    workspaces_.push_back(
+        {plan_.steps_.size(), buffers_.add(static_cast<std::int64_t>(bytes), now, now)});
+  }
+
+  /// Gives the memory of packed weights back.
+  void release(const Node& node, std::size_t input, std::uint32_t first) {
+    TensorRecord& t = graph_.tensor(node.inputs[input]);
+    t.data.unneeded();
+    if (uses_[node.inputs[input]] != 1) return;
+    t.data = {};
+    plan_.arguments_[first + input].data = nowhere;
+  }
+
+  void add_time(const Node& node, std::span<const TensorInfo> in, std::span<const TensorInfo> out) {
+    const TensorId name_of = node.outputs.empty() ? no_tensor : node.outputs[0];
+    const bool has_name = !graph_.name(node).empty() || name_of == no_tensor;
+    NodeTime& time = plan_.times_.emplace_back();
+    time.op = node.op->id.name;
+    time.name = has_name ? graph_.name(node) : graph_.name(name_of);
+    time.flops = flops_of(graph_, node, in, out);
+    for (const TensorInfo& info : in) time.bytes += info.is_known() ? info.bytes() : 0;
+    for (const TensorInfo& info : out) time.bytes += info.is_known() ? info.bytes() : 0;
+  }
+
+  /// Outputs that lie in the caller's memory are copied: the caller may free it after the run.
+  void add_output(TensorId id) {
+    const TensorId root = buffers_.root[id];
+    TensorRecord& r = graph_.tensor(root);
+    Output& output = outputs_.emplace_back();
+    if (r.info.bytes() == 0) return;  // stays nowhere
+    if (r.role == Role::constant || r.role == Role::variable) {
+      if (!options_.only_plan) output.data = aligned_data(r);
+      return;
+    }
+    output.buffer = buffers_.of(id);
+    if (output.buffer != Buffers::none) return;
+    const auto end = static_cast<std::int32_t>(graph_.nodes.size());
+    output.buffer = buffers_.add(graph_.info(id).bytes(), end, end);
+    const std::uint32_t first = argument_count();
+    add_argument(id);
+    add_argument(id);
+    // The second argument is the copy.
+    plan_.input_arguments_[static_cast<std::size_t>(input_number_[root])].pop_back();
+    pending_.push_back({first + 1, output.buffer});
+    plan_.steps_.push_back({.run = &run_copy,
+                            .call = {.op = &graph_.tensor(id).info,
+                                     .arguments = plan_.arguments_.data() + first,
+                                     .inputs = 1,
+                                     .outputs = 1,
+                                     .executor = &plan_.executor_},
+                            .node = 0});
+    plan_.times_.push_back({.op = "Copy", .name = graph_.name(id)});
+  }
+
+  void place() {
+    const MemoryPlan memory = plan_memory(buffers_.lifetimes);
+    plan_.arena_bytes_ = static_cast<std::size_t>(memory.bytes);
+    plan_.live_bytes_ = static_cast<std::size_t>(live_peak(buffers_.lifetimes));
+    plan_.arena_ = Storage::allocate(plan_.arena_bytes_);
+    const auto at = [&](int buffer) -> void* {
+      return plan_.arena_.data() + memory.offsets[static_cast<std::size_t>(buffer)];
+    };
+    for (const Pending& p : pending_) plan_.arguments_[p.argument].data = at(p.buffer);
+    for (const Workspace& w : workspaces_) plan_.steps_[w.step].call.workspace = at(w.buffer);
+    for (const Output& output : outputs_) {
+      plan_.outputs_.push_back(output.buffer != Buffers::none ? at(output.buffer)
+                                                              : const_cast<void*>(output.data));
+    }
+  }
+
+  struct Pending {
+    std::uint32_t argument;
+    int buffer;
+  };
+  struct Workspace {
+    std::size_t step;
+    int buffer;
+  };
+  struct Output {
+    int buffer = Buffers::none;
+    const void* data = nowhere;
+  };
+
+  Plan& plan_;
+  Graph& graph_;
+  const EngineOptions& options_;
+  const std::string& path_;
+  Buffers buffers_;
+  TensorMap<int> uses_;  // of roots
+  TensorMap<int> input_number_;
+  std::vector<Pending> pending_;
+  std::vector<Workspace> workspaces_;
+  std::vector<Output> outputs_;
 };
 
 Plan::Plan(Graph graph, const EngineOptions& options, const kernel::Executor& executor,
@@ -109,291 +318,8 @@ Plan::Plan(Graph graph, const EngineOptions& options, const kernel::Executor& ex
                        .float_lanes = float_lanes(),
                        .observer = options.observer,
                        .path = path});
-  build(options, path);
-}
-
-/// Whether a node may write output number `output` over input number `input`.
-bool Plan::overwrites(const Node& node, std::size_t output, std::size_t input) const {
-  const TensorInfo& x = graph_.info(node.inputs[input]);
-  const TensorInfo& y = graph_.info(node.outputs[output]);
-  if (x.shape != y.shape || size_in_bytes(x.type) != size_in_bytes(y.type)) return false;
-  if (node.op->elementwise) return true;
-  if (node.op->id != op::Fused::id) return node.op->in_place && output == 0 && input == 0;
-  // In a group nobody may read the input's block once the output's is written.
-  const Graph& body = graph_.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
-  std::size_t written = body.nodes.size(), last_read = 0;
-  for (std::size_t n = 0; n < body.nodes.size(); ++n) {
-    if (body.nodes[n].outputs[0] == body.outputs[output]) written = n;
-    for (const TensorId id : body.nodes[n].inputs) {
-      if (id == body.inputs[input]) last_read = n;
-    }
-  }
-  return last_read <= written;
-}
-
-void Plan::build(const EngineOptions& options, const std::string& path) {
-  for (const Node& node : graph_.nodes) {
-    for (const auto* ids : {&node.inputs, &node.outputs}) {
-      for (const TensorId id : *ids) {
-        if (id != no_tensor) check_fits(graph_, &node, graph_.info(id));
-      }
-    }
-  }
-  const std::size_t tensor_count = graph_.tensors.size();
-  const auto steps = static_cast<std::int32_t>(graph_.nodes.size());
-  Buffers buffers{.root = std::vector<TensorId>(tensor_count),
-                  .buffer = std::vector<int>(tensor_count, Buffers::none),
-                  .lifetimes = {}};
-  for (std::size_t i = 0; i < tensor_count; ++i) buffers.root[i] = static_cast<TensorId>(i);
-  auto root_of = [&](TensorId id) { return buffers.root[static_cast<std::size_t>(id)]; };
-  auto buffer_of = [&](TensorId id) -> int& {
-    return buffers.buffer[static_cast<std::size_t>(root_of(id))];
-  };
-
-  // Views first: a tensor lives as long as any that shares its memory.
-  const std::vector<bool> is_copied = views_to_copy(graph_);
-  for (const Node& node : graph_.nodes) {
-    if (is_copied[static_cast<std::size_t>(&node - graph_.nodes.data())]) continue;
-    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-      const int shares = node.op->signature.output_slot(o).shares;
-      if (shares < 0 || node.outputs[o] == no_tensor) continue;
-      buffers.root[static_cast<std::size_t>(node.outputs[o])] =
-          root_of(node.inputs[static_cast<std::size_t>(shares)]);
-    }
-  }
-  std::vector<std::int32_t> last(tensor_count, -1);
-  auto touch = [&](TensorId id, std::int32_t step) {
-    std::int32_t& l = last[static_cast<std::size_t>(root_of(id))];
-    l = std::max(l, step);
-  };
-  for (std::int32_t n = 0; n < steps; ++n) {
-    for (const TensorId id : graph_.nodes[static_cast<std::size_t>(n)].inputs) {
-      if (id != no_tensor) touch(id, n);
-    }
-  }
-  for (const TensorId id : graph_.outputs) touch(id, steps);
-
-  // Arguments of all steps; pointers to arena memory follow when it is planned.
-  struct Pending {
-    std::uint32_t argument;
-    int buffer;
-  };
-  std::vector<Pending> pending;
-  input_arguments_.resize(graph_.inputs.size());
-  std::vector<int> input_number(tensor_count, -1);
-  for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
-    input_number[static_cast<std::size_t>(graph_.inputs[i])] = static_cast<int>(i);
-  }
-  auto add_argument = [&](TensorId id) {
-    if (id == no_tensor) {
-      arguments_.push_back({});
-      return;
-    }
-    const Dims& shape = graph_.tensors[static_cast<std::size_t>(id)].info.shape;
-    TensorArgument argument{nowhere, shape.items, shape.size()};
-    const TensorId root = root_of(id);
-    TensorRecord& r = graph_.tensor(root);
-    if (r.role == Role::constant || r.role == Role::variable) {
-      const bool is_left = options.only_plan && r.info.bytes() > most_small_bytes;
-      if (r.info.bytes() != 0 && !is_left) argument.data = const_cast<void*>(aligned_data(r));
-    } else if (const int number = input_number[static_cast<std::size_t>(root)]; number >= 0) {
-      input_arguments_[static_cast<std::size_t>(number)].push_back(
-          static_cast<std::uint32_t>(arguments_.size()));
-    } else if (const int buffer = buffer_of(id); buffer != Buffers::none) {
-      pending.push_back({static_cast<std::uint32_t>(arguments_.size()), buffer});
-    }
-    arguments_.push_back(argument);
-  };
-  std::int64_t all_bytes = 0;  // as if nothing shared memory
-  auto add_buffer = [&](std::int64_t bytes, std::int32_t first, std::int32_t end) {
-    if (bytes > INT64_MAX / 2 - all_bytes) {
-      fail(ErrorKind::memory, {.what = "the tensors of the graph do not fit into memory"});
-    }
-    all_bytes += bytes;
-    buffers.lifetimes.push_back({bytes, first, end});
-    return static_cast<int>(buffers.lifetimes.size()) - 1;
-  };
-
-  constant_readers_.assign(tensor_count, 0);
-  for (const Node& node : graph_.nodes) {
-    for (const TensorId id : node.inputs) {
-      if (id != no_tensor) ++constant_readers_[static_cast<std::size_t>(root_of(id))];
-    }
-  }
-  for (const TensorId id : graph_.outputs) {
-    ++constant_readers_[static_cast<std::size_t>(root_of(id))];
-  }
-
-  std::size_t argument_count = graph_.outputs.size() * 2;
-  for (const Node& node : graph_.nodes) argument_count += node.inputs.size() + node.outputs.size();
-  arguments_.reserve(argument_count);  // steps point into it
-  struct Workspace {
-    std::size_t step;
-    int buffer;
-  };
-  std::vector<Workspace> workspaces;
-
-  for (std::int32_t n = 0; n < steps; ++n) {
-    const auto index = static_cast<std::size_t>(n);
-    Node& node = graph_.nodes[index];
-    if (is_view(node) && !is_copied[index]) continue;
-
-    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-      const TensorId id = node.outputs[o];
-      if (id == no_tensor || root_of(id) != id) continue;
-      const std::int64_t bytes = graph_.info(id).bytes();
-      const std::int32_t end = std::max(last[static_cast<std::size_t>(id)], n);
-      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        const TensorId in = node.inputs[i];
-        if (in == no_tensor || buffer_of(in) == Buffers::none) continue;
-        Lifetime& life = buffers.lifetimes[static_cast<std::size_t>(buffer_of(in))];
-        if (life.last != n || last[static_cast<std::size_t>(root_of(in))] != n) continue;
-        if (!overwrites(node, o, i)) continue;
-        buffer_of(id) = buffer_of(in);
-        life.last = end;
-        life.bytes = std::max(life.bytes, bytes);
-        break;
-      }
-      if (buffer_of(id) == Buffers::none) buffer_of(id) = add_buffer(bytes, n, end);
-    }
-
-    const auto first = static_cast<std::uint32_t>(arguments_.size());
-    std::vector<TensorInfo> in, out;
-    std::uint64_t constants = 0;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const TensorId id = node.inputs[i];
-      add_argument(id);
-      in.push_back(id == no_tensor ? TensorInfo{} : graph_.info(id));
-      if (id != no_tensor && i < 64 && graph_.tensor(root_of(id)).role == Role::constant) {
-        constants |= std::uint64_t{1} << i;
-      }
-    }
-    for (const TensorId id : node.outputs) {
-      add_argument(id);
-      out.push_back(id == no_tensor ? TensorInfo{} : graph_.info(id));
-    }
-    Step step{.run = nullptr,
-              .call = {.arguments = arguments_.data() + first,
-                       .inputs = static_cast<std::uint32_t>(node.inputs.size()),
-                       .outputs = static_cast<std::uint32_t>(node.outputs.size()),
-                       .constants = constants,
-                       .executor = &executor_},
-              .node = static_cast<std::uint32_t>(n)};
-    if (is_view(node)) {
-      step.call.op = &graph_.tensors[static_cast<std::size_t>(node.outputs[0])].info;
-      step.run = &run_copy;
-    } else if (node.op->id == op::Fused::id) {
-      Graph& body = graph_.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
-      step.call.op = &groups_.emplace_back(body);
-      step.run = &Group::run;
-    } else if (is_repeated(node)) {
-      const Repetition& repetition = repetitions_.emplace_back(graph_, node, options, executor_,
-                                                               body_path(graph_, path, node, 0));
-      packed_bytes_ += repetition.bytes();
-      step.call.op = &repetition;
-      step.run = &Repetition::run;
-    } else if (const bool is_if = node.op->id == op::If::id; is_if || node.op->id == op::Call::id) {
-      Branches& branches = branches_.emplace_back();
-      for (const std::int32_t g : subgraphs_of(node)) {
-        branches.plans.push_back(
-            std::make_unique<Plan>(graph_.graphs[static_cast<std::size_t>(g)], options, executor_,
-                                   body_path(graph_, path, node, branches.plans.size())));
-      }
-      step.call.op = &branches;
-      step.run = is_if ? &Branches::run_if : &Branches::run_call;
-    } else {
-      const NodeKernel& kernel = kernels_.emplace_back(graph_, node, in, out);
-      const Kernel& f = kernel.functions();
-      step.call.op = kernel.op();
-      if (f.block != nullptr) {
-        step.call.op = &groups_.emplace_back(node, kernel, in, out[0]);
-        step.run = &Group::run;
-      } else {
-        step.run = f.run;
-        const std::size_t packed_bytes = f.packed_bytes != nullptr ? f.packed_bytes(step.call) : 0;
-        if (packed_bytes != 0 && !options.only_plan) {
-          Storage& packed = packed_.emplace_back(Storage::allocate(packed_bytes));
-          f.pack(step.call, packed.data());
-          step.call.packed = packed.data();
-          packed_bytes_ += packed_bytes;
-          if (f.packed_input >= 0) release(node, static_cast<std::size_t>(f.packed_input), first);
-        }
-        const std::size_t bytes = f.workspace != nullptr ? f.workspace(step.call) : 0;
-        if (bytes != 0) {
-          workspaces.push_back({steps_.size(), add_buffer(static_cast<std::int64_t>(bytes), n, n)});
-        }
-      }
-    }
-    steps_.push_back(step);
-    const TensorId name_of = node.outputs.empty() ? no_tensor : node.outputs[0];
-    times_.push_back({.op = node.op->id.name,
-                      .name = graph_.name(node).empty() && name_of != no_tensor
-                                  ? graph_.name(name_of)
-                                  : graph_.name(node)});
-    times_.back().flops = flops_of(graph_, node, in, out);
-    for (const TensorInfo& info : in) times_.back().bytes += info.is_known() ? info.bytes() : 0;
-    for (const TensorInfo& info : out) times_.back().bytes += info.is_known() ? info.bytes() : 0;
-  }
-
-  // Outputs that lie in the caller's memory are copied: the caller may free it after the run.
-  struct Output {
-    int buffer = Buffers::none;
-    const void* data = nowhere;
-  };
-  std::vector<Output> outputs;
-  for (const TensorId id : graph_.outputs) {
-    TensorRecord& r = graph_.tensor(root_of(id));
-    Output output;
-    if (r.info.bytes() == 0) {
-      // stays nowhere
-    } else if (r.role == Role::constant || r.role == Role::variable) {
-      if (!options.only_plan) output.data = aligned_data(r);
-    } else if (buffer_of(id) != Buffers::none) {
-      output.buffer = buffer_of(id);
-    } else {
-      output.buffer = add_buffer(graph_.info(id).bytes(), steps, steps);
-      const auto first = static_cast<std::uint32_t>(arguments_.size());
-      add_argument(id);
-      add_argument(id);
-      input_arguments_[static_cast<std::size_t>(
-                           input_number[static_cast<std::size_t>(root_of(id))])]
-          .pop_back();  // the second argument is the copy
-      pending.push_back({first + 1, output.buffer});
-      steps_.push_back({.run = &run_copy,
-                        .call = {.op = &graph_.tensors[static_cast<std::size_t>(id)].info,
-                                 .arguments = arguments_.data() + first,
-                                 .inputs = 1,
-                                 .outputs = 1,
-                                 .executor = &executor_},
-                        .node = 0});
-      times_.push_back({.op = "Copy", .name = graph_.name(id)});
-    }
-    outputs.push_back(output);
-  }
-
-  const MemoryPlan plan = plan_memory(buffers.lifetimes);
-  arena_bytes_ = static_cast<std::size_t>(plan.bytes);
-  live_bytes_ = static_cast<std::size_t>(live_peak(buffers.lifetimes));
-  arena_ = Storage::allocate(arena_bytes_);
-  auto place = [&](int buffer) -> void* {
-    return arena_.data() + plan.offsets[static_cast<std::size_t>(buffer)];
-  };
-  for (const Pending& p : pending) arguments_[p.argument].data = place(p.buffer);
-  for (const Workspace& w : workspaces) steps_[w.step].call.workspace = place(w.buffer);
-  for (const Output& output : outputs) {
-    outputs_.push_back(output.buffer != Buffers::none ? place(output.buffer)
-                                                      : const_cast<void*>(output.data));
-  }
-}
-
-/// Gives the memory of packed weights back.
-void Plan::release(const Node& node, std::size_t input, std::uint32_t first) {
-  TensorRecord& t = graph_.tensor(node.inputs[input]);
-  t.data.unneeded();
-  if (constant_readers_[static_cast<std::size_t>(node.inputs[input])] == 1) {
-    t.data = {};
-    arguments_[first + input].data = nowhere;
-  }
+  check_sizes(graph_);
+  Builder(*this, options, path).build();
 }
 
 void Plan::Branches::run_if(const KernelCall& call) {

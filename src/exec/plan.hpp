@@ -43,7 +43,7 @@ class Plan {
     KernelCall call;
     std::uint32_t node = 0;
   };
-  struct Buffers;
+  class Builder;
   /// A node with subgraphs and the plans of these.
   struct Branches {
     std::vector<std::unique_ptr<Plan>> plans;
@@ -53,10 +53,6 @@ class Plan {
   };
   static void run_copy(const KernelCall& call);
   void check_numbers(const Step& step) const;
-
-  void build(const EngineOptions& options, const std::string& path);
-  void release(const Node& node, std::size_t input, std::uint32_t first);
-  bool overwrites(const Node& node, std::size_t output, std::size_t input) const;
 
   Graph graph_;
   const kernel::Executor& executor_;
@@ -70,7 +66,6 @@ class Plan {
   std::deque<Branches> branches_;
   std::deque<Repetition> repetitions_;
   std::vector<Storage> packed_;
-  std::vector<int> constant_readers_;
   Storage arena_;
   std::size_t arena_bytes_ = 0, live_bytes_ = 0, packed_bytes_ = 0;
   bool stops_at_nan_ = false;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "program/console.hpp"
+#include "cli/console.hpp"
 
 /// A console whose texts a test can look at.
 class Captured {
@@ -19,7 +19,7 @@ class Captured {
   Captured(const Captured&) = delete;
   Captured& operator=(const Captured&) = delete;
 
-  const halftone::program::Console& console() const { return console_; }
+  const halftone::cli::Console& console() const { return console_; }
   std::string out() const {
     std::fflush(console_.out);
     return {out_, out_size_};
@@ -32,5 +32,5 @@ class Captured {
  private:
   char *out_ = nullptr, *err_ = nullptr;
   std::size_t out_size_ = 0, err_size_ = 0;
-  halftone::program::Console console_;
+  halftone::cli::Console console_;
 };

@@ -11,15 +11,15 @@
 
 #include "../folder.hpp"
 #include "captured.hpp"
-#include "program/commands.hpp"
-#include "program/file.hpp"
+#include "cli/commands.hpp"
+#include "cli/file.hpp"
 
 using namespace halftone;
-using namespace halftone::program;
+using namespace halftone::cli;
 
 namespace {
 
-const std::string models = "tests/program/models/";
+const std::string models = "tests/cli/models/";
 
 struct Answer {
   int code = 0;

@@ -14,14 +14,14 @@
 
 #include "../folder.hpp"
 #include "captured.hpp"
-#include "program/chart.hpp"
-#include "program/commands.hpp"
-#include "program/dataset.hpp"
-#include "program/file.hpp"
-#include "program/optimizer.hpp"
+#include "cli/chart.hpp"
+#include "cli/commands.hpp"
+#include "cli/dataset.hpp"
+#include "cli/file.hpp"
+#include "cli/optimizer.hpp"
 
 using namespace halftone;
-using namespace halftone::program;
+using namespace halftone::cli;
 
 namespace {
 

@@ -1,10 +1,10 @@
-#include "program/table.hpp"
+#include "cli/table.hpp"
 
 #include <doctest/doctest.h>
 
 #include "captured.hpp"
 
-using namespace halftone::program;
+using namespace halftone::cli;
 
 TEST_CASE("tables are aligned by characters, not bytes") {
   Captured captured;

@@ -1,4 +1,4 @@
-#include "program/tensor_file.hpp"
+#include "cli/tensor_file.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "program/file.hpp"
+#include "cli/file.hpp"
 
 using namespace halftone;
-using namespace halftone::program;
+using namespace halftone::cli;
 
 namespace {
 
 // Written by NumPy: make_models.py.
-const std::string models = "tests/program/models/";
+const std::string models = "tests/cli/models/";
 
 ErrorKind kind_of(auto&& f) {
   try {

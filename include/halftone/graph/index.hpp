@@ -128,6 +128,13 @@ constexpr void for_each_view(const Node& node, F&& f) {
   }
 }
 
+/// Whether a node needs no work: its output is an input's memory, which it leaves as it is.
+constexpr bool is_view(const Node& node) {
+  const Slots& signature = node.op->signature;
+  if (signature.outputs() != 1 || signature.output(0).shares < 0) return false;
+  return !signature.input(static_cast<std::size_t>(signature.output(0).shares)).modified;
+}
+
 /// Which tensors share memory, and which memory nodes modify.
 class Aliases {
  public:
