@@ -16,7 +16,6 @@
 #include <halftone/session/session.hpp>
 
 #include "base/describe.hpp"
-#include "exec/fold.hpp"
 #include "cli/activity.hpp"
 #include "cli/chart.hpp"
 #include "cli/commands.hpp"
@@ -26,6 +25,7 @@
 #include "cli/model.hpp"
 #include "cli/optimizer.hpp"
 #include "cli/table.hpp"
+#include "exec/fold.hpp"
 
 namespace halftone::cli {
 namespace {

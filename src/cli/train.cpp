@@ -13,7 +13,6 @@
 #include <halftone/onnx.hpp>
 
 #include "base/describe.hpp"
-#include "exec/fold.hpp"
 #include "cli/activity.hpp"
 #include "cli/commands.hpp"
 #include "cli/file.hpp"
@@ -24,6 +23,7 @@
 #include "cli/statistics.hpp"
 #include "cli/table.hpp"
 #include "cli/tensor_file.hpp"
+#include "exec/fold.hpp"
 
 namespace halftone::cli {
 namespace {
