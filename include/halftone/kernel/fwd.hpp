@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <halftone/base/element_type.hpp>
 #include <halftone/base/mx_float.hpp>
 #include <halftone/base/view.hpp>
 #include <halftone/base/window.hpp>
