@@ -11,7 +11,7 @@
 #include "fold.hpp"
 #include "initial.hpp"
 #include "interpreter.hpp"
-#include "plan.hpp"
+#include "run.hpp"
 #include "thread_pool.hpp"
 #include "transform/pipeline.hpp"
 
@@ -176,8 +176,9 @@ struct Engine::State {
   /// What is ready for one combination of input shapes.
   struct Ready {
     std::vector<TensorInfo> inputs;
-    std::unique_ptr<Plan> plan;  ///< null: there is nothing that can be planned
-    /// `graph` is interpreted behind the plan, whose outputs are its last inputs.
+    Program program;
+    std::unique_ptr<Bound> bound;  ///< of the program; null: there is nothing that can be planned
+    /// `graph` is interpreted behind the program, whose outputs are its last inputs.
     bool is_interpreted = false;
     Graph graph;
     KeptNodes kept;          ///< of the nodes that are interpreted
@@ -285,23 +286,25 @@ struct Engine::State {
     next->graph = run_passes(cpu_shape_passes, std::move(next->graph), pass_options());
     next->is_random = next->graph.inputs.size() > graph.inputs.size();
     if (options.runner == nullptr && is_static(next->graph)) {
-      next->plan = std::make_unique<Plan>(std::move(next->graph), options, executor);
-      next->graph = {};
+      bind(*next, std::exchange(next->graph, {}));
     } else if (options.stop_at_nan) {
       fail(ErrorKind::unsupported,
            {.what = "stop_at_nan is for models whose shapes do not depend on values"});
     } else {
       next->is_interpreted = true;
       Graph part = options.runner == nullptr ? take_plannable(next->graph) : Graph();
-      if (!part.nodes.empty()) {
-        next->plan = std::make_unique<Plan>(std::move(part), options, executor);
-      }
+      if (!part.nodes.empty()) bind(*next, std::move(part));
       recall_statements(next->graph, graph);  // for loops that give stacks of no slices
       if (!options.only_plan) align_constants(next->graph);
     }
     current = next.get();
     ready.insert(ready.begin(), std::move(next));
     if (ready.size() > kept_plans) ready.pop_back();
+  }
+
+  void bind(Ready& next, Graph planned) {
+    next.program = program_for(std::move(planned), options);
+    next.bound = halftone::bind(next.program, options, executor);
   }
 
   PassOptions pass_options() {
@@ -311,6 +314,8 @@ struct Engine::State {
                                                           : &evaluate_integers;
     return {.evaluate = evaluate, .evaluate_context = &executor, .observer = options.observer};
   }
+
+  Bound* bound() const { return current != nullptr ? current->bound.get() : nullptr; }
 
   void forget_plans() {
     ready.clear();
@@ -349,18 +354,18 @@ void Engine::run(std::span<const AnyView> inputs) {
   }
   State::Ready& now = *s.current;
   if (now.is_random) s.draw_random_state();
-  if (Plan* plan = now.plan.get(); plan != nullptr) {
+  if (Bound* bound = now.bound.get(); bound != nullptr) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].data != nullptr) plan->set_input(i, inputs[i].data);
+      if (inputs[i].data != nullptr) bound->set_input(i, inputs[i].data);
     }
-    if (now.is_random) plan->set_input(inputs.size(), s.random_state);
-    plan->run(s.measure);
+    if (now.is_random) bound->set_input(inputs.size(), s.random_state);
+    halftone::run(*bound, s.measure);
   }
   if (!now.is_interpreted) return;
   std::vector<AnyView> all(inputs.begin(), inputs.end());
   if (now.is_random) all.push_back({detail::RandomSeeds::state_info, s.random_state});
   for (std::size_t i = 0; all.size() < now.graph.inputs.size(); ++i) {
-    all.push_back(now.plan->output(i));
+    all.push_back(now.bound->output(i));
   }
   s.interpreted = interpret(now.graph, all, {s.executor, s.options.runner, &now.kept});
 }
@@ -374,7 +379,7 @@ void Engine::set_seed(std::uint64_t seed) {
 
 AnyView Engine::output(std::size_t i) const {
   const State& s = *state_;
-  return s.current->is_interpreted ? AnyView(s.interpreted[i]) : s.current->plan->output(i);
+  return s.current->is_interpreted ? AnyView(s.interpreted[i]) : s.current->bound->output(i);
 }
 
 AnyView Engine::variable(TensorId id) const {
@@ -407,29 +412,30 @@ void Engine::set_variable(TensorId id, AnyView value) {
 }
 
 std::size_t Engine::planned_bytes() const {
-  const State& s = *state_;
-  return s.current != nullptr && s.current->plan ? s.current->plan->bytes() : 0;
+  const Bound* bound = state_->bound();
+  return bound != nullptr ? bound->bytes() : 0;
 }
 
 std::size_t Engine::arena_bytes() const {
-  const State& s = *state_;
-  return s.current != nullptr && s.current->plan ? s.current->plan->arena_bytes() : 0;
+  const Bound* bound = state_->bound();
+  return bound != nullptr ? static_cast<std::size_t>(bound->program.arena_bytes) : 0;
 }
 std::size_t Engine::live_bytes() const {
-  const State& s = *state_;
-  return s.current != nullptr && s.current->plan ? s.current->plan->live_bytes() : 0;
+  const Bound* bound = state_->bound();
+  return bound != nullptr ? static_cast<std::size_t>(bound->program.live_bytes) : 0;
 }
 
 void Engine::measure(bool on) { state_->measure = on; }
 
 void Engine::reset_times() {
-  if (state_->current != nullptr && state_->current->plan) state_->current->plan->reset_times();
+  if (Bound* bound = state_->bound(); bound != nullptr) {
+    for (NodeTime& time : bound->times) time.seconds = 0;
+  }
 }
 
 std::span<const NodeTime> Engine::times() const {
-  const State& s = *state_;
-  return s.current != nullptr && s.current->plan ? s.current->plan->times()
-                                                 : std::span<const NodeTime>{};
+  const Bound* bound = state_->bound();
+  return bound != nullptr ? std::span<const NodeTime>(bound->times) : std::span<const NodeTime>{};
 }
 
 }  // namespace halftone

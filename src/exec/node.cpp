@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <halftone/graph/call.hpp>
+#include <halftone/program/buffers.hpp>
 
 #include "base/describe.hpp"
 #include "group.hpp"
@@ -50,20 +51,12 @@ NodeKernel::NodeKernel(const Graph& graph, const Node& node, std::span<const Ten
 }
 
 void check_fits(const Graph& graph, const Node* node, const TensorInfo& info) {
-  constexpr std::int64_t most = std::int64_t{1} << 48;  // bytes that x86-64 has addresses for
-  std::int64_t bytes = std::max<std::int64_t>(size_in_bytes(info.type), 1);
-  for (const std::int64_t extent : info.shape) {
-    if (extent <= 1) continue;
-    if (bytes <= most / extent) {
-      bytes *= extent;
-      continue;
-    }
-    const std::string where =
-        node == nullptr ? std::string() : detail::node_text(*node->op, graph.name(*node));
-    fail(ErrorKind::memory, {.what = "a tensor does not fit into memory",
-                             .node = where,
-                             .found = detail::to_text(info)});
-  }
+  if (fits_memory(info)) return;
+  const std::string where =
+      node == nullptr ? std::string() : detail::node_text(*node->op, graph.name(*node));
+  fail(
+      ErrorKind::memory,
+      {.what = "a tensor does not fit into memory", .node = where, .found = detail::to_text(info)});
 }
 
 std::vector<TensorInfo> infos_of_outputs(const Graph& graph, const Node& node,

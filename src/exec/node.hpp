@@ -34,8 +34,7 @@ class NodeKernel {
 /// "conv 'layer1.0'": how errors name a node.
 std::string_view describe(const Graph& graph, const Node& node);
 
-/// Throws MemoryError if no machine has memory for the tensor; extents beside one of 0 count, too,
-/// so that numbers of elements, rows and bytes fit kernels' integers.
+/// Throws MemoryError if a tensor does not fit into memory, see `fits_memory`.
 void check_fits(const Graph& graph, const Node* node, const TensorInfo& info);
 
 /// What a node with constant attributes (Slot::attribute), such as trees, keeps from run to run: as

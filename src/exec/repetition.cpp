@@ -7,7 +7,6 @@
 
 #include "base/describe.hpp"
 #include "interpreter.hpp"
-#include "plan.hpp"
 
 namespace halftone {
 namespace {
@@ -32,8 +31,6 @@ struct Slices {
     }
     inner_bytes = static_cast<std::size_t>(inner);
   }
-  Slices(std::int64_t outer_, std::int64_t length_, std::size_t inner_bytes_)
-      : outer(outer_), length(length_), inner_bytes(inner_bytes_) {}
 
   std::size_t offset(std::int64_t o, std::int64_t at) const {
     return static_cast<std::size_t>(o * length + at) * inner_bytes;
@@ -63,8 +60,6 @@ AnyArray one_number(const TensorInfo& declared, T value) {
 }
 
 }  // namespace
-
-// --- node by node --------------------------------------------------------------------------------
 
 std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
                                   std::span<const AnyView> inputs, const Interpretation& how) {
@@ -233,152 +228,6 @@ std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
     outputs.push_back(std::move(stack.whole));
   }
   return outputs;
-}
-
-// --- planned -------------------------------------------------------------------------------------
-
-Repetition::Stack Repetition::stack_of(const TensorInfo& info, std::int64_t axis,
-                                       bool is_reversed) {
-  const std::size_t at = normalized_axis(axis, info.rank());
-  const Slices slices(info, at);
-  return {.axis = static_cast<std::int64_t>(at),
-          .outer = slices.outer,
-          .length = slices.length,
-          .inner_bytes = slices.inner_bytes,
-          .is_reversed = is_reversed};
-}
-
-Repetition::Repetition(const Graph& graph, const Node& node, const EngineOptions& options,
-                       const kernel::Executor& executor, const std::string& path) {
-  Graph body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
-  if (!describe_repeat(graph, node, repeat_)) {
-    fail(ErrorKind::model, {.what = "the body does not fit the node",
-                            .node = detail::node_text(*node.op, graph.name(node))});
-  }
-  auto is_wanted = [&](std::size_t output) {
-    return output < node.outputs.size() && node.outputs[output] != no_tensor;
-  };
-  auto allocate = [&](std::size_t bytes) {
-    bytes_ += bytes;
-    return memory_.emplace_back(Storage::allocate(bytes)).data();
-  };
-  if (repeat_.is_loop) {
-    has_narrow_pass_ = body.info(body.inputs[0]).type == ElementType::int32;
-    if (!node.inputs.empty() && node.inputs[0] != no_tensor)
-      count_type_ = graph.info(node.inputs[0]).type;
-  }
-
-  // The body gives what is needed of its outputs alone.
-  std::vector<TensorId> results;
-  auto add_result = [&](std::size_t output) {
-    results.push_back(body.outputs[output]);
-    return static_cast<int>(results.size()) - 1;
-  };
-  if (repeat_.is_loop) add_result(0);
-  for (std::size_t i = 0; i < repeat_.states; ++i) {
-    State state{.is_kept = repeat_.is_kept(body, i)};
-    state.bytes =
-        static_cast<std::size_t>(graph.info(node.inputs[repeat_.first_state + i]).bytes());
-    if (!state.is_kept) {
-      state.result = add_result(repeat_.body_result + i);
-      if (!is_wanted(i)) state.memory = allocate(state.bytes);
-    }
-    states_.push_back(state);
-  }
-  for (std::size_t i = 0; i < repeat_.scanned; ++i) {
-    const TensorInfo& x = graph.info(node.inputs[repeat_.first_state + repeat_.states + i]);
-    Stack stack = stack_of(x, repeat_.input_axis(i), repeat_.input_is_reversed(i));
-    const std::size_t bytes = static_cast<std::size_t>(stack.outer) * stack.inner_bytes;
-    if (stack.outer != 1 && stack.length > 1) stack.slice = allocate(bytes);
-    length_ = stack.length;
-    scanned_.push_back(stack);
-  }
-  for (std::size_t i = 0; i < repeat_.stacked; ++i) {
-    const std::size_t output = repeat_.states + i;
-    if (!is_wanted(output)) {
-      stacked_.emplace_back();
-      continue;
-    }
-    stacked_.push_back(stack_of(graph.info(node.outputs[output]), repeat_.output_axis(i),
-                                repeat_.output_is_reversed(i)));
-    stacked_.back().result = add_result(repeat_.body_result + output);
-  }
-  body.outputs = std::move(results);
-  plan_ = std::make_unique<Plan>(std::move(body), options, executor, path);
-  bytes_ += plan_->bytes();
-}
-
-Repetition::~Repetition() = default;
-
-std::size_t Repetition::bytes() const { return bytes_; }
-
-void Repetition::run(const KernelCall& call) {
-  const_cast<Repetition*>(static_cast<const Repetition*>(call.op))->run_passes(call);
-}
-
-void Repetition::set_slice(std::size_t i, std::int64_t pass, const KernelCall& call) {
-  const Stack& x = scanned_[i];
-  const void* whole = call.arguments[repeat_.first_state + repeat_.states + i].data;
-  const std::int64_t at = x.is_reversed ? length_ - 1 - pass : pass;
-  const std::size_t input = repeat_.body_state + repeat_.states + i;
-  if (x.slice == nullptr) {
-    plan_->set_input(
-        input, static_cast<const std::byte*>(whole) + static_cast<std::size_t>(at) * x.inner_bytes);
-    return;
-  }
-  Slices(x.outer, x.length, x.inner_bytes).take(whole, at, x.slice);
-  plan_->set_input(input, x.slice);
-}
-
-void Repetition::run_passes(const KernelCall& call) {
-  Plan& plan = *plan_;
-  auto output = [&](std::size_t i) -> void* {
-    return i < call.outputs ? call.arguments[call.inputs + i].data : nullptr;
-  };
-  std::int64_t most = length_;
-  bool goes_on = true, has_condition = false;
-  if (repeat_.is_loop) {
-    const void* count = call.inputs > 0 ? call.arguments[0].data : nullptr;
-    const void* condition = call.inputs > 1 ? call.arguments[1].data : nullptr;
-    most = most_passes(count_type_, count);
-    has_condition = condition != nullptr;
-    if (has_condition) goes_on = *static_cast<const bool*>(condition);
-    plan.set_input(0, has_narrow_pass_ ? static_cast<const void*>(&narrow_pass_) : &pass_);
-  }
-  for (std::size_t i = 0; i < repeat_.states; ++i) {
-    plan.set_input(repeat_.body_state + i, call.arguments[repeat_.first_state + i].data);
-  }
-  for (pass_ = 0; pass_ < most && goes_on; ++pass_) {
-    narrow_pass_ = static_cast<std::int32_t>(pass_);
-    for (std::size_t i = 0; i < repeat_.scanned; ++i) set_slice(i, pass_, call);
-    plan.run(false);
-    if (has_condition) goes_on = *static_cast<const bool*>(plan.output(0).data);
-    for (std::size_t i = 0; i < repeat_.states; ++i) {
-      const State& state = states_[i];
-      if (state.is_kept) continue;
-      void* to = state.memory != nullptr ? state.memory : output(i);
-      if (state.bytes != 0) {
-        std::memcpy(to, plan.output(static_cast<std::size_t>(state.result)).data, state.bytes);
-      }
-      plan.set_input(repeat_.body_state + i, to);
-    }
-    for (std::size_t i = 0; i < repeat_.stacked; ++i) {
-      const Stack& y = stacked_[i];
-      if (y.result < 0 || pass_ >= y.length) continue;
-      const std::int64_t at = y.is_reversed ? y.length - 1 - pass_ : pass_;
-      Slices(y.outer, y.length, y.inner_bytes)
-          .put(output(repeat_.states + i), at,
-               plan.output(static_cast<std::size_t>(y.result)).data);
-    }
-  }
-  for (std::size_t i = 0; i < repeat_.states; ++i) {
-    const State& state = states_[i];
-    void* to = output(i);
-    const void* from = call.arguments[repeat_.first_state + i].data;
-    if ((pass_ == 0 || state.is_kept) && to != nullptr && state.bytes != 0) {
-      std::memcpy(to, from, state.bytes);
-    }
-  }
 }
 
 }  // namespace halftone

@@ -8,6 +8,7 @@
 #include <halftone/transform/fuse.hpp>
 #include <halftone/transform/schedule.hpp>
 
+#include "networks.hpp"
 #include "random_graph.hpp"
 
 using namespace halftone;
@@ -68,22 +69,7 @@ constexpr bool holds(Graph graph) {
   return keeps_every_value(graph) && keeps_every_value(fused) && !overlaps(Buffers(fused));
 }
 
-/// Two convolutions with pooling and three layers, in the sizes of LeNet (LeCun and others 1998).
-constexpr Graph lenet() {
-  Graph g;
-  auto x = input<float, Shape<1, 1, 28, 28>>(g, "x");
-  auto c1 =
-      op::relu(op::conv(x, parameter<float, Shape<6, 1, 5, 5>>(g, "c1"), {.pads = {2, 2, 2, 2}}));
-  auto p1 = op::max_pool(c1, {.kernel_shape = {2, 2}, .strides = {2, 2}});
-  auto c2 = op::relu(op::conv(p1, parameter<float, Shape<16, 6, 5, 5>>(g, "c2")));
-  auto p2 = op::max_pool(c2, {.kernel_shape = {2, 2}, .strides = {2, 2}});
-  auto f = op::flatten(p2);
-  auto h1 = op::relu(op::matmul(f, parameter<float, Shape<400, 120>>(g, "f1")));
-  auto h2 = op::relu(op::matmul(h1, parameter<float, Shape<120, 84>>(g, "f2")));
-  output(g, op::matmul(h2, parameter<float, Shape<84, 10>>(g, "f3")), "logits");
-  return g;
-}
-static_assert(holds(lenet()));
+static_assert(holds(test::lenet()));
 
 /// A chain of element-wise nodes writes over what it reads: one buffer.
 constexpr bool chains_share_a_buffer() {

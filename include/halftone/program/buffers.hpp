@@ -11,6 +11,19 @@
 
 namespace halftone {
 
+/// Whether x86-64 has addresses for a tensor; extents beside one of 0 count, too, so that numbers of
+/// elements, rows and bytes fit kernels' integers.
+constexpr bool fits_memory(const TensorInfo& info) {
+  constexpr std::int64_t most = std::int64_t{1} << 48;
+  std::int64_t bytes = size_in_bytes(info.type) > 1 ? size_in_bytes(info.type) : 1;
+  for (const std::int64_t extent : info.shape) {
+    if (extent <= 1) continue;
+    if (bytes > most / extent) return false;
+    bytes *= extent;
+  }
+  return true;
+}
+
 /// Which memory the values of a graph lie in while its nodes run in their order: what shares
 /// memory, how long it is needed, and what is written over what nobody reads any more. A function of
 /// the graph alone, whose shapes are known: neither kernels nor a device matter.

@@ -1,0 +1,290 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <halftone/base/error.hpp>
+#include <halftone/graph/index.hpp>
+#include <halftone/op/list.hpp>
+#include <halftone/program/buffers.hpp>
+#include <halftone/program/repetition.hpp>
+#include <halftone/transform/memory_plan.hpp>
+
+namespace halftone {
+
+/// What will run, a value: the steps of a graph whose shapes are known, in their order, and where
+/// in memory their arguments lie. It knows no kernel and no device. What kernels ask for (scratch
+/// memory, packed weights) is added by whoever binds them, then `place` finds the offsets.
+struct Program {
+  static constexpr std::int32_t none = -1;
+
+  enum class Place : std::uint8_t {
+    absent,  ///< the node does not have it
+    input,   ///< the caller's memory of the input of that number
+    weight,  ///< a constant or variable: the bytes of the tensor of that id
+    buffer,  ///< the buffer of that number
+  };
+  struct Argument {
+    TensorId tensor = no_tensor;  ///< its type and shape
+    Place place = Place::absent;
+    std::int32_t number = 0;
+    friend constexpr bool operator==(const Argument&, const Argument&) = default;
+  };
+  enum class Kind : std::uint8_t {
+    kernel,      ///< a node's own
+    copy,        ///< the first argument to the second
+    group,       ///< element-wise nodes, block by block
+    branch,      ///< one of two bodies
+    call,        ///< the body
+    repetition,  ///< the body, pass by pass
+  };
+  struct Step {
+    Kind kind = Kind::kernel;
+    std::int32_t node = none;  ///< of the graph; none: a copy for an output
+    std::uint32_t first = 0;   ///< in `arguments`: inputs, then outputs
+    std::uint32_t inputs = 0, outputs = 0;
+    std::uint64_t constants = 0;  ///< bit i: input i never changes
+    std::int32_t scratch = none;  ///< a buffer for this step alone
+    std::int32_t packed = none;   ///< constant inputs as the kernel wants them: in `packed`
+    std::vector<std::int32_t> bodies{};
+    std::int32_t repetition = none;
+    friend constexpr bool operator==(const Step&, const Step&) = default;
+  };
+  /// A piece of the arena, which is there for steps `first` to `last`.
+  struct Buffer {
+    std::int64_t bytes = 0, offset = 0;
+    std::int32_t first = 0, last = 0;
+    friend constexpr bool operator==(const Buffer&, const Buffer&) = default;
+  };
+
+  Graph graph{};
+  std::vector<Argument> arguments{};
+  std::vector<Step> steps{};
+  std::vector<Buffer> buffers{};
+  std::vector<Argument> outputs{};  ///< none lies in the caller's memory
+  std::vector<Program> bodies{};
+  std::vector<Repetition> repetitions{};
+  std::vector<Bytes> packed{};
+  std::int64_t arena_bytes = 0;
+  std::int64_t live_bytes = 0;  ///< the largest sum at one step: no arena can be smaller
+
+  constexpr std::int32_t add_buffer(std::int64_t bytes, std::int32_t first, std::int32_t last) {
+    buffers.push_back({bytes, 0, first, last});
+    return static_cast<std::int32_t>(buffers.size()) - 1;
+  }
+  constexpr void add_scratch(std::size_t step, std::int64_t bytes) {
+    const auto at = static_cast<std::int32_t>(step);
+    steps[step].scratch = add_buffer(bytes, at, at);
+  }
+  /// Gives the buffers their offsets in the arena.
+  constexpr void place() {
+    std::vector<Lifetime> lives;
+    for (const Buffer& b : buffers) lives.push_back({b.bytes, b.first, b.last});
+    const MemoryPlan plan = plan_memory(lives);
+    for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].offset = plan.offsets[i];
+    arena_bytes = plan.bytes;
+    live_bytes = live_peak(lives);
+  }
+  /// The arguments of a step: its inputs, then its outputs.
+  constexpr std::span<const Argument> of(const Step& step) const {
+    return std::span(arguments).subspan(step.first, step.inputs + step.outputs);
+  }
+  friend constexpr bool operator==(const Program&, const Program&) = default;
+};
+
+/// A number that tells programs apart: equal ones have the same, whatever machine they are made on.
+std::uint64_t hash(const Program& program);
+
+namespace detail {
+
+/// Throws that a graph cannot become a program because of this tensor of a node.
+[[noreturn]] void refuse_program(ErrorKind kind, std::string_view what, const Graph& graph,
+                                 const Node& node, TensorId id);
+
+/// Steps, arguments and buffers of a graph.
+class ProgramBuilder {
+ public:
+  constexpr explicit ProgramBuilder(Program& program)
+      : program_(program),
+        graph_(program.graph),
+        buffers_(checked(graph_)),
+        input_number_(graph_, Program::none) {
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      input_number_[graph_.inputs[i]] = static_cast<std::int32_t>(i);
+    }
+    for (const Lifetime& life : buffers_.lifetimes) {
+      program.add_buffer(life.bytes, life.first, life.last);
+    }
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!is_view(graph_.nodes[n]) || buffers_.is_copied[n]) add_step(n);
+    }
+    for (const TensorId id : graph_.outputs) add_output(id);
+    count_in_steps();
+  }
+
+ private:
+  /// The graph, if every tensor is static, fits into memory and is made before it is read.
+  static constexpr const Graph& checked(const Graph& graph) {
+    const Uses uses(graph);
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      const Node& node = graph.nodes[n];
+      for (const auto* ids : {&node.inputs, &node.outputs}) {
+        for (const TensorId id : *ids) {
+          if (id != no_tensor) check(graph, node, id);
+        }
+      }
+      for (const TensorId id : node.inputs) {
+        if (id == no_tensor || uses.producer[id] < static_cast<int>(n)) continue;
+        refuse_program(ErrorKind::model, "a node reads a tensor before it is made", graph, node,
+                       id);
+      }
+    }
+    return graph;
+  }
+  static constexpr void check(const Graph& graph, const Node& node, TensorId id) {
+    const TensorInfo& info = graph.info(id);
+    if (!info.is_static()) {
+      refuse_program(ErrorKind::unsupported, "the shape of a tensor is not known before the run",
+                     graph, node, id);
+    }
+    if (!fits_memory(info)) {
+      refuse_program(ErrorKind::memory, "a tensor does not fit into memory", graph, node, id);
+    }
+  }
+
+  constexpr Program::Argument argument(TensorId id) const {
+    if (id == no_tensor) return {};
+    const TensorId root = buffers_.root[id];
+    const Role role = graph_.tensor(root).role;
+    if (role == Role::constant || role == Role::variable) {
+      return {id, Program::Place::weight, root};
+    }
+    if (input_number_[root] != Program::none) {
+      return {id, Program::Place::input, input_number_[root]};
+    }
+    return {id, Program::Place::buffer, buffers_.of(id)};
+  }
+
+  constexpr void add_step(std::size_t n) {
+    const Node& node = graph_.nodes[n];
+    Program::Step step{.kind = kind_of(node),
+                       .node = static_cast<std::int32_t>(n),
+                       .first = static_cast<std::uint32_t>(program_.arguments.size()),
+                       .inputs = static_cast<std::uint32_t>(node.inputs.size()),
+                       .outputs = static_cast<std::uint32_t>(node.outputs.size())};
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const TensorId id = node.inputs[i];
+      program_.arguments.push_back(argument(id));
+      if (id == no_tensor || i >= 64) continue;
+      if (graph_.tensor(buffers_.root[id]).role == Role::constant) {
+        step.constants |= std::uint64_t{1} << i;
+      }
+    }
+    for (const TensorId id : node.outputs) program_.arguments.push_back(argument(id));
+    program_.steps.push_back(step);
+  }
+
+  static constexpr Program::Kind kind_of(const Node& node) {
+    if (is_view(node)) return Program::Kind::copy;
+    if (subgraphs_of(node).empty()) return Program::Kind::kernel;
+    if (node.op->id == op::Fused::id) return Program::Kind::group;
+    if (node.op->id == op::If::id) return Program::Kind::branch;
+    return node.op->id == op::Call::id ? Program::Kind::call : Program::Kind::repetition;
+  }
+
+  /// An output that lies in the caller's memory is copied: the caller may free it after the run.
+  constexpr void add_output(TensorId id) {
+    Program::Argument output = argument(id);
+    if (output.place == Program::Place::input && graph_.info(id).bytes() != 0) {
+      const auto end = static_cast<std::int32_t>(graph_.nodes.size());
+      const std::int32_t buffer = program_.add_buffer(graph_.info(id).bytes(), end, end);
+      program_.steps.push_back({.kind = Program::Kind::copy,
+                                .first = static_cast<std::uint32_t>(program_.arguments.size()),
+                                .inputs = 1,
+                                .outputs = 1});
+      program_.arguments.push_back(output);
+      output = {id, Program::Place::buffer, buffer};
+      program_.arguments.push_back(output);
+    }
+    program_.outputs.push_back(output);
+  }
+
+  /// Lifetimes count nodes until here; views among them are no steps.
+  constexpr void count_in_steps() {
+    std::vector<std::int32_t> step_of(graph_.nodes.size() + 1, 0);
+    std::int32_t steps = 0;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      step_of[n] = steps;
+      if (!is_view(graph_.nodes[n]) || buffers_.is_copied[n]) ++steps;
+    }
+    const auto end = static_cast<std::int32_t>(program_.steps.size());
+    step_of[graph_.nodes.size()] = end;
+    for (Program::Buffer& buffer : program_.buffers) {
+      buffer.first = step_of[static_cast<std::size_t>(buffer.first)];
+      buffer.last = step_of[static_cast<std::size_t>(buffer.last)];
+    }
+  }
+
+  Program& program_;
+  const Graph& graph_;
+  Buffers buffers_;
+  TensorMap<std::int32_t> input_number_;
+};
+
+}  // namespace detail
+
+/// Leaves graphs as they are: see make_program.
+struct NoPasses {
+  constexpr Graph operator()(Graph graph) const { return graph; }
+  constexpr NoPasses inside(const Graph&, const Node&, std::size_t) const { return {}; }
+};
+
+/// The program of a graph that has been inferred. Its graph and each body, which have static
+/// shapes, go through `passes(graph)` first; `passes.inside(graph, node, i)` is for that body of
+/// that node.
+///
+/// errors  UnsupportedError: a shape that is not known before the run; MemoryError: a tensor that no
+///         memory holds; ModelError: a tensor that is read before it is made, a body that does not
+///         fit its node
+template <class Passes = NoPasses>
+constexpr Program make_program(Graph graph, const Passes& passes = {}) {
+  Program program;
+  program.graph = passes(std::move(graph));
+  detail::ProgramBuilder{program};
+  // Calls of one body share its program; a loop's gives what that loop needs.
+  std::vector<std::int32_t> number(program.graph.graphs.size(), Program::none);
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const Program::Kind kind = program.steps[s].kind;
+    if (kind == Program::Kind::kernel || kind == Program::Kind::copy ||
+        kind == Program::Kind::group) {
+      continue;
+    }
+    const Node node = program.graph.nodes[static_cast<std::size_t>(program.steps[s].node)];
+    const std::vector<std::int32_t> indices = subgraphs_of(node);
+    for (std::size_t b = 0; b < indices.size(); ++b) {
+      const auto index = static_cast<std::size_t>(indices[b]);
+      Graph body = program.graph.graphs[index];
+      const bool is_repeated = kind == Program::Kind::repetition;
+      if (is_repeated) {
+        program.steps[s].repetition = static_cast<std::int32_t>(program.repetitions.size());
+        program.repetitions.push_back(make_repetition(program.graph, node, body));
+        if (const std::int64_t bytes = program.repetitions.back().scratch_bytes; bytes != 0) {
+          program.add_scratch(s, bytes);
+        }
+      }
+      if (number[index] == Program::none || is_repeated) {
+        number[index] = static_cast<std::int32_t>(program.bodies.size());
+        program.bodies.push_back(
+            make_program(std::move(body), passes.inside(program.graph, node, b)));
+      }
+      program.steps[s].bodies.push_back(number[index]);
+    }
+  }
+  program.place();
+  return program;
+}
+
+}  // namespace halftone

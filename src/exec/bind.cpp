@@ -1,0 +1,265 @@
+#include "bind.hpp"
+
+#include <utility>
+
+#include <halftone/op/list.hpp>
+
+#include "base/describe.hpp"
+#include "fold.hpp"
+#include "kernel_table.hpp"
+#include "run.hpp"
+#include "transform/pipeline.hpp"
+
+namespace halftone {
+namespace {
+
+/// Stands for data that are not placed yet, and for those of empty tensors: given, but not read.
+alignas(64) std::byte nowhere[64];
+
+std::int64_t flops_of(const Graph& graph, const Node& node, std::span<const TensorInfo> in,
+                      std::span<const TensorInfo> out) {
+  if (node.op->id != op::Fused::id) return node.op->flops(node.attributes, in, out);
+  std::int64_t flops = 0;
+  const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
+  for (const Node& member : body.nodes) {
+    flops += member.op->flops(member.attributes, {}, {&body.info(member.outputs[0]), 1});
+  }
+  return flops;
+}
+
+/// The passes for `cpu`; see PassEvent::path.
+struct CpuPasses {
+  const EngineOptions& options;
+  std::string path;
+
+  Graph operator()(Graph graph) const {
+    const bool fuse = options.fuse && !options.stop_at_nan;
+    return run_passes(cpu_plan_passes, std::move(graph),
+                      {.fuse = fuse,
+                       .change_weights = fuse && !options.only_plan,
+                       .reorder = !options.stop_at_nan,
+                       .float_lanes = float_lanes(),
+                       .observer = options.observer,
+                       .path = path});
+  }
+  CpuPasses inside(const Graph& graph, const Node& node, std::size_t body) const {
+    std::string_view name = graph.name(node);
+    if (name.empty() && !node.outputs.empty() && node.outputs[0] != no_tensor) {
+      name = graph.name(node.outputs[0]);
+    }
+    const std::string inner = std::string(name.empty() ? node.op->id.name : name);
+    return {options, (path.empty() ? "" : path + "/") + inner + "/" + std::to_string(body)};
+  }
+};
+
+class Binder {
+ public:
+  Binder(Bound& bound, const EngineOptions& options, const kernel::Executor& executor)
+      : bound_(bound),
+        program_(bound.program),
+        graph_(program_.graph),
+        options_(options),
+        executor_(executor),
+        uses_(graph_, 0) {}
+
+  void bind() {
+    for (const Program::Argument& a : program_.arguments) {
+      if (a.place == Program::Place::weight) ++uses_[a.number];
+    }
+    for (const Program::Argument& a : program_.outputs) {
+      if (a.place == Program::Place::weight) ++uses_[a.number];
+    }
+    bound_.input_arguments.resize(graph_.inputs.size());
+    for (const Program::Argument& a : program_.arguments) add_argument(a);
+    for (Program& body : program_.bodies) {
+      bound_.bodies.push_back(halftone::bind(body, options_, executor_));
+    }
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) bind_step(s);
+    program_.place();
+    allocate();
+  }
+
+ private:
+  void add_argument(const Program::Argument& a) {
+    if (a.place == Program::Place::input) {
+      bound_.input_arguments[static_cast<std::size_t>(a.number)].push_back(
+          static_cast<std::uint32_t>(bound_.arguments.size()));
+    }
+    if (a.place == Program::Place::absent) {
+      bound_.arguments.push_back({});
+      return;
+    }
+    const Dims& shape = graph_.tensor(a.tensor).info.shape;
+    TensorArgument argument{nowhere, shape.items, shape.size()};
+    if (a.place == Program::Place::weight) argument.data = weight(a.number);
+    bound_.arguments.push_back(argument);
+  }
+  void* weight(TensorId id) {
+    TensorRecord& r = graph_.tensor(id);
+    const bool is_left = options_.only_plan && r.info.bytes() > most_small_bytes;
+    if (r.info.bytes() == 0 || is_left) return nowhere;
+    return const_cast<void*>(aligned_data(r));
+  }
+
+  std::vector<TensorInfo> infos(std::span<const Program::Argument> arguments) const {
+    std::vector<TensorInfo> list;
+    for (const Program::Argument& a : arguments) {
+      list.push_back(a.tensor == no_tensor ? TensorInfo{} : graph_.info(a.tensor));
+    }
+    return list;
+  }
+
+  void bind_step(std::size_t number) {
+    const Program::Step& step = program_.steps[number];
+    const std::span<const Program::Argument> arguments = program_.of(step);
+    Bound::Step bound{.run = &run_copy,
+                      .call = {.arguments = bound_.arguments.data() + step.first,
+                               .inputs = step.inputs,
+                               .outputs = step.outputs,
+                               .constants = step.constants,
+                               .executor = &executor_}};
+    const std::vector<TensorInfo> in = infos(arguments.first(step.inputs)),
+                                  out = infos(arguments.subspan(step.inputs));
+    switch (step.kind) {
+      case Program::Kind::copy:
+        bound.call.op = &graph_.info(arguments[step.inputs].tensor);
+        break;
+      case Program::Kind::kernel:
+        bind_kernel(number, bound, in, out);
+        break;
+      case Program::Kind::group:
+        bound.call.op = &bound_.groups.emplace_back(
+            graph_.graphs[static_cast<std::size_t>(subgraphs_of(node_of(step))[0])]);
+        bound.run = &Group::run;
+        break;
+      default:
+        bind_bodies(step, bound);
+    }
+    bound_.steps.push_back(bound);
+    add_time(step, in, out);
+  }
+  const Node& node_of(const Program::Step& step) const {
+    return graph_.nodes[static_cast<std::size_t>(step.node)];
+  }
+
+  void bind_bodies(const Program::Step& step, Bound::Step& bound) {
+    Bound::Control& control = bound_.controls.emplace_back();
+    for (const std::int32_t body : step.bodies) {
+      control.bodies.push_back(bound_.bodies[static_cast<std::size_t>(body)].get());
+    }
+    bound.call.op = &control;
+    if (step.kind == Program::Kind::repetition) {
+      control.repetition = &program_.repetitions[static_cast<std::size_t>(step.repetition)];
+      bound.run = &run_repetition;
+    } else {
+      bound.run = step.kind == Program::Kind::branch ? &run_branch : &run_call;
+    }
+  }
+
+  void bind_kernel(std::size_t number, Bound::Step& bound, std::span<const TensorInfo> in,
+                   std::span<const TensorInfo> out) {
+    Program::Step& step = program_.steps[number];
+    const Node& node = node_of(step);
+    const NodeKernel& kernel = bound_.kernels.emplace_back(graph_, node, in, out);
+    const Kernel& f = kernel.functions();
+    bound.call.op = kernel.op();
+    if (f.block != nullptr) {
+      bound.call.op = &bound_.groups.emplace_back(node, kernel, in, out[0]);
+      bound.run = &Group::run;
+      return;
+    }
+    bound.run = f.run;
+    const std::size_t packed_bytes = f.packed_bytes != nullptr ? f.packed_bytes(bound.call) : 0;
+    if (packed_bytes != 0 && !options_.only_plan) {
+      step.packed = static_cast<std::int32_t>(program_.packed.size());
+      Storage packed = Storage::allocate(packed_bytes);
+      f.pack(bound.call, packed.data());
+      bound.call.packed = packed.data();
+      const std::byte* data = packed.data();
+      program_.packed.emplace_back(std::move(packed), data, packed_bytes);
+      if (f.packed_input >= 0) release(step, static_cast<std::size_t>(f.packed_input));
+    }
+    const std::size_t bytes = f.workspace != nullptr ? f.workspace(bound.call) : 0;
+    if (bytes != 0) program_.add_scratch(number, static_cast<std::int64_t>(bytes));
+  }
+
+  /// Gives the memory of packed weights back.
+  void release(const Program::Step& step, std::size_t input) {
+    const Program::Argument& a = program_.of(step)[input];
+    TensorRecord& t = graph_.tensor(a.tensor);
+    t.data.unneeded();
+    if (uses_[a.tensor] != 1) return;
+    t.data = {};
+    bound_.arguments[step.first + input].data = nowhere;
+  }
+
+  void add_time(const Program::Step& step, std::span<const TensorInfo> in,
+                std::span<const TensorInfo> out) {
+    NodeTime& time = bound_.times.emplace_back();
+    if (step.node == Program::none) {
+      time = {.op = "Copy", .name = graph_.name(program_.of(step)[0].tensor)};
+      return;
+    }
+    const Node& node = node_of(step);
+    const TensorId name_of = node.outputs.empty() ? no_tensor : node.outputs[0];
+    const bool has_name = !graph_.name(node).empty() || name_of == no_tensor;
+    time.op = node.op->id.name;
+    time.name = has_name ? graph_.name(node) : graph_.name(name_of);
+    time.flops = flops_of(graph_, node, in, out);
+    for (const TensorInfo& info : in) time.bytes += info.is_known() ? info.bytes() : 0;
+    for (const TensorInfo& info : out) time.bytes += info.is_known() ? info.bytes() : 0;
+  }
+
+  void allocate() {
+    bound_.arena = Storage::allocate(static_cast<std::size_t>(program_.arena_bytes));
+    const auto at = [&](std::int32_t buffer) {
+      return bound_.arena.data() + program_.buffers[static_cast<std::size_t>(buffer)].offset;
+    };
+    for (std::size_t i = 0; i < program_.arguments.size(); ++i) {
+      const Program::Argument& a = program_.arguments[i];
+      if (a.place == Program::Place::buffer) bound_.arguments[i].data = at(a.number);
+    }
+    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
+      const std::int32_t scratch = program_.steps[s].scratch;
+      if (scratch != Program::none) bound_.steps[s].call.workspace = at(scratch);
+    }
+    for (const Program::Argument& a : program_.outputs) {
+      void* data = nowhere;
+      if (graph_.info(a.tensor).bytes() != 0) {
+        if (a.place == Program::Place::buffer) data = at(a.number);
+        if (a.place == Program::Place::weight && !options_.only_plan) data = weight(a.number);
+      }
+      bound_.outputs.push_back(data);
+    }
+  }
+
+  Bound& bound_;
+  Program& program_;
+  Graph& graph_;
+  const EngineOptions& options_;
+  const kernel::Executor& executor_;
+  TensorMap<int> uses_;  // of weights
+};
+
+}  // namespace
+
+std::size_t Bound::bytes() const {
+  auto sum = static_cast<std::size_t>(program.arena_bytes);
+  for (const Bytes& packed : program.packed) sum += packed.size();
+  for (const std::unique_ptr<Bound>& body : bodies) sum += body->bytes();
+  return sum;
+}
+
+Program program_for(Graph graph, const EngineOptions& options, const std::string& path) {
+  return make_program(std::move(graph), CpuPasses{options, path});
+}
+
+std::unique_ptr<Bound> bind(Program& program, const EngineOptions& options,
+                            const kernel::Executor& executor) {
+  auto bound = std::make_unique<Bound>(program);
+  bound->stops_at_nan = options.stop_at_nan;
+  Binder(*bound, options, executor).bind();
+  return bound;
+}
+
+}  // namespace halftone

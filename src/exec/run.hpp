@@ -1,0 +1,17 @@
+#pragma once
+
+#include "bind.hpp"
+
+namespace halftone {
+
+/// Runs the steps of a program in their order; `measure` adds to Bound::times.
+void run(Bound& bound, bool measure = false);
+
+/// Steps that are no node's own kernel. `call.op` is the TensorInfo of what is copied, or the
+/// Bound::Control.
+void run_copy(const KernelCall& call);
+void run_branch(const KernelCall& call);
+void run_call(const KernelCall& call);
+void run_repetition(const KernelCall& call);
+
+}  // namespace halftone

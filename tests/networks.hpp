@@ -1,0 +1,43 @@
+#pragma once
+
+#include <halftone/halftone.hpp>
+
+namespace test {
+
+/// Two convolutions with pooling and three layers, in the sizes of LeNet (LeCun and others 1998).
+constexpr halftone::Graph lenet() {
+  using namespace halftone;
+  Graph g;
+  auto x = input<float, Shape<1, 1, 28, 28>>(g, "x");
+  auto c1 =
+      op::relu(op::conv(x, parameter<float, Shape<6, 1, 5, 5>>(g, "c1"), {.pads = {2, 2, 2, 2}}));
+  auto p1 = op::max_pool(c1, {.kernel_shape = {2, 2}, .strides = {2, 2}});
+  auto c2 = op::relu(op::conv(p1, parameter<float, Shape<16, 6, 5, 5>>(g, "c2")));
+  auto p2 = op::max_pool(c2, {.kernel_shape = {2, 2}, .strides = {2, 2}});
+  auto f = op::flatten(p2);
+  auto h1 = op::relu(op::matmul(f, parameter<float, Shape<400, 120>>(g, "f1")));
+  auto h2 = op::relu(op::matmul(h1, parameter<float, Shape<120, 84>>(g, "f2")));
+  output(g, op::matmul(h2, parameter<float, Shape<84, 10>>(g, "f3")), "logits");
+  return g;
+}
+
+/// One layer of a transformer's encoder with one head, 8 tokens of 16 numbers (Vaswani and others
+/// 2017).
+constexpr halftone::Graph encoder_layer() {
+  using namespace halftone;
+  Graph g;
+  auto x = input<float, Shape<8, 16>>(g, "x");
+  auto q = op::matmul(x, parameter<float, Shape<16, 16>>(g, "wq"));
+  auto k = op::matmul(x, parameter<float, Shape<16, 16>>(g, "wk"));
+  auto v = op::matmul(x, parameter<float, Shape<16, 16>>(g, "wv"));
+  auto scores = op::softmax(op::mul(op::matmul(q, op::transpose(k)), 0.25f));
+  auto attended = op::matmul(op::matmul(scores, v), parameter<float, Shape<16, 16>>(g, "wo"));
+  auto first = op::layer_normalization(op::add(x, attended), parameter<float, Shape<16>>(g, "s1"));
+  auto hidden = op::relu(op::matmul(first, parameter<float, Shape<16, 64>>(g, "w1")));
+  auto more = op::matmul(hidden, parameter<float, Shape<64, 16>>(g, "w2"));
+  output(g, op::layer_normalization(op::add(first, more), parameter<float, Shape<16>>(g, "s2")),
+         "y");
+  return g;
+}
+
+}  // namespace test
