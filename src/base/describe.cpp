@@ -112,6 +112,11 @@ std::string to_text(const TensorInfo& info) {
   return to_text(info.shape) + " " + std::string(name(info.type));
 }
 
+std::string name_of(const Graph& graph, TensorId id) {
+  if (id == no_tensor) return "-";
+  return graph.name(id).empty() ? "#" + std::to_string(id) : escaped(graph.name(id));
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   constexpr const char* units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   int unit = 0;

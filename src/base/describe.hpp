@@ -30,6 +30,8 @@ std::string to_text(ElementType type);
 std::string to_text(const TensorInfo& info);
 /// A number of bytes as people read it: "712 KiB".
 std::string bytes_text(std::uint64_t bytes);
+/// A tensor's name, or "#12" for one without; "-": there is none.
+std::string name_of(const Graph& graph, TensorId id);
 /// "Conv 'conv1'", or the operator's name alone.
 std::string node_text(const Descriptor& op, std::string_view node_name);
 

@@ -16,8 +16,8 @@
 #include "cli/commands.hpp"
 #include "cli/file.hpp"
 #include "cli/json.hpp"
+#include "cli/loaded.hpp"
 #include "cli/made_up.hpp"
-#include "cli/model.hpp"
 #include "cli/table.hpp"
 
 namespace halftone::cli {
@@ -32,7 +32,8 @@ struct Bench {
 
   static Bench make(const BenchOptions& options) {
     const auto start = Clock::now();
-    Graph graph = load_model(options.model);
+    LoadedModel model(options.model);
+    const Graph& graph = model.graph();
     const double load = seconds_since(start);
 
     std::vector<AnyArray> arrays(graph.inputs.size());
@@ -72,8 +73,7 @@ struct Bench {
     }
 
     const auto planning = Clock::now();
-    Bench bench{
-        Engine(std::move(graph), {.threads = options.threads}), std::move(arrays), {}, load};
+    Bench bench{std::move(model).engine({.threads = options.threads}), std::move(arrays), {}, load};
     for (const auto& [id, array] : variables) bench.engine.set_variable(id, array);
     bench.engine.prepare(infos);
     bench.plan = seconds_since(planning);
@@ -196,7 +196,7 @@ void bench(const BenchOptions& options, const Console& console) {
 
   if (options.json != "-") {
     fmt::print(console.out, "model    {}  {}  {} nodes  {} parameters\n", model,
-               text_of(versions_of(options.model.path)), facts.nodes,
+               versions_text(options.model.path), facts.nodes,
                count(static_cast<double>(facts.parameters)));
     for (std::size_t i = 0; i < bench.inputs.size(); ++i) {
       const Graph& graph = bench.engine.graph();

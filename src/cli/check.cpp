@@ -6,8 +6,8 @@
 #include "cli/activity.hpp"
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
+#include "cli/loaded.hpp"
 #include "cli/made_up.hpp"
-#include "cli/model.hpp"
 
 namespace halftone::cli {
 namespace {
@@ -55,6 +55,18 @@ void plan(Graph graph) {
   }
 }
 
+/// An executable can run if nothing of it is damaged.
+void check_executable(const CheckOptions& options, const Console& console) {
+  Executable executable = load_executable(options.model.path);
+  executable.verify();
+  const auto nodes = executable.graph().nodes.size();
+  if (options.json) {
+    fmt::print(console.out, "{}", dump(Json{{"ok", true}, {"nodes", nodes}}));
+  } else {
+    fmt::print(console.out, "{}: can run, {} nodes\n", detail::escaped(options.model.path), nodes);
+  }
+}
+
 }  // namespace
 
 void check(const CheckOptions& options, const Console& console) {
@@ -62,6 +74,7 @@ void check(const CheckOptions& options, const Console& console) {
   onnx::Report report(options.model.strict);
   try {
     const Activity activity(console, "check " + model);
+    if (is_executable(options.model.path)) return check_executable(options, console);
     Graph graph = load_model(options.model, report);
     const ModelFacts facts = facts_of(graph);
     plan(std::move(graph));

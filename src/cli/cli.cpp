@@ -17,6 +17,7 @@
 
 #include "base/describe.hpp"
 #include "cli/commands.hpp"
+#include "cli/loaded.hpp"
 
 namespace halftone::cli {
 namespace {
@@ -126,8 +127,6 @@ void add_threads(CLI::App& command, int& threads) {
       ->capture_default_str();
 }
 
-constexpr std::array planned_commands{"compile"};
-
 /// A command that does not exist gets a better message than the option parser's.
 void check_command(const CLI::App& app, const std::vector<std::string>& arguments) {
   const auto first = std::find_if(arguments.begin(), arguments.end(),
@@ -141,10 +140,7 @@ void check_command(const CLI::App& app, const std::vector<std::string>& argument
     if (arguments.empty()) fail_usage("a command is missing", {}, known);
     return;  // options alone: --help, --version
   }
-  const bool is_planned =
-      std::find(planned_commands.begin(), planned_commands.end(), *first) != planned_commands.end();
-  fail_usage(is_planned ? "this version does not offer the command" : "there is no such command",
-             *first, known);
+  fail_usage("there is no such command", *first, known);
 }
 
 void execute(std::vector<std::string> arguments, const Console& console) {
@@ -312,9 +308,35 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->needs(after);
   inspect_command.add_flag("--dot", inspect_options.dot, "with --after: print DOT, for Graphviz")
       ->needs(after);
+  inspect_command
+      .add_flag("--program", inspect_options.program,
+                "print what runs: steps, where their arguments lie, how much is live")
+      ->excludes(after)
+      ->excludes(inspect_json);
   inspect_command.callback([&] {
     inspect_options.model.sizes = parse_all(texts.sizes, parse_size);
     inspect(inspect_options, console);
+  });
+
+  CompileOptions compile_options;
+  CLI::App& compile_command =
+      *app.add_subcommand("compile", "make a model ready to run, in a file that loads at once");
+  add_model(compile_command, compile_options.model);
+  add_sizes(compile_command, texts);
+  compile_command.add_option("--out", compile_options.out, "what run, bench and check take then")
+      ->required()
+      ->type_name("FILE.htx");
+  compile_command
+      .add_option("--for", compile_options.instructions,
+                  "instructions of the processor that will run it: v2, v3, v4; else this one's")
+      ->check(CLI::IsMember({"v2", "v3", "v4"}).description(""))
+      ->type_name("LEVEL");
+  compile_command.callback([&] {
+    compile_options.model.sizes = parse_all(texts.sizes, parse_size);
+    if (!is_executable(compile_options.out)) {
+      fail_usage("the name of an executable ends in .htx", compile_options.out);
+    }
+    compile(compile_options, console);
   });
 
   BenchOptions bench_options;

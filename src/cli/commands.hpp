@@ -89,10 +89,19 @@ struct InspectOptions {
   std::string after;           ///< a pass, whose graph is shown instead of the model; empty: none
   std::string target = "cpu";  ///< that the pass is for
   bool dot = false;            ///< show it as DOT
+  bool program = false;        ///< show what runs: its steps and their memory
   bool nodes = false, json = false;
 };
 /// Shows what a model is made of.
 void inspect(const InspectOptions& options, const Console& console);
+
+struct CompileOptions {
+  ModelFile model;
+  std::string out;           ///< the executable
+  std::string instructions;  ///< v2, v3 or v4; empty: the newest of this machine
+};
+/// Makes a model ready to run and writes it to a file.
+void compile(const CompileOptions& options, const Console& console);
 
 struct BenchOptions {
   ModelFile model;

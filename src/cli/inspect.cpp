@@ -11,8 +11,9 @@
 #include "cli/activity.hpp"
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
-#include "cli/model.hpp"
+#include "cli/loaded.hpp"
 #include "cli/table.hpp"
+#include "program/program_text.hpp"
 #include "transform/graph_text.hpp"
 #include "transform/pipeline.hpp"
 
@@ -21,10 +22,7 @@ namespace {
 
 using enum Table::Align;
 
-std::string name_of(const Graph& graph, TensorId id) {
-  if (id == no_tensor) return "-";
-  return graph.name(id).empty() ? fmt::format("#{}", id) : detail::escaped(graph.name(id));
-}
+using detail::name_of;
 
 Json port_json(const Graph& graph, TensorId id) {
   Json port{{"name", graph.name(id)}};
@@ -104,7 +102,8 @@ void print_text(const InspectOptions& options, const Versions& versions, const G
                 const Console& console) {
   const ModelFacts facts = facts_of(graph);
   fmt::print(console.out, "model  {}  {}  {} nodes  {} parameters  {}\n",
-             detail::escaped(options.model.path), text_of(versions), facts.nodes,
+             detail::escaped(options.model.path),
+             versions.ir == 0 ? "executable" : text_of(versions), facts.nodes,
              count(static_cast<double>(facts.parameters)),
              detail::bytes_text(static_cast<std::uint64_t>(facts.parameter_bytes)));
 
@@ -184,6 +183,28 @@ class Printer final : public PassObserver {
   const Console& console_;
 };
 
+/// Throws UsageError if an input's shape is not known.
+void check_inputs(const Graph& graph) {
+  for (const TensorId id : graph.inputs) {
+    if (graph.info(id).is_static()) continue;
+    const std::string found = info_text(graph, id);
+    fail(ErrorKind::usage, {.what = "a model is made ready when the shapes of its inputs are known",
+                            .tensor = graph.name(id),
+                            .found = found,
+                            .hint = "give symbolic extents a value: --size batch=1"});
+  }
+}
+
+void print_program(LoadedModel model, const Console& console) {
+  check_inputs(model.graph());
+  const Engine engine = std::move(model).engine({});
+  if (engine.program() == nullptr) {
+    fail(ErrorKind::unsupported, {.what = "nothing of the model can be planned: its shapes depend "
+                                          "on values from the start"});
+  }
+  fmt::print(console.out, "{}", program_text(*engine.program()));
+}
+
 /// Makes the graph ready to run, or profiles it, and prints it after the pass that was asked for.
 void print_after(const InspectOptions& options, Graph graph, const Console& console) {
   const std::span<const std::string_view> names = pass_names(options.target);
@@ -193,14 +214,7 @@ void print_after(const InspectOptions& options, Graph graph, const Console& cons
                             .expected = expected,
                             .found = detail::quoted(options.after)});
   }
-  for (const TensorId id : graph.inputs) {
-    if (graph.info(id).is_static()) continue;
-    const std::string found = info_text(graph, id);
-    fail(ErrorKind::usage, {.what = "passes run when the shapes of all inputs are known",
-                            .tensor = graph.name(id),
-                            .found = found,
-                            .hint = "give symbolic extents a value: --size batch=1"});
-  }
+  check_inputs(graph);
   Printer printer(options, console);
   if (options.target == "ipu") {
     ipu::profile(graph, ipu::gc200, {.allow_out_of_memory = true, .observer = &printer});
@@ -215,12 +229,15 @@ void print_after(const InspectOptions& options, Graph graph, const Console& cons
 }  // namespace
 
 void inspect(const InspectOptions& options, const Console& console) {
-  const Graph graph = [&] {
+  LoadedModel model = [&] {
     const Activity activity(console, "load " + detail::escaped(options.model.path));
-    return load_model(options.model);
+    return LoadedModel(options.model);
   }();
+  if (options.program) return print_program(std::move(model), console);
+  const Graph& graph = model.graph();
   if (!options.after.empty()) return print_after(options, graph, console);
-  const Versions versions = versions_of(options.model.path);
+  const Versions versions =
+      is_executable(options.model.path) ? Versions{} : versions_of(options.model.path);
   if (options.json) {
     print_json(options, versions, graph, console);
   } else {

@@ -9,8 +9,8 @@
 #include "cli/commands.hpp"
 #include "cli/file.hpp"
 #include "cli/json.hpp"
+#include "cli/loaded.hpp"
 #include "cli/made_up.hpp"
-#include "cli/model.hpp"
 #include "cli/new_files.hpp"
 #include "cli/statistics.hpp"
 #include "cli/table.hpp"
@@ -80,7 +80,8 @@ void print_summary(const Result& result, const std::vector<Input>& made_up,
 void run(const RunOptions& options, const Console& console) {
   const bool is_trial = options.inputs.empty() && options.output_dir.empty();
   Activity activity(console, "run " + detail::escaped(options.model.path));
-  Graph graph = load_model(options.model);
+  LoadedModel model(options.model);
+  const Graph& graph = model.graph();
   std::vector<std::string> names;
   std::vector<AnyArray> arrays;
   if (is_trial) {
@@ -100,7 +101,7 @@ void run(const RunOptions& options, const Console& console) {
   }
   std::vector<Input> inputs;
   for (std::size_t i = 0; i < names.size(); ++i) inputs.emplace_back(names[i], arrays[i]);
-  Session session(std::move(graph), {.threads = options.threads});
+  Session session = std::move(model).session({.threads = options.threads});
   const auto start = Clock::now();
   const Result result = session.run(inputs);
   const double seconds = seconds_since(start);

@@ -75,7 +75,8 @@ class Binder {
       bound_.bodies.push_back(halftone::bind(body, options_, executor_));
     }
     for (std::size_t s = 0; s < program_.steps.size(); ++s) bind_step(s);
-    program_.place();
+    if (!program_.is_bound) program_.place();
+    program_.is_bound = !options_.only_plan;
     allocate();
   }
 
@@ -97,7 +98,7 @@ class Binder {
   void* weight(TensorId id) {
     TensorRecord& r = graph_.tensor(id);
     const bool is_left = options_.only_plan && r.info.bytes() > most_small_bytes;
-    if (r.info.bytes() == 0 || is_left) return nowhere;
+    if (r.data.size() == 0 || is_left) return nowhere;
     return const_cast<void*>(aligned_data(r));
   }
 
@@ -158,7 +159,7 @@ class Binder {
 
   void bind_kernel(std::size_t number, Bound::Step& bound, std::span<const TensorInfo> in,
                    std::span<const TensorInfo> out) {
-    Program::Step& step = program_.steps[number];
+    const Program::Step& step = program_.steps[number];
     const Node& node = node_of(step);
     const NodeKernel& kernel = bound_.kernels.emplace_back(graph_, node, in, out);
     const Kernel& f = kernel.functions();
@@ -169,17 +170,26 @@ class Binder {
       return;
     }
     bound.run = f.run;
-    const std::size_t packed_bytes = f.packed_bytes != nullptr ? f.packed_bytes(bound.call) : 0;
+    if (!program_.is_bound) add_needs(number, bound.call, f);
+    if (step.packed != Program::none) {
+      bound.call.packed = program_.packed[static_cast<std::size_t>(step.packed)].span().data();
+    }
+  }
+
+  /// Adds what the kernel of a step needs to the program.
+  void add_needs(std::size_t number, KernelCall& call, const Kernel& f) {
+    Program::Step& step = program_.steps[number];
+    const std::size_t packed_bytes = f.packed_bytes != nullptr ? f.packed_bytes(call) : 0;
     if (packed_bytes != 0 && !options_.only_plan) {
       step.packed = static_cast<std::int32_t>(program_.packed.size());
       Storage packed = Storage::allocate(packed_bytes);
-      f.pack(bound.call, packed.data());
-      bound.call.packed = packed.data();
+      f.pack(call, packed.data());
+      call.packed = packed.data();
       const std::byte* data = packed.data();
       program_.packed.emplace_back(std::move(packed), data, packed_bytes);
       if (f.packed_input >= 0) release(step, static_cast<std::size_t>(f.packed_input));
     }
-    const std::size_t bytes = f.workspace != nullptr ? f.workspace(bound.call) : 0;
+    const std::size_t bytes = f.workspace != nullptr ? f.workspace(call) : 0;
     if (bytes != 0) program_.add_scratch(number, static_cast<std::int64_t>(bytes));
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <thread>
 
 #include <halftone/graph/index.hpp>
@@ -10,7 +11,7 @@
 #include "base/describe.hpp"
 #include "fold.hpp"
 #include "initial.hpp"
-#include "interpreter.hpp"
+#include "ready.hpp"
 #include "run.hpp"
 #include "thread_pool.hpp"
 #include "transform/pipeline.hpp"
@@ -173,17 +174,7 @@ struct Engine::State {
   ThreadPool pool;
   kernel::Executor executor;
 
-  /// What is ready for one combination of input shapes.
-  struct Ready {
-    std::vector<TensorInfo> inputs;
-    Program program;
-    std::unique_ptr<Bound> bound;  ///< of the program; null: there is nothing that can be planned
-    /// `graph` is interpreted behind the program, whose outputs are its last inputs.
-    bool is_interpreted = false;
-    Graph graph;
-    KeptNodes kept;          ///< of the nodes that are interpreted
-    bool is_random = false;  ///< the graph has one input more: the state of random numbers
-  };
+  UnverifiedWeights weights;  ///< of an executable
   std::vector<std::unique_ptr<Ready>> ready;
   Ready* current = nullptr;
   std::vector<AnyArray> interpreted;
@@ -302,9 +293,27 @@ struct Engine::State {
     if (ready.size() > kept_plans) ready.pop_back();
   }
 
+  /// Other models are planned when the shapes of their inputs are given.
+  void prepare_if_static() {
+    std::vector<TensorInfo> infos;
+    for (const TensorId id : graph.inputs) {
+      infos.push_back(graph.info(id));
+      if (!infos.back().is_static()) return;
+    }
+    prepare(infos);
+  }
+
   void bind(Ready& next, Graph planned) {
     next.program = program_for(std::move(planned), options);
+    next.has_program = true;
     next.bound = halftone::bind(next.program, options, executor);
+  }
+
+  /// Takes what an executable has ready.
+  void adopt(std::unique_ptr<Ready> next) {
+    if (next->has_program) next->bound = halftone::bind(next->program, options, executor);
+    current = next.get();
+    ready.push_back(std::move(next));
   }
 
   PassOptions pass_options() {
@@ -325,13 +334,49 @@ struct Engine::State {
 
 Engine::Engine(Graph graph, const EngineOptions& options)
     : state_(new State(std::move(graph), options)) {
-  std::vector<TensorInfo> infos;
-  for (const TensorId id : state_->graph.inputs) {
-    infos.push_back(state_->graph.info(id));
-    if (!infos.back().is_static()) return;  // planned when the shapes are given
-  }
-  state_->prepare(infos);
+  state_->prepare_if_static();
 }
+
+Engine::Engine(Executable executable, const EngineOptions& options) {
+  Executable::State& given = *executable.state_;
+  // Variables that nodes modify get memory of the engine's, which the program has to know.
+  std::map<const std::byte*, TensorId> variables;
+  for (std::size_t i = 0; i < given.graph.tensors.size(); ++i) {
+    const TensorRecord& t = given.graph.tensors[i];
+    if (t.role == Role::constant || t.data.size() == 0) continue;
+    variables.emplace(t.data.span().data(), static_cast<TensorId>(i));
+  }
+  state_ = Owned<State>(new State(std::move(given.graph), options));
+  State& s = *state_;
+  s.weights = std::move(given.weights);
+  if (given.ready == nullptr || options.runner != nullptr || options.stop_at_nan || !options.fuse) {
+    s.prepare_if_static();
+    return;
+  }
+  for (Graph* graph : {&given.ready->program.graph, &given.ready->graph}) {
+    for (TensorRecord& t : graph->tensors) {
+      const auto place = variables.find(t.data.span().data());
+      if (place != variables.end()) t.data = s.graph.tensor(place->second).data;
+    }
+  }
+  s.adopt(std::move(given.ready));
+}
+
+Executable compile(Graph graph, const EngineOptions& options) {
+  for (const TensorId id : graph.inputs) {
+    if (graph.info(id).is_static()) continue;
+    fail(ErrorKind::usage, {.what = "a model is compiled for inputs whose shapes are known",
+                            .tensor = graph.name(id),
+                            .found = detail::to_text(graph.info(id)),
+                            .hint = "give symbolic extents a value: --size batch=1"});
+  }
+  Engine engine(std::move(graph), options);
+  auto* state = new Executable::State{
+      .graph = engine.state_->graph, .ready = std::move(engine.state_->ready[0]), .weights = {}};
+  state->ready->bound.reset();
+  return Executable(state);
+}
+
 Engine::Engine(Engine&&) noexcept = default;
 Engine& Engine::operator=(Engine&&) noexcept = default;
 Engine::~Engine() = default;
@@ -343,6 +388,7 @@ void Engine::prepare(std::span<const TensorInfo> inputs) { state_->prepare(input
 void Engine::run(std::span<const AnyView> inputs) {
   State& s = *state_;
   if (s.options.only_plan) fail(ErrorKind::usage, {.what = "an engine that only plans cannot run"});
+  s.weights.verify();
   bool same = s.current != nullptr && s.current->inputs.size() == inputs.size();
   for (std::size_t i = 0; same && i < inputs.size(); ++i) {
     same = s.current->inputs[i] == inputs[i].info;
@@ -352,7 +398,7 @@ void Engine::run(std::span<const AnyView> inputs) {
     for (const AnyView& x : inputs) infos.push_back(x.info);
     s.prepare(infos);
   }
-  State::Ready& now = *s.current;
+  Ready& now = *s.current;
   if (now.is_random) s.draw_random_state();
   if (Bound* bound = now.bound.get(); bound != nullptr) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -383,6 +429,7 @@ AnyView Engine::output(std::size_t i) const {
 }
 
 AnyView Engine::variable(TensorId id) const {
+  state_->weights.verify();
   const TensorRecord& t = state_->graph.tensor(id);
   return {t.info, t.data.span().data()};
 }
@@ -409,6 +456,11 @@ void Engine::set_variable(TensorId id, AnyView value) {
   const std::byte* data = storage.data();
   t.data = Bytes(std::move(storage), data, value.bytes());
   s.forget_plans();
+}
+
+const Program* Engine::program() const {
+  const Bound* bound = state_->bound();
+  return bound != nullptr ? &bound->program : nullptr;
 }
 
 std::size_t Engine::planned_bytes() const {

@@ -7,16 +7,10 @@
 
 #include "base/describe.hpp"
 #include "interpreter.hpp"
+#include "run.hpp"
 
 namespace halftone {
 namespace {
-
-/// The number of passes that a Loop's first input allows.
-std::int64_t most_passes(ElementType type, const void* data) {
-  if (data == nullptr) return INT64_MAX;
-  if (type == ElementType::int32) return *static_cast<const std::int32_t*>(data);
-  return *static_cast<const std::int64_t*>(data);
-}
 
 /// Copies between slice number `at` along an axis and a dense tensor.
 struct Slices {

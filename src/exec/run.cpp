@@ -70,13 +70,6 @@ void run_body(Bound& body, const KernelCall& call, std::uint32_t first) {
   }
 }
 
-/// The number of passes that a Loop's first input allows.
-std::int64_t most_passes(ElementType type, const void* data) {
-  if (data == nullptr) return INT64_MAX;
-  if (type == ElementType::int32) return *static_cast<const std::int32_t*>(data);
-  return *static_cast<const std::int64_t*>(data);
-}
-
 using Stack = Repetition::Stack;
 
 void take_slice(const Stack& x, const std::byte* whole, std::int64_t at, std::byte* slice) {
@@ -187,6 +180,12 @@ class Passes {
 };
 
 }  // namespace
+
+std::int64_t most_passes(ElementType type, const void* data) {
+  if (data == nullptr) return INT64_MAX;
+  if (type == ElementType::int32) return *static_cast<const std::int32_t*>(data);
+  return *static_cast<const std::int64_t*>(data);
+}
 
 void run_copy(const KernelCall& call) {
   copy(call.arguments[call.inputs].data, call.arguments[0].data,

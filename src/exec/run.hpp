@@ -14,4 +14,7 @@ void run_branch(const KernelCall& call);
 void run_call(const KernelCall& call);
 void run_repetition(const KernelCall& call);
 
+/// The number of passes that a Loop's first input allows; null: it has none.
+std::int64_t most_passes(ElementType type, const void* data);
+
 }  // namespace halftone

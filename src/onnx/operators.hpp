@@ -10,6 +10,7 @@
 #include <halftone/graph/registry.hpp>
 
 #include "onnx/versions.hpp"
+#include "op/builtin.hpp"
 
 namespace halftone::onnx {
 
@@ -17,9 +18,6 @@ namespace halftone::onnx {
 inline constexpr const char* memory_proportion_attribute = "__available_memory";
 inline constexpr const char* partials_attribute = "__partials_type";
 inline constexpr const char* placement_attribute = "__ipu_number";
-
-/// The operators of the library.
-OperatorTable builtin_operators();
 
 /// Whether the last inputs are what the operator's graphs read of the graph around: a slot
 /// `captured...`.

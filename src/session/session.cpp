@@ -131,10 +131,11 @@ struct SessionState {
 
   std::vector<TensorId> model_outputs;  // of the graph as it came
 
-  SessionState(Graph graph, EngineOptions options,
+  /// Of a Graph or an Executable.
+  SessionState(auto model, const EngineOptions& options,
                std::unique_ptr<ipu::ArithmeticRunner> device_arithmetic)
       : arithmetic(std::move(device_arithmetic)),
-        engine(std::move(graph), with_runner(options, arithmetic.get())) {}
+        engine(std::move(model), with_runner(options, arithmetic.get())) {}
 
   static EngineOptions with_runner(EngineOptions options, NodeRunner* runner) {
     options.runner = runner;
@@ -658,7 +659,13 @@ std::unique_ptr<ipu::ArithmeticRunner> device_arithmetic(const SessionOptions& o
 
 }  // namespace
 
-Session::Session(Graph graph, const SessionOptions& options) {
+Session::Session(Graph graph, const SessionOptions& options)
+    : Session(std::move(graph), options, nullptr) {}
+
+Session::Session(Executable executable, const SessionOptions& options)
+    : Session(executable.graph(), options, &executable) {}
+
+Session::Session(Graph graph, const SessionOptions& options, Executable* executable) {
   const DataFlow flow{options.batches_per_step, options.accumulation};
   flow.check();
   if (options.accumulation > 1 && accumulation_of(graph) != 0) {
@@ -670,12 +677,17 @@ Session::Session(Graph graph, const SessionOptions& options) {
   graph.outputs.clear();
   for (const OutputPort& port : outputs) graph.outputs.push_back(port.id);
 
-  state_ = Owned(new SessionState(std::move(graph),
-                                  EngineOptions{.threads = options.threads,
-                                                .seed = options.seed,
-                                                .stop_at_nan = options.stop_at_nan,
-                                                .observer = options.observer},
-                                  device_arithmetic(options)));
+  const EngineOptions engine_options{.threads = options.threads,
+                                     .seed = options.seed,
+                                     .stop_at_nan = options.stop_at_nan,
+                                     .observer = options.observer};
+  if (executable != nullptr) {
+    executable->change(std::move(graph));
+    state_ =
+        Owned(new SessionState(std::move(*executable), engine_options, device_arithmetic(options)));
+  } else {
+    state_ = Owned(new SessionState(std::move(graph), engine_options, device_arithmetic(options)));
+  }
   SessionState& s = *state_;
   s.flow = flow;
   s.prefetch = options.prefetch;

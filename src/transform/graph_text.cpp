@@ -80,10 +80,7 @@ std::string attributes_of(const Node& node) {
   return text;
 }
 
-std::string name_of(const Graph& graph, TensorId id) {
-  if (id == no_tensor) return "-";
-  return graph.name(id).empty() ? fmt::format("#{}", id) : detail::escaped(graph.name(id));
-}
+using detail::name_of;
 
 std::string names_of(const Graph& graph, std::span<const TensorId> ids) {
   std::string text;

@@ -30,6 +30,9 @@ class NodeRunner {
   ~NodeRunner() = default;
 };
 
+class Executable;
+struct Program;
+
 struct EngineOptions {
   int threads = 1;  ///< 0: as many as the machine has cores
   bool fuse = true;
@@ -60,6 +63,9 @@ class Engine {
  public:
   /// Takes the graph; throws the errors of its inference when the input shapes are known.
   explicit Engine(Graph graph, const EngineOptions& options = {});
+  /// Takes a model that is ready to run. Options that kernels depend on (`runner`, `stop_at_nan`,
+  /// `fuse`) have it planned again. Throws ModelError at the first use of damaged weights.
+  explicit Engine(Executable executable, const EngineOptions& options = {});
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
   ~Engine();
@@ -88,6 +94,8 @@ class Engine {
   AnyView variable(TensorId id) const;
   void set_variable(TensorId id, AnyView value);
 
+  /// What the current plan runs: null if nothing of the model can be planned.
+  const Program* program() const;
   /// Bytes of the arena, packed weights and other memory of the current plan.
   std::size_t planned_bytes() const;
   /// Bytes of the arena that the current plan keeps values and scratch memory in, without those of
@@ -100,6 +108,7 @@ class Engine {
   std::span<const NodeTime> times() const;
 
  private:
+  friend Executable compile(Graph graph, const EngineOptions& options);
   struct State;
   Owned<State> state_;
 };

@@ -35,8 +35,13 @@ struct Buffers {
   NodeMap<bool> is_copied;   ///< a view that is read after its tensor changes: it has memory
   std::vector<Lifetime> lifetimes;  ///< in steps, which are the positions of nodes
 
-  constexpr explicit Buffers(const Graph& graph)
-      : root(graph), number(graph, none), is_copied(graph, false), last_(graph, no_node) {
+  /// `in_place`: whether a node may write over what nobody reads any more.
+  constexpr explicit Buffers(const Graph& graph, bool in_place = true)
+      : root(graph),
+        number(graph, none),
+        is_copied(graph, false),
+        in_place_(in_place),
+        last_(graph, no_node) {
     find_copies(graph);
     find_roots(graph);
     find_last_reads(graph);
@@ -139,7 +144,7 @@ struct Buffers {
       if (id == no_tensor || root[id] != id) continue;
       const std::int64_t bytes = graph.info(id).bytes();
       const std::int32_t end = last_[id] > step ? last_[id] : step;
-      for (std::size_t i = 0; i < node.inputs.size() && number[id] == none; ++i) {
+      for (std::size_t i = 0; in_place_ && i < node.inputs.size() && number[id] == none; ++i) {
         const TensorId in = node.inputs[i];
         if (in == no_tensor || of(in) == none) continue;
         Lifetime& life = lifetimes[static_cast<std::size_t>(of(in))];
@@ -153,6 +158,7 @@ struct Buffers {
     }
   }
 
+  bool in_place_;
   TensorMap<int> last_;  // step of the last read of a root's memory; the number of nodes: an output
   std::int64_t all_bytes_ = 0;  // as if nothing shared memory
 };

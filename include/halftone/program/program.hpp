@@ -68,6 +68,7 @@ struct Program {
   std::vector<Program> bodies{};
   std::vector<Repetition> repetitions{};
   std::vector<Bytes> packed{};
+  bool is_bound = false;  ///< scratch memory and packed weights have been added
   std::int64_t arena_bytes = 0;
   std::int64_t live_bytes = 0;  ///< the largest sum at one step: no arena can be smaller
 
@@ -95,7 +96,7 @@ struct Program {
   friend constexpr bool operator==(const Program&, const Program&) = default;
 };
 
-/// A number that tells programs apart: equal ones have the same, whatever machine they are made on.
+/// A number that tells programs apart, of everything but the bytes of weights.
 std::uint64_t hash(const Program& program);
 
 namespace detail {
@@ -107,10 +108,10 @@ namespace detail {
 /// Steps, arguments and buffers of a graph.
 class ProgramBuilder {
  public:
-  constexpr explicit ProgramBuilder(Program& program)
+  constexpr ProgramBuilder(Program& program, bool in_place)
       : program_(program),
         graph_(program.graph),
-        buffers_(checked(graph_)),
+        buffers_(checked(graph_), in_place),
         input_number_(graph_, Program::none) {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       input_number_[graph_.inputs[i]] = static_cast<std::int32_t>(i);
@@ -244,16 +245,16 @@ struct NoPasses {
 
 /// The program of a graph that has been inferred. Its graph and each body, which have static
 /// shapes, go through `passes(graph)` first; `passes.inside(graph, node, i)` is for that body of
-/// that node.
+/// that node. `in_place`: see Buffers.
 ///
 /// errors  UnsupportedError: a shape that is not known before the run; MemoryError: a tensor that no
 ///         memory holds; ModelError: a tensor that is read before it is made, a body that does not
 ///         fit its node
 template <class Passes = NoPasses>
-constexpr Program make_program(Graph graph, const Passes& passes = {}) {
+constexpr Program make_program(Graph graph, const Passes& passes = {}, bool in_place = true) {
   Program program;
   program.graph = passes(std::move(graph));
-  detail::ProgramBuilder{program};
+  detail::ProgramBuilder(program, in_place);
   // Calls of one body share its program; a loop's gives what that loop needs.
   std::vector<std::int32_t> number(program.graph.graphs.size(), Program::none);
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
@@ -278,7 +279,7 @@ constexpr Program make_program(Graph graph, const Passes& passes = {}) {
       if (number[index] == Program::none || is_repeated) {
         number[index] = static_cast<std::int32_t>(program.bodies.size());
         program.bodies.push_back(
-            make_program(std::move(body), passes.inside(program.graph, node, b)));
+            make_program(std::move(body), passes.inside(program.graph, node, b), in_place));
       }
       program.steps[s].bodies.push_back(number[index]);
     }

@@ -10,6 +10,7 @@
 #include <halftone/base/array.hpp>
 #include <halftone/base/owned.hpp>
 #include <halftone/base/view.hpp>
+#include <halftone/exec/executable.hpp>
 #include <halftone/graph/model.hpp>
 #include <halftone/ipu/arithmetic.hpp>
 #include <halftone/session/data_flow.hpp>
@@ -112,6 +113,9 @@ class Session {
  public:
   /// Throws InputError if an output names no tensor, and the errors of planning.
   explicit Session(Graph graph, const SessionOptions& options = {});
+  /// Runs a model that is ready to run, without planning it, unless the options ask for other
+  /// outputs than the model's, accumulation, stop_at_nan or the machine's arithmetic.
+  explicit Session(Executable executable, const SessionOptions& options = {});
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();
@@ -185,6 +189,7 @@ class Session {
   void check_output(std::string_view name, std::int64_t elements) const;
 
  private:
+  Session(Graph graph, const SessionOptions& options, Executable* executable);
   void set_number(std::string_view variable, double value);
   Owned<detail::SessionState> state_;
 };

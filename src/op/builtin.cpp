@@ -1,9 +1,9 @@
-#include "onnx/operators.hpp"
+#include "op/builtin.hpp"
 
 #include <halftone/op/list.hpp>
 
-namespace halftone::onnx {
+namespace halftone {
 
 OperatorTable builtin_operators() { return builtin::table; }
 
-}  // namespace halftone::onnx
+}  // namespace halftone

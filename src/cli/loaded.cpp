@@ -1,0 +1,42 @@
+#include "cli/loaded.hpp"
+
+#include <utility>
+
+#include <halftone/base/error.hpp>
+
+namespace halftone::cli {
+namespace {
+
+std::variant<Graph, Executable> load(const ModelFile& model) {
+  if (!is_executable(model.path)) return load_model(model);
+  if (!model.sizes.empty()) {
+    fail(ErrorKind::usage, {.what = "the sizes of an executable are those that it was compiled for",
+                            .hint = "halftone compile MODEL.onnx --size NAME=N --out MODEL.htx"});
+  }
+  return load_executable(model.path);
+}
+
+}  // namespace
+
+bool is_executable(std::string_view path) { return path.ends_with(".htx"); }
+
+std::string versions_text(const std::string& path) {
+  return is_executable(path) ? "executable" : text_of(versions_of(path));
+}
+
+LoadedModel::LoadedModel(const ModelFile& model) : model_(load(model)) {}
+
+const Graph& LoadedModel::graph() const {
+  const Graph* graph = std::get_if<Graph>(&model_);
+  return graph != nullptr ? *graph : std::get<Executable>(model_).graph();
+}
+
+Session LoadedModel::session(const SessionOptions& options) && {
+  return std::visit([&](auto& model) { return Session(std::move(model), options); }, model_);
+}
+
+Engine LoadedModel::engine(const EngineOptions& options) && {
+  return std::visit([&](auto& model) { return Engine(std::move(model), options); }, model_);
+}
+
+}  // namespace halftone::cli

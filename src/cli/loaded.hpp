@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include <halftone/exec/executable.hpp>
+#include <halftone/session/session.hpp>
+
+#include "cli/model.hpp"
+
+namespace halftone::cli {
+
+/// A model from its file, or one that is ready to run (`halftone compile`).
+class LoadedModel {
+ public:
+  /// Reads either. Throws what reading it throws, and UsageError for sizes of what is compiled.
+  explicit LoadedModel(const ModelFile& model);
+
+  const Graph& graph() const;
+  Session session(const SessionOptions& options) &&;
+  Engine engine(const EngineOptions& options) &&;
+
+ private:
+  std::variant<Graph, Executable> model_;
+};
+
+/// Whether a file's name is that of a model that is ready to run.
+bool is_executable(std::string_view path);
+
+/// Of the language that a model is written in; "executable".
+std::string versions_text(const std::string& path);
+
+}  // namespace halftone::cli
