@@ -533,7 +533,7 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
     place_outputs(frame, node, number);
   } else {
     if (node.op->cost != nullptr) {
-      node.op->cost(node.attributes, in, out, *this);
+      for (const Work& work : node.op->cost(node.attributes, in, out)) lower_work(work);
     } else {
       lower_other(node, in, out);
     }
@@ -732,11 +732,46 @@ void Lowering::transfer(const TensorInfo& x) {
   step.tiles = home_.mapping.pieces;
 }
 
-void Lowering::repeat(std::int64_t times) {
+void Lowering::lower_work(const Work& w) {
   check_countable("an operator goes round more often than a profile counts",
-                  static_cast<double>(repeats_) * static_cast<double>(times),
+                  static_cast<double>(repeats_) * static_cast<double>(w.times),
                   static_cast<double>(most_repeats));
-  times_ = std::max<std::int64_t>(times, 1);
+  times_ = w.times;
+  switch (w.kind) {
+    case Work::Kind::product:
+      return product(w.product);
+    case Work::Kind::pass:
+      return pass(w.op, w.x);
+    case Work::Kind::reduce:
+      return reduce(w.x, w.count, w.is_sum);
+    case Work::Kind::cast:
+      return cast(w.x, w.to);
+    case Work::Kind::view:
+      is_view_ = true;
+      return;
+    case Work::Kind::gather:
+      return gather(w.x, w.count, w.each, w.groups);
+    case Work::Kind::scatter:
+      return scatter(w.x, w.count, w.each, w.is_sum, w.groups);
+    case Work::Kind::dynamic_slice:
+      return dynamic_slice(w.x, w.count);
+    case Work::Kind::keep:
+      return keep(w.x);
+    case Work::Kind::move:
+      return move(w.x);
+    case Work::Kind::fill:
+      return fill(w.x);
+    case Work::Kind::pool:
+      return pool(w.x, w.count, !w.is_sum);
+    case Work::Kind::random:
+      return random(w.x, w.count);
+    case Work::Kind::top_k:
+      return top_k(w.x, w.count, w.each);
+    case Work::Kind::vertex:
+      return vertex(w.x, w.count);
+    case Work::Kind::transfer:
+      return transfer(w.x);
+  }
 }
 
 void Lowering::product(const ProductExtents& e) {

@@ -15,32 +15,11 @@ namespace halftone::ipu {
 
 /// Turns a graph whose shapes are known into a program of supersteps with a mapping of every
 /// tensor. Appends to a report.
-class Lowering final : public CostVisitor {
+class Lowering {
  public:
   /// `placement`: the IPU of each node of the main graph; empty: all on the first.
   Lowering(Report& report, std::vector<std::int32_t> placement);
   void run(const Graph& graph);
-
-  // What the operators say of the node that is being lowered.
-  void product(const ProductExtents& extents) override;
-  void pass(std::string_view op, const TensorInfo& x) override;
-  void reduce(const TensorInfo& x, std::int64_t outputs, bool is_sum) override;
-  void cast(const TensorInfo& x, ElementType to) override;
-  void view() override { is_view_ = true; }
-  void gather(const TensorInfo& tables, std::int64_t rows, std::int64_t row_elements,
-              std::int64_t groups) override;
-  void scatter(const TensorInfo& tables, std::int64_t rows, std::int64_t row_elements, bool is_sum,
-               std::int64_t groups) override;
-  void dynamic_slice(const TensorInfo& part, std::int64_t slices) override;
-  void keep(const TensorInfo& x) override;
-  void move(const TensorInfo& x) override;
-  void fill(const TensorInfo& y) override;
-  void pool(const TensorInfo& y, std::int64_t taps, bool is_max) override;
-  void random(const TensorInfo& y, std::int64_t cycles_per_vector) override;
-  void top_k(const TensorInfo& x, std::int64_t n, std::int64_t k) override;
-  void vertex(const TensorInfo& x, std::int64_t worker_cycles) override;
-  void transfer(const TensorInfo& x) override;
-  void repeat(std::int64_t times) override;
 
  private:
   /// How a tensor lies on its IPU. Tensors of one layout match element by element.
@@ -74,6 +53,25 @@ class Lowering final : public CostVisitor {
   void lower_body(Frame& frame, const Node& node, const Graph& body, std::size_t first_input);
   void lower_other(const Node& node, std::span<const TensorInfo> in,
                    std::span<const TensorInfo> out);
+  /// A piece of the work of the node that is being lowered, as often as it is done.
+  void lower_work(const Work& work);
+  void product(const ProductExtents& extents);
+  void pass(std::string_view op, const TensorInfo& x);
+  void reduce(const TensorInfo& x, std::int64_t outputs, bool is_sum);
+  void cast(const TensorInfo& x, ElementType to);
+  void gather(const TensorInfo& tables, std::int64_t rows, std::int64_t row_elements,
+              std::int64_t groups);
+  void scatter(const TensorInfo& tables, std::int64_t rows, std::int64_t row_elements, bool is_sum,
+               std::int64_t groups);
+  void dynamic_slice(const TensorInfo& part, std::int64_t slices);
+  void keep(const TensorInfo& x);
+  void move(const TensorInfo& x);
+  void fill(const TensorInfo& y);
+  void pool(const TensorInfo& y, std::int64_t taps, bool is_max);
+  void random(const TensorInfo& y, std::int64_t cycles_per_vector);
+  void top_k(const TensorInfo& x, std::int64_t n, std::int64_t k);
+  void vertex(const TensorInfo& x, std::int64_t worker_cycles);
+  void transfer(const TensorInfo& x);
   /// The tensor where a node can read it, on its IPU.
   Placed& place(Frame& frame, TensorId id, const Placed* wanted = nullptr);
   Placed& local(Frame& frame, TensorId id, const Placed* wanted = nullptr);
