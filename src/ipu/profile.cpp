@@ -10,7 +10,8 @@
 
 #include "base/describe.hpp"
 #include "exec/node.hpp"
-#include "ipu/lowering.hpp"
+#include "ipu/lowering/lowering.hpp"
+#include "ipu/lowering/memory.hpp"
 #include "ipu/placement.hpp"
 #include "transform/pipeline.hpp"
 
@@ -34,108 +35,6 @@ void check_static(const Graph& graph) {
       check_static(graph.graphs[static_cast<std::size_t>(index)]);
     }
   }
-}
-
-/// Adds variables to the tiles' memory and follows what is live from step to step.
-void lay_out_memory(Report& report) {
-  const Target& t = report.target;
-  const auto tiles = static_cast<std::size_t>(t.tiles());
-  const std::size_t steps = std::max<std::size_t>(report.steps.size(), 1);
-  std::vector<std::vector<std::int32_t>> begins(steps), ends(steps);
-  for (std::size_t i = 0; i < report.variables.size(); ++i) {
-    const Variable& v = report.variables[i];
-    const auto first_tile = static_cast<std::size_t>(v.ipu * t.tiles_per_ipu);
-    if (v.is_always_live) {
-      for (std::int64_t piece = 0; piece < v.mapping.pieces; ++piece) {
-        const std::int64_t tile = (v.mapping.first_tile + piece) % v.mapping.tiles;
-        report.memory[first_tile + static_cast<std::size_t>(tile)]
-                     [static_cast<std::size_t>(v.category)] += v.on_tile(tile);
-      }
-      continue;
-    }
-    begins[static_cast<std::size_t>(v.first_step)].push_back(static_cast<std::int32_t>(i));
-    ends[static_cast<std::size_t>(v.last_step)].push_back(static_cast<std::int32_t>(i));
-  }
-  std::vector<std::int64_t> live(tiles);
-  report.peak_step.assign(tiles, 0);
-  report.live_bytes.assign(steps, 0);
-  std::int64_t total = 0;
-  const auto add = [&](std::int32_t number, std::int64_t sign) {
-    const Variable& v = report.variables[static_cast<std::size_t>(number)];
-    const auto first_tile = static_cast<std::size_t>(v.ipu * t.tiles_per_ipu);
-    for (std::int64_t piece = 0; piece < v.mapping.pieces; ++piece) {
-      const std::int64_t tile = (v.mapping.first_tile + piece) % v.mapping.tiles;
-      const std::int64_t bytes = divide_up(v.mapping.on_piece(piece) * v.element_bytes, 8) * 8;
-      live[first_tile + static_cast<std::size_t>(tile)] += sign * bytes;
-      total += sign * bytes;
-    }
-    return first_tile;
-  };
-  constexpr auto temporaries = static_cast<std::size_t>(Category::temporaries);
-  for (std::size_t s = 0; s < steps; ++s) {
-    std::vector<std::size_t> grown;
-    for (const std::int32_t v : begins[s]) {
-      const std::size_t first = add(v, 1);
-      if (std::find(grown.begin(), grown.end(), first) == grown.end()) grown.push_back(first);
-    }
-    for (const std::size_t first : grown) {
-      for (std::size_t i = first; i < first + static_cast<std::size_t>(t.tiles_per_ipu); ++i) {
-        if (live[i] > report.memory[i][temporaries]) {
-          report.memory[i][temporaries] = live[i];
-          report.peak_step[i] = static_cast<std::int32_t>(s);
-        }
-      }
-    }
-    report.live_bytes[s] = total;
-    for (const std::int32_t v : ends[s]) add(v, -1);
-  }
-}
-
-[[noreturn]] void throw_out_of_memory(const Report& report) {
-  const auto text = [](std::int64_t bytes) {
-    return halftone::detail::bytes_text(static_cast<std::uint64_t>(bytes));
-  };
-  const std::int64_t tile = report.fullest_tile();
-  const std::int32_t at = report.peak_step[static_cast<std::size_t>(tile)];
-  const std::int64_t need = report.tile_bytes(tile), there = report.target.bytes_per_tile;
-  std::string what =
-      fmt::format("out of tile memory: tile {} needs {} of {}", tile, text(need), text(there));
-  what += fmt::format("\nalways live\t{}, temporary {}", text(report.always_live_bytes(tile)),
-                      text(need - report.always_live_bytes(tile)));
-  std::string step = fmt::format("{}", at);
-  std::string node;
-  if (at < static_cast<std::int32_t>(report.steps.size())) {
-    const Step& s = report.steps[static_cast<std::size_t>(at)];
-    if (s.operation >= 0) {
-      const Operation& o = report.operations[static_cast<std::size_t>(s.operation)];
-      node = fmt::format("{} {}", o.type, halftone::detail::quoted(o.name));
-      step += fmt::format(", {} of {}", name(s.kind), node);
-    }
-  }
-  what += "\npeak at step\t" + step;
-  const std::vector<std::int32_t> variables = report.live_variables(tile, at);
-  for (std::size_t i = 0; i < variables.size() && i < 10; ++i) {
-    const Variable& v = report.variables[static_cast<std::size_t>(variables[i])];
-    what += fmt::format(
-        "\n{}\t{} {}, {}", i == 0 ? "largest" : "",
-        text(v.on_tile(tile % report.target.tiles_per_ipu)), halftone::detail::quoted(v.name),
-        v.is_always_live ? std::string("always live")
-                         : fmt::format("live in steps {}..{}", v.first_step, v.last_step));
-  }
-  what += fmt::format("\nother tiles\t{} of {} are too full as well",
-                      report.tiles_out_of_memory() - 1, report.target.tiles());
-  const std::int64_t all = report.bytes();
-  std::string hint = all > report.target.tiles() * there
-                         ? "the whole model is larger than all tiles: more IPUs, a smaller batch "
-                           "or half instead of float"
-                         : "a smaller batch, half instead of float, a smaller "
-                           "available_memory_proportion, or more IPUs";
-  hint += "; allow_out_of_memory reports it all the same";
-  fail(ErrorKind::memory, {.what = what,
-                           .node = node,
-                           .expected = fmt::format("{} bytes", there),
-                           .found = fmt::format("{} bytes", need),
-                           .hint = hint});
 }
 
 }  // namespace
