@@ -42,7 +42,7 @@ Frame Lowering::body_frame(Frame& outside, const Graph& body, std::span<const Te
     if (info.elements() == 0) continue;
     const TensorId id = i < inputs.size() ? inputs[i] : no_tensor;
     if (id != no_tensor && outside.graph->info(id) == info) {
-      frame.placed[body.inputs[i]] = layout_.local(outside, id);
+      layout_.place_input(frame, body.inputs[i], layout_.local(outside, id));
     } else {
       layout_.place(frame, body.inputs[i]);
     }

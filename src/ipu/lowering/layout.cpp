@@ -55,6 +55,7 @@ Frame Layout::frame(const Graph& graph) const {
   }
   return {.graph = &graph,
           .uses = Uses(graph),
+          .buffers = Buffers(graph),
           .placed = TensorMap<Placed>(graph),
           .made_by = TensorMap<std::int32_t>(graph, -1),
           .updates = updated_variables(graph)};
@@ -96,6 +97,7 @@ Placed& Layout::place(Frame& frame, TensorId id, const Placed* wanted) {
                                                             : Category::temporaries;
   p.variables = {steps_.add_variable(name_of(*frame.graph, id, fmt::format("#{}", id)), p.mapping,
                                      element_bytes(record.info), category)};
+  note_reads(frame, id);
   return p;
 }
 
@@ -134,6 +136,7 @@ void Layout::place_output(Frame& frame, TensorId id, const Placed& like) {
   p.variables = {steps_.add_variable(name_of(*frame.graph, id, operation.name + ":0"), p.mapping,
                                      element_bytes(info))};
   operation.output_bytes += info.bytes();
+  note_reads(frame, id);
 }
 
 void Layout::place_view(Frame& frame, TensorId id, std::span<const TensorId> bases, bool is_whole) {
@@ -150,38 +153,49 @@ void Layout::place_view(Frame& frame, TensorId id, std::span<const TensorId> bas
   p.mapping.pieces = std::min(std::max<std::int64_t>(p.mapping.pieces, 1),
                               std::max<std::int64_t>(p.mapping.elements, 1));
   frame.placed[id] = std::move(p);
+  note_reads(frame, id);
 }
 
 void Layout::place_over(Frame& frame, TensorId id, TensorId input) {
   touch(frame.placed[input]);
   frame.placed[id] = frame.placed[input];
+  note_reads(frame, id);
 }
 
-TensorId Layout::overwritten(const Frame& frame, std::size_t number) const {
-  const Graph& graph = *frame.graph;
-  const Node& node = graph.nodes[number];
-  const TensorId input = node.inputs.empty() ? no_tensor : node.inputs[0];
-  if (input == no_tensor || !(node.op->elementwise || node.op->in_place)) return no_tensor;
-  const Placed& x = frame.placed[input];
-  const TensorRecord& record = graph.tensor(input);
-  const auto is_read_later = [&](TensorId id) {
-    return frame.uses.last_read[id] > static_cast<int>(number);
-  };
-  if (record.role != Role::value || !x.is_known || x.ipu != steps_.here.ipu ||
-      x.variables.size() != 1 || record.info.bytes() != graph.info(node.outputs[0]).bytes() ||
-      is_read_later(input) ||
-      steps_.report.variables[static_cast<std::size_t>(x.variables[0])].is_always_live) {
-    return no_tensor;
+TensorId Layout::overwritten(const Frame& frame, std::size_t number, const Placed* home) const {
+  const Node& node = frame.graph->nodes[number];
+  if (node.outputs.empty() || node.outputs[0] == no_tensor) return no_tensor;
+  const int buffer = frame.buffers.of(node.outputs[0]);
+  for (std::size_t i = 0; i < node.inputs.size() && buffer != Buffers::none; ++i) {
+    const TensorId id = node.inputs[i];
+    if (id == no_tensor || frame.buffers.of(id) != buffer) continue;
+    const Placed& x = frame.placed[id];
+    if (!x.is_known || x.ipu != steps_.here.ipu || x.variables.size() != 1) continue;
+    if (i > 0 && (home == nullptr || x.layout != home->layout || x.mapping != home->mapping)) {
+      continue;
+    }
+    // A tensor with memory of its own in the plan may be a view here: of memory that others read,
+    // or of less memory than it has elements.
+    const Variable& v = steps_.report.variables[static_cast<std::size_t>(x.variables[0])];
+    const bool is_free = !v.is_always_live && v.bytes() >= frame.graph->info(id).bytes() &&
+                         frame.last_reads.at(x.variables[0]) <= static_cast<int>(number);
+    if (is_free) return id;
   }
-  for (std::size_t t = 0; t < frame.placed.size(); ++t) {
-    const auto id = static_cast<TensorId>(t);
-    const std::vector<std::int32_t>& variables = frame.placed[id].variables;
-    const bool is_shared =
-        id != input && is_read_later(id) &&
-        std::find(variables.begin(), variables.end(), x.variables[0]) != variables.end();
-    if (is_shared) return no_tensor;
+  return no_tensor;
+}
+
+void Layout::place_input(Frame& frame, TensorId id, const Placed& outside) {
+  frame.placed[id] = outside;
+  for (const std::int32_t v : outside.variables) {
+    frame.last_reads[v] = static_cast<int>(frame.graph->nodes.size());
   }
-  return input;
+}
+
+void Layout::note_reads(Frame& frame, TensorId id) {
+  for (const std::int32_t v : frame.placed[id].variables) {
+    int& last = frame.last_reads[v];
+    last = std::max(last, frame.uses.last_read[id]);
+  }
 }
 
 void Layout::touch(const Placed& placed) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <halftone/graph/index.hpp>
+#include <halftone/program/buffers.hpp>
 
 #include "ipu/lowering/steps.hpp"
 
@@ -26,10 +27,12 @@ struct Placed {
 struct Frame {
   const Graph* graph;
   Uses uses;
+  Buffers buffers;
   TensorMap<Placed> placed;
   TensorMap<std::int32_t> made_by;                               ///< operations; -1: none
   TensorMap<TensorId> updates;                                   ///< see updated_variables
   std::map<std::pair<TensorId, std::int32_t>, Placed> copies{};  ///< on other IPUs
+  std::map<std::int32_t, int> last_reads{};  ///< of variables: the node that reads it last
 };
 
 /// For each tensor the variable that is changed by what is computed from it, through nodes of one
@@ -50,15 +53,18 @@ class Layout {
   Placed& local(Frame& frame, TensorId id, const Placed* wanted = nullptr);
   /// Brings all inputs of a node to this IPU.
   void fetch_inputs(Frame& frame, const Node& node);
+  /// A body's input is a tensor of the graph outside, whose memory the body leaves as it is.
+  void place_input(Frame& frame, TensorId id, const Placed& outside);
   /// Memory of its own for what the node makes, laid out like `like` if it has as many elements.
   void place_output(Frame& frame, TensorId id, const Placed& like = {});
   /// The output is a part of these tensors' memory, side by side.
   void place_view(Frame& frame, TensorId id, std::span<const TensorId> bases, bool is_whole);
   /// The output takes the memory of an input.
   void place_over(Frame& frame, TensorId id, TensorId input);
-  /// The input of a node whose memory its first output takes, because nobody reads it any more;
-  /// no_tensor: it has its own.
-  TensorId overwritten(const Frame& frame, std::size_t number) const;
+  /// The input of a node whose memory its first output takes, because the plan of buffers says so
+  /// and no view of the same memory is read later; no_tensor: it has its own. `home`: the layout of
+  /// the work, which an input other than the first has to have.
+  TensorId overwritten(const Frame& frame, std::size_t node, const Placed* home) const;
   void touch(const Placed& placed);
 
   /// A layout that no tensor has yet, over consecutive tiles of this IPU behind those of the last.
@@ -68,6 +74,9 @@ class Layout {
 
  private:
   void check_size(const Graph& graph, TensorId id) const;
+  /// Notes until when the tensor's memory is read.
+  void note_reads(Frame& frame, TensorId id);
+
   Steps& steps_;
   const Target& t_;
   std::uint32_t layouts_ = 1;

@@ -87,7 +87,7 @@ void lower_keep(NodeWork& at, const Work& w) {
   if (w.x.elements() == 0) return;
   at.fetch_inputs();
   const Mapping& over = at.work_on_first_input();
-  const TensorId overwritten = at.layout.overwritten(at.frame, at.number);
+  const TensorId overwritten = at.layout.overwritten(at.frame, at.number, &*at.home);
   if (overwritten != no_tensor && overwritten == at.node.inputs[0]) return;
   at.steps.copy(copy_cycles(at.target(), over.largest() * element_bytes(w.x)), over.pieces);
 }

@@ -49,7 +49,8 @@ void NodeWork::place_outputs() {
   for (std::size_t o = 0; o < node.outputs.size(); ++o) {
     const TensorId id = node.outputs[o];
     if (id == no_tensor || place_as_view(o)) continue;
-    const TensorId input = o == 0 ? layout.overwritten(frame, number) : no_tensor;
+    const TensorId input =
+        o == 0 ? layout.overwritten(frame, number, home ? &*home : nullptr) : no_tensor;
     if (input != no_tensor) {
       layout.place_over(frame, id, input);
     } else {
