@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include <halftone/kernel/executor.hpp>
@@ -91,27 +92,31 @@ Report profile(const Graph& graph, const Target& target, const ProfileOptions& o
   return report;
 }
 
-// --- what follows from a report
-// --------------------------------------------------------------------
+// --- what follows from a report ------------------------------------------------------------------
 
-std::int64_t Report::cycles() const {
-  return std::accumulate(steps.begin(), steps.end(), std::int64_t{0},
-                         [](std::int64_t sum, const Step& s) { return sum + s.total(); });
-}
-std::int64_t Report::cycles(StepKind kind) const {
+namespace {
+
+/// The sum of f over a list.
+std::int64_t sum_of(const auto& list, auto&& f) {
   std::int64_t sum = 0;
-  for (const Step& s : steps) sum += s.kind == kind ? s.total() : 0;
+  for (const auto& element : list) sum += f(element);
   return sum;
 }
+
+}  // namespace
+
+std::int64_t Report::cycles() const {
+  return sum_of(steps, [](const Step& s) { return s.total(); });
+}
+std::int64_t Report::cycles(StepKind kind) const {
+  return sum_of(steps, [&](const Step& s) { return s.kind == kind ? s.total() : 0; });
+}
 double Report::busy_cycles() const {
-  double sum = 0;
-  for (const double c : tile_cycles) sum += c;
+  const double sum = std::accumulate(tile_cycles.begin(), tile_cycles.end(), 0.0);
   return tile_cycles.empty() ? 0.0 : sum / static_cast<double>(tile_cycles.size());
 }
 std::int64_t Report::flops() const {
-  std::int64_t sum = 0;
-  for (const Operation& o : operations) sum += o.flops;
-  return sum;
+  return sum_of(operations, [](const Operation& o) { return o.flops; });
 }
 double Report::share_of_peak() const {
   const double peak = target.peak_flops(ElementType::float16, ElementType::float16);
@@ -119,8 +124,7 @@ double Report::share_of_peak() const {
 }
 
 std::int64_t Report::tile_bytes(std::int64_t tile) const {
-  const auto& m = memory.at(static_cast<std::size_t>(tile));
-  return std::accumulate(m.begin(), m.end(), std::int64_t{0});
+  return sum_of(memory.at(static_cast<std::size_t>(tile)), std::identity());
 }
 std::int64_t Report::always_live_bytes(std::int64_t tile) const {
   return tile_bytes(tile) -
@@ -134,22 +138,16 @@ std::int64_t Report::fullest_tile() const {
   return fullest;
 }
 std::int64_t Report::tiles_out_of_memory() const {
-  std::int64_t count = 0;
-  for (std::int64_t tile = 0; tile < target.tiles(); ++tile) {
-    count += tile_bytes(tile) > target.bytes_per_tile ? 1 : 0;
-  }
-  return count;
+  return std::count_if(memory.begin(), memory.end(), [&](const auto& tile) {
+    return sum_of(tile, std::identity()) > target.bytes_per_tile;
+  });
 }
 std::int64_t Report::bytes() const {
-  std::int64_t sum = 0;
-  for (std::int64_t tile = 0; tile < target.tiles(); ++tile) sum += tile_bytes(tile);
-  return sum;
+  return sum_of(memory, [](const auto& tile) { return sum_of(tile, std::identity()); });
 }
 
 std::int64_t Report::ipu_cycles(std::int64_t ipu) const {
-  std::int64_t sum = 0;
-  for (const Step& s : steps) sum += s.ipu == ipu ? s.total() : 0;
-  return sum;
+  return sum_of(steps, [&](const Step& s) { return s.ipu == ipu ? s.total() : 0; });
 }
 std::int64_t Report::ipu_bytes(std::int64_t ipu) const {
   std::int64_t sum = 0;

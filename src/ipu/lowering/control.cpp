@@ -11,28 +11,6 @@ namespace {
 
 constexpr std::int64_t call_cycles = 12, branch_cycles = 20;
 
-/// The steps and operations that a report has got since this was made.
-struct Section {
-  std::size_t first_step, first_operation, end_step = 0, end_operation = 0;
-
-  explicit Section(const Report& r)
-      : first_step(r.steps.size()), first_operation(r.operations.size()) {}
-  void close(const Report& r) {
-    end_step = r.steps.size();
-    end_operation = r.operations.size();
-  }
-  std::int64_t cycles(const Report& r) const {
-    std::int64_t sum = 0;
-    for (std::size_t s = first_step; s < end_step; ++s) sum += r.steps[s].total();
-    return sum;
-  }
-  /// Its steps stay in the report, but do not run.
-  void skip(Report& r) const {
-    for (std::size_t s = first_step; s < end_step; ++s) r.steps[s].repeats = r.steps[s].flops = 0;
-    for (std::size_t o = first_operation; o < end_operation; ++o) r.operations[o].flops = 0;
-  }
-};
-
 }  // namespace
 
 Frame Lowering::body_frame(Frame& outside, const Graph& body, std::span<const TensorId> inputs) {
@@ -111,7 +89,10 @@ void Lowering::lower_call(Frame& frame, const Node& node, std::size_t first_inpu
   // The dearest arm is the one that counts; memory is the larger of both.
   const std::vector<double> tile_cycles = report_.tile_cycles;
   std::vector<double> with_dearest;
-  std::vector<Section> sections;
+  struct Range {
+    std::size_t first_step, end_step, first_operation, end_operation;
+  };
+  std::vector<Range> ranges;
   std::size_t dearest = 0;
   std::int64_t most = -1;
   for (std::size_t a = 0; a < arms.size(); ++a) {
@@ -119,23 +100,34 @@ void Lowering::lower_call(Frame& frame, const Node& node, std::size_t first_inpu
     report_.tile_cycles = tile_cycles;
     const Steps::Here before =
         steps_.open_program(arms.size() > 1 ? fmt::format("If arm {}", a) : "Call", 1);
-    Section& section = sections.emplace_back(report_);
+    Range range{report_.steps.size(), 0, report_.operations.size(), 0};
     Frame inner = body_frame(frame, body, std::span(node.inputs).subspan(first_input));
     lower_body(inner);
     for (const TensorId id : body.outputs) {
       if (body.info(id).elements() > 0) layout_.touch(layout_.place(inner, id));
     }
     steps_.here = before;
-    section.close(report_);
-    const std::int64_t cycles = section.cycles(report_);
+    range.end_step = report_.steps.size();
+    range.end_operation = report_.operations.size();
+    ranges.push_back(range);
+    std::int64_t cycles = 0;
+    for (std::size_t s = range.first_step; s < range.end_step; ++s) {
+      cycles += report_.steps[s].total();
+    }
     if (cycles <= most) continue;
     most = cycles;
     dearest = a;
     with_dearest = report_.tile_cycles;
   }
   report_.tile_cycles = std::move(with_dearest);
-  for (std::size_t a = 0; a < sections.size(); ++a) {
-    if (a != dearest) sections[a].skip(report_);
+  for (std::size_t a = 0; a < ranges.size(); ++a) {
+    if (a == dearest) continue;
+    for (std::size_t s = ranges[a].first_step; s < ranges[a].end_step; ++s) {
+      report_.steps[s].repeats = report_.steps[s].flops = 0;
+    }
+    for (std::size_t o = ranges[a].first_operation; o < ranges[a].end_operation; ++o) {
+      report_.operations[o].flops = 0;
+    }
   }
   for (const TensorId id : node.outputs) {
     if (id != no_tensor) layout_.place_output(frame, id);

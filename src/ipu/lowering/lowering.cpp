@@ -103,23 +103,15 @@ std::string Lowering::operation_name(const Frame& frame, const Node& node, std::
   return layer_ + name;
 }
 
-bool Lowering::is_first_of_kind(const Node& node, std::span<const TensorInfo> in,
-                                std::span<const TensorInfo> out) {
-  std::string kind(node.op->id.name);
-  const auto add = [&](std::int64_t number) {
-    kind.append(reinterpret_cast<const char*>(&number), sizeof number);
-  };
-  add(steps_.here.ipu);
-  for (const std::span<const TensorInfo> infos : {in, out}) {
-    add(static_cast<std::int64_t>(infos.size()));
-    for (const TensorInfo& info : infos) {
-      add(static_cast<std::int64_t>(info.type));
-      add(static_cast<std::int64_t>(info.rank()));
-      for (const std::int64_t extent : info.shape) add(extent);
-    }
+bool Lowering::is_first_of_kind(const Node& node, std::span<const TensorInfo> in) {
+  std::vector<std::int64_t> kind{steps_.here.ipu, static_cast<std::int64_t>(in.size())};
+  for (const TensorInfo& info : in) {
+    kind.push_back(static_cast<std::int64_t>(info.type));
+    kind.push_back(static_cast<std::int64_t>(info.rank()));
+    kind.insert(kind.end(), info.shape.begin(), info.shape.end());
   }
-  for (const Word word : node.attributes) add(static_cast<std::int64_t>(word));
-  return outlined_.insert(std::move(kind)).second;
+  kind.insert(kind.end(), node.attributes.begin(), node.attributes.end());
+  return outlined_.emplace(node.op->id.name, std::move(kind)).second;
 }
 
 void Lowering::begin_operation(Frame& frame, std::size_t number) {
@@ -166,7 +158,7 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
   // A node without outputs has something to do only if its operator says what.
   if (is_empty && (!node.outputs.empty() || node.op->cost == nullptr)) return;
 
-  here.has_code = is_first_of_kind(node, in, out);
+  here.has_code = is_first_of_kind(node, in);
   begin_operation(frame, number);
   const std::int32_t operation = here.operation;
 

@@ -38,9 +38,8 @@ class Lowering {
   void lower_node(Frame& frame, std::size_t number);
   std::string operation_name(const Frame& frame, const Node& node, std::size_t number);
   void begin_operation(Frame& frame, std::size_t number);
-  /// Whether no node before has the same operator, attributes, inputs and outputs on this IPU.
-  bool is_first_of_kind(const Node& node, std::span<const TensorInfo> in,
-                        std::span<const TensorInfo> out);
+  /// Whether no node before has the same operator, attributes and inputs on this IPU.
+  bool is_first_of_kind(const Node& node, std::span<const TensorInfo> in);
 
   // Nodes with bodies: see control.cpp.
   void lower_repetition(Frame& frame, const Node& node, const op::Repeat& repeat);
@@ -55,8 +54,9 @@ class Lowering {
   Layout layout_;
   Planner planner_;
   std::vector<std::int32_t> placement_;
-  std::set<std::string> outlined_{};  // kinds of nodes that have their code already
-  std::string layer_{};               // of the node before, with its slash
+  std::set<std::pair<std::string_view, std::vector<std::int64_t>>>
+      outlined_{};       // kinds of nodes that have their code already
+  std::string layer_{};  // of the node before, with its slash
 };
 
 }  // namespace halftone::ipu

@@ -3,62 +3,67 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/describe.hpp"
 
 namespace halftone::ipu {
 
+namespace {
+
+/// Calls f(number of the tile, bytes there) for each tile that holds a part of a variable.
+void for_each_tile(const Report& report, const Variable& v, auto&& f) {
+  for (std::int64_t piece = 0; piece < v.mapping.pieces; ++piece) {
+    const std::int64_t tile = (v.mapping.first_tile + piece) % v.mapping.tiles;
+    const std::int64_t bytes = divide_up(v.mapping.on_piece(piece) * v.element_bytes, 8) * 8;
+    f(static_cast<std::size_t>(v.ipu * report.target.tiles_per_ipu + tile), bytes);
+  }
+}
+
+}  // namespace
+
 void lay_out_memory(Report& report) {
   const Target& t = report.target;
   const auto tiles = static_cast<std::size_t>(t.tiles());
   const std::size_t steps = std::max<std::size_t>(report.steps.size(), 1);
-  std::vector<std::vector<std::int32_t>> begins(steps), ends(steps);
-  for (std::size_t i = 0; i < report.variables.size(); ++i) {
-    const Variable& v = report.variables[i];
-    const auto first_tile = static_cast<std::size_t>(v.ipu * t.tiles_per_ipu);
+  std::vector<std::vector<const Variable*>> begins(steps), ends(steps);
+  for (const Variable& v : report.variables) {
     if (v.is_always_live) {
-      for (std::int64_t piece = 0; piece < v.mapping.pieces; ++piece) {
-        const std::int64_t tile = (v.mapping.first_tile + piece) % v.mapping.tiles;
-        report.memory[first_tile + static_cast<std::size_t>(tile)]
-                     [static_cast<std::size_t>(v.category)] += v.on_tile(tile);
-      }
+      for_each_tile(report, v, [&](std::size_t tile, std::int64_t bytes) {
+        report.memory[tile][static_cast<std::size_t>(v.category)] += bytes;
+      });
       continue;
     }
-    begins[static_cast<std::size_t>(v.first_step)].push_back(static_cast<std::int32_t>(i));
-    ends[static_cast<std::size_t>(v.last_step)].push_back(static_cast<std::int32_t>(i));
+    begins[static_cast<std::size_t>(v.first_step)].push_back(&v);
+    ends[static_cast<std::size_t>(v.last_step)].push_back(&v);
   }
   std::vector<std::int64_t> live(tiles);
   report.peak_step.assign(tiles, 0);
   report.live_bytes.assign(steps, 0);
   std::int64_t total = 0;
-  const auto add = [&](std::int32_t number, std::int64_t sign) {
-    const Variable& v = report.variables[static_cast<std::size_t>(number)];
-    const auto first_tile = static_cast<std::size_t>(v.ipu * t.tiles_per_ipu);
-    for (std::int64_t piece = 0; piece < v.mapping.pieces; ++piece) {
-      const std::int64_t tile = (v.mapping.first_tile + piece) % v.mapping.tiles;
-      const std::int64_t bytes = divide_up(v.mapping.on_piece(piece) * v.element_bytes, 8) * 8;
-      live[first_tile + static_cast<std::size_t>(tile)] += sign * bytes;
+  const auto add = [&](const Variable& v, std::int64_t sign) {
+    for_each_tile(report, v, [&](std::size_t tile, std::int64_t bytes) {
+      live[tile] += sign * bytes;
       total += sign * bytes;
-    }
-    return first_tile;
+    });
   };
   constexpr auto temporaries = static_cast<std::size_t>(Category::temporaries);
   for (std::size_t s = 0; s < steps; ++s) {
-    std::vector<std::size_t> grown;
-    for (const std::int32_t v : begins[s]) {
-      const std::size_t first = add(v, 1);
-      if (std::find(grown.begin(), grown.end(), first) == grown.end()) grown.push_back(first);
+    std::set<std::int32_t> grown;
+    for (const Variable* v : begins[s]) {
+      add(*v, 1);
+      grown.insert(v->ipu);
     }
-    for (const std::size_t first : grown) {
+    for (const std::int32_t ipu : grown) {
+      const auto first = static_cast<std::size_t>(ipu * t.tiles_per_ipu);
       for (std::size_t i = first; i < first + static_cast<std::size_t>(t.tiles_per_ipu); ++i) {
-        if (live[i] > report.memory[i][temporaries]) {
-          report.memory[i][temporaries] = live[i];
-          report.peak_step[i] = static_cast<std::int32_t>(s);
-        }
+        if (live[i] <= report.memory[i][temporaries]) continue;
+        report.memory[i][temporaries] = live[i];
+        report.peak_step[i] = static_cast<std::int32_t>(s);
       }
     }
     report.live_bytes[s] = total;
-    for (const std::int32_t v : ends[s]) add(v, -1);
+    for (const Variable* v : ends[s]) add(*v, -1);
   }
 }
 

@@ -9,16 +9,16 @@ namespace {
 Product product_of(const NodeWork& at, const ProductExtents& e) {
   const ElementType x = at.info(at.node.inputs[0]).type, y = at.info(at.node.outputs[0]).type;
   const bool has_units = is_floating_point(x) && size_in_bytes(x) <= 4;
-  return {.groups = e.groups,
-          .rows = e.rows,
-          .inner = e.inner,
-          .columns = e.columns,
-          .kernel_rows = e.kernel_rows,
-          .kernel_columns = e.kernel_columns,
-          .input_rows = e.input_rows,
-          .width = e.width,
-          .input = has_units ? x : ElementType::float32,
-          .output = has_units ? y : ElementType::float32};
+  return {e.groups,
+          e.rows,
+          e.inner,
+          e.columns,
+          e.kernel_rows,
+          e.kernel_columns,
+          e.input_rows,
+          e.width,
+          has_units ? x : ElementType::float32,
+          has_units ? y : ElementType::float32};
 }
 
 std::string plan_text(const ProductPlan& plan) {
@@ -65,7 +65,8 @@ double balance_of(const Target& t, const Product& p, const ProductPlan& plan,
 
 }  // namespace
 
-void lower_product(NodeWork& at, const ProductExtents& e) {
+void lower_product(NodeWork& at, const Work& w) {
+  const ProductExtents& e = w.product;
   if (e.groups < 1 || e.rows < 1 || e.inner < 1 || e.columns < 1) return;
   Steps& steps = at.steps;
   const Target& t = steps.t;

@@ -121,53 +121,6 @@ TensorId leading_operand(const NodeWork& at, std::int64_t elements) {
   return chosen;
 }
 
-/// What the operands of an element-wise node are besides the one that leads.
-struct Operands {
-  std::size_t count = 0;
-  bool has_scalar = false, has_vector = false;
-  std::int64_t columns = 1, received = 0;  ///< of a vector; bytes on a tile
-};
-
-Operands bring_operands(NodeWork& at, TensorId leading, const TensorInfo& y) {
-  const Placed& home = *at.home;
-  const std::int64_t on_tile = home.mapping.largest();
-  Operands operands;
-  for (const TensorId id : at.node.inputs) {
-    if (id == no_tensor) continue;
-    ++operands.count;
-    if (id == leading) continue;
-    const TensorInfo& info = at.info(id);
-    if (info.elements() == y.elements()) {
-      const Placed& p = at.layout.local(at.frame, id, &home);
-      const bool matches = p.layout == home.layout && p.mapping == home.mapping;
-      if (!matches) operands.received += on_tile * element_bytes(info);
-      continue;
-    }
-    at.layout.local(at.frame, id);
-    operands.received += distinct(info.shape, y.shape, on_tile) * element_bytes(info);
-    if (info.elements() == 1) {
-      operands.has_scalar = true;
-    } else {
-      operands.has_vector = true;
-      operands.columns = info.shape.empty() ? 1 : info.shape.back();
-    }
-  }
-  return operands;
-}
-
-std::int64_t elementwise_cycles(const Target& t, const ElementwiseCost& cost,
-                                const Operands& operands, std::int64_t on_tile, ElementType type) {
-  if (operands.count <= 1) return unary_cycles(t, cost, on_tile, type);
-  if (operands.has_vector && operands.columns > 1 && cost.loop(type, false).cycles <= 4) {
-    const std::int64_t wide = std::min(operands.columns, on_tile);
-    return vector_broadcast_cycles(t, divide_up(on_tile, wide), wide, type);
-  }
-  if (operands.has_scalar && operands.count == 2) {
-    return scalar_broadcast_cycles(t, cost, on_tile, type);
-  }
-  return binary_cycles(t, cost, on_tile, type);
-}
-
 void lower_pass(NodeWork& at, const Work& w) {
   const std::int64_t elements = w.x.elements();
   if (elements == 0) return;
@@ -206,13 +159,12 @@ void lower_reduce(NodeWork& at, const Work& w) {
   const TileReduction rest =
       plan_tile_reduction(t, outputs, spread, t.tiles_per_ipu, ElementType::float32);
   const Mapping sums = spread_mapping(t, std::max(outputs, rest.tiles), rest.tiles);
-  if (rest.first_exchange > 0) {
-    at.steps.exchange(rest.first_exchange, rest.tiles);
-    at.steps.compute(vertex, sums, rest.first_compute);
-  }
-  if (rest.second_exchange > 0) {
-    at.steps.exchange(rest.second_exchange, rest.tiles);
-    at.steps.compute(vertex, sums, rest.second_compute);
+  const std::int64_t stages[][2] = {{rest.first_exchange, rest.first_compute},
+                                    {rest.second_exchange, rest.second_compute}};
+  for (const auto& [exchange, compute] : stages) {
+    if (exchange <= 0) continue;
+    at.steps.exchange(exchange, rest.tiles);
+    at.steps.compute(vertex, sums, compute);
   }
   at.broadcast_bytes = outputs * 4;
 }
@@ -224,6 +176,8 @@ void lower_cast(NodeWork& at, const Work& w) {
       fmt::format("popops::Cast<{},{}>", halftone::name(w.x.type), halftone::name(w.to)), over,
       cast_cycles(at.target(), over.largest(), w.x.type, w.to), 1, w.x.elements());
 }
+
+void lower_view(NodeWork& at, const Work&) { at.is_view = true; }
 
 void lower_fill(NodeWork& at, const Work& w) {
   if (w.x.elements() == 0) return;
@@ -280,60 +234,65 @@ void lower_vertex(NodeWork& at, const Work& w) {
 }  // namespace
 
 void lower_elementwise(NodeWork& at) {
+  const Target& t = at.target();
   const TensorInfo& y = at.info(at.node.outputs[0]);
   const TensorId leading = leading_operand(at, y.elements());
   at.home = leading != no_tensor ? at.layout.local(at.frame, leading) : at.layout.linear(y);
-  const Operands operands = bring_operands(at, leading, y);
-  at.steps.exchange(operands.received, at.home->mapping.pieces);
+  const std::int64_t on_tile = at.home->mapping.largest();
+  bool has_scalar = false, has_vector = false;
+  std::int64_t operands = 0, columns = 1, received = 0;
+  for (const TensorId id : at.node.inputs) {
+    if (id == no_tensor) continue;
+    ++operands;
+    if (id == leading) continue;
+    const TensorInfo& info = at.info(id);
+    if (info.elements() == y.elements()) {
+      const Placed& p = at.layout.local(at.frame, id, &*at.home);
+      const bool matches = p.layout == at.home->layout && p.mapping == at.home->mapping;
+      if (!matches) received += on_tile * element_bytes(info);
+      continue;
+    }
+    at.layout.local(at.frame, id);
+    received += distinct(info.shape, y.shape, on_tile) * element_bytes(info);
+    if (info.elements() == 1) {
+      has_scalar = true;
+    } else {
+      has_vector = true;
+      columns = info.shape.empty() ? 1 : info.shape.back();
+    }
+  }
+  at.steps.exchange(received, at.home->mapping.pieces);
+
   const std::string_view op = at.node.op->id.name;
+  const ElementwiseCost& cost = elementwise_cost(op);
   const ElementType type = leading != no_tensor ? at.info(leading).type : y.type;
+  const std::int64_t wide = std::min(columns, on_tile);
+  std::int64_t cycles = 0;
+  if (operands <= 1) {
+    cycles = unary_cycles(t, cost, on_tile, type);
+  } else if (has_vector && columns > 1 && cost.loop(type, false).cycles <= 4) {
+    cycles = vector_broadcast_cycles(t, divide_up(on_tile, wide), wide, type);
+  } else if (has_scalar && operands == 2) {
+    cycles = scalar_broadcast_cycles(t, cost, on_tile, type);
+  } else {
+    cycles = binary_cycles(t, cost, on_tile, type);
+  }
   at.steps.compute(fmt::format("popops::{}<{}>", op, halftone::name(type)), at.home->mapping,
-                   elementwise_cycles(at.target(), elementwise_cost(op), operands,
-                                      at.home->mapping.largest(), type),
-                   1, y.elements());
+                   cycles, 1, y.elements());
 }
 
 void lower_work(NodeWork& at, const Work& w) {
-  Steps& steps = at.steps;
-  steps.check_countable("an operator goes round more often than a profile counts",
-                        static_cast<double>(steps.here.repeats) * static_cast<double>(w.times),
-                        static_cast<double>(most_repeats));
-  steps.here.times = w.times;
-  switch (w.kind) {
-    case Work::Kind::product:
-      return lower_product(at, w.product);
-    case Work::Kind::pass:
-      return lower_pass(at, w);
-    case Work::Kind::reduce:
-      return lower_reduce(at, w);
-    case Work::Kind::cast:
-      return lower_cast(at, w);
-    case Work::Kind::view:
-      at.is_view = true;
-      return;
-    case Work::Kind::gather:
-      return lower_gather(at, w);
-    case Work::Kind::scatter:
-      return lower_scatter(at, w);
-    case Work::Kind::dynamic_slice:
-      return lower_dynamic_slice(at, w);
-    case Work::Kind::keep:
-      return lower_keep(at, w);
-    case Work::Kind::move:
-      return lower_move(at, w);
-    case Work::Kind::fill:
-      return lower_fill(at, w);
-    case Work::Kind::pool:
-      return lower_pool(at, w);
-    case Work::Kind::random:
-      return lower_random(at, w);
-    case Work::Kind::top_k:
-      return lower_top_k(at, w);
-    case Work::Kind::vertex:
-      return lower_vertex(at, w);
-    case Work::Kind::transfer:
-      return lower_transfer(at, w);
-  }
+  at.steps.check_countable(
+      "an operator goes round more often than a profile counts",
+      static_cast<double>(at.steps.here.repeats) * static_cast<double>(w.times),
+      static_cast<double>(most_repeats));
+  at.steps.here.times = w.times;
+  // In the order of Work::Kind.
+  constexpr void (*functions[])(NodeWork&, const Work&) = {
+      lower_product, lower_pass,          lower_reduce, lower_cast,    lower_view, lower_gather,
+      lower_scatter, lower_dynamic_slice, lower_keep,   lower_move,    lower_fill, lower_pool,
+      lower_random,  lower_top_k,         lower_vertex, lower_transfer};
+  functions[static_cast<std::size_t>(w.kind)](at, w);
 }
 
 }  // namespace halftone::ipu

@@ -48,7 +48,7 @@ void lower_elementwise(NodeWork& at);
 void lower_unknown(NodeWork& at, std::span<const TensorInfo> in, std::span<const TensorInfo> out);
 
 // Pieces of work, by subject.
-void lower_product(NodeWork& at, const ProductExtents& extents);
+void lower_product(NodeWork& at, const Work& work);
 void lower_gather(NodeWork& at, const Work& work);
 void lower_scatter(NodeWork& at, const Work& work);
 void lower_dynamic_slice(NodeWork& at, const Work& work);
