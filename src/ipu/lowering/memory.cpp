@@ -13,11 +13,10 @@ namespace {
 
 /// Calls f(number of the tile, bytes there) for each tile that holds a part of a variable.
 void for_each_tile(const Report& report, const Variable& v, auto&& f) {
-  for (std::int64_t piece = 0; piece < v.mapping.pieces; ++piece) {
-    const std::int64_t tile = (v.mapping.first_tile + piece) % v.mapping.tiles;
-    const std::int64_t bytes = divide_up(v.mapping.on_piece(piece) * v.element_bytes, 8) * 8;
-    f(static_cast<std::size_t>(v.ipu * report.target.tiles_per_ipu + tile), bytes);
-  }
+  const std::int64_t first = v.ipu * report.target.tiles_per_ipu;
+  v.mapping.for_each_piece([&](std::int64_t tile, std::int64_t elements) {
+    f(static_cast<std::size_t>(first + tile), divide_up(elements * v.element_bytes, 8) * 8);
+  });
 }
 
 }  // namespace

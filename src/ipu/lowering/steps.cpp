@@ -76,18 +76,18 @@ void Steps::compute(std::string_view vertex, const Mapping& over, std::int64_t c
   const auto first = static_cast<std::size_t>(here.ipu * t.tiles_per_ipu);
   const auto largest = static_cast<double>(std::max<std::int64_t>(over.largest(), 1));
   const double times = static_cast<double>(here.repeats * here.times);
+  const std::int64_t code = code_bytes(vertex), state = here.has_code ? 4 + 3 * 8 : 0;
   double sum = 0;
-  for (std::int64_t piece = 0; piece < over.pieces; ++piece) {
-    const std::int64_t on = (over.first_tile + piece) % over.tiles;
+  over.for_each_piece([&](std::int64_t on, std::int64_t elements) {
     const auto tile = static_cast<std::size_t>(on);
-    const double own =
-        static_cast<double>(cycles) * static_cast<double>(over.on_piece(piece)) / largest * balance;
-    sum += own;
-    report.tile_cycles[first + tile] += own * times;
-    if (!present[tile]) bytes(on, Category::vertex_code) += code_bytes(vertex);
+    const double own = static_cast<double>(cycles) * static_cast<double>(elements) / largest;
+    sum += own * balance;
+    report.tile_cycles[first + tile] += own * balance * times;
+    bytes(on, Category::vertex_state) += state;
+    if (present[tile]) return;
     present[tile] = true;
-    if (here.has_code) bytes(on, Category::vertex_state) += 4 + 3 * 8;
-  }
+    bytes(on, Category::vertex_code) += code;
+  });
   const std::int64_t launch = report.options.has_launch ? t.launch_cycles : 0;
   Step& step = add(StepKind::compute, cycles + launch, 0, over.pieces);
   step.vertex = number;
