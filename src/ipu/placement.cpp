@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include <halftone/graph/index.hpp>
 #include <halftone/graph/planning.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
@@ -45,7 +46,7 @@ void check_bodies(const Graph& graph, const Node& node, std::int32_t outer) {
 }  // namespace
 
 void check_placement(const Graph& graph, std::int64_t ipus) {
-  std::vector<std::int32_t> changed_on(graph.tensors.size(), -1);
+  TensorMap<std::int32_t> changed_on(graph, -1);
   for (const Node& node : graph.nodes) {
     const std::int32_t ipu = node.planning.ipu;
     check_bodies(graph, node, ipu);
@@ -55,20 +56,20 @@ void check_placement(const Graph& graph, std::int64_t ipus) {
              "0 to " + std::to_string(ipus - 1), ipu,
              "as many IPUs as the model is placed on, or no placement by nodes");
     }
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == no_tensor || !node.op->signature.input_slot(i).modified) continue;
-      std::int32_t& on = changed_on[static_cast<std::size_t>(node.inputs[i])];
+    for_each_modified(node, [&](std::size_t i) {
+      std::int32_t& on = changed_on[node.inputs[i]];
       if (on >= 0 && on != ipu) {
         refuse(graph, node, "nodes on different IPUs change one variable", node.inputs[i],
                "IPU " + std::to_string(on), ipu, {});
       }
       on = ipu;
-    }
+    });
   }
 }
 
 std::vector<std::int32_t> placed_nodes(const Graph& graph) {
-  std::vector<std::int32_t> placement(graph.nodes.size()), home(graph.tensors.size(), -1);
+  std::vector<std::int32_t> placement(graph.nodes.size());
+  TensorMap<std::int32_t> home(graph, -1);
   bool is_any_placed = false;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     placement[n] = graph.nodes[n].planning.ipu;
@@ -76,24 +77,24 @@ std::vector<std::int32_t> placed_nodes(const Graph& graph) {
     is_any_placed = true;
     for (const TensorId id : graph.nodes[n].inputs) {
       if (id == no_tensor || graph.tensor(id).role != Role::variable) continue;
-      std::int32_t& on = home[static_cast<std::size_t>(id)];
+      std::int32_t& on = home[id];
       if (on < 0) on = placement[n];
     }
   }
   if (!is_any_placed) return {};
   // The others go where their variables are, or what they read was computed last.
-  std::vector<std::int32_t> made_on(graph.tensors.size(), -1);
+  TensorMap<std::int32_t> made_on(graph, -1);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     std::int32_t& ipu = placement[n];
-    for (const std::vector<std::int32_t>* known : {&home, &made_on}) {
+    for (const TensorMap<std::int32_t>* known : {&home, &made_on}) {
       if (ipu >= 0) break;
       for (const TensorId id : graph.nodes[n].inputs) {
-        if (id != no_tensor) ipu = std::max(ipu, (*known)[static_cast<std::size_t>(id)]);
+        if (id != no_tensor) ipu = std::max(ipu, (*known)[id]);
       }
     }
     ipu = std::max(ipu, 0);
     for (const TensorId id : graph.nodes[n].outputs) {
-      if (id != no_tensor) made_on[static_cast<std::size_t>(id)] = ipu;
+      if (id != no_tensor) made_on[id] = ipu;
     }
   }
   return placement;
@@ -120,7 +121,7 @@ std::vector<double> shares(const std::vector<float>& ratios, std::int64_t ipus) 
 
 std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& single,
                                               const std::vector<double>& split) {
-  std::vector<double> cycles(graph.nodes.size());
+  NodeMap<double> cycles(graph);
   std::size_t operation = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     while (operation < single.operations.size() && single.operations[operation].program != 0) {
@@ -134,16 +135,16 @@ std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& 
     cycles[n] = static_cast<double>(single.operation_cycles(operation++));
   }
   // Nodes that bring in variables lead; the time of all that follow them is theirs.
-  std::vector<std::int32_t> home(graph.tensors.size(), -1), of_tensor(graph.tensors.size(), -1);
+  TensorMap<std::int32_t> home(graph, -1), of_tensor(graph, -1);
   std::vector<std::int32_t> placement(graph.nodes.size());
   double leading = 0;
-  std::vector<bool> leads(graph.nodes.size());
-  std::vector<bool> seen(graph.tensors.size());
+  NodeMap<bool> leads(graph, false);
+  TensorMap<bool> seen(graph, false);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     for (const TensorId id : graph.nodes[n].inputs) {
       if (id == no_tensor || graph.tensor(id).role != Role::variable) continue;
-      leads[n] = leads[n] || !seen[static_cast<std::size_t>(id)];
-      seen[static_cast<std::size_t>(id)] = true;
+      leads[n] = leads[n] || !seen[id];
+      seen[id] = true;
     }
     if (leads[n]) leading += cycles[n];
   }
@@ -152,7 +153,7 @@ std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& 
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     std::int32_t ipu = -1;
     for (const TensorId id : graph.nodes[n].inputs) {
-      if (id != no_tensor) ipu = std::max(ipu, home[static_cast<std::size_t>(id)]);
+      if (id != no_tensor) ipu = std::max(ipu, home[id]);
     }
     if (ipu < 0 && leads[n] && leading > 0) {
       ipu = 0;
@@ -164,7 +165,7 @@ std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& 
     }
     if (ipu < 0) {
       for (const TensorId id : graph.nodes[n].inputs) {
-        if (id != no_tensor) ipu = std::max(ipu, of_tensor[static_cast<std::size_t>(id)]);
+        if (id != no_tensor) ipu = std::max(ipu, of_tensor[id]);
       }
     }
     if (ipu < 0) ipu = last;
@@ -172,11 +173,11 @@ std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& 
     placement[n] = ipu;
     for (const TensorId id : graph.nodes[n].inputs) {
       if (id != no_tensor && graph.tensor(id).role == Role::variable) {
-        home[static_cast<std::size_t>(id)] = ipu;
+        home[id] = ipu;
       }
     }
     for (const TensorId id : graph.nodes[n].outputs) {
-      if (id != no_tensor) of_tensor[static_cast<std::size_t>(id)] = ipu;
+      if (id != no_tensor) of_tensor[id] = ipu;
     }
   }
   return placement;

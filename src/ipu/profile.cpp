@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include <halftone/kernel/executor.hpp>
@@ -10,7 +11,8 @@
 
 #include "base/describe.hpp"
 #include "exec/node.hpp"
-#include "ipu/lowering.hpp"
+#include "ipu/lowering/lowering.hpp"
+#include "ipu/lowering/memory.hpp"
 #include "ipu/placement.hpp"
 #include "transform/pipeline.hpp"
 
@@ -34,108 +36,6 @@ void check_static(const Graph& graph) {
       check_static(graph.graphs[static_cast<std::size_t>(index)]);
     }
   }
-}
-
-/// Adds variables to the tiles' memory and follows what is live from step to step.
-void lay_out_memory(Report& report) {
-  const Target& t = report.target;
-  const auto tiles = static_cast<std::size_t>(t.tiles());
-  const std::size_t steps = std::max<std::size_t>(report.steps.size(), 1);
-  std::vector<std::vector<std::int32_t>> begins(steps), ends(steps);
-  for (std::size_t i = 0; i < report.variables.size(); ++i) {
-    const Variable& v = report.variables[i];
-    const auto first_tile = static_cast<std::size_t>(v.ipu * t.tiles_per_ipu);
-    if (v.is_always_live) {
-      for (std::int64_t piece = 0; piece < v.mapping.pieces; ++piece) {
-        const std::int64_t tile = (v.mapping.first_tile + piece) % v.mapping.tiles;
-        report.memory[first_tile + static_cast<std::size_t>(tile)]
-                     [static_cast<std::size_t>(v.category)] += v.on_tile(tile);
-      }
-      continue;
-    }
-    begins[static_cast<std::size_t>(v.first_step)].push_back(static_cast<std::int32_t>(i));
-    ends[static_cast<std::size_t>(v.last_step)].push_back(static_cast<std::int32_t>(i));
-  }
-  std::vector<std::int64_t> live(tiles);
-  report.peak_step.assign(tiles, 0);
-  report.live_bytes.assign(steps, 0);
-  std::int64_t total = 0;
-  const auto add = [&](std::int32_t number, std::int64_t sign) {
-    const Variable& v = report.variables[static_cast<std::size_t>(number)];
-    const auto first_tile = static_cast<std::size_t>(v.ipu * t.tiles_per_ipu);
-    for (std::int64_t piece = 0; piece < v.mapping.pieces; ++piece) {
-      const std::int64_t tile = (v.mapping.first_tile + piece) % v.mapping.tiles;
-      const std::int64_t bytes = divide_up(v.mapping.on_piece(piece) * v.element_bytes, 8) * 8;
-      live[first_tile + static_cast<std::size_t>(tile)] += sign * bytes;
-      total += sign * bytes;
-    }
-    return first_tile;
-  };
-  constexpr auto temporaries = static_cast<std::size_t>(Category::temporaries);
-  for (std::size_t s = 0; s < steps; ++s) {
-    std::vector<std::size_t> grown;
-    for (const std::int32_t v : begins[s]) {
-      const std::size_t first = add(v, 1);
-      if (std::find(grown.begin(), grown.end(), first) == grown.end()) grown.push_back(first);
-    }
-    for (const std::size_t first : grown) {
-      for (std::size_t i = first; i < first + static_cast<std::size_t>(t.tiles_per_ipu); ++i) {
-        if (live[i] > report.memory[i][temporaries]) {
-          report.memory[i][temporaries] = live[i];
-          report.peak_step[i] = static_cast<std::int32_t>(s);
-        }
-      }
-    }
-    report.live_bytes[s] = total;
-    for (const std::int32_t v : ends[s]) add(v, -1);
-  }
-}
-
-[[noreturn]] void throw_out_of_memory(const Report& report) {
-  const auto text = [](std::int64_t bytes) {
-    return halftone::detail::bytes_text(static_cast<std::uint64_t>(bytes));
-  };
-  const std::int64_t tile = report.fullest_tile();
-  const std::int32_t at = report.peak_step[static_cast<std::size_t>(tile)];
-  const std::int64_t need = report.tile_bytes(tile), there = report.target.bytes_per_tile;
-  std::string what =
-      fmt::format("out of tile memory: tile {} needs {} of {}", tile, text(need), text(there));
-  what += fmt::format("\nalways live\t{}, temporary {}", text(report.always_live_bytes(tile)),
-                      text(need - report.always_live_bytes(tile)));
-  std::string step = fmt::format("{}", at);
-  std::string node;
-  if (at < static_cast<std::int32_t>(report.steps.size())) {
-    const Step& s = report.steps[static_cast<std::size_t>(at)];
-    if (s.operation >= 0) {
-      const Operation& o = report.operations[static_cast<std::size_t>(s.operation)];
-      node = fmt::format("{} {}", o.type, halftone::detail::quoted(o.name));
-      step += fmt::format(", {} of {}", name(s.kind), node);
-    }
-  }
-  what += "\npeak at step\t" + step;
-  const std::vector<std::int32_t> variables = report.live_variables(tile, at);
-  for (std::size_t i = 0; i < variables.size() && i < 10; ++i) {
-    const Variable& v = report.variables[static_cast<std::size_t>(variables[i])];
-    what += fmt::format(
-        "\n{}\t{} {}, {}", i == 0 ? "largest" : "",
-        text(v.on_tile(tile % report.target.tiles_per_ipu)), halftone::detail::quoted(v.name),
-        v.is_always_live ? std::string("always live")
-                         : fmt::format("live in steps {}..{}", v.first_step, v.last_step));
-  }
-  what += fmt::format("\nother tiles\t{} of {} are too full as well",
-                      report.tiles_out_of_memory() - 1, report.target.tiles());
-  const std::int64_t all = report.bytes();
-  std::string hint = all > report.target.tiles() * there
-                         ? "the whole model is larger than all tiles: more IPUs, a smaller batch "
-                           "or half instead of float"
-                         : "a smaller batch, half instead of float, a smaller "
-                           "available_memory_proportion, or more IPUs";
-  hint += "; allow_out_of_memory reports it all the same";
-  fail(ErrorKind::memory, {.what = what,
-                           .node = node,
-                           .expected = fmt::format("{} bytes", there),
-                           .found = fmt::format("{} bytes", need),
-                           .hint = hint});
 }
 
 }  // namespace
@@ -192,27 +92,31 @@ Report profile(const Graph& graph, const Target& target, const ProfileOptions& o
   return report;
 }
 
-// --- what follows from a report
-// --------------------------------------------------------------------
+// --- what follows from a report ------------------------------------------------------------------
 
-std::int64_t Report::cycles() const {
-  return std::accumulate(steps.begin(), steps.end(), std::int64_t{0},
-                         [](std::int64_t sum, const Step& s) { return sum + s.total(); });
-}
-std::int64_t Report::cycles(StepKind kind) const {
+namespace {
+
+/// The sum of f over a list.
+std::int64_t sum_of(const auto& list, auto&& f) {
   std::int64_t sum = 0;
-  for (const Step& s : steps) sum += s.kind == kind ? s.total() : 0;
+  for (const auto& element : list) sum += f(element);
   return sum;
 }
+
+}  // namespace
+
+std::int64_t Report::cycles() const {
+  return sum_of(steps, [](const Step& s) { return s.total(); });
+}
+std::int64_t Report::cycles(StepKind kind) const {
+  return sum_of(steps, [&](const Step& s) { return s.kind == kind ? s.total() : 0; });
+}
 double Report::busy_cycles() const {
-  double sum = 0;
-  for (const double c : tile_cycles) sum += c;
+  const double sum = std::accumulate(tile_cycles.begin(), tile_cycles.end(), 0.0);
   return tile_cycles.empty() ? 0.0 : sum / static_cast<double>(tile_cycles.size());
 }
 std::int64_t Report::flops() const {
-  std::int64_t sum = 0;
-  for (const Operation& o : operations) sum += o.flops;
-  return sum;
+  return sum_of(operations, [](const Operation& o) { return o.flops; });
 }
 double Report::share_of_peak() const {
   const double peak = target.peak_flops(ElementType::float16, ElementType::float16);
@@ -220,8 +124,7 @@ double Report::share_of_peak() const {
 }
 
 std::int64_t Report::tile_bytes(std::int64_t tile) const {
-  const auto& m = memory.at(static_cast<std::size_t>(tile));
-  return std::accumulate(m.begin(), m.end(), std::int64_t{0});
+  return sum_of(memory.at(static_cast<std::size_t>(tile)), std::identity());
 }
 std::int64_t Report::always_live_bytes(std::int64_t tile) const {
   return tile_bytes(tile) -
@@ -235,22 +138,16 @@ std::int64_t Report::fullest_tile() const {
   return fullest;
 }
 std::int64_t Report::tiles_out_of_memory() const {
-  std::int64_t count = 0;
-  for (std::int64_t tile = 0; tile < target.tiles(); ++tile) {
-    count += tile_bytes(tile) > target.bytes_per_tile ? 1 : 0;
-  }
-  return count;
+  return std::count_if(memory.begin(), memory.end(), [&](const auto& tile) {
+    return sum_of(tile, std::identity()) > target.bytes_per_tile;
+  });
 }
 std::int64_t Report::bytes() const {
-  std::int64_t sum = 0;
-  for (std::int64_t tile = 0; tile < target.tiles(); ++tile) sum += tile_bytes(tile);
-  return sum;
+  return sum_of(memory, [](const auto& tile) { return sum_of(tile, std::identity()); });
 }
 
 std::int64_t Report::ipu_cycles(std::int64_t ipu) const {
-  std::int64_t sum = 0;
-  for (const Step& s : steps) sum += s.ipu == ipu ? s.total() : 0;
-  return sum;
+  return sum_of(steps, [&](const Step& s) { return s.ipu == ipu ? s.total() : 0; });
 }
 std::int64_t Report::ipu_bytes(std::int64_t ipu) const {
   std::int64_t sum = 0;

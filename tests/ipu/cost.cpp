@@ -166,6 +166,11 @@ TEST_CASE("a linear mapping covers every element once") {
       CHECK(most == m.largest());
       CHECK(m.on_tile(first) > 0);
       CHECK((m.pieces == 1 || most >= 32));  // at least 128 bytes
+      std::int64_t visited = 0;
+      m.for_each_piece([&](std::int64_t tile, std::int64_t elements) {
+        visited += elements == m.on_tile(tile) ? elements : 0;
+      });
+      CHECK(visited == n);
     }
   }
   CHECK(linear_mapping(gc200, 0, f32).pieces == 0);

@@ -54,10 +54,10 @@ struct Descriptor {
   void (*gradient)(std::span<const Word> attributes, GradientScope& g);
   /// Element types that a type variable allows.
   bool (*allows)(int type_variable, ElementType type);
-  /// Tells a machine what the operator has it do, for inputs and outputs whose extents are known;
-  /// null for operators that do not say.
-  void (*cost)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
-               std::span<const TensorInfo> outputs, CostVisitor& machine);
+  /// What the operator has a machine do for inputs and outputs whose extents are known; null for
+  /// operators that do not say.
+  std::vector<Work> (*cost)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
+                            std::span<const TensorInfo> outputs);
   /// The words that an attribute's list (see Slot::attribute) consists of, which become their
   /// numbers here, from 0; null, or nothing, for other lists.
   std::span<const std::string_view> (*choices)(std::string_view attribute);

@@ -136,9 +136,12 @@ constexpr std::int64_t flops_thunk(std::span<const Word> attributes, std::span<c
 }
 
 template <class Op>
-void cost_thunk(std::span<const Word> attributes, std::span<const TensorInfo> in,
-                std::span<const TensorInfo> out, CostVisitor& machine) {
+constexpr std::vector<Work> cost_thunk(std::span<const Word> attributes,
+                                       std::span<const TensorInfo> in,
+                                       std::span<const TensorInfo> out) {
+  WorkList machine;
   unpack<Op>(attributes).cost(machine, in, out);
+  return std::move(machine).work();
 }
 
 template <class Op>
@@ -338,7 +341,7 @@ constexpr Descriptor make_descriptor() {
       .allows = &allows<Op>,
       .cost = nullptr,
       .choices = nullptr};
-  if constexpr (requires(const Op& op, CostVisitor& machine, std::span<const TensorInfo> infos) {
+  if constexpr (requires(const Op& op, WorkList& machine, std::span<const TensorInfo> infos) {
                   op.cost(machine, infos, infos);
                 }) {
     d.cost = &cost_thunk<Op>;

@@ -26,6 +26,17 @@ struct Mapping {
     const std::int64_t piece = (tile - first_tile + tiles) % tiles;
     return piece < pieces ? on_piece(piece) : 0;
   }
+  /// Calls f(tile, elements there) for each piece.
+  constexpr void for_each_piece(auto&& f) const {
+    const std::int64_t all = grains();
+    std::int64_t tile = first_tile, first = 0;
+    for (std::int64_t piece = 1; piece <= pieces; ++piece) {
+      const std::int64_t end = std::min(piece * all / pieces * grain, elements);
+      f(tile, end - first);
+      first = end;
+      tile = tile + 1 == tiles ? 0 : tile + 1;
+    }
+  }
   constexpr std::int64_t largest() const {
     return pieces == 0 ? 0 : std::min(divide_up(grains(), pieces) * grain, elements);
   }

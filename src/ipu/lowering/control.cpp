@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+
+#include <halftone/ipu/slice.hpp>
+#include <halftone/transform/infer.hpp>
+
+#include "ipu/lowering/lowering.hpp"
+
+// Nodes with bodies: If, Call, Loop and Scan.
+namespace halftone::ipu {
+namespace {
+
+constexpr std::int64_t call_cycles = 12, branch_cycles = 20;
+
+}  // namespace
+
+Frame Lowering::body_frame(Frame& outside, const Graph& body, std::span<const TensorId> inputs) {
+  Frame frame = layout_.frame(body);
+  for (std::size_t i = 0; i < body.inputs.size(); ++i) {
+    const TensorInfo& info = body.info(body.inputs[i]);
+    if (info.elements() == 0) continue;
+    const TensorId id = i < inputs.size() ? inputs[i] : no_tensor;
+    if (id != no_tensor && outside.graph->info(id) == info) {
+      layout_.place_input(frame, body.inputs[i], layout_.local(outside, id));
+    } else {
+      layout_.place(frame, body.inputs[i]);
+    }
+  }
+  return frame;
+}
+
+void Lowering::lower_body(Frame& body) {
+  const Steps::Here here = steps_.here;
+  lower_graph(body);
+  steps_.here = here;
+}
+
+void Lowering::lower_repetition(Frame& frame, const Node& node, const op::Repeat& repeat) {
+  const Graph& graph = *frame.graph;
+  const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
+  // The largest numbers there are ask for passes until the body says that it is done.
+  std::int64_t passes = pass_count(graph, node, repeat);
+  if (passes > most_repeats) passes = dynamic;
+  layout_.fetch_inputs(frame, node);
+  const std::string kind = passes == dynamic ? "RepeatWhile" : std::string(node.op->id.name);
+  const Steps::Here before = steps_.open_program(kind, passes == dynamic ? 1 : passes);
+  if (repeat.is_loop && passes == dynamic) {
+    steps_.exchange(4, steps_.t.tiles_per_ipu);
+    steps_.add(StepKind::control, branch_cycles);
+  }
+  for (std::size_t i = 0; i < repeat.scanned; ++i) {
+    const TensorId id = node.inputs[repeat.first_state + repeat.states + i];
+    if (id == no_tensor) continue;
+    const Mapping& over = layout_.local(frame, id).mapping;
+    const std::int64_t slice = divide_up(over.largest(), std::max<std::int64_t>(passes, 1));
+    steps_.compute("popops::DynamicSlice", over,
+                   dynamic_slice_cycles(steps_.t, slice, 1, graph.info(id).type));
+  }
+  // States are the body's inputs behind its own counters, in the node's order.
+  std::vector<TensorId> inputs(repeat.body_state, no_tensor);
+  for (std::size_t i = 0; i < repeat.states; ++i) {
+    inputs.push_back(node.inputs[repeat.first_state + i]);
+  }
+  Frame inner = body_frame(frame, body, inputs);
+  lower_body(inner);
+  for (std::size_t i = 0; i < body.outputs.size(); ++i) {
+    const TensorInfo& info = body.info(body.outputs[i]);
+    if (info.elements() == 0) continue;
+    const Placed& p = layout_.place(inner, body.outputs[i]);
+    const std::size_t state = i - repeat.body_result;
+    const bool is_kept =
+        i >= repeat.body_result && state < repeat.states && repeat.is_kept(body, state);
+    if (!is_kept) {
+      steps_.add(StepKind::copy, copy_cycles(steps_.t, p.mapping.largest() * element_bytes(info)));
+    }
+    layout_.touch(p);
+  }
+  steps_.add(StepKind::control, repeat_cycles);
+  steps_.here = before;
+  for (const TensorId id : node.outputs) {
+    if (id != no_tensor) layout_.place_output(frame, id);
+  }
+}
+
+void Lowering::lower_call(Frame& frame, const Node& node, std::size_t first_input) {
+  layout_.fetch_inputs(frame, node);
+  const std::vector<std::int32_t> arms = subgraphs_of(node);
+  if (arms.size() > 1) steps_.exchange(4, steps_.t.tiles_per_ipu);  // the predicate, to all tiles
+  steps_.add(StepKind::control, arms.size() > 1 ? branch_cycles : call_cycles);
+  // The dearest arm is the one that counts; memory is the larger of both.
+  const std::vector<double> tile_cycles = report_.tile_cycles;
+  std::vector<double> with_dearest;
+  struct Range {
+    std::size_t first_step, end_step, first_operation, end_operation;
+  };
+  std::vector<Range> ranges;
+  std::size_t dearest = 0;
+  std::int64_t most = -1;
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    const Graph& body = frame.graph->graphs[static_cast<std::size_t>(arms[a])];
+    report_.tile_cycles = tile_cycles;
+    const Steps::Here before =
+        steps_.open_program(arms.size() > 1 ? fmt::format("If arm {}", a) : "Call", 1);
+    Range range{report_.steps.size(), 0, report_.operations.size(), 0};
+    Frame inner = body_frame(frame, body, std::span(node.inputs).subspan(first_input));
+    lower_body(inner);
+    for (const TensorId id : body.outputs) {
+      if (body.info(id).elements() > 0) layout_.touch(layout_.place(inner, id));
+    }
+    steps_.here = before;
+    range.end_step = report_.steps.size();
+    range.end_operation = report_.operations.size();
+    ranges.push_back(range);
+    std::int64_t cycles = 0;
+    for (std::size_t s = range.first_step; s < range.end_step; ++s) {
+      cycles += report_.steps[s].total();
+    }
+    if (cycles <= most) continue;
+    most = cycles;
+    dearest = a;
+    with_dearest = report_.tile_cycles;
+  }
+  report_.tile_cycles = std::move(with_dearest);
+  for (std::size_t a = 0; a < ranges.size(); ++a) {
+    if (a == dearest) continue;
+    for (std::size_t s = ranges[a].first_step; s < ranges[a].end_step; ++s) {
+      report_.steps[s].repeats = report_.steps[s].flops = 0;
+    }
+    for (std::size_t o = ranges[a].first_operation; o < ranges[a].end_operation; ++o) {
+      report_.operations[o].flops = 0;
+    }
+  }
+  for (const TensorId id : node.outputs) {
+    if (id != no_tensor) layout_.place_output(frame, id);
+  }
+}
+
+}  // namespace halftone::ipu

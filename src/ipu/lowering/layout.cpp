@@ -1,0 +1,205 @@
+#include "ipu/lowering/layout.hpp"
+
+#include <fmt/format.h>
+
+#include "base/describe.hpp"
+
+namespace halftone::ipu {
+namespace {
+
+constexpr std::int64_t most_bytes = std::int64_t{1} << 46;
+
+std::string name_of(const Graph& graph, TensorId id, const std::string& otherwise) {
+  const std::string_view name = graph.name(id);
+  return name.empty() ? otherwise : std::string(name);
+}
+
+}  // namespace
+
+TensorMap<TensorId> updated_variables(const Graph& graph) {
+  TensorMap<TensorId> updates(graph, no_tensor);
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    TensorId changed = no_tensor;
+    for_each_modified(node, [&](std::size_t i) {
+      if (changed == no_tensor) changed = node.inputs[i];
+    });
+    const TensorId output = node.outputs.empty() ? no_tensor : node.outputs[0];
+    if (changed == no_tensor && node.inputs.size() == 1 && output != no_tensor) {
+      changed = updates[output];
+    }
+    if (changed == no_tensor) continue;
+    for (const TensorId id : node.inputs) {
+      if (id != no_tensor && graph.tensor(id).role == Role::value) updates[id] = changed;
+    }
+  }
+  return updates;
+}
+
+void Layout::check_size(const Graph& graph, TensorId id) const {
+  const TensorInfo& info = graph.info(id);
+  const std::int64_t bytes = info.bytes();
+  if (bytes >= 0 && bytes <= most_bytes) return;
+  fail(ErrorKind::memory, {.what = "a tensor is larger than all memory",
+                           .tensor = graph.name(id),
+                           .expected = halftone::detail::bytes_text(
+                               static_cast<std::uint64_t>(t_.ipus * t_.bytes_per_ipu())),
+                           .found = halftone::detail::to_text(info)});
+}
+
+Frame Layout::frame(const Graph& graph) const {
+  for (const Node& node : graph.nodes) {
+    for (const TensorId id : node.outputs) {
+      if (id != no_tensor) check_size(graph, id);
+    }
+  }
+  return {.graph = &graph,
+          .uses = Uses(graph),
+          .buffers = Buffers(graph),
+          .placed = TensorMap<Placed>(graph),
+          .made_by = TensorMap<std::int32_t>(graph, -1),
+          .updates = updated_variables(graph)};
+}
+
+// --- layouts -------------------------------------------------------------------------------------
+
+Placed Layout::fresh(const Mapping& mapping, bool is_grouped) {
+  return {.is_known = true,
+          .ipu = steps_.here.ipu,
+          .mapping = mapping,
+          .layout = layouts_++,
+          .is_grouped = is_grouped};
+}
+
+Placed Layout::linear(const TensorInfo& info) {
+  std::int64_t& next = next_tile_[steps_.here.ipu];
+  const Placed p = fresh(linear_mapping(t_, info.elements(), info.type, next));
+  next = p.mapping.end_tile();
+  return p;
+}
+
+Placed& Layout::place(Frame& frame, TensorId id, const Placed* wanted) {
+  Placed& p = frame.placed[id];
+  if (p.is_known) return p;
+  check_size(*frame.graph, id);
+  const TensorRecord& record = frame.graph->tensor(id);
+  if (wanted != nullptr && wanted->mapping.pieces > 0) {
+    p = *wanted;
+    p.mapping.elements = record.info.elements();
+    p.mapping.grain = 1;
+    p.mapping.pieces = std::min(wanted->mapping.pieces, p.mapping.elements);
+  } else {
+    p = linear(record.info);
+  }
+  p.ipu = steps_.here.ipu;
+  const Category category = record.role == Role::variable   ? Category::variables
+                            : record.role == Role::constant ? Category::constants
+                                                            : Category::temporaries;
+  p.variables = {steps_.add_variable(name_of(*frame.graph, id, fmt::format("#{}", id)), p.mapping,
+                                     element_bytes(record.info), category)};
+  note_reads(frame, id);
+  return p;
+}
+
+Placed& Layout::local(Frame& frame, TensorId id, const Placed* wanted) {
+  Placed& p = place(frame, id, wanted);
+  const std::int32_t ipu = steps_.here.ipu;
+  if (p.ipu == ipu) return p;
+  Placed& copy = frame.copies[{id, ipu}];
+  if (copy.is_known) return copy;
+  touch(p);
+  const TensorInfo& info = frame.graph->info(id);
+  steps_.link(p.ipu, info.bytes());
+  copy = p;
+  copy.ipu = ipu;
+  copy.variables = {steps_.add_variable(std::string(frame.graph->name(id)) + "/copy", copy.mapping,
+                                        element_bytes(info))};
+  return copy;
+}
+
+void Layout::fetch_inputs(Frame& frame, const Node& node) {
+  for (const TensorId id : node.inputs) {
+    if (id != no_tensor && frame.graph->info(id).elements() > 0) local(frame, id);
+  }
+}
+
+// --- outputs -------------------------------------------------------------------------------------
+
+void Layout::place_output(Frame& frame, TensorId id, const Placed& like) {
+  const TensorInfo& info = frame.graph->info(id);
+  if (info.elements() == 0) return;
+  Placed& p = frame.placed[id];
+  p = like.mapping.elements == info.elements() ? like : linear(info);
+  p.is_known = true;
+  p.ipu = steps_.here.ipu;
+  Operation& operation = steps_.operation();
+  p.variables = {steps_.add_variable(name_of(*frame.graph, id, operation.name + ":0"), p.mapping,
+                                     element_bytes(info))};
+  operation.output_bytes += info.bytes();
+  note_reads(frame, id);
+}
+
+void Layout::place_view(Frame& frame, TensorId id, std::span<const TensorId> bases, bool is_whole) {
+  Placed p;
+  std::vector<std::int32_t> variables;
+  for (const TensorId base : bases) {
+    const Placed& from = local(frame, base);
+    if (!p.is_known) p = is_whole ? from : fresh(from.mapping);
+    variables.insert(variables.end(), from.variables.begin(), from.variables.end());
+  }
+  p.variables = std::move(variables);
+  p.mapping.elements = frame.graph->info(id).elements();
+  p.mapping.grain = 1;
+  p.mapping.pieces = std::min(std::max<std::int64_t>(p.mapping.pieces, 1),
+                              std::max<std::int64_t>(p.mapping.elements, 1));
+  frame.placed[id] = std::move(p);
+  note_reads(frame, id);
+}
+
+void Layout::place_over(Frame& frame, TensorId id, TensorId input) {
+  touch(frame.placed[input]);
+  frame.placed[id] = frame.placed[input];
+  note_reads(frame, id);
+}
+
+TensorId Layout::overwritten(const Frame& frame, std::size_t number, const Placed* home) const {
+  const Node& node = frame.graph->nodes[number];
+  if (node.outputs.empty() || node.outputs[0] == no_tensor) return no_tensor;
+  const int buffer = frame.buffers.of(node.outputs[0]);
+  for (std::size_t i = 0; i < node.inputs.size() && buffer != Buffers::none; ++i) {
+    const TensorId id = node.inputs[i];
+    if (id == no_tensor || frame.buffers.of(id) != buffer) continue;
+    const Placed& x = frame.placed[id];
+    if (!x.is_known || x.ipu != steps_.here.ipu || x.variables.size() != 1) continue;
+    if (i > 0 && (home == nullptr || x.layout != home->layout || x.mapping != home->mapping)) {
+      continue;
+    }
+    // A tensor with memory of its own in the plan may be a view here: of memory that others read,
+    // or of less memory than it has elements.
+    const Variable& v = steps_.report.variables[static_cast<std::size_t>(x.variables[0])];
+    const bool is_free = !v.is_always_live && v.bytes() >= frame.graph->info(id).bytes() &&
+                         frame.last_reads.at(x.variables[0]) <= static_cast<int>(number);
+    if (is_free) return id;
+  }
+  return no_tensor;
+}
+
+void Layout::place_input(Frame& frame, TensorId id, const Placed& outside) {
+  frame.placed[id] = outside;
+  for (const std::int32_t v : outside.variables) {
+    frame.last_reads[v] = static_cast<int>(frame.graph->nodes.size());
+  }
+}
+
+void Layout::note_reads(Frame& frame, TensorId id) {
+  for (const std::int32_t v : frame.placed[id].variables) {
+    int& last = frame.last_reads[v];
+    last = std::max(last, frame.uses.last_read[id]);
+  }
+}
+
+void Layout::touch(const Placed& placed) {
+  for (const std::int32_t v : placed.variables) steps_.touch(v);
+}
+
+}  // namespace halftone::ipu

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <halftone/graph/index.hpp>
+#include <halftone/program/buffers.hpp>
+
+#include "ipu/lowering/steps.hpp"
+
+namespace halftone::ipu {
+
+/// How a tensor lies on its IPU. Tensors of one layout match element by element.
+struct Placed {
+  bool is_known = false;
+  std::int32_t ipu = 0;
+  Mapping mapping;
+  std::uint32_t layout = 0;
+  bool is_grouped = false;                ///< channels as products want them
+  std::vector<std::int32_t> variables{};  ///< whose memory it is
+};
+
+/// A graph that is being lowered: the main one, or a body.
+struct Frame {
+  const Graph* graph;
+  Uses uses;
+  Buffers buffers;
+  TensorMap<Placed> placed;
+  TensorMap<std::int32_t> made_by;                               ///< operations; -1: none
+  TensorMap<TensorId> updates;                                   ///< see updated_variables
+  std::map<std::pair<TensorId, std::int32_t>, Placed> copies{};  ///< on other IPUs
+  std::map<std::int32_t, int> last_reads{};  ///< of variables: the node that reads it last
+};
+
+/// For each tensor the variable that is changed by what is computed from it, through nodes of one
+/// input alone; no_tensor: none is.
+TensorMap<TensorId> updated_variables(const Graph& graph);
+
+/// Where tensors lie on the tiles.
+class Layout {
+ public:
+  explicit Layout(Steps& steps) : steps_(steps), t_(steps.t) {}
+
+  /// Throws MemoryError for a tensor that no machine holds.
+  Frame frame(const Graph& graph) const;
+
+  /// The tensor, wherever it lies; a tensor without a place gets the wanted one, or a linear one.
+  Placed& place(Frame& frame, TensorId id, const Placed* wanted = nullptr);
+  /// The tensor on this IPU, copied if it lies on another.
+  Placed& local(Frame& frame, TensorId id, const Placed* wanted = nullptr);
+  /// Brings all inputs of a node to this IPU.
+  void fetch_inputs(Frame& frame, const Node& node);
+  /// A body's input is a tensor of the graph outside, whose memory the body leaves as it is.
+  void place_input(Frame& frame, TensorId id, const Placed& outside);
+  /// Memory of its own for what the node makes, laid out like `like` if it has as many elements.
+  void place_output(Frame& frame, TensorId id, const Placed& like = {});
+  /// The output is a part of these tensors' memory, side by side.
+  void place_view(Frame& frame, TensorId id, std::span<const TensorId> bases, bool is_whole);
+  /// The output takes the memory of an input.
+  void place_over(Frame& frame, TensorId id, TensorId input);
+  /// The input of a node whose memory its first output takes, because the plan of buffers says so
+  /// and no view of the same memory is read later; no_tensor: it has its own. `home`: the layout of
+  /// the work, which an input other than the first has to have.
+  TensorId overwritten(const Frame& frame, std::size_t node, const Placed* home) const;
+  void touch(const Placed& placed);
+
+  /// A layout that no tensor has yet, over consecutive tiles of this IPU behind those of the last.
+  Placed linear(const TensorInfo& info);
+  /// A layout that no tensor has yet.
+  Placed fresh(const Mapping& mapping, bool is_grouped = false);
+
+ private:
+  void check_size(const Graph& graph, TensorId id) const;
+  /// Notes until when the tensor's memory is read.
+  void note_reads(Frame& frame, TensorId id);
+
+  Steps& steps_;
+  const Target& t_;
+  std::uint32_t layouts_ = 1;
+  std::map<std::int32_t, std::int64_t> next_tile_{};  // of each IPU's linear mappings
+};
+
+}  // namespace halftone::ipu

@@ -1,0 +1,195 @@
+#include "ipu/lowering/lowering.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <halftone/op/list.hpp>
+#include <halftone/transform/infer.hpp>
+
+#include "ipu/lowering/work.hpp"
+
+namespace halftone::ipu {
+
+// --- a run ---------------------------------------------------------------------------------------
+
+std::int32_t Lowering::first_reader(const Graph& graph, TensorId id) const {
+  for (std::size_t n = 0; n < placement_.size(); ++n) {
+    const std::vector<TensorId>& inputs = graph.nodes[n].inputs;
+    if (std::find(inputs.begin(), inputs.end(), id) != inputs.end()) return placement_[n];
+  }
+  return 0;
+}
+
+void Lowering::add_host_step(const Placed& x, const TensorInfo& info, bool is_first) {
+  const std::int64_t on_tile = x.mapping.largest() * element_bytes(info);
+  const std::int64_t latency = is_first ? steps_.t.host_latency_cycles : 0;
+  steps_.add(StepKind::host, host_cycles(steps_.t, info.bytes(), on_tile), info.bytes(),
+             x.mapping.pieces);
+  report_.steps.back().cycles += latency;
+}
+
+void Lowering::run(const Graph& graph) {
+  Frame frame = layout_.frame(graph);
+  // Inputs come first: one host sync, then their streams.
+  for (const TensorId id : graph.inputs) {
+    const TensorInfo& info = graph.info(id);
+    if (info.elements() == 0) continue;
+    steps_.here.ipu = first_reader(graph, id);
+    add_host_step(layout_.place(frame, id), info, report_.steps.empty());
+  }
+  const std::size_t inputs = report_.steps.size();
+  lower_graph(frame);
+  steps_.here.operation = -1;
+  steps_.here.node = nullptr;
+  for (const TensorId& id : graph.outputs) {
+    const Placed& p = layout_.place(frame, id);
+    steps_.here.ipu = p.ipu;
+    add_host_step(p, graph.info(id), &id == &graph.outputs.front());
+    layout_.touch(p);
+  }
+  if (report_.options.prefetch) prefetch(inputs);
+  report_.products_planned = planner_.planned();
+  report_.products_reused = planner_.reused();
+  steps_.finish(inputs > 0 || !graph.outputs.empty());
+}
+
+void Lowering::prefetch(std::size_t inputs) {
+  std::int64_t rest = 0, host = 0;
+  for (std::size_t i = 0; i < report_.steps.size(); ++i) {
+    (i < inputs ? host : rest) += report_.steps[i].total();
+  }
+  const double waits =
+      host > rest ? static_cast<double>(host - rest) / static_cast<double>(host) : 0.0;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    Step& step = report_.steps[i];
+    const Variable& v = report_.variables[i];
+    const std::int64_t on_tile = exchange_cycles(steps_.t, v.mapping.largest() * v.element_bytes);
+    step.cycles =
+        std::max(on_tile, static_cast<std::int64_t>(waits * static_cast<double>(step.cycles)));
+  }
+}
+
+// --- nodes ---------------------------------------------------------------------------------------
+
+void Lowering::lower_graph(Frame& frame) {
+  for (std::size_t n = 0; n < frame.graph->nodes.size(); ++n) lower_node(frame, n);
+}
+
+std::string Lowering::operation_name(const Frame& frame, const Node& node, std::size_t number) {
+  const Graph& graph = *frame.graph;
+  if (!graph.name(node).empty()) return std::string(graph.name(node));
+  // Nodes without a name are called after their weights; others are in the layer of those before.
+  std::string weight;
+  for (const TensorId id : node.inputs) {
+    if (id == no_tensor || graph.tensor(id).role != Role::variable) continue;
+    if (weight.empty()) weight = graph.name(id);
+  }
+  if (const std::size_t slash = weight.rfind('/'); slash != weight.npos) {
+    layer_ = weight.substr(0, slash + 1);
+  }
+  const TensorId output = node.outputs.empty() ? no_tensor : node.outputs[0];
+  std::string name(output == no_tensor ? std::string_view{} : graph.name(output));
+  // "t12" is what saving a tensor without a name calls it.
+  const bool is_made_up =
+      name.empty() || (name[0] == 't' && name.find_first_not_of("0123456789", 1) == name.npos);
+  if (!is_made_up) return name;
+  if (!weight.empty()) return weight;
+  const TensorId changed = output == no_tensor ? no_tensor : frame.updates[output];
+  if (changed != no_tensor && !graph.name(changed).empty()) {
+    return std::string(graph.name(changed)) + "/gradient";
+  }
+  if (name.empty()) name = fmt::format("{}_{}", node.op->id.name, number);
+  return layer_ + name;
+}
+
+bool Lowering::is_first_of_kind(const Node& node, std::span<const TensorInfo> in) {
+  std::vector<std::int64_t> kind{steps_.here.ipu, static_cast<std::int64_t>(in.size())};
+  for (const TensorInfo& info : in) {
+    kind.push_back(static_cast<std::int64_t>(info.type));
+    kind.push_back(static_cast<std::int64_t>(info.rank()));
+    kind.insert(kind.end(), info.shape.begin(), info.shape.end());
+  }
+  kind.insert(kind.end(), node.attributes.begin(), node.attributes.end());
+  return outlined_.emplace(node.op->id.name, std::move(kind)).second;
+}
+
+void Lowering::begin_operation(Frame& frame, std::size_t number) {
+  const Node& node = frame.graph->nodes[number];
+  Steps::Here& here = steps_.here;
+  Operation operation{.name = operation_name(frame, node, number),
+                      .type = std::string(node.op->id.name),
+                      .plan = {},
+                      .ipu = here.ipu,
+                      .program = here.program,
+                      .first_step = static_cast<std::int32_t>(report_.steps.size())};
+  here.graph = frame.graph;
+  here.node = &node;
+  here.operation = static_cast<std::int32_t>(report_.operations.size());
+  here.passes = here.repeats;
+  here.times = 1;
+  for (const TensorId id : node.inputs) {
+    if (id != no_tensor && frame.made_by[id] >= 0) operation.inputs.push_back(frame.made_by[id]);
+  }
+  for (const TensorId id : node.outputs) {
+    if (id != no_tensor) frame.made_by[id] = here.operation;
+  }
+  report_.operations.push_back(std::move(operation));
+}
+
+void Lowering::lower_node(Frame& frame, std::size_t number) {
+  const Graph& graph = *frame.graph;
+  const Node& node = graph.nodes[number];
+  Steps::Here& here = steps_.here;
+  if (here.program == 0 && !placement_.empty()) here.ipu = placement_[number];
+
+  // Trailing optional tensors may be left out; they count as absent.
+  const Slots& slots = node.op->signature;
+  std::vector<TensorInfo> in, out;
+  for (const TensorId id : node.inputs)
+    in.push_back(id == no_tensor ? TensorInfo{} : graph.info(id));
+  in.resize(std::max(in.size(), slots.inputs() - (slots.has_variadic_input() ? 1 : 0)));
+  bool is_empty = true;
+  for (const TensorId id : node.outputs) {
+    out.push_back(id == no_tensor ? TensorInfo{} : graph.info(id));
+    is_empty = is_empty && (id == no_tensor || out.back().elements() == 0);
+  }
+  out.resize(std::max(out.size(), slots.outputs() - (slots.has_variadic_output() ? 1 : 0)));
+  // A node without outputs has something to do only if its operator says what.
+  if (is_empty && (!node.outputs.empty() || node.op->cost == nullptr)) return;
+
+  here.has_code = is_first_of_kind(node, in);
+  begin_operation(frame, number);
+  const std::int32_t operation = here.operation;
+
+  NodeWork work{steps_, layout_, planner_, frame, node, number};
+  op::Repeat repeat;
+  if (describe_repeat(graph, node, repeat)) {
+    lower_repetition(frame, node, repeat);
+  } else if (!subgraphs_of(node).empty()) {
+    lower_call(frame, node, node.op->id == op::If::id ? 1 : 0);
+  } else {
+    if (is_view(node)) {
+      work.is_view = true;
+    } else if (node.op->elementwise) {
+      lower_elementwise(work);
+    } else if (node.op->cost != nullptr) {
+      for (const Work& w : node.op->cost(node.attributes, in, out)) lower_work(work, w);
+    } else {
+      lower_unknown(work, in, out);
+    }
+    here.times = 1;
+    work.place_outputs();
+  }
+  for (const TensorId id : node.inputs) {
+    if (id == no_tensor || work.is_view) continue;
+    layout_.touch(frame.placed[id]);
+    const auto copy = frame.copies.find({id, here.ipu});
+    if (copy != frame.copies.end()) layout_.touch(copy->second);
+  }
+  steps_.drop_received();
+  report_.operations[static_cast<std::size_t>(operation)].end_step =
+      static_cast<std::int32_t>(report_.steps.size());
+}
+
+}  // namespace halftone::ipu

@@ -1,0 +1,113 @@
+#include "ipu/lowering/work.hpp"
+
+// Pieces of work that move data: rows of tables, slices, copies, streaming memory.
+namespace halftone::ipu {
+namespace {
+
+/// How the rows of `groups` tables are split: tables first, then the rows' elements, then the
+/// entries, at least two a tile. `elements`: a tile's share of a row; `serial`: a tile's tables, one
+/// after the other.
+struct RowSplit {
+  std::int64_t tiles, dictionary, elements, serial;
+};
+
+RowSplit split_rows(const Target& t, const Work& w) {
+  const std::int64_t grain = std::max<std::int64_t>(8 / element_bytes(w.x), 1);
+  const std::int64_t entries = w.x.elements() / w.groups / w.each;
+  const std::int64_t at_once = std::min(w.groups, t.tiles_per_ipu);
+  const std::int64_t each = t.tiles_per_ipu / at_once;
+  const std::int64_t parts = std::min(divide_up(w.each, grain), each);
+  const std::int64_t dictionary =
+      std::clamp<std::int64_t>(each / parts, 1, std::max<std::int64_t>(entries / 2, 1));
+  return {at_once * parts * dictionary, dictionary, divide_up(w.each, parts),
+          divide_up(w.groups, at_once)};
+}
+
+bool has_rows(const Work& w) { return w.count >= 1 && w.each >= 1 && w.groups >= 1; }
+
+}  // namespace
+
+void lower_gather(NodeWork& at, const Work& w) {
+  at.fetch_inputs();
+  if (!has_rows(w)) return;
+  const Target& t = at.target();
+  // Every tile serves the lookups that fall into its part of the tables.
+  const auto [tiles, dictionary, elements, serial] = split_rows(t, w);
+  const Mapping over = spread_mapping(t, tiles, tiles);
+  at.steps.exchange(w.count * serial * 4, tiles);
+  const std::int64_t offsets = divide_up(w.count * serial, t.worker_contexts);
+  const std::int64_t here = divide_up(offsets, dictionary);
+  at.steps.compute("popops::MultiSlice", over,
+                   gather_cycles(t, here, elements, w.x.type, offsets - here));
+  if (dictionary > 1) {
+    const std::int64_t shared = divide_up(w.count, dictionary);
+    at.steps.exchange(w.count * elements * element_bytes(w.x) / dictionary *
+                          std::min<std::int64_t>(dictionary, 8),
+                      tiles);
+    at.steps.compute("popops::MultiSlice", over,
+                     gather_cycles(t, divide_up(shared, t.worker_contexts), elements, w.x.type));
+  }
+  at.home = at.layout.fresh(spread_mapping(t, w.groups * w.count * w.each, tiles));
+}
+
+void lower_scatter(NodeWork& at, const Work& w) {
+  at.fetch_inputs();
+  if (!has_rows(w)) return;
+  const Target& t = at.target();
+  const auto [tiles, dictionary, elements, serial] = split_rows(t, w);
+  const Mapping over = spread_mapping(t, tiles, tiles);
+  const std::int64_t rows = w.count * serial;
+  at.steps.exchange(rows * (4 + elements * element_bytes(w.x)), tiles);
+  if (w.is_sum) {
+    const std::int64_t here = divide_up(rows, dictionary);
+    at.steps.compute("popops::MultiUpdateAdd", over,
+                     scatter_add_cycles(t, here, elements, w.x.type, rows - here), 1,
+                     at.steps.flops_of(w.groups * w.count * w.each));
+  } else {
+    const std::int64_t offsets = divide_up(rows, t.worker_contexts);
+    const std::int64_t here = divide_up(offsets, dictionary);
+    at.steps.compute("popops::MultiUpdate", over,
+                     scatter_cycles(t, here, elements, w.x.type, offsets - here));
+  }
+}
+
+void lower_dynamic_slice(NodeWork& at, const Work& w) {
+  const std::int64_t elements = w.x.elements();
+  if (elements == 0 || w.count < 1) return;
+  at.fetch_inputs();
+  // Every tile has its share of all slices: nothing is exchanged.
+  const Target& t = at.target();
+  const Mapping over = linear_mapping(t, elements / w.count, w.x.type);
+  at.steps.compute("popops::DynamicSlice", over,
+                   dynamic_slice_cycles(t, over.largest(), w.count, w.x.type));
+  if (!at.home) at.home = at.layout.fresh(spread_mapping(t, elements, over.pieces));
+}
+
+void lower_keep(NodeWork& at, const Work& w) {
+  if (w.x.elements() == 0) return;
+  at.fetch_inputs();
+  const Mapping& over = at.work_on_first_input();
+  const TensorId overwritten = at.layout.overwritten(at.frame, at.number, &*at.home);
+  if (overwritten != no_tensor && overwritten == at.node.inputs[0]) return;
+  at.steps.copy(copy_cycles(at.target(), over.largest() * element_bytes(w.x)), over.pieces);
+}
+
+void lower_move(NodeWork& at, const Work& w) {
+  if (w.x.elements() == 0) return;
+  const Mapping over = at.work_on(w.x);
+  at.steps.exchange(over.largest() * element_bytes(w.x), over.pieces);
+}
+
+void lower_transfer(NodeWork& at, const Work& w) {
+  if (w.x.elements() == 0) return;
+  const std::vector<TensorId>& outputs = at.node.outputs;
+  at.home = outputs.empty() ? at.layout.local(at.frame, at.node.inputs[0]) : at.layout.linear(w.x);
+  const Mapping& over = at.home->mapping;
+  const std::int64_t on_tile = over.largest() * element_bytes(w.x);
+  at.steps.add(
+      StepKind::streaming,
+      std::max(streaming_cycles(at.target(), w.x.bytes()), exchange_cycles(at.target(), on_tile)),
+      w.x.bytes(), over.pieces);
+}
+
+}  // namespace halftone::ipu

@@ -1,0 +1,202 @@
+#include "ipu/lowering/steps.hpp"
+
+#include <fmt/format.h>
+
+#include "base/describe.hpp"
+
+namespace halftone::ipu {
+namespace {
+
+constexpr std::int64_t stack_bytes = 3168;
+constexpr std::int64_t control_bytes = 700, control_bytes_per_step = 8;
+constexpr std::int64_t host_exchange_bytes = 289, link_bytes = 24;
+constexpr double most_cycles = 4e18;
+
+/// Code of a vertex type: families that assemble many loops are larger.
+std::int64_t code_bytes(std::string_view vertex) {
+  return vertex.starts_with("poplin::") || vertex.find("Reduc") != vertex.npos ? 1024 : 256;
+}
+
+std::string node_text(const Steps::Here& here) {
+  if (here.node == nullptr) return {};
+  return halftone::detail::node_text(*here.node->op, here.graph->name(*here.node));
+}
+
+}  // namespace
+
+Steps::Steps(Report& r)
+    : report(r), t(r.target), on_all_tiles_(static_cast<std::size_t>(r.target.ipus)) {
+  report.memory.assign(static_cast<std::size_t>(t.tiles()), {});
+  report.tile_cycles.assign(static_cast<std::size_t>(t.tiles()), 0.0);
+  report.programs.push_back({.name = "main"});
+}
+
+void Steps::finish(bool has_host_exchange) {
+  const auto per_ipu = static_cast<std::size_t>(t.tiles_per_ipu);
+  for (std::int32_t ipu = 0; ipu < t.ipus; ++ipu) {
+    bytes_on_all(ipu, Category::stack) += stack_bytes;
+    bytes_on_all(ipu, Category::control_code) += control_bytes;
+    if (has_host_exchange) bytes_on_all(ipu, Category::host_exchange_code) += host_exchange_bytes;
+  }
+  for (std::size_t tile = 0; tile < report.memory.size(); ++tile) {
+    for (std::size_t c = 0; c < categories; ++c) {
+      report.memory[tile][c] += on_all_tiles_[tile / per_ipu][c];
+    }
+  }
+}
+
+// --- steps ---------------------------------------------------------------------------------------
+
+Step& Steps::add(StepKind kind, std::int64_t cycles) {
+  return add(kind, cycles, 0, t.tiles_per_ipu);
+}
+
+Step& Steps::add(StepKind kind, std::int64_t cycles, std::int64_t bytes, std::int64_t tiles) {
+  const std::int64_t repeats = here.repeats * here.times;
+  cycles_ += static_cast<double>(cycles) * static_cast<double>(repeats);
+  check_countable("a run takes more cycles than a profile counts", cycles_, most_cycles);
+  report.steps.push_back({.kind = kind,
+                          .operation = here.operation,
+                          .ipu = here.ipu,
+                          .program = here.program,
+                          .repeats = repeats,
+                          .cycles = cycles,
+                          .tiles = tiles,
+                          .bytes = bytes});
+  if (here.has_code) bytes_on_all(here.ipu, Category::control_code) += control_bytes_per_step;
+  return report.steps.back();
+}
+
+void Steps::compute(std::string_view vertex, const Mapping& over, std::int64_t cycles,
+                    double balance, std::int64_t flops) {
+  if (over.pieces == 0 || cycles <= 0) return;
+  const std::int16_t number = vertex_number(vertex);
+  std::vector<bool>& present = has_vertex_[{number, here.ipu}];
+  present.resize(static_cast<std::size_t>(t.tiles_per_ipu));
+  const auto first = static_cast<std::size_t>(here.ipu * t.tiles_per_ipu);
+  const auto largest = static_cast<double>(std::max<std::int64_t>(over.largest(), 1));
+  const double times = static_cast<double>(here.repeats * here.times);
+  const std::int64_t code = code_bytes(vertex), state = here.has_code ? 4 + 3 * 8 : 0;
+  double sum = 0;
+  over.for_each_piece([&](std::int64_t on, std::int64_t elements) {
+    const auto tile = static_cast<std::size_t>(on);
+    const double own = static_cast<double>(cycles) * static_cast<double>(elements) / largest;
+    sum += own * balance;
+    report.tile_cycles[first + tile] += own * balance * times;
+    bytes(on, Category::vertex_state) += state;
+    if (present[tile]) return;
+    present[tile] = true;
+    bytes(on, Category::vertex_code) += code;
+  });
+  const std::int64_t launch = report.options.has_launch ? t.launch_cycles : 0;
+  Step& step = add(StepKind::compute, cycles + launch, 0, over.pieces);
+  step.vertex = number;
+  step.mean_cycles = sum / static_cast<double>(t.tiles_per_ipu);
+  if (here.operation >= 0) {
+    // A product's own passes share its operations; loops around a node repeat them.
+    check_countable("an operator computes more than a profile counts",
+                    static_cast<double>(flops) * static_cast<double>(here.passes), most_flops);
+    step.flops = flops * here.passes;
+    operation().flops += step.flops;
+  }
+  for (const std::int32_t v : received_) touch(v);
+  received_.clear();
+}
+
+void Steps::exchange(std::int64_t bytes_on_tile, std::int64_t tiles, std::int64_t cycles) {
+  if (bytes_on_tile <= 0 || tiles <= 0) return;
+  tiles = std::min(tiles, t.tiles_per_ipu);
+  add(StepKind::sync, t.sync_cycles);
+  Step& step =
+      add(StepKind::exchange, cycles + t.exchange_setup_cycles, bytes_on_tile * tiles, tiles);
+  step.mean_cycles = static_cast<double>(cycles * tiles) / static_cast<double>(t.tiles_per_ipu);
+  if (here.has_code) {
+    // A message for each run: 256 bytes, twice what linear mappings keep together at least.
+    const std::int64_t messages = std::clamp<std::int64_t>(bytes_on_tile / 256, 1, tiles);
+    for (std::int64_t i = 0; i < tiles; ++i) {
+      bytes(i, Category::internal_exchange_code) += 16 + 2 * 4 * messages;
+    }
+  }
+  std::string_view name = "main";
+  if (here.operation >= 0) name = operation().name;
+  received_.push_back(add_variable(fmt::format("{}/received", name),
+                                   spread_mapping(t, bytes_on_tile * tiles, tiles), 1));
+}
+
+void Steps::copy(std::int64_t cycles, std::int64_t tiles) {
+  Step& step = add(StepKind::copy, cycles, 0, tiles);
+  step.mean_cycles = static_cast<double>(cycles * tiles) / static_cast<double>(t.tiles_per_ipu);
+}
+
+void Steps::link(std::int32_t from, std::int64_t bytes) {
+  add(StepKind::sync, global_sync_cycles(t));
+  add(StepKind::link, link_cycles(t, bytes), bytes, t.tiles_per_ipu);
+  for (const std::int32_t ipu : {from, here.ipu}) {
+    bytes_on_all(ipu, Category::global_exchange_code) += link_bytes;
+  }
+}
+
+Steps::Here Steps::open_program(std::string name, std::int64_t repeats) {
+  if (here.repeats > most_repeats / std::max<std::int64_t>(repeats, 1)) {
+    fail(ErrorKind::unsupported,
+         {.what = "loops within loops go round more often than a profile counts",
+          .node = node_text(here),
+          .expected = fmt::format("at most {} passes", most_repeats)});
+  }
+  const Here before = here;
+  report.programs.push_back({.name = std::move(name),
+                             .parent = here.program,
+                             .repeats = repeats,
+                             .operation = here.operation});
+  here.program = static_cast<std::int32_t>(report.programs.size()) - 1;
+  here.repeats *= repeats;
+  return before;
+}
+
+// --- what is counted -----------------------------------------------------------------------------
+
+void Steps::check_countable(std::string_view what, double number, double most) const {
+  if (number <= most) return;
+  fail(ErrorKind::unsupported, {.what = what,
+                                .node = node_text(here),
+                                .expected = fmt::format("at most {:g}", most),
+                                .found = fmt::format("{:g}", number)});
+}
+
+std::int64_t Steps::flops_of(std::int64_t elements, std::int64_t each) const {
+  check_countable(
+      "an operator computes more than a profile counts",
+      static_cast<double>(elements) * static_cast<double>(each) * static_cast<double>(here.times),
+      most_flops);
+  return elements * each * here.times;
+}
+
+std::int16_t Steps::vertex_number(std::string_view name) {
+  const auto known = vertex_numbers_.find(name);
+  if (known != vertex_numbers_.end()) return known->second;
+  const auto number = static_cast<std::int16_t>(report.vertices.size());
+  report.vertices.emplace_back(name);
+  vertex_numbers_.emplace(name, number);
+  return number;
+}
+
+std::int32_t Steps::add_variable(std::string name, const Mapping& mapping,
+                                 std::int64_t element_bytes, Category category) {
+  report.variables.push_back({.name = std::move(name),
+                              .element_bytes = element_bytes,
+                              .mapping = mapping,
+                              .ipu = here.ipu,
+                              .first_step = newest(),
+                              .last_step = newest(),
+                              .is_always_live = category != Category::temporaries,
+                              .category = category,
+                              .operation = here.operation});
+  return static_cast<std::int32_t>(report.variables.size()) - 1;
+}
+
+void Steps::touch(std::int32_t variable) {
+  std::int32_t& last = report.variables[static_cast<std::size_t>(variable)].last_step;
+  last = std::max(last, newest());
+}
+
+}  // namespace halftone::ipu

@@ -1,0 +1,298 @@
+#include "ipu/lowering/work.hpp"
+
+#include <fmt/format.h>
+
+#include <halftone/op/list.hpp>
+
+namespace halftone::ipu {
+
+const Mapping& NodeWork::work_on_first_input() {
+  home = layout.local(frame, node.inputs[0]);
+  return home->mapping;
+}
+
+Mapping NodeWork::work_on(const TensorInfo& x) {
+  const std::int64_t elements = x.elements();
+  if (!home || home->mapping.elements != elements) {
+    fetch_inputs();
+    const TensorId id = first_input();
+    const bool is_operand = id != no_tensor && info(id).elements() == elements;
+    const Placed next = is_operand ? layout.local(frame, id) : layout.linear(x);
+    if (!home || is_operand || elements > home->mapping.elements) home = next;
+  }
+  return home->mapping.elements == elements ? home->mapping
+                                            : linear_mapping(target(), elements, x.type);
+}
+
+bool NodeWork::place_as_view(std::size_t output) {
+  const TensorId id = node.outputs[output];
+  const int shares = node.op->signature.output_slot(output).shares;
+  if (shares < 0 && !is_view) return false;
+  // A view of one input, or of several side by side.
+  std::vector<TensorId> bases;
+  const bool has_several = shares < 0 && node.op->id == op::Concat::id;
+  const std::size_t first = shares < 0 ? 0 : static_cast<std::size_t>(shares);
+  const std::size_t end = has_several ? node.inputs.size() : first + 1;
+  for (std::size_t i = first; i < end && i < node.inputs.size(); ++i) {
+    const TensorId base = node.inputs[i];
+    if (base == no_tensor || info(base).elements() == 0 || info(base).type != info(id).type) {
+      continue;
+    }
+    bases.push_back(base);
+  }
+  if (bases.empty()) return false;
+  layout.place_view(frame, id, bases, shares >= 0);
+  return true;
+}
+
+void NodeWork::place_outputs() {
+  for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+    const TensorId id = node.outputs[o];
+    if (id == no_tensor || place_as_view(o)) continue;
+    const TensorId input =
+        o == 0 ? layout.overwritten(frame, number, home ? &*home : nullptr) : no_tensor;
+    if (input != no_tensor) {
+      layout.place_over(frame, id, input);
+    } else {
+      layout.place_output(frame, id, home ? *home : Placed{});
+    }
+  }
+}
+
+void lower_unknown(NodeWork& at, std::span<const TensorInfo> in, std::span<const TensorInfo> out) {
+  // All inputs that the node does not change come to linear layout; then it takes a cycle and worker
+  // turn for each float operation, and a cycle for 8 bytes of results.
+  at.fetch_inputs();
+  std::int64_t bytes = 0, received = 0;
+  const TensorInfo* largest = nullptr;
+  for (const TensorInfo& info : out) {
+    if (!info.is_known()) continue;
+    bytes += info.bytes();
+    if (largest == nullptr || info.elements() > largest->elements()) largest = &info;
+  }
+  if (largest == nullptr) return;
+  const Descriptor& op = *at.node.op;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (in[i].is_known() && !op.signature.input_slot(i).modified) received += in[i].bytes();
+  }
+  at.home = at.layout.linear(*largest);
+  const std::int64_t tiles = std::max<std::int64_t>(at.home->mapping.pieces, 1);
+  at.steps.exchange(divide_up(received, tiles), tiles);
+  const std::int64_t flops = std::max(op.flops(at.node.attributes, in, out), largest->elements());
+  at.steps.compute(fmt::format("halftone::{}", op.id.name), at.home->mapping,
+                   30 + divide_up(flops, tiles) + copy_cycles(at.target(), divide_up(bytes, tiles)),
+                   1, flops);
+}
+
+// --- passes over elements ------------------------------------------------------------------------
+
+namespace {
+
+/// Distinct elements of an operand that `count` consecutive elements of y read.
+std::int64_t distinct(const Dims& x, const Dims& y, std::int64_t count) {
+  std::int64_t read = 1;
+  for (std::size_t i = 0; i < y.size() && count > 0; ++i) {
+    const std::size_t axis = y.size() - 1 - i;
+    const std::int64_t extent = y[axis], covered = std::min(extent, count);
+    if (i < x.size() && x[x.size() - 1 - i] != 1) read *= covered;
+    count = extent > 0 ? divide_up(count, extent) : 0;
+    if (count <= 1) break;
+  }
+  return read;
+}
+
+/// Cycles of an element-wise operator by its ONNX name; 10 an element if it is not listed.
+const ElementwiseCost& elementwise_cost(std::string_view op) {
+  static constexpr ElementwiseCost unlisted{"", {10, 1}, {10, 1}, {10, 1}};
+  const ElementwiseCost* row = find_elementwise(op);
+  return row != nullptr ? *row : unlisted;
+}
+
+/// The operand of an element-wise node that keeps its place: one with as many elements as the
+/// output, and rather one that was computed than one that has no place yet.
+TensorId leading_operand(const NodeWork& at, std::int64_t elements) {
+  TensorId chosen = no_tensor;
+  for (const TensorId id : at.node.inputs) {
+    if (id == no_tensor || at.info(id).elements() != elements) continue;
+    const bool is_better =
+        chosen == no_tensor || (at.frame.placed[id].is_known && !at.frame.placed[chosen].is_known);
+    if (is_better) chosen = id;
+  }
+  return chosen;
+}
+
+void lower_pass(NodeWork& at, const Work& w) {
+  const std::int64_t elements = w.x.elements();
+  if (elements == 0) return;
+  const Mapping over = at.work_on(w.x);
+  const ElementwiseCost& cost = elementwise_cost(w.op);
+  at.steps.exchange(std::min(at.broadcast_bytes, over.largest() * 4), over.pieces);
+  at.broadcast_bytes = 0;
+  const std::int64_t cycles = cost.inputs == 1
+                                  ? unary_cycles(at.target(), cost, over.largest(), w.x.type)
+                                  : binary_cycles(at.target(), cost, over.largest(), w.x.type);
+  at.steps.compute(fmt::format("popops::{}<{}>", w.op, halftone::name(w.x.type)), over, cycles, 1,
+                   at.steps.flops_of(elements));
+}
+
+void lower_reduce(NodeWork& at, const Work& w) {
+  const std::int64_t elements = w.x.elements(), outputs = w.count;
+  if (elements == 0 || outputs < 1) return;
+  const Target& t = at.target();
+  at.fetch_inputs();
+  if (!at.home) at.work_on_first_input();
+  const Mapping over = at.home->mapping.elements == elements
+                           ? at.home->mapping
+                           : linear_mapping(t, elements, w.x.type);
+  const std::int64_t on_tile = over.largest(), each = std::max<std::int64_t>(elements / outputs, 1);
+  const std::int64_t on_tile_outputs = std::min(divide_up(on_tile, each), outputs);
+  const std::string vertex =
+      fmt::format("popops::Reduce{}<{}>", w.is_sum ? "Add" : "Max", halftone::name(w.x.type));
+  at.steps.compute(
+      vertex, over,
+      reduce_on_tile_cycles(t, on_tile_outputs, std::min(each, on_tile), w.x.type, w.is_sum), 1,
+      at.steps.flops_of(std::max<std::int64_t>(elements - outputs, 0)));
+  // Rows that end within a tile, or span several of them.
+  const std::int64_t spread = std::min(divide_up(each, std::max<std::int64_t>(on_tile, 1)) +
+                                           (each % std::max<std::int64_t>(on_tile, 1) != 0 ? 1 : 0),
+                                       over.pieces);
+  const TileReduction rest =
+      plan_tile_reduction(t, outputs, spread, t.tiles_per_ipu, ElementType::float32);
+  const Mapping sums = spread_mapping(t, std::max(outputs, rest.tiles), rest.tiles);
+  const std::int64_t stages[][2] = {{rest.first_exchange, rest.first_compute},
+                                    {rest.second_exchange, rest.second_compute}};
+  for (const auto& [exchange, compute] : stages) {
+    if (exchange <= 0) continue;
+    at.steps.exchange(exchange, rest.tiles);
+    at.steps.compute(vertex, sums, compute);
+  }
+  at.broadcast_bytes = outputs * 4;
+}
+
+void lower_cast(NodeWork& at, const Work& w) {
+  at.fetch_inputs();
+  const Mapping& over = at.work_on_first_input();
+  at.steps.compute(
+      fmt::format("popops::Cast<{},{}>", halftone::name(w.x.type), halftone::name(w.to)), over,
+      cast_cycles(at.target(), over.largest(), w.x.type, w.to), 1, w.x.elements());
+}
+
+void lower_view(NodeWork& at, const Work&) { at.is_view = true; }
+
+void lower_fill(NodeWork& at, const Work& w) {
+  if (w.x.elements() == 0) return;
+  const Target& t = at.target();
+  const Mapping over = at.work_on(w.x);
+  const std::int64_t on_worker = divide_up(over.largest(), t.worker_contexts);
+  at.steps.compute(fmt::format("popops::Fill<{}>", halftone::name(w.x.type)), over,
+                   fill_cycles(t, on_worker, w.x.type));
+}
+
+void lower_pool(NodeWork& at, const Work& w) {
+  at.fetch_inputs();
+  const Target& t = at.target();
+  const Mapping over = linear_mapping(t, w.x.elements(), w.x.type);
+  const TensorInfo& x = at.info(at.node.inputs[0]);
+  const std::int64_t taps = std::max<std::int64_t>(w.count, 1);
+  const std::int64_t flops = at.steps.flops_of(w.x.elements(), taps);
+  at.steps.exchange(divide_up(x.bytes(), std::max<std::int64_t>(over.pieces, 1)), over.pieces);
+  at.steps.compute(w.is_sum ? "popnn::SumPooling" : "popnn::MaxPooling", over,
+                   pool_cycles(t, over.largest(), taps, w.x.type, !w.is_sum), 1, flops);
+  at.home = at.layout.fresh(over, true);
+}
+
+void lower_random(NodeWork& at, const Work& w) {
+  at.fetch_inputs();
+  const TensorId id = at.first_input();
+  const bool has_operand = id != no_tensor && at.info(id).elements() == w.x.elements();
+  at.home = has_operand ? at.layout.local(at.frame, id) : at.layout.linear(w.x);
+  at.steps.compute("poprand::Random", at.home->mapping,
+                   random_cycles(at.target(), at.home->mapping.largest(), w.x.type, w.count));
+}
+
+void lower_top_k(NodeWork& at, const Work& w) {
+  at.fetch_inputs();
+  const Mapping over = linear_mapping(at.target(), w.x.elements(), w.x.type);
+  const std::int64_t stages = top_k_stages(w.count, w.each);
+  if (stages == 0) return;
+  const Steps::Here before = at.steps.open_program("Repeat", stages);
+  at.steps.exchange(over.largest() * 8, over.pieces);
+  at.steps.compute("popops::CompareAndSwap", over,
+                   compare_and_swap_cycles(at.target(), divide_up(over.largest(), 2)));
+  at.steps.here = before;
+}
+
+void lower_vertex(NodeWork& at, const Work& w) {
+  if (w.x.elements() == 0) return;
+  const Mapping over = at.work_on(w.x);
+  at.steps.check_countable("an operator takes more cycles than a profile counts",
+                           static_cast<double>(w.count), static_cast<double>(most_repeats));
+  at.steps.compute(fmt::format("{}::{}", at.node.op->id.domain, at.node.op->id.name), over,
+                   at.target().worker_contexts * w.count);
+}
+
+}  // namespace
+
+void lower_elementwise(NodeWork& at) {
+  const Target& t = at.target();
+  const TensorInfo& y = at.info(at.node.outputs[0]);
+  const TensorId leading = leading_operand(at, y.elements());
+  at.home = leading != no_tensor ? at.layout.local(at.frame, leading) : at.layout.linear(y);
+  const std::int64_t on_tile = at.home->mapping.largest();
+  bool has_scalar = false, has_vector = false;
+  std::int64_t operands = 0, columns = 1, received = 0;
+  for (const TensorId id : at.node.inputs) {
+    if (id == no_tensor) continue;
+    ++operands;
+    if (id == leading) continue;
+    const TensorInfo& info = at.info(id);
+    if (info.elements() == y.elements()) {
+      const Placed& p = at.layout.local(at.frame, id, &*at.home);
+      const bool matches = p.layout == at.home->layout && p.mapping == at.home->mapping;
+      if (!matches) received += on_tile * element_bytes(info);
+      continue;
+    }
+    at.layout.local(at.frame, id);
+    received += distinct(info.shape, y.shape, on_tile) * element_bytes(info);
+    if (info.elements() == 1) {
+      has_scalar = true;
+    } else {
+      has_vector = true;
+      columns = info.shape.empty() ? 1 : info.shape.back();
+    }
+  }
+  at.steps.exchange(received, at.home->mapping.pieces);
+
+  const std::string_view op = at.node.op->id.name;
+  const ElementwiseCost& cost = elementwise_cost(op);
+  const ElementType type = leading != no_tensor ? at.info(leading).type : y.type;
+  const std::int64_t wide = std::min(columns, on_tile);
+  std::int64_t cycles = 0;
+  if (operands <= 1) {
+    cycles = unary_cycles(t, cost, on_tile, type);
+  } else if (has_vector && columns > 1 && cost.loop(type, false).cycles <= 4) {
+    cycles = vector_broadcast_cycles(t, divide_up(on_tile, wide), wide, type);
+  } else if (has_scalar && operands == 2) {
+    cycles = scalar_broadcast_cycles(t, cost, on_tile, type);
+  } else {
+    cycles = binary_cycles(t, cost, on_tile, type);
+  }
+  at.steps.compute(fmt::format("popops::{}<{}>", op, halftone::name(type)), at.home->mapping,
+                   cycles, 1, y.elements());
+}
+
+void lower_work(NodeWork& at, const Work& w) {
+  at.steps.check_countable(
+      "an operator goes round more often than a profile counts",
+      static_cast<double>(at.steps.here.repeats) * static_cast<double>(w.times),
+      static_cast<double>(most_repeats));
+  at.steps.here.times = w.times;
+  // In the order of Work::Kind.
+  constexpr void (*functions[])(NodeWork&, const Work&) = {
+      lower_product, lower_pass,          lower_reduce, lower_cast,    lower_view, lower_gather,
+      lower_scatter, lower_dynamic_slice, lower_keep,   lower_move,    lower_fill, lower_pool,
+      lower_random,  lower_top_k,         lower_vertex, lower_transfer};
+  functions[static_cast<std::size_t>(w.kind)](at, w);
+}
+
+}  // namespace halftone::ipu
