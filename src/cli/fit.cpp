@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include <halftone/graph/index.hpp>
 #include <halftone/onnx.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/session/session.hpp>
@@ -72,24 +73,15 @@ struct State {
 
 /// Takes what no node uses, and only a saved training has, out of a model.
 State take_state(Graph& graph) {
-  std::vector<char> is_used(graph.tensors.size());
-  for (const Node& node : graph.nodes) {
-    for (const TensorId id : node.inputs) {
-      if (id != no_tensor) is_used[static_cast<std::size_t>(id)] = 1;
-    }
-  }
-  for (const TensorId id : graph.outputs) is_used[static_cast<std::size_t>(id)] = 1;
+  const Uses uses(graph);
   State state;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    TensorRecord& t = graph.tensors[i];
-    if (is_used[i] != 0 || (t.role != Role::variable && t.role != Role::constant)) continue;
-    const std::string name(graph.name(static_cast<TensorId>(i)));
-    constexpr std::string_view prefixes[]{"Accl", "Accum", "Step___", "PreviousLossScaling_",
-                                          "halftone."};
-    if (std::none_of(std::begin(prefixes), std::end(prefixes),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); })) {
-      continue;
-    }
+    const auto id = static_cast<TensorId>(i);
+    TensorRecord& t = graph.tensor(id);
+    const std::string name(graph.name(id));
+    const bool is_kept = t.role == Role::constant || is_variable(t);
+    const bool is_state = t.role == Role::state || name.starts_with("halftone.");
+    if (uses.count[id] != 0 || !is_kept || !is_state) continue;
     state.tensors.emplace_back(name, t);
     t = {.info = t.info};
   }
@@ -452,7 +444,7 @@ class Fit {
     const State state = take_state(graph);
     for (const Port& port : trained_->variables()) {
       const TensorId id = graph.find(port.name);
-      const TensorRecord* const from = id != no_tensor && graph.tensor(id).role == Role::variable
+      const TensorRecord* const from = id != no_tensor && is_variable(graph.tensor(id))
                                            ? &graph.tensor(id)
                                            : state.find(port.name);
       if (from == nullptr || from->info != port.info) {

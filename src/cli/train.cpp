@@ -244,7 +244,7 @@ void train(const TrainCase& options, const Console& console) {
   for (Wanted& w : outputs) {
     if (w.kind != Wanted::Kind::weight) continue;
     const TensorId id = graph.find(w.name);
-    if (id == no_tensor || graph.tensor(id).role != Role::variable) {
+    if (id == no_tensor || !is_variable(graph.tensor(id))) {
       c.refuse(fmt::format("the model has no weight '{}'", detail::escaped(w.name)));
     }
   }

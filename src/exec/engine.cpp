@@ -40,7 +40,7 @@ void own_variables(Graph& graph, const Aliases& aliases) {
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     TensorRecord& t = graph.tensors[i];
     const bool is_modified = aliases.is_modified(static_cast<TensorId>(i));
-    if (t.role != Role::variable || !is_modified || t.data.size() == 0) continue;
+    if (!is_variable(t) || !is_modified || t.data.size() == 0) continue;
     const std::size_t size = t.data.size();
     Storage storage = Storage::allocate(size);
     std::memcpy(storage.data(), t.data.span().data(), size);

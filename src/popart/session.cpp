@@ -23,6 +23,7 @@
 #include "popart/model.hpp"
 #include "popart/options.hpp"
 #include "popart/training.hpp"
+#include "train/state.hpp"
 
 namespace popart {
 
@@ -143,19 +144,14 @@ void checkName(std::string_view name) {
                                            "ConcatInit___",
                                            "randomSeed___",
                                            "Counter___",
-                                           "Accum___",
-                                           "Accl___",
-                                           "Accl1___",
-                                           "Accl2___",
-                                           "Accl3___",
-                                           "Step___",
-                                           "PreviousLossScaling_",
                                            "LossScalingRatio_"};
-  for (const std::string_view prefix : prefixes) {
-    if (name.find(prefix) != name.npos) {
-      throw error("Tensor {} has an invalid name: clash with reserved prefix {}", name, prefix);
-    }
-  }
+  const auto check = [&](std::string_view prefix) {
+    if (name.find(prefix) == name.npos) return;
+    throw error("Tensor {} has an invalid name: clash with reserved prefix {}", name, prefix);
+  };
+  for (const std::string_view prefix : prefixes) check(prefix);
+  for (const auto& state : halftone::detail::weight_states) check(state.prefix);
+  check(halftone::detail::previous_loss_scaling.prefix);
 }
 
 halftone::Return toNative(AnchorReturnTypeId id) {
@@ -184,7 +180,6 @@ halftone::Graph detail::readModel(const std::string& model,
 struct Session::State {
   std::string name;
   halftone::Graph graph;  // until it is prepared
-  halftone::Graph model;  // of training: as it was read
   // Where the model has its initializers' data, and where modelToHost writes them.
   detail::ExternalFiles files, newFiles;
   halftone::HostWeights weights;
@@ -204,7 +199,7 @@ struct Session::State {
         const SessionOptions& userOptions, std::shared_ptr<DeviceInfo> deviceInfo)
       : name(std::move(sessionName)),
         graph(std::move(planned)),
-        weights(without_training(graph)),
+        weights(model_of(graph)),
         dataFlow(flow),
         options(userOptions),
         device(std::move(deviceInfo)) {}
@@ -390,22 +385,7 @@ void Session::modelToHost(const std::string& fn) {
   translated<runtime_error>([&] {
     const halftone::Session& session = state_->executable->session();
     state_->weights.to_host(session);
-    if (!state_->isTraining()) {
-      halftone::onnx::save(session.graph(), fn);
-      return;
-    }
-    const halftone::Graph today = without_training(session.graph());
-    halftone::Graph model = state_->model;
-    for (const halftone::TensorRecord& t : today.tensors) {
-      if (t.role != halftone::Role::variable || t.name.empty()) continue;
-      const std::string_view variable = today.text(t.name);
-      const halftone::TensorId id = model.find(variable);
-      if (id == halftone::no_tensor) {
-        model.add_variable(t.info, t.data, variable);  // the optimizer's state
-      } else {
-        model.tensor(id).data = t.data;
-      }
-    }
+    halftone::Graph model = model_of(session.graph());
     if (state_->newFiles.empty()) {
       halftone::onnx::save(model, fn);
     } else {
@@ -713,8 +693,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     throw error("Must pass a valid DeviceInfo to TrainingSession::createFromOnnxModel");
   }
   detail::checkTrainingOptions(userOptions, detail::targetOf(*deviceInfo) != nullptr);
-  halftone::Graph read = checkedModel(model, inputShapeInfo, userOptions, patterns);
-  halftone::Graph graph = read;
+  halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
   const halftone::TensorId id = graph.find(loss);
   if (id == halftone::no_tensor) throw error("Loss tensor {} is not in the model", loss);
   if (graph.info(id).elements() != 1) {
@@ -730,7 +709,6 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   auto state =
       std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
   state->ir = std::move(ir);
-  state->model = std::move(read);
   state->files = translated<error>([&] { return detail::externalFiles(model); });
   state->optimizer = optimizer.clone();
   return std::unique_ptr<TrainingSession>(new TrainingSession(std::move(state)));

@@ -541,10 +541,10 @@ struct SessionState {
 
   TensorId variable(std::string_view name) const {
     const TensorId id = graph().find(name);
-    if (id != no_tensor && graph().tensor(id).role == Role::variable) return id;
+    if (id != no_tensor && is_variable(graph().tensor(id))) return id;
     std::vector<Port> there;
     for (const TensorRecord& t : graph().tensors) {
-      if (t.role == Role::variable && !t.name.empty()) {
+      if (is_variable(t) && !t.name.empty()) {
         there.push_back({graph().text(t.name), t.info});
       }
     }
@@ -764,7 +764,7 @@ Graph Session::graph() const {
   copy.outputs = state_->model_outputs;
   for (std::size_t i = 0; i < copy.tensors.size(); ++i) {
     TensorRecord& t = copy.tensors[i];
-    if (t.role == Role::variable) {
+    if (is_variable(t)) {
       t.data = bytes_of(state_->engine.variable(static_cast<TensorId>(i)));
     }
   }
@@ -850,7 +850,7 @@ std::vector<Port> Session::outputs() const { return state_->output_ports(); }
 std::vector<Port> Session::variables() const {
   std::vector<Port> ports;
   for (const TensorRecord& t : state_->graph().tensors) {
-    if (t.role == Role::variable && !t.name.empty()) {
+    if (is_variable(t) && !t.name.empty()) {
       ports.push_back({state_->graph().text(t.name), t.info});
     }
   }

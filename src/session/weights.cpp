@@ -21,7 +21,7 @@ Bytes copy_of(const void* data, std::size_t size) {
 
 HostWeights::HostWeights(const Graph& graph) {
   for (const TensorRecord& t : graph.tensors) {
-    if (t.role != Role::variable || t.name.empty()) continue;
+    if (!is_variable(t) || t.name.empty()) continue;
     const std::string_view name = graph.text(t.name);
     weights_.push_back({{name.begin(), name.end()}, t.info, t.data});
   }
@@ -79,7 +79,7 @@ void HostWeights::reset(const Graph& graph, bool ignore_unknown) {
   // Nothing is taken before all of it is known to fit.
   std::vector<std::pair<Weight*, const TensorRecord*>> found;
   for (const TensorRecord& t : graph.tensors) {
-    if (t.role != Role::variable || t.name.empty()) continue;
+    if (!is_variable(t) || t.name.empty()) continue;
     const std::string_view name = graph.text(t.name);
     Weight* mine = nullptr;
     for (Weight& weight : weights_) {
