@@ -12,7 +12,6 @@
 
 #include <halftone/graph/planning.hpp>
 #include <halftone/ipu/profile.hpp>
-#include <halftone/session/weights.hpp>
 
 #include "base/file.hpp"
 #include "popart/convert.hpp"
@@ -23,6 +22,7 @@
 #include "popart/model.hpp"
 #include "popart/options.hpp"
 #include "popart/training.hpp"
+#include "popart/weights.hpp"
 #include "train/state.hpp"
 
 namespace popart {
@@ -100,19 +100,6 @@ class Adapter final : public halftone::StepIo {
   ConstVoidData given_;  // may own what it points to
 };
 
-class WeightsAdapter final : public halftone::WeightsIo {
- public:
-  explicit WeightsAdapter(const IWeightsIO& io) : io_(io) {}
-  bool contains(std::string_view name) const override { return io_.contains(TensorId(name)); }
-  halftone::AnyBuffer weight(std::string_view name) const override {
-    const MutableVoidData data = io_.weight(TensorId(name));
-    return {detail::toNative(data.info), data.data};
-  }
-
- private:
-  const IWeightsIO& io_;
-};
-
 /// The model does not fit into memory.
 class OutOfMemory final : public memory_allocation_err {
  public:
@@ -182,7 +169,7 @@ struct Session::State {
   halftone::Graph graph;  // until it is prepared
   // Where the model has its initializers' data, and where modelToHost writes them.
   detail::ExternalFiles files, newFiles;
-  halftone::HostWeights weights;
+  detail::HostWeights weights;
   std::unique_ptr<Optimizer> optimizer;  // of training
   bool hasWeights = false;               // they were copied to the device
   Adapter::Callbacks callbacks;          // of streams
@@ -344,13 +331,13 @@ void Session::weightsFromHost() {
   state_->load();
   // Constant weights are the device's from the start.
   if (state_->areWeightsConstant()) return;
-  translated<runtime_error>([&] { state_->weights.from_host(state_->executable->session()); });
+  translated<runtime_error>([&] { state_->weights.fromHost(state_->executable->session()); });
   state_->hasWeights = true;
 }
 
 void Session::weightsToHost() {
   state_->requirePrepared("weightsToHost");
-  translated<runtime_error>([&] { state_->weights.to_host(state_->executable->session()); });
+  translated<runtime_error>([&] { state_->weights.toHost(state_->executable->session()); });
 }
 
 void Session::buffersFromHost() {
@@ -358,14 +345,14 @@ void Session::buffersFromHost() {
 }
 
 void Session::readWeights(const IWeightsIO& weightsIo) {
-  translated<runtime_error>([&] { state_->weights.read(WeightsAdapter(weightsIo)); });
+  translated<runtime_error>([&] { state_->weights.read(weightsIo); });
 }
 
 void Session::writeWeights(const IWeightsIO& weightsIo) {
   if (state_->areWeightsConstant()) {
     throw runtime_error("Cannot call writeWeights when constantWeights is set");
   }
-  translated<runtime_error>([&] { state_->weights.write(WeightsAdapter(weightsIo)); });
+  translated<runtime_error>([&] { state_->weights.write(weightsIo); });
 }
 
 void Session::resetHostWeights(const std::string& model,
@@ -384,7 +371,7 @@ void Session::modelToHost(const std::string& fn) {
   state_->requirePrepared("modelToHost");
   translated<runtime_error>([&] {
     const halftone::Session& session = state_->executable->session();
-    state_->weights.to_host(session);
+    state_->weights.toHost(session);
     halftone::Graph model = model_of(session.graph());
     if (state_->newFiles.empty()) {
       halftone::onnx::save(model, fn);
