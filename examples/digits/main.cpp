@@ -17,7 +17,6 @@
 
 #include <halftone/halftone.hpp>
 #include <halftone/onnx.hpp>
-#include <halftone/session/weights.hpp>
 #include <halftone/train.hpp>
 
 #include "images.hpp"
@@ -79,7 +78,7 @@ int train_network(const std::string& folder) {
   train(graph, loss, Adam{.learning_rate = 2e-3f});
   Session training(std::move(graph), {.outputs = {"logits", loss}, .threads = 0});
   Session net(onnx::load(path));
-  HostWeights weights(net.graph());
+  const Weights weights = training.weights();  // a view: as training leaves them
 
   std::printf("training from random weights: %zu images in batches of %zu, Adam\n\n", known.size(),
               batch_size);
@@ -104,8 +103,7 @@ int train_network(const std::string& folder) {
       total += static_cast<double>(step[1].values<float>()[0]);
       right += count_right(images, step["logits"].values<float>());
     }
-    weights.to_host(training);
-    weights.from_host(net);
+    net.set_weights(weights);
     const auto result = net.run({{"image", test_batch}});
     std::printf("%5zu %6.3f            %5.1f %%             %5.1f %%\n", epoch,
                 total / static_cast<double>(batches),

@@ -135,17 +135,14 @@ Confusion test(Session& net, const Samples& samples) {
 int train_network(const std::string& folder, int epochs) {
   const Samples known = read_samples(folder + "/train"), unknown = read_samples(folder + "/t10k");
 
-  Graph plain;
-  network(plain);
-  Session net(std::move(plain), {.threads = 0});
-
   Graph graph;
   const AnyTensor logits = network(graph);
+  Session net(graph, {.threads = 0});  // the network alone, for tests
   const AnyTensor label = graph.input<std::int32_t>("label", {batch_size});
   const AnyTensor loss = op::nll_loss(op::softmax(logits), label);
   train(graph, loss, Adam{.learning_rate = 1e-3f});
   Session training(std::move(graph), {.outputs = {loss}, .threads = 0, .seed = 1});
-  HostWeights weights(net.graph());
+  const Weights weights = training.weights();  // a view: as training leaves them
 
   const std::size_t steps = known.size() / batch_size;
   std::printf("training on %zu images of clothes in batches of %d, Adam\n\n", known.size(),
@@ -173,8 +170,7 @@ int train_network(const std::string& folder, int epochs) {
       std::printf("%5d %6zu %6.3f %10.0f", epoch, step, total / static_cast<double>(since),
                   static_cast<double>(since * batch_size) / time.count());
       if (step == steps) {
-        weights.to_host(training);
-        weights.from_host(net);
+        net.set_weights(weights);
         confusion = test(net, unknown);
         std::printf("             %5.2f %%", 100 * share_right(confusion));
       }

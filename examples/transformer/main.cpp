@@ -133,7 +133,6 @@ int train_network(const std::string& path, int steps) {
   const AnyTensor loss = op::nll_loss(op::softmax(logits, {.axis = -1}), next);
   train(graph, loss, Adam{.learning_rate = 2e-3f, .weight_decay = 0.01f});
   Session training(std::move(graph), {.outputs = {loss}, .threads = 0, .seed = 1});
-  HostWeights weights(net.graph());
 
   std::printf("%zu characters, %d different ones; %d layers, %d wide; %d steps of %d x %d\n",
               text.size(), static_cast<int>(characters), static_cast<int>(layers),
@@ -168,8 +167,7 @@ int train_network(const std::string& path, int steps) {
     since = 0;
     start = std::chrono::steady_clock::now();
   }
-  weights.to_host(training);
-  weights.from_host(net);
+  net.set_weights(training.weights());
   std::printf("\n%s\n", written(net, alphabet, "Alice ", 400).c_str());
   return total < 0.75 * first ? 0 : 1;
 }

@@ -31,7 +31,8 @@ enum class WeightDecay : std::uint8_t { decay, l2 };
 /// starting at 0; nesterov: w -= learning_rate * (g + weight_decay * w + momentum * v).
 ///
 /// velocity_scaling  what is stored is v times this
-/// separate          v is called Accl1___w, otherwise Accl___w; there is none without momentum
+/// separate          v has the name of a first moment, as beside a separate sum of gradients; without
+///                   momentum there is no v
 /// source            PopART's SGD; Sutskever et al. 2013
 struct Sgd {
   Hyperparameter learning_rate = 0.1f, momentum = 0.f, dampening = 0.f, weight_decay = 0.f;
@@ -46,8 +47,8 @@ struct Sgd {
 /// lamb        the step is multiplied by min(|w|, max_weight_norm) / |x|, 2-norms of the tensor;
 ///             by 1 for a max_weight_norm of 0
 /// scaled_optimizer_state  m and v are those of the gradient multiplied by the loss scaling; if
-///             that may change, they are multiplied by its change (PreviousLossScaling_ is state,
-///             too); not with automatic loss scaling
+///             that may change, they are multiplied by its change, for which the loss scaling of
+///             the run before is state, too; not with automatic loss scaling
 /// source      Kingma and Ba 2014, arXiv:1412.6980; You et al. 2019, arXiv:1904.00962
 struct Adam {
   Hyperparameter learning_rate = 1e-3f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-6f,
@@ -101,7 +102,7 @@ struct ClipNorm {
 /// Halves the loss scaling after steps in which more than the proportion `threshold` of the numbers
 /// in half-precision gradients are beyond the edge 65504 * bin_edge_location, else doubles it. The
 /// factor by which it differs from the optimizer's loss_scaling, which has to be a `variable`, is
-/// the variable lossScaleUpdateFactor.
+/// state.
 struct AutomaticLossScaling {
   bool enabled = false;
   float bin_edge_location = 0.125f, threshold = 1e-7f;
@@ -132,13 +133,14 @@ struct Training {
 /// Records the gradients of a scalar loss and the optimizer's updates: runs of the graph train it
 /// from then on. Batch normalization uses the statistics of the batch and updates its running ones,
 /// in subgraphs, too (those of a loop after every pass; of nodes that share some, the last one's
-/// count); Dropout without the input training_mode, and ShapedDropout, drop.
+/// count); Dropout without the input training_mode, and ShapedDropout, drop. The graph keeps the
+/// model as it was: see model_of.
 ///
 /// names   gradients Gradient___w, new weights UpdatedVar___w, norms for clipping GlobalNorm___0
-/// state   variables Accl___w (SGD), Accl1___w, Accl2___w, Accl3___w and Step___w, as PopART names
-///         them: those that the graph has already (from a saved model) go on, others start at zero;
-///         Accum___w and AccumulationCount hold what is between two steps
-/// values  a hyperparameter that may change is a variable of its name
+/// state   tensors of Role::state say what they are and which weight they belong to
+///         (TensorRecord::state and of). State that the graph has already, from a saved model, goes
+///         on; other state starts at zero
+/// values  a hyperparameter that may change is state of its name
 /// errors  ModelError: a loss that is no scalar, an unknown weight, one that is not floating point,
 ///         saved state that does not fit, a name that is taken; UnsupportedError: all operators on
 ///         the way that have no gradient, and running statistics of a subgraph that it is not given
@@ -150,6 +152,24 @@ Training train(Graph& graph, AnyTensor loss, const Adam& optimizer,
                const TrainOptions& options = {});
 Training train(Graph& graph, AnyTensor loss, const Adaptive& optimizer,
                const TrainOptions& options = {});
+
+/// A graph whose runs train a model, beside the model.
+struct Trained {
+  Graph graph;
+  Training training;
+};
+/// The same in a copy: the model stays as it is. Tensors of the model, such as the loss, have the
+/// same ids and names in the graph that trains it.
+///   Trained trained = train(std::as_const(model), loss, Adam{});
+///   Session session(std::move(trained.graph), {.outputs = {loss}});
+template <class Optimizer>
+Trained train(const Graph& model, AnyTensor loss, const Optimizer& optimizer,
+              const TrainOptions& options = {}) {
+  Trained trained{model, {}};
+  trained.training = train(trained.graph, AnyTensor{&trained.graph, loss.id}, optimizer, options);
+  return trained;
+}
+
 /// The gradients alone.
 Training differentiate_weights(Graph& graph, AnyTensor loss, const TrainOptions& options = {});
 
@@ -158,9 +178,10 @@ std::int64_t accumulation_of(const Graph& graph);
 /// Makes a trained graph, of which every run is a step so far, take that many runs for a step. A
 /// session does it for its option `accumulation`.
 void accumulate_gradients(Graph& graph, std::int64_t runs);
-/// The model without what `train` recorded, for inference or to be stored: its variables stay,
-/// with the optimizer's state, except for hyperparameters and what is between two steps. `train`
-/// goes on from there bit for bit. Graphs that are not trained stay as they are.
-Graph without_training(Graph graph);
+/// The model that a graph trains, as it was before, with the values that the graph has now and the
+/// optimizer's state, but for hyperparameters and what lies between two steps. `train` goes on from
+/// there bit for bit; onnx::save() stores what the model's outputs depend on, and the state. A graph
+/// that is not trained is its own model.
+Graph model_of(const Graph& graph);
 
 }  // namespace halftone

@@ -76,6 +76,15 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
+std::string list_of(std::span<const std::string_view> names) {
+  constexpr std::size_t most = 24;
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < most; ++i) {
+    text += (i == 0 ? "" : ", ") + quoted(names[i]);
+  }
+  return text + (names.size() > most ? ", ..." : "");
+}
+
 std::string quoted(std::string_view text) {
   if (text.size() <= longest_quote) return "'" + escaped(text) + "'";
   std::size_t end = 0;

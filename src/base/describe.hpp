@@ -22,6 +22,8 @@ std::size_t utf8_length(std::string_view text, std::size_t at = 0);
 std::string escaped(std::string_view text);
 /// 'text', escaped and shortened to what a person can read.
 std::string quoted(std::string_view text);
+/// "'a', 'b'"; not more names than a person reads.
+std::string list_of(std::span<const std::string_view> names);
 /// "[1, ?, 8]"; unknown extents are question marks.
 std::string to_text(const Dims& shape);
 /// "float", "seq(tensor(float))", "map(string,tensor(int64))", as ONNX spells types.

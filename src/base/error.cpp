@@ -216,7 +216,7 @@ void throw_unknown_name(const Graph& graph, std::string_view name) {
   for (const TensorId id : graph.inputs) add(id);
   for (const TensorId id : graph.outputs) add(id);
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    if (graph.tensors[i].role == Role::variable) add(static_cast<TensorId>(i));
+    if (is_variable(graph.tensors[i])) add(static_cast<TensorId>(i));
   }
   for (std::size_t i = 0; count == 0 && i < graph.tensors.size(); ++i) {
     add(static_cast<TensorId>(i));

@@ -45,7 +45,7 @@ std::string text_of(const Versions& versions) {
 std::vector<TensorId> parameters_of(const Graph& graph) {
   std::vector<TensorId> ids;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    if (graph.tensors[i].role == Role::variable) ids.push_back(static_cast<TensorId>(i));
+    if (is_variable(graph.tensors[i])) ids.push_back(static_cast<TensorId>(i));
   }
   return ids;
 }

@@ -24,6 +24,7 @@
 #include "cli/table.hpp"
 #include "cli/tensor_file.hpp"
 #include "exec/fold.hpp"
+#include "graph/inputs.hpp"
 
 namespace halftone::cli {
 namespace {
@@ -134,20 +135,9 @@ std::vector<AnyArray> bind_inputs(const CaseFile& c, Graph& graph, std::int64_t 
                               .expected = fmt::format("[{}, {}, ...]", steps, accumulation),
                               .found = detail::to_text(info)});
     }
-    TensorInfo& declared = graph.tensor(id).info;
     const TensorInfo given{info.type, Dims(info.shape.span().subspan(2))};
-    bool fits =
-        !declared.is_known() || (declared.type == given.type && declared.rank() == given.rank());
-    for (std::size_t d = 0; fits && declared.is_known() && d < given.rank(); ++d) {
-      fits = !contradict(declared.shape[d], given.shape[d]);
-    }
-    if (!fits) {
-      fail(ErrorKind::input, {.what = "an input does not fit the model",
-                              .tensor = name,
-                              .expected = detail::to_text(declared),
-                              .found = detail::to_text(given)});
-    }
-    declared = given;
+    detail::check_input(graph, id, given);
+    graph.tensor(id).info = given;
     arrays[at] = std::move(x);
   }
   for (std::size_t i = 0; i < arrays.size(); ++i) {
@@ -158,12 +148,6 @@ std::vector<AnyArray> bind_inputs(const CaseFile& c, Graph& graph, std::int64_t 
   }
   fold_shapes(graph);
   return arrays;
-}
-
-AnyArray copy_of(AnyView x) {
-  AnyArray y(x.info);
-  if (x.bytes() != 0) std::memcpy(y.data(), x.data, x.bytes());
-  return y;
 }
 
 /// What an output is, in which values of inputs may have a say.
@@ -194,34 +178,76 @@ AnyArray scaled(const std::vector<double>& sum, const TensorInfo& info, double f
   return y;
 }
 
-}  // namespace
+/// A case: what is trained, for how long, and what is wanted of it.
+struct Case {
+  explicit Case(const TrainCase& options);
 
-void train(const TrainCase& options, const Console& console) {
-  Activity activity(console, "train " + detail::escaped(options.model.path));
-  const CaseFile c(options.case_file);
-  if (c.get<std::int64_t>(c.json(), "format", 1) != 1) c.refuse("the format is not 1");
-  const auto steps = c.get<std::int64_t>(c.json(), "steps");
+  void keep_weights(const Engine& engine, std::int64_t after);
+  /// Takes what the engine has computed in a run.
+  void collect(const Engine& engine, std::int64_t run);
+
+  CaseFile file;
+  std::int64_t steps = 0;
   TrainOptions how;
-  how.accumulation = c.get<std::int64_t>(c.json(), "accumulation", 1);
-  if (steps < 1 || how.accumulation < 1) c.refuse("steps and accumulation are not at least 1");
-  const auto reduction = c.get<std::string>(c.json(), "reduction", "sum");
-  if (reduction != "sum" && reduction != "mean") c.refuse("the reduction is neither sum nor mean");
-  how.reduction = reduction == "sum" ? AccumulationReduction::sum : AccumulationReduction::mean;
-  for (const auto& [name, value] : c.part("options").items()) {
-    fail(ErrorKind::unsupported, {.what = "there is no such option", .found = name});
-  }
-  std::vector<Wanted> outputs = wanted_outputs(c, steps);
+  std::vector<Wanted> outputs;
+  Graph graph;
+  std::vector<AnyArray> data;
+  std::string loss_name;
+  AnyTensor loss;
+  float loss_scaling = 1;
+  std::vector<TensorInfo> planned;  ///< of the loss and the gradients, which the graph returns
+  AnyArray losses;
 
-  Graph graph = load_model(options.model);
-  const std::vector<AnyArray> data = bind_inputs(c, graph, steps, how.accumulation);
-  const auto loss_name = c.get<std::string>(c.json(), "loss");
-  const AnyTensor loss{&graph, graph.find(loss_name)};
-  if (loss.is_absent())
-    c.refuse(fmt::format("the model has no tensor '{}'", detail::escaped(loss_name)));
-  for (const Json& name : c.part("train")) {
-    if (!name.is_string()) c.refuse("'train' holds something else than names");
+ private:
+  void read_options();
+  void want_gradients();
+  void record();
+};
+
+Case::Case(const TrainCase& options) : file(options.case_file) {
+  read_options();
+  outputs = wanted_outputs(file, steps);
+  graph = load_model(options.model);
+  data = bind_inputs(file, graph, steps, how.accumulation);
+  loss_name = file.get<std::string>(file.json(), "loss");
+  loss = {&graph, graph.find(loss_name)};
+  if (loss.is_absent()) {
+    file.refuse(fmt::format("the model has no tensor '{}'", detail::escaped(loss_name)));
+  }
+  for (const Json& name : file.part("train")) {
+    if (!name.is_string()) file.refuse("'train' holds something else than names");
     how.weights.push_back(name.get<std::string>());
   }
+  want_gradients();
+  record();
+  for (const Wanted& w : outputs) {
+    if (w.kind != Wanted::Kind::weight) continue;
+    const TensorId id = graph.find(w.name);
+    if (id == no_tensor || !is_variable(graph.tensor(id))) {
+      file.refuse(fmt::format("the model has no weight '{}'", detail::escaped(w.name)));
+    }
+  }
+  for (const TensorId id : graph.outputs) planned.push_back(graph.info(id));
+  losses = AnyArray({loss.info().type, {steps, how.accumulation}});
+}
+
+void Case::read_options() {
+  if (file.get<std::int64_t>(file.json(), "format", 1) != 1) file.refuse("the format is not 1");
+  steps = file.get<std::int64_t>(file.json(), "steps");
+  how.accumulation = file.get<std::int64_t>(file.json(), "accumulation", 1);
+  if (steps < 1 || how.accumulation < 1) file.refuse("steps and accumulation are not at least 1");
+  const auto reduction = file.get<std::string>(file.json(), "reduction", "sum");
+  if (reduction != "sum" && reduction != "mean") {
+    file.refuse("the reduction is neither sum nor mean");
+  }
+  how.reduction = reduction == "sum" ? AccumulationReduction::sum : AccumulationReduction::mean;
+  for (const auto& [name, value] : file.part("options").items()) {
+    fail(ErrorKind::unsupported, {.what = "there is no such option", .found = name});
+  }
+}
+
+/// Asks for gradients that are wanted of tensors that are not trained.
+void Case::want_gradients() {
   for (Wanted& w : outputs) {
     if (w.kind != Wanted::Kind::gradient) continue;
     std::vector<std::string> all = how.weights;
@@ -229,80 +255,87 @@ void train(const TrainCase& options, const Console& console) {
     while (w.index < all.size() && all[w.index] != w.name) ++w.index;
     if (w.index == all.size()) how.gradients_of.push_back(w.name);
   }
-  float loss_scaling = 1;
-  const Json* optimizer = c.json().contains("optimizer") ? &c.json()["optimizer"] : nullptr;
-  const auto record = [&] {
+}
+
+void Case::record() {
+  const Json* optimizer = file.json().contains("optimizer") ? &file.json()["optimizer"] : nullptr;
+  const Training training = file.blamed([&] {
     if (optimizer == nullptr || optimizer->is_null()) {
       return differentiate_weights(graph, loss, how);
     }
     return record_training(*optimizer, graph, loss, how, loss_scaling,
-                           [&](const std::string& what) { c.refuse(what); });
-  };
-  const Training training = c.blamed(record);
+                           [&](const std::string& what) { file.refuse(what); });
+  });
   graph.outputs = {loss.id};
   graph.outputs.insert(graph.outputs.end(), training.gradients.begin(), training.gradients.end());
+}
+
+void Case::keep_weights(const Engine& engine, std::int64_t after) {
   for (Wanted& w : outputs) {
-    if (w.kind != Wanted::Kind::weight) continue;
-    const TensorId id = graph.find(w.name);
-    if (id == no_tensor || graph.tensor(id).role != Role::variable) {
-      c.refuse(fmt::format("the model has no weight '{}'", detail::escaped(w.name)));
+    if (w.kind != Wanted::Kind::weight || w.step != after) continue;
+    w.value = AnyArray::copy_of(engine.variable(engine.graph().find(w.name)));
+  }
+}
+
+void Case::collect(const Engine& engine, std::int64_t run) {
+  const auto size = static_cast<std::size_t>(size_in_bytes(losses.info().type));
+  std::memcpy(losses.data() + static_cast<std::size_t>(run) * size,
+              checked_output(engine, 0, planned[0]).data, size);
+  const std::int64_t step = run / how.accumulation + 1;
+  for (Wanted& w : outputs) {
+    if (w.kind == Wanted::Kind::gradient && w.step == step) {
+      add_values(w.sum, checked_output(engine, 1 + w.index, planned[1 + w.index]));
     }
   }
-  const TensorInfo loss_info = loss.info();
-  std::vector<TensorInfo> planned;
-  for (const TensorId id : graph.outputs) planned.push_back(graph.info(id));
-  Engine engine(std::move(graph), {.threads = options.threads});
+  if ((run + 1) % how.accumulation == 0) keep_weights(engine, step);
+}
 
-  AnyArray losses({loss_info.type, {steps, how.accumulation}});
-  const auto keep_weights = [&](std::int64_t after) {
-    for (Wanted& w : outputs) {
-      if (w.kind != Wanted::Kind::weight || w.step != after) continue;
-      w.value = copy_of(engine.variable(engine.graph().find(w.name)));
-    }
-  };
-  keep_weights(0);
-  for (std::int64_t run = 0; run < steps * how.accumulation; ++run) {
-    std::vector<AnyView> inputs;
-    for (const AnyArray& x : data) {
-      const TensorInfo info{x.info().type, Dims(x.info().shape.span().subspan(2))};
-      inputs.push_back({info, x.data() + static_cast<std::size_t>(run * info.bytes())});
-    }
-    engine.run(inputs);
-    const auto size = static_cast<std::size_t>(size_in_bytes(loss_info.type));
-    std::memcpy(losses.data() + static_cast<std::size_t>(run) * size,
-                checked_output(engine, 0, planned[0]).data, size);
-    const std::int64_t step = run / how.accumulation + 1;
-    for (Wanted& w : outputs) {
-      if (w.kind == Wanted::Kind::gradient && w.step == step) {
-        add_values(w.sum, checked_output(engine, 1 + w.index, planned[1 + w.index]));
-      }
-    }
-    if ((run + 1) % how.accumulation == 0) keep_weights(step);
-    activity.done(static_cast<double>(run + 1) / static_cast<double>(steps * how.accumulation));
-  }
-
+/// Writes what is wanted, and a table of losses.
+void write_results(Case& c, const TrainCase& options, const Console& console) {
   NewFiles files(options.output_dir);
-  const double mean = reduction == "mean" ? 1 / static_cast<double>(how.accumulation) : 1;
-  for (Wanted& w : outputs) {
+  const bool is_mean = c.how.reduction == AccumulationReduction::mean;
+  const double mean = is_mean ? 1 / static_cast<double>(c.how.accumulation) : 1;
+  for (Wanted& w : c.outputs) {
     std::string name = w.name;
     if (w.kind == Wanted::Kind::loss) {
-      w.value = losses;
-      name = loss_name;
+      w.value = c.losses;
+      name = c.loss_name;
     } else if (w.kind == Wanted::Kind::gradient) {
-      w.value = scaled(w.sum, engine.output(1 + w.index).info, mean / loss_scaling);
+      w.value = scaled(w.sum, c.planned[1 + w.index], mean / c.loss_scaling);
     }
     write_tensor(files.add(w.file), TensorFormat::pb, name, w.value);
   }
   Table table({{"step"}, {"loss"}});
-  for (std::int64_t s = 0; s < steps; ++s) {
-    const std::size_t bytes = losses.bytes() / static_cast<std::size_t>(steps);
-    AnyView part{{loss_info.type, {how.accumulation}},
-                 losses.data() + static_cast<std::size_t>(s) * bytes};
+  const std::size_t bytes = c.losses.bytes() / static_cast<std::size_t>(c.steps);
+  for (std::int64_t s = 0; s < c.steps; ++s) {
+    const AnyView part{{c.losses.info().type, {c.how.accumulation}},
+                       c.losses.data() + static_cast<std::size_t>(s) * bytes};
     table.add({std::to_string(s + 1), fmt::format("{:.6g}", statistics_of(part).mean)});
   }
   table.print(console.out);
   flush(console);
   files.commit();
+}
+
+}  // namespace
+
+void train(const TrainCase& options, const Console& console) {
+  Activity activity(console, "train " + detail::escaped(options.model.path));
+  Case c(options);
+  Engine engine(std::move(c.graph), {.threads = options.threads});
+  c.keep_weights(engine, 0);
+  const std::int64_t runs = c.steps * c.how.accumulation;
+  for (std::int64_t run = 0; run < runs; ++run) {
+    std::vector<AnyView> inputs;
+    for (const AnyArray& x : c.data) {
+      const TensorInfo info{x.info().type, Dims(x.info().shape.span().subspan(2))};
+      inputs.push_back({info, x.data() + static_cast<std::size_t>(run * info.bytes())});
+    }
+    engine.run(inputs);
+    c.collect(engine, run);
+    activity.done(static_cast<double>(run + 1) / static_cast<double>(runs));
+  }
+  write_results(c, options, console);
 }
 
 }  // namespace halftone::cli

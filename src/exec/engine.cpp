@@ -10,6 +10,7 @@
 
 #include "base/describe.hpp"
 #include "fold.hpp"
+#include "graph/inputs.hpp"
 #include "initial.hpp"
 #include "ready.hpp"
 #include "run.hpp"
@@ -41,7 +42,7 @@ void own_variables(Graph& graph, const Aliases& aliases) {
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     TensorRecord& t = graph.tensors[i];
     const bool is_modified = aliases.is_modified(static_cast<TensorId>(i));
-    if (t.role != Role::variable || !is_modified || t.data.size() == 0) continue;
+    if (!is_variable(t) || !is_modified || t.data.size() == 0) continue;
     const std::size_t size = t.data.size();
     Storage storage = Storage::allocate(size);
     std::memcpy(storage.data(), t.data.span().data(), size);
@@ -206,49 +207,6 @@ struct Engine::State {
     ++runs;
   }
 
-  void check_input(std::size_t i, const TensorInfo& given) const {
-    const TensorId id = graph.inputs[i];
-    const TensorInfo& declared = graph.info(id);
-    bool fits = given.is_static();
-    if (declared.is_known()) {
-      fits = fits && given.type == declared.type && given.rank() == declared.rank();
-      for (std::size_t d = 0; fits && d < declared.rank(); ++d) {
-        fits = declared.shape[d] == dynamic || declared.shape[d] == given.shape[d];
-      }
-    }
-    if (fits) return;
-    fail(ErrorKind::input, {.what = "an input does not fit the model",
-                            .tensor = graph.name(id),
-                            .expected = detail::to_text(declared),
-                            .found = detail::to_text(given)});
-  }
-
-  void check_symbols(std::span<const TensorInfo> inputs) const {
-    for (std::size_t a = 0; a < graph.symbols.size(); ++a) {
-      for (std::size_t b = 0; b < a; ++b) {
-        const Symbol &x = graph.symbols[b], &y = graph.symbols[a];
-        if (graph.text(x.name) != graph.text(y.name)) continue;
-        const std::int64_t first = extent(x, inputs), second = extent(y, inputs);
-        if (first == second || first < 0 || second < 0) continue;
-        const std::string what = "extent '" + std::string(graph.text(x.name)) + "' has two values";
-        const std::string expected =
-            std::to_string(first) + " as in " + detail::quoted(graph.name(x.tensor));
-        fail(ErrorKind::input, {.what = what,
-                                .tensor = graph.name(y.tensor),
-                                .expected = expected,
-                                .found = std::to_string(second)});
-      }
-    }
-  }
-  std::int64_t extent(const Symbol& symbol, std::span<const TensorInfo> inputs) const {
-    for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-      if (graph.inputs[i] == symbol.tensor && symbol.axis < inputs[i].rank()) {
-        return inputs[i].shape[symbol.axis];
-      }
-    }
-    return -1;
-  }
-
   void prepare(std::span<const TensorInfo> inputs) {
     for (std::size_t i = 0; i < ready.size(); ++i) {
       if (!std::equal(inputs.begin(), inputs.end(), ready[i]->inputs.begin(),
@@ -265,8 +223,10 @@ struct Engine::State {
                               .expected = std::to_string(graph.inputs.size()),
                               .found = std::to_string(inputs.size())});
     }
-    for (std::size_t i = 0; i < inputs.size(); ++i) check_input(i, inputs[i]);
-    check_symbols(inputs);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      detail::check_input(graph, graph.inputs[i], inputs[i]);
+    }
+    detail::check_symbols(graph, inputs);
 
     auto next = std::make_unique<Ready>();
     next->inputs.assign(inputs.begin(), inputs.end());

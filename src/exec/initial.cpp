@@ -59,7 +59,7 @@ double value(const Initial& initial, const Dims& shape, std::uint64_t seed, std:
 void initialize_variables(Graph& graph, std::uint64_t seed) {
   for (std::size_t id = 0; id < graph.tensors.size(); ++id) {
     TensorRecord& t = graph.tensors[id];
-    if (t.role != Role::variable || t.data.size() != 0 || t.info.bytes() == 0) continue;
+    if (!is_variable(t) || t.data.size() != 0 || t.info.bytes() == 0) continue;
     if (!t.info.is_static()) {
       fail(ErrorKind::model, {.what = "a variable's shape is not known",
                               .tensor = graph.name(static_cast<TensorId>(id))});

@@ -75,7 +75,7 @@ std::vector<AnyArray> interpret(const Graph& graph, std::span<const AnyView> inp
   }
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorRecord& t = graph.tensors[i];
-    if (t.role == Role::constant || t.role == Role::variable) {
+    if (t.role == Role::constant || is_variable(t)) {
       values[static_cast<TensorId>(i)] = {t.info, t.data.span().data()};
     }
   }

@@ -81,7 +81,7 @@ namespace var_updates {
 namespace {
 
 void require_variable(AnyTensor t) {
-  if (t.graph->tensor(t.id).role == Role::variable) return;
+  if (is_variable(t.graph->tensor(t.id))) return;
   fail(ErrorKind::model, {.what = "what an update changes is no variable",
                           .tensor = t.name(),
                           .hint = "PopXL changes other tensors, too; use the result instead"});

@@ -76,7 +76,7 @@ std::vector<std::int32_t> placed_nodes(const Graph& graph) {
     if (placement[n] < 0) continue;
     is_any_placed = true;
     for (const TensorId id : graph.nodes[n].inputs) {
-      if (id == no_tensor || graph.tensor(id).role != Role::variable) continue;
+      if (id == no_tensor || !is_variable(graph.tensor(id))) continue;
       std::int32_t& on = home[id];
       if (on < 0) on = placement[n];
     }
@@ -142,7 +142,7 @@ std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& 
   TensorMap<bool> seen(graph, false);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     for (const TensorId id : graph.nodes[n].inputs) {
-      if (id == no_tensor || graph.tensor(id).role != Role::variable) continue;
+      if (id == no_tensor || !is_variable(graph.tensor(id))) continue;
       leads[n] = leads[n] || !seen[id];
       seen[id] = true;
     }
@@ -172,7 +172,7 @@ std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& 
     if (leads[n]) sum += cycles[n];
     placement[n] = ipu;
     for (const TensorId id : graph.nodes[n].inputs) {
-      if (id != no_tensor && graph.tensor(id).role == Role::variable) {
+      if (id != no_tensor && is_variable(graph.tensor(id))) {
         home[id] = ipu;
       }
     }

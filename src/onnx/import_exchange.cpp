@@ -125,7 +125,7 @@ bool Importer::check_changed(const std::string& described, const Descriptor& op,
     TensorRecord& t = graph.tensor(inputs[i]);
     // Integer initializers count as constants until somebody changes them.
     if (t.role == Role::constant) t.role = Role::variable;
-    if (t.role == Role::variable) continue;
+    if (is_variable(t)) continue;
     defect(described, "a tensor is changed that is no initializer", graph.name(inputs[i]));
     return false;
   }

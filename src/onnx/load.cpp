@@ -6,6 +6,7 @@
 
 #include "base/file.hpp"
 #include "onnx/importer.hpp"
+#include "train/state.hpp"
 
 namespace halftone::onnx {
 
@@ -14,7 +15,9 @@ namespace {
 Graph import(const Storage& file, const std::string* folder, const LoadOptions& options,
              Report& report) {
   try {
-    return Importer(file, folder, options, report).run();
+    Graph graph = Importer(file, folder, options, report).run();
+    detail::find_saved_state(graph);
+    return graph;
   } catch (const std::bad_alloc&) {
     fail(ErrorKind::memory, {.what = "not enough memory for the model"});
   }

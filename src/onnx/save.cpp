@@ -3,6 +3,7 @@
 
 #include <halftone/onnx.hpp>
 #include <halftone/train.hpp>
+#include <halftone/transform/dead_code.hpp>
 
 #include "base/file.hpp"
 #include "exec/initial.hpp"
@@ -45,18 +46,39 @@ void write(const Pieces& pieces, detail::OutputFile& file) {
 
 bool needs_values(const Graph& graph) {
   for (const TensorRecord& t : graph.tensors) {
-    if (t.role == Role::variable && t.data.size() == 0 && t.info.bytes() != 0) return true;
+    if (is_variable(t) && t.data.size() == 0 && t.info.bytes() != 0) return true;
   }
   return false;
+}
+
+/// Without what only the loss needs: nodes that no output depends on, and inputs that only they read.
+Graph without_loss(Graph graph) {
+  const Uses before(graph);
+  graph = without_dead_code(std::move(graph));
+  const Uses after(graph);
+  std::erase_if(graph.inputs,
+                [&](TensorId id) { return before.count[id] != 0 && after.count[id] == 0; });
+  TensorMap<bool> is_there(graph, false);
+  for (const TensorId id : graph.inputs) is_there[id] = true;
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const auto id = static_cast<TensorId>(i);
+    TensorRecord& t = graph.tensor(id);
+    const bool is_computed = t.role == Role::value && after.producer[id] != no_node;
+    if ((t.role == Role::value || t.role == Role::input) && !is_computed && !is_there[id]) t = {};
+  }
+  std::erase_if(graph.symbols,
+                [&](const Symbol& symbol) { return !graph.info(symbol.tensor).is_known(); });
+  graph.index_names();
+  return graph;
 }
 
 /// Calls f with the graph, in which every variable has values. What train() recorded has no
 /// spelling in ONNX: the model is written, and the optimizer's state.
 template <class F>
 auto with_values(const Graph& graph, F&& f) {
-  const bool is_trained = accumulation_of(graph) != 0;
+  const bool is_trained = !graph.model.empty();
   if (!is_trained && !needs_values(graph)) return f(graph);
-  Graph copy = is_trained ? without_training(graph) : graph;
+  Graph copy = is_trained ? without_loss(model_of(graph)) : graph;
   initialize_variables(copy, 0);
   return f(copy);
 }

@@ -258,7 +258,7 @@ Writer::Writer(const Graph& graph, const SaveOptions& options) : graph_(graph), 
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorRecord& record = graph.tensors[i];
     const bool wanted = used[i] || !record.name.empty();
-    if (record.role == Role::variable || (record.role == Role::constant && wanted)) {
+    if (is_variable(record) || (record.role == Role::constant && wanted)) {
       initializers.add(initializer(record, names.of[i]));
     }
   }
@@ -686,7 +686,7 @@ void Writer::write_subgraph(const Graph& body, const Names& outer,
   for (std::size_t i = 0; i < body.tensors.size(); ++i) {
     const TensorRecord& record = body.tensors[i];
     const bool wanted = used[i] || !record.name.empty();
-    if (record.role != Role::variable && (record.role != Role::constant || !wanted)) continue;
+    if (!is_variable(record) && (record.role != Role::constant || !wanted)) continue;
     if (names.shared.contains(static_cast<TensorId>(i))) continue;  // the graph around has it
     ::onnx::TensorProto& tensor = *proto.add_initializer();
     tensor = tensor_header(record.info, names.of[i]);

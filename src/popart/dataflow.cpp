@@ -16,19 +16,40 @@ namespace popart {
 namespace {
 
 AnchorReturnTypeId parseId(const std::string& text) {
-  return detail::translated<error>([&] {
-    switch (halftone::parse_return(text)) {
-      case halftone::Return::all:
-        return AnchorReturnTypeId::All;
-      case halftone::Return::every_n:
-        return AnchorReturnTypeId::EveryN;
-      case halftone::Return::final:
-        return AnchorReturnTypeId::Final;
-      case halftone::Return::sum:
-        break;
-    }
-    return AnchorReturnTypeId::Sum;
-  });
+  std::string lower = text;
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  if (lower == "all") return AnchorReturnTypeId::All;
+  if (lower == "everyn") return AnchorReturnTypeId::EveryN;
+  if (lower == "final") return AnchorReturnTypeId::Final;
+  if (lower == "sum") return AnchorReturnTypeId::Sum;
+  halftone::fail(halftone::ErrorKind::usage, {.what = "Invalid anchor return type ID supplied",
+                                              .expected = "all, everyn, final or sum",
+                                              .found = text});
+}
+
+void checkBatches(int batches) {
+  if (batches > 0) return;
+  halftone::fail(
+      halftone::ErrorKind::usage,
+      {.what = "'Batches per step' must be greater than zero", .found = std::to_string(batches)});
+}
+
+void checkPeriod(int period, int batches) {
+  const std::string found = std::to_string(period), most = std::to_string(batches);
+  if (period > batches) {
+    halftone::fail(halftone::ErrorKind::usage,
+                   {.what = "Return period must be <= to the number of batches per step",
+                    .expected = most + " at most",
+                    .found = found});
+  }
+  if (batches % period != 0) {
+    halftone::fail(halftone::ErrorKind::usage,
+                   {.what = "Return period must be a factor of the number of batches per step",
+                    .expected = "a factor of " + most,
+                    .found = found});
+  }
 }
 
 }  // namespace
@@ -57,7 +78,7 @@ std::ostream& operator<<(std::ostream& stream, const CommGroup& group) {
 AnchorReturnType::AnchorReturnType(std::string artString, TileSet tileSet,
                                    ExchangeStrategy exchangeStrategy)
     : text_(std::move(artString)),
-      id_(parseId(text_)),
+      id_(detail::translated<error>([&] { return parseId(text_); })),
       tileSet_(tileSet),
       exchangeStrategy_(exchangeStrategy) {
   if (id_ == AnchorReturnTypeId::EveryN) {
@@ -68,7 +89,7 @@ AnchorReturnType::AnchorReturnType(std::string artString, TileSet tileSet,
 AnchorReturnType::AnchorReturnType(std::string artString, int returnPeriod, TileSet tileSet,
                                    ExchangeStrategy exchangeStrategy)
     : text_(std::move(artString)),
-      id_(parseId(text_)),
+      id_(detail::translated<error>([&] { return parseId(text_); })),
       period_(returnPeriod),
       tileSet_(tileSet),
       exchangeStrategy_(exchangeStrategy) {
@@ -106,11 +127,10 @@ DataFlow::DataFlow(int batchesPerStep, const std::vector<TensorId> anchorTensorI
 }
 
 void DataFlow::setAnchors(const AnchorReturnTypeMap& anchors) {
-  const halftone::DataFlow flow{batchesPerStep_, 1};
-  detail::translated<error>([&] { flow.check(); });
+  detail::translated<error>([&] { checkBatches(batchesPerStep_); });
   for (const auto& [id, type] : anchors) {
     if (type.id() == AnchorReturnTypeId::EveryN) {
-      detail::translated<error>([&] { flow.check(halftone::Return::every_n, type.rp()); });
+      detail::translated<error>([&] { checkPeriod(type.rp(), batchesPerStep_); });
       if (std::find(periods_.begin(), periods_.end(), type.rp()) == periods_.end()) {
         periods_.push_back(type.rp());
       }

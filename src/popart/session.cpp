@@ -12,7 +12,6 @@
 
 #include <halftone/graph/planning.hpp>
 #include <halftone/ipu/profile.hpp>
-#include <halftone/session/weights.hpp>
 
 #include "base/file.hpp"
 #include "popart/convert.hpp"
@@ -23,6 +22,8 @@
 #include "popart/model.hpp"
 #include "popart/options.hpp"
 #include "popart/training.hpp"
+#include "popart/weights.hpp"
+#include "train/state.hpp"
 
 namespace popart {
 
@@ -99,19 +100,6 @@ class Adapter final : public halftone::StepIo {
   ConstVoidData given_;  // may own what it points to
 };
 
-class WeightsAdapter final : public halftone::WeightsIo {
- public:
-  explicit WeightsAdapter(const IWeightsIO& io) : io_(io) {}
-  bool contains(std::string_view name) const override { return io_.contains(TensorId(name)); }
-  halftone::AnyBuffer weight(std::string_view name) const override {
-    const MutableVoidData data = io_.weight(TensorId(name));
-    return {detail::toNative(data.info), data.data};
-  }
-
- private:
-  const IWeightsIO& io_;
-};
-
 /// The model does not fit into memory.
 class OutOfMemory final : public memory_allocation_err {
  public:
@@ -143,19 +131,14 @@ void checkName(std::string_view name) {
                                            "ConcatInit___",
                                            "randomSeed___",
                                            "Counter___",
-                                           "Accum___",
-                                           "Accl___",
-                                           "Accl1___",
-                                           "Accl2___",
-                                           "Accl3___",
-                                           "Step___",
-                                           "PreviousLossScaling_",
                                            "LossScalingRatio_"};
-  for (const std::string_view prefix : prefixes) {
-    if (name.find(prefix) != name.npos) {
-      throw error("Tensor {} has an invalid name: clash with reserved prefix {}", name, prefix);
-    }
-  }
+  const auto check = [&](std::string_view prefix) {
+    if (name.find(prefix) == name.npos) return;
+    throw error("Tensor {} has an invalid name: clash with reserved prefix {}", name, prefix);
+  };
+  for (const std::string_view prefix : prefixes) check(prefix);
+  for (const auto& state : halftone::detail::weight_states) check(state.prefix);
+  check(halftone::detail::previous_loss_scaling.prefix);
 }
 
 halftone::Return toNative(AnchorReturnTypeId id) {
@@ -184,10 +167,9 @@ halftone::Graph detail::readModel(const std::string& model,
 struct Session::State {
   std::string name;
   halftone::Graph graph;  // until it is prepared
-  halftone::Graph model;  // of training: as it was read
   // Where the model has its initializers' data, and where modelToHost writes them.
   detail::ExternalFiles files, newFiles;
-  halftone::HostWeights weights;
+  detail::HostWeights weights;
   std::unique_ptr<Optimizer> optimizer;  // of training
   bool hasWeights = false;               // they were copied to the device
   Adapter::Callbacks callbacks;          // of streams
@@ -204,7 +186,7 @@ struct Session::State {
         const SessionOptions& userOptions, std::shared_ptr<DeviceInfo> deviceInfo)
       : name(std::move(sessionName)),
         graph(std::move(planned)),
-        weights(without_training(graph)),
+        weights(model_of(graph)),
         dataFlow(flow),
         options(userOptions),
         device(std::move(deviceInfo)) {}
@@ -349,13 +331,13 @@ void Session::weightsFromHost() {
   state_->load();
   // Constant weights are the device's from the start.
   if (state_->areWeightsConstant()) return;
-  translated<runtime_error>([&] { state_->weights.from_host(state_->executable->session()); });
+  translated<runtime_error>([&] { state_->weights.fromHost(state_->executable->session()); });
   state_->hasWeights = true;
 }
 
 void Session::weightsToHost() {
   state_->requirePrepared("weightsToHost");
-  translated<runtime_error>([&] { state_->weights.to_host(state_->executable->session()); });
+  translated<runtime_error>([&] { state_->weights.toHost(state_->executable->session()); });
 }
 
 void Session::buffersFromHost() {
@@ -363,14 +345,14 @@ void Session::buffersFromHost() {
 }
 
 void Session::readWeights(const IWeightsIO& weightsIo) {
-  translated<runtime_error>([&] { state_->weights.read(WeightsAdapter(weightsIo)); });
+  translated<runtime_error>([&] { state_->weights.read(weightsIo); });
 }
 
 void Session::writeWeights(const IWeightsIO& weightsIo) {
   if (state_->areWeightsConstant()) {
     throw runtime_error("Cannot call writeWeights when constantWeights is set");
   }
-  translated<runtime_error>([&] { state_->weights.write(WeightsAdapter(weightsIo)); });
+  translated<runtime_error>([&] { state_->weights.write(weightsIo); });
 }
 
 void Session::resetHostWeights(const std::string& model,
@@ -389,23 +371,8 @@ void Session::modelToHost(const std::string& fn) {
   state_->requirePrepared("modelToHost");
   translated<runtime_error>([&] {
     const halftone::Session& session = state_->executable->session();
-    state_->weights.to_host(session);
-    if (!state_->isTraining()) {
-      halftone::onnx::save(session.graph(), fn);
-      return;
-    }
-    const halftone::Graph today = without_training(session.graph());
-    halftone::Graph model = state_->model;
-    for (const halftone::TensorRecord& t : today.tensors) {
-      if (t.role != halftone::Role::variable || t.name.empty()) continue;
-      const std::string_view variable = today.text(t.name);
-      const halftone::TensorId id = model.find(variable);
-      if (id == halftone::no_tensor) {
-        model.add_variable(t.info, t.data, variable);  // the optimizer's state
-      } else {
-        model.tensor(id).data = t.data;
-      }
-    }
+    state_->weights.toHost(session);
+    halftone::Graph model = model_of(session.graph());
     if (state_->newFiles.empty()) {
       halftone::onnx::save(model, fn);
     } else {
@@ -713,8 +680,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     throw error("Must pass a valid DeviceInfo to TrainingSession::createFromOnnxModel");
   }
   detail::checkTrainingOptions(userOptions, detail::targetOf(*deviceInfo) != nullptr);
-  halftone::Graph read = checkedModel(model, inputShapeInfo, userOptions, patterns);
-  halftone::Graph graph = read;
+  halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
   const halftone::TensorId id = graph.find(loss);
   if (id == halftone::no_tensor) throw error("Loss tensor {} is not in the model", loss);
   if (graph.info(id).elements() != 1) {
@@ -730,7 +696,6 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   auto state =
       std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
   state->ir = std::move(ir);
-  state->model = std::move(read);
   state->files = translated<error>([&] { return detail::externalFiles(model); });
   state->optimizer = optimizer.clone();
   return std::unique_ptr<TrainingSession>(new TrainingSession(std::move(state)));

@@ -1,7 +1,12 @@
 #include <popart/stepio.hpp>
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include <halftone/session/step_io.hpp>
 
+#include "base/describe.hpp"
 #include "popart/convert.hpp"
 #include "popart/executable.hpp"
 
@@ -19,8 +24,99 @@ void WeightsIO::insert(TensorId id, MutableVoidData data) {
   }
 }
 
+namespace {
+
+using halftone::ErrorKind, halftone::fail;
+using Elements = std::map<TensorId, std::int64_t>;
+
+std::string listOf(const std::vector<halftone::Port>& ports) {
+  std::vector<std::string_view> names;
+  for (const halftone::Port& port : ports) names.push_back(port.name);
+  return halftone::detail::list_of(names);
+}
+
+[[noreturn]] void throwSize(std::string_view direction, const TensorId& id,
+                            const halftone::DataFlow& flow, std::int64_t own, std::int64_t expected,
+                            std::int64_t found, const std::string& more) {
+  const std::string what =
+      "Unexpected number of " + std::string(direction) + " elements for Tensor " + id +
+      ". Expected " + std::to_string(expected) + ", but received " + std::to_string(found) +
+      ".\nReplication factor\t1\nAccumulation factor\t" + std::to_string(flow.accumulation) +
+      "\nBatches per step\t" + std::to_string(flow.batches_per_step) + "\nTensor nelms\t" +
+      std::to_string(own) + more;
+  fail(ErrorKind::input, {.what = what});
+}
+
+std::string inputNames(const halftone::Session& session) {
+  const std::vector<halftone::Port> inputs = session.inputs(), more = session.optional_inputs();
+  if (inputs.empty()) return "the model has no inputs";
+  return "inputs are " + listOf(inputs) + (more.empty() ? "" : "; may be given: " + listOf(more));
+}
+
+void checkIn(const halftone::Session& session, const TensorId& id, std::int64_t elements) {
+  const std::string said =
+      "The tensor '" + id + "' has been provided as one of the inputs to the stepIO";
+  if (!session.has(id)) {
+    fail(ErrorKind::input,
+         {.what = said + ". But there is no Tensor named " + id + " in the Ir's main Graph",
+          .hint = inputNames(session)});
+  }
+  const std::int64_t own = session.info(id).elements();
+  const halftone::DataFlow& flow = session.data_flow();
+  const std::int64_t expected = own < 0 ? elements : own * flow.micro_batches();
+  if (elements != expected) throwSize("input", id, flow, own, expected, elements, {});
+  for (const halftone::Port& port : session.inputs()) {
+    if (port.name == id) return;
+  }
+  fail(ErrorKind::input,
+       {.what = said + ", but it is not registered as one of the inputs to the model",
+        .hint = inputNames(session)});
+}
+
+void checkOut(const halftone::Session& session, const TensorId& id, std::int64_t elements) {
+  const std::vector<halftone::Port> outputs = session.outputs();
+  const std::string hint = "a run returns " + listOf(outputs);
+  if (!session.has(id)) {
+    fail(ErrorKind::input,
+         {.what = "The tensor '" + id +
+                  "' has been provided as one of the outputs to the stepIO. But there is no Tensor "
+                  "named " +
+                  id + " in the Ir's tensors",
+          .hint = hint});
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].name != id) continue;
+    const halftone::Anchor anchor = session.anchor(i);
+    const halftone::DataFlow& flow = session.data_flow();
+    const std::int64_t own = session.info(id).elements();
+    const std::int64_t expected =
+        own < 0 ? elements : own * flow.returned(anchor.returns, anchor.period);
+    if (elements == expected) return;
+    constexpr std::string_view names[] = {"All", "EveryN", "Final", "Sum"};
+    throwSize("output", id, flow, own, expected, elements,
+              "\nAnchor return type\t" + std::string(names[static_cast<int>(anchor.returns)]) +
+                  "\nReturn period\t" + std::to_string(anchor.period));
+  }
+  fail(
+      ErrorKind::internal,
+      {.what = "Non-anchored Tensor in CorrectnessAsserter::checkOut", .tensor = id, .hint = hint});
+}
+
+void checkProvided(const Elements& buffers, const TensorId& id, const std::string& direction) {
+  if (buffers.count(id) != 0) return;
+  std::string there;
+  for (const auto& [name, elements] : buffers) there += (there.empty() ? "" : ", ") + name;
+  const std::string hint = there.empty() ? "no buffer was given" : "there are buffers for " + there;
+  fail(ErrorKind::input, {.what = "No tensor " + id + " provided in PyStepIO's " + direction,
+                          .tensor = id,
+                          .hint = hint});
+}
+
+}  // namespace
+
 struct StepIO::Buffers {
   halftone::StepBuffers native;
+  Elements inputs, outputs;
 };
 
 StepIO::StepIO(std::map<TensorId, IArray&> inputs, std::map<TensorId, IArray&> outputs)
@@ -31,18 +127,32 @@ StepIO::StepIO(std::map<TensorId, IArray&> inputs, std::map<TensorId, IArray&> o
                                 {static_cast<std::int64_t>(array.nelms())}};
   };
   detail::translated<runtime_error>([&] {
-    for (auto& [id, array] : inputs) buffers_->native.add_input(id, {info(array), array.data()});
-    for (auto& [id, array] : outputs) buffers_->native.add_output(id, {info(array), array.data()});
+    for (auto& [id, array] : inputs) {
+      buffers_->native.add_input(id, {info(array), array.data()});
+      buffers_->inputs[id] = info(array).elements();
+    }
+    for (auto& [id, array] : outputs) {
+      buffers_->native.add_output(id, {info(array), array.data()});
+      buffers_->outputs[id] = info(array).elements();
+    }
   });
 }
 StepIO::~StepIO() = default;
 
 void StepIO::assertNumElements(const popx::Executablex& executable) const {
-  detail::translated<runtime_error>([&] { buffers_->native.check(executable.session()); });
+  detail::translated<runtime_error>([&] {
+    for (const auto& [id, elements] : buffers_->inputs) {
+      checkIn(executable.session(), id, elements);
+    }
+    for (const auto& [id, elements] : buffers_->outputs) {
+      checkOut(executable.session(), id, elements);
+    }
+  });
 }
 
 ConstVoidData StepIO::in(TensorId id, int64_t numElements, bool prefetch, bool) {
   return detail::translated<runtime_error>([&] {
+    checkProvided(buffers_->inputs, id, "inputs");
     const halftone::AnyView view = buffers_->native.in(id, numElements, prefetch);
     return ConstVoidData(view.data, detail::fromNative(view.info));
   });
@@ -51,6 +161,7 @@ void StepIO::inComplete(TensorId, int64_t, bool) {}
 
 MutableVoidData StepIO::out(TensorId id, int64_t numElements) {
   return detail::translated<runtime_error>([&] {
+    checkProvided(buffers_->outputs, id, "outputs");
     const halftone::AnyBuffer buffer = buffers_->native.out(id, numElements);
     MutableVoidData data;
     data.data = buffer.data;

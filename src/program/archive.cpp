@@ -87,6 +87,7 @@ class Fields {
     if constexpr (A::is_reader) g.index_names();
     list(g.nodes, [&](auto& n) { node(g, n); });
     list(g.graphs, [&](auto& body) { graph(body); });
+    list(g.model, [&](auto& model) { graph(model); });
     ids(g, g.inputs);
     ids(g, g.outputs);
     ids(g, g.optional_inputs);
@@ -203,7 +204,8 @@ class Fields {
   }
   void tensor(Ref<Graph> g, Ref<TensorRecord> t) {
     info(t.info);
-    numbers(t.role, t.initial.rule, t.stated_type);
+    numbers(t.role, t.state, t.of, t.initial.rule, t.stated_type);
+    check(t.of == no_tensor || is_below(t.of, g.tensors.size()));
     real(t.initial.a);
     real(t.initial.b);
     name(g, t.name);

@@ -4,20 +4,6 @@
 
 namespace halftone {
 
-Return parse_return(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  if (lower == "all") return Return::all;
-  if (lower == "everyn") return Return::every_n;
-  if (lower == "final") return Return::final;
-  if (lower == "sum") return Return::sum;
-  fail(ErrorKind::usage, {.what = "Invalid anchor return type ID supplied",
-                          .expected = "all, everyn, final or sum",
-                          .found = text});
-}
-
 Dims DataFlow::shape(Return what, std::int64_t period, const Dims& own) const {
   Dims shape;
   auto lead = [&](std::int64_t extent) {
@@ -38,12 +24,12 @@ Dims DataFlow::shape(Return what, std::int64_t period, const Dims& own) const {
 
 void DataFlow::check() const {
   if (batches_per_step <= 0) {
-    fail(ErrorKind::usage, {.what = "'Batches per step' must be greater than zero",
-                            .found = std::to_string(batches_per_step)});
+    fail(ErrorKind::usage,
+         {.what = "a run needs at least one batch", .found = std::to_string(batches_per_step)});
   }
   if (accumulation <= 0) {
-    fail(ErrorKind::usage, {.what = "the accumulation factor must be greater than zero",
-                            .found = std::to_string(accumulation)});
+    fail(ErrorKind::usage,
+         {.what = "a batch needs at least one micro-batch", .found = std::to_string(accumulation)});
   }
   if (batches_per_step > (std::int64_t{1} << 40) / accumulation) {
     fail(ErrorKind::usage,
@@ -54,23 +40,11 @@ void DataFlow::check() const {
 
 void DataFlow::check(Return what, std::int64_t period) const {
   if (what != Return::every_n) return;
-  const std::string batches = std::to_string(batches_per_step);
-  const std::string found = std::to_string(period);
-  if (period <= 0) {
-    fail(ErrorKind::usage,
-         {.what = "Anchor return period must be greater than zero", .found = found});
-  }
-  if (period > batches_per_step) {
-    fail(ErrorKind::usage, {.what = "Return period must be <= to the number of batches per step",
-                            .expected = batches + " at most",
-                            .found = found});
-  }
-  if (batches_per_step % period != 0) {
-    fail(ErrorKind::usage,
-         {.what = "Return period must be a factor of the number of batches per step",
-          .expected = "a factor of " + batches,
-          .found = found});
-  }
+  if (period > 0 && batches_per_step % period == 0) return;
+  fail(ErrorKind::usage,
+       {.what = "the period of returned values does not divide the number of batches in a run",
+        .expected = "a factor of " + std::to_string(batches_per_step),
+        .found = std::to_string(period)});
 }
 
 }  // namespace halftone

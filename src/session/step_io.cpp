@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include <halftone/session/session.hpp>
-
 #include "base/describe.hpp"
+#include "graph/inputs.hpp"
+#include "session/state.hpp"
 
 namespace halftone {
 
@@ -32,19 +32,15 @@ void StepBuffers::add_output(std::string_view name, AnyBuffer buffer) {
 }
 
 StepBuffers::Buffer& StepBuffers::find(std::vector<Buffer>& buffers, std::string_view name,
-                                       std::string_view direction) {
+                                       std::string_view what) {
+  std::vector<std::string_view> names;
   for (Buffer& buffer : buffers) {
-    if (detail::text_of(buffer.name) == name) return buffer;
+    names.push_back(detail::text_of(buffer.name));
+    if (names.back() == name) return buffer;
   }
-  std::string there;
-  for (const Buffer& buffer : buffers) {
-    there += (there.empty() ? "" : ", ") + std::string(detail::text_of(buffer.name));
-  }
-  fail(ErrorKind::input,
-       {.what =
-            "No tensor " + std::string(name) + " provided in PyStepIO's " + std::string(direction),
-        .tensor = name,
-        .hint = there.empty() ? "no buffer was given" : "there are buffers for " + there});
+  const std::string hint =
+      names.empty() ? "no buffer was given" : "there are buffers for " + detail::list_of(names);
+  fail(ErrorKind::input, {.what = what, .tensor = name, .hint = hint});
 }
 
 void* StepBuffers::next(Buffer& buffer, std::int64_t elements) {
@@ -63,13 +59,13 @@ void* StepBuffers::next(Buffer& buffer, std::int64_t elements) {
 }
 
 AnyView StepBuffers::in(std::string_view name, std::int64_t elements, bool) {
-  Buffer& buffer = find(inputs_, name, "inputs");
+  Buffer& buffer = find(inputs_, name, "there is no buffer for an input");
   return {{buffer.info.type, {elements}}, next(buffer, elements)};
 }
 void StepBuffers::in_complete(std::string_view, std::int64_t) {}
 
 AnyBuffer StepBuffers::out(std::string_view name, std::int64_t elements) {
-  Buffer& buffer = find(outputs_, name, "outputs");
+  Buffer& buffer = find(outputs_, name, "there is no buffer for a returned tensor");
   return {{buffer.info.type, {elements}}, next(buffer, elements)};
 }
 void StepBuffers::out_complete(std::string_view) {}
@@ -81,6 +77,44 @@ void StepBuffers::check(const Session& session) const {
   for (const Buffer& buffer : outputs_) {
     session.check_output(detail::text_of(buffer.name), buffer.info.elements());
   }
+}
+
+namespace {
+
+/// Throws unless a buffer holds `count` times the elements of a tensor.
+void check_size(const TensorInfo& info, std::string_view name, std::int64_t count,
+                std::int64_t found) {
+  const std::int64_t own = info.elements();
+  if (own < 0 || found == own * count) return;
+  fail(ErrorKind::input, {.what = "a buffer has another number of elements than a run needs",
+                          .tensor = name,
+                          .expected = std::to_string(own * count) + ": " + std::to_string(count) +
+                                      " x " + detail::to_text(info),
+                          .found = std::to_string(found)});
+}
+
+}  // namespace
+
+void Session::check_input(std::string_view name, std::int64_t elements) const {
+  for (const detail::InputPort& port : state_->inputs.ports()) {
+    if (port.name != name) continue;
+    return check_size(port.info, name, state_->flow.micro_batches(), elements);
+  }
+  fail(ErrorKind::input, {.what = "a buffer is given for a tensor that is not an input",
+                          .tensor = name,
+                          .hint = detail::input_names(state_->graph())});
+}
+
+void Session::check_output(std::string_view name, std::int64_t elements) const {
+  const std::size_t i = state_->outputs.find(name);
+  if (i < state_->outputs.size()) {
+    const detail::OutputPort& port = state_->outputs[i];
+    const std::int64_t count = state_->flow.returned(port.returns, port.period);
+    return check_size(state_->graph().info(port.id), name, count, elements);
+  }
+  fail(ErrorKind::input, {.what = "a buffer is given for a tensor that a run does not return",
+                          .tensor = name,
+                          .hint = "a run returns " + state_->outputs.names()});
 }
 
 }  // namespace halftone

@@ -1,104 +1,51 @@
 #include <halftone/session/weights.hpp>
 
-#include <cstring>
-#include <string>
-
-#include <halftone/session/session.hpp>
+#include <utility>
+#include <vector>
 
 #include "base/describe.hpp"
+#include "session/state.hpp"
 
 namespace halftone {
 
-namespace {
-
-Bytes copy_of(const void* data, std::size_t size) {
-  const Storage storage = Storage::allocate(size);
-  if (size > 0) std::memcpy(storage.data(), data, size);
-  return Bytes(storage, storage.data(), size);
+std::size_t Weights::size() const { return state_->variables.size(); }
+std::string_view Weights::name(std::size_t i) const {
+  return state_->graph().name(state_->variables.at(i));
+}
+AnyView Weights::operator[](std::size_t i) const {
+  state_->inputs.restore_variables();
+  return state_->engine.variable(state_->variables.at(i));
+}
+AnyView Weights::operator[](std::string_view name) const {
+  state_->inputs.restore_variables();
+  return state_->engine.variable(state_->variable(name));
 }
 
-}  // namespace
+Weights Session::weights() const { return Weights(*state_); }
 
-HostWeights::HostWeights(const Graph& graph) {
-  for (const TensorRecord& t : graph.tensors) {
-    if (t.role != Role::variable || t.name.empty()) continue;
-    const std::string_view name = graph.text(t.name);
-    weights_.push_back({{name.begin(), name.end()}, t.info, t.data});
-  }
-}
-
-void HostWeights::from_host(Session& session) const {
-  for (const Weight& weight : weights_) {
-    if (weight.data.size() == 0) continue;
-    session.set(detail::text_of(weight.name), AnyView{weight.info, weight.data.span().data()});
-  }
-}
-
-void HostWeights::to_host(const Session& session) {
-  for (Weight& weight : weights_) {
-    const AnyView value = session.get(detail::text_of(weight.name));
-    weight.data = copy_of(value.data, value.bytes());
-  }
-}
-
-void HostWeights::read(const WeightsIo& io) const {
-  for (const Weight& weight : weights_) {
-    const std::string_view name = detail::text_of(weight.name);
-    if (!io.contains(name)) continue;
-    const AnyBuffer buffer = io.weight(name);
-    if (buffer.info.bytes() != weight.info.bytes()) {
-      fail(ErrorKind::input, {.what = "sizes (in bytes) of src and dst do not match",
-                              .tensor = name,
-                              .expected = std::to_string(weight.info.bytes()),
-                              .found = std::to_string(buffer.info.bytes())});
+void Session::set_weights(const Weights& weights) {
+  if (weights.state_ == &*state_) return;
+  state_->inputs.restore_variables();
+  weights.state_->inputs.restore_variables();
+  const Graph& mine = state_->graph();
+  const Graph& theirs = weights.state_->graph();
+  std::vector<std::pair<TensorId, TensorId>> pairs;
+  for (const TensorId id : state_->variables) {
+    const TensorRecord& t = mine.tensor(id);
+    const TensorId other = theirs.find(mine.name(id));
+    if (other == no_tensor || !is_variable(theirs.tensor(other))) continue;
+    if (t.role == Role::state && !is_stored(t.state)) continue;
+    if (theirs.info(other) != t.info) {
+      fail(ErrorKind::input, {.what = "the weight of another session does not fit the variable",
+                              .tensor = mine.name(id),
+                              .expected = detail::to_text(t.info),
+                              .found = detail::to_text(theirs.info(other))});
     }
-    if (weight.data.size() == 0) {
-      if (weight.info.bytes() == 0) continue;
-      fail(ErrorKind::usage, {.what = "the weight was not copied to the host yet", .tensor = name});
-    }
-    std::memcpy(buffer.data, weight.data.span().data(), weight.data.size());
+    pairs.emplace_back(id, other);
   }
-}
-
-void HostWeights::write(const WeightsIo& io) {
-  for (Weight& weight : weights_) {
-    const std::string_view name = detail::text_of(weight.name);
-    if (!io.contains(name)) continue;
-    const AnyBuffer buffer = io.weight(name);
-    if (buffer.info != weight.info) {
-      fail(ErrorKind::input, {.what = "non matching tensor info",
-                              .tensor = name,
-                              .expected = detail::to_text(weight.info),
-                              .found = detail::to_text(buffer.info)});
-    }
-    weight.data = copy_of(buffer.data, static_cast<std::size_t>(buffer.info.bytes()));
+  for (const auto& [id, other] : pairs) {
+    state_->engine.set_variable(id, weights.state_->engine.variable(other));
   }
-}
-
-void HostWeights::reset(const Graph& graph, bool ignore_unknown) {
-  // Nothing is taken before all of it is known to fit.
-  std::vector<std::pair<Weight*, const TensorRecord*>> found;
-  for (const TensorRecord& t : graph.tensors) {
-    if (t.role != Role::variable || t.name.empty()) continue;
-    const std::string_view name = graph.text(t.name);
-    Weight* mine = nullptr;
-    for (Weight& weight : weights_) {
-      if (detail::text_of(weight.name) == name) mine = &weight;
-    }
-    if (mine == nullptr) {
-      if (ignore_unknown) continue;
-      fail(ErrorKind::input,
-           {.what = "resetWeights, no tensor '" + std::string(name) + "' in tensors"});
-    }
-    if (mine->info != t.info) {
-      fail(ErrorKind::input, {.what = "resetWeights, non matching tensor info",
-                              .tensor = name,
-                              .expected = detail::to_text(mine->info),
-                              .found = detail::to_text(t.info)});
-    }
-    found.push_back({mine, &t});
-  }
-  for (const auto& [mine, other] : found) mine->data = other->data;
 }
 
 }  // namespace halftone

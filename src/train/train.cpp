@@ -7,51 +7,27 @@
 #include <optional>
 #include <string>
 
-#include <halftone/transform/dead_code.hpp>
-
 #include "base/describe.hpp"
 #include "exec/fold.hpp"
+#include "train/loss_scaling.hpp"
 #include "train/modes.hpp"
 #include "train/operators.hpp"
+#include "train/state.hpp"
 
 namespace halftone {
 namespace {
 
 using Update = op::Update;
 
-constexpr std::string_view count_name = "AccumulationCount", factor_name = "lossScaleUpdateFactor",
-                           nesterov_name = "nesterov";
+constexpr std::string_view nesterov_name = "nesterov";
 
 std::string named(std::string_view prefix, const Graph& graph, TensorId weight) {
   return std::string(prefix) + std::string(graph.name(weight));
 }
 
-/// A new variable under exactly that name: programs and files find it by it.
-AnyTensor add_named(Graph& graph, const TensorInfo& info, const std::string& name, float first) {
-  if (graph.find(name) != no_tensor) {
-    fail(ErrorKind::model, {.what = "the model has a tensor of a name that training needs",
-                            .tensor = name,
-                            .hint = "rename the model's tensor"});
-  }
-  return {&graph, graph.add_variable(info, Initial{Initial::Rule::fill, first, 0}, name)};
-}
-
-/// State of the optimizer: what a saved model has, or new.
-AnyTensor state(Graph& graph, const TensorInfo& info, const std::string& name, float first = 0) {
-  const TensorId saved = graph.find(name);
-  if (saved == no_tensor || graph.tensor(saved).role != Role::variable) {
-    return add_named(graph, info, name, first);
-  }
-  if (graph.info(saved) != info) {
-    fail(ErrorKind::model, {.what = "the saved state of the optimizer does not fit",
-                            .tensor = name,
-                            .expected = detail::to_text(info),
-                            .found = detail::to_text(graph.info(saved))});
-  }
-  return {&graph, saved};
-}
-
-std::vector<TensorId> weights_of(Graph& graph, const std::vector<std::string>& names) {
+/// The weights of these names; without names: all variables of floating point but statistics.
+std::vector<TensorId> weights_of(const Graph& graph, const std::vector<std::string>& names,
+                                 const TensorMap<bool>& is_statistic) {
   std::vector<TensorId> ids;
   for (const std::string& name : names) {
     const TensorId id = graph.find(name);
@@ -67,16 +43,11 @@ std::vector<TensorId> weights_of(Graph& graph, const std::vector<std::string>& n
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
   }
   if (!names.empty()) return ids;
-  std::vector<char> is_statistic(graph.tensors.size());
-  for (const Node& node : graph.nodes) {
-    if (detail::updates_statistic(graph, node)) {
-      is_statistic[static_cast<std::size_t>(node.inputs[0])] = 1;
-    }
-  }
   for (std::size_t i = 0; i < is_statistic.size(); ++i) {
-    const TensorRecord& t = graph.tensors[i];
-    if (t.role == Role::variable && is_floating_point(t.info.type) && is_statistic[i] == 0) {
-      ids.push_back(static_cast<TensorId>(i));
+    const auto id = static_cast<TensorId>(i);
+    const TensorRecord& t = graph.tensor(id);
+    if (t.role == Role::variable && is_floating_point(t.info.type) && !is_statistic[id]) {
+      ids.push_back(id);
     }
   }
   return ids;
@@ -85,15 +56,17 @@ std::vector<TensorId> weights_of(Graph& graph, const std::vector<std::string>& n
 /// The gradients of the loss, which start with `start` (absent: 1), by the weights, and by the
 /// tensors of `more`.
 Training gradients(Graph& graph, AnyTensor loss, const TrainOptions& options, TensorId start,
-                   std::vector<TensorId>& more) {
+                   const TensorMap<bool>& is_statistic, std::vector<TensorId>& more) {
   Training result;
   if (options.accumulation < 1) {
     fail(ErrorKind::usage, {.what = "the accumulation is not at least one run",
                             .found = std::to_string(options.accumulation)});
   }
-  std::vector<TensorId> weights = weights_of(graph, options.weights);
+  std::vector<TensorId> weights = weights_of(graph, options.weights, is_statistic);
   if (!options.gradients_of.empty()) {
-    for (const TensorId id : weights_of(graph, options.gradients_of)) weights.push_back(id);
+    for (const TensorId id : weights_of(graph, options.gradients_of, is_statistic)) {
+      weights.push_back(id);
+    }
   }
   std::vector<TensorId> wanted = weights;
   wanted.insert(wanted.end(), more.begin(), more.end());
@@ -128,7 +101,7 @@ struct Rule {
   Update update{};
   bool s1 = false, s2 = false, s3 = false, step = false;
   bool s1_with_a = false, s3_with_b = false;  ///< only if that number is not fixed to 0
-  const char* first = "Accl1___";
+  detail::StateName first = detail::first_state;
   float start = 0;
   std::vector<Number> h{};
   Hyperparameter loss_scaling = 1.f;
@@ -163,48 +136,47 @@ class Recorder {
 
   Training record() {
     check_options();
+    Graph model = graph_;
     fold_unknown_shapes(graph_);
-    detail::use_training_mode(graph_);
+    const TensorMap<bool> is_statistic = detail::use_training_mode(graph_);
     const std::size_t forward = graph_.nodes.size();
     record_loss_scaling();
     std::vector<TensorId> tracked = tracked_tensors();
-    Training training = gradients(graph_, loss_, options_, start_, tracked);
+    Training training = gradients(graph_, loss_, options_, start_, is_statistic, tracked);
     trained_ = options_.weights.empty() ? training.weights.size()
-                                        : weights_of(graph_, options_.weights).size();
+                                        : weights_of(graph_, options_.weights, is_statistic).size();
     weights_ = {training.weights.begin(),
                 training.weights.begin() + static_cast<std::ptrdiff_t>(trained_)};
     for (const TensorId w : weights_) {
-      if (graph_.tensor(w).role == Role::variable) continue;
+      if (is_variable(graph_.tensor(w))) continue;
       fail(ErrorKind::model,
            {.what = "a tensor that is to be trained is no variable", .tensor = graph_.name(w)});
     }
     const std::vector<int> specific = specific_of_weights(), group = group_of_weights();
     const std::size_t end_of_gradients = graph_.nodes.size();
     record_clock();
-    for (std::size_t i = 0; i < trained_; ++i) {
-      const AnyTensor g{&graph_, training.gradients[i]};
-      const ElementType type = state_info(i).type;
-      used_.push_back(g.info().type == type ? op::identity(g).id : op::cast(g, {.to = type}).id);
-    }
-    record_norms(group);
-    std::map<std::pair<int, int>, TensorId> numbers;
-    for (std::size_t i = 0; i < trained_; ++i) {
-      TensorId& h = numbers.try_emplace({specific[i], group[i]}, no_tensor).first->second;
-      if (h == no_tensor) h = record_numbers(specific[i], group[i]);
-      record_update(i, specific[i], h);
-    }
+    record_all_updates(training.gradients, specific, group);
     if (options_.automatic_loss_scaling.enabled) {
-      record_scale_adjustment(tracked, forward, end_of_gradients);
+      detail::record_scale_adjustment(graph_, options_.automatic_loss_scaling, factor_, tracked,
+                                      {forward, end_of_gradients});
     }
+    keep_model(std::move(model));
     if (options_.accumulation > 1) accumulate_gradients(graph_, options_.accumulation);
     return training;
   }
 
  private:
+  /// Values of variables are those of the graph that trains them.
+  void keep_model(Graph model) {
+    for (TensorRecord& t : model.tensors) {
+      if (is_variable(t)) t.data = {};
+    }
+    graph_.model.push_back(std::move(model));
+  }
   void check_options() const {
-    if (accumulation_of(graph_) != 0) {
-      fail(ErrorKind::usage, {.what = "the graph is trained already",
-                              .hint = "without_training() gives the model alone"});
+    if (!graph_.model.empty()) {
+      fail(ErrorKind::usage,
+           {.what = "the graph is trained already", .hint = "model_of() gives the model alone"});
     }
     for (const Number& number : rule_.h) {
       if (!number.name.empty()) check(number);
@@ -234,10 +206,11 @@ class Recorder {
     }
   }
 
-  AnyTensor number(const std::string& name, const Hyperparameter& h) {
+  AnyTensor number(const std::string& name, const Hyperparameter& h, TensorId weight = no_tensor) {
     const TensorInfo info{ElementType::float32, {1}};
     if (!h.may_change) return constant<float>(graph_, std::span(&h.value, 1), {1});
-    const AnyTensor variable = add_named(graph_, info, name, h.value);
+    const AnyTensor variable =
+        detail::add_state(graph_, info, name, State::hyperparameter, weight, h.value);
     return {&graph_,
             detail::record(graph_, descriptor<training::Setting>, {}, {variable.id}, 1)[0]};
   }
@@ -252,7 +225,9 @@ class Recorder {
     }
     AnyTensor scaling{&graph_, loss_scaling_};
     if (options_.automatic_loss_scaling.enabled) {
-      factor_ = state(graph_, scaling.info(), std::string(factor_name), 1).id;
+      factor_ = detail::find_or_add_state(graph_, scaling.info(), detail::loss_scaling_factor,
+                                          no_tensor, 1)
+                    .id;
       scaling = op::mul(scaling, AnyTensor{&graph_, factor_});
       loss_scaling_ = scaling.id;
     }
@@ -363,7 +338,8 @@ class Recorder {
   }
 
   void record_clock() {
-    const AnyTensor count = add_named(graph_, {ElementType::int64, {}}, std::string(count_name), 0);
+    const AnyTensor count =
+        detail::find_or_add_state(graph_, {ElementType::int64, {}}, detail::run_count, no_tensor);
     const std::vector<TensorId> outputs =
         detail::record(graph_, descriptor<training::TrainingStep>,
                        pack(training::TrainingStep{
@@ -371,11 +347,28 @@ class Recorder {
                        {count.id, loss_scaling_}, 3);
     scale_ = outputs[2];
     if (!rule_.is_scaled_state || !rule_.loss_scaling.may_change) return;
-    const AnyTensor previous = state(graph_, {ElementType::float32, {1}}, "PreviousLossScaling_",
-                                     rule_.loss_scaling.value);
+    const AnyTensor previous = detail::find_or_add_state(graph_, {ElementType::float32, {1}},
+                                                         detail::previous_loss_scaling, no_tensor,
+                                                         rule_.loss_scaling.value);
     ratio_ = detail::record(graph_, descriptor<training::LossScalingRatio>, {},
                             {previous.id, loss_scaling_}, 1)[0];
     graph_.rename(ratio_, "LossScalingRatio_");
+  }
+
+  void record_all_updates(const std::vector<TensorId>& gradients, const std::vector<int>& specific,
+                          const std::vector<int>& group) {
+    for (std::size_t i = 0; i < trained_; ++i) {
+      const AnyTensor g{&graph_, gradients[i]};
+      const ElementType type = state_info(i).type;
+      used_.push_back(g.info().type == type ? op::identity(g).id : op::cast(g, {.to = type}).id);
+    }
+    record_norms(group);
+    std::map<std::pair<int, int>, TensorId> numbers;
+    for (std::size_t i = 0; i < trained_; ++i) {
+      TensorId& h = numbers.try_emplace({specific[i], group[i]}, no_tensor).first->second;
+      if (h == no_tensor) h = record_numbers(specific[i], group[i]);
+      record_update(i, specific[i], h);
+    }
   }
 
   void record_norms(const std::vector<int>& group) {
@@ -418,7 +411,7 @@ class Recorder {
       const Number& shared = rule_.h[k];
       if (const Hyperparameter* const h = own(shared.name, specific); h != nullptr) {
         const std::string& weight = options_.specific[static_cast<std::size_t>(specific)].weight;
-        parts.push_back(number(shared.name + "___" + weight, *h));
+        parts.push_back(number(shared.name + "___" + weight, *h, graph_.find(weight)));
         continue;
       }
       if (!shared_[k]) shared_[k] = number(shared.name, shared.value).id;
@@ -438,17 +431,18 @@ class Recorder {
   void record_update(std::size_t i, int specific, TensorId numbers) {
     const TensorId w = weights_[i];
     const TensorInfo info = state_info(i);
-    const auto optional_state = [&](bool wanted, std::string_view prefix, float first = 0) {
-      return wanted ? state(graph_, info, named(prefix, graph_, w), first).id : no_tensor;
+    const auto optional_state = [&](bool wanted, detail::StateName kind, float first = 0) {
+      return wanted ? detail::find_or_add_state(graph_, info, kind, w, first).id : no_tensor;
     };
     const bool has_s1 = rule_.s1 && !(rule_.s1_with_a && is_zero(Update::a, specific));
     const bool has_s3 = rule_.s3 && !(rule_.s3_with_b && is_zero(Update::b, specific));
     const TensorId s1 = optional_state(has_s1, rule_.first, rule_.start);
-    const TensorId s2 = optional_state(rule_.s2, "Accl2___");
-    const TensorId s3 = optional_state(has_s3, "Accl3___");
-    const TensorId step =
-        rule_.step ? state(graph_, {ElementType::float32, {}}, named("Step___", graph_, w)).id
-                   : no_tensor;
+    const TensorId s2 = optional_state(rule_.s2, detail::second_state);
+    const TensorId s3 = optional_state(has_s3, detail::third_state);
+    const TensorId step = rule_.step ? detail::find_or_add_state(graph_, {ElementType::float32, {}},
+                                                                 detail::step_state, w)
+                                           .id
+                                     : no_tensor;
     if (ratio_ != no_tensor) {
       // m grows with the loss scaling, v, which is of squares, with its square; AdaMax's does not.
       const bool is_square = rule_.update.kind != op::Optimizing::adamax;
@@ -472,64 +466,6 @@ class Recorder {
                    pack(training::RescaleState{.twice = twice}), {state, ratio_}, 1);
   }
 
-  /// Whether automatic loss scaling looks at what a node of the gradients computes.
-  bool is_tracked(const Node& node) const {
-    if (node.outputs.empty() || node.outputs[0] == no_tensor) return false;
-    if (graph_.info(node.outputs[0]).type != ElementType::float16) return false;
-    const std::string_view name = node.op->id.name;
-    if (options_.automatic_loss_scaling.only_products) {
-      for (const std::string_view product : {"Conv", "MatMul", "Gemm"}) {
-        if (name.find(product) != name.npos) return true;
-      }
-      return false;
-    }
-    if (node.op->signature.output_slot(0).shares >= 0) return false;
-    for (const std::string_view mover : {"Transpose", "Expand", "Concat", "Slice", "Split", "Pad",
-                                         "Cast", "Gather", "Tile", "DepthToSpace", "Flatten"}) {
-      if (name == mover) return false;
-    }
-    return true;
-  }
-  void record_scale_adjustment(const std::vector<TensorId>& gradients_of_tracked, std::size_t first,
-                               std::size_t end) {
-    const AutomaticLossScaling& options = options_.automatic_loss_scaling;
-    std::vector<TensorId> tracked;
-    if (options.track.empty()) {
-      for (std::size_t n = first; n < end; ++n) {
-        if (is_tracked(graph_.nodes[n])) tracked.push_back(graph_.nodes[n].outputs[0]);
-      }
-    }
-    for (const TensorId id : gradients_of_tracked) {
-      if (id != no_tensor && graph_.info(id).type == ElementType::float16) tracked.push_back(id);
-    }
-    if (tracked.empty()) {
-      fail(ErrorKind::usage,
-           {.what = "automatic loss scaling finds no half-precision gradients to look at"});
-    }
-    std::int64_t all = 0;
-    AnyTensor beyond{&graph_, no_tensor};
-    for (const TensorId id : tracked) {
-      const AnyTensor g{&graph_, id};
-      all += g.info().elements();
-      // Not the other way round: what is not a number is beyond the edge, too.
-      const AnyTensor within =
-          op::less_or_equal(op::abs(g), constant_like(g, 65504 * options.bin_edge_location));
-      const AnyTensor count =
-          op::sum(op::cast(op::logical_not(within), {.to = ElementType::float32}), {.keepdims = 0});
-      beyond = beyond.is_absent() ? count : op::add(beyond, count);
-    }
-    const AnyTensor counts = add_named(graph_, {ElementType::float32, {3}}, "LossScaleCounts", 0);
-    detail::record(
-        graph_, descriptor<training::AdjustLossScaling>,
-        pack(training::AdjustLossScaling{
-            .threshold = options.threshold, .all = all, .period = options.update_period}),
-        {factor_, counts.id, beyond.id}, 1);
-  }
-  AnyTensor constant_like(AnyTensor x, float number) {
-    const ElementType type = x.info().type;
-    return {&graph_, graph_.add_constant({type, {}}, detail::scalar_bytes(type, number))};
-  }
-
   Graph& graph_;
   AnyTensor loss_;
   const Rule& rule_;
@@ -547,164 +483,13 @@ Training record_updates(Graph& graph, AnyTensor loss, const Rule& rule,
   return Recorder(graph, loss, rule, options).record();
 }
 
-/// The node that counts runs; the number of nodes if there is none.
-std::size_t clock_of(const Graph& graph) {
-  std::size_t n = 0;
-  while (n < graph.nodes.size() && graph.nodes[n].op->id != training::TrainingStep::id) ++n;
-  return n;
-}
-
-/// Adds a gradient to what the runs of a step have brought so far; gives the sum or mean.
-TensorId record_accumulation(Graph& graph, const TensorId g, TensorId weight,
-                             std::int64_t reduction, TensorId position, TensorId& total) {
-  total = add_named(graph, graph.info(g), named("Accum___", graph, weight), 0).id;
-  if (reduction != static_cast<std::int64_t>(AccumulationReduction::running_mean)) {
-    return detail::record(graph, descriptor<op::Accumulate>, {}, {total, g}, 1)[0];
-  }
-  AnyTensor before{&graph, position};
-  if (graph.info(g).type != ElementType::float32) {
-    before = op::cast(before, {.to = graph.info(g).type});
-  }
-  if (graph.info(g).rank() == 0) before = op::reshape(before, constant(graph, Dims{}));
-  const AnyTensor so_far{&graph, total}, next{&graph, g};
-  const AnyTensor mean = (so_far * before + next) / (before + 1);
-  return detail::record(graph, descriptor<op::CopyVarUpdate>, {}, {total, mean.id}, 1)[0];
-}
-
 }  // namespace
-
-std::int64_t accumulation_of(const Graph& graph) {
-  const std::size_t clock = clock_of(graph);
-  return clock == graph.nodes.size()
-             ? 0
-             : unpack<training::TrainingStep>(graph.nodes[clock].attributes).runs;
-}
-
-void accumulate_gradients(Graph& graph, std::int64_t runs) {
-  const std::size_t clock = clock_of(graph);
-  if (clock == graph.nodes.size()) {
-    fail(ErrorKind::usage, {.what = "gradients of a graph that is not trained are accumulated"});
-  }
-  auto step = unpack<training::TrainingStep>(graph.nodes[clock].attributes);
-  if (runs == step.runs) return;
-  if (step.runs != 1 || runs < 1) {
-    fail(ErrorKind::usage, {.what = "the graph takes another number of runs for a step",
-                            .expected = std::to_string(step.runs),
-                            .found = std::to_string(runs)});
-  }
-  step.runs = runs;
-  graph.nodes[clock].attributes = pack(step);
-  const TensorId apply = graph.nodes[clock].outputs[0], position = graph.nodes[clock].outputs[1];
-
-  const std::size_t count = graph.tensors.size();
-  std::vector<TensorId> weight(count, no_tensor), total(count, no_tensor), sum(count, no_tensor);
-  for (const Node& node : graph.nodes) {
-    if (node.op->id == Update::id)
-      weight[static_cast<std::size_t>(node.inputs[1])] = node.inputs[0];
-  }
-  std::vector<Node> nodes = std::exchange(graph.nodes, {});
-  for (Node& node : nodes) {
-    if (node.op->id == Update::id) {
-      auto update = unpack<Update>(node.attributes);
-      update.clear = true;
-      node.attributes = pack(update);
-      node.inputs[1] = total[static_cast<std::size_t>(node.inputs[1])];
-      node.inputs.resize(descriptor<Update>.signature.inputs(), no_tensor);
-      node.inputs.back() = apply;
-    } else {
-      for (TensorId& id : node.inputs) {
-        if (id != no_tensor && sum[static_cast<std::size_t>(id)] != no_tensor) {
-          id = sum[static_cast<std::size_t>(id)];
-        }
-      }
-      if (node.op->id == training::AdjustLossScaling::id) node.inputs.push_back(apply);
-    }
-    const std::vector<TensorId> outputs = node.outputs;
-    graph.nodes.push_back(std::move(node));
-    for (const TensorId g : outputs) {
-      if (g == no_tensor || weight[static_cast<std::size_t>(g)] == no_tensor) continue;
-      const auto at = static_cast<std::size_t>(g);
-      sum[at] = record_accumulation(graph, g, weight[at], step.reduction, position, total[at]);
-    }
-  }
-}
-
-Graph without_training(Graph graph) {
-  if (accumulation_of(graph) == 0) return graph;
-  // What only the training nodes use, and what lives between two steps or belongs to the program.
-  std::vector<char> was_used(graph.tensors.size()), drop(graph.tensors.size());
-  for (const Node& node : graph.nodes) {
-    for (const TensorId id : node.inputs) {
-      if (id != no_tensor) was_used[static_cast<std::size_t>(id)] = 1;
-    }
-    if (node.op->id == training::Setting::id || node.op->id == training::TrainingStep::id) {
-      drop[static_cast<std::size_t>(node.inputs[0])] = 1;
-    }
-    if (node.op->id == training::AdjustLossScaling::id)
-      drop[static_cast<std::size_t>(node.inputs[1])] = 1;
-  }
-  for (std::size_t i = 0; i < drop.size(); ++i) {
-    const TensorRecord& t = graph.tensors[i];
-    if (t.role == Role::variable && graph.text(t.name).starts_with("Accum___")) drop[i] = 1;
-  }
-  std::vector<Node> nodes = std::exchange(graph.nodes, {});
-  for (Node& node : nodes) {
-    bool is_training = node.op->id == Update::id || node.op->id == training::Setting::id ||
-                       node.op->id == training::TrainingStep::id ||
-                       node.op->id == training::AdjustLossScaling::id ||
-                       node.op->id == training::LossScalingRatio::id ||
-                       node.op->id == training::RescaleState::id ||
-                       node.op->id == op::Accumulate::id || detail::updates_statistic(graph, node);
-    for (const TensorId id : node.inputs) {
-      if (id != no_tensor && graph.text(graph.tensor(id).name).starts_with("Accum___") &&
-          node.op->id == op::CopyVarUpdate::id) {
-        is_training = true;
-      }
-    }
-    if (!is_training) graph.nodes.push_back(std::move(node));
-  }
-  graph = without_dead_code(std::move(graph));
-  detail::use_inference_mode(graph);
-  std::vector<char> used(graph.tensors.size());
-  for (const Node& node : graph.nodes) {
-    for (const TensorId id : node.inputs) {
-      if (id != no_tensor) used[static_cast<std::size_t>(id)] = 1;
-    }
-  }
-  for (const TensorId id : graph.outputs) used[static_cast<std::size_t>(id)] = 1;
-  std::erase_if(graph.inputs, [&](TensorId id) {
-    return was_used[static_cast<std::size_t>(id)] && !used[static_cast<std::size_t>(id)];
-  });
-  for (std::size_t i = 0; i < drop.size(); ++i) {
-    if (drop[i]) graph.tensors[i] = {};
-  }
-  for (std::size_t i = 0; i < used.size(); ++i) {
-    // Values and inputs that are gone leave no names behind.
-    TensorRecord& t = graph.tensors[i];
-    const bool is_input = std::find(graph.inputs.begin(), graph.inputs.end(),
-                                    static_cast<TensorId>(i)) != graph.inputs.end();
-    if (t.role == Role::input && !is_input) t = {};
-  }
-  std::vector<char> made(graph.tensors.size());
-  for (const Node& node : graph.nodes) {
-    for (const TensorId id : node.outputs) {
-      if (id != no_tensor) made[static_cast<std::size_t>(id)] = 1;
-    }
-  }
-  for (std::size_t i = 0; i < made.size(); ++i) {
-    if (graph.tensors[i].role == Role::value && !made[i]) graph.tensors[i] = {};
-  }
-  std::erase_if(graph.symbols,
-                [&](const Symbol& symbol) { return !graph.tensor(symbol.tensor).info.is_known(); });
-  graph.index_names();
-  return graph;
-}
 
 Training train(Graph& graph, AnyTensor loss, const Sgd& o, const TrainOptions& options) {
   Rule rule{.update = {.kind = op::Optimizing::sgd, .nesterov = o.nesterov, .l2 = true},
             .s1 = true,
             .s1_with_a = true,
-            .first = o.separate ? "Accl1___" : "Accl___",
+            .first = o.separate ? detail::first_state : detail::velocity_state,
             .h = {{"learning_rate", o.learning_rate},
                   {"weight_decay", o.weight_decay},
                   {},
@@ -768,9 +553,9 @@ Training train(Graph& graph, AnyTensor loss, const Adaptive& o, const TrainOptio
 
 Training differentiate_weights(Graph& graph, AnyTensor loss, const TrainOptions& options) {
   fold_unknown_shapes(graph);
-  detail::use_training_mode(graph);
+  const TensorMap<bool> is_statistic = detail::use_training_mode(graph);
   std::vector<TensorId> none_more;
-  return gradients(graph, loss, options, no_tensor, none_more);
+  return gradients(graph, loss, options, no_tensor, is_statistic, none_more);
 }
 
 }  // namespace halftone

@@ -125,7 +125,8 @@ void add_graph(std::string& out, const Graph& graph, const std::string& indent) 
        {std::pair(Role::variable, "variable"), {Role::constant, "constant"}}) {
     for (const TensorId id : used_tensors(graph, role)) {
       const TensorRecord& t = graph.tensor(id);
-      const std::string values = role == Role::constant ? values_of(t) : std::string();
+      std::string values = role == Role::constant ? values_of(t) : std::string();
+      if (t.of != no_tensor) values += "  of " + name_of(graph, t.of);
       line(fmt::format("{:<8}  {}  {}{}", word, name_of(graph, id), detail::to_text(t.info),
                        values));
     }

@@ -171,6 +171,11 @@ std::span<const std::string_view> pass_names(std::string_view target) {
 
 Graph run_passes(std::span<const Pass> passes, Graph graph, const PassOptions& options) {
   const Dump dump;
+  graph.model.clear();
+  for (TensorRecord& t : graph.tensors) {
+    // To whoever runs a graph, the state of an optimizer is a variable like any other.
+    if (t.role == Role::state) t.role = Role::variable;
+  }
   for (const Pass& pass : passes) {
     if (pass.wanted != nullptr && !(options.*pass.wanted)) continue;
     const auto start = std::chrono::steady_clock::now();

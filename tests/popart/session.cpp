@@ -164,6 +164,19 @@ TEST_CASE("popart session: buffers that are missing or of no use") {
     return error_of([&] { program.session->run(io); });
   };
   CHECK(is(run({}, {{"y", in}}), "runtime_error", "No tensor x provided in PyStepIO's inputs"));
+  CHECK(is(run({}, {{"z", in}}), "runtime_error",
+           "But there is no Tensor named z in the Ir's tensors"));
+  CHECK(is(run({{"y", in}}, {}), "runtime_error",
+           "The tensor 'y' has been provided as one of the inputs to the stepIO, but it is not "
+           "registered as one of the inputs to the model"));
+  NDArrayWrapper<float> one(x, {1});
+  const std::string text = run({{"x", in}}, {{"y", one}});
+  CHECK(is(text, "runtime_error",
+           "Unexpected number of output elements for Tensor y. Expected 2, but received 1."));
+  for (const char* fact : {"Replication factor", "Accumulation factor", "Batches per step",
+                           "Tensor nelms", "Anchor return type", "Return period"}) {
+    CHECK(contains(text, fact));
+  }
   CHECK(is(run({{"x", in}}, {}), "runtime_error", "No tensor y provided in PyStepIO's outputs"));
   CHECK(is(run({{"z", in}}, {}), "runtime_error",
            "But there is no Tensor named z in the Ir's main Graph"));

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include <halftone/halftone.hpp>
-#include <halftone/session/weights.hpp>
 
 #include "../error_of.hpp"
 
@@ -62,8 +61,7 @@ TEST_CASE("step buffers: offsets wrap at the end, so that one buffer serves seve
   io.add_input("b", b);
   io.add_output("y", buffer(y));
   // Twice as many elements as a run needs: sizes are checked before the first run only.
-  CHECK(
-      contains(error_of([&] { net.run(io); }), "Unexpected number of input elements for Tensor a"));
+  CHECK(contains(error_of([&] { net.run(io); }), "another number of elements than a run needs"));
   Session lenient(add_graph(), {.batches_per_step = 2, .check_sizes = false});
   lenient.run(io);
   CHECK(y[0] == 11);
@@ -76,7 +74,7 @@ TEST_CASE("step buffers: offsets wrap at the end, so that one buffer serves seve
   CHECK(y[0] == 11);
 }
 
-TEST_CASE("step buffers: what is wrong with them is said in PopART's words") {
+TEST_CASE("step buffers: an error says what a run needs and what there is") {
   Session net(add_graph(), {.batches_per_step = 3, .accumulation = 2});
   Array<float> good({12}), bad({4}), scalar({1});
   auto run = [&](std::vector<std::pair<std::string, AnyArray*>> inputs,
@@ -86,25 +84,29 @@ TEST_CASE("step buffers: what is wrong with them is said in PopART's words") {
     for (auto& [name, array] : outputs) io.add_output(name, buffer(*array));
     return error_of([&] { net.run(io); });
   };
+  // 3 batches of 2 micro-batches of 2 elements.
   std::string text = run({{"a", &bad}}, {});
-  CHECK(contains(text,
-                 "Unexpected number of input elements for Tensor a. Expected 12, but received 4."));
-  CHECK(contains(text, "Batches per step"));
-  CHECK(contains(text, "Accumulation factor"));
+  CHECK(contains(text, "another number of elements than a run needs"));
+  CHECK(contains(text, "12: 6 x [2] float"));
+  CHECK(contains(text, "4"));
   text = run({{"a", &good}, {"b", &good}}, {{"y", &bad}});
-  CHECK(contains(
-      text, "Unexpected number of output elements for Tensor y. Expected 12, but received 4."));
-  CHECK(contains(text, "Anchor return type"));
+  CHECK(contains(text, "'y'"));
+  CHECK(contains(text, "12: 6 x [2] float"));
+  for (const char* name : {"y", "z"}) {
+    text = run({{name, &good}}, {});
+    CHECK(contains(text, "a buffer is given for a tensor that is not an input"));
+    CHECK(contains(text, "inputs are 'a', 'b'"));
+  }
+  for (const char* name : {"a", "z"}) {
+    text = run({}, {{name, &good}});
+    CHECK(contains(text, "a buffer is given for a tensor that a run does not return"));
+    CHECK(contains(text, "a run returns 'y'"));
+  }
+  text = run({{"a", &good}}, {});
+  CHECK(contains(text, "there is no buffer for an input"));
+  CHECK(contains(text, "there are buffers for 'a'"));
   CHECK(
-      contains(run({{"y", &good}}, {}),
-               "The tensor 'y' has been provided as one of the inputs to the stepIO, but it is not "
-               "registered as one of the inputs to the model"));
-  CHECK(contains(run({{"z", &good}}, {}), "But there is no Tensor named z in the Ir's main Graph"));
-  CHECK(contains(run({}, {{"z", &good}}), "But there is no Tensor named z in the Ir's tensors"));
-  CHECK(contains(run({}, {{"a", &good}}), "Non-anchored Tensor in CorrectnessAsserter::checkOut"));
-  CHECK(contains(run({{"a", &good}}, {}), "No tensor b provided in PyStepIO's inputs"));
-  CHECK(contains(run({{"a", &good}, {"b", &good}}, {}),
-                 "No tensor y provided in PyStepIO's outputs"));
+      contains(run({{"a", &good}, {"b", &good}}, {}), "there is no buffer for a returned tensor"));
   CHECK(run({{"a", &good}, {"b", &good}}, {{"y", &good}}) == "no error");
   // Checked until a run has succeeded, and not later; but nothing is touched beyond a buffer.
   CHECK(run({{"a", &bad}, {"b", &good}}, {{"y", &good}}) == "no error");
@@ -168,70 +170,4 @@ TEST_CASE("step IO: integers are converted between 32 and 64 bits, other types a
   other.add_input("a", wrong);
   other.add_output("y", buffer(y32));
   CHECK(contains(error_of([&] { net.run(other); }), "Type discrepancy"));
-}
-
-namespace {
-
-class Weights final : public WeightsIo {
- public:
-  std::vector<std::pair<std::string, AnyArray>> arrays;
-  bool contains(std::string_view name) const override {
-    for (const auto& [known, array] : arrays) {
-      if (known == name) return true;
-    }
-    return false;
-  }
-  AnyBuffer weight(std::string_view name) const override {
-    for (const auto& [known, array] : arrays) {
-      if (known == name) return {array.info(), const_cast<std::byte*>(array.data())};
-    }
-    return {};
-  }
-};
-
-Graph weighted(float first, float second) {
-  Graph g;
-  const float data[] = {first, second};
-  const auto w = parameter<float, Shape<2>>(g, "w", std::span<const float>(data));
-  output(g, op::mul(g.input<float>("x", {2}), AnyTensor(w)), "y");
-  return g;
-}
-
-}  // namespace
-
-TEST_CASE("weights go from the program to the host to the session, and back") {
-  Session net(weighted(2, 3));
-  HostWeights host(weighted(2, 3));
-  Weights mine;
-  Array<float> w({2}, {7, 8});
-  mine.arrays.emplace_back("w", w);
-  host.write(mine);
-  CHECK(net.get("w").values<float>()[0] == 2);  // the session has the old ones
-  host.from_host(net);
-  CHECK(net.get("w").values<float>()[0] == 7);
-  net.set("w", Array<float>({2}, {9, 9}));
-  host.read(mine);
-  CHECK(w[0] == 7);  // the host has the old ones
-  host.to_host(net);
-  host.read(mine);
-  CHECK(w[0] == 9);
-  host.reset(weighted(5, 6));
-  host.from_host(net);
-  CHECK(net.get("w").values<float>()[1] == 6);
-}
-
-TEST_CASE("weights that do not fit are refused") {
-  HostWeights host(weighted(2, 3));
-  Weights three;
-  three.arrays.emplace_back("w", Array<float>({3}));
-  CHECK(contains(error_of([&] { host.write(three); }), "non matching tensor info"));
-  CHECK(contains(error_of([&] { host.read(three); }), "sizes (in bytes) of src"));
-  Graph other;
-  const auto v = parameter<float, Shape<2>>(other, "v", zeros);
-  output(other, AnyTensor(v));
-  CHECK(contains(error_of([&] { host.reset(other); }), "no tensor 'v' in tensors"));
-  host.reset(other, true);
-  Graph longer;
-  output(longer, AnyTensor(parameter<float, Shape<3>>(longer, "w", zeros)));
-  CHECK(contains(error_of([&] { host.reset(longer); }), "non matching tensor info"));
 }

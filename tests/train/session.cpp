@@ -302,7 +302,7 @@ TEST_CASE("training session: scaled state follows a loss scaling that changes") 
       float step = 1;
       for (const float scaling : scalings) {
         if (is_saved) {
-          Graph saved = without_training(session.graph());
+          Graph saved = model_of(session.graph());
           CHECK(saved.find("PreviousLossScaling_") != no_tensor);
           const AnyTensor loss{&saved, saved.find("loss")};
           train(saved, loss, adam);

@@ -22,7 +22,24 @@ enum class Role : std::uint8_t {
   input,     ///< given for each run
   constant,  ///< never changes
   variable,  ///< kept between runs, may be changed by nodes and by the host (weights)
+  state,     ///< a variable that an optimizer keeps beside the weights; see State
 };
+
+/// What a tensor of Role::state is to its optimizer.
+enum class State : std::uint8_t {
+  none,            ///< the tensor has another role
+  hyperparameter,  ///< a number that the program may set between runs
+  partial,         ///< what the runs of a step that is not over have brought so far
+  moment,          ///< a velocity, or a running average of gradients or of their squares
+  steps,           ///< how many steps were taken
+  loss_scaling,    ///< what the optimizer remembers of the loss scaling
+};
+
+/// Whether stored models have such state. The program says hyperparameters again, and a stored
+/// training goes on with a whole step.
+constexpr bool is_stored(State state) {
+  return state != State::none && state != State::hyperparameter && state != State::partial;
+}
 
 /// How a variable starts when there are no data.
 struct Initial {
@@ -39,7 +56,14 @@ struct TensorRecord {
   Name name{};
   Bytes data{};  ///< of a constant or variable, row-major little-endian; empty: see `initial`
   ElementType stated_type = ElementType::undefined;  ///< of an input whose rank is not known
+  State state = State::none;
+  TensorId of = no_tensor;  ///< the weight that state belongs to; no_tensor: to all of them
 };
+
+/// Whether a tensor keeps its value between runs: a weight, or state of an optimizer.
+constexpr bool is_variable(const TensorRecord& t) {
+  return t.role == Role::variable || t.role == Role::state;
+}
 
 /// What a model asks of an IPU for one node; no result of the cpu changes. See planning.hpp.
 struct Planning {
@@ -96,6 +120,9 @@ class Graph {
   /// Variables that a run may be given another value for (ONNX inputs that have an initializer).
   std::vector<TensorId> optional_inputs;
   std::vector<Graph> graphs;  ///< what Subgraph attributes stand for
+  /// The model that the graph trains, as it was when train() recorded updates; none if the graph is
+  /// not trained. Its tensors have the same ids here; the values of its variables are here alone.
+  std::vector<Graph> model;
   std::vector<Symbol> symbols;
   std::vector<Note> notes;
   Name graph_name;
@@ -180,13 +207,14 @@ class Graph {
 
   friend constexpr bool operator==(const Graph& a, const Graph& b) {
     if (a.nodes.size() != b.nodes.size() || a.tensors.size() != b.tensors.size() ||
-        a.inputs != b.inputs || a.outputs != b.outputs || a.graphs != b.graphs) {
+        a.inputs != b.inputs || a.outputs != b.outputs || a.graphs != b.graphs ||
+        a.model != b.model) {
       return false;
     }
     for (std::size_t i = 0; i < a.tensors.size(); ++i) {
       const TensorRecord &x = a.tensors[i], &y = b.tensors[i];
-      if (x.info != y.info || x.role != y.role || x.initial != y.initial || !(x.data == y.data) ||
-          a.text(x.name) != b.text(y.name)) {
+      if (x.info != y.info || x.role != y.role || x.state != y.state || x.of != y.of ||
+          x.initial != y.initial || !(x.data == y.data) || a.text(x.name) != b.text(y.name)) {
         return false;
       }
     }

@@ -34,7 +34,7 @@ struct AddLhsInplace {
     if (y.info().is_known() && a.info().is_known() && !fits(a.info(), y.info())) {
       fail(ErrorKind::model, {.what = "the right operand does not broadcast to the left one"});
     }
-    if (a.graph->tensor(a.id).role != Role::variable) return y;
+    if (!is_variable(a.graph->tensor(a.id))) return y;
     return copy_var_update(a, y);
   }
 
@@ -93,7 +93,7 @@ struct LossScaleUpdate {
       return gather(numbers, constant(*factor.graph, place.span(), Dims{}));
     };
     const AnyTensor next = next_loss_scale(factor, count(0), count(1), threshold);
-    if (factor.graph->tensor(factor.id).role != Role::variable) return next;
+    if (!is_variable(factor.graph->tensor(factor.id))) return next;
     return copy_var_update(factor, next);
   }
 };

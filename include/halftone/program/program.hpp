@@ -159,8 +159,8 @@ class ProgramBuilder {
   constexpr Program::Argument argument(TensorId id) const {
     if (id == no_tensor) return {};
     const TensorId root = buffers_.root[id];
-    const Role role = graph_.tensor(root).role;
-    if (role == Role::constant || role == Role::variable) {
+    const TensorRecord& record = graph_.tensor(root);
+    if (record.role == Role::constant || is_variable(record)) {
       return {id, Program::Place::weight, root};
     }
     if (input_number_[root] != Program::none) {

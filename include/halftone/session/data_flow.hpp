@@ -16,9 +16,6 @@ enum class Return : std::uint8_t {
   sum,      ///< the element by element sum of all values
 };
 
-/// "all", "everyn", "final" or "sum", in any case; throws UsageError for other texts.
-Return parse_return(std::string_view text);
-
 /// A tensor that a session returns: any tensor of the graph, named by its name or a handle.
 ///   {.outputs = {"logits", {"loss", Return::sum}, hidden}}
 struct Anchor {
@@ -62,7 +59,7 @@ struct DataFlow {
   /// The shape of what is returned of a tensor with shape `own`. Throws UsageError if it has too
   /// many dimensions.
   Dims shape(Return what, std::int64_t period, const Dims& own) const;
-  /// Throws UsageError, in PopART's words, for numbers of batches and periods that cannot be.
+  /// Throws UsageError for numbers of batches and periods that cannot be.
   void check() const;
   void check(Return what, std::int64_t period) const;
 };

@@ -15,6 +15,7 @@
 #include <halftone/ipu/arithmetic.hpp>
 #include <halftone/session/data_flow.hpp>
 #include <halftone/session/step_io.hpp>
+#include <halftone/session/weights.hpp>
 
 namespace halftone {
 
@@ -73,10 +74,6 @@ struct Input {
     value.data = elements.data;
   }
 };
-
-namespace detail {
-struct SessionState;
-}
 
 /// What a run returned: a view into the session, valid until its next run.
 class Result {
@@ -146,6 +143,13 @@ class Session {
   void set(std::string_view variable, T value) {
     set_number(variable, static_cast<double>(value));
   }
+
+  /// The variables with their values; see Weights.
+  Weights weights() const;
+  /// Gives weights, and what an optimizer keeps between steps, the values that variables of the same
+  /// name have in another session; others stay as they are. Throws InputError, before any of them
+  /// is changed, if a type or shape differs.
+  void set_weights(const Weights& weights);
 
   /// Whether runs draw random numbers.
   bool is_random() const;

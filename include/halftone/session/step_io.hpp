@@ -60,8 +60,7 @@ class StepBuffers final : public StepIo {
     void* data = nullptr;
     std::int64_t at = 0;  // bytes
   };
-  static Buffer& find(std::vector<Buffer>& buffers, std::string_view name,
-                      std::string_view direction);
+  static Buffer& find(std::vector<Buffer>& buffers, std::string_view name, std::string_view what);
   static void* next(Buffer& buffer, std::int64_t elements);
 
   std::vector<Buffer> inputs_, outputs_;

@@ -1,0 +1,62 @@
+#include "session/ipu_model.hpp"
+
+#include <algorithm>
+
+namespace halftone::detail {
+namespace {
+
+const ipu::Target& target_of(const SessionOptions& options) {
+  return options.ipu.target != nullptr ? *options.ipu.target : ipu::gc200;
+}
+
+}  // namespace
+
+std::unique_ptr<ipu::ArithmeticRunner> device_arithmetic(const SessionOptions& options) {
+  const ipu::Arithmetic& arithmetic = options.ipu.arithmetic;
+  if (!arithmetic.any()) return nullptr;
+  if (options.device != Device::ipu_model) {
+    fail(ErrorKind::usage, {.what = "the machine's arithmetic is that of ipu_model",
+                            .hint = "device = Device::ipu_model"});
+  }
+  if (options.stop_at_nan) {
+    fail(ErrorKind::usage,
+         {.what = "stop_at_nan does not go with the machine's arithmetic",
+          .hint = "ipu.arithmetic.floating_point_checks stops at exceptions, too"});
+  }
+  target_of(options).check();
+  auto runner = std::make_unique<ipu::ArithmeticRunner>(
+      arithmetic, target_of(options),
+      ipu::ProductOptions{
+          .available_memory_proportion = options.ipu.available_memory_proportion,
+          .partials = options.ipu.half_partials ? ElementType::float16 : ElementType::float32});
+  runner->random().set_seed(options.seed);
+  return runner;
+}
+
+IpuModel::IpuModel(const SessionOptions& options) : target_(target_of(options)) {
+  options_.available_memory_proportion = options.ipu.available_memory_proportion;
+  if (options.ipu.half_partials) options_.partials = ElementType::float16;
+  options_.placement = options.ipu.placement;
+  options_.observer = options.observer;
+  options_.split_ratios = options.ipu.split_ratios;
+  options_.allow_out_of_memory = options.ipu.allow_out_of_memory;
+  target_.check();
+}
+
+void IpuModel::follow(const Graph& graph, std::span<const AnyView> inputs) {
+  if (report_ != nullptr &&
+      std::equal(inputs.begin(), inputs.end(), profiled_.begin(), profiled_.end(),
+                 [](const AnyView& view, const TensorInfo& info) { return view.info == info; })) {
+    return;
+  }
+  Graph shaped = graph;
+  std::vector<TensorInfo> infos;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    shaped.tensor(shaped.inputs[i]).info = inputs[i].info;
+    infos.push_back(inputs[i].info);
+  }
+  report_ = std::make_unique<ipu::Report>(ipu::profile(shaped, target_, options_));
+  profiled_ = std::move(infos);
+}
+
+}  // namespace halftone::detail

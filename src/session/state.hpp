@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <halftone/exec/engine.hpp>
+#include <halftone/session/session.hpp>
+
+#include "session/inputs.hpp"
+#include "session/ipu_model.hpp"
+#include "session/outputs.hpp"
+#include "session/step_transfer.hpp"
+
+namespace halftone::detail {
+
+/// What a session owns.
+struct SessionState {
+  std::unique_ptr<ipu::ArithmeticRunner> arithmetic;  ///< of ipu_model, if it is asked for
+  Engine engine;
+  DataFlow flow;
+  SessionInputs inputs;
+  SessionOutputs outputs;
+  StepTransfer transfer;
+  std::unique_ptr<IpuModel> model;      ///< null: there are no reports
+  std::vector<TensorId> model_outputs;  ///< of the graph as it came
+  std::vector<TensorId> variables;      ///< those that have a name
+  bool prefetch = false;
+  bool must_check_sizes = true;
+
+  /// `executable`: the graph made ready; null: it is not.
+  SessionState(Graph graph, Executable* executable, const SessionOptions& options,
+               const DataFlow& data_flow, std::vector<OutputPort> ports);
+
+  const Graph& graph() const { return engine.graph(); }
+
+  /// Runs all micro-batches of what was bound.
+  void run();
+  /// Runs them with step IO.
+  void run(StepIo& io, const Session& session);
+
+  /// The variable of that name; throws InputError, listing variables, if there is none.
+  TensorId variable(std::string_view name) const;
+
+ private:
+  /// Runs a micro-batch; on ipu_model shapes that are new are profiled first.
+  void run_engine();
+};
+
+}  // namespace halftone::detail

@@ -1,0 +1,107 @@
+#include "session/step_transfer.hpp"
+
+#include <cstring>
+
+#include <halftone/base/log.hpp>
+
+#include "base/describe.hpp"
+
+namespace halftone::detail {
+namespace {
+
+template <class From, class To>
+void convert(const void* from, void* to, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    static_cast<To*>(to)[i] = static_cast<To>(static_cast<const From*>(from)[i]);
+  }
+}
+
+/// Copies elements; false if the types do not fit.
+bool copy_elements(const void* from, ElementType from_type, void* to, ElementType to_type,
+                   std::int64_t count) {
+  if (from_type == to_type) {
+    if (count > 0) std::memcpy(to, from, static_cast<std::size_t>(count * size_in_bytes(to_type)));
+  } else if (from_type == ElementType::int64 && to_type == ElementType::int32) {
+    convert<std::int64_t, std::int32_t>(from, to, count);
+  } else if (from_type == ElementType::int32 && to_type == ElementType::int64) {
+    convert<std::int32_t, std::int64_t>(from, to, count);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+[[noreturn]] void throw_type(std::string_view tensor, ElementType expected, ElementType found) {
+  fail(ErrorKind::input,
+       {.what = "Type discrepancy between the elements of a tensor and those of its buffer",
+        .tensor = tensor,
+        .expected = name(expected),
+        .found = name(found)});
+}
+
+}  // namespace
+
+void StepTransfer::begin(std::size_t inputs) {
+  staged_.resize(inputs);
+  is_there_.assign(inputs, false);
+}
+
+void StepTransfer::fetch(StepIo& io, SessionInputs& inputs, std::size_t i) {
+  if (!is_there_[i]) fetch(io, inputs, i, false);
+  is_there_[i] = false;
+}
+
+void StepTransfer::fetch_ahead(StepIo& io, SessionInputs& inputs, std::size_t i) {
+  is_there_[i] = fetch(io, inputs, i, true);
+}
+
+/// False if it is asked for early and not there.
+bool StepTransfer::fetch(StepIo& io, SessionInputs& inputs, std::size_t i, bool early) {
+  const InputPort& port = inputs.ports()[i];
+  const std::int64_t elements = port.info.elements();
+  const AnyView data = io.in(port.name, elements, early);
+  if (data.data == nullptr && elements != 0) {
+    if (early) return false;
+    inputs.refuse(port, "step IO gives no data for an input", "null");
+  }
+  const ElementType found = data.info.type, wanted = port.info.type;
+  if (found == wanted && io.keeps_data()) {
+    inputs.views[i].data = data.data;
+    io.in_complete(port.name, elements);
+    return true;
+  }
+  if (staged_[i].info() != port.info) staged_[i] = AnyArray(port.info);
+  if (found == ElementType::int64 && wanted == ElementType::int32 && !warned_about_int64_) {
+    warned_about_int64_ = true;
+    log_message(LogLevel::warn, "session",
+                "elements of input " + quoted(port.name) + " are cast from int64 to int32");
+  }
+  const bool is_float8 =
+      size_in_bytes(wanted) == 1 && is_floating_point(wanted) && found == ElementType::uint8;
+  if (!copy_elements(data.data, is_float8 && !early ? wanted : found, staged_[i].data(), wanted,
+                     elements)) {
+    throw_type(port.name, wanted, found);
+  }
+  inputs.views[i].data = staged_[i].data();
+  io.in_complete(port.name, elements);
+  return true;
+}
+
+void StepTransfer::deliver(StepIo& io, const OutputPort& port, const AnyView& value) {
+  const std::int64_t elements = value.info.elements();
+  const AnyBuffer buffer = io.out(port.name, elements);
+  if (buffer.data == nullptr && elements != 0) {
+    fail(ErrorKind::input,
+         {.what = "step IO gives no memory for a returned tensor", .tensor = port.name});
+  }
+  // Bits are bits: a program may keep halves as uint16.
+  const ElementType wanted = buffer.info.type;
+  const bool same_size = size_in_bytes(wanted) == size_in_bytes(value.info.type);
+  if (!copy_elements(value.data, value.info.type, buffer.data, same_size ? value.info.type : wanted,
+                     elements)) {
+    throw_type(port.name, value.info.type, wanted);
+  }
+  io.out_complete(port.name);
+}
+
+}  // namespace halftone::detail
