@@ -10,6 +10,10 @@
 
 namespace halftone::ipu {
 
+inline bool is_half(const TensorInfo& info) { return info.type == ElementType::float16; }
+/// Values of half as float.
+AnyArray widened(const AnyView& x);
+
 /// A matrix product as the machine adds it up: the rows of the left operand are made as they are
 /// needed, the right one is there as [inner, columns].
 class RowSource {
@@ -61,6 +65,7 @@ class ArithmeticRunner final : public NodeRunner {
   };
 
   std::vector<AnyArray> run_wide(const Now& now, const std::vector<TensorInfo>& infos);
+  struct ProductNode;
   /// Whether the node is a product of half that is added up here.
   bool run_product(const Now& now, const TensorInfo& info, std::vector<AnyArray>& outputs);
   void multiply(const Now& now, const Extents& extents, const RowSource& rows, const float* right,

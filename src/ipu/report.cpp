@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <functional>
 #include <numeric>
 
 #include <halftone/ipu/profile.hpp>
@@ -47,74 +48,99 @@ std::string csv_field(std::string_view text) {
   }
   return field + "\"";
 }
-std::vector<std::size_t> by_cycles(const Report& r) {
-  std::vector<std::size_t> order(r.operations.size());
+/// The positions of a list, those of the largest values first.
+std::vector<std::size_t> descending(const auto& list, auto&& value) {
+  std::vector<std::size_t> order(list.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::vector<std::int64_t> cycles(order.size());
-  for (const std::size_t i : order) cycles[i] = r.operation_cycles(i);
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return cycles[a] > cycles[b]; });
+                   [&](std::size_t a, std::size_t b) { return value(list[a]) > value(list[b]); });
   return order;
 }
+std::vector<std::size_t> by_cycles(const Report& r) {
+  std::vector<std::int64_t> cycles;
+  for (std::size_t i = 0; i < r.operations.size(); ++i) cycles.push_back(r.operation_cycles(i));
+  return descending(cycles, std::identity());
+}
 
-}  // namespace
+/// The parts of a summary, one after the other.
+struct Summary {
+  const Report& r;
+  const std::int64_t all = r.cycles(), fullest = r.fullest_tile();
+  std::string text{};
 
-std::string Report::summary() const {
-  std::string text;
-  const auto line = [&](int indent, std::string_view label, const std::string& value) {
+  void line(int indent, std::string_view label, const std::string& value) {
     text += fmt::format("{:{}}{:<{}}{}\n", "", indent, label, 38 - indent, value);
-  };
-  const std::int64_t all = cycles(), tiles = target.tiles();
+  }
+  void add_machine();
+  void add_graph();
+  void add_memory();
+  void add_tiles();
+  void add_variables();
+  void add_ipus();
+  void add_time();
+  void add_vertices();
+  void add_operations();
+};
+
+void Summary::add_machine() {
   text += "Target:\n";
-  line(2, "Name", std::string(target.name.view()));
-  line(2, "Number of IPUs", grouped(target.ipus));
-  line(2, "Tiles per IPU", grouped(target.tiles_per_ipu));
-  line(2, "Total tiles", grouped(tiles));
-  line(2, "Memory per tile", bytes_text(target.bytes_per_tile));
-  line(2, "Total memory", bytes_text(tiles * target.bytes_per_tile));
-  line(2, "Clock (approx.)", fmt::format("{:.0f} MHz", target.clock_hz * 1e-6));
+  line(2, "Name", std::string(r.target.name.view()));
+  line(2, "Number of IPUs", grouped(r.target.ipus));
+  line(2, "Tiles per IPU", grouped(r.target.tiles_per_ipu));
+  line(2, "Total tiles", grouped(r.target.tiles()));
+  line(2, "Memory per tile", bytes_text(r.target.bytes_per_tile));
+  line(2, "Total memory", bytes_text(r.target.tiles() * r.target.bytes_per_tile));
+  line(2, "Clock (approx.)", fmt::format("{:.0f} MHz", r.target.clock_hz * 1e-6));
+}
 
+void Summary::add_graph() {
   std::int64_t compute_sets = 0;
-  for (const Step& s : steps) compute_sets += s.kind == StepKind::compute ? 1 : 0;
+  for (const Step& s : r.steps) compute_sets += s.kind == StepKind::compute ? 1 : 0;
   text += "\nGraph:\n";
-  line(2, "Operations", grouped(static_cast<std::int64_t>(operations.size())));
-  line(2, "Number of variables", grouped(static_cast<std::int64_t>(variables.size())));
+  line(2, "Operations", grouped(static_cast<std::int64_t>(r.operations.size())));
+  line(2, "Number of variables", grouped(static_cast<std::int64_t>(r.variables.size())));
   line(2, "Number of compute sets", grouped(compute_sets));
-  line(2, "Vertex types", grouped(static_cast<std::int64_t>(vertices.size())));
-  line(2, "Products planned / reused", fmt::format("{} / {}", products_planned, products_reused));
+  line(2, "Vertex types", grouped(static_cast<std::int64_t>(r.vertices.size())));
+  line(2, "Products planned / reused",
+       fmt::format("{} / {}", r.products_planned, r.products_reused));
+}
 
-  const std::int64_t fullest = fullest_tile();
+void Summary::add_memory() {
+  const std::int64_t tiles = r.target.tiles();
   std::int64_t always = 0, total = 0;
   std::array<std::int64_t, categories> sums{};
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
-    total += tile_bytes(tile);
-    always += always_live_bytes(tile);
+    total += r.tile_bytes(tile);
+    always += r.always_live_bytes(tile);
     for (std::size_t c = 0; c < categories; ++c) {
-      sums[c] += memory[static_cast<std::size_t>(tile)][c];
+      sums[c] += r.memory[static_cast<std::size_t>(tile)][c];
     }
   }
   const auto of_all = [&](std::int64_t bytes) {
     return fmt::format("{:>14} B  ({:.1f} % of all tiles)", grouped(bytes),
-                       percent(bytes, tiles * target.bytes_per_tile));
+                       percent(bytes, tiles * r.target.bytes_per_tile));
   };
   text += "\nMemory Usage:\n";
   line(2, "Total for all tiles", of_all(total));
   line(4, "Always live", of_all(always));
   line(4, "Not always live, at its largest", of_all(total - always));
   line(2, "Fullest tile",
-       fmt::format("{:>14} B  (tile {}, {:.1f} % full)", grouped(tile_bytes(fullest)), fullest,
-                   percent(tile_bytes(fullest), target.bytes_per_tile)));
-  line(2, "Tiles out of memory", fmt::format("{:>14}", grouped(tiles_out_of_memory())));
+       fmt::format("{:>14} B  (tile {}, {:.1f} % full)", grouped(r.tile_bytes(fullest)), fullest,
+                   percent(r.tile_bytes(fullest), r.target.bytes_per_tile)));
+  line(2, "Tiles out of memory", fmt::format("{:>14}", grouped(r.tiles_out_of_memory())));
   text += "\n  By category:                    all tiles, bytes      fullest tile\n";
   for (std::size_t c = 0; c < categories; ++c) {
     text += fmt::format("    {:<28}{:>19}{:>18}\n", name(static_cast<Category>(c)),
-                        grouped(sums[c]), grouped(memory[static_cast<std::size_t>(fullest)][c]));
+                        grouped(sums[c]), grouped(r.memory[static_cast<std::size_t>(fullest)][c]));
   }
+}
+
+void Summary::add_tiles() {
   text += "\n  Tiles by memory used:\n";
-  const std::int64_t width = std::max<std::int64_t>(target.bytes_per_tile / 8, 1);
+  const std::int64_t width = std::max<std::int64_t>(r.target.bytes_per_tile / 8, 1);
   std::vector<std::int64_t> histogram(10);
-  for (std::int64_t tile = 0; tile < tiles; ++tile) {
-    ++histogram[static_cast<std::size_t>(std::min<std::int64_t>(tile_bytes(tile) / width, 9))];
+  for (std::int64_t tile = 0; tile < r.target.tiles(); ++tile) {
+    ++histogram[static_cast<std::size_t>(std::min<std::int64_t>(r.tile_bytes(tile) / width, 9))];
   }
   for (std::size_t i = 0; i < histogram.size(); ++i) {
     if (histogram[i] == 0) continue;
@@ -123,79 +149,103 @@ std::string Report::summary() const {
         fmt::format("    {:>10} - {:<10}{:>8} tiles\n", bytes_text(low),
                     i == 9 ? std::string("more") : bytes_text(low + width), grouped(histogram[i]));
   }
+}
+
+void Summary::add_variables() {
   text += "\n  Largest variables on the fullest tile:\n";
-  const std::int32_t peak = peak_step[static_cast<std::size_t>(fullest)];
-  const std::vector<std::int32_t> live = live_variables(fullest, peak);
+  const std::int32_t peak = r.peak_step[static_cast<std::size_t>(fullest)];
+  const std::vector<std::int32_t> live = r.live_variables(fullest, peak);
   for (std::size_t i = 0; i < live.size() && i < 10; ++i) {
-    const Variable& v = variables[static_cast<std::size_t>(live[i])];
+    const Variable& v = r.variables[static_cast<std::size_t>(live[i])];
     text +=
-        fmt::format("    {:>12} B  {}{}\n", grouped(v.on_tile(fullest % target.tiles_per_ipu)),
+        fmt::format("    {:>12} B  {}{}\n", grouped(v.on_tile(fullest % r.target.tiles_per_ipu)),
                     halftone::detail::escaped(v.name), v.is_always_live ? "  (always live)" : "");
   }
+}
 
-  if (target.ipus > 1) {
-    text += "\nBy IPU:\n";
-    for (std::int64_t ipu = 0; ipu < target.ipus; ++ipu) {
-      const std::int64_t own = ipu_cycles(ipu);
-      line(2, fmt::format("IPU {}", ipu),
-           fmt::format("{:>16} cycles  ({:.1f} %), {:>16} B  ({:.1f} % of its tiles)", grouped(own),
-                       percent(own, all), grouped(ipu_bytes(ipu)),
-                       percent(ipu_bytes(ipu), target.bytes_per_ipu())));
-    }
+void Summary::add_ipus() {
+  if (r.target.ipus == 1) return;
+  text += "\nBy IPU:\n";
+  for (std::int64_t ipu = 0; ipu < r.target.ipus; ++ipu) {
+    const std::int64_t own = r.ipu_cycles(ipu);
+    line(2, fmt::format("IPU {}", ipu),
+         fmt::format("{:>16} cycles  ({:.1f} %), {:>16} B  ({:.1f} % of its tiles)", grouped(own),
+                     percent(own, all), grouped(r.ipu_bytes(ipu)),
+                     percent(r.ipu_bytes(ipu), r.target.bytes_per_ipu())));
   }
+}
 
+void Summary::add_time() {
   text += "\nExecution:\n";
   line(2, "Total cycles",
-       fmt::format("{:>14}  ({:.1f} us, approx. {:.0f} runs/s)", grouped(all), seconds() * 1e6,
-                   all > 0 ? 1 / seconds() : 0.0));
+       fmt::format("{:>14}  ({:.1f} us, approx. {:.0f} runs/s)", grouped(all), r.seconds() * 1e6,
+                   all > 0 ? 1 / r.seconds() : 0.0));
   const auto of_cycles = [&](std::int64_t part) {
     return fmt::format("{:>14}  ({:.1f} %)", grouped(part), percent(part, all));
   };
-  const std::int64_t compute = cycles(StepKind::compute);
+  const std::int64_t compute = r.cycles(StepKind::compute);
   line(2, "Tile average compute cycles",
-       fmt::format("{:>14.0f}  ({:.1f} % of compute)", busy_cycles(),
-                   compute > 0 ? 100 * busy_cycles() * static_cast<double>(target.ipus) /
+       fmt::format("{:>14.0f}  ({:.1f} % of compute)", r.busy_cycles(),
+                   compute > 0 ? 100 * r.busy_cycles() * static_cast<double>(r.target.ipus) /
                                      static_cast<double>(compute)
                                : 0.0));
   line(2, "Compute cycles", of_cycles(compute));
-  line(2, "On-tile copies", of_cycles(cycles(StepKind::copy)));
-  line(2, "On-chip exchange cycles", of_cycles(cycles(StepKind::exchange)));
-  line(2, "Global exchange cycles", of_cycles(cycles(StepKind::link)));
-  line(2, "Host exchange cycles", of_cycles(cycles(StepKind::host)));
-  line(2, "Streaming memory cycles", of_cycles(cycles(StepKind::streaming)));
-  line(2, "Sync cycles", of_cycles(cycles(StepKind::sync)));
-  line(2, "Control cycles", of_cycles(cycles(StepKind::control)));
+  line(2, "On-tile copies", of_cycles(r.cycles(StepKind::copy)));
+  line(2, "On-chip exchange cycles", of_cycles(r.cycles(StepKind::exchange)));
+  line(2, "Global exchange cycles", of_cycles(r.cycles(StepKind::link)));
+  line(2, "Host exchange cycles", of_cycles(r.cycles(StepKind::host)));
+  line(2, "Streaming memory cycles", of_cycles(r.cycles(StepKind::streaming)));
+  line(2, "Sync cycles", of_cycles(r.cycles(StepKind::sync)));
+  line(2, "Control cycles", of_cycles(r.cycles(StepKind::control)));
   line(2, "Floating-point operations",
-       fmt::format("{:>14}  ({:.2f} TFLOP/s, {:.1f} % of the half peak)", grouped(flops()),
-                   all > 0 ? static_cast<double>(flops()) / seconds() * 1e-12 : 0.0,
-                   100 * share_of_peak()));
+       fmt::format("{:>14}  ({:.2f} TFLOP/s, {:.1f} % of the half peak)", grouped(r.flops()),
+                   all > 0 ? static_cast<double>(r.flops()) / r.seconds() * 1e-12 : 0.0,
+                   100 * r.share_of_peak()));
+}
 
-  std::vector<std::pair<std::int64_t, std::int64_t>> types(vertices.size());
-  for (const Step& s : steps) {
+void Summary::add_vertices() {
+  std::vector<std::pair<std::int64_t, std::int64_t>> types(r.vertices.size());
+  for (const Step& s : r.steps) {
     if (s.vertex < 0) continue;
     types[static_cast<std::size_t>(s.vertex)].first += s.total();
     types[static_cast<std::size_t>(s.vertex)].second += s.repeats;
   }
-  std::vector<std::size_t> order(types.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return types[a].first > types[b].first; });
+  const std::vector<std::size_t> order =
+      descending(types, [](const auto& type) { return type.first; });
   text += "\n  Cycles by vertex type:\n";
   for (std::size_t i = 0; i < order.size() && i < 15; ++i) {
-    text += fmt::format("    {:<44}{:>8} x{:>14}  ({:.1f} %)\n", vertices[order[i]],
+    text += fmt::format("    {:<44}{:>8} x{:>14}  ({:.1f} %)\n", r.vertices[order[i]],
                         grouped(types[order[i]].second), grouped(types[order[i]].first),
                         percent(types[order[i]].first, all));
   }
+}
+
+void Summary::add_operations() {
   text += "\n  Operations that take longest:\n";
-  const std::vector<std::size_t> longest = by_cycles(*this);
+  const std::vector<std::size_t> longest = by_cycles(r);
   for (std::size_t i = 0; i < longest.size() && i < 15; ++i) {
-    const Operation& o = operations[longest[i]];
-    const std::int64_t own = operation_cycles(longest[i]);
+    const Operation& o = r.operations[longest[i]];
+    const std::int64_t own = r.operation_cycles(longest[i]);
     text += fmt::format("    {:<20}{:<32}{:>14}  ({:.1f} %)\n", o.type,
                         halftone::detail::escaped(o.name).substr(0, 31), grouped(own),
                         percent(own, all));
   }
-  return text;
+}
+
+}  // namespace
+
+std::string Report::summary() const {
+  Summary summary{*this};
+  summary.add_machine();
+  summary.add_graph();
+  summary.add_memory();
+  summary.add_tiles();
+  summary.add_variables();
+  summary.add_ipus();
+  summary.add_time();
+  summary.add_vertices();
+  summary.add_operations();
+  return std::move(summary.text);
 }
 
 std::string Report::tiles_csv() const {
