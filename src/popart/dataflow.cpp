@@ -10,6 +10,7 @@
 #include <popart/sessionoptions.hpp>
 
 #include "popart/convert.hpp"
+#include "popart/options.hpp"
 
 namespace popart {
 
@@ -29,13 +30,6 @@ AnchorReturnTypeId parseId(const std::string& text) {
                                               .found = text});
 }
 
-void checkBatches(int batches) {
-  if (batches > 0) return;
-  halftone::fail(
-      halftone::ErrorKind::usage,
-      {.what = "'Batches per step' must be greater than zero", .found = std::to_string(batches)});
-}
-
 void checkPeriod(int period, int batches) {
   const std::string found = std::to_string(period), most = std::to_string(batches);
   if (period > batches) {
@@ -53,6 +47,13 @@ void checkPeriod(int period, int batches) {
 }
 
 }  // namespace
+
+void detail::checkBatches(int batchesPerStep) {
+  if (batchesPerStep > 0) return;
+  halftone::fail(halftone::ErrorKind::usage,
+                 {.what = "'Batches per step' must be greater than zero",
+                  .found = std::to_string(batchesPerStep)});
+}
 
 std::ostream& operator<<(std::ostream& stream, AnchorReturnTypeId id) {
   constexpr const char* names[] = {"Final", "EveryN", "All", "Sum"};
@@ -127,7 +128,7 @@ DataFlow::DataFlow(int batchesPerStep, const std::vector<TensorId> anchorTensorI
 }
 
 void DataFlow::setAnchors(const AnchorReturnTypeMap& anchors) {
-  detail::translated<error>([&] { checkBatches(batchesPerStep_); });
+  detail::translated<error>([&] { detail::checkBatches(batchesPerStep_); });
   for (const auto& [id, type] : anchors) {
     if (type.id() == AnchorReturnTypeId::EveryN) {
       detail::translated<error>([&] { checkPeriod(type.rp(), batchesPerStep_); });

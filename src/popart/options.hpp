@@ -25,6 +25,9 @@ struct OptionRow {
 /// One row for each option, in the order of the declarations.
 std::span<const OptionRow> optionTable();
 
+/// Throws the library's UsageError unless a step has at least one batch.
+void checkBatches(int batchesPerStep);
+
 /// Throws popart::error for options that are refused or contradict each other; logs those without
 /// effect. `isIpu`: the device is an emulated IPU.
 void checkInferenceOptions(const SessionOptions& options, bool isIpu);

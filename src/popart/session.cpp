@@ -297,6 +297,7 @@ void Session::prepareDevice(bool loadEngine) {
       halftone::Graph graph = s.graph;
       // Without anchors the library would return what the model lists as outputs.
       if (anchors.empty()) graph.outputs.clear();
+      detail::checkBatches(s.dataFlow.batchesPerStep());
       halftone::Session session(
           std::move(graph),
           {.outputs = anchors,

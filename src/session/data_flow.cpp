@@ -28,8 +28,8 @@ void DataFlow::check() const {
          {.what = "a run needs at least one batch", .found = std::to_string(batches_per_step)});
   }
   if (accumulation <= 0) {
-    fail(ErrorKind::usage,
-         {.what = "a batch needs at least one micro-batch", .found = std::to_string(accumulation)});
+    fail(ErrorKind::usage, {.what = "the accumulation factor must be greater than zero",
+                            .found = std::to_string(accumulation)});
   }
   if (batches_per_step > (std::int64_t{1} << 40) / accumulation) {
     fail(ErrorKind::usage,

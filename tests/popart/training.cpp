@@ -402,6 +402,13 @@ TEST_CASE("popart training: weights go to the program and back") {
            "non matching tensor info"));
 }
 
+TEST_CASE("popart training: a step needs a batch") {
+  auto session =
+      TrainingSession::createFromOnnxModel(model(), DataFlow(0), lossName, sgd(1), cpu());
+  CHECK(is(error_of([&] { session->prepareDevice(); }), "error",
+           "'Batches per step' must be greater than zero"));
+}
+
 // The loss is the sum of dropout(w * x), so that a weight that is trained at rate 1 with x = 1 goes
 // down by the mask / (1 - ratio).
 TEST_CASE("popart training: a state of random numbers that is set again drops the same elements") {
