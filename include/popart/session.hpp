@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <map>
 #include <memory>
 #include <set>
@@ -43,6 +44,14 @@ class Session {
   /// cannot run yet.
   void prepareDevice(bool loadEngine = true);
   void loadEngineAndConnectStreams();
+  /// Plans the model without loading it, and writes what is ready to run to a file.
+  void compileAndExport(const std::string& filename);
+  void compileAndExport(std::ostream& out);
+  /// Writes what prepareDevice made, with the device's weights.
+  void saveExecutableToFile(const std::string& filename);
+  /// Takes what compileAndExport wrote for this model in prepareDevice's place. Throws a
+  /// runtime_error for files that are damaged, of another version or of another model.
+  void loadExecutableFromFile(const std::string& filename);
 
   /// Copies the weights to the device, and back.
   void weightsFromHost();

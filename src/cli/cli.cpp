@@ -301,11 +301,11 @@ void execute(std::vector<std::string> arguments, const Console& console) {
                       "print the graph after a pass that makes it ready to run: infer, schedule...")
           ->type_name("PASS")
           ->excludes(inspect_json);
-  inspect_command.add_option("--target", inspect_options.target, "with --after: cpu or ipu")
+  inspect_command
+      .add_option("--target", inspect_options.target, "with --after and --program: cpu or ipu")
       ->check(CLI::IsMember({"cpu", "ipu"}).description(""))
       ->type_name("NAME")
-      ->capture_default_str()
-      ->needs(after);
+      ->capture_default_str();
   inspect_command.add_flag("--dot", inspect_options.dot, "with --after: print DOT, for Graphviz")
       ->needs(after);
   inspect_command

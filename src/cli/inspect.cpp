@@ -195,8 +195,12 @@ void check_inputs(const Graph& graph) {
   }
 }
 
-void print_program(LoadedModel model, const Console& console) {
+void print_program(const InspectOptions& options, LoadedModel model, const Console& console) {
   check_inputs(model.graph());
+  if (options.target == "ipu") {
+    fmt::print(console.out, "{}", program_text(ipu::program_for(model.graph())));
+    return;
+  }
   const Engine engine = std::move(model).engine({});
   if (engine.program() == nullptr) {
     fail(ErrorKind::unsupported, {.what = "nothing of the model can be planned: its shapes depend "
@@ -233,7 +237,7 @@ void inspect(const InspectOptions& options, const Console& console) {
     const Activity activity(console, "load " + detail::escaped(options.model.path));
     return LoadedModel(options.model);
   }();
-  if (options.program) return print_program(std::move(model), console);
+  if (options.program) return print_program(options, std::move(model), console);
   const Graph& graph = model.graph();
   if (!options.after.empty()) return print_after(options, graph, console);
   const Versions versions =

@@ -25,7 +25,7 @@ namespace {
 }
 
 /// One way to run the model: what a sweep varies.
-struct Case {
+struct SweepPoint {
   std::string target;
   std::int64_t batch = 0, ipus = 0, tiles = 0;
   double proportion = 0.6;
@@ -42,7 +42,7 @@ std::int64_t number_of(const std::string& key, const std::string& text) {
   return value;
 }
 
-void set(Case& c, const std::string& key, const std::string& value) {
+void set(SweepPoint& c, const std::string& key, const std::string& value) {
   if (key == "batch") {
     c.batch = number_of(key, value);
   } else if (key == "target") {
@@ -96,7 +96,7 @@ Graph with_batch(Graph graph, std::int64_t batch) {
   return graph;
 }
 
-ipu::Report profile_case(const Graph& graph, const Case& c, const ProfileCommand& options) {
+ipu::Report profile_case(const Graph& graph, const SweepPoint& c, const ProfileCommand& options) {
   const ipu::Target* target = ipu::find_target(c.target);
   if (target == nullptr)
     fail_setting("there is no such machine", c.target, "gc2, gc200, bow, c600");
@@ -185,13 +185,13 @@ std::string plot(const std::vector<Point>& points) {
   return svg + "</svg>\n";
 }
 
-void sweep(const Graph& graph, const Case& base, const ProfileCommand& options,
+void sweep(const Graph& graph, const SweepPoint& base, const ProfileCommand& options,
            const Console& console) {
-  std::vector<Case> cases{base};
+  std::vector<SweepPoint> cases{base};
   std::vector<std::string> labels{""};
   for (const std::string& text : options.sweeps) {
     const Sweep s = parse_sweep(text);
-    std::vector<Case> more;
+    std::vector<SweepPoint> more;
     std::vector<std::string> more_labels;
     for (std::size_t i = 0; i < cases.size(); ++i) {
       for (const std::string& value : s.values) {
@@ -251,7 +251,7 @@ void sweep(const Graph& graph, const Case& base, const ProfileCommand& options,
 }  // namespace
 
 void profile(const ProfileCommand& options, const Console& console) {
-  Case base;
+  SweepPoint base;
   base.target = options.target;
   base.batch = options.batch;
   base.ipus = options.ipus;

@@ -330,11 +330,31 @@ Executable compile(Graph graph, const EngineOptions& options) {
                             .found = detail::to_text(graph.info(id)),
                             .hint = "give symbolic extents a value: --size batch=1"});
   }
-  Engine engine(std::move(graph), options);
-  auto* state = new Executable::State{
-      .graph = engine.state_->graph, .ready = std::move(engine.state_->ready[0]), .weights = {}};
-  state->ready->bound.reset();
-  return Executable(state);
+  return Engine(std::move(graph), options).executable();
+}
+
+Executable Engine::executable() const {
+  const State& s = *state_;
+  if (s.current == nullptr) {
+    fail(ErrorKind::usage, {.what = "nothing is ready: the shapes of the inputs are not known"});
+  }
+  auto* state = new Executable::State;
+  Executable executable(state);
+  state->graph = s.graph;
+  state->model_outputs = s.graph.outputs;
+  state->weights = s.weights;
+  state->ready = std::make_unique<Ready>();
+  Ready& ready = *state->ready;
+  ready.inputs = s.current->inputs;
+  ready.program = s.current->program;
+  ready.has_program = s.current->has_program;
+  ready.is_interpreted = s.current->is_interpreted;
+  ready.graph = s.current->graph;
+  ready.is_random = s.current->is_random;
+  for (std::size_t i = 0; i < ready.inputs.size(); ++i) {
+    state->graph.tensor(state->graph.inputs[i]).info = ready.inputs[i];
+  }
+  return executable;
 }
 
 Engine::Engine(Engine&&) noexcept = default;

@@ -97,6 +97,11 @@ Executable::~Executable() = default;
 
 const Graph& Executable::graph() const { return state_->graph; }
 
+const std::vector<TensorId>& Executable::model_outputs() const { return state_->model_outputs; }
+void Executable::set_model_outputs(std::vector<TensorId> ids) {
+  state_->model_outputs = std::move(ids);
+}
+
 void Executable::verify() { state_->weights.verify(); }
 
 void Executable::change(Graph graph) {
@@ -106,52 +111,79 @@ void Executable::change(Graph graph) {
   if (!is_same) state_->ready.reset();
 }
 
-void save_executable(const Executable& executable, std::string_view path) {
-  const Executable::State& state = *executable.state_;
-  const Ready& ready = *state.ready;
-  detail::ArchiveWriter writer;
-  detail::write(writer, state.graph);
-  writer.number(ready.is_interpreted ? 1 : 0);
-  writer.number(ready.is_random ? 1 : 0);
-  writer.number(ready.has_program ? 1 : 0);
-  detail::write(writer, ready.program);
-  detail::write(writer, ready.graph);
-
-  // Sizes of the weights come first: whoever reads needs them before what refers to them.
-  detail::ArchiveWriter sizes;
-  sizes.number(writer.blobs.size());
-  for (const Bytes& blob : writer.blobs) sizes.number(blob.size());
-  std::vector<std::byte> structure = std::move(sizes.bytes);
-  structure.insert(structure.end(), writer.bytes.begin(), writer.bytes.end());
-  structure.resize(rounded_up(sizeof(Header) + structure.size(), weight_alignment) -
-                   sizeof(Header));
-
-  Header header;
-  set_text(header.version, HALFTONE_VERSION);
-  set_text(header.instruction_set, instruction_set());
-  header.structure_bytes = structure.size();
-  header.structure_checksum = checksum_of(structure);
-  const std::byte blank[blob_alignment] = {};
-  XXH3_state_t sum;
-  XXH3_64bits_reset(&sum);
-  const auto for_each_piece = [&](auto&& f) {
-    for (const Bytes& blob : writer.blobs) {
-      f(blob.span());
-      f(std::span(blank).first(rounded_up(blob.size(), blob_alignment) - blob.size()));
+/// An executable as pieces of bytes, one behind the other.
+class ExecutableWriter {
+ public:
+  explicit ExecutableWriter(const Executable& executable) {
+    const Executable::State& state = *executable.state_;
+    detail::write(writer_, state.graph);
+    writer_.number(state.model_outputs.size());
+    for (const TensorId id : state.model_outputs) writer_.number(static_cast<std::uint64_t>(id));
+    const bool is_ready = state.ready != nullptr;
+    const Ready nothing;
+    const Ready& ready = is_ready ? *state.ready : nothing;
+    for (const bool flag : {is_ready, ready.is_interpreted, ready.is_random, ready.has_program}) {
+      writer_.number(flag ? 1 : 0);
     }
-  };
-  for_each_piece([&](std::span<const std::byte> piece) {
-    header.weight_bytes += piece.size();
-    XXH3_64bits_update(&sum, piece.data(), piece.size());
-  });
-  header.weight_checksum = XXH3_64bits_digest(&sum);
-  header.checksum = checksum_of(header);
+    detail::write(writer_, ready.program);
+    detail::write(writer_, ready.graph);
 
+    // Sizes of the weights come first: whoever reads needs them before what refers to them.
+    detail::ArchiveWriter sizes;
+    sizes.number(writer_.blobs.size());
+    for (const Bytes& blob : writer_.blobs) sizes.number(blob.size());
+    structure_ = std::move(sizes.bytes);
+    structure_.insert(structure_.end(), writer_.bytes.begin(), writer_.bytes.end());
+    structure_.resize(rounded_up(sizeof(Header) + structure_.size(), weight_alignment) -
+                      sizeof(Header));
+    set_text(header_.version, HALFTONE_VERSION);
+    set_text(header_.instruction_set, instruction_set());
+    header_.structure_bytes = structure_.size();
+    header_.structure_checksum = checksum_of(structure_);
+    XXH3_state_t sum;
+    XXH3_64bits_reset(&sum);
+    for_each_weight([&](std::span<const std::byte> piece) {
+      header_.weight_bytes += piece.size();
+      XXH3_64bits_update(&sum, piece.data(), piece.size());
+    });
+    header_.weight_checksum = XXH3_64bits_digest(&sum);
+    header_.checksum = checksum_of(header_);
+  }
+
+  /// Calls f for each piece.
+  void write(auto&& f) const {
+    f(std::as_bytes(std::span(&header_, 1)));
+    f(std::span<const std::byte>(structure_));
+    for_each_weight(f);
+  }
+
+ private:
+  void for_each_weight(auto&& f) const {
+    static constexpr std::byte blank[blob_alignment] = {};
+    for (const Bytes& blob : writer_.blobs) {
+      f(blob.span());
+      f(std::span<const std::byte>(blank).first(rounded_up(blob.size(), blob_alignment) -
+                                                blob.size()));
+    }
+  }
+
+  detail::ArchiveWriter writer_;
+  std::vector<std::byte> structure_;
+  Header header_;
+};
+
+void save_executable(const Executable& executable, std::string_view path) {
   detail::OutputFile file(path);
-  file.write(std::as_bytes(std::span(&header, 1)));
-  file.write(structure);
-  for_each_piece([&](std::span<const std::byte> piece) { file.write(piece); });
+  ExecutableWriter(executable).write([&](std::span<const std::byte> piece) { file.write(piece); });
   file.commit();
+}
+
+std::vector<std::byte> executable_bytes(const Executable& executable) {
+  std::vector<std::byte> bytes;
+  ExecutableWriter(executable).write([&](std::span<const std::byte> piece) {
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
+  });
+  return bytes;
 }
 
 Executable load_executable(std::string_view path, OperatorTable operators) {
@@ -181,7 +213,13 @@ Executable load_executable(std::string_view path, OperatorTable operators) {
     at = std::min(file.size(), at + rounded_up(size, blob_alignment));
   }
   state->graph = detail::read_graph(reader, operators);
+  for (std::size_t count = reader.count(); count > 0; --count) {
+    const std::uint64_t id = reader.number();
+    if (id >= state->graph.tensors.size()) reader.fail_here();
+    state->model_outputs.push_back(static_cast<TensorId>(id));
+  }
   auto ready = std::make_unique<Ready>();
+  const bool is_ready = reader.number() != 0;
   ready->is_interpreted = reader.number() != 0;
   ready->is_random = reader.number() != 0;
   ready->has_program = reader.number() != 0;
@@ -190,7 +228,7 @@ Executable load_executable(std::string_view path, OperatorTable operators) {
   for (const TensorId id : state->graph.inputs) {
     ready->inputs.push_back(state->graph.info(id));
   }
-  state->ready = std::move(ready);
+  if (is_ready) state->ready = std::move(ready);
   return Executable(state.release());
 }
 

@@ -36,6 +36,7 @@ struct UnverifiedWeights {
 
 struct Executable::State {
   Graph graph;
+  std::vector<TensorId> model_outputs;  ///< see Executable::model_outputs()
   std::unique_ptr<Ready> ready;
   UnverifiedWeights weights;
 };

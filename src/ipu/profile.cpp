@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include <halftone/kernel/executor.hpp>
+#include <halftone/program/program.hpp>
 #include <halftone/transform/infer.hpp>
 
 #include "base/describe.hpp"
@@ -40,6 +41,24 @@ void check_static(const Graph& graph) {
 
 }  // namespace
 
+halftone::Program program_for(const Graph& graph, const ProfileOptions& options) {
+  kernel::Executor executor;
+  Graph g = run_passes(ipu_passes, graph,
+                       {.target = "ipu",
+                        .evaluate = &evaluate_constant,
+                        .evaluate_context = &executor,
+                        .observer = options.observer});
+  check_static(g);
+  for (const TensorId id : g.inputs) {
+    if (g.info(id).is_static()) continue;
+    fail(ErrorKind::unsupported, {.what = "the shape of an input is not known before the run",
+                                  .tensor = g.name(id),
+                                  .found = halftone::detail::to_text(g.info(id)),
+                                  .hint = "give symbolic extents a value: --size batch=1"});
+  }
+  return make_program(std::move(g));
+}
+
 Report profile(const Graph& graph, const Target& target, const ProfileOptions& options) {
   Report report;
   report.model = graph.text(graph.graph_name);
@@ -60,21 +79,8 @@ Report profile(const Graph& graph, const Target& target, const ProfileOptions& o
   }
   const std::vector<double> split = shares(options.split_ratios, report.target.ipus);
 
-  kernel::Executor executor;
-  const Graph g = run_passes(ipu_passes, graph,
-                             {.target = "ipu",
-                              .evaluate = &evaluate_constant,
-                              .evaluate_context = &executor,
-                              .observer = options.observer});
-  check_static(g);
-  for (const TensorId id : g.inputs) {
-    if (g.info(id).is_static()) continue;
-    fail(ErrorKind::unsupported, {.what = "the shape of an input is not known before the run",
-                                  .tensor = g.name(id),
-                                  .found = halftone::detail::to_text(g.info(id)),
-                                  .hint = "give symbolic extents a value: --size batch=1"});
-  }
-
+  const halftone::Program program = program_for(graph, options);
+  const Graph& g = program.graph;
   std::vector<std::int32_t> placement;
   if (options.placement == Placement::nodes) {
     check_placement(g, report.target.ipus);
@@ -83,10 +89,10 @@ Report profile(const Graph& graph, const Target& target, const ProfileOptions& o
   if (report.target.ipus > 1 && placement.empty() && options.placement != Placement::none) {
     Report single = report;
     single.target.ipus = 1;
-    Lowering(single, {}).run(g);
+    Lowering(single, {}).run(program);
     placement = automatic_placement(g, single, split);
   }
-  Lowering(report, std::move(placement)).run(g);
+  Lowering(report, std::move(placement)).run(program);
   lay_out_memory(report);
   if (!options.allow_out_of_memory && !report.fits()) throw_out_of_memory(report);
   return report;

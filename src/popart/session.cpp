@@ -9,9 +9,11 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <ostream>
 
 #include <halftone/graph/planning.hpp>
 #include <halftone/ipu/profile.hpp>
+#include <halftone/session/cache.hpp>
 
 #include "base/file.hpp"
 #include "popart/convert.hpp"
@@ -191,6 +193,24 @@ struct Session::State {
         options(userOptions),
         device(std::move(deviceInfo)) {}
 
+  halftone::Session makeSession(std::optional<halftone::Executable> ready);
+  /// Takes what was made ready before, or makes the model ready.
+  void prepare(std::optional<halftone::Executable> ready);
+  /// The model with what the session returns as its outputs.
+  halftone::Graph withAnchors() const;
+  /// Whether a graph is the session's, with the same anchors; values of weights may differ.
+  bool isOf(const halftone::Graph& other) const {
+    const halftone::Graph own = withAnchors();
+    bool isSame = own.inputs == other.inputs && own.outputs == other.outputs &&
+                  own.nodes.size() == other.nodes.size() &&
+                  own.tensors.size() == other.tensors.size();
+    for (std::size_t i = 0; isSame && i < own.nodes.size(); ++i) {
+      const halftone::Node &x = own.nodes[i], &y = other.nodes[i];
+      isSame = x.op->id == y.op->id && x.attributes == y.attributes && x.inputs == y.inputs &&
+               x.outputs == y.outputs;
+    }
+    return isSame;
+  }
   bool isTraining() const { return optimizer != nullptr; }
   bool areWeightsConstant() const { return options.constantWeights && !isTraining(); }
   const halftone::ipu::Target* target() const { return detail::targetOf(*device); }
@@ -278,52 +298,119 @@ std::size_t generatorWords(const halftone::ipu::Target* target) {
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Session::~Session() = default;
 
-void Session::prepareDevice(bool loadEngine) {
-  State& s = *state_;
-  if (s.executable == nullptr) {
-    std::vector<halftone::Anchor> anchors;
-    for (const TensorId& id : s.dataFlow.anchors()) {
-      const AnchorReturnType art = s.dataFlow.art(id);
-      anchors.emplace_back(std::string_view(id), toNative(art.id()),
-                           art.id() == AnchorReturnTypeId::EveryN ? art.rp() : 1);
-    }
-    const auto memory = s.options.engineOptions.find("debug.allowOutOfMemory");
-    const bool allowOutOfMemory =
-        memory == s.options.engineOptions.end() || memory->second != "false";
-    const bool isModelled = s.target() != nullptr && (s.isProfiled() || !allowOutOfMemory ||
-                                                      s.options.instrumentWithHardwareCycleCounter);
-    try {
-      // The model's graph stays whole if the session cannot be made.
-      halftone::Graph graph = s.graph;
-      // Without anchors the library would return what the model lists as outputs.
-      if (anchors.empty()) graph.outputs.clear();
-      detail::checkBatches(s.dataFlow.batchesPerStep());
-      halftone::Session session(
-          std::move(graph),
-          {.outputs = anchors,
-           .batches_per_step = s.dataFlow.batchesPerStep(),
-           .accumulation = s.options.getAccumulationFactor(),
-           .device = s.target() != nullptr ? halftone::Device::ipu_model : halftone::Device::cpu,
-           .prefetch = s.options.enablePrefetchDatastreams,
-           .ipu = ipuOptions(s.options, s.target(), allowOutOfMemory, isModelled)});
-      s.graph = {};
-      const auto now = std::chrono::system_clock::now().time_since_epoch();
-      const auto seed = static_cast<std::uint64_t>(now.count());
-      session.set_random_seed(seed);
-      s.seedGenerators(seed);
-      if (s.isTraining()) detail::setHyperparameters(session, *s.optimizer);
-      s.executable = std::make_unique<popx::Executablex>(std::move(session));
-    } catch (const halftone::MemoryError& e) {
-      throw OutOfMemory(e.what());
-    } catch (const halftone::Error& e) {
-      throw error("{}", e.what());
+/// The native session of a model, or of what was made ready of it before.
+halftone::Session Session::State::makeSession(std::optional<halftone::Executable> ready) {
+  std::vector<halftone::Anchor> anchors;
+  for (const TensorId& id : dataFlow.anchors()) {
+    const AnchorReturnType art = dataFlow.art(id);
+    anchors.emplace_back(std::string_view(id), toNative(art.id()),
+                         art.id() == AnchorReturnTypeId::EveryN ? art.rp() : 1);
+  }
+  const auto memory = options.engineOptions.find("debug.allowOutOfMemory");
+  const bool allowOutOfMemory = memory == options.engineOptions.end() || memory->second != "false";
+  const bool isModelled = target() != nullptr && (isProfiled() || !allowOutOfMemory ||
+                                                  options.instrumentWithHardwareCycleCounter);
+  const halftone::SessionOptions native{
+      .outputs = anchors,
+      .batches_per_step = dataFlow.batchesPerStep(),
+      .accumulation = options.getAccumulationFactor(),
+      .device = target() != nullptr ? halftone::Device::ipu_model : halftone::Device::cpu,
+      .prefetch = options.enablePrefetchDatastreams,
+      .ipu = ipuOptions(options, target(), allowOutOfMemory, isModelled)};
+  if (ready.has_value()) return halftone::Session(std::move(*ready), native);
+  if (options.enableEngineCaching && !options.cachePath.empty() && native.accumulation == 1) {
+    halftone::Graph returned = withAnchors();
+    const bool isStatic =
+        std::all_of(returned.inputs.begin(), returned.inputs.end(),
+                    [&](halftone::TensorId id) { return returned.info(id).is_static(); });
+    if (isStatic) {
+      halftone::Executable cached =
+          halftone::compile_cached(std::move(returned), options.cachePath);
+      cached.set_model_outputs(graph.outputs);
+      return halftone::Session(std::move(cached), native);
     }
   }
+  // The model's graph stays whole if the session cannot be made.
+  halftone::Graph whole = graph;
+  // Without anchors the library would return what the model lists as outputs.
+  if (anchors.empty()) whole.outputs.clear();
+  return halftone::Session(std::move(whole), native);
+}
+
+halftone::Graph Session::State::withAnchors() const {
+  halftone::Graph returned = graph;
+  returned.outputs.clear();
+  for (const TensorId& id : dataFlow.anchors()) {
+    const halftone::TensorId native = graph.find(id);
+    if (native != halftone::no_tensor) returned.outputs.push_back(native);
+  }
+  return returned;
+}
+
+void Session::State::prepare(std::optional<halftone::Executable> ready) {
+  try {
+    detail::checkBatches(dataFlow.batchesPerStep());
+    halftone::Session session = makeSession(std::move(ready));
+    graph = {};
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto seed = static_cast<std::uint64_t>(now.count());
+    session.set_random_seed(seed);
+    seedGenerators(seed);
+    if (isTraining()) detail::setHyperparameters(session, *optimizer);
+    executable = std::make_unique<popx::Executablex>(std::move(session));
+  } catch (const halftone::MemoryError& e) {
+    throw OutOfMemory(e.what());
+  } catch (const halftone::Error& e) {
+    throw error("{}", e.what());
+  }
+}
+
+void Session::prepareDevice(bool loadEngine) {
+  State& s = *state_;
+  if (s.executable == nullptr) s.prepare({});
   if (s.options.compilationProgressLogger) {
     s.options.compilationProgressLogger(s.options.compilationProgressTotal,
                                         s.options.compilationProgressTotal);
   }
   if (loadEngine && s.options.compileEngine) s.load();
+}
+
+void Session::compileAndExport(const std::string& filename) {
+  prepareDevice(false);
+  saveExecutableToFile(filename);
+}
+
+void Session::compileAndExport(std::ostream& out) {
+  prepareDevice(false);
+  translated<runtime_error>([&] {
+    const std::vector<std::byte> bytes =
+        halftone::executable_bytes(state_->executable->session().executable());
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(bytes.size()));
+  });
+  if (!out) throw runtime_error("The executable could not be written");
+}
+
+void Session::saveExecutableToFile(const std::string& filename) {
+  state_->requirePrepared("saveExecutableToFile");
+  translated<runtime_error>(
+      [&] { halftone::save_executable(state_->executable->session().executable(), filename); });
+}
+
+void Session::loadExecutableFromFile(const std::string& filename) {
+  State& s = *state_;
+  if (s.executable != nullptr) {
+    throw runtime_error("An executable is loaded before or instead of Session::prepareDevice");
+  }
+  translated<runtime_error>([&] {
+    halftone::Executable ready = halftone::load_executable(filename);
+    if (!s.isOf(ready.graph())) {
+      throw runtime_error("The executable {} is of another model or returns other tensors",
+                          filename);
+    }
+    ready.set_model_outputs(s.graph.outputs);
+    s.prepare(std::move(ready));
+  });
 }
 
 void Session::loadEngineAndConnectStreams() { state_->load(); }

@@ -52,9 +52,17 @@ Session::Session(Graph graph, const SessionOptions& options, Executable* executa
     accumulate_gradients(graph, options.accumulation);
   }
   std::vector<detail::OutputPort> outputs = detail::find_outputs(graph, options, flow);
-  std::vector<TensorId> model_outputs = graph.outputs;
+  std::vector<TensorId> model_outputs =
+      executable != nullptr ? executable->model_outputs() : graph.outputs;
   state_ = Owned(new SessionState(std::move(graph), executable, options, flow, std::move(outputs)));
   state_->model_outputs = std::move(model_outputs);
+}
+
+Executable Session::executable() const {
+  state_->inputs.restore_variables();
+  Executable executable = state_->engine.executable();
+  executable.set_model_outputs(state_->model_outputs);
+  return executable;
 }
 
 Session::Session(Session&&) noexcept = default;

@@ -94,6 +94,9 @@ class Engine {
   AnyView variable(TensorId id) const;
   void set_variable(TensorId id, AnyView value);
 
+  /// What is ready for the current shapes, with the variables' values of now, to be stored. Throws
+  /// UsageError before shapes were prepared.
+  Executable executable() const;
   /// What the current plan runs: null if nothing of the model can be planned.
   const Program* program() const;
   /// Bytes of the arena, packed weights and other memory of the current plan.
@@ -108,7 +111,6 @@ class Engine {
   std::span<const NodeTime> times() const;
 
  private:
-  friend Executable compile(Graph graph, const EngineOptions& options);
   struct State;
   Owned<State> state_;
 };

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <string_view>
+#include <vector>
 
 #include <halftone/base/owned.hpp>
 #include <halftone/exec/engine.hpp>
@@ -21,13 +23,15 @@ class Executable {
   const Graph& graph() const;
   /// Verifies the weights of a file now: throws ModelError if they are damaged.
   void verify();
+  /// What the model lists as outputs, where it was compiled to return others.
+  const std::vector<TensorId>& model_outputs() const;
+  void set_model_outputs(std::vector<TensorId> ids);
   /// Has the model changed, such as its outputs; a model that has is planned again when it runs.
   void change(Graph graph);
 
  private:
   friend class Engine;
-  friend Executable compile(Graph graph, const EngineOptions& options);
-  friend void save_executable(const Executable& executable, std::string_view path);
+  friend class ExecutableWriter;
   friend Executable load_executable(std::string_view path, OperatorTable operators);
   struct State;
   explicit Executable(State* state);
@@ -44,6 +48,9 @@ Executable compile(Graph graph, const EngineOptions& options = {});
 ///
 /// errors  IoError
 void save_executable(const Executable& executable, std::string_view path);
+
+/// The same bytes in memory.
+std::vector<std::byte> executable_bytes(const Executable& executable);
 
 /// Maps such a file into memory. What is not weights is verified here; the weights are when they
 /// are used for the first time, once. Like a library of code, a file should come from somebody who

@@ -12,6 +12,7 @@
 
 namespace halftone {
 class Graph;
+struct Program;
 class PassObserver;
 }  // namespace halftone
 
@@ -203,6 +204,9 @@ class Report {
 /// Throws UsageError unless the nodes can be where they are meant to be: on IPUs that there are,
 /// bodies with the node that holds them, and all that change one variable on one IPU.
 void check_placement(const Graph& graph, std::int64_t ipus);
+
+/// What runs of a graph with static shapes, before it is priced; throws what profile throws for it.
+halftone::Program program_for(const Graph& graph, const ProfileOptions& options = {});
 
 /// What a graph with static shapes would do on the machine. Throws UsageError for a machine or
 /// options that make no sense or contradictory placement, UnsupportedError if a shape is not known,

@@ -193,7 +193,9 @@ class ProgramBuilder {
     if (subgraphs_of(node).empty()) return Program::Kind::kernel;
     if (node.op->id == op::Fused::id) return Program::Kind::group;
     if (node.op->id == op::If::id) return Program::Kind::branch;
-    return node.op->id == op::Call::id ? Program::Kind::call : Program::Kind::repetition;
+    if (node.op->id == op::Call::id) return Program::Kind::call;
+    const bool is_repeated = node.op->id == op::Loop::id || node.op->id == op::Scan::id;
+    return is_repeated ? Program::Kind::repetition : Program::Kind::kernel;
   }
 
   /// An output that lies in the caller's memory is copied: the caller may free it after the run.

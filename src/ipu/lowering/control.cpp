@@ -13,8 +13,16 @@ constexpr std::int64_t call_cycles = 12, branch_cycles = 20;
 
 }  // namespace
 
-Frame Lowering::body_frame(Frame& outside, const Graph& body, std::span<const TensorId> inputs) {
-  Frame frame = layout_.frame(body);
+const halftone::Program& Lowering::body_of(const Frame& frame, std::size_t node, std::size_t body) {
+  const auto step = static_cast<std::size_t>(frame.step[node]);
+  const std::int32_t number = frame.program->steps[step].bodies[body];
+  return frame.program->bodies[static_cast<std::size_t>(number)];
+}
+
+Frame Lowering::body_frame(Frame& outside, const halftone::Program& program,
+                           std::span<const TensorId> inputs) {
+  Frame frame = layout_.frame(program);
+  const Graph& body = program.graph;
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     const TensorInfo& info = body.info(body.inputs[i]);
     if (info.elements() == 0) continue;
@@ -34,9 +42,10 @@ void Lowering::lower_body(Frame& body) {
   steps_.here = here;
 }
 
-void Lowering::lower_repetition(Frame& frame, const Node& node, const op::Repeat& repeat) {
+void Lowering::lower_repetition(Frame& frame, std::size_t number, const op::Repeat& repeat) {
   const Graph& graph = *frame.graph;
-  const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
+  const Node& node = graph.nodes[number];
+  const halftone::Program& body = body_of(frame, number, 0);
   // The largest numbers there are ask for passes until the body says that it is done.
   std::int64_t passes = pass_count(graph, node, repeat);
   if (passes > most_repeats) passes = dynamic;
@@ -62,16 +71,12 @@ void Lowering::lower_repetition(Frame& frame, const Node& node, const op::Repeat
   }
   Frame inner = body_frame(frame, body, inputs);
   lower_body(inner);
-  for (std::size_t i = 0; i < body.outputs.size(); ++i) {
-    const TensorInfo& info = body.info(body.outputs[i]);
+  // What the body gives goes where the next pass, or the node's reader, looks for it.
+  for (const TensorId id : body.graph.outputs) {
+    const TensorInfo& info = body.graph.info(id);
     if (info.elements() == 0) continue;
-    const Placed& p = layout_.place(inner, body.outputs[i]);
-    const std::size_t state = i - repeat.body_result;
-    const bool is_kept =
-        i >= repeat.body_result && state < repeat.states && repeat.is_kept(body, state);
-    if (!is_kept) {
-      steps_.add(StepKind::copy, copy_cycles(steps_.t, p.mapping.largest() * element_bytes(info)));
-    }
+    const Placed& p = layout_.place(inner, id);
+    steps_.add(StepKind::copy, copy_cycles(steps_.t, p.mapping.largest() * element_bytes(info)));
     layout_.touch(p);
   }
   steps_.add(StepKind::control, repeat_cycles);
@@ -81,7 +86,8 @@ void Lowering::lower_repetition(Frame& frame, const Node& node, const op::Repeat
   }
 }
 
-void Lowering::lower_call(Frame& frame, const Node& node, std::size_t first_input) {
+void Lowering::lower_call(Frame& frame, std::size_t number, std::size_t first_input) {
+  const Node& node = frame.graph->nodes[number];
   layout_.fetch_inputs(frame, node);
   const std::vector<std::int32_t> arms = subgraphs_of(node);
   if (arms.size() > 1) steps_.exchange(4, steps_.t.tiles_per_ipu);  // the predicate, to all tiles
@@ -96,15 +102,15 @@ void Lowering::lower_call(Frame& frame, const Node& node, std::size_t first_inpu
   std::size_t dearest = 0;
   std::int64_t most = -1;
   for (std::size_t a = 0; a < arms.size(); ++a) {
-    const Graph& body = frame.graph->graphs[static_cast<std::size_t>(arms[a])];
+    const halftone::Program& body = body_of(frame, number, a);
     report_.tile_cycles = tile_cycles;
     const Steps::Here before =
         steps_.open_program(arms.size() > 1 ? fmt::format("If arm {}", a) : "Call", 1);
     Range range{report_.steps.size(), 0, report_.operations.size(), 0};
     Frame inner = body_frame(frame, body, std::span(node.inputs).subspan(first_input));
     lower_body(inner);
-    for (const TensorId id : body.outputs) {
-      if (body.info(id).elements() > 0) layout_.touch(layout_.place(inner, id));
+    for (const TensorId id : body.graph.outputs) {
+      if (body.graph.info(id).elements() > 0) layout_.touch(layout_.place(inner, id));
     }
     steps_.here = before;
     range.end_step = report_.steps.size();

@@ -47,15 +47,23 @@ void Layout::check_size(const Graph& graph, TensorId id) const {
                            .found = halftone::detail::to_text(info)});
 }
 
-Frame Layout::frame(const Graph& graph) const {
+Frame Layout::frame(const halftone::Program& program) const {
+  const Graph& graph = program.graph;
   for (const Node& node : graph.nodes) {
     for (const TensorId id : node.outputs) {
       if (id != no_tensor) check_size(graph, id);
     }
   }
-  return {.graph = &graph,
+  NodeMap<std::int32_t> step(graph, halftone::Program::none);
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const std::int32_t node = program.steps[s].node;
+    if (node != halftone::Program::none)
+      step[static_cast<std::size_t>(node)] = static_cast<std::int32_t>(s);
+  }
+  return {.program = &program,
+          .graph = &graph,
+          .step = std::move(step),
           .uses = Uses(graph),
-          .buffers = Buffers(graph),
           .placed = TensorMap<Placed>(graph),
           .made_by = TensorMap<std::int32_t>(graph, -1),
           .updates = updated_variables(graph)};
@@ -164,11 +172,20 @@ void Layout::place_over(Frame& frame, TensorId id, TensorId input) {
 
 TensorId Layout::overwritten(const Frame& frame, std::size_t number, const Placed* home) const {
   const Node& node = frame.graph->nodes[number];
-  if (node.outputs.empty() || node.outputs[0] == no_tensor) return no_tensor;
-  const int buffer = frame.buffers.of(node.outputs[0]);
-  for (std::size_t i = 0; i < node.inputs.size() && buffer != Buffers::none; ++i) {
+  const std::int32_t step = frame.step[number];
+  if (node.outputs.empty() || node.outputs[0] == no_tensor || step == halftone::Program::none) {
+    return no_tensor;
+  }
+  const std::span<const halftone::Program::Argument> arguments =
+      frame.program->of(frame.program->steps[static_cast<std::size_t>(step)]);
+  const halftone::Program::Argument& output = arguments[node.inputs.size()];
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const TensorId id = node.inputs[i];
-    if (id == no_tensor || frame.buffers.of(id) != buffer) continue;
+    const halftone::Program::Argument& input = arguments[i];
+    if (input.place != halftone::Program::Place::buffer ||
+        output.place != halftone::Program::Place::buffer || input.number != output.number) {
+      continue;
+    }
     const Placed& x = frame.placed[id];
     if (!x.is_known || x.ipu != steps_.here.ipu || x.variables.size() != 1) continue;
     if (i > 0 && (home == nullptr || x.layout != home->layout || x.mapping != home->mapping)) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <halftone/graph/index.hpp>
-#include <halftone/program/buffers.hpp>
+#include <halftone/program/program.hpp>
 
 #include "ipu/lowering/steps.hpp"
 
@@ -25,9 +25,10 @@ struct Placed {
 
 /// A graph that is being lowered: the main one, or a body.
 struct Frame {
-  const Graph* graph;
+  const halftone::Program* program;
+  const Graph* graph;          ///< the program's
+  NodeMap<std::int32_t> step;  ///< of the program; halftone::Program::none: the node is a view
   Uses uses;
-  Buffers buffers;
   TensorMap<Placed> placed;
   TensorMap<std::int32_t> made_by;                               ///< operations; -1: none
   TensorMap<TensorId> updates;                                   ///< see updated_variables
@@ -45,7 +46,7 @@ class Layout {
   explicit Layout(Steps& steps) : steps_(steps), t_(steps.t) {}
 
   /// Throws MemoryError for a tensor that no machine holds.
-  Frame frame(const Graph& graph) const;
+  Frame frame(const halftone::Program& program) const;
 
   /// The tensor, wherever it lies; a tensor without a place gets the wanted one, or a linear one.
   Placed& place(Frame& frame, TensorId id, const Placed* wanted = nullptr);
@@ -61,7 +62,7 @@ class Layout {
   void place_view(Frame& frame, TensorId id, std::span<const TensorId> bases, bool is_whole);
   /// The output takes the memory of an input.
   void place_over(Frame& frame, TensorId id, TensorId input);
-  /// The input of a node whose memory its first output takes, because the plan of buffers says so
+  /// The input of a node whose memory its first output takes, because the program says so
   /// and no view of the same memory is read later; no_tensor: it has its own. `home`: the layout of
   /// the work, which an input other than the first has to have.
   TensorId overwritten(const Frame& frame, std::size_t node, const Placed* home) const;

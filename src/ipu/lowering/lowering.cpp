@@ -29,8 +29,9 @@ void Lowering::add_host_step(const Placed& x, const TensorInfo& info, bool is_fi
   report_.steps.back().cycles += latency;
 }
 
-void Lowering::run(const Graph& graph) {
-  Frame frame = layout_.frame(graph);
+void Lowering::run(const halftone::Program& program) {
+  const Graph& graph = program.graph;
+  Frame frame = layout_.frame(program);
   // Inputs come first: one host sync, then their streams.
   for (const TensorId id : graph.inputs) {
     const TensorInfo& info = graph.info(id);
@@ -165,9 +166,9 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
   NodeWork work{steps_, layout_, planner_, frame, node, number};
   op::Repeat repeat;
   if (describe_repeat(graph, node, repeat)) {
-    lower_repetition(frame, node, repeat);
+    lower_repetition(frame, number, repeat);
   } else if (!subgraphs_of(node).empty()) {
-    lower_call(frame, node, node.op->id == op::If::id ? 1 : 0);
+    lower_call(frame, number, node.op->id == op::If::id ? 1 : 0);
   } else {
     if (is_view(node)) {
       work.is_view = true;

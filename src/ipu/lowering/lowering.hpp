@@ -12,8 +12,7 @@
 
 namespace halftone::ipu {
 
-/// Turns a graph whose shapes are known into a program of supersteps with a mapping of every
-/// tensor. Appends to a report.
+/// Turns a program into supersteps with a mapping of every tensor. Appends to a report.
 class Lowering {
  public:
   /// `placement`: the IPU of each node of the main graph; empty: all on the first.
@@ -23,7 +22,7 @@ class Lowering {
         layout_(steps_),
         planner_(report.target),
         placement_(std::move(placement)) {}
-  void run(const Graph& graph);
+  void run(const halftone::Program& program);
 
  private:
   /// The IPU of the first node that reads a tensor of the main graph.
@@ -42,11 +41,13 @@ class Lowering {
   bool is_first_of_kind(const Node& node, std::span<const TensorInfo> in);
 
   // Nodes with bodies: see control.cpp.
-  void lower_repetition(Frame& frame, const Node& node, const op::Repeat& repeat);
-  void lower_call(Frame& frame, const Node& node, std::size_t first_input);
+  void lower_repetition(Frame& frame, std::size_t number, const op::Repeat& repeat);
+  void lower_call(Frame& frame, std::size_t number, std::size_t first_input);
   /// A body's frame: its inputs lie where the tensors outside lie that they stand for; no_tensor, or
   /// another info: nowhere yet.
-  Frame body_frame(Frame& outside, const Graph& body, std::span<const TensorId> inputs);
+  Frame body_frame(Frame& outside, const halftone::Program& body, std::span<const TensorId> inputs);
+  /// The program of a node's body.
+  static const halftone::Program& body_of(const Frame& frame, std::size_t node, std::size_t body);
   void lower_body(Frame& body);
 
   Report& report_;

@@ -1,0 +1,54 @@
+#include <halftone/session/cache.hpp>
+
+#include <xxhash.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include <halftone/base/log.hpp>
+
+#include "exec/kernel_table.hpp"
+#include "program/archive.hpp"
+
+namespace halftone {
+namespace {
+
+/// Of all that a compiled model follows from.
+std::uint64_t key_of(const Graph& graph) {
+  detail::ArchiveWriter writer;
+  writer.text(HALFTONE_VERSION);
+  writer.text(instruction_set());
+  detail::write(writer, graph);
+  XXH3_state_t sum;
+  XXH3_64bits_reset(&sum);
+  XXH3_64bits_update(&sum, writer.bytes.data(), writer.bytes.size());
+  for (const Bytes& blob : writer.blobs) {
+    XXH3_64bits_update(&sum, blob.span().data(), blob.size());
+  }
+  return XXH3_64bits_digest(&sum);
+}
+
+}  // namespace
+
+Executable compile_cached(Graph graph, std::string_view folder) {
+  const std::filesystem::path path =
+      std::filesystem::path(folder) / (std::to_string(key_of(graph)) + ".htx");
+  std::error_code error;
+  if (std::filesystem::exists(path, error)) {
+    try {
+      Executable executable = load_executable(path.string());
+      executable.verify();
+      return executable;
+    } catch (const Error& e) {
+      log_message(LogLevel::warn, "session",
+                  std::string("a cached executable is made again: ") + e.what());
+    }
+  }
+  Executable executable = compile(std::move(graph));
+  std::filesystem::create_directories(folder, error);
+  save_executable(executable, path.string());
+  return executable;
+}
+
+}  // namespace halftone
