@@ -70,6 +70,8 @@ class ArithmeticRunner final : public NodeRunner {
   bool run_product(const Now& now, const TensorInfo& info, std::vector<AnyArray>& outputs);
   void multiply(const Now& now, const Extents& extents, const RowSource& rows, const float* right,
                 float* y);
+  struct Drawing;
+  /// Whether the node draws random numbers as the hardware's vertices do.
   bool draw(const Now& now, const std::vector<TensorInfo>& infos, std::vector<AnyArray>& outputs);
 
   struct Layer;

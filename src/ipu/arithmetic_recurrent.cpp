@@ -249,6 +249,44 @@ struct ArithmeticRunner::Layer {
 
   std::vector<Values> forward();   ///< y, y_h and y_c
   std::vector<Values> backward();  ///< the outputs of RecurrentGradient
+
+ private:
+  /// What the way there computed in a direction, of all steps: what goes into the functions of the
+  /// gates, their values and slopes.
+  struct Computed {
+    Values h, a, products;  ///< the state before each step, the inputs' part, the states' part
+    Values z, keep, z_slope, reset, reset_slope, recurring, gated, candidate, candidate_slope;
+    Values c, output, output_slope, keep_slope, result, result_slope;
+    Memory m;
+  };
+  struct Gradients {
+    Values da, db, dh, dc, peepholes[3], candidate_weights;
+  };
+  Values of_input(const Computed& all, std::int64_t k) const {
+    return columns(all.a, wide, k * hidden, hidden);
+  }
+  Values of_state(const Computed& all, std::int64_t k) const {
+    return columns(all.products, together * hidden, k * hidden, hidden);
+  }
+  Values gate(const Computed& all, std::int64_t k) const {
+    return plus(of_input(all, k), of_state(all, k));
+  }
+  /// Rows of a step to an array of all steps, but those behind a sequence's end.
+  void put(Values& all, std::int64_t step, const Values& v) const {
+    for (std::int64_t n = 0; n < l.batch; ++n) {
+      const std::int64_t at = row(step, n);
+      if (at >= 0) std::copy_n(v.begin() + n * wide, wide, all.begin() + at * wide);
+    }
+  }
+  Computed computed(const Values& all_a, const Values& all_y) const;
+  void compute_gru(Computed& all) const;
+  void compute_lstm(Computed& all) const;
+  /// From the gradient that arrives at a step's state: that of the products of its gates. `rest` is
+  /// what the state before gets beside it.
+  Values back_lstm(const Computed& all, Gradients& g, std::int64_t step,
+                   const Values& arrives) const;
+  Values back_gru(const Computed& all, Gradients& g, std::int64_t step, const Values& arrives,
+                  Values& rest) const;
 };
 
 std::vector<Values> ArithmeticRunner::Layer::forward() {
@@ -323,11 +361,132 @@ std::vector<Values> ArithmeticRunner::Layer::forward() {
   return results;
 }
 
+ArithmeticRunner::Layer::Computed ArithmeticRunner::Layer::computed(const Values& all_a,
+                                                                    const Values& all_y) const {
+  // 0 behind a sequence's end.
+  Computed all;
+  all.h.resize(size(rows * hidden));
+  all.a.resize(size(rows * wide));
+  const Values first_h = initial(given(5));
+  for (std::int64_t step = 0; step < l.steps; ++step) {
+    for (std::int64_t n = 0; n < l.batch; ++n) {
+      const std::int64_t at = row(step, n);
+      if (at < 0) continue;
+      const auto from =
+          step == 0 ? first_h.begin() + n * hidden : all_y.begin() + y_at(row(step - 1, n));
+      std::copy_n(from, hidden, all.h.begin() + at * hidden);
+      std::copy_n(all_a.begin() + (d * rows + at) * wide, wide, all.a.begin() + at * wide);
+    }
+  }
+  all.products = multiplied(all.h, r_gates, rows, hidden, together * hidden);
+  all.z = gate(all, 0);
+  if (l.cell == Cell::gru) compute_gru(all);
+  if (l.cell == Cell::lstm) compute_lstm(all);
+  all.z_slope = slope(function(0), all.z);
+  return all;
+}
+
+void ArithmeticRunner::Layer::compute_gru(Computed& all) const {
+  const kernel::CellActivation& f = function(0);
+  const Values bias =
+      given(3) != nullptr ? part(floats_of(*given(3)), d * hidden, hidden) : Values{};
+  const Values to_reset = gate(all, 1);
+  all.keep = squashed(f, all.z);
+  all.reset = squashed(f, to_reset);
+  all.reset_slope = slope(f, to_reset);
+  if (is_linear) {
+    all.recurring = plus_given(of_state(all, 2), bias);
+  } else {
+    all.gated = times(all.reset, all.h);
+  }
+  const Values product = is_linear ? times(all.reset, all.recurring)
+                                   : multiplied(all.gated, r_candidate, rows, hidden, hidden);
+  const Values to_now = plus(of_input(all, 2), product);
+  all.candidate = squashed(function(1), to_now);
+  all.candidate_slope = slope(function(1), to_now);
+}
+
+void ArithmeticRunner::Layer::compute_lstm(Computed& all) const {
+  const kernel::CellActivation& f = function(0);
+  const Values z_keep = l.input_forget ? Values{} : gate(all, 2), z_now = gate(all, 3);
+  all.c.resize(size(rows * hidden));
+  Values last = initial(given(6));
+  for (std::int64_t step = 0; step < l.steps; ++step) {
+    for (std::int64_t n = 0; n < l.batch; ++n) {
+      const std::int64_t at = row(step, n);
+      if (at >= 0) std::copy_n(last.begin() + n * hidden, hidden, all.c.begin() + at * hidden);
+    }
+    const Values keeps = l.input_forget ? Values{} : of_step(step, z_keep);
+    advance(step, last, memory(of_step(step, all.z), keeps, of_step(step, z_now), last).cell);
+  }
+  all.m = memory(all.z, z_keep, z_now, all.c);
+  all.z = all.m.to_input;
+  if (!l.input_forget) all.keep_slope = slope(f, all.m.to_keep);
+  all.candidate_slope = slope(function(1), z_now);
+  const Values to_output = plus_product(gate(all, 1), all.m.cell, peepholes[1]);
+  all.output = squashed(f, to_output);
+  all.output_slope = slope(f, to_output);
+  all.result = activated(function(2), all.m.cell);
+  all.result_slope = slope(function(2), all.m.cell, false);
+}
+
+Values ArithmeticRunner::Layer::back_lstm(const Computed& all, Gradients& g, std::int64_t step,
+                                          const Values& arrives) const {
+  const Values cell = of_step(step, all.c), input = of_step(step, all.m.input),
+               proposed = of_step(step, all.m.now);
+  const Values d_output =
+      times(times(arrives, of_step(step, all.result)), of_step(step, all.output_slope));
+  Values total(size(states));
+  advance(step, total, g.dc);
+  total = plus(std::move(total),
+               times(times(arrives, of_step(step, all.output)), of_step(step, all.result_slope)));
+  total = plus_product(std::move(total), d_output, peepholes[1]);
+  const Values d_keep = l.input_forget ? Values(size(states))
+                                       : times(times(total, cell), of_step(step, all.keep_slope));
+  const Values d_input = times(times(total, l.input_forget ? minus(proposed, cell) : proposed),
+                               of_step(step, all.z_slope));
+  const Values d_now = times(times(total, input), of_step(step, all.candidate_slope));
+  Values to_gates = side_by_side({&d_input, &d_output, &d_keep, &d_now}, hidden);
+  put(g.da, step, to_gates);
+  Values next = times(total, of_step(step, all.m.keep));
+  next = plus_product(std::move(next), d_input, peepholes[0]);
+  next = plus_product(std::move(next), d_keep, peepholes[2]);
+  advance(step, g.dc, next);
+  if (peepholes[0].empty()) return to_gates;
+  const Values after = of_step(step, all.m.cell);
+  g.peepholes[0] = plus(g.peepholes[0], times(d_input, cell));
+  g.peepholes[1] = plus(g.peepholes[1], times(d_output, after));
+  g.peepholes[2] = plus(g.peepholes[2], times(d_keep, cell));
+  return to_gates;
+}
+
+Values ArithmeticRunner::Layer::back_gru(const Computed& all, Gradients& g, std::int64_t step,
+                                         const Values& arrives, Values& rest) const {
+  const Values kept = of_step(step, all.keep), state = of_step(step, all.h),
+               proposed = of_step(step, all.candidate), own_reset = of_step(step, all.reset);
+  const Values d_keep = times(times(arrives, minus(state, proposed)), of_step(step, all.z_slope));
+  const Values d_now = times(times(arrives, one_minus(kept)), of_step(step, all.candidate_slope));
+  rest = times(arrives, kept);
+  Values d_reset, to_gates;
+  if (is_linear) {
+    d_reset = times(times(d_now, of_step(step, all.recurring)), of_step(step, all.reset_slope));
+    const Values d_recurring = times(d_now, own_reset);
+    to_gates = side_by_side({&d_keep, &d_reset, &d_recurring}, hidden);
+    put(g.db, step, to_gates);
+  } else {
+    const Values d_gated = multiplied(d_now, g.candidate_weights, l.batch, hidden, hidden);
+    d_reset = times(times(d_gated, state), of_step(step, all.reset_slope));
+    rest = plus(std::move(rest), times(d_gated, own_reset));
+    to_gates = side_by_side({&d_keep, &d_reset}, hidden);
+  }
+  put(g.da, step, side_by_side({&d_keep, &d_reset, &d_now}, hidden));
+  return to_gates;
+}
+
 std::vector<Values> ArithmeticRunner::Layer::backward() {
-  const bool is_lstm = l.cell == Cell::lstm, is_gru = l.cell == Cell::gru;
   const AnyView *inputs = now.inputs.data(), *p = given(7);
   const Values all_a = floats_of(inputs[0]), all_y = floats_of(inputs[2]);
-  Values candidate_bias, all_dy;
+  Values all_dy;
   if (given(8) != nullptr) all_dy = floats_of(inputs[8]);
   enum : std::size_t { da, of_gru, before, d_initial_h, d_initial_c, dp };
   std::vector<Values> results(6);
@@ -337,89 +496,20 @@ std::vector<Values> ArithmeticRunner::Layer::backward() {
 
   for (std::int64_t direction = 0; direction < l.directions; ++direction) {
     set_direction(direction, inputs[1], p);
-    if (given(3) != nullptr) candidate_bias = part(floats_of(inputs[3]), d * hidden, hidden);
-    // The state before each step, and what goes into the functions; 0 behind a sequence's end.
-    Values h(size(rows * hidden)), a(size(rows * wide));
-    const Values first_h = initial(given(5));
-    for (std::int64_t step = 0; step < l.steps; ++step) {
-      for (std::int64_t n = 0; n < l.batch; ++n) {
-        const std::int64_t at = row(step, n);
-        if (at < 0) continue;
-        const auto from =
-            step == 0 ? first_h.begin() + n * hidden : all_y.begin() + y_at(row(step - 1, n));
-        std::copy_n(from, hidden, h.begin() + at * hidden);
-        std::copy_n(all_a.begin() + (d * rows + at) * wide, wide, a.begin() + at * wide);
-      }
-    }
-    const Values products = multiplied(h, r_gates, rows, hidden, together * hidden);
-    const auto of_input = [&](std::int64_t k) { return columns(a, wide, k * hidden, hidden); };
-    const auto of_state = [&](std::int64_t k) {
-      return columns(products, together * hidden, k * hidden, hidden);
-    };
-    const auto gate = [&](std::int64_t k) { return plus(of_input(k), of_state(k)); };
-    // Of all steps: values of the gates and the slopes of their functions.
-    const kernel::CellActivation f = function(0);
-    Values z = gate(0), keep, z_slope, reset, reset_slope, recurring, gated, candidate,
-           candidate_slope;
-    Values c, output, output_slope, keep_slope, result, result_slope;
-    Memory m;
-    if (is_gru) {
-      const Values to_reset = gate(1);
-      keep = squashed(f, z);
-      reset = squashed(f, to_reset);
-      reset_slope = slope(f, to_reset);
-      if (is_linear) {
-        recurring = plus_given(of_state(2), candidate_bias);
-      } else {
-        gated = times(reset, h);
-      }
-      const Values product = is_linear ? times(reset, recurring)
-                                       : multiplied(gated, r_candidate, rows, hidden, hidden);
-      const Values to_now = plus(of_input(2), product);
-      candidate = squashed(function(1), to_now);
-      candidate_slope = slope(function(1), to_now);
-    } else if (is_lstm) {
-      const Values z_keep = l.input_forget ? Values{} : gate(2), z_now = gate(3);
-      c.resize(size(rows * hidden));
-      Values last = initial(given(6));
-      for (std::int64_t step = 0; step < l.steps; ++step) {
-        for (std::int64_t n = 0; n < l.batch; ++n) {
-          const std::int64_t at = row(step, n);
-          if (at >= 0) std::copy_n(last.begin() + n * hidden, hidden, c.begin() + at * hidden);
-        }
-        const Values keeps = l.input_forget ? Values{} : of_step(step, z_keep);
-        advance(step, last, memory(of_step(step, z), keeps, of_step(step, z_now), last).cell);
-      }
-      m = memory(z, z_keep, z_now, c);
-      z = m.to_input;
-      if (!l.input_forget) keep_slope = slope(f, m.to_keep);
-      candidate_slope = slope(function(1), z_now);
-      const Values to_output = plus_product(gate(1), m.cell, peepholes[1]);
-      output = squashed(f, to_output);
-      output_slope = slope(f, to_output);
-      result = activated(function(2), m.cell);
-      result_slope = slope(function(2), m.cell, false);
-    }
-    z_slope = slope(f, z);
-
+    const Computed all = computed(all_a, all_y);
     // Back, step by step. Nothing arrives at sequences that are behind their end.
     const std::int64_t depth = together * hidden;
     const Values weights = turned(r_gates, 0, hidden, depth);
-    const Values candidate_weights = turned(r_candidate, 0, hidden, wide - depth);
-    Values dh = initial(given(9)), dc, d_peepholes[3];
-    if (is_lstm) dc = initial(given(10));
-    for (Values& v : d_peepholes) v.resize(p == nullptr ? 0 : size(states));
-    Values own_da(size(rows * wide)), db(is_linear ? size(rows * wide) : 0);
+    Gradients g{.da = Values(size(rows * wide)),
+                .db = Values(is_linear ? size(rows * wide) : 0),
+                .dh = initial(given(9)),
+                .dc = l.cell == Cell::lstm ? initial(given(10)) : Values{},
+                .peepholes = {},
+                .candidate_weights = turned(r_candidate, 0, hidden, wide - depth)};
+    for (Values& v : g.peepholes) v.resize(p == nullptr ? 0 : size(states));
     for (std::int64_t step = l.steps; step-- > 0;) {
-      const auto at_step = [&](const Values& all) { return of_step(step, all); };
-      const auto put = [&](Values& all, const Values& v) {
-        for (std::int64_t n = 0; n < l.batch; ++n) {
-          const std::int64_t at = row(step, n);
-          if (at >= 0) std::copy_n(v.begin() + n * wide, wide, all.begin() + at * wide);
-        }
-      };
       Values arrives(size(states));
-      advance(step, arrives, dh);
+      advance(step, arrives, g.dh);
       if (!all_dy.empty()) {
         Values dy(size(states));
         for (std::int64_t n = 0; n < l.batch; ++n) {
@@ -430,68 +520,23 @@ std::vector<Values> ArithmeticRunner::Layer::backward() {
         arrives = plus(std::move(arrives), dy);
       }
       Values to_gates, rest;  // what the product with the weights is made of, and what is added
-      switch (l.cell) {
-        case Cell::rnn:
-          to_gates = times(arrives, at_step(z_slope));
-          put(own_da, to_gates);
-          break;
-        case Cell::lstm: {
-          const Values cell = at_step(c), input = at_step(m.input), proposed = at_step(m.now);
-          const Values d_output = times(times(arrives, at_step(result)), at_step(output_slope));
-          Values total(size(states));
-          advance(step, total, dc);
-          total =
-              plus(std::move(total), times(times(arrives, at_step(output)), at_step(result_slope)));
-          total = plus_product(std::move(total), d_output, peepholes[1]);
-          const Values d_keep = l.input_forget ? Values(size(states))
-                                               : times(times(total, cell), at_step(keep_slope));
-          const Values d_input = times(
-              times(total, l.input_forget ? minus(proposed, cell) : proposed), at_step(z_slope));
-          const Values d_now = times(times(total, input), at_step(candidate_slope));
-          to_gates = side_by_side({&d_input, &d_output, &d_keep, &d_now}, hidden);
-          put(own_da, to_gates);
-          Values next = times(total, at_step(m.keep));
-          next = plus_product(std::move(next), d_input, peepholes[0]);
-          next = plus_product(std::move(next), d_keep, peepholes[2]);
-          advance(step, dc, next);
-          if (p == nullptr) break;
-          const Values after = at_step(m.cell);
-          d_peepholes[0] = plus(d_peepholes[0], times(d_input, cell));
-          d_peepholes[1] = plus(d_peepholes[1], times(d_output, after));
-          d_peepholes[2] = plus(d_peepholes[2], times(d_keep, cell));
-          break;
-        }
-        case Cell::gru: {
-          const Values kept = at_step(keep), state = at_step(h), proposed = at_step(candidate),
-                       own_reset = at_step(reset);
-          const Values d_keep = times(times(arrives, minus(state, proposed)), at_step(z_slope));
-          const Values d_now = times(times(arrives, one_minus(kept)), at_step(candidate_slope));
-          rest = times(arrives, kept);
-          Values d_reset;
-          if (is_linear) {
-            d_reset = times(times(d_now, at_step(recurring)), at_step(reset_slope));
-            const Values d_recurring = times(d_now, own_reset);
-            to_gates = side_by_side({&d_keep, &d_reset, &d_recurring}, hidden);
-            put(db, to_gates);
-          } else {
-            const Values d_gated = multiplied(d_now, candidate_weights, l.batch, hidden, hidden);
-            d_reset = times(times(d_gated, state), at_step(reset_slope));
-            rest = plus(std::move(rest), times(d_gated, own_reset));
-            to_gates = side_by_side({&d_keep, &d_reset}, hidden);
-          }
-          put(own_da, side_by_side({&d_keep, &d_reset, &d_now}, hidden));
-          break;
-        }
+      if (l.cell == Cell::lstm) {
+        to_gates = back_lstm(all, g, step, arrives);
+      } else if (l.cell == Cell::gru) {
+        to_gates = back_gru(all, g, step, arrives, rest);
+      } else {
+        to_gates = times(arrives, of_step(step, all.z_slope));
+        put(g.da, step, to_gates);
       }
-      advance(step, dh, plus_given(multiplied(to_gates, weights, l.batch, depth, hidden), rest));
+      advance(step, g.dh, plus_given(multiplied(to_gates, weights, l.batch, depth, hidden), rest));
     }
-    append(da, own_da);
-    append(of_gru, is_linear ? db : gated);
-    append(before, h);
-    append(d_initial_h, dh);
-    append(d_initial_c, dc);
+    append(da, g.da);
+    append(of_gru, is_linear ? g.db : all.gated);
+    append(before, all.h);
+    append(d_initial_h, g.dh);
+    append(d_initial_c, g.dc);
     if (p != nullptr) {
-      append(dp, side_by_side({&d_peepholes[0], &d_peepholes[1], &d_peepholes[2]}, hidden));
+      append(dp, side_by_side({&g.peepholes[0], &g.peepholes[1], &g.peepholes[2]}, hidden));
     }
   }
   return results;

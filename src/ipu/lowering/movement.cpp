@@ -11,28 +11,29 @@ struct RowSplit {
   std::int64_t tiles, dictionary, elements, serial;
 };
 
-RowSplit split_rows(const Target& t, const Work& w) {
+/// Brings the inputs to this IPU; nothing if there are no rows.
+std::optional<RowSplit> split_rows(NodeWork& at, const Work& w) {
+  at.fetch_inputs();
+  if (w.count < 1 || w.each < 1 || w.groups < 1) return std::nullopt;
+  const std::int64_t tiles = at.target().tiles_per_ipu;
   const std::int64_t grain = std::max<std::int64_t>(8 / element_bytes(w.x), 1);
   const std::int64_t entries = w.x.elements() / w.groups / w.each;
-  const std::int64_t at_once = std::min(w.groups, t.tiles_per_ipu);
-  const std::int64_t each = t.tiles_per_ipu / at_once;
+  const std::int64_t at_once = std::min(w.groups, tiles), each = tiles / at_once;
   const std::int64_t parts = std::min(divide_up(w.each, grain), each);
   const std::int64_t dictionary =
       std::clamp<std::int64_t>(each / parts, 1, std::max<std::int64_t>(entries / 2, 1));
-  return {at_once * parts * dictionary, dictionary, divide_up(w.each, parts),
-          divide_up(w.groups, at_once)};
+  return RowSplit{at_once * parts * dictionary, dictionary, divide_up(w.each, parts),
+                  divide_up(w.groups, at_once)};
 }
-
-bool has_rows(const Work& w) { return w.count >= 1 && w.each >= 1 && w.groups >= 1; }
 
 }  // namespace
 
 void lower_gather(NodeWork& at, const Work& w) {
-  at.fetch_inputs();
-  if (!has_rows(w)) return;
-  const Target& t = at.target();
   // Every tile serves the lookups that fall into its part of the tables.
-  const auto [tiles, dictionary, elements, serial] = split_rows(t, w);
+  const std::optional<RowSplit> split = split_rows(at, w);
+  if (!split) return;
+  const Target& t = at.target();
+  const auto& [tiles, dictionary, elements, serial] = *split;
   const Mapping over = spread_mapping(t, tiles, tiles);
   at.steps.exchange(w.count * serial * 4, tiles);
   const std::int64_t offsets = divide_up(w.count * serial, t.worker_contexts);
@@ -51,12 +52,12 @@ void lower_gather(NodeWork& at, const Work& w) {
 }
 
 void lower_scatter(NodeWork& at, const Work& w) {
-  at.fetch_inputs();
-  if (!has_rows(w)) return;
+  const std::optional<RowSplit> split = split_rows(at, w);
+  if (!split) return;
+  const auto& [tiles, dictionary, elements, serial] = *split;
   const Target& t = at.target();
-  const auto [tiles, dictionary, elements, serial] = split_rows(t, w);
-  const Mapping over = spread_mapping(t, tiles, tiles);
   const std::int64_t rows = w.count * serial;
+  const Mapping over = spread_mapping(t, tiles, tiles);
   at.steps.exchange(rows * (4 + elements * element_bytes(w.x)), tiles);
   if (w.is_sum) {
     const std::int64_t here = divide_up(rows, dictionary);
