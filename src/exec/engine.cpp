@@ -12,6 +12,7 @@
 #include "fold.hpp"
 #include "graph/inputs.hpp"
 #include "initial.hpp"
+#include "program/program_text.hpp"
 #include "ready.hpp"
 #include "run.hpp"
 #include "thread_pool.hpp"
@@ -267,6 +268,7 @@ struct Engine::State {
     next.program = program_for(std::move(planned), options);
     next.has_program = true;
     next.bound = halftone::bind(next.program, options, executor);
+    dump_program("cpu", {}, [&] { return program_text(next.program); });
   }
 
   /// Takes what an executable has ready.

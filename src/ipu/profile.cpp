@@ -15,6 +15,7 @@
 #include "ipu/lowering/lowering.hpp"
 #include "ipu/lowering/memory.hpp"
 #include "ipu/placement.hpp"
+#include "program/program_text.hpp"
 #include "transform/pipeline.hpp"
 
 namespace halftone::ipu {
@@ -56,7 +57,9 @@ halftone::Program program_for(const Graph& graph, const ProfileOptions& options)
                                   .found = halftone::detail::to_text(g.info(id)),
                                   .hint = "give symbolic extents a value: --size batch=1"});
   }
-  return make_program(std::move(g));
+  halftone::Program program = make_program(std::move(g));
+  dump_program("ipu", {}, [&] { return program_text(program); });
+  return program;
 }
 
 Report profile(const Graph& graph, const Target& target, const ProfileOptions& options) {

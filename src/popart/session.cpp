@@ -410,6 +410,8 @@ void Session::loadExecutableFromFile(const std::string& filename) {
     }
     ready.set_model_outputs(s.graph.outputs);
     s.prepare(std::move(ready));
+    // Constant weights are this model's, not those of the file.
+    s.weights.fromHost(s.executable->session());
   });
 }
 

@@ -27,6 +27,9 @@ HostWeights::HostWeights(const halftone::Graph& graph) {
 void HostWeights::fromHost(halftone::Session& session) const {
   for (const Weight& weight : weights_) {
     if (weight.data.size() == 0) continue;
+    // A session plans again for other values than those that it has taken for constants.
+    const halftone::AnyView now = session.get(weight.id);
+    if (std::memcmp(now.data, weight.data.span().data(), weight.data.size()) == 0) continue;
     session.set(weight.id, halftone::AnyView{weight.info, weight.data.span().data()});
   }
 }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <vector>
 
@@ -127,9 +128,9 @@ class Dump {
       begin = end + 1;
       if (name == "all") all_ = true;
       if (name.empty() || name == "all") continue;
-      if (!contains(cpu_names, name) && !contains(ipu_names, name)) {
+      if (!contains(cpu_names, name) && !contains(ipu_names, name) && name != "program") {
         const std::string expected =
-            fmt::format("all, {}, {}", fmt::join(cpu_names, ", "), ipu_names[0]);
+            fmt::format("all, {}, {}, program", fmt::join(cpu_names, ", "), ipu_names[0]);
         fail(ErrorKind::usage, {.what = "HALFTONE_DUMP names no pass",
                                 .expected = expected,
                                 .found = detail::quoted(name)});
@@ -138,19 +139,26 @@ class Dump {
     }
   }
   void write(const PassEvent& event) const {
-    if (!all_ && !contains(wanted_, event.pass)) return;
+    if (!wants(event.pass)) return;
+    const std::string name = next_name(event.target, event.pass, event.path);
+    write_file(name + ".txt", graph_text(event.graph));
+    write_file(name + ".dot", graph_dot(event.graph));
+  }
+  bool wants(std::string_view name) const { return all_ || contains(wanted_, name); }
+  static std::string next_name(std::string_view target, std::string_view pass,
+                               std::string_view path) {
     static std::atomic<int> next_number = 0;
     const int number = next_number++;
-    std::string name = fmt::format("{}/{:03}-{}-{}", folder, number, event.target, event.pass);
-    if (!event.path.empty()) name += '-';
-    for (const char c : event.path) name += c == '/' || c == '\\' || c < ' ' ? '-' : c;
+    std::string name = fmt::format("{}/{:03}-{}-{}", folder, number, target, pass);
+    if (!path.empty()) name += '-';
+    for (const char c : path) name += c == '/' || c == '\\' || c < ' ' ? '-' : c;
+    return name;
+  }
+  static void write_file(const std::string& name, std::string_view text) {
     std::filesystem::create_directories(folder);
-    for (const auto& [suffix, text] :
-         {std::pair(".txt", graph_text(event.graph)), {".dot", graph_dot(event.graph)}}) {
-      detail::OutputFile file(name + suffix);
-      file.write(std::as_bytes(std::span(text)));
-      file.commit();
-    }
+    detail::OutputFile file(name);
+    file.write(std::as_bytes(std::span(text)));
+    file.commit();
   }
 
  private:
@@ -167,6 +175,14 @@ std::span<const std::string_view> pass_names(std::string_view target) {
   if (target == "cpu") return cpu_names;
   if (target == "ipu") return ipu_names;
   return {};
+}
+
+void dump_program(std::string_view target, std::string_view path,
+                  const std::function<std::string()>& text) {
+  const Dump dump;
+  if (dump.wants("program")) {
+    Dump::write_file(Dump::next_name(target, "program", path) + ".txt", text());
+  }
 }
 
 Graph run_passes(std::span<const Pass> passes, Graph graph, const PassOptions& options) {

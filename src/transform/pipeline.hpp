@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,7 +73,12 @@ inline constexpr Pass ipu_passes[] = {
 std::span<const std::string_view> pass_names(std::string_view target);
 
 /// Runs passes in their order and tells the observer. HALFTONE_DUMP=NAME,... (or `all`) writes the
-/// graph after each of these passes as text and DOT into the folder halftone-dump.
+/// graph after each of these passes as text and DOT into the folder halftone-dump; NAME `program`
+/// what is made of it in the end.
 Graph run_passes(std::span<const Pass> passes, Graph graph, const PassOptions& options);
+
+/// Writes the text of a program there if HALFTONE_DUMP asks for it.
+void dump_program(std::string_view target, std::string_view path,
+                  const std::function<std::string()>& text);
 
 }  // namespace halftone

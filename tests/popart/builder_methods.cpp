@@ -107,7 +107,7 @@ bool is_input(const halftone::Slots& signature, const std::string& attribute) {
 // ONNX's schemas are the source of the methods; the operators' structs were written on their own.
 TEST_CASE("builder: methods and operators have the same attributes, defaults and inputs") {
   int compared = 0;
-  for (const halftone::Descriptor* op : halftone::onnx::builtin_operators()) {
+  for (const halftone::Descriptor* op : halftone::builtin_operators()) {
     if (op->id.domain != "ai.onnx" && op->id.domain != "ai.graphcore") continue;
     const Attributes there = of(*op);
     for (const int version : op->id.versions) {
