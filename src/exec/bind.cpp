@@ -126,7 +126,12 @@ class Binder {
         bound.call.op = &graph_.info(arguments[step.inputs].tensor);
         break;
       case Program::Kind::kernel:
-        bind_kernel(number, bound, in, out);
+        if (options_.runner != nullptr) {
+          bound.call.op = &bound_.foreign.emplace_back(options_.runner, &program_, &step);
+          bound.run = &run_foreign;
+        } else {
+          bind_kernel(number, bound, in, out);
+        }
         break;
       case Program::Kind::group:
         bound.call.op = &bound_.groups.emplace_back(
@@ -261,6 +266,7 @@ std::size_t Bound::bytes() const {
 }
 
 Program program_for(Graph graph, const EngineOptions& options, const std::string& path) {
+  if (options.runner != nullptr) return make_program(std::move(graph));
   return make_program(std::move(graph), CpuPasses{options, path});
 }
 

@@ -27,6 +27,13 @@ struct Bound {
     const Repetition* repetition = nullptr;
   };
 
+  /// A node that a NodeRunner computes.
+  struct Foreign {
+    NodeRunner* runner;
+    const Program* program;
+    const Program::Step* step;
+  };
+
   Program& program;
   std::vector<Step> steps;
   std::vector<NodeTime> times;  ///< of the steps
@@ -36,6 +43,7 @@ struct Bound {
   std::deque<NodeKernel> kernels;
   std::deque<Group> groups;
   std::deque<Control> controls;
+  std::deque<Foreign> foreign;
   std::vector<std::unique_ptr<Bound>> bodies;
   Storage arena;
   bool stops_at_nan = false;
@@ -52,7 +60,7 @@ struct Bound {
 };
 
 /// The program of a graph that has been inferred, through the passes for `cpu` that come before it
-/// is planned. `path` is that of a body, see PassEvent.
+/// is planned, or none if a NodeRunner computes its nodes. `path` is that of a body, see PassEvent.
 Program program_for(Graph graph, const EngineOptions& options, const std::string& path = {});
 
 /// Gives the steps of a program their kernels, its constants the form that these want, and its

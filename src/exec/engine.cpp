@@ -237,7 +237,7 @@ struct Engine::State {
     }
     next->graph = run_passes(cpu_shape_passes, std::move(next->graph), pass_options());
     next->is_random = next->graph.inputs.size() > graph.inputs.size();
-    if (options.runner == nullptr && is_static(next->graph)) {
+    if (is_static(next->graph)) {
       bind(*next, std::exchange(next->graph, {}));
     } else if (options.stop_at_nan) {
       fail(ErrorKind::unsupported,

@@ -203,6 +203,25 @@ void run_call(const KernelCall& call) {
 
 void run_repetition(const KernelCall& call) { Passes(call).run(); }
 
+void run_foreign(const KernelCall& call) {
+  const Bound::Foreign& foreign = *static_cast<const Bound::Foreign*>(call.op);
+  const Graph& graph = foreign.program->graph;
+  const std::span<const Program::Argument> arguments = foreign.program->of(*foreign.step);
+  std::vector<AnyView> inputs;
+  for (std::uint32_t i = 0; i < call.inputs; ++i) {
+    const TensorId id = arguments[i].tensor;
+    inputs.push_back(id == no_tensor ? AnyView{} : AnyView{graph.info(id), call.arguments[i].data});
+  }
+  const Node& node = graph.nodes[static_cast<std::size_t>(foreign.step->node)];
+  const std::vector<AnyArray> results = foreign.runner->run(graph, node, inputs, *call.executor);
+  for (std::uint32_t o = 0; o < call.outputs && o < results.size(); ++o) {
+    void* to = call.arguments[call.inputs + o].data;
+    if (to != nullptr) {
+      copy(to, results[o].data(), static_cast<std::int64_t>(results[o].bytes()));
+    }
+  }
+}
+
 void run(Bound& bound, bool measure) {
   std::size_t at = 0;
   const std::size_t end = bound.steps.size();

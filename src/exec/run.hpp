@@ -7,12 +7,13 @@ namespace halftone {
 /// Runs the steps of a program in their order; `measure` adds to Bound::times.
 void run(Bound& bound, bool measure = false);
 
-/// Steps that are no node's own kernel. `call.op` is the TensorInfo of what is copied, or the
-/// Bound::Control.
+/// Steps that are no node's own kernel. `call.op` is the TensorInfo of what is copied, the
+/// Bound::Control or the Bound::Foreign.
 void run_copy(const KernelCall& call);
 void run_branch(const KernelCall& call);
 void run_call(const KernelCall& call);
 void run_repetition(const KernelCall& call);
+void run_foreign(const KernelCall& call);
 
 /// The number of passes that a Loop's first input allows; null: it has none.
 std::int64_t most_passes(ElementType type, const void* data);
