@@ -106,8 +106,10 @@ CLI::Option* add_list(CLI::App& command, const std::string& name, std::vector<st
   return command.add_option(name, to, help)->allow_extra_args(false)->type_name(value);
 }
 
-void add_model(CLI::App& command, ModelFile& model) {
-  command.add_option("MODEL", model.path, "an ONNX file")->required()->type_name("");
+constexpr const char* onnx_or_executable = "an ONNX file, or .htx (see compile)";
+
+void add_model(CLI::App& command, ModelFile& model, const char* what = "an ONNX file") {
+  command.add_option("MODEL", model.path, what)->required()->type_name("");
   command.add_flag("--strict", model.strict, "refuse what would be read with a warning");
 }
 
@@ -160,7 +162,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       "Without --input and --output-dir the inputs are made up (as for bench) and nothing is "
       "written:\nfrom 0 to 1, integers 0 or 1, extents that the model leaves open 1 or what "
       "--size says.");
-  add_model(run_command, run_options.model);
+  add_model(run_command, run_options.model, onnx_or_executable);
   add_inputs(run_command, texts);
   CLI::Option* const output_dir =
       run_command.add_option("--output-dir", run_options.output_dir, "folder for output_0.pb, ...")
@@ -280,7 +282,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   CheckOptions check_options;
   CLI::App& check_command_ =
       *app.add_subcommand("check", "say whether a model can run, and all that is against it");
-  add_model(check_command_, check_options.model);
+  add_model(check_command_, check_options.model, onnx_or_executable);
   add_sizes(check_command_, texts);
   check_command_.add_flag("--json", check_options.json, "print the result as JSON");
   check_command_.callback([&] {
@@ -290,7 +292,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
 
   InspectOptions inspect_options;
   CLI::App& inspect_command = *app.add_subcommand("inspect", "show what a model is made of");
-  add_model(inspect_command, inspect_options.model);
+  add_model(inspect_command, inspect_options.model, onnx_or_executable);
   add_sizes(inspect_command, texts);
   inspect_command.add_flag("--nodes", inspect_options.nodes, "list the nodes, too");
   CLI::Option* inspect_json =
@@ -341,7 +343,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
 
   BenchOptions bench_options;
   CLI::App& bench_command = *app.add_subcommand("bench", "measure how fast a model runs");
-  add_model(bench_command, bench_options.model);
+  add_model(bench_command, bench_options.model, onnx_or_executable);
   add_inputs(bench_command, texts);
   add_sizes(bench_command, texts);
   bench_command

@@ -26,10 +26,10 @@ class ProgramText {
   std::string text() const {
     std::size_t packed = 0;
     for (const Bytes& bytes : p_.packed) packed += bytes.size();
-    std::string text =
-        fmt::format("{} steps, arena {}, {} live at most, packed weights {}, hash {:016x}\n",
-                    p_.steps.size(), bytes_of(p_.arena_bytes), bytes_of(p_.live_bytes),
-                    bytes_of(static_cast<std::int64_t>(packed)), hash(p_));
+    std::string text = fmt::format(
+        "{} {}, arena {}, {} live at most, packed weights {}, hash {:016x}\n", p_.steps.size(),
+        p_.steps.size() == 1 ? "step" : "steps", bytes_of(p_.arena_bytes), bytes_of(p_.live_bytes),
+        bytes_of(static_cast<std::int64_t>(packed)), hash(p_));
     std::vector<Row> rows{{"step", "operator", "node", "reads", "writes", "live", ""}};
     for (std::size_t s = 0; s < p_.steps.size(); ++s) rows.push_back(row(s));
     if (rows.size() > 1) text += aligned(rows);
@@ -95,10 +95,11 @@ class ProgramText {
     return detail::escaped(p_.graph.name(p_.graph.nodes[static_cast<std::size_t>(step.node)]));
   }
 
+  /// In whole 64 bytes, as the arena is divided.
   std::int64_t live_at(std::int32_t step) const {
     std::int64_t live = 0;
     for (const Program::Buffer& b : p_.buffers) {
-      if (b.first <= step && step <= b.last) live += b.bytes;
+      if (b.first <= step && step <= b.last) live += (b.bytes + 63) / 64 * 64;
     }
     return live;
   }

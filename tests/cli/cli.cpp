@@ -332,6 +332,44 @@ TEST_CASE("inspect shows what is in a model") {
   CHECK(hostile.out.find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("inspect --program shows what runs and where it lies in memory") {
+  const std::string model = models + "add.onnx";
+  const Answer text = halftone_with({"inspect", model, "--size", "batch=2", "--program"});
+  INFO(text.err);
+  REQUIRE(text.code == 0);
+  CHECK(text.out.starts_with("1 step, arena "));
+  CHECK(text.out.find("Fused") != std::string::npos);
+  CHECK(text.out.find("output 0: ") != std::string::npos);
+  const Answer ipu =
+      halftone_with({"inspect", model, "--size", "batch=2", "--program", "--target", "ipu"});
+  CHECK(ipu.out.starts_with("2 steps, arena "));  // the model's nodes, unfused
+  CHECK(halftone_with({"inspect", model, "--program"}).is(ErrorKind::usage));
+}
+
+TEST_CASE("compile writes what run, bench, check and inspect take") {
+  const test::Folder folder;
+  const std::string file = folder / "add.htx";
+  const Answer compiled =
+      halftone_with({"compile", models + "add.onnx", "--size", "batch=2", "--out", file});
+  INFO(compiled.err);
+  REQUIRE(compiled.code == 0);
+  CHECK(compiled.out.starts_with(file));
+  const Answer direct = halftone_with({"run", models + "add.onnx", "--size", "batch=2"});
+  const auto values = [](const std::string& text) { return text.substr(0, text.find("run in")); };
+  CHECK(values(halftone_with({"run", file}).out) == values(direct.out));
+  CHECK(halftone_with({"check", file}).out.find("can run, 2 nodes") != std::string::npos);
+  CHECK(halftone_with({"inspect", file}).out.find("executable") != std::string::npos);
+  CHECK(halftone_with({"inspect", file, "--program"}).out.starts_with("1 step"));
+  CHECK(halftone_with({"bench", file, "--seconds", "0"}).code == 0);
+
+  CHECK(halftone_with({"run", file, "--size", "batch=3"}).is(ErrorKind::usage));
+  CHECK(halftone_with({"compile", models + "add.onnx", "--out", file}).is(ErrorKind::usage));
+  CHECK(halftone_with({"compile", models + "add.onnx", "--size", "batch=2", "--out", "add.bin"})
+            .is(ErrorKind::usage));
+  folder.write("foreign.htx", "nothing of the kind");
+  CHECK(halftone_with({"check", folder / "foreign.htx"}).is(ErrorKind::model));
+}
+
 TEST_CASE("inspect --after shows the graph after a pass") {
   const std::string model = models + "add.onnx";
   const Answer infer = halftone_with({"inspect", model, "--size", "batch=2", "--after", "infer"});
