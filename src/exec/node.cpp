@@ -50,6 +50,15 @@ NodeKernel::NodeKernel(const Graph& graph, const Node& node, std::span<const Ten
   kernel_.unpack(node.attributes, op_.get());
 }
 
+void throw_at(const Graph& graph, const Node& node, const Error& error) {
+  fail(error.kind(), {.what = error.reason(),
+                      .node = detail::node_text(*node.op, graph.name(node)),
+                      .tensor = error.tensor(),
+                      .expected = error.expected(),
+                      .found = error.found(),
+                      .hint = error.hint()});
+}
+
 void check_fits(const Graph& graph, const Node* node, const TensorInfo& info) {
   if (fits_memory(info)) return;
   const std::string where =
@@ -131,12 +140,7 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
       return outputs;
     } catch (const Error& error) {
       if (!error.node().empty()) throw;
-      fail(error.kind(), {.what = error.reason(),
-                          .node = detail::node_text(*node.op, graph.name(node)),
-                          .tensor = error.tensor(),
-                          .expected = error.expected(),
-                          .found = error.found(),
-                          .hint = error.hint()});
+      throw_at(graph, node, error);
     }
   }
   std::vector<TensorInfo> input_infos;

@@ -34,6 +34,9 @@ class NodeKernel {
 /// "conv 'layer1.0'": how errors name a node.
 std::string_view describe(const Graph& graph, const Node& node);
 
+/// Throws an error of a kernel again, with the node that it is about.
+[[noreturn]] void throw_at(const Graph& graph, const Node& node, const Error& error);
+
 /// Throws MemoryError if a tensor does not fit into memory, see `fits_memory`.
 void check_fits(const Graph& graph, const Node* node, const TensorInfo& info);
 

@@ -246,13 +246,7 @@ void run(Bound& bound, bool measure) {
     const std::int32_t number = bound.program.steps[at].node;
     if (!error.node().empty() || number == Program::none) throw;
     const Graph& graph = bound.program.graph;
-    const Node& node = graph.nodes[static_cast<std::size_t>(number)];
-    fail(error.kind(), {.what = error.reason(),
-                        .node = detail::node_text(*node.op, graph.name(node)),
-                        .tensor = error.tensor(),
-                        .expected = error.expected(),
-                        .found = error.found(),
-                        .hint = error.hint()});
+    throw_at(graph, graph.nodes[static_cast<std::size_t>(number)], error);
   }
 }
 
