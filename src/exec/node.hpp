@@ -31,9 +31,6 @@ class NodeKernel {
   std::unique_ptr<std::max_align_t[]> op_;
 };
 
-/// "conv 'layer1.0'": how errors name a node.
-std::string_view describe(const Graph& graph, const Node& node);
-
 /// Throws an error of a kernel again, with the node that it is about.
 [[noreturn]] void throw_at(const Graph& graph, const Node& node, const Error& error);
 
