@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <halftone/program/repetition.hpp>
 #include <halftone/transform/infer.hpp>
 
 #include "base/describe.hpp"
@@ -11,40 +12,6 @@
 
 namespace halftone {
 namespace {
-
-/// Copies between slice number `at` along an axis and a dense tensor.
-struct Slices {
-  std::int64_t outer, length;
-  std::size_t inner_bytes;
-
-  Slices(const TensorInfo& whole, std::size_t axis) : outer(1), length(whole.shape[axis]) {
-    std::int64_t inner = static_cast<std::int64_t>(size_in_bytes(whole.type));
-    for (std::size_t d = 0; d < whole.rank(); ++d) {
-      if (d < axis) outer *= whole.shape[d];
-      if (d > axis) inner *= whole.shape[d];
-    }
-    inner_bytes = static_cast<std::size_t>(inner);
-  }
-
-  std::size_t offset(std::int64_t o, std::int64_t at) const {
-    return static_cast<std::size_t>(o * length + at) * inner_bytes;
-  }
-  void take(const void* whole, std::int64_t at, void* slice) const {
-    if (inner_bytes == 0) return;
-    for (std::int64_t o = 0; o < outer; ++o) {
-      std::memcpy(static_cast<std::byte*>(slice) + static_cast<std::size_t>(o) * inner_bytes,
-                  static_cast<const std::byte*>(whole) + offset(o, at), inner_bytes);
-    }
-  }
-  void put(void* whole, std::int64_t at, const void* slice) const {
-    if (inner_bytes == 0) return;
-    for (std::int64_t o = 0; o < outer; ++o) {
-      std::memcpy(static_cast<std::byte*>(whole) + offset(o, at),
-                  static_cast<const std::byte*>(slice) + static_cast<std::size_t>(o) * inner_bytes,
-                  inner_bytes);
-    }
-  }
-};
 
 template <class T>
 AnyArray one_number(const TensorInfo& declared, T value) {
@@ -82,17 +49,17 @@ std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
   const bool has_condition = repeat.is_loop && inputs.size() > 1 && inputs[1].data != nullptr;
   if (has_condition) goes_on = *static_cast<const bool*>(inputs[1].data);
   const std::size_t first_scanned = repeat.first_state + repeat.states;
-  std::vector<Slices> slices;
+  std::vector<Repetition::Stack> scanned;
   for (std::size_t i = 0; i < repeat.scanned; ++i) {
     const TensorInfo& x = inputs[first_scanned + i].info;
     const std::size_t axis = normalized_axis(repeat.input_axis(i), x.rank());
     if (axis == x.rank()) wrong("axis is out of range", {}, detail::to_text(x));
-    slices.emplace_back(x, axis);
-    if (i > 0 && slices[i].length != most) {
+    scanned.push_back(detail::stack_of(x, repeat.input_axis(i), repeat.input_is_reversed(i)));
+    if (i > 0 && scanned[i].length != most) {
       wrong("the scanned tensors differ in length", std::to_string(most),
-            std::to_string(slices[i].length));
+            std::to_string(scanned[i].length));
     }
-    most = slices[i].length;
+    most = scanned[i].length;
   }
 
   // What a pass leaves as it is, and what nobody wants, is not copied.
@@ -121,11 +88,10 @@ std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
     check_fits(graph, &node, info);
     return info;
   };
-  const auto put = [&](std::size_t i, std::int64_t pass, std::int64_t passes,
-                       const AnyArray& slice) {
+  const auto put = [&](std::size_t i, std::int64_t pass, const AnyArray& slice) {
     AnyArray& whole = stacks[i].whole;
-    const Slices places(whole.info(), normalized_axis(repeat.output_axis(i), whole.info().rank()));
-    places.put(whole.data(), repeat.output_is_reversed(i) ? passes - 1 - pass : pass, slice.data());
+    put_slice(detail::stack_of(whole.info(), repeat.output_axis(i), repeat.output_is_reversed(i)),
+              whole.data(), pass, slice.data());
   };
   for (std::size_t i = 0; i < repeat.states; ++i) {
     given[repeat.body_state + i] = inputs[repeat.first_state + i];
@@ -150,8 +116,7 @@ std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
       TensorInfo info = x.info;
       info.shape.erase(normalized_axis(repeat.input_axis(i), info.rank()));
       AnyArray slice(info);
-      const std::int64_t at = repeat.input_is_reversed(i) ? most - 1 - pass : pass;
-      slices[i].take(x.data, at, slice.data());
+      take_slice(scanned[i], x.data, pass, slice.data());
       slice.own_objects();
       give(repeat.body_state + repeat.states + i, std::move(slice));
     }
@@ -182,7 +147,7 @@ std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
               detail::to_text(slice.info()));
       }
       if (stack.whole.info().is_known()) {
-        put(i, pass, most, slice);
+        put(i, pass, slice);
       } else {
         stack.slices.push_back(std::move(slice));
       }
@@ -215,7 +180,7 @@ std::vector<AnyArray> repeat_node(const Graph& graph, const Node& node,
       const auto count = static_cast<std::int64_t>(stack.slices.size());
       stack.whole = AnyArray(stacked_info(i, info, count));
       for (std::int64_t k = 0; k < count; ++k) {
-        put(i, k, count, stack.slices[static_cast<std::size_t>(k)]);
+        put(i, k, stack.slices[static_cast<std::size_t>(k)]);
       }
       stack.whole.own_objects();
     }

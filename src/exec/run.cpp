@@ -72,17 +72,6 @@ void run_body(Bound& body, const KernelCall& call, std::uint32_t first) {
 
 using Stack = Repetition::Stack;
 
-void take_slice(const Stack& x, const std::byte* whole, std::int64_t at, std::byte* slice) {
-  for (std::int64_t o = 0; o < x.outer; ++o) {
-    copy(slice + o * x.inner_bytes, whole + (o * x.length + at) * x.inner_bytes, x.inner_bytes);
-  }
-}
-void put_slice(const Stack& y, std::byte* whole, std::int64_t at, const std::byte* slice) {
-  for (std::int64_t o = 0; o < y.outer; ++o) {
-    copy(whole + (o * y.length + at) * y.inner_bytes, slice + o * y.inner_bytes, y.inner_bytes);
-  }
-}
-
 /// The passes of a Loop or Scan.
 class Passes {
  public:
@@ -151,7 +140,7 @@ class Passes {
       if (x.memory == Repetition::none) {
         slice += x.at(pass) * x.inner_bytes;
       } else {
-        take_slice(x, slice, x.at(pass), memory(x.memory));
+        take_slice(x, slice, pass, memory(x.memory));
         slice = memory(x.memory);
       }
       body_.set_input(body_state(number), slice);
@@ -170,7 +159,7 @@ class Passes {
     for (std::size_t i = 0; i < repetition_.stacked.size(); ++i) {
       const Stack& y = repetition_.stacked[i];
       if (y.result == Repetition::none || pass >= y.length) continue;
-      put_slice(y, output(repetition_.states.size() + i), y.at(pass), result(y.result));
+      put_slice(y, output(repetition_.states.size() + i), pass, result(y.result));
     }
   }
 
@@ -185,6 +174,31 @@ std::int64_t most_passes(ElementType type, const void* data) {
   if (data == nullptr) return INT64_MAX;
   if (type == ElementType::int32) return *static_cast<const std::int32_t*>(data);
   return *static_cast<const std::int64_t*>(data);
+}
+
+namespace {
+
+/// Calls f(offset in the whole, offset in the slice) for each run of bytes of a pass's slice.
+void for_each_run(const Repetition::Stack& stack, std::int64_t pass, auto&& f) {
+  for (std::int64_t o = 0; o < stack.outer; ++o) {
+    f((o * stack.length + stack.at(pass)) * stack.inner_bytes, o * stack.inner_bytes);
+  }
+}
+
+}  // namespace
+
+void take_slice(const Repetition::Stack& stack, const void* whole, std::int64_t pass, void* slice) {
+  for_each_run(stack, pass, [&](std::int64_t from, std::int64_t to) {
+    copy(static_cast<std::byte*>(slice) + to, static_cast<const std::byte*>(whole) + from,
+         stack.inner_bytes);
+  });
+}
+
+void put_slice(const Repetition::Stack& stack, void* whole, std::int64_t pass, const void* slice) {
+  for_each_run(stack, pass, [&](std::int64_t to, std::int64_t from) {
+    copy(static_cast<std::byte*>(whole) + to, static_cast<const std::byte*>(slice) + from,
+         stack.inner_bytes);
+  });
 }
 
 void run_copy(const KernelCall& call) {
