@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <thread>
 
@@ -302,7 +303,7 @@ Engine::Engine(Graph graph, const EngineOptions& options)
 Engine::Engine(Executable executable, const EngineOptions& options) {
   Executable::State& given = *executable.state_;
   // Variables that nodes modify get memory of the engine's, which the program has to know.
-  std::map<const std::byte*, TensorId> variables;
+  std::multimap<const std::byte*, TensorId> variables;
   for (std::size_t i = 0; i < given.graph.tensors.size(); ++i) {
     const TensorRecord& t = given.graph.tensors[i];
     if (t.role == Role::constant || t.data.size() == 0) continue;
@@ -317,8 +318,15 @@ Engine::Engine(Executable executable, const EngineOptions& options) {
   }
   for (Graph* graph : {&given.ready->program.graph, &given.ready->graph}) {
     for (TensorRecord& t : graph->tensors) {
-      const auto place = variables.find(t.data.span().data());
-      if (place != variables.end()) t.data = s.graph.tensor(place->second).data;
+      if (t.data.size() == 0) continue;
+      // Variables with the same bytes may share them in a file; their names differ.
+      const auto [begin, end] = variables.equal_range(t.data.span().data());
+      for (auto place = begin; place != end; ++place) {
+        const TensorRecord& own = s.graph.tensor(place->second);
+        if (std::next(begin) != end && s.graph.text(own.name) != graph->text(t.name)) continue;
+        t.data = own.data;
+        break;
+      }
     }
   }
   s.adopt(std::move(given.ready));
