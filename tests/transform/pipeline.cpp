@@ -14,7 +14,6 @@
 #include "contains.hpp"
 #include "error_of.hpp"
 #include "folder.hpp"
-#include "transform/graph_text.hpp"
 #include "transform/pipeline.hpp"
 
 using namespace halftone;
@@ -195,31 +194,4 @@ TEST_CASE("HALFTONE_DUMP writes the graph after passes") {
   const DumpVariable variable("infer,nonsense");
   CHECK(contains(error_of([] { const Session session(network()); }), "'nonsense'"));
   CHECK(contains(error_of([] { const Session session(network()); }), "fuse_elementwise"));
-}
-
-TEST_CASE("a graph as text and as DOT") {
-  const Graph g = looped();
-  CHECK(graph_text(g) == R"(graph '': 1 node
-  input     x  [2] float
-  constant  #1  [] int64 = 3
-     0  Loop 'loop' (#1, -, x)  body=graph 0
-        -> #2  [2] float
-        graph 0:
-          input     pass  [] int64
-          input     next  [] bool
-          input     state  [2] float
-             0  Exp (state)
-                -> #3  [2] float
-             1  Add (state, state)
-                -> twice  [2] float
-          output    next  [] bool
-          output    twice  [2] float
-  output    #2  [2] float
-)");
-  const std::string dot = graph_dot(g);
-  CHECK(dot.starts_with("digraph model {\n"));
-  CHECK(dot.ends_with("}\n"));
-  CHECK(contains(dot, "subgraph \"cluster_n0.g0.\""));
-  CHECK(contains(dot, "\"t0\" -> \"n0\" [label=\"x  [2] float\"]"));
-  CHECK(std::count(dot.begin(), dot.end(), '{') == std::count(dot.begin(), dot.end(), '}'));
 }
