@@ -8,34 +8,11 @@
 #include <halftone/halftone.hpp>
 
 #include "contains.hpp"
+#include "networks.hpp"
 
 using namespace halftone;
 using test::contains;
-
-namespace {
-
-/// x * 2^n by a loop.
-Graph looped() {
-  Graph g;
-  const AnyTensor x = g.input<float>("x", {2});
-  Graph body;
-  body.graph_name = body.store_name("double");
-  body.input<std::int64_t>("pass", {});
-  const AnyTensor condition = body.input<bool>("go_on", {});
-  const AnyTensor state = body.input<float>("state", {2});
-  output(body, condition, "next");
-  op::exp(state);  // dead
-  output(body, state + state, "twice");
-  g.graphs.push_back(std::move(body));
-  const AnyTensor count = constant<std::int64_t>(g, std::vector<std::int64_t>{3}, {});
-  const TensorInfo y{ElementType::float32, {2}};
-  const std::size_t n = g.add_node(descriptor<op::Loop>, pack(op::Loop{.body = {0}}),
-                                   {count.id, no_tensor, x.id}, {&y, 1}, "loop");
-  g.outputs.push_back(g.nodes[n].outputs[0]);
-  return g;
-}
-
-}  // namespace
+using test::looped;
 
 TEST_CASE("graph text: a graph as text and as DOT") {
   const Graph g = looped();

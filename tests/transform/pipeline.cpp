@@ -14,11 +14,13 @@
 #include "contains.hpp"
 #include "error_of.hpp"
 #include "folder.hpp"
+#include "networks.hpp"
 #include "transform/pipeline.hpp"
 
 using namespace halftone;
 using test::contains;
 using test::error_of;
+using test::looped;
 
 namespace {
 
@@ -64,27 +66,6 @@ Graph network() {
   op::exp(x);
   const AnyTensor y = op::relu(op::matmul(x, w) + b);
   output(g, op::reshape(y, op::shape_of(op::transpose(y))), "y");
-  return g;
-}
-
-/// x * 2^n by a loop.
-Graph looped() {
-  Graph g;
-  const AnyTensor x = g.input<float>("x", {2});
-  Graph body;
-  body.graph_name = body.store_name("double");
-  body.input<std::int64_t>("pass", {});
-  const AnyTensor condition = body.input<bool>("go_on", {});
-  const AnyTensor state = body.input<float>("state", {2});
-  output(body, condition, "next");
-  op::exp(state);  // dead
-  output(body, state + state, "twice");
-  g.graphs.push_back(std::move(body));
-  const AnyTensor count = constant<std::int64_t>(g, std::vector<std::int64_t>{3}, {});
-  const TensorInfo y{ElementType::float32, {2}};
-  const std::size_t n = g.add_node(descriptor<op::Loop>, pack(op::Loop{.body = {0}}),
-                                   {count.id, no_tensor, x.id}, {&y, 1}, "loop");
-  g.outputs.push_back(g.nodes[n].outputs[0]);
   return g;
 }
 
