@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include <halftone/halftone.hpp>
 
 namespace test {
@@ -37,6 +39,28 @@ constexpr halftone::Graph encoder_layer() {
   auto more = op::matmul(hidden, parameter<float, Shape<64, 16>>(g, "w2"));
   output(g, op::layer_normalization(op::add(first, more), parameter<float, Shape<16>>(g, "s2")),
          "y");
+  return g;
+}
+
+/// x * 2^3 by a loop.
+inline halftone::Graph looped() {
+  using namespace halftone;
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2});
+  Graph body;
+  body.graph_name = body.store_name("double");
+  body.input<std::int64_t>("pass", {});
+  const AnyTensor condition = body.input<bool>("go_on", {});
+  const AnyTensor state = body.input<float>("state", {2});
+  output(body, condition, "next");
+  op::exp(state);  // dead
+  output(body, state + state, "twice");
+  g.graphs.push_back(std::move(body));
+  const AnyTensor count = constant<std::int64_t>(g, std::vector<std::int64_t>{3}, {});
+  const TensorInfo y{ElementType::float32, {2}};
+  const std::size_t n = g.add_node(descriptor<op::Loop>, pack(op::Loop{.body = {0}}),
+                                   {count.id, no_tensor, x.id}, {&y, 1}, "loop");
+  g.outputs.push_back(g.nodes[n].outputs[0]);
   return g;
 }
 

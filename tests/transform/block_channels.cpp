@@ -1,10 +1,35 @@
+#include <halftone/transform/block_channels.hpp>
+
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstring>
 #include <vector>
 
 #include <halftone/halftone.hpp>
+#include <halftone/transform/infer.hpp>
+
+#include "exec/kernel_table.hpp"
+#include "results.hpp"
 
 using namespace halftone;
+
+namespace {
+
+/// A convolution of 32 channels, Relu, pooling and another convolution, joined with a first one.
+Graph convolutions() {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2, 32, 6, 5});
+  const AnyTensor v = parameter<float, Shape<32, 32, 3, 3>>(g, "v"),
+                  w = parameter<float, Shape<32, 64, 1, 1>>(g, "w");
+  const AnyTensor a = op::relu(op::conv(x, v, {.pads = {1, 1, 1, 1}}));
+  const AnyTensor both = op::concat(std::vector<AnyTensor>{a, op::tanh(a)}, {.axis = 1});
+  const AnyTensor y = op::max_pool(both, {.kernel_shape = {2, 2}, .strides = {2, 2}});
+  output(g, op::conv(y, w), "y");
+  return fuse_convolutions(std::move(g));
+}
+
+}  // namespace
 
 TEST_CASE("a truth value of a convolution's output is not brought into blocks of channels") {
   // A 1 x 1 convolution with the identity gives its input; 32 channels fill blocks of any size.
@@ -21,4 +46,37 @@ TEST_CASE("a truth value of a convolution's output is not brought into blocks of
   const auto result = session.run({{"x", values}});
   const auto is_large = result[0].values<bool>();
   for (std::size_t i = 0; i < values.size(); ++i) CHECK(is_large[i] == (i % 3 == 0));
+}
+
+TEST_CASE("block channels: results stay within the rounding of another order of sums") {
+  const Graph g = convolutions();
+  const test::Results plain = test::results(g);
+  for (const std::int64_t block : {4, 8, 16}) {
+    CAPTURE(block);
+    Graph blocked = block_channels(g, block);
+    CHECK(infer(blocked).empty());
+    CHECK(blocked.info(blocked.outputs[0]) == g.info(g.outputs[0]));
+    std::size_t in_blocks = 0;
+    for (const Node& node : blocked.nodes) {
+      in_blocks += blocked.info(node.outputs[0]).rank() == 5 ? 1 : 0;
+    }
+    CHECK(in_blocks >= 4);  // all but the last one stay in blocks
+    if (block != float_lanes()) continue;
+    const test::Results other = test::results(blocked);
+    REQUIRE(other[0].size() == plain[0].size());
+    for (std::size_t at = 0; at < plain[0].size(); at += sizeof(float)) {
+      float p, q;
+      std::memcpy(&p, plain[0].data() + at, sizeof p);
+      std::memcpy(&q, other[0].data() + at, sizeof q);
+      // Sums of 288 and of 64 products: relative to the sum of their sizes, below 100.
+      CHECK(std::abs(p - q) <= 100 * (288 + 64) * 0x1p-24f);
+    }
+  }
+}
+
+TEST_CASE("block channels: a graph without convolutions stays as it is") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {1, 32, 4, 4});
+  output(g, op::relu(op::max_pool(x, {.kernel_shape = {2, 2}})), "y");
+  CHECK(block_channels(g, 16) == g);
 }

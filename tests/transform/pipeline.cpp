@@ -14,12 +14,13 @@
 #include "contains.hpp"
 #include "error_of.hpp"
 #include "folder.hpp"
-#include "transform/graph_text.hpp"
+#include "networks.hpp"
 #include "transform/pipeline.hpp"
 
 using namespace halftone;
 using test::contains;
 using test::error_of;
+using test::looped;
 
 namespace {
 
@@ -65,27 +66,6 @@ Graph network() {
   op::exp(x);
   const AnyTensor y = op::relu(op::matmul(x, w) + b);
   output(g, op::reshape(y, op::shape_of(op::transpose(y))), "y");
-  return g;
-}
-
-/// x * 2^n by a loop.
-Graph looped() {
-  Graph g;
-  const AnyTensor x = g.input<float>("x", {2});
-  Graph body;
-  body.graph_name = body.store_name("double");
-  body.input<std::int64_t>("pass", {});
-  const AnyTensor condition = body.input<bool>("go_on", {});
-  const AnyTensor state = body.input<float>("state", {2});
-  output(body, condition, "next");
-  op::exp(state);  // dead
-  output(body, state + state, "twice");
-  g.graphs.push_back(std::move(body));
-  const AnyTensor count = constant<std::int64_t>(g, std::vector<std::int64_t>{3}, {});
-  const TensorInfo y{ElementType::float32, {2}};
-  const std::size_t n = g.add_node(descriptor<op::Loop>, pack(op::Loop{.body = {0}}),
-                                   {count.id, no_tensor, x.id}, {&y, 1}, "loop");
-  g.outputs.push_back(g.nodes[n].outputs[0]);
   return g;
 }
 
@@ -195,31 +175,4 @@ TEST_CASE("HALFTONE_DUMP writes the graph after passes") {
   const DumpVariable variable("infer,nonsense");
   CHECK(contains(error_of([] { const Session session(network()); }), "'nonsense'"));
   CHECK(contains(error_of([] { const Session session(network()); }), "fuse_elementwise"));
-}
-
-TEST_CASE("a graph as text and as DOT") {
-  const Graph g = looped();
-  CHECK(graph_text(g) == R"(graph '': 1 node
-  input     x  [2] float
-  constant  #1  [] int64 = 3
-     0  Loop 'loop' (#1, -, x)  body=graph 0
-        -> #2  [2] float
-        graph 0:
-          input     pass  [] int64
-          input     next  [] bool
-          input     state  [2] float
-             0  Exp (state)
-                -> #3  [2] float
-             1  Add (state, state)
-                -> twice  [2] float
-          output    next  [] bool
-          output    twice  [2] float
-  output    #2  [2] float
-)");
-  const std::string dot = graph_dot(g);
-  CHECK(dot.starts_with("digraph model {\n"));
-  CHECK(dot.ends_with("}\n"));
-  CHECK(contains(dot, "subgraph \"cluster_n0.g0.\""));
-  CHECK(contains(dot, "\"t0\" -> \"n0\" [label=\"x  [2] float\"]"));
-  CHECK(std::count(dot.begin(), dot.end(), '{') == std::count(dot.begin(), dot.end(), '}'));
 }

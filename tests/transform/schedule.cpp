@@ -80,6 +80,20 @@ std::vector<std::byte> results(const Graph& g, bool fuse) {
   return bytes;
 }
 
+/// Two long branches: finishing one before the other begins needs less memory.
+constexpr bool schedules_for_memory() {
+  Graph g;
+  auto x = input<float, Shape<8, 8>>(g, "x");
+  auto big1 = op::matmul(x, constant<float>(g, std::array<float, 512>{}, {8, 64}));
+  auto big2 = op::matmul(x, constant<float>(g, std::array<float, 512>{}, {8, 64}));
+  auto small1 = op::matmul(big1, constant<float>(g, std::array<float, 64>{}, {64, 1}));
+  auto small2 = op::matmul(big2, constant<float>(g, std::array<float, 64>{}, {64, 1}));
+  output(g, small1 + small2, "y");
+  const Graph ordered = schedule(g);
+  return peak_bytes(g) == 4 * (64 * 8 * 2 + 8) && peak_bytes(ordered) == 4 * (64 * 8 + 8 + 8);
+}
+static_assert(schedules_for_memory());
+
 }  // namespace
 
 TEST_CASE("schedule: every order that means the same has the same results, bit for bit") {

@@ -15,7 +15,7 @@
 #include <halftone/graph/gradient.hpp>
 #include <halftone/transform/infer.hpp>
 
-#include "random_node.hpp"
+#include "../exec/random_node.hpp"
 
 using namespace halftone;
 using namespace test;

@@ -1,0 +1,72 @@
+#include "exec/fold.hpp"
+
+#include <doctest/doctest.h>
+
+#include <halftone/halftone.hpp>
+
+#include "error_of.hpp"
+#include "exec/node.hpp"
+
+using namespace halftone;
+
+namespace {
+
+/// y = reshape(x, [2 * rows of x, -1]) of x [rows, 6]: the shape is computed in the graph.
+Graph computed_shape(std::int64_t rows) {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {rows, 6});
+  const AnyTensor half =
+      op::mul(op::shape_of(x), constant(g, Dims{2, 0}));  // [2 rows, 0], and 0 - 1 behind it
+  output(g, op::reshape(x, op::add(half, constant(g, Dims{0, -1}))), "y");
+  for (const Node& node : g.nodes) {
+    for (const TensorId id : node.outputs) g.tensor(id).info = {};
+  }
+  return g;
+}
+
+}  // namespace
+
+TEST_CASE("fold: shapes that follow from those of inputs become known, and their nodes go") {
+  Graph g = computed_shape(4);
+  fold_shapes(g);
+  CHECK(g.info(g.outputs[0]) == TensorInfo{ElementType::float32, {8, 3}});
+  CHECK(g.nodes.size() == 1);
+  // What is known is not looked at again.
+  Graph known = g;
+  fold_unknown_shapes(known);
+  CHECK(known == g);
+  Graph unknown = computed_shape(4);
+  fold_unknown_shapes(unknown);
+  CHECK(unknown.info(unknown.outputs[0]) == g.info(g.outputs[0]));
+}
+
+TEST_CASE("fold: what the model states is kept where nothing is found") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {4});
+  const AnyTensor at = op::nonzero(x);
+  g.add_output(at.id);
+  g.tensor(at.id).info = {ElementType::int64, {1, 3}};
+  fold_shapes(g);
+  CHECK(g.info(at.id).shape == Dims{1, 3});
+}
+
+TEST_CASE("fold: what does not fit is an error that names the node") {
+  Graph g = computed_shape(4);
+  g.tensor(g.inputs[0]).info.shape = {4, 6, 1};  // the numbers for two dimensions do not fit three
+  const std::string error = test::error_of([&] { fold_shapes(g); });
+  CHECK_MESSAGE(error != "no error", error);
+}
+
+TEST_CASE("fold: large constants wait for a run") {
+  kernel::Executor one;
+  for (const std::int64_t elements : {most_small_bytes / 4, most_small_bytes / 4 + 1}) {
+    Graph g;
+    const float value = 2;
+    const AnyTensor x = constant<float>(g, std::span(&value, 1), {});
+    g.add_output(AnyTensor(op::expand(x, constant(g, Dims{elements}))).id);
+    const bool is_small = elements * 4 <= most_small_bytes;
+    CHECK(evaluate_small(&one, g, 0) == is_small);
+    CHECK((g.tensor(g.outputs[0]).role == Role::constant) == is_small);
+    CHECK(g.nodes[0].outputs.empty() == is_small);
+  }
+}

@@ -1,0 +1,76 @@
+#include "exec/group.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <halftone/halftone.hpp>
+#include <halftone/transform/fuse.hpp>
+
+#include "results.hpp"
+
+using namespace halftone;
+
+namespace {
+
+/// Element-wise nodes over all ways of broadcasting: dense, one element, rows, columns, types that
+/// change on the way, an absent input, and a value that goes out in the middle.
+Graph mixed(const Dims& shape) {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", shape);
+  Dims row = shape, column = shape;
+  for (std::size_t d = 0; d < shape.size(); ++d) (d + 1 < shape.size() ? row : column)[d] = 1;
+  const AnyTensor r = g.input<float>("row", row), c = g.input<float>("column", column);
+  const AnyTensor s = g.input<float>("scalar", {});
+  const AnyTensor a = op::tanh(op::mul(op::add(x, r), c));
+  const AnyTensor b = op::clip(op::sub(a, s), none, s);
+  output(g, op::where(op::less(a, b), op::exp(x), op::neg(a)), "y");
+  output(g, a, "middle");
+  output(g, op::cast(op::cast(b, {.to = ElementType::float16}), {.to = ElementType::float64}), "z");
+  return g;
+}
+
+}  // namespace
+
+// The law: nodes of a group give what each gives alone, bit for bit, for sizes around blocks (128 to
+// 1024 elements) and tasks (32 Ki).
+TEST_CASE("group: fused nodes give what they give alone, for every size") {
+  for (const Dims& shape : {Dims{1}, Dims{7}, Dims{127}, Dims{1025}, Dims{3, 5}, Dims{0, 4},
+                            Dims{2, 3, 43}, Dims{33, 1023}, Dims{1, 1, 70'001}}) {
+    CAPTURE(product(shape));
+    const Graph g = mixed(shape);
+    const Graph fused = fuse_elementwise(g);
+    REQUIRE(fused.nodes.size() < g.nodes.size());
+    CHECK(test::results(fused) == test::results(g));
+  }
+}
+
+// The partition is that of the size alone, whoever runs the tasks and in whatever order.
+TEST_CASE("group: results do not depend on the order of tasks") {
+  const kernel::Executor backwards{
+      .threads = 4,
+      .run = [](void*, std::int64_t count, kernel::Executor::Task task, void* context) {
+        for (std::int64_t i = count; i-- > 0;) task(context, i);
+      }};
+  const auto run_by = [](const kernel::Executor& executor) {
+    Program program = make_program(fuse_elementwise(mixed({5, 40'000})), NoPasses{});
+    const std::unique_ptr<Bound> bound = bind(program, {}, executor);
+    std::vector<AnyArray> inputs;
+    for (std::size_t i = 0; i < program.graph.inputs.size(); ++i) {
+      AnyArray& x = inputs.emplace_back(program.graph.info(program.graph.inputs[i]));
+      int k = 0;
+      for (float& v : x.values<float>()) v = static_cast<float>(++k % 101) / 50 - 1;
+      bound->set_input(i, x.data());
+    }
+    run(*bound);
+    std::vector<std::string> list;
+    for (std::size_t o = 0; o < program.outputs.size(); ++o) {
+      const AnyView y = bound->output(o);
+      list.emplace_back(static_cast<const char*>(y.data), y.bytes());
+    }
+    return list;
+  };
+  CHECK(run_by(backwards) == run_by({}));
+}
