@@ -173,8 +173,18 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
     }
   };
   for (const AnyView& x : inputs) add(x.info, x.data, x.info.is_known());
+  // An output may be the memory of an input that the node changes. It is written there, as in a
+  // program, and copied into an array of its own.
+  const auto changed_input = [&](std::size_t output) -> const void* {
+    const int shared = node.op->signature.output_slot(output).shares;
+    if (shared < 0 || outputs[output].bytes() == 0) return nullptr;
+    const auto i = static_cast<std::size_t>(shared);
+    return node.op->signature.input_slot(i).modified ? inputs[i].data : nullptr;
+  };
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    add(outputs[i].info(), outputs[i].data(), node.outputs[i] != no_tensor);
+    const void* changed = changed_input(i);
+    add(outputs[i].info(), changed != nullptr ? changed : outputs[i].data(),
+        node.outputs[i] != no_tensor);
   }
   KernelCall call{.op = kernel.op(),
                   .arguments = arguments.data(),
@@ -210,13 +220,9 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
   }
   f.run(call);
   for (AnyArray& output : outputs) output.own_objects();
-  // An output that is a changed input's memory in a plan has memory of its own here.
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const int shared = node.op->signature.output_slot(o).shares;
-    if (shared < 0 || outputs[o].bytes() == 0) continue;
-    const auto i = static_cast<std::size_t>(shared);
-    if (!node.op->signature.input_slot(i).modified) continue;
-    std::memcpy(outputs[o].data(), inputs[i].data, outputs[o].bytes());
+    const void* changed = changed_input(o);
+    if (changed != nullptr) std::memcpy(outputs[o].data(), changed, outputs[o].bytes());
   }
   return outputs;
 }

@@ -116,3 +116,21 @@ TEST_CASE("interpreter: one branch of an If runs, and a runner gets every node")
   CHECK_MESSAGE(test::contains(error, "'choice'"), error);
   CHECK_MESSAGE(test::contains(error, "not one boolean"), error);
 }
+
+TEST_CASE("interpreter: a node that only writes a variable's new value changes the variable") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2});
+  const AnyTensor v = parameter<float, Shape<2>>(g, "v", std::vector<float>{0, 0});
+  g.add_output(op::copy_var_update(v, x).id);
+  g.add_output(op::nonzero(x).id);  // its shape follows from values
+  Engine engine(std::move(g));
+  const Array<float> value({2}, {5, 6});
+  const AnyView inputs[] = {value};
+  engine.run(inputs);
+  const auto floats = [](const AnyView& view) {
+    const auto* first = static_cast<const float*>(view.data);
+    return std::vector<float>(first, first + view.info.elements());
+  };
+  CHECK(floats(engine.output(0)) == std::vector<float>{5, 6});
+  CHECK(floats(engine.variable(v.id)) == std::vector<float>{5, 6});
+}
