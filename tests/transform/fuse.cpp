@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <vector>
 
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/infer.hpp>
@@ -98,4 +100,20 @@ TEST_CASE("fuse: a long chain becomes groups of at most as many nodes as a group
   CHECK(fused.nodes.size() == 4);  // three full groups and the node that is left
   for (const Graph& body : fused.graphs) CHECK(body.nodes.size() == detail::Fusion::max_nodes);
   CHECK(test::results(fused) == test::results(g));
+}
+
+TEST_CASE("fuse: an engine runs a graph that was fused before, also groups of constants") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {4});
+  const AnyTensor c = parameter<float, Shape<4>>(g, "c", std::vector<float>{1, 2, 3, 4});
+  g.add_output(op::add(op::relu(x), op::tanh(op::exp(c))).id);
+  g.add_output(op::sigmoid(op::cos(c)).id);
+  Engine direct(g), fused(fuse_elementwise(g));
+  const Array<float> values({4}, {1, -2, 3, -4});
+  const AnyView inputs[] = {values};
+  direct.run(inputs);
+  fused.run(inputs);
+  for (std::size_t o = 0; o < 2; ++o) {
+    CHECK(std::memcmp(direct.output(o).data, fused.output(o).data, 16) == 0);
+  }
 }

@@ -252,7 +252,9 @@ class Inference {
       if (maps && is_sequence(graph_.info(node.inputs[first + i]).type)) continue;
       hand_in(body, body.inputs[i], node.inputs[first + i]);
     }
-    Inference inner(body, evaluate_, context_, depth_ + 1);
+    // The members of a group stay: it is run as a whole.
+    const Evaluate evaluate = node.op->id == op::Fused::id ? nullptr : evaluate_;
+    Inference inner(body, evaluate, context_, depth_ + 1);
     inner.run();
     take(std::move(inner.defects), index);
     return body;
