@@ -76,7 +76,8 @@ class Binder {
     }
     for (std::size_t s = 0; s < program_.steps.size(); ++s) bind_step(s);
     if (!program_.is_bound) program_.place();
-    program_.is_bound = !options_.only_plan;
+    // A program that was bound stays so: its packed weights have given theirs back.
+    if (options_.runner == nullptr && !options_.only_plan) program_.is_bound = true;
     allocate();
   }
 
@@ -265,9 +266,9 @@ std::size_t Bound::bytes() const {
   return sum;
 }
 
-Program program_for(Graph graph, const EngineOptions& options, const std::string& path) {
+Program program_for(Graph graph, const EngineOptions& options) {
   if (options.runner != nullptr) return make_program(std::move(graph));
-  return make_program(std::move(graph), CpuPasses{options, path});
+  return make_program(std::move(graph), CpuPasses{options, {}});
 }
 
 std::unique_ptr<Bound> bind(Program& program, const EngineOptions& options,

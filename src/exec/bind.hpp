@@ -60,8 +60,8 @@ struct Bound {
 };
 
 /// The program of a graph that has been inferred, through the passes for `cpu` that come before it
-/// is planned, or none if a NodeRunner computes its nodes. `path` is that of a body, see PassEvent.
-Program program_for(Graph graph, const EngineOptions& options, const std::string& path = {});
+/// is planned, or none if a NodeRunner computes its nodes.
+Program program_for(Graph graph, const EngineOptions& options);
 
 /// Gives the steps of a program their kernels, its constants the form that these want, and its
 /// values memory. The program, to which scratch memory and packed weights are added, is borrowed.

@@ -269,11 +269,13 @@ struct Engine::State {
     next.program = program_for(std::move(planned), options);
     next.has_program = true;
     next.bound = halftone::bind(next.program, options, executor);
-    dump_program("cpu", {}, [&] { return program_text(next.program); });
+    dump_program("cpu", [&] { return program_text(next.program); });
   }
 
   /// Takes what an executable has ready.
-  void adopt(std::unique_ptr<Ready> next) {
+  void adopt(Prepared prepared) {
+    auto next = std::make_unique<Ready>();
+    static_cast<Prepared&>(*next) = std::move(prepared);
     if (next->has_program) next->bound = halftone::bind(next->program, options, executor);
     current = next.get();
     ready.push_back(std::move(next));
@@ -312,7 +314,8 @@ Engine::Engine(Executable executable, const EngineOptions& options) {
   state_ = Owned<State>(new State(std::move(given.graph), options));
   State& s = *state_;
   s.weights = std::move(given.weights);
-  if (given.ready == nullptr || options.runner != nullptr || options.stop_at_nan || !options.fuse) {
+  if (!given.ready.has_value() || options.runner != nullptr || options.stop_at_nan ||
+      !options.fuse) {
     s.prepare_if_static();
     return;
   }
@@ -329,7 +332,7 @@ Engine::Engine(Executable executable, const EngineOptions& options) {
       }
     }
   }
-  s.adopt(std::move(given.ready));
+  s.adopt(std::move(*given.ready));
 }
 
 Executable compile(Graph graph, const EngineOptions& options) {
@@ -353,16 +356,9 @@ Executable Engine::executable() const {
   state->graph = s.graph;
   state->model_outputs = s.graph.outputs;
   state->weights = s.weights;
-  state->ready = std::make_unique<Ready>();
-  Ready& ready = *state->ready;
-  ready.inputs = s.current->inputs;
-  ready.program = s.current->program;
-  ready.has_program = s.current->has_program;
-  ready.is_interpreted = s.current->is_interpreted;
-  ready.graph = s.current->graph;
-  ready.is_random = s.current->is_random;
-  for (std::size_t i = 0; i < ready.inputs.size(); ++i) {
-    state->graph.tensor(state->graph.inputs[i]).info = ready.inputs[i];
+  state->ready = static_cast<const Prepared&>(*s.current);
+  for (std::size_t i = 0; i < s.current->inputs.size(); ++i) {
+    state->graph.tensor(state->graph.inputs[i]).info = s.current->inputs[i];
   }
   return executable;
 }

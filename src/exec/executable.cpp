@@ -105,23 +105,21 @@ void Executable::set_model_outputs(std::vector<TensorId> ids) {
 void Executable::verify() { state_->weights.verify(); }
 
 void Executable::change(Graph graph) {
-  Graph& now = state_->graph;
-  const bool is_same = graph.outputs == now.outputs && graph.nodes.size() == now.nodes.size();
-  now = std::move(graph);
-  if (!is_same) state_->ready.reset();
+  if (!(graph == state_->graph)) state_->ready.reset();
+  state_->graph = std::move(graph);
 }
 
 /// An executable as pieces of bytes, one behind the other.
 class ExecutableWriter {
  public:
   explicit ExecutableWriter(const Executable& executable) {
-    const Executable::State& state = *executable.state_;
+    Executable::State& state = *executable.state_;
+    state.weights.verify();  // before they get another checksum
     detail::write(writer_, state.graph);
     writer_.number(state.model_outputs.size());
     for (const TensorId id : state.model_outputs) writer_.number(static_cast<std::uint64_t>(id));
-    const bool is_ready = state.ready != nullptr;
-    const Ready nothing;
-    const Ready& ready = is_ready ? *state.ready : nothing;
+    const bool is_ready = state.ready.has_value();
+    const Prepared ready = state.ready.value_or(Prepared{});
     for (const bool flag : {is_ready, ready.is_interpreted, ready.is_random, ready.has_program}) {
       writer_.number(flag ? 1 : 0);
     }
@@ -218,15 +216,15 @@ Executable load_executable(std::string_view path, OperatorTable operators) {
     if (id >= state->graph.tensors.size()) reader.fail_here();
     state->model_outputs.push_back(static_cast<TensorId>(id));
   }
-  auto ready = std::make_unique<Ready>();
+  Prepared ready;
   const bool is_ready = reader.number() != 0;
-  ready->is_interpreted = reader.number() != 0;
-  ready->is_random = reader.number() != 0;
-  ready->has_program = reader.number() != 0;
-  ready->program = detail::read_program(reader, operators);
-  ready->graph = detail::read_graph(reader, operators);
+  ready.is_interpreted = reader.number() != 0;
+  ready.is_random = reader.number() != 0;
+  ready.has_program = reader.number() != 0;
+  ready.program = detail::read_program(reader, operators);
+  ready.graph = detail::read_graph(reader, operators);
   for (const TensorId id : state->graph.inputs) {
-    ready->inputs.push_back(state->graph.info(id));
+    ready.inputs.push_back(state->graph.info(id));
   }
   if (is_ready) state->ready = std::move(ready);
   return Executable(state.release());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <halftone/exec/executable.hpp>
@@ -11,17 +12,21 @@
 
 namespace halftone {
 
-/// What is ready to run for one combination of input shapes.
-struct Ready {
-  std::vector<TensorInfo> inputs;
-  Program program;
-  bool has_program = false;      ///< there is something that can be planned
-  std::unique_ptr<Bound> bound;  ///< of the program
+/// A model that is prepared for one combination of input shapes, as a value.
+struct Prepared {
+  std::vector<TensorInfo> inputs{};
+  Program program{};
+  bool has_program = false;  ///< there is something that can be planned
   /// `graph` is interpreted behind the program, whose outputs are its last inputs.
   bool is_interpreted = false;
-  Graph graph;
-  KeptNodes kept;          ///< of the nodes that are interpreted
+  Graph graph{};
   bool is_random = false;  ///< the graph has one input more: the state of random numbers
+};
+
+/// The same with what an engine runs it with.
+struct Ready : Prepared {
+  std::unique_ptr<Bound> bound;  ///< of the program
+  KeptNodes kept;                ///< of the nodes that are interpreted
 };
 
 /// The bytes of a file's weights, and what they have to add up to.
@@ -37,7 +42,7 @@ struct UnverifiedWeights {
 struct Executable::State {
   Graph graph;
   std::vector<TensorId> model_outputs;  ///< see Executable::model_outputs()
-  std::unique_ptr<Ready> ready;
+  std::optional<Prepared> ready;        ///< none: the model has changed
   UnverifiedWeights weights;
 };
 

@@ -58,7 +58,7 @@ halftone::Program program_for(const Graph& graph, const ProfileOptions& options)
                                   .hint = "give symbolic extents a value: --size batch=1"});
   }
   halftone::Program program = make_program(std::move(g));
-  dump_program("ipu", {}, [&] { return program_text(program); });
+  dump_program("ipu", [&] { return program_text(program); });
   return program;
 }
 

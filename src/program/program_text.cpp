@@ -21,7 +21,10 @@ std::string bytes_of(std::int64_t bytes) {
 
 class ProgramText {
  public:
-  explicit ProgramText(const Program& program) : p_(program) {}
+  explicit ProgramText(const Program& program)
+      : p_(program), live_(detail::live_bytes(program.lifetimes(), 64)) {
+    live_.resize(program.steps.size() + 1);  // steps behind the last life
+  }
 
   std::string text() const {
     std::size_t packed = 0;
@@ -77,7 +80,7 @@ class ProgramText {
     std::string writes = list(arguments.subspan(step.inputs));
     if (step.scratch != Program::none) writes += ", scratch " + buffer(step.scratch);
     for (const std::int32_t body : step.bodies) reads += fmt::format(", body {}", body);
-    const std::int64_t live = live_at(static_cast<std::int32_t>(number));
+    const std::int64_t live = live_[number];
     return {fmt::format("{}", number),
             std::string(operator_of(step)),
             node_of(step),
@@ -95,14 +98,6 @@ class ProgramText {
     return detail::escaped(p_.graph.name(p_.graph.nodes[static_cast<std::size_t>(step.node)]));
   }
 
-  /// In whole 64 bytes, as the arena is divided.
-  std::int64_t live_at(std::int32_t step) const {
-    std::int64_t live = 0;
-    for (const Program::Buffer& b : p_.buffers) {
-      if (b.first <= step && step <= b.last) live += (b.bytes + 63) / 64 * 64;
-    }
-    return live;
-  }
   std::string bar(std::int64_t live) const {
     if (p_.live_bytes <= 0) return {};
     return std::string(
@@ -135,6 +130,7 @@ class ProgramText {
   }
 
   const Program& p_;
+  std::vector<std::int64_t> live_;  // at each step
 };
 
 }  // namespace

@@ -177,11 +177,10 @@ std::span<const std::string_view> pass_names(std::string_view target) {
   return {};
 }
 
-void dump_program(std::string_view target, std::string_view path,
-                  const std::function<std::string()>& text) {
+void dump_program(std::string_view target, const std::function<std::string()>& text) {
   const Dump dump;
   if (dump.wants("program")) {
-    Dump::write_file(Dump::next_name(target, "program", path) + ".txt", text());
+    Dump::write_file(Dump::next_name(target, "program", {}) + ".txt", text());
   }
 }
 

@@ -78,7 +78,6 @@ std::span<const std::string_view> pass_names(std::string_view target);
 Graph run_passes(std::span<const Pass> passes, Graph graph, const PassOptions& options);
 
 /// Writes the text of a program there if HALFTONE_DUMP asks for it.
-void dump_program(std::string_view target, std::string_view path,
-                  const std::function<std::string()>& text);
+void dump_program(std::string_view target, const std::function<std::string()>& text);
 
 }  // namespace halftone

@@ -127,6 +127,35 @@ TEST_CASE("executable: a session takes it in a graph's place") {
   CHECK(other.run({{"x", image}})[0].info.shape == Dims{6, 1, 5, 5});
 }
 
+TEST_CASE("executable: what a machine's arithmetic made ready runs without it, too") {
+  const Graph model = with_weights(test::lenet());
+  Session rounded(Graph(model), {.device = Device::ipu_model,
+                                 .ipu = {.arithmetic = {.floating_point_checks = true}}});
+  const test::Folder folder;
+  save_executable(rounded.executable(), folder / "model.htx");
+  Engine direct(model), loaded(load_executable(folder / "model.htx"), {.fuse = true});
+  const std::vector<std::string> found = results(loaded, 1), expected = results(direct, 1);
+  REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < 10; ++i) {  // fused products round elsewhere
+    float x = 0, y = 0;
+    std::memcpy(&x, found[0].data() + i * sizeof x, sizeof x);
+    std::memcpy(&y, expected[0].data() + i * sizeof y, sizeof y);
+    CHECK(x == doctest::Approx(y).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("executable: damaged weights are not stored under a new checksum") {
+  const test::Folder folder;
+  const std::string path = folder / "model.htx";
+  save_executable(compile(with_weights(test::lenet())), path);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-100, std::ios::end);
+  file.put('x').put('y').put('z');
+  file.close();
+  const Executable damaged = load_executable(path);
+  CHECK_THROWS_AS(save_executable(damaged, folder / "copy.htx"), ModelError);
+}
+
 TEST_CASE("executable: only a model whose shapes are known is compiled") {
   Graph g;
   g.add_output(op::relu(g.input<float>("x", {dynamic, 3})).id);

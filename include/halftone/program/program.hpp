@@ -15,9 +15,10 @@
 
 namespace halftone {
 
-/// What will run, a value: the steps of a graph whose shapes are known, in their order, and where
-/// in memory their arguments lie. It knows no kernel and no device. What kernels ask for (scratch
-/// memory, packed weights) is added by whoever binds them, then `place` finds the offsets.
+/// A program is what will run, as a value: the steps of a graph whose shapes are known, in their
+/// order, and where in memory their arguments lie. It knows no kernel and no device. What kernels
+/// ask for (scratch memory, packed weights) is added by whoever binds them, then `place` finds the
+/// offsets.
 struct Program {
   static constexpr std::int32_t none = -1;
 
@@ -68,7 +69,7 @@ struct Program {
   std::vector<Program> bodies{};
   std::vector<Repetition> repetitions{};
   std::vector<Bytes> packed{};
-  bool is_bound = false;  ///< scratch memory and packed weights have been added
+  bool is_bound = false;  ///< the kernels' scratch memory and packed weights have been added
   std::int64_t arena_bytes = 0;
   std::int64_t live_bytes = 0;  ///< the largest sum at one step: no arena can be smaller
 
@@ -80,10 +81,15 @@ struct Program {
     const auto at = static_cast<std::int32_t>(step);
     steps[step].scratch = add_buffer(bytes, at, at);
   }
-  /// Gives the buffers their offsets in the arena.
-  constexpr void place() {
+  /// Of the buffers, in steps.
+  constexpr std::vector<Lifetime> lifetimes() const {
     std::vector<Lifetime> lives;
     for (const Buffer& b : buffers) lives.push_back({b.bytes, b.first, b.last});
+    return lives;
+  }
+  /// Gives the buffers their offsets in the arena.
+  constexpr void place() {
+    const std::vector<Lifetime> lives = lifetimes();
     const MemoryPlan plan = plan_memory(lives);
     for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].offset = plan.offsets[i];
     arena_bytes = plan.bytes;
@@ -119,11 +125,19 @@ class ProgramBuilder {
     for (const Lifetime& life : buffers_.lifetimes) {
       program.add_buffer(life.bytes, life.first, life.last);
     }
+    std::vector<std::int32_t> step_of;  // of nodes; of views, which are no steps: the next one
+    const auto next_step = [&] { return static_cast<std::int32_t>(program.steps.size()); };
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      step_of.push_back(next_step());
       if (!is_view(graph_.nodes[n]) || buffers_.is_copied[n]) add_step(n);
     }
     for (const TensorId id : graph_.outputs) add_output(id);
-    count_in_steps();
+    step_of.push_back(next_step());
+    // Lifetimes count nodes until here.
+    for (Program::Buffer& buffer : program.buffers) {
+      buffer.first = step_of[static_cast<std::size_t>(buffer.first)];
+      buffer.last = step_of[static_cast<std::size_t>(buffer.last)];
+    }
   }
 
  private:
@@ -215,22 +229,6 @@ class ProgramBuilder {
     program_.outputs.push_back(output);
   }
 
-  /// Lifetimes count nodes until here; views among them are no steps.
-  constexpr void count_in_steps() {
-    std::vector<std::int32_t> step_of(graph_.nodes.size() + 1, 0);
-    std::int32_t steps = 0;
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      step_of[n] = steps;
-      if (!is_view(graph_.nodes[n]) || buffers_.is_copied[n]) ++steps;
-    }
-    const auto end = static_cast<std::int32_t>(program_.steps.size());
-    step_of[graph_.nodes.size()] = end;
-    for (Program::Buffer& buffer : program_.buffers) {
-      buffer.first = step_of[static_cast<std::size_t>(buffer.first)];
-      buffer.last = step_of[static_cast<std::size_t>(buffer.last)];
-    }
-  }
-
   Program& program_;
   const Graph& graph_;
   Buffers buffers_;
@@ -265,7 +263,7 @@ constexpr Program make_program(Graph graph, const Passes& passes = {}, bool in_p
         kind == Program::Kind::group) {
       continue;
     }
-    const Node node = program.graph.nodes[static_cast<std::size_t>(program.steps[s].node)];
+    const Node& node = program.graph.nodes[static_cast<std::size_t>(program.steps[s].node)];
     const std::vector<std::int32_t> indices = subgraphs_of(node);
     for (std::size_t b = 0; b < indices.size(); ++b) {
       const auto index = static_cast<std::size_t>(indices[b]);

@@ -30,7 +30,7 @@ struct Repetition {
     friend constexpr bool operator==(const Stack&, const Stack&) = default;
 
     constexpr std::int64_t slice_bytes() const { return outer * inner_bytes; }
-    /// Where a slice is that a pass has: the number along the axis.
+    /// The position along the axis of the slice that a pass has.
     constexpr std::int64_t at(std::int64_t pass) const {
       return is_reversed ? length - 1 - pass : pass;
     }
