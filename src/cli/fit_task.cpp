@@ -236,7 +236,7 @@ void FitTask::check_elements(const Feature& feature, ElementType type) {
   if (is_exact || is_floating_point(type)) return;
   visit_type<AllTypes>(type, [&]<class T>() {
     if constexpr (std::is_integral_v<T>) {
-      // What floats have exactly.
+      // A float has these integers exactly.
       const double most = std::min(16777216.0, double(std::numeric_limits<T>::max()));
       check_integers(feature, std::is_signed_v<T> ? -most : 0, most);
     }

@@ -19,7 +19,7 @@ namespace halftone::cli {
 
 /// The input that a loss of the program's own takes labels from.
 inline constexpr std::string_view label_name = "label";
-/// What is made small. `own`: a scalar of the model.
+/// The quantity that training makes small. `own`: a scalar of the model.
 enum class Loss { own, cross_entropy, squared, absolute };
 
 /// The state of an earlier training that a model file has, by name.

@@ -98,12 +98,10 @@ void print_json(const InspectOptions& options, const Versions& versions, const G
   fmt::print(console.out, "{}", dump(json));
 }
 
-void print_text(const InspectOptions& options, const Versions& versions, const Graph& graph,
-                const Console& console) {
+void print_text(const InspectOptions& options, const Graph& graph, const Console& console) {
   const ModelFacts facts = facts_of(graph);
   fmt::print(console.out, "model  {}  {}  {} nodes  {} parameters  {}\n",
-             detail::escaped(options.model.path),
-             versions.ir == 0 ? "executable" : text_of(versions), facts.nodes,
+             detail::escaped(options.model.path), versions_text(options.model.path), facts.nodes,
              count(static_cast<double>(facts.parameters)),
              detail::bytes_text(static_cast<std::uint64_t>(facts.parameter_bytes)));
 
@@ -240,13 +238,10 @@ void inspect(const InspectOptions& options, const Console& console) {
   if (options.program) return print_program(options, std::move(model), console);
   const Graph& graph = model.graph();
   if (!options.after.empty()) return print_after(options, graph, console);
+  if (!options.json) return print_text(options, graph, console);
   const Versions versions =
       is_executable(options.model.path) ? Versions{} : versions_of(options.model.path);
-  if (options.json) {
-    print_json(options, versions, graph, console);
-  } else {
-    print_text(options, versions, graph, console);
-  }
+  print_json(options, versions, graph, console);
 }
 
 }  // namespace halftone::cli

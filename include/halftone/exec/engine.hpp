@@ -94,10 +94,10 @@ class Engine {
   AnyView variable(TensorId id) const;
   void set_variable(TensorId id, AnyView value);
 
-  /// What is ready for the current shapes, with the variables' values of now, to be stored. Throws
+  /// The model as it is ready for the current shapes, with the variables' present values. Throws
   /// UsageError before shapes were prepared.
   Executable executable() const;
-  /// What the current plan runs: null if nothing of the model can be planned.
+  /// The program that the current plan runs; null if nothing of the model can be planned.
   const Program* program() const;
   /// Bytes of the arena, packed weights and other memory of the current plan.
   std::size_t planned_bytes() const;

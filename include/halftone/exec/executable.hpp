@@ -23,7 +23,7 @@ class Executable {
   const Graph& graph() const;
   /// Verifies the weights of a file now: throws ModelError if they are damaged.
   void verify();
-  /// What the model lists as outputs, where it was compiled to return others.
+  /// The tensors that the model lists as outputs; it may have been compiled to return others.
   const std::vector<TensorId>& model_outputs() const;
   void set_model_outputs(std::vector<TensorId> ids);
   /// Has the model changed, such as its outputs; a model that has is planned again when it runs.

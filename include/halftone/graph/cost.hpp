@@ -98,7 +98,7 @@ class WorkList {
   constexpr void keep(const TensorInfo& x) { add({.kind = Work::Kind::keep, .x = x}); }
   /// x comes to the tiles that the work is on.
   constexpr void move(const TensorInfo& x) { add({.kind = Work::Kind::move, .x = x}); }
-  /// One value in all of y: x.
+  /// Every element of y (Work::x) gets one value.
   constexpr void fill(const TensorInfo& y) { add({.kind = Work::Kind::fill, .x = y}); }
   /// Each element of y from the sum, or the largest, of `taps` others: x, count.
   constexpr void pool(const TensorInfo& y, std::int64_t taps, bool is_max) {

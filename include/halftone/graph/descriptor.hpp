@@ -54,8 +54,8 @@ struct Descriptor {
   void (*gradient)(std::span<const Word> attributes, GradientScope& g);
   /// Element types that a type variable allows.
   bool (*allows)(int type_variable, ElementType type);
-  /// What the operator has a machine do for inputs and outputs whose extents are known; null for
-  /// operators that do not say.
+  /// Returns the work that the operator has a machine do for inputs and outputs whose extents are
+  /// known; null for operators that do not say.
   std::vector<Work> (*cost)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
                             std::span<const TensorInfo> outputs);
   /// The words that an attribute's list (see Slot::attribute) consists of, which become their

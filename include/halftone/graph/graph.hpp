@@ -25,7 +25,7 @@ enum class Role : std::uint8_t {
   state,     ///< a variable that an optimizer keeps beside the weights; see State
 };
 
-/// What a tensor of Role::state is to its optimizer.
+/// The part that a tensor of Role::state plays for its optimizer.
 enum class State : std::uint8_t {
   none,            ///< the tensor has another role
   hyperparameter,  ///< a number that the program may set between runs

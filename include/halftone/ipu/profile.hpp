@@ -205,7 +205,8 @@ class Report {
 /// bodies with the node that holds them, and all that change one variable on one IPU.
 void check_placement(const Graph& graph, std::int64_t ipus);
 
-/// What runs of a graph with static shapes, before it is priced; throws what profile throws for it.
+/// The program of a graph with static shapes, which `profile` prices. It throws what `profile` throws
+/// for the graph.
 halftone::Program program_for(const Graph& graph, const ProfileOptions& options = {});
 
 /// What a graph with static shapes would do on the machine. Throws UsageError for a machine or

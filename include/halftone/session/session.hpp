@@ -113,7 +113,8 @@ class Session {
   /// Runs a model that is ready to run, without planning it, unless the options ask for other
   /// outputs than the model's, accumulation, stop_at_nan or the machine's arithmetic.
   explicit Session(Executable executable, const SessionOptions& options = {});
-  /// What is ready for the shapes of the last run, with the weights of now: save_executable(it, path).
+  /// The model as it is ready for the shapes of the last run, with its present weights, to be stored:
+  /// save_executable(session.executable(), path).
   /// Throws UsageError if the shapes of the inputs are not known yet.
   Executable executable() const;
   Session(Session&&) noexcept;
