@@ -200,10 +200,6 @@ void print_program(const InspectOptions& options, LoadedModel model, const Conso
     return;
   }
   const Engine engine = std::move(model).engine({});
-  if (engine.program() == nullptr) {
-    fail(ErrorKind::unsupported, {.what = "nothing of the model can be planned: its shapes depend "
-                                          "on values from the start"});
-  }
   fmt::print(console.out, "{}", program_text(*engine.program()));
 }
 
@@ -224,7 +220,7 @@ void print_after(const InspectOptions& options, Graph graph, const Console& cons
     const Engine engine(std::move(graph), {.observer = &printer});
   }
   if (printer.has_printed) return;
-  fail(ErrorKind::unsupported, {.what = "the pass did not run: nothing of the model can be planned",
+  fail(ErrorKind::unsupported, {.what = "the pass did not run: the model gives it nothing to do",
                                 .hint = "the passes before it: --after infer"});
 }
 

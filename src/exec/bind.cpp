@@ -1,5 +1,6 @@
 #include "bind.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <halftone/op/list.hpp>
@@ -7,6 +8,8 @@
 #include "base/describe.hpp"
 #include "fold.hpp"
 #include "kernel_table.hpp"
+#include "late.hpp"
+#include "passes.hpp"
 #include "run.hpp"
 #include "transform/pipeline.hpp"
 
@@ -27,39 +30,59 @@ std::int64_t flops_of(const Graph& graph, const Node& node, std::span<const Tens
   return flops;
 }
 
-/// The passes for `cpu`; see PassEvent::path.
+/// Late bodies that are nested more deeply than this are not divided any further.
+constexpr int deepest_division = 8;
+
+/// The passes for `cpu`. Graphs with late nodes are divided, and so planned in parts.
 struct CpuPasses {
   const EngineOptions& options;
-  std::string path;
+  Nesting nesting;
+  bool has_late = false;
 
   Graph operator()(Graph graph) const {
+    if (has_late && nesting.depth > deepest_division) return graph;
     const bool fuse = options.fuse && !options.stop_at_nan;
-    return run_passes(cpu_plan_passes, std::move(graph),
+    std::span<const Pass> passes = cpu_plan_passes;
+    if (has_late) passes = cpu_late_passes;
+    return run_passes(passes, std::move(graph),
                       {.fuse = fuse,
                        .change_weights = fuse && !options.only_plan,
                        .reorder = !options.stop_at_nan,
                        .float_lanes = float_lanes(),
                        .observer = options.observer,
-                       .path = path});
+                       .path = nesting.path});
   }
   CpuPasses inside(const Graph& graph, const Node& node, std::size_t body) const {
-    std::string_view name = graph.name(node);
-    if (name.empty() && !node.outputs.empty() && node.outputs[0] != no_tensor) {
-      name = graph.name(node.outputs[0]);
-    }
-    const std::string inner = std::string(name.empty() ? node.op->id.name : name);
-    return {options, (path.empty() ? "" : path + "/") + inner + "/" + std::to_string(body)};
+    return {options, {nesting.depth, nesting.path_of(graph, node, body)}};
   }
 };
 
+/// Calls f for the bodies of calls, each once; for a late one's, as far as they were made.
+void for_each_called(Bound& bound, auto&& f) {
+  std::vector<const Bound*> seen;
+  for (std::size_t s = 0; s < bound.steps.size(); ++s) {
+    const Program::Step& step = bound.program.steps[s];
+    if (step.kind != Program::Kind::call) continue;
+    const void* const op = bound.steps[s].call.op;
+    if (step.is_late) {
+      for (const LateBody& body : static_cast<const Late*>(op)->bodies) body.for_each_bound(f);
+      continue;
+    }
+    Bound* const body = static_cast<const Bound::Control*>(op)->bodies[0];
+    if (std::find(seen.begin(), seen.end(), body) != seen.end()) continue;
+    seen.push_back(body);
+    f(*body);
+  }
+}
+
 class Binder {
  public:
-  Binder(Bound& bound, const EngineOptions& options, const kernel::Executor& executor)
+  explicit Binder(Bound& bound)
       : bound_(bound),
         program_(bound.program),
         graph_(program_.graph),
-        options_(options),
-        executor_(executor),
+        options_(bound.options),
+        executor_(bound.executor),
         uses_(graph_, 0) {}
 
   void bind() {
@@ -70,10 +93,10 @@ class Binder {
       if (a.place == Program::Place::weight) ++uses_[a.number];
     }
     bound_.input_arguments.resize(graph_.inputs.size());
+    bound_.inputs.resize(graph_.inputs.size());
+    bound_.late.resize(program_.late.size());
     for (const Program::Argument& a : program_.arguments) add_argument(a);
-    for (Program& body : program_.bodies) {
-      bound_.bodies.push_back(halftone::bind(body, options_, executor_));
-    }
+    bound_.bodies.resize(program_.bodies.size());
     for (std::size_t s = 0; s < program_.steps.size(); ++s) bind_step(s);
     if (!program_.is_bound) program_.place();
     // A program that was bound stays so: its packed weights have given theirs back.
@@ -87,7 +110,7 @@ class Binder {
       bound_.input_arguments[static_cast<std::size_t>(a.number)].push_back(
           static_cast<std::uint32_t>(bound_.arguments.size()));
     }
-    if (a.place == Program::Place::absent) {
+    if (a.place == Program::Place::absent || a.place == Program::Place::late) {
       bound_.arguments.push_back({});
       return;
     }
@@ -122,6 +145,11 @@ class Binder {
                                .executor = &executor_}};
     const std::vector<TensorInfo> in = infos(arguments.first(step.inputs)),
                                   out = infos(arguments.subspan(step.inputs));
+    if (step.is_late) {
+      bind_late(number, bound);
+      bound_.steps.push_back(bound);
+      return add_time(step, {}, {});
+    }
     switch (step.kind) {
       case Program::Kind::copy:
         bound.call.op = &graph_.info(arguments[step.inputs].tensor);
@@ -149,10 +177,36 @@ class Binder {
     return graph_.nodes[static_cast<std::size_t>(step.node)];
   }
 
+  void bind_late(std::size_t number, Bound::Step& bound) {
+    const Program::Step& step = program_.steps[number];
+    bound_.late_steps.push_back(std::make_unique<Late>(Late{bound_, step}));
+    Late& late = *bound_.late_steps.back();
+    for (std::size_t i = 0; i < program_.late.size(); ++i) {
+      if (program_.late[i] == static_cast<std::int32_t>(number)) {
+        late.freed.push_back(static_cast<std::int32_t>(i));
+      }
+    }
+    if (!step.bodies.empty()) {
+      const std::vector<std::int32_t> indices = subgraphs_of(node_of(step));
+      for (std::size_t b = 0; b < step.bodies.size(); ++b) {
+        late.bodies.emplace_back(program_.bodies[static_cast<std::size_t>(step.bodies[b])],
+                                 graph_.graphs[static_cast<std::size_t>(indices[b])], bound_,
+                                 bound_.nesting.path_of(graph_, node_of(step), b));
+      }
+    }
+    bound.call.op = &late;
+    bound.run = &run_late;
+  }
+
   void bind_bodies(const Program::Step& step, Bound::Step& bound) {
     Bound::Control& control = bound_.controls.emplace_back();
-    for (const std::int32_t body : step.bodies) {
-      control.bodies.push_back(bound_.bodies[static_cast<std::size_t>(body)].get());
+    for (const std::int32_t number : step.bodies) {
+      std::unique_ptr<Bound>& body = bound_.bodies[static_cast<std::size_t>(number)];
+      if (body == nullptr) {
+        body = halftone::bind(program_.bodies[static_cast<std::size_t>(number)], options_,
+                              executor_, bound_.nesting, bound_.is_open);
+      }
+      control.bodies.push_back(body.get());
     }
     bound.call.op = &control;
     if (step.kind == Program::Kind::repetition) {
@@ -221,6 +275,7 @@ class Binder {
     const bool has_name = !graph_.name(node).empty() || name_of == no_tensor;
     time.op = node.op->id.name;
     time.name = has_name ? graph_.name(node) : graph_.name(name_of);
+    if (step.is_late) return;
     time.flops = flops_of(graph_, node, in, out);
     for (const TensorInfo& info : in) time.bytes += info.is_known() ? info.bytes() : 0;
     for (const TensorInfo& info : out) time.bytes += info.is_known() ? info.bytes() : 0;
@@ -241,6 +296,10 @@ class Binder {
     }
     for (const Program::Argument& a : program_.outputs) {
       void* data = nowhere;
+      if (a.place == Program::Place::late) {
+        bound_.outputs.push_back(nullptr);
+        continue;
+      }
       if (graph_.info(a.tensor).bytes() != 0) {
         if (a.place == Program::Place::buffer) data = at(a.number);
         if (a.place == Program::Place::weight && !options_.only_plan) data = weight(a.number);
@@ -262,20 +321,65 @@ class Binder {
 std::size_t Bound::bytes() const {
   auto sum = static_cast<std::size_t>(program.arena_bytes);
   for (const Bytes& packed : program.packed) sum += packed.size();
-  for (const std::unique_ptr<Bound>& body : bodies) sum += body->bytes();
+  for (const std::unique_ptr<Bound>& body : bodies) sum += body != nullptr ? body->bytes() : 0;
   return sum;
 }
 
-Program program_for(Graph graph, const EngineOptions& options) {
-  if (options.runner != nullptr) return make_program(std::move(graph));
-  return make_program(std::move(graph), CpuPasses{options, {}});
+void Bound::measure(bool on) {
+  measures = on;
+  for_each_called(*this, [&](Bound& body) { body.measure(on); });
+}
+
+void Bound::add_times(std::vector<NodeTime*>& all) {
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    if (program.steps[s].kind != Program::Kind::call) all.push_back(&times[s]);
+  }
+  for_each_called(*this, [&](Bound& body) { body.add_times(all); });
+}
+
+Bound::Bound(Program& p, const EngineOptions& o, const kernel::Executor& e)
+    : program(p), options(o), executor(e) {}
+Bound::~Bound() = default;
+
+AnyView Bound::view(std::size_t argument) const {
+  const Program::Argument& a = program.arguments[argument];
+  const auto number = static_cast<std::size_t>(a.number);
+  if (a.place == Program::Place::absent) return {};
+  if (a.place == Program::Place::late) return late[number];
+  if (a.place == Program::Place::input && inputs[number].info.is_known() &&
+      program.graph.inputs[number] == a.tensor) {
+    return inputs[number];
+  }
+  return {program.graph.info(a.tensor), arguments[argument].data};
+}
+
+std::string Nesting::path_of(const Graph& graph, const Node& node, std::size_t body) const {
+  std::string_view name = graph.name(node);
+  if (name.empty() && !node.outputs.empty() && node.outputs[0] != no_tensor) {
+    name = graph.name(node.outputs[0]);
+  }
+  if (name.empty()) name = node.op->id.name;
+  return (path.empty() ? "" : path + "/") + std::string(name) + "/" + std::to_string(body);
+}
+
+Program program_for(Graph graph, const EngineOptions& options, const Nesting& nesting) {
+  const bool has_late = !is_static(graph);
+  if (has_late && options.stop_at_nan) {
+    fail(ErrorKind::unsupported,
+         {.what = "stop_at_nan is for models whose shapes do not depend on values"});
+  }
+  const ProgramOptions with{.late = has_late};
+  if (options.runner != nullptr) return make_program(std::move(graph), NoPasses{}, with);
+  return make_program(std::move(graph), CpuPasses{options, nesting, has_late}, with);
 }
 
 std::unique_ptr<Bound> bind(Program& program, const EngineOptions& options,
-                            const kernel::Executor& executor) {
-  auto bound = std::make_unique<Bound>(program);
-  bound->stops_at_nan = options.stop_at_nan;
-  Binder(*bound, options, executor).bind();
+                            const kernel::Executor& executor, const Nesting& nesting,
+                            bool is_open) {
+  auto bound = std::make_unique<Bound>(program, options, executor);
+  bound->nesting = nesting;
+  bound->is_open = is_open;
+  Binder(*bound).bind();
   return bound;
 }
 

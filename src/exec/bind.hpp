@@ -3,6 +3,8 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <halftone/exec/engine.hpp>
@@ -13,10 +15,23 @@
 
 namespace halftone {
 
+struct Late;
+
+/// Where a late body is in the model.
+struct Nesting {
+  int depth = 0;       ///< late bodies around it
+  std::string path{};  ///< see PassEvent::path
+
+  /// The same for a body of a node.
+  std::string path_of(const Graph& graph, const Node& node, std::size_t body) const;
+};
+
 /// A program with the kernels of its steps and its memory: ready to run, see run.hpp. Running it
-/// allocates nothing.
+/// allocates nothing, but for late steps.
 struct Bound {
-  explicit Bound(Program& p) : program(p) {}
+  Bound(Program& p, const EngineOptions& o, const kernel::Executor& e);
+  ~Bound();
+
   struct Step {
     void (*run)(const KernelCall& call);
     KernelCall call;
@@ -35,6 +50,11 @@ struct Bound {
   };
 
   Program& program;
+  const EngineOptions options;
+  const kernel::Executor& executor;
+  Nesting nesting{};
+  bool is_open = false;   ///< for any shapes: its bodies are not made ready for those that come
+  bool measures = false;  ///< a run adds to `times`
   std::vector<Step> steps;
   std::vector<NodeTime> times;  ///< of the steps
   std::vector<TensorArgument> arguments;
@@ -44,28 +64,48 @@ struct Bound {
   std::deque<Group> groups;
   std::deque<Control> controls;
   std::deque<Foreign> foreign;
-  std::vector<std::unique_ptr<Bound>> bodies;
+  std::vector<std::unique_ptr<Late>> late_steps;
+  std::vector<std::unique_ptr<Bound>> bodies;  ///< null: those of late steps, which have their own
+  std::vector<AnyView> inputs;                 ///< unknown: those of the program's own infos
+  std::vector<AnyArray> late;                  ///< values that late steps have computed
   Storage arena;
-  bool stops_at_nan = false;
 
   /// Input number i for the next run; null only for empty tensors.
   void set_input(std::size_t i, const void* data) {
     for (const std::uint32_t a : input_arguments[i]) arguments[a].data = const_cast<void*>(data);
   }
+  /// The same for inputs whose shapes the program leaves open.
+  void set_input(std::size_t i, const AnyView& value) {
+    inputs[i] = value;
+    set_input(i, value.data);
+  }
   AnyView output(std::size_t i) const {
+    const Program::Argument& a = program.outputs[i];
+    if (a.place == Program::Place::late) return late[static_cast<std::size_t>(a.number)];
     return {program.graph.info(program.graph.outputs[i]), outputs[i]};
+  }
+  /// An argument of a late step.
+  AnyView view(std::size_t argument) const;
+  void set_late(std::int32_t number, AnyArray value) {
+    late[static_cast<std::size_t>(number)] = std::move(value);
   }
   /// Of the arena and packed weights, bodies included.
   std::size_t bytes() const;
+  /// Whether runs measure the steps, and those of the bodies of calls.
+  void measure(bool on);
+  /// The times of the steps; those of a call are its body's.
+  void add_times(std::vector<NodeTime*>& all);
 };
 
 /// The program of a graph that has been inferred, through the passes for `cpu` that come before it
 /// is planned, or none if a NodeRunner computes its nodes.
-Program program_for(Graph graph, const EngineOptions& options);
+Program program_for(Graph graph, const EngineOptions& options, const Nesting& nesting = {});
 
 /// Gives the steps of a program their kernels, its constants the form that these want, and its
-/// values memory. The program, to which scratch memory and packed weights are added, is borrowed.
+/// values memory. The program, to which scratch memory and packed weights are added, and the
+/// executor are borrowed. `is_open`: see Bound.
 std::unique_ptr<Bound> bind(Program& program, const EngineOptions& options,
-                            const kernel::Executor& executor);
+                            const kernel::Executor& executor, const Nesting& nesting = {},
+                            bool is_open = false);
 
 }  // namespace halftone

@@ -53,14 +53,6 @@ void own_variables(Graph& graph, const Aliases& aliases) {
   }
 }
 
-/// Constants of a file may lie anywhere; kernels read elements.
-void align_constants(Graph& graph) {
-  for (TensorRecord& tensor : graph.tensors) {
-    if (tensor.role == Role::constant && tensor.data.size() != 0) aligned_data(tensor);
-  }
-  for (Graph& body : graph.graphs) align_constants(body);
-}
-
 /// Shapes follow from integers; floats are computed by whoever runs the nodes.
 bool evaluate_integers(void* executor, Graph& graph, std::size_t n) {
   for (const TensorId id : graph.nodes[n].outputs) {
@@ -69,107 +61,35 @@ bool evaluate_integers(void* executor, Graph& graph, std::size_t n) {
   return evaluate_constant(executor, graph, n);
 }
 
-/// Whether what the subgraphs of a node give is sure to be what its outputs are taken for.
-bool has_sure_outputs(const Graph& graph, const Node& node) {
-  const std::vector<std::int32_t> indices = subgraphs_of(node);
-  op::Repeat repeat;
-  if (describe_repeat(graph, node, repeat)) {
-    bool has_stack = false;
-    for (std::size_t o = repeat.states; o < node.outputs.size(); ++o) {
-      has_stack = has_stack || node.outputs[o] != no_tensor;
-    }
-    return !has_stack || pass_count(graph, node, repeat) != dynamic;
-  }
-  for (const std::int32_t index : indices) {
-    const Graph& body = graph.graphs[static_cast<std::size_t>(index)];
-    for (std::size_t o = 0; o < node.outputs.size() && o < body.outputs.size(); ++o) {
-      if (node.outputs[o] == no_tensor) continue;
-      if (body.info(body.outputs[o]) != graph.info(node.outputs[o])) return false;
-    }
-  }
-  return true;
-}
-
-/// Whether a plan can have room for a tensor: texts and values that are no tensors own memory
-/// elsewhere.
-bool is_plannable(const TensorInfo& info) { return info.is_static() && !has_objects(info.type); }
-
-bool is_static(const Graph& graph);
-
-/// Whether a plan can hold the outputs of a node, and whatever its subgraphs compute.
-bool is_static(const Graph& graph, const Node& node) {
-  if (node.op->run != nullptr && node.op->kernel == nullptr) return false;
-  if (!has_sure_outputs(graph, node)) return false;
-  for (const TensorId id : node.outputs) {
-    if (id != no_tensor && !is_plannable(graph.info(id))) return false;
-  }
-  for (const std::int32_t index : subgraphs_of(node)) {
-    const Graph& body = graph.graphs[static_cast<std::size_t>(index)];
-    for (const TensorId id : body.inputs) {
-      if (!is_plannable(body.info(id))) return false;
-    }
-    if (!is_static(body)) return false;
-  }
-  return true;
-}
-
-bool is_static(const Graph& graph) {
-  for (const TensorRecord& t : graph.tensors) {
-    if (has_objects(t.info.type)) return false;
-  }
-  return std::all_of(graph.nodes.begin(), graph.nodes.end(),
-                     [&](const Node& node) { return is_static(graph, node); });
-}
-
-/// Takes the nodes that can be planned, since nothing before them depends on values, out of a graph
-/// that is interpreted. The graph returned has them, and as outputs what the other one reads of
-/// them, which becomes its last inputs there. Without nodes: there is nothing worth a plan.
-Graph take_plannable(Graph& graph) {
-  if (Aliases(graph).any_modified()) return {};
-  TensorMap<bool> is_ready(graph, false);
-  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    const TensorRecord& t = graph.tensors[i];
-    is_ready[static_cast<TensorId>(i)] = t.role != Role::value && is_plannable(t.info);
-  }
-  auto ready = [&](TensorId id) { return id == no_tensor || is_ready[id]; };
-  std::vector<Node> planned, rest;
-  bool is_worth_it = false;
-  for (const Node& node : graph.nodes) {
-    if (node.op->has_effect) return {};  // its order is that of the whole
-    if (!std::all_of(node.inputs.begin(), node.inputs.end(), ready) || !is_static(graph, node)) {
-      rest.push_back(node);
-      continue;
-    }
-    for (const TensorId id : node.outputs) {
-      if (id != no_tensor) is_ready[id] = true;
-    }
-    is_worth_it = is_worth_it || !is_view(node);
-    planned.push_back(node);
-  }
-  if (!is_worth_it) return {};
-  Graph part = graph;
-  part.nodes = std::move(planned);
-  part.outputs.clear();
-  TensorMap<bool> is_computed(graph, false);
-  for (const Node& node : part.nodes) {
-    for (const TensorId id : node.outputs) {
-      if (id != no_tensor) is_computed[id] = true;
-    }
-  }
-  graph.nodes = std::move(rest);
-  auto cut = [&](TensorId id) {
-    if (id == no_tensor || !is_computed[id]) return;
-    is_computed[id] = false;
-    part.outputs.push_back(id);
-  };
-  for (const Node& node : graph.nodes) std::for_each(node.inputs.begin(), node.inputs.end(), cut);
-  std::for_each(graph.outputs.begin(), graph.outputs.end(), cut);
-  graph.inputs.insert(graph.inputs.end(), part.outputs.begin(), part.outputs.end());
-  for (const TensorId id : part.outputs) graph.tensor(id).role = Role::input;
-  return part;
+PassOptions shape_pass_options(const EngineOptions& options, const kernel::Executor& executor,
+                               const Nesting& nesting) {
+  // A plan has room for what is sure to come out.
+  const Evaluate evaluate = options.only_plan           ? &evaluate_small
+                            : options.runner == nullptr ? &evaluate_constant
+                                                        : &evaluate_integers;
+  return {.evaluate = evaluate,
+          .evaluate_context = const_cast<kernel::Executor*>(&executor),
+          .observer = options.observer,
+          .path = nesting.path};
 }
 
 }  // namespace
+
+std::unique_ptr<Ready> make_ready(const Graph& model, std::span<const TensorInfo> inputs,
+                                  std::span<const TensorId> outputs, const EngineOptions& options,
+                                  const kernel::Executor& executor, const Nesting& nesting) {
+  auto ready = std::make_unique<Ready>();
+  ready->inputs.assign(inputs.begin(), inputs.end());
+  Graph graph = model;
+  graph.outputs.assign(outputs.begin(), outputs.end());
+  for (std::size_t i = 0; i < inputs.size(); ++i) graph.tensor(graph.inputs[i]).info = inputs[i];
+  graph = run_passes(cpu_shape_passes, std::move(graph),
+                     shape_pass_options(options, executor, nesting));
+  ready->is_random = graph.inputs.size() > inputs.size();
+  ready->program = program_for(std::move(graph), options, nesting);
+  ready->bound = bind(ready->program, options, executor, nesting);
+  return ready;
+}
 
 struct Engine::State {
   Graph graph;
@@ -178,10 +98,8 @@ struct Engine::State {
   kernel::Executor executor;
 
   UnverifiedWeights weights;  ///< of an executable
-  std::vector<std::unique_ptr<Ready>> ready;
+  Variants variants;
   Ready* current = nullptr;
-  std::vector<AnyArray> interpreted;
-  bool measure = false;
   std::uint64_t seed = 0, runs = 0;    ///< since the seed was set
   std::uint32_t random_state[6] = {};  ///< of the run
   bool is_random = false;
@@ -210,14 +128,9 @@ struct Engine::State {
   }
 
   void prepare(std::span<const TensorInfo> inputs) {
-    for (std::size_t i = 0; i < ready.size(); ++i) {
-      if (!std::equal(inputs.begin(), inputs.end(), ready[i]->inputs.begin(),
-                      ready[i]->inputs.end())) {
-        continue;
-      }
-      std::rotate(ready.begin(), ready.begin() + static_cast<std::ptrdiff_t>(i),
-                  ready.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-      current = ready[0].get();
+    const auto info = [&](std::size_t i) -> const TensorInfo& { return inputs[i]; };
+    if (Ready* known = variants.find(inputs.size(), info); known != nullptr) {
+      current = known;
       return;
     }
     if (inputs.size() != graph.inputs.size()) {
@@ -230,29 +143,9 @@ struct Engine::State {
     }
     detail::check_symbols(graph, inputs);
 
-    auto next = std::make_unique<Ready>();
-    next->inputs.assign(inputs.begin(), inputs.end());
-    next->graph = graph;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      next->graph.tensor(graph.inputs[i]).info = inputs[i];
-    }
-    next->graph = run_passes(cpu_shape_passes, std::move(next->graph), pass_options());
-    next->is_random = next->graph.inputs.size() > graph.inputs.size();
-    if (is_static(next->graph)) {
-      bind(*next, std::exchange(next->graph, {}));
-    } else if (options.stop_at_nan) {
-      fail(ErrorKind::unsupported,
-           {.what = "stop_at_nan is for models whose shapes do not depend on values"});
-    } else {
-      next->is_interpreted = true;
-      Graph part = options.runner == nullptr ? take_plannable(next->graph) : Graph();
-      if (!part.nodes.empty()) bind(*next, std::move(part));
-      recall_statements(next->graph, graph);  // for loops that give stacks of no slices
-      if (!options.only_plan) align_constants(next->graph);
-    }
-    current = next.get();
-    ready.insert(ready.begin(), std::move(next));
-    if (ready.size() > kept_plans) ready.pop_back();
+    current = variants.add(make_ready(graph, inputs, graph.outputs, options, executor));
+    const Program& program = current->program;
+    dump_program("cpu", [&] { return program_text(program); });
   }
 
   /// Other models are planned when the shapes of their inputs are given.
@@ -265,34 +158,24 @@ struct Engine::State {
     prepare(infos);
   }
 
-  void bind(Ready& next, Graph planned) {
-    next.program = program_for(std::move(planned), options);
-    next.has_program = true;
-    next.bound = halftone::bind(next.program, options, executor);
-    dump_program("cpu", [&] { return program_text(next.program); });
-  }
-
   /// Takes what an executable has ready.
   void adopt(Prepared prepared) {
     auto next = std::make_unique<Ready>();
     static_cast<Prepared&>(*next) = std::move(prepared);
-    if (next->has_program) next->bound = halftone::bind(next->program, options, executor);
-    current = next.get();
-    ready.push_back(std::move(next));
+    next->bound = halftone::bind(next->program, options, executor);
+    current = variants.add(std::move(next));
   }
 
-  PassOptions pass_options() {
-    // A plan has room for what is sure to come out.
-    const Evaluate evaluate = options.only_plan           ? &evaluate_small
-                              : options.runner == nullptr ? &evaluate_constant
-                                                          : &evaluate_integers;
-    return {.evaluate = evaluate, .evaluate_context = &executor, .observer = options.observer};
+  std::vector<NodeTime*> times() const {
+    std::vector<NodeTime*> all;
+    if (current != nullptr) current->bound->add_times(all);
+    return all;
   }
 
   Bound* bound() const { return current != nullptr ? current->bound.get() : nullptr; }
 
   void forget_plans() {
-    ready.clear();
+    variants.clear();
     current = nullptr;
   }
 };
@@ -319,17 +202,16 @@ Engine::Engine(Executable executable, const EngineOptions& options) {
     s.prepare_if_static();
     return;
   }
-  for (Graph* graph : {&given.ready->program.graph, &given.ready->graph}) {
-    for (TensorRecord& t : graph->tensors) {
-      if (t.data.size() == 0) continue;
-      // Variables with the same bytes may share them in a file; their names differ.
-      const auto [begin, end] = variables.equal_range(t.data.span().data());
-      for (auto place = begin; place != end; ++place) {
-        const TensorRecord& own = s.graph.tensor(place->second);
-        if (std::next(begin) != end && s.graph.text(own.name) != graph->text(t.name)) continue;
-        t.data = own.data;
-        break;
-      }
+  Graph& graph = given.ready->program.graph;
+  for (TensorRecord& t : graph.tensors) {
+    if (t.data.size() == 0) continue;
+    // Variables with the same bytes may share them in a file; their names differ.
+    const auto [begin, end] = variables.equal_range(t.data.span().data());
+    for (auto place = begin; place != end; ++place) {
+      const TensorRecord& own = s.graph.tensor(place->second);
+      if (std::next(begin) != end && s.graph.text(own.name) != graph.text(t.name)) continue;
+      t.data = own.data;
+      break;
     }
   }
   s.adopt(std::move(*given.ready));
@@ -385,21 +267,14 @@ void Engine::run(std::span<const AnyView> inputs) {
     s.prepare(infos);
   }
   Ready& now = *s.current;
-  if (now.is_random) s.draw_random_state();
-  if (Bound* bound = now.bound.get(); bound != nullptr) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].data != nullptr) bound->set_input(i, inputs[i].data);
-    }
-    if (now.is_random) bound->set_input(inputs.size(), s.random_state);
-    halftone::run(*bound, s.measure);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].data != nullptr) now.bound->set_input(i, inputs[i].data);
   }
-  if (!now.is_interpreted) return;
-  std::vector<AnyView> all(inputs.begin(), inputs.end());
-  if (now.is_random) all.push_back({detail::RandomSeeds::state_info, s.random_state});
-  for (std::size_t i = 0; all.size() < now.graph.inputs.size(); ++i) {
-    all.push_back(now.bound->output(i));
+  if (now.is_random) {
+    s.draw_random_state();
+    now.bound->set_input(inputs.size(), s.random_state);
   }
-  s.interpreted = interpret(now.graph, all, {s.executor, s.options.runner, &now.kept});
+  halftone::run(*now.bound);
 }
 
 bool Engine::is_random() const { return state_->is_random; }
@@ -409,10 +284,7 @@ void Engine::set_seed(std::uint64_t seed) {
   state_->runs = 0;
 }
 
-AnyView Engine::output(std::size_t i) const {
-  const State& s = *state_;
-  return s.current->is_interpreted ? AnyView(s.interpreted[i]) : s.current->bound->output(i);
-}
+AnyView Engine::output(std::size_t i) const { return state_->current->bound->output(i); }
 
 AnyView Engine::variable(TensorId id) const {
   state_->weights.verify();
@@ -463,17 +335,18 @@ std::size_t Engine::live_bytes() const {
   return bound != nullptr ? static_cast<std::size_t>(bound->program.live_bytes) : 0;
 }
 
-void Engine::measure(bool on) { state_->measure = on; }
-
-void Engine::reset_times() {
-  if (Bound* bound = state_->bound(); bound != nullptr) {
-    for (NodeTime& time : bound->times) time.seconds = 0;
-  }
+void Engine::measure(bool on) {
+  if (Bound* bound = state_->bound(); bound != nullptr) bound->measure(on);
 }
 
-std::span<const NodeTime> Engine::times() const {
-  const Bound* bound = state_->bound();
-  return bound != nullptr ? std::span<const NodeTime>(bound->times) : std::span<const NodeTime>{};
+void Engine::reset_times() {
+  for (NodeTime* time : state_->times()) time->seconds = 0;
+}
+
+std::vector<NodeTime> Engine::times() const {
+  std::vector<NodeTime> times;
+  for (const NodeTime* time : state_->times()) times.push_back(*time);
+  return times;
 }
 
 }  // namespace halftone

@@ -14,7 +14,7 @@
 namespace halftone {
 namespace {
 
-constexpr std::uint32_t format_version = 1;
+constexpr std::uint32_t format_version = 2;
 constexpr std::size_t weight_alignment = 4096, blob_alignment = 64;
 
 /// The first bytes of a file. Behind them come the structure, filled up to a page, and the weights.
@@ -120,11 +120,8 @@ class ExecutableWriter {
     for (const TensorId id : state.model_outputs) writer_.number(static_cast<std::uint64_t>(id));
     const bool is_ready = state.ready.has_value();
     const Prepared ready = state.ready.value_or(Prepared{});
-    for (const bool flag : {is_ready, ready.is_interpreted, ready.is_random, ready.has_program}) {
-      writer_.number(flag ? 1 : 0);
-    }
+    for (const bool flag : {is_ready, ready.is_random}) writer_.number(flag ? 1 : 0);
     detail::write(writer_, ready.program);
-    detail::write(writer_, ready.graph);
 
     // Sizes of the weights come first: whoever reads needs them before what refers to them.
     detail::ArchiveWriter sizes;
@@ -218,11 +215,8 @@ Executable load_executable(std::string_view path, OperatorTable operators) {
   }
   Prepared ready;
   const bool is_ready = reader.number() != 0;
-  ready.is_interpreted = reader.number() != 0;
   ready.is_random = reader.number() != 0;
-  ready.has_program = reader.number() != 0;
   ready.program = detail::read_program(reader, operators);
-  ready.graph = detail::read_graph(reader, operators);
   for (const TensorId id : state->graph.inputs) {
     ready.inputs.push_back(state->graph.info(id));
   }

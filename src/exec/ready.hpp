@@ -1,14 +1,15 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <halftone/exec/executable.hpp>
 #include <halftone/program/program.hpp>
 
 #include "bind.hpp"
-#include "interpreter.hpp"
 
 namespace halftone {
 
@@ -16,17 +17,45 @@ namespace halftone {
 struct Prepared {
   std::vector<TensorInfo> inputs{};
   Program program{};
-  bool has_program = false;  ///< there is something that can be planned
-  /// `graph` is interpreted behind the program, whose outputs are its last inputs.
-  bool is_interpreted = false;
-  Graph graph{};
-  bool is_random = false;  ///< the graph has one input more: the state of random numbers
+  bool is_random = false;  ///< the program has one input more: the state of random numbers
 };
 
-/// The same with what an engine runs it with.
+/// The same with what it runs with.
 struct Ready : Prepared {
   std::unique_ptr<Bound> bound;  ///< of the program
-  KeptNodes kept;                ///< of the nodes that are interpreted
+};
+
+/// Makes a graph ready for inputs of these infos, with these outputs.
+std::unique_ptr<Ready> make_ready(const Graph& model, std::span<const TensorInfo> inputs,
+                                  std::span<const TensorId> outputs, const EngineOptions& options,
+                                  const kernel::Executor& executor, const Nesting& nesting = {});
+
+/// What was made ready for the last few combinations of input shapes, since they may come again.
+class Variants {
+ public:
+  /// The variant for the inputs whose infos `info(i)` gives; null if there is none.
+  Ready* find(std::size_t count, auto&& info) {
+    for (auto place = all_.begin(); place != all_.end(); ++place) {
+      const std::vector<TensorInfo>& inputs = (*place)->inputs;
+      bool is_same = inputs.size() == count;
+      for (std::size_t i = 0; is_same && i < count; ++i) is_same = inputs[i] == info(i);
+      if (!is_same) continue;
+      std::rotate(all_.begin(), place, place + 1);
+      return all_.front().get();
+    }
+    return nullptr;
+  }
+  Ready* add(std::unique_ptr<Ready> variant) {
+    all_.insert(all_.begin(), std::move(variant));
+    if (all_.size() > most) all_.pop_back();
+    return all_.front().get();
+  }
+  void clear() { all_.clear(); }
+  const std::vector<std::unique_ptr<Ready>>& all() const { return all_; }
+
+ private:
+  static constexpr std::size_t most = 4;
+  std::vector<std::unique_ptr<Ready>> all_;  ///< the one that was used last comes first
 };
 
 /// The bytes of a file's weights, and what they have to add up to.

@@ -1,25 +1,24 @@
 #pragma once
 
+#include <cstring>
+
 #include "bind.hpp"
 
 namespace halftone {
 
-/// Runs the steps of a program in their order; `measure` adds to Bound::times.
-void run(Bound& bound, bool measure = false);
+/// Copies between memory that may be null if there are no bytes.
+inline void copy_bytes(void* to, const void* from, std::int64_t bytes) {
+  if (bytes != 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
+/// Runs the steps of a program in their order.
+void run(Bound& bound);
 
 /// Steps that are no node's own kernel. `call.op` is the TensorInfo of what is copied, the
-/// Bound::Control or the Bound::Foreign.
+/// Bound::Control or the Bound::Foreign. See also passes.hpp and late.hpp.
 void run_copy(const KernelCall& call);
 void run_branch(const KernelCall& call);
 void run_call(const KernelCall& call);
-void run_repetition(const KernelCall& call);
 void run_foreign(const KernelCall& call);
-
-/// Copies a pass's slice out of a tensor, or into it.
-void take_slice(const Repetition::Stack& stack, const void* whole, std::int64_t pass, void* slice);
-void put_slice(const Repetition::Stack& stack, void* whole, std::int64_t pass, const void* slice);
-
-/// The number of passes that a Loop's first input allows; null: it has none.
-std::int64_t most_passes(ElementType type, const void* data);
 
 }  // namespace halftone

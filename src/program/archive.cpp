@@ -113,6 +113,7 @@ class Fields {
       check(b.bytes >= 0 && b.offset >= 0 && b.offset <= p.arena_bytes &&
             b.bytes <= p.arena_bytes - b.offset);
     });
+    list(p.late, [&](auto& last) { number(last); });
     list(p.packed, [&](auto& packed) { a(packed); });
     list(p.repetitions, [&](auto& r) { repetition(r); });
     list(p.bodies, [&](auto& body) { program(body); });
@@ -296,13 +297,15 @@ class Fields {
         return check(is_below(x.number, tensors));
       case Program::Place::buffer:
         return check(is_below(x.number, p.buffers.size()));
+      case Program::Place::late:
+        return check(is_below(x.number, p.late.size()));
       default:
         check(false);
     }
   }
   void step(Ref<Program> p, Ref<Program::Step> s) {
-    numbers(s.kind, s.node, s.first, s.inputs, s.outputs, s.constants, s.scratch, s.packed,
-            s.repetition);
+    numbers(s.kind, s.is_late, s.node, s.first, s.inputs, s.outputs, s.constants, s.scratch,
+            s.packed, s.repetition);
     list(s.bodies, [&](auto& body) {
       number(body);
       check(is_below(body, p.bodies.size()));
@@ -313,20 +316,27 @@ class Fields {
     check(is_number(s.node, p.graph.nodes.size()) && is_number(s.scratch, p.buffers.size()) &&
           is_number(s.packed, p.packed.size()) && is_number(s.repetition, p.repetitions.size()));
     check(std::uint64_t{s.first} + s.inputs + s.outputs <= p.arguments.size());
-    check(s.kind <= Program::Kind::repetition);
+    check(s.kind <= Program::Kind::map && (s.is_late || s.kind != Program::Kind::map));
     check(s.node != Program::none || s.kind == Program::Kind::copy);
     const std::size_t bodies = s.kind == Program::Kind::branch       ? 2
                                : s.kind == Program::Kind::call       ? 1
                                : s.kind == Program::Kind::repetition ? 1
+                               : s.kind == Program::Kind::map        ? 1
                                                                      : 0;
     check(s.bodies.size() == bodies);
+    if (s.is_late && bodies != 0) {  // they are made ready from the graph's own
+      const std::vector<std::int32_t> graphs =
+          subgraphs_of(p.graph.nodes[static_cast<std::size_t>(s.node)]);
+      check(graphs.size() == bodies);
+      for (const std::int32_t index : graphs) check(is_below(index, p.graph.graphs.size()));
+    }
     check(s.kind != Program::Kind::repetition || s.repetition != Program::none);
   }
   void repetition(Ref<Repetition> r) {
     numbers(r.is_loop, r.count_type, r.first_state, r.body_state, r.scratch_bytes);
     list(r.states, [&](auto& s) { numbers(s.result, s.bytes, s.memory); });
     const auto stack = [&](auto& s) {
-      numbers(s.result, s.outer, s.length, s.inner_bytes, s.is_reversed, s.memory);
+      numbers(s.result, s.axis, s.outer, s.length, s.inner_bytes, s.is_reversed, s.memory);
     };
     list(r.scanned, stack);
     list(r.stacked, stack);

@@ -118,6 +118,8 @@ class ProgramText {
       case Program::Place::weight:
         return name +
                (p_.graph.tensor(a.number).role == Role::constant ? " (constant)" : " (variable)");
+      case Program::Place::late:
+        return fmt::format("{} (late {})", name, a.number);
       case Program::Place::buffer:
         break;
     }

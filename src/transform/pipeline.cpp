@@ -22,6 +22,7 @@
 
 #include "base/describe.hpp"
 #include "base/file.hpp"
+#include "transform/defer.hpp"
 #include "transform/fold_batch_norm.hpp"
 #include "transform/graph_text.hpp"
 
@@ -93,15 +94,21 @@ Graph fuse_elementwise(Graph graph, const PassOptions&) {
   return halftone::fuse_elementwise(std::move(graph));
 }
 Graph schedule(Graph graph, const PassOptions&) { return halftone::schedule(std::move(graph)); }
+Graph defer(Graph graph, const PassOptions&) {
+  return halftone::defer(without_dead_code(std::move(graph)));
+}
 
 }  // namespace pass
 
 namespace {
 
 constexpr auto cpu_names = [] {
-  std::array<std::string_view, std::size(cpu_shape_passes) + std::size(cpu_plan_passes)> names;
+  constexpr std::size_t count =
+      std::size(cpu_shape_passes) + std::size(cpu_late_passes) + std::size(cpu_plan_passes);
+  std::array<std::string_view, count> names;
   std::size_t at = 0;
   for (const Pass& pass : cpu_shape_passes) names[at++] = pass.name;
+  for (const Pass& pass : cpu_late_passes) names[at++] = pass.name;
   for (const Pass& pass : cpu_plan_passes) names[at++] = pass.name;
   return names;
 }();

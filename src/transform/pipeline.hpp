@@ -44,6 +44,7 @@ Graph fuse_convolutions(Graph graph, const PassOptions& options);
 Graph block_channels(Graph graph, const PassOptions& options);
 Graph fuse_elementwise(Graph graph, const PassOptions& options);
 Graph schedule(Graph graph, const PassOptions& options);
+Graph defer(Graph graph, const PassOptions& options);
 }  // namespace pass
 
 /// For cpu: until all shapes are known that do not depend on values, bodies included.
@@ -60,6 +61,10 @@ inline constexpr Pass cpu_plan_passes[] = {
     {"block_channels", &pass::block_channels, &PassOptions::fuse},
     {"fuse_elementwise", &pass::fuse_elementwise, &PassOptions::fuse},
     {"schedule", &pass::schedule, &PassOptions::reorder},
+};
+/// For cpu: a graph with late nodes, before its parts are planned.
+inline constexpr Pass cpu_late_passes[] = {
+    {"defer", &pass::defer},
 };
 /// For ipu: as the model's nodes are, since their cycles are told apart.
 inline constexpr Pass ipu_passes[] = {

@@ -17,7 +17,7 @@ namespace {
 
 void check_laws(const Graph& graph) {
   const auto program = [&](bool in_place) {
-    return make_program(with_own_variables(graph), NoPasses{}, in_place);
+    return make_program(with_own_variables(graph), NoPasses{}, {.in_place = in_place});
   };
   const Results expected = results(program(true), false);
   CHECK(results(program(true), true) == expected);
@@ -45,5 +45,5 @@ TEST_CASE("run: in-place writes save memory") {
   const AnyTensor x = g.input<float>("x", {64});
   g.add_output(op::tanh(op::exp(op::sin(x))).id);
   CHECK(make_program(g).arena_bytes == 64 * 4);
-  CHECK(make_program(g, NoPasses{}, false).arena_bytes == 2 * 64 * 4);
+  CHECK(make_program(g, NoPasses{}, {.in_place = false}).arena_bytes == 2 * 64 * 4);
 }

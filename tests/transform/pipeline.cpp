@@ -57,6 +57,13 @@ std::vector<std::string> listed(std::string_view target) {
   return list;
 }
 
+/// Those that run for a graph without late nodes.
+std::vector<std::string> listed_for_static() {
+  std::vector<std::string> list = listed("cpu");
+  std::erase(list, "defer");
+  return list;
+}
+
 /// relu(x w + b) with an extent that is computed in the graph, and a node that nothing needs.
 Graph network() {
   Graph g;
@@ -85,7 +92,7 @@ TEST_CASE("pipeline: names are unique and in the order in which the passes run")
   CHECK(pass_names("gpu").empty());
   Recorder cpu, ipu;
   const Session session(network(), {.observer = &cpu});
-  CHECK(cpu.names() == listed("cpu"));
+  CHECK(cpu.names() == listed_for_static());
   ipu::profile(network(), ipu::gc200, {.observer = &ipu});
   CHECK(ipu.names() == listed("ipu"));
 }
@@ -116,14 +123,27 @@ TEST_CASE("pipeline: what passes leave behind") {
 TEST_CASE("pipeline: bodies go through the same passes") {
   Recorder seen;
   Session session(looped(), {.observer = &seen});
-  CHECK(seen.names() == listed("cpu"));
-  const std::vector<std::string> all = listed("cpu");
+  CHECK(seen.names() == listed_for_static());
+  const std::vector<std::string> all = listed_for_static();
   std::vector<std::string> planned(all.begin() + 3, all.end());
   CHECK(seen.names("loop/0") == planned);
   CHECK(seen.after("dead_code", "loop/0").nodes.size() == 1);
   const Array<float> x({2}, {1, 5});
   const Result result = session.run({{"x", x}});
   CHECK(result[0].values<float>()[1] == 40);  // 5 * 2^3
+}
+
+TEST_CASE(
+    "pipeline: a graph with late nodes is divided, and its parts go through the same passes") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2, 3});
+  output(g, op::neg(op::nonzero(op::exp(op::neg(x)))), "y");
+  Recorder seen;
+  const Session session(std::move(g), {.observer = &seen});
+  CHECK(seen.names() == std::vector<std::string>{"constants", "random_seeds", "infer", "defer"});
+  const std::vector<std::string> all = listed_for_static();
+  CHECK(seen.names("early/0") == std::vector<std::string>(all.begin() + 3, all.end()));
+  CHECK(seen.after("fuse_elementwise", "early/0").nodes.size() == 1);
 }
 
 TEST_CASE("pipeline: stop_at_nan keeps the nodes as they are") {

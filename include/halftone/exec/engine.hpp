@@ -56,7 +56,9 @@ struct NodeTime {
 };
 
 /// Runs a graph. Plans once for each combination of input shapes and keeps the last few plans;
-/// a planned run allocates nothing. Graphs whose shapes depend on values run node by node.
+/// a planned run allocates nothing. Of graphs whose shapes depend on values, the nodes that they
+/// follow from find them as they run; what comes before is planned, and so is what comes behind if
+/// that pays, for the shapes that have come.
 ///
 /// The engine owns the variables. Not to be used by several threads at once.
 class Engine {
@@ -97,7 +99,7 @@ class Engine {
   /// The model as it is ready for the current shapes, with the variables' present values. Throws
   /// UsageError before shapes were prepared.
   Executable executable() const;
-  /// The program that the current plan runs; null if nothing of the model can be planned.
+  /// The program that the current plan runs; null before shapes were prepared.
   const Program* program() const;
   /// Bytes of the arena, packed weights and other memory of the current plan.
   std::size_t planned_bytes() const;
@@ -105,10 +107,11 @@ class Engine {
   /// subgraphs, and the largest sum that is live at one of its steps: no arena can be smaller.
   std::size_t arena_bytes() const;
   std::size_t live_bytes() const;
-  void reset_times();
-  /// Measures each node from the next run on, if `on`.
+  /// Measures each node of the current plan from the next run on, if `on`.
   void measure(bool on);
-  std::span<const NodeTime> times() const;
+  void reset_times();
+  /// What nodes have taken, those in bodies of Call included.
+  std::vector<NodeTime> times() const;
 
  private:
   struct State;

@@ -6,7 +6,7 @@
 #include <halftone/base/error.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
-#include <halftone/transform/infer.hpp>
+#include <halftone/transform/late.hpp>
 #include <halftone/transform/memory_plan.hpp>
 
 namespace halftone {
@@ -26,22 +26,29 @@ constexpr bool fits_memory(const TensorInfo& info) {
 
 /// Which memory the values of a graph lie in while its nodes run in their order: what shares
 /// memory, how long it is needed, and what is written over what nobody reads any more. A function of
-/// the graph alone, whose shapes are known: neither kernels nor a device matter.
+/// the graph alone: neither kernels nor a device matter. Late nodes (see is_late) copy what they
+/// would share, and have memory for those outputs alone that can be planned.
 struct Buffers {
   static constexpr int none = -1;
 
   TensorMap<TensorId> root;  ///< the tensor whose memory a tensor shares, itself for most
   TensorMap<int> number;     ///< of roots: in `lifetimes`; none: inputs, constants, variables
   NodeMap<bool> is_copied;   ///< a view that is read after its tensor changes: it has memory
+  NodeMap<bool> is_late;
   std::vector<Lifetime> lifetimes;  ///< in steps, which are the positions of nodes
 
-  /// `in_place`: whether a node may write over what nobody reads any more.
-  constexpr explicit Buffers(const Graph& graph, bool in_place = true)
+  /// in_place   whether a node may write over what nobody reads any more
+  /// with_late  whether there may be late nodes
+  constexpr explicit Buffers(const Graph& graph, bool in_place = true, bool with_late = false)
       : root(graph),
         number(graph, none),
         is_copied(graph, false),
+        is_late(graph, false),
         in_place_(in_place),
         last_(graph, no_node) {
+    for (std::size_t n = 0; with_late && n < graph.nodes.size(); ++n) {
+      is_late[n] = halftone::is_late(graph, graph.nodes[n]);
+    }
     find_copies(graph);
     find_roots(graph);
     find_last_reads(graph);
@@ -49,6 +56,10 @@ struct Buffers {
   }
 
   constexpr int of(TensorId id) const { return number[root[id]]; }
+  /// Whether a node is no step: its output is the memory of its input.
+  constexpr bool shares(const Graph& graph, std::size_t n) const {
+    return is_view(graph.nodes[n]) && !is_copied[n] && !is_late[n];
+  }
   /// A further buffer, for the steps from first to last.
   constexpr int add(std::int64_t bytes, std::int32_t first, std::int32_t last) {
     if (bytes > INT64_MAX / 2 - all_bytes_) {
@@ -93,7 +104,8 @@ struct Buffers {
     for (std::size_t n = steps; n-- > 0;) {
       const Node& node = graph.nodes[n];
       for (const TensorId id : node.inputs) {
-        if (id != no_tensor) read(id, is_view(node) ? last_read[node.outputs[0]] : n);
+        const bool is_shared = is_view(node) && !is_late[n];
+        if (id != no_tensor) read(id, is_shared ? last_read[node.outputs[0]] : n);
       }
     }
     TensorMap<std::vector<std::size_t>> changes(graph);
@@ -103,7 +115,7 @@ struct Buffers {
                         [&](std::size_t i) { changes[aliases.root(node.inputs[i])].push_back(n); });
     }
     for (std::size_t n = 0; n < steps; ++n) {
-      if (!is_view(graph.nodes[n])) continue;
+      if (!is_view(graph.nodes[n]) || is_late[n]) continue;
       const TensorId y = graph.nodes[n].outputs[0];
       for (const std::size_t change : changes[aliases.root(y)]) {
         if (n < change && change < last_read[y]) is_copied[n] = true;
@@ -119,6 +131,7 @@ struct Buffers {
       const Node& node = graph.nodes[n];
       if (is_copied[n]) continue;
       for_each_view(node, [&](std::size_t output, std::size_t input) {
+        if (is_late[n] && !node.op->signature.input_slot(input).modified) return;
         root[node.outputs[output]] = root[node.inputs[input]];
       });
     }
@@ -137,14 +150,16 @@ struct Buffers {
   /// Memory for the outputs of node n: that of an input that nobody needs any more, or its own.
   constexpr void assign(const Graph& graph, std::size_t n) {
     const Node& node = graph.nodes[n];
-    if (is_view(node) && !is_copied[n]) return;
+    if (shares(graph, n)) return;
     const auto step = static_cast<std::int32_t>(n);
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       const TensorId id = node.outputs[o];
       if (id == no_tensor || root[id] != id) continue;
+      if (is_late[n] && !is_plannable(graph.info(id))) continue;
       const std::int64_t bytes = graph.info(id).bytes();
       const std::int32_t end = last_[id] > step ? last_[id] : step;
-      for (std::size_t i = 0; in_place_ && i < node.inputs.size() && number[id] == none; ++i) {
+      for (std::size_t i = 0;
+           in_place_ && !is_late[n] && i < node.inputs.size() && number[id] == none; ++i) {
         const TensorId in = node.inputs[i];
         if (in == no_tensor || of(in) == none) continue;
         Lifetime& life = lifetimes[static_cast<std::size_t>(of(in))];

@@ -15,10 +15,13 @@
 
 namespace halftone {
 
-/// A program is what will run, as a value: the steps of a graph whose shapes are known, in their
-/// order, and where in memory their arguments lie. It knows no kernel and no device. What kernels
-/// ask for (scratch memory, packed weights) is added by whoever binds them, then `place` finds the
-/// offsets.
+/// A program is what will run, as a value: the steps of a graph in their order, and where in memory
+/// their arguments lie. It knows no kernel and no device. What kernels ask for (scratch memory,
+/// packed weights) is added by whoever binds them, then `place` finds the offsets.
+///
+/// Steps of late nodes, whose shapes follow from values, find them when they run. Their bodies are
+/// programs for any shapes; whoever runs them may make others for the shapes that have come, from
+/// the graphs of `graph`.
 struct Program {
   static constexpr std::int32_t none = -1;
 
@@ -27,6 +30,7 @@ struct Program {
     input,   ///< the caller's memory of the input of that number
     weight,  ///< a constant or variable: the bytes of the tensor of that id
     buffer,  ///< the buffer of that number
+    late,    ///< the late value of that number, whose step finds its shape
   };
   struct Argument {
     TensorId tensor = no_tensor;  ///< its type and shape
@@ -41,9 +45,11 @@ struct Program {
     branch,      ///< one of two bodies
     call,        ///< the body
     repetition,  ///< the body, pass by pass
+    map,         ///< the body, item by item of a sequence
   };
   struct Step {
     Kind kind = Kind::kernel;
+    bool is_late = false;
     std::int32_t node = none;  ///< of the graph; none: a copy for an output
     std::uint32_t first = 0;   ///< in `arguments`: inputs, then outputs
     std::uint32_t inputs = 0, outputs = 0;
@@ -65,7 +71,8 @@ struct Program {
   std::vector<Argument> arguments{};
   std::vector<Step> steps{};
   std::vector<Buffer> buffers{};
-  std::vector<Argument> outputs{};  ///< none lies in the caller's memory
+  std::vector<std::int32_t> late{};  ///< the last step that reads each late value
+  std::vector<Argument> outputs{};   ///< none lies in the caller's memory
   std::vector<Program> bodies{};
   std::vector<Repetition> repetitions{};
   std::vector<Bytes> packed{};
@@ -102,6 +109,11 @@ struct Program {
   friend constexpr bool operator==(const Program&, const Program&) = default;
 };
 
+struct ProgramOptions {
+  bool in_place = true;  ///< see Buffers
+  bool late = false;     ///< there may be late nodes
+};
+
 /// A number that tells programs apart, of everything but the bytes of weights.
 std::uint64_t hash(const Program& program);
 
@@ -114,11 +126,12 @@ namespace detail {
 /// Steps, arguments and buffers of a graph.
 class ProgramBuilder {
  public:
-  constexpr ProgramBuilder(Program& program, bool in_place)
+  constexpr ProgramBuilder(Program& program, ProgramOptions options)
       : program_(program),
         graph_(program.graph),
-        buffers_(checked(graph_), in_place),
-        input_number_(graph_, Program::none) {
+        buffers_(checked(graph_, options.late), options.in_place, options.late),
+        input_number_(graph_, Program::none),
+        late_number_(graph_, Program::none) {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       input_number_[graph_.inputs[i]] = static_cast<std::int32_t>(i);
     }
@@ -129,7 +142,11 @@ class ProgramBuilder {
     const auto next_step = [&] { return static_cast<std::int32_t>(program.steps.size()); };
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       step_of.push_back(next_step());
-      if (!is_view(graph_.nodes[n]) || buffers_.is_copied[n]) add_step(n);
+      const Node& node = graph_.nodes[n];
+      // What was computed beforehand has given its outputs away.
+      if (node.outputs.empty() && node.op->signature.outputs() != 0 && buffers_.is_late[n])
+        continue;
+      if (!buffers_.shares(graph_, n)) add_step(n);
     }
     for (const TensorId id : graph_.outputs) add_output(id);
     step_of.push_back(next_step());
@@ -141,14 +158,15 @@ class ProgramBuilder {
   }
 
  private:
-  /// The graph, if every tensor is static, fits into memory and is made before it is read.
-  static constexpr const Graph& checked(const Graph& graph) {
+  /// The graph, if every tensor is static (but for late nodes), fits into memory and is made before
+  /// it is read.
+  static constexpr const Graph& checked(const Graph& graph, bool with_late) {
     const Uses uses(graph);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const Node& node = graph.nodes[n];
       for (const auto* ids : {&node.inputs, &node.outputs}) {
         for (const TensorId id : *ids) {
-          if (id != no_tensor) check(graph, node, id);
+          if (id != no_tensor) check(graph, node, id, with_late);
         }
       }
       for (const TensorId id : node.inputs) {
@@ -159,9 +177,10 @@ class ProgramBuilder {
     }
     return graph;
   }
-  static constexpr void check(const Graph& graph, const Node& node, TensorId id) {
+  static constexpr void check(const Graph& graph, const Node& node, TensorId id, bool with_late) {
     const TensorInfo& info = graph.info(id);
     if (!info.is_static()) {
+      if (with_late) return;
       refuse_program(ErrorKind::unsupported, "the shape of a tensor is not known before the run",
                      graph, node, id);
     }
@@ -180,12 +199,19 @@ class ProgramBuilder {
     if (input_number_[root] != Program::none) {
       return {id, Program::Place::input, input_number_[root]};
     }
+    if (late_number_[root] != Program::none) return {id, Program::Place::late, late_number_[root]};
     return {id, Program::Place::buffer, buffers_.of(id)};
+  }
+  constexpr std::int32_t add_late(std::int32_t step) {
+    program_.late.push_back(step);
+    return static_cast<std::int32_t>(program_.late.size()) - 1;
   }
 
   constexpr void add_step(std::size_t n) {
     const Node& node = graph_.nodes[n];
-    Program::Step step{.kind = kind_of(node),
+    const auto number = static_cast<std::int32_t>(program_.steps.size());
+    Program::Step step{.kind = kind_of(node, buffers_.is_late[n]),
+                       .is_late = static_cast<bool>(buffers_.is_late[n]),
                        .node = static_cast<std::int32_t>(n),
                        .first = static_cast<std::uint32_t>(program_.arguments.size()),
                        .inputs = static_cast<std::uint32_t>(node.inputs.size()),
@@ -193,21 +219,32 @@ class ProgramBuilder {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorId id = node.inputs[i];
       program_.arguments.push_back(argument(id));
-      if (id == no_tensor || i >= 64) continue;
+      if (id == no_tensor) continue;
+      if (const Program::Argument& a = program_.arguments.back(); a.place == Program::Place::late) {
+        program_.late[static_cast<std::size_t>(a.number)] = number;
+      }
+      if (i >= 64) continue;
       if (graph_.tensor(buffers_.root[id]).role == Role::constant) {
         step.constants |= std::uint64_t{1} << i;
       }
     }
-    for (const TensorId id : node.outputs) program_.arguments.push_back(argument(id));
+    for (const TensorId id : node.outputs) {
+      if (step.is_late && id != no_tensor && buffers_.root[id] == id &&
+          !is_plannable(graph_.info(id))) {
+        late_number_[id] = add_late(number);
+      }
+      program_.arguments.push_back(argument(id));
+    }
     program_.steps.push_back(step);
   }
 
-  static constexpr Program::Kind kind_of(const Node& node) {
-    if (is_view(node)) return Program::Kind::copy;
+  static constexpr Program::Kind kind_of(const Node& node, bool is_late) {
+    if (is_view(node) && !is_late) return Program::Kind::copy;
     if (subgraphs_of(node).empty()) return Program::Kind::kernel;
     if (node.op->id == op::Fused::id) return Program::Kind::group;
     if (node.op->id == op::If::id) return Program::Kind::branch;
     if (node.op->id == op::Call::id) return Program::Kind::call;
+    if (node.op->id == op::SequenceMap::id) return Program::Kind::map;
     const bool is_repeated = node.op->id == op::Loop::id || node.op->id == op::Scan::id;
     return is_repeated ? Program::Kind::repetition : Program::Kind::kernel;
   }
@@ -215,15 +252,21 @@ class ProgramBuilder {
   /// An output that lies in the caller's memory is copied: the caller may free it after the run.
   constexpr void add_output(TensorId id) {
     Program::Argument output = argument(id);
-    if (output.place == Program::Place::input && graph_.info(id).bytes() != 0) {
+    if (output.place == Program::Place::late) {
+      program_.late[static_cast<std::size_t>(output.number)] = INT32_MAX;
+    }
+    const bool is_late = !is_plannable(graph_.info(id));
+    if (output.place == Program::Place::input && (is_late || graph_.info(id).bytes() != 0)) {
       const auto end = static_cast<std::int32_t>(graph_.nodes.size());
-      const std::int32_t buffer = program_.add_buffer(graph_.info(id).bytes(), end, end);
+      const std::int32_t copy =
+          is_late ? add_late(INT32_MAX) : program_.add_buffer(graph_.info(id).bytes(), end, end);
       program_.steps.push_back({.kind = Program::Kind::copy,
+                                .is_late = is_late,
                                 .first = static_cast<std::uint32_t>(program_.arguments.size()),
                                 .inputs = 1,
                                 .outputs = 1});
       program_.arguments.push_back(output);
-      output = {id, Program::Place::buffer, buffer};
+      output = {id, is_late ? Program::Place::late : Program::Place::buffer, copy};
       program_.arguments.push_back(output);
     }
     program_.outputs.push_back(output);
@@ -232,7 +275,7 @@ class ProgramBuilder {
   Program& program_;
   const Graph& graph_;
   Buffers buffers_;
-  TensorMap<std::int32_t> input_number_;
+  TensorMap<std::int32_t> input_number_, late_number_;
 };
 
 }  // namespace detail
@@ -245,16 +288,17 @@ struct NoPasses {
 
 /// The program of a graph that has been inferred. Its graph and each body, which have static
 /// shapes, go through `passes(graph)` first; `passes.inside(graph, node, i)` is for that body of
-/// that node. `in_place`: see Buffers.
+/// that node. Bodies of late nodes stay as they are.
 ///
-/// errors  UnsupportedError: a shape that is not known before the run; MemoryError: a tensor that no
-///         memory holds; ModelError: a tensor that is read before it is made, a body that does not
-///         fit its node
+/// errors  UnsupportedError: a shape that is not known before the run, unless the options allow it;
+///         MemoryError: a tensor that no memory holds; ModelError: a tensor that is read before it
+///         is made, a body that does not fit its node
 template <class Passes = NoPasses>
-constexpr Program make_program(Graph graph, const Passes& passes = {}, bool in_place = true) {
+constexpr Program make_program(Graph graph, const Passes& passes = {},
+                               ProgramOptions options = {}) {
   Program program;
   program.graph = passes(std::move(graph));
-  detail::ProgramBuilder(program, in_place);
+  detail::ProgramBuilder(program, options);
   // Calls of one body share its program; a loop's gives what that loop needs.
   std::vector<std::int32_t> number(program.graph.graphs.size(), Program::none);
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
@@ -263,6 +307,7 @@ constexpr Program make_program(Graph graph, const Passes& passes = {}, bool in_p
         kind == Program::Kind::group) {
       continue;
     }
+    const bool is_late = program.steps[s].is_late;
     const Node& node = program.graph.nodes[static_cast<std::size_t>(program.steps[s].node)];
     const std::vector<std::int32_t> indices = subgraphs_of(node);
     for (std::size_t b = 0; b < indices.size(); ++b) {
@@ -271,17 +316,22 @@ constexpr Program make_program(Graph graph, const Passes& passes = {}, bool in_p
       const bool is_repeated = kind == Program::Kind::repetition;
       if (is_repeated) {
         program.steps[s].repetition = static_cast<std::int32_t>(program.repetitions.size());
-        program.repetitions.push_back(make_repetition(program.graph, node, body));
+        program.repetitions.push_back(make_repetition(program.graph, node, body, is_late));
         if (const std::int64_t bytes = program.repetitions.back().scratch_bytes; bytes != 0) {
           program.add_scratch(s, bytes);
         }
       }
-      if (number[index] == Program::none || is_repeated) {
-        number[index] = static_cast<std::int32_t>(program.bodies.size());
+      const bool is_shared = !is_repeated && !is_late;
+      std::int32_t at = is_shared ? number[index] : Program::none;
+      if (at == Program::none) {
+        at = static_cast<std::int32_t>(program.bodies.size());
         program.bodies.push_back(
-            make_program(std::move(body), passes.inside(program.graph, node, b), in_place));
+            is_late
+                ? make_program(std::move(body), NoPasses{}, options)
+                : make_program(std::move(body), passes.inside(program.graph, node, b), options));
       }
-      program.steps[s].bodies.push_back(number[index]);
+      if (is_shared) number[index] = at;
+      program.steps[s].bodies.push_back(at);
     }
   }
   program.place();

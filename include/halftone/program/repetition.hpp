@@ -9,8 +9,8 @@
 
 namespace halftone {
 
-/// A Loop or Scan whose shapes are known: what becomes of the results of its body, and the memory
-/// between passes.
+/// A Loop or Scan: what becomes of the results of its body, and the memory between passes. Of late
+/// ones numbers of bytes and passes are unknown.
 struct Repetition {
   static constexpr std::int32_t none = -1;
 
@@ -24,6 +24,7 @@ struct Repetition {
   /// A tensor that has a slice for each pass: elements before and behind the axis.
   struct Stack {
     std::int32_t result = none;  ///< its slice among the body's outputs; none: nobody wants it
+    std::int64_t axis = 0;
     std::int64_t outer = 1, length = 0, inner_bytes = 0;
     bool is_reversed = false;
     std::int64_t memory = none;  ///< offset in the scratch memory, for slices that lie apart
@@ -49,7 +50,8 @@ namespace detail {
 
 constexpr Repetition::Stack stack_of(const TensorInfo& whole, std::int64_t axis, bool is_reversed) {
   const std::size_t at = normalized_axis(axis, whole.rank());
-  Repetition::Stack stack{.length = whole.shape[at],
+  Repetition::Stack stack{.axis = axis,
+                          .length = whole.shape[at],
                           .inner_bytes = size_in_bytes(whole.type),
                           .is_reversed = is_reversed};
   for (std::size_t d = 0; d < whole.rank(); ++d) {
@@ -64,7 +66,8 @@ constexpr Repetition::Stack stack_of(const TensorInfo& whole, std::int64_t axis,
 }  // namespace detail
 
 /// Describes a node, and leaves of its body's outputs what the node needs.
-constexpr Repetition make_repetition(const Graph& graph, const Node& node, Graph& body) {
+constexpr Repetition make_repetition(const Graph& graph, const Node& node, Graph& body,
+                                     bool is_late = false) {
   op::Repeat repeat;
   if (!describe_repeat(graph, node, repeat)) detail::refuse_repetition(graph, node);
   Repetition result{.is_loop = repeat.is_loop,
@@ -89,14 +92,20 @@ constexpr Repetition make_repetition(const Graph& graph, const Node& node, Graph
     if (count != no_tensor) result.count_type = graph.info(count).type;
   }
   for (std::size_t i = 0; i < repeat.states; ++i) {
-    Repetition::State state{.bytes = graph.info(node.inputs[repeat.first_state + i]).bytes()};
+    Repetition::State state;
+    if (!is_late) state.bytes = graph.info(node.inputs[repeat.first_state + i]).bytes();
     if (!repeat.is_kept(body, i)) {
       state.result = want(repeat.body_result + i);
-      if (!is_wanted(i)) state.memory = allocate(state.bytes);
+      if (!is_late && !is_wanted(i)) state.memory = allocate(state.bytes);
     }
     result.states.push_back(state);
   }
   for (std::size_t i = 0; i < repeat.scanned; ++i) {
+    if (is_late) {
+      result.scanned.push_back(
+          {.axis = repeat.input_axis(i), .is_reversed = repeat.input_is_reversed(i)});
+      continue;
+    }
     const TensorInfo& x = graph.info(node.inputs[repeat.first_state + repeat.states + i]);
     Repetition::Stack stack =
         detail::stack_of(x, repeat.input_axis(i), repeat.input_is_reversed(i));
@@ -109,8 +118,11 @@ constexpr Repetition make_repetition(const Graph& graph, const Node& node, Graph
       result.stacked.emplace_back();
       continue;
     }
-    result.stacked.push_back(detail::stack_of(graph.info(node.outputs[output]),
-                                              repeat.output_axis(i), repeat.output_is_reversed(i)));
+    const std::int64_t axis = repeat.output_axis(i);
+    const bool is_reversed = repeat.output_is_reversed(i);
+    result.stacked.push_back(
+        is_late ? Repetition::Stack{.axis = axis, .is_reversed = is_reversed}
+                : detail::stack_of(graph.info(node.outputs[output]), axis, is_reversed));
     result.stacked.back().result = want(repeat.body_result + output);
   }
   body.outputs = std::move(wanted);

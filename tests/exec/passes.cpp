@@ -1,4 +1,4 @@
-#include "exec/repetition.hpp"
+#include "exec/passes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <halftone/halftone.hpp>
 
 #include "error_of.hpp"
-#include "exec/interpreter.hpp"
+#include "exec/late.hpp"
 
 using namespace halftone;
 
@@ -34,14 +34,22 @@ Graph growing() {
              "grow");
   return g;
 }
+/// What the one node of a graph gives.
+std::vector<AnyArray> results(const Graph& graph, const std::vector<AnyView>& inputs) {
+  Graph whole = graph;
+  whole.outputs = whole.nodes[0].outputs;
+  Program program = make_program(std::move(whole), NoPasses{}, {.late = true});
+  const std::unique_ptr<Bound> bound = bind(program, {}, one);
+  for (std::size_t i = 0; i < inputs.size(); ++i) bound->set_input(i, inputs[i]);
+  return results_of(*bound);
+}
 std::vector<AnyArray> grown(std::int64_t most, bool go, std::int64_t elements) {
   const Graph g = growing();
   const Array<std::int64_t> count(Dims{}, {most});
   const Array<bool> first(Dims{}, {go});
   Array<float> x({elements});
   for (float& value : x) value = 7;
-  const std::vector<AnyView> in{count, first, x};
-  return repeat_node(g, g.nodes[0], in, {one});
+  return results(g, {count, first, x});
 }
 
 /// Sums along an axis: the state after each pass is a slice of the second output.
@@ -68,7 +76,7 @@ Graph running_sum(std::int64_t axis, std::int64_t direction) {
 }  // namespace
 
 // n elements become n 2^k after k passes, and the first result of at least 20 is the last one.
-TEST_CASE("repetition: a state grows until the condition or the number of passes ends it") {
+TEST_CASE("passes: a state grows until the condition or the number of passes ends it") {
   CHECK(grown(100, true, 3)[0].info().shape == Dims{24});
   CHECK(grown(100, true, 20)[0].info().shape == Dims{40});
   CHECK(grown(2, true, 3)[0].info().shape == Dims{12});
@@ -79,7 +87,7 @@ TEST_CASE("repetition: a state grows until the condition or the number of passes
   for (const float value : y[0].values<float>()) CHECK(value == 7);
 }
 
-TEST_CASE("repetition: a scan goes along an axis in either direction") {
+TEST_CASE("passes: a scan goes along an axis in either direction") {
   const float values[2][3]{{1, 2, 3}, {4, 5, 6}};
   const Array<float> all({2, 3}, {1, 2, 3, 4, 5, 6});
   for (const std::int64_t axis : {0, 1}) {
@@ -87,8 +95,7 @@ TEST_CASE("repetition: a scan goes along an axis in either direction") {
       const Graph g = running_sum(axis, direction);
       const std::size_t passes = axis == 0 ? 2 : 3, width = axis == 0 ? 3 : 2;
       const Array<float> first({static_cast<std::int64_t>(width)});
-      const std::vector<AnyView> in{first, all};
-      const std::vector<AnyArray> y = repeat_node(g, g.nodes[0], in, {one});
+      const std::vector<AnyArray> y = results(g, {first, all});
       REQUIRE(y[1].info().shape == Dims{2, 3});
       for (std::size_t w = 0; w < width; ++w) {
         float sum = 0;
@@ -104,19 +111,17 @@ TEST_CASE("repetition: a scan goes along an axis in either direction") {
   }
 }
 
-TEST_CASE("repetition: a condition of two elements and wrong axes are errors that name the node") {
+TEST_CASE("passes: a condition of two elements and wrong axes are errors that name the node") {
   const Graph g = growing();
   const Array<std::int64_t> count(Dims{}, {2});
   const Array<bool> two({2}, {true, true});
   const Array<float> x({3});
-  const std::vector<AnyView> in{count, two, x};
-  std::string error = test::error_of([&] { repeat_node(g, g.nodes[0], in, {one}); });
+  std::string error = test::error_of([&] { results(g, {count, two, x}); });
   CHECK_MESSAGE(test::contains(error, "'grow'"), error);
   CHECK_MESSAGE(test::contains(error, "the condition is not one boolean"), error);
 
   const Graph sum = running_sum(2, 0);
   const Array<float> all({2, 3});
-  const std::vector<AnyView> both{x, all};
-  error = test::error_of([&] { repeat_node(sum, sum.nodes[0], both, {one}); });
+  error = test::error_of([&] { results(sum, {x, all}); });
   CHECK_MESSAGE(test::contains(error, "axis is out of range"), error);
 }
