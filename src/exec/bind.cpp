@@ -322,6 +322,11 @@ std::size_t Bound::bytes() const {
   auto sum = static_cast<std::size_t>(program.arena_bytes);
   for (const Bytes& packed : program.packed) sum += packed.size();
   for (const std::unique_ptr<Bound>& body : bodies) sum += body != nullptr ? body->bytes() : 0;
+  for (const std::unique_ptr<Late>& late : late_steps) {
+    for (const LateBody& body : late->bodies) {
+      body.for_each_bound([&](const Bound& bound) { sum += bound.bytes(); });
+    }
+  }
   return sum;
 }
 

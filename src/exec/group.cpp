@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <halftone/base/error.hpp>
+#include <halftone/graph/index.hpp>
 
 namespace halftone {
 namespace {
@@ -91,100 +92,121 @@ Group::Group(const Node& node, const NodeKernel& kernel, std::span<const TensorI
   finish();
 }
 
+/// What is known of the body's tensors and nodes while the members are made.
+struct Group::Draft {
+  const Graph& body;
+  TensorMap<Place> place;
+  TensorMap<int> last, readers;  ///< the last node that reads a tensor, and how many do
+  TensorMap<bool> is_output;
+  /// Which inputs of a node come from the node before through registers, as bits.
+  NodeMap<std::uint32_t> chained;
+  NodeMap<bool> is_linked, is_stored;
+
+  explicit Draft(const Graph& graph)
+      : body(graph),
+        place(graph),
+        last(graph, no_node),
+        readers(graph, 0),
+        is_output(graph, false),
+        chained(graph, 0),
+        is_linked(graph, false),
+        is_stored(graph, true) {
+    for (std::size_t n = 0; n < body.nodes.size(); ++n) {
+      for (const TensorId id : body.nodes[n].inputs) {
+        if (id == no_tensor) continue;
+        readers[id] += last[id] != static_cast<int>(n) ? 1 : 0;
+        last[id] = static_cast<int>(n);
+      }
+    }
+  }
+  std::vector<TensorInfo> inputs_of(std::size_t n) const {
+    std::vector<TensorInfo> infos;
+    for (const TensorId id : body.nodes[n].inputs) {
+      infos.push_back(id == no_tensor ? TensorInfo{} : body.info(id));
+    }
+    return infos;
+  }
+};
+
 Group::Group(const Graph& body) : shape_(body.info(body.outputs[0]).shape) {
-  std::vector<Place> place(body.tensors.size());
-  std::vector<int> last(body.tensors.size(), -1);
-  std::vector<int> uses(body.tensors.size());  // by nodes
+  Draft draft(body);
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     add_input(body.info(body.inputs[i]));
-    place[static_cast<std::size_t>(body.inputs[i])] = static_cast<Place>(i);
+    draft.place[body.inputs[i]] = static_cast<Place>(i);
   }
-  for (std::size_t n = 0; n < body.nodes.size(); ++n) {
-    for (const TensorId id : body.nodes[n].inputs) {
-      if (id == no_tensor) continue;
-      int& at = last[static_cast<std::size_t>(id)];
-      uses[static_cast<std::size_t>(id)] += at != static_cast<int>(n) ? 1 : 0;
-      at = static_cast<int>(n);
-    }
-  }
-  std::vector<bool> is_output(body.tensors.size()), is_linked(body.nodes.size());
   for (const TensorId id : body.outputs) {
-    is_output[static_cast<std::size_t>(id)] = true;
-    place[static_cast<std::size_t>(id)] = static_cast<Place>(inputs_.size() + output_size_.size());
+    draft.is_output[id] = true;
+    draft.place[id] = static_cast<Place>(inputs_.size() + output_size_.size());
     output_size_.push_back(static_cast<std::uint8_t>(size_in_bytes(body.info(id).type)));
   }
-  const std::size_t first_slot = inputs_.size() + output_size_.size();
-
-  // Which inputs of a node come from the node before through registers, as bits.
-  const std::size_t count = body.nodes.size();
-  std::vector<std::uint32_t> chained(count);
-  std::vector<bool> is_stored(count, true);
-  for (std::size_t n = 0; n < count; ++n) {
-    const Node& node = body.nodes[n];
-    std::vector<TensorInfo> in;
-    for (const TensorId id : node.inputs) {
-      in.push_back(id == no_tensor ? TensorInfo{} : body.info(id));
-    }
-    const NodeKernel& kernel =
-        kernels_.emplace_back(body, node, in, std::span(&body.info(node.outputs[0]), 1));
-    if (n == 0 || kernel.functions().link == nullptr) continue;
-    const TensorId value = body.nodes[n - 1].outputs[0];
-    const std::uint32_t bits = bits_of(node, value);
-    if (bits == 0 || kernel.functions().link(bits) == nullptr) continue;
-    // The first member of a chain reads its value from memory.
-    if (chained[n - 1] == 0) {
-      if (kernels_[n - 1].functions().link == nullptr) continue;
-      for (const TensorId id : body.nodes[n - 1].inputs) {
-        if (id == no_tensor || is_uniform(place[static_cast<std::size_t>(id)])) continue;
-        const std::uint32_t own = bits_of(body.nodes[n - 1], id);
-        if (kernels_[n - 1].functions().link(own) != nullptr) chained[n - 1] = own;
-      }
-      if (chained[n - 1] == 0) continue;
-      is_linked[n - 1] = false;
-    }
-    chained[n] = bits;
-    is_linked[n] = true;
-    const auto v = static_cast<std::size_t>(value);
-    is_stored[n - 1] = is_output[v] || last[v] != static_cast<int>(n) || uses[v] > 1;
+  for (std::size_t n = 0; n < body.nodes.size(); ++n) {
+    const TensorInfo& output = body.info(body.nodes[n].outputs[0]);
+    kernels_.emplace_back(body, body.nodes[n], draft.inputs_of(n), std::span(&output, 1));
+    if (n > 0) find_chain(draft, n);
   }
+  add_members(draft);
+  finish();
+}
 
+/// Finds out whether node n gets the result of the one before through registers.
+void Group::find_chain(Draft& draft, std::size_t n) const {
+  const auto link_of = [&](std::size_t node, std::uint32_t bits) {
+    const Kernel& f = kernels_[node].functions();
+    return f.link != nullptr && bits != 0 ? f.link(bits) : nullptr;
+  };
+  const Node &node = draft.body.nodes[n], &before = draft.body.nodes[n - 1];
+  const TensorId value = before.outputs[0];
+  const std::uint32_t bits = bits_of(node, value);
+  if (link_of(n, bits) == nullptr) return;
+  if (draft.chained[n - 1] == 0) {  // the first member of a chain reads its value from memory
+    for (const TensorId id : before.inputs) {
+      if (id == no_tensor || is_uniform(draft.place[id])) continue;
+      const std::uint32_t own = bits_of(before, id);
+      if (link_of(n - 1, own) != nullptr) draft.chained[n - 1] = own;
+    }
+    if (draft.chained[n - 1] == 0) return;
+  }
+  draft.chained[n] = bits;
+  draft.is_linked[n] = true;
+  draft.is_stored[n - 1] = draft.is_output[value] || draft.last[value] != static_cast<int>(n) ||
+                           draft.readers[value] > 1;
+}
+
+void Group::add_members(Draft& draft) {
+  const std::size_t first_slot = inputs_.size() + output_size_.size();
   std::vector<Place> free_slots;
-  for (std::size_t n = 0; n < count; ++n) {
-    const Node& node = body.nodes[n];
-    std::vector<TensorInfo> in;
+  for (std::size_t n = 0; n < draft.body.nodes.size(); ++n) {
+    const Node& node = draft.body.nodes[n];
     std::vector<Place> places;
     for (const TensorId id : node.inputs) {
-      in.push_back(id == no_tensor ? TensorInfo{} : body.info(id));
-      places.push_back(id == no_tensor ? Place{0} : place[static_cast<std::size_t>(id)]);
+      places.push_back(id == no_tensor ? Place{0} : draft.place[id]);
     }
-    const TensorInfo& out = body.info(node.outputs[0]);
+    const TensorId y = node.outputs[0];
+    const TensorInfo& out = draft.body.info(y);
     // Element-wise kernels may write where they read: a slot that ends here can be the output.
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorId id = node.inputs[i];
-      if (id == no_tensor || last[static_cast<std::size_t>(id)] != static_cast<int>(n)) continue;
-      last[static_cast<std::size_t>(id)] = -1;
-      const bool same_size = size_in_bytes(body.info(id).type) == size_in_bytes(out.type);
+      if (id == no_tensor || draft.last[id] != static_cast<int>(n)) continue;
+      draft.last[id] = no_node;
+      const bool same_size = size_in_bytes(draft.body.info(id).type) == size_in_bytes(out.type);
       if (is_slot(places[i]) && same_size) free_slots.push_back(places[i]);
     }
-    const auto y = static_cast<std::size_t>(node.outputs[0]);
-    if (!is_output[y] && is_stored[n]) {
+    if (!draft.is_output[y] && draft.is_stored[n]) {
       if (free_slots.empty()) free_slots.push_back(static_cast<Place>(first_slot + slots_++));
-      place[y] = free_slots.back();
+      draft.place[y] = free_slots.back();
       free_slots.pop_back();
     }
-    Member& member = add_member(node, kernels_[n], in, places, out, place[y]);
-    member.chained = chained[n];
-    member.is_stored = is_stored[n];
-    if (chained[n] == 0) continue;
-    member.link = kernels_[n].functions().link(chained[n]);
+    Member& member = add_member(node, kernels_[n], draft.inputs_of(n), places, out, draft.place[y]);
+    member.chained = draft.chained[n];
+    member.is_stored = draft.is_stored[n];
+    if (draft.chained[n] == 0) continue;
+    member.link = kernels_[n].functions().link(draft.chained[n]);
     chain_ = kernels_[n].functions().chain();
-    if (is_linked[n]) {
-      std::size_t head = n;
-      while (is_linked[head]) --head;
-      ++members_[head].chain_length;
-    }
+    if (!draft.is_linked[n]) continue;
+    std::size_t head = n;
+    while (draft.is_linked[head]) --head;
+    ++members_[head].chain_length;
   }
-  finish();
 }
 
 /// Members whose values go from one to the next in registers.

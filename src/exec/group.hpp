@@ -51,7 +51,11 @@ class Group {
     std::int16_t broadcast = -1;  ///< in broadcast_; -1: dense or uniform
   };
 
+  struct Draft;
+
   void add_input(const TensorInfo& info);
+  void find_chain(Draft& draft, std::size_t n) const;
+  void add_members(Draft& draft);
   Member& add_member(const Node& node, const NodeKernel& kernel, std::span<const TensorInfo> inputs,
                      std::span<const Place> places, const TensorInfo& output, Place to);
   bool is_uniform(Place place) const {
