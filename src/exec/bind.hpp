@@ -11,7 +11,7 @@
 #include <halftone/program/program.hpp>
 
 #include "group.hpp"
-#include "node.hpp"
+#include "node_kernel.hpp"
 
 namespace halftone {
 

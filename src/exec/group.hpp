@@ -8,7 +8,7 @@
 #include <halftone/graph/graph.hpp>
 #include <halftone/kernel/broadcast.hpp>
 
-#include "node.hpp"
+#include "node_kernel.hpp"
 
 namespace halftone {
 

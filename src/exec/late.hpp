@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ready.hpp"
+#include "run_node.hpp"
 
 namespace halftone {
 

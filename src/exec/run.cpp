@@ -6,6 +6,7 @@
 #include <halftone/op/list.hpp>
 
 #include "base/describe.hpp"
+#include "run_node.hpp"
 
 namespace halftone {
 namespace {

@@ -9,7 +9,7 @@
 #include <halftone/op/list.hpp>
 
 #include "base/describe.hpp"
-#include "exec/node.hpp"
+#include "exec/run_node.hpp"
 
 namespace halftone::ipu {
 

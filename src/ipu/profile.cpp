@@ -11,7 +11,7 @@
 #include <halftone/transform/infer.hpp>
 
 #include "base/describe.hpp"
-#include "exec/node.hpp"
+#include "exec/fold.hpp"
 #include "ipu/lowering/lowering.hpp"
 #include "ipu/lowering/memory.hpp"
 #include "ipu/placement.hpp"

@@ -1,6 +1,6 @@
 #include <halftone/op/list.hpp>
 
-#include "exec/node.hpp"
+#include "exec/run_node.hpp"
 #include "op/outputs.hpp"
 
 namespace halftone::op {

@@ -12,7 +12,7 @@
 #include <halftone/transform/infer.hpp>
 
 #include "base/file.hpp"
-#include "exec/node.hpp"
+#include "exec/fold.hpp"
 #include "popart/builder_impl.hpp"
 #include "popart/builder_methods.hpp"
 #include "popart/convert.hpp"

@@ -10,7 +10,8 @@
 #include <halftone/halftone.hpp>
 #include <halftone/ipu/profile.hpp>
 
-#include "exec/node.hpp"
+#include "exec/fold.hpp"
+#include "exec/run_node.hpp"
 #include "random_node.hpp"
 
 using namespace halftone;

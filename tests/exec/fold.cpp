@@ -2,10 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cstring>
+#include <vector>
+
 #include <halftone/halftone.hpp>
 
 #include "error_of.hpp"
-#include "exec/node.hpp"
 
 using namespace halftone;
 
@@ -69,4 +71,22 @@ TEST_CASE("fold: large constants wait for a run") {
     CHECK((g.tensor(g.outputs[0]).role == Role::constant) == is_small);
     CHECK(g.nodes[0].outputs.empty() == is_small);
   }
+}
+
+TEST_CASE("fold: constants are aligned, and computed once") {
+  Graph g;
+  const Storage storage = Storage::allocate(64);
+  const std::vector<float> values{1, 2, 3};
+  std::memcpy(const_cast<std::byte*>(storage.data()) + 1, values.data(), 12);
+  const TensorId odd =
+      g.add_constant({ElementType::float32, {3}}, Bytes(Storage(storage), storage.data() + 1, 12));
+  g.add_output(AnyTensor(op::neg(AnyTensor{&g, odd})).id);
+  const void* data = aligned_data(g.tensor(odd));
+  CHECK(reinterpret_cast<std::uintptr_t>(data) % alignof(float) == 0);
+  CHECK(aligned_data(g.tensor(odd)) == data);
+  CHECK(static_cast<const float*>(data)[2] == 3);
+  kernel::Executor executor;
+  REQUIRE(evaluate_constant(&executor, g, 0));
+  CHECK(g.tensor(g.outputs[0]).role == Role::constant);
+  CHECK(static_cast<const float*>(aligned_data(g.tensor(g.outputs[0])))[2] == -3);
 }

@@ -11,7 +11,7 @@
 #include <halftone/halftone.hpp>
 
 #include "../onnx/model_bytes.hpp"
-#include "exec/node.hpp"
+#include "exec/run_node.hpp"
 #include "random_node.hpp"
 
 namespace test {

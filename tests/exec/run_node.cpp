@@ -1,9 +1,6 @@
-#include "exec/node.hpp"
+#include "exec/run_node.hpp"
 
 #include <doctest/doctest.h>
-
-#include <algorithm>
-#include <cstring>
 
 #include <vector>
 
@@ -25,7 +22,7 @@ std::vector<AnyView> views(const std::vector<AnyArray>& arrays) {
 
 }  // namespace
 
-TEST_CASE("node: runs a node alone, with the shapes that its inputs have") {
+TEST_CASE("run_node: runs a node alone, with the shapes that its inputs have") {
   Graph g;
   const AnyTensor x = g.input<float>("x", {dynamic, 2}), w = g.input<float>("w", {2, dynamic});
   g.add_output(AnyTensor(op::matmul(x, w)).id);
@@ -43,7 +40,7 @@ TEST_CASE("node: runs a node alone, with the shapes that its inputs have") {
   CHECK_MESSAGE(contains(error, "inner dimensions differ"), error);
 }
 
-TEST_CASE("node: an output that shares memory with an input in a plan has its own") {
+TEST_CASE("run_node: an output that shares memory with an input in a plan has its own") {
   Graph g;
   op::identity(g.input<float>("x", {2}));
   const std::vector<AnyArray> in{Array<float>({2}, {5, 6})};
@@ -52,24 +49,7 @@ TEST_CASE("node: an output that shares memory with an input in a plan has its ow
   CHECK(same[0].values<float>()[1] == 6);
 }
 
-TEST_CASE("node: type variables and kernels") {
-  const Descriptor& where = descriptor<op::Where>;
-  const TensorInfo flag{ElementType::boolean, {2}}, x{ElementType::float16, {2}};
-  const TensorInfo in[]{flag, x, x}, out[]{x};
-  const std::vector<ElementType> types = type_variables(where, in, out);
-  CHECK(std::count(types.begin(), types.end(), ElementType::float16) == 1);
-  CHECK(std::count(types.begin(), types.end(), ElementType::undefined) == 0);
-
-  Graph g;
-  const AnyTensor t = g.input<float>("x", {2});
-  op::relu(t);
-  const TensorInfo text[]{{ElementType::string, {2}}};
-  const std::string error = error_of([&] { NodeKernel(g, g.nodes[0], text, text); });
-  CHECK_MESSAGE(contains(error, "unsupported: "), error);
-  CHECK_MESSAGE(contains(error, "string"), error);
-}
-
-TEST_CASE("node: a tensor beyond memory is refused before it is made") {
+TEST_CASE("run_node: a tensor beyond memory is refused before it is made") {
   Graph g;
   const AnyTensor x = g.input<float>("x", {1}), shape = g.input<std::int64_t>("shape", {2});
   op::expand(x, shape);
@@ -79,22 +59,4 @@ TEST_CASE("node: a tensor beyond memory is refused before it is made") {
   CHECK_MESSAGE(error != "no error", error);
   CHECK_THROWS_AS(check_fits(g, nullptr, {ElementType::float32, {huge, 1024}}), MemoryError);
   CHECK_NOTHROW(check_fits(g, nullptr, {ElementType::float32, {1024, 1024}}));
-}
-
-TEST_CASE("node: constants are aligned, and computed once") {
-  Graph g;
-  const Storage storage = Storage::allocate(64);
-  const std::vector<float> values{1, 2, 3};
-  std::memcpy(const_cast<std::byte*>(storage.data()) + 1, values.data(), 12);
-  const TensorId odd =
-      g.add_constant({ElementType::float32, {3}}, Bytes(Storage(storage), storage.data() + 1, 12));
-  g.add_output(AnyTensor(op::neg(AnyTensor{&g, odd})).id);
-  const void* data = aligned_data(g.tensor(odd));
-  CHECK(reinterpret_cast<std::uintptr_t>(data) % alignof(float) == 0);
-  CHECK(aligned_data(g.tensor(odd)) == data);
-  CHECK(static_cast<const float*>(data)[2] == 3);
-  kernel::Executor executor;
-  REQUIRE(evaluate_constant(&executor, g, 0));
-  CHECK(g.tensor(g.outputs[0]).role == Role::constant);
-  CHECK(static_cast<const float*>(aligned_data(g.tensor(g.outputs[0])))[2] == -3);
 }

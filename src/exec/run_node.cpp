@@ -1,54 +1,17 @@
-#include "node.hpp"
+#include "run_node.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
 
-#include <halftone/graph/call.hpp>
+#include <halftone/graph/index.hpp>
 #include <halftone/program/buffers.hpp>
 
 #include "base/describe.hpp"
 #include "group.hpp"
+#include "transform/infer_from_inputs.hpp"
 
 namespace halftone {
-
-std::vector<ElementType> type_variables(const Descriptor& op, std::span<const TensorInfo> inputs,
-                                        std::span<const TensorInfo> outputs) {
-  std::vector<ElementType> types(op.signature.type_variables(), ElementType::undefined);
-  auto take = [&](const Slot& slot, const TensorInfo& info) {
-    ElementType& type = types[static_cast<std::size_t>(slot.type_variable)];
-    if (type == ElementType::undefined) type = info.type;
-  };
-  for (std::size_t i = 0; i < inputs.size(); ++i) take(op.signature.input_slot(i), inputs[i]);
-  for (std::size_t i = 0; i < outputs.size(); ++i) take(op.signature.output_slot(i), outputs[i]);
-  // A variable of absent tensors alone: any type that the operator takes will do.
-  for (std::size_t v = 0; v < types.size(); ++v) {
-    for (int t = 1; types[v] == ElementType::undefined && t < detail::element_type_count; ++t) {
-      const auto type = static_cast<ElementType>(t);
-      if (op.allows(static_cast<int>(v), type)) types[v] = type;
-    }
-  }
-  return types;
-}
-
-NodeKernel::NodeKernel(const Graph& graph, const Node& node, std::span<const TensorInfo> inputs,
-                       std::span<const TensorInfo> outputs) {
-  const std::vector<ElementType> types = type_variables(*node.op, inputs, outputs);
-  kernel_ = find_kernel(*node.op, types);
-  if (kernel_.run == nullptr && kernel_.block == nullptr) {
-    std::string text;
-    for (const ElementType type : types) {
-      text += text.empty() ? "" : ", ";
-      text += name(type);
-    }
-    fail(ErrorKind::unsupported, {.what = "there is no kernel for these element types",
-                                  .node = detail::node_text(*node.op, graph.name(node)),
-                                  .found = text});
-  }
-  op_.reset(new std::max_align_t[kernel_.op_size / sizeof(std::max_align_t) + 1]);
-  kernel_.unpack(node.attributes, op_.get());
-}
 
 void throw_at(const Graph& graph, const Node& node, const Error& error) {
   fail(error.kind(), {.what = error.reason(),
@@ -225,63 +188,6 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
     if (changed != nullptr) std::memcpy(outputs[o].data(), changed, outputs[o].bytes());
   }
   return outputs;
-}
-
-bool evaluate_constant(void* executor, Graph& graph, std::size_t n) {
-  // What is larger than this is cheaper to compute in each run than to keep.
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
-  Node& node = graph.nodes[n];
-  if (node.outputs.empty()) return false;
-  std::int64_t bytes = 0;
-  for (const TensorId id : node.outputs) {
-    if (id == no_tensor) continue;
-    if (!is_tensor(graph.info(id).type)) return false;  // constants are tensors
-    const std::int64_t size = graph.info(id).bytes();
-    bytes = size > most_bytes - bytes ? most_bytes + 1 : bytes + size;
-  }
-  if (bytes > most_bytes) return false;
-  auto keep = [&](TensorId id, Bytes data) {
-    graph.tensor(id).role = Role::constant;
-    graph.tensor(id).data = std::move(data);
-  };
-  if (is_view(node)) {
-    const auto shared = static_cast<std::size_t>(node.op->signature.output(0).shares);
-    if (graph.tensor(node.inputs[shared]).role != Role::constant) return false;
-    keep(node.outputs[0], graph.tensor(node.inputs[shared]).data);
-    node.outputs.clear();
-    return true;
-  }
-  std::vector<AnyView> inputs;
-  for (const TensorId id : node.inputs) {
-    if (id == no_tensor) {
-      inputs.push_back({});
-      continue;
-    }
-    TensorRecord& t = graph.tensor(id);
-    // Only the infos count where the input is no constant (Shape).
-    inputs.push_back({t.info, t.role == Role::constant ? aligned_data(t) : nullptr});
-  }
-  const std::vector<AnyArray> outputs =
-      run_node(graph, node, inputs, *static_cast<const kernel::Executor*>(executor));
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (node.outputs[i] == no_tensor) continue;
-    keep(node.outputs[i], Bytes(outputs[i].storage(), outputs[i].data(), outputs[i].bytes()));
-  }
-  node.outputs.clear();
-  return true;
-}
-
-const void* aligned_data(TensorRecord& tensor) {
-  const std::span<const std::byte> bytes = tensor.data.span();
-  const auto size = static_cast<std::size_t>(size_in_bytes(tensor.info.type));
-  if (size != 0 && reinterpret_cast<std::uintptr_t>(bytes.data()) % size != 0) {
-    Storage copy = Storage::allocate(bytes.size());
-    std::memcpy(copy.data(), bytes.data(), bytes.size());
-    tensor.data.unneeded();
-    const std::byte* data = copy.data();
-    tensor.data = Bytes(std::move(copy), data, bytes.size());
-  }
-  return tensor.data.span().data();
 }
 
 }  // namespace halftone

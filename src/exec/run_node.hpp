@@ -6,30 +6,10 @@
 
 #include <halftone/base/array.hpp>
 #include <halftone/graph/graph.hpp>
-#include <halftone/transform/infer.hpp>
 
-#include "kernel_table.hpp"
-#include "transform/infer_from_inputs.hpp"
+#include "node_kernel.hpp"
 
 namespace halftone {
-
-/// One element type for each type variable of an operator, from the infos of a node's tensors.
-std::vector<ElementType> type_variables(const Descriptor& op, std::span<const TensorInfo> inputs,
-                                        std::span<const TensorInfo> outputs);
-
-/// The kernel of a node and its operator's struct.
-class NodeKernel {
- public:
-  /// Throws UnsupportedError if there is no kernel for these element types.
-  NodeKernel(const Graph& graph, const Node& node, std::span<const TensorInfo> inputs,
-             std::span<const TensorInfo> outputs);
-  const Kernel& functions() const { return kernel_; }
-  const void* op() const { return op_.get(); }
-
- private:
-  Kernel kernel_;
-  std::unique_ptr<std::max_align_t[]> op_;
-};
 
 /// Throws an error of a kernel again, with the node that it is about.
 [[noreturn]] void throw_at(const Graph& graph, const Node& node, const Error& error);
@@ -53,11 +33,5 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
 /// The infos of a node's outputs, found from complete inputs; throws what is wrong with them.
 std::vector<TensorInfo> infos_of_outputs(const Graph& graph, const Node& node,
                                          std::span<const AnyView> inputs);
-
-/// `Evaluate` for the pass `infer`: computes a node of constants and makes its outputs constants.
-bool evaluate_constant(void* executor, Graph& graph, std::size_t node);
-
-/// The bytes of a constant where every kernel can read them (elements aligned); copies if it must.
-const void* aligned_data(TensorRecord& tensor);
 
 }  // namespace halftone
