@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -15,8 +16,20 @@ struct Name {
   friend constexpr bool operator==(const Name&, const Name&) = default;
 };
 
-/// Texts in one pool of characters, and an index from unique ones to ids. (std::string is not a
-/// literal type in every standard library that is supported.)
+/// Texts one behind the other. (Not every compiler and standard library that is supported has
+/// std::string in constant evaluation.)
+struct JoinedText {
+  std::vector<char> characters{};
+
+  constexpr explicit JoinedText(std::initializer_list<std::string_view> parts) {
+    for (const std::string_view part : parts) {
+      characters.insert(characters.end(), part.begin(), part.end());
+    }
+  }
+  constexpr operator std::string_view() const { return {characters.data(), characters.size()}; }
+};
+
+/// Texts in one pool of characters, and an index from unique ones to ids.
 class Names {
  public:
   constexpr std::string_view view(Name name) const {
