@@ -4,9 +4,8 @@
 #include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/train.hpp>
-
-#include "train/operators.hpp"
-#include "train/state.hpp"
+#include <halftone/train/operators.hpp>
+#include <halftone/train/state.hpp>
 
 namespace halftone {
 namespace {
@@ -24,7 +23,7 @@ TensorId record_accumulation(Graph& graph, TensorId g, TensorId weight, std::int
                              TensorId position, TensorId& total) {
   total = detail::find_or_add_state(graph, graph.info(g), detail::sum_state, weight).id;
   if (reduction != static_cast<std::int64_t>(AccumulationReduction::running_mean)) {
-    return detail::record(graph, descriptor<op::Accumulate>, {}, {total, g}, 1)[0];
+    return detail::record(graph, op::Accumulate{}, {total, g}, 1)[0];
   }
   AnyTensor before{&graph, position};
   if (graph.info(g).type != ElementType::float32) {
@@ -33,7 +32,7 @@ TensorId record_accumulation(Graph& graph, TensorId g, TensorId weight, std::int
   if (graph.info(g).rank() == 0) before = op::reshape(before, constant(graph, Dims{}));
   const AnyTensor so_far{&graph, total}, next{&graph, g};
   const AnyTensor mean = (so_far * before + next) / (before + 1);
-  return detail::record(graph, descriptor<op::CopyVarUpdate>, {}, {total, mean.id}, 1)[0];
+  return detail::record(graph, op::CopyVarUpdate{}, {total, mean.id}, 1)[0];
 }
 
 /// Makes an update use the total of its gradient, in the runs that end a step.

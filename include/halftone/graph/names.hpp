@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
@@ -14,6 +15,23 @@ struct Name {
   std::uint32_t first = 0, size = 0;
   constexpr bool empty() const { return size == 0; }
   friend constexpr bool operator==(const Name&, const Name&) = default;
+};
+
+/// A whole number in decimal digits.
+class DecimalText {
+ public:
+  constexpr explicit DecimalText(std::uint32_t number) {
+    do {
+      digits_[--first_] = static_cast<char>('0' + number % 10);
+      number /= 10;
+    } while (number != 0);
+  }
+  constexpr operator std::string_view() const { return {digits_ + first_, most - first_}; }
+
+ private:
+  static constexpr std::size_t most = 10;
+  char digits_[most]{};
+  std::size_t first_ = most;
 };
 
 /// Texts one behind the other. (Not every compiler and standard library that is supported has
@@ -55,18 +73,10 @@ class Names {
       bind(name, id);
       return name;
     }
-    std::vector<char> numbered(text.begin(), text.end());
-    numbered.push_back('_');
     for (std::uint32_t number = next_number_of(text);; ++number) {
-      char digits[10]{};
-      int count = 0;
-      for (std::uint32_t rest = number; rest != 0; rest /= 10) {
-        digits[count++] = static_cast<char>('0' + rest % 10);
-      }
-      std::vector<char> candidate = numbered;
-      while (count > 0) candidate.push_back(digits[--count]);
-      if (find({candidate.data(), candidate.size()}) >= 0) continue;
-      const Name name = store({candidate.data(), candidate.size()});
+      const JoinedText candidate({text, "_", DecimalText(number)});
+      if (find(candidate) >= 0) continue;
+      const Name name = store(candidate);
       bind(name, id);
       return name;
     }
