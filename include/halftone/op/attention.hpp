@@ -62,7 +62,9 @@ class HeadGroups {
     }
   }
   /// [batch, key heads, ..., n] from [batch, heads, queries, n].
-  constexpr Tensor together(Tensor t) const { return regrouped(t, turned_, is_known() ? ratio() : 0); }
+  constexpr Tensor together(Tensor t) const {
+    return regrouped(t, turned_, is_known() ? ratio() : 0);
+  }
   /// The way back.
   constexpr Tensor apart(Tensor t) const { return regrouped(t, queries_, 1); }
 

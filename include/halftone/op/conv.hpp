@@ -179,7 +179,7 @@ struct ConvWeightGradient {
   static constexpr Signature signature = "x dy -> dw";
 
   ConvWeightGradient() = default;
-  ConvWeightGradient(const Window& window, std::int64_t group_)
+  constexpr ConvWeightGradient(const Window& window, std::int64_t group_)
       : kernel_shape(window.kernel),
         strides(window.strides),
         dilations(window.dilations),

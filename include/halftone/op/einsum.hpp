@@ -139,7 +139,7 @@ class EinsumRecorder {
     if (most_hidden_ > 0 && !output.contains(128)) refuse("'...' is missing in the output");
   }
 
-  static std::size_t place(const EinsumLabels& labels, int label) {
+  static constexpr std::size_t place(const EinsumLabels& labels, int label) {
     std::size_t i = 0;
     while (labels[i] != label) ++i;
     return i;

@@ -236,7 +236,7 @@ constexpr X rotated(const X& x, const X& cos, const X& sin, std::int64_t size, s
 
 /// The last extent of a table of cosines, times 2.
 template <class X>
-std::int64_t turned_numbers(const X& cos_cache) {
+constexpr std::int64_t turned_numbers(const X& cos_cache) {
   const TensorInfo info = cos_cache.info();
   if (!info.is_known() || info.rank() != 2 || info.shape[1] == dynamic) {
     refuse_attention("the shape of the table of cosines is not known");

@@ -247,7 +247,9 @@ struct EmbedLayerNormalization {
 
  private:
   /// False everywhere.
-  static auto not_equal_to_itself(const auto& ids) { return logical_not(equal(ids, ids)); }
+  static constexpr auto not_equal_to_itself(const auto& ids) {
+    return logical_not(equal(ids, ids));
+  }
 };
 
 /// Normalises groups of channels, see GroupNormalization, of images whose channels come last.

@@ -18,7 +18,7 @@ constexpr Dims axes_in_order(std::size_t rank) {
 
 /// The rank of a tensor that an expansion cannot do without.
 template <class X>
-std::size_t known_rank(const X& x) {
+constexpr std::size_t known_rank(const X& x) {
   const TensorInfo info = x.info();
   if (!info.is_known()) {
     fail(ErrorKind::unsupported, {.what = "the rank of a tensor is not known", .tensor = x.name()});

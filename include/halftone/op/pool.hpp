@@ -238,7 +238,7 @@ struct MaxPoolGradient {
   static constexpr Signature signature = "x dy -> dx";
 
   MaxPoolGradient() = default;
-  explicit MaxPoolGradient(const Window& window)
+  constexpr explicit MaxPoolGradient(const Window& window)
       : kernel_shape(window.kernel),
         strides(window.strides),
         dilations(window.dilations),
@@ -279,7 +279,7 @@ struct AveragePoolGradient {
   static constexpr Signature signature = "dy -> dx";
 
   AveragePoolGradient() = default;
-  AveragePoolGradient(const Window& window, const Dims& dx, PoolCount counted_)
+  constexpr AveragePoolGradient(const Window& window, const Dims& dx, PoolCount counted_)
       : kernel_shape(window.kernel),
         strides(window.strides),
         dilations(window.dilations),

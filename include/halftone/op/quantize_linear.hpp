@@ -25,7 +25,7 @@ constexpr X along(X numbers, std::size_t axis, std::size_t rank) {
 /// The dimension that numbers of a quantised tensor belong to. One for each index needs a tensor of
 /// known rank.
 template <class X>
-std::size_t quantized_axis(const X& x, const X& numbers, std::int64_t axis) {
+constexpr std::size_t quantized_axis(const X& x, const X& numbers, std::int64_t axis) {
   const bool is_vector = numbers.info().rank() == 1 && numbers.info().shape[0] != 1;
   if (!numbers.info().is_known() || (is_vector && !x.info().is_known())) {
     fail(ErrorKind::unsupported, {.what = "quantised: the rank of a tensor is not known"});

@@ -16,7 +16,7 @@ struct Reduced {
   double count = 1;      ///< elements that go into one
   bool is_noop = false;  ///< y is x
 
-  Reduced(auto& g, const auto& op) : x(g.x()) {
+  constexpr Reduced(auto& g, const auto& op) : x(g.x()) {
     const TensorInfo info = x.info();
     Dims list, kept = info.shape;
     if (!g.x(1).is_absent()) {
