@@ -39,16 +39,6 @@ void detail::refuse_nesterov(const std::string& weight, const Hyperparameter& h)
                           .found = text(h.value)});
 }
 
-void detail::refuse_update_period(std::int64_t steps) {
-  fail(ErrorKind::usage,
-       {.what = "the update period is not at least one step", .found = std::to_string(steps)});
-}
-
-void detail::refuse_accumulation(std::int64_t runs) {
-  fail(ErrorKind::usage,
-       {.what = "the accumulation is not at least one run", .found = std::to_string(runs)});
-}
-
 Training train(Graph& graph, AnyTensor loss, const Sgd& o, const TrainOptions& options) {
   return record(graph, loss, detail::rule_of(o), options);
 }

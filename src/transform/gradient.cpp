@@ -13,10 +13,10 @@ constexpr std::string_view unknown_shape = "a gradient needs shapes that are kno
 
 }  // namespace
 
-void detail::refuse_input(const Graph& graph, const Node& node, std::size_t input) {
-  fail(ErrorKind::unsupported, {.what = "the gradient needs an input's value before the run",
-                                .node = node_text(*node.op, graph.name(node)),
-                                .tensor = graph.name(node.inputs[input])});
+void detail::refuse_gradient(const Graph& graph, const Node& node, ErrorParts parts) {
+  const std::string text = node_text(*node.op, graph.name(node));
+  parts.node = text;
+  fail(ErrorKind::unsupported, parts);
 }
 
 void detail::refuse_nodes(const Graph& graph, const std::vector<std::size_t>& nodes) {
@@ -30,32 +30,11 @@ void detail::refuse_nodes(const Graph& graph, const std::vector<std::size_t>& no
 }
 
 void detail::refuse_unknown(const Graph& graph, const Node& node, TensorId id) {
-  fail(ErrorKind::unsupported, {.what = unknown_shape,
-                                .node = node_text(*node.op, graph.name(node)),
-                                .tensor = graph.name(id),
-                                .found = to_text(graph.info(id)),
-                                .hint = size_hint});
-}
-
-void detail::refuse_random(const Graph& graph, const Node& node) {
-  fail(ErrorKind::unsupported,
-       {.what = "the gradient would draw other random numbers in the subgraph than the node did",
-        .node = node_text(*node.op, graph.name(node))});
-}
-
-void detail::refuse_passes(const Graph& graph, const Node& node) {
-  fail(ErrorKind::unsupported,
-       {.what = "the gradient needs a number of passes that is known before the run",
-        .node = node_text(*node.op, graph.name(node)),
-        .hint = "a constant M, and a condition that stays true"});
-}
-
-void detail::refuse_slices(const Graph& graph, const Node& node, std::size_t most,
-                           std::size_t found) {
-  fail(ErrorKind::unsupported, {.what = "a loop with so many states and slices has no gradient",
-                                .node = node_text(*node.op, graph.name(node)),
-                                .expected = "at most " + std::to_string(most),
-                                .found = std::to_string(found)});
+  refuse_gradient(graph, node,
+                  {.what = unknown_shape,
+                   .tensor = graph.name(id),
+                   .found = to_text(graph.info(id)),
+                   .hint = size_hint});
 }
 
 void detail::refuse_loss(const Graph& graph, TensorId loss) {

@@ -100,14 +100,18 @@ class GradientScope {
 
 namespace detail {
 
-/// Throws that the gradient of a node needs the value of an input before the run.
-[[noreturn]] void refuse_input(const Graph& graph, const Node& node, std::size_t input);
+/// Throws that a node has no gradient, an UnsupportedError. Defined in the core.
+[[noreturn]] void refuse_gradient(const Graph& graph, const Node& node, ErrorParts parts);
 
 }  // namespace detail
 
 constexpr std::vector<std::int64_t> GradientScope::integers(std::size_t i) {
   const InputInfo info = input_info(graph_, node_.inputs[i]);
-  if (!info.is_constant) detail::refuse_input(graph_, node_, i);
+  if (!info.is_constant) {
+    detail::refuse_gradient(graph_, node_,
+                            {.what = "the gradient needs an input's value before the run",
+                             .tensor = graph_.name(node_.inputs[i])});
+  }
   return Inputs({&info, 1}, 0).integers(0);
 }
 

@@ -20,16 +20,20 @@ struct Name {
 /// A whole number in decimal digits.
 class DecimalText {
  public:
-  constexpr explicit DecimalText(std::uint32_t number) {
+  constexpr explicit DecimalText(std::int64_t number) {
+    const bool is_negative = number < 0;
+    auto rest = static_cast<std::uint64_t>(number);
+    if (is_negative) rest = 0 - rest;
     do {
-      digits_[--first_] = static_cast<char>('0' + number % 10);
-      number /= 10;
-    } while (number != 0);
+      digits_[--first_] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    if (is_negative) digits_[--first_] = '-';
   }
   constexpr operator std::string_view() const { return {digits_ + first_, most - first_}; }
 
  private:
-  static constexpr std::size_t most = 10;
+  static constexpr std::size_t most = 20;
   char digits_[most]{};
   std::size_t first_ = most;
 };

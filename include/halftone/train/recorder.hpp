@@ -18,7 +18,6 @@ namespace detail {
 
 // Defined in the core: not for constant evaluation.
 [[noreturn]] void refuse_nesterov(const std::string& weight, const Hyperparameter& h);
-[[noreturn]] void refuse_update_period(std::int64_t steps);
 
 /// A range of nodes, by position.
 struct NodeRange {
@@ -63,7 +62,10 @@ constexpr void check_options(const Rule& rule, const TrainOptions& options) {
     fail(ErrorKind::usage,
          {.what = "bin_edge_location and threshold of automatic loss scaling are not in [0, 1]"});
   }
-  if (automatic.update_period < 1) refuse_update_period(automatic.update_period);
+  if (automatic.update_period < 1) {
+    fail(ErrorKind::usage, {.what = "the update period is not at least one step",
+                            .found = DecimalText(automatic.update_period)});
+  }
 }
 
 /// Records the gradients of a loss and the updates of an optimizer.
@@ -293,7 +295,7 @@ class Recorder {
     if (total.is_absent()) return;
     const AnyTensor norm = op::mul(op::sqrt(total), tensor(scale_));
     graph_.rename(norm.id,
-                  JoinedText({"GlobalNorm___", DecimalText(static_cast<std::uint32_t>(group))}));
+                  JoinedText({"GlobalNorm___", DecimalText(static_cast<std::int64_t>(group))}));
     const AnyTensor most =
         constant<float>(graph_, std::span(&options_.clip_norm[group].max_norm, 1), {1});
     clip_factors_.back() = op::div(most, op::maximum(std::vector<AnyTensor>{norm, most})).id;

@@ -74,15 +74,15 @@ constexpr std::vector<TensorId> all_weights(const Graph& graph,
   return ids;
 }
 
-/// Throws that so many runs make no step. Defined in the core.
-[[noreturn]] void refuse_accumulation(std::int64_t runs);
-
 /// Records the gradients of the loss, which start with `start` (absent: 1), by the weights that the
 /// options say, and by the tensors of `more`, which become their gradients.
 constexpr Training record_gradients(Graph& graph, AnyTensor loss, const TrainOptions& options,
                                     const TensorMap<bool>& is_statistic, FindGradient find,
                                     TensorId start, std::vector<TensorId>& more) {
-  if (options.accumulation < 1) refuse_accumulation(options.accumulation);
+  if (options.accumulation < 1) {
+    fail(ErrorKind::usage, {.what = "the accumulation is not at least one run",
+                            .found = DecimalText(options.accumulation)});
+  }
   const bool by_name = !options.weights.empty() || !options.gradients_of.empty();
   std::vector<TensorId> wanted;  // no ?: of vectors: g++ 12 destroys them in constant evaluation
   if (options.weights.empty()) {

@@ -12,16 +12,14 @@ namespace halftone {
 
 namespace detail {
 
-// What throws, defined in the core.
-[[noreturn]] void refuse_random(const Graph& graph, const Node& node);
-[[noreturn]] void refuse_passes(const Graph& graph, const Node& node);
-[[noreturn]] void refuse_slices(const Graph& graph, const Node& node, std::size_t most,
-                                std::size_t found);
-
 /// Adds a subgraph that runs a body another time, for gradients.
 constexpr Subgraph add_rerun(GradientScope& g, Graph body) {
   body = without_dead_code(std::move(body));
-  if (RandomSeeds::needs_seed(body)) refuse_random(g.graph(), g.node());
+  if (RandomSeeds::needs_seed(body)) {
+    refuse_gradient(g.graph(), g.node(),
+                    {.what = "the gradient would draw other random numbers in the subgraph than "
+                             "the node did"});
+  }
   g.graph().graphs.push_back(std::move(body));
   return {static_cast<std::int32_t>(g.graph().graphs.size()) - 1};
 }
@@ -205,7 +203,11 @@ class RepeatGradient {
   constexpr void record_scan() {
     op::Scan scan{.num_scan_inputs = static_cast<std::int64_t>(scanned_.size())};
     if (scanned_.size() > scan.scan_input_axes.capacity()) {
-      refuse_slices(graph_, g_.node(), scan.scan_input_axes.capacity(), scanned_.size());
+      const DecimalText most(static_cast<std::int64_t>(scan.scan_input_axes.capacity()));
+      refuse_gradient(graph_, g_.node(),
+                      {.what = "a loop with so many states and slices has no gradient",
+                       .expected = JoinedText({"at most ", most}),
+                       .found = DecimalText(scan.num_scan_inputs)});
     }
     for (std::size_t i = 0; i < scanned_.size(); ++i) {
       scan.scan_input_axes.push_back(axes_[i]);
@@ -282,7 +284,12 @@ constexpr void record_repeat_gradient(GradientScope& g) {
   op::Repeat repeat;
   const bool fits = describe_repeat(g.graph(), g.node(), repeat);
   const std::int64_t passes = fits ? pass_count(g.graph(), g.node(), repeat) : dynamic;
-  if (passes == dynamic) detail::refuse_passes(g.graph(), g.node());
+  if (passes == dynamic) {
+    detail::refuse_gradient(
+        g.graph(), g.node(),
+        {.what = "the gradient needs a number of passes that is known before the run",
+         .hint = "a constant M, and a condition that stays true"});
+  }
   detail::RepeatGradient(g, repeat, passes).record();
 }
 
