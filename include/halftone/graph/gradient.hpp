@@ -12,7 +12,7 @@ namespace halftone {
 
 /// Records the gradient of a node with these attributes.
 using RecordGradient = void (*)(std::span<const Word> attributes, GradientScope& g);
-/// Finds it for an operator; null if there is none.
+/// Finds it for an operator, or null if the operator has none.
 using FindGradient = RecordGradient (*)(const Descriptor& op);
 
 /// The gradient that the descriptor has, at run time.
@@ -28,7 +28,7 @@ constexpr RecordGradient gradient_of(const Descriptor& op) { return op.gradient;
 class GradientScope {
  public:
   /// `gradients` has one tensor for each tensor of the graph that has a gradient so far, `needed`
-  /// says which ones get one; both by id. `find` finds gradients of nodes in subgraphs.
+  /// says which ones get one; both by id.
   constexpr GradientScope(Graph& graph, const Node& node, TensorMap<TensorId>& gradients,
                           const TensorMap<bool>& needed, FindGradient find)
       : graph_(graph), node_(node), gradients_(gradients), needed_(needed), find_(find) {}
@@ -37,6 +37,7 @@ class GradientScope {
   constexpr const Node& node() const { return node_; }
   constexpr std::size_t inputs() const { return node_.inputs.size(); }
   constexpr std::size_t outputs() const { return node_.outputs.size(); }
+  /// How gradients of nodes in subgraphs are found.
   constexpr FindGradient finder() const { return find_; }
 
   /// Input i, absent if the node has none.

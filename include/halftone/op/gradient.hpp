@@ -3,6 +3,7 @@
 #ifndef HALFTONE_OP_GRADIENT_HPP
 #define HALFTONE_OP_GRADIENT_HPP
 
+// The members of GradientScope that record nodes, behind the operators that they record.
 namespace halftone {
 
 template <std::same_as<Graph> G>
