@@ -3,8 +3,11 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include <halftone/halftone.hpp>
 
+#include "error_of.hpp"
 #include "fingerprint.hpp"
 #include "networks.hpp"
 
@@ -103,4 +106,11 @@ TEST_CASE("gradient: operators of each kind have the same one in constant evalua
 TEST_CASE("gradient: goes through bodies in constant evaluation, too") {
   check_same<op::Call, op::Mul>([] { return called(); });
   check_same<op::Loop, op::Add>([] { return test::looped(); });
+}
+
+TEST_CASE("gradient: an operator that the list leaves out has none") {
+  Graph g = called();
+  const std::string error = test::error_of([&] { differentiated<op::Mul>(g); });
+  CHECK(test::contains(error, "have no gradient"));
+  CHECK(test::contains(error, "Call"));
 }
