@@ -42,8 +42,22 @@ constexpr halftone::Graph encoder_layer() {
   return g;
 }
 
+/// A perceptron with a hidden layer (Rumelhart and others 1986) and the loss of four samples.
+constexpr halftone::Graph perceptron() {
+  using namespace halftone;
+  Graph g;
+  auto x = input<float, Shape<4, 8>>(g, "x");
+  auto label = input<std::int32_t, Shape<4>>(g, "label");
+  auto hidden = op::relu(op::add(op::matmul(x, parameter<float, Shape<8, 16>>(g, "w1")),
+                                 parameter<float, Shape<16>>(g, "b1")));
+  auto logits = op::add(op::matmul(hidden, parameter<float, Shape<16, 3>>(g, "w2")),
+                        parameter<float, Shape<3>>(g, "b2"));
+  output(g, op::nll_loss(op::softmax(logits), label), "loss");
+  return g;
+}
+
 /// x * 2^3 by a loop.
-inline halftone::Graph looped() {
+constexpr halftone::Graph looped() {
   using namespace halftone;
   Graph g;
   const AnyTensor x = g.input<float>("x", {2});

@@ -146,6 +146,7 @@ struct Training {
 ///         the way that have no gradient, and running statistics of a subgraph that it is not given
 ///         as they are; UsageError: hyperparameters outside their range, unknown ones, weights in
 ///         two groups, a graph that is trained already
+/// see     train/recorder.hpp, which has the same for constant evaluation
 Training train(Graph& graph, AnyTensor loss, const Sgd& optimizer,
                const TrainOptions& options = {});
 Training train(Graph& graph, AnyTensor loss, const Adam& optimizer,

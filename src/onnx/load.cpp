@@ -3,10 +3,10 @@
 #include <new>
 
 #include <halftone/onnx.hpp>
+#include <halftone/train/state.hpp>
 
 #include "base/file.hpp"
 #include "onnx/importer.hpp"
-#include "train/state.hpp"
 
 namespace halftone::onnx {
 

@@ -14,6 +14,7 @@
 #include <halftone/graph/planning.hpp>
 #include <halftone/ipu/profile.hpp>
 #include <halftone/session/cache.hpp>
+#include <halftone/train/state.hpp>
 
 #include "base/file.hpp"
 #include "popart/convert.hpp"
@@ -25,7 +26,6 @@
 #include "popart/options.hpp"
 #include "popart/training.hpp"
 #include "popart/weights.hpp"
-#include "train/state.hpp"
 
 namespace popart {
 

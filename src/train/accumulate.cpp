@@ -1,22 +1,22 @@
-#include <string>
+#include <algorithm>
 #include <utility>
 
 #include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/train.hpp>
-
-#include "train/operators.hpp"
-#include "train/state.hpp"
+#include <halftone/train/operators.hpp>
+#include <halftone/train/state.hpp>
 
 namespace halftone {
 namespace {
 
-/// The node that counts the runs of a graph that is trained.
-Node& clock_of(Graph& graph) {
-  for (Node& node : graph.nodes) {
-    if (node.op->id == training::TrainingStep::id) return node;
-  }
-  fail(ErrorKind::usage, {.what = "gradients of a graph that is not trained are accumulated"});
+/// The node that counts the runs of a graph that is trained; null for other graphs.
+template <class G>
+auto* clock_of(G& graph) {
+  const auto at = std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.op->id == training::TrainingStep::id;
+  });
+  return at == graph.nodes.end() ? nullptr : &*at;
 }
 
 /// Adds a gradient to what the runs of a step have brought so far; gives the sum or mean.
@@ -24,7 +24,7 @@ TensorId record_accumulation(Graph& graph, TensorId g, TensorId weight, std::int
                              TensorId position, TensorId& total) {
   total = detail::find_or_add_state(graph, graph.info(g), detail::sum_state, weight).id;
   if (reduction != static_cast<std::int64_t>(AccumulationReduction::running_mean)) {
-    return detail::record(graph, descriptor<op::Accumulate>, {}, {total, g}, 1)[0];
+    return detail::record(graph, op::Accumulate{}, {total, g}, 1)[0];
   }
   AnyTensor before{&graph, position};
   if (graph.info(g).type != ElementType::float32) {
@@ -33,7 +33,7 @@ TensorId record_accumulation(Graph& graph, TensorId g, TensorId weight, std::int
   if (graph.info(g).rank() == 0) before = op::reshape(before, constant(graph, Dims{}));
   const AnyTensor so_far{&graph, total}, next{&graph, g};
   const AnyTensor mean = (so_far * before + next) / (before + 1);
-  return detail::record(graph, descriptor<op::CopyVarUpdate>, {}, {total, mean.id}, 1)[0];
+  return detail::record(graph, op::CopyVarUpdate{}, {total, mean.id}, 1)[0];
 }
 
 /// Makes an update use the total of its gradient, in the runs that end a step.
@@ -49,28 +49,25 @@ void use_total(Node& node, TensorId total, TensorId apply) {
 }  // namespace
 
 std::int64_t accumulation_of(const Graph& graph) {
-  if (graph.model.empty()) return 0;
-  std::int64_t runs = 0;
-  for (const Node& node : graph.nodes) {
-    if (node.op->id == training::TrainingStep::id) {
-      runs = unpack<training::TrainingStep>(node.attributes).runs;
-    }
-  }
-  return runs;
+  const Node* const clock = graph.model.empty() ? nullptr : clock_of(graph);
+  return clock == nullptr ? 0 : unpack<training::TrainingStep>(clock->attributes).runs;
 }
 
 void accumulate_gradients(Graph& graph, std::int64_t runs) {
-  Node& clock = clock_of(graph);
-  auto step = unpack<training::TrainingStep>(clock.attributes);
+  Node* const clock = clock_of(graph);
+  if (clock == nullptr) {
+    fail(ErrorKind::usage, {.what = "gradients of a graph that is not trained are accumulated"});
+  }
+  auto step = unpack<training::TrainingStep>(clock->attributes);
   if (runs == step.runs) return;
   if (step.runs != 1 || runs < 1) {
     fail(ErrorKind::usage, {.what = "the graph takes another number of runs for a step",
-                            .expected = std::to_string(step.runs),
-                            .found = std::to_string(runs)});
+                            .expected = DecimalText(step.runs),
+                            .found = DecimalText(runs)});
   }
   step.runs = runs;
-  clock.attributes = pack(step);
-  const TensorId apply = clock.outputs[0], position = clock.outputs[1];
+  clock->attributes = pack(step);
+  const TensorId apply = clock->outputs[0], position = clock->outputs[1];
 
   TensorMap<TensorId> weight(graph, no_tensor), total(graph, no_tensor), sum(graph, no_tensor);
   for (const Node& node : graph.nodes) {

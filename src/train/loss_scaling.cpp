@@ -1,13 +1,8 @@
-#include "train/loss_scaling.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <vector>
 
-#include <halftone/op/list.hpp>
-
-#include "train/operators.hpp"
-#include "train/state.hpp"
+#include <halftone/train/recorder.hpp>
 
 namespace halftone::detail {
 namespace {
@@ -66,9 +61,9 @@ void record_scale_adjustment(Graph& graph, const AutomaticLossScaling& options, 
   }
   const AnyTensor counts =
       find_or_add_state(graph, {ElementType::float32, {3}}, gradient_counts, no_tensor);
-  record(graph, descriptor<training::AdjustLossScaling>,
-         pack(training::AdjustLossScaling{
-             .threshold = options.threshold, .all = all, .period = options.update_period}),
+  record(graph,
+         training::AdjustLossScaling{
+             .threshold = options.threshold, .all = all, .period = options.update_period},
          {factor, counts.id, beyond.id}, 1);
 }
 

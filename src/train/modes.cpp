@@ -1,14 +1,13 @@
-#include "train/modes.hpp"
-
 #include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
 
-#include <halftone/op/list.hpp>
+#include <halftone/train/weights.hpp>
 #include <halftone/transform/infer.hpp>
 
 #include "base/describe.hpp"
+#include "exec/fold.hpp"
 
 namespace halftone::detail {
 
@@ -149,14 +148,15 @@ void use_dropout(Graph& graph) {
 
 }  // namespace
 
-TensorMap<bool> use_training_mode(Graph& graph) {
+TensorMap<bool> change_to_training_mode(Graph& graph) {
+  fold_unknown_shapes(graph);
   use_dropout(graph);
   const Statistics statistics = use_batch_statistics(graph);
   TensorMap<bool> is_statistic(graph, false);
   for (const auto& [given, next] : statistics) {
     if (graph.tensor(given).role != Role::variable) continue;
     is_statistic[given] = true;
-    record(graph, descriptor<op::CopyVarUpdate>, {}, {given, next.value}, 1);
+    record(graph, op::CopyVarUpdate{}, {given, next.value}, 1);
   }
   return is_statistic;
 }

@@ -1,7 +1,6 @@
-#include "train/state.hpp"
+#include <halftone/train/state.hpp>
 
 #include <optional>
-#include <string>
 
 #include <halftone/graph/index.hpp>
 #include <halftone/train.hpp>
@@ -32,38 +31,11 @@ void detail::find_saved_state(Graph& graph) {
   }
 }
 
-AnyTensor detail::add_state(Graph& graph, const TensorInfo& info, std::string_view name,
-                            State state, TensorId weight, float first) {
-  if (graph.find(name) != no_tensor) {
-    fail(ErrorKind::model, {.what = "the model has a tensor of a name that training needs",
-                            .tensor = name,
-                            .hint = "rename the model's tensor"});
-  }
-  const TensorId id = graph.add_variable(info, Initial{Initial::Rule::fill, first, 0}, name);
-  make_state(graph, id, state, weight);
-  return {&graph, id};
-}
-
-AnyTensor detail::find_or_add_state(Graph& graph, const TensorInfo& info, const StateName& kind,
-                                    TensorId weight, float first) {
-  std::string name(kind.prefix);
-  if (weight != no_tensor) name += graph.name(weight);
-  const TensorId saved = graph.find(name);
-  if (saved == no_tensor || !is_variable(graph.tensor(saved))) {
-    return add_state(graph, info, name, kind.state, weight, first);
-  }
-  if (graph.info(saved) != info) {
-    fail(ErrorKind::model, {.what = "the saved state of the optimizer does not fit",
-                            .tensor = name,
-                            .expected = to_text(info),
-                            .found = to_text(graph.info(saved))});
-  }
-  make_state(graph, saved, kind.state, weight);
-  if (kind.state == State::partial) {  // a training goes on with a whole step
-    graph.tensor(saved).data = {};
-    graph.tensor(saved).initial = {Initial::Rule::fill, first, 0};
-  }
-  return {&graph, saved};
+void detail::refuse_state(const Graph& graph, TensorId saved, const TensorInfo& expected) {
+  fail(ErrorKind::model, {.what = "the saved state of the optimizer does not fit",
+                          .tensor = graph.name(saved),
+                          .expected = to_text(expected),
+                          .found = to_text(graph.info(saved))});
 }
 
 Graph model_of(const Graph& graph) {

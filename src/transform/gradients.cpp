@@ -1,12 +1,11 @@
-#include <halftone/graph/gradient.hpp>
-#include <halftone/op/list.hpp>
+#include <halftone/transform/gradient.hpp>
 
 namespace halftone {
 namespace detail {
 
 template <class Op>
 void library_gradient(std::span<const Word> attributes, GradientScope& g) {
-  if constexpr (differentiable_op<Op>) gradient_thunk<Op>(attributes, g);
+  if constexpr (differentiable_op<Op>) record_gradient<Op>(attributes, g);
 }
 
 #define HALFTONE_INSTANTIATE(Struct, function) \

@@ -1,4 +1,4 @@
-#include "train/state.hpp"
+#include <halftone/train/state.hpp>
 
 #include <doctest/doctest.h>
 

@@ -325,7 +325,7 @@ constexpr auto record_untyped(const Op& op, const X&... x) {
   constexpr std::size_t wanted = signature.has_variadic_output() ? 0 : signature.required_outputs();
   std::vector<TensorId> ids = collect(graph, signature, arguments);
   if constexpr (only_expanding_op<Op>) {
-    ids = expand_thunk<Op>(graph, pack(op), ids, wanted);
+    ids = expanded<Op>(graph, pack(op), ids, wanted);
   } else {
     ids = record(graph, op, std::move(ids), wanted);
   }

@@ -186,8 +186,7 @@ class Graph {
 
   /// Names recorded until pop_scope() get `scope/` in front.
   constexpr void push_scope(std::string_view scope) {
-    const std::vector<char> whole = scoped_text(scope);
-    scopes_.push_back(names_.store({whole.data(), whole.size()}));
+    scopes_.push_back(names_.store(scoped(scope)));
   }
   constexpr void pop_scope() { scopes_.pop_back(); }
 
@@ -229,25 +228,16 @@ class Graph {
   }
 
  private:
-  constexpr std::vector<char> scoped_text(std::string_view name) const {
-    std::vector<char> text;
-    if (!scopes_.empty()) {
-      for (const char c : names_.view(scopes_.back())) text.push_back(c);
-      text.push_back('/');
-    }
-    for (const char c : name) text.push_back(c);
-    return text;
-  }
   /// A view that is good until the next call.
   constexpr std::string_view scoped(std::string_view name) {
     if (scopes_.empty()) return name;
-    buffer_ = scoped_text(name);
-    return {buffer_.data(), buffer_.size()};
+    buffer_ = JoinedText({names_.view(scopes_.back()), "/", name});
+    return buffer_;
   }
 
   Names names_;
   std::vector<Name> scopes_;
-  std::vector<char> buffer_;
+  JoinedText buffer_{{}};
 };
 
 /// A tensor as inference sees it; nothing of an input that is absent.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -15,8 +17,41 @@ struct Name {
   friend constexpr bool operator==(const Name&, const Name&) = default;
 };
 
-/// Texts in one pool of characters, and an index from unique ones to ids. (std::string is not a
-/// literal type in every standard library that is supported.)
+/// A whole number in decimal digits.
+class DecimalText {
+ public:
+  constexpr explicit DecimalText(std::int64_t number) {
+    const bool is_negative = number < 0;
+    auto rest = static_cast<std::uint64_t>(number);
+    if (is_negative) rest = 0 - rest;
+    do {
+      digits_[--first_] = static_cast<char>('0' + rest % 10);
+      rest /= 10;
+    } while (rest != 0);
+    if (is_negative) digits_[--first_] = '-';
+  }
+  constexpr operator std::string_view() const { return {digits_ + first_, most - first_}; }
+
+ private:
+  static constexpr std::size_t most = 20;
+  char digits_[most]{};
+  std::size_t first_ = most;
+};
+
+/// Texts one behind the other. (Not every compiler and standard library that is supported has
+/// std::string in constant evaluation.)
+struct JoinedText {
+  std::vector<char> characters{};
+
+  constexpr explicit JoinedText(std::initializer_list<std::string_view> parts) {
+    for (const std::string_view part : parts) {
+      characters.insert(characters.end(), part.begin(), part.end());
+    }
+  }
+  constexpr operator std::string_view() const { return {characters.data(), characters.size()}; }
+};
+
+/// Texts in one pool of characters, and an index from unique ones to ids.
 class Names {
  public:
   constexpr std::string_view view(Name name) const {
@@ -42,18 +77,10 @@ class Names {
       bind(name, id);
       return name;
     }
-    std::vector<char> numbered(text.begin(), text.end());
-    numbered.push_back('_');
     for (std::uint32_t number = next_number_of(text);; ++number) {
-      char digits[10]{};
-      int count = 0;
-      for (std::uint32_t rest = number; rest != 0; rest /= 10) {
-        digits[count++] = static_cast<char>('0' + rest % 10);
-      }
-      std::vector<char> candidate = numbered;
-      while (count > 0) candidate.push_back(digits[--count]);
-      if (find({candidate.data(), candidate.size()}) >= 0) continue;
-      const Name name = store({candidate.data(), candidate.size()});
+      const JoinedText candidate({text, "_", DecimalText(number)});
+      if (find(candidate) >= 0) continue;
+      const Name name = store(candidate);
       bind(name, id);
       return name;
     }

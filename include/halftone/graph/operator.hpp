@@ -172,8 +172,8 @@ constexpr void append(std::vector<TensorId>& ids, const C& list) {
 }
 
 template <class Op>
-std::vector<TensorId> expand_thunk(Graph& graph, std::span<const Word> attributes,
-                                   std::span<const TensorId> inputs, std::size_t outputs) {
+constexpr std::vector<TensorId> expanded(Graph& graph, std::span<const Word> attributes,
+                                         std::span<const TensorId> inputs, std::size_t outputs) {
   const Op op = unpack<Op>(attributes);
   std::vector<TensorId> ids;
   auto in = [&](std::size_t i) {
@@ -202,6 +202,13 @@ std::vector<TensorId> expand_thunk(Graph& graph, std::span<const Word> attribute
     append(ids, op.expand(in(0), in(1), in(2), in(3), in(4)));
   }
   return ids;
+}
+/// The same for descriptors. Not constexpr, like gradient_thunk: clang instantiates a constexpr
+/// function when a constant names it, and what an operator records names descriptors.
+template <class Op>
+std::vector<TensorId> expand_thunk(Graph& graph, std::span<const Word> attributes,
+                                   std::span<const TensorId> inputs, std::size_t outputs) {
+  return expanded<Op>(graph, attributes, inputs, outputs);
 }
 
 template <class Op, class... T>

@@ -21,7 +21,7 @@ struct Relu {
       TypeList<Joined<FloatTypes, TypeList<std::int8_t, std::int16_t, std::int32_t, std::int64_t>>>;
 
   static constexpr auto forward(auto x) { return math::max(x, 0); }
-  static void gradient(auto& g);
+  static constexpr void gradient(auto& g);
 };
 
 /// The gradient of Relu: dx = dy where y > 0, else 0. It asks for y, so that x's memory is free.
@@ -35,14 +35,14 @@ struct ReluGradient {
   static constexpr bool is_short = true;
 
   static constexpr auto forward(auto dy, auto y) { return math::select(y > 0, dy, 0); }
-  static void gradient(auto& g);
+  static constexpr void gradient(auto& g);
 };
 
-void Relu::gradient(auto& g) {
+constexpr void Relu::gradient(auto& g) {
   const auto dx = halftone::detail::record(g.graph(), ReluGradient{}, {g.dy().id, g.y().id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }
-void ReluGradient::gradient(auto& g) {
+constexpr void ReluGradient::gradient(auto& g) {
   const auto d = halftone::detail::record(g.graph(), ReluGradient{}, {g.dy().id, g.x(1).id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), d[0]};
 }

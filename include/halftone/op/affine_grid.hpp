@@ -95,7 +95,7 @@ struct AffineGrid {
       }
     });
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     // The places before they were moved: those that the unit matrix gives.
     const Dims shape = g.dy().info().shape;
     const std::int64_t n = shape.back(), batch = shape[0];

@@ -29,7 +29,7 @@ namespace detail {
 inline constexpr float no_attention = -std::numeric_limits<float>::infinity();
 
 /// The extent of one dimension as an int64 vector of one element, known or found by the run.
-auto extent_of(auto t, std::size_t dimension) {
+constexpr auto extent_of(auto t, std::size_t dimension) {
   const TensorInfo info = t.info();
   const auto at = static_cast<std::int64_t>(dimension);
   auto extent = t;
@@ -50,7 +50,7 @@ auto extent_of(auto t, std::size_t dimension) {
 template <class Tensor>
 class HeadGroups {
  public:
-  HeadGroups(Tensor queries, Tensor turned)
+  constexpr HeadGroups(Tensor queries, Tensor turned)
       : queries_(queries),
         turned_(turned),
         heads_(queries.info().shape[1]),
@@ -62,14 +62,16 @@ class HeadGroups {
     }
   }
   /// [batch, key heads, ..., n] from [batch, heads, queries, n].
-  Tensor together(Tensor t) const { return regrouped(t, turned_, is_known() ? ratio() : 0); }
+  constexpr Tensor together(Tensor t) const {
+    return regrouped(t, turned_, is_known() ? ratio() : 0);
+  }
   /// The way back.
-  Tensor apart(Tensor t) const { return regrouped(t, queries_, 1); }
+  constexpr Tensor apart(Tensor t) const { return regrouped(t, queries_, 1); }
 
  private:
-  bool is_known() const { return heads_ != dynamic && key_heads_ != dynamic; }
-  std::int64_t ratio() const { return heads_ / key_heads_; }
-  Tensor regrouped(Tensor t, Tensor as, std::int64_t rows_for_each_step) const {
+  constexpr bool is_known() const { return heads_ != dynamic && key_heads_ != dynamic; }
+  constexpr std::int64_t ratio() const { return heads_ / key_heads_; }
+  constexpr Tensor regrouped(Tensor t, Tensor as, std::int64_t rows_for_each_step) const {
     auto& graph = *t.graph;
     if (!is_known()) {
       const Tensor first = constant(graph, {0}), last = constant(graph, {-1, 0});
@@ -88,7 +90,7 @@ class HeadGroups {
 
 /// q times scale, or over the root of its last extent; that of one head if `heads` are in it.
 template <class Tensor>
-Tensor scaled_queries(Tensor q, const Optional<float>& scale, std::int64_t heads) {
+constexpr Tensor scaled_queries(Tensor q, const Optional<float>& scale, std::int64_t heads) {
   if (scale) return *scale == 1 ? q : Tensor(op::mul(q, *scale));
   const TensorInfo info = q.info();
   const std::int64_t last = info.shape.back();
@@ -106,18 +108,18 @@ struct AttentionMask {
   Tensor bias{};          ///< of the scores' type, broadcasts to them; absent: none
   bool may_hide = false;  ///< whether a query may see no key at all
 
-  void allow(Tensor more) {
+  constexpr void allow(Tensor more) {
     allowed = allowed.is_absent() ? more : Tensor(op::logical_and(allowed, more));
   }
   /// Scores with the bias, and -infinity where nothing is seen.
-  Tensor over(Tensor scores) const {
+  constexpr Tensor over(Tensor scores) const {
     if (!bias.is_absent()) scores = op::add(scores, bias);
     if (allowed.is_absent()) return scores;
     return op::where(allowed, scores, no_attention);
   }
   /// Queries that see nothing, [..., queries, 1]; absent if there are none. They see everything from
   /// now on, so that the softmax and its gradient are numbers.
-  Tensor uncover() {
+  constexpr Tensor uncover() {
     if (!may_hide) return {};
     auto& graph = *(bias.is_absent() ? allowed : bias).graph;
     const auto last = constant(graph, {-1});
@@ -191,7 +193,8 @@ struct Attention {
     visit("scale", scale);
   }
 
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     const auto input = [&](std::size_t i) {
       return i < inputs.size() ? AnyTensor(inputs[i]) : AnyTensor{&graph, no_tensor};
     };
@@ -287,7 +290,7 @@ struct Attention {
   }
 
   /// Throws what is wrong with attributes and ranks; matrix products check the extents.
-  void check(const auto& input) const {
+  constexpr void check(const auto& input) const {
     const TensorInfo q = input(0).info(), k = input(1).info(), v = input(2).info();
     for (std::size_t i = 0; i < 7; ++i) {
       if (input(i).is_absent()) continue;
@@ -353,7 +356,7 @@ struct Attention {
   }
 
   /// What the mask, the lengths, causality and the window say together.
-  auto mask_of(const auto& input, auto scores, ElementType type) const {
+  constexpr auto mask_of(const auto& input, auto scores, ElementType type) const {
     using halftone::detail::extent_of;
     auto& graph = *scores.graph;
     halftone::detail::AttentionMask<AnyTensor> mask{.allowed = {&graph, no_tensor},
@@ -398,7 +401,7 @@ struct Attention {
   }
 
   /// The mask, with keys that are not seen behind those it is about.
-  AnyTensor with_all_keys(auto mask, auto scores, bool may_be_short) const {
+  constexpr AnyTensor with_all_keys(auto mask, auto scores, bool may_be_short) const {
     auto& graph = *mask.graph;
     const TensorInfo info = mask.info(), all = scores.info();
     if (info.rank() == 0) return mask;

@@ -95,7 +95,7 @@ struct BatchNormalization {
                         View<W>) const {
     return workspace_for<T>(Extents(x));
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     using halftone::detail::reshaped;
     const auto x = halftone::detail::wide(g.x()), dy = halftone::detail::wide(g.dy());
     const ElementType type = x.info().type;

@@ -39,7 +39,7 @@ struct Call {
     return outputs;
   }
 
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     SubgraphGradient of_callee(g, 0);
     of_callee.record(Call{.callee = of_callee.of(callee)});
   }

@@ -48,7 +48,7 @@ struct Cast {
     kernel::cast(*call.executor, x.data, to, y.data, x.size(), {saturate, round_mode});
   }
   std::vector<AnyArray> run(std::span<const AnyView> inputs, std::size_t outputs) const;
-  static void gradient(auto& g) { g.dx(0) += g.dy(); }
+  static constexpr void gradient(auto& g) { g.dx(0) += g.dy(); }
 };
 
 }  // namespace halftone::op

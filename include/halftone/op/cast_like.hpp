@@ -30,7 +30,7 @@ struct CastLike {
     return TensorInfo{like.type, x.shape};
   }
   std::vector<AnyArray> run(std::span<const AnyView> inputs, std::size_t outputs) const;
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     if (inputs.size() != 2) {
       fail(ErrorKind::model, {.what = "CastLike has a tensor and one of the type to cast to"});
     }
@@ -43,7 +43,7 @@ struct CastLike {
   constexpr Cast as_cast(ElementType type) const {
     return {.to = type, .saturate = saturate, .round_mode = round_mode};
   }
-  static void gradient(auto& g) { g.dx(0) += g.dy(); }
+  static constexpr void gradient(auto& g) { g.dx(0) += g.dy(); }
 };
 
 }  // namespace halftone::op

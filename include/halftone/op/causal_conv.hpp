@@ -45,7 +45,8 @@ struct CausalConvWithState {
 
   constexpr void attributes(auto&& visit) { visit("activation", activation); }
 
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     const auto input = [&](std::size_t i) {
       return i < inputs.size() ? AnyTensor(inputs[i]) : AnyTensor{&graph, no_tensor};
     };

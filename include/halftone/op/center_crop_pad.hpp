@@ -56,7 +56,7 @@ struct CenterCropPad {
     }
     kernel::pad<T>(*call.executor, PadMode::constant, padded, T(0), x, y);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const Dims x = g.x().info().shape;
     Dims extents;
     for (const std::int64_t axis : axes) extents.push_back(x[normalized_axis(axis, x.size())]);

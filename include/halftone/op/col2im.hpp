@@ -170,7 +170,7 @@ struct Col2Im {
     using S = halftone::detail::Compute<T>;
     return std::is_same_v<T, S> && !integer<T> ? 0 : static_cast<std::size_t>(y.size()) * 8;
   }
-  void gradient(auto& g) const;
+  constexpr void gradient(auto& g) const;
 };
 
 /// The blocks of images as columns: what Col2Im adds up.
@@ -222,14 +222,14 @@ struct Im2Col {
                       [&](std::int64_t l, std::int64_t pixel) { to[l] = from[pixel]; });
     });
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const Dims x = g.x().info().shape, image(x.span().subspan(2));
     g.dx(0) += op::col2im(g.dy(), constant(g.graph(), image), constant(g.graph(), block),
                           {.dilations = dilations, .strides = strides, .pads = pads});
   }
 };
 
-void Col2Im::gradient(auto& g) const {
+constexpr void Col2Im::gradient(auto& g) const {
   const std::vector<std::int64_t> block = g.integers(2);
   g.dx(0) += op::im2col(
       g.dy(), {.block = Dims(block), .dilations = dilations, .strides = strides, .pads = pads});

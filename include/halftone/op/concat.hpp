@@ -68,7 +68,7 @@ struct Concat {
       offset += run;
     }
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     std::int64_t begin = 0;
     for (std::size_t i = 0; i < g.inputs(); ++i) {
       const TensorInfo x = g.x(i).info();
@@ -88,7 +88,7 @@ struct Concat_1 {
   static constexpr Signature signature = "inputs... -> y";
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
-  AnyTensor expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr AnyTensor expand(auto&, const auto& inputs, std::size_t) const {
     return concat(inputs, {.axis = axis});
   }
 };

@@ -147,7 +147,7 @@ struct Conv {
             View<T>) const {
     kernel::convolution_pack<T>(window_over(x, w), group, packed, x, w);
   }
-  void gradient(auto& g) const;
+  constexpr void gradient(auto& g) const;
 
   /// The window over these spatial extents.
   constexpr Window window_over(std::span<const std::int64_t> input, const Dims& kernel) const {
@@ -179,7 +179,7 @@ struct ConvWeightGradient {
   static constexpr Signature signature = "x dy -> dw";
 
   ConvWeightGradient() = default;
-  ConvWeightGradient(const Window& window, std::int64_t group_)
+  constexpr ConvWeightGradient(const Window& window, std::int64_t group_)
       : kernel_shape(window.kernel),
         strides(window.strides),
         dilations(window.dilations),
@@ -231,7 +231,7 @@ struct ConvWeightGradient {
   }
 };
 
-void Conv::gradient(auto& g) const {
+constexpr void Conv::gradient(auto& g) const {
   const auto x = g.x(0), w = g.x(1), dy = g.dy();
   const Dims input = x.info().shape;
   const Window window =

@@ -131,7 +131,7 @@ struct ConvTranspose {
     const Window window = window_over(x.shape().subspan(2), Dims(w.shape().subspan(2)));
     return kernel::transposed_convolution_workspace<T>(window, group, x, w, y);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto x = g.x(0), w = g.x(1), dy = g.dy();
     const Dims input = x.info().shape, output = dy.info().shape;
     const Window window =

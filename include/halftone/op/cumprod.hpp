@@ -47,7 +47,7 @@ struct CumProd {
     kernel::cumulative_product<T>(*call.executor, exclusive != 0, reverse != 0, x.data,
                                   x.size(0, at), x.extent(at), x.size(at + 1, x.rank), y.data);
   }
-  void gradient(auto& g) const;
+  constexpr void gradient(auto& g) const;
 };
 
 /// The gradient of CumProd: dx[i] = (x[0] * ... * x[i - 1]) * r[i], where r[i] = dy[i] + x[i + 1] *
@@ -102,7 +102,7 @@ struct CumProdGradient {
   }
 };
 
-void CumProd::gradient(auto& g) const {
+constexpr void CumProd::gradient(auto& g) const {
   const auto dx = halftone::detail::record(
       g.graph(), CumProdGradient{.exclusive = exclusive, .reverse = reverse},
       {g.x(0).id, g.x(1).id, g.dy().id}, 1);

@@ -67,7 +67,7 @@ struct CumSum {
     kernel::cumulative_sum<T>(*call.executor, exclusive != 0, reverse != 0, x.data, x.size(0, at),
                               x.extent(at), x.size(at + 1, x.rank), y.data);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     g.dx(0) += cumsum(g.dy(), g.x(1), {.exclusive = exclusive, .reverse = reverse == 0 ? 1 : 0});
   }
 };

@@ -208,7 +208,7 @@ struct DeformColumns {
                                           put);
     });
   }
-  void gradient(auto& g) const;
+  constexpr void gradient(auto& g) const;
 };
 
 /// The gradients of DeformColumns: the shares of every element of dcolumns are added to the elements
@@ -295,7 +295,7 @@ struct DeformColumnsGradient {
   }
 };
 
-void DeformColumns::gradient(auto& g) const {
+constexpr void DeformColumns::gradient(auto& g) const {
   using halftone::detail::wide;
   const AnyTensor mask = g.x(2).is_absent() ? g.x(2) : wide(g.x(2));
   const auto made =
@@ -330,7 +330,7 @@ struct DeformConv {
     visit("group", group);
   }
   template <std::same_as<AnyTensor> X>
-  X expand(X x, X w, X offset, X b, X mask) const {
+  constexpr X expand(X x, X w, X offset, X b, X mask) const {
     Graph& graph = *x.graph;
     const TensorInfo weights = w.info();
     if (!weights.is_static()) {

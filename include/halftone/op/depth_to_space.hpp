@@ -85,7 +85,7 @@ struct DepthToSpace {
     box.add(b, 1, column);
     kernel::copy<T>(*call.executor, box, x.data, y.data);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     g.dx(0) += op::space_to_depth(g.dy(), {.blocksize = blocksize, .mode = mode});
   }
 };
@@ -140,7 +140,7 @@ struct SpaceToDepth {
     box.add(width, 1, b);
     kernel::copy<T>(*call.executor, box, x.data, y.data);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     g.dx(0) += op::depth_to_space(g.dy(), {.blocksize = blocksize, .mode = mode});
   }
 };

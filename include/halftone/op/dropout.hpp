@@ -79,7 +79,7 @@ struct Dropout {
     }
     if (mask) kernel::fill<B>(*call.executor, true, mask.data, mask.size());
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto training = g.x(2), mask = g.y(1);
     if (training.is_absent()) {
       g.dx(0) += g.dy();
@@ -177,7 +177,8 @@ struct Dropout_1 {
     visit("ratio", ratio);
     visit("is_test", is_test);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     auto y = inputs[0];
     const std::vector<TensorId> ids =
         detail::record(graph, Dropout{.ratio = ratio}, {y.id}, outputs);

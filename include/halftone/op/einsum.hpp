@@ -22,9 +22,10 @@ class EinsumRecorder {
     EinsumLabels labels;
   };
 
-  EinsumRecorder(G& graph, const std::vector<Handle>& inputs) : graph_(graph), inputs_(inputs) {}
+  constexpr EinsumRecorder(G& graph, const std::vector<Handle>& inputs)
+      : graph_(graph), inputs_(inputs) {}
 
-  Handle record(std::string_view equation) {
+  constexpr Handle record(std::string_view equation) {
     const std::size_t arrow = equation.find("->");
     std::string_view left = equation.substr(0, arrow);
     std::vector<Term> terms;
@@ -65,10 +66,12 @@ class EinsumRecorder {
 
  private:
   [[noreturn]] static void refuse(std::string_view what) { fail(ErrorKind::model, {.what = what}); }
-  static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+  static constexpr bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  }
 
   /// Labels of an operand, or (x null) of the output, where "..." is what the operands say.
-  EinsumLabels labels_of(std::string_view text, const Handle* x) {
+  constexpr EinsumLabels labels_of(std::string_view text, const Handle* x) {
     std::size_t letters = 0;
     bool has_dots = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -110,7 +113,7 @@ class EinsumRecorder {
   }
 
   /// What "..." stands for, then the letters that appear once, in the order of the alphabet.
-  EinsumLabels implicit_output(const std::vector<Term>& terms) const {
+  constexpr EinsumLabels implicit_output(const std::vector<Term>& terms) const {
     EinsumLabels output;
     for (std::size_t k = most_hidden_; k-- > 0;) output.push_back(128 + static_cast<int>(k));
     for (int letter = 'A'; letter <= 'z'; ++letter) {
@@ -124,7 +127,7 @@ class EinsumRecorder {
     return output;
   }
 
-  void check_output(const EinsumLabels& output, const std::vector<Term>& terms) const {
+  constexpr void check_output(const EinsumLabels& output, const std::vector<Term>& terms) const {
     for (std::size_t i = 0; i < output.size(); ++i) {
       bool is_found = false;
       for (const Term& t : terms) is_found = is_found || t.labels.contains(output[i]);
@@ -136,14 +139,14 @@ class EinsumRecorder {
     if (most_hidden_ > 0 && !output.contains(128)) refuse("'...' is missing in the output");
   }
 
-  static std::size_t place(const EinsumLabels& labels, int label) {
+  static constexpr std::size_t place(const EinsumLabels& labels, int label) {
     std::size_t i = 0;
     while (labels[i] != label) ++i;
     return i;
   }
 
   /// The dimensions in that order, which names each of them once.
-  Term arranged(const Term& t, const EinsumLabels& order) const {
+  constexpr Term arranged(const Term& t, const EinsumLabels& order) const {
     if (t.labels == order) return t;
     Dims perm;
     for (const int label : order) {
@@ -153,7 +156,7 @@ class EinsumRecorder {
   }
 
   /// A letter that an operand has twice leaves the diagonal of both dimensions.
-  void take_diagonals(Term& t) const {
+  constexpr void take_diagonals(Term& t) const {
     for (std::size_t i = 0; i < t.labels.size(); ++i) {
       for (std::size_t k = i + 1; k < t.labels.size();) {
         if (t.labels[k] != t.labels[i]) {
@@ -189,7 +192,7 @@ class EinsumRecorder {
     }
   }
 
-  void add_up(Term& t, const EinsumLabels& dropped) const {
+  constexpr void add_up(Term& t, const EinsumLabels& dropped) const {
     if (dropped.empty()) return;
     Dims axes;
     EinsumLabels labels;
@@ -211,7 +214,7 @@ class EinsumRecorder {
   };
 
   /// Appends them to `values` if they are known.
-  static bool append_known(const Extents& e, Dims& values) {
+  static constexpr bool append_known(const Extents& e, Dims& values) {
     const TensorInfo info = e.x.info();
     if (!info.is_known()) return false;
     const auto extents = info.shape.span().subspan(e.first, e.last - e.first);
@@ -226,7 +229,7 @@ class EinsumRecorder {
     return true;
   }
 
-  Handle extents(const Extents& e) const {
+  constexpr Handle extents(const Extents& e) const {
     Dims known;
     if (append_known(e, known)) return constant(graph_, known);
     const Handle shape = op::shape_of(e.x, {.start = static_cast<std::int64_t>(e.first),
@@ -234,7 +237,7 @@ class EinsumRecorder {
     return e.is_product ? op::prod(shape, op::ReduceProd{}) : shape;
   }
 
-  Handle reshaped(const Handle& x, std::initializer_list<Extents> shape) const {
+  constexpr Handle reshaped(const Handle& x, std::initializer_list<Extents> shape) const {
     Dims known;
     bool are_known = true;
     for (const Extents& e : shape) are_known = are_known && append_known(e, known);
@@ -247,14 +250,15 @@ class EinsumRecorder {
   }
 
   /// The dimensions behind the first `batch` as two: so many of them, and the others.
-  Handle as_matrices(const Handle& x, std::size_t batch, std::size_t rows, std::size_t rank) const {
+  constexpr Handle as_matrices(const Handle& x, std::size_t batch, std::size_t rows,
+                               std::size_t rank) const {
     if (rows == 1 && rank == batch + 2) return x;
     return reshaped(x,
                     {{x, 0, batch}, {x, batch, batch + rows, true}, {x, batch + rows, rank, true}});
   }
 
   /// Both multiplied, and added up over what both have and nobody needs later.
-  Term product(const Term& a, const Term& b, const std::vector<int>& later) const {
+  constexpr Term product(const Term& a, const Term& b, const std::vector<int>& later) const {
     EinsumLabels batch, inner, rows, columns;
     for (const int label : a.labels) {
       bool is_needed = false;
@@ -286,13 +290,14 @@ class EinsumRecorder {
         labels};
   }
 
-  Handle with_ones(const Handle& x, std::size_t at, std::size_t count) const {
+  constexpr Handle with_ones(const Handle& x, std::size_t at, std::size_t count) const {
     if (count == 0) return x;
     Dims axes;
     for (std::size_t i = 0; i < count; ++i) axes.push_back(static_cast<std::int64_t>(at + i));
     return op::unsqueeze(x, constant(graph_, axes));
   }
-  static EinsumLabels joined(EinsumLabels a, const EinsumLabels& b, const EinsumLabels& c) {
+  static constexpr EinsumLabels joined(EinsumLabels a, const EinsumLabels& b,
+                                       const EinsumLabels& c) {
     for (const int label : b) a.push_back(label);
     for (const int label : c) a.push_back(label);
     return a;
@@ -326,7 +331,7 @@ struct Einsum {
 
   constexpr void attributes(auto&& visit) { visit("equation", equation); }
 
-  AnyTensor expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr AnyTensor expand(auto& graph, const auto& inputs, std::size_t) const {
     if (inputs.empty()) fail(ErrorKind::model, {.what = "there is no operand"});
     if (equation.empty()) fail(ErrorKind::model, {.what = "attribute 'equation' is missing"});
     return halftone::detail::EinsumRecorder(graph, inputs).record(equation.view());

@@ -58,7 +58,7 @@ struct Expand {
     }
     kernel::copy<T>(*call.executor, box, x.data, y.data);
   }
-  static void gradient(auto& g) { g.dx(0) += g.dy(); }
+  static constexpr void gradient(auto& g) { g.dx(0) += g.dy(); }
 };
 
 }  // namespace halftone::op

@@ -26,7 +26,7 @@ struct Flatten {
     return TensorInfo{x.type,
                       {product(x.shape.span().first(at)), product(x.shape.span().subspan(at))}};
   }
-  static void gradient(auto& g) {
+  static constexpr void gradient(auto& g) {
     g.dx(0) += op::reshape(g.dy(), constant(g.graph(), g.x().info().shape));
   }
 };

@@ -38,7 +38,7 @@ struct FlexAttention {
     visit("scale", scale);
   }
 
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const auto refuse = [](std::string_view what) { halftone::detail::wrong_attention(what); };
     for (std::size_t i = 0; i < 3; ++i) {
       const TensorInfo info = inputs[i].info();

@@ -31,7 +31,7 @@ constexpr void fourier_cost(auto& machine, const TensorInfo& y, std::int64_t n) 
 }
 
 /// t with zeros behind it, or only its first elements, along a dimension.
-AnyTensor with_extent(auto t, std::size_t axis, std::int64_t extent) {
+constexpr AnyTensor with_extent(auto t, std::size_t axis, std::int64_t extent) {
   auto& graph = *t.graph;
   const std::int64_t had = t.info().shape[axis], at = static_cast<std::int64_t>(axis);
   if (had == extent) return t;
@@ -44,8 +44,8 @@ AnyTensor with_extent(auto t, std::size_t axis, std::int64_t extent) {
 
 /// The gradient of numbers whose transform of n numbers, or the first of them, has gradient dy:
 /// [..., parts] with extent `extent` along `axis`.
-AnyTensor transform_gradient(auto dy, std::size_t axis, std::int64_t n, bool inverse,
-                             std::int64_t extent, std::int64_t parts) {
+constexpr AnyTensor transform_gradient(auto dy, std::size_t axis, std::int64_t n, bool inverse,
+                                       std::int64_t extent, std::int64_t parts) {
   auto& graph = *dy.graph;
   const std::int64_t dimension[] = {static_cast<std::int64_t>(axis)};
   const auto back = op::dft(with_extent(dy, axis, n), none,
@@ -155,7 +155,7 @@ struct DFT {
     return kernel::fourier_workspace<T>(length(x, dft_length, at),
                                         x.size(0, at) * x.size(at + 1, x.rank - 1));
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const Dims x = g.x().info().shape;
     const std::int64_t axis = g.x(2).is_absent() ? -2 : g.integers(2)[0];
     const std::size_t at = normalized_axis(axis, x.size());
@@ -300,7 +300,7 @@ struct STFT {
     if (y.size() == 0) return 0;
     return kernel::fourier_workspace<T>(length(window, frame_length), y.extent(0) * y.extent(1));
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const Dims x = g.x().info().shape, y = g.dy().info().shape;
     const std::int64_t parts = x.size() == 3 ? x[2] : 1, step = g.integers(1)[0], batch = x[0];
     const std::int64_t n = g.x(2).is_absent() ? g.integers(3)[0] : g.x(2).info().shape[0];

@@ -49,7 +49,7 @@ struct Gather {
     kernel::gather<T, I>(*call.executor, x.data, x.size(0, at), x.extent(at),
                          x.size(at + 1, x.rank), indices.data, indices.size(), y.data);
   }
-  void gradient(auto& g) const;
+  constexpr void gradient(auto& g) const;
 };
 
 /// The gradient of Gather: zeros of a shape, to whose slices those of dy are added, in order.
@@ -93,7 +93,7 @@ struct GatherGradient {
   }
 };
 
-void Gather::gradient(auto& g) const {
+constexpr void Gather::gradient(auto& g) const {
   const auto dx =
       detail::record(g.graph(), GatherGradient{.axis = axis, .shape = g.x().info().shape},
                      {g.dy().id, g.x(1).id}, 1);

@@ -78,7 +78,7 @@ struct GatherElements {
   std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices, View<T>) const {
     return static_cast<std::size_t>(indices.size()) * sizeof(std::int64_t);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto zeros = g.zeros(g.graph(), g.x().info());
     g.dx(0) +=
         scatter_elements(zeros, g.x(1), g.dy(), {.axis = axis, .reduction = ScatterMode::add});
@@ -157,7 +157,7 @@ struct GatherND {
   std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices, View<T>) const {
     return static_cast<std::size_t>(indices.size(0, indices.rank - 1)) * sizeof(std::int64_t);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto x = g.x(0);
     auto indices = g.x(1);
     if (batch_dims > 0) {

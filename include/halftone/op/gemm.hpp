@@ -82,7 +82,7 @@ struct Gemm {
             View<T>) const {
     kernel::gemm_pack<T>(*this, packed, b);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto a = g.x(0), b = g.x(1), dy = g.dy();
     if (g.needs(0)) {
       g.dx(0) += trans_a ? op::gemm(b, dy, {.alpha = alpha, .trans_a = trans_b, .trans_b = true})
@@ -123,7 +123,8 @@ struct Gemm_6 {
     visit("transB", trans_b);
     visit("broadcast", broadcast);
   }
-  AnyTensor expand(tensor_handle auto a, tensor_handle auto b, tensor_handle auto c) const {
+  constexpr AnyTensor expand(tensor_handle auto a, tensor_handle auto b,
+                             tensor_handle auto c) const {
     return gemm(a, b, c, {.alpha = alpha, .beta = beta, .trans_a = trans_a, .trans_b = trans_b});
   }
 };

@@ -173,7 +173,7 @@ struct Ctc {
     const Space space(p.extent(0), p.extent(1), p.extent(2), labels.extent(1));
     return static_cast<std::size_t>(space.batch + space.tasks * space.doubles()) * sizeof(double);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     if (g.has_dy(1)) {
       fail(ErrorKind::unsupported, {.what = "Ctc's gradient has no gradient itself"});
     }

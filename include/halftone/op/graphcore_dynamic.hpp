@@ -137,7 +137,7 @@ struct DynamicSlice {
                                                         y.data + to);
                                       });
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto zeros = g.zeros(g.graph(), g.x().info());
     g.dx(0) += dynamic_update(zeros, g.x(1), g.dy(),
                               {.axes = axes, .sizes = sizes, .no_overlap = no_overlap});
@@ -194,7 +194,7 @@ struct DynamicUpdate {
                                                         y.data + to);
                                       });
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto dy = g.dy(), offset = g.x(1);
     if (g.needs(0)) {
       g.dx(0) += dynamic_zero(dy, offset, {.axes = axes, .sizes = sizes, .no_overlap = no_overlap});
@@ -251,7 +251,9 @@ struct DynamicZero {
           kernel::copy<T>(*call.executor, box, &zero, y.data + to);
         });
   }
-  void gradient(auto& g) const { g.dx(0) += OpFunction<DynamicZero>{}(g.dy(), g.x(1), *this); }
+  constexpr void gradient(auto& g) const {
+    g.dx(0) += OpFunction<DynamicZero>{}(g.dy(), g.x(1), *this);
+  }
 };
 
 /// A tensor with another one added to the part that starts at offsets known at run time; as

@@ -63,7 +63,7 @@ struct HostStore {
   using types = TypeList<AllTypes>;
 
   constexpr void attributes(auto&& visit) { visit("streamid", stream); }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     if (stream.empty()) fail(ErrorKind::model, {.what = "attribute 'streamid' is missing"});
     auto x = inputs[0];
     if (graph.find(stream.view()) != x.id) {
@@ -140,7 +140,7 @@ struct RemoteLoad {
   void cost(auto& machine, std::span<const TensorInfo>, std::span<const TensorInfo> out) const {
     machine.transfer(out[0]);
   }
-  void gradient(auto&) const {}
+  constexpr void gradient(auto&) const {}
 };
 
 /// Puts a tensor into a row of a remote buffer; see RemoteLoad for the inputs.

@@ -97,7 +97,7 @@ struct Nll {
     y[0] = static_cast<T>(reduction == LossReduction::mean ? total / static_cast<double>(kept)
                                                            : total);
   }
-  void gradient(auto& g) const;
+  constexpr void gradient(auto& g) const;
 };
 
 /// The gradient of Nll by the probabilities.
@@ -148,7 +148,7 @@ struct NllGradient {
   }
 };
 
-void Nll::gradient(auto& g) const {
+constexpr void Nll::gradient(auto& g) const {
   const NllGradient op{reduction, ignore_index, input_is_log_probability};
   const auto dp = halftone::detail::record(g.graph(), op, {g.dy().id, g.x(0).id, g.x(1).id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dp[0]};

@@ -26,7 +26,7 @@ struct GraphcoreLSTM {
   static constexpr Signature signature = "x w b? initial? lengths:I? -> y cell?";
 
   constexpr void attributes(auto&& visit) { visit("output_full_sequence", output_full_sequence); }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const auto given = [&](std::size_t i) { return i < inputs.size() && !inputs[i].is_absent(); };
     const auto list = [&](std::initializer_list<std::int64_t> values) {
       return constant(graph, Dims(values));

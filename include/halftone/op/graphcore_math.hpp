@@ -88,7 +88,7 @@ struct ScaledAdd {
   constexpr auto forward(auto x, auto y, auto a, auto b) const {
     return x * (a * scale0) + y * (b * scale1);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto dy = g.dy(), a = g.x(2), b = g.x(3);
     if (g.needs(0)) g.dx(0) += a.is_absent() ? dy * scale0 : dy * a * scale0;
     if (g.needs(1)) g.dx(1) += b.is_absent() ? dy * scale1 : dy * b * scale1;

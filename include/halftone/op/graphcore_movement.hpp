@@ -15,7 +15,7 @@ struct Nop {
   static constexpr Signature signature = "x -> y@x";
   using types = TypeList<BitTypes>;
   static constexpr Inferred infer(TensorInfo x) { return x; }
-  static void gradient(auto& g) { g.dx(0) += g.dy(); }
+  static constexpr void gradient(auto& g) { g.dx(0) += g.dy(); }
 };
 
 /// The tensor itself; no gradient passes. source  ai.graphcore Detach-1
@@ -24,7 +24,7 @@ struct Detach {
   static constexpr Signature signature = "x -> y@x";
   using types = TypeList<BitTypes>;
   static constexpr Inferred infer(TensorInfo x) { return x; }
-  static void gradient(auto&) {}
+  static constexpr void gradient(auto&) {}
 };
 
 /// The tensor itself. source  ai.graphcore TensorRemap-1
@@ -110,7 +110,7 @@ struct Subsample {
     }
     kernel::copy<T>(*call.executor, box, x.data, y.data);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const Dims shape = g.x().info().shape;
     const auto list = [&](const Dims& values) { return constant(g.graph(), values).id; };
     Dims axes;
@@ -246,7 +246,9 @@ struct ConvFlipWeights {
     box.add(run, 1, -1);
     kernel::copy<T>(*call.executor, box, w.data + run - 1, y.data);
   }
-  void gradient(auto& g) const { g.dx(0) += OpFunction<ConvFlipWeights>{}(g.dy(), *this); }
+  constexpr void gradient(auto& g) const {
+    g.dx(0) += OpFunction<ConvFlipWeights>{}(g.dy(), *this);
+  }
 };
 
 }  // namespace halftone::op

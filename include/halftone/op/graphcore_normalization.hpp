@@ -117,7 +117,7 @@ struct GroupNormalization {
     return static_cast<std::size_t>(5 * e.room()) * sizeof(halftone::detail::Compute<T>) +
            kernel::channel_moments_workspace<T>(1, e.groups, e.run);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     using halftone::detail::reshaped;
     const auto scale = halftone::detail::wide(g.x(1));
     const Dims shape = g.x().info().shape;

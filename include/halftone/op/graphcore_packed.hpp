@@ -37,7 +37,7 @@ struct PackedDataBlock {
     visit("callbackBatchSize", batch_size);
     visit("callback", callback);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     // Dependent, as all that is handed to operators below: the header is read without recording any.
     using Tensor = std::remove_cvref_t<decltype(inputs[0])>;
     const std::size_t count = max_lengths.size(), own = 3 * count + 2;
@@ -95,19 +95,19 @@ struct PackedDataBlock {
   }
 
  private:
-  static AnyTensor number(auto& graph, std::int64_t value) {
+  static constexpr AnyTensor number(auto& graph, std::int64_t value) {
     return constant(graph, std::span<const std::int64_t>(&value, 1), Dims{});
   }
   /// 0, 1, 2, ... below a number.
-  static AnyTensor numbers(auto& graph, auto end) {
+  static constexpr AnyTensor numbers(auto& graph, auto end) {
     return range(number(graph, 0), end, number(graph, 1));
   }
   /// A row of zeros in front of the rows of a matrix.
-  static AnyTensor behind_zeros(auto& graph, auto matrix) {
+  static constexpr AnyTensor behind_zeros(auto& graph, auto matrix) {
     return pad(matrix, constant(graph, Dims{1, 0, 0, 0}));
   }
   /// [n, steps]: 1 + the row of element `step` of each sequence; 0 behind its end.
-  static AnyTensor places(auto& graph, auto offsets, auto lengths, auto steps) {
+  static constexpr AnyTensor places(auto& graph, auto offsets, auto lengths, auto steps) {
     // Numbers below 0 become large ones, which are out of range, as on the device.
     const auto column = [&](auto x) {
       const auto wide = cast(cast(x, {.to = ElementType::uint32}), {.to = ElementType::int64});
@@ -117,7 +117,7 @@ struct PackedDataBlock {
     return select(less(steps, column(lengths)), row + number(graph, 1), number(graph, 0));
   }
 
-  void check(const auto& inputs, std::size_t own) const {
+  constexpr void check(const auto& inputs, std::size_t own) const {
     for (const std::int64_t length : max_lengths) {
       if (length < 1) fail(ErrorKind::model, {.what = "a maximal length is less than 1"});
     }

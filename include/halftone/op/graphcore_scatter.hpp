@@ -147,7 +147,7 @@ struct ScatterReduce {
     return static_cast<std::size_t>(indices.size()) * sizeof(std::int64_t) +
            sums * sizeof(halftone::detail::Compute<T>) + sums;
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     if (reduction != ScatterReduction::sum) {
       fail(ErrorKind::unsupported,
            {.what = "ScatterReduce has a gradient for sums only",
@@ -343,7 +343,7 @@ struct GroupedGather {
                            count, y.data + g * (y.size() / groups));
     }
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     auto& graph = g.graph();
     const TensorInfo x = g.x().info();
     const Dims given = g.x(1).info().shape;

@@ -212,7 +212,7 @@ struct Sort {
     const std::int64_t tasks = kernel::sort_tasks(n == 0 ? 0 : x.size() / n, n);
     return static_cast<std::size_t>(2 * n * tasks) * sizeof(kernel::Coded);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto x = g.x(0);
     auto at = g.y(1);
     if (at.is_absent()) {
@@ -297,7 +297,7 @@ struct ReduceMedian {
     return static_cast<std::size_t>(2 * plan.n * kernel::sort_tasks(plan.lines, plan.n)) *
            sizeof(kernel::Coded);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto x = g.x(0);
     auto at = g.y(1);
     if (at.is_absent()) {

@@ -55,7 +55,7 @@ struct AutoLossScaleProxy {
   static constexpr Signature signature = "x -> y@x";
   using types = TypeList<FloatTypes>;
   static constexpr Inferred infer(TensorInfo x) { return x; }
-  static void gradient(auto& g) { g.dx(0) += g.dy(); }
+  static constexpr void gradient(auto& g) { g.dx(0) += g.dy(); }
 };
 
 /// The next factor of automatic loss scaling: half of it if too many numbers were beyond the edge,

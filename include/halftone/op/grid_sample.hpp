@@ -116,7 +116,7 @@ struct GridSample {
   std::size_t workspace(const KernelCall&, View<const T>, View<const G> grid, View<T>) const {
     return static_cast<std::size_t>(grid.size()) * sizeof(double);
   }
-  void gradient(auto& g) const;
+  constexpr void gradient(auto& g) const;
 };
 
 /// The gradients of GridSample.
@@ -146,7 +146,7 @@ struct GridSampleGradient {
   }
 };
 
-void GridSample::gradient(auto& g) const {
+constexpr void GridSample::gradient(auto& g) const {
   const AnyTensor x = halftone::detail::wide(g.x(0));
   const ElementType type = x.info().type;
   const auto as_x = [&](auto t) { return op::cast(t, {.to = type}); };

@@ -29,7 +29,8 @@ struct OnnxGroupNormalization {
     visit("epsilon", epsilon);
     visit("stash_type", stash_type);
   }
-  AnyTensor expand(tensor_handle auto x, tensor_handle auto scale, tensor_handle auto bias) const {
+  constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto scale,
+                             tensor_handle auto bias) const {
     const auto stash = static_cast<ElementType>(stash_type);
     if (stash_type < 0 || stash_type > 255 || !has_type(FloatTypes{}, stash)) {
       fail(ErrorKind::model, {.what = "GroupNormalization: stash_type is no floating-point type"});
@@ -57,7 +58,8 @@ struct OnnxGroupNormalization_18 {
     visit("num_groups", num_groups);
     visit("epsilon", epsilon);
   }
-  AnyTensor expand(tensor_handle auto x, tensor_handle auto scale, tensor_handle auto bias) const {
+  constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto scale,
+                             tensor_handle auto bias) const {
     auto& graph = *x.graph;
     const TensorInfo info = x.info();
     if (!info.is_known() || info.rank() < 2 || info.shape[1] == dynamic) {

@@ -15,7 +15,7 @@ struct Identity {
   using types = TypeList<AnyTypes>;
 
   static constexpr Inferred infer(TensorInfo x) { return x; }
-  static void gradient(auto& g) { g.dx(0) += g.dy(); }
+  static constexpr void gradient(auto& g) { g.dx(0) += g.dy(); }
 };
 
 }  // namespace halftone::op

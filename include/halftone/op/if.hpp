@@ -58,7 +58,7 @@ struct If {
     return outputs;
   }
 
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     SubgraphGradient of_branches(g, 1);
     of_branches.record(
         If{.then_branch = of_branches.of(then_branch), .else_branch = of_branches.of(else_branch)});

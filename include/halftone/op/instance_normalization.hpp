@@ -83,7 +83,7 @@ struct InstanceNormalization {
     return static_cast<std::size_t>(3 * room(planes)) * sizeof(halftone::detail::Compute<T>) +
            kernel::channel_moments_workspace<T>(1, planes, x.size(2, x.rank));
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     using halftone::detail::reshaped;
     const auto scale = halftone::detail::wide(g.x(1));
     const Dims shape = g.x().info().shape;

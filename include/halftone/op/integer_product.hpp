@@ -34,7 +34,8 @@ constexpr std::size_t row_axis(const TensorInfo& a) { return a.rank() < 2 ? 0 : 
 /// x - zero_point, exact in `type`; the zero point may be absent and is [n, 1...] from dimension
 /// `axis` on if it is a vector.
 template <class X>
-X centered(const X& x, const auto& inputs, std::size_t i, std::size_t axis, ElementType type) {
+constexpr X centered(const X& x, const auto& inputs, std::size_t i, std::size_t axis,
+                     ElementType type) {
   const X y = as_type(x, type);
   if (!is_given(inputs, i)) return y;
   return op::sub(y, along(as_type(inputs[i], type), axis, x.info().rank()));
@@ -42,8 +43,8 @@ X centered(const X& x, const auto& inputs, std::size_t i, std::size_t axis, Elem
 
 /// The product of 8-bit matrices less their zero points, inputs `zero_a` and `zero_b`, in int32.
 template <class X>
-X integer_product(const X& a, const X& b, const auto& inputs, std::size_t zero_a,
-                  std::size_t zero_b) {
+constexpr X integer_product(const X& a, const X& b, const auto& inputs, std::size_t zero_a,
+                            std::size_t zero_b) {
   const auto zero_point = [&](std::size_t i) {
     return is_given(inputs, i) ? X(inputs[i]) : X{a.graph, no_tensor};
   };
@@ -175,7 +176,7 @@ struct QLinearMatMul {
   using Quantized = Joined<TypeList<std::int8_t, std::uint8_t>, Float8Types>;
   using types = TypeList<Quantized, Quantized, TypeList<float, half, bfloat16>, Quantized>;
 
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto a = inputs[0], b = inputs[3];
     const auto real = [&](const auto& x) {
       return halftone::detail::as_type(x, ElementType::float32);
@@ -218,7 +219,7 @@ struct QLinearConv {
                TypeList<float>, TypeList<std::int8_t, std::uint8_t>, TypeList<std::int32_t>>;
 
   constexpr void attributes(auto&& visit) { conv.attributes(visit); }
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto x = inputs[0], w = inputs[3];
     // One number for each filter lies along dimension 1 of y.
     const std::size_t rank = w.info().is_known() ? w.info().rank() : x.info().rank();

@@ -155,7 +155,7 @@ struct LayerNormalization {
     }
     return static_cast<std::size_t>(bytes);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto x = halftone::detail::wide(g.x());
     const ElementType type = x.info().type;
     Dims over;

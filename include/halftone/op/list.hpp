@@ -656,6 +656,7 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/microsoft_bits.hpp>
 #include <halftone/op/microsoft_quantized.hpp>
 #include <halftone/op/microsoft_tensor.hpp>
+#include <halftone/op/gradient.hpp>
 // clang-format on
 
 namespace halftone {

@@ -79,7 +79,7 @@ struct Loop {
     return outputs;
   }
 
-  void gradient(auto& g) const { record_repeat_gradient(g); }
+  constexpr void gradient(auto& g) const { record_repeat_gradient(g); }
 };
 
 }  // namespace halftone::op

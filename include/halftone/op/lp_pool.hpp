@@ -25,7 +25,7 @@ namespace detail {
 
 /// Of y = (sum of |x|^p)^(1/p), dx = sign(x) * |x|^(p-1) * the sum of dy * y^(1-p) over all sums
 /// that x is in, which `spread` makes of one number for each sum. Where y is 0, so is dx.
-void lp_gradient(auto& g, double p, auto&& spread) {
+constexpr void lp_gradient(auto& g, double p, auto&& spread) {
   const auto narrow = g.x();
   const bool is_wide =
       narrow.info().type == ElementType::float32 || narrow.info().type == ElementType::float64;
@@ -53,7 +53,7 @@ constexpr void lp_pool_cost(auto& machine, const TensorInfo& x, const TensorInfo
 }
 
 /// The same of pooling with windows.
-void lp_pool_gradient(auto& g, double p, const auto& pool) {
+constexpr void lp_pool_gradient(auto& g, double p, const auto& pool) {
   const Dims shape = g.x().info().shape;
   const op::AveragePoolGradient op(pooling_window(pool, shape.span().subspan(2)), shape,
                                    kernel::PoolCount::one);
@@ -109,7 +109,7 @@ struct LpPool {
   std::size_t workspace(const KernelCall&, View<const T> x, View<T> y) const {
     return kernel::lp_pool_workspace<T>(x, y);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     halftone::detail::lp_pool_gradient(g, static_cast<double>(p), *this);
   }
 };
@@ -148,7 +148,7 @@ struct LpPool_1 {
   std::size_t workspace(const KernelCall&, View<const T> x, View<T> y) const {
     return kernel::lp_pool_workspace<T>(x, y);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     halftone::detail::lp_pool_gradient(g, static_cast<double>(p), newer());
   }
 
@@ -183,7 +183,7 @@ struct GlobalLpPool {
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
     kernel::global_lp_pool<T>(*call.executor, static_cast<double>(p), x, y);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     halftone::detail::lp_gradient(g, static_cast<double>(p), [](auto sums) { return sums; });
   }
 };
@@ -208,7 +208,7 @@ struct GlobalLpPool_1 {
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
     kernel::global_lp_pool<T>(*call.executor, static_cast<double>(p), x, y);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     halftone::detail::lp_gradient(g, static_cast<double>(p), [](auto sums) { return sums; });
   }
 };

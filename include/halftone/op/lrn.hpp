@@ -85,7 +85,7 @@ struct LRN {
       }
     });
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto x = halftone::detail::wide(g.x()), dy = halftone::detail::wide(g.dy());
     const Dims shape = x.info().shape;
     // Sums over neighbouring channels are pooling along them.

@@ -75,7 +75,7 @@ struct MatMul {
   void pack(const KernelCall&, void* packed, View<const T> a, View<const T> b, View<T> y) const {
     kernel::matmul_pack<T>(packed, a, b, y);
   }
-  static void gradient(auto& g) {
+  static constexpr void gradient(auto& g) {
     // Vectors as matrices of one row or column.
     const TensorInfo a = g.x(0).info(), b = g.x(1).info();
     Dims dims = g.y().info().shape;

@@ -21,7 +21,7 @@ struct MeanVarianceNormalization {
   static constexpr Signature signature = "x -> y";
 
   constexpr void attributes(auto&& visit) { visit("axes", axes); }
-  AnyTensor expand(tensor_handle auto given) const {
+  constexpr AnyTensor expand(tensor_handle auto given) const {
     auto& graph = *given.graph;
     const ElementType type = given.info().type;
     const bool is_wide = type == ElementType::float32 || type == ElementType::float64;
@@ -52,7 +52,7 @@ struct LpNormalization {
     visit("axis", axis);
     visit("p", p);
   }
-  AnyTensor expand(tensor_handle auto x) const {
+  constexpr AnyTensor expand(tensor_handle auto x) const {
     if (p != 1 && p != 2) fail(ErrorKind::model, {.what = "LpNormalization: p is neither 1 nor 2"});
     const auto axes = constant(*x.graph, Dims{axis});
     const auto norm = p == 1 ? l1(x, axes) : l2(x, axes);

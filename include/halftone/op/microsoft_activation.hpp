@@ -38,7 +38,7 @@ namespace detail {
 /// The activation of x; `parameters` are its attributes in the order of the specification, ONNX's
 /// defaults where the list is shorter.
 template <class X>
-X activated(const X& x, FusedActivation activation, std::span<const float> parameters) {
+constexpr X activated(const X& x, FusedActivation activation, std::span<const float> parameters) {
   const auto parameter = [&](std::size_t i, float otherwise) {
     return i < parameters.size() ? parameters[i] : otherwise;
   };
@@ -88,7 +88,7 @@ constexpr BoundedList<float, 4> given_numbers(const auto&... numbers) {
 
 /// a + input i, or a where that is absent.
 template <class X>
-X plus(const X& a, const auto& inputs, std::size_t i) {
+constexpr X plus(const X& a, const auto& inputs, std::size_t i) {
   return is_given(inputs, i) ? X(op::add(a, inputs[i])) : a;
 }
 
@@ -104,7 +104,7 @@ struct MicrosoftGelu {
   static constexpr OpId id{"com.microsoft", "Gelu", 1};
   static constexpr Signature signature = "x -> y";
 
-  static AnyTensor expand(tensor_handle auto x) { return gelu_erf(x); }
+  static constexpr AnyTensor expand(tensor_handle auto x) { return gelu_erf(x); }
 };
 
 /// Gelu, see MicrosoftGelu, of a + b.
@@ -115,7 +115,7 @@ struct BiasGelu {
   static constexpr OpId id{"com.microsoft", "BiasGelu", 1};
   static constexpr Signature signature = "a b -> y";
 
-  static AnyTensor expand(tensor_handle auto a, tensor_handle auto b) {
+  static constexpr AnyTensor expand(tensor_handle auto a, tensor_handle auto b) {
     return gelu_erf(add(a, b));
   }
 };
@@ -129,7 +129,7 @@ struct FastGelu {
   static constexpr OpId id{"com.microsoft", "FastGelu", 1};
   static constexpr Signature signature = "x bias? -> y";
 
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     return {gelu(halftone::detail::plus(inputs[0], inputs, 1))};
   }
 };
@@ -145,7 +145,7 @@ struct QuickGelu {
   static constexpr Signature signature = "x -> y";
 
   constexpr void attributes(auto&& visit) { visit("alpha", alpha); }
-  AnyTensor expand(tensor_handle auto x) const { return mul(x, sigmoid(mul(x, alpha))); }
+  constexpr AnyTensor expand(tensor_handle auto x) const { return mul(x, sigmoid(mul(x, alpha))); }
 };
 
 /// The first half of the channels of x + bias times the Gelu of the second half.
@@ -158,7 +158,7 @@ struct BiasSplitGelu {
   static constexpr OpId id{"com.microsoft", "BiasSplitGelu", 1};
   static constexpr Signature signature = "x bias -> y";
 
-  static AnyTensor expand(tensor_handle auto x, tensor_handle auto bias) {
+  static constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto bias) {
     const auto biased = add(x, bias);
     const auto halves = halftone::detail::record(*x.graph, Split{.axis = -1}, {biased.id}, 2);
     const AnyTensor left{x.graph, halves[0]}, right{x.graph, halves[1]};
@@ -175,7 +175,8 @@ struct BiasAdd {
   static constexpr OpId id{"com.microsoft", "BiasAdd", 1};
   static constexpr Signature signature = "x bias skip -> y";
 
-  static AnyTensor expand(tensor_handle auto x, tensor_handle auto bias, tensor_handle auto skip) {
+  static constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto bias,
+                                    tensor_handle auto skip) {
     return add(add(x, bias), skip);
   }
 };
@@ -195,7 +196,7 @@ struct BiasSoftmax {
     visit("axis", axis);
     visit("is_inner_broadcast", is_inner_broadcast);
   }
-  AnyTensor expand(tensor_handle auto data, tensor_handle auto bias) const {
+  constexpr AnyTensor expand(tensor_handle auto data, tensor_handle auto bias) const {
     return Softmax_1{{.axis = axis}}.expand(add(data, bias));
   }
 };

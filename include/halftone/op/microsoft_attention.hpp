@@ -14,26 +14,26 @@ namespace halftone::detail {
 
 /// [batch, length, heads * size] as [batch, heads, length, size].
 template <class X>
-X split_heads(const X& x, std::int64_t heads) {
+constexpr X split_heads(const X& x, std::int64_t heads) {
   return op::transpose(op::reshape(x, constant(*x.graph, Dims{0, 0, heads, -1})),
                        {.perm = {0, 2, 1, 3}});
 }
 
 /// [batch, heads, length, size] as [batch, length, heads * size].
 template <class X>
-X join_heads(const X& x) {
+constexpr X join_heads(const X& x) {
   return op::reshape(op::transpose(x, {.perm = {0, 2, 1, 3}}), constant(*x.graph, Dims{0, 0, -1}));
 }
 
 /// New dimensions of extent 1.
 template <class X>
-X with_axes(const X& x, const Dims& axes) {
+constexpr X with_axes(const X& x, const Dims& axes) {
   return op::unsqueeze(x, constant(*x.graph, axes));
 }
 
 /// Adds term to sum, or is it where there is no sum yet.
 template <class X>
-void accumulate(X& sum, const X& term) {
+constexpr void accumulate(X& sum, const X& term) {
   sum = sum.is_absent() ? term : X(op::add(sum, term));
 }
 
@@ -44,7 +44,7 @@ constexpr double lowest_of(ElementType type) {
 
 /// 0 where `condition`, else `otherwise`.
 template <class X>
-X zero_where(const X& condition, double otherwise, ElementType type) {
+constexpr X zero_where(const X& condition, double otherwise, ElementType type) {
   const auto number = [&](float v) {
     return constant(*condition.graph, std::span<const float>(&v, 1), {});
   };
@@ -54,7 +54,7 @@ X zero_where(const X& condition, double otherwise, ElementType type) {
 /// [length of q, length of k]: 0, and the lowest number where a query would see a later key. The
 /// last query sees all keys. q and k are [batch, heads, length, size].
 template <class X>
-X causal_mask(const X& q, const X& k, ElementType type) {
+constexpr X causal_mask(const X& q, const X& k, ElementType type) {
   const X rows = extent_at(q, 2), columns = extent_at(k, 2);
   const X last = op::add(indices_along(q, 2), op::sub(columns, rows));
   return zero_where(X(op::less_or_equal(indices_along(k, 2), with_axes(last, {1}))),
@@ -67,7 +67,7 @@ X causal_mask(const X& q, const X& k, ElementType type) {
 ///       that are not seen; or [batch] or [2 * batch]: where the seen keys end and, behind that,
 ///       where they begin
 template <class X>
-X key_mask(const X& mask, const X& k, double filter, ElementType type) {
+constexpr X key_mask(const X& mask, const X& k, double filter, ElementType type) {
   const TensorInfo info = mask.info();
   const std::size_t rank = known_rank(mask);
   if (rank >= 2) {
@@ -101,7 +101,7 @@ X key_mask(const X& mask, const X& k, double filter, ElementType type) {
 /// The products of queries and keys [batch, heads, length, size], times `scale`, or by the root of
 /// the size where that is 0.
 template <class X>
-X scaled_scores(const X& products, const X& q, float scale) {
+constexpr X scaled_scores(const X& products, const X& q, float scale) {
   const std::int64_t size = known_rank(q) > 0 ? q.info().shape.back() : dynamic;
   if (scale == 0 && size == dynamic) {
     const X wide = op::cast(extent_at(q, -1), {.to = ElementType::float32});
@@ -114,7 +114,7 @@ X scaled_scores(const X& products, const X& q, float scale) {
 /// softmax(q k' * scale + bias) v, head by head; q, k, v [batch, heads, length, size]. `bias` may be
 /// absent.
 template <class X>
-X attended(const X& q, const X& k, const X& v, float scale, const X& bias) {
+constexpr X attended(const X& q, const X& k, const X& v, float scale, const X& bias) {
   X scores = op::matmul(q, op::transpose(k, {.perm = {0, 1, 3, 2}}));
   scores = scaled_scores(scores, q, scale);
   if (!bias.is_absent()) scores = op::add(scores, bias);
@@ -138,8 +138,8 @@ struct SelfAttention {
   /// q, k, v [batch, length, heads * size]; mask, past [2, batch, heads, length, size] and bias may
   /// be absent. Gives y and, if wanted, the present.
   template <class X>
-  std::vector<AnyTensor> record(X q, X k, X v, const X& mask, const X& past, const X& bias,
-                                bool wants_present) const {
+  constexpr std::vector<AnyTensor> record(X q, X k, X v, const X& mask, const X& past,
+                                          const X& bias, bool wants_present) const {
     if (do_rotary != 0) refuse_attention("attention with do_rotary is not offered");
     if (past_present_share_buffer != 0) {
       refuse_attention("attention with past_present_share_buffer is not offered");
@@ -174,13 +174,13 @@ struct SelfAttention {
 
 /// Input i, or none.
 template <class X>
-X input_or_none(Graph& graph, const std::vector<X>& inputs, std::size_t i) {
+constexpr X input_or_none(Graph& graph, const std::vector<X>& inputs, std::size_t i) {
   return is_given(inputs, i) ? inputs[i] : X{&graph, no_tensor};
 }
 
 /// Parts of x along its last dimension.
 template <class X>
-std::vector<X> parts_of(const X& x, const Dims& sizes) {
+constexpr std::vector<X> parts_of(const X& x, const Dims& sizes) {
   std::vector<X> parts;
   for (const TensorId id : record(*x.graph, op::Split{.axis = -1},
                                   {x.id, constant(*x.graph, sizes).id}, sizes.size())) {
@@ -190,7 +190,7 @@ std::vector<X> parts_of(const X& x, const Dims& sizes) {
 }
 
 /// The widths of queries, keys and values in `total` columns.
-inline Dims projection_sizes(const Dims& given, std::int64_t total) {
+constexpr Dims projection_sizes(const Dims& given, std::int64_t total) {
   if (given.empty() && total > 0 && total % 3 == 0) return Dims::filled(3, total / 3);
   if (given.size() != 3) {
     fail(ErrorKind::model, {.what = "the columns of an attention's weights do not divide into "
@@ -202,8 +202,8 @@ inline Dims projection_sizes(const Dims& given, std::int64_t total) {
 /// Turns pairs of x's last dimension: x [batch, length, heads, size], cos and sin [batch or 1,
 /// length, 1, turned / 2]. Numbers behind the first `turned` stay.
 template <class X>
-X rotated(const X& x, const X& cos, const X& sin, std::int64_t size, std::int64_t turned,
-          bool interleaved) {
+constexpr X rotated(const X& x, const X& cos, const X& sin, std::int64_t size, std::int64_t turned,
+                    bool interleaved) {
   Graph& graph = *x.graph;
   const std::int64_t half = turned / 2;
   Dims sizes{turned, size - turned};
@@ -236,7 +236,7 @@ X rotated(const X& x, const X& cos, const X& sin, std::int64_t size, std::int64_
 
 /// The last extent of a table of cosines, times 2.
 template <class X>
-std::int64_t turned_numbers(const X& cos_cache) {
+constexpr std::int64_t turned_numbers(const X& cos_cache) {
   const TensorInfo info = cos_cache.info();
   if (!info.is_known() || info.rank() != 2 || info.shape[1] == dynamic) {
     refuse_attention("the shape of the table of cosines is not known");
@@ -278,7 +278,8 @@ struct MicrosoftAttention {
     visit("qkv_hidden_sizes", qkv_hidden_sizes);
     visit("rotary_embedding_dim", rotary_embedding_dim);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     using namespace halftone::detail;
     if (is_given(inputs, 6)) refuse_attention("past_sequence_length is not offered");
     const TensorInfo weights = inputs[1].info();
@@ -307,7 +308,8 @@ struct QAttention {
       "weight_zero_point:B? past? -> y present?";
 
   constexpr void attributes(auto&& visit) { self.attributes(visit); }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     using namespace halftone::detail;
     const TensorInfo weights = inputs[1].info();
     const std::int64_t total = weights.rank() == 2 ? weights.shape[1] : 0;
@@ -348,7 +350,8 @@ struct MultiHeadAttention {
     visit("scale", scale);
     visit("mask_filter_value", mask_filter_value);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     using namespace halftone::detail;
     if (is_given(inputs, 8) || is_given(inputs, 9)) {
       refuse_attention("past_sequence_length and cache_indirection are not offered");
@@ -404,7 +407,7 @@ struct MultiHeadAttention {
 
  private:
   /// The parts of the bias for queries, keys and values.
-  std::vector<AnyTensor> bias_parts(const auto& inputs) const {
+  constexpr std::vector<AnyTensor> bias_parts(const auto& inputs) const {
     using namespace halftone::detail;
     const TensorInfo info = inputs[3].info();
     const std::int64_t total = info.rank() == 1 ? info.shape[0] : dynamic;
@@ -423,11 +426,11 @@ struct MultiHeadAttention {
     return parts;
   }
   /// [heads * size] as [heads, 1, size].
-  AnyTensor per_head(const AnyTensor& bias) const {
+  constexpr AnyTensor per_head(const AnyTensor& bias) const {
     return op::reshape(bias, constant(*bias.graph, Dims{num_heads, 1, -1}));
   }
   /// The parts [batch, heads, length, size] of [batch, length, heads, parts, size].
-  static std::vector<AnyTensor> unpacked(const auto& x, std::int64_t count) {
+  static constexpr std::vector<AnyTensor> unpacked(const auto& x, std::int64_t count) {
     if (halftone::detail::known_rank(x) != 5) {
       halftone::detail::refuse_attention("packed keys and values have five dimensions");
     }
@@ -464,8 +467,8 @@ struct MicrosoftRotaryEmbedding {
     visit("is_packed_batching", is_packed_batching);
     visit("scale", scale);
   }
-  AnyTensor expand(tensor_handle auto x, tensor_handle auto positions, tensor_handle auto cos_cache,
-                   tensor_handle auto sin_cache) const {
+  constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto positions,
+                             tensor_handle auto cos_cache, tensor_handle auto sin_cache) const {
     using namespace halftone::detail;
     if (is_packed_batching != 0 || scale != 1) {
       refuse_attention("RotaryEmbedding with is_packed_batching or a scale is not offered");
@@ -546,7 +549,8 @@ struct GroupQueryAttention {
     visit("k_quant_type", k_quant_type);
     visit("v_quant_type", v_quant_type);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     using namespace halftone::detail;
     check(inputs, outputs);
     const auto optional = [&](std::size_t i) { return input_or_none(graph, inputs, i); };
@@ -632,7 +636,7 @@ struct GroupQueryAttention {
   }
 
  private:
-  void check(const auto& inputs, std::size_t outputs) const {
+  constexpr void check(const auto& inputs, std::size_t outputs) const {
     using namespace halftone::detail;
     if (num_heads < 1 || kv_num_heads < 1 || num_heads % kv_num_heads != 0) {
       fail(ErrorKind::model, {.what = "GroupQueryAttention: num_heads is no multiple of "
@@ -659,7 +663,7 @@ struct GroupQueryAttention {
     }
   }
   /// Rows `row` [batch, keys] of past and now, [batch, kv heads, length, size], behind each other.
-  auto cached(const auto& past, const auto& now, const auto& row) const {
+  constexpr auto cached(const auto& past, const auto& now, const auto& row) const {
     using namespace halftone::detail;
     auto& graph = *now.graph;
     const AnyTensor all = concat(std::vector<AnyTensor>{past, now}, {.axis = 2});
@@ -670,8 +674,8 @@ struct GroupQueryAttention {
     return AnyTensor(op::gather(flat, add(base, with_axes(AnyTensor(row), {1}))));
   }
   /// attended(), where each head of k and v serves several of q.
-  AnyTensor grouped(const AnyTensor& q, const AnyTensor& k, const AnyTensor& v,
-                    const AnyTensor& bias, const AnyTensor& sink) const {
+  constexpr AnyTensor grouped(const AnyTensor& q, const AnyTensor& k, const AnyTensor& v,
+                              const AnyTensor& bias, const AnyTensor& sink) const {
     using namespace halftone::detail;
     Graph& graph = *q.graph;
     const auto regroup = [&](const AnyTensor& x, std::int64_t count) {
@@ -716,8 +720,8 @@ struct RelativePositionBias {
     visit("max_distance", max_distance);
     visit("is_bidirectional", is_bidirectional);
   }
-  AnyTensor expand(tensor_handle auto table, tensor_handle auto query_length,
-                   tensor_handle auto key_length) const {
+  constexpr AnyTensor expand(tensor_handle auto table, tensor_handle auto query_length,
+                             tensor_handle auto key_length) const {
     using namespace halftone::detail;
     auto& graph = *table.graph;
     const TensorInfo info = table.info();

@@ -155,7 +155,7 @@ struct GatherBlockQuantized {
     visit("gather_axis", gather_axis);
     visit("quantize_axis", quantize_axis);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     using namespace halftone::detail;
     const std::size_t rank = known_rank(inputs[0]);
     if (rank < 2 || gather_axis != 0 || normalized_axis(quantize_axis, rank) != rank - 1) {

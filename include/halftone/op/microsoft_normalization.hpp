@@ -10,7 +10,7 @@ namespace halftone::detail {
 
 /// 1 / the root of the mean of x^2 over the dimensions from `axis` on, in float or double.
 template <class X>
-X inverse_root_mean_square(const X& given, std::int64_t axis, double epsilon) {
+constexpr X inverse_root_mean_square(const X& given, std::int64_t axis, double epsilon) {
   const bool is_double = given.info().type == ElementType::float64;
   const X x = is_double ? given : as_type(given, ElementType::float32);
   const std::size_t rank = known_rank(given);
@@ -24,7 +24,7 @@ X inverse_root_mean_square(const X& given, std::int64_t axis, double epsilon) {
 
 /// The extent of a dimension, [1] int64.
 template <class X>
-X extent_at(const X& x, std::int64_t axis) {
+constexpr X extent_at(const X& x, std::int64_t axis) {
   const TensorInfo info = x.info();
   const std::size_t at = normalized_axis(axis, info.rank());
   if (at < info.rank() && info.shape[at] != dynamic) {
@@ -37,7 +37,7 @@ X extent_at(const X& x, std::int64_t axis) {
 
 /// [n] int64 from 0 on; `count` is [1].
 template <class X>
-X indices_below(const X& count) {
+constexpr X indices_below(const X& count) {
   Graph& graph = *count.graph;
   const auto number = [&](std::int64_t v) {
     return constant(graph, std::span<const std::int64_t>(&v, 1), {});
@@ -47,7 +47,7 @@ X indices_below(const X& count) {
 
 /// The indices of a dimension, [extent] int64.
 template <class X>
-X indices_along(const X& x, std::int64_t axis) {
+constexpr X indices_along(const X& x, std::int64_t axis) {
   const TensorInfo info = x.info();
   const std::size_t at = normalized_axis(axis, info.rank());
   const std::int64_t extent = at < info.rank() ? info.shape[at] : dynamic;
@@ -59,8 +59,8 @@ X indices_along(const X& x, std::int64_t axis) {
 
 /// GroupNorm of x, see there, with channels behind or in front.
 template <class X>
-X normalized_groups(const X& x, const X& gamma, const X& beta, std::int64_t groups, double epsilon,
-                    bool is_last, std::int64_t activation) {
+constexpr X normalized_groups(const X& x, const X& gamma, const X& beta, std::int64_t groups,
+                              double epsilon, bool is_last, std::int64_t activation) {
   const std::size_t rank = known_rank(x);
   const ElementType type = x.info().type;
   const X first = is_last ? channels_first(x) : x;
@@ -86,7 +86,8 @@ struct LayerNormalization_1 {
   static constexpr Signature signature = "x scale bias? -> y mean:U? inv_std:U?";
 
   constexpr void attributes(auto&& visit) { newer.attributes(visit); }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     std::vector<TensorId> ids;
     for (const auto& x : inputs) ids.push_back(x.id);
     std::vector<AnyTensor> all;
@@ -118,7 +119,7 @@ struct SimplifiedLayerNormalization {
     visit("epsilon", epsilon);
     visit("stash_type", stash_type);
   }
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t outputs) const {
     if (stash_type != 1) {
       fail(ErrorKind::unsupported,
            {.what = "SimplifiedLayerNormalization: stash_type is not float", .expected = "1"});
@@ -147,7 +148,8 @@ struct SkipLayerNormalization {
       "input skip gamma beta? bias? -> y mean:U? inv_std:U? sum?";
 
   constexpr void attributes(auto&& visit) { visit("epsilon", epsilon); }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     auto total = inputs[0];
     total = halftone::detail::plus(add(inputs[0], inputs[1]), inputs, 4);
     const TensorId beta = halftone::detail::is_given(inputs, 3) ? inputs[3].id : no_tensor;
@@ -173,7 +175,8 @@ struct SkipSimplifiedLayerNormalization {
   static constexpr Signature signature = "input skip gamma bias? -> y mean:U? inv_std:U? sum?";
 
   constexpr void attributes(auto&& visit) { visit("epsilon", epsilon); }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     auto total = inputs[0];
     total = halftone::detail::plus(add(inputs[0], inputs[1]), inputs, 3);
     std::vector<AnyTensor> all{rms_normalization(total, inputs[2], {.epsilon = epsilon}),
@@ -213,7 +216,8 @@ struct EmbedLayerNormalization {
     visit("epsilon", epsilon);
     visit("mask_index_type", mask_index_type);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     using namespace halftone::detail;
     auto total = inputs[0], position = inputs[0];
     if (is_given(inputs, 8)) {
@@ -243,7 +247,9 @@ struct EmbedLayerNormalization {
 
  private:
   /// False everywhere.
-  static auto not_equal_to_itself(const auto& ids) { return logical_not(equal(ids, ids)); }
+  static constexpr auto not_equal_to_itself(const auto& ids) {
+    return logical_not(equal(ids, ids));
+  }
 };
 
 /// Normalises groups of channels, see GroupNormalization, of images whose channels come last.
@@ -265,7 +271,8 @@ struct GroupNorm {
     visit("activation", activation);
     visit("channels_last", channels_last);
   }
-  AnyTensor expand(tensor_handle auto x, tensor_handle auto gamma, tensor_handle auto beta) const {
+  constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto gamma,
+                             tensor_handle auto beta) const {
     return halftone::detail::normalized_groups(x, gamma, beta, groups, double(epsilon),
                                                channels_last != 0, activation);
   }
@@ -285,7 +292,8 @@ struct SkipGroupNorm {
   static constexpr Signature signature = "x gamma:M beta:M skip bias? -> y sum?";
 
   constexpr void attributes(auto&& visit) { norm.attributes(visit); }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     const bool is_last = norm.channels_last != 0;
     const auto for_channels = [&](auto t) {  // [channels] or [batch, channels]
       if (is_last && t.info().rank() == 2) return op::unsqueeze(t, constant(graph, Dims{1, 2}));

@@ -18,7 +18,7 @@ constexpr Dims axes_in_order(std::size_t rank) {
 
 /// The rank of a tensor that an expansion cannot do without.
 template <class X>
-std::size_t known_rank(const X& x) {
+constexpr std::size_t known_rank(const X& x) {
   const TensorInfo info = x.info();
   if (!info.is_known()) {
     fail(ErrorKind::unsupported, {.what = "the rank of a tensor is not known", .tensor = x.name()});
@@ -29,7 +29,7 @@ std::size_t known_rank(const X& x) {
 /// An operand of FusedMatMul. `moves_batch`: its first dimension is that of the rows, the batch
 /// follows.
 template <class X>
-X product_operand(const X& x, bool is_transposed, bool moves_batch) {
+constexpr X product_operand(const X& x, bool is_transposed, bool moves_batch) {
   if (!is_transposed && !moves_batch) return x;
   const std::size_t rank = known_rank(x);
   if (rank < 2) return x;
@@ -44,7 +44,7 @@ X product_operand(const X& x, bool is_transposed, bool moves_batch) {
 
 /// From [batch, spatial..., channels] to [batch, channels, spatial...].
 template <class X>
-X channels_first(const X& x) {
+constexpr X channels_first(const X& x) {
   const std::size_t rank = known_rank(x);
   if (rank < 3) return x;
   Dims perm{0, static_cast<std::int64_t>(rank) - 1};
@@ -54,7 +54,7 @@ X channels_first(const X& x) {
 
 /// From [batch, channels, spatial...], of a known rank, to [batch, spatial..., channels].
 template <class X>
-X channels_last(const X& x, std::size_t rank) {
+constexpr X channels_last(const X& x, std::size_t rank) {
   if (rank < 3) return x;
   Dims perm{0};
   for (std::size_t i = 2; i < rank; ++i) perm.push_back(static_cast<std::int64_t>(i));
@@ -75,7 +75,7 @@ struct FusedProduct {
     visit("transBatchB", trans_batch_b);
   }
   template <class X>
-  X product(const X& a, const X& b) const {
+  constexpr X product(const X& a, const X& b) const {
     const bool is_plain =
         a.info().rank() == 2 && b.info().rank() == 2 && !is_integer(a.info().type);
     if (is_plain && !trans_batch_a && !trans_batch_b) {
@@ -104,7 +104,9 @@ struct FusedMatMul {
   static constexpr Signature signature = "a b -> y";
 
   constexpr void attributes(auto&& visit) { with.attributes(visit); }
-  AnyTensor expand(tensor_handle auto a, tensor_handle auto b) const { return with.product(a, b); }
+  constexpr AnyTensor expand(tensor_handle auto a, tensor_handle auto b) const {
+    return with.product(a, b);
+  }
 };
 
 /// FusedMatMul under its older name. source  com.microsoft TransposeMatMul-1
@@ -120,7 +122,7 @@ struct TransposeMatMul {
     visit("transA", trans_a);
     visit("transB", trans_b);
   }
-  AnyTensor expand(tensor_handle auto a, tensor_handle auto b) const {
+  constexpr AnyTensor expand(tensor_handle auto a, tensor_handle auto b) const {
     return halftone::detail::FusedProduct{alpha, trans_a, trans_b}.product(a, b);
   }
 };
@@ -146,7 +148,7 @@ struct FusedMatMulActivation {
     visit("activation_gamma", activation_gamma);
     visit("activation_axis", activation_axis);
   }
-  AnyTensor expand(tensor_handle auto a, tensor_handle auto b) const {
+  constexpr AnyTensor expand(tensor_handle auto a, tensor_handle auto b) const {
     return halftone::detail::activated(
         with.product(a, b), activation,
         halftone::detail::given_numbers(activation_alpha, activation_beta).span());
@@ -173,7 +175,8 @@ struct FusedGemm {
     visit("activation_beta", activation_beta);
     visit("activation_gamma", activation_gamma);
   }
-  AnyTensor expand(tensor_handle auto a, tensor_handle auto b, tensor_handle auto c) const {
+  constexpr AnyTensor expand(tensor_handle auto a, tensor_handle auto b,
+                             tensor_handle auto c) const {
     return halftone::detail::activated(
         op::gemm(a, b, c, gemm), activation,
         halftone::detail::given_numbers(activation_alpha, activation_beta).span());
@@ -188,7 +191,7 @@ struct GemmFastGelu {
   static constexpr OpId id{"com.microsoft", "GemmFastGelu", 1};
   static constexpr Signature signature = "x w bias? -> y";
 
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     auto y = inputs[0];
     y = matmul(inputs[0], inputs[1]);
     return {gelu(halftone::detail::plus(y, inputs, 2))};
@@ -215,7 +218,7 @@ struct MicrosoftFusedConv {
     visit("activation", activation);
     visit("activation_params", activation_params);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     auto y = inputs[0];
     const bool has_bias = halftone::detail::is_given(inputs, 2);
     y.id = halftone::detail::record(
@@ -238,7 +241,8 @@ struct NhwcConv {
   static constexpr Signature signature = "x w b? -> y";
 
   constexpr void attributes(auto&& visit) { conv.attributes(visit); }
-  AnyTensor expand(tensor_handle auto x, tensor_handle auto w, tensor_handle auto b) const {
+  constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto w,
+                             tensor_handle auto b) const {
     const std::size_t rank = halftone::detail::known_rank(x);
     const auto y =
         op::conv(halftone::detail::channels_first(x), halftone::detail::channels_first(w), b, conv);
@@ -258,7 +262,7 @@ struct NhwcFusedConv {
   static constexpr Signature signature = "x w b? z? -> y";
 
   constexpr void attributes(auto&& visit) { fused.attributes(visit); }
-  std::vector<AnyTensor> expand(auto& graph, auto inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, auto inputs, std::size_t) const {
     const std::size_t rank = halftone::detail::known_rank(inputs[0]);
     inputs[0] = halftone::detail::channels_first(inputs[0]);
     if (halftone::detail::is_given(inputs, 3)) {
@@ -290,7 +294,7 @@ struct ConvTransposeWithDynamicPads {
     visit("group", group);
     visit("auto_pad", auto_pad);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const std::size_t spatial = halftone::detail::known_rank(inputs[0]) - 2;
     auto y = inputs[0];
     const bool has_bias = halftone::detail::is_given(inputs, 3);

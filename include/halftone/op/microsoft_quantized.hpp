@@ -14,7 +14,7 @@ using QuantizedTypes = TypeList<std::int8_t, std::uint8_t>;
 
 /// Inputs first to first + 2: (x - zero point) * scale in float, one number each. The zero point may
 /// be absent.
-auto real_number(const auto& inputs, std::size_t first) {
+constexpr auto real_number(const auto& inputs, std::size_t first) {
   auto x = inputs[first];
   x = as_type(x, ElementType::float32);
   if (is_given(inputs, first + 2)) {
@@ -27,7 +27,7 @@ auto real_number(const auto& inputs, std::size_t first) {
 /// y in float as integers of `type` with the scale and zero point that are inputs first and
 /// first + 1.
 template <class X>
-X whole_number(const X& y, const auto& inputs, std::size_t first, ElementType type) {
+constexpr X whole_number(const X& y, const auto& inputs, std::size_t first, ElementType type) {
   X zero_point{y.graph, no_tensor};
   if (is_given(inputs, first + 1)) {
     zero_point = as_type(inputs[first + 1], ElementType::float32);
@@ -37,7 +37,7 @@ X whole_number(const X& y, const auto& inputs, std::size_t first, ElementType ty
 
 /// Computes in float what gets inputs 0 to 2 and gives output 3 and 4.
 template <class F>
-std::vector<AnyTensor> requantized(const auto& inputs, F&& function) {
+constexpr std::vector<AnyTensor> requantized(const auto& inputs, F&& function) {
   const auto x = real_number(inputs, 0);
   return {whole_number(AnyTensor(function(x)), inputs, 3, inputs[0].info().type)};
 }
@@ -58,7 +58,8 @@ struct MicrosoftQuantizeLinear {
   static constexpr Signature signature = "x scale zero_point:Y? -> y:Y";
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
-  AnyTensor expand(tensor_handle auto x, tensor_handle auto scale, tensor_handle auto zero) const {
+  constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto scale,
+                             tensor_handle auto zero) const {
     return quantize_linear(x, scale, zero, {.axis = axis.value_or(1)});
   }
 };
@@ -75,7 +76,8 @@ struct MicrosoftDequantizeLinear {
   static constexpr Signature signature = "x:X scale zero_point:X? -> y";
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
-  AnyTensor expand(tensor_handle auto x, tensor_handle auto scale, tensor_handle auto zero) const {
+  constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto scale,
+                             tensor_handle auto zero) const {
     return dequantize_linear(x, scale, zero, {.axis = axis.value_or(1)});
   }
 };
@@ -92,7 +94,7 @@ struct MatMulIntegerToFloat {
       "a:A b:B a_scale b_scale a_zero_point:A? b_zero_point:B? bias? -> y";
   using types = TypeList<TypeList<float, half>, halftone::detail::QuantizedTypes>;
 
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     using namespace halftone::detail;
     const auto real = [](const auto& x) { return as_type(x, ElementType::float32); };
     const ElementType type = inputs[2].info().type;
@@ -116,7 +118,7 @@ struct DynamicQuantizeMatMul {
   static constexpr Signature signature = "a b:B b_scale b_zero_point:B? bias? -> y";
   using types = TypeList<TypeList<float>, halftone::detail::QuantizedTypes>;
 
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const auto quantized =
         DynamicQuantizeLinear{}.expand(graph, std::vector<AnyTensor>{AnyTensor(inputs[0])}, 3);
     const auto optional = [&](std::size_t i) {
@@ -146,7 +148,8 @@ struct DynamicQuantizeLSTM {
   using types = TypeList<TypeList<float>, halftone::detail::QuantizedTypes>;
 
   constexpr void attributes(auto&& visit) { lstm.attributes(visit); }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     using namespace halftone::detail;
     const auto real = [](const auto& x) { return as_type(x, ElementType::float32); };
     const auto weight = [&](std::size_t at, std::size_t scale) {
@@ -178,7 +181,7 @@ struct QLinearAdd {
       "a a_scale:S a_zero_point? b b_scale:S b_zero_point? y_scale:S y_zero_point? -> y";
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<float>>;
 
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto a = halftone::detail::real_number(inputs, 0);
     const auto b = halftone::detail::real_number(inputs, 3);
     return {halftone::detail::whole_number(AnyTensor(add(a, b)), inputs, 6, inputs[0].info().type)};
@@ -196,7 +199,7 @@ struct QLinearMul {
       "a a_scale:S a_zero_point? b b_scale:S b_zero_point? y_scale:S y_zero_point? -> y";
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<float>>;
 
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto a = halftone::detail::real_number(inputs, 0);
     const auto b = halftone::detail::real_number(inputs, 3);
     return {halftone::detail::whole_number(AnyTensor(mul(a, b)), inputs, 6, inputs[0].info().type)};
@@ -214,7 +217,7 @@ struct QLinearWhere {
       "condition:B x x_scale:S x_zero_point y y_scale:S y_zero_point z_scale:S z_zero_point -> z";
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<bool>, TypeList<float>>;
 
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto x = halftone::detail::real_number(inputs, 1);
     const auto y = halftone::detail::real_number(inputs, 4);
     return {halftone::detail::whole_number(AnyTensor(where(inputs[0], x, y)), inputs, 7,
@@ -229,7 +232,7 @@ struct QLinearSigmoid {
   static constexpr Signature signature = "x x_scale:S x_zero_point? y_scale:S y_zero_point? -> y";
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<float>>;
 
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     return halftone::detail::requantized(inputs, [](const auto& x) { return sigmoid(x); });
   }
 };
@@ -244,7 +247,7 @@ struct QLinearLeakyRelu {
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<float>>;
 
   constexpr void attributes(auto&& visit) { visit("alpha", alpha); }
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     return halftone::detail::requantized(
         inputs, [&](const auto& x) { return leaky_relu(x, {.alpha = alpha}); });
   }
@@ -266,7 +269,7 @@ struct QLinearSoftmax {
     visit("axis", axis);
     visit("opset", opset);
   }
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     return halftone::detail::requantized(inputs, [&](const auto& x) {
       return opset < 13 ? Softmax_1{{.axis = axis}}.expand(x)
                         : AnyTensor(softmax(x, {.axis = axis}));
@@ -291,7 +294,7 @@ struct QLinearAveragePool {
     pool.attributes(visit);
     visit("channels_last", channels_last);
   }
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     return halftone::detail::requantized(inputs, [&](const auto& x) {
       if (channels_last == 0) return AnyTensor(average_pool(x, pool));
       const auto y = average_pool(halftone::detail::channels_first(x), pool);
@@ -313,7 +316,7 @@ struct QLinearGlobalAveragePool {
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<float>>;
 
   constexpr void attributes(auto&& visit) { visit("channels_last", channels_last); }
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     return halftone::detail::requantized(inputs, [&](const auto& x) {
       if (channels_last == 0) return AnyTensor(global_average_pool(x));
       const auto y = global_average_pool(halftone::detail::channels_first(x));
@@ -336,7 +339,7 @@ struct QLinearReduceMean {
     visit("axes", axes);
     visit("keepdims", keepdims);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     return halftone::detail::requantized(inputs, [&](const auto& x) {
       return mean(x, constant(graph, axes), {.keepdims = keepdims});
     });
@@ -356,7 +359,7 @@ struct QLinearConcat {
   using types = TypeList<TypeList<float>, halftone::detail::QuantizedTypes>;
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     if (inputs.size() < 5 || inputs.size() % 3 != 2) {
       fail(ErrorKind::model, {.what = "QLinearConcat: a tensor comes without scale or zero point"});
     }
@@ -387,7 +390,7 @@ struct MicrosoftQLinearConv {
     conv.attributes(visit);
     visit("channels_last", channels_last);
   }
-  std::vector<AnyTensor> expand(auto& graph, auto inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, auto inputs, std::size_t) const {
     if (channels_last == 0) return conv.expand(graph, inputs, 1);
     const std::size_t rank = halftone::detail::known_rank(inputs[0]);
     inputs[0] = halftone::detail::channels_first(inputs[0]);
@@ -417,7 +420,7 @@ struct QGemm {
     visit("transA", trans_a);
     visit("transB", trans_b);
   }
-  std::vector<AnyTensor> expand(auto&, auto inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, auto inputs, std::size_t) const {
     using namespace halftone::detail;
     inputs[0] = product_operand(inputs[0], trans_a, false);
     inputs[3] = product_operand(inputs[3], trans_b, false);
@@ -443,7 +446,7 @@ struct MulInteger {
   static constexpr Signature signature = "a a_zero_point? b b_zero_point? -> y:Y";
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<std::int32_t>>;
 
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto centered = [&](std::size_t i) {
       return halftone::detail::centered(inputs[i], inputs, i + 1, 0, ElementType::int32);
     };
@@ -468,7 +471,7 @@ struct ReduceSumInteger {
     visit("axes", axes);
     visit("keepdims", keepdims);
   }
-  AnyTensor expand(tensor_handle auto x) const {
+  constexpr AnyTensor expand(tensor_handle auto x) const {
     const ElementType type =
         x.info().type == ElementType::uint8 ? ElementType::uint32 : ElementType::int32;
     return sum(halftone::detail::as_type(x, type), constant(*x.graph, axes),
@@ -483,7 +486,7 @@ struct MatMulInteger16 {
   static constexpr Signature signature = "a b -> y:Y";
   using types = TypeList<TypeList<std::int16_t>, TypeList<std::int32_t>>;
 
-  static AnyTensor expand(tensor_handle auto a, tensor_handle auto b) {
+  static constexpr AnyTensor expand(tensor_handle auto a, tensor_handle auto b) {
     const auto wide = [](const auto& x) {
       return halftone::detail::as_type(x, ElementType::float64);
     };

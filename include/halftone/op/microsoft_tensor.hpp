@@ -54,7 +54,7 @@ constexpr std::span<const std::string_view> names_of(Distance) { return distance
 namespace detail {
 
 /// A scalar that an operator takes as an input.
-inline AnyTensor axis_input(const AnyTensor& x, std::int64_t axis) {
+constexpr AnyTensor axis_input(const AnyTensor& x, std::int64_t axis) {
   return constant(*x.graph, std::span<const std::int64_t>(&axis, 1), {});
 }
 
@@ -108,7 +108,7 @@ struct Inverse {
     const std::int64_t n = x.extent(x.rank - 1);
     return static_cast<std::size_t>(2 * n * n) * sizeof(double);
   }
-  static void gradient(auto& g) {
+  static constexpr void gradient(auto& g) {
     Dims perm = halftone::detail::axes_in_order(g.y().info().rank());
     std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
     const auto transposed = op::transpose(g.y(), {.perm = perm});
@@ -125,7 +125,9 @@ struct MicrosoftTrilu {
   using types = Trilu::types;
 
   constexpr void attributes(auto&& visit) { newer.attributes(visit); }
-  AnyTensor expand(tensor_handle auto x, tensor_handle auto k) const { return trilu(x, k, newer); }
+  constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto k) const {
+    return trilu(x, k, newer);
+  }
 };
 
 /// The different elements of a vector in the order in which they come, where each element is among
@@ -138,7 +140,7 @@ struct MicrosoftUnique {
   static constexpr Signature signature = "x -> y idx:I counts:I";
   using types = Unique::types;
 
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const auto made = halftone::detail::record(graph, Unique{.sorted = 0}, {inputs[0].id}, 4);
     return {{&graph, made[0]}, {&graph, made[2]}, {&graph, made[3]}};
   }
@@ -157,7 +159,7 @@ struct CDist {
   static constexpr Signature signature = "a b -> y";
 
   constexpr void attributes(auto&& visit) { visit("metric", metric); }
-  AnyTensor expand(tensor_handle auto a, tensor_handle auto b) const {
+  constexpr AnyTensor expand(tensor_handle auto a, tensor_handle auto b) const {
     const auto axis = constant(*a.graph, Dims{1});
     const auto columns = op::transpose(sum(mul(b, b), axis), {.perm = {1, 0}});
     const auto product = gemm(a, b, columns, {.alpha = -2, .trans_b = true});
@@ -172,7 +174,7 @@ struct ExpandDims {
   static constexpr Signature signature = "x axis:I -> y";
   using types = TypeList<BitTypes, TypeList<std::int32_t>>;
 
-  static AnyTensor expand(tensor_handle auto x, tensor_handle auto axis) {
+  static constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto axis) {
     const auto axes = op::cast(axis, {.to = ElementType::int64});
     return unsqueeze(x, reshape(axes, constant(*x.graph, Dims{1})));
   }
@@ -184,7 +186,7 @@ struct MicrosoftGatherND {
   static constexpr Signature signature = "x indices:I -> y";
   using types = TypeList<BitTypes, TypeList<std::int32_t, std::int64_t>>;
 
-  static AnyTensor expand(tensor_handle auto x, tensor_handle auto indices) {
+  static constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto indices) {
     return gather_nd(x, op::cast(indices, {.to = ElementType::int64}));
   }
 };
@@ -195,7 +197,7 @@ struct MicrosoftRange {
   static constexpr bool differentiable = false;
   static constexpr Signature signature = "start limit delta? -> y";
 
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const auto number = [&](std::size_t i) { return reshape(inputs[i], constant(graph, Dims{})); };
     if (halftone::detail::is_given(inputs, 2)) {
       return {op::range(number(0), number(1), number(2))};
@@ -210,7 +212,7 @@ struct SampleOp {
   static constexpr Signature signature = "x -> y";
   using types = TypeList<AllTypes>;
 
-  static AnyTensor expand(tensor_handle auto x) { return op::identity(x); }
+  static constexpr AnyTensor expand(tensor_handle auto x) { return op::identity(x); }
 };
 
 /// Pad, see there, whose numbers are inputs. source  com.microsoft Pad-1
@@ -221,7 +223,7 @@ struct MicrosoftPad {
   static constexpr Signature signature = "x pads:I value? -> y";
 
   constexpr void attributes(auto&& visit) { newer.attributes(visit); }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     // pads may be [1, n].
     const auto pads = reshape(inputs[1], constant(graph, Dims{-1}));
     std::vector<TensorId> ids{inputs[0].id, pads.id};
@@ -239,11 +241,11 @@ struct ComplexMul {
   static constexpr OpId id{"com.microsoft", "ComplexMul", 1};
   static constexpr Signature signature = "a b -> y";
 
-  static AnyTensor expand(tensor_handle auto a, tensor_handle auto b) {
+  static constexpr AnyTensor expand(tensor_handle auto a, tensor_handle auto b) {
     return product(a, b, false);
   }
   /// a times b, or times b's conjugate.
-  static AnyTensor product(const auto& a, const auto& b, bool conjugate) {
+  static constexpr AnyTensor product(const auto& a, const auto& b, bool conjugate) {
     const auto part = [](const auto& x, std::int64_t i) {
       return slice(x, constant(*x.graph, Dims{i}), constant(*x.graph, Dims{i + 1}),
                    constant(*x.graph, Dims{-1}));
@@ -261,7 +263,7 @@ struct ComplexMulConj {
   static constexpr OpId id{"com.microsoft", "ComplexMulConj", 1};
   static constexpr Signature signature = "a b -> y";
 
-  static AnyTensor expand(tensor_handle auto a, tensor_handle auto b) {
+  static constexpr AnyTensor expand(tensor_handle auto a, tensor_handle auto b) {
     return ComplexMul::product(a, b, true);
   }
 };
@@ -284,7 +286,7 @@ struct Rfft {
     visit("normalized", normalized);
     visit("onesided", onesided);
   }
-  AnyTensor expand(tensor_handle auto x) const {
+  constexpr AnyTensor expand(tensor_handle auto x) const {
     check(signal_ndim, normalized);
     AnyTensor y = unsqueeze(x, constant(*x.graph, Dims{-1}));
     const auto rank = static_cast<std::int64_t>(halftone::detail::known_rank(y));
@@ -319,7 +321,7 @@ struct Irfft {
     visit("normalized", normalized);
     visit("onesided", onesided);
   }
-  AnyTensor expand(tensor_handle auto x) const {
+  constexpr AnyTensor expand(tensor_handle auto x) const {
     Rfft::check(signal_ndim, normalized);
     auto& graph = *x.graph;
     const auto rank = static_cast<std::int64_t>(halftone::detail::known_rank(x));
@@ -360,7 +362,7 @@ struct IsAllFinite {
     visit("isinf_only", isinf_only);
     visit("isnan_only", isnan_only);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     AnyTensor worst{&graph, no_tensor};
     for (const auto& given : inputs) {
       const AnyTensor x = halftone::detail::as_type(given, ElementType::float32);

@@ -18,7 +18,7 @@ struct ArrayFeatureExtractor {
   static constexpr Signature signature = "x indices:I -> y";
   using types = TypeList<BitTypes, TypeList<std::int64_t>>;
 
-  static AnyTensor expand(tensor_handle auto x, tensor_handle auto indices) {
+  static constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto indices) {
     halftone::detail::known_type(x);
     const auto list = reshape(indices, constant(*x.graph, Dims{-1}));
     const AnyTensor y = gather(x, list, {.axis = -1});
@@ -39,8 +39,8 @@ struct FeatureVectorizer {
   using types = TypeList<TypeList<std::int64_t>,
                          TypeList<float, double, std::int64_t, std::int32_t>, TypeList<float>>;
 
-  static std::vector<AnyTensor> expand(Graph& graph, const std::vector<AnyTensor>& inputs,
-                                       std::size_t) {
+  static constexpr std::vector<AnyTensor> expand(Graph& graph, const std::vector<AnyTensor>& inputs,
+                                                 std::size_t) {
     const std::size_t count = inputs.size() - (inputs.empty() ? 0 : 1);
     std::vector<std::int64_t> sizes(count, dynamic);
     if (!inputs.empty() && !inputs[0].is_absent()) {
@@ -61,7 +61,7 @@ struct FeatureVectorizer {
   }
 
  private:
-  static AnyTensor columns(Graph& graph, AnyTensor given, std::int64_t size) {
+  static constexpr AnyTensor columns(Graph& graph, AnyTensor given, std::int64_t size) {
     if (given.is_absent()) fail(ErrorKind::model, {.what = "a required input is missing"});
     AnyTensor x = halftone::detail::cast_to(ElementType::float32, given);
     const std::size_t rank = given.info().rank();

@@ -8,8 +8,8 @@
 namespace halftone::op {
 
 /// x times the transpose of [targets, c] coefficients, plus an intercept for each target.
-inline AnyTensor linear_scores(AnyTensor given, AnyTensor coefficients, AnyTensor intercepts,
-                               std::int64_t targets) {
+constexpr AnyTensor linear_scores(AnyTensor given, AnyTensor coefficients, AnyTensor intercepts,
+                                  std::int64_t targets) {
   const AnyTensor x = halftone::detail::float_matrix(given);
   const std::int64_t count = coefficients.is_absent() ? 0 : coefficients.info().elements();
   if (targets < 1 || count == 0 || count % targets != 0) {
@@ -43,8 +43,8 @@ struct LinearRegressor {
     visit("post_transform", post_transform);
     visit("targets", targets);
   }
-  AnyTensor expand(tensor_handle auto x, tensor_handle auto coefficients,
-                   tensor_handle auto intercepts) const {
+  constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto coefficients,
+                             tensor_handle auto intercepts) const {
     if (!intercepts.is_absent() && intercepts.info().elements() != targets) {
       fail(ErrorKind::model, {.what = "intercepts need one number for each target",
                               .expected = std::to_string(targets),
@@ -80,9 +80,9 @@ struct LinearClassifier {
     visit("multi_class", multi_class);
     visit("post_transform", post_transform);
   }
-  std::vector<AnyTensor> expand(tensor_handle auto x, tensor_handle auto numbers,
-                                tensor_handle auto texts, tensor_handle auto coefficients,
-                                tensor_handle auto intercepts) const {
+  constexpr std::vector<AnyTensor> expand(tensor_handle auto x, tensor_handle auto numbers,
+                                          tensor_handle auto texts, tensor_handle auto coefficients,
+                                          tensor_handle auto intercepts) const {
     using halftone::detail::transformed;
     auto& graph = *x.graph;
     const AnyTensor labels = texts.is_absent() ? numbers : texts;

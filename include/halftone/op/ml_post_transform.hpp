@@ -8,7 +8,7 @@
 namespace halftone::detail {
 
 /// The element type of an input of an operator of ai.onnx.ml that is expanded, which depends on it.
-inline ElementType known_type(AnyTensor x) {
+constexpr ElementType known_type(AnyTensor x) {
   const ElementType type = x.info().type;
   if (type == ElementType::undefined) {
     fail(ErrorKind::unsupported, {.what = "the type and rank of the input are not known"});
@@ -17,12 +17,12 @@ inline ElementType known_type(AnyTensor x) {
 }
 
 /// x as numbers of another type, or x itself if it has that type.
-inline AnyTensor cast_to(ElementType type, AnyTensor x) {
+constexpr AnyTensor cast_to(ElementType type, AnyTensor x) {
   return known_type(x) == type ? x : op::cast(x, {.to = type});
 }
 
 /// x as a matrix of float: a vector is one row.
-inline AnyTensor float_matrix(AnyTensor x) {
+constexpr AnyTensor float_matrix(AnyTensor x) {
   const AnyTensor y = cast_to(ElementType::float32, x);
   const std::size_t rank = x.info().rank();
   if (rank == 2) return y;
@@ -34,7 +34,7 @@ inline AnyTensor float_matrix(AnyTensor x) {
 }
 
 /// Scores [n, e] as kernel::post_transform() makes them.
-inline AnyTensor transformed(PostTransform kind, AnyTensor x) {
+constexpr AnyTensor transformed(PostTransform kind, AnyTensor x) {
   switch (kind) {
     case PostTransform::softmax:
       return op::softmax(x, {.axis = -1});

@@ -31,8 +31,8 @@ struct Scaler {
   static constexpr Signature signature = "x offset=?:F scale=?:F -> y:F";
   using types = TypeList<TypeList<float, double, std::int64_t, std::int32_t>, TypeList<float>>;
 
-  AnyTensor expand(tensor_handle auto given, tensor_handle auto offset,
-                   tensor_handle auto scale) const {
+  constexpr AnyTensor expand(tensor_handle auto given, tensor_handle auto offset,
+                             tensor_handle auto scale) const {
     using halftone::detail::cast_to;
     const bool is_double = halftone::detail::known_type(given) == ElementType::float64;
     const ElementType type = is_double ? ElementType::float64 : ElementType::float32;
@@ -65,7 +65,7 @@ struct Normalizer {
   using types = TypeList<TypeList<float, double, std::int64_t, std::int32_t>, TypeList<float>>;
 
   constexpr void attributes(auto&& visit) { visit("norm", norm); }
-  AnyTensor expand(tensor_handle auto given) const {
+  constexpr AnyTensor expand(tensor_handle auto given) const {
     const AnyTensor x = halftone::detail::cast_to(ElementType::float32, given);
     const auto axis = constant(*x.graph, Dims{-1});
     const auto size = norm == Norm::largest     ? max(x, axis)
@@ -88,7 +88,7 @@ struct Binarizer {
   using types = TypeList<TypeList<float, double, std::int64_t, std::int32_t>>;
 
   constexpr void attributes(auto&& visit) { visit("threshold", threshold); }
-  AnyTensor expand(tensor_handle auto x) const {
+  constexpr AnyTensor expand(tensor_handle auto x) const {
     const ElementType type = halftone::detail::known_type(x);
     // In double every float and every int32 is exact, and an int64 on the right side of a float.
     const AnyTensor y = halftone::detail::cast_to(ElementType::float64, x);
@@ -116,8 +116,8 @@ struct Imputer {
     visit("replaced_value_float", replaced_value_float);
     visit("replaced_value_int64", replaced_value_int64);
   }
-  AnyTensor expand(tensor_handle auto x, tensor_handle auto floats,
-                   tensor_handle auto integers) const {
+  constexpr AnyTensor expand(tensor_handle auto x, tensor_handle auto floats,
+                             tensor_handle auto integers) const {
     const ElementType type = halftone::detail::known_type(x);
     const bool is_real = is_floating_point(type);
     const AnyTensor& values = is_real ? floats : integers;

@@ -132,7 +132,7 @@ struct NegativeLogLikelihoodLoss {
                         View<T>) const {
     return static_cast<std::size_t>(task_count(target.size())) * 2 * sizeof(double);
   }
-  void gradient(auto& g) const;
+  constexpr void gradient(auto& g) const;
 
  private:
   static constexpr std::int64_t task_count(std::int64_t samples) {
@@ -187,7 +187,7 @@ struct NegativeLogLikelihoodLossGradient {
   }
 };
 
-void NegativeLogLikelihoodLoss::gradient(auto& g) const {
+constexpr void NegativeLogLikelihoodLoss::gradient(auto& g) const {
   const NegativeLogLikelihoodLossGradient op{reduction, ignore_index};
   const auto dx =
       halftone::detail::record(g.graph(), op, {g.dy().id, g.x(0).id, g.x(1).id, g.x(2).id}, 1);

@@ -14,13 +14,13 @@
 namespace halftone::detail {
 
 /// t in the type that its type is computed in: float for the halves.
-AnyTensor wide(auto t) {
+constexpr AnyTensor wide(auto t) {
   const ElementType type = t.info().type;
   if (type == ElementType::float32 || type == ElementType::float64) return t;
   return op::cast(t, {.to = ElementType::float32});
 }
 
-AnyTensor reshaped(auto t, const Dims& shape) {
+constexpr AnyTensor reshaped(auto t, const Dims& shape) {
   return t.info().shape == shape ? t : op::reshape(t, constant(*t.graph, shape));
 }
 
@@ -32,7 +32,8 @@ struct Normalized {
   double count = 1;                   ///< elements that have one mean
 
   /// x of the compute type; at least one dimension.
-  Normalized(Tensor x, const Dims& over, double epsilon) : axes(constant(*x.graph, over)) {
+  constexpr Normalized(Tensor x, const Dims& over, double epsilon)
+      : axes(constant(*x.graph, over)) {
     for (const std::int64_t axis : over) {
       count *= static_cast<double>(x.info().shape[static_cast<std::size_t>(axis)]);
     }
@@ -40,15 +41,17 @@ struct Normalized {
     inverse = op::reciprocal(op::sqrt(mean_of(centered * centered) + epsilon));
     z = centered * inverse;
   }
-  Tensor mean_of(Tensor t) const { return op::mean(t, axes); }
+  constexpr Tensor mean_of(Tensor t) const { return op::mean(t, axes); }
   /// From that of z.
-  Tensor gradient(Tensor dz) const { return inverse * (dz - mean_of(dz) - z * mean_of(dz * z)); }
+  constexpr Tensor gradient(Tensor dz) const {
+    return inverse * (dz - mean_of(dz) - z * mean_of(dz * z));
+  }
   /// From those of mean, variance and inverse, which have extents of 1 along the dimensions.
-  Tensor from_mean(Tensor d) const {
+  constexpr Tensor from_mean(Tensor d) const {
     return op::expand(d * (1 / count), constant(*d.graph, z.info().shape));
   }
-  Tensor from_variance(Tensor d) const { return centered * (d * (2 / count)); }
-  Tensor from_inverse(Tensor d) const {
+  constexpr Tensor from_variance(Tensor d) const { return centered * (d * (2 / count)); }
+  constexpr Tensor from_inverse(Tensor d) const {
     return from_variance(d * inverse * inverse * inverse * -0.5);
   }
 };

@@ -61,7 +61,7 @@ struct OneHot {
               View<T> y) const {
     fill<I, T>(call, indices, values, y);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto dy = g.dy();
     const ElementType type = dy.info().type;
     const auto masked = [&](const Dims& pair) {

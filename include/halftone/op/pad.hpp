@@ -92,7 +92,7 @@ struct Pad {
       padded[axis] = {x.extent(axis), pads[i], pads[count + i]};
     }
   }
-  void gradient(auto& g) const;
+  constexpr void gradient(auto& g) const;
 
  private:
   static constexpr std::int64_t most_pad = std::int64_t{1} << 48;
@@ -184,7 +184,7 @@ struct PadGradient {
   }
 };
 
-void Pad::gradient(auto& g) const {
+constexpr void Pad::gradient(auto& g) const {
   const auto made =
       halftone::detail::record(g.graph(), PadGradient{.mode = mode, .shape = g.x().info().shape},
                                {g.dy().id, g.x(1).id, g.x(3).id}, 1);
@@ -210,7 +210,7 @@ struct Pad_2 {
     visit("pads", pads);
     visit("value", value);
   }
-  AnyTensor expand(auto x) const {
+  constexpr AnyTensor expand(auto x) const {
     const auto count = static_cast<std::int64_t>(pads.size());
     const auto amounts = constant(*x.graph, pads.span(), {count});
     // While the type of x is not known there is none for the value: only 0 needs no value.

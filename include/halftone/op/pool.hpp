@@ -138,7 +138,7 @@ struct MaxPool {
     kernel::max_pool<T>(*call.executor, window_over(x.shape().subspan(2)), storage_order != 0, x, y,
                         indices);
   }
-  void gradient(auto& g) const;
+  constexpr void gradient(auto& g) const;
 };
 
 /// The mean of each window. Elements of the padding count as zeros if count_include_pad is set,
@@ -179,7 +179,7 @@ struct AveragePool {
     kernel::average_pool<T>(*call.executor, window_over(x.shape().subspan(2)),
                             count_include_pad != 0, x, y);
   }
-  void gradient(auto& g) const;
+  constexpr void gradient(auto& g) const;
 };
 
 /// The mean of each channel of each image.
@@ -200,7 +200,7 @@ struct GlobalAveragePool {
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
     kernel::global_pool<T>(*call.executor, false, x, y);
   }
-  static void gradient(auto& g);
+  static constexpr void gradient(auto& g);
 };
 
 /// The largest element of each channel of each image.
@@ -221,7 +221,7 @@ struct GlobalMaxPool {
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
     kernel::global_pool<T>(*call.executor, true, x, y);
   }
-  static void gradient(auto& g);
+  static constexpr void gradient(auto& g);
 };
 
 /// The gradient of MaxPool: dy goes to the first largest element of its window.
@@ -238,7 +238,7 @@ struct MaxPoolGradient {
   static constexpr Signature signature = "x dy -> dx";
 
   MaxPoolGradient() = default;
-  explicit MaxPoolGradient(const Window& window)
+  constexpr explicit MaxPoolGradient(const Window& window)
       : kernel_shape(window.kernel),
         strides(window.strides),
         dilations(window.dilations),
@@ -279,7 +279,7 @@ struct AveragePoolGradient {
   static constexpr Signature signature = "dy -> dx";
 
   AveragePoolGradient() = default;
-  AveragePoolGradient(const Window& window, const Dims& dx, PoolCount counted_)
+  constexpr AveragePoolGradient(const Window& window, const Dims& dx, PoolCount counted_)
       : kernel_shape(window.kernel),
         strides(window.strides),
         dilations(window.dilations),
@@ -309,14 +309,14 @@ struct AveragePoolGradient {
   }
 };
 
-void MaxPool::gradient(auto& g) const {
+constexpr void MaxPool::gradient(auto& g) const {
   const Window window = window_over(g.x().info().shape.span().subspan(2));
   const auto dx =
       halftone::detail::record(g.graph(), MaxPoolGradient(window), {g.x().id, g.dy().id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }
 
-void AveragePool::gradient(auto& g) const {
+constexpr void AveragePool::gradient(auto& g) const {
   const Dims shape = g.x().info().shape;
   const AveragePoolGradient op(window_over(shape.span().subspan(2)), shape,
                                count_include_pad != 0 ? PoolCount::padded : PoolCount::inside);
@@ -324,14 +324,14 @@ void AveragePool::gradient(auto& g) const {
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
 }
 
-void GlobalAveragePool::gradient(auto& g) {
+constexpr void GlobalAveragePool::gradient(auto& g) {
   const Dims shape = g.x().info().shape;
   const double pixels = static_cast<double>(product(shape.span().subspan(2)));
   if (pixels == 0) return;
   g.dx(0) += op::expand(g.dy() * (1 / pixels), constant(g.graph(), shape));
 }
 
-void GlobalMaxPool::gradient(auto& g) {
+constexpr void GlobalMaxPool::gradient(auto& g) {
   // All of space as one dimension, and one window.
   const Dims shape = g.x().info().shape;
   const std::int64_t pixels = product(shape.span().subspan(2));

@@ -19,7 +19,7 @@ struct UpdateInputs {
   std::vector<AnyTensor> tensors;
   std::size_t count = 0;
 
-  UpdateInputs(std::span<const AnyTensor> in, std::size_t groups) {
+  constexpr UpdateInputs(std::span<const AnyTensor> in, std::size_t groups) {
     if (in.size() < 2 + groups || (in.size() - 2) % groups != 0) {
       fail(ErrorKind::model, {.what = "the tensors to update do not come in groups"});
     }
@@ -28,11 +28,11 @@ struct UpdateInputs {
     tensors.assign(in.begin() + 2, in.end());
     count = tensors.size() / groups;
   }
-  AnyTensor operator()(std::size_t group, std::size_t i) const {
+  constexpr AnyTensor operator()(std::size_t group, std::size_t i) const {
     return tensors[group * count + i];
   }
   /// The step in the rate's type.
-  auto number() const { return op::cast(step, op::Cast{.to = rate.info().type}); }
+  constexpr auto number() const { return op::cast(step, op::Cast{.to = rate.info().type}); }
 };
 
 }  // namespace detail
@@ -62,7 +62,7 @@ struct PreviewAdagrad {
     visit("epsilon", epsilon);
     visit("norm_coefficient", norm_coefficient);
   }
-  auto expand(Graph&, std::vector<AnyTensor> in, std::size_t) const {
+  constexpr auto expand(Graph&, std::vector<AnyTensor> in, std::size_t) const {
     const halftone::detail::UpdateInputs of(in, 3);
     std::vector<AnyTensor> next(2 * of.count);
     for (std::size_t i = 0; i < of.count; ++i) {
@@ -99,7 +99,7 @@ struct PreviewAdam {
     visit("norm_coefficient", norm_coefficient);
     visit("norm_coefficient_post", norm_coefficient_post);
   }
-  auto expand(Graph&, std::vector<AnyTensor> in, std::size_t) const {
+  constexpr auto expand(Graph&, std::vector<AnyTensor> in, std::size_t) const {
     const halftone::detail::UpdateInputs of(in, 4);
     std::vector<AnyTensor> next(3 * of.count);
     for (std::size_t i = 0; i < of.count; ++i) {
@@ -138,7 +138,7 @@ struct PreviewMomentum {
     visit("norm_coefficient", norm_coefficient);
     visit("mode", mode);
   }
-  auto expand(Graph&, std::vector<AnyTensor> in, std::size_t) const {
+  constexpr auto expand(Graph&, std::vector<AnyTensor> in, std::size_t) const {
     if (mode == MomentumMode::missing) {
       fail(ErrorKind::model, {.what = "attribute 'mode' is missing"});
     }

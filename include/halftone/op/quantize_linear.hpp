@@ -13,7 +13,7 @@ constexpr bool is_given(const auto& inputs, std::size_t i) {
 /// The numbers of a vector along dimension `axis` of a tensor of `rank` dimensions: [n, 1...].
 /// Anything but a vector stays as it is.
 template <class X>
-X along(X numbers, std::size_t axis, std::size_t rank) {
+constexpr X along(X numbers, std::size_t axis, std::size_t rank) {
   if (numbers.info().rank() != 1 || rank == 0 || axis + 1 >= rank) return numbers;
   Dims behind;
   for (std::size_t i = axis + 1; i < rank; ++i) {
@@ -25,7 +25,7 @@ X along(X numbers, std::size_t axis, std::size_t rank) {
 /// The dimension that numbers of a quantised tensor belong to. One for each index needs a tensor of
 /// known rank.
 template <class X>
-std::size_t quantized_axis(const X& x, const X& numbers, std::int64_t axis) {
+constexpr std::size_t quantized_axis(const X& x, const X& numbers, std::int64_t axis) {
   const bool is_vector = numbers.info().rank() == 1 && numbers.info().shape[0] != 1;
   if (!numbers.info().is_known() || (is_vector && !x.info().is_known())) {
     fail(ErrorKind::unsupported, {.what = "quantised: the rank of a tensor is not known"});
@@ -38,13 +38,14 @@ std::size_t quantized_axis(const X& x, const X& numbers, std::int64_t axis) {
 }
 
 template <class X>
-X as_type(const X& x, ElementType type) {
+constexpr X as_type(const X& x, ElementType type) {
   return x.info().type == type ? x : X(op::cast(x, op::Cast{.to = type}));
 }
 
 /// x (in floating point) by `scale`, rounded, plus `zero_point` (in float or absent), as `type`.
 template <class X>
-X quantized(const X& x, const X& scale, const X& zero_point, ElementType type, bool saturate) {
+constexpr X quantized(const X& x, const X& scale, const X& zero_point, ElementType type,
+                      bool saturate) {
   X y = op::div(x, scale);
   if (is_integer(type)) y = op::round(y);
   if (!zero_point.is_absent()) y = op::add(as_type(y, ElementType::float32), zero_point);
@@ -61,7 +62,7 @@ X quantized(const X& x, const X& scale, const X& zero_point, ElementType type, b
 template <class X>
 class QuantizedParts {
  public:
-  QuantizedParts(const X& x, const X& scale, std::int64_t axis, std::int64_t block_size)
+  constexpr QuantizedParts(const X& x, const X& scale, std::int64_t axis, std::int64_t block_size)
       : x_(x), block_(block_size) {
     // A scale of x's rank has numbers for blocks, unless it has one number.
     const TensorInfo info = scale.info();
@@ -91,7 +92,7 @@ class QuantizedParts {
   }
 
   /// The numbers in a shape that broadcasts to that of x.
-  X operator()(const X& numbers) const {
+  constexpr X operator()(const X& numbers) const {
     if (!is_blocked_) return along(numbers, axis_, x_.info().rank());
     if (numbers.info().rank() != x_.info().rank()) {
       fail(ErrorKind::model, {.what = "quantised: a zero point has another rank than the scale"});
@@ -164,7 +165,7 @@ struct QuantizeLinear {
     visit("precision", precision);
     visit("saturate", saturate);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const auto x = inputs[0], scale = inputs[1];
     const halftone::detail::QuantizedParts parts(x, scale, axis, block_size);
     auto zero_point = x;
@@ -195,7 +196,7 @@ struct QuantizeLinear {
     return {};
   }
   /// The type in which x is divided.
-  ElementType division(ElementType x, ElementType scale) const {
+  constexpr ElementType division(ElementType x, ElementType scale) const {
     if (precision != ElementType::undefined) {
       if (!has_type(FloatTypes{}, precision)) {
         fail(ErrorKind::unsupported, {.what = "quantised: precision is not offered"});
@@ -232,7 +233,7 @@ struct DequantizeLinear {
     visit("block_size", block_size);
     visit("output_dtype", output_dtype);
   }
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto x = inputs[0], scale = inputs[1];
     const halftone::detail::QuantizedParts parts(x, scale, axis, block_size);
     const ElementType to =
@@ -264,7 +265,7 @@ struct DynamicQuantizeLinear {
   static constexpr Signature signature = "x -> y:Y scale zero_point:Y";
   using types = TypeList<TypeList<float>, TypeList<std::uint8_t>>;
 
-  std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t outputs) const {
     auto x = inputs[0], low = x, high = x, scale = x, zero_point = x, y = x;
     low = minimum(min(x, ReduceMin{.keepdims = 0}), 0.f);
     high = maximum(max(x, ReduceMax{.keepdims = 0}), 0.f);

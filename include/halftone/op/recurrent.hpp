@@ -148,7 +148,7 @@ struct RecurrentRule {
 
   /// Records the gradient of a layer; defined behind RecurrentGradient.
   template <class Op>
-  void gradient(const Op& op, auto& g) const;
+  constexpr void gradient(const Op& op, auto& g) const;
 
  private:
   static constexpr Inferred mismatch(std::string_view reason, std::size_t expected,
@@ -249,7 +249,7 @@ struct LSTM {
     kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), packed, w, r);
   }
 
-  void gradient(auto& g) const { rule.gradient(*this, g); }
+  constexpr void gradient(auto& g) const { rule.gradient(*this, g); }
 
  private:
   static constexpr halftone::detail::RecurrentRule rule{kernel::Cell::lstm};
@@ -319,7 +319,7 @@ struct GRU {
     kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), packed, w, r);
   }
 
-  void gradient(auto& g) const { rule.gradient(*this, g); }
+  constexpr void gradient(auto& g) const { rule.gradient(*this, g); }
 
  private:
   static constexpr halftone::detail::RecurrentRule rule{kernel::Cell::gru};
@@ -382,7 +382,7 @@ struct RNN {
     kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), packed, w, r);
   }
 
-  void gradient(auto& g) const { rule.gradient(*this, g); }
+  constexpr void gradient(auto& g) const { rule.gradient(*this, g); }
 
  private:
   static constexpr halftone::detail::RecurrentRule rule{kernel::Cell::rnn};
@@ -473,7 +473,7 @@ struct RecurrentGradient {
 namespace halftone::detail {
 
 template <class Op>
-void RecurrentRule::gradient(const Op& op, auto& g) const {
+constexpr void RecurrentRule::gradient(const Op& op, auto& g) const {
   auto& graph = g.graph();
   const auto list = [&](std::initializer_list<std::int64_t> values) {
     return constant(graph, Dims(values));
@@ -583,8 +583,8 @@ void RecurrentRule::gradient(const Op& op, auto& g) const {
 
 /// Records the newer form of a recurrent layer, with as many outputs as the node has.
 template <class New>
-std::vector<AnyTensor> record_recurrent(auto& graph, const New& newer, const auto& inputs,
-                                        std::size_t outputs) {
+constexpr std::vector<AnyTensor> record_recurrent(auto& graph, const New& newer, const auto& inputs,
+                                                  std::size_t outputs) {
   std::vector<TensorId> ids;
   for (const auto& x : inputs) ids.push_back(x.id);
   std::vector<AnyTensor> made;
@@ -613,7 +613,8 @@ struct LSTM_1 {
     layer.attributes(visit);
     visit("output_sequence", output_sequence);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     return halftone::detail::record_recurrent(graph, layer, inputs, outputs);
   }
 };
@@ -631,7 +632,8 @@ struct GRU_1 {
     layer.attributes(visit);
     visit("output_sequence", output_sequence);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     return halftone::detail::record_recurrent(graph, layer, inputs, outputs);
   }
 };
@@ -649,7 +651,8 @@ struct RNN_1 {
     layer.attributes(visit);
     visit("output_sequence", output_sequence);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     return halftone::detail::record_recurrent(graph, layer, inputs, outputs);
   }
 };

@@ -16,7 +16,7 @@ struct Reduced {
   double count = 1;      ///< elements that go into one
   bool is_noop = false;  ///< y is x
 
-  Reduced(auto& g, const auto& op) : x(g.x()) {
+  constexpr Reduced(auto& g, const auto& op) : x(g.x()) {
     const TensorInfo info = x.info();
     Dims list, kept = info.shape;
     if (!g.x(1).is_absent()) {
@@ -173,7 +173,7 @@ struct ReduceSum {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
     g.dx(0) += op::expand(r.dy, r.shape);
   }
@@ -214,7 +214,7 @@ struct ReduceMean {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
     g.dx(0) += op::expand(r.dy * (1 / r.count), r.shape);
   }
@@ -255,7 +255,7 @@ struct ReduceMax {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
     g.dx(0) += select(op::equal(r.x, r.y), r.dy, 0);
   }
@@ -296,7 +296,7 @@ struct ReduceMin {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
     g.dx(0) += select(op::equal(r.x, r.y), r.dy, 0);
   }
@@ -337,7 +337,7 @@ struct ReduceProd {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
     if (r.is_noop) {
       g.dx(0) += r.dy;
@@ -387,7 +387,7 @@ struct ReduceL1 {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
     g.dx(0) += r.dy * op::sign(r.x);
   }
@@ -429,7 +429,7 @@ struct ReduceL2 {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
     g.dx(0) += r.dy * r.x / r.y;
   }
@@ -469,7 +469,7 @@ struct ReduceLogSum {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
     g.dx(0) += op::expand(r.dy * op::exp(-r.y), r.shape);
   }
@@ -510,7 +510,7 @@ struct ReduceLogSumExp {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
     g.dx(0) += r.dy * op::exp(r.x - r.y);
   }
@@ -551,7 +551,7 @@ struct ReduceSumSquare {
   std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
     return Run::workspace(*this, x, axes);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
     g.dx(0) += r.dy * r.x * 2;
   }

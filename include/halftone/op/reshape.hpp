@@ -76,7 +76,7 @@ struct Reshape {
     }
     return TensorInfo{x.type, shape};
   }
-  static void gradient(auto& g) {
+  static constexpr void gradient(auto& g) {
     g.dx(0) += op::reshape(g.dy(), constant(g.graph(), g.x().info().shape));
   }
 };

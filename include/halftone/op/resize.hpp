@@ -230,7 +230,7 @@ struct Resize {
     const bool is_known = call.is_constant(scales && scales.size() != 0 ? 2 : 3);
     return kernel::resize_workspace<T>(rule(x.shape(), y.shape(), scales, sizes, is_known), x, y);
   }
-  void gradient(auto& g) const;
+  constexpr void gradient(auto& g) const;
 
  private:
   friend struct ResizeGradient;
@@ -365,7 +365,7 @@ struct ResizeGradient {
   }
 };
 
-void Resize::gradient(auto& g) const {
+constexpr void Resize::gradient(auto& g) const {
   ResizeGradient op;
   op.resized = *this;
   op.shape = g.x().info().shape;

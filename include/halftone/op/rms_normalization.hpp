@@ -78,7 +78,7 @@ struct RMSNormalization {
     const std::int64_t n = x.size(normalized_axis(axis, x.rank), x.rank);
     return scale.size() == n ? 0 : static_cast<std::size_t>(n) * sizeof(V);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const TensorInfo info = g.x().info();
     const bool is_double =
         info.type == ElementType::float64 || g.x(1).info().type == ElementType::float64;

@@ -157,7 +157,7 @@ struct RotaryEmbedding {
         },
         y.data);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     using halftone::detail::reshaped;
     auto& graph = g.graph();
     if (g.needs(0)) {

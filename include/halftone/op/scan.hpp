@@ -122,7 +122,7 @@ struct Scan {
     return outputs;
   }
 
-  void gradient(auto& g) const { record_repeat_gradient(g); }
+  constexpr void gradient(auto& g) const { record_repeat_gradient(g); }
 
  private:
   static constexpr std::int64_t item(const ScanList& list, std::size_t i) {
@@ -158,7 +158,7 @@ struct Scan_8 {
     visit("directions", directions);
     visit("captured", captured);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     if (inputs.empty() || inputs[0].id != no_tensor) {
       fail(ErrorKind::unsupported, {.what = "sequence_lens is not offered"});
     }

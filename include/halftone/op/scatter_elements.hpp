@@ -29,7 +29,7 @@ namespace detail {
 /// The gradient of a scatter. pick(x) takes from x what the indices point to, put(x, updates, mode)
 /// scatters updates over it.
 template <class G>
-void scatter_gradient(G& g, ScatterMode mode, const auto& pick, const auto& put) {
+constexpr void scatter_gradient(G& g, ScatterMode mode, const auto& pick, const auto& put) {
   const auto x = g.x(0), u = g.x(2), y = g.y(), dy = g.dy();
   auto& graph = g.graph();
   const TensorInfo info = u.info();
@@ -149,7 +149,7 @@ struct ScatterElements {
                         View<T>) const {
     return static_cast<std::size_t>(indices.size()) * sizeof(std::int64_t);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto indices = g.x(1);
     halftone::detail::scatter_gradient(
         g, reduction,
@@ -237,7 +237,7 @@ struct ScatterND {
                         View<T>) const {
     return static_cast<std::size_t>(indices.size(0, indices.rank - 1)) * sizeof(std::int64_t);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto indices = g.x(1);
     halftone::detail::scatter_gradient(
         g, reduction, [&](const auto& x) -> AnyTensor { return gather_nd(x, indices); },

@@ -81,7 +81,7 @@ struct Slice {
     }
     return at;
   }
-  static void gradient(auto& g);
+  static constexpr void gradient(auto& g);
 
  private:
   /// Positions along a dimension, clamped.
@@ -133,7 +133,7 @@ struct SliceGradient {
   }
 };
 
-void Slice::gradient(auto& g) {
+constexpr void Slice::gradient(auto& g) {
   const auto dx = detail::record(g.graph(), SliceGradient{.shape = g.x().info().shape},
                                  {g.dy().id, g.x(1).id, g.x(2).id, g.x(3).id, g.x(4).id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
@@ -151,7 +151,7 @@ struct Slice_1 {
     visit("ends", ends);
     visit("axes", axes);
   }
-  AnyTensor expand(auto x) const {
+  constexpr AnyTensor expand(auto x) const {
     Graph& graph = *x.graph;
     if (axes.empty()) return slice(x, constant(graph, starts), constant(graph, ends));
     return slice(x, constant(graph, starts), constant(graph, ends), constant(graph, axes));

@@ -59,7 +59,7 @@ struct Softmax {
     kernel::softmax<T>(*call.executor, false, x.data, y.data, x.size(0, at), x.extent(at),
                        x.size(at + 1, x.rank));
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     if (halftone::detail::record_softmax_nll_gradient(g, axis, false)) return;
     const auto product = g.dy() * g.y();
     g.dx(0) += product - g.y() * op::sum(product, constant(g.graph(), {axis}));
@@ -99,7 +99,7 @@ struct LogSoftmax {
     kernel::softmax<T>(*call.executor, true, x.data, y.data, x.size(0, at), x.extent(at),
                        x.size(at + 1, x.rank));
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     if (halftone::detail::record_softmax_nll_gradient(g, axis, true)) return;
     g.dx(0) += g.dy() - op::exp(g.y()) * op::sum(g.dy(), constant(g.graph(), {axis}));
   }

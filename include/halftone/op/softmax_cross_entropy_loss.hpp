@@ -28,7 +28,8 @@ struct SoftmaxCrossEntropyLoss {
     visit("reduction", reduction);
     visit("ignore_index", ignore_index);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     auto log_prob = inputs[0];
     log_prob.id = halftone::detail::record(graph, LogSoftmax{.axis = 1}, {log_prob.id}, 1)[0];
     std::vector<TensorId> ids{log_prob.id};

@@ -87,7 +87,7 @@ namespace halftone::detail {
 
 /// Records the gradient of a softmax together with that of the loss behind it, if nothing else
 /// arrives at its output; says whether it did. The loss's own gradient stays for whoever reads it.
-bool record_softmax_nll_gradient(auto& g, std::int64_t axis, bool is_logarithm) {
+constexpr bool record_softmax_nll_gradient(auto& g, std::int64_t axis, bool is_logarithm) {
   const TensorId y = g.y().id, dy = g.dy().id;
   const std::size_t rank = g.y().info().rank(), at = normalized_axis(axis, rank);
   const std::vector<Node>& nodes = g.graph().nodes;

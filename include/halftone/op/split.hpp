@@ -95,7 +95,7 @@ struct Split {
       offset += run;
     }
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     std::vector parts{g.dy(0)};
     for (std::size_t i = 1; i < g.outputs(); ++i) parts.push_back(g.dy(i));
     g.dx(0) += op::concat(parts, {.axis = axis});
@@ -131,7 +131,8 @@ struct Split_2 {
     visit("axis", axis);
     visit("split", split);
   }
-  std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
+                                          std::size_t outputs) const {
     std::vector<TensorId> ids{inputs[0].id};
     if (!split.empty()) {
       const auto count = static_cast<std::int64_t>(split.size());

@@ -39,7 +39,7 @@ struct Squeeze {
     }
     return y;
   }
-  static void gradient(auto& g) {
+  static constexpr void gradient(auto& g) {
     g.dx(0) += op::reshape(g.dy(), constant(g.graph(), g.x().info().shape));
   }
 };
@@ -52,7 +52,7 @@ struct Squeeze_1 {
   static constexpr Signature signature = "x -> y";
 
   constexpr void attributes(auto&& visit) { visit("axes", axes); }
-  AnyTensor expand(auto x) const {
+  constexpr AnyTensor expand(auto x) const {
     if (axes.empty()) return squeeze(x);
     return squeeze(x, constant(*x.graph, axes));
   }
@@ -85,7 +85,7 @@ struct Unsqueeze {
     }
     return y;
   }
-  static void gradient(auto& g) {
+  static constexpr void gradient(auto& g) {
     g.dx(0) += op::reshape(g.dy(), constant(g.graph(), g.x().info().shape));
   }
 };
@@ -98,7 +98,7 @@ struct Unsqueeze_1 {
   static constexpr Signature signature = "x -> y";
 
   constexpr void attributes(auto&& visit) { visit("axes", axes); }
-  AnyTensor expand(auto x) const { return unsqueeze(x, constant(*x.graph, axes)); }
+  constexpr AnyTensor expand(auto x) const { return unsqueeze(x, constant(*x.graph, axes)); }
 };
 
 }  // namespace halftone::op

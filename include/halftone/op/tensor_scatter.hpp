@@ -108,7 +108,7 @@ struct TensorScatter {
       }
     }
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     auto& graph = g.graph();
     const TensorInfo past = g.x(0).info(), update = g.x(1).info();
     if (g.needs(0)) {

@@ -85,7 +85,7 @@ struct Tile {
       kernel::copy<T>(*call.executor, box, x.data + source, y.data + place);
     }
   }
-  static void gradient(auto& g) {
+  static constexpr void gradient(auto& g) {
     const Dims from = g.x().info().shape;
     if (g.x().info().elements() == 0) return;
     auto dx = g.dy();

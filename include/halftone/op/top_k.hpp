@@ -84,7 +84,7 @@ struct TopK {
     return static_cast<std::size_t>(kernel::top_k_workspace(
         x.size(0, at), x.extent(at), x.size(at + 1, x.rank), values.extent(at)));
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const auto zeros = g.zeros(g.graph(), g.x().info());
     g.dx(0) += scatter_elements(zeros, g.y(1), g.dy(), {.axis = axis});
   }

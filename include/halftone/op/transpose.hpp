@@ -51,7 +51,7 @@ struct Transpose {
     }
     kernel::copy<T>(*call.executor, box, x.data, y.data);
   }
-  void gradient(auto& g) const {
+  constexpr void gradient(auto& g) const {
     const std::size_t rank = g.x().info().rank();
     Dims inverse = Dims::filled(rank, 0);
     for (std::size_t i = 0; i < rank; ++i) inverse[source(i, rank)] = static_cast<std::int64_t>(i);

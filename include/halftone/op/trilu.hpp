@@ -60,7 +60,7 @@ struct Trilu {
       }
     });
   }
-  void gradient(auto& g) const { g.dx(0) += OpFunction<Trilu>{}(g.dy(), g.x(1), *this); }
+  constexpr void gradient(auto& g) const { g.dx(0) += OpFunction<Trilu>{}(g.dy(), g.x(1), *this); }
 };
 
 /// A matrix of x's shape that is 1 on a diagonal and 0 elsewhere.
@@ -82,7 +82,7 @@ struct EyeLike {
     visit("dtype", dtype);
     visit("k", k);
   }
-  AnyTensor expand(auto x) const {
+  constexpr AnyTensor expand(auto x) const {
     const ElementType type = dtype.value_or(x.info().type);
     if (x.info().is_known() && x.info().rank() != 2) {
       fail(ErrorKind::model, {.what = "the input is not a matrix", .tensor = x.name()});

@@ -41,13 +41,39 @@ constexpr void make_state(Graph& graph, TensorId id, State state, TensorId weigh
   t.of = weight;
 }
 
+/// Throws that state of a saved model does not fit. Defined in the core.
+[[noreturn]] void refuse_state(const Graph& graph, TensorId saved, const TensorInfo& expected);
+
 /// New state under exactly that name: programs and files find it by it. All its elements start with
 /// `first`. Throws ModelError if the name is taken.
-AnyTensor add_state(Graph& graph, const TensorInfo& info, std::string_view name, State state,
-                    TensorId weight, float first);
+constexpr AnyTensor add_state(Graph& graph, const TensorInfo& info, std::string_view name,
+                              State state, TensorId weight, float first) {
+  if (graph.find(name) != no_tensor) {
+    fail(ErrorKind::model, {.what = "the model has a tensor of a name that training needs",
+                            .tensor = name,
+                            .hint = "rename the model's tensor"});
+  }
+  const TensorId id = graph.add_variable(info, Initial{Initial::Rule::fill, first, 0}, name);
+  make_state(graph, id, state, weight);
+  return {&graph, id};
+}
+
 /// The state of a weight (no_tensor: of all) that the graph has from a saved model, or new state.
 /// Throws ModelError if what was saved does not fit.
-AnyTensor find_or_add_state(Graph& graph, const TensorInfo& info, const StateName& kind,
-                            TensorId weight, float first = 0);
+constexpr AnyTensor find_or_add_state(Graph& graph, const TensorInfo& info, const StateName& kind,
+                                      TensorId weight, float first = 0) {
+  const JoinedText name({kind.prefix, weight == no_tensor ? "" : graph.name(weight)});
+  const TensorId saved = graph.find(name);
+  if (saved == no_tensor || !is_variable(graph.tensor(saved))) {
+    return add_state(graph, info, name, kind.state, weight, first);
+  }
+  if (graph.info(saved) != info) refuse_state(graph, saved, info);
+  make_state(graph, saved, kind.state, weight);
+  if (kind.state == State::partial) {  // a training goes on with a whole step
+    graph.tensor(saved).data = {};
+    graph.tensor(saved).initial = {Initial::Rule::fill, first, 0};
+  }
+  return {&graph, saved};
+}
 
 }  // namespace halftone::detail

@@ -1,7 +1,6 @@
-#include <halftone/op/list.hpp>
+#pragma once
 
-#ifndef HALFTONE_TRAIN_OPERATORS_HPP
-#define HALFTONE_TRAIN_OPERATORS_HPP
+#include <halftone/op/list.hpp>
 
 namespace halftone::training {
 
@@ -130,5 +129,3 @@ struct AdjustLossScaling {
 };
 
 }  // namespace halftone::training
-
-#endif

@@ -1,77 +1,39 @@
-#include <halftone/graph/gradient.hpp>
+#pragma once
 
-#include <halftone/op/list.hpp>
-#include <halftone/transform/dead_code.hpp>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include <halftone/transform/gradient.hpp>
 #include <halftone/transform/infer.hpp>
 #include <halftone/transform/seed_random.hpp>
 
-#include "base/describe.hpp"
-
 namespace halftone {
 
-namespace {
+namespace detail {
 
 /// Adds a subgraph that runs a body another time, for gradients.
-Subgraph add_rerun(GradientScope& g, Graph body) {
+constexpr Subgraph add_rerun(GradientScope& g, Graph body) {
   body = without_dead_code(std::move(body));
-  if (detail::RandomSeeds::needs_seed(body)) {
-    fail(ErrorKind::unsupported,
-         {.what = "the gradient would draw other random numbers in the subgraph than the node did",
-          .node = detail::node_text(*g.node().op, g.graph().name(g.node()))});
+  if (RandomSeeds::needs_seed(body)) {
+    refuse_gradient(g.graph(), g.node(),
+                    {.what = "the gradient would draw other random numbers in the subgraph than "
+                             "the node did"});
   }
   g.graph().graphs.push_back(std::move(body));
   return {static_cast<std::int32_t>(g.graph().graphs.size()) - 1};
 }
 
 /// Gives a gradient as an output of its own: one that passes through is an input of the body.
-void give(Graph& body, TensorId gradient, const TensorInfo& info) {
+constexpr void give_gradient(Graph& body, TensorId gradient, const TensorInfo& info) {
   const AnyTensor dx =
       gradient == no_tensor ? GradientScope::zeros(body, info) : AnyTensor{&body, gradient};
   body.add_output(op::identity(dx).id);
 }
 
-}  // namespace
-
-SubgraphGradient::SubgraphGradient(GradientScope& g, std::size_t first) : g_(g), first_(first) {
-  for (std::size_t i = 0; i < g.outputs(); ++i) {
-    if (g.has_dy(i)) arriving_.push_back(i);
-  }
-  for (std::size_t i = first; i < g.inputs(); ++i) {
-    if (g.needs(i)) wanted_.push_back(i);
-  }
-}
-
-Subgraph SubgraphGradient::of(Subgraph forward) {
-  Graph body = g_.graph().graphs[static_cast<std::size_t>(forward.index)];
-  std::vector<TensorId> outputs, gradients, captured;
-  for (const std::size_t i : arriving_) {
-    outputs.push_back(body.outputs[i]);
-    gradients.push_back(body.add_input(body.info(outputs.back()), {}));
-  }
-  for (const std::size_t i : wanted_) captured.push_back(body.inputs[i - first_]);
-  const std::vector<TensorId> found = differentiate(body, outputs, gradients, captured);
-  body.outputs.clear();
-  for (std::size_t i = 0; i < found.size(); ++i) give(body, found[i], g_.x(wanted_[i]).info());
-  return add_rerun(g_, std::move(body));
-}
-
-void SubgraphGradient::record(const Descriptor& op, std::vector<Word> attributes) {
-  std::vector<TensorId> inputs;
-  std::vector<TensorInfo> infos;
-  for (std::size_t i = 0; i < g_.inputs(); ++i) inputs.push_back(g_.x(i).id);
-  for (const std::size_t i : arriving_) inputs.push_back(g_.dy(i).id);
-  for (const std::size_t i : wanted_) infos.push_back(g_.x(i).info());
-  const std::size_t node = g_.graph().add_node(op, std::move(attributes), std::move(inputs), infos);
-  for (std::size_t i = 0; i < wanted_.size(); ++i) {
-    g_.dx(wanted_[i]) += AnyTensor{&g_.graph(), g_.graph().nodes[node].outputs[i]};
-  }
-}
-
-namespace {
-
 class RepeatGradient {
  public:
-  RepeatGradient(GradientScope& g, const op::Repeat& repeat, std::int64_t passes)
+  constexpr RepeatGradient(GradientScope& g, const op::Repeat& repeat, std::int64_t passes)
       : g_(g),
         graph_(g.graph()),
         repeat_(repeat),
@@ -79,45 +41,52 @@ class RepeatGradient {
         forward_(graph_.graphs[static_cast<std::size_t>(subgraphs_of(g.node())[0])]),
         body_(forward_) {}
 
-  void record() {
+  constexpr void record() {
     pass_kept_outputs();
     take_gradients();
     if (outputs_.empty()) return;
     hand_in_values();
-    const std::vector<TensorId> found = differentiate(body_, outputs_, d_outputs_, wanted_);
+    const std::vector<TensorId> found =
+        differentiate_with(g_.finder(), body_, outputs_, d_outputs_, wanted_);
     make_body(found);
     record_scan();
   }
 
  private:
-  std::size_t input(std::size_t state) const { return repeat_.first_state + state; }
-  TensorId inner(std::size_t state) const { return forward_.inputs[repeat_.body_state + state]; }
-  TensorId result(std::size_t i) const { return forward_.outputs[repeat_.body_result + i]; }
-  bool is_kept(std::size_t state) const { return repeat_.is_kept(forward_, state); }
-  TensorInfo info(std::size_t state) const { return graph_.info(g_.node().inputs[input(state)]); }
+  constexpr std::size_t input(std::size_t state) const { return repeat_.first_state + state; }
+  constexpr TensorId inner(std::size_t state) const {
+    return forward_.inputs[repeat_.body_state + state];
+  }
+  constexpr TensorId result(std::size_t i) const {
+    return forward_.outputs[repeat_.body_result + i];
+  }
+  constexpr bool is_kept(std::size_t state) const { return repeat_.is_kept(forward_, state); }
+  constexpr TensorInfo info(std::size_t state) const {
+    return graph_.info(g_.node().inputs[input(state)]);
+  }
 
   /// A state of the backward loop: its first value, and what it is in the body.
-  TensorId add_state(TensorId first) {
+  constexpr TensorId add_state(TensorId first) {
     const TensorId id = body_.add_tensor({.info = graph_.info(first), .role = Role::input}, {});
     states_.push_back(first);
     inner_states_.push_back(id);
     return id;
   }
-  void add_scanned(TensorId tensor, TensorId slice, std::int64_t axis, bool is_reversed) {
+  constexpr void add_scanned(TensorId tensor, TensorId slice, std::int64_t axis, bool is_reversed) {
     scanned_.push_back(tensor);
     inner_scanned_.push_back(slice);
     axes_.push_back(axis);
     directions_.push_back(is_reversed ? 0 : 1);  // the last pass comes first
   }
 
-  void pass_kept_outputs() {
+  constexpr void pass_kept_outputs() {
     for (std::size_t i = 0; i < repeat_.states; ++i) {
       if (is_kept(i) && g_.has_dy(i)) g_.dx(input(i)) += g_.dy(i);
     }
   }
 
   /// The gradients that arrive: those of states go from pass to pass, others are sliced.
-  void take_gradients() {
+  constexpr void take_gradients() {
     bool arrives = false;
     for (std::size_t i = 0; i < g_.outputs(); ++i) {
       arrives = arrives || (g_.has_dy(i) && (i >= repeat_.states || !is_kept(i)));
@@ -149,7 +118,7 @@ class RepeatGradient {
   }
 
   /// What the passes had: kept states, slices, and the states before each pass.
-  void hand_in_values() {
+  constexpr void hand_in_values() {
     for (std::size_t i = 0; i < repeat_.states; ++i) {
       if (!is_kept(i)) continue;
       states_.push_back(g_.node().inputs[input(i)]);
@@ -161,7 +130,7 @@ class RepeatGradient {
       if (!info.is_static()) info = {ElementType::int64, {}};
       add_scanned(pass_numbers(info), number, 0, false);
       const TensorInfo boolean{ElementType::boolean, body_.info(condition).shape};
-      states_.push_back(graph_.add_constant(boolean, detail::scalar_bytes(boolean.type, 1)));
+      states_.push_back(graph_.add_constant(boolean, scalar_bytes(boolean.type, 1)));
       inner_states_.push_back(condition);
     }
     for (std::size_t i = 0; i < repeat_.scanned; ++i) {
@@ -175,7 +144,7 @@ class RepeatGradient {
     stack_states();
   }
 
-  TensorId pass_numbers(TensorInfo info) {
+  constexpr TensorId pass_numbers(TensorInfo info) {
     std::vector<std::int64_t> numbers;
     for (std::int64_t i = 0; i < passes_; ++i) numbers.push_back(i);
     const AnyTensor all = constant<std::int64_t>(graph_, std::span(numbers), {passes_});
@@ -185,7 +154,7 @@ class RepeatGradient {
   }
 
   /// Runs the loop another time, for its states before each pass.
-  void stack_states() {
+  constexpr void stack_states() {
     Graph stacking = forward_;
     stacking.outputs.resize(repeat_.body_result + repeat_.states);
     std::vector<TensorInfo> infos;
@@ -214,12 +183,12 @@ class RepeatGradient {
     }
   }
 
-  void make_body(const std::vector<TensorId>& found) {
+  constexpr void make_body(const std::vector<TensorId>& found) {
     body_.inputs = inner_states_;
     body_.inputs.insert(body_.inputs.end(), inner_scanned_.begin(), inner_scanned_.end());
     body_.outputs.clear();
     std::size_t at = 0;
-    for (const std::size_t state : changing_) give(body_, found[at++], info(state));
+    for (const std::size_t state : changing_) give_gradient(body_, found[at++], info(state));
     for (std::size_t i = 0; i < sums_.size(); ++i) {
       const AnyTensor sum{&body_, inner_states_[at]}, part{&body_, found[at]};
       body_.add_output((part.is_absent() ? op::identity(sum) : op::add(sum, part)).id);
@@ -227,18 +196,18 @@ class RepeatGradient {
     }
     for (std::size_t i = at; i < inner_states_.size(); ++i) body_.add_output(inner_states_[i]);
     for (const std::size_t i : sliced_) {
-      give(body_, found[at++], body_.info(forward_.inputs[repeat_.states + i]));
+      give_gradient(body_, found[at++], body_.info(forward_.inputs[repeat_.states + i]));
     }
   }
 
-  void record_scan() {
+  constexpr void record_scan() {
     op::Scan scan{.num_scan_inputs = static_cast<std::int64_t>(scanned_.size())};
     if (scanned_.size() > scan.scan_input_axes.capacity()) {
-      fail(ErrorKind::unsupported,
-           {.what = "a loop with so many states and slices has no gradient",
-            .node = detail::node_text(*g_.node().op, graph_.name(g_.node())),
-            .expected = "at most " + std::to_string(scan.scan_input_axes.capacity()),
-            .found = std::to_string(scanned_.size())});
+      const DecimalText most(static_cast<std::int64_t>(scan.scan_input_axes.capacity()));
+      refuse_gradient(graph_, g_.node(),
+                      {.what = "a loop with so many states and slices has no gradient",
+                       .expected = JoinedText({"at most ", most}),
+                       .found = DecimalText(scan.num_scan_inputs)});
     }
     for (std::size_t i = 0; i < scanned_.size(); ++i) {
       scan.scan_input_axes.push_back(axes_[i]);
@@ -279,19 +248,49 @@ class RepeatGradient {
   std::vector<std::size_t> changing_, sums_, sliced_;
 };
 
-}  // namespace
+}  // namespace detail
 
-void record_repeat_gradient(GradientScope& g) {
+constexpr Subgraph SubgraphGradient::of(Subgraph forward) {
+  Graph body = g_.graph().graphs[static_cast<std::size_t>(forward.index)];
+  std::vector<TensorId> outputs, gradients, captured;
+  for (const std::size_t i : arriving_) {
+    outputs.push_back(body.outputs[i]);
+    gradients.push_back(body.add_input(body.info(outputs.back()), {}));
+  }
+  for (const std::size_t i : wanted_) captured.push_back(body.inputs[i - first_]);
+  const std::vector<TensorId> found =
+      detail::differentiate_with(g_.finder(), body, outputs, gradients, captured);
+  body.outputs.clear();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    detail::give_gradient(body, found[i], g_.x(wanted_[i]).info());
+  }
+  return detail::add_rerun(g_, std::move(body));
+}
+
+template <class Op>
+constexpr void SubgraphGradient::record(const Op& op) {
+  std::vector<TensorId> inputs;
+  std::vector<TensorInfo> infos;
+  for (std::size_t i = 0; i < g_.inputs(); ++i) inputs.push_back(g_.x(i).id);
+  for (const std::size_t i : arriving_) inputs.push_back(g_.dy(i).id);
+  for (const std::size_t i : wanted_) infos.push_back(g_.x(i).info());
+  const std::size_t node = add_node(g_.graph(), op, std::move(inputs), infos);
+  for (std::size_t i = 0; i < wanted_.size(); ++i) {
+    g_.dx(wanted_[i]) += AnyTensor{&g_.graph(), g_.graph().nodes[node].outputs[i]};
+  }
+}
+
+constexpr void record_repeat_gradient(GradientScope& g) {
   op::Repeat repeat;
   const bool fits = describe_repeat(g.graph(), g.node(), repeat);
   const std::int64_t passes = fits ? pass_count(g.graph(), g.node(), repeat) : dynamic;
   if (passes == dynamic) {
-    fail(ErrorKind::unsupported,
-         {.what = "the gradient needs a number of passes that is known before the run",
-          .node = detail::node_text(*g.node().op, g.graph().name(g.node())),
-          .hint = "a constant M, and a condition that stays true"});
+    detail::refuse_gradient(
+        g.graph(), g.node(),
+        {.what = "the gradient needs a number of passes that is known before the run",
+         .hint = "a constant M, and a condition that stays true"});
   }
-  RepeatGradient(g, repeat, passes).record();
+  detail::RepeatGradient(g, repeat, passes).record();
 }
 
 }  // namespace halftone

@@ -1,0 +1,399 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <halftone/train/operators.hpp>
+#include <halftone/train/rule.hpp>
+#include <halftone/train/weights.hpp>
+
+// What train() records, for the core and for constant evaluation.
+namespace halftone {
+
+namespace detail {
+
+// Defined in the core: not for constant evaluation.
+[[noreturn]] void refuse_nesterov(const std::string& weight, const Hyperparameter& h);
+
+/// A range of nodes, by position.
+struct NodeRange {
+  std::size_t first = 0, end = 0;
+};
+
+/// Records what automatic loss scaling does: counts numbers in half-precision gradients that are
+/// beyond the edge, and changes the factor after a step. It looks at `gradients`, and, if options
+/// name no tensors, at what the nodes of a range compute. Throws UsageError if there is nothing to
+/// look at. Defined in the core: not for constant evaluation.
+void record_scale_adjustment(Graph& graph, const AutomaticLossScaling& options, TensorId factor,
+                             std::span<const TensorId> gradients, NodeRange nodes);
+
+/// Throws what is wrong about options and an optimizer's numbers.
+constexpr void check_options(const Rule& rule, const TrainOptions& options) {
+  for (const Number& number : rule.h) {
+    if (!number.name.empty()) check(number);
+  }
+  check({.name = "loss_scaling", .value = rule.loss_scaling, .is_exclusive = true});
+  for (const ClipNorm& clip : options.clip_norm) {
+    check({.name = "max_norm", .value = clip.max_norm, .is_exclusive = true});
+  }
+  if (options.clip_norm.size() > 1) {
+    for (const ClipNorm& clip : options.clip_norm) {
+      if (!clip.weights.empty()) continue;
+      fail(ErrorKind::usage, {.what = "if the norm of all weights' gradients is clipped, there "
+                                      "is no other group"});
+    }
+  }
+  const AutomaticLossScaling& automatic = options.automatic_loss_scaling;
+  if (!automatic.enabled) return;
+  if (rule.is_scaled_state) {
+    fail(ErrorKind::unsupported,
+         {.what = "automatic loss scaling and scaled optimizer state exclude each other"});
+  }
+  if (!rule.loss_scaling.may_change) {
+    fail(ErrorKind::usage, {.what = "automatic loss scaling needs a loss scaling that may change",
+                            .hint = ".loss_scaling = variable{...}"});
+  }
+  const auto is_share = [](float x) { return x >= 0 && x <= 1; };
+  if (!is_share(automatic.bin_edge_location) || !is_share(automatic.threshold)) {
+    fail(ErrorKind::usage,
+         {.what = "bin_edge_location and threshold of automatic loss scaling are not in [0, 1]"});
+  }
+  if (automatic.update_period < 1) {
+    fail(ErrorKind::usage, {.what = "the update period is not at least one step",
+                            .found = DecimalText(automatic.update_period)});
+  }
+}
+
+/// Records the gradients of a loss and the updates of an optimizer.
+class Recorder {
+ public:
+  constexpr Recorder(Graph& graph, AnyTensor loss, const Rule& rule, const TrainOptions& options,
+                     FindGradient find)
+      : graph_(graph), loss_(loss), rule_(rule), options_(options), find_(find) {}
+
+  constexpr Training run() {
+    if (!graph_.model.empty()) {
+      fail(ErrorKind::usage,
+           {.what = "the graph is trained already", .hint = "model_of() gives the model alone"});
+    }
+    check_options(rule_, options_);
+    Graph model = graph_;
+    const TensorMap<bool> is_statistic = use_training_mode(graph_);
+    const std::size_t forward = graph_.nodes.size();
+    record_loss_scaling();
+    std::vector<TensorId> tracked = tracked_tensors();
+    const Training training =
+        record_gradients(graph_, loss_, options_, is_statistic, find_, start_, tracked);
+    take_weights(training);
+    take_specific();
+    take_groups();
+    const std::size_t end_of_gradients = graph_.nodes.size();
+    record_clock();
+    record_all_updates();
+    if (options_.automatic_loss_scaling.enabled) {
+      record_scale_adjustment(graph_, options_.automatic_loss_scaling, factor_, tracked,
+                              {forward, end_of_gradients});
+    }
+    // Values of variables are those of the graph that trains them.
+    for (TensorRecord& t : model.tensors) {
+      if (is_variable(t)) t.data = {};
+    }
+    graph_.model.push_back(std::move(model));
+    if (options_.accumulation > 1) accumulate_gradients(graph_, options_.accumulation);
+    return training;
+  }
+
+ private:
+  /// A weight that is trained.
+  struct Weight {
+    TensorId id = no_tensor;
+    TensorId gradient = no_tensor;       ///< as the optimizer takes it
+    const Specific* specific = nullptr;  ///< its own hyperparameters; null: it has none
+    int group = -1;                      ///< whose norm is clipped; -1: none
+    TensorId numbers = no_tensor;        ///< op::Update::h
+  };
+
+  constexpr AnyTensor tensor(TensorId id) { return {&graph_, id}; }
+
+  constexpr AnyTensor number(std::string_view name, const Hyperparameter& h,
+                             TensorId weight = no_tensor) {
+    const TensorInfo info{ElementType::float32, {1}};
+    if (!h.may_change) return constant<float>(graph_, std::span(&h.value, 1), {1});
+    const AnyTensor variable =
+        add_state(graph_, info, name, State::hyperparameter, weight, h.value);
+    return tensor(record(graph_, training::Setting{}, {variable.id}, 1)[0]);
+  }
+
+  constexpr void record_loss_scaling() {
+    loss_scaling_ = number("loss_scaling", rule_.loss_scaling).id;
+    const TensorInfo info = loss_.info();
+    // differentiate() says what is wrong about the loss.
+    const bool is_scalar = info.is_static() && info.elements() == 1 && is_floating_point(info.type);
+    if (!rule_.loss_scaling.may_change) {
+      if (!is_scalar) return;
+      start_ = graph_.add_constant(info, scalar_bytes(info.type, rule_.loss_scaling.value));
+      return;
+    }
+    AnyTensor scaling = tensor(loss_scaling_);
+    if (options_.automatic_loss_scaling.enabled) {
+      factor_ = find_or_add_state(graph_, scaling.info(), loss_scaling_factor, no_tensor, 1).id;
+      scaling = op::mul(scaling, tensor(factor_));
+      loss_scaling_ = scaling.id;
+    }
+    if (!is_scalar) return;
+    if (info.type != ElementType::float32) scaling = op::cast(scaling, {.to = info.type});
+    start_ = op::reshape(scaling, constant(graph_, info.shape)).id;
+  }
+
+  constexpr std::vector<TensorId> tracked_tensors() const {
+    std::vector<TensorId> ids;
+    for (const std::string& name : options_.automatic_loss_scaling.track) {
+      ids.push_back(graph_.find(name));
+      if (ids.back() == no_tensor) {
+        fail(ErrorKind::model, {.what = "there is no tensor of that name whose gradient could be "
+                                        "looked at",
+                                .tensor = name});
+      }
+    }
+    return ids;
+  }
+
+  /// Gradients of weights come first; those that are only asked for are not trained.
+  constexpr void take_weights(const Training& training) {
+    const std::size_t count = options_.weights.empty()
+                                  ? training.weights.size()
+                                  : named_weights(graph_, options_.weights).size();
+    for (std::size_t i = 0; i < count; ++i) {
+      const TensorId id = training.weights[i];
+      if (!is_variable(graph_.tensor(id))) {
+        fail(ErrorKind::model,
+             {.what = "a tensor that is to be trained is no variable", .tensor = graph_.name(id)});
+      }
+      weights_.push_back({.id = id, .gradient = training.gradients[i]});
+    }
+  }
+  constexpr Weight& find_weight(std::string_view name) {
+    for (Weight& w : weights_) {
+      if (graph_.name(w.id) == name) return w;
+    }
+    fail(ErrorKind::model, {.what = "there is no trained weight of that name", .tensor = name});
+  }
+
+  constexpr void take_specific() {
+    for (const Specific& specific : options_.specific) {
+      Weight& w = find_weight(specific.weight);
+      if (w.specific != nullptr) {
+        fail(ErrorKind::usage,
+             {.what = "a weight has specific hyperparameters twice", .tensor = specific.weight});
+      }
+      w.specific = &specific;
+      for (const auto& [name, value] : specific.values) check_specific(specific, name, value);
+    }
+  }
+  constexpr void check_specific(const Specific& specific, std::string_view name,
+                                const Hyperparameter& value) const {
+    if (name == nesterov && rule_.update.kind == op::Optimizing::sgd) {
+      if (value.may_change || (value.value != 0 && value.value != 1)) {
+        refuse_nesterov(specific.weight, value);
+      }
+      return;
+    }
+    const Number* const found =
+        std::find_if(std::begin(rule_.h), std::end(rule_.h),
+                     [&](const Number& n) { return !n.name.empty() && n.name == name; });
+    if (found == std::end(rule_.h)) {
+      fail(ErrorKind::usage, {.what = "the optimizer has no such hyperparameter",
+                              .tensor = specific.weight,
+                              .found = name});
+    }
+    Number number = *found;
+    number.value = value;
+    check(number);
+  }
+  constexpr void take_groups() {
+    for (std::size_t c = 0; c < options_.clip_norm.size(); ++c) {
+      const ClipNorm& clip = options_.clip_norm[c];
+      if (clip.weights.empty()) {
+        for (Weight& w : weights_) w.group = 0;
+      }
+      for (const std::string& name : clip.weights) {
+        Weight& w = find_weight(name);
+        if (w.group >= 0) {
+          fail(ErrorKind::usage,
+               {.what = "a weight is in two groups whose norms are clipped", .tensor = name});
+        }
+        w.group = static_cast<int>(c);
+      }
+    }
+  }
+
+  /// What a weight does not share with others; null if there is none.
+  static constexpr const Hyperparameter* own(const Weight& w, std::string_view wanted) {
+    if (w.specific == nullptr) return nullptr;
+    for (const auto& [name, h] : w.specific->values) {
+      if (name == wanted) return &h;
+    }
+    return nullptr;
+  }
+  constexpr bool is_zero(const Weight& w, std::size_t number) const {
+    const Hyperparameter* const h = own(w, rule_.h[number].name);
+    const Hyperparameter& value = h != nullptr ? *h : rule_.h[number].value;
+    return !value.may_change && value.value == 0;
+  }
+
+  constexpr TensorInfo state_info(const Weight& w) const {
+    TensorInfo info = graph_.info(w.id);
+    if (info.type != ElementType::float64) info.type = ElementType::float32;
+    return info;
+  }
+
+  constexpr void record_clock() {
+    const AnyTensor count =
+        find_or_add_state(graph_, {ElementType::int64, {}}, run_count, no_tensor);
+    scale_ = record(
+        graph_, training::TrainingStep{.reduction = static_cast<std::int64_t>(options_.reduction)},
+        {count.id, loss_scaling_}, 3)[2];
+    if (!rule_.is_scaled_state || !rule_.loss_scaling.may_change) return;
+    const AnyTensor previous =
+        find_or_add_state(graph_, {ElementType::float32, {1}}, previous_loss_scaling, no_tensor,
+                          rule_.loss_scaling.value);
+    ratio_ = record(graph_, training::LossScalingRatio{}, {previous.id, loss_scaling_}, 1)[0];
+    graph_.rename(ratio_, "LossScalingRatio_");
+  }
+
+  constexpr void record_all_updates() {
+    for (Weight& w : weights_) {
+      const AnyTensor g = tensor(w.gradient);
+      const ElementType type = state_info(w).type;
+      w.gradient = g.info().type == type ? op::identity(g).id : op::cast(g, {.to = type}).id;
+    }
+    for (std::size_t c = 0; c < options_.clip_norm.size(); ++c) record_norm(c);
+    for (auto w = weights_.begin(); w != weights_.end(); ++w) {
+      const auto alike = std::find_if(weights_.begin(), w, [&](const Weight& before) {
+        return before.specific == w->specific && before.group == w->group;
+      });
+      w->numbers = alike != w ? alike->numbers : record_numbers(*w);
+      record_update(*w);
+    }
+  }
+
+  constexpr void record_norm(std::size_t group) {
+    AnyTensor total = tensor(no_tensor);
+    for (const Weight& w : weights_) {
+      if (w.group != static_cast<int>(group)) continue;
+      AnyTensor square = op::sumsquare(tensor(w.gradient), {.keepdims = 0});
+      if (square.info().type != ElementType::float32) {
+        square = op::cast(square, {.to = ElementType::float32});
+      }
+      total = total.is_absent() ? square : op::add(total, square);
+    }
+    clip_factors_.push_back(no_tensor);
+    if (total.is_absent()) return;
+    const AnyTensor norm = op::mul(op::sqrt(total), tensor(scale_));
+    graph_.rename(norm.id,
+                  JoinedText({"GlobalNorm___", DecimalText(static_cast<std::int64_t>(group))}));
+    const AnyTensor most =
+        constant<float>(graph_, std::span(&options_.clip_norm[group].max_norm, 1), {1});
+    clip_factors_.back() = op::div(most, op::maximum(std::vector<AnyTensor>{norm, most})).id;
+  }
+
+  /// op::Update::h for weights with the specific values and in the group of this one.
+  constexpr TensorId record_numbers(const Weight& w) {
+    std::vector<AnyTensor> parts;
+    for (std::size_t k = 0; k < op::Update::count; ++k) parts.push_back(record_number(w, k));
+    if (rule_.is_scaled_state) {
+      parts[op::Update::epsilon] = scaled(parts[op::Update::epsilon]);
+      if (rule_.update.l2) {
+        parts[op::Update::weight_decay] = scaled(parts[op::Update::weight_decay]);
+      }
+    }
+    return op::concat(parts, {.axis = 0}).id;
+  }
+  constexpr AnyTensor record_number(const Weight& w, std::size_t k) {
+    if (k == op::Update::scale) {
+      AnyTensor scale = tensor(scale_);
+      if (rule_.is_scaled_state) scale = scaled(scale);
+      if (w.group < 0) return scale;
+      return op::mul(scale, tensor(clip_factors_[static_cast<std::size_t>(w.group)]));
+    }
+    const Number& shared = rule_.h[k];
+    if (const Hyperparameter* const h = own(w, shared.name); h != nullptr) {
+      const std::string_view weight = w.specific->weight;
+      return number(JoinedText({shared.name, "___", weight}), *h, graph_.find(weight));
+    }
+    if (shared_[k].is_absent()) shared_[k] = number(shared.name, shared.value);
+    return shared_[k];
+  }
+  constexpr AnyTensor scaled(AnyTensor x) {
+    if (!rule_.loss_scaling.may_change) return x * rule_.loss_scaling.value;
+    return op::mul(x, tensor(loss_scaling_));
+  }
+
+  constexpr void record_update(const Weight& w) {
+    const TensorInfo info = state_info(w);
+    const auto state = [&](bool wanted, const StateName& kind, float first = 0) {
+      return wanted ? find_or_add_state(graph_, info, kind, w.id, first).id : no_tensor;
+    };
+    const bool has_s1 = rule_.s1 && !(rule_.s1_with_a && is_zero(w, op::Update::a));
+    const bool has_s3 = rule_.s3 && !(rule_.s3_with_b && is_zero(w, op::Update::b));
+    const TensorId s1 = state(has_s1, rule_.first, rule_.start);
+    const TensorId s2 = state(rule_.s2, second_state);
+    const TensorId s3 = state(has_s3, third_state);
+    TensorId step = no_tensor;
+    if (rule_.step) {
+      step = find_or_add_state(graph_, {ElementType::float32, {}}, step_state, w.id).id;
+    }
+    if (ratio_ != no_tensor) {
+      // m grows with the loss scaling, v, which is of squares, with its square; AdaMax's does not.
+      const bool is_square = rule_.update.kind != op::Optimizing::adamax;
+      record(graph_, training::RescaleState{.twice = false}, {s1, ratio_}, 1);
+      record(graph_, training::RescaleState{.twice = is_square}, {s2, ratio_}, 1);
+    }
+    op::Update update = rule_.update;
+    if (update.kind == op::Optimizing::lamb && is_zero(w, op::Update::c)) {
+      update.kind = op::Optimizing::adam;
+    }
+    if (const Hyperparameter* const h = own(w, nesterov); h != nullptr) {
+      update.nesterov = h->value != 0;
+    }
+    const TensorId next =
+        record(graph_, update, {w.id, w.gradient, s1, s2, s3, step, w.numbers}, 1)[0];
+    graph_.rename(next, JoinedText({"UpdatedVar___", graph_.name(w.id)}));
+  }
+
+  static constexpr std::string_view nesterov = "nesterov";
+
+  Graph& graph_;
+  AnyTensor loss_;
+  const Rule& rule_;
+  const TrainOptions& options_;
+  FindGradient find_;
+  std::vector<Weight> weights_;
+  std::vector<TensorId> clip_factors_;
+  AnyTensor shared_[op::Update::count]{};
+  TensorId loss_scaling_ = no_tensor, start_ = no_tensor, scale_ = no_tensor, factor_ = no_tensor,
+           ratio_ = no_tensor;
+};
+
+}  // namespace detail
+
+/// train() in constant evaluation, too, for graphs whose nodes between the weights and the loss are
+/// of the operators in a list:
+///
+///   train<op::MatMul, op::Relu, op::ReduceMean>(graph, loss, Adam{});
+///
+/// limits  in constant evaluation no normalization of batches and no Dropout, no accumulation and
+///         no automatic loss scaling
+template <class... Op, class Optimizer>
+  requires(sizeof...(Op) > 0)
+constexpr Training train(Graph& graph, AnyTensor loss, const Optimizer& optimizer,
+                         const TrainOptions& options = {}) {
+  const detail::Rule rule = detail::rule_of(optimizer);
+  return detail::Recorder(graph, loss, rule, options, &gradient_in_list<Op...>).run();
+}
+
+}  // namespace halftone

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <halftone/train.hpp>
+#include <halftone/transform/gradient.hpp>
+
+// What is trained, and its gradients.
+namespace halftone::detail {
+
+/// Changes the graph for use_training_mode. Defined in the core: not for constant evaluation.
+TensorMap<bool> change_to_training_mode(Graph& graph);
+
+/// Whether that leaves a graph as it is.
+constexpr bool is_in_training_mode(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    const OpId& id = node.op->id;
+    if (id == op::BatchNormalization::id || id == op::Dropout::id || id == op::ShapedDropout::id) {
+      return false;
+    }
+    for (const TensorId y : node.outputs) {
+      if (y == no_tensor) continue;
+      if (!graph.info(y).is_static() || is_sequence(graph.info(y).type)) return false;
+    }
+  }
+  for (const Graph& body : graph.graphs) {
+    if (!is_in_training_mode(body)) return false;
+  }
+  return true;
+}
+
+/// Has every shape known. Batch normalization takes the statistics of the batch, which update the
+/// running ones. Dropout without the input training_mode, and ShapedDropout, drop, and keep what
+/// gradients need of it. Returns which variables hold running statistics.
+constexpr TensorMap<bool> use_training_mode(Graph& graph) {
+  if (is_in_training_mode(graph)) return TensorMap<bool>(graph, false);
+  return change_to_training_mode(graph);
+}
+
+/// The weights of these names.
+constexpr std::vector<TensorId> named_weights(const Graph& graph,
+                                              const std::vector<std::string>& names) {
+  std::vector<TensorId> ids;
+  for (const std::string& name : names) {
+    const TensorId id = graph.find(name);
+    if (id == no_tensor || graph.tensor(id).role == Role::value ||
+        (graph.tensor(id).role == Role::constant && is_floating_point(graph.info(id).type))) {
+      fail(ErrorKind::model, {.what = "there is no weight of that name", .tensor = name});
+    }
+    if (!is_floating_point(graph.info(id).type)) {
+      fail(ErrorKind::model, {.what = "a weight that is to be trained is not floating point",
+                              .tensor = name,
+                              .found = halftone::name(graph.info(id).type)});
+    }
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+  }
+  return ids;
+}
+
+/// All variables of floating point but statistics.
+constexpr std::vector<TensorId> all_weights(const Graph& graph,
+                                            const TensorMap<bool>& is_statistic) {
+  std::vector<TensorId> ids;
+  for (std::size_t i = 0; i < is_statistic.size(); ++i) {
+    const auto id = static_cast<TensorId>(i);
+    const TensorRecord& t = graph.tensor(id);
+    if (t.role == Role::variable && is_floating_point(t.info.type) && !is_statistic[id]) {
+      ids.push_back(id);
+    }
+  }
+  return ids;
+}
+
+/// Records the gradients of the loss, which start with `start` (absent: 1), by the weights that the
+/// options say, and by the tensors of `more`, which become their gradients.
+constexpr Training record_gradients(Graph& graph, AnyTensor loss, const TrainOptions& options,
+                                    const TensorMap<bool>& is_statistic, FindGradient find,
+                                    TensorId start, std::vector<TensorId>& more) {
+  if (options.accumulation < 1) {
+    fail(ErrorKind::usage, {.what = "the accumulation is not at least one run",
+                            .found = DecimalText(options.accumulation)});
+  }
+  const bool by_name = !options.weights.empty() || !options.gradients_of.empty();
+  std::vector<TensorId> wanted;  // no ?: of vectors: g++ 12 destroys them in constant evaluation
+  if (options.weights.empty()) {
+    wanted = all_weights(graph, is_statistic);
+  } else {
+    wanted = named_weights(graph, options.weights);
+  }
+  for (const TensorId id : named_weights(graph, options.gradients_of)) wanted.push_back(id);
+  const std::size_t weights = wanted.size();
+  wanted.insert(wanted.end(), more.begin(), more.end());
+  const std::vector<TensorId> found = differentiate_with(find, graph, loss.id, wanted, start);
+  Training result;
+  for (std::size_t i = 0; i < weights; ++i) {
+    AnyTensor gradient{&graph, found[i]};
+    if (gradient.is_absent()) {  // the loss does not depend on it
+      if (!by_name) continue;
+      gradient = GradientScope::zeros(graph, graph.info(wanted[i]));
+    }
+    gradient = op::identity(gradient);
+    graph.rename(gradient.id, JoinedText({"Gradient___", graph.name(wanted[i])}));
+    result.weights.push_back(wanted[i]);
+    result.gradients.push_back(gradient.id);
+  }
+  more.assign(found.begin() + static_cast<std::ptrdiff_t>(weights), found.end());
+  return result;
+}
+
+}  // namespace halftone::detail

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <halftone/graph/planning.hpp>
+#include <halftone/op/list.hpp>
+#include <halftone/transform/dead_code.hpp>
+
+// The chain rule, for the core and for constant evaluation.
+namespace halftone {
+
+namespace detail {
+
+// What throws, defined in the core.
+[[noreturn]] void refuse_loss(const Graph& graph, TensorId loss);
+[[noreturn]] void refuse_unknown(const Graph& graph, const Node& node, TensorId id);
+[[noreturn]] void refuse_nodes(const Graph& graph, const std::vector<std::size_t>& nodes);
+
+/// Which tensors depend on the wanted ones, and may have a gradient.
+constexpr TensorMap<bool> dependents(const Graph& graph, std::span<const TensorId> wanted) {
+  TensorMap<bool> needed(graph, false);
+  for (const TensorId id : wanted) needed[id] = true;
+  for (const Node& node : graph.nodes) {
+    bool depends = false;
+    for (const TensorId id : node.inputs) {
+      depends = depends || (id != no_tensor && needed[id]);
+    }
+    if (!depends) continue;
+    for (const TensorId id : node.outputs) {
+      if (id != no_tensor && is_floating_point(graph.info(id).type)) needed[id] = true;
+    }
+  }
+  return needed;
+}
+
+/// Records the gradient of node n; false if it has none though it is asked for.
+constexpr bool record_gradient_of(Graph& graph, std::size_t n, TensorMap<TensorId>& gradients,
+                                  const TensorMap<bool>& needed, FindGradient find) {
+  GradientScope scope(graph, graph.nodes[n], gradients, needed, find);
+  bool arrives = false, asked = false;
+  for (std::size_t o = 0; o < scope.outputs(); ++o) arrives = arrives || scope.has_dy(o);
+  for (std::size_t i = 0; i < scope.inputs(); ++i) asked = asked || scope.needs(i);
+  if (!arrives || !asked) return true;
+  const Node& node = scope.node();
+  for (const auto* list : {&node.inputs, &node.outputs}) {
+    for (const TensorId id : *list) {
+      if (id != no_tensor && !graph.info(id).is_static()) refuse_unknown(graph, node, id);
+    }
+  }
+  const RecordGradient record = find(*node.op);
+  if (record == nullptr) return false;
+  const std::size_t first = graph.nodes.size();
+  record(node.attributes, scope);
+  const JoinedText name({"Gradient/", graph.name(node)});
+  for (std::size_t added = first; added < graph.nodes.size(); ++added) {
+    if (!node.name.empty()) graph.rename(graph.nodes[added], name);
+    // A gradient is computed where the node is.
+    if (node.planning != Planning{}) inherit_planning(graph.nodes[added], node.planning);
+  }
+  return true;
+}
+
+/// differentiate(), with gradients that `find` finds.
+constexpr std::vector<TensorId> differentiate_with(FindGradient find, Graph& graph,
+                                                   std::span<const TensorId> outputs,
+                                                   std::span<const TensorId> d_outputs,
+                                                   std::span<const TensorId> wanted) {
+  const std::size_t count = graph.nodes.size();
+  const TensorMap<bool> needed = dependents(graph, wanted);
+  TensorMap<TensorId> gradients(graph, no_tensor);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    TensorId& gradient = gradients[outputs[i]];
+    gradient = gradient == no_tensor
+                   ? d_outputs[i]
+                   : op::add(AnyTensor{&graph, gradient}, AnyTensor{&graph, d_outputs[i]}).id;
+  }
+  std::vector<std::size_t> refused;
+  for (std::size_t n = count; n-- > 0;) {
+    if (!record_gradient_of(graph, n, gradients, needed, find)) refused.push_back(n);
+  }
+  if (!refused.empty()) refuse_nodes(graph, refused);
+  std::vector<TensorId> result;
+  // What a fused operator computes itself is left over.
+  TensorMap<bool> used(graph, false);
+  for (const TensorId id : wanted) {
+    result.push_back(gradients[id]);
+    if (result.back() != no_tensor) used[result.back()] = true;
+  }
+  drop_dead_nodes(graph, count, std::move(used));
+  return result;
+}
+constexpr std::vector<TensorId> differentiate_with(FindGradient find, Graph& graph, TensorId loss,
+                                                   std::span<const TensorId> wanted,
+                                                   TensorId d_loss) {
+  const TensorInfo info = graph.info(loss);
+  if (!info.is_static() || info.elements() != 1 || !is_floating_point(info.type)) {
+    refuse_loss(graph, loss);
+  }
+  if (d_loss == no_tensor) d_loss = graph.add_constant(info, scalar_bytes(info.type, 1));
+  return differentiate_with(find, graph, std::span(&loss, 1), std::span(&d_loss, 1), wanted);
+}
+
+}  // namespace detail
+
+/// The same in constant evaluation, too, for graphs whose nodes between the wanted tensors and the
+/// loss are of the operators in a list:
+///
+///   const auto d = differentiate<op::MatMul, op::Relu, op::ReduceMean>(graph, loss.id, wanted);
+template <class... Op>
+  requires(sizeof...(Op) > 0)
+constexpr std::vector<TensorId> differentiate(Graph& graph, TensorId loss,
+                                              std::span<const TensorId> wanted,
+                                              TensorId d_loss = no_tensor) {
+  return detail::differentiate_with(&gradient_in_list<Op...>, graph, loss, wanted, d_loss);
+}
+template <class... Op>
+  requires(sizeof...(Op) > 0)
+constexpr std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outputs,
+                                              std::span<const TensorId> d_outputs,
+                                              std::span<const TensorId> wanted) {
+  return detail::differentiate_with(&gradient_in_list<Op...>, graph, outputs, d_outputs, wanted);
+}
+
+}  // namespace halftone
+
+// Calls and loops, whose bodies the chain rule goes through.
+#include <halftone/transform/gradient_subgraphs.hpp>
