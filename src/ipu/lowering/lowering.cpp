@@ -47,8 +47,8 @@ void Lowering::run(const halftone::Program& program) {
     const Placed& p = layout_.place(frame, id);
     steps_.here.ipu = p.ipu;
     add_host_step(p, graph.info(id), &id == &graph.outputs.front());
-    layout_.touch(p);
   }
+  layout_.end_lives(frame);
   if (report_.options.prefetch) prefetch(inputs);
   report_.products_planned = planner_.planned();
   report_.products_reused = planner_.reused();
@@ -74,7 +74,11 @@ void Lowering::prefetch(std::size_t inputs) {
 // --- nodes ---------------------------------------------------------------------------------------
 
 void Lowering::lower_graph(Frame& frame) {
-  for (std::size_t n = 0; n < frame.graph->nodes.size(); ++n) lower_node(frame, n);
+  for (std::size_t n = 0; n < frame.graph->nodes.size(); ++n) {
+    frame.now = static_cast<std::int32_t>(frame.newest.size());
+    lower_node(frame, n);
+    if (frame.step[n] != halftone::Program::none) frame.newest.push_back(steps_.newest());
+  }
 }
 
 std::string Lowering::operation_name(const Frame& frame, const Node& node, std::size_t number) {
@@ -181,12 +185,6 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
     }
     here.times = 1;
     work.place_outputs();
-  }
-  for (const TensorId id : node.inputs) {
-    if (id == no_tensor || work.is_view) continue;
-    layout_.touch(frame.placed[id]);
-    const auto copy = frame.copies.find({id, here.ipu});
-    if (copy != frame.copies.end()) layout_.touch(copy->second);
   }
   steps_.drop_received();
   report_.operations[static_cast<std::size_t>(operation)].end_step =

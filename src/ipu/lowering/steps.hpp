@@ -62,8 +62,8 @@ class Steps {
   /// Memory on this IPU from now on; returns its number.
   std::int32_t add_variable(std::string name, const Mapping& mapping, std::int64_t element_bytes,
                             Category category = Category::temporaries);
-  /// Memory is needed up to the newest step.
-  void touch(std::int32_t variable);
+  /// Memory is needed up to this step, at least.
+  void keep_until(std::int32_t variable, std::int32_t step);
   /// Received data is not needed beyond the node.
   void drop_received() { received_.clear(); }
   /// The number of the newest step; 0 if there is none.
