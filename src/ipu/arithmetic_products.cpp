@@ -13,131 +13,35 @@ constexpr std::int64_t group_elements = 16;  ///< of half that a matrix unit add
 
 /// A window over images, of up to three spatial dimensions: where each position reads.
 struct Images {
-  Dims extents;  ///< of x: spatial
   Window window;
+  Dims extents;                ///< of x: spatial
+  bool is_transposed = false;  ///< the result is x: pixels of the window's output are read
 
-  /// The number of the pixel of x that output pixel `out` multiplies with kernel position `tap`;
-  /// -1: padding.
-  std::int64_t read(std::int64_t out, std::int64_t tap) const {
+  /// The number of the pixel that pixel `to` of the result multiplies with kernel position `tap`;
+  /// -1: none, or padding.
+  std::int64_t read(std::int64_t to, std::int64_t tap) const {
+    const Dims& result = is_transposed ? extents : window.output;
+    const Dims& other = is_transposed ? window.output : extents;
     std::int64_t at = 0, step = 1;
     for (std::size_t i = window.rank(); i-- > 0;) {
-      const std::int64_t o = out % window.output[i], k = tap % window.kernel[i];
-      const std::int64_t x = o * window.strides[i] + k * window.dilations[i] - window.pad_begin(i);
-      if (x < 0 || x >= extents[i]) return -1;
-      at += x * step;
-      step *= extents[i];
-      out /= window.output[i];
+      const std::int64_t p = to % result[i], k = tap % window.kernel[i];
+      const std::int64_t offset = k * window.dilations[i] - window.pad_begin(i);
+      std::int64_t from = is_transposed ? p - offset : p * window.strides[i] + offset;
+      if (is_transposed) {
+        if (from % window.strides[i] != 0) return -1;
+        from /= window.strides[i];
+      }
+      if (from < 0 || from >= other[i]) return -1;
+      at += from * step;
+      step *= other[i];
+      to /= result[i];
       tap /= window.kernel[i];
     }
     return at;
   }
-  /// The other way: the output pixel that multiplies pixel x with that kernel position; -1: none.
-  std::int64_t written(std::int64_t x, std::int64_t tap) const {
-    std::int64_t at = 0, step = 1;
-    for (std::size_t i = window.rank(); i-- > 0;) {
-      const std::int64_t p = x % extents[i], k = tap % window.kernel[i];
-      const std::int64_t from = p + window.pad_begin(i) - k * window.dilations[i];
-      if (from < 0 || from % window.strides[i] != 0) return -1;
-      const std::int64_t o = from / window.strides[i];
-      if (o >= window.output[i]) return -1;
-      at += o * step;
-      step *= window.output[i];
-      x /= extents[i];
-      tap /= window.kernel[i];
-    }
-    return at;
-  }
-};
-
-/// Rows are pixels of the result, of all images; elements are kernel positions times channels.
-class ImageRows final : public RowSource {
- public:
-  ImageRows(const Images& images, bool is_transposed, const float* values, std::int64_t pixels,
-            std::int64_t read_pixels, std::int64_t all_channels, std::int64_t first,
-            std::int64_t channels)
-      : images_(images),
-        is_transposed_(is_transposed),
-        values_(values),
-        pixels_(pixels),
-        read_pixels_(read_pixels),
-        all_channels_(all_channels),
-        first_(first),
-        channels_(channels) {}
-  void fill(std::int64_t row, float* to) const override {
-    const std::int64_t image = row / pixels_, pixel = row % pixels_;
-    const float* from = values_ + (image * all_channels_ + first_) * read_pixels_;
-    for (std::int64_t tap = 0, taps = product(images_.window.kernel); tap < taps; ++tap) {
-      const std::int64_t at =
-          is_transposed_ ? images_.written(pixel, tap) : images_.read(pixel, tap);
-      for (std::int64_t c = 0; c < channels_; ++c) {
-        *to++ = at < 0 ? 0.0f : from[c * read_pixels_ + at];
-      }
-    }
-  }
-
- private:
-  const Images& images_;
-  bool is_transposed_;
-  const float* values_;
-  std::int64_t pixels_, read_pixels_, all_channels_, first_, channels_;
-};
-
-/// Rows are weights of one filter (channel, kernel position); elements are pixels of all images.
-class WeightRows final : public RowSource {
- public:
-  WeightRows(const Images& images, const float* x, std::int64_t batch, std::int64_t pixels,
-             std::int64_t read_pixels, std::int64_t all_channels, std::int64_t first)
-      : images_(images),
-        x_(x),
-        batch_(batch),
-        pixels_(pixels),
-        read_pixels_(read_pixels),
-        all_channels_(all_channels),
-        first_(first) {}
-  void fill(std::int64_t row, float* to) const override {
-    const std::int64_t taps = product(images_.window.kernel);
-    const std::int64_t channel = first_ + row / taps, tap = row % taps;
-    for (std::int64_t n = 0; n < batch_; ++n) {
-      const float* from = x_ + (n * all_channels_ + channel) * read_pixels_;
-      for (std::int64_t p = 0; p < pixels_; ++p) {
-        const std::int64_t at = images_.read(p, tap);
-        *to++ = at < 0 ? 0.0f : from[at];
-      }
-    }
-  }
-
- private:
-  const Images& images_;
-  const float* x_;
-  std::int64_t batch_, pixels_, read_pixels_, all_channels_, first_;
 };
 
 Dims spatial(const Dims& shape) { return Dims(shape.span().subspan(2)); }
-
-/// The images of a ConvTranspose: what it makes is what a convolution would read.
-Images transposed_images(const op::ConvTranspose& conv, const Dims& x, const Dims& w,
-                         const Dims& y) {
-  Images images{spatial(y), {}};
-  Window& window = images.window;
-  window.kernel = spatial(w);
-  const std::size_t rank = window.kernel.size();
-  window.strides = conv.strides.empty() ? Dims::filled(rank, 1) : conv.strides;
-  window.dilations = conv.dilations.empty() ? Dims::filled(rank, 1) : conv.dilations;
-  window.pads = conv.pads.empty() ? Pads::filled(2 * rank, 0) : conv.pads;
-  window.output = spatial(x);
-  for (std::size_t i = 0; i < rank; ++i) {
-    const bool is_same =
-        conv.auto_pad == AutoPad::same_upper || conv.auto_pad == AutoPad::same_lower;
-    if (conv.auto_pad == AutoPad::valid) window.pads[i] = 0;
-    if (!is_same && conv.output_shape.empty()) continue;
-    // The output's extent says the pads; the odd one is at the end for SAME_UPPER.
-    const std::int64_t full = (window.output[i] - 1) * window.strides[i] + window.reach(i) +
-                              (conv.output_padding.empty() ? 0 : conv.output_padding[i]);
-    const std::int64_t cut = std::max<std::int64_t>(full - images.extents[i], 0);
-    window.pads[i] = conv.auto_pad == AutoPad::same_upper ? cut / 2 : cut - cut / 2;
-  }
-  return images;
-}
 
 }  // namespace
 
@@ -169,7 +73,7 @@ void ArithmeticRunner::multiply(const Now& now, const Extents& e, const RowSourc
                                std::vector<float>& sums) {
     float* total = y + row * e.columns;
     std::fill(total, total + e.columns, 0.0f);
-    rows.fill(row, left.data());
+    rows(row, left.data());
     std::int64_t group = 0;
     for (std::int64_t part = 0; part < parts; ++part) {
       // One tile's share of the inner elements.
@@ -300,7 +204,7 @@ void ArithmeticRunner::ProductNode::multiply_stacks() {
       step_a *= ea;
       step_b *= eb;
     }
-    runner.multiply(now, {rows, inner, columns}, MatrixRows(x() + at_a, inner, inner, 1),
+    runner.multiply(now, {rows, inner, columns}, matrix_rows(x() + at_a, inner, inner, 1),
                     w() + at_b, y() + n * rows * columns);
   }
 }
@@ -318,9 +222,10 @@ void ArithmeticRunner::ProductNode::multiply_gemm() {
     }
     factor = matrix.data();
   }
-  runner.multiply(now, {rows, inner, columns},
-                  gemm.trans_a ? MatrixRows(x(), inner, 1, rows) : MatrixRows(x(), inner, inner, 1),
-                  factor, y());
+  runner.multiply(
+      now, {rows, inner, columns},
+      gemm.trans_a ? matrix_rows(x(), inner, 1, rows) : matrix_rows(x(), inner, inner, 1), factor,
+      y());
   const auto scale = [&](float by, AnyArray& values) {
     if (by == 1) return;
     values = rounded(values);
@@ -349,27 +254,20 @@ void ArithmeticRunner::ProductNode::multiply_gemm() {
 ArithmeticRunner::ProductNode::Groups ArithmeticRunner::ProductNode::groups() const {
   const OpId& id = now.node.op->id;
   Groups groups;
-  Images& images = groups.images;
   if (id == op::Conv::id) {
     const auto conv = unpack<op::Conv>(now.node.attributes);
-    images = {spatial(a), Window::over(a.span().subspan(2), {.kernel = spatial(b),
-                                                             .strides = conv.strides,
-                                                             .dilations = conv.dilations,
-                                                             .pads = conv.pads,
-                                                             .auto_pad = conv.auto_pad})};
+    groups.images = {conv.window_over(a.span().subspan(2), spatial(b)), spatial(a)};
     groups.count = conv.group;
   } else if (id == op::ConvTranspose::id) {
+    // What it makes is what a convolution would read.
     const auto conv = unpack<op::ConvTranspose>(now.node.attributes);
-    images = transposed_images(conv, a, b, shape);
+    groups.images = {conv.window_over(a.span().subspan(2), spatial(b)), spatial(shape), true};
+    groups.images.window.output = spatial(a);
     groups.count = conv.group;
   } else {
     const auto conv = unpack<op::ConvWeightGradient>(now.node.attributes);
-    images.extents = spatial(a);
-    images.window.kernel = conv.kernel_shape;
-    images.window.strides = conv.strides;
-    images.window.dilations = conv.dilations;
-    images.window.pads = conv.pads;
-    images.window.output = spatial(b);
+    groups.images.window = {conv.kernel_shape, conv.strides, conv.dilations, spatial(b), conv.pads};
+    groups.images.extents = spatial(a);
     groups.count = conv.group;
   }
   const Dims& y = id == op::ConvWeightGradient::id ? b : shape;
@@ -400,10 +298,9 @@ void ArithmeticRunner::ProductNode::convolve() {
   }
 }
 
-/// Rows are pixels of the result, of all images.
+/// Rows are pixels of the result, of all images; elements are kernel positions times channels.
 void ArithmeticRunner::ProductNode::convolve_group(const Groups& groups, std::int64_t g) {
   const auto& [images, count, x_pixels, y_pixels, x_channels, y_channels] = groups;
-  const bool is_transposed = now.node.op->id == op::ConvTranspose::id;
   // Weights are [filters, channels, taps], of a transposed one [channels, filters, taps].
   const std::int64_t taps = product(images.window.kernel);
   const std::int64_t inner = taps * x_channels, rows = a[0] * y_pixels;
@@ -412,16 +309,24 @@ void ArithmeticRunner::ProductNode::convolve_group(const Groups& groups, std::in
   for (std::int64_t k = 0; k < inner; ++k) {
     const std::int64_t tap = k / x_channels, c = k % x_channels;
     for (std::int64_t f = 0; f < y_channels; ++f) {
-      const std::int64_t at = is_transposed ? ((g * x_channels + c) * y_channels + f) * taps + tap
-                                            : ((g * y_channels + f) * x_channels + c) * taps + tap;
+      const std::int64_t at = images.is_transposed
+                                  ? ((g * x_channels + c) * y_channels + f) * taps + tap
+                                  : ((g * y_channels + f) * x_channels + c) * taps + tap;
       matrix[static_cast<std::size_t>(k * y_channels + f)] = from[at];
     }
   }
+  const RowSource pixels = [&](std::int64_t row, float* to) {
+    const std::int64_t image = row / y_pixels, pixel = row % y_pixels;
+    const float* x_of = x() + (image * a[1] + g * x_channels) * x_pixels;
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      const std::int64_t at = images.read(pixel, tap);
+      for (std::int64_t c = 0; c < x_channels; ++c) {
+        *to++ = at < 0 ? 0.0f : x_of[c * x_pixels + at];
+      }
+    }
+  };
   std::vector<float> result(static_cast<std::size_t>(rows * y_channels));
-  runner.multiply(
-      now, {rows, inner, y_channels, taps},
-      ImageRows(images, is_transposed, x(), y_pixels, x_pixels, a[1], g * x_channels, x_channels),
-      matrix.data(), result.data());
+  runner.multiply(now, {rows, inner, y_channels, taps}, pixels, matrix.data(), result.data());
   float* to = y();
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t f = 0; f < y_channels; ++f) {
@@ -431,10 +336,12 @@ void ArithmeticRunner::ProductNode::convolve_group(const Groups& groups, std::in
   }
 }
 
-/// Rows are weights of one filter: the gradient of a convolution's weights.
+/// The gradient of a convolution's weights: rows are weights of one filter (channel, kernel
+/// position), elements are pixels of all images.
 void ArithmeticRunner::ProductNode::correlate_group(const Groups& groups, std::int64_t g) {
   const auto& [images, count, x_pixels, y_pixels, x_channels, y_channels] = groups;
-  const std::int64_t inner = a[0] * y_pixels, rows = x_channels * product(images.window.kernel);
+  const std::int64_t taps = product(images.window.kernel);
+  const std::int64_t inner = a[0] * y_pixels, rows = x_channels * taps;
   const float* from = w();
   matrix.resize(static_cast<std::size_t>(inner * y_channels));
   for (std::int64_t k = 0; k < inner; ++k) {
@@ -443,10 +350,18 @@ void ArithmeticRunner::ProductNode::correlate_group(const Groups& groups, std::i
           from[((k / y_pixels) * b[1] + g * y_channels + f) * y_pixels + k % y_pixels];
     }
   }
+  const RowSource weights = [&](std::int64_t row, float* to) {
+    const std::int64_t channel = g * x_channels + row / taps, tap = row % taps;
+    for (std::int64_t n = 0; n < a[0]; ++n) {
+      const float* x_of = x() + (n * a[1] + channel) * x_pixels;
+      for (std::int64_t p = 0; p < y_pixels; ++p) {
+        const std::int64_t at = images.read(p, tap);
+        *to++ = at < 0 ? 0.0f : x_of[at];
+      }
+    }
+  };
   std::vector<float> result(static_cast<std::size_t>(rows * y_channels));
-  runner.multiply(now, {rows, inner, y_channels},
-                  WeightRows(images, x(), a[0], y_pixels, x_pixels, a[1], g * x_channels),
-                  matrix.data(), result.data());
+  runner.multiply(now, {rows, inner, y_channels}, weights, matrix.data(), result.data());
   float* to = y();
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t f = 0; f < y_channels; ++f) {

@@ -197,7 +197,7 @@ struct ArithmeticRunner::Layer {
   Values multiplied(const Values& left, const Values& right, std::int64_t m, std::int64_t k,
                     std::int64_t n) const {
     Values y(size(m * n));
-    runner.multiply(now, {m, k, n}, MatrixRows(left.data(), k, k, 1), right.data(), y.data());
+    runner.multiply(now, {m, k, n}, matrix_rows(left.data(), k, k, 1), right.data(), y.data());
     return rounded(std::move(y));
   }
   /// What may be absent is empty.
