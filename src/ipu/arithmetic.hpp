@@ -12,6 +12,11 @@
 namespace halftone::ipu {
 
 inline bool is_half(const TensorInfo& info) { return info.type == ElementType::float16; }
+/// An element of a tensor of half or float.
+inline float float_at(const AnyView& x, std::int64_t i) {
+  return is_half(x.info) ? static_cast<float>(static_cast<const half*>(x.data)[i])
+                         : static_cast<const float*>(x.data)[i];
+}
 /// Values of half as float.
 AnyArray widened(const AnyView& x);
 

@@ -10,11 +10,6 @@
 namespace halftone::ipu {
 namespace {
 
-float float_at(const AnyView& x, std::int64_t i) {
-  return is_half(x.info) ? static_cast<float>(static_cast<const half*>(x.data)[i])
-                         : static_cast<const float*>(x.data)[i];
-}
-
 /// Low and high, or mean and scale.
 std::pair<float, float> range_of(const Node& node) {
   const OpId& id = node.op->id;
