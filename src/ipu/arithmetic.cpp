@@ -13,6 +13,17 @@
 
 namespace halftone::ipu {
 
+std::int64_t broadcast_index(const Dims& x, const Dims& y, std::int64_t i) {
+  std::int64_t at = 0, step = 1;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const std::int64_t extent = y[y.size() - 1 - k], own = x[x.size() - 1 - k];
+    if (own != 1) at += i % extent * step;
+    step *= own;
+    i /= extent;
+  }
+  return at;
+}
+
 AnyArray widened(const AnyView& x) {
   AnyArray wide(TensorInfo{ElementType::float32, x.info.shape});
   const auto* from = static_cast<const half*>(x.data);

@@ -17,6 +17,8 @@ inline float float_at(const AnyView& x, std::int64_t i) {
   return is_half(x.info) ? static_cast<float>(static_cast<const half*>(x.data)[i])
                          : static_cast<const float*>(x.data)[i];
 }
+/// The element of x that element i of y reads where x is broadcast to y's shape.
+std::int64_t broadcast_index(const Dims& x, const Dims& y, std::int64_t i);
 /// Values of half as float.
 AnyArray widened(const AnyView& x);
 

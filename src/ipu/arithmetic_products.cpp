@@ -139,8 +139,61 @@ struct ArithmeticRunner::ProductNode {
   AnyArray rounded(const AnyArray& values) const {
     return widened(runner.narrowed(now, 0, values));
   }
-  void multiply_stacks();
-  void multiply_gemm();
+  /// The right operand as [inner, columns], of its elements `at(k, n)`.
+  const float* gathered(std::int64_t inner, std::int64_t columns, auto&& at) {
+    const float* from = w();
+    matrix.resize(static_cast<std::size_t>(inner * columns));
+    for (std::int64_t k = 0; k < inner; ++k) {
+      for (std::int64_t n = 0; n < columns; ++n) {
+        matrix[static_cast<std::size_t>(k * columns + n)] = from[at(k, n)];
+      }
+    }
+    return matrix.data();
+  }
+
+  void multiply_stacks() {
+    const std::int64_t inner = a.back(), rows = a.size() > 1 ? a[a.size() - 2] : 1;
+    const std::int64_t columns = b.size() > 1 ? b.back() : 1;
+    const auto stack = [](const Dims& d, std::size_t rank) { return Dims(d.span().first(rank)); };
+    const std::size_t a_rank = std::max<std::size_t>(a.size(), 2) - 2,
+                      b_rank = std::max<std::size_t>(b.size(), 2) - 2;
+    const Dims of_a = stack(a, a_rank), of_b = stack(b, b_rank),
+               of_y = stack(shape, std::max(a_rank, b_rank));
+    for (std::int64_t n = 0, count = product(of_y); n < count; ++n) {
+      const float* left_matrix = x() + broadcast_index(of_a, of_y, n) * rows * inner;
+      runner.multiply(now, {rows, inner, columns}, matrix_rows(left_matrix, inner, inner, 1),
+                      w() + broadcast_index(of_b, of_y, n) * inner * columns,
+                      y() + n * rows * columns);
+    }
+  }
+
+  void multiply_gemm() {
+    const auto gemm = unpack<op::Gemm>(now.node.attributes);
+    const std::int64_t rows = shape[0], columns = shape[1], inner = a[gemm.trans_a ? 0 : 1];
+    const float* factor = w();
+    if (gemm.trans_b) {
+      factor =
+          gathered(inner, columns, [&](std::int64_t k, std::int64_t n) { return n * inner + k; });
+    }
+    runner.multiply(
+        now, {rows, inner, columns},
+        gemm.trans_a ? matrix_rows(x(), inner, 1, rows) : matrix_rows(x(), inner, inner, 1), factor,
+        y());
+    const auto scale = [&](float by, AnyArray& values) {
+      if (by == 1) return;
+      values = rounded(values);
+      for (float& v : values.values<float>()) v *= by;
+    };
+    scale(gemm.alpha, wide);
+    if (const AnyView* c = bias(); c != nullptr) {
+      AnyArray added = widened(*c);
+      wide = rounded(wide);
+      scale(gemm.beta, added);
+      if (gemm.beta != 1) added = rounded(added);
+      add(added, [&](std::int64_t i) { return broadcast_index(c->info.shape, shape, i); });
+    }
+  }
+
   void convolve();
 
  private:
@@ -153,6 +206,23 @@ struct ArithmeticRunner::ProductNode {
   Groups groups() const;
   void convolve_group(const Groups& groups, std::int64_t g);
   void correlate_group(const Groups& groups, std::int64_t g);
+  /// The product of a group's rows and right operand; element (r, f) goes to `to(r, f)` of y.
+  void multiply_group(const Extents& e, const RowSource& source, const float* factor, auto&& to) {
+    std::vector<float> result(static_cast<std::size_t>(e.rows * e.columns));
+    runner.multiply(now, e, source, factor, result.data());
+    float* all = y();
+    for (std::int64_t r = 0; r < e.rows; ++r) {
+      for (std::int64_t f = 0; f < e.columns; ++f) {
+        all[to(r, f)] = result[static_cast<std::size_t>(r * e.columns + f)];
+      }
+    }
+  }
+  /// Adds element `at(i)` to element i of the result.
+  void add(const AnyArray& added, auto&& at) {
+    const float* from = added.values<float>().data();
+    float* sum = y();
+    for (std::int64_t i = 0; i < wide.info().elements(); ++i) sum[i] += from[at(i)];
+  }
 };
 
 bool ArithmeticRunner::run_product(const Now& now, const TensorInfo& info,
@@ -182,71 +252,6 @@ bool ArithmeticRunner::run_product(const Now& now, const TensorInfo& info,
   outputs.clear();
   outputs.push_back(narrowed(now, 0, product.wide));
   return true;
-}
-
-void ArithmeticRunner::ProductNode::multiply_stacks() {
-  const std::int64_t inner = a.back(), rows = a.size() > 1 ? a[a.size() - 2] : 1;
-  const std::int64_t columns = b.size() > 1 ? b.back() : 1;
-  const std::size_t rank = std::max<std::size_t>(std::max(a.size(), b.size()), 2) - 2;
-  const auto extent = [&](const Dims& d, std::size_t axis) {
-    const std::size_t missing = rank + 2 - std::max<std::size_t>(d.size(), 2);
-    return axis < missing ? std::int64_t{1} : d[axis - missing];
-  };
-  std::int64_t batches = 1;
-  for (std::size_t i = 0; i < rank; ++i) batches *= std::max(extent(a, i), extent(b, i));
-  for (std::int64_t n = 0; n < batches; ++n) {
-    std::int64_t rest = n, at_a = 0, at_b = 0, step_a = rows * inner, step_b = inner * columns;
-    for (std::size_t i = rank; i-- > 0;) {
-      const std::int64_t ea = extent(a, i), eb = extent(b, i), index = rest % std::max(ea, eb);
-      rest /= std::max(ea, eb);
-      at_a += ea == 1 ? 0 : index * step_a;
-      at_b += eb == 1 ? 0 : index * step_b;
-      step_a *= ea;
-      step_b *= eb;
-    }
-    runner.multiply(now, {rows, inner, columns}, matrix_rows(x() + at_a, inner, inner, 1),
-                    w() + at_b, y() + n * rows * columns);
-  }
-}
-
-void ArithmeticRunner::ProductNode::multiply_gemm() {
-  const auto gemm = unpack<op::Gemm>(now.node.attributes);
-  const std::int64_t rows = shape[0], columns = shape[1], inner = a[gemm.trans_a ? 0 : 1];
-  const float* factor = w();
-  if (gemm.trans_b) {
-    matrix.resize(static_cast<std::size_t>(inner * columns));
-    for (std::int64_t k = 0; k < inner; ++k) {
-      for (std::int64_t n = 0; n < columns; ++n) {
-        matrix[static_cast<std::size_t>(k * columns + n)] = factor[n * inner + k];
-      }
-    }
-    factor = matrix.data();
-  }
-  runner.multiply(
-      now, {rows, inner, columns},
-      gemm.trans_a ? matrix_rows(x(), inner, 1, rows) : matrix_rows(x(), inner, inner, 1), factor,
-      y());
-  const auto scale = [&](float by, AnyArray& values) {
-    if (by == 1) return;
-    values = rounded(values);
-    for (float& v : values.values<float>()) v *= by;
-  };
-  scale(gemm.alpha, wide);
-  if (const AnyView* c = bias(); c != nullptr) {
-    AnyArray added = widened(*c), sum = rounded(wide);
-    scale(gemm.beta, added);
-    if (gemm.beta != 1) added = rounded(added);
-    const Dims& d = c->info.shape;
-    const std::int64_t row_step = d.size() > 1 && d[0] != 1 ? d[1] : 0;
-    const std::int64_t column_step = !d.empty() && d.back() != 1 ? 1 : 0;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t n = 0; n < columns; ++n) {
-        sum.values<float>()[static_cast<std::size_t>(r * columns + n)] +=
-            added.values<float>()[static_cast<std::size_t>(r * row_step + n * column_step)];
-      }
-    }
-    wide = std::move(sum);
-  }
 }
 
 // --- convolutions --------------------------------------------------------------------------------
@@ -291,30 +296,13 @@ void ArithmeticRunner::ProductNode::convolve() {
   const AnyView* c = is_weight ? nullptr : bias();
   if (c == nullptr) return;
   wide = rounded(wide);
-  const AnyArray added = widened(*c);
-  float* sum = y();
-  for (std::int64_t i = 0; i < wide.info().elements(); ++i) {
-    sum[i] += added.values<float>()[static_cast<std::size_t>(i / all.y_pixels % shape[1])];
-  }
+  add(widened(*c), [&](std::int64_t i) { return i / all.y_pixels % shape[1]; });
 }
 
 /// Rows are pixels of the result, of all images; elements are kernel positions times channels.
 void ArithmeticRunner::ProductNode::convolve_group(const Groups& groups, std::int64_t g) {
   const auto& [images, count, x_pixels, y_pixels, x_channels, y_channels] = groups;
-  // Weights are [filters, channels, taps], of a transposed one [channels, filters, taps].
   const std::int64_t taps = product(images.window.kernel);
-  const std::int64_t inner = taps * x_channels, rows = a[0] * y_pixels;
-  const float* from = w();
-  matrix.resize(static_cast<std::size_t>(inner * y_channels));
-  for (std::int64_t k = 0; k < inner; ++k) {
-    const std::int64_t tap = k / x_channels, c = k % x_channels;
-    for (std::int64_t f = 0; f < y_channels; ++f) {
-      const std::int64_t at = images.is_transposed
-                                  ? ((g * x_channels + c) * y_channels + f) * taps + tap
-                                  : ((g * y_channels + f) * x_channels + c) * taps + tap;
-      matrix[static_cast<std::size_t>(k * y_channels + f)] = from[at];
-    }
-  }
   const RowSource pixels = [&](std::int64_t row, float* to) {
     const std::int64_t image = row / y_pixels, pixel = row % y_pixels;
     const float* x_of = x() + (image * a[1] + g * x_channels) * x_pixels;
@@ -325,15 +313,16 @@ void ArithmeticRunner::ProductNode::convolve_group(const Groups& groups, std::in
       }
     }
   };
-  std::vector<float> result(static_cast<std::size_t>(rows * y_channels));
-  runner.multiply(now, {rows, inner, y_channels, taps}, pixels, matrix.data(), result.data());
-  float* to = y();
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t f = 0; f < y_channels; ++f) {
-      to[((r / y_pixels) * shape[1] + g * y_channels + f) * y_pixels + r % y_pixels] =
-          result[static_cast<std::size_t>(r * y_channels + f)];
-    }
-  }
+  const Extents extents{a[0] * y_pixels, taps * x_channels, y_channels, taps};
+  const float* weights = gathered(extents.inner, y_channels, [&](std::int64_t k, std::int64_t f) {
+    // [filters, channels, taps], of a transposed one [channels, filters, taps].
+    const std::int64_t tap = k / x_channels, c = k % x_channels;
+    return images.is_transposed ? ((g * x_channels + c) * y_channels + f) * taps + tap
+                                : ((g * y_channels + f) * x_channels + c) * taps + tap;
+  });
+  multiply_group(extents, pixels, weights, [&](std::int64_t r, std::int64_t f) {
+    return ((r / y_pixels) * shape[1] + g * y_channels + f) * y_pixels + r % y_pixels;
+  });
 }
 
 /// The gradient of a convolution's weights: rows are weights of one filter (channel, kernel
@@ -341,15 +330,6 @@ void ArithmeticRunner::ProductNode::convolve_group(const Groups& groups, std::in
 void ArithmeticRunner::ProductNode::correlate_group(const Groups& groups, std::int64_t g) {
   const auto& [images, count, x_pixels, y_pixels, x_channels, y_channels] = groups;
   const std::int64_t taps = product(images.window.kernel);
-  const std::int64_t inner = a[0] * y_pixels, rows = x_channels * taps;
-  const float* from = w();
-  matrix.resize(static_cast<std::size_t>(inner * y_channels));
-  for (std::int64_t k = 0; k < inner; ++k) {
-    for (std::int64_t f = 0; f < y_channels; ++f) {
-      matrix[static_cast<std::size_t>(k * y_channels + f)] =
-          from[((k / y_pixels) * b[1] + g * y_channels + f) * y_pixels + k % y_pixels];
-    }
-  }
   const RowSource weights = [&](std::int64_t row, float* to) {
     const std::int64_t channel = g * x_channels + row / taps, tap = row % taps;
     for (std::int64_t n = 0; n < a[0]; ++n) {
@@ -360,14 +340,13 @@ void ArithmeticRunner::ProductNode::correlate_group(const Groups& groups, std::i
       }
     }
   };
-  std::vector<float> result(static_cast<std::size_t>(rows * y_channels));
-  runner.multiply(now, {rows, inner, y_channels}, weights, matrix.data(), result.data());
-  float* to = y();
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t f = 0; f < y_channels; ++f) {
-      to[(g * y_channels + f) * rows + r] = result[static_cast<std::size_t>(r * y_channels + f)];
-    }
-  }
+  const Extents extents{x_channels * taps, a[0] * y_pixels, y_channels};
+  const float* gradients = gathered(extents.inner, y_channels, [&](std::int64_t k, std::int64_t f) {
+    return ((k / y_pixels) * b[1] + g * y_channels + f) * y_pixels + k % y_pixels;
+  });
+  multiply_group(extents, weights, gradients, [&](std::int64_t r, std::int64_t f) {
+    return (g * y_channels + f) * extents.rows + r;
+  });
 }
 
 }  // namespace halftone::ipu
