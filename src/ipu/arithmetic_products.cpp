@@ -301,7 +301,9 @@ void ArithmeticRunner::ProductNode::convolve() {
 
 /// Rows are pixels of the result, of all images; elements are kernel positions times channels.
 void ArithmeticRunner::ProductNode::convolve_group(const Groups& groups, std::int64_t g) {
-  const auto& [images, count, x_pixels, y_pixels, x_channels, y_channels] = groups;
+  const Images& images = groups.images;
+  const std::int64_t x_pixels = groups.x_pixels, y_pixels = groups.y_pixels,
+                     x_channels = groups.x_channels, y_channels = groups.y_channels;
   const std::int64_t taps = product(images.window.kernel);
   const RowSource pixels = [&](std::int64_t row, float* to) {
     const std::int64_t image = row / y_pixels, pixel = row % y_pixels;
@@ -328,7 +330,9 @@ void ArithmeticRunner::ProductNode::convolve_group(const Groups& groups, std::in
 /// The gradient of a convolution's weights: rows are weights of one filter (channel, kernel
 /// position), elements are pixels of all images.
 void ArithmeticRunner::ProductNode::correlate_group(const Groups& groups, std::int64_t g) {
-  const auto& [images, count, x_pixels, y_pixels, x_channels, y_channels] = groups;
+  const Images& images = groups.images;
+  const std::int64_t x_pixels = groups.x_pixels, y_pixels = groups.y_pixels,
+                     x_channels = groups.x_channels, y_channels = groups.y_channels;
   const std::int64_t taps = product(images.window.kernel);
   const RowSource weights = [&](std::int64_t row, float* to) {
     const std::int64_t channel = g * x_channels + row / taps, tap = row % taps;

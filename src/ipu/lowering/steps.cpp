@@ -47,10 +47,6 @@ void Steps::finish(bool has_host_exchange) {
 
 // --- steps ---------------------------------------------------------------------------------------
 
-Step& Steps::add(StepKind kind, std::int64_t cycles) {
-  return add(kind, cycles, 0, t.tiles_per_ipu);
-}
-
 Step& Steps::add(StepKind kind, std::int64_t cycles, std::int64_t bytes, std::int64_t tiles) {
   const std::int64_t repeats = here.repeats * here.times;
   cycles_ += static_cast<double>(cycles) * static_cast<double>(repeats);

@@ -40,7 +40,7 @@ class Steps {
   Report& report;
   const Target& t;
 
-  Step& add(StepKind kind, std::int64_t cycles);
+  Step& add(StepKind kind, std::int64_t cycles) { return add(kind, cycles, 0, t.tiles_per_ipu); }
   Step& add(StepKind kind, std::int64_t cycles, std::int64_t bytes, std::int64_t tiles);
   /// A compute set over the tiles of a mapping, so many cycles on its fullest tile. `balance`: the
   /// share of these cycles that a tile with as many elements has on average.
