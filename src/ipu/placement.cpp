@@ -65,6 +65,13 @@ void note_outputs(TensorMap<std::int32_t>& noted, const Node& node, std::int32_t
 
 }  // namespace
 
+bool is_operation(const Graph& graph, const Node& node) {
+  if (node.outputs.empty()) return node.op->cost != nullptr;
+  return std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
+    return id != no_tensor && graph.info(id).elements() != 0;
+  });
+}
+
 void check_placement(const Graph& graph, std::int64_t ipus) {
   TensorMap<std::int32_t> changed_on(graph, -1);
   for (const Node& node : graph.nodes) {
@@ -138,11 +145,7 @@ std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& 
     while (operation < single.operations.size() && single.operations[operation].program != 0) {
       ++operation;
     }
-    bool is_empty = true;
-    for (const TensorId id : graph.nodes[n].outputs) {
-      is_empty = is_empty && (id == no_tensor || graph.info(id).elements() == 0);
-    }
-    if (is_empty || operation >= single.operations.size()) continue;
+    if (!is_operation(graph, graph.nodes[n]) || operation >= single.operations.size()) continue;
     cycles[n] = static_cast<double>(single.operation_cycles(operation++));
   }
   // Nodes that bring in variables lead; the time of all that follow them is theirs.

@@ -8,6 +8,7 @@
 #include <halftone/transform/infer.hpp>
 
 #include "ipu/lowering/work.hpp"
+#include "ipu/placement.hpp"
 
 namespace halftone::ipu {
 
@@ -147,6 +148,7 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
   const Node& node = graph.nodes[number];
   Steps::Here& here = steps_.here;
   if (here.program == 0 && !placement_.empty()) here.ipu = placement_[number];
+  if (!is_operation(graph, node)) return;
 
   // Trailing optional tensors may be left out; they count as absent.
   const Slots& slots = node.op->signature;
@@ -154,14 +156,9 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
   for (const TensorId id : node.inputs)
     in.push_back(id == no_tensor ? TensorInfo{} : graph.info(id));
   in.resize(std::max(in.size(), slots.inputs() - (slots.has_variadic_input() ? 1 : 0)));
-  bool is_empty = true;
-  for (const TensorId id : node.outputs) {
+  for (const TensorId id : node.outputs)
     out.push_back(id == no_tensor ? TensorInfo{} : graph.info(id));
-    is_empty = is_empty && (id == no_tensor || out.back().elements() == 0);
-  }
   out.resize(std::max(out.size(), slots.outputs() - (slots.has_variadic_output() ? 1 : 0)));
-  // A node without outputs has something to do only if its operator says what.
-  if (is_empty && (!node.outputs.empty() || node.op->cost == nullptr)) return;
 
   here.has_code = is_first_of_kind(node, in);
   begin_operation(frame, number);
