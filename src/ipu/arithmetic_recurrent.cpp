@@ -308,37 +308,31 @@ std::vector<Values> ArithmeticRunner::Layer::forward() {
     Values h = initial(given(5)), c;
     if (l.cell == Cell::lstm) c = initial(given(6));
     for (std::int64_t step = 0; step < l.steps; ++step) {
-      const auto of_input = [&](std::int64_t k) {
-        return of_step(step, products, wide, k * hidden, hidden);
-      };
-      const Values recurring = multiplied(h, r_gates, l.batch, hidden, together * hidden);
-      const auto of_state = [&](std::int64_t k) {
-        return columns(recurring, together * hidden, k * hidden, hidden);
-      };
-      const auto gate = [&](std::int64_t k) {
-        return plus_given(plus(of_input(k), of_state(k)), biases[k]);
-      };
+      Computed one;
+      one.a = of_step(step, products, wide, 0, wide);
+      one.products = multiplied(h, r_gates, l.batch, hidden, together * hidden);
+      const auto biased = [&](std::int64_t k) { return plus_given(gate(one, k), biases[k]); };
       Values next;
       switch (l.cell) {
         case Cell::rnn:
-          next = squashed(function(0), gate(0));
+          next = squashed(function(0), biased(0));
           break;
         case Cell::lstm: {
-          const Values z_input = gate(0), z_keep = l.input_forget ? Values{} : gate(2);
-          const Values cell = memory(z_input, z_keep, gate(3), c).cell;
-          const Values z_output = plus_product(gate(1), cell, peepholes[1]);
+          const Values z_input = biased(0), z_keep = l.input_forget ? Values{} : biased(2);
+          const Values cell = memory(z_input, z_keep, biased(3), c).cell;
+          const Values z_output = plus_product(biased(1), cell, peepholes[1]);
           next = times(squashed(function(0), z_output), activated(function(2), cell));
           advance(step, c, cell);
           break;
         }
         case Cell::gru: {
-          const Values keep = squashed(function(0), gate(0));
-          const Values reset = squashed(function(0), gate(1));
+          const Values keep = squashed(function(0), biased(0));
+          const Values reset = squashed(function(0), biased(1));
           const Values product =
-              is_linear ? times(reset, plus_given(of_state(2), candidate_bias))
+              is_linear ? times(reset, plus_given(of_state(one, 2), candidate_bias))
                         : multiplied(times(reset, h), r_candidate, l.batch, hidden, hidden);
           const Values candidate =
-              squashed(function(1), plus_given(plus(of_input(2), product), biases[2]));
+              squashed(function(1), plus_given(plus(of_input(one, 2), product), biases[2]));
           next = plus(times(one_minus(keep), candidate), times(keep, h));
           break;
         }

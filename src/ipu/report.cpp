@@ -265,8 +265,7 @@ std::string Report::steps_csv() const {
       "flops,live_bytes\n";
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& s = steps[i];
-    const Operation* o =
-        s.operation >= 0 ? &operations[static_cast<std::size_t>(s.operation)] : nullptr;
+    const Operation* o = operation_of(s);
     text += fmt::format(
         "{},{},{},{},{},{},{},{},{},{:.1f},{},{},{},{}\n", i, name(s.kind), s.ipu,
         csv_field(o != nullptr ? o->name : ""), o != nullptr ? o->type : "",
@@ -293,10 +292,7 @@ std::string Report::stacks() const {
     }
     std::string stack = "main";
     for (auto f = frames.rbegin(); f != frames.rend(); ++f) stack += ";" + *f;
-    if (s.operation >= 0) {
-      const Operation& o = operations[static_cast<std::size_t>(s.operation)];
-      stack += ";" + frame(o.type) + ";" + frame(o.name);
-    }
+    if (const Operation* o = operation_of(s)) stack += ";" + frame(o->type) + ";" + frame(o->name);
     stack += ";" + frame(s.vertex >= 0 ? vertices[static_cast<std::size_t>(s.vertex)]
                                        : std::string(name(s.kind)));
     text += fmt::format("{} {}\n", stack, s.total());
