@@ -13,6 +13,17 @@
 
 namespace halftone::ipu {
 
+std::int64_t broadcast_index(const Dims& x, const Dims& y, std::int64_t i) {
+  std::int64_t at = 0, step = 1;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const std::int64_t extent = y[y.size() - 1 - k], own = x[x.size() - 1 - k];
+    if (own != 1) at += i % extent * step;
+    step *= own;
+    i /= extent;
+  }
+  return at;
+}
+
 AnyArray widened(const AnyView& x) {
   AnyArray wide(TensorInfo{ElementType::float32, x.info.shape});
   const auto* from = static_cast<const half*>(x.data);
@@ -42,29 +53,25 @@ class WideTypes final : public SomeAttributes {
 bool has_wide_form(const Node& node, std::span<const TensorInfo> in,
                    std::span<const TensorInfo> out) {
   const Slots& signature = node.op->signature;
+  const auto is_wide = [&](const TensorInfo& info, const Slot& slot) {
+    return !is_half(info) || slot.mixed ||
+           node.op->allows(slot.type_variable, ElementType::float32);
+  };
   for (std::size_t i = 0; i < in.size(); ++i) {
-    const Slot& slot = signature.input_slot(i);
-    if (is_half(in[i]) && !slot.mixed && !node.op->allows(slot.type_variable, ElementType::float32))
-      return false;
+    if (!is_wide(in[i], signature.input_slot(i))) return false;
   }
   for (std::size_t o = 0; o < out.size(); ++o) {
-    const Slot& slot = signature.output_slot(o);
-    if (is_half(out[o]) && !slot.mixed &&
-        !node.op->allows(slot.type_variable, ElementType::float32))
-      return false;
+    if (!is_wide(out[o], signature.output_slot(o))) return false;
   }
   return true;
 }
 
-template <class F>
-void for_floats(const AnyView& x, F&& f) {
-  const std::int64_t n = x.info.elements();
+/// Calls f for each element of a tensor of float or half; the others have none.
+void for_floats(const AnyView& x, auto&& f) {
   if (x.data == nullptr) return;
-  if (x.info.type == ElementType::float32) {
-    for (std::int64_t i = 0; i < n; ++i) f(static_cast<const float*>(x.data)[i]);
-  } else if (is_half(x.info)) {
-    for (std::int64_t i = 0; i < n; ++i) f(static_cast<float>(static_cast<const half*>(x.data)[i]));
-  }
+  visit_type<TypeList<float, half>>(x.info.type, [&]<class T>() {
+    for (const T v : x.values<T>()) f(static_cast<float>(v));
+  });
 }
 
 struct Seen {
@@ -98,9 +105,9 @@ std::vector<AnyArray> ArithmeticRunner::run(const Graph& graph, const Node& node
   check_scale(now);
   const std::vector<TensorInfo> infos = infos_of_outputs(graph, node, inputs);
   std::vector<AnyArray> outputs;
-  bool has_half = false;
-  for (const AnyView& x : inputs) has_half = has_half || is_half(x.info);
-  for (const TensorInfo& info : infos) has_half = has_half || is_half(info);
+  const bool has_half =
+      std::any_of(infos.begin(), infos.end(), is_half) ||
+      std::any_of(inputs.begin(), inputs.end(), [](const AnyView& x) { return is_half(x.info); });
   if (arithmetic_.hardware_random && node.op->signature.has_seed() && draw(now, infos, outputs)) {
     return outputs;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -11,35 +12,27 @@
 namespace halftone::ipu {
 
 inline bool is_half(const TensorInfo& info) { return info.type == ElementType::float16; }
+/// An element of a tensor of half or float.
+inline float float_at(const AnyView& x, std::int64_t i) {
+  return is_half(x.info) ? static_cast<float>(static_cast<const half*>(x.data)[i])
+                         : static_cast<const float*>(x.data)[i];
+}
+/// The element of x that element i of y reads where x is broadcast to y's shape.
+std::int64_t broadcast_index(const Dims& x, const Dims& y, std::int64_t i);
 /// Values of half as float.
 AnyArray widened(const AnyView& x);
 
-/// A matrix product as the machine adds it up: the rows of the left operand are made as they are
-/// needed, the right one is there as [inner, columns].
-class RowSource {
- public:
-  /// Row number `row`, `inner` floats.
-  virtual void fill(std::int64_t row, float* values) const = 0;
-
- protected:
-  ~RowSource() = default;
-};
+/// Makes a row of a product's left operand as it is needed: writes the floats of that number.
+using RowSource = std::function<void(std::int64_t row, float* to)>;
 
 /// Rows of a matrix that may be transposed.
-class MatrixRows final : public RowSource {
- public:
-  MatrixRows(const float* values, std::int64_t inner, std::int64_t row_step,
-             std::int64_t inner_step)
-      : values_(values), inner_(inner), row_step_(row_step), inner_step_(inner_step) {}
-  void fill(std::int64_t row, float* to) const override {
-    const float* from = values_ + row * row_step_;
-    for (std::int64_t k = 0; k < inner_; ++k) to[k] = from[k * inner_step_];
-  }
-
- private:
-  const float* values_;
-  std::int64_t inner_, row_step_, inner_step_;
-};
+inline RowSource matrix_rows(const float* values, std::int64_t inner, std::int64_t row_step,
+                             std::int64_t inner_step) {
+  return [=](std::int64_t row, float* to) {
+    const float* from = values + row * row_step;
+    for (std::int64_t k = 0; k < inner; ++k) to[k] = from[k * inner_step];
+  };
+}
 
 /// Runs nodes with the machine's arithmetic.
 class ArithmeticRunner final : public NodeRunner {
@@ -68,6 +61,8 @@ class ArithmeticRunner final : public NodeRunner {
   struct ProductNode;
   /// Whether the node is a product of half that is added up here.
   bool run_product(const Now& now, const TensorInfo& info, std::vector<AnyArray>& outputs);
+  /// The product as the machine adds it up: the rows of the left operand are made as they are
+  /// needed, the right one is there as [inner, columns].
   void multiply(const Now& now, const Extents& extents, const RowSource& rows, const float* right,
                 float* y);
   struct Drawing;

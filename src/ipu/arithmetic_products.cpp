@@ -13,131 +13,35 @@ constexpr std::int64_t group_elements = 16;  ///< of half that a matrix unit add
 
 /// A window over images, of up to three spatial dimensions: where each position reads.
 struct Images {
-  Dims extents;  ///< of x: spatial
   Window window;
+  Dims extents;                ///< of x: spatial
+  bool is_transposed = false;  ///< the result is x: pixels of the window's output are read
 
-  /// The number of the pixel of x that output pixel `out` multiplies with kernel position `tap`;
-  /// -1: padding.
-  std::int64_t read(std::int64_t out, std::int64_t tap) const {
+  /// The number of the pixel that pixel `to` of the result multiplies with kernel position `tap`;
+  /// -1: none, or padding.
+  std::int64_t read(std::int64_t to, std::int64_t tap) const {
+    const Dims& result = is_transposed ? extents : window.output;
+    const Dims& other = is_transposed ? window.output : extents;
     std::int64_t at = 0, step = 1;
     for (std::size_t i = window.rank(); i-- > 0;) {
-      const std::int64_t o = out % window.output[i], k = tap % window.kernel[i];
-      const std::int64_t x = o * window.strides[i] + k * window.dilations[i] - window.pad_begin(i);
-      if (x < 0 || x >= extents[i]) return -1;
-      at += x * step;
-      step *= extents[i];
-      out /= window.output[i];
+      const std::int64_t p = to % result[i], k = tap % window.kernel[i];
+      const std::int64_t offset = k * window.dilations[i] - window.pad_begin(i);
+      std::int64_t from = is_transposed ? p - offset : p * window.strides[i] + offset;
+      if (is_transposed) {
+        if (from % window.strides[i] != 0) return -1;
+        from /= window.strides[i];
+      }
+      if (from < 0 || from >= other[i]) return -1;
+      at += from * step;
+      step *= other[i];
+      to /= result[i];
       tap /= window.kernel[i];
     }
     return at;
   }
-  /// The other way: the output pixel that multiplies pixel x with that kernel position; -1: none.
-  std::int64_t written(std::int64_t x, std::int64_t tap) const {
-    std::int64_t at = 0, step = 1;
-    for (std::size_t i = window.rank(); i-- > 0;) {
-      const std::int64_t p = x % extents[i], k = tap % window.kernel[i];
-      const std::int64_t from = p + window.pad_begin(i) - k * window.dilations[i];
-      if (from < 0 || from % window.strides[i] != 0) return -1;
-      const std::int64_t o = from / window.strides[i];
-      if (o >= window.output[i]) return -1;
-      at += o * step;
-      step *= window.output[i];
-      x /= extents[i];
-      tap /= window.kernel[i];
-    }
-    return at;
-  }
-};
-
-/// Rows are pixels of the result, of all images; elements are kernel positions times channels.
-class ImageRows final : public RowSource {
- public:
-  ImageRows(const Images& images, bool is_transposed, const float* values, std::int64_t pixels,
-            std::int64_t read_pixels, std::int64_t all_channels, std::int64_t first,
-            std::int64_t channels)
-      : images_(images),
-        is_transposed_(is_transposed),
-        values_(values),
-        pixels_(pixels),
-        read_pixels_(read_pixels),
-        all_channels_(all_channels),
-        first_(first),
-        channels_(channels) {}
-  void fill(std::int64_t row, float* to) const override {
-    const std::int64_t image = row / pixels_, pixel = row % pixels_;
-    const float* from = values_ + (image * all_channels_ + first_) * read_pixels_;
-    for (std::int64_t tap = 0, taps = product(images_.window.kernel); tap < taps; ++tap) {
-      const std::int64_t at =
-          is_transposed_ ? images_.written(pixel, tap) : images_.read(pixel, tap);
-      for (std::int64_t c = 0; c < channels_; ++c) {
-        *to++ = at < 0 ? 0.0f : from[c * read_pixels_ + at];
-      }
-    }
-  }
-
- private:
-  const Images& images_;
-  bool is_transposed_;
-  const float* values_;
-  std::int64_t pixels_, read_pixels_, all_channels_, first_, channels_;
-};
-
-/// Rows are weights of one filter (channel, kernel position); elements are pixels of all images.
-class WeightRows final : public RowSource {
- public:
-  WeightRows(const Images& images, const float* x, std::int64_t batch, std::int64_t pixels,
-             std::int64_t read_pixels, std::int64_t all_channels, std::int64_t first)
-      : images_(images),
-        x_(x),
-        batch_(batch),
-        pixels_(pixels),
-        read_pixels_(read_pixels),
-        all_channels_(all_channels),
-        first_(first) {}
-  void fill(std::int64_t row, float* to) const override {
-    const std::int64_t taps = product(images_.window.kernel);
-    const std::int64_t channel = first_ + row / taps, tap = row % taps;
-    for (std::int64_t n = 0; n < batch_; ++n) {
-      const float* from = x_ + (n * all_channels_ + channel) * read_pixels_;
-      for (std::int64_t p = 0; p < pixels_; ++p) {
-        const std::int64_t at = images_.read(p, tap);
-        *to++ = at < 0 ? 0.0f : from[at];
-      }
-    }
-  }
-
- private:
-  const Images& images_;
-  const float* x_;
-  std::int64_t batch_, pixels_, read_pixels_, all_channels_, first_;
 };
 
 Dims spatial(const Dims& shape) { return Dims(shape.span().subspan(2)); }
-
-/// The images of a ConvTranspose: what it makes is what a convolution would read.
-Images transposed_images(const op::ConvTranspose& conv, const Dims& x, const Dims& w,
-                         const Dims& y) {
-  Images images{spatial(y), {}};
-  Window& window = images.window;
-  window.kernel = spatial(w);
-  const std::size_t rank = window.kernel.size();
-  window.strides = conv.strides.empty() ? Dims::filled(rank, 1) : conv.strides;
-  window.dilations = conv.dilations.empty() ? Dims::filled(rank, 1) : conv.dilations;
-  window.pads = conv.pads.empty() ? Pads::filled(2 * rank, 0) : conv.pads;
-  window.output = spatial(x);
-  for (std::size_t i = 0; i < rank; ++i) {
-    const bool is_same =
-        conv.auto_pad == AutoPad::same_upper || conv.auto_pad == AutoPad::same_lower;
-    if (conv.auto_pad == AutoPad::valid) window.pads[i] = 0;
-    if (!is_same && conv.output_shape.empty()) continue;
-    // The output's extent says the pads; the odd one is at the end for SAME_UPPER.
-    const std::int64_t full = (window.output[i] - 1) * window.strides[i] + window.reach(i) +
-                              (conv.output_padding.empty() ? 0 : conv.output_padding[i]);
-    const std::int64_t cut = std::max<std::int64_t>(full - images.extents[i], 0);
-    window.pads[i] = conv.auto_pad == AutoPad::same_upper ? cut / 2 : cut - cut / 2;
-  }
-  return images;
-}
 
 }  // namespace
 
@@ -169,7 +73,7 @@ void ArithmeticRunner::multiply(const Now& now, const Extents& e, const RowSourc
                                std::vector<float>& sums) {
     float* total = y + row * e.columns;
     std::fill(total, total + e.columns, 0.0f);
-    rows.fill(row, left.data());
+    rows(row, left.data());
     std::int64_t group = 0;
     for (std::int64_t part = 0; part < parts; ++part) {
       // One tile's share of the inner elements.
@@ -235,8 +139,61 @@ struct ArithmeticRunner::ProductNode {
   AnyArray rounded(const AnyArray& values) const {
     return widened(runner.narrowed(now, 0, values));
   }
-  void multiply_stacks();
-  void multiply_gemm();
+  /// The right operand as [inner, columns], of its elements `at(k, n)`.
+  const float* gathered(std::int64_t inner, std::int64_t columns, auto&& at) {
+    const float* from = w();
+    matrix.resize(static_cast<std::size_t>(inner * columns));
+    for (std::int64_t k = 0; k < inner; ++k) {
+      for (std::int64_t n = 0; n < columns; ++n) {
+        matrix[static_cast<std::size_t>(k * columns + n)] = from[at(k, n)];
+      }
+    }
+    return matrix.data();
+  }
+
+  void multiply_stacks() {
+    const std::int64_t inner = a.back(), rows = a.size() > 1 ? a[a.size() - 2] : 1;
+    const std::int64_t columns = b.size() > 1 ? b.back() : 1;
+    const auto stack = [](const Dims& d, std::size_t rank) { return Dims(d.span().first(rank)); };
+    const std::size_t a_rank = std::max<std::size_t>(a.size(), 2) - 2,
+                      b_rank = std::max<std::size_t>(b.size(), 2) - 2;
+    const Dims of_a = stack(a, a_rank), of_b = stack(b, b_rank),
+               of_y = stack(shape, std::max(a_rank, b_rank));
+    for (std::int64_t n = 0, count = product(of_y); n < count; ++n) {
+      const float* left_matrix = x() + broadcast_index(of_a, of_y, n) * rows * inner;
+      runner.multiply(now, {rows, inner, columns}, matrix_rows(left_matrix, inner, inner, 1),
+                      w() + broadcast_index(of_b, of_y, n) * inner * columns,
+                      y() + n * rows * columns);
+    }
+  }
+
+  void multiply_gemm() {
+    const auto gemm = unpack<op::Gemm>(now.node.attributes);
+    const std::int64_t rows = shape[0], columns = shape[1], inner = a[gemm.trans_a ? 0 : 1];
+    const float* factor = w();
+    if (gemm.trans_b) {
+      factor =
+          gathered(inner, columns, [&](std::int64_t k, std::int64_t n) { return n * inner + k; });
+    }
+    runner.multiply(
+        now, {rows, inner, columns},
+        gemm.trans_a ? matrix_rows(x(), inner, 1, rows) : matrix_rows(x(), inner, inner, 1), factor,
+        y());
+    const auto scale = [&](float by, AnyArray& values) {
+      if (by == 1) return;
+      values = rounded(values);
+      for (float& v : values.values<float>()) v *= by;
+    };
+    scale(gemm.alpha, wide);
+    if (const AnyView* c = bias(); c != nullptr) {
+      AnyArray added = widened(*c);
+      wide = rounded(wide);
+      scale(gemm.beta, added);
+      if (gemm.beta != 1) added = rounded(added);
+      add(added, [&](std::int64_t i) { return broadcast_index(c->info.shape, shape, i); });
+    }
+  }
+
   void convolve();
 
  private:
@@ -249,6 +206,23 @@ struct ArithmeticRunner::ProductNode {
   Groups groups() const;
   void convolve_group(const Groups& groups, std::int64_t g);
   void correlate_group(const Groups& groups, std::int64_t g);
+  /// The product of a group's rows and right operand; element (r, f) goes to `to(r, f)` of y.
+  void multiply_group(const Extents& e, const RowSource& source, const float* factor, auto&& to) {
+    std::vector<float> result(static_cast<std::size_t>(e.rows * e.columns));
+    runner.multiply(now, e, source, factor, result.data());
+    float* all = y();
+    for (std::int64_t r = 0; r < e.rows; ++r) {
+      for (std::int64_t f = 0; f < e.columns; ++f) {
+        all[to(r, f)] = result[static_cast<std::size_t>(r * e.columns + f)];
+      }
+    }
+  }
+  /// Adds element `at(i)` to element i of the result.
+  void add(const AnyArray& added, auto&& at) {
+    const float* from = added.values<float>().data();
+    float* sum = y();
+    for (std::int64_t i = 0; i < wide.info().elements(); ++i) sum[i] += from[at(i)];
+  }
 };
 
 bool ArithmeticRunner::run_product(const Now& now, const TensorInfo& info,
@@ -280,96 +254,25 @@ bool ArithmeticRunner::run_product(const Now& now, const TensorInfo& info,
   return true;
 }
 
-void ArithmeticRunner::ProductNode::multiply_stacks() {
-  const std::int64_t inner = a.back(), rows = a.size() > 1 ? a[a.size() - 2] : 1;
-  const std::int64_t columns = b.size() > 1 ? b.back() : 1;
-  const std::size_t rank = std::max<std::size_t>(std::max(a.size(), b.size()), 2) - 2;
-  const auto extent = [&](const Dims& d, std::size_t axis) {
-    const std::size_t missing = rank + 2 - std::max<std::size_t>(d.size(), 2);
-    return axis < missing ? std::int64_t{1} : d[axis - missing];
-  };
-  std::int64_t batches = 1;
-  for (std::size_t i = 0; i < rank; ++i) batches *= std::max(extent(a, i), extent(b, i));
-  for (std::int64_t n = 0; n < batches; ++n) {
-    std::int64_t rest = n, at_a = 0, at_b = 0, step_a = rows * inner, step_b = inner * columns;
-    for (std::size_t i = rank; i-- > 0;) {
-      const std::int64_t ea = extent(a, i), eb = extent(b, i), index = rest % std::max(ea, eb);
-      rest /= std::max(ea, eb);
-      at_a += ea == 1 ? 0 : index * step_a;
-      at_b += eb == 1 ? 0 : index * step_b;
-      step_a *= ea;
-      step_b *= eb;
-    }
-    runner.multiply(now, {rows, inner, columns}, MatrixRows(x() + at_a, inner, inner, 1),
-                    w() + at_b, y() + n * rows * columns);
-  }
-}
-
-void ArithmeticRunner::ProductNode::multiply_gemm() {
-  const auto gemm = unpack<op::Gemm>(now.node.attributes);
-  const std::int64_t rows = shape[0], columns = shape[1], inner = a[gemm.trans_a ? 0 : 1];
-  const float* factor = w();
-  if (gemm.trans_b) {
-    matrix.resize(static_cast<std::size_t>(inner * columns));
-    for (std::int64_t k = 0; k < inner; ++k) {
-      for (std::int64_t n = 0; n < columns; ++n) {
-        matrix[static_cast<std::size_t>(k * columns + n)] = factor[n * inner + k];
-      }
-    }
-    factor = matrix.data();
-  }
-  runner.multiply(now, {rows, inner, columns},
-                  gemm.trans_a ? MatrixRows(x(), inner, 1, rows) : MatrixRows(x(), inner, inner, 1),
-                  factor, y());
-  const auto scale = [&](float by, AnyArray& values) {
-    if (by == 1) return;
-    values = rounded(values);
-    for (float& v : values.values<float>()) v *= by;
-  };
-  scale(gemm.alpha, wide);
-  if (const AnyView* c = bias(); c != nullptr) {
-    AnyArray added = widened(*c), sum = rounded(wide);
-    scale(gemm.beta, added);
-    if (gemm.beta != 1) added = rounded(added);
-    const Dims& d = c->info.shape;
-    const std::int64_t row_step = d.size() > 1 && d[0] != 1 ? d[1] : 0;
-    const std::int64_t column_step = !d.empty() && d.back() != 1 ? 1 : 0;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t n = 0; n < columns; ++n) {
-        sum.values<float>()[static_cast<std::size_t>(r * columns + n)] +=
-            added.values<float>()[static_cast<std::size_t>(r * row_step + n * column_step)];
-      }
-    }
-    wide = std::move(sum);
-  }
-}
-
 // --- convolutions --------------------------------------------------------------------------------
 
 ArithmeticRunner::ProductNode::Groups ArithmeticRunner::ProductNode::groups() const {
   const OpId& id = now.node.op->id;
   Groups groups;
-  Images& images = groups.images;
   if (id == op::Conv::id) {
     const auto conv = unpack<op::Conv>(now.node.attributes);
-    images = {spatial(a), Window::over(a.span().subspan(2), {.kernel = spatial(b),
-                                                             .strides = conv.strides,
-                                                             .dilations = conv.dilations,
-                                                             .pads = conv.pads,
-                                                             .auto_pad = conv.auto_pad})};
+    groups.images = {conv.window_over(a.span().subspan(2), spatial(b)), spatial(a)};
     groups.count = conv.group;
   } else if (id == op::ConvTranspose::id) {
+    // What it makes is what a convolution would read.
     const auto conv = unpack<op::ConvTranspose>(now.node.attributes);
-    images = transposed_images(conv, a, b, shape);
+    groups.images = {conv.window_over(a.span().subspan(2), spatial(b)), spatial(shape), true};
+    groups.images.window.output = spatial(a);
     groups.count = conv.group;
   } else {
     const auto conv = unpack<op::ConvWeightGradient>(now.node.attributes);
-    images.extents = spatial(a);
-    images.window.kernel = conv.kernel_shape;
-    images.window.strides = conv.strides;
-    images.window.dilations = conv.dilations;
-    images.window.pads = conv.pads;
-    images.window.output = spatial(b);
+    groups.images.window = {conv.kernel_shape, conv.strides, conv.dilations, spatial(b), conv.pads};
+    groups.images.extents = spatial(a);
     groups.count = conv.group;
   }
   const Dims& y = id == op::ConvWeightGradient::id ? b : shape;
@@ -393,66 +296,61 @@ void ArithmeticRunner::ProductNode::convolve() {
   const AnyView* c = is_weight ? nullptr : bias();
   if (c == nullptr) return;
   wide = rounded(wide);
-  const AnyArray added = widened(*c);
-  float* sum = y();
-  for (std::int64_t i = 0; i < wide.info().elements(); ++i) {
-    sum[i] += added.values<float>()[static_cast<std::size_t>(i / all.y_pixels % shape[1])];
-  }
+  add(widened(*c), [&](std::int64_t i) { return i / all.y_pixels % shape[1]; });
 }
 
-/// Rows are pixels of the result, of all images.
+/// Rows are pixels of the result, of all images; elements are kernel positions times channels.
 void ArithmeticRunner::ProductNode::convolve_group(const Groups& groups, std::int64_t g) {
-  const auto& [images, count, x_pixels, y_pixels, x_channels, y_channels] = groups;
-  const bool is_transposed = now.node.op->id == op::ConvTranspose::id;
-  // Weights are [filters, channels, taps], of a transposed one [channels, filters, taps].
+  const Images& images = groups.images;
+  const std::int64_t x_pixels = groups.x_pixels, y_pixels = groups.y_pixels,
+                     x_channels = groups.x_channels, y_channels = groups.y_channels;
   const std::int64_t taps = product(images.window.kernel);
-  const std::int64_t inner = taps * x_channels, rows = a[0] * y_pixels;
-  const float* from = w();
-  matrix.resize(static_cast<std::size_t>(inner * y_channels));
-  for (std::int64_t k = 0; k < inner; ++k) {
+  const RowSource pixels = [&](std::int64_t row, float* to) {
+    const std::int64_t image = row / y_pixels, pixel = row % y_pixels;
+    const float* x_of = x() + (image * a[1] + g * x_channels) * x_pixels;
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      const std::int64_t at = images.read(pixel, tap);
+      for (std::int64_t c = 0; c < x_channels; ++c) {
+        *to++ = at < 0 ? 0.0f : x_of[c * x_pixels + at];
+      }
+    }
+  };
+  const Extents extents{a[0] * y_pixels, taps * x_channels, y_channels, taps};
+  const float* weights = gathered(extents.inner, y_channels, [&](std::int64_t k, std::int64_t f) {
+    // [filters, channels, taps], of a transposed one [channels, filters, taps].
     const std::int64_t tap = k / x_channels, c = k % x_channels;
-    for (std::int64_t f = 0; f < y_channels; ++f) {
-      const std::int64_t at = is_transposed ? ((g * x_channels + c) * y_channels + f) * taps + tap
-                                            : ((g * y_channels + f) * x_channels + c) * taps + tap;
-      matrix[static_cast<std::size_t>(k * y_channels + f)] = from[at];
-    }
-  }
-  std::vector<float> result(static_cast<std::size_t>(rows * y_channels));
-  runner.multiply(
-      now, {rows, inner, y_channels, taps},
-      ImageRows(images, is_transposed, x(), y_pixels, x_pixels, a[1], g * x_channels, x_channels),
-      matrix.data(), result.data());
-  float* to = y();
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t f = 0; f < y_channels; ++f) {
-      to[((r / y_pixels) * shape[1] + g * y_channels + f) * y_pixels + r % y_pixels] =
-          result[static_cast<std::size_t>(r * y_channels + f)];
-    }
-  }
+    return images.is_transposed ? ((g * x_channels + c) * y_channels + f) * taps + tap
+                                : ((g * y_channels + f) * x_channels + c) * taps + tap;
+  });
+  multiply_group(extents, pixels, weights, [&](std::int64_t r, std::int64_t f) {
+    return ((r / y_pixels) * shape[1] + g * y_channels + f) * y_pixels + r % y_pixels;
+  });
 }
 
-/// Rows are weights of one filter: the gradient of a convolution's weights.
+/// The gradient of a convolution's weights: rows are weights of one filter (channel, kernel
+/// position), elements are pixels of all images.
 void ArithmeticRunner::ProductNode::correlate_group(const Groups& groups, std::int64_t g) {
-  const auto& [images, count, x_pixels, y_pixels, x_channels, y_channels] = groups;
-  const std::int64_t inner = a[0] * y_pixels, rows = x_channels * product(images.window.kernel);
-  const float* from = w();
-  matrix.resize(static_cast<std::size_t>(inner * y_channels));
-  for (std::int64_t k = 0; k < inner; ++k) {
-    for (std::int64_t f = 0; f < y_channels; ++f) {
-      matrix[static_cast<std::size_t>(k * y_channels + f)] =
-          from[((k / y_pixels) * b[1] + g * y_channels + f) * y_pixels + k % y_pixels];
+  const Images& images = groups.images;
+  const std::int64_t x_pixels = groups.x_pixels, y_pixels = groups.y_pixels,
+                     x_channels = groups.x_channels, y_channels = groups.y_channels;
+  const std::int64_t taps = product(images.window.kernel);
+  const RowSource weights = [&](std::int64_t row, float* to) {
+    const std::int64_t channel = g * x_channels + row / taps, tap = row % taps;
+    for (std::int64_t n = 0; n < a[0]; ++n) {
+      const float* x_of = x() + (n * a[1] + channel) * x_pixels;
+      for (std::int64_t p = 0; p < y_pixels; ++p) {
+        const std::int64_t at = images.read(p, tap);
+        *to++ = at < 0 ? 0.0f : x_of[at];
+      }
     }
-  }
-  std::vector<float> result(static_cast<std::size_t>(rows * y_channels));
-  runner.multiply(now, {rows, inner, y_channels},
-                  WeightRows(images, x(), a[0], y_pixels, x_pixels, a[1], g * x_channels),
-                  matrix.data(), result.data());
-  float* to = y();
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t f = 0; f < y_channels; ++f) {
-      to[(g * y_channels + f) * rows + r] = result[static_cast<std::size_t>(r * y_channels + f)];
-    }
-  }
+  };
+  const Extents extents{x_channels * taps, a[0] * y_pixels, y_channels};
+  const float* gradients = gathered(extents.inner, y_channels, [&](std::int64_t k, std::int64_t f) {
+    return ((k / y_pixels) * b[1] + g * y_channels + f) * y_pixels + k % y_pixels;
+  });
+  multiply_group(extents, weights, gradients, [&](std::int64_t r, std::int64_t f) {
+    return (g * y_channels + f) * extents.rows + r;
+  });
 }
 
 }  // namespace halftone::ipu

@@ -10,11 +10,6 @@
 namespace halftone::ipu {
 namespace {
 
-float float_at(const AnyView& x, std::int64_t i) {
-  return is_half(x.info) ? static_cast<float>(static_cast<const half*>(x.data)[i])
-                         : static_cast<const float*>(x.data)[i];
-}
-
 /// Low and high, or mean and scale.
 std::pair<float, float> range_of(const Node& node) {
   const OpId& id = node.op->id;
@@ -41,18 +36,6 @@ float normal_of(std::uint64_t fields) {
   int sum = -186;
   for (int field = 0; field < 12; ++field, fields >>= 5) sum += static_cast<int>(fields & 31);
   return static_cast<float>(sum) / 32;
-}
-
-/// The element of a shaped Dropout's mask that decides on element i of x.
-std::int64_t mask_index(const Dims& mask, const Dims& x, std::int64_t i) {
-  std::int64_t at = 0, step = 1;
-  for (std::size_t k = 0; k < mask.size(); ++k) {
-    const std::int64_t extent = x[x.size() - 1 - k], own = mask[mask.size() - 1 - k];
-    if (own != 1) at += i % extent * step;
-    step *= own;
-    i /= extent;
-  }
-  return at;
 }
 
 }  // namespace
@@ -89,11 +72,69 @@ struct ArithmeticRunner::Drawing {
       }
     }
   }
-  AnyArray numbers(bool is_uniform) const;
+
+  AnyArray numbers(bool is_uniform) const {
+    const auto [first, second] = range_of(now.node);
+    AnyArray wide(TensorInfo{ElementType::float32, infos[0].shape});
+    float* y = wide.values<float>().data();
+    for_vectors([&, low = first, high = second](std::int64_t i, std::int64_t count, Generator& g) {
+      const std::uint64_t word = is_uniform ? g.next() : 0;
+      for (std::int64_t k = 0; k < count; ++k) {
+        y[i + k] = is_uniform ? uniform_in(low, high, bits_of(word, k), bits_each())
+                              : normal_of(g.next()) * high + low;
+      }
+    });
+    return wide;
+  }
+
   /// Which elements are kept, with a probability for each.
-  std::vector<bool> kept(auto&& probability) const;
-  bool bernoulli(std::vector<AnyArray>& outputs) const;
-  void dropout(double ratio, const Dims* shape, std::vector<AnyArray>& outputs) const;
+  std::vector<bool> kept(auto&& probability) const {
+    std::vector<bool> kept(static_cast<std::size_t>(n));
+    for_vectors([&](std::int64_t i, std::int64_t count, Generator& g) {
+      const std::uint64_t word = g.next();
+      for (std::int64_t k = 0; k < count; ++k) {
+        // Probabilities are 65536ths; 16 bits of the draw below that many keep an element.
+        const double keep = std::clamp<double>(probability(i + k), 0.0, 1.0) * 65'536;
+        kept[static_cast<std::size_t>(i + k)] =
+            (bits_of(word, k) & 0xffff) < static_cast<std::uint64_t>(keep);
+      }
+    });
+    return kept;
+  }
+
+  bool bernoulli(std::vector<AnyArray>& outputs) const {
+    const AnyView& x = now.inputs[0];
+    const std::vector<bool> is_one =
+        kept([&](std::int64_t i) { return static_cast<double>(float_at(x, i)); });
+    AnyArray y(infos[0]);
+    const bool done = visit_type<AllTypes>(infos[0].type, [&]<class B>() {
+      B* to = y.values<B>().data();
+      for (const bool one : is_one) *to++ = static_cast<B>(one ? 1 : 0);
+    });
+    if (done) outputs.push_back(std::move(y));
+    return done;
+  }
+
+  void dropout(double ratio, const Dims* shape, std::vector<AnyArray>& outputs) const {
+    const AnyView& x = now.inputs[0];
+    const std::vector<bool> stays = kept([&](std::int64_t) { return 1 - ratio; });
+    float scale = ratio >= 1 ? 0.0f : static_cast<float>(1 / (1 - ratio));
+    // The shaped mask is a tensor of its own, of x's type.
+    if (shape != nullptr && is_half(x.info)) scale = static_cast<float>(static_cast<half>(scale));
+    AnyArray wide(TensorInfo{ElementType::float32, infos[0].shape});
+    float* y = wide.values<float>().data();
+    for (std::int64_t i = 0, all = infos[0].elements(); i < all; ++i) {
+      const std::int64_t at = shape == nullptr ? i : broadcast_index(*shape, infos[0].shape, i);
+      y[i] = stays[static_cast<std::size_t>(at)] ? float_at(x, i) * scale : 0.0f;
+    }
+    outputs.push_back(is_half(infos[0]) ? runner.narrowed(now, 0, wide) : std::move(wide));
+    if (infos.size() > 1) {
+      AnyArray mask(infos[1]);
+      std::copy(stays.begin(), stays.end(), mask.values<bool>().begin());
+      outputs.push_back(std::move(mask));
+    }
+    outputs.resize(now.node.outputs.size());
+  }
 };
 
 bool ArithmeticRunner::draw(const Now& now, const std::vector<TensorInfo>& infos,
@@ -145,69 +186,6 @@ bool ArithmeticRunner::draw(const Now& now, const std::vector<TensorInfo>& infos
   }
   drawing.dropout(static_cast<double>(ratio), nullptr, outputs);
   return true;
-}
-
-AnyArray ArithmeticRunner::Drawing::numbers(bool is_uniform) const {
-  const auto [first, second] = range_of(now.node);
-  AnyArray wide(TensorInfo{ElementType::float32, infos[0].shape});
-  float* y = wide.values<float>().data();
-  for_vectors([&, low = first, high = second](std::int64_t i, std::int64_t count, Generator& g) {
-    const std::uint64_t word = is_uniform ? g.next() : 0;
-    for (std::int64_t k = 0; k < count; ++k) {
-      y[i + k] = is_uniform ? uniform_in(low, high, bits_of(word, k), bits_each())
-                            : normal_of(g.next()) * high + low;
-    }
-  });
-  return wide;
-}
-
-std::vector<bool> ArithmeticRunner::Drawing::kept(auto&& probability) const {
-  std::vector<bool> kept(static_cast<std::size_t>(n));
-  for_vectors([&](std::int64_t i, std::int64_t count, Generator& g) {
-    const std::uint64_t word = g.next();
-    for (std::int64_t k = 0; k < count; ++k) {
-      // Probabilities are 65536ths; 16 bits of the draw below that many keep an element.
-      const double keep = std::clamp<double>(probability(i + k), 0.0, 1.0) * 65'536;
-      kept[static_cast<std::size_t>(i + k)] =
-          (bits_of(word, k) & 0xffff) < static_cast<std::uint64_t>(keep);
-    }
-  });
-  return kept;
-}
-
-bool ArithmeticRunner::Drawing::bernoulli(std::vector<AnyArray>& outputs) const {
-  const AnyView& x = now.inputs[0];
-  const std::vector<bool> is_one =
-      kept([&](std::int64_t i) { return static_cast<double>(float_at(x, i)); });
-  AnyArray y(infos[0]);
-  const bool done = visit_type<AllTypes>(infos[0].type, [&]<class B>() {
-    B* to = y.values<B>().data();
-    for (const bool one : is_one) *to++ = static_cast<B>(one ? 1 : 0);
-  });
-  if (done) outputs.push_back(std::move(y));
-  return done;
-}
-
-void ArithmeticRunner::Drawing::dropout(double ratio, const Dims* shape,
-                                        std::vector<AnyArray>& outputs) const {
-  const AnyView& x = now.inputs[0];
-  const std::vector<bool> stays = kept([&](std::int64_t) { return 1 - ratio; });
-  float scale = ratio >= 1 ? 0.0f : static_cast<float>(1 / (1 - ratio));
-  // The shaped mask is a tensor of its own, of x's type.
-  if (shape != nullptr && is_half(x.info)) scale = static_cast<float>(static_cast<half>(scale));
-  AnyArray wide(TensorInfo{ElementType::float32, infos[0].shape});
-  float* y = wide.values<float>().data();
-  for (std::int64_t i = 0, all = infos[0].elements(); i < all; ++i) {
-    const std::int64_t at = shape == nullptr ? i : mask_index(*shape, infos[0].shape, i);
-    y[i] = stays[static_cast<std::size_t>(at)] ? float_at(x, i) * scale : 0.0f;
-  }
-  outputs.push_back(is_half(infos[0]) ? runner.narrowed(now, 0, wide) : std::move(wide));
-  if (infos.size() > 1) {
-    AnyArray mask(infos[1]);
-    std::copy(stays.begin(), stays.end(), mask.values<bool>().begin());
-    outputs.push_back(std::move(mask));
-  }
-  outputs.resize(now.node.outputs.size());
 }
 
 }  // namespace halftone::ipu

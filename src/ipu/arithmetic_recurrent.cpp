@@ -121,17 +121,18 @@ struct ArithmeticRunner::Layer {
   const kernel::CellActivation& function(std::size_t i) const {
     return l.activations[size(d) * kernel::functions_of(l.cell) + i];
   }
-  /// Where a sequence is in a step; -1: behind its end.
-  std::int64_t place(std::int64_t step, std::int64_t n) const {
+  /// The row of a sequence in [steps, batch], or [batch, steps]; -1: the step is behind its end.
+  std::int64_t row(std::int64_t step, std::int64_t n) const {
     const std::int64_t steps = lengths == nullptr ? l.steps : std::int64_t{lengths[n]};
     if (step >= steps) return -1;
-    return l.is_reverse(d) ? steps - 1 - step : step;
-  }
-  /// Its row in [steps, batch], or [batch, steps]; -1 as above.
-  std::int64_t row(std::int64_t step, std::int64_t n) const {
-    const std::int64_t at = place(step, n);
-    if (at < 0) return -1;
+    const std::int64_t at = l.is_reverse(d) ? steps - 1 - step : step;
     return l.batch_first ? n * l.steps + at : at * l.batch + n;
+  }
+  /// Calls f(sequence, its row) for the sequences that are in a step.
+  void for_each_row(std::int64_t step, auto&& f) const {
+    for (std::int64_t n = 0; n < l.batch; ++n) {
+      if (const std::int64_t at = row(step, n); at >= 0) f(n, at);
+    }
   }
   /// Of [steps, directions, batch, hidden], or [batch, steps, directions, hidden].
   std::int64_t y_at(std::int64_t row) const {
@@ -146,10 +147,9 @@ struct ArithmeticRunner::Layer {
   Values of_step(std::int64_t step, const Values& all, std::int64_t width, std::int64_t first,
                  std::int64_t count) const {
     Values v(size(l.batch * count));
-    for (std::int64_t n = 0; n < l.batch; ++n) {
-      const std::int64_t from = row(step, n);
-      if (from >= 0) std::copy_n(all.begin() + from * width + first, count, v.begin() + n * count);
-    }
+    for_each_row(step, [&](std::int64_t n, std::int64_t from) {
+      std::copy_n(all.begin() + from * width + first, count, v.begin() + n * count);
+    });
     return v;
   }
   Values of_step(std::int64_t step, const Values& all) const {
@@ -166,10 +166,9 @@ struct ArithmeticRunner::Layer {
   }
   /// Of the sequences that are in this step, the rest stays.
   void advance(std::int64_t step, Values& state, const Values& next) const {
-    for (std::int64_t n = 0; n < l.batch; ++n) {
-      if (place(step, n) < 0) continue;
+    for_each_row(step, [&](std::int64_t n, std::int64_t) {
       std::copy_n(next.begin() + n * hidden, hidden, state.begin() + n * hidden);
-    }
+    });
   }
 
   Values rounded(Values v) const {
@@ -197,7 +196,7 @@ struct ArithmeticRunner::Layer {
   Values multiplied(const Values& left, const Values& right, std::int64_t m, std::int64_t k,
                     std::int64_t n) const {
     Values y(size(m * n));
-    runner.multiply(now, {m, k, n}, MatrixRows(left.data(), k, k, 1), right.data(), y.data());
+    runner.multiply(now, {m, k, n}, matrix_rows(left.data(), k, k, 1), right.data(), y.data());
     return rounded(std::move(y));
   }
   /// What may be absent is empty.
@@ -272,11 +271,10 @@ struct ArithmeticRunner::Layer {
     return plus(of_input(all, k), of_state(all, k));
   }
   /// Rows of a step to an array of all steps, but those behind a sequence's end.
-  void put(Values& all, std::int64_t step, const Values& v) const {
-    for (std::int64_t n = 0; n < l.batch; ++n) {
-      const std::int64_t at = row(step, n);
-      if (at >= 0) std::copy_n(v.begin() + n * wide, wide, all.begin() + at * wide);
-    }
+  void put(Values& all, std::int64_t step, const Values& v, std::int64_t width) const {
+    for_each_row(step, [&](std::int64_t n, std::int64_t at) {
+      std::copy_n(v.begin() + n * width, width, all.begin() + at * width);
+    });
   }
   Computed computed(const Values& all_a, const Values& all_y) const;
   void compute_gru(Computed& all) const;
@@ -310,47 +308,39 @@ std::vector<Values> ArithmeticRunner::Layer::forward() {
     Values h = initial(given(5)), c;
     if (l.cell == Cell::lstm) c = initial(given(6));
     for (std::int64_t step = 0; step < l.steps; ++step) {
-      const auto of_input = [&](std::int64_t k) {
-        return of_step(step, products, wide, k * hidden, hidden);
-      };
-      const Values recurring = multiplied(h, r_gates, l.batch, hidden, together * hidden);
-      const auto of_state = [&](std::int64_t k) {
-        return columns(recurring, together * hidden, k * hidden, hidden);
-      };
-      const auto gate = [&](std::int64_t k) {
-        return plus_given(plus(of_input(k), of_state(k)), biases[k]);
-      };
+      Computed one;
+      one.a = of_step(step, products, wide, 0, wide);
+      one.products = multiplied(h, r_gates, l.batch, hidden, together * hidden);
+      const auto biased = [&](std::int64_t k) { return plus_given(gate(one, k), biases[k]); };
       Values next;
       switch (l.cell) {
         case Cell::rnn:
-          next = squashed(function(0), gate(0));
+          next = squashed(function(0), biased(0));
           break;
         case Cell::lstm: {
-          const Values z_input = gate(0), z_keep = l.input_forget ? Values{} : gate(2);
-          const Values cell = memory(z_input, z_keep, gate(3), c).cell;
-          const Values z_output = plus_product(gate(1), cell, peepholes[1]);
+          const Values z_input = biased(0), z_keep = l.input_forget ? Values{} : biased(2);
+          const Values cell = memory(z_input, z_keep, biased(3), c).cell;
+          const Values z_output = plus_product(biased(1), cell, peepholes[1]);
           next = times(squashed(function(0), z_output), activated(function(2), cell));
           advance(step, c, cell);
           break;
         }
         case Cell::gru: {
-          const Values keep = squashed(function(0), gate(0));
-          const Values reset = squashed(function(0), gate(1));
+          const Values keep = squashed(function(0), biased(0));
+          const Values reset = squashed(function(0), biased(1));
           const Values product =
-              is_linear ? times(reset, plus_given(of_state(2), candidate_bias))
+              is_linear ? times(reset, plus_given(of_state(one, 2), candidate_bias))
                         : multiplied(times(reset, h), r_candidate, l.batch, hidden, hidden);
           const Values candidate =
-              squashed(function(1), plus_given(plus(of_input(2), product), biases[2]));
+              squashed(function(1), plus_given(plus(of_input(one, 2), product), biases[2]));
           next = plus(times(one_minus(keep), candidate), times(keep, h));
           break;
         }
       }
       advance(step, h, next);
-      for (std::int64_t n = 0; n < l.batch; ++n) {
-        const std::int64_t to = row(step, n);
-        if (to < 0) continue;
+      for_each_row(step, [&](std::int64_t n, std::int64_t to) {
         std::copy_n(h.begin() + n * hidden, hidden, results[0].begin() + y_at(to));
-      }
+      });
     }
     for (std::int64_t n = 0; n < l.batch; ++n) {
       std::copy_n(h.begin() + n * hidden, hidden, results[1].begin() + state_at(n));
@@ -369,14 +359,12 @@ ArithmeticRunner::Layer::Computed ArithmeticRunner::Layer::computed(const Values
   all.a.resize(size(rows * wide));
   const Values first_h = initial(given(5));
   for (std::int64_t step = 0; step < l.steps; ++step) {
-    for (std::int64_t n = 0; n < l.batch; ++n) {
-      const std::int64_t at = row(step, n);
-      if (at < 0) continue;
+    for_each_row(step, [&](std::int64_t n, std::int64_t at) {
       const auto from =
           step == 0 ? first_h.begin() + n * hidden : all_y.begin() + y_at(row(step - 1, n));
       std::copy_n(from, hidden, all.h.begin() + at * hidden);
       std::copy_n(all_a.begin() + (d * rows + at) * wide, wide, all.a.begin() + at * wide);
-    }
+    });
   }
   all.products = multiplied(all.h, r_gates, rows, hidden, together * hidden);
   all.z = gate(all, 0);
@@ -412,10 +400,7 @@ void ArithmeticRunner::Layer::compute_lstm(Computed& all) const {
   all.c.resize(size(rows * hidden));
   Values last = initial(given(6));
   for (std::int64_t step = 0; step < l.steps; ++step) {
-    for (std::int64_t n = 0; n < l.batch; ++n) {
-      const std::int64_t at = row(step, n);
-      if (at >= 0) std::copy_n(last.begin() + n * hidden, hidden, all.c.begin() + at * hidden);
-    }
+    put(all.c, step, last, hidden);
     const Values keeps = l.input_forget ? Values{} : of_step(step, z_keep);
     advance(step, last, memory(of_step(step, all.z), keeps, of_step(step, z_now), last).cell);
   }
@@ -447,7 +432,7 @@ Values ArithmeticRunner::Layer::back_lstm(const Computed& all, Gradients& g, std
                                of_step(step, all.z_slope));
   const Values d_now = times(times(total, input), of_step(step, all.candidate_slope));
   Values to_gates = side_by_side({&d_input, &d_output, &d_keep, &d_now}, hidden);
-  put(g.da, step, to_gates);
+  put(g.da, step, to_gates, wide);
   Values next = times(total, of_step(step, all.m.keep));
   next = plus_product(std::move(next), d_input, peepholes[0]);
   next = plus_product(std::move(next), d_keep, peepholes[2]);
@@ -472,14 +457,14 @@ Values ArithmeticRunner::Layer::back_gru(const Computed& all, Gradients& g, std:
     d_reset = times(times(d_now, of_step(step, all.recurring)), of_step(step, all.reset_slope));
     const Values d_recurring = times(d_now, own_reset);
     to_gates = side_by_side({&d_keep, &d_reset, &d_recurring}, hidden);
-    put(g.db, step, to_gates);
+    put(g.db, step, to_gates, wide);
   } else {
     const Values d_gated = multiplied(d_now, g.candidate_weights, l.batch, hidden, hidden);
     d_reset = times(times(d_gated, state), of_step(step, all.reset_slope));
     rest = plus(std::move(rest), times(d_gated, own_reset));
     to_gates = side_by_side({&d_keep, &d_reset}, hidden);
   }
-  put(g.da, step, side_by_side({&d_keep, &d_reset, &d_now}, hidden));
+  put(g.da, step, side_by_side({&d_keep, &d_reset, &d_now}, hidden), wide);
   return to_gates;
 }
 
@@ -512,11 +497,9 @@ std::vector<Values> ArithmeticRunner::Layer::backward() {
       advance(step, arrives, g.dh);
       if (!all_dy.empty()) {
         Values dy(size(states));
-        for (std::int64_t n = 0; n < l.batch; ++n) {
-          const std::int64_t at = row(step, n);
-          if (at < 0) continue;
+        for_each_row(step, [&](std::int64_t n, std::int64_t at) {
           std::copy_n(all_dy.begin() + y_at(at), hidden, dy.begin() + n * hidden);
-        }
+        });
         arrives = plus(std::move(arrives), dy);
       }
       Values to_gates, rest;  // what the product with the weights is made of, and what is added
@@ -526,7 +509,7 @@ std::vector<Values> ArithmeticRunner::Layer::backward() {
         to_gates = back_gru(all, g, step, arrives, rest);
       } else {
         to_gates = times(arrives, of_step(step, all.z_slope));
-        put(g.da, step, to_gates);
+        put(g.da, step, to_gates, wide);
       }
       advance(step, g.dh, plus_given(multiplied(to_gates, weights, l.batch, depth, hidden), rest));
     }

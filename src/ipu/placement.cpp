@@ -43,7 +43,34 @@ void check_bodies(const Graph& graph, const Node& node, std::int32_t outer) {
   }
 }
 
+/// Calls f for each variable that a node reads.
+void for_each_variable(const Graph& graph, const Node& node, auto&& f) {
+  for (const TensorId id : node.inputs) {
+    if (id != no_tensor && is_variable(graph.tensor(id))) f(id);
+  }
+}
+/// The last of the IPUs that a node's inputs are noted on; -1: none is.
+std::int32_t last_ipu(const TensorMap<std::int32_t>& noted, const Node& node) {
+  std::int32_t ipu = -1;
+  for (const TensorId id : node.inputs) {
+    if (id != no_tensor) ipu = std::max(ipu, noted[id]);
+  }
+  return ipu;
+}
+void note_outputs(TensorMap<std::int32_t>& noted, const Node& node, std::int32_t ipu) {
+  for (const TensorId id : node.outputs) {
+    if (id != no_tensor) noted[id] = ipu;
+  }
+}
+
 }  // namespace
+
+bool is_operation(const Graph& graph, const Node& node) {
+  if (node.outputs.empty()) return node.op->cost != nullptr;
+  return std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
+    return id != no_tensor && graph.info(id).elements() != 0;
+  });
+}
 
 void check_placement(const Graph& graph, std::int64_t ipus) {
   TensorMap<std::int32_t> changed_on(graph, -1);
@@ -75,27 +102,18 @@ std::vector<std::int32_t> placed_nodes(const Graph& graph) {
     placement[n] = graph.nodes[n].planning.ipu;
     if (placement[n] < 0) continue;
     is_any_placed = true;
-    for (const TensorId id : graph.nodes[n].inputs) {
-      if (id == no_tensor || !is_variable(graph.tensor(id))) continue;
-      std::int32_t& on = home[id];
-      if (on < 0) on = placement[n];
-    }
+    for_each_variable(graph, graph.nodes[n], [&](TensorId id) {
+      if (home[id] < 0) home[id] = placement[n];
+    });
   }
   if (!is_any_placed) return {};
   // The others go where their variables are, or what they read was computed last.
   TensorMap<std::int32_t> made_on(graph, -1);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     std::int32_t& ipu = placement[n];
-    for (const TensorMap<std::int32_t>* known : {&home, &made_on}) {
-      if (ipu >= 0) break;
-      for (const TensorId id : graph.nodes[n].inputs) {
-        if (id != no_tensor) ipu = std::max(ipu, (*known)[id]);
-      }
-    }
-    ipu = std::max(ipu, 0);
-    for (const TensorId id : graph.nodes[n].outputs) {
-      if (id != no_tensor) made_on[id] = ipu;
-    }
+    if (ipu < 0) ipu = last_ipu(home, graph.nodes[n]);
+    if (ipu < 0) ipu = std::max(last_ipu(made_on, graph.nodes[n]), 0);
+    note_outputs(made_on, graph.nodes[n], ipu);
   }
   return placement;
 }
@@ -127,11 +145,7 @@ std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& 
     while (operation < single.operations.size() && single.operations[operation].program != 0) {
       ++operation;
     }
-    bool is_empty = true;
-    for (const TensorId id : graph.nodes[n].outputs) {
-      is_empty = is_empty && (id == no_tensor || graph.info(id).elements() == 0);
-    }
-    if (is_empty || operation >= single.operations.size()) continue;
+    if (!is_operation(graph, graph.nodes[n]) || operation >= single.operations.size()) continue;
     cycles[n] = static_cast<double>(single.operation_cycles(operation++));
   }
   // Nodes that bring in variables lead; the time of all that follow them is theirs.
@@ -141,20 +155,17 @@ std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& 
   NodeMap<bool> leads(graph, false);
   TensorMap<bool> seen(graph, false);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    for (const TensorId id : graph.nodes[n].inputs) {
-      if (id == no_tensor || !is_variable(graph.tensor(id))) continue;
+    for_each_variable(graph, graph.nodes[n], [&](TensorId id) {
       leads[n] = leads[n] || !seen[id];
       seen[id] = true;
-    }
+    });
     if (leads[n]) leading += cycles[n];
   }
   double sum = 0;
   std::int32_t last = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    std::int32_t ipu = -1;
-    for (const TensorId id : graph.nodes[n].inputs) {
-      if (id != no_tensor) ipu = std::max(ipu, home[id]);
-    }
+    const Node& node = graph.nodes[n];
+    std::int32_t ipu = last_ipu(home, node);
     if (ipu < 0 && leads[n] && leading > 0) {
       ipu = 0;
       double end = split[0];
@@ -163,22 +174,12 @@ std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& 
       }
       last = std::max(last, ipu);
     }
-    if (ipu < 0) {
-      for (const TensorId id : graph.nodes[n].inputs) {
-        if (id != no_tensor) ipu = std::max(ipu, of_tensor[id]);
-      }
-    }
+    if (ipu < 0) ipu = last_ipu(of_tensor, node);
     if (ipu < 0) ipu = last;
     if (leads[n]) sum += cycles[n];
     placement[n] = ipu;
-    for (const TensorId id : graph.nodes[n].inputs) {
-      if (id != no_tensor && is_variable(graph.tensor(id))) {
-        home[id] = ipu;
-      }
-    }
-    for (const TensorId id : graph.nodes[n].outputs) {
-      if (id != no_tensor) of_tensor[id] = ipu;
-    }
+    for_each_variable(graph, node, [&](TensorId id) { home[id] = ipu; });
+    note_outputs(of_tensor, node, ipu);
   }
   return placement;
 }

@@ -8,6 +8,10 @@
 
 namespace halftone::ipu {
 
+/// Whether a node is an operation of a report: it makes elements, or it has no outputs and its
+/// operator says what there is to do.
+bool is_operation(const Graph& graph, const Node& node);
+
 /// An IPU for each node of a graph whose placement was checked: the one it is meant for; empty if
 /// no node is meant for any.
 std::vector<std::int32_t> placed_nodes(const Graph& graph);

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 #include <halftone/ipu/profile.hpp>
 
@@ -32,7 +34,19 @@ Json head(const Report& r, std::string_view schema) {
   return json;
 }
 
-void add_graph(Json& json, const Report& r) {
+/// Lists that stand side by side: element i of each says something of element i of `list`.
+template <class T>
+Json columns(const std::vector<T>& list,
+             std::initializer_list<std::pair<const char*, Json (*)(const T&)>> values) {
+  Json json;
+  for (const auto& [title, value] : values) {
+    Json& column = json[title] = Json::array();
+    for (const T& element : list) column.push_back(value(element));
+  }
+  return json;
+}
+
+Json memory_of(const Report& r) {
   const std::int64_t fullest = r.fullest_tile();
   Json memory{{"capacity", r.target.bytes_per_tile},
               {"bytes", r.bytes()},
@@ -40,58 +54,27 @@ void add_graph(Json& json, const Report& r) {
               {"tiles_out_of_memory", r.tiles_out_of_memory()},
               {"fullest_tile", fullest},
               {"fullest_tile_bytes", r.tile_bytes(fullest)}};
-  Json total = Json::array(), by_category = Json::object(), peaks = Json::array();
-  for (std::int64_t tile = 0; tile < r.target.tiles(); ++tile) {
-    total.push_back(r.tile_bytes(tile));
-    peaks.push_back(r.peak_step[static_cast<std::size_t>(tile)]);
-  }
+  Json& total = memory["by_tile"] = Json::array();
+  for (std::int64_t tile = 0; tile < r.target.tiles(); ++tile) total.push_back(r.tile_bytes(tile));
   for (std::size_t c = 0; c < categories; ++c) {
     Json list = Json::array();
     for (const auto& tile : r.memory) list.push_back(tile[c]);
-    by_category[std::string(name(static_cast<Category>(c)))] = std::move(list);
+    memory["by_tile_and_category"][std::string(name(static_cast<Category>(c)))] = std::move(list);
   }
-  memory["by_tile"] = std::move(total);
-  memory["by_tile_and_category"] = std::move(by_category);
-  memory["peak_step_by_tile"] = std::move(peaks);
+  memory["peak_step_by_tile"] = r.peak_step;
   memory["not_always_live_by_step"] = r.live_bytes;
-  json["memory"] = std::move(memory);
+  return memory;
+}
 
-  Json names = Json::array(), bytes = Json::array(), ipu = Json::array(), first = Json::array(),
-       last = Json::array(), always = Json::array(), category = Json::array(),
-       largest = Json::array(), first_tile = Json::array(), pieces = Json::array(),
-       operation = Json::array();
-  for (const Variable& v : r.variables) {
-    names.push_back(v.name);
-    bytes.push_back(v.bytes());
-    ipu.push_back(v.ipu);
-    first.push_back(v.first_step);
-    last.push_back(v.last_step);
-    always.push_back(v.is_always_live);
-    category.push_back(name(v.category));
-    largest.push_back(v.mapping.largest() * v.element_bytes);
-    first_tile.push_back(v.mapping.first_tile);
-    pieces.push_back(v.mapping.pieces);
-    operation.push_back(v.operation);
-  }
-  json["variables"] = {{"name", std::move(names)},
-                       {"bytes", std::move(bytes)},
-                       {"ipu", std::move(ipu)},
-                       {"first_step", std::move(first)},
-                       {"last_step", std::move(last)},
-                       {"always_live", std::move(always)},
-                       {"category", std::move(category)},
-                       {"largest_on_tile", std::move(largest)},
-                       {"first_tile", std::move(first_tile)},
-                       {"tiles", std::move(pieces)},
-                       {"operation", std::move(operation)}};
-  json["operations"] = Json::array();
+Json operations_of(const Report& r) {
+  Json list = Json::array();
   // Of the IPU that an operation runs on.
   const double peak = r.target.with_ipus(1).peak_flops(ElementType::float16, ElementType::float16) /
                       r.target.clock_hz;
   for (std::size_t i = 0; i < r.operations.size(); ++i) {
     const Operation& o = r.operations[i];
     const std::int64_t cycles = r.operation_cycles(i);
-    json["operations"].push_back(
+    list.push_back(
         {{"name", o.name},
          {"type", o.type},
          {"plan", o.plan},
@@ -106,6 +89,25 @@ void add_graph(Json& json, const Report& r) {
          {"output_bytes", o.output_bytes},
          {"inputs", o.inputs}});
   }
+  return list;
+}
+
+void add_graph(Json& json, const Report& r) {
+  json["memory"] = memory_of(r);
+  json["variables"] = columns<Variable>(
+      r.variables,
+      {{"name", [](auto& v) -> Json { return v.name; }},
+       {"bytes", [](auto& v) -> Json { return v.bytes(); }},
+       {"ipu", [](auto& v) -> Json { return v.ipu; }},
+       {"first_step", [](auto& v) -> Json { return v.first_step; }},
+       {"last_step", [](auto& v) -> Json { return v.last_step; }},
+       {"always_live", [](auto& v) -> Json { return v.is_always_live; }},
+       {"category", [](auto& v) -> Json { return name(v.category); }},
+       {"largest_on_tile", [](auto& v) -> Json { return v.mapping.largest() * v.element_bytes; }},
+       {"first_tile", [](auto& v) -> Json { return v.mapping.first_tile; }},
+       {"tiles", [](auto& v) -> Json { return v.mapping.pieces; }},
+       {"operation", [](auto& v) -> Json { return v.operation; }}});
+  json["operations"] = operations_of(r);
   json["programs"] = Json::array();
   for (const Program& p : r.programs) {
     json["programs"].push_back({{"name", p.name},
@@ -128,31 +130,21 @@ void add_execution(Json& json, const Report& r) {
   }
   json["execution"] = std::move(execution);
   json["vertices"] = r.vertices;
-  Json kind = Json::array(), vertex = Json::array(), operation = Json::array(), ipu = Json::array(),
-       program = Json::array(), repeats = Json::array(), each = Json::array(), mean = Json::array(),
-       tiles = Json::array(), bytes = Json::array(), flops = Json::array();
-  for (const Step& s : r.steps) {
-    kind.push_back(name(s.kind));
-    vertex.push_back(s.vertex);
-    operation.push_back(s.operation);
-    ipu.push_back(s.ipu);
-    program.push_back(s.program);
-    repeats.push_back(s.repeats);
-    each.push_back(s.cycles);
-    mean.push_back(static_cast<std::int64_t>(s.mean_cycles));
-    tiles.push_back(s.tiles);
-    bytes.push_back(s.bytes);
-    flops.push_back(s.flops);
-  }
-  json["steps"] = {{"kind", std::move(kind)},           {"vertex", std::move(vertex)},
-                   {"operation", std::move(operation)}, {"ipu", std::move(ipu)},
-                   {"program", std::move(program)},     {"repeats", std::move(repeats)},
-                   {"cycles", std::move(each)},         {"mean_cycles", std::move(mean)},
-                   {"tiles", std::move(tiles)},         {"bytes", std::move(bytes)},
-                   {"flops", std::move(flops)}};
-  Json busy = Json::array();
-  for (const double c : r.tile_cycles) busy.push_back(static_cast<std::int64_t>(c));
-  json["compute_cycles_by_tile"] = std::move(busy);
+  json["steps"] = columns<Step>(
+      r.steps,
+      {{"kind", [](auto& s) -> Json { return name(s.kind); }},
+       {"vertex", [](auto& s) -> Json { return s.vertex; }},
+       {"operation", [](auto& s) -> Json { return s.operation; }},
+       {"ipu", [](auto& s) -> Json { return s.ipu; }},
+       {"program", [](auto& s) -> Json { return s.program; }},
+       {"repeats", [](auto& s) -> Json { return s.repeats; }},
+       {"cycles", [](auto& s) -> Json { return s.cycles; }},
+       {"mean_cycles", [](auto& s) -> Json { return static_cast<std::int64_t>(s.mean_cycles); }},
+       {"tiles", [](auto& s) -> Json { return s.tiles; }},
+       {"bytes", [](auto& s) -> Json { return s.bytes; }},
+       {"flops", [](auto& s) -> Json { return s.flops; }}});
+  json["compute_cycles_by_tile"] =
+      std::vector<std::int64_t>(r.tile_cycles.begin(), r.tile_cycles.end());
 }
 
 }  // namespace
@@ -177,6 +169,17 @@ std::string Report::execution_json() const {
 std::string Report::trace() const {
   const double us = 1e6 / target.clock_hz;
   Json events = Json::array();
+  const auto add_span = [&](std::string_view title, std::string_view category, std::int64_t ipu,
+                            int thread, double from, double duration, Json args) {
+    events.push_back({{"ph", "X"},
+                      {"name", title},
+                      {"cat", category},
+                      {"pid", ipu},
+                      {"tid", thread},
+                      {"ts", from},
+                      {"dur", duration},
+                      {"args", std::move(args)}});
+  };
   for (std::int64_t ipu = 0; ipu < target.ipus; ++ipu) {
     events.push_back({{"ph", "M"},
                       {"name", "process_name"},
@@ -191,23 +194,16 @@ std::string Report::trace() const {
     }
   }
   double now = 0;
-  std::vector<double> start(steps.size() + 1);
+  std::vector<double> start;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& s = steps[i];
-    start[i] = now;
+    start.push_back(now);
     const double duration = static_cast<double>(s.total()) * us;
     if (s.total() > 0) {
       Json args{{"cycles", s.cycles}, {"repeats", s.repeats}, {"mean cycles", s.mean_cycles},
                 {"tiles", s.tiles},   {"bytes", s.bytes},     {"flops", s.flops}};
       if (s.vertex >= 0) args["vertex"] = vertices[static_cast<std::size_t>(s.vertex)];
-      events.push_back({{"ph", "X"},
-                        {"name", name(s.kind)},
-                        {"cat", "bsp"},
-                        {"pid", s.ipu},
-                        {"tid", 1},
-                        {"ts", now},
-                        {"dur", duration},
-                        {"args", std::move(args)}});
+      add_span(name(s.kind), "bsp", s.ipu, 1, now, duration, std::move(args));
     }
     const bool is_exchange = s.kind == StepKind::exchange || s.kind == StepKind::link;
     const std::tuple<std::string_view, std::string_view, std::int64_t> counters[] = {
@@ -223,22 +219,15 @@ std::string Report::trace() const {
     }
     now += duration;
   }
-  start[steps.size()] = now;
+  start.push_back(now);
   for (const Operation& o : operations) {
     const double from = start[static_cast<std::size_t>(o.first_step)];
     const double to = start[static_cast<std::size_t>(o.end_step)];
     if (to <= from) continue;
-    events.push_back({{"ph", "X"},
-                      {"name", o.type + " " + o.name},
-                      {"cat", "operation"},
-                      {"pid", o.ipu},
-                      {"tid", 0},
-                      {"ts", from},
-                      {"dur", to - from},
-                      {"args", {{"flops", o.flops}, {"plan", o.plan}}}});
+    add_span(o.type + " " + o.name, "operation", o.ipu, 0, from, to - from,
+             {{"flops", o.flops}, {"plan", o.plan}});
   }
-  Json json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
-  return dump(json);
+  return dump({{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}});
 }
 
 }  // namespace halftone::ipu

@@ -50,7 +50,9 @@ Graph constants(Graph graph, const PassOptions&) {
   return graph;
 }
 
-/// Only those that shapes may follow from: the others are weights, with their place on tiles.
+/// Only those that shapes may follow from. The others are weights, which have their place on tiles
+/// and lead automatic placement; as constants they would also be folded: the Transpose of a weight
+/// is work that the machine does in each run.
 Graph small_constants(Graph graph, const PassOptions&) {
   constexpr std::size_t small = 4096;
   make_constants(graph, [](const TensorRecord& t) {

@@ -18,27 +18,32 @@ struct ProductExtents {
   friend constexpr bool operator==(const ProductExtents&, const ProductExtents&) = default;
 };
 
+/// The kinds of work, each the name of the function of `WorkList` that lists it and, behind
+/// `lower_`, of the one in src/ipu/lowering that does it: a new kind is a line here and these two.
+#define HALFTONE_WORK_KINDS(KIND) \
+  KIND(product)                   \
+  KIND(pass)                      \
+  KIND(reduce)                    \
+  KIND(cast)                      \
+  KIND(view)                      \
+  KIND(gather)                    \
+  KIND(scatter)                   \
+  KIND(dynamic_slice)             \
+  KIND(keep)                      \
+  KIND(move)                      \
+  KIND(fill)                      \
+  KIND(pool)                      \
+  KIND(random)                    \
+  KIND(top_k)                     \
+  KIND(vertex)                    \
+  KIND(transfer)
+
 /// A piece of work that an operator has a machine do. The function of `WorkList` that has the name
 /// of its kind says which of the fields it sets and what they mean.
 struct Work {
-  enum class Kind : std::uint8_t {
-    product,
-    pass,
-    reduce,
-    cast,
-    view,
-    gather,
-    scatter,
-    dynamic_slice,
-    keep,
-    move,
-    fill,
-    pool,
-    random,
-    top_k,
-    vertex,
-    transfer
-  };
+#define HALFTONE_ENUMERATOR(NAME) NAME,
+  enum class Kind : std::uint8_t { HALFTONE_WORK_KINDS(HALFTONE_ENUMERATOR) };
+#undef HALFTONE_ENUMERATOR
   Kind kind = Kind::view;
   bool is_sum = true;
   ElementType to = ElementType::undefined;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -158,7 +159,6 @@ class PlanSearch {
     const std::int64_t b = std::max(size_in_bytes(p.input), 1), bp = size_in_bytes(part_type),
                        bo = std::max(size_in_bytes(p.output), 1);
     const std::int64_t kg = divide_up(p.inner, gi), ng = divide_up(p.columns, go);
-    const std::int64_t sync = t_.sync_cycles + t_.exchange_setup_cycles;
     const double rate = kind == Vertex::dot
                             ? static_cast<double>(t_.vector_width(p.input))
                             : static_cast<double>(t_.macs_per_cycle(p.input, part_type));
@@ -167,21 +167,27 @@ class PlanSearch {
     const std::vector<std::int64_t> group_splits = useful_splits(p.groups, tiles);
     const std::vector<std::int64_t> row_splits = useful_splits(p.rows, tiles);
 
+    ProductPlan splits{.vertex = kind, .is_swapped = is_swapped};
     for (const std::int64_t sn : {1, 2, 4, 8, 16, 32}) {
       if (sn > ng) break;
+      splits.serial_columns = sn;
       for (const std::int64_t sk : {1, 2, 4, 8}) {
         if (sk > kg) break;
+        splits.serial_inner = sk;
         const auto serial = static_cast<double>(sn * sk);
         const std::vector<std::int64_t> column_splits = useful_splits(divide_up(ng, sn), tiles);
         const std::vector<std::int64_t> inner_splits = useful_splits(divide_up(kg, sk), tiles);
         for (const std::int64_t pg : group_splits) {
           const std::int64_t g = divide_up(p.groups, pg);
+          splits.split_groups = pg;
           for (const std::int64_t pn : column_splits) {
             if (pg * pn > tiles) break;
             const std::int64_t og = divide_up(divide_up(ng, sn), pn), n = og * go;
+            splits.split_columns = pn;
             for (const std::int64_t pk : inner_splits) {
               if (pg * pn * pk > tiles) break;
               const std::int64_t ig = divide_up(divide_up(kg, sk), pk), k = ig * gi;
+              splits.split_inner = pk;
               // From the most rows' splits downwards: the bound only grows.
               auto last =
                   std::upper_bound(row_splits.begin(), row_splits.end(), tiles / (pg * pn * pk));
@@ -191,8 +197,8 @@ class PlanSearch {
                 const double bound = serial * static_cast<double>(g) * static_cast<double>(m) *
                                      static_cast<double>(n) * static_cast<double>(k) * taps / rate;
                 if (found_ && bound >= static_cast<double>(best_.cycles)) break;
-                consider({p,  kind, is_swapped, vertex, b, bp, bo, sync, sn, sk,
-                          pg, pm,   pn,         pk,     g, m,  og, ig,   k,  n});
+                splits.split_rows = pm;
+                consider({p, vertex, b, bp, bo, g, m, og, ig, k, n}, splits);
               }
             }
           }
@@ -201,15 +207,16 @@ class PlanSearch {
     }
   }
 
-  struct Point {
+  /// A tile's share of a product: bytes of an element of inputs, partial sums and outputs; groups,
+  /// rows, channels in groups and one by one.
+  struct Share {
     const Product& p;
-    Vertex kind;
-    bool is_swapped;
     const ConvolutionVertex& vertex;
-    std::int64_t b, bp, bo, sync, sn, sk, pg, pm, pn, pk, g, m, og, ig, k, n;
+    std::int64_t b, bp, bo, g, m, og, ig, k, n;
   };
 
-  void consider(const Point& c) {
+  /// Takes a plan with these splits if it is better than the best so far.
+  void consider(const Share& c, const ProductPlan& splits) {
     const Product& p = c.p;
     const double in_double = static_cast<double>(c.g) * static_cast<double>(positions(p, c.m)) *
                              static_cast<double>(c.k) * static_cast<double>(c.b);
@@ -221,68 +228,55 @@ class PlanSearch {
     const auto in = static_cast<std::int64_t>(in_double);
     const auto part = static_cast<std::int64_t>(part_double);
     const auto weights = static_cast<std::int64_t>(weight_double);
-    const std::int64_t outputs = c.g * divide_up(c.m * c.n, c.pk);
+    const std::int64_t copies = splits.split_inner;  // of partial sums
+    const std::int64_t outputs = c.g * divide_up(c.m * c.n, copies);
     std::int64_t temporary = in + weights + part;
-    if (c.pk > 1) {
-      temporary = std::max(temporary, part + outputs * (c.pk * c.bp + c.bo));
-    }
+    if (copies > 1) temporary = std::max(temporary, part + outputs * (copies * c.bp + c.bo));
     if (temporary > limit_) return;
 
-    ProductPlan plan;
-    plan.exchange =
-        exchange_cycles(t_, in - divide_up(in, c.pn), c.pn % t_.tiles_per_super_tile == 0) +
-        exchange_cycles(t_, weights - divide_up(weights, c.pm)) + c.sync;
-    const double serial = static_cast<double>(c.sn * c.sk);
-    if (found_ &&
-        serial * static_cast<double>(plan.exchange) >= static_cast<double>(best_.cycles)) {
+    const std::int64_t sync = t_.sync_cycles + t_.exchange_setup_cycles;
+    const std::int64_t exchange =
+        exchange_cycles(t_, in - divide_up(in, splits.split_columns),
+                        splits.split_columns % t_.tiles_per_super_tile == 0) +
+        exchange_cycles(t_, weights - divide_up(weights, splits.split_rows)) + sync;
+    if (found_ && static_cast<double>(splits.serial()) * static_cast<double>(exchange) >=
+                      static_cast<double>(best_.cycles)) {
       return;
     }
-    switch (c.kind) {
-      case Vertex::matrix:
-        plan.compute = matrix_cycles(t_, c.vertex, c.m, c.ig, c.og, c.g);
-        break;
-      case Vertex::matrix_window: {
-        const std::int64_t lines = p.width > 0 ? divide_up(c.m, p.width) : 1;
-        plan.compute = matrix_window_cycles(t_, c.vertex, c.m, divide_up(lines, t_.worker_contexts),
-                                            p.kernel_rows, p.kernel_columns, c.ig, c.og, c.g) +
-                       zero_cycles(t_, c.g * c.m * c.n, c.vertex.partials);
-        break;
-      }
-      case Vertex::dot:
-        plan.compute = dot_cycles(t_, c.vertex, c.m, c.k, c.n, p.taps(), c.g) +
-                       zero_cycles(t_, c.g * c.m * c.n, c.vertex.partials);
-        break;
-    }
-    if (c.pk > 1) {
-      plan.reduce_exchange = exchange_cycles(t_, outputs * (c.pk - 1) * c.bp) + c.sync;
-      plan.reduce = partials_reduce_cycles(t_, outputs, c.pk, c.vertex.partials, p.output);
-    } else if (c.bp != c.bo) {
-      plan.reduce = cast_cycles(t_, outputs, c.vertex.partials, p.output);
-    }
-    if (c.sn * c.sk > 1) plan.update = divide_up(outputs * c.bo, 8);
-    plan.cycles = c.sn * c.sk *
-                  (plan.exchange + plan.compute + plan.reduce_exchange + plan.reduce + plan.update);
-    plan.temporary_bytes = temporary;
-    plan.split_groups = c.pg;
-    plan.split_rows = c.pm;
-    plan.split_columns = c.pn;
-    plan.split_inner = c.pk;
-    if (found_) {
-      if (plan.cycles > best_.cycles) return;
-      if (plan.cycles == best_.cycles &&
-          std::pair(plan.tiles(), temporary) >= std::pair(best_.tiles(), best_.temporary_bytes)) {
-        return;
-      }
-    }
-    plan.vertex = c.kind;
-    plan.is_swapped = c.is_swapped;
-    plan.serial_columns = c.sn;
-    plan.serial_inner = c.sk;
+    ProductPlan plan = splits;
+    plan.exchange = exchange;
     plan.input_bytes = in;
     plan.weight_bytes = weights;
     plan.partials_bytes = part;
+    plan.temporary_bytes = temporary;
+    plan.compute = compute_cycles(c, plan.vertex);
+    if (copies > 1) {
+      plan.reduce_exchange = exchange_cycles(t_, outputs * (copies - 1) * c.bp) + sync;
+      plan.reduce = partials_reduce_cycles(t_, outputs, copies, c.vertex.partials, p.output);
+    } else if (c.bp != c.bo) {
+      plan.reduce = cast_cycles(t_, outputs, c.vertex.partials, p.output);
+    }
+    if (plan.serial() > 1) plan.update = divide_up(outputs * c.bo, 8);
+    plan.cycles = plan.serial() *
+                  (plan.exchange + plan.compute + plan.reduce_exchange + plan.reduce + plan.update);
+    const auto rank = [](const ProductPlan& x) {
+      return std::tuple(x.cycles, x.tiles(), x.temporary_bytes);
+    };
+    if (found_ && rank(plan) >= rank(best_)) return;
     best_ = plan;
     found_ = true;
+  }
+
+  std::int64_t compute_cycles(const Share& c, Vertex vertex) const {
+    if (vertex == Vertex::matrix) return matrix_cycles(t_, c.vertex, c.m, c.ig, c.og, c.g);
+    const std::int64_t zero = zero_cycles(t_, c.g * c.m * c.n, c.vertex.partials);
+    if (vertex == Vertex::dot) {
+      return dot_cycles(t_, c.vertex, c.m, c.k, c.n, c.p.taps(), c.g) + zero;
+    }
+    const std::int64_t lines = c.p.width > 0 ? divide_up(c.m, c.p.width) : 1;
+    return matrix_window_cycles(t_, c.vertex, c.m, divide_up(lines, t_.worker_contexts),
+                                c.p.kernel_rows, c.p.kernel_columns, c.ig, c.og, c.g) +
+           zero;
   }
 
   const Target& t_;

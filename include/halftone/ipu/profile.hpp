@@ -180,6 +180,10 @@ class Report {
   /// The variables on a tile, largest first: those live at that step and the always live.
   std::vector<std::int32_t> live_variables(std::int64_t tile, std::int32_t step) const;
   std::int64_t operation_cycles(std::size_t operation) const;
+  /// The operation that a step belongs to; null: none.
+  const Operation* operation_of(const Step& step) const {
+    return step.operation < 0 ? nullptr : &operations[static_cast<std::size_t>(step.operation)];
+  }
 
   /// In the shape of PopVision's and Poplar's summaries.
   std::string summary() const;

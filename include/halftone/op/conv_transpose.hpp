@@ -176,7 +176,6 @@ struct ConvTranspose {
     }
   }
 
- private:
   /// Window::over for the other direction; `dynamic` extents give `dynamic` outputs.
   constexpr Window window_over(std::span<const std::int64_t> input, const Dims& kernel) const {
     Window w;

@@ -77,8 +77,8 @@ void Lowering::lower_repetition(Frame& frame, std::size_t number, const op::Repe
     if (info.elements() == 0) continue;
     const Placed& p = layout_.place(inner, id);
     steps_.add(StepKind::copy, copy_cycles(steps_.t, p.mapping.largest() * element_bytes(info)));
-    layout_.touch(p);
   }
+  layout_.end_lives(inner);
   steps_.add(StepKind::control, repeat_cycles);
   steps_.here = before;
   for (const TensorId id : node.outputs) {
@@ -110,8 +110,9 @@ void Lowering::lower_call(Frame& frame, std::size_t number, std::size_t first_in
     Frame inner = body_frame(frame, body, std::span(node.inputs).subspan(first_input));
     lower_body(inner);
     for (const TensorId id : body.graph.outputs) {
-      if (body.graph.info(id).elements() > 0) layout_.touch(layout_.place(inner, id));
+      if (body.graph.info(id).elements() > 0) layout_.place(inner, id);
     }
+    layout_.end_lives(inner);
     steps_.here = before;
     range.end_step = report_.steps.size();
     range.end_operation = report_.operations.size();

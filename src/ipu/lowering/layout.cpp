@@ -36,6 +36,33 @@ TensorMap<TensorId> updated_variables(const Graph& graph) {
   return updates;
 }
 
+TensorMap<std::int32_t> last_steps(const halftone::Program& program) {
+  using Place = halftone::Program::Place;
+  TensorMap<std::int32_t> last(program.graph, 0);
+  std::vector<std::int32_t> until;  // of buffers: when what lies there now is no longer needed
+  for (const halftone::Program::Buffer& buffer : program.buffers) until.push_back(buffer.last);
+  std::vector<std::int32_t> read(program.graph.inputs.size(), halftone::Program::none);
+  for (std::size_t s = program.steps.size(); s-- > 0;) {
+    const auto step = static_cast<std::int32_t>(s);
+    const std::size_t inputs = program.steps[s].inputs;
+    const std::span<const halftone::Program::Argument> arguments = program.of(program.steps[s]);
+    // Outputs first: an input's memory that they take is the input's until this step.
+    for (std::size_t i = arguments.size(); i-- > 0;) {
+      const auto& [tensor, place, number] = arguments[i];
+      if (place != Place::buffer && place != Place::input) continue;
+      const auto at = static_cast<std::size_t>(number);
+      std::int32_t& end = place == Place::buffer ? until[at] : read[at];
+      if (place == Place::input) end = std::max(end, step);
+      last[tensor] = end;
+      if (i >= inputs) end = step;
+    }
+  }
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    last[program.graph.inputs[i]] = std::max(read[i], 0);
+  }
+  return last;
+}
+
 void Layout::check_size(const Graph& graph, TensorId id) const {
   const TensorInfo& info = graph.info(id);
   const std::int64_t bytes = info.bytes();
@@ -63,7 +90,7 @@ Frame Layout::frame(const halftone::Program& program) const {
   return {.program = &program,
           .graph = &graph,
           .step = std::move(step),
-          .uses = Uses(graph),
+          .last_step = last_steps(program),
           .placed = TensorMap<Placed>(graph),
           .made_by = TensorMap<std::int32_t>(graph, -1),
           .updates = updated_variables(graph)};
@@ -105,7 +132,7 @@ Placed& Layout::place(Frame& frame, TensorId id, const Placed* wanted) {
                                                             : Category::temporaries;
   p.variables = {steps_.add_variable(name_of(*frame.graph, id, fmt::format("#{}", id)), p.mapping,
                                      element_bytes(record.info), category)};
-  note_reads(frame, id);
+  extend_lives(frame, id);
   return p;
 }
 
@@ -114,14 +141,17 @@ Placed& Layout::local(Frame& frame, TensorId id, const Placed* wanted) {
   const std::int32_t ipu = steps_.here.ipu;
   if (p.ipu == ipu) return p;
   Placed& copy = frame.copies[{id, ipu}];
-  if (copy.is_known) return copy;
-  touch(p);
+  if (copy.is_known) {
+    extend_lives(frame, copy, frame.now);
+    return copy;
+  }
   const TensorInfo& info = frame.graph->info(id);
   steps_.link(p.ipu, info.bytes());
   copy = p;
   copy.ipu = ipu;
   copy.variables = {steps_.add_variable(std::string(frame.graph->name(id)) + "/copy", copy.mapping,
                                         element_bytes(info))};
+  extend_lives(frame, copy, frame.now);
   return copy;
 }
 
@@ -144,7 +174,7 @@ void Layout::place_output(Frame& frame, TensorId id, const Placed& like) {
   p.variables = {steps_.add_variable(name_of(*frame.graph, id, operation.name + ":0"), p.mapping,
                                      element_bytes(info))};
   operation.output_bytes += info.bytes();
-  note_reads(frame, id);
+  extend_lives(frame, id);
 }
 
 void Layout::place_view(Frame& frame, TensorId id, std::span<const TensorId> bases, bool is_whole) {
@@ -161,13 +191,12 @@ void Layout::place_view(Frame& frame, TensorId id, std::span<const TensorId> bas
   p.mapping.pieces = std::min(std::max<std::int64_t>(p.mapping.pieces, 1),
                               std::max<std::int64_t>(p.mapping.elements, 1));
   frame.placed[id] = std::move(p);
-  note_reads(frame, id);
+  extend_lives(frame, id);
 }
 
 void Layout::place_over(Frame& frame, TensorId id, TensorId input) {
-  touch(frame.placed[input]);
   frame.placed[id] = frame.placed[input];
-  note_reads(frame, id);
+  extend_lives(frame, id);
 }
 
 TensorId Layout::overwritten(const Frame& frame, std::size_t number, const Placed* home) const {
@@ -195,7 +224,7 @@ TensorId Layout::overwritten(const Frame& frame, std::size_t number, const Place
     // or of less memory than it has elements.
     const Variable& v = steps_.report.variables[static_cast<std::size_t>(x.variables[0])];
     const bool is_free = !v.is_always_live && v.bytes() >= frame.graph->info(id).bytes() &&
-                         frame.last_reads.at(x.variables[0]) <= static_cast<int>(number);
+                         frame.ends.at(x.variables[0]) <= step;
     if (is_free) return id;
   }
   return no_tensor;
@@ -203,20 +232,23 @@ TensorId Layout::overwritten(const Frame& frame, std::size_t number, const Place
 
 void Layout::place_input(Frame& frame, TensorId id, const Placed& outside) {
   frame.placed[id] = outside;
-  for (const std::int32_t v : outside.variables) {
-    frame.last_reads[v] = static_cast<int>(frame.graph->nodes.size());
+  extend_lives(frame, outside, static_cast<std::int32_t>(frame.program->steps.size()));
+}
+
+// --- lifetimes -----------------------------------------------------------------------------------
+
+void Layout::extend_lives(Frame& frame, const Placed& placed, std::int32_t until) {
+  for (const std::int32_t v : placed.variables) {
+    std::int32_t& end = frame.ends[v];
+    end = std::max(end, until);
   }
 }
 
-void Layout::note_reads(Frame& frame, TensorId id) {
-  for (const std::int32_t v : frame.placed[id].variables) {
-    int& last = frame.last_reads[v];
-    last = std::max(last, frame.uses.last_read[id]);
+void Layout::end_lives(const Frame& frame) {
+  for (const auto& [variable, step] : frame.ends) {
+    const auto s = static_cast<std::size_t>(step);
+    steps_.keep_until(variable, s < frame.newest.size() ? frame.newest[s] : steps_.newest());
   }
-}
-
-void Layout::touch(const Placed& placed) {
-  for (const std::int32_t v : placed.variables) steps_.touch(v);
 }
 
 }  // namespace halftone::ipu

@@ -28,13 +28,20 @@ struct Frame {
   const halftone::Program* program;
   const Graph* graph;          ///< the program's
   NodeMap<std::int32_t> step;  ///< of the program; halftone::Program::none: the node is a view
-  Uses uses;
+  TensorMap<std::int32_t> last_step;  ///< see last_steps
   TensorMap<Placed> placed;
   TensorMap<std::int32_t> made_by;                               ///< operations; -1: none
   TensorMap<TensorId> updates;                                   ///< see updated_variables
   std::map<std::pair<TensorId, std::int32_t>, Placed> copies{};  ///< on other IPUs
-  std::map<std::int32_t, int> last_reads{};  ///< of variables: the node that reads it last
+  std::int32_t now = 0;                ///< the program's step that is being lowered
+  std::vector<std::int32_t> newest{};  ///< after each step of the program: the newest superstep
+  std::map<std::int32_t, std::int32_t> ends{};  ///< the program's step that a variable lives until
 };
+
+/// For each tensor of a program the last step at which its memory holds it: the end of its buffer,
+/// or the step that writes the next tensor there. An input of the graph stays until its last
+/// reader. Tensors that no step knows live for none.
+TensorMap<std::int32_t> last_steps(const halftone::Program& program);
 
 /// For each tensor the variable that is changed by what is computed from it, through nodes of one
 /// input alone; no_tensor: none is.
@@ -66,7 +73,8 @@ class Layout {
   /// and no view of the same memory is read later; no_tensor: it has its own. `home`: the layout of
   /// the work, which an input other than the first has to have.
   TensorId overwritten(const Frame& frame, std::size_t node, const Placed* home) const;
-  void touch(const Placed& placed);
+  /// Ends the lifetimes of the graph's variables, all of whose steps are there.
+  void end_lives(const Frame& frame);
 
   /// A layout that no tensor has yet, over consecutive tiles of this IPU behind those of the last.
   Placed linear(const TensorInfo& info);
@@ -75,8 +83,11 @@ class Layout {
 
  private:
   void check_size(const Graph& graph, TensorId id) const;
-  /// Notes until when the tensor's memory is read.
-  void note_reads(Frame& frame, TensorId id);
+  /// What the tensor lies in lives as long as the program says of the tensor.
+  static void extend_lives(Frame& frame, TensorId id) {
+    extend_lives(frame, frame.placed[id], frame.last_step[id]);
+  }
+  static void extend_lives(Frame& frame, const Placed& placed, std::int32_t until);
 
   Steps& steps_;
   const Target& t_;

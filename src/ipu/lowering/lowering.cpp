@@ -8,6 +8,7 @@
 #include <halftone/transform/infer.hpp>
 
 #include "ipu/lowering/work.hpp"
+#include "ipu/placement.hpp"
 
 namespace halftone::ipu {
 
@@ -47,8 +48,8 @@ void Lowering::run(const halftone::Program& program) {
     const Placed& p = layout_.place(frame, id);
     steps_.here.ipu = p.ipu;
     add_host_step(p, graph.info(id), &id == &graph.outputs.front());
-    layout_.touch(p);
   }
+  layout_.end_lives(frame);
   if (report_.options.prefetch) prefetch(inputs);
   report_.products_planned = planner_.planned();
   report_.products_reused = planner_.reused();
@@ -74,7 +75,11 @@ void Lowering::prefetch(std::size_t inputs) {
 // --- nodes ---------------------------------------------------------------------------------------
 
 void Lowering::lower_graph(Frame& frame) {
-  for (std::size_t n = 0; n < frame.graph->nodes.size(); ++n) lower_node(frame, n);
+  for (std::size_t n = 0; n < frame.graph->nodes.size(); ++n) {
+    frame.now = static_cast<std::int32_t>(frame.newest.size());
+    lower_node(frame, n);
+    if (frame.step[n] != halftone::Program::none) frame.newest.push_back(steps_.newest());
+  }
 }
 
 std::string Lowering::operation_name(const Frame& frame, const Node& node, std::size_t number) {
@@ -143,6 +148,7 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
   const Node& node = graph.nodes[number];
   Steps::Here& here = steps_.here;
   if (here.program == 0 && !placement_.empty()) here.ipu = placement_[number];
+  if (!is_operation(graph, node)) return;
 
   // Trailing optional tensors may be left out; they count as absent.
   const Slots& slots = node.op->signature;
@@ -150,14 +156,9 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
   for (const TensorId id : node.inputs)
     in.push_back(id == no_tensor ? TensorInfo{} : graph.info(id));
   in.resize(std::max(in.size(), slots.inputs() - (slots.has_variadic_input() ? 1 : 0)));
-  bool is_empty = true;
-  for (const TensorId id : node.outputs) {
+  for (const TensorId id : node.outputs)
     out.push_back(id == no_tensor ? TensorInfo{} : graph.info(id));
-    is_empty = is_empty && (id == no_tensor || out.back().elements() == 0);
-  }
   out.resize(std::max(out.size(), slots.outputs() - (slots.has_variadic_output() ? 1 : 0)));
-  // A node without outputs has something to do only if its operator says what.
-  if (is_empty && (!node.outputs.empty() || node.op->cost == nullptr)) return;
 
   here.has_code = is_first_of_kind(node, in);
   begin_operation(frame, number);
@@ -181,12 +182,6 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
     }
     here.times = 1;
     work.place_outputs();
-  }
-  for (const TensorId id : node.inputs) {
-    if (id == no_tensor || work.is_view) continue;
-    layout_.touch(frame.placed[id]);
-    const auto copy = frame.copies.find({id, here.ipu});
-    if (copy != frame.copies.end()) layout_.touch(copy->second);
   }
   steps_.drop_received();
   report_.operations[static_cast<std::size_t>(operation)].end_step =

@@ -81,9 +81,8 @@ void throw_out_of_memory(const Report& report) {
   std::string node;
   if (at < static_cast<std::int32_t>(report.steps.size())) {
     const Step& s = report.steps[static_cast<std::size_t>(at)];
-    if (s.operation >= 0) {
-      const Operation& o = report.operations[static_cast<std::size_t>(s.operation)];
-      node = fmt::format("{} {}", o.type, halftone::detail::quoted(o.name));
+    if (const Operation* o = report.operation_of(s)) {
+      node = fmt::format("{} {}", o->type, halftone::detail::quoted(o->name));
       step += fmt::format(", {} of {}", name(s.kind), node);
     }
   }

@@ -107,7 +107,7 @@ void lower_product(NodeWork& at, const Work& w) {
     steps.compute("popops::Cast", over, plan.reduce);
   }
   if (plan.update > 0) steps.copy(plan.update, tiles);
-  steps.touch(partials);
+  steps.keep_until(partials, steps.newest());
   if (plan.serial() > 1) steps.add(StepKind::control, repeat_cycles);
   steps.here = before;
   at.home = at.layout.fresh(spread_mapping(t, y.elements(), tiles), true);

@@ -47,10 +47,6 @@ void Steps::finish(bool has_host_exchange) {
 
 // --- steps ---------------------------------------------------------------------------------------
 
-Step& Steps::add(StepKind kind, std::int64_t cycles) {
-  return add(kind, cycles, 0, t.tiles_per_ipu);
-}
-
 Step& Steps::add(StepKind kind, std::int64_t cycles, std::int64_t bytes, std::int64_t tiles) {
   const std::int64_t repeats = here.repeats * here.times;
   cycles_ += static_cast<double>(cycles) * static_cast<double>(repeats);
@@ -99,7 +95,7 @@ void Steps::compute(std::string_view vertex, const Mapping& over, std::int64_t c
     step.flops = flops * here.passes;
     operation().flops += step.flops;
   }
-  for (const std::int32_t v : received_) touch(v);
+  for (const std::int32_t v : received_) keep_until(v, newest());
   received_.clear();
 }
 
@@ -194,9 +190,9 @@ std::int32_t Steps::add_variable(std::string name, const Mapping& mapping,
   return static_cast<std::int32_t>(report.variables.size()) - 1;
 }
 
-void Steps::touch(std::int32_t variable) {
+void Steps::keep_until(std::int32_t variable, std::int32_t step) {
   std::int32_t& last = report.variables[static_cast<std::size_t>(variable)].last_step;
-  last = std::max(last, newest());
+  last = std::max(last, step);
 }
 
 }  // namespace halftone::ipu

@@ -40,7 +40,7 @@ class Steps {
   Report& report;
   const Target& t;
 
-  Step& add(StepKind kind, std::int64_t cycles);
+  Step& add(StepKind kind, std::int64_t cycles) { return add(kind, cycles, 0, t.tiles_per_ipu); }
   Step& add(StepKind kind, std::int64_t cycles, std::int64_t bytes, std::int64_t tiles);
   /// A compute set over the tiles of a mapping, so many cycles on its fullest tile. `balance`: the
   /// share of these cycles that a tile with as many elements has on average.
@@ -62,8 +62,8 @@ class Steps {
   /// Memory on this IPU from now on; returns its number.
   std::int32_t add_variable(std::string name, const Mapping& mapping, std::int64_t element_bytes,
                             Category category = Category::temporaries);
-  /// Memory is needed up to the newest step.
-  void touch(std::int32_t variable);
+  /// Memory is needed up to this step, at least.
+  void keep_until(std::int32_t variable, std::int32_t step);
   /// Received data is not needed beyond the node.
   void drop_received() { received_.clear(); }
   /// The number of the newest step; 0 if there is none.

@@ -121,6 +121,8 @@ TensorId leading_operand(const NodeWork& at, std::int64_t elements) {
   return chosen;
 }
 
+}  // namespace
+
 void lower_pass(NodeWork& at, const Work& w) {
   const std::int64_t elements = w.x.elements();
   if (elements == 0) return;
@@ -231,8 +233,6 @@ void lower_vertex(NodeWork& at, const Work& w) {
                    at.target().worker_contexts * w.count);
 }
 
-}  // namespace
-
 void lower_elementwise(NodeWork& at) {
   const Target& t = at.target();
   const TensorInfo& y = at.info(at.node.outputs[0]);
@@ -287,11 +287,9 @@ void lower_work(NodeWork& at, const Work& w) {
       static_cast<double>(at.steps.here.repeats) * static_cast<double>(w.times),
       static_cast<double>(most_repeats));
   at.steps.here.times = w.times;
-  // In the order of Work::Kind.
-  constexpr void (*functions[])(NodeWork&, const Work&) = {
-      lower_product, lower_pass,          lower_reduce, lower_cast,    lower_view, lower_gather,
-      lower_scatter, lower_dynamic_slice, lower_keep,   lower_move,    lower_fill, lower_pool,
-      lower_random,  lower_top_k,         lower_vertex, lower_transfer};
+#define HALFTONE_FUNCTION(NAME) &lower_##NAME,
+  constexpr void (*functions[])(NodeWork&, const Work&) = {HALFTONE_WORK_KINDS(HALFTONE_FUNCTION)};
+#undef HALFTONE_FUNCTION
   functions[static_cast<std::size_t>(w.kind)](at, w);
 }
 

@@ -47,13 +47,9 @@ void lower_work(NodeWork& at, const Work& work);
 void lower_elementwise(NodeWork& at);
 void lower_unknown(NodeWork& at, std::span<const TensorInfo> in, std::span<const TensorInfo> out);
 
-// Pieces of work, by subject.
-void lower_product(NodeWork& at, const Work& work);
-void lower_gather(NodeWork& at, const Work& work);
-void lower_scatter(NodeWork& at, const Work& work);
-void lower_dynamic_slice(NodeWork& at, const Work& work);
-void lower_keep(NodeWork& at, const Work& work);
-void lower_move(NodeWork& at, const Work& work);
-void lower_transfer(NodeWork& at, const Work& work);
+// The steps of each kind of work, lower_product to lower_transfer.
+#define HALFTONE_LOWER(NAME) void lower_##NAME(NodeWork& at, const Work& work);
+HALFTONE_WORK_KINDS(HALFTONE_LOWER)
+#undef HALFTONE_LOWER
 
 }  // namespace halftone::ipu
