@@ -45,6 +45,9 @@ TEST_CASE("cycles of element-wise vertices are poplibs'") {
   CHECK(scalar_broadcast_cycles(gc200, *find_elementwise("Mul"), 1024, f16) == 647);
   CHECK(vector_broadcast_cycles(gc200, 64, 128, f16, true) == 4853);
   CHECK(vector_broadcast_cycles(gc200, 64, 128, f16, false) == 7397);
+  CHECK(scaled_add_cycles(gc200, 1024, f32) == 1719);
+  CHECK(scaled_add_cycles(gc200, 1024, f16) == 945);
+  CHECK(nonlinearity_cycles(gc200, 1200, f16, 5, 5) == 1701);
 }
 
 TEST_CASE("cycles of casts, slices and reductions are poplibs'") {
@@ -59,6 +62,9 @@ TEST_CASE("cycles of casts, slices and reductions are poplibs'") {
   CHECK(dynamic_slice_cycles(gc200, 4096, 1, f32) == 4495);
   CHECK(strided_reduce_cycles(gc200, 64, 16, f32) == 848);
   CHECK(strided_reduce_cycles(gc200, 64, 16, f16) == 480);
+  CHECK(reduce_all_cycles(gc200, 1024, f32) == 529);
+  CHECK(general_reduce_cycles(gc200, 1, 8, 4, f32) == 235);
+  CHECK(general_reduce_cycles(gc200, 1, 8, 4, f32, false) == 347);
   CHECK(partials_reduce_cycles(gc200, 1024, 9, f32, f32) == 6345);
   CHECK(partials_reduce_cycles(gc200, 1024, 9, f16, f32) == 3585);
   CHECK(partials_reduce_cycles(gc200, 1002, 8, f32, f32) == 7992);

@@ -72,10 +72,10 @@ constexpr std::int64_t inner_1x1(const Target& t, const ConvolutionVertex& v, st
 
 }  // namespace detail
 
-/// Matrix units, one kernel position.
+/// Matrix units, one kernel position. `passes`: output channels of a group in units (P).
 constexpr std::int64_t matrix_cycles(const Target& t, const ConvolutionVertex& v, std::int64_t rows,
                                      std::int64_t in_groups, std::int64_t out_groups,
-                                     std::int64_t groups = 1) {
+                                     std::int64_t groups = 1, std::int64_t passes = 1) {
   const std::int64_t w = t.worker_contexts, load = v.weight_load;
   const std::int64_t first = detail::inner_1x1(t, v, rows, true);
   const std::int64_t later = detail::inner_1x1(t, v, rows, false);
@@ -87,19 +87,21 @@ constexpr std::int64_t matrix_cycles(const Target& t, const ConvolutionVertex& v
   const bool is_old = v.is_half() && v.units == 8 && v.has_half_partials();
   const std::int64_t a = is_old ? 12 : 13, b = is_old ? 16 : 15, c = is_old ? 19 : 18;
   const std::int64_t supervisor = 50 + (v.is_half() ? w * (7 + 3 * (in_groups * groups - 1)) : 0);
-  return supervisor + groups * (a + (in_groups - 1) * (b + out_groups * (19 + 6 + load + later)) +
-                                11 + out_groups * (c + 7 + load + first));
+  return supervisor +
+         groups * (a + (in_groups - 1) * (b + out_groups * (19 + passes * (6 + load + later))) +
+                   11 + out_groups * (c + passes * (7 + load + first)));
 }
 
 /// Matrix units over a kernel of `taps` positions in `kernel_rows` rows, each worker with
-/// `items` pieces of output rows.
+/// `items` pieces of output rows. `height` kernel rows share the input channels (1, 2 or 4).
 constexpr std::int64_t matrix_window_cycles(const Target& t, const ConvolutionVertex& v,
                                             std::int64_t rows, std::int64_t items,
                                             std::int64_t kernel_rows, std::int64_t kernel_columns,
                                             std::int64_t in_groups, std::int64_t out_groups,
-                                            std::int64_t groups = 1) {
+                                            std::int64_t groups = 1, std::int64_t height = 1) {
   const std::int64_t w = t.worker_contexts;
-  const std::int64_t tap = v.weight_load + 15 + 3;
+  const std::int64_t more_load = height == 4 ? 60 : height == 2 ? 46 : 15;
+  const std::int64_t tap = v.weight_load * (height == 4 ? 2 : 1) + more_load + 3;
   const auto item = [&](std::int64_t n) -> std::int64_t {
     if (n == 0) return 3 + 17 - 9;
     if (n == 1) return 3 + (v.is_half() ? 29 : 33) - 9;
@@ -128,10 +130,11 @@ constexpr std::int64_t zero_cycles(const Target& t, std::int64_t outputs, Elemen
 }
 
 /// Horizontal multiply-accumulate: dot products over input channels, any shape. `in` and `out`
-/// channels of the one group each way.
+/// channels of a group, one group each way unless given.
 constexpr std::int64_t dot_cycles(const Target& t, const ConvolutionVertex& v, std::int64_t rows,
                                   std::int64_t in, std::int64_t out, std::int64_t taps = 1,
-                                  std::int64_t groups = 1) {
+                                  std::int64_t groups = 1, std::int64_t in_groups = 1,
+                                  std::int64_t out_groups = 1) {
   const std::int64_t w = t.worker_contexts, vector = t.vector_width(v.input);
   const bool half_half = v.is_half() && v.has_half_partials();
   const std::int64_t o = half_half ? 2 : 1, half_partials = v.has_half_partials() ? 1 : 0;
@@ -154,7 +157,21 @@ constexpr std::int64_t dot_cycles(const Target& t, const ConvolutionVertex& v, s
                              w * (is_1x1                  ? 15
                                   : v.has_half_partials() ? 6
                                                           : 0);
-  return outer + groups * (23 + 15 + 10 + w * worker);
+  return outer + groups * (23 + in_groups * (15 + out_groups * (10 + w * worker)));
+}
+
+/// The outer product of a column of `rows` and a row of `columns`, `groups` times: convolutions of
+/// one input channel.
+constexpr std::int64_t outer_product_cycles(const Target& t, std::int64_t groups,
+                                            std::int64_t width, std::int64_t channels,
+                                            ElementType type) {
+  const bool is_half = size_in_bytes(type) == 2;
+  const std::int64_t c = channels;
+  std::int64_t each = is_half ? 10 + divide_up(5 * c, 2) : 10 + 2 * c;
+  if (!is_half && c >= 6 && c % 2 == 0) each = 6 + (c - 6) / 2;
+  if (is_half && c >= 12 && c % 4 == 0) each = 6 + (c - 12) / 4;
+  const std::int64_t on_worker = divide_up(width, t.worker_contexts);
+  return t.worker_contexts * (25 + groups * ((is_half ? 10 : 11) + on_worker * each));
 }
 
 }  // namespace halftone::ipu

@@ -159,15 +159,36 @@ constexpr std::int64_t scalar_broadcast_cycles(const Target& t, const Elementwis
 /// columns.
 constexpr std::int64_t vector_broadcast_cycles(const Target& t, std::int64_t rows,
                                                std::int64_t columns, ElementType type,
-                                               bool is_split_by_row = true) {
+                                               bool is_split_by_row = true,
+                                               bool is_aligned = true) {
   const std::int64_t w = t.worker_contexts, v = t.vector_width(type);
   if (is_split_by_row) {
     rows = divide_up(rows, w);
   } else {
     columns = divide_up(columns, w);
   }
-  const std::int64_t row = 7 + 2 * (columns + v - 1) / v;
+  const std::int64_t row = (is_aligned ? 7 : 25) + 2 * (columns + v - 1) / v;
   return supervisor_cycles + w * (15 + rows * row);
+}
+
+/// y += a x, without pointer scaling.
+constexpr std::int64_t scaled_add_cycles(const Target& t, std::int64_t n, ElementType type) {
+  const std::int64_t w = t.worker_contexts;
+  if (!is_floating_point(type)) return 73 + 26 * (n / 3 + n % 3);
+  const std::int64_t v = t.vector_width(type), remainder = n % v;
+  const std::int64_t vectors = std::max<std::int64_t>(n / v / w, 1);
+  constexpr std::int64_t half_tail[] = {0, 5, 12, 18};
+  const std::int64_t tail = remainder == 0 ? 0 : v == 2 ? 8 : half_tail[remainder % 4];
+  const std::int64_t supervisor = 21 + 11 + (remainder != 0 ? 13 : 7) + 12 + 6;
+  return supervisor + w * (15 + 6 + 3 * (vectors - 1) + 4 + tail);
+}
+
+/// popnn's fused non-linearity of `o` cycles a vector, `o_v` in the loop.
+constexpr std::int64_t nonlinearity_cycles(const Target& t, std::int64_t n, ElementType type,
+                                           std::int64_t o, std::int64_t o_v) {
+  const std::int64_t w = t.worker_contexts, v = t.vector_width(type);
+  const std::int64_t vectors = std::max<std::int64_t>(divide_up(n / v, w), 1);
+  return 9 + w * (20 + 2 + o + (vectors - 1) * o_v + 1 + o + (v == 2 ? 3 : 4));
 }
 
 /// n random numbers: uniform 4 cycles a vector, normal 4, Bernoulli 1, dropout 2.

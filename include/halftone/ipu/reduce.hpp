@@ -9,12 +9,38 @@
 /// Cycles of reductions. source: poplibs' popops and poplin estimators.
 namespace halftone::ipu {
 
+/// One worker adds (or takes the largest of) n contiguous elements.
+constexpr std::int64_t reduce_all_cycles(const Target& t, std::int64_t n, ElementType type,
+                                         bool is_add = true) {
+  const std::int64_t e = is_add ? (size_in_bytes(type) == 4 ? 4 : 8) : t.vector_width(type);
+  const std::int64_t cycles = is_add ? 2 : 1;
+  return 9 + n * cycles / e + 5 + n % e + 3 + (size_in_bytes(type) == 4 ? 0 : 5);
+}
+
 /// One worker reduces `partials` rows of `outputs` elements, input and output of one type.
 constexpr std::int64_t strided_reduce_cycles(const Target& t, std::int64_t outputs,
                                              std::int64_t partials, ElementType type,
                                              bool is_add = true) {
   const std::int64_t first = size_in_bytes(type) == 4 ? (is_add ? 5 : 4) : 8;
   return 16 + divide_up(outputs, t.vector_width(type)) * (3 + first + 3 + (partials - 1));
+}
+
+/// One worker, `reductions` outputs of `size` elements, each from `partials` pieces of that size.
+constexpr std::int64_t general_reduce_cycles(const Target& t, std::int64_t reductions,
+                                             std::int64_t size, std::int64_t partials,
+                                             ElementType type, bool is_add = true) {
+  const std::int64_t v = t.vector_width(type);
+  const std::int64_t e = is_add ? (size_in_bytes(type) == 4 ? 4 : 8) : v;
+  std::int64_t log_e = 0;
+  while ((std::int64_t{1} << (log_e + 1)) <= e) ++log_e;
+  const std::int64_t store = 2 * std::min(e, v) + (is_add ? 1 : 0);
+  const std::int64_t vectors = size / e;
+  std::int64_t cycles = 24 + 2 * log_e;
+  cycles += vectors * ((is_add ? 6 : 4) + store + 10 * partials + (is_add ? 9 : 6) * partials);
+  for (std::int64_t piece = e / 2, rest = size % e; piece > 0; piece /= 2) {
+    if ((rest & piece) != 0) cycles += (is_add ? 4 : 2) + store + 10 * partials + 6 * partials;
+  }
+  return 33 + reductions * cycles;
 }
 
 /// The sum of `partials` (D) copies of a convolution's `outputs` on a tile. Those that come over

@@ -42,6 +42,12 @@ constexpr std::int64_t dynamic_slice_cycles(const Target& t, std::int64_t region
   return 25 + t.worker_contexts * (39 + (24 + 2 * copies) * regions);
 }
 
+/// Index of the largest of n elements.
+constexpr std::int64_t arg_max_cycles(const Target& t, std::int64_t n) {
+  const std::int64_t chunk = std::max<std::int64_t>(divide_up(n, t.worker_contexts), 1);
+  return 9 + t.worker_contexts * (17 + 3 * (chunk - 1) + 13);
+}
+
 /// Bitonic top-k of n keys: stages, each an exchange and a compare-and-swap.
 constexpr std::int64_t top_k_stages(std::int64_t n, std::int64_t k) {
   const std::int64_t log_n = doublings(n), log_k = doublings(k);
