@@ -347,11 +347,17 @@ constexpr Descriptor make_descriptor() {
       .gradient = nullptr,
       .allows = &allows<Op>,
       .cost = nullptr,
+      .modifies = nullptr,
       .choices = nullptr};
   if constexpr (requires(const Op& op, WorkList& machine, std::span<const TensorInfo> infos) {
                   op.cost(machine, infos, infos);
                 }) {
     d.cost = &cost_thunk<Op>;
+  }
+  if constexpr (requires(const Op& op) { op.modifies(std::size_t{}); }) {
+    d.modifies = [](std::span<const Word> attributes, std::size_t input) {
+      return unpack<Op>(attributes).modifies(input);
+    };
   }
   if constexpr (requires { Op::choices(std::string_view{}); }) d.choices = &Op::choices;
   // Both: an element-wise operator of two tensors whose ONNX form takes any number.
