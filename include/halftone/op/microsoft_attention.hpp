@@ -423,7 +423,7 @@ struct MultiHeadAttention {
     return parts;
   }
   /// [heads * size] as [heads, 1, size].
-  AnyTensor per_head(const AnyTensor& bias) const {
+  AnyTensor per_head(const auto& bias) const {
     return op::reshape(bias, constant(*bias.graph, Dims{num_heads, 1, -1}));
   }
   /// The parts [batch, heads, length, size] of [batch, length, heads, parts, size].
@@ -670,7 +670,7 @@ struct GroupQueryAttention {
     return AnyTensor(op::gather(flat, add(base, with_axes(AnyTensor(row), {1}))));
   }
   /// attended(), where each head of k and v serves several of q.
-  AnyTensor grouped(const AnyTensor& q, const AnyTensor& k, const AnyTensor& v,
+  AnyTensor grouped(const std::same_as<AnyTensor> auto& q, const AnyTensor& k, const AnyTensor& v,
                     const AnyTensor& bias, const AnyTensor& sink) const {
     using namespace halftone::detail;
     Graph& graph = *q.graph;
