@@ -143,9 +143,7 @@ class ProgramBuilder {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       step_of.push_back(next_step());
       const Node& node = graph_.nodes[n];
-      // What was computed beforehand has given its outputs away.
-      if (node.outputs.empty() && node.op->signature.outputs() != 0 && buffers_.is_late[n])
-        continue;
+      if (buffers_.is_late[n] && is_evaluated(node)) continue;
       if (!buffers_.shares(graph_, n)) add_step(n);
     }
     for (const TensorId id : graph_.outputs) add_output(id);

@@ -16,6 +16,11 @@ constexpr bool has_effect(const Node& node) {
   return modifies;
 }
 
+/// Whether a node was computed beforehand: it has given its outputs away, and does nothing else.
+constexpr bool is_evaluated(const Node& node) {
+  return node.outputs.empty() && node.op->signature.outputs() != 0 && !has_effect(node);
+}
+
 /// Drops the nodes from number `first` on that nothing depends on: no tensor with used[id] and no
 /// variable.
 constexpr void drop_dead_nodes(Graph& graph, std::size_t first, TensorMap<bool> used) {

@@ -5,6 +5,7 @@
 #include <halftone/graph/graph.hpp>
 #include <halftone/graph/some_attributes.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/transform/dead_code.hpp>
 
 namespace halftone {
 
@@ -221,14 +222,6 @@ class Inference {
   /// are found.
   static constexpr int deepest_search = 3;
 
-  /// What was computed has given its outputs away, and does nothing else.
-  static constexpr bool is_evaluated(const Node& node) {
-    if (!node.outputs.empty() || node.op->signature.outputs() == 0) return false;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.op->signature.input_slot(i).modified) return false;
-    }
-    return !node.op->has_effect;
-  }
   static constexpr bool given(const Node& node, std::size_t input) {
     return input < node.inputs.size() && node.inputs[input] != no_tensor;
   }
