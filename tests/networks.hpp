@@ -48,10 +48,12 @@ constexpr halftone::Graph perceptron() {
   Graph g;
   auto x = input<float, Shape<4, 8>>(g, "x");
   auto label = input<std::int32_t, Shape<4>>(g, "label");
-  auto hidden = op::relu(op::add(op::matmul(x, parameter<float, Shape<8, 16>>(g, "w1")),
-                                 parameter<float, Shape<16>>(g, "b1")));
-  auto logits = op::add(op::matmul(hidden, parameter<float, Shape<16, 3>>(g, "w2")),
-                        parameter<float, Shape<3>>(g, "b2"));
+  auto w1 = parameter<float, Shape<8, 16>>(g, "w1");
+  auto b1 = parameter<float, Shape<16>>(g, "b1");
+  auto w2 = parameter<float, Shape<16, 3>>(g, "w2");
+  auto b2 = parameter<float, Shape<3>>(g, "b2");
+  auto hidden = op::relu(op::add(op::matmul(x, w1), b1));
+  auto logits = op::add(op::matmul(hidden, w2), b2);
   output(g, op::nll_loss(op::softmax(logits), label), "loss");
   return g;
 }

@@ -82,14 +82,4 @@ void fold_shapes(Graph& graph) {
   if (!defects.empty()) throw_defects(graph, defects);
 }
 
-void fold_unknown_shapes(Graph& graph) {
-  for (const Node& node : graph.nodes) {
-    for (const TensorId id : node.outputs) {
-      if (id == no_tensor) continue;
-      const TensorInfo& info = graph.info(id);
-      if (!info.is_static() || is_sequence(info.type)) return fold_shapes(graph);
-    }
-  }
-}
-
 }  // namespace halftone

@@ -23,7 +23,5 @@ bool evaluate_small(void* executor, Graph& graph, std::size_t n);
 /// Computes what follows from constants and from the shapes of inputs, so that the shapes of all
 /// tensors are known that do not depend on the values of inputs. Throws what does not fit.
 void fold_shapes(Graph& graph);
-/// The same, unless the shapes of all tensors are known already and none is a sequence.
-void fold_unknown_shapes(Graph& graph);
 
 }  // namespace halftone

@@ -149,7 +149,7 @@ void use_dropout(Graph& graph) {
 }  // namespace
 
 TensorMap<bool> change_to_training_mode(Graph& graph) {
-  fold_unknown_shapes(graph);
+  if (has_unknown_shapes(graph)) fold_shapes(graph);
   use_dropout(graph);
   const Statistics statistics = use_batch_statistics(graph);
   TensorMap<bool> is_statistic(graph, false);

@@ -52,7 +52,8 @@ constexpr AnyTensor indices(Graph& g, Dims shape) { return g.input<std::int64_t>
 /// Two Calls of one body, x w each time.
 constexpr Graph called() {
   Graph g, body;
-  body.add_output(op::mul(body.input<float>("x", {3}), body.input<float>("w", {3})).id);
+  const AnyTensor inner_x = body.input<float>("x", {3}), inner_w = body.input<float>("w", {3});
+  body.add_output(op::mul(inner_x, inner_w).id);
   const TensorId x = g.input<float>("x", {3}).id, w = g.input<float>("w", {3}).id;
   const TensorInfo info = g.info(x);
   const std::size_t first = add_node(g, op::Call{.callee = {0}}, {x, w}, {&info, 1});
@@ -80,8 +81,9 @@ TEST_CASE("gradient: operators of each kind have the same one in constant evalua
       [](Graph&, AnyTensor x) { return op::average_pool(x, {.kernel_shape = {2, 2}}); });
   check_operator<op::LRN>([](Graph&, AnyTensor x) { return op::lrn(x, {.size = 3}); });
   check_operator<op::BatchNormalization>([](Graph& g, AnyTensor x) {
-    return op::batch_normalization(x, weight(g, {4}), weight(g, {4}), weight(g, {4}),
-                                   weight(g, {4}));
+    const AnyTensor scale = weight(g, {4}), bias = weight(g, {4}), mean = weight(g, {4}),
+                    variance = weight(g, {4});
+    return op::batch_normalization(x, scale, bias, mean, variance);
   });
   check_operator<op::LayerNormalization>(
       [](Graph& g, AnyTensor x) { return op::layer_normalization(x, weight(g, {8})); });
@@ -95,8 +97,8 @@ TEST_CASE("gradient: operators of each kind have the same one in constant evalua
     return op::scatter_elements(x, indices(g, {2, 4, 6, 8}), weight(g, {2, 4, 6, 8}));
   });
   check_operator<op::Reshape, op::LSTM>([](Graph& g, AnyTensor x) {
-    return op::lstm(op::reshape(x, constant(g, {8, 6, 8})), weight(g, {1, 12, 8}),
-                    weight(g, {1, 12, 3}), {.hidden_size = 3})[0];
+    const AnyTensor w = weight(g, {1, 12, 8}), r = weight(g, {1, 12, 3});
+    return op::lstm(op::reshape(x, constant(g, {8, 6, 8})), w, r, {.hidden_size = 3})[0];
   });
   check_operator<op::Reshape, op::Transpose, op::MatMul>([](Graph& g, AnyTensor x) {
     return op::einsum(std::vector{x, weight(g, {8, 3})}, {.equation = "abcd,de->abce"});

@@ -11,33 +11,37 @@
 // What is trained, and its gradients.
 namespace halftone::detail {
 
-/// Changes the graph for use_training_mode. Defined in the core: not for constant evaluation.
-TensorMap<bool> change_to_training_mode(Graph& graph);
+/// Whether a shape is not known yet, or a tensor is a sequence.
+constexpr bool has_unknown_shapes(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    for (const TensorId y : node.outputs) {
+      if (y == no_tensor) continue;
+      if (!graph.info(y).is_static() || is_sequence(graph.info(y).type)) return true;
+    }
+  }
+  return false;
+}
 
-/// Whether that leaves a graph as it is.
-constexpr bool is_in_training_mode(const Graph& graph) {
+/// Whether a node works in another way while a network is trained, in subgraphs, too.
+constexpr bool has_modes(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     const OpId& id = node.op->id;
     if (id == op::BatchNormalization::id || id == op::Dropout::id || id == op::ShapedDropout::id) {
-      return false;
-    }
-    for (const TensorId y : node.outputs) {
-      if (y == no_tensor) continue;
-      if (!graph.info(y).is_static() || is_sequence(graph.info(y).type)) return false;
+      return true;
     }
   }
-  for (const Graph& body : graph.graphs) {
-    if (!is_in_training_mode(body)) return false;
-  }
-  return true;
+  return std::any_of(graph.graphs.begin(), graph.graphs.end(), has_modes);
 }
+
+/// use_training_mode() of a graph that it changes. Defined in the core: not for constant evaluation.
+TensorMap<bool> change_to_training_mode(Graph& graph);
 
 /// Has every shape known. Batch normalization takes the statistics of the batch, which update the
 /// running ones. Dropout without the input training_mode, and ShapedDropout, drop, and keep what
 /// gradients need of it. Returns which variables hold running statistics.
 constexpr TensorMap<bool> use_training_mode(Graph& graph) {
-  if (is_in_training_mode(graph)) return TensorMap<bool>(graph, false);
-  return change_to_training_mode(graph);
+  if (has_unknown_shapes(graph) || has_modes(graph)) return change_to_training_mode(graph);
+  return TensorMap<bool>(graph, false);
 }
 
 /// The weights of these names.
