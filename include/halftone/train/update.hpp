@@ -311,7 +311,7 @@ constexpr auto optimizer_state(const W& w, std::string_view name, float first = 
   detail::check_weight(w);
   TensorInfo info = w.info();
   info.type = detail::state_element_of(info.type);
-  const std::string prefix = std::string(name) + "___";
+  const JoinedText prefix({name, "___"});
   const AnyTensor state =
       detail::find_or_add_state(*w.graph, info, {State::moment, prefix}, w.id, first);
   if constexpr (typed_handle<W>) {
