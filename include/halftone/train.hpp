@@ -72,11 +72,13 @@ Training train_by(Graph& graph, AnyTensor loss, const Rule& rule, OwnUpdate* own
 ///         (TensorRecord::state and of). State that the graph has already, from a saved model, goes
 ///         on; other state starts at zero
 /// values  a hyperparameter that may change is state of its name
+/// own     an optimizer of the program's own has no specific hyperparameters. What its updates
+///         change is changed back in runs that end no step
 /// errors  ModelError: a loss that is no scalar, an unknown weight, one that is not floating point,
 ///         saved state that does not fit, a name that is taken; UnsupportedError: all operators on
 ///         the way that have no gradient, and running statistics of a subgraph that it is not given
 ///         as they are; UsageError: hyperparameters outside their range, unknown ones, weights in
-///         two groups, a graph that is trained already
+///         two groups, a graph that is trained already, an update that leaves its weight as it is
 /// see     train/recorder.hpp, which has the same for constant evaluation
 template <class Optimizer>
 Training train(Graph& graph, AnyTensor loss, Optimizer&& optimizer,
