@@ -67,7 +67,8 @@ constexpr AnyTensor find_or_add_number(G& graph, const TensorInfo& info, std::st
   const auto setting = std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
     return node.op->id == training::Setting::id && node.inputs[0] == known;
   });
-  return {&graph, setting->outputs[0]};
+  if (setting != graph.nodes.end()) return {&graph, setting->outputs[0]};
+  return {&graph, record(graph, training::Setting{}, {known}, 1)[0]};
 }
 
 /// A weight that is trained.
@@ -218,8 +219,9 @@ constexpr void check_weight(AnyTensor w) {
 template <std::same_as<Graph> G>
 constexpr void record_update_by(G& graph, const Rule& rule, HandleIn<G> w, HandleIn<G> dw) {
   check_weight(w);
-  if (w.graph != dw.graph) {
-    fail(ErrorKind::usage, {.what = "a weight and its gradient are in different graphs"});
+  if (w.graph != dw.graph || dw.is_absent()) {
+    fail(ErrorKind::usage,
+         {.what = "a weight has no gradient, or one in another graph", .tensor = w.name()});
   }
   check_numbers(rule);
   if (rule.is_scaled_state && rule.loss_scaling.may_change) {
@@ -286,6 +288,9 @@ constexpr auto with_rule(O& o, const Record& record) {
     static_assert(optimizer<O>,
                   "halftone: an optimizer has a member 'void update(auto w, auto dw)', which "
                   "records the update of a weight from its gradient");
+    constexpr bool is_derived = requires { rule_of(o); };
+    static_assert(!is_derived,
+                  "halftone: an optimizer has one of the library's as a member, not as a base");
     Rule rule;
     if constexpr (requires { Hyperparameter(o.loss_scaling); }) rule.loss_scaling = o.loss_scaling;
     if constexpr (optimizer<O>) {
