@@ -1,6 +1,10 @@
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cmath>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <halftone/halftone.hpp>
 
@@ -73,6 +77,97 @@ constexpr Graph calls() {
 }
 static_assert(calls().nodes.size() == 2);
 
+// Element types, missing attributes and numbers that do not fit have names in messages.
+template <class T, std::int64_t... D>
+using X = Tensor<T, Shape<D...>>;
+static_assert(why_not<op::Concat{}, F<2>, F<3>> == "Concat: attribute 'axis' is missing");
+static_assert(why_not<op::Add{}, X<std::int32_t, 2>, double> ==
+              "Add: the element type cannot hold the number");
+static_assert(why_not<op::Add{}, X<bool, 2>, float> ==
+              "Add: the element type cannot hold the number");
+static_assert(why_not<op::Add{}, X<std::int32_t, 2>, int> == "Add: ");
+static_assert(why_not<op::Add{}, X<half, 2>, double> == "Add: ");
+template <class Y>
+constexpr std::string_view type_of_mismatch = "another class";
+template <auto What, auto Expected, auto Found>
+constexpr std::string_view type_of_mismatch<shape_mismatch<What, Expected, Found>> =
+    Expected == "float" && Found == "double" ? "float, double" : "other types";
+static_assert(type_of_mismatch<result<op::Add{}, F<2>, X<double, 2>>> == "float, double");
+static_assert(std::is_same_v<decltype(why_not<op::Add{}, F<4, 3>, F<4>>), const Message<29, 8>>);
+
+// Operators and parts of handles
+constexpr Graph handles() {
+  Graph g;
+  const auto x = input<float, Shape<4, 8>>(g, "x");
+  const auto i = input<std::int32_t, Shape<3>>(g, "i");
+  const auto b = input<bool, Shape<4, 8>>(g, "b");
+  const auto c = input<float, Shape<dynamic, 8>>(g, "c");
+  const AnyTensor any = x, any_i = i;
+  static_assert(std::is_same_v<decltype(x % 2), F<4, 8>>);
+  static_assert(std::is_same_v<decltype(7 % i), X<std::int32_t, 3>>);
+  static_assert(std::is_same_v<decltype(i & 2), X<std::int32_t, 3>>);
+  static_assert(std::is_same_v<decltype(b & (b | ~b)), X<bool, 4, 8>>);
+  static_assert(std::is_same_v<decltype(any_i | i), AnyTensor>);
+  static_assert(std::is_same_v<decltype(x.transposed()), F<8, 4>>);
+  static_assert(std::is_same_v<decltype(any.transposed()), AnyTensor>);
+  static_assert(std::is_same_v<decltype(x[-1]), F<8>>);
+  static_assert(std::is_same_v<decltype(x[1][2]), F<>>);
+  static_assert(std::is_same_v<decltype(x[slice<1, 3>]), F<2, 8>>);
+  static_assert(std::is_same_v<decltype(x[slice<-3>]), F<3, 8>>);
+  static_assert(std::is_same_v<decltype(x[slice<0, 4, 2>]), F<2, 8>>);
+  static_assert(std::is_same_v<decltype(c[slice<-3>]), F<dynamic, 8>>);
+  static_assert(std::is_same_v<decltype(x[Section{1, 3}]), AnyTensor>);
+  static_assert(std::is_same_v<decltype(x[i]), F<3, 8>>);
+  static_assert(std::is_same_v<decltype(x[b]), F<4, 8>>);
+  static_assert(std::is_same_v<decltype(any[b]), AnyTensor>);
+  static_assert(std::is_same_v<decltype(x[any_i]), AnyTensor>);
+  output(g, x[i][slice<1, 3>][-1] % 2, "y");
+  return g;
+}
+static_assert(handles().nodes.size() == 4);
+
+// Composed functions
+static_assert(std::is_same_v<decltype(op::layer_norm(F<2, 3>{}, F<3>{}, F<3>{})), F<2, 3>>);
+static_assert(
+    std::is_same_v<decltype(op::layer_norm(AnyTensor{}, F<3>{}, F<3>{}, 0.f)), AnyTensor>);
+static_assert(
+    std::is_same_v<decltype(op::batch_norm_inference(F<2, 3, 5>{}, F<3>{}, F<3>{}, F<3>{}, F<3>{})),
+                   F<2, 3, 5>>);
+static_assert(std::is_same_v<decltype(op::interpolate(F<2, 3>{}, std::span<const float>{})),
+                             F<dynamic, dynamic>>);
+static_assert(std::is_same_v<decltype(op::interpolate(F<1, dynamic, 3>{}, Integers<1, 2, 2>{})),
+                             F<1, dynamic, 6>>);
+static_assert(std::is_same_v<decltype(op::split_random_seed(op::Seed{}, 3)),
+                             std::vector<X<std::uint32_t, 2>>>);
+using Labels = X<std::int32_t, 2>;
+static_assert(std::is_same_v<decltype(op::nll_loss_with_softmax_grad(F<2, 8>{}, Labels{}, 2)),
+                             std::pair<F<>, F<2, 8>>>);
+constexpr op::Nll each{.reduction = LossReduction::no_reduction};
+static_assert(std::is_same_v<decltype(op::nll_loss_with_softmax_grad<each>(F<2, 8>{}, Labels{})),
+                             std::pair<F<2>, F<2, 8>>>);
+static_assert(std::is_same_v<decltype(op::ipu_copy(F<2>{}, 1)), F<2>>);
+namespace update = var_updates;
+static_assert(std::is_same_v<decltype(update::accumulate_(F<2>{}, X<half, 2>{})), F<2>>);
+static_assert(std::is_same_v<decltype(update::accumulate_(F<2>{}, F<2>{}, AnyTensor{})), F<2>>);
+static_assert(std::is_same_v<decltype(update::accumulate_square_(F<2>{}, F<2>{}, 2.f)), F<2>>);
+static_assert(std::is_same_v<decltype(update::accumulate_mean_(F<2>{}, F<2>{}, F<>{})), F<2>>);
+static_assert(
+    std::is_same_v<decltype(update::accumulate_moving_average_(F<2>{}, F<2>{}, 0.5f)), F<2>>);
+static_assert(std::is_same_v<
+              decltype(update::accumulate_moving_average_square_(F<2>{}, F<2>{}, 0.5f)), F<2>>);
+static_assert(
+    std::is_same_v<decltype(update::sparse_accumulate_(F<4, 2>{}, F<3, 2>{}, X<std::int32_t, 3>{})),
+                   F<4, 2>>);
+static_assert(std::is_same_v<decltype(update::accumulator_scale_(F<2>{}, 0.5f)), F<2>>);
+static_assert(std::is_same_v<decltype(update::accumulator_zero_(F<2>{})), F<2>>);
+static_assert(std::is_same_v<decltype(update::copy_var_update_(F<2>{}, F<2>{})), F<2>>);
+static_assert(std::is_same_v<decltype(update::adam_updater(F<2>{}, F<2>{})), F<2>>);
+static_assert(std::is_same_v<decltype(update::lamb_updater(F<2>{}, F<2>{}, {.epsilon = 1})), F<2>>);
+static_assert(std::is_same_v<decltype(update::adamax_updater(F<2>{}, F<2>{}, {})), F<2>>);
+static_assert(
+    std::is_same_v<decltype(update::adam_var_update(F<2>{}, F<2>{}, F<>{}, F<>{}, 0.1f)), F<2>>);
+static_assert(std::is_same_v<decltype(update::copy_var_update_(AnyTensor{}, F<2>{})), AnyTensor>);
+
 }  // namespace
 
 TEST_CASE("a typed handle of an untyped tensor is checked once") {
@@ -93,6 +188,87 @@ TEST_CASE("what is known of a tensor stays while more operators are recorded") {
   for (int i = 0; i < 100; ++i) y = op::relu(y);
   CHECK(known.type == ElementType::float32);
   CHECK(shape == Dims{2, 3});
+}
+
+TEST_CASE("a number that the element type cannot hold is an error") {
+  Graph g;
+  const AnyTensor i = g.input<std::int32_t>("i", Dims{2}), u = g.input<std::uint8_t>("u", Dims{2});
+  const AnyTensor b = g.input<bool>("b", Dims{2});
+  CHECK_THROWS_AS(i + 1.5, UsageError);
+  CHECK_THROWS_AS(i + 2147483648.0, UsageError);
+  CHECK_THROWS_AS(i + NAN, UsageError);
+  CHECK_THROWS_AS(u + 256, UsageError);
+  CHECK_THROWS_AS(u + -1, UsageError);
+  CHECK_THROWS_AS(op::logical_and(b, 2), UsageError);
+  i + 2.0;
+  i + -2147483648LL;
+  u + 255u;
+  op::logical_and(b, 1);
+}
+
+TEST_CASE("operators and parts of handles compute") {
+  Graph g;
+  const auto x = input<float, Shape<3, 2>>(g, "x");
+  const AnyTensor any = x;
+  const auto i = input<std::int32_t, Shape<3>>(g, "i");
+  const auto b = input<bool, Shape<2>>(g, "b");
+  output(g, i % 4, "remainder");
+  output(g, i & 6, "bits");
+  output(g, op::cast((b & ~b) | b, {.to = ElementType::int32}), "logical");
+  output(g, ~AnyTensor(i), "all_bits");
+  output(g, x.transposed(), "transposed");
+  output(g, x[-1], "last");
+  output(g, any[slice<0, 3, 2>], "even");
+  output(g, x[Section{.start = -2}], "behind");
+  output(g, x[i & 1], "rows");
+  output(g, x[b], "masked");
+  output(g, any[AnyTensor(b)], "masked_too");
+  CHECK_THROWS_AS(x[3], ShapeError);
+  CHECK_THROWS_AS(any[-4], ShapeError);
+  Session session(std::move(g), {.threads = 1});
+  const Result y = session.run({{"x", Array<float>({3, 2}, {1, 2, 3, 4, 5, 6})},
+                                {"i", Array<std::int32_t>({3}, {-7, 6, 5})},
+                                {"b", Array<bool>({2}, {true, false})}});
+  const auto is = [&](const char* name, const auto& expected) {
+    using T = typename std::remove_cvref_t<decltype(expected)>::value_type;
+    const std::span<const T> found = y[name].template values<T>();
+    CAPTURE(name);
+    CHECK(std::vector<T>(found.begin(), found.end()) == expected);
+  };
+  // C++'s own operators give the expected numbers.
+  is("remainder", std::vector<std::int32_t>{-7 % 4, 6 % 4, 5 % 4});
+  is("bits", std::vector<std::int32_t>{-7 & 6, 6 & 6, 5 & 6});
+  is("logical", std::vector<std::int32_t>{1, 0});
+  is("all_bits", std::vector<std::int32_t>{~-7, ~6, ~5});
+  is("transposed", std::vector<float>{1, 3, 5, 2, 4, 6});
+  is("last", std::vector<float>{5, 6});
+  is("even", std::vector<float>{1, 2, 5, 6});
+  is("behind", std::vector<float>{3, 4, 5, 6});
+  is("rows", std::vector<float>{3, 4, 1, 2, 3, 4});
+  is("masked", std::vector<float>{1, 0, 3, 0, 5, 0});
+  is("masked_too", std::vector<float>{1, 0, 3, 0, 5, 0});
+}
+
+TEST_CASE("typed functions of several operators record what untyped ones do") {
+  Graph typed, untyped;
+  const auto record = [](Graph& g, auto handle) {
+    const auto x = handle(input<float, Shape<2, 3, 4>>(g, "x"));
+    const auto c = handle(parameter<float, Shape<3>>(g, "c", ones));
+    const auto p = handle(input<float, Shape<2, 8>>(g, "p"));
+    const auto label = handle(input<std::int32_t, Shape<2>>(g, "label"));
+    output(g, op::layer_norm(x, c, c, 0.5f));
+    output(g, op::batch_norm_inference(x, c, c, c, c, 0.5f));
+    output(g, op::interpolate(x, std::array{1.f, 1.f, 2.f}));
+    const auto [loss, dp] = op::nll_loss_with_softmax_grad(p, label, 8);
+    output(g, loss);
+    output(g, dp);
+    output(g, op::split_random_seed(handle(input<std::uint32_t, Shape<2>>(g, "seed")))[1]);
+    output(g, update::accumulate_(c, c, 0.5f));
+    output(g, update::adam_updater(c, c, {.epsilon = 0.5f}));
+  };
+  record(typed, [](auto x) { return x; });
+  record(untyped, [](auto x) { return AnyTensor(x); });
+  CHECK((typed == untyped));
 }
 
 TEST_CASE("a typed graph and the same graph untyped are equal") {

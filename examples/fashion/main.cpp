@@ -52,32 +52,35 @@ Samples read_samples(const std::string& start) {
   return samples;
 }
 
-/// 3 x 3 convolution, batch normalization, Relu and maxima of 2 x 2.
-template <int In, int Out>
-AnyTensor block(Graph& g, AnyTensor x) {
-  x = op::conv(x, parameter<float, Shape<Out, In, 3, 3>>(g, "filters"),
-               {.kernel_shape = {3, 3}, .pads = {1, 1, 1, 1}});
-  using Vector = Shape<Out>;
-  x = op::batch_normalization(
-      x, parameter<float, Vector>(g, "scale", ones), parameter<float, Vector>(g, "shift", zeros),
-      parameter<float, Vector>(g, "mean", zeros), parameter<float, Vector>(g, "variance", ones));
+constexpr op::Conv same{.kernel_shape = {3, 3}, .pads = {1, 1, 1, 1}};
+constexpr op::MaxPool halved = [] {
   op::MaxPool pool;
   pool.kernel_shape = pool.strides = {2, 2};
-  return op::max_pool(op::relu(x), pool);
+  return pool;
+}();
+
+/// 3 x 3 convolution, batch normalization, Relu and maxima of 2 x 2.
+template <int In, int Out>
+auto block(Graph& g, auto x) {
+  using Vector = Shape<Out>;
+  const auto y = apply<same>(x, parameter<float, Shape<Out, In, 3, 3>>(g, "filters"));
+  const auto z = op::batch_normalization(
+      y, parameter<float, Vector>(g, "scale", ones), parameter<float, Vector>(g, "shift", zeros),
+      parameter<float, Vector>(g, "mean", zeros), parameter<float, Vector>(g, "variance", ones));
+  return apply<halved>(op::relu(z));
 }
 
 template <int In, int Out>
-AnyTensor dense(Graph& g, AnyTensor x) {
+auto dense(Graph& g, auto x) {
   return op::matmul(x, parameter<float, Shape<In, Out>>(g, "weight")) +
          parameter<float, Shape<Out>>(g, "bias", zeros);
 }
 
-/// Two blocks and two dense layers, 422 thousand weights.
-AnyTensor network(Graph& g) {
-  const AnyTensor image = g.input<float>("image", {batch_size, 1, 28, 28});
-  AnyTensor x = block<32, 64>(g, block<1, 32>(g, image));
-  x = op::relu(dense<64 * 7 * 7, 128>(g, op::flatten(x)));
-  const AnyTensor logits = dense<128, classes>(g, x);
+/// Two blocks and two dense layers, 422 thousand weights. The compiler checks all shapes.
+Tensor<float, Shape<batch_size, classes>> network(Graph& g) {
+  const auto image = input<float, Shape<batch_size, 1, 28, 28>>(g, "image");
+  const auto x = op::flatten(block<32, 64>(g, block<1, 32>(g, image)));
+  const auto logits = dense<128, classes>(g, op::relu(dense<64 * 7 * 7, 128>(g, x)));
   output(g, logits, "logits");
   return logits;
 }
@@ -136,10 +139,10 @@ int train_network(const std::string& folder, int epochs) {
   const Samples known = read_samples(folder + "/train"), unknown = read_samples(folder + "/t10k");
 
   Graph graph;
-  const AnyTensor logits = network(graph);
+  const auto logits = network(graph);
   Session net(graph, {.threads = 0});  // the network alone, for tests
-  const AnyTensor label = graph.input<std::int32_t>("label", {batch_size});
-  const AnyTensor loss = op::nll_loss(op::softmax(logits), label);
+  const auto label = input<std::int32_t, Shape<batch_size>>(graph, "label");
+  const auto loss = op::nll_loss(op::softmax(logits), label);
   train(graph, loss, Adam{.learning_rate = 1e-3f});
   Session training(std::move(graph), {.outputs = {loss}, .threads = 0, .seed = 1});
   const Weights weights = training.weights();  // a view: as training leaves them

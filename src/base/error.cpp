@@ -162,11 +162,13 @@ std::string node_text(const Descriptor& op, std::string_view node_name) {
 InferenceText describe_inference(const Graph& graph, const Descriptor& op,
                                  std::span<const TensorId> inputs, const Inferred& inferred) {
   InferenceText text;
-  text.reason = inferred.reason;
-  const bool not_offered = inferred.reason == "element type is not offered";
+  text.reason = inferred.attribute.empty()
+                    ? std::string(inferred.reason)
+                    : "attribute '" + std::string(inferred.attribute) + "' is missing";
   if (inferred.reason.ends_with("not offered")) text.kind = ErrorKind::unsupported;
-  if (not_offered || inferred.reason == "element types of the inputs differ") {
-    if (!not_offered) text.expected = name(static_cast<ElementType>(inferred.expected));
+  if (inferred.are_types) {
+    const auto expected = static_cast<ElementType>(inferred.expected);
+    if (expected != ElementType::undefined) text.expected = name(expected);
     text.found = name(static_cast<ElementType>(inferred.found));
   } else if (inferred.expected != 0 || inferred.found != 0) {
     text.has_extents = true;

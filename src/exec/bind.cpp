@@ -94,7 +94,7 @@ class Binder {
     }
     bound_.input_arguments.resize(graph_.inputs.size());
     bound_.inputs.resize(graph_.inputs.size());
-    bound_.late.resize(program_.late.size());
+    bound_.late_values.resize(program_.late.size());
     for (const Program::Argument& a : program_.arguments) add_argument(a);
     bound_.bodies.resize(program_.bodies.size());
     for (std::size_t s = 0; s < program_.steps.size(); ++s) bind_step(s);
@@ -350,7 +350,7 @@ AnyView Bound::view(std::size_t argument) const {
   const Program::Argument& a = program.arguments[argument];
   const auto number = static_cast<std::size_t>(a.number);
   if (a.place == Program::Place::absent) return {};
-  if (a.place == Program::Place::late) return late[number];
+  if (a.place == Program::Place::late) return late_values[number];
   if (a.place == Program::Place::input && inputs[number].info.is_known() &&
       program.graph.inputs[number] == a.tensor) {
     return inputs[number];

@@ -67,7 +67,7 @@ struct Bound {
   std::vector<std::unique_ptr<Late>> late_steps;
   std::vector<std::unique_ptr<Bound>> bodies;  ///< null: those of late steps, which have their own
   std::vector<AnyView> inputs;                 ///< unknown: those of the program's own infos
-  std::vector<AnyArray> late;                  ///< values that late steps have computed
+  std::vector<AnyArray> late_values;                  ///< values that late steps have computed
   Storage arena;
 
   /// Input number i for the next run; null only for empty tensors.
@@ -81,13 +81,13 @@ struct Bound {
   }
   AnyView output(std::size_t i) const {
     const Program::Argument& a = program.outputs[i];
-    if (a.place == Program::Place::late) return late[static_cast<std::size_t>(a.number)];
+    if (a.place == Program::Place::late) return late_values[static_cast<std::size_t>(a.number)];
     return {program.graph.info(program.graph.outputs[i]), outputs[i]};
   }
   /// An argument of a late step.
   AnyView view(std::size_t argument) const;
   void set_late(std::int32_t number, AnyArray value) {
-    late[static_cast<std::size_t>(number)] = std::move(value);
+    late_values[static_cast<std::size_t>(number)] = std::move(value);
   }
   /// Of the arena and packed weights, bodies included.
   std::size_t bytes() const;

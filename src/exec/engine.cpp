@@ -39,6 +39,18 @@ int thread_count(int wanted) {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
+/// What nodes change are variables: other memory is the caller's, or a file's.
+void check_modified(const Graph& graph, const Aliases& aliases) {
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const auto id = static_cast<TensorId>(i);
+    const Role role = graph.tensor(id).role;
+    if (!aliases.is_modified(id) || (role != Role::input && role != Role::constant)) continue;
+    fail(ErrorKind::model, {.what = "a node changes a tensor that is no variable",
+                            .tensor = graph.name(id),
+                            .hint = "make it a variable: parameter<T, S>(graph, name)"});
+  }
+}
+
 /// Variables that nodes modify get memory of their own: theirs may be a file's, or another graph's.
 void own_variables(Graph& graph, const Aliases& aliases) {
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
@@ -111,6 +123,7 @@ struct Engine::State {
         pool(thread_count(o.threads)),
         executor(pool.executor()),
         aliases(graph) {
+    check_modified(graph, aliases);
     initialize_variables(graph, options.seed);
     own_variables(graph, aliases);
     seed = options.seed;

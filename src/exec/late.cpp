@@ -46,7 +46,7 @@ std::vector<AnyArray> results_of(Bound& body) {
   for (const Program::Argument& a : body.program.outputs) {
     const std::size_t o = results.size();
     const bool is_late = a.place == Program::Place::late;
-    results.push_back(is_late ? body.late[static_cast<std::size_t>(a.number)]
+    results.push_back(is_late ? body.late_values[static_cast<std::size_t>(a.number)]
                               : AnyArray::copy_of(body.output(o)));
   }
   return results;

@@ -14,16 +14,6 @@ AnyTensor ipu_copy(AnyTensor x, std::int32_t destination) {
   return y;
 }
 
-AnyTensor layer_norm(AnyTensor x, AnyTensor weight, AnyTensor bias, float epsilon) {
-  return group_norm(x, weight, bias, {.num_groups = 1, .epsilon = epsilon});
-}
-
-AnyTensor batch_norm_inference(AnyTensor x, AnyTensor scale, AnyTensor bias, AnyTensor input_mean,
-                               AnyTensor input_var, float epsilon, float momentum) {
-  return batch_normalization(x, scale, bias, input_mean, input_var,
-                             {.epsilon = epsilon, .momentum = momentum});
-}
-
 AnyTensor interpolate(AnyTensor x, std::span<const float> scale_factor, const Resize& how) {
   const auto count = static_cast<std::int64_t>(scale_factor.size());
   return resize(x, none, constant(*x.graph, scale_factor, {count}), how);
@@ -56,6 +46,14 @@ std::vector<AnyTensor> split_random_seed(AnyTensor seed, std::size_t n) {
   std::vector<AnyTensor> seeds;
   for (std::size_t i = 0; i < n; ++i) {
     seeds.push_back(OpFunction<DeriveSeed>{}(state, {.number = static_cast<std::int64_t>(i)}));
+  }
+  return seeds;
+}
+
+std::vector<Seed> split_random_seed(const Seed& seed, std::size_t n) {
+  std::vector<Seed> seeds;
+  for (const AnyTensor& made : split_random_seed(AnyTensor(seed), n)) {
+    seeds.push_back({made.graph, made.id});
   }
   return seeds;
 }

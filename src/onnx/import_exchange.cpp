@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 
 #include "base/describe.hpp"
@@ -118,14 +119,30 @@ void Importer::check_buffers(const Graph& graph) {
   }
 }
 
-bool Importer::check_changed(const std::string& described, const Descriptor& op, Graph& graph,
+bool Importer::check_changed(const std::string& described, const Descriptor& op,
+                             std::vector<Word>& words, const Subgraphs& subgraphs, Target& target,
                              std::span<const TensorId> inputs) {
+  Graph& graph = target.graph;
+  for (const Subgraphs::Body& body : subgraphs.bodies) {
+    const Graph& inner = graph.graphs[static_cast<std::size_t>(body.index)];
+    const Aliases aliases(inner);
+    for (std::size_t i = 0; i < inner.inputs.size(); ++i) {
+      if (!aliases.is_modified(inner.inputs[i])) continue;
+      if (op.id != op::Call::id) {
+        defect(described, "a body changes what it is given", inner.name(inner.inputs[i]));
+        return false;
+      }
+      auto call = unpack<op::Call>(words);
+      if (!call.modifies(i)) call.modified_inputs.push_back(static_cast<std::int64_t>(i));
+      words = pack(call);
+    }
+  }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i] == no_tensor || !op.signature.input_slot(i).modified) continue;
+    if (inputs[i] == no_tensor || !modifies(op, words, i)) continue;
     TensorRecord& t = graph.tensor(inputs[i]);
     // Integer initializers count as constants until somebody changes them.
     if (t.role == Role::constant) t.role = Role::variable;
-    if (is_variable(t)) continue;
+    if (is_variable(t) || (t.role == Role::input && !target.is_main)) continue;
     defect(described, "a tensor is changed that is no initializer", graph.name(inputs[i]));
     return false;
   }

@@ -336,7 +336,7 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   }
 
   if (!check_stream(scope, node, op, words) || !give_buffer(scope, node, op, words, inputs) ||
-      !check_changed(described, op, graph, inputs)) {
+      !check_changed(described, op, words, subgraphs, scope.target, inputs)) {
     leave_undefined(scope, node);
     return;
   }

@@ -172,9 +172,10 @@ class Importer {
   bool give_buffer(Scope& scope, const NodeMessage& node, const Descriptor& op,
                    std::span<const Word> words, std::vector<TensorId>& inputs);
   void check_buffers(const Graph& graph);
-  /// Whether what the operator changes are variables, which initializers become.
-  bool check_changed(const std::string& described, const Descriptor& op, Graph& graph,
-                     std::span<const TensorId> inputs);
+  /// Whether what a node changes are variables, which initializers become, or a body's inputs. A
+  /// Call says which inputs its callee changes; other bodies must change none.
+  bool check_changed(const std::string& described, const Descriptor& op, std::vector<Word>& words,
+                     const Subgraphs& subgraphs, Target& target, std::span<const TensorId> inputs);
 
   TensorId find(Scope& scope, std::string_view name, bool& found);
   std::vector<TensorId> resolve_inputs(Scope& scope, const NodeMessage& node);

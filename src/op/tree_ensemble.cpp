@@ -1,6 +1,7 @@
 #include <halftone/kernel/tree_ensemble.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <string>

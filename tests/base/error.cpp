@@ -165,9 +165,19 @@ TEST_CASE("error: inference names the inputs by slot, shape and name") {
     CHECK(error.found_extent() == 9);
   }
   // Element types are words, and a type that is not offered is no defect of the model.
-  const auto type = Inferred::mismatch("element type is not offered", 0,
-                                       static_cast<std::int64_t>(ElementType::string));
+  const auto type =
+      Inferred::types("element type is not offered", ElementType::undefined, ElementType::string);
   const Error not_offered = thrown([&] { throw_inference(g, op, ids, type); });
   CHECK(not_offered.kind() == ErrorKind::unsupported);
+  CHECK(not_offered.expected() == "");
   CHECK(not_offered.found() == "string");
+  const auto types = Inferred::types("a state changes its element type", ElementType::float32,
+                                     ElementType::boolean);
+  const Error changed = thrown([&] { throw_inference(g, op, ids, types); });
+  CHECK(changed.kind() == ErrorKind::model);
+  CHECK(changed.expected() == "float");
+  CHECK(changed.found() == "bool");
+  // So is the name of an attribute that is missing.
+  const Error missing = thrown([&] { throw_inference(g, op, ids, Inferred::missing("axis")); });
+  CHECK(missing.reason().starts_with("attribute 'axis' is missing"));
 }

@@ -208,5 +208,5 @@ TEST_CASE("late: a value is given back when its last reader has run") {
   bound->set_input(0, values.data());
   run(*bound);
   CHECK(bound->output(0).values<std::int64_t>()[1] == 3);
-  CHECK_FALSE(bound->late[0].info().is_known());
+  CHECK_FALSE(bound->late_values[0].info().is_known());
 }

@@ -75,8 +75,10 @@ TEST_CASE("call: random numbers in branches of what is called") {
 
 TEST_CASE("call: defects") {
   CHECK(error_of(call_model(2)).kind() == ErrorKind::internal);  // loaded
+  CHECK(contains(error_of(call_model(2, {integers("modifiedInputs", {7})})).what(),
+                 "modifiedInputs names an input that there is not"));
   CHECK(contains(error_of(call_model(2, {integers("modifiedInputs", {0})})).what(),
-                 "modified inputs"));
+                 "changed that is no initializer"));
   CHECK(contains(error_of(call_model(2, {}, {"x"})).what(), "another number of inputs"));
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("concat: wrong inputs") {
         "the inputs differ along another dimension than axis");
   CHECK(reason(op::Concat{.axis = 2}, {a, a}) == "axis is out of range");
   CHECK(reason(op::Concat{.axis = -3}, {a, a}) == "axis is out of range");
-  CHECK(reason(op::Concat{}, {a, a}) == "axis is out of range");
+  CHECK(reason(op::Concat{}, {a, a}) == "an attribute is missing");
   CHECK(reason(op::Concat{.axis = 0}, {a, c}) == "the inputs have different ranks");
   CHECK(reason(op::Concat{.axis = 0}, {a, h}) == "element types of the inputs differ");
   CHECK(reason(op::Concat{.axis = 0}, {}) == "there is no input");

@@ -148,7 +148,8 @@ TEST_CASE("scatter: wrong ones") {
   const Array<std::int32_t> list({4});
   using Op = op::ScatterReduce;
   CHECK(reason(Op{.axis = 2, .axis_size = 1}, {x, list}) == "axis is out of range");
-  CHECK(reason(Op{}, {x, list}) == "axis_size is less than 1");
+  CHECK(reason(Op{.axis_size = 0}, {x, list}) == "axis_size is less than 1");
+  CHECK(reason(Op{}, {x, list}) == "an attribute is missing");
   CHECK(reason(Op{.axis_size = 1, .group_size = 0}, {x, list}) == "group_size is less than 1");
   CHECK(reason(Op{.axis = 0, .axis_size = 1, .group_size = 2}, {x, list}) ==
         "the axis is that of the groups");

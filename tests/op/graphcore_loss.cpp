@@ -50,7 +50,8 @@ TEST_CASE("group normalization: empty and wrong ones") {
     return reason(op::GroupNormalization{.num_groups = groups}, {x, scale, two});
   };
   CHECK(why(1, Array<float>({3}), two) == "the input has no channels");
-  CHECK(why(required, Array<float>({3, 2}), two) == "num_groups is less than 1");
+  CHECK(why(0, Array<float>({3, 2}), two) == "num_groups is less than 1");
+  CHECK(why(required, Array<float>({3, 2}), two) == "an attribute is missing");
   CHECK(why(1, Array<float>({3, 2}), Array<float>({3})) ==
         "a parameter has not one element per channel");
   CHECK(why(1, Array<float>({3, 2}), Array<float>({1, 2})) == "a parameter is not a vector");

@@ -1,4 +1,5 @@
 #include <halftone/halftone.hpp>
+#include <popxl/ops.hpp>
 
 #include <doctest/doctest.h>
 
@@ -42,8 +43,8 @@ TEST_CASE("popxl: functions made of operators") {
   output(g, op::log2(t), "log2");
   output(g, op::isfinite(x), "finite");
   output(g, op::lamb_square(t), "square");
-  output(g, op::negate(op::clamp(x, -1, 2)), "negate");
-  output(g, op::ipu_copy(op::io_tile_copy(x), 1), "copy");
+  output(g, popxl::ops::negate(popxl::ops::clamp(x, -1, 2)), "negate");
+  output(g, op::ipu_copy(popxl::ops::io_tile_copy(x), 1), "copy");
   CHECK(g.nodes.back().planning.ipu == 1);
 
   Session session(std::move(g), {.threads = 1});

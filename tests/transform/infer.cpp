@@ -124,3 +124,34 @@ TEST_CASE("infer: of one node") {
   CHECK(defects.empty());
   CHECK(g.info(g.nodes[0].outputs[0]).shape == Dims{3, 5});
 }
+
+TEST_CASE("infer: a body that several nodes run is inferred for what each of them gives it") {
+  Graph g, body;
+  const AnyTensor inner = body.input<float>("x", {dynamic});
+  body.add_output(AnyTensor(op::add(inner, body.input<float>("w", {}))).id);
+  g.graphs.push_back(std::move(body));
+  const auto one = [&](float value) { return constant<float>(g, std::span(&value, 1), Dims{}); };
+  const auto call = [&](std::int64_t size, float value) {
+    const AnyTensor x = g.input<float>(std::to_string(size), {size});
+    g.add_node(descriptor<op::Call>, pack(op::Call{.callee = {0}}), {x.id, one(value).id},
+               std::vector<TensorInfo>(1));
+    g.add_output(g.nodes.back().outputs[0]);
+  };
+  call(2, 10);
+  call(3, 20);
+  g.nodes.push_back(g.nodes[0]);  // and another one for the first shape
+  g.nodes.back().inputs[1] = one(30).id;
+  g.nodes.back().outputs = {g.add_tensor({}, {})};
+  g.add_output(g.nodes.back().outputs[0]);
+  CHECK(infer(g).empty());
+  CHECK(g.graphs.size() == 2);
+  CHECK(g.info(g.outputs[0]).shape == Dims{2});
+  CHECK(g.info(g.outputs[1]).shape == Dims{3});
+  CHECK(subgraphs_of(g.nodes[1]) == std::vector<std::int32_t>{1});
+  CHECK(subgraphs_of(g.nodes[2]) == std::vector<std::int32_t>{0});
+  Session session(g);
+  const Result result = session.run({{"2", Array<float>({2})}, {"3", Array<float>({3})}});
+  CHECK(result[0].values<float>()[1] == 10);
+  CHECK(result[1].values<float>()[2] == 20);
+  CHECK(result[2].values<float>()[0] == 30);
+}

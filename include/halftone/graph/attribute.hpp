@@ -181,6 +181,17 @@ struct UnpackMember {
   }
 };
 
+/// The first attribute that has to be given and is not.
+struct FindMissing {
+  std::string_view name{};
+
+  constexpr void operator()(std::string_view attribute, const auto& value) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::int64_t>) {
+      if (value == required && name.empty()) name = attribute;
+    }
+  }
+};
+
 template <class Op>
 concept has_attributes = requires(Op op, PackMember visit) { op.attributes(visit); };
 

@@ -9,17 +9,36 @@
 
 namespace halftone {
 
-/// A text of known length as a template argument: compilers print it where it stands in a type.
-template <std::size_t N>
+/// A text of known length as a template argument: compilers print it where it stands in a type. A
+/// long one comes in pieces, because clang prints no more than 35 characters of an array.
+template <std::size_t N, std::size_t... More>
 struct Message {
   char text[N + 1]{};
-  constexpr std::string_view view() const { return {text, N}; }
-  friend constexpr bool operator==(const Message& a, std::string_view b) { return a.view() == b; }
+  Message<More...> more{};
+
+  constexpr void set(std::string_view whole) {
+    for (std::size_t i = 0; i < N; ++i) text[i] = whole[i];
+    text[N] = 0;  // said, or clang takes it for an array of numbers
+    more.set(whole.substr(N));
+  }
+  friend constexpr bool operator==(const Message& a, std::string_view b) {
+    return b.substr(0, N) == a.text && a.more == b.substr(b.size() < N ? b.size() : N);
+  }
+};
+template <std::size_t N>
+struct Message<N> {
+  char text[N + 1]{};
+
+  constexpr void set(std::string_view whole) {
+    for (std::size_t i = 0; i < N; ++i) text[i] = whole[i];
+    text[N] = 0;  // said, or clang takes it for an array of numbers
+  }
+  friend constexpr bool operator==(const Message& a, std::string_view b) { return b == a.text; }
 };
 
-/// Never defined: its name is the compiler's error message. Expected and found are the two numbers
-/// that do not fit, in the order of the operator's inputs.
-template <auto What, std::int64_t Expected, std::int64_t Found>
+/// Never defined: its name is the compiler's error message. Expected and found are what does not fit,
+/// in the order of the operator's inputs: two numbers, or the names of two element types.
+template <auto What, auto Expected, auto Found>
 struct shape_mismatch;
 
 /// Throws ModelError or ShapeError about a node that was to be recorded. Defined in the core.
@@ -37,18 +56,27 @@ concept handle_range = requires(const X& x) {
 template <class X>
 concept recorded = tensor_handle<X> || handle_range<X>;
 
-template <std::int64_t... D>
-inline constexpr auto shape_bytes = std::bit_cast<std::array<std::byte, 8 * sizeof...(D)>>(
-    std::array<std::int64_t, sizeof...(D)>{std::int64_t{D}...});
-template <>
-inline constexpr auto shape_bytes<> = std::array<std::byte, 0>{};
+/// Shape<...> or Integers<...>.
+template <class X>
+concept integer_list = is_integers<X>;
 
-template <std::int64_t... D>
-constexpr InputInfo shape_argument(Shape<D...>) {
-  return {.info = {ElementType::int64, {static_cast<std::int64_t>(sizeof...(D))}},
-          .data = shape_bytes<D...>,
+template <std::int64_t... V>
+inline constexpr auto integer_bytes = std::bit_cast<std::array<std::byte, 8 * sizeof...(V)>>(
+    std::array<std::int64_t, sizeof...(V)>{std::int64_t{V}...});
+template <>
+inline constexpr auto integer_bytes<> = std::array<std::byte, 0>{};
+
+template <template <std::int64_t...> class List, std::int64_t... V>
+constexpr InputInfo integers_argument(List<V...>) {
+  return {.info = {ElementType::int64, {static_cast<std::int64_t>(sizeof...(V))}},
+          .data = integer_bytes<V...>,
           .is_constant = true};
 }
+
+/// Whether an argument's type says all that inference has to know of it.
+template <class X>
+inline constexpr bool is_static_argument =
+    typed_handle<X> || integer_list<X> || std::is_same_v<X, None> || scalar<X>;
 
 /// Element type that a number as argument i takes: that of the first tensor among the arguments
 /// (`type_of` tells their types) whose elements have the same type by the signature, else that of
@@ -65,63 +93,81 @@ constexpr ElementType scalar_type(const Slots& slots, std::size_t arguments, std
   return any;
 }
 
+/// The element type that a number has of its own.
+template <scalar X>
+constexpr ElementType number_type() {
+  if constexpr (halftone::element<X>) {
+    return element_type<X>;
+  } else {
+    return std::is_integral_v<X> ? ElementType::int64 : ElementType::float64;
+  }
+}
+
+/// An argument of a typed call: an input, or a number that becomes one.
+struct StaticArgument {
+  InputInfo input{};
+  ElementType number = ElementType::undefined;
+};
 template <class X>
-constexpr InputInfo static_argument(ElementType scalars) {
+constexpr StaticArgument static_argument() {
   if constexpr (typed_handle<X>) {
-    return {.info = X::static_info};
-  } else if constexpr (is_shape<X>) {
-    return shape_argument(X{});
+    return {.input = {.info = X::static_info}};
+  } else if constexpr (integer_list<X>) {
+    return {.input = integers_argument(X{})};
   } else if constexpr (std::is_same_v<X, None>) {
     return {};
   } else {
-    static_assert(scalar<X>, "halftone: an argument is a tensor, a number, a Shape or none");
-    return {.info = {scalars, {}}};
+    return {.number = number_type<X>()};
   }
 }
 
-/// The arguments' infos; numbers take their element types from the tensors.
-template <class Op, class... X>
-constexpr std::array<InputInfo, sizeof...(X)> static_arguments() {
-  constexpr auto type = []<class A>(std::type_identity<A>) {
-    if constexpr (typed_handle<A>) {
-      return A::static_info.type;
-    } else {
-      return ElementType::undefined;
-    }
-  };
-  const std::array<ElementType, sizeof...(X)> types{type(std::type_identity<X>{})...};
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return std::array<InputInfo, sizeof...(X)>{static_argument<X>(
-        scalar_type(slots_of<Op>, sizeof...(X), I, [&](std::size_t k) { return types[k]; }))...};
-  }(std::index_sequence_for<X...>{});
-}
-
-/// Inference in constant evaluation.
-template <auto O, class... X>
-struct StaticCall {
-  using Op = std::remove_const_t<decltype(O)>;
-
-  static constexpr Inferred infer() {
-    const std::array<InputInfo, sizeof...(X)> in = static_arguments<Op, X...>();
-    return infer_checked(O, Inputs(in, slots_of<Op>.required_outputs()));
-  }
-  static constexpr bool ok = infer().ok();
-  static constexpr std::int64_t expected = infer().expected, found = infer().found;
-  static constexpr std::size_t outputs = infer().outputs.size();
-  template <std::size_t I>
-  static constexpr TensorInfo info = infer().outputs[I];
-
-  static constexpr std::size_t length = Op::id.name.size() + 2 + infer().reason.size();
-  static constexpr Message<length> message() {
-    Message<length> m;
-    std::size_t at = 0;
-    for (const char c : Op::id.name) m.text[at++] = c;
-    m.text[at++] = ':';
-    m.text[at++] = ' ';
-    for (const char c : infer().reason) m.text[at++] = c;
-    return m;
-  }
+/// What inference says of a typed call, without memory of its own. N: the most outputs there are.
+template <std::size_t N>
+struct StaticInference {
+  std::string_view reason{}, attribute{};
+  std::int64_t expected = 0, found = 0;
+  bool are_types = false;
+  bool is_determined = true;  ///< whether all outputs are known well enough for typed handles
+  std::size_t outputs = 0;
+  TensorInfo infos[N]{};
 };
+
+/// Inference in constant evaluation, the only one for a typed call.
+template <std::size_t N, class Op>
+constexpr StaticInference<N> infer_static(const Op& op, std::span<const StaticArgument> arguments) {
+  std::array<InputInfo, Slots::max_slots> in{};
+  const std::size_t count = arguments.size();
+  Inferred all = Inferred::mismatch("too many inputs");
+  if (count <= in.size()) {
+    const auto type_of = [&](std::size_t k) { return arguments[k].input.info.type; };
+    all = Inferred(std::vector<TensorInfo>{});
+    for (std::size_t i = 0; i < count; ++i) {
+      const ElementType number = arguments[i].number;
+      in[i] = arguments[i].input;
+      if (number == ElementType::undefined) continue;
+      const ElementType type = scalar_type(slots_of<Op>, count, i, type_of);
+      in[i].info = {type, {}};
+      if (is_floating_point(number) && !is_floating_point(type)) {
+        all = Inferred::types("the element type cannot hold the number", type, number);
+      }
+    }
+    if (all.ok()) {
+      all = infer_checked(op, Inputs({in.data(), count}, slots_of<Op>.required_outputs()));
+    }
+  }
+  StaticInference<N> result{.reason = all.reason,
+                            .attribute = all.attribute,
+                            .expected = all.expected,
+                            .found = all.found,
+                            .are_types = all.are_types,
+                            .is_determined = all.outputs.size() <= N,
+                            .outputs = all.outputs.size()};
+  for (std::size_t i = 0; i < all.outputs.size() && i < N; ++i) {
+    result.infos[i] = all.outputs[i];
+    result.is_determined = result.is_determined && all.outputs[i].is_known();
+  }
+  return result;
+}
 
 template <ElementType E>
 constexpr auto cpp_type() {
@@ -144,34 +190,86 @@ constexpr auto cpp_type() {
   if constexpr (E == ElementType::boolean) return std::type_identity<bool>{};
 }
 
+/// The words of a message one behind the other, and where they are cut into pieces: behind blanks.
+struct MessageText {
+  static constexpr std::size_t most = 256, piece = 35;
+  char text[most]{};
+  std::size_t size = 0, pieces = 0, lengths[most / 2]{};
+
+  constexpr explicit MessageText(std::span<const std::string_view> words) {
+    for (const std::string_view word : words) {
+      for (const char c : word) {
+        if (size < most) text[size++] = c;
+      }
+    }
+    for (std::size_t rest = size; rest > 0; rest -= lengths[pieces++]) {
+      std::size_t n = rest < piece ? rest : piece;
+      while (n < rest && n > 1 && text[size - rest + n - 1] != ' ') --n;
+      lengths[pieces] = n > 1 || rest == 1 ? n : piece;
+    }
+  }
+};
+template <std::size_t... N>
+constexpr Message<N...> in_pieces(const MessageText& text, std::index_sequence<N...>) {
+  Message<N...> message;
+  message.set({text.text, text.size});
+  return message;
+}
+/// The message of a class that has `words`.
+template <class Source>
+constexpr auto message_of() {
+  constexpr MessageText text(Source::words);
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return in_pieces(text, std::index_sequence<text.lengths[I]...>{});
+  }(std::make_index_sequence<text.pieces>{});
+}
+
+/// Inference for a call whose arguments are all known to the compiler.
+template <auto O, class... X>
+struct StaticCall {
+  using Op = std::remove_const_t<decltype(O)>;
+
+  static constexpr std::size_t required = slots_of<Op>.required_outputs();
+  static constexpr std::size_t capacity =
+      required == 0 || slots_of<Op>.has_variadic_output() ? max_rank : required;
+  static constexpr std::array<StaticArgument, sizeof...(X)> arguments{static_argument<X>()...};
+  static constexpr StaticInference<capacity> inference = infer_static<capacity>(O, arguments);
+  static constexpr bool ok = inference.reason.empty();
+  static constexpr std::int64_t expected = inference.expected, found = inference.found;
+
+  static constexpr bool lacks_attribute = !inference.attribute.empty();
+  /// The reason why there are no outputs: "MatMul: inner dimensions differ".
+  static constexpr std::string_view words[] = {
+      Op::id.name, ": ", lacks_attribute ? "attribute '" : inference.reason, inference.attribute,
+      lacks_attribute ? "' is missing" : ""};
+};
+
 template <class Call, std::size_t I, std::size_t... K>
 constexpr auto handle_type(std::index_sequence<K...>) {
-  using T = typename decltype(cpp_type<Call::template info<I>.type>())::type;
-  return std::type_identity<Tensor<T, Shape<Call::template info<I>.shape[K]...>>>{};
+  constexpr const TensorInfo& info = Call::inference.infos[I];
+  using T = typename decltype(cpp_type<info.type>())::type;
+  return std::type_identity<Tensor<T, Shape<info.shape[K]...>>>{};
 }
 template <class Call, std::size_t I>
 using Handle = typename decltype(handle_type<Call, I>(
-    std::make_index_sequence<Call::template info<I>.rank()>{}))::type;
+    std::make_index_sequence<Call::inference.infos[I].rank()>{}))::type;
 
-/// The handle, or the tuple of handles, that a typed call gives.
+/// The name of an element type; where it is not one that is expected, the others are.
+template <std::int64_t Type>
+struct TypeName {
+  static constexpr auto type = static_cast<ElementType>(Type);
+  static constexpr std::string_view words[] = {type == ElementType::undefined ? "another"
+                                                                              : name(type)};
+};
+
+/// The handle or the tuple of handles that a typed call gives.
 template <class Call, std::size_t... I>
-constexpr auto result_type(std::index_sequence<I...>) {
-  if constexpr (!Call::ok) {
-    return std::type_identity<shape_mismatch<Call::message(), Call::expected, Call::found>>{};
-  } else if constexpr (sizeof...(I) == 1) {
+constexpr auto fitting_type(std::index_sequence<I...>) {
+  if constexpr (sizeof...(I) == 1) {
     return std::type_identity<Handle<Call, 0>>{};
   } else {
     return std::type_identity<std::tuple<Handle<Call, I>...>>{};
   }
-}
-
-/// Whether every output of a typed call is known well enough for a typed handle.
-template <class Call>
-constexpr bool is_determined() {
-  for (const TensorInfo& info : Call::infer().outputs) {
-    if (!info.is_known()) return false;
-  }
-  return true;
 }
 
 template <class Op>
@@ -208,18 +306,16 @@ constexpr Bytes scalar_bytes(ElementType type, V value) {
 /// An argument of a call that records a node, without its type in C++: what is done with it is
 /// compiled once, not for each operator.
 struct Argument {
+  enum class Kind : std::uint8_t { tensor, real, whole, natural, integers } kind = Kind::tensor;
+  TensorId id = no_tensor;  ///< of a tensor; no_tensor for one that is left out
   Graph* graph = nullptr;
-  std::vector<TensorId> ids{};  ///< of its tensors; no_tensor for one that is left out
-  bool is_constant = false;     ///< a number or a Shape
-  /// Elements of the constant that a number (in the element type) or a Shape becomes.
-  Bytes (*elements)(ElementType, const Argument&) = nullptr;
-  TensorInfo shape{};  ///< of a Shape
-  double real = 0;     ///< of a number: one of these
-  std::int64_t whole = 0;
-  std::uint64_t natural = 0;
+  double real = 0;                        ///< of a number: this or
+  std::uint64_t natural = 0;              ///< this; negative ones modulo 2^64
+  std::span<const std::byte> integers{};  ///< of a Shape or Integers
 
+  constexpr std::int64_t whole() const { return static_cast<std::int64_t>(natural); }
   constexpr ElementType type() const {
-    return ids.empty() || ids[0] == no_tensor ? ElementType::undefined : graph->info(ids[0]).type;
+    return kind != Kind::tensor || id == no_tensor ? ElementType::undefined : graph->info(id).type;
   }
 };
 
@@ -231,41 +327,21 @@ constexpr void join(Graph*& graph, Graph* other) {
   graph = other;
 }
 
-template <class X>
-constexpr Argument argument(const X& x) {
-  Argument a;
-  if constexpr (tensor_handle<X>) {
-    a.graph = x.graph;
-    a.ids.push_back(x.id);
-  } else if constexpr (handle_range<X>) {
-    for (const auto& item : x) {
-      join(a.graph, item.graph);
-      a.ids.push_back(item.id);
-    }
-  } else if constexpr (std::is_same_v<X, None>) {
-    a.ids.push_back(no_tensor);
-  } else if constexpr (is_shape<X>) {
-    a.is_constant = true;
-    a.shape = shape_argument(x).info;
-    a.elements = [](ElementType, const Argument&) {
-      const InputInfo data = shape_argument(X{});
-      return Bytes({data.data.begin(), data.data.end()});
-    };
+constexpr Argument argument(AnyTensor x) { return {.id = x.id, .graph = x.graph}; }
+constexpr Argument argument(None) { return {}; }
+template <integer_list X>
+constexpr Argument argument(X x) {
+  return {.kind = Argument::Kind::integers, .integers = integers_argument(x).data};
+}
+template <scalar X>
+constexpr Argument argument(X x) {
+  using Kind = Argument::Kind;
+  if constexpr (std::is_integral_v<X>) {
+    return {.kind = std::is_signed_v<X> ? Kind::whole : Kind::natural,
+            .natural = static_cast<std::uint64_t>(x)};
   } else {
-    static_assert(scalar<X>, "halftone: an argument is a tensor, a number, a Shape or none");
-    a.is_constant = true;
-    if constexpr (std::is_signed_v<X> && std::is_integral_v<X>) {
-      a.whole = x;
-      a.elements = [](ElementType t, const auto& n) { return scalar_bytes(t, n.whole); };
-    } else if constexpr (std::is_integral_v<X>) {
-      a.natural = x;
-      a.elements = [](ElementType t, const auto& n) { return scalar_bytes(t, n.natural); };
-    } else {
-      a.real = static_cast<double>(x);
-      a.elements = [](ElementType t, const auto& n) { return scalar_bytes(t, n.real); };
-    }
+    return {.kind = Kind::real, .real = static_cast<double>(x)};
   }
-  return a;
 }
 
 constexpr Graph& common_graph(std::span<const Argument> arguments) {
@@ -275,7 +351,41 @@ constexpr Graph& common_graph(std::span<const Argument> arguments) {
   return *graph;
 }
 
-/// The ids of a node's inputs; numbers and Shapes become constants of the graph.
+/// Whether a number becomes an element of that type without loss; rounding to the nearest
+/// floating-point number is none.
+constexpr bool holds(ElementType type, const Argument& number) {
+  const bool is_bool = type == ElementType::boolean;
+  if (!is_bool && !is_integer(type)) return true;
+  const bool has_sign = !is_bool && is_signed(type);
+  const int bits = (is_bool ? 1 : size_in_bits(type)) - (has_sign ? 1 : 0);
+  const std::uint64_t most = bits == 64 ? UINT64_MAX : (std::uint64_t{1} << bits) - 1;
+  if (number.kind == Argument::Kind::natural) return number.natural <= most;
+  if (number.kind == Argument::Kind::whole) {
+    if (number.whole() >= 0) return static_cast<std::uint64_t>(number.whole()) <= most;
+    return has_sign && number.whole() >= -static_cast<std::int64_t>(most) - 1;
+  }
+  const double end = 2 * static_cast<double>(std::uint64_t{1} << (bits - 1));
+  if (!(number.real >= (has_sign ? -end : 0) && number.real < end)) return false;
+  // From 2^53 on every double is a whole number.
+  constexpr double exact = 9007199254740992;
+  return number.real >= exact || number.real <= -exact ||
+         number.real == static_cast<double>(static_cast<std::int64_t>(number.real));
+}
+
+/// The elements of the constant that a number becomes.
+template <std::same_as<Argument> A>
+constexpr Bytes number_bytes(ElementType type, const A& number) {
+  if (!holds(type, number)) {
+    fail(ErrorKind::usage, {.what = "the element type cannot hold the number",
+                            .expected = name(type),
+                            .hint = "cast the tensor, or use another number"});
+  }
+  if (number.kind == Argument::Kind::real) return scalar_bytes(type, number.real);
+  if (number.kind == Argument::Kind::whole) return scalar_bytes(type, number.whole());
+  return scalar_bytes(type, number.natural);
+}
+
+/// The ids of a node's inputs; numbers, Shapes and Integers become constants of the graph.
 template <std::same_as<Graph> G>
 constexpr std::vector<TensorId> collect(G& graph, const Slots& slots,
                                         std::span<const Argument> arguments) {
@@ -283,25 +393,28 @@ constexpr std::vector<TensorId> collect(G& graph, const Slots& slots,
   std::vector<TensorId> ids;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Argument& a = arguments[i];
-    for (const TensorId id : a.ids) ids.push_back(id);
-    if (!a.is_constant) continue;
-    TensorInfo info = a.shape;
-    if (!info.is_known()) {
-      const ElementType type = scalar_type(slots, arguments.size(), i, type_of);
-      info = {type == ElementType::undefined ? ElementType::float32 : type, {}};
+    if (a.kind == Argument::Kind::tensor) {
+      ids.push_back(a.id);
+    } else if (a.kind == Argument::Kind::integers) {
+      const auto count = static_cast<std::int64_t>(a.integers.size() / sizeof(std::int64_t));
+      ids.push_back(graph.add_constant({ElementType::int64, {count}},
+                                       Bytes({a.integers.begin(), a.integers.end()})));
+    } else {
+      ElementType type = scalar_type(slots, arguments.size(), i, type_of);
+      if (type == ElementType::undefined) type = ElementType::float32;
+      ids.push_back(graph.add_constant({type, {}}, number_bytes(type, a)));
     }
-    ids.push_back(graph.add_constant(info, a.elements(info.type, a)));
   }
   while (!ids.empty() && ids.back() == no_tensor) ids.pop_back();
   return ids;
 }
 
-/// Records a node from run-time infos; the ids of its outputs. A template, like what calls it: only
-/// programs that record nodes compile it.
+/// Records a node from run-time infos; the ids of its outputs.
 template <std::same_as<Graph> G>
-constexpr const std::vector<TensorId>& record(G& graph, const Descriptor& op,
-                                              std::vector<Word> attributes,
-                                              std::vector<TensorId> inputs, std::size_t outputs) {
+constexpr const std::vector<TensorId>& record_inferred(G& graph, const Descriptor& op,
+                                                       std::vector<Word> attributes,
+                                                       std::vector<TensorId> inputs,
+                                                       std::size_t outputs) {
   const std::vector<InputInfo> infos = input_infos(graph, inputs);
   const Inferred inferred = op.infer(attributes, Inputs(infos, outputs));
   if (!inferred.ok()) throw_inference(graph, op, inputs, inferred);
@@ -310,150 +423,337 @@ constexpr const std::vector<TensorId>& record(G& graph, const Descriptor& op,
   return graph.nodes[node].outputs;
 }
 
+/// Records a node whose outputs' infos are known; the first output, behind which the others are.
+template <class A>
+constexpr AnyTensor record_known(const Descriptor& op, std::vector<Word> attributes,
+                                 std::span<const A> arguments, std::span<const TensorInfo> infos) {
+  if constexpr (std::is_same_v<A, AnyTensor>) {
+    std::vector<Argument> all;
+    for (const AnyTensor& x : arguments) all.push_back(argument(x));
+    return record_known(op, std::move(attributes), std::span<const Argument>(all), infos);
+  } else {
+    Graph& graph = common_graph(arguments);
+    std::vector<TensorId> inputs = collect(graph, op.signature, arguments);
+    const std::size_t node = graph.add_node(op, std::move(attributes), std::move(inputs), infos);
+    return {&graph, graph.nodes[node].outputs[0]};
+  }
+}
+
+/// The same, compiled in the core: programs compile nothing of it for what they record at run time.
+namespace compiled {
+std::vector<TensorId> collect(Graph& graph, const Slots& slots,
+                              std::span<const Argument> arguments);
+const std::vector<TensorId>& record_inferred(Graph& graph, const Descriptor& op,
+                                             std::vector<Word> attributes,
+                                             std::vector<TensorId> inputs, std::size_t outputs);
+AnyTensor record_known(const Descriptor& op, std::vector<Word> attributes,
+                       std::span<const Argument> arguments, std::span<const TensorInfo> infos);
+AnyTensor record_known(const Descriptor& op, std::vector<Word> attributes,
+                       std::span<const AnyTensor> arguments, std::span<const TensorInfo> infos);
+}  // namespace compiled
+
+/// Records a node from run-time infos, as calls do; the ids of its outputs.
+template <std::same_as<Graph> G>
+constexpr const std::vector<TensorId>& record(G& graph, const Descriptor& op,
+                                              std::vector<Word> attributes,
+                                              std::vector<TensorId> inputs, std::size_t outputs) {
+  if (std::is_constant_evaluated()) {
+    return record_inferred(graph, op, std::move(attributes), std::move(inputs), outputs);
+  }
+  return compiled::record_inferred(graph, op, std::move(attributes), std::move(inputs), outputs);
+}
 /// The same for an operator's struct.
 template <class Op>
-constexpr const auto& record(Graph& graph, const Op& op, std::vector<TensorId> inputs,
-                             std::size_t outputs) {
+constexpr const std::vector<TensorId>& record(Graph& graph, const Op& op,
+                                              std::vector<TensorId> inputs, std::size_t outputs) {
   return record(graph, descriptor<Op>, pack(op), std::move(inputs), outputs);
 }
 
-template <class Op, class... X>
-constexpr auto record_untyped(const Op& op, const X&... x) {
-  const std::array<Argument, sizeof...(X)> arguments{argument(x)...};
-  Graph& graph = common_graph(arguments);
-  constexpr const Slots& signature = slots_of<Op>;
-  constexpr std::size_t wanted = signature.has_variadic_output() ? 0 : signature.required_outputs();
-  std::vector<TensorId> ids = collect(graph, signature, arguments);
-  if constexpr (only_expanding_op<Op>) {
-    ids = expanded<Op>(graph, pack(op), ids, wanted);
-  } else {
-    ids = record(graph, op, std::move(ids), wanted);
+/// The same for an operator's struct.
+template <class Op, class A>
+[[gnu::noinline]] constexpr AnyTensor record_known(const Op& op, std::span<const A> arguments,
+                                                   std::span<const TensorInfo> infos) {
+  if (std::is_constant_evaluated()) {
+    return record_known(descriptor<Op>, pack(op), arguments, infos);
   }
-  if constexpr (signature.has_variadic_output()) {
-    std::vector<AnyTensor> handles;
-    for (const TensorId id : ids) handles.push_back({&graph, id});
-    return handles;
-  } else if constexpr (wanted == 1) {
-    return AnyTensor{&graph, ids[0]};
-  } else {
-    std::array<AnyTensor, wanted> handles;
-    for (std::size_t i = 0; i < wanted; ++i) handles[i] = {&graph, ids[i]};
-    return handles;
-  }
+  return compiled::record_known(descriptor<Op>, pack(op), arguments, infos);
 }
 
-/// Result of a typed call. An incomplete shape_mismatch here is the error message.
-template <class Call, class R, class... X>
-constexpr R record_typed(const typename Call::Op& op, const X&... x) {
-  if constexpr (!Call::ok) {
-    return R{};
-  } else {
-    const std::array<Argument, sizeof...(X)> arguments{argument(x)...};
-    Graph& graph = common_graph(arguments);
-    std::vector<TensorId> ids = collect(graph, slots_of<typename Call::Op>, arguments);
-    const std::vector<TensorInfo> infos = Call::infer().outputs;
-    const std::size_t node = add_node(graph, op, std::move(ids), infos);
-    const auto& out = graph.nodes[node].outputs;
-    if constexpr (Call::outputs == 1) {
-      return R{&graph, out[0]};
+// What stands for a call is a class. If the arguments fit, it has a type `fit`, that of the result,
+// and a function that records a node; if not, it has a function `misfit`, whose type is the compiler's
+// error message (a function, because g++ would print the name of a type as well).
+
+/// A call that gives typed handles.
+template <auto O, class... X>
+struct TypedCall {
+  using Call = StaticCall<O, X...>;
+  using fit = typename decltype(fitting_type<Call>(
+      std::make_index_sequence<Call::inference.outputs>{}))::type;
+
+  /// `op` may differ from O where no shape depends on it. Not inline, so that a function of a
+  /// thousand calls stays small.
+  [[gnu::noinline]] static constexpr fit record(const typename Call::Op& op, const X&... x) {
+    // Less code than an Argument each where all are handles.
+    using Item = std::conditional_t<(typed_handle<X> && ...), AnyTensor, Argument>;
+    const std::array<Item, sizeof...(X)> arguments{item<Item>(x)...};
+    const AnyTensor first = record_known(op, std::span<const Item>(arguments),
+                                         std::span(Call::inference.infos, Call::inference.outputs));
+    return handles(first, std::make_index_sequence<Call::inference.outputs>{});
+  }
+
+ private:
+  template <class Item>
+  static constexpr Item item(const auto& x) {
+    if constexpr (std::is_same_v<Item, Argument>) {
+      return argument(x);
     } else {
-      return [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return R{Handle<Call, I>{&graph, out[I]}...};
-      }(std::make_index_sequence<Call::outputs>{});
+      return x;
     }
   }
+  template <std::size_t... I>
+  static constexpr fit handles(AnyTensor first, std::index_sequence<I...>) {
+    if constexpr (sizeof...(I) == 1) {
+      return {first.graph, first.id};
+    } else {
+      return {Handle<Call, I>{first.graph, first.id + static_cast<TensorId>(I)}...};
+    }
+  }
+};
+
+/// A typed call that does not fit.
+template <class Call>
+struct MismatchedCall {
+  static shape_mismatch<message_of<Call>(), Call::expected, Call::found> misfit();
+};
+template <class Call>
+  requires(Call::inference.are_types)
+struct MismatchedCall<Call> {
+  static shape_mismatch<message_of<Call>(), message_of<TypeName<Call::expected>>(),
+                        message_of<TypeName<Call::found>>()>
+  misfit();
+};
+
+constexpr void add_argument(std::vector<Argument>& list, const auto& x) {
+  list.push_back(argument(x));
+}
+constexpr void add_argument(std::vector<Argument>& list, const handle_range auto& handles) {
+  for (const auto& x : handles) list.push_back(argument(x));
 }
 
-template <class X>
-inline constexpr bool is_static_argument =
-    typed_handle<X> || is_shape<X> || std::is_same_v<X, None> || scalar<X>;
+/// Records the node, or those that the operator expands to; the ids of the outputs.
+template <class Op>
+constexpr std::vector<TensorId> record_or_expand(const Op& op, Graph& graph,
+                                                 std::span<const Argument> arguments) {
+  constexpr const Slots& signature = slots_of<Op>;
+  constexpr std::size_t wanted = signature.has_variadic_output() ? 0 : signature.required_outputs();
+  std::vector<TensorId> ids;
+  if (std::is_constant_evaluated()) {
+    ids = collect(graph, signature, arguments);
+  } else {
+    ids = compiled::collect(graph, signature, arguments);
+  }
+  if constexpr (only_expanding_op<Op>) {
+    return expanded<Op>(graph, pack(op), ids, wanted);
+  } else {
+    return detail::record(graph, op, std::move(ids), wanted);
+  }
+}
+
+/// A call some of whose arguments are known at run time only. It gives a handle, an array of them
+/// or, if their number varies, a vector.
+template <class Op>
+struct UntypedCall {
+  static constexpr std::size_t outputs =
+      slots_of<Op>.has_variadic_output() ? 0 : slots_of<Op>.required_outputs();
+  using fit = std::conditional_t<
+      outputs == 0, std::vector<AnyTensor>,
+      std::conditional_t<outputs == 1, AnyTensor, std::array<AnyTensor, outputs>>>;
+
+  template <class... X>
+  static constexpr fit record(const Op& op, const X&... x) {
+    if constexpr ((handle_range<X> || ...)) {
+      std::vector<Argument> arguments;
+      (add_argument(arguments, x), ...);
+      return handles(op, arguments);
+    } else {
+      const std::array<Argument, sizeof...(X)> arguments{argument(x)...};
+      return handles(op, arguments);
+    }
+  }
+
+ private:
+  static constexpr fit handles(const Op& op, std::span<const Argument> arguments) {
+    Graph& graph = common_graph(arguments);
+    const std::vector<TensorId> ids = record_or_expand(op, graph, arguments);
+    if constexpr (outputs == 1) {
+      return {&graph, ids[0]};
+    } else {
+      fit list{};
+      if constexpr (outputs == 0) list.resize(ids.size());
+      for (std::size_t i = 0; i < list.size(); ++i) list[i] = {&graph, ids[i]};
+      return list;
+    }
+  }
+};
+
+/// A call that computes with numbers or vectors of them.
+template <class Op, class... X>
+struct NumberCall {
+  using fit =
+      std::remove_cvref_t<decltype(std::declval<const Op&>().forward(std::declval<const X&>()...))>;
+  static constexpr fit record(const Op& op, const X&... x) { return op.forward(x...); }
+};
+template <class Op, class... X>
+concept computes =
+    (!recorded<X> && ...) && requires(const Op& op, const X&... x) { op.forward(x...); };
+
+/// A call with arguments that no operator takes.
+template <class Op>
+struct WrongCall {
+  static constexpr std::string_view words[] = {
+      Op::id.name, ": an argument is a tensor, a number, a Shape, Integers or none"};
+  static shape_mismatch<message_of<WrongCall>(), 0, 0> misfit();
+};
+
+/// The class that stands for a call; IsConstant: O are the attributes, rather than their type.
+template <auto O, bool IsConstant, class... X>
+constexpr auto select_call() {
+  using Op = std::remove_const_t<decltype(O)>;
+  if constexpr (computes<Op, X...>) {
+    return NumberCall<Op, X...>{};
+  } else if constexpr (!((recorded<X> || is_static_argument<X>) && ...)) {
+    return WrongCall<Op>{};
+  } else if constexpr (!only_expanding_op<Op> && (IsConstant || static_infer<Op>) &&
+                       (is_static_argument<X> && ...)) {
+    using Call = StaticCall<O, X...>;
+    if constexpr (!Call::ok) {
+      return MismatchedCall<Call>{};
+    } else if constexpr (Call::inference.is_determined) {
+      return TypedCall<O, X...>{};
+    } else {
+      return UntypedCall<Op>{};
+    }
+  } else {
+    return UntypedCall<Op>{};
+  }
+}
+// Classes, which compilers find again faster than they select a function again.
+template <auto O, class... X>
+struct ConstantCall : decltype(select_call<O, true, X...>()) {};
+/// A call with the attributes that an operator has by default. Op is defined when it is called.
+template <class Op, class... X>
+struct DefaultCall : ConstantCall<Op{}, X...> {};
+/// A call with attributes that are known at run time; O, which has to be Op, is their type.
+template <class Op, class O, class... X>
+struct VariableCall {};
+template <class Op, class... X>
+struct VariableCall<Op, Op, X...> : decltype(select_call<Op{}, false, X...>()) {};
+
+template <class Call>
+constexpr auto result_type() {
+  if constexpr (requires { typename Call::fit; }) {
+    return std::type_identity<typename Call::fit>{};
+  } else {
+    return std::type_identity<decltype(Call::misfit())>{};
+  }
+}
 
 }  // namespace detail
 
-/// The type of a typed call: a Tensor, a std::tuple of them, or an undefined shape_mismatch.
+/// The type of a call: a Tensor, a std::tuple of them, or an undefined shape_mismatch.
 template <auto O, class... X>
-using result = typename decltype(detail::result_type<detail::StaticCall<O, X...>>(
-    std::make_index_sequence<detail::StaticCall<O, X...>::outputs>{}))::type;
+using result = typename decltype(detail::result_type<detail::ConstantCall<O, X...>>())::type;
 
 /// Why a typed call does not compile: "MatMul: inner dimensions differ"; "MatMul: " if it does.
 ///   static_assert(why_not<op::MatMul{}, Tensor<float, Shape<4, 8>>, Tensor<float, Shape<9, 16>>>
 ///                 == "MatMul: inner dimensions differ");
 template <auto O, class... X>
-inline constexpr auto why_not = detail::StaticCall<O, X...>::message();
+inline constexpr auto why_not = detail::message_of<detail::StaticCall<O, X...>>();
 
 /// A call whose attributes are constants, so that the shape of its result is known to the compiler:
 /// apply<op::Transpose{.perm = {1, 0}}>(x).
 template <auto O, class... X>
-constexpr auto apply(const X&... x) {
-  if constexpr (!detail::only_expanding_op<std::remove_const_t<decltype(O)>> &&
-                (detail::is_static_argument<X> && ...)) {
-    using Call = detail::StaticCall<O, X...>;
-    if constexpr (!Call::ok || detail::is_determined<Call>()) {
-      return detail::record_typed<Call, result<O, X...>>(O, x...);
-    } else {
-      return detail::record_untyped(O, x...);
-    }
-  } else {
-    return detail::record_untyped(O, x...);
-  }
+constexpr typename detail::ConstantCall<O, X...>::fit apply(const X&... x) {
+  return detail::ConstantCall<O, X...>::record(O, x...);
 }
+/// The same call if the arguments do not fit: its type is the compiler's error message.
+template <auto O, class... X>
+decltype(detail::ConstantCall<O, X...>::misfit()) apply(const X&... x);
 
 /// The function of an operator. Called with tensors it records a node, or those that the operator
 /// expands to: op::softmax(x, {.axis = 1}); called with numbers or vectors of them it computes:
 /// op::exp(2.f).
 ///
 /// The result is a typed handle if all inputs are and the shape rule needs no attribute, or none is
-/// given; else an AnyTensor. Several outputs are a tuple (typed), an array or a vector.
+/// given; else an AnyTensor. Several outputs are a tuple (typed), an array or a vector. Arguments
+/// that do not fit select an overload that is never defined: its type is the error message.
 template <class Op>
 struct OpFunction {
   template <class... X>
-  constexpr auto operator()(const X&... x) const {
-    if constexpr ((detail::recorded<X> || ...)) {
-      return apply<Op{}>(x...);
-    } else {
-      return Op{}.forward(x...);
-    }
+  constexpr typename detail::DefaultCall<Op, X...>::fit operator()(const X&... x) const {
+    return detail::DefaultCall<Op, X...>::record(Op{}, x...);
   }
-  template <class A>
-  constexpr auto operator()(const A& a, Op op) const {
-    return with(op, a);
-  }
-  template <class A, class B>
-  constexpr auto operator()(const A& a, const B& b, Op op) const {
-    return with(op, a, b);
-  }
-  template <class A, class B, class C>
-  constexpr auto operator()(const A& a, const B& b, const C& c, Op op) const {
-    return with(op, a, b, c);
-  }
-  template <class A, class B, class C, class D>
-  constexpr auto operator()(const A& a, const B& b, const C& c, const D& d, Op op) const {
-    return with(op, a, b, c, d);
-  }
-  template <class A, class B, class C, class D, class E>
-  constexpr auto operator()(const A& a, const B& b, const C& c, const D& d, const E& e,
-                            Op op) const {
-    return with(op, a, b, c, d, e);
-  }
-  template <class A, class B, class C, class D, class E, class F>
-  constexpr auto operator()(const A& a, const B& b, const C& c, const D& d, const E& e, const F& f,
-                            Op op) const {
-    return with(op, a, b, c, d, e, f);
-  }
-
- private:
   template <class... X>
-  static constexpr auto with(const Op& op, const X&... x) {
-    if constexpr (!(detail::recorded<X> || ...)) {
-      return op.forward(x...);
-    } else if constexpr (!detail::only_expanding_op<Op> && detail::static_infer<Op> &&
-                         (detail::is_static_argument<X> && ...)) {
-      using Call = detail::StaticCall<Op{}, X...>;
-      return detail::record_typed<Call, result<Op{}, X...>>(op, x...);
-    } else {
-      return detail::record_untyped(op, x...);
-    }
+  decltype(detail::DefaultCall<Op, X...>::misfit()) operator()(const X&... x) const;
+
+  template <class A, class O = Op>
+  constexpr typename detail::VariableCall<Op, O, A>::fit operator()(const A& a, const O& op) const {
+    return detail::VariableCall<Op, O, A>::record(op, a);
   }
+  template <class A, class O = Op>
+  decltype(detail::VariableCall<Op, O, A>::misfit()) operator()(const A&, const O&) const;
+
+  template <class A, class B, class O = Op>
+  constexpr typename detail::VariableCall<Op, O, A, B>::fit operator()(const A& a, const B& b,
+                                                                       const O& op) const {
+    return detail::VariableCall<Op, O, A, B>::record(op, a, b);
+  }
+  template <class A, class B, class O = Op>
+  decltype(detail::VariableCall<Op, O, A, B>::misfit()) operator()(const A&, const B&,
+                                                                   const O&) const;
+
+  template <class A, class B, class C, class O = Op>
+  constexpr typename detail::VariableCall<Op, O, A, B, C>::fit operator()(const A& a, const B& b,
+                                                                          const C& c,
+                                                                          const O& op) const {
+    return detail::VariableCall<Op, O, A, B, C>::record(op, a, b, c);
+  }
+  template <class A, class B, class C, class O = Op>
+  decltype(detail::VariableCall<Op, O, A, B, C>::misfit()) operator()(const A&, const B&, const C&,
+                                                                      const O&) const;
+
+  template <class A, class B, class C, class D, class O = Op>
+  constexpr typename detail::VariableCall<Op, O, A, B, C, D>::fit operator()(const A& a, const B& b,
+                                                                             const C& c, const D& d,
+                                                                             const O& op) const {
+    return detail::VariableCall<Op, O, A, B, C, D>::record(op, a, b, c, d);
+  }
+  template <class A, class B, class C, class D, class O = Op>
+  decltype(detail::VariableCall<Op, O, A, B, C, D>::misfit()) operator()(const A&, const B&,
+                                                                         const C&, const D&,
+                                                                         const O&) const;
+
+  template <class A, class B, class C, class D, class E, class O = Op>
+  constexpr typename detail::VariableCall<Op, O, A, B, C, D, E>::fit operator()(
+      const A& a, const B& b, const C& c, const D& d, const E& e, const O& op) const {
+    return detail::VariableCall<Op, O, A, B, C, D, E>::record(op, a, b, c, d, e);
+  }
+  template <class A, class B, class C, class D, class E, class O = Op>
+  decltype(detail::VariableCall<Op, O, A, B, C, D, E>::misfit()) operator()(const A&, const B&,
+                                                                            const C&, const D&,
+                                                                            const E&,
+                                                                            const O&) const;
+
+  template <class A, class B, class C, class D, class E, class F, class O = Op>
+  constexpr typename detail::VariableCall<Op, O, A, B, C, D, E, F>::fit operator()(
+      const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, const O& op) const {
+    return detail::VariableCall<Op, O, A, B, C, D, E, F>::record(op, a, b, c, d, e, f);
+  }
+  template <class A, class B, class C, class D, class E, class F, class O = Op>
+  decltype(detail::VariableCall<Op, O, A, B, C, D, E, F>::misfit()) operator()(const A&, const B&,
+                                                                               const C&, const D&,
+                                                                               const E&, const F&,
+                                                                               const O&) const;
 };
 
 }  // namespace halftone

@@ -58,6 +58,9 @@ struct Descriptor {
   /// known; null for operators that do not say.
   std::vector<Work> (*cost)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
                             std::span<const TensorInfo> outputs);
+  /// Whether a node changes an input because its attributes say so, beside the signature; null for
+  /// operators of which only the signature does.
+  bool (*modifies)(std::span<const Word> attributes, std::size_t input);
   /// The words that an attribute's list (see Slot::attribute) consists of, which become their
   /// numbers here, from 0; null, or nothing, for other lists.
   std::span<const std::string_view> (*choices)(std::string_view attribute);

@@ -10,6 +10,14 @@
 
 namespace halftone {
 
+namespace detail {
+// Defined in op/handle_parts.hpp.
+template <class X>
+struct Transposed;
+template <class X, class Index>
+struct IndexedBy;
+}  // namespace detail
+
 /// A tensor of a graph whose type and shape are known at run time only. Dies when its graph moves;
 /// its id and name stay good.
 struct AnyTensor {
@@ -25,6 +33,17 @@ struct AnyTensor {
   /// graph does not know yet pass.
   template <class Handle>
   constexpr Handle as() const;
+
+  /// The tensor with its dimensions in reverse order.
+  template <class X = AnyTensor>
+  constexpr typename detail::Transposed<X>::fit transposed() const;
+  /// Parts along the first axis: x[-1], the last row, without the axis; x[slice<1, 3>] and
+  /// x[Section{1, n}]; x[rows], where `rows` is a tensor of row numbers (op::gather); x[mask], where
+  /// a tensor of bool leaves elements as they are or makes zeros of them.
+  template <class Index>
+  constexpr typename detail::IndexedBy<AnyTensor, Index>::fit operator[](const Index& index) const;
+  template <class Index>
+  decltype(detail::IndexedBy<AnyTensor, Index>::misfit()) operator[](const Index& index) const;
 };
 
 /// A tensor of a graph whose element type and shape the compiler knows; single extents may be
@@ -41,7 +60,20 @@ struct Tensor {
   constexpr TensorInfo info() const { return graph->info(id); }
   constexpr std::string_view name() const { return graph->name(id); }
   constexpr operator AnyTensor() const { return {graph, id}; }
+
+  /// As those of AnyTensor, and typed where the index is.
+  template <class X = Tensor>
+  constexpr typename detail::Transposed<X>::fit transposed() const;
+  template <class Index, class X = Tensor>
+  constexpr typename detail::IndexedBy<X, Index>::fit operator[](const Index& index) const;
+  template <class Index, class X = Tensor>
+  decltype(detail::IndexedBy<X, Index>::misfit()) operator[](const Index& index) const;
 };
+
+/// A list of integers as an argument of an operator: a constant int64 tensor with these values, known
+/// to the compiler. Unlike a Shape's they may be any: op::slice(x, Integers<-3>{}, Integers<-1>{}).
+template <std::int64_t... Values>
+struct Integers {};
 
 /// Stands for an optional input that is left out: op::conv(x, w, none, residual).
 struct None {};
@@ -53,9 +85,11 @@ inline constexpr bool is_typed = false;
 template <class T, class S>
 inline constexpr bool is_typed<Tensor<T, S>> = true;
 template <class X>
-inline constexpr bool is_shape = false;
+inline constexpr bool is_integers = false;
 template <std::int64_t... D>
-inline constexpr bool is_shape<Shape<D...>> = true;
+inline constexpr bool is_integers<Shape<D...>> = true;
+template <std::int64_t... V>
+inline constexpr bool is_integers<Integers<V...>> = true;
 }  // namespace detail
 
 /// Tensor<T, Shape<...>>.

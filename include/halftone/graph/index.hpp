@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <cstddef>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -112,11 +113,16 @@ struct Uses {
   int end_ = 0;
 };
 
+/// Whether a node with these attributes changes an input in place.
+constexpr bool modifies(const Descriptor& op, std::span<const Word> attributes, std::size_t input) {
+  return op.signature.input_slot(input).modified ||
+         (op.modifies != nullptr && op.modifies(attributes, input));
+}
 /// Calls f(input number) for each input that a node modifies in place.
 template <class F>
 constexpr void for_each_modified(const Node& node, F&& f) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] != no_tensor && node.op->signature.input_slot(i).modified) f(i);
+    if (node.inputs[i] != no_tensor && modifies(*node.op, node.attributes, i)) f(i);
   }
 }
 /// Calls f(output number, input number) for each output that shares an input's memory.

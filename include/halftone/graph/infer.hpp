@@ -15,8 +15,10 @@ namespace halftone {
 /// What an operator's `infer` says: infos of all outputs, or why there are none.
 struct Inferred {
   std::vector<TensorInfo> outputs;
-  std::string_view reason{};  ///< a literal; empty if all is well
+  std::string_view reason{};     ///< a literal; empty if all is well
+  std::string_view attribute{};  ///< that is missing; empty if the reason is another one
   std::int64_t expected = 0, found = 0;
+  bool are_types = false;  ///< whether `expected` and `found` are ElementTypes
 
   constexpr Inferred(const TensorInfo& output) : outputs{output} {}
   constexpr Inferred(std::initializer_list<TensorInfo> list) : outputs(list) {}
@@ -28,6 +30,20 @@ struct Inferred {
     result.reason = reason;
     result.expected = expected;
     result.found = found;
+    return result;
+  }
+  /// An element type is found where another one, or (undefined) one of several, is expected.
+  static constexpr Inferred types(std::string_view reason, ElementType expected,
+                                  ElementType found) {
+    Inferred result =
+        mismatch(reason, static_cast<std::int64_t>(expected), static_cast<std::int64_t>(found));
+    result.are_types = true;
+    return result;
+  }
+  /// An attribute that has to be given is not.
+  static constexpr Inferred missing(std::string_view attribute) {
+    Inferred result = mismatch("an attribute is missing");
+    result.attribute = attribute;
     return result;
   }
   /// Nothing can be said before more is known, such as the value of an input.

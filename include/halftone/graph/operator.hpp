@@ -105,19 +105,24 @@ constexpr Inferred infer_checked(const Op& op, const Inputs& in) {
     if (slot.mixed) continue;
     ElementType& type = types[slot.type_variable];
     if (!allows<Op>(slot.type_variable, in[i].type)) {
-      return Inferred::mismatch("element type is not offered", 0,
-                                static_cast<std::int64_t>(in[i].type));
+      return Inferred::types("element type is not offered", ElementType::undefined, in[i].type);
     }
     if (type == ElementType::undefined) {
       type = in[i].type;
     } else if (type != in[i].type) {
-      return Inferred::mismatch("element types of the inputs differ",
-                                static_cast<std::int64_t>(type),
-                                static_cast<std::int64_t>(in[i].type));
+      return Inferred::types("element types of the inputs differ", type, in[i].type);
     }
   }
   if (!all_known) return Inferred::unknown(in.output_count());
-  return infer_op(op, in);
+  Inferred inferred = infer_op(op, in);
+  if constexpr (has_attributes<Op>) {
+    if (!inferred.ok()) {
+      FindMissing find;
+      Op(op).attributes(find);
+      if (!find.name.empty()) return Inferred::missing(find.name);
+    }
+  }
+  return inferred;
 }
 
 template <class Op>
@@ -347,11 +352,17 @@ constexpr Descriptor make_descriptor() {
       .gradient = nullptr,
       .allows = &allows<Op>,
       .cost = nullptr,
+      .modifies = nullptr,
       .choices = nullptr};
   if constexpr (requires(const Op& op, WorkList& machine, std::span<const TensorInfo> infos) {
                   op.cost(machine, infos, infos);
                 }) {
     d.cost = &cost_thunk<Op>;
+  }
+  if constexpr (requires(const Op& op) { op.modifies(std::size_t{}); }) {
+    d.modifies = [](std::span<const Word> attributes, std::size_t input) {
+      return unpack<Op>(attributes).modifies(input);
+    };
   }
   if constexpr (requires { Op::choices(std::string_view{}); }) d.choices = &Op::choices;
   // Both: an element-wise operator of two tensors whose ONNX form takes any number.

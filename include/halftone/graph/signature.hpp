@@ -62,6 +62,11 @@ struct Signature {
   consteval Signature(const char (&literal)[N]) : text(literal, N - 1) {}
 };
 
+namespace detail {
+/// Never defined: the compiler, which cannot evaluate it, shows the call with its sentence.
+void wrong_signature(const char* sentence);
+}  // namespace detail
+
 /// A signature's slots. Parsed by the compiler where an operator is used: hundreds of structs that
 /// a program only includes cost it nothing.
 class Slots {
@@ -140,7 +145,9 @@ class Slots {
       for (std::size_t i = 0; i < input_count_; ++i) {
         if (slots_[i].name == word.substr(at_sign + 1)) slot.shares = static_cast<std::int8_t>(i);
       }
-      if (slot.shares < 0) throw "halftone: '@' names no input of the operator";
+      if (slot.shares < 0) {
+        detail::wrong_signature("halftone: '@' names no input of the operator");
+      }
       word = word.substr(0, at_sign);
     }
     std::string_view variable = "T";
@@ -163,8 +170,9 @@ class Slots {
     const std::size_t equals = word.find('=');
     if (equals != word.npos) {
       const std::string_view form = word.substr(equals + 1);
-      if (!form.empty() && form != "tensor")
-        throw "halftone: '=' is followed by nothing or 'tensor'";
+      if (!form.empty() && form != "tensor") {
+        detail::wrong_signature("halftone: '=' is followed by nothing or 'tensor'");
+      }
       slot.attribute = form.empty() ? SlotAttribute::list : SlotAttribute::tensor;
       word = word.substr(0, equals);
     }

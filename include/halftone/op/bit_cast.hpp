@@ -28,7 +28,7 @@ struct BitCast {
     if (to == ElementType::undefined) return Inferred::mismatch("attribute 'to' is missing");
     if (!has_type(BitTypes{}, to) || has_objects(to) || has_objects(x.type)) {
       const ElementType wrong = has_objects(x.type) ? x.type : to;
-      return Inferred::mismatch("element type is not offered", 0, static_cast<std::int64_t>(wrong));
+      return Inferred::types("element type is not offered", ElementType::undefined, wrong);
     }
     if (size_in_bytes(to) != size_in_bytes(x.type)) {
       return Inferred::mismatch("element types have different widths, in bytes",

@@ -9,8 +9,9 @@ namespace halftone::op {
 ///
 /// inputs          those of the callee, then what it captures of the graph around it
 /// outputs         those of the callee
-/// modifiedInputs  must be empty: a callee writes to none of its inputs
-/// grad            a Call that computes the gradients of the inputs
+/// modifiedInputs  numbers of the inputs that the callee changes: they have the new values when the
+///                 Call has run
+/// grad            a Call that computes the gradients of the inputs; none if it changes any
 /// limits          callees of one name are graphs of their own
 /// source          ai.graphcore Call-1
 struct Call {
@@ -26,8 +27,19 @@ struct Call {
     visit("modifiedInputs", modified_inputs);
   }
 
+  constexpr bool modifies(std::size_t input) const {
+    for (const std::int64_t number : modified_inputs) {
+      if (number == static_cast<std::int64_t>(input)) return true;
+    }
+    return false;
+  }
+
   constexpr Inferred infer(const Inputs& in) const {
-    if (!modified_inputs.empty()) return Inferred::mismatch("modified inputs are not offered");
+    for (const std::int64_t number : modified_inputs) {
+      if (number >= 0 && number < static_cast<std::int64_t>(in.size())) continue;
+      return Inferred::mismatch("modifiedInputs names an input that there is not",
+                                static_cast<std::int64_t>(in.size()) - 1, number);
+    }
     if (in.graph_outputs().empty()) return Inferred::unknown(in.output_count());
     std::vector<TensorInfo> outputs = in.graph_outputs()[0];
     if (outputs.size() < in.output_count()) {
@@ -40,6 +52,10 @@ struct Call {
   }
 
   constexpr void gradient(auto& g) const {
+    if (!modified_inputs.empty()) {
+      halftone::detail::refuse_gradient(
+          g.graph(), g.node(), {.what = "a call that changes what it is given has no gradient"});
+    }
     SubgraphGradient of_callee(g, 0);
     of_callee.record(Call{.callee = of_callee.of(callee)});
   }

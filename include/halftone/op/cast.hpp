@@ -39,7 +39,7 @@ struct Cast {
   constexpr Inferred infer(TensorInfo x) const {
     if (to == ElementType::undefined) return Inferred::mismatch("attribute 'to' is missing");
     if (!has_type(Elements{}, to)) {
-      return Inferred::mismatch("element type is not offered", 0, static_cast<std::int64_t>(to));
+      return Inferred::types("element type is not offered", ElementType::undefined, to);
     }
     return TensorInfo{to, x.shape};
   }

@@ -29,8 +29,7 @@ struct ConstantOfShape {
   constexpr Inferred infer(const Inputs& in) const {
     const int size = size_in_bytes(value_type);
     if (size == 0 || size > 8 || has_objects(value_type)) {
-      return Inferred::mismatch("element type is not offered", 0,
-                                static_cast<std::int64_t>(value_type));
+      return Inferred::types("element type is not offered", ElementType::undefined, value_type);
     }
     if (in[0].rank() != 1) {
       return Inferred::mismatch("the shape is not a vector", 1,

@@ -75,7 +75,7 @@ struct Pow2ScaleThenCast {
   static constexpr void cost(auto& machine, auto in, auto out) { machine.cast(in[0], out[0].type); }
   constexpr Inferred infer(TensorInfo x, TensorInfo log2_scale) const {
     if (!has_type(Float8Types{}, to)) {
-      return Inferred::mismatch("'to' is no float8 type", 0, static_cast<std::int64_t>(to));
+      return Inferred::types("'to' is no float8 type", ElementType::undefined, to);
     }
     return halftone::detail::infer_scaled(x, log2_scale, to);
   }

@@ -44,9 +44,8 @@ struct NormalizeImage {
     TensorInfo y = image;
     if (image.type == ElementType::uint8) y.type = ElementType::float16;
     if (y.type != offsets.type) {
-      return Inferred::mismatch("the parameters have another type than the output",
-                                static_cast<std::int64_t>(y.type),
-                                static_cast<std::int64_t>(offsets.type));
+      return Inferred::types("the parameters have another type than the output", y.type,
+                             offsets.type);
     }
     y.shape.back() = 4;
     return y;

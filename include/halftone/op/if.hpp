@@ -43,9 +43,7 @@ struct If {
       TensorInfo& y = outputs[i];
       const TensorInfo& other = others[i];
       if (y.is_known() && other.is_known() && y.type != other.type) {
-        return Inferred::mismatch("the branches give different element types",
-                                  static_cast<std::int64_t>(y.type),
-                                  static_cast<std::int64_t>(other.type));
+        return Inferred::types("the branches give different element types", y.type, other.type);
       }
       if (!y.is_known() || !other.is_known() || y.rank() != other.rank()) {
         y = {};

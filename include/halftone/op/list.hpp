@@ -486,44 +486,9 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
   return op::where(c, a, b);
 };
 
-template <detail::recorded A, class B>
-constexpr auto operator+(const A& a, const B& b) {
-  return op::add(a, b);
-}
-template <scalar A, tensor_handle B>
-constexpr auto operator+(const A& a, const B& b) {
-  return op::add(a, b);
-}
-template <tensor_handle A, class B>
-constexpr auto operator-(const A& a, const B& b) {
-  return op::sub(a, b);
-}
-template <scalar A, tensor_handle B>
-constexpr auto operator-(const A& a, const B& b) {
-  return op::sub(a, b);
-}
-template <tensor_handle A, class B>
-constexpr auto operator*(const A& a, const B& b) {
-  return op::mul(a, b);
-}
-template <scalar A, tensor_handle B>
-constexpr auto operator*(const A& a, const B& b) {
-  return op::mul(a, b);
-}
-template <tensor_handle A, class B>
-constexpr auto operator/(const A& a, const B& b) {
-  return op::div(a, b);
-}
-template <scalar A, tensor_handle B>
-constexpr auto operator/(const A& a, const B& b) {
-  return op::div(a, b);
-}
-template <tensor_handle A>
-constexpr auto operator-(const A& a) {
-  return op::neg(a);
-}
-
 }  // namespace halftone
+
+#include <halftone/op/handle_operators.hpp>
 
 // Operators that others are composed of come first.
 // clang-format off
@@ -657,6 +622,7 @@ constexpr auto operator-(const A& a) {
 #include <halftone/op/microsoft_quantized.hpp>
 #include <halftone/op/microsoft_tensor.hpp>
 #include <halftone/op/gradient.hpp>
+#include <halftone/op/handle_parts.hpp>
 // clang-format on
 
 namespace halftone {

@@ -57,9 +57,7 @@ struct Loop {
       if (i <= states) {
         const TensorInfo& first = in[1 + i];
         if (first.is_known() && y.is_known() && first.type != y.type) {
-          return Inferred::mismatch("a state changes its element type",
-                                    static_cast<std::int64_t>(first.type),
-                                    static_cast<std::int64_t>(y.type));
+          return Inferred::types("a state changes its element type", first.type, y.type);
         }
         outputs.push_back(either(first, y));
         continue;

@@ -426,7 +426,7 @@ struct MultiHeadAttention {
     return parts;
   }
   /// [heads * size] as [heads, 1, size].
-  constexpr AnyTensor per_head(const AnyTensor& bias) const {
+  constexpr AnyTensor per_head(const auto& bias) const {
     return op::reshape(bias, constant(*bias.graph, Dims{num_heads, 1, -1}));
   }
   /// The parts [batch, heads, length, size] of [batch, length, heads, parts, size].
@@ -674,8 +674,9 @@ struct GroupQueryAttention {
     return AnyTensor(op::gather(flat, add(base, with_axes(AnyTensor(row), {1}))));
   }
   /// attended(), where each head of k and v serves several of q.
-  constexpr AnyTensor grouped(const AnyTensor& q, const AnyTensor& k, const AnyTensor& v,
-                              const AnyTensor& bias, const AnyTensor& sink) const {
+  constexpr AnyTensor grouped(const std::same_as<AnyTensor> auto& q, const AnyTensor& k,
+                              const AnyTensor& v, const AnyTensor& bias,
+                              const AnyTensor& sink) const {
     using namespace halftone::detail;
     Graph& graph = *q.graph;
     const auto regroup = [&](const AnyTensor& x, std::int64_t count) {

@@ -54,7 +54,7 @@ constexpr std::span<const std::string_view> names_of(Distance) { return distance
 namespace detail {
 
 /// A scalar that an operator takes as an input.
-constexpr AnyTensor axis_input(const AnyTensor& x, std::int64_t axis) {
+constexpr AnyTensor axis_input(const std::same_as<AnyTensor> auto& x, std::int64_t axis) {
   return constant(*x.graph, std::span<const std::int64_t>(&axis, 1), {});
 }
 

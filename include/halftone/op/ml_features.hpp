@@ -39,7 +39,7 @@ struct FeatureVectorizer {
   using types = TypeList<TypeList<std::int64_t>,
                          TypeList<float, double, std::int64_t, std::int32_t>, TypeList<float>>;
 
-  static constexpr std::vector<AnyTensor> expand(Graph& graph, const std::vector<AnyTensor>& inputs,
+  static constexpr std::vector<AnyTensor> expand(auto& graph, const std::vector<AnyTensor>& inputs,
                                                  std::size_t) {
     const std::size_t count = inputs.size() - (inputs.empty() ? 0 : 1);
     std::vector<std::int64_t> sizes(count, dynamic);
@@ -61,7 +61,7 @@ struct FeatureVectorizer {
   }
 
  private:
-  static constexpr AnyTensor columns(Graph& graph, AnyTensor given, std::int64_t size) {
+  static constexpr AnyTensor columns(auto& graph, AnyTensor given, std::int64_t size) {
     if (given.is_absent()) fail(ErrorKind::model, {.what = "a required input is missing"});
     AnyTensor x = halftone::detail::cast_to(ElementType::float32, given);
     const std::size_t rank = given.info().rank();

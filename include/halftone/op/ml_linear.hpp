@@ -8,8 +8,8 @@
 namespace halftone::op {
 
 /// x times the transpose of [targets, c] coefficients, plus an intercept for each target.
-constexpr AnyTensor linear_scores(AnyTensor given, AnyTensor coefficients, AnyTensor intercepts,
-                                  std::int64_t targets) {
+constexpr AnyTensor linear_scores(std::same_as<AnyTensor> auto given, AnyTensor coefficients,
+                                  AnyTensor intercepts, std::int64_t targets) {
   const AnyTensor x = halftone::detail::float_matrix(given);
   const std::int64_t count = coefficients.is_absent() ? 0 : coefficients.info().elements();
   if (targets < 1 || count == 0 || count % targets != 0) {
@@ -106,7 +106,8 @@ struct LinearClassifier {
       fail(ErrorKind::unsupported, {.what = "one score for other than two texts is not offered"});
     }
     if (count != 2) return {index, z};
-    return {gather(labels, index), concat(std::array<AnyTensor, 2>{sub(1.0f, z), z}, {.axis = 1})};
+    const AnyTensor first = sub(1.0f, z);
+    return {gather(labels, index), concat(std::array<AnyTensor, 2>{first, z}, {.axis = 1})};
   }
 };
 

@@ -13,7 +13,8 @@ consteval std::size_t ml_slot(std::string_view name) {
   for (std::size_t i = 0; i < slots_of<Op>.inputs(); ++i) {
     if (slots_of<Op>.input(i).name == name) return i;
   }
-  throw "halftone: the operator has no input of this name";
+  wrong_signature("halftone: the operator has no input of this name");
+  return 0;
 }
 
 /// Whether all attributes of a node are known when it is planned.

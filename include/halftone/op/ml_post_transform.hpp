@@ -17,12 +17,12 @@ constexpr ElementType known_type(AnyTensor x) {
 }
 
 /// x as numbers of another type, or x itself if it has that type.
-constexpr AnyTensor cast_to(ElementType type, AnyTensor x) {
+constexpr AnyTensor cast_to(ElementType type, std::same_as<AnyTensor> auto x) {
   return known_type(x) == type ? x : op::cast(x, {.to = type});
 }
 
 /// x as a matrix of float: a vector is one row.
-constexpr AnyTensor float_matrix(AnyTensor x) {
+constexpr AnyTensor float_matrix(std::same_as<AnyTensor> auto x) {
   const AnyTensor y = cast_to(ElementType::float32, x);
   const std::size_t rank = x.info().rank();
   if (rank == 2) return y;
@@ -34,7 +34,7 @@ constexpr AnyTensor float_matrix(AnyTensor x) {
 }
 
 /// Scores [n, e] as kernel::post_transform() makes them.
-constexpr AnyTensor transformed(PostTransform kind, AnyTensor x) {
+constexpr AnyTensor transformed(PostTransform kind, std::same_as<AnyTensor> auto x) {
   switch (kind) {
     case PostTransform::softmax:
       return op::softmax(x, {.axis = -1});

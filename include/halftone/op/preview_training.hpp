@@ -32,7 +32,10 @@ struct UpdateInputs {
     return tensors[group * count + i];
   }
   /// The step in the rate's type.
-  constexpr auto number() const { return op::cast(step, op::Cast{.to = rate.info().type}); }
+  template <std::same_as<AnyTensor> X = AnyTensor>
+  constexpr X number() const {
+    return op::cast(step, op::Cast{.to = rate.info().type});
+  }
 };
 
 }  // namespace detail
@@ -62,7 +65,7 @@ struct PreviewAdagrad {
     visit("epsilon", epsilon);
     visit("norm_coefficient", norm_coefficient);
   }
-  constexpr auto expand(Graph&, std::vector<AnyTensor> in, std::size_t) const {
+  constexpr auto expand(auto&, std::vector<AnyTensor> in, std::size_t) const {
     const halftone::detail::UpdateInputs of(in, 3);
     std::vector<AnyTensor> next(2 * of.count);
     for (std::size_t i = 0; i < of.count; ++i) {
@@ -99,7 +102,7 @@ struct PreviewAdam {
     visit("norm_coefficient", norm_coefficient);
     visit("norm_coefficient_post", norm_coefficient_post);
   }
-  constexpr auto expand(Graph&, std::vector<AnyTensor> in, std::size_t) const {
+  constexpr auto expand(auto&, std::vector<AnyTensor> in, std::size_t) const {
     const halftone::detail::UpdateInputs of(in, 4);
     std::vector<AnyTensor> next(3 * of.count);
     for (std::size_t i = 0; i < of.count; ++i) {
@@ -138,7 +141,7 @@ struct PreviewMomentum {
     visit("norm_coefficient", norm_coefficient);
     visit("mode", mode);
   }
-  constexpr auto expand(Graph&, std::vector<AnyTensor> in, std::size_t) const {
+  constexpr auto expand(auto&, std::vector<AnyTensor> in, std::size_t) const {
     if (mode == MomentumMode::missing) {
       fail(ErrorKind::model, {.what = "attribute 'mode' is missing"});
     }

@@ -15,7 +15,7 @@ constexpr bool is_float_type(ElementType type) { return has_type(FloatTypes{}, t
 
 constexpr Inferred infer_random(ElementType type, const Dims& shape) {
   if (!is_float_type(type)) {
-    return Inferred::mismatch("element type is not offered", 0, static_cast<std::int64_t>(type));
+    return Inferred::types("element type is not offered", ElementType::undefined, type);
   }
   for (const std::int64_t extent : shape) {
     if (extent < 0) return Inferred::mismatch("an extent is negative", 0, extent);
@@ -27,7 +27,7 @@ constexpr Inferred infer_random(ElementType type, const Dims& shape) {
 constexpr Inferred infer_random_like(ElementType type, const Inputs& in) {
   if (type == ElementType::undefined) type = in[0].type;
   if (!is_float_type(type)) {
-    return Inferred::mismatch("element type is not offered", 0, static_cast<std::int64_t>(type));
+    return Inferred::types("element type is not offered", ElementType::undefined, type);
   }
   return TensorInfo{type, in[0].shape};
 }
@@ -184,7 +184,7 @@ struct Bernoulli {
   constexpr Inferred infer(const Inputs& in) const {
     const ElementType type = dtype == ElementType::undefined ? in[0].type : dtype;
     if (type != ElementType::boolean && !has_type(NumericTypes{}, type)) {
-      return Inferred::mismatch("element type is not offered", 0, static_cast<std::int64_t>(type));
+      return Inferred::types("element type is not offered", ElementType::undefined, type);
     }
     return TensorInfo{type, in[0].shape};
   }
@@ -247,7 +247,7 @@ struct Multinomial {
   }
   constexpr Inferred infer(const Inputs& in) const {
     if (dtype != ElementType::int32 && dtype != ElementType::int64) {
-      return Inferred::mismatch("element type is not offered", 0, static_cast<std::int64_t>(dtype));
+      return Inferred::types("element type is not offered", ElementType::undefined, dtype);
     }
     if (in[0].rank() != 2) {
       return Inferred::mismatch("the input is no matrix", 2,

@@ -103,9 +103,7 @@ struct Scan {
       TensorInfo y = inner[i];
       if (i < states) {
         if (in[i].is_known() && y.is_known() && in[i].type != y.type) {
-          return Inferred::mismatch("a state changes its element type",
-                                    static_cast<std::int64_t>(in[i].type),
-                                    static_cast<std::int64_t>(y.type));
+          return Inferred::types("a state changes its element type", in[i].type, y.type);
         }
         y = either(in[i], y);
       } else if (y.is_known()) {

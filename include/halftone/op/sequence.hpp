@@ -37,7 +37,7 @@ struct SequenceEmpty {
   constexpr void attributes(auto&& visit) { visit("dtype", dtype); }
   constexpr Inferred infer(const Inputs&) const {
     if (!is_tensor(dtype) || size_in_bytes(dtype) == 0) {
-      return Inferred::mismatch("element type is not offered", 0, static_cast<std::int64_t>(dtype));
+      return Inferred::types("element type is not offered", ElementType::undefined, dtype);
     }
     return halftone::detail::sequence_info(dtype);
   }
@@ -98,9 +98,8 @@ struct SequenceInsert {
   static constexpr Inferred infer(const Inputs& in) {
     if (!is_sequence(in[0].type)) return halftone::detail::no_sequence(in[0].type);
     if (item_of(in[0].type) != in[1].type) {
-      return Inferred::mismatch("the item is not of the sequence's type",
-                                static_cast<std::int64_t>(item_of(in[0].type)),
-                                static_cast<std::int64_t>(in[1].type));
+      return Inferred::types("the item is not of the sequence's type", item_of(in[0].type),
+                             in[1].type);
     }
     if (!halftone::detail::is_position(in, 2))
       return Inferred::mismatch("the position is not one integer");

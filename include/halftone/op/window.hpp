@@ -23,7 +23,8 @@ struct CosineWindow {
   constexpr Inferred infer(const Inputs& in) const {
     const auto type = static_cast<ElementType>(output_datatype);
     if (output_datatype < 0 || output_datatype > 255 || !has_type(NumericTypes{}, type)) {
-      return Inferred::mismatch("element type is not offered", 1, output_datatype);
+      return Inferred::types("element type is not offered", ElementType::undefined,
+                             static_cast<ElementType>(output_datatype));
     }
     if (in[0].elements() != dynamic && in[0].elements() != 1) {
       return Inferred::mismatch("the size is not a scalar", 1, in[0].elements());
@@ -107,7 +108,8 @@ struct MelWeightMatrix {
   constexpr Inferred infer(const Inputs& in) const {
     const auto type = static_cast<ElementType>(output_datatype);
     if (output_datatype < 0 || output_datatype > 255 || !has_type(NumericTypes{}, type)) {
-      return Inferred::mismatch("element type is not offered", 1, output_datatype);
+      return Inferred::types("element type is not offered", ElementType::undefined,
+                             static_cast<ElementType>(output_datatype));
     }
     TensorInfo y{type, {dynamic, dynamic}};
     for (std::size_t i = 0; i < 5; ++i) {

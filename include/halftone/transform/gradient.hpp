@@ -37,8 +37,10 @@ constexpr TensorMap<bool> dependents(const Graph& graph, std::span<const TensorI
 }
 
 /// Records the gradient of node n; false if it has none though it is asked for.
+template <class Supplied>
 constexpr bool record_gradient_of(Graph& graph, std::size_t n, TensorMap<TensorId>& gradients,
-                                  const TensorMap<bool>& needed, FindGradient find) {
+                                  const TensorMap<bool>& needed, FindGradient find,
+                                  const Supplied& supplied) {
   GradientScope scope(graph, graph.nodes[n], gradients, needed, find);
   bool arrives = false, asked = false;
   for (std::size_t o = 0; o < scope.outputs(); ++o) arrives = arrives || scope.has_dy(o);
@@ -50,10 +52,12 @@ constexpr bool record_gradient_of(Graph& graph, std::size_t n, TensorMap<TensorI
       if (id != no_tensor && !graph.info(id).is_static()) refuse_unknown(graph, node, id);
     }
   }
-  const RecordGradient record = find(*node.op);
-  if (record == nullptr) return false;
   const std::size_t first = graph.nodes.size();
-  record(node.attributes, scope);
+  if (!supplied(scope, n)) {
+    const RecordGradient record = find(*node.op);
+    if (record == nullptr) return false;
+    record(node.attributes, scope);
+  }
   const JoinedText name({"Gradient/", graph.name(node)});
   for (std::size_t added = first; added < graph.nodes.size(); ++added) {
     if (!node.name.empty()) graph.rename(graph.nodes[added], name);
@@ -63,11 +67,19 @@ constexpr bool record_gradient_of(Graph& graph, std::size_t n, TensorMap<TensorI
   return true;
 }
 
-/// differentiate(), with gradients that `find` finds.
+/// Leaves every node to its operator's gradient.
+struct NoSuppliedGradients {
+  constexpr bool operator()(GradientScope&, std::size_t) const { return false; }
+};
+
+/// differentiate(), with gradients that `find` finds, unless `supplied(scope, n)` records that of
+/// node n and returns true.
+template <class Supplied = NoSuppliedGradients>
 constexpr std::vector<TensorId> differentiate_with(FindGradient find, Graph& graph,
                                                    std::span<const TensorId> outputs,
                                                    std::span<const TensorId> d_outputs,
-                                                   std::span<const TensorId> wanted) {
+                                                   std::span<const TensorId> wanted,
+                                                   const Supplied& supplied = {}) {
   const std::size_t count = graph.nodes.size();
   const TensorMap<bool> needed = dependents(graph, wanted);
   TensorMap<TensorId> gradients(graph, no_tensor);
@@ -79,7 +91,7 @@ constexpr std::vector<TensorId> differentiate_with(FindGradient find, Graph& gra
   }
   std::vector<std::size_t> refused;
   for (std::size_t n = count; n-- > 0;) {
-    if (!record_gradient_of(graph, n, gradients, needed, find)) refused.push_back(n);
+    if (!record_gradient_of(graph, n, gradients, needed, find, supplied)) refused.push_back(n);
   }
   if (!refused.empty()) refuse_nodes(graph, refused);
   std::vector<TensorId> result;

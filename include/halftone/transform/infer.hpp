@@ -67,6 +67,22 @@ constexpr bool refine(TensorInfo& known, const TensorInfo& inferred, std::int64_
 
 }  // namespace detail
 
+namespace detail {
+
+/// Gives a node's Subgraph attributes other indices, in their order.
+class SetGraphIndices final : public SomeAttributes {
+ public:
+  constexpr explicit SetGraphIndices(std::span<const std::int32_t> indices) : indices_(indices) {}
+
+  constexpr void graph(std::string_view, std::int32_t& index) override { index = indices_[at_++]; }
+
+ private:
+  std::span<const std::int32_t> indices_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace detail
+
 /// The graph attributes of a node, in the order of the operator's attributes.
 constexpr std::vector<std::int32_t> subgraphs_of(const Node& node) {
   detail::GraphIndices indices;
@@ -147,7 +163,7 @@ class Inference {
       all_static = all_static && infos[i].info.is_static();
     }
 
-    const std::vector<std::int32_t> graphs = subgraphs_of(node);
+    const std::vector<std::int32_t> graphs = bodies_of(n);
     std::vector<std::vector<TensorInfo>> graph_outputs;
     std::int64_t passes = dynamic;
     if (node.op->id == op::Loop::id || node.op->id == op::Scan::id) {
@@ -231,12 +247,89 @@ class Inference {
       defects.push_back(std::move(defect));
     }
   }
+  /// A body that several nodes run, and what it has become for those that were looked at.
+  struct SharedBody {
+    struct Variant {
+      std::int32_t index;
+      std::vector<TensorInfo> given;  ///< to the nodes that run it
+    };
+    std::vector<std::size_t> nodes;
+    Graph body{};  ///< as it was
+    std::vector<Variant> variants{};
+  };
+
+  /// The bodies of a node. One that several nodes run gets copies for those that give it others
+  /// infos than the first one does.
+  constexpr std::vector<std::int32_t> bodies_of(std::size_t n) {
+    std::vector<std::int32_t> indices = subgraphs_of(graph_.nodes[n]);
+    is_known_ = false;
+    if (indices.empty()) return indices;
+    if (shared_.empty()) find_shared();
+    bool has_changed = false;
+    for (std::int32_t& index : indices) {
+      const auto at = static_cast<std::size_t>(index);
+      if (index < 0 || at >= shared_.size() || shared_[at].nodes.size() < 2) continue;
+      SharedBody& shared = shared_[at];
+      std::vector<TensorInfo> given;
+      for (const InputInfo& x : input_infos(graph_, graph_.nodes[n].inputs)) {
+        given.push_back(x.info);
+      }
+      const auto* known = find_variant(shared, given);
+      if (known != nullptr) {
+        is_known_ = indices.size() == 1;
+        index = known->index;
+      } else if (shared.variants.empty()) {
+        shared.body = graph_.graphs[at];
+        shared.variants.push_back({index, std::move(given)});
+      } else {
+        index = static_cast<std::int32_t>(graph_.graphs.size());
+        graph_.graphs.push_back(shared.body);
+        shared.variants.push_back({index, std::move(given)});
+      }
+      has_changed = has_changed || index != static_cast<std::int32_t>(at);
+    }
+    if (has_changed) {
+      SetGraphIndices set(indices);
+      graph_.nodes[n].op->attributes(graph_.nodes[n].attributes, set);
+    }
+    return indices;
+  }
+  constexpr void find_shared() {
+    shared_.resize(graph_.graphs.size());
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      for (const std::int32_t index : subgraphs_of(graph_.nodes[n])) {
+        const auto at = static_cast<std::size_t>(index);
+        if (index >= 0 && at < shared_.size()) shared_[at].nodes.push_back(n);
+      }
+    }
+  }
+  static constexpr const typename SharedBody::Variant* find_variant(
+      const SharedBody& shared, const std::vector<TensorInfo>& given) {
+    for (const auto& variant : shared.variants) {
+      if (variant.given == given) return &variant;
+    }
+    return nullptr;
+  }
+  /// Whether all nodes that run a node's bodies give them the same constant, by position.
+  constexpr bool is_given_by_all(const Node& node, std::size_t input) const {
+    for (const std::int32_t index : subgraphs_of(node)) {
+      const auto at = static_cast<std::size_t>(index);
+      if (at >= shared_.size()) return false;  // a copy for other infos
+      for (const std::size_t other : shared_[at].nodes) {
+        const std::vector<TensorId>& inputs = graph_.nodes[other].inputs;
+        if (input >= inputs.size() || inputs[input] != node.inputs[input]) return false;
+      }
+    }
+    return true;
+  }
+
   /// What a subgraph gets as it is; while constants are folded, the values of constants, too.
-  constexpr void hand_in(Graph& body, TensorId inner, TensorId outer) const {
+  constexpr void hand_in(Graph& body, TensorId inner, const Node& node, std::size_t input) const {
     TensorRecord& to = body.tensor(inner);
-    const TensorRecord& from = graph_.tensor(outer);
+    const TensorRecord& from = graph_.tensor(node.inputs[input]);
     if (from.info.is_known()) to.info = from.info;
     if (evaluate_ == nullptr || from.role != Role::constant) return;
+    if (!is_given_by_all(node, input)) return;
     to.role = Role::constant;
     to.data = from.data;
   }
@@ -244,13 +337,14 @@ class Inference {
   /// A subgraph whose inputs are the last ones of the node.
   constexpr const Graph& run_once(const Node& node, std::int32_t index) {
     Graph& body = graph_.graphs[static_cast<std::size_t>(index)];
+    if (is_known_) return body;
     const std::size_t first = node.inputs.size() - body.inputs.size();
     const bool maps = node.op->id == op::SequenceMap::id;
     for (std::size_t i = 0; i < body.inputs.size(); ++i) {
       if (!given(node, first + i)) continue;
       // The body of a map gets the items of sequences, whose shapes differ.
       if (maps && is_sequence(graph_.info(node.inputs[first + i]).type)) continue;
-      hand_in(body, body.inputs[i], node.inputs[first + i]);
+      hand_in(body, body.inputs[i], node, first + i);
     }
     // The members of a group stay: it is run as a whole.
     const Evaluate evaluate = node.op->id == op::Fused::id ? nullptr : evaluate_;
@@ -265,6 +359,10 @@ class Inference {
   constexpr const Graph& run_repeated(const Node& node, const op::Repeat& repeat,
                                       std::int32_t index, std::int64_t& passes) {
     Graph& body = graph_.graphs[static_cast<std::size_t>(index)];
+    if (is_known_) {
+      passes = pass_count(graph_, node, repeat);
+      return body;
+    }
     std::vector<TensorInfo> states;
     for (std::size_t i = 0; i < repeat.states; ++i) {
       const TensorInfo& first = graph_.info(node.inputs[repeat.first_state + i]);
@@ -327,7 +425,7 @@ class Inference {
     for (std::size_t i = 0; i < repeat.states; ++i) {
       const TensorId inner = trial.inputs[repeat.body_state + i];
       trial.tensor(inner).info = states[i];
-      if (repeat.is_kept(trial, i)) hand_in(trial, inner, node.inputs[repeat.first_state + i]);
+      if (repeat.is_kept(trial, i)) hand_in(trial, inner, node, repeat.first_state + i);
     }
     for (std::size_t i = 0; i < repeat.scanned; ++i) {
       TensorInfo slice = graph_.info(node.inputs[repeat.first_state + repeat.states + i]);
@@ -342,6 +440,9 @@ class Inference {
   Evaluate evaluate_;
   void* context_;
   int depth_;
+  std::vector<SharedBody> shared_;  ///< by index, once a node has a body
+  bool is_known_ =
+      false;  ///< the body of the node that is looked at has been inferred for its infos
 };
 
 }  // namespace detail
