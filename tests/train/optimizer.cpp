@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <halftone/function.hpp>
 #include <halftone/halftone.hpp>
 #include <halftone/train/recorder.hpp>
 
@@ -202,6 +203,10 @@ namespace {
 struct Weights {
   F<3, 4> w;
   F<4> b;
+  constexpr void tensors(auto&& visit) {
+    visit("w", w);
+    visit("b", b);
+  }
 };
 
 /// A layer and its loss, with the updates of two structs, or train()'s.
@@ -209,7 +214,7 @@ template <class Optimizer>
 Graph layer(const Optimizer& optimizer, bool by_train) {
   Graph g;
   const auto x = input<float, Shape<5, 3>>(g, "x");
-  const Weights weights{parameter<float, Shape<3, 4>>(g, "w"), parameter<float, Shape<4>>(g, "b")};
+  const auto weights = parameters<Weights>(g);
   const auto y = op::tanh(op::matmul(x, weights.w) + weights.b);
   const AnyTensor loss = op::sum(y * y, {.keepdims = 0});
   g.rename(loss.id, "loss");
@@ -220,8 +225,7 @@ Graph layer(const Optimizer& optimizer, bool by_train) {
   const TensorId wanted[] = {weights.w.id, weights.b.id};
   const std::vector<TensorId> d = differentiate(g, loss.id, wanted);
   const Weights gradients{{&g, d[0]}, {&g, d[1]}};
-  optimizer.update(weights.w, gradients.w);
-  optimizer.update(weights.b, gradients.b);
+  for_pairs(weights, gradients, [&](auto w, auto dw) { optimizer.update(w, dw); });
   return g;
 }
 

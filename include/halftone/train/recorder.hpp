@@ -286,22 +286,24 @@ class Recorder {
     if (g.info().rank() == 0) scale = op::reshape(scale, constant(graph_, Dims{}));
     own_->record(tensor(w.id), op::mul(g, scale));
     TensorId next = w.id;
+    bool is_changed = false;
     for (std::size_t n = first; n < graph_.nodes.size(); ++n) {
       const Node& node = graph_.nodes[n];
-      TensorId changed = no_tensor;
-      for_each_view(node, [&](std::size_t output, std::size_t input) {
-        const TensorId before = node.inputs[input];
-        const bool is_it = before == w.id || before == next;
-        if (is_it && node.op->signature.input_slot(input).modified) changed = node.outputs[output];
+      for_each_modified(node, [&](std::size_t changed) {
+        const TensorId before = node.inputs[changed];
+        if (before != w.id && before != next) return;
+        is_changed = true;
+        for_each_view(node, [&](std::size_t output, std::size_t input) {
+          if (input == changed) next = node.outputs[output];
+        });
       });
-      if (changed != no_tensor) next = changed;
     }
-    if (next == w.id) {
+    if (!is_changed) {
       fail(ErrorKind::usage, {.what = "the optimizer's update does not change the weight",
                               .tensor = graph_.name(w.id),
                               .hint = "op::copy_var_update(w, ...)"});
     }
-    graph_.rename(next, JoinedText({"UpdatedVar___", graph_.name(w.id)}));
+    if (next != w.id) graph_.rename(next, JoinedText({"UpdatedVar___", graph_.name(w.id)}));
   }
 
   Graph& graph_;

@@ -206,7 +206,7 @@ class RuleUpdates {
   Handle shared_[op::Update::count]{};
 };
 
-/// The variable behind a weight's handle; throws ModelError if it is none, or not of floating point.
+/// Throws ModelError unless a weight's handle is a variable of floating point.
 constexpr void check_weight(AnyTensor w) {
   if (!w.is_absent() && is_variable(w.graph->tensor(w.id)) && is_floating_point(w.info().type)) {
     return;
