@@ -100,7 +100,7 @@ Training record_training(const Json& optimizer, Graph& graph, AnyTensor loss,
     o.check_members({"lr", "alpha", "momentum", "eps", "weight_decay", "weight_decay_mode",
                      "loss_scaling", "tf_variant"});
     return train(graph, loss,
-                 Adaptive{.kind = static_cast<Adaptive::Kind>(k),
+                 Adaptive{.kind = static_cast<AdaptiveKind>(k),
                           .learning_rate = o.number("lr"),
                           .alpha = o.number("alpha", 0.99f),
                           .momentum = o.number("momentum", 0.f),

@@ -456,19 +456,18 @@ halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, cons
 
 halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, const Adaptive& a,
                           const halftone::TrainOptions& options) {
-  return train(
-      graph, loss,
-      halftone::Adaptive{.kind = static_cast<halftone::Adaptive::Kind>(a.getAdaptiveMode()),
-                         .learning_rate = hyperparameter(a.learningRates().getDefault()),
-                         .alpha = hyperparameter(a.alphas().getDefault()),
-                         .momentum = hyperparameter(a.momentums().getDefault()),
-                         .epsilon = hyperparameter(a.epss().getDefault()),
-                         .weight_decay = hyperparameter(a.weightDecays().getDefault()),
-                         .loss_scaling = hyperparameter(a.lossScaling()),
-                         .tf_variant = a.usesTFVariant(),
-                         .weight_decay_mode = weightDecay(a.getWeightDecayMode()),
-                         .first = a.usesTFVariant() ? 1.f : 0.f},
-      options);
+  return train(graph, loss,
+               halftone::Adaptive{.kind = static_cast<halftone::AdaptiveKind>(a.getAdaptiveMode()),
+                                  .learning_rate = hyperparameter(a.learningRates().getDefault()),
+                                  .alpha = hyperparameter(a.alphas().getDefault()),
+                                  .momentum = hyperparameter(a.momentums().getDefault()),
+                                  .epsilon = hyperparameter(a.epss().getDefault()),
+                                  .weight_decay = hyperparameter(a.weightDecays().getDefault()),
+                                  .loss_scaling = hyperparameter(a.lossScaling()),
+                                  .tf_variant = a.usesTFVariant(),
+                                  .weight_decay_mode = weightDecay(a.getWeightDecayMode()),
+                                  .first = a.usesTFVariant() ? 1.f : 0.f},
+               options);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
@@ -8,6 +10,7 @@
 #include <halftone/train/state.hpp>
 
 namespace halftone {
+namespace training = detail::training;
 namespace {
 
 /// The node that counts the runs of a graph that is trained; null for other graphs.
@@ -46,6 +49,63 @@ void use_total(Node& node, TensorId total, TensorId apply) {
   node.inputs.back() = apply;
 }
 
+/// The nodes of a step that are right in every run of it as they are.
+bool is_of_every_run(const Node& node) {
+  constexpr const OpId* ids[] = {&training::TrainingStep::id, &training::Setting::id,
+                                 &training::LossScalingRatio::id, &training::RescaleState::id,
+                                 &training::AdjustLossScaling::id};
+  return std::any_of(std::begin(ids), std::end(ids),
+                     [&](const OpId* id) { return node.op->id == *id; });
+}
+
+/// What updates of the program's own change, as it was before a run.
+struct Kept {
+  TensorId variable = no_tensor, before = no_tensor;
+};
+
+/// Finds the variables that updates of the program's own change: behind the clock, where no
+/// gradients are, every change is theirs.
+std::vector<Kept> changed_by_own_updates(const Graph& graph, const Node* clock) {
+  std::vector<Kept> kept;
+  const Aliases aliases(graph);
+  for (const Node* node = clock + 1; node != graph.nodes.data() + graph.nodes.size(); ++node) {
+    if (is_of_every_run(*node)) continue;
+    for_each_modified(*node, [&](std::size_t i) {
+      const TensorId variable = aliases.root(node->inputs[i]);
+      if (is_variable(graph.tensor(variable)) &&
+          std::none_of(kept.begin(), kept.end(),
+                       [&](const Kept& k) { return k.variable == variable; })) {
+        kept.push_back({variable});
+      }
+    });
+  }
+  return kept;
+}
+
+/// Copies variables before the updates of a run.
+void record_copies(Graph& graph, std::vector<Kept>& kept) {
+  for (Kept& k : kept) {
+    k.before =
+        detail::find_or_add_state(graph, graph.info(k.variable), detail::kept_state, k.variable).id;
+    detail::record(graph, op::CopyVarUpdate{}, {k.before, k.variable}, 1);
+  }
+}
+
+/// Takes changes back in the runs that end no step; in the others the next step's totals start.
+void record_end_of_own_updates(Graph& graph, const std::vector<Kept>& kept,
+                               const std::vector<TensorId>& totals, TensorId apply) {
+  const AnyTensor ends{&graph, apply};
+  for (const Kept& k : kept) {
+    const AnyTensor after{&graph, k.variable}, before{&graph, k.before};
+    const AnyTensor next = op::where(ends, after, before);
+    detail::record(graph, op::CopyVarUpdate{}, {k.variable, next.id}, 1);
+  }
+  for (const TensorId id : totals) {
+    const AnyTensor next = op::where(ends, 0, AnyTensor{&graph, id});
+    detail::record(graph, op::CopyVarUpdate{}, {id, next.id}, 1);
+  }
+}
+
 }  // namespace
 
 std::int64_t accumulation_of(const Graph& graph) {
@@ -69,13 +129,20 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
   clock->attributes = pack(step);
   const TensorId apply = clock->outputs[0], position = clock->outputs[1];
 
+  std::vector<Kept> kept;
+  const bool has_own = std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return node.op->id == training::StepGradient::id;
+  });
+  if (has_own) kept = changed_by_own_updates(graph, clock);
   TensorMap<TensorId> weight(graph, no_tensor), total(graph, no_tensor), sum(graph, no_tensor);
   for (const Node& node : graph.nodes) {
-    if (node.op->id == op::Update::id) weight[node.inputs[1]] = node.inputs[0];
+    if (node.op->id == training::StepGradient::id) weight[node.inputs[0]] = node.inputs[1];
+    if (!has_own && node.op->id == op::Update::id) weight[node.inputs[1]] = node.inputs[0];
   }
+  std::vector<TensorId> totals;
   std::vector<Node> nodes = std::exchange(graph.nodes, {});
   for (Node& node : nodes) {
-    if (node.op->id == op::Update::id) {
+    if (!has_own && node.op->id == op::Update::id) {
       use_total(node, total[node.inputs[1]], apply);
     } else {
       for (TensorId& id : node.inputs) {
@@ -83,13 +150,17 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
       }
       if (node.op->id == training::AdjustLossScaling::id) node.inputs.push_back(apply);
     }
+    const bool is_clock = node.op->id == training::TrainingStep::id;
     const std::vector<TensorId> outputs = node.outputs;
     graph.nodes.push_back(std::move(node));
+    if (is_clock) record_copies(graph, kept);
     for (const TensorId g : outputs) {
       if (g == no_tensor || weight[g] == no_tensor) continue;
       sum[g] = record_accumulation(graph, g, weight[g], step.reduction, position, total[g]);
+      if (has_own) totals.push_back(total[g]);
     }
   }
+  if (has_own) record_end_of_own_updates(graph, kept, totals, apply);
 }
 
 }  // namespace halftone

@@ -16,11 +16,6 @@ std::string text(float number) {
   return characters;
 }
 
-Training record(Graph& graph, AnyTensor loss, const detail::Rule& rule,
-                const TrainOptions& options) {
-  return detail::Recorder(graph, loss, rule, options, &gradient_of).run();
-}
-
 }  // namespace
 
 void detail::refuse_number(const Number& number) {
@@ -39,14 +34,9 @@ void detail::refuse_nesterov(const std::string& weight, const Hyperparameter& h)
                           .found = text(h.value)});
 }
 
-Training train(Graph& graph, AnyTensor loss, const Sgd& o, const TrainOptions& options) {
-  return record(graph, loss, detail::rule_of(o), options);
-}
-Training train(Graph& graph, AnyTensor loss, const Adam& o, const TrainOptions& options) {
-  return record(graph, loss, detail::rule_of(o), options);
-}
-Training train(Graph& graph, AnyTensor loss, const Adaptive& o, const TrainOptions& options) {
-  return record(graph, loss, detail::rule_of(o), options);
+Training detail::train_by(Graph& graph, AnyTensor loss, const Rule& rule, OwnUpdate* own,
+                          const TrainOptions& options) {
+  return Recorder(graph, loss, rule, own, options, &gradient_of).run();
 }
 
 Training differentiate_weights(Graph& graph, AnyTensor loss, const TrainOptions& options) {

@@ -28,7 +28,7 @@ constexpr Graph trained(const Optimizer& optimizer, bool by_list) {
 
 constexpr Sgd sgd{.learning_rate = variable{0.5f}, .momentum = 0.75f};
 constexpr Adam adam{.weight_decay = 0.125f, .loss_scaling = 8.f};
-constexpr Adaptive adaptive{.kind = Adaptive::Kind::centered_rmsprop};
+constexpr Adaptive adaptive{.kind = AdaptiveKind::centered_rmsprop};
 
 // One update for each weight. Beside each step of the forward pass and its gradient stand numbers
 // of the optimizer.

@@ -24,11 +24,11 @@ Graph weighted(float first, float second) {
 }
 
 /// The same, trained: the loss is the sum of y, so that the gradient of w is x.
-Session training(const Sgd& optimizer) {
+Session training(const optimizer auto& sgd) {
   const Graph model = weighted(2, 3);
   Graph g = model;
   const AnyTensor loss = op::sum(g["y"], {.keepdims = 0});
-  train(g, loss, optimizer);
+  train(g, loss, sgd);
   return Session(std::move(g), {.outputs = {loss}});
 }
 

@@ -91,8 +91,8 @@ TEST_CASE("training session: a weight of many elements goes as each of them woul
   check(Adam{.learning_rate = 0.1f, .weight_decay = 0.1f});
   check(Adam{.learning_rate = 0.1f, .max = true});
   check(Adaptive{.learning_rate = 0.1f, .momentum = 0.5f});
-  check(Adaptive{.kind = Adaptive::Kind::centered_rmsprop, .tf_variant = true});
-  check(Adaptive{.kind = Adaptive::Kind::adadelta});
+  check(Adaptive{.kind = AdaptiveKind::centered_rmsprop, .tf_variant = true});
+  check(Adaptive{.kind = AdaptiveKind::adadelta});
 }
 
 TEST_CASE("training session: the session says how many micro-batches make a step") {
@@ -374,7 +374,7 @@ TEST_CASE("session: stop_at_nan is refused where shapes depend on values") {
 }
 
 TEST_CASE("training: what cannot be") {
-  const auto refused = [](const Sgd& sgd, const TrainOptions& options) {
+  const auto refused = [](const Sgd<Hyperparameter>& sgd, const TrainOptions& options) {
     return error_of([&] {
       Linear m = linear();
       m.loss.graph = &m.graph;

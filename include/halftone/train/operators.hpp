@@ -2,7 +2,7 @@
 
 #include <halftone/op/list.hpp>
 
-namespace halftone::training {
+namespace halftone::detail::training {
 
 /// A number that the program may set between runs. It counts as modified: plans do not fold it.
 ///
@@ -50,6 +50,19 @@ struct TrainingStep {
     scale.data[0] = 1 / loss_scaling.data[0];
     if (reduction == 1) scale.data[0] /= static_cast<H>(runs);
   }
+};
+
+/// The gradient of a weight, as an update of the program's own takes it: says which weight that is.
+///
+/// g       the gradient of this run, or what the runs of a step have brought so far
+/// w       the weight
+/// source  none
+struct StepGradient {
+  static constexpr OpId id{"halftone", "StepGradient", 1};
+  static constexpr Signature signature = "g w:W -> dw@g";
+  using types = TypeList<TypeList<float, double>, FloatTypes>;
+
+  static constexpr Inferred infer(TensorInfo g, TensorInfo) { return g; }
 };
 
 /// By what the loss scaling has changed since the run before.
@@ -128,4 +141,4 @@ struct AdjustLossScaling {
   }
 };
 
-}  // namespace halftone::training
+}  // namespace halftone::detail::training

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <halftone/train/operators.hpp>
-#include <halftone/train/rule.hpp>
+#include <halftone/graph/index.hpp>
+#include <halftone/train/update.hpp>
 #include <halftone/train/weights.hpp>
 
 // What train() records, for the core and for constant evaluation.
@@ -33,10 +33,7 @@ void record_scale_adjustment(Graph& graph, const AutomaticLossScaling& options, 
 
 /// Throws what is wrong about options and an optimizer's numbers.
 constexpr void check_options(const Rule& rule, const TrainOptions& options) {
-  for (const Number& number : rule.h) {
-    if (!number.name.empty()) check(number);
-  }
-  check({.name = "loss_scaling", .value = rule.loss_scaling, .is_exclusive = true});
+  check_numbers(rule);
   for (const ClipNorm& clip : options.clip_norm) {
     check({.name = "max_norm", .value = clip.max_norm, .is_exclusive = true});
   }
@@ -71,9 +68,17 @@ constexpr void check_options(const Rule& rule, const TrainOptions& options) {
 /// Records the gradients of a loss and the updates of an optimizer.
 class Recorder {
  public:
-  constexpr Recorder(Graph& graph, AnyTensor loss, const Rule& rule, const TrainOptions& options,
-                     FindGradient find)
-      : graph_(graph), loss_(loss), rule_(rule), options_(options), find_(find) {}
+  /// own  the update of an optimizer that is not the library's, of which the rule has the loss
+  ///      scaling alone; null: all is in the rule
+  constexpr Recorder(Graph& graph, AnyTensor loss, const Rule& rule, OwnUpdate* own,
+                     const TrainOptions& options, FindGradient find)
+      : graph_(graph),
+        loss_(loss),
+        rule_(rule),
+        own_(own),
+        options_(options),
+        find_(find),
+        updates_(graph, rule, false) {}
 
   constexpr Training run() {
     if (!graph_.model.empty()) {
@@ -108,28 +113,12 @@ class Recorder {
   }
 
  private:
-  /// A weight that is trained.
-  struct Weight {
-    TensorId id = no_tensor;
-    TensorId gradient = no_tensor;       ///< as the optimizer takes it
-    const Specific* specific = nullptr;  ///< its own hyperparameters; null: it has none
-    int group = -1;                      ///< whose norm is clipped; -1: none
-    TensorId numbers = no_tensor;        ///< op::Update::h
-  };
+  using Weight = TrainedWeight;
 
   constexpr AnyTensor tensor(TensorId id) { return {&graph_, id}; }
 
-  constexpr AnyTensor number(std::string_view name, const Hyperparameter& h,
-                             TensorId weight = no_tensor) {
-    const TensorInfo info{ElementType::float32, {1}};
-    if (!h.may_change) return constant<float>(graph_, std::span(&h.value, 1), {1});
-    const AnyTensor variable =
-        add_state(graph_, info, name, State::hyperparameter, weight, h.value);
-    return tensor(record(graph_, training::Setting{}, {variable.id}, 1)[0]);
-  }
-
   constexpr void record_loss_scaling() {
-    loss_scaling_ = number("loss_scaling", rule_.loss_scaling).id;
+    updates_.step.loss_scaling = updates_.number("loss_scaling", rule_.loss_scaling).id;
     const TensorInfo info = loss_.info();
     // differentiate() says what is wrong about the loss.
     const bool is_scalar = info.is_static() && info.elements() == 1 && is_floating_point(info.type);
@@ -138,11 +127,11 @@ class Recorder {
       start_ = graph_.add_constant(info, scalar_bytes(info.type, rule_.loss_scaling.value));
       return;
     }
-    AnyTensor scaling = tensor(loss_scaling_);
+    AnyTensor scaling = tensor(updates_.step.loss_scaling);
     if (options_.automatic_loss_scaling.enabled) {
       factor_ = find_or_add_state(graph_, scaling.info(), loss_scaling_factor, no_tensor, 1).id;
       scaling = op::mul(scaling, tensor(factor_));
-      loss_scaling_ = scaling.id;
+      updates_.step.loss_scaling = scaling.id;
     }
     if (!is_scalar) return;
     if (info.type != ElementType::float32) scaling = op::cast(scaling, {.to = info.type});
@@ -196,7 +185,8 @@ class Recorder {
   }
   constexpr void check_specific(const Specific& specific, std::string_view name,
                                 const Hyperparameter& value) const {
-    if (name == nesterov && rule_.update.kind == op::Optimizing::sgd) {
+    if (own_ == nullptr && name == RuleUpdates<Graph>::nesterov &&
+        rule_.update.kind == op::Optimizing::sgd) {
       if (value.may_change || (value.value != 0 && value.value != 1)) {
         refuse_nesterov(specific.weight, value);
       }
@@ -231,53 +221,39 @@ class Recorder {
     }
   }
 
-  /// What a weight does not share with others; null if there is none.
-  static constexpr const Hyperparameter* own(const Weight& w, std::string_view wanted) {
-    if (w.specific == nullptr) return nullptr;
-    for (const auto& [name, h] : w.specific->values) {
-      if (name == wanted) return &h;
-    }
-    return nullptr;
-  }
-  constexpr bool is_zero(const Weight& w, std::size_t number) const {
-    const Hyperparameter* const h = own(w, rule_.h[number].name);
-    const Hyperparameter& value = h != nullptr ? *h : rule_.h[number].value;
-    return !value.may_change && value.value == 0;
-  }
-
-  constexpr TensorInfo state_info(const Weight& w) const {
-    TensorInfo info = graph_.info(w.id);
-    if (info.type != ElementType::float64) info.type = ElementType::float32;
-    return info;
-  }
-
   constexpr void record_clock() {
     const AnyTensor count =
         find_or_add_state(graph_, {ElementType::int64, {}}, run_count, no_tensor);
-    scale_ = record(
+    StepTensors& step = updates_.step;
+    step.scale = record(
         graph_, training::TrainingStep{.reduction = static_cast<std::int64_t>(options_.reduction)},
-        {count.id, loss_scaling_}, 3)[2];
+        {count.id, step.loss_scaling}, 3)[2];
     if (!rule_.is_scaled_state || !rule_.loss_scaling.may_change) return;
     const AnyTensor previous =
         find_or_add_state(graph_, {ElementType::float32, {1}}, previous_loss_scaling, no_tensor,
                           rule_.loss_scaling.value);
-    ratio_ = record(graph_, training::LossScalingRatio{}, {previous.id, loss_scaling_}, 1)[0];
-    graph_.rename(ratio_, "LossScalingRatio_");
+    step.ratio =
+        record(graph_, training::LossScalingRatio{}, {previous.id, step.loss_scaling}, 1)[0];
+    graph_.rename(step.ratio, "LossScalingRatio_");
   }
 
   constexpr void record_all_updates() {
     for (Weight& w : weights_) {
       const AnyTensor g = tensor(w.gradient);
-      const ElementType type = state_info(w).type;
+      const ElementType type = state_element_of(graph_.info(w.id).type);
       w.gradient = g.info().type == type ? op::identity(g).id : op::cast(g, {.to = type}).id;
     }
     for (std::size_t c = 0; c < options_.clip_norm.size(); ++c) record_norm(c);
     for (auto w = weights_.begin(); w != weights_.end(); ++w) {
+      if (own_ != nullptr) {
+        record_own_update(*w);
+        continue;
+      }
       const auto alike = std::find_if(weights_.begin(), w, [&](const Weight& before) {
         return before.specific == w->specific && before.group == w->group;
       });
-      w->numbers = alike != w ? alike->numbers : record_numbers(*w);
-      record_update(*w);
+      w->numbers = alike != w ? alike->numbers : updates_.record_numbers(*w);
+      updates_.record(*w);
     }
   }
 
@@ -291,92 +267,54 @@ class Recorder {
       }
       total = total.is_absent() ? square : op::add(total, square);
     }
-    clip_factors_.push_back(no_tensor);
+    updates_.step.clip_factors.push_back(no_tensor);
     if (total.is_absent()) return;
-    const AnyTensor norm = op::mul(op::sqrt(total), tensor(scale_));
+    const AnyTensor norm = op::mul(op::sqrt(total), tensor(updates_.step.scale));
     graph_.rename(norm.id,
                   JoinedText({"GlobalNorm___", DecimalText(static_cast<std::int64_t>(group))}));
     const AnyTensor most =
         constant<float>(graph_, std::span(&options_.clip_norm[group].max_norm, 1), {1});
-    clip_factors_.back() = op::div(most, op::maximum(std::vector<AnyTensor>{norm, most})).id;
+    updates_.step.clip_factors.back() =
+        op::div(most, op::maximum(std::vector<AnyTensor>{norm, most})).id;
   }
 
-  /// op::Update::h for weights with the specific values and in the group of this one.
-  constexpr TensorId record_numbers(const Weight& w) {
-    std::vector<AnyTensor> parts;
-    for (std::size_t k = 0; k < op::Update::count; ++k) parts.push_back(record_number(w, k));
-    if (rule_.is_scaled_state) {
-      parts[op::Update::epsilon] = scaled(parts[op::Update::epsilon]);
-      if (rule_.update.l2) {
-        parts[op::Update::weight_decay] = scaled(parts[op::Update::weight_decay]);
-      }
+  constexpr void record_own_update(const Weight& w) {
+    const std::size_t first = graph_.nodes.size();
+    const AnyTensor g = tensor(record(graph_, training::StepGradient{}, {w.gradient, w.id}, 1)[0]);
+    AnyTensor scale = updates_.scale(w);
+    if (g.info().type != ElementType::float32) scale = op::cast(scale, {.to = g.info().type});
+    if (g.info().rank() == 0) scale = op::reshape(scale, constant(graph_, Dims{}));
+    own_->record(tensor(w.id), op::mul(g, scale));
+    TensorId next = w.id;
+    bool is_changed = false;
+    for (std::size_t n = first; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      for_each_modified(node, [&](std::size_t changed) {
+        const TensorId before = node.inputs[changed];
+        if (before != w.id && before != next) return;
+        is_changed = true;
+        for_each_view(node, [&](std::size_t output, std::size_t input) {
+          if (input == changed) next = node.outputs[output];
+        });
+      });
     }
-    return op::concat(parts, {.axis = 0}).id;
+    if (!is_changed) {
+      fail(ErrorKind::usage, {.what = "the optimizer's update does not change the weight",
+                              .tensor = graph_.name(w.id),
+                              .hint = "op::copy_var_update(w, ...)"});
+    }
+    if (next != w.id) graph_.rename(next, JoinedText({"UpdatedVar___", graph_.name(w.id)}));
   }
-  constexpr AnyTensor record_number(const Weight& w, std::size_t k) {
-    if (k == op::Update::scale) {
-      AnyTensor scale = tensor(scale_);
-      if (rule_.is_scaled_state) scale = scaled(scale);
-      if (w.group < 0) return scale;
-      return op::mul(scale, tensor(clip_factors_[static_cast<std::size_t>(w.group)]));
-    }
-    const Number& shared = rule_.h[k];
-    if (const Hyperparameter* const h = own(w, shared.name); h != nullptr) {
-      const std::string_view weight = w.specific->weight;
-      return number(JoinedText({shared.name, "___", weight}), *h, graph_.find(weight));
-    }
-    if (shared_[k].is_absent()) shared_[k] = number(shared.name, shared.value);
-    return shared_[k];
-  }
-  constexpr AnyTensor scaled(AnyTensor x) {
-    if (!rule_.loss_scaling.may_change) return x * rule_.loss_scaling.value;
-    return op::mul(x, tensor(loss_scaling_));
-  }
-
-  constexpr void record_update(const Weight& w) {
-    const TensorInfo info = state_info(w);
-    const auto state = [&](bool wanted, const StateName& kind, float first = 0) {
-      return wanted ? find_or_add_state(graph_, info, kind, w.id, first).id : no_tensor;
-    };
-    const bool has_s1 = rule_.s1 && !(rule_.s1_with_a && is_zero(w, op::Update::a));
-    const bool has_s3 = rule_.s3 && !(rule_.s3_with_b && is_zero(w, op::Update::b));
-    const TensorId s1 = state(has_s1, rule_.first, rule_.start);
-    const TensorId s2 = state(rule_.s2, second_state);
-    const TensorId s3 = state(has_s3, third_state);
-    TensorId step = no_tensor;
-    if (rule_.step) {
-      step = find_or_add_state(graph_, {ElementType::float32, {}}, step_state, w.id).id;
-    }
-    if (ratio_ != no_tensor) {
-      // m grows with the loss scaling, v, which is of squares, with its square; AdaMax's does not.
-      const bool is_square = rule_.update.kind != op::Optimizing::adamax;
-      record(graph_, training::RescaleState{.twice = false}, {s1, ratio_}, 1);
-      record(graph_, training::RescaleState{.twice = is_square}, {s2, ratio_}, 1);
-    }
-    op::Update update = rule_.update;
-    if (update.kind == op::Optimizing::lamb && is_zero(w, op::Update::c)) {
-      update.kind = op::Optimizing::adam;
-    }
-    if (const Hyperparameter* const h = own(w, nesterov); h != nullptr) {
-      update.nesterov = h->value != 0;
-    }
-    const TensorId next =
-        record(graph_, update, {w.id, w.gradient, s1, s2, s3, step, w.numbers}, 1)[0];
-    graph_.rename(next, JoinedText({"UpdatedVar___", graph_.name(w.id)}));
-  }
-
-  static constexpr std::string_view nesterov = "nesterov";
 
   Graph& graph_;
   AnyTensor loss_;
   const Rule& rule_;
+  OwnUpdate* own_;
   const TrainOptions& options_;
   FindGradient find_;
+  RuleUpdates<Graph> updates_;
   std::vector<Weight> weights_;
-  std::vector<TensorId> clip_factors_;
-  AnyTensor shared_[op::Update::count]{};
-  TensorId loss_scaling_ = no_tensor, start_ = no_tensor, scale_ = no_tensor, factor_ = no_tensor,
-           ratio_ = no_tensor;
+  TensorId start_ = no_tensor, factor_ = no_tensor;
 };
 
 }  // namespace detail
@@ -390,10 +328,11 @@ class Recorder {
 ///         no automatic loss scaling
 template <class... Op, class Optimizer>
   requires(sizeof...(Op) > 0)
-constexpr Training train(Graph& graph, AnyTensor loss, const Optimizer& optimizer,
+constexpr Training train(Graph& graph, AnyTensor loss, Optimizer&& optimizer,
                          const TrainOptions& options = {}) {
-  const detail::Rule rule = detail::rule_of(optimizer);
-  return detail::Recorder(graph, loss, rule, options, &gradient_in_list<Op...>).run();
+  return detail::with_rule(optimizer, [&](const detail::Rule& rule, detail::OwnUpdate* own) {
+    return detail::Recorder(graph, loss, rule, own, options, &gradient_in_list<Op...>).run();
+  });
 }
 
 }  // namespace halftone

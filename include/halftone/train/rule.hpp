@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include <halftone/op/list.hpp>
-#include <halftone/train.hpp>
+#include <halftone/train/optimizer.hpp>
 #include <halftone/train/state.hpp>
 
 // What the optimizers differ in.
@@ -41,7 +41,8 @@ struct Rule {
   bool is_scaled_state = false;
 };
 
-constexpr Rule rule_of(const Sgd& o) {
+template <class... K>
+constexpr Rule rule_of(const Sgd<K...>& o) {
   return {.update = {.kind = op::Optimizing::sgd, .nesterov = o.nesterov, .l2 = true},
           .s1 = true,
           .s1_with_a = true,
@@ -56,7 +57,8 @@ constexpr Rule rule_of(const Sgd& o) {
           .loss_scaling = o.loss_scaling};
 }
 
-constexpr Rule rule_of(const Adam& o) {
+template <class... K>
+constexpr Rule rule_of(const Adam<K...>& o) {
   if (o.max && o.lamb) fail(ErrorKind::usage, {.what = "AdaMax and Lamb exclude each other"});
   return {.update = {.kind = o.lamb  ? op::Optimizing::lamb
                              : o.max ? op::Optimizing::adamax
@@ -77,8 +79,9 @@ constexpr Rule rule_of(const Adam& o) {
           .is_scaled_state = o.scaled_optimizer_state};
 }
 
-constexpr Rule rule_of(const Adaptive& o) {
-  using Kind = Adaptive::Kind;
+template <class... K>
+constexpr Rule rule_of(const Adaptive<K...>& o) {
+  using Kind = AdaptiveKind;
   if (o.tf_variant && o.kind != Kind::rmsprop && o.kind != Kind::centered_rmsprop) {
     fail(ErrorKind::usage, {.what = "tf_variant is for rmsprop and centered_rmsprop only"});
   }

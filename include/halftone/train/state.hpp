@@ -18,6 +18,7 @@ inline constexpr StateName second_state{State::moment, "Accl2___"};
 inline constexpr StateName third_state{State::moment, "Accl3___"};
 inline constexpr StateName step_state{State::steps, "Step___"};
 inline constexpr StateName sum_state{State::partial, "Accum___"};
+inline constexpr StateName kept_state{State::partial, "Kept___"};
 /// State of all weights, whose whole name this is.
 inline constexpr StateName previous_loss_scaling{State::loss_scaling, "PreviousLossScaling_"};
 inline constexpr StateName loss_scaling_factor{State::loss_scaling, "lossScaleUpdateFactor"};
