@@ -12,6 +12,7 @@
 #include "base/describe.hpp"
 #include "fold.hpp"
 #include "graph/inputs.hpp"
+#include "graph/subgraphs.hpp"
 #include "initial.hpp"
 #include "program/program_text.hpp"
 #include "ready.hpp"
@@ -37,6 +38,11 @@ std::uint64_t next_seed(std::uint64_t x) {
 int thread_count(int wanted) {
   if (wanted > 0) return std::min(wanted, 256);
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+Graph checked(Graph graph) {
+  check_subgraphs(graph);
+  return graph;
 }
 
 /// What nodes change are variables: other memory is the caller's, or a file's.
@@ -118,7 +124,7 @@ struct Engine::State {
   Aliases aliases;  ///< variables that nodes modify are shared by plans and the graph
 
   State(Graph g, const EngineOptions& o)
-      : graph(std::move(g)),
+      : graph(checked(std::move(g))),
         options(o),
         pool(thread_count(o.threads)),
         executor(pool.executor()),

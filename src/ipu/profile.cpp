@@ -12,6 +12,7 @@
 
 #include "base/describe.hpp"
 #include "exec/fold.hpp"
+#include "graph/subgraphs.hpp"
 #include "ipu/lowering/lowering.hpp"
 #include "ipu/lowering/memory.hpp"
 #include "ipu/placement.hpp"
@@ -43,6 +44,7 @@ void check_static(const Graph& graph) {
 }  // namespace
 
 halftone::Program program_for(const Graph& graph, const ProfileOptions& options) {
+  check_subgraphs(graph);
   kernel::Executor executor;
   Graph g = run_passes(ipu_passes, graph,
                        {.target = "ipu",

@@ -7,6 +7,7 @@
 
 #include "base/describe.hpp"
 #include "base/packed.hpp"
+#include "graph/subgraphs.hpp"
 #include "onnx/operators.hpp"
 
 namespace halftone::onnx {
@@ -237,6 +238,7 @@ std::span<const std::byte> set_data(::onnx::TensorProto& tensor, const TensorInf
 }
 
 Writer::Writer(const Graph& graph, const SaveOptions& options) : graph_(graph), options_(options) {
+  check_subgraphs(graph);
   choose_versions();
   const Names names = names_of(graph, nullptr, {});
   ::onnx::GraphProto proto;

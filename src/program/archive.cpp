@@ -10,6 +10,7 @@
 #include <halftone/base/array.hpp>
 
 #include "op/builtin.hpp"
+#include "train/table.hpp"
 
 namespace halftone {
 namespace detail {
@@ -270,7 +271,7 @@ class Fields {
     }
   }
   const Descriptor* known(std::string_view domain, std::string_view name, std::int64_t newest) {
-    for (const OperatorTable table : {operators_, builtin_operators()}) {
+    for (const OperatorTable table : {operators_, builtin_operators(), training_operators()}) {
       for (const Descriptor* op : table) {
         if (op->id.name == name && op->id.domain == domain && op->id.versions.back() == newest) {
           return op;

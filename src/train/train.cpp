@@ -6,6 +6,8 @@
 
 #include <halftone/train/recorder.hpp>
 
+#include "graph/subgraphs.hpp"
+
 namespace halftone {
 
 namespace {
@@ -36,6 +38,7 @@ void detail::refuse_nesterov(const std::string& weight, const Hyperparameter& h)
 
 Training detail::train_by(Graph& graph, AnyTensor loss, const Rule& rule, OwnUpdate* own,
                           const TrainOptions& options) {
+  check_subgraphs(graph);
   return Recorder(graph, loss, rule, own, options, &gradient_of).run();
 }
 

@@ -86,6 +86,20 @@ TEST_CASE("executable: shapes that follow from values are found by a file as wel
   }
 }
 
+TEST_CASE("executable: a training step goes on from a file") {
+  Graph g;
+  const auto x = input<float, Shape<4, 3>>(g, "x");
+  const auto error = op::matmul(x, parameter<float, Shape<3, 2>>(g, "w")) - 1.f;
+  const auto loss = op::mean(error * error);
+  train(g, loss, Adam{.learning_rate = variable{0.1f}});
+  g.outputs = {loss.id};
+  const test::Folder folder;
+  const std::string path = folder / "step.htx";
+  save_executable(compile(g), path);
+  Engine direct(g), loaded(load_executable(path));
+  CHECK(results(loaded, 5) == results(direct, 5));
+}
+
 TEST_CASE("executable: variables that runs change go on in the engine's own memory") {
   Graph g;
   auto count = parameter<float, Shape<3>>(g, "count", std::vector<float>{1, 2, 3});

@@ -1,7 +1,9 @@
 #include <halftone/op/call.hpp>
 
 #include <doctest/doctest.h>
-#include <halftone/session/session.hpp>
+#include <halftone/halftone.hpp>
+#include <halftone/ipu/profile.hpp>
+#include <halftone/transform/infer.hpp>
 
 #include <set>
 #include <vector>
@@ -80,6 +82,26 @@ TEST_CASE("call: defects") {
   CHECK(contains(error_of(call_model(2, {integers("modifiedInputs", {0})})).what(),
                  "changed that is no initializer"));
   CHECK(contains(error_of(call_model(2, {}, {"x"})).what(), "another number of inputs"));
+}
+
+TEST_CASE("call: a graph that there is not") {
+  for (const std::int32_t index : {7, -1}) {
+    Graph g;
+    const AnyTensor x = g.input<float>("x", {2});
+    const TensorInfo y{ElementType::float32, {2}};
+    g.add_node(descriptor<op::Call>, pack(op::Call{.callee = {index}}), {x.id}, {&y, 1}, "nowhere");
+    g.add_output(g.nodes[0].outputs[0]);
+    CHECK_THROWS_AS(Session(Graph(g)), ModelError);
+    CHECK_THROWS_AS(onnx::to_bytes(g), ModelError);
+    CHECK_THROWS_AS(ipu::profile(g, ipu::gc200), ModelError);
+    CHECK_FALSE(infer(g).empty());
+  }
+}
+
+TEST_CASE("call: too few inputs are told the right way round") {
+  const std::string error = error_of(call_model(2, {}, {"x"})).what();
+  CHECK_MESSAGE(contains(error, "expected  3"), error);  // a, b and the captured w
+  CHECK_MESSAGE(contains(error, "found     2"), error);
 }
 
 }  // namespace test

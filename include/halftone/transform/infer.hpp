@@ -164,6 +164,12 @@ class Inference {
       all_static = all_static && infos[i].info.is_static();
     }
 
+    for (const std::int32_t index : subgraphs_of(node)) {
+      const auto count = static_cast<std::int64_t>(graph_.graphs.size());
+      if (index < 0) return wrong(n, "a subgraph is missing");
+      if (index >= count)
+        return wrong(n, "a Subgraph names a graph that there is not", count, index);
+    }
     const std::vector<std::int32_t> graphs = bodies_of(n);
     std::vector<std::vector<TensorInfo>> graph_outputs;
     std::int64_t passes = dynamic;
@@ -181,11 +187,12 @@ class Inference {
       add_outputs(graph_outputs, run_repeated(node, repeat, graphs[0], passes));
     } else {
       for (const std::int32_t index : graphs) {
-        if (index < 0) return wrong(n, "a subgraph is missing");
         const std::size_t size = graph_.graphs[static_cast<std::size_t>(index)].inputs.size();
         const bool is_call = node.op->id == op::Call::id;
         if (size > node.inputs.size() || (is_call && size != node.inputs.size())) {
-          return wrong(n, "a subgraph has another number of inputs", node.inputs.size(), size);
+          return wrong(n, "a subgraph has another number of inputs",
+                       static_cast<std::int64_t>(size),
+                       static_cast<std::int64_t>(node.inputs.size()));
         }
         add_outputs(graph_outputs, run_once(node, index));
       }
