@@ -67,7 +67,7 @@ struct Bound {
   std::vector<std::unique_ptr<Late>> late_steps;
   std::vector<std::unique_ptr<Bound>> bodies;  ///< null: those of late steps, which have their own
   std::vector<AnyView> inputs;                 ///< unknown: those of the program's own infos
-  std::vector<AnyArray> late_values;                  ///< values that late steps have computed
+  std::vector<AnyArray> late_values;           ///< values that late steps have computed
   Storage arena;
 
   /// Input number i for the next run; null only for empty tensors.
