@@ -105,8 +105,8 @@ struct MatMulInteger {
     kernel::integer_matmul<A, B>(a, b, zero_a, zero_b, y, call.workspace, *call.executor);
   }
   template <class A, class B, class T>
-  std::size_t workspace(const KernelCall&, View<const A> a, View<const B> b, View<const A>,
-                        View<const B>, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const A> a, View<const B> b,
+                                  View<const A>, View<const B>, View<T>) const {
     return kernel::integer_matmul_workspace<A, B>(a, b);
   }
 };
@@ -156,8 +156,8 @@ struct ConvInteger {
                                       call.workspace, *call.executor);
   }
   template <class X, class W, class T>
-  std::size_t workspace(const KernelCall&, View<const X> x, View<const W> w, View<const X>,
-                        View<const W>, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const X> x, View<const W> w,
+                                  View<const X>, View<const W>, View<T>) const {
     return kernel::integer_convolution_workspace<X, W>(conv.window_over(x, w), conv.group, x, w);
   }
 };
