@@ -300,7 +300,7 @@ struct BlockedWeightGradient {
   /// f(offset in a row of x, kernel column, columns of the kernel to the next tap, taps) for the
   /// neighbouring taps of a kernel row that tiles take at once.
   template <class F>
-  void for_each_group(F&& f) const {
+  constexpr void for_each_group(F&& f) const {
     std::int64_t first = 0, column = 0, step = 0, next = -1;
     int count = 0;
     const auto flush = [&] {

@@ -16,8 +16,8 @@ template <class T>
 void transposed_convolution(const Window& window, std::int64_t groups, const KernelCall& call,
                             View<const T> x, View<const T> w, View<const T> b, View<T> y);
 template <class T>
-std::size_t transposed_convolution_workspace(const Window& window, std::int64_t groups,
-                                             View<const T> x, View<const T> w, View<T> y);
+constexpr std::size_t transposed_convolution_workspace(const Window& window, std::int64_t groups,
+                                                       View<const T> x, View<const T> w, View<T> y);
 
 }  // namespace kernel
 

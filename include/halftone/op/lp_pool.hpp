@@ -15,7 +15,7 @@ namespace kernel {
 template <class T>
 void lp_pool(const KernelCall& call, const Window& window, double p, View<const T> x, View<T> y);
 template <class T>
-std::size_t lp_pool_workspace(View<const T> x, View<T> y);
+constexpr std::size_t lp_pool_workspace(View<const T> x, View<T> y);
 template <class T>
 void global_lp_pool(const Executor& executor, double p, View<const T> x, View<T> y);
 
