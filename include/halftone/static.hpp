@@ -16,7 +16,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <halftone/static/kernels.hpp>
 #include <halftone/static/variables.hpp>
@@ -32,7 +34,7 @@ namespace halftone {
 /// results bit for bit those of a session without fusion to FMA and without folded normalizations
 /// train   options that the compiler can follow: see train/recorder.hpp
 /// limits  every shape is known to the compiler, there are no texts, sequences, loops and branches;
-///         one thread; variables start with data or one value, others are set by the program
+///         one thread; names of inputs, outputs and variables have at most 63 characters
 template <class Model, class Ops = Builtin>
 class Static {
   using List = typename detail::ListOf<Ops>::type;
@@ -80,11 +82,18 @@ class Static {
                                 variable_bytes = Plan::sizes.variable_bytes,
                                 scratch_bytes = detail::aligned_bytes(Kernels::scratch_bytes);
 
-  Static() {
+  /// seed  of variables that start with random numbers, as SessionOptions::seed
+  explicit Static(std::uint64_t seed = 0) {
+    constexpr bool draws = [] {
+      for (const detail::StaticPort& port : tables.variables) {
+        if (port.array == nullptr && port.data < 0 && detail::is_drawn(port.initial)) return true;
+      }
+      return false;
+    }();
     for (const detail::StaticPort& port : tables.variables) {
       const void* data = port.array;
       if (port.data >= 0) data = tables.data.data() + port.data;
-      detail::start_variable(variables_ + port.offset, port.info, port.initial, data);
+      detail::start_variable<draws>(variables_ + port.offset, port, data, seed);
     }
     for (std::size_t i = 0; i < tables.arguments.size(); ++i) {
       const detail::PlacedTensor& a = tables.arguments[i];
@@ -119,6 +128,13 @@ class Static {
     constexpr std::size_t number = find<tables.outputs, Name>();
     static_assert(number < outputs, "halftone: a static program has no output of that name");
     return output<number>();
+  }
+  static constexpr TensorInfo input_info(std::size_t i) { return tables.inputs[i].info; }
+  static constexpr std::string_view output_name(std::size_t i) {
+    return tables.outputs[i].name.view();
+  }
+  static constexpr std::string_view variable_name(std::size_t i) {
+    return tables.variables[i].name.view();
   }
   /// A variable, which the program may change between runs.
   template <std::size_t I>
