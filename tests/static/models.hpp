@@ -1,6 +1,7 @@
 #pragma once
 
 // Models that the compiler runs as static programs and a session as graphs.
+#include <halftone/function.hpp>
 #include <halftone/static.hpp>
 
 using namespace halftone;
@@ -78,5 +79,26 @@ struct TrainedImages {
     const AnyTensor loss = op::nll_loss(op::softmax(op::matmul(flat, last)), label);
     output(g, loss, "loss");
     train(g, loss, Sgd{.learning_rate = 0.015625f});
+  }
+};
+
+/// Calls of one function, one of them inside another, which changes a variable. What a session calls
+/// becomes nodes of a static program.
+struct Functions {
+  static constexpr void build(Graph& g) {
+    using Row = Tensor<float, Shape<4>>;
+    const auto half = function([](Row x) { return std::tuple(x * 0.5f, x); });
+    const auto count = function([&](by_ref<Row> sum, Row x) {
+      const auto [smaller, same] = call(half, x);
+      op::copy_var_update(*sum, *sum + smaller);
+      return smaller * same;
+    });
+    const auto x = input<float, Shape<4>>(g, "x");
+    const auto sum = parameter<float, Shape<4>>(g, "sum", zeros);
+    const auto y = call(count, sum, x);
+    const auto z = call(count, sum, y);
+    const auto [smaller, same] = call(half, z);
+    output(g, smaller, "smaller");
+    output(g, same, "same");
   }
 };

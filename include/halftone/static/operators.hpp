@@ -162,6 +162,15 @@ struct StaticBuild {
 
 namespace halftone {
 
+/// Appends a node with packed attributes, as headers do that `halftone compile --emit header`
+/// writes; returns its number.
+template <class Op>
+constexpr std::size_t record_static(Graph& graph, std::vector<Word> attributes,
+                                    std::vector<TensorId> inputs,
+                                    const std::vector<TensorInfo>& infos) {
+  return graph.add_node(descriptor<Op>, std::move(attributes), std::move(inputs), infos);
+}
+
 /// train() in the build of a static program, whose operators' gradients it knows; elsewhere the
 /// core's.
 template <class Optimizer>

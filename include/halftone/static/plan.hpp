@@ -11,6 +11,7 @@
 #include <halftone/program/program.hpp>
 #include <halftone/static/operators.hpp>
 #include <halftone/transform/dead_code.hpp>
+#include <halftone/transform/inline_calls.hpp>
 #include <halftone/transform/schedule.hpp>
 
 // A program as tables of constants: what remains of it when a static program runs.
@@ -112,10 +113,11 @@ constexpr NotStatic why_not_static(const Graph& graph) {
   return NotStatic::none;
 }
 
-/// The passes of a static program: those of the engine that keep each operator as it is. Arrays of
-/// the program that no node changes are read where they are.
+/// The passes of a static program: calls become what they call, and those of the engine that keep
+/// each operator as it is. Arrays of the program that no node changes are read where they are.
 constexpr Graph lowered(Graph graph) {
   graph.model.clear();
+  graph = inline_calls(std::move(graph));
   const Aliases aliases(graph);
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     TensorRecord& t = graph.tensors[i];
