@@ -52,14 +52,13 @@ class Static {
   static_assert(Plan::sizes.fits, "halftone: an operator has more attributes than static programs");
   using Kernels = detail::StaticKernels<Plan, List>;
 
-  static constexpr const typename Plan::Tables& tables = Plan::tables;
   /// Which arguments a run sets.
   static constexpr auto input_arguments = [] {
-    constexpr std::size_t count = detail::count_inputs(tables.arguments);
+    constexpr std::size_t count = detail::count_inputs(Plan::arguments);
     std::array<detail::InputArgument, count> list{};
     std::size_t n = 0;
-    for (std::size_t i = 0; i < tables.arguments.size(); ++i) {
-      const detail::PlacedTensor& a = tables.arguments[i];
+    for (std::size_t i = 0; i < Plan::arguments.size(); ++i) {
+      const detail::PlacedTensor& a = Plan::arguments[i];
       if (a.place == detail::StaticPlace::input)
         list[n++] = {i, static_cast<std::size_t>(a.number)};
     }
@@ -85,20 +84,20 @@ class Static {
   /// seed  of variables that start with random numbers, as SessionOptions::seed
   explicit Static(std::uint64_t seed = 0) {
     constexpr bool draws = [] {
-      for (const detail::StaticPort& port : tables.variables) {
+      for (const detail::StaticPort& port : Plan::variables) {
         if (port.array == nullptr && port.data < 0 && detail::is_drawn(port.initial)) return true;
       }
       return false;
     }();
-    for (const detail::StaticPort& port : tables.variables) {
+    for (const detail::StaticPort& port : Plan::variables) {
       const void* data = port.array;
-      if (port.data >= 0) data = tables.data.data() + port.data;
+      if (port.data >= 0) data = Plan::data.data() + port.data;
       detail::start_variable<draws>(variables_ + port.offset, port, data, seed);
     }
-    for (std::size_t i = 0; i < tables.arguments.size(); ++i) {
-      const detail::PlacedTensor& a = tables.arguments[i];
+    for (std::size_t i = 0; i < Plan::arguments.size(); ++i) {
+      const detail::PlacedTensor& a = Plan::arguments[i];
       if (a.place == detail::StaticPlace::absent) continue;
-      arguments_[i] = {address(a), tables.extents.data() + a.extents, a.rank};
+      arguments_[i] = {address(a), Plan::extents.data() + a.extents, a.rank};
     }
   }
   Static(const Static&) = delete;  // addresses of its memory are in it
@@ -121,31 +120,31 @@ class Static {
   template <std::size_t I>
   auto output() const {
     static_assert(I < outputs, "halftone: a static program has no output of that number");
-    return span_of<tables.outputs[I], const Element<tables.outputs[I]>>(memory(tables.outputs[I]));
+    return span_of<Plan::outputs[I], const Element<Plan::outputs[I]>>(memory(Plan::outputs[I]));
   }
   template <BoundedText<64> Name>
   auto output() const {
-    constexpr std::size_t number = find<tables.outputs, Name>();
+    constexpr std::size_t number = find<Plan::outputs, Name>();
     static_assert(number < outputs, "halftone: a static program has no output of that name");
     return output<number>();
   }
-  static constexpr TensorInfo input_info(std::size_t i) { return tables.inputs[i].info; }
+  static constexpr TensorInfo input_info(std::size_t i) { return Plan::inputs[i].info; }
   static constexpr std::string_view output_name(std::size_t i) {
-    return tables.outputs[i].name.view();
+    return Plan::outputs[i].name.view();
   }
   static constexpr std::string_view variable_name(std::size_t i) {
-    return tables.variables[i].name.view();
+    return Plan::variables[i].name.view();
   }
   /// A variable, which the program may change between runs.
   template <std::size_t I>
   auto variable() {
     static_assert(I < variables, "halftone: a static program has no variable of that number");
-    return span_of<tables.variables[I], Element<tables.variables[I]>>(variables_ +
-                                                                      tables.variables[I].offset);
+    return span_of<Plan::variables[I], Element<Plan::variables[I]>>(variables_ +
+                                                                    Plan::variables[I].offset);
   }
   template <BoundedText<64> Name>
   auto variable() {
-    constexpr std::size_t number = find<tables.variables, Name>();
+    constexpr std::size_t number = find<Plan::variables, Name>();
     static_assert(number < variables, "halftone: a static program has no variable of that name");
     return variable<number>();
   }
@@ -159,8 +158,8 @@ class Static {
   }
   template <std::size_t I, class X>
   static const void* checked(const X& values) {
-    using T = Element<tables.inputs[I]>;
-    constexpr auto count = static_cast<std::size_t>(tables.inputs[I].info.elements());
+    using T = Element<Plan::inputs[I]>;
+    constexpr auto count = static_cast<std::size_t>(Plan::inputs[I].info.elements());
     const std::span given(values);
     using Span = std::remove_const_t<decltype(given)>;
     static_assert(std::is_same_v<typename Span::value_type, T>,
@@ -178,7 +177,7 @@ class Static {
       case detail::StaticPlace::variable:
         return variables_ + a.offset;
       case detail::StaticPlace::data:
-        return const_cast<std::byte*>(tables.data.data() + a.offset);
+        return const_cast<std::byte*>(Plan::data.data() + a.offset);
       case detail::StaticPlace::array:
         return const_cast<void*>(a.array);
       default:
@@ -190,7 +189,7 @@ class Static {
       case detail::StaticPlace::variable:
         return variables_ + port.offset;
       case detail::StaticPlace::data:
-        return tables.data.data() + port.offset;
+        return Plan::data.data() + port.offset;
       case detail::StaticPlace::array:
         return port.array;
       default:
@@ -202,9 +201,8 @@ class Static {
     for (const detail::InputArgument& a : input_arguments) {
       arguments_[a.argument].data = const_cast<void*>(data[a.input]);
     }
-    for (const detail::StaticStep& step : tables.steps) {
-      Kernels::run[step.kernel](
-          {step, arguments_ + step.first, tables.broadcasts.data(), scratch_});
+    for (const detail::StaticStep& step : Plan::steps) {
+      Kernels::run[step.kernel]({step, arguments_ + step.first, Plan::broadcasts.data(), scratch_});
     }
   }
 

@@ -102,9 +102,9 @@ struct StaticKernel {
   /// The step whose extents are constants here.
   static constexpr bool has_extents = signature.extents_of >= 0;
   static constexpr const StaticStep& example =
-      Plan::tables.steps[has_extents ? static_cast<std::size_t>(signature.extents_of) : 0];
+      Plan::steps[has_extents ? static_cast<std::size_t>(signature.extents_of) : 0];
   static constexpr std::int64_t extent(std::size_t argument, std::size_t axis) {
-    return Plan::tables.extents[Plan::tables.arguments[example.first + argument].extents + axis];
+    return Plan::extents[Plan::arguments[example.first + argument].extents + axis];
   }
 
   static void run(const StepCall& call) {
@@ -157,9 +157,9 @@ struct StaticKernel {
   static constexpr auto view(const StaticStep& step, std::size_t i, std::size_t end) {
     using T = std::conditional_t<IsModified, E, const E>;
     if (i >= end) return View<T>{};
-    const PlacedTensor& a = Plan::tables.arguments[step.first + i];
+    const PlacedTensor& a = Plan::arguments[step.first + i];
     if (a.place == StaticPlace::absent) return View<T>{};
-    const std::int64_t* const extents = Plan::tables.extents.data();
+    const std::int64_t* const extents = Plan::extents.data();
     if constexpr (std::is_same_v<T, const std::int64_t>) {
       if (a.values >= 0) return View<T>{extents + a.values, extents + a.extents, a.rank};
     }
@@ -204,7 +204,7 @@ struct StaticKernel {
   static constexpr bool is_plain() {
     if constexpr (requires { requires Op::is_short; }) {
       for (std::size_t i = 0; i < example.inputs; ++i) {
-        const PlacedTensor& a = Plan::tables.arguments[example.first + i];
+        const PlacedTensor& a = Plan::arguments[example.first + i];
         if (a.place == StaticPlace::absent || a.type != ElementType::float32) return false;
       }
       return example.inputs == slots.inputs();
@@ -227,17 +227,36 @@ struct StaticKernel {
 
   /// A product of small matrices, each sum over ascending steps as in kernel::gemm.
   static void multiply(const StepCall& call) {
+    using V = kernel::Vec<float>;
     constexpr std::int64_t m = extent(0, 0), k = extent(0, 1), n = extent(1, 1);
-    const auto* const a = static_cast<const float*>(call.arguments[0].data);
+    constexpr std::int64_t vectors = n / V::size, rest = n % V::size, first = n - rest;
+    const auto* a = static_cast<const float*>(call.arguments[0].data);
     const auto* const b = static_cast<const float*>(call.arguments[1].data);
-    auto* const y = static_cast<float*>(call.arguments[2].data);
-    for (std::int64_t i = 0; i < m; ++i) {
-      float sums[n == 0 ? 1 : n]{};
+    auto* y = static_cast<float*>(call.arguments[2].data);
+    for (std::int64_t i = 0; i < m; ++i, a += k, y += n) {
+      V sums[vectors == 0 ? 1 : vectors];
+      float last[rest == 0 ? 1 : rest]{};
+      for (V& sum : sums) sum = V(0.f);
       for (std::int64_t q = 0; q < k; ++q) {
-        for (std::int64_t j = 0; j < n; ++j) sums[j] += a[i * k + q] * b[q * n + j];
+        const float* const row = b + q * n;
+#pragma GCC unroll 16
+        for (std::int64_t v = 0; v < vectors; ++v) {
+          sums[v] = fma(V(a[q]), V::load(row + v * V::size), sums[v]);
+        }
+#pragma GCC unroll 16
+        for (std::int64_t r = 0; r < rest; ++r) last[r] = step_of(a[q], row[first + r], last[r]);
       }
-      for (std::int64_t j = 0; j < n; ++j) y[i * n + j] = sums[j];
+      for (std::int64_t v = 0; v < vectors; ++v) sums[v].store(y + v * V::size);
+      for (std::int64_t r = 0; r < rest; ++r) y[first + r] = last[r];
     }
+  }
+  /// a b + sum, as vectors compute it.
+  static float step_of(float a, float b, float sum) {
+#ifdef __FMA__
+    return __builtin_fmaf(a, b, sum);
+#else
+    return a * b + sum;
+#endif
   }
 };
 
@@ -272,7 +291,7 @@ struct StaticKernels {
   template <std::size_t K>
   static constexpr std::size_t example = [] {
     std::size_t i = 0;
-    while (Plan::tables.steps[i].kernel != K) ++i;
+    while (Plan::steps[i].kernel != K) ++i;
     return i;
   }();
   template <std::size_t K>
@@ -281,7 +300,7 @@ struct StaticKernels {
       return 0;
     } else {
       using Kernel = StaticKernel<Plan, List, K>;
-      static_assert(has_constant_scratch<Kernel, Plan::tables.steps[example<K>]>,
+      static_assert(has_constant_scratch<Kernel, Plan::steps[example<K>]>,
                     "halftone: static programs do not have this operator: the compiler cannot tell "
                     "how much scratch memory it needs");
       return Kernel::scratch_bytes(step);
@@ -297,7 +316,7 @@ struct StaticKernels {
     using Scratch = std::int64_t (*)(const StaticStep& step);
     constexpr std::array<Scratch, count> functions{&scratch_of<K>...};
     std::int64_t most = 0;
-    for (const StaticStep& s : Plan::tables.steps) {
+    for (const StaticStep& s : Plan::steps) {
       const std::int64_t bytes = functions[s.kernel](s);
       most = bytes > most ? bytes : most;
     }

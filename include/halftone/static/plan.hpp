@@ -79,6 +79,7 @@ struct StaticPort {
   const void* array = nullptr;  ///< a constant, or a variable's first value
   std::int64_t data = -1;       ///< a variable's first value, in the tables' data
   Initial initial{};
+  std::array<std::byte, 8> element{};  ///< that one which fills a variable
   BoundedText<64> name{};
 };
 
@@ -176,6 +177,9 @@ class StaticDraft {
     const TensorRecord& t = program_.graph.tensor(id);
     StaticPort port{.info = t.info, .initial = t.initial};
     port.name.assign(program_.graph.name(id));
+    if (!is_variable(t) || t.data.size() != 0) return port;
+    const Bytes bytes = scalar_bytes(t.info.type, t.initial.a);
+    for (std::size_t i = 0; i < bytes.size(); ++i) port.element[i] = bytes.span()[i];
     return port;
   }
   constexpr std::int64_t add_data(const Bytes& bytes) {
@@ -395,6 +399,16 @@ struct StaticPlan {
     copy(d.data, t.data);
     return t;
   }();
+
+  // What programs have of it at run time, each for itself: nothing that is not used.
+  static constexpr auto steps = tables.steps;
+  static constexpr auto arguments = tables.arguments;
+  static constexpr auto extents = tables.extents;
+  static constexpr auto broadcasts = tables.broadcasts;
+  static constexpr auto inputs = tables.inputs;
+  static constexpr auto outputs = tables.outputs;
+  static constexpr auto variables = tables.variables;
+  alignas(64) static constexpr auto data = tables.data;
 };
 
 }  // namespace halftone::detail
