@@ -89,7 +89,7 @@ Factor parse_factor(const std::string& text) {
 /// The texts of options that are more than a number or a word, as given.
 struct Texts {
   std::vector<std::string> inputs, sizes, data, validation, factors;
-  std::string format = "pb";
+  std::string format = "pb", emit;
 };
 
 template <class Item>
@@ -329,13 +329,22 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->required()
       ->type_name("FILE.htx");
   compile_command
+      .add_option("--emit", texts.emit,
+                  "header: write C++ for halftone/static.hpp instead, to a FILE.hpp")
+      ->check(CLI::IsMember({"header"}).description(""))
+      ->type_name("WHAT");
+  compile_command
       .add_option("--for", compile_options.instructions,
                   "instructions of the processor that will run it: v2, v3, v4; else this one's")
       ->check(CLI::IsMember({"v2", "v3", "v4"}).description(""))
       ->type_name("LEVEL");
   compile_command.callback([&] {
     compile_options.model.sizes = parse_all(texts.sizes, parse_size);
-    if (!is_executable(compile_options.out)) {
+    compile_options.header = !texts.emit.empty();
+    if (compile_options.header != compile_options.out.ends_with(".hpp")) {
+      fail_usage("--emit header and a name that ends in .hpp belong together", compile_options.out);
+    }
+    if (!compile_options.header && !is_executable(compile_options.out)) {
       fail_usage("the name of an executable ends in .htx", compile_options.out);
     }
     compile(compile_options, console);

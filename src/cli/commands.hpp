@@ -99,8 +99,9 @@ struct CompileOptions {
   ModelFile model;
   std::string out;           ///< the executable
   std::string instructions;  ///< v2, v3 or v4; empty: the newest of this machine
+  bool header = false;       ///< C++ for halftone/static.hpp instead of an executable
 };
-/// Makes a model ready to run and writes it to a file.
+/// Makes a model ready to run and writes it to a file; or writes it as C++.
 void compile(const CompileOptions& options, const Console& console);
 
 struct BenchOptions {

@@ -1,15 +1,21 @@
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <span>
 
 #include <halftone/exec/executable.hpp>
+#include <halftone/transform/dead_code.hpp>
 
 #include "base/describe.hpp"
+#include "base/file.hpp"
 #include "cli/activity.hpp"
 #include "cli/commands.hpp"
+#include "cli/header.hpp"
 #include "cli/model.hpp"
 #include "cli/table.hpp"
+#include "exec/fold.hpp"
 #include "exec/kernel_table.hpp"
 
 namespace halftone::cli {
@@ -26,9 +32,32 @@ void use_instructions(const std::string& wanted) {
         .found = wanted});
 }
 
+/// A file's name without folder and ending, as C++ can call a namespace.
+std::string namespace_of(const std::string& path) {
+  std::string name = std::filesystem::path(path).stem().string();
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "_" + name;
+  return name;
+}
+
+void emit_header(const CompileOptions& options, const Console& console) {
+  Graph graph = load_model(options.model);
+  fold_shapes(graph);
+  const std::string text =
+      static_header(without_dead_code(std::move(graph)), namespace_of(options.out));
+  detail::OutputFile file(options.out);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+  fmt::print(console.out, "{}: {} of weights and a model for halftone/static.hpp\n",
+             detail::escaped(options.out), detail::bytes_text(text.size()));
+}
+
 }  // namespace
 
 void compile(const CompileOptions& options, const Console& console) {
+  if (options.header) return emit_header(options, console);
   use_instructions(options.instructions);
   const std::string model = detail::escaped(options.model.path);
   const auto start = Clock::now();

@@ -346,6 +346,22 @@ TEST_CASE("inspect --program shows what runs and where it lies in memory") {
   CHECK(halftone_with({"inspect", model, "--program"}).is(ErrorKind::usage));
 }
 
+TEST_CASE("compile writes a model as C++ if it is told to") {
+  const test::Folder folder;
+  const std::string file = folder / "model.hpp";
+  const std::vector<std::string> start{"compile", models + "add.onnx", "--emit", "header"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), start.begin(), start.end());
+    return halftone_with(more);
+  };
+  REQUIRE(with({"--size", "batch=2", "--out", file}).code == 0);
+  const std::string text = read_file(file);
+  CHECK(text.find("namespace model {") != std::string::npos);
+  CHECK(text.find("record_static<op::Add>(g, {}, {t0, ") != std::string::npos);
+  CHECK(with({"--out", file}).is(ErrorKind::unsupported));
+  CHECK(with({"--size", "batch=2", "--out", "model.htx"}).is(ErrorKind::usage));
+}
+
 TEST_CASE("compile writes what run, bench, check and inspect take") {
   const test::Folder folder;
   const std::string file = folder / "add.htx";

@@ -59,15 +59,29 @@ class Storage {
   Block* block_ = nullptr;
 };
 
-/// The bytes of a constant: a few of its own, or a piece of shared storage.
+/// The bytes of a constant: a few of its own, a piece of shared storage, or, in constant evaluation,
+/// an array of the program.
 class Bytes {
  public:
   constexpr Bytes() = default;
   constexpr explicit Bytes(std::vector<std::byte> own) : own_(std::move(own)) {}
   Bytes(Storage storage, const std::byte* first, std::size_t size)
       : storage_(std::move(storage)), shared_(first, size) {}
+  /// Those of an array that outlives every graph. Only for constant evaluation, which reads no array
+  /// as bytes: span() is empty.
+  static constexpr Bytes of_array(const void* first, std::size_t size) {
+    Bytes bytes;
+    bytes.array_ = first;
+    bytes.array_size_ = size;
+    return bytes;
+  }
 
-  constexpr std::size_t size() const { return storage_ ? shared_.size() : own_.size(); }
+  constexpr std::size_t size() const {
+    if (array_ != nullptr) return array_size_;
+    return storage_ ? shared_.size() : own_.size();
+  }
+  /// The array that the bytes are, null for all others.
+  constexpr const void* array() const { return array_; }
   constexpr std::span<const std::byte> span() const {
     return storage_ ? shared_ : std::span<const std::byte>(own_);
   }
@@ -77,6 +91,7 @@ class Bytes {
   }
   /// Whether these are the same bytes in the same place or equal own bytes.
   friend constexpr bool operator==(const Bytes& a, const Bytes& b) {
+    if (a.array_ != b.array_ || a.array_size_ != b.array_size_) return false;
     if (a.storage_ || b.storage_) {
       return a.shared_.data() == b.shared_.data() && a.shared_.size() == b.shared_.size();
     }
@@ -87,6 +102,8 @@ class Bytes {
   std::vector<std::byte> own_;
   Storage storage_;
   std::span<const std::byte> shared_;
+  const void* array_ = nullptr;
+  std::size_t array_size_ = 0;
 };
 
 }  // namespace halftone

@@ -150,7 +150,12 @@ void gradient_thunk(std::span<const Word> attributes, GradientScope& g) {
 template <class... Op>
 constexpr RecordGradient gradient_in_list(const Descriptor& op) {
   RecordGradient found = nullptr;
-  static_cast<void>(((op.id == Op::id && (found = &detail::record_gradient<Op>, true)) || ...));
+  const auto take = [&]<class O>(std::type_identity<O>) {
+    if (op.id != O::id) return false;
+    if constexpr (detail::differentiable_op<O>) found = &detail::record_gradient<O>;
+    return true;
+  };
+  static_cast<void>((take(std::type_identity<Op>{}) || ...));
   return found;
 }
 

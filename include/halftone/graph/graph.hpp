@@ -106,6 +106,15 @@ struct Note {
 };
 
 struct AnyTensor;
+struct Training;
+struct TrainOptions;
+namespace detail {
+struct Rule;
+}
+
+/// What `train` does to a graph, by an optimizer's rule.
+using RecordTraining = Training (*)(Graph& graph, TensorId loss, const detail::Rule& rule,
+                                    const TrainOptions& options);
 
 /// Tensors and the nodes that compute them: a value. Passes are functions from graphs to graphs,
 /// usable in constant evaluation and at run time alike.
@@ -126,6 +135,8 @@ class Graph {
   std::vector<Symbol> symbols;
   std::vector<Note> notes;
   Name graph_name;
+  /// In the build of a static program, which knows gradients of its own operators; else null.
+  RecordTraining record_training = nullptr;
 
   /// Adds a tensor of that role; see the functions below for the common cases.
   constexpr TensorId add_tensor(TensorRecord record, std::string_view name) {

@@ -67,6 +67,47 @@ constexpr Tensor<T, S> parameter(Graph& graph, std::string_view name, std::span<
   return {&graph, graph.add_variable(info, detail::bytes_of(data), name)};
 }
 
+/// An array that outlives every graph, such as those of a header of weights: static programs read it
+/// where it is.
+template <class T, std::size_t N>
+struct InPlace {
+  const T (&array)[N];
+};
+template <class T, std::size_t N>
+constexpr InPlace<T, N> in_place(const T (&array)[N]) {
+  return {array};
+}
+
+namespace detail {
+/// In constant evaluation those of the array itself, if nothing there will want to know them: what
+/// shapes and limits follow from is small, or of integers.
+template <class T, std::size_t N>
+constexpr Bytes bytes_of(InPlace<T, N> data) {
+  constexpr std::size_t small = 16;
+  if (std::is_constant_evaluated() && N > small && is_floating_point(element_type<T>)) {
+    return Bytes::of_array(data.array, N * sizeof(T));
+  }
+  return bytes_of(std::span<const T>(data.array));
+}
+}  // namespace detail
+
+/// A new variable with data that stay where they are: parameter<float, S>(g, "w", in_place(w)).
+template <class T, class S, std::size_t N>
+constexpr Tensor<T, S> parameter(Graph& graph, std::string_view name, InPlace<T, N> data) {
+  constexpr TensorInfo info = Tensor<T, S>::static_info;
+  static_assert(static_cast<std::int64_t>(N) == info.elements(),
+                "halftone: an array has another number of elements than its parameter");
+  return {&graph, graph.add_variable(info, detail::bytes_of(data), name)};
+}
+/// A constant whose data stay where they are.
+template <class T, class S, std::size_t N>
+constexpr Tensor<T, S> constant(Graph& graph, InPlace<T, N> data, std::string_view name = {}) {
+  constexpr TensorInfo info = Tensor<T, S>::static_info;
+  static_assert(static_cast<std::int64_t>(N) == info.elements(),
+                "halftone: an array has another number of elements than its constant");
+  return {&graph, graph.add_constant(info, detail::bytes_of(data), name)};
+}
+
 /// A constant tensor; the data are copied.
 template <class T, class S>
 constexpr Tensor<T, S> constant(Graph& graph, std::span<const T> data, std::string_view name = {}) {

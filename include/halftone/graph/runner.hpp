@@ -40,7 +40,7 @@ struct KernelCall {
   const kernel::Executor* executor = nullptr;
   const SubgraphRunner* subgraphs = nullptr;
 
-  bool is_constant(std::size_t input) const { return (constants >> input & 1) != 0; }
+  constexpr bool is_constant(std::size_t input) const { return (constants >> input & 1) != 0; }
 };
 
 namespace kernel {

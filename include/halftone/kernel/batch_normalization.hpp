@@ -52,8 +52,8 @@ void normalize_channels(const Executor& executor, const T* x, T* y, std::int64_t
 }
 
 template <class T>
-std::size_t channel_moments_workspace(std::int64_t outer, std::int64_t channels,
-                                      std::int64_t inner) {
+constexpr std::size_t channel_moments_workspace(std::int64_t outer, std::int64_t channels,
+                                                std::int64_t inner) {
   const std::int64_t extents[3] = {outer, channels, inner};
   const detail::ReducePlan plan(extents, 3, 5);
   return static_cast<std::size_t>(plan.parts() == 1 ? 0 : plan.parts() * channels) * 8;

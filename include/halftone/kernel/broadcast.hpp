@@ -65,8 +65,9 @@ class BroadcastInput {
  public:
   BroadcastInput() = default;
   /// The input's extents are aligned with the last ones of the output; each is the output's or 1.
-  BroadcastInput(const std::int64_t* output, std::size_t output_rank, const std::int64_t* input,
-                 std::size_t input_rank, std::size_t element_size)
+  constexpr BroadcastInput(const std::int64_t* output, std::size_t output_rank,
+                           const std::int64_t* input, std::size_t input_rank,
+                           std::size_t element_size)
       : rank_(0), element_size_(element_size) {
     std::int64_t stride = 1;
     for (std::size_t i = 0; i < output_rank; ++i) {
@@ -79,9 +80,9 @@ class BroadcastInput {
   }
 
   /// Whether blocks lie in the tensor as they are.
-  bool is_dense() const { return rank_ == 1 && strides_[0] == 1; }
+  constexpr bool is_dense() const { return rank_ == 1 && strides_[0] == 1; }
   /// Whether every element of the output reads the same one: a block once filled serves again.
-  bool is_uniform() const { return rank_ == 1 && strides_[0] == 0; }
+  constexpr bool is_uniform() const { return rank_ == 1 && strides_[0] == 0; }
 
   /// The elements that outputs [first, first + n) read: in place where they lie side by side, else
   /// in `temporary`, which has room for n elements and is then filled.
@@ -119,7 +120,7 @@ class BroadcastInput {
  private:
   static constexpr std::size_t max_loops = 8;
 
-  void add(std::int64_t extent, std::int64_t stride) {
+  constexpr void add(std::int64_t extent, std::int64_t stride) {
     if (rank_ > 0) {
       std::int64_t& inner = extents_[rank_ - 1];
       const std::int64_t inner_stride = strides_[rank_ - 1];

@@ -27,7 +27,7 @@ struct WeightGradient {
   std::int64_t kernel = 1, input = 1, output = 1, block = 1;
   const std::int64_t* extents;
 
-  WeightGradient(const Window& w, std::int64_t groups_, View<const T> x, View<const T> dy)
+  constexpr WeightGradient(const Window& w, std::int64_t groups_, View<const T> x, View<const T> dy)
       : window(w),
         images(x.extent(0)),
         groups(groups_),
@@ -43,13 +43,19 @@ struct WeightGradient {
     if (block < least_block) block = least_block;
     if (block > images * output) block = images * output;
   }
-  std::int64_t row() const { return channels * kernel; }
-  bool is_empty() const { return groups == 0 || filters == 0 || row() == 0; }
-  std::int64_t tasks() const { return groups < most_tasks ? groups : most_tasks; }
-  std::int64_t patches_bytes() const { return aligned(row() * block * std::int64_t(sizeof(S))); }
-  std::int64_t dy_bytes() const { return aligned(filters * block * std::int64_t(sizeof(S))); }
-  std::int64_t sums_bytes() const { return aligned(filters * row() * std::int64_t(sizeof(S))); }
-  std::int64_t task_bytes() const {
+  constexpr std::int64_t row() const { return channels * kernel; }
+  constexpr bool is_empty() const { return groups == 0 || filters == 0 || row() == 0; }
+  constexpr std::int64_t tasks() const { return groups < most_tasks ? groups : most_tasks; }
+  constexpr std::int64_t patches_bytes() const {
+    return aligned(row() * block * std::int64_t(sizeof(S)));
+  }
+  constexpr std::int64_t dy_bytes() const {
+    return aligned(filters * block * std::int64_t(sizeof(S)));
+  }
+  constexpr std::int64_t sums_bytes() const {
+    return aligned(filters * row() * std::int64_t(sizeof(S)));
+  }
+  constexpr std::int64_t task_bytes() const {
     return patches_bytes() + dy_bytes() + 2 * sums_bytes() +
            aligned(gemm_workspace_bytes<S>(filters, row(), block));
   }
@@ -256,7 +262,8 @@ struct BlockedWeightGradient {
   std::int64_t images = 0, pixels = 0;
   bool is_possible = false;
 
-  BlockedWeightGradient(const Window& w, std::int64_t groups, View<const T> x, View<const T> dy) {
+  constexpr BlockedWeightGradient(const Window& w, std::int64_t groups, View<const T> x,
+                                  View<const T> dy) {
     if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
       ConvShape& s = plan.shape;
       s.batch = x.extent(0);
@@ -293,7 +300,7 @@ struct BlockedWeightGradient {
   /// f(offset in a row of x, kernel column, columns of the kernel to the next tap, taps) for the
   /// neighbouring taps of a kernel row that tiles take at once.
   template <class F>
-  void for_each_group(F&& f) const {
+  constexpr void for_each_group(F&& f) const {
     std::int64_t first = 0, column = 0, step = 0, next = -1;
     int count = 0;
     const auto flush = [&] {
@@ -317,11 +324,13 @@ struct BlockedWeightGradient {
     });
     flush();
   }
-  std::int64_t area() const { return plan.shape.kernel[1] * plan.shape.kernel[2]; }
-  std::int64_t x_size() const { return images * plan.planes * plan.plane_size(); }
-  std::int64_t dy_size() const { return round_up(images * pixels * plan.shape.filters, N); }
-  std::int64_t sums_size() const { return plan.planes * area() * plan.shape.filters * N; }
-  std::int64_t bytes() const {
+  constexpr std::int64_t area() const { return plan.shape.kernel[1] * plan.shape.kernel[2]; }
+  constexpr std::int64_t x_size() const { return images * plan.planes * plan.plane_size(); }
+  constexpr std::int64_t dy_size() const {
+    return round_up(images * pixels * plan.shape.filters, N);
+  }
+  constexpr std::int64_t sums_size() const { return plan.planes * area() * plan.shape.filters * N; }
+  constexpr std::int64_t bytes() const {
     return (x_size() + dy_size() + sums_size()) * std::int64_t(sizeof(T));
   }
 
@@ -384,8 +393,9 @@ struct BlockedWeightGradient {
 /// op::ConvWeightGradient; the window's output is dy's. Sums are in the compute type over blocks of
 /// pixels, or of images, in their order, whatever the number of threads.
 template <class T>
-std::size_t convolution_weight_gradient_workspace(const Window& window, std::int64_t groups,
-                                                  View<const T> x, View<const T> dy) {
+constexpr std::size_t convolution_weight_gradient_workspace(const Window& window,
+                                                            std::int64_t groups, View<const T> x,
+                                                            View<const T> dy) {
   const detail::WeightGradient<T> c(window, groups, x, dy);
   if (c.is_empty()) return 0;
   if (const detail::BlockedWeightGradient<T> b(window, groups, x, dy); b.is_possible) {

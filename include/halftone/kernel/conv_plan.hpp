@@ -62,7 +62,7 @@ struct Taps {
 /// Calls f(offset in a row of x's runs, kw, whether it follows the one before directly) for each
 /// column of the kernel in the order of summation.
 template <class F>
-HALFTONE_INLINE void for_each_column(const ConvPlan& plan, F&& f) {
+HALFTONE_INLINE constexpr void for_each_column(const ConvPlan& plan, F&& f) {
   const ConvShape& s = plan.shape;
   for (std::int64_t phase = 0; phase < plan.phases; ++phase) {
     std::int64_t next = -1;
@@ -100,7 +100,7 @@ inline constexpr std::int64_t short_row = (tile_rows + 1) / 2;
 inline constexpr std::int64_t patch_elements = 64 * 1024;
 
 template <class T>
-void plan_tiles(ConvPlan& plan) {
+constexpr void plan_tiles(ConvPlan& plan) {
   const ConvShape& s = plan.shape;
   constexpr std::int64_t N = channel_block<T>;
   const bool line = plan.kind == ConvKind::line;
@@ -145,7 +145,7 @@ void plan_tiles(ConvPlan& plan) {
 /// Lets images share tiles that the rows of one would not fill, as far as their x stays in L2; for
 /// plain activations, which are copied anyway.
 template <class T>
-void plan_images(ConvPlan& plan) {
+constexpr void plan_images(ConvPlan& plan) {
   const std::int64_t batch = plan.shape.batch;
   const std::int64_t bytes = plan.planes * plan.plane_size() * std::int64_t(sizeof(T));
   const std::int64_t most = bytes < band_bytes ? band_bytes / bytes : 1;
@@ -158,7 +158,7 @@ void plan_images(ConvPlan& plan) {
 
 /// Chooses how to compute a convolution of elements T whose x and y have these layouts.
 template <class T>
-ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output) {
+constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output) {
   using S = compute_t<T>;
   constexpr std::int64_t N = channel_block<T>;
   ConvPlan plan;

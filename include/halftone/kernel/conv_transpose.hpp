@@ -27,8 +27,8 @@ struct TransposedConvolution {
   std::int64_t kernel = 1, pixels = 1, output = 1, block = 1;
   const std::int64_t* input;
 
-  TransposedConvolution(const Window& w, std::int64_t groups_, View<const T> x,
-                        View<const T> weights)
+  constexpr TransposedConvolution(const Window& w, std::int64_t groups_, View<const T> x,
+                                  View<const T> weights)
       : window(w),
         images(x.extent(0)),
         groups(groups_),
@@ -43,26 +43,28 @@ struct TransposedConvolution {
     block = pixels > 0 ? most_columns / (kernel * pixels) : 1;
     block = block < 1 ? 1 : block > filters ? filters : block;
   }
-  bool is_empty() const { return images == 0 || groups == 0 || filters == 0; }
+  constexpr bool is_empty() const { return images == 0 || groups == 0 || filters == 0; }
   /// Small products are shared out whole, large ones each divided.
-  std::int64_t tasks() const {
+  constexpr std::int64_t tasks() const {
     const std::int64_t count = images * groups;
     if (double(filters * kernel) * double(pixels) * double(channels) >= double(1 << 22)) return 1;
     return count < most_tasks ? count : most_tasks;
   }
   // Parts of the workspace, in bytes: what is converted to the compute type, once; columns, sums
   // of half y and gemm's own, for each task.
-  std::int64_t x_bytes() const {
+  constexpr std::int64_t x_bytes() const {
     return is_converted ? aligned(images * groups * channels * pixels * 4) : 0;
   }
-  std::int64_t w_bytes() const {
+  constexpr std::int64_t w_bytes() const {
     return is_converted ? aligned(groups * channels * filters * kernel * 4) : 0;
   }
-  std::int64_t columns_bytes() const {
+  constexpr std::int64_t columns_bytes() const {
     return aligned(block * kernel * pixels * std::int64_t(sizeof(S)));
   }
-  std::int64_t sums_bytes() const { return is_converted ? aligned(block * output * 4) : 0; }
-  std::int64_t task_bytes() const {
+  constexpr std::int64_t sums_bytes() const {
+    return is_converted ? aligned(block * output * 4) : 0;
+  }
+  constexpr std::int64_t task_bytes() const {
     return columns_bytes() + sums_bytes() +
            aligned(gemm_workspace_bytes<S>(block * kernel, pixels, channels));
   }
@@ -176,7 +178,8 @@ struct FlippedConvolution {
   Phase phases[most_phases];
   bool is_possible = false;
 
-  FlippedConvolution(const Window& w, std::int64_t groups, View<const T> x, View<const T> weights) {
+  constexpr FlippedConvolution(const Window& w, std::int64_t groups, View<const T> x,
+                               View<const T> weights) {
     if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
       if (groups != 1 || w.rank() > 2 || x.size() == 0) return;
       const std::size_t skipped = 3 - w.rank();
@@ -226,13 +229,13 @@ struct FlippedConvolution {
     }
   }
   /// Bytes of the packed weights of the phases before p.
-  std::int64_t packed_bytes(std::int64_t p) const {
+  constexpr std::int64_t packed_bytes(std::int64_t p) const {
     std::int64_t bytes = 0;
     for (std::int64_t i = 0; i < p; ++i) bytes += round_up(phases[i].plan.packed_bytes, 64);
     return bytes;
   }
   /// Bytes of one phase's outputs.
-  std::int64_t output_bytes() const {
+  constexpr std::int64_t output_bytes() const {
     std::int64_t most = 0;
     for (std::int64_t p = 0; count > 1 && p < count; ++p) {
       const ConvShape& s = phases[p].plan.shape;
@@ -241,7 +244,7 @@ struct FlippedConvolution {
     }
     return round_up(most * std::int64_t(sizeof(T)), 64);
   }
-  std::int64_t bytes() const {
+  constexpr std::int64_t bytes() const {
     std::int64_t most = 0;
     for (std::int64_t p = 0; p < count; ++p) {
       const std::int64_t needed = phases[p].plan.workspace_bytes;
@@ -340,8 +343,8 @@ struct FlippedConvolution {
 /// their order, or all in one chain; the order follows from the shape, whatever the number of
 /// threads.
 template <class T>
-std::size_t transposed_convolution_workspace(const Window& window, std::int64_t groups,
-                                             View<const T> x, View<const T> w, View<T>) {
+constexpr std::size_t transposed_convolution_workspace(const Window& window, std::int64_t groups,
+                                                       View<const T> x, View<const T> w, View<T>) {
   const detail::TransposedConvolution<T> c(window, groups, x, w);
   if (c.is_empty()) return 0;
   if (const detail::FlippedConvolution<T> f(window, groups, x, w); f.is_possible) {

@@ -12,8 +12,8 @@ namespace halftone::kernel {
 namespace detail {
 
 template <class T>
-ConvPlan convolution_plan(const Window& window, std::int64_t groups, View<const T> x,
-                          View<const T> w) {
+constexpr ConvPlan convolution_plan(const Window& window, std::int64_t groups, View<const T> x,
+                                    View<const T> w) {
   ConvShape s;
   s.batch = x.extent(0);
   s.channels = x.extent(1);
@@ -55,8 +55,9 @@ void convolution_pack(const Window& window, std::int64_t groups, void* packed, V
 }
 
 template <class T>
-std::size_t convolution_workspace(const Window& window, std::int64_t groups, const KernelCall& call,
-                                  View<const T> x, View<const T> w) {
+constexpr std::size_t convolution_workspace(const Window& window, std::int64_t groups,
+                                            const KernelCall& call, View<const T> x,
+                                            View<const T> w) {
   const ConvPlan plan = detail::convolution_plan(window, groups, x, w);
   const std::int64_t packed = call.is_constant(1) ? 0 : detail::round_up(plan.packed_bytes, 64);
   return std::size_t(packed + plan.workspace_bytes);

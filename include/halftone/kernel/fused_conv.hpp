@@ -51,8 +51,8 @@ void fused_conv(const Op& op, const KernelCall& call, View<const T> x, View<cons
 }
 
 template <class T, class Op>
-std::size_t fused_conv_workspace(const Op& op, const KernelCall& call, View<const T> x,
-                                 View<const T> w) {
+constexpr std::size_t fused_conv_workspace(const Op& op, const KernelCall& call, View<const T> x,
+                                           View<const T> w) {
   const ConvPlan plan = detail::plan_of<T>(op, x, w);
   const std::int64_t packed = call.packed != nullptr ? 0 : detail::round_up(plan.packed_bytes, 64);
   return static_cast<std::size_t>(plan.workspace_bytes + packed);

@@ -29,8 +29,8 @@ template <class T, class Op>
 void fused_conv(const Op& op, const KernelCall& call, View<const T> x, View<const T> w,
                 View<const T> b, View<const T> residual, View<T> y);
 template <class T, class Op>
-std::size_t fused_conv_workspace(const Op& op, const KernelCall& call, View<const T> x,
-                                 View<const T> w);
+constexpr std::size_t fused_conv_workspace(const Op& op, const KernelCall& call, View<const T> x,
+                                           View<const T> w);
 template <class T, class Op>
 std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
                                     View<const T> w);
@@ -65,21 +65,22 @@ void cast(const Executor& executor, const X* x, ElementType to, void* y, std::in
 template <class T>
 void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<T> y);
 template <class T>
-std::size_t matmul_workspace(const KernelCall& call, View<const T> a, View<const T> b, View<T> y);
+constexpr std::size_t matmul_workspace(const KernelCall& call, View<const T> a, View<const T> b,
+                                       View<T> y);
 template <class T>
-std::size_t matmul_packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
-                                View<T> y);
+constexpr std::size_t matmul_packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
+                                          View<T> y);
 template <class T>
 void matmul_pack(void* packed, View<const T> a, View<const T> b, View<T> y);
 template <class T, class Op>
 void gemm_with_addend(const Op& op, const KernelCall& call, View<const T> a, View<const T> b,
                       View<const T> c, View<T> y);
 template <class T, class Op>
-std::size_t gemm_workspace(const Op& op, const KernelCall& call, View<const T> a, View<const T> b,
-                           View<T> y);
+constexpr std::size_t gemm_workspace(const Op& op, const KernelCall& call, View<const T> a,
+                                     View<const T> b, View<T> y);
 template <class T, class Op>
-std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const T> a,
-                              View<const T> b);
+constexpr std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const T> a,
+                                        View<const T> b);
 template <class T, class Op>
 void gemm_pack(const Op& op, void* packed, View<const T> b);
 
@@ -98,8 +99,9 @@ template <class T>
 void convolution(const Window& window, std::int64_t groups, const KernelCall& call, View<const T> x,
                  View<const T> w, View<const T> b, View<T> y);
 template <class T>
-std::size_t convolution_workspace(const Window& window, std::int64_t groups, const KernelCall& call,
-                                  View<const T> x, View<const T> w);
+constexpr std::size_t convolution_workspace(const Window& window, std::int64_t groups,
+                                            const KernelCall& call, View<const T> x,
+                                            View<const T> w);
 template <class T>
 std::size_t convolution_packed_bytes(const Window& window, std::int64_t groups,
                                      const KernelCall& call, View<const T> x, View<const T> w);
@@ -126,7 +128,8 @@ template <Accumulation A, class T>
 void reduce(const Executor& executor, Finish finish, std::uint32_t mask, View<const T> x, T* y,
             void* workspace);
 template <class T>
-std::size_t reduce_workspace(Accumulation accumulation, std::uint32_t mask, View<const T> x);
+constexpr std::size_t reduce_workspace(Accumulation accumulation, std::uint32_t mask,
+                                       View<const T> x);
 
 // kernel/softmax.hpp. Over the middle one of dimensions [outer, n, inner]; y may be x.
 template <class T>
@@ -157,8 +160,8 @@ void channel_moments(const Executor& executor, const T* x, std::int64_t outer,
                      std::int64_t channels, std::int64_t inner, S* mean, S* variance,
                      void* workspace);
 template <class T>
-std::size_t channel_moments_workspace(std::int64_t outer, std::int64_t channels,
-                                      std::int64_t inner);
+constexpr std::size_t channel_moments_workspace(std::int64_t outer, std::int64_t channels,
+                                                std::int64_t inner);
 
 // kernel/random.hpp. Random numbers of a seed (two words; null: 0), which depend on the seed and
 // on the position alone.

@@ -183,7 +183,7 @@ void integer_matmul(View<const A> a, View<const B> b, View<const A> zero_a, View
 }
 
 template <class A, class B>
-std::size_t integer_matmul_workspace(View<const A> a, View<const B> b) {
+constexpr std::size_t integer_matmul_workspace(View<const A> a, View<const B> b) {
   const std::int64_t m = a.rank == 1 ? 1 : a.extent(a.rank - 2);
   const std::int64_t n = b.rank == 1 ? 1 : b.extent(b.rank - 1);
   return detail::IntegerBlocks(m, n, a.extent(a.rank - 1)).bytes();
@@ -261,8 +261,8 @@ void integer_convolution(const Window& window, std::int64_t groups, View<const X
 }
 
 template <class X, class W>
-std::size_t integer_convolution_workspace(const Window& window, std::int64_t groups, View<const X>,
-                                          View<const W> w) {
+constexpr std::size_t integer_convolution_workspace(const Window& window, std::int64_t groups,
+                                                    View<const X>, View<const W> w) {
   return detail::IntegerBlocks(w.extent(0) / groups, product(window.output), w.size(1, w.rank))
       .bytes();
 }

@@ -52,7 +52,7 @@ void roots(const Executor& executor, double p, const X* x, Y* y, std::int64_t n)
 
 /// op::LpPool: sums of powers by the loops of average_pool, then their roots.
 template <class T>
-std::size_t lp_pool_workspace(View<const T> x, View<T> y) {
+constexpr std::size_t lp_pool_workspace(View<const T> x, View<T> y) {
   using S = compute_t<T>;
   const std::int64_t sums = std::is_same_v<T, S> ? 0 : y.size();
   return std::size_t(x.size() + sums) * sizeof(S);

@@ -19,7 +19,7 @@ struct MatMulShape {
   std::int64_t b_count = 1;  ///< matrices that b holds
 
   template <class T>
-  MatMulShape(View<const T> a, View<const T> b, View<T> y) {
+  constexpr MatMulShape(View<const T> a, View<const T> b, View<T> y) {
     const std::size_t a_batch = a.rank > 2 ? a.rank - 2 : 0, b_batch = b.rank > 2 ? b.rank - 2 : 0;
     k = a.extent(a.rank - 1);
     m = a.rank > 1 ? a.extent(a.rank - 2) : 1;
@@ -55,7 +55,7 @@ struct MatMulShape {
     }
   }
   /// Small products are shared out whole, large ones each divided.
-  std::int64_t tasks() const {
+  constexpr std::int64_t tasks() const {
     const bool small = double(m) * double(n) * double(k) < double(1 << 23);
     return count <= 1 || !small ? 1 : count < 16 ? count : 16;
   }
@@ -75,8 +75,8 @@ constexpr bool packs_b(std::int64_t m, Matrix<const T> b) {
 
 /// op::MatMul: y = a b, matrix by matrix.
 template <class T>
-std::size_t matmul_packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
-                                View<T> y) {
+constexpr std::size_t matmul_packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
+                                          View<T> y) {
   if (!call.is_constant(1) || call.is_constant(0)) return 0;
   const detail::MatMulShape s(a, b, y);
   if (!detail::packs_b(s.m, row_major(b.data, s.k, s.n))) return 0;
@@ -93,7 +93,8 @@ void matmul_pack(void* packed, View<const T> a, View<const T> b, View<T> y) {
 }
 
 template <class T>
-std::size_t matmul_workspace(const KernelCall& call, View<const T> a, View<const T> b, View<T> y) {
+constexpr std::size_t matmul_workspace(const KernelCall& call, View<const T> a, View<const T> b,
+                                       View<T> y) {
   const detail::MatMulShape s(a, b, y);
   const bool is_packed = matmul_packed_bytes(call, a, b, y) != 0;
   const auto one = gemm_workspace_bytes<T>(s.m, s.n, s.k, is_packed ? Packed::b : Packed::none);
@@ -134,14 +135,14 @@ void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<T> y)
 
 /// op::Gemm: y = alpha a' b' + beta c, where ' may transpose and c broadcasts to y.
 template <class T>
-Matrix<const T> gemm_operand(View<const T> x, bool is_transposed) {
+constexpr Matrix<const T> gemm_operand(View<const T> x, bool is_transposed) {
   const auto matrix = row_major(x.data, x.extent(0), x.extent(1));
   return is_transposed ? matrix.transposed() : matrix;
 }
 
 template <class T, class Op>
-std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const T> a,
-                              View<const T> b) {
+constexpr std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const T> a,
+                                        View<const T> b) {
   if (!call.is_constant(1)) return 0;
   const auto right = gemm_operand(b, op.trans_b);
   if (!detail::packs_b(gemm_operand(a, op.trans_a).rows, right)) return 0;
@@ -154,8 +155,8 @@ void gemm_pack(const Op& op, void* packed, View<const T> b) {
 }
 
 template <class T, class Op>
-std::size_t gemm_workspace(const Op& op, const KernelCall& call, View<const T> a, View<const T> b,
-                           View<T> y) {
+constexpr std::size_t gemm_workspace(const Op& op, const KernelCall& call, View<const T> a,
+                                     View<const T> b, View<T> y) {
   const bool is_packed = gemm_packed_bytes(op, call, a, b) != 0;
   const std::int64_t k = gemm_operand(b, op.trans_b).rows;
   return std::size_t(

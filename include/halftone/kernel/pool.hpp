@@ -723,7 +723,7 @@ void find_largest(const PoolShape& s, const PoolInputRows& rows, const T* x, std
 
 /// Memory for the sums of a pooling's gradient.
 template <class T>
-std::size_t pool_gradient_workspace(std::int64_t elements) {
+constexpr std::size_t pool_gradient_workspace(std::int64_t elements) {
   if (std::is_same_v<T, compute_t<T>>) return 0;
   return static_cast<std::size_t>(elements) * sizeof(compute_t<T>);
 }

@@ -25,7 +25,7 @@ struct Loops {
   std::size_t rank = 0;
   std::int64_t extent[8] = {}, stride[8] = {};
 
-  std::int64_t count() const {
+  constexpr std::int64_t count() const {
     std::int64_t n = 1;
     for (std::size_t i = 0; i < rank; ++i) n *= extent[i];
     return n;
@@ -69,7 +69,7 @@ struct ReducePlan {
   bool is_by_columns = false;
   std::int64_t outputs = 1, terms = 1;  ///< terms of each output
 
-  ReducePlan(const std::int64_t* extents, std::size_t rank, std::uint32_t mask) {
+  constexpr ReducePlan(const std::int64_t* extents, std::size_t rank, std::uint32_t mask) {
     std::int64_t stride = 1;
     bool has_row = false, is_last_kept = false;
     for (std::size_t i = rank; i-- > 0;) {
@@ -99,13 +99,13 @@ struct ReducePlan {
 
   /// Parts that each output's terms are cut into, with a partial result each; 1 if there are
   /// outputs enough.
-  std::int64_t parts() const {
+  constexpr std::int64_t parts() const {
     const std::int64_t units = is_by_columns ? kept.count() * column_tasks() : outputs;
     const std::int64_t work = is_by_columns ? terms * (row < columns ? row : columns) : terms;
     if (units > 8 || work < 2 * piece || outputs == 0) return 1;
     return (work + piece - 1) / piece;
   }
-  std::int64_t column_tasks() const { return (row + columns - 1) / columns; }
+  constexpr std::int64_t column_tasks() const { return (row + columns - 1) / columns; }
 };
 
 /// How terms are joined, over numbers and vectors of S.
@@ -409,7 +409,8 @@ void reduce_integers(const Executor& executor, const ReducePlan& plan, Finish fi
 }  // namespace detail
 
 template <class T>
-std::size_t reduce_workspace(Accumulation accumulation, std::uint32_t mask, View<const T> x) {
+constexpr std::size_t reduce_workspace(Accumulation accumulation, std::uint32_t mask,
+                                       View<const T> x) {
   const detail::ReducePlan plan(x.extents, x.rank, mask);
   const std::int64_t parts = plan.parts();
   std::int64_t numbers = parts == 1 ? 0 : parts * plan.outputs;

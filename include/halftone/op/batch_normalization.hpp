@@ -90,9 +90,9 @@ struct BatchNormalization {
     lists.write(lists.own_variance, saved_var);
   }
   template <class T, class U, class W>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const U>, View<const U>,
-                        View<const W>, View<const W>, View<T>, View<W>, View<W>, View<W>,
-                        View<W>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const U>, View<const U>,
+                                  View<const W>, View<const W>, View<T>, View<W>, View<W>, View<W>,
+                                  View<W>) const {
     return workspace_for<T>(Extents(x));
   }
   constexpr void gradient(auto& g) const {

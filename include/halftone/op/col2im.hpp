@@ -165,8 +165,8 @@ struct Col2Im {
     });
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T>, View<const I>, View<const I>,
-                        View<T> y) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T>, View<const I>, View<const I>,
+                                  View<T> y) const {
     using S = halftone::detail::Compute<T>;
     return std::is_same_v<T, S> && !integer<T> ? 0 : static_cast<std::size_t>(y.size()) * 8;
   }

@@ -15,8 +15,9 @@ template <class T>
 void convolution_weight_gradient(const Window& window, std::int64_t groups, const KernelCall& call,
                                  View<const T> x, View<const T> dy, View<T> dw);
 template <class T>
-std::size_t convolution_weight_gradient_workspace(const Window& window, std::int64_t groups,
-                                                  View<const T> x, View<const T> dy);
+constexpr std::size_t convolution_weight_gradient_workspace(const Window& window,
+                                                            std::int64_t groups, View<const T> x,
+                                                            View<const T> dy);
 
 }  // namespace kernel
 
@@ -133,8 +134,8 @@ struct Conv {
     kernel::convolution<T>(window_over(x, w), group, call, x, w, b, y);
   }
   template <class T>
-  std::size_t workspace(const KernelCall& call, View<const T> x, View<const T> w, View<const T>,
-                        View<T>) const {
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const T> w,
+                                  View<const T>, View<T>) const {
     return kernel::convolution_workspace<T>(window_over(x, w), group, call, x, w);
   }
   template <class T>
@@ -158,7 +159,7 @@ struct Conv {
                                 .auto_pad = auto_pad});
   }
   template <class X, class W>
-  Window window_over(View<const X> x, View<const W> w) const {
+  constexpr Window window_over(View<const X> x, View<const W> w) const {
     return window_over(x.shape().subspan(2), Dims(w.shape().subspan(2)));
   }
 };
@@ -215,12 +216,13 @@ struct ConvWeightGradient {
     kernel::convolution_weight_gradient<T>(window_of(dy), group, call, x, dy, dw);
   }
   template <class T>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const T> dy, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const T> dy,
+                                  View<T>) const {
     return kernel::convolution_weight_gradient_workspace<T>(window_of(dy), group, x, dy);
   }
 
  private:
-  Window window_of(const auto& dy) const {
+  constexpr Window window_of(const auto& dy) const {
     Window w;
     w.kernel = kernel_shape;
     w.strides = strides;

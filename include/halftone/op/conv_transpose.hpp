@@ -16,8 +16,8 @@ template <class T>
 void transposed_convolution(const Window& window, std::int64_t groups, const KernelCall& call,
                             View<const T> x, View<const T> w, View<const T> b, View<T> y);
 template <class T>
-std::size_t transposed_convolution_workspace(const Window& window, std::int64_t groups,
-                                             View<const T> x, View<const T> w, View<T> y);
+constexpr std::size_t transposed_convolution_workspace(const Window& window, std::int64_t groups,
+                                                       View<const T> x, View<const T> w, View<T> y);
 
 }  // namespace kernel
 
@@ -126,8 +126,8 @@ struct ConvTranspose {
     kernel::transposed_convolution<T>(window, group, call, x, w, b, y);
   }
   template <class T>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const T> w, View<const T>,
-                        View<T> y) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const T> w,
+                                  View<const T>, View<T> y) const {
     const Window window = window_over(x.shape().subspan(2), Dims(w.shape().subspan(2)));
     return kernel::transposed_convolution_workspace<T>(window, group, x, w, y);
   }

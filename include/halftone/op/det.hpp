@@ -82,7 +82,7 @@ struct Det {
     });
   }
   template <class T>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<T>) const {
     const std::int64_t n = x.extent(x.rank - 1);
     return static_cast<std::size_t>(task_count(x) * n * n) * sizeof(double);
   }

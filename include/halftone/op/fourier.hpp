@@ -148,8 +148,8 @@ struct DFT {
     kernel::dft<T>(call, at, length(x, dft_length, at), inverse != 0, x, y);
   }
   template <class T, class I, class A>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> dft_length,
-                        View<const A> axis, View<T> y) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I> dft_length,
+                                  View<const A> axis, View<T> y) const {
     if (y.size() == 0) return 0;
     const std::size_t at = axis_of(x, axis);
     return kernel::fourier_workspace<T>(length(x, dft_length, at),
@@ -295,8 +295,9 @@ struct STFT {
                     signal, window, y);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T>, View<const I>, View<const T> window,
-                        View<const I> frame_length, View<T> y) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T>, View<const I>,
+                                  View<const T> window, View<const I> frame_length,
+                                  View<T> y) const {
     if (y.size() == 0) return 0;
     return kernel::fourier_workspace<T>(length(window, frame_length), y.extent(0) * y.extent(1));
   }

@@ -69,8 +69,8 @@ struct FusedConv {
     kernel::fused_conv<T>(*this, call, x, w, b, residual, y);
   }
   template <class T>
-  std::size_t workspace(const KernelCall& call, View<const T> x, View<const T> w, View<const T>,
-                        View<const T>, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const T> w,
+                                  View<const T>, View<const T>, View<T>) const {
     return kernel::fused_conv_workspace<T>(*this, call, x, w);
   }
   template <class T>

@@ -75,7 +75,8 @@ struct GatherElements {
     kernel::pick<T>(*call.executor, x.data, offsets, y.size(), 1, y.data);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices,
+                                  View<T>) const {
     return static_cast<std::size_t>(indices.size()) * sizeof(std::int64_t);
   }
   constexpr void gradient(auto& g) const {
@@ -154,7 +155,8 @@ struct GatherND {
     }
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices,
+                                  View<T>) const {
     return static_cast<std::size_t>(indices.size(0, indices.rank - 1)) * sizeof(std::int64_t);
   }
   constexpr void gradient(auto& g) const {

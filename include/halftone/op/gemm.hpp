@@ -68,8 +68,8 @@ struct Gemm {
     kernel::gemm_with_addend<T>(*this, call, a, b, c, y);
   }
   template <class T>
-  std::size_t workspace(const KernelCall& call, View<const T> a, View<const T> b, View<const T>,
-                        View<T> y) const {
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> a, View<const T> b,
+                                  View<const T>, View<T> y) const {
     return kernel::gemm_workspace<T>(*this, call, a, b, y);
   }
   template <class T>

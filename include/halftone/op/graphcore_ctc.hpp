@@ -168,8 +168,8 @@ struct Ctc {
     }
   }
   template <class T, class I, class L, class U>
-  std::size_t workspace(const KernelCall&, View<const T> p, View<const I> labels, View<const L>,
-                        View<const L>, View<U>, View<U>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> p, View<const I> labels,
+                                  View<const L>, View<const L>, View<U>, View<U>) const {
     const Space space(p.extent(0), p.extent(1), p.extent(2), labels.extent(1));
     return static_cast<std::size_t>(space.batch + space.tasks * space.doubles()) * sizeof(double);
   }
@@ -305,8 +305,8 @@ struct CtcBeamSearchDecoder {
     });
   }
   template <class T, class L>
-  std::size_t workspace(const KernelCall&, View<const T> p, View<const L>, View<T>, View<L>,
-                        View<L>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> p, View<const L>, View<T>,
+                                  View<L>, View<L>) const {
     const std::int64_t batch = p.extent(1);
     return static_cast<std::size_t>(batch < 8 ? batch : 8) *
            kernel::BeamSearch::bytes(p.extent(0), p.extent(2), beam_width);

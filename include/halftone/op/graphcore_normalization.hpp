@@ -111,8 +111,8 @@ struct GroupNormalization {
                                   static_cast<const S*>(biases));
   }
   template <class T>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const T>, View<const T>, View<T>,
-                        View<T>, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const T>, View<const T>,
+                                  View<T>, View<T>, View<T>) const {
     const Extents e(x, num_groups);
     return static_cast<std::size_t>(5 * e.room()) * sizeof(halftone::detail::Compute<T>) +
            kernel::channel_moments_workspace<T>(1, e.groups, e.run);

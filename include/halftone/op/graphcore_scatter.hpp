@@ -141,8 +141,8 @@ struct ScatterReduce {
     scatter<T>(call, x, places, indices.shape(), initial, y, places + count);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices, View<const T>,
-                        View<T> y) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices,
+                                  View<const T>, View<T> y) const {
     const auto sums = static_cast<std::size_t>(y.size());
     return static_cast<std::size_t>(indices.size()) * sizeof(std::int64_t) +
            sums * sizeof(halftone::detail::Compute<T>) + sums;

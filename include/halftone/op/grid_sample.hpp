@@ -113,7 +113,8 @@ struct GridSample {
                            static_cast<const double*>(places), y);
   }
   template <class T, class G>
-  std::size_t workspace(const KernelCall&, View<const T>, View<const G> grid, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T>, View<const G> grid,
+                                  View<T>) const {
     return static_cast<std::size_t>(grid.size()) * sizeof(double);
   }
   constexpr void gradient(auto& g) const;

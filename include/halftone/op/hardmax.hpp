@@ -50,7 +50,7 @@ struct Hardmax {
     }
   }
   template <class T>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<T>) const {
     const std::size_t at = normalized_axis(axis, x.rank);
     return static_cast<std::size_t>(x.size(0, at) * x.size(at + 1, x.rank)) * sizeof(std::int64_t);
   }

@@ -77,8 +77,8 @@ struct InstanceNormalization {
                                   static_cast<const S*>(biases));
   }
   template <class T>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const T>, View<const T>,
-                        View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const T>, View<const T>,
+                                  View<T>) const {
     const std::int64_t planes = x.size(0, 2);
     return static_cast<std::size_t>(3 * room(planes)) * sizeof(halftone::detail::Compute<T>) +
            kernel::channel_moments_workspace<T>(1, planes, x.size(2, x.rank));

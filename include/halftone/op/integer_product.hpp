@@ -15,14 +15,14 @@ template <class A, class B>
 void integer_matmul(View<const A> a, View<const B> b, View<const A> zero_a, View<const B> zero_b,
                     View<std::int32_t> y, void* workspace, const Executor& executor);
 template <class A, class B>
-std::size_t integer_matmul_workspace(View<const A> a, View<const B> b);
+constexpr std::size_t integer_matmul_workspace(View<const A> a, View<const B> b);
 template <class X, class W>
 void integer_convolution(const Window& window, std::int64_t groups, View<const X> x,
                          View<const W> w, View<const X> zero_x, View<const W> zero_w,
                          View<std::int32_t> y, void* workspace, const Executor& executor);
 template <class X, class W>
-std::size_t integer_convolution_workspace(const Window& window, std::int64_t groups,
-                                          View<const X> x, View<const W> w);
+constexpr std::size_t integer_convolution_workspace(const Window& window, std::int64_t groups,
+                                                    View<const X> x, View<const W> w);
 
 }  // namespace kernel
 
@@ -105,8 +105,8 @@ struct MatMulInteger {
     kernel::integer_matmul<A, B>(a, b, zero_a, zero_b, y, call.workspace, *call.executor);
   }
   template <class A, class B, class T>
-  std::size_t workspace(const KernelCall&, View<const A> a, View<const B> b, View<const A>,
-                        View<const B>, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const A> a, View<const B> b,
+                                  View<const A>, View<const B>, View<T>) const {
     return kernel::integer_matmul_workspace<A, B>(a, b);
   }
 };
@@ -156,8 +156,8 @@ struct ConvInteger {
                                       call.workspace, *call.executor);
   }
   template <class X, class W, class T>
-  std::size_t workspace(const KernelCall&, View<const X> x, View<const W> w, View<const X>,
-                        View<const W>, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const X> x, View<const W> w,
+                                  View<const X>, View<const W>, View<T>) const {
     return kernel::integer_convolution_workspace<X, W>(conv.window_over(x, w), conv.group, x, w);
   }
 };

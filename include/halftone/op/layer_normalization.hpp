@@ -144,8 +144,9 @@ struct LayerNormalization {
     }
   }
   template <class T, class U>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const T> scale, View<const T> bias,
-                        View<T>, View<U> average, View<U> inv_std) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const T> scale,
+                                  View<const T> bias, View<T>, View<U> average,
+                                  View<U> inv_std) const {
     const std::size_t at = normalized_axis(axis, x.rank);
     const std::int64_t outer = x.size(0, at), n = x.size(at, x.rank);
     std::int64_t bytes = ((average ? outer : 0) + (inv_std ? outer : 0)) *

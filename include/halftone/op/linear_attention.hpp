@@ -200,9 +200,9 @@ struct LinearAttention {
     });
   }
   template <class T, class S>
-  std::size_t workspace(const KernelCall&, View<const T>, View<const T>, View<const T>,
-                        View<const S>, View<const T>, View<const T>, View<T>,
-                        View<S> present_state) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T>, View<const T>, View<const T>,
+                                  View<const S>, View<const T>, View<const T>, View<T>,
+                                  View<S> present_state) const {
     const std::int64_t values = present_state.extent(3);
     const std::int64_t units = present_state.extent(0) * present_state.extent(1);
     return static_cast<std::size_t>(units * (present_state.extent(2) + 1) * values) * sizeof(float);

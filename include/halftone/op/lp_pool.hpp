@@ -15,7 +15,7 @@ namespace kernel {
 template <class T>
 void lp_pool(const KernelCall& call, const Window& window, double p, View<const T> x, View<T> y);
 template <class T>
-std::size_t lp_pool_workspace(View<const T> x, View<T> y);
+constexpr std::size_t lp_pool_workspace(View<const T> x, View<T> y);
 template <class T>
 void global_lp_pool(const Executor& executor, double p, View<const T> x, View<T> y);
 
@@ -106,7 +106,7 @@ struct LpPool {
                        y);
   }
   template <class T>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<T> y) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<T> y) const {
     return kernel::lp_pool_workspace<T>(x, y);
   }
   constexpr void gradient(auto& g) const {
@@ -145,7 +145,7 @@ struct LpPool_1 {
                        x, y);
   }
   template <class T>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<T> y) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<T> y) const {
     return kernel::lp_pool_workspace<T>(x, y);
   }
   constexpr void gradient(auto& g) const {

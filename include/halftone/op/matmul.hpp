@@ -63,7 +63,8 @@ struct MatMul {
     kernel::matmul<T>(call, a, b, y);
   }
   template <class T>
-  std::size_t workspace(const KernelCall& call, View<const T> a, View<const T> b, View<T> y) const {
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> a, View<const T> b,
+                                  View<T> y) const {
     return kernel::matmul_workspace<T>(call, a, b, y);
   }
   template <class T>

@@ -119,8 +119,8 @@ struct MatMulNBits {
                                scales.data, zeros.data, bias.data, y.data, call.workspace);
   }
   template <class T, class B, class Z, class G>
-  std::size_t workspace(const KernelCall&, View<const T> a, View<const B>, View<const T>,
-                        View<const Z>, View<const G>, View<const T>, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> a, View<const B>, View<const T>,
+                                  View<const Z>, View<const G>, View<const T>, View<T>) const {
     return kernel::bits_workspace<T>(product_of<kernel::BitsProduct>(a));
   }
 

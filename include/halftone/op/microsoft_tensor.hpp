@@ -104,7 +104,7 @@ struct Inverse {
     }
   }
   template <class T>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<T>) const {
     const std::int64_t n = x.extent(x.rank - 1);
     return static_cast<std::size_t>(2 * n * n) * sizeof(double);
   }

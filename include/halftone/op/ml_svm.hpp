@@ -59,7 +59,7 @@ struct SvmRule {
     kernel::svm_pack<T>(svm, vectors(svm, lists), static_cast<float*>(packed));
   }
   template <class T, class... Types>
-  static std::size_t workspace(const Op& op, const KernelCall& call) {
+  static constexpr std::size_t workspace(const Op& op, const KernelCall& call) {
     return kernel::svm_workspace<T>(op.shape(halftone::detail::ml_lists<Op, T, Types...>(call)),
                                     rows(call), call.packed != nullptr);
   }
@@ -198,7 +198,7 @@ struct SVMClassifier {
     Rule::template pack<T...>(*this, call, packed);
   }
   template <class... T>
-  std::size_t workspace(const KernelCall& call, const auto&...) const {
+  constexpr std::size_t workspace(const KernelCall& call, const auto&...) const {
     return Rule::template workspace<T...>(*this, call);
   }
   template <class T, class... Types>
@@ -282,7 +282,7 @@ struct SVMRegressor {
     Rule::template pack<T...>(*this, call, packed);
   }
   template <class... T>
-  std::size_t workspace(const KernelCall& call, const auto&...) const {
+  constexpr std::size_t workspace(const KernelCall& call, const auto&...) const {
     return Rule::template workspace<T...>(*this, call);
   }
   template <class T, class... Types>

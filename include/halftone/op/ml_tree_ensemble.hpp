@@ -55,7 +55,7 @@ struct TreeEnsembleRule {
     halftone_pack_trees(&lists, std::is_same_v<T, double>, packed);
   }
   template <class T, class... Types>
-  static std::size_t workspace(const Op& op, const KernelCall& call) {
+  static constexpr std::size_t workspace(const Op& op, const KernelCall& call) {
     const kernel::TreeLists lists = op.lists(halftone::detail::ml_lists<Op, T, Types...>(call));
     const TensorArgument& x = call.arguments[0];
     return halftone_trees_workspace_bytes(x.rank == 1 ? 1 : x.extents[0], lists.targets,
@@ -176,7 +176,7 @@ struct TreeEnsembleClassifier {
     Rule::template pack<T...>(*this, call, packed);
   }
   template <class... T>
-  std::size_t workspace(const KernelCall& call, const auto&...) const {
+  constexpr std::size_t workspace(const KernelCall& call, const auto&...) const {
     return Rule::template workspace<T...>(*this, call);
   }
   template <class... T>
@@ -269,7 +269,7 @@ struct TreeEnsembleRegressor {
     Rule::template pack<T...>(*this, call, packed);
   }
   template <class... T>
-  std::size_t workspace(const KernelCall& call, const auto&...) const {
+  constexpr std::size_t workspace(const KernelCall& call, const auto&...) const {
     return Rule::template workspace<T...>(*this, call);
   }
   template <class... T>
@@ -358,7 +358,7 @@ struct TreeEnsemble {
     Rule::template pack<T...>(*this, call, packed);
   }
   template <class... T>
-  std::size_t workspace(const KernelCall& call, const auto&...) const {
+  constexpr std::size_t workspace(const KernelCall& call, const auto&...) const {
     return Rule::template workspace<T...>(*this, call);
   }
   template <class T, class... Types>

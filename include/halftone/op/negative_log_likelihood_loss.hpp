@@ -128,8 +128,8 @@ struct NegativeLogLikelihoodLoss {
         static_cast<T>(static_cast<S>(reduction == Reduction::mean ? total / weights : total));
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T>, View<const I> target, View<const T>,
-                        View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T>, View<const I> target,
+                                  View<const T>, View<T>) const {
     return static_cast<std::size_t>(task_count(target.size())) * 2 * sizeof(double);
   }
   constexpr void gradient(auto& g) const;

@@ -92,8 +92,8 @@ struct NonMaxSuppression {
     search.run(call.workspace, y.data);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> boxes, View<const T> scores, View<const I>,
-                        View<const T>, View<const T>, View<I>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> boxes, View<const T> scores,
+                                  View<const I>, View<const T>, View<const T>, View<I>) const {
     return static_cast<std::size_t>(shaped(boxes.shape(), scores.shape()).workspace());
   }
 

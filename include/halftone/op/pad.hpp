@@ -177,8 +177,8 @@ struct PadGradient {
     });
   }
   template <class T, class P, class I>
-  std::size_t workspace(const KernelCall&, View<const T>, View<const P>, View<const I>,
-                        View<T> dx) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T>, View<const P>, View<const I>,
+                                  View<T> dx) const {
     using S = halftone::detail::Compute<T>;
     return std::is_same_v<T, S> ? 0 : static_cast<std::size_t>(dx.size()) * sizeof(S);
   }

@@ -22,7 +22,7 @@ template <class T>
 void average_pool_gradient(const KernelCall& call, const Window& window, PoolCount counted,
                            View<const T> dy, View<T> dx);
 template <class T>
-std::size_t pool_gradient_workspace(std::int64_t elements);
+constexpr std::size_t pool_gradient_workspace(std::int64_t elements);
 
 }  // namespace kernel
 
@@ -259,7 +259,8 @@ struct MaxPoolGradient {
     kernel::max_pool_gradient<T>(call, window_onto(*this, dy), x, dy, dx);
   }
   template <class T>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const T>, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const T>,
+                                  View<T>) const {
     return kernel::pool_gradient_workspace<T>(x.size());
   }
 };
@@ -304,7 +305,7 @@ struct AveragePoolGradient {
     kernel::average_pool_gradient<T>(call, window_onto(*this, dy), counted, dy, dx);
   }
   template <class T>
-  std::size_t workspace(const KernelCall&, View<const T>, View<T> dx) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T>, View<T> dx) const {
     return kernel::pool_gradient_workspace<T>(dx.size());
   }
 };

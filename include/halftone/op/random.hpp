@@ -259,7 +259,8 @@ struct Multinomial {
   }
 
   template <class T, class S, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const S>, View<I>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const S>,
+                                  View<I>) const {
     return static_cast<std::size_t>(x.size()) * sizeof(double);
   }
   template <class T, class S, class I>

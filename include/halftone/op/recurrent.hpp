@@ -234,8 +234,8 @@ struct LSTM {
                          {x, w, r, b, sequence_lens, initial_h, initial_c, p, y, y_h, y_c});
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
-                        auto...) const {
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>,
+                                  View<const T> r, auto...) const {
     return kernel::recurrent_workspace<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
@@ -304,8 +304,8 @@ struct GRU {
                          {x, w, r, b, sequence_lens, initial_h, {}, {}, y, y_h, {}});
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
-                        auto...) const {
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>,
+                                  View<const T> r, auto...) const {
     return kernel::recurrent_workspace<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
@@ -367,8 +367,8 @@ struct RNN {
                          {x, w, r, b, sequence_lens, initial_h, {}, {}, y, y_h, {}});
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
-                        auto...) const {
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>,
+                                  View<const T> r, auto...) const {
     return kernel::recurrent_workspace<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
@@ -456,7 +456,8 @@ struct RecurrentGradient {
          d_initial_c, p ? dp : View<T>{}});
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> a, View<const T> r, auto... others) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> a, View<const T> r,
+                                  auto... others) const {
     const std::int64_t sizes[] = {a.size(), r.size(), others.size()...};
     return kernel::recurrent_gradient_workspace<T>(layer(a, r), sizes);
   }

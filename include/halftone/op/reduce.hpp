@@ -92,7 +92,8 @@ constexpr Inferred infer_reduction(const Inputs& in, bool keeps_dims, bool is_no
 
 /// Bit i is set if dimension i is reduced.
 template <class I>
-std::uint32_t reduced_dimensions(View<const I> axes, std::size_t rank, bool is_noop_without_axes) {
+constexpr std::uint32_t reduced_dimensions(View<const I> axes, std::size_t rank,
+                                           bool is_noop_without_axes) {
   std::uint32_t mask = 0;
   for (std::int64_t i = 0; axes && i < axes.size(); ++i) {
     mask |= std::uint32_t{1} << normalized_axis(axes[i], rank);
@@ -133,7 +134,7 @@ struct Reducer {
     }
   }
   template <class T, class Op, class I>
-  static std::size_t workspace(const Op& op, View<const T> x, View<const I> axes) {
+  static constexpr std::size_t workspace(const Op& op, View<const T> x, View<const I> axes) {
     const std::uint32_t mask = reduced_dimensions(axes, x.rank, op.noop_with_empty_axes != 0);
     return kernel::reduce_workspace<T>(A, mask, x);
   }
@@ -170,7 +171,8 @@ struct ReduceSum {
     Run::run(*this, call, x, axes, y);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes,
+                                  View<T>) const {
     return Run::workspace(*this, x, axes);
   }
   constexpr void gradient(auto& g) const {
@@ -211,7 +213,8 @@ struct ReduceMean {
     Run::run(*this, call, x, axes, y);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes,
+                                  View<T>) const {
     return Run::workspace(*this, x, axes);
   }
   constexpr void gradient(auto& g) const {
@@ -252,7 +255,8 @@ struct ReduceMax {
     Run::run(*this, call, x, axes, y);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes,
+                                  View<T>) const {
     return Run::workspace(*this, x, axes);
   }
   constexpr void gradient(auto& g) const {
@@ -293,7 +297,8 @@ struct ReduceMin {
     Run::run(*this, call, x, axes, y);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes,
+                                  View<T>) const {
     return Run::workspace(*this, x, axes);
   }
   constexpr void gradient(auto& g) const {
@@ -334,7 +339,8 @@ struct ReduceProd {
     Run::run(*this, call, x, axes, y);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes,
+                                  View<T>) const {
     return Run::workspace(*this, x, axes);
   }
   constexpr void gradient(auto& g) const {
@@ -384,7 +390,8 @@ struct ReduceL1 {
     Run::run(*this, call, x, axes, y);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes,
+                                  View<T>) const {
     return Run::workspace(*this, x, axes);
   }
   constexpr void gradient(auto& g) const {
@@ -426,7 +433,8 @@ struct ReduceL2 {
     Run::run(*this, call, x, axes, y);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes,
+                                  View<T>) const {
     return Run::workspace(*this, x, axes);
   }
   constexpr void gradient(auto& g) const {
@@ -466,7 +474,8 @@ struct ReduceLogSum {
     Run::run(*this, call, x, axes, y);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes,
+                                  View<T>) const {
     return Run::workspace(*this, x, axes);
   }
   constexpr void gradient(auto& g) const {
@@ -507,7 +516,8 @@ struct ReduceLogSumExp {
     Run::run(*this, call, x, axes, y);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes,
+                                  View<T>) const {
     return Run::workspace(*this, x, axes);
   }
   constexpr void gradient(auto& g) const {
@@ -548,7 +558,8 @@ struct ReduceSumSquare {
     Run::run(*this, call, x, axes, y);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I> axes,
+                                  View<T>) const {
     return Run::workspace(*this, x, axes);
   }
   constexpr void gradient(auto& g) const {

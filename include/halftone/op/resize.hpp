@@ -225,8 +225,8 @@ struct Resize {
     kernel::resize<T>(call, rule_within(x.shape(), y.shape(), roi, scales, sizes), x, y);
   }
   template <class T, class R, class S, class I>
-  std::size_t workspace(const KernelCall& call, View<const T> x, View<const R>,
-                        View<const S> scales, View<const I> sizes, View<T> y) const {
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const R>,
+                                  View<const S> scales, View<const I> sizes, View<T> y) const {
     const bool is_known = call.is_constant(scales && scales.size() != 0 ? 2 : 3);
     return kernel::resize_workspace<T>(rule(x.shape(), y.shape(), scales, sizes, is_known), x, y);
   }
@@ -357,8 +357,8 @@ struct ResizeGradient {
         call, resized.rule_within(dx.shape(), dy.shape(), roi, scales, sizes), dy, dx);
   }
   template <class T, class R, class S, class I>
-  std::size_t workspace(const KernelCall& call, View<const T> dy, View<const R>,
-                        View<const S> scales, View<const I> sizes, View<T> dx) const {
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> dy, View<const R>,
+                                  View<const S> scales, View<const I> sizes, View<T> dx) const {
     const bool is_known = call.is_constant(scales && scales.size() != 0 ? 2 : 3);
     return kernel::resize_gradient_workspace<T>(
         resized.rule(dx.shape(), dy.shape(), scales, sizes, is_known), dy, dx);

@@ -74,7 +74,8 @@ struct RMSNormalization {
                               static_cast<halftone::detail::Compute<T>>(epsilon));
   }
   template <class T, class V>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const V> scale, View<V>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const V> scale,
+                                  View<V>) const {
     const std::int64_t n = x.size(normalized_axis(axis, x.rank), x.rank);
     return scale.size() == n ? 0 : static_cast<std::size_t>(n) * sizeof(V);
   }

@@ -145,8 +145,8 @@ struct ScatterElements {
                        indices.size(0, at), updates.data, y.data);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices, View<const T>,
-                        View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices,
+                                  View<const T>, View<T>) const {
     return static_cast<std::size_t>(indices.size()) * sizeof(std::int64_t);
   }
   constexpr void gradient(auto& g) const {
@@ -233,8 +233,8 @@ struct ScatterND {
                        x.size(width, x.rank), 1, updates.data, y.data);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices, View<const T>,
-                        View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T>, View<const I> indices,
+                                  View<const T>, View<T>) const {
     return static_cast<std::size_t>(indices.size(0, indices.rank - 1)) * sizeof(std::int64_t);
   }
   constexpr void gradient(auto& g) const {

@@ -78,8 +78,8 @@ struct TopK {
                      call.workspace);
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<const I>, View<T> values,
-                        View<I>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I>, View<T> values,
+                                  View<I>) const {
     const std::size_t at = normalized_axis(axis, x.rank);
     return static_cast<std::size_t>(kernel::top_k_workspace(
         x.size(0, at), x.extent(at), x.size(at + 1, x.rank), values.extent(at)));

@@ -85,8 +85,8 @@ struct Unique {
     for (std::int64_t j = 0; j < n && inverse; ++j) inverse[j] = found.inverse[j];
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<T>, View<I>, View<I>,
-                        View<I>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<T>, View<I>, View<I>,
+                                  View<I>) const {
     const std::int64_t n = axis ? x.extent(normalized_axis(*axis, x.rank)) : x.size();
     return static_cast<std::size_t>(kernel::UniqueSlices::workspace(n));
   }

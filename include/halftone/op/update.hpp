@@ -165,8 +165,8 @@ struct Update {
     kernel::update<T, S>(*this, call, w, g, s1, s2, s3, step, h);
   }
   template <class T, class S, class H, class B>
-  std::size_t workspace(const KernelCall&, View<T> w, View<S>, View<S>, View<S>, View<S>, View<H>,
-                        View<const H>, View<const B>, View<T>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<T> w, View<S>, View<S>, View<S>, View<S>,
+                                  View<H>, View<const H>, View<const B>, View<T>) const {
     return kind == Optimizing::lamb ? static_cast<std::size_t>(w.size()) * sizeof(S) : 0;
   }
 };

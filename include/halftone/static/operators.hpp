@@ -1,0 +1,186 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <halftone/graph/graph.hpp>
+#include <halftone/op/list.hpp>
+#include <halftone/train/recorder.hpp>
+
+// Which operators a static program has: structs, found by the ids of its graph's nodes.
+namespace halftone {
+
+/// Stands for `builtin` where names have to stay short.
+struct Builtin {};
+
+}  // namespace halftone
+
+namespace halftone::detail {
+
+template <std::size_t I, class Op>
+struct NumberedOperator {
+  using type = Op;
+};
+template <class Numbers, class... Op>
+struct NumberedOperators;
+template <std::size_t... I, class... Op>
+struct NumberedOperators<std::index_sequence<I...>, Op...> : NumberedOperator<I, Op>... {};
+
+template <std::size_t I, class Op>
+NumberedOperator<I, Op> operator_at(NumberedOperator<I, Op>*);
+
+/// The operators of a list by number.
+template <class List>
+struct OperatorList;
+template <class... Op>
+struct OperatorList<Registry<Op...>> {
+  static constexpr std::size_t count = sizeof...(Op);
+  using Numbered = NumberedOperators<std::make_index_sequence<count>, Op...>;
+  template <std::size_t I>
+  using at = typename decltype(operator_at<I>(static_cast<Numbered*>(nullptr)))::type;
+
+  static constexpr std::array<const OpId*, count> ids{&Op::id...};
+  /// The number of an operator, -1 if it is not in the list.
+  static constexpr int find(const OpId& id) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (ids[i]->name == id.name && *ids[i] == id) return static_cast<int>(i);
+    }
+    return -1;
+  }
+};
+
+/// With what train() records beside the operators of the library.
+template <class List>
+struct WithTraining;
+template <class... Op>
+struct WithTraining<Registry<Op...>> {
+  using type = Registry<Op..., training::Setting, training::TrainingStep,
+                        training::LossScalingRatio, training::RescaleState>;
+};
+
+/// The operators that a static program may have, by the type that stands for them.
+template <class Ops>
+struct ListOf;
+template <class... Op>
+struct ListOf<Registry<Op...>> {
+  using type = OperatorList<typename WithTraining<Registry<Op...>>::type>;
+};
+/// Of the library: a class with a short name, since the name of every function has it.
+struct LibraryList : OperatorList<WithTraining<builtin>::type> {};
+template <>
+struct ListOf<Builtin> {
+  using type = LibraryList;
+};
+
+/// The numbers of the operators of a graph and its bodies, as a mask.
+template <class List>
+constexpr void mark_operators(const Graph& graph, std::array<bool, List::count>& used) {
+  std::vector<const Descriptor*> seen;
+  for (const Node& node : graph.nodes) {
+    bool is_new = true;
+    for (const Descriptor* op : seen) is_new = is_new && op != node.op;
+    if (!is_new) continue;
+    seen.push_back(node.op);
+    const int number = List::find(node.op->id);
+    if (number >= 0) used[static_cast<std::size_t>(number)] = true;
+  }
+  for (const Graph& body : graph.graphs) mark_operators<List>(body, used);
+}
+
+/// train() while nothing but the model's operators is looked for: the gradients of the weights are
+/// the weights.
+constexpr Training record_nothing(Graph& graph, TensorId, const Rule&, const TrainOptions&) {
+  graph.model.emplace_back();
+  Training training;
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    if (graph.tensors[i].role != Role::variable) continue;
+    training.weights.push_back(static_cast<TensorId>(i));
+    training.gradients.push_back(static_cast<TensorId>(i));
+  }
+  return training;
+}
+
+/// train() with the gradients of these operators.
+template <class... Op>
+constexpr Training record_static_training(Graph& graph, TensorId loss, const Rule& rule,
+                                          const TrainOptions& options) {
+  return Recorder(graph, {&graph, loss}, rule, options, &gradient_in_list<Op...>).run();
+}
+
+/// The graph that a model builds. Descriptors know no gradients in constant evaluation, so that a
+/// first build finds the operators whose gradients the second one needs.
+template <class Model, class List>
+struct StaticBuild {
+  struct Found {
+    std::array<bool, List::count> used{};
+    bool trains = false;
+  };
+  static constexpr Found found = [] {
+    Found result;
+    Graph graph;
+    graph.record_training = &record_nothing;
+    Model::build(graph);
+    result.trains = !graph.model.empty();
+    mark_operators<List>(graph, result.used);
+    return result;
+  }();
+  static constexpr std::size_t count = [] {
+    std::size_t n = 0;
+    for (const bool used : found.used) n += used;
+    return n;
+  }();
+  static constexpr std::array<std::size_t, count> numbers = [] {
+    std::array<std::size_t, count> list{};
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < found.used.size(); ++i) {
+      if (found.used[i]) list[n++] = i;
+    }
+    return list;
+  }();
+
+  static constexpr RecordTraining trainer() {
+    if constexpr (found.trains) {
+      return []<std::size_t... I>(std::index_sequence<I...>) {
+        return &record_static_training<typename List::template at<numbers[I]>...>;
+      }(std::make_index_sequence<count>{});
+    } else {
+      return nullptr;
+    }
+  }
+  static constexpr Graph graph() {
+    Graph built;
+    built.record_training = trainer();
+    Model::build(built);
+    built.record_training = nullptr;
+    return built;
+  }
+};
+
+}  // namespace halftone::detail
+
+namespace halftone {
+
+/// Appends a node with packed attributes, as headers do that `halftone compile --emit header`
+/// writes; returns its number.
+template <class Op>
+constexpr std::size_t record_static(Graph& graph, std::vector<Word> attributes,
+                                    std::vector<TensorId> inputs,
+                                    const std::vector<TensorInfo>& infos) {
+  return graph.add_node(descriptor<Op>, std::move(attributes), std::move(inputs), infos);
+}
+
+/// train() in the build of a static program, whose operators' gradients it knows; elsewhere the
+/// core's.
+template <class Optimizer>
+  requires std::is_rvalue_reference_v<Optimizer&&>
+constexpr Training train(Graph& graph, AnyTensor loss, Optimizer&& optimizer,
+                         const TrainOptions& options = {}) {
+  if (graph.record_training != nullptr) {
+    return graph.record_training(graph, loss.id, detail::rule_of(optimizer), options);
+  }
+  return train(graph, loss, std::as_const(optimizer), options);
+}
+
+}  // namespace halftone
