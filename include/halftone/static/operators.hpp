@@ -74,9 +74,10 @@ struct ListOf<Builtin> {
   using type = LibraryList;
 };
 
-/// The numbers of the operators of a graph and its bodies, as a mask.
+/// Marks the numbers of the operators of a graph and its bodies; false if the list lacks one.
 template <class List>
-constexpr void mark_operators(const Graph& graph, std::array<bool, List::count>& used) {
+constexpr bool mark_operators(const Graph& graph, std::array<bool, List::count>& used) {
+  bool has_all = true;
   std::vector<const Descriptor*> seen;
   for (const Node& node : graph.nodes) {
     bool is_new = true;
@@ -84,9 +85,11 @@ constexpr void mark_operators(const Graph& graph, std::array<bool, List::count>&
     if (!is_new) continue;
     seen.push_back(node.op);
     const int number = List::find(node.op->id);
+    has_all = has_all && number >= 0;
     if (number >= 0) used[static_cast<std::size_t>(number)] = true;
   }
-  for (const Graph& body : graph.graphs) mark_operators<List>(body, used);
+  for (const Graph& body : graph.graphs) has_all = mark_operators<List>(body, used) && has_all;
+  return has_all;
 }
 
 /// train() while nothing but the model's operators is looked for: the gradients of the weights are
@@ -115,7 +118,7 @@ template <class Model, class List>
 struct StaticBuild {
   struct Found {
     std::array<bool, List::count> used{};
-    bool trains = false;
+    bool trains = false, has_all = true;
   };
   static constexpr Found found = [] {
     Found result;
@@ -123,7 +126,7 @@ struct StaticBuild {
     graph.record_training = &record_nothing;
     Model::build(graph);
     result.trains = !graph.model.empty();
-    mark_operators<List>(graph, result.used);
+    result.has_all = mark_operators<List>(graph, result.used);
     return result;
   }();
   static constexpr std::size_t count = [] {

@@ -356,6 +356,7 @@ struct StaticPlan {
     bool has_all_operators = true, fits = true;
   };
   static constexpr Sizes sizes = [] {
+    if (!Build::found.has_all) return Sizes{.has_all_operators = false};
     const Graph graph = lowered(Build::graph());
     if (const NotStatic reason = why_not_static(graph); reason != NotStatic::none) {
       return Sizes{.reason = reason};
@@ -382,7 +383,7 @@ struct StaticPlan {
     alignas(64) std::array<std::byte, sizes.data + 1> data{};
   };
   static constexpr Tables tables = [] {
-    if (sizes.reason != NotStatic::none) return Tables{};
+    if (sizes.reason != NotStatic::none || !sizes.has_all_operators) return Tables{};
     const StaticDraft<List> d = draft();
     Tables t;
     const auto copy = [](const auto& from, auto& to) {
