@@ -81,9 +81,13 @@ Training train_by(Graph& graph, AnyTensor loss, const Rule& rule, OwnUpdate* own
 ///         two groups, a graph that is trained already, an update that leaves its weight as it is
 /// see     train/recorder.hpp, which has the same for constant evaluation
 template <class Optimizer>
-Training train(Graph& graph, AnyTensor loss, Optimizer&& optimizer,
-               const TrainOptions& options = {}) {
+constexpr Training train(Graph& graph, AnyTensor loss, Optimizer&& optimizer,
+                         const TrainOptions& options = {}) {
   return detail::with_rule(optimizer, [&](const detail::Rule& rule, detail::OwnUpdate* own) {
+    // The build of a static program.
+    if (graph.record_training != nullptr) {
+      return graph.record_training(graph, loss.id, rule, own, options);
+    }
     return detail::train_by(graph, loss, rule, own, options);
   });
 }

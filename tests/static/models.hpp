@@ -60,7 +60,8 @@ struct TrainedBySgd {
 struct TrainedByAdam {
   static constexpr void build(Graph& g) {
     const auto loss = classifier_loss(g);
-    train(g, loss, Adam{.learning_rate = 0.0625f, .weight_decay = 0.125f});
+    const Adam adam{.learning_rate = 0.0625f, .weight_decay = 0.125f};
+    train(g, loss, adam);
   }
 };
 

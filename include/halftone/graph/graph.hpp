@@ -110,11 +110,12 @@ struct Training;
 struct TrainOptions;
 namespace detail {
 struct Rule;
-}
+class OwnUpdate;
+}  // namespace detail
 
-/// What `train` does to a graph, by an optimizer's rule.
+/// What `train` does to a graph, by an optimizer's rule or an update of the program's own.
 using RecordTraining = Training (*)(Graph& graph, TensorId loss, const detail::Rule& rule,
-                                    const TrainOptions& options);
+                                    detail::OwnUpdate* own, const TrainOptions& options);
 
 /// Tensors and the nodes that compute them: a value. Passes are functions from graphs to graphs,
 /// usable in constant evaluation and at run time alike.

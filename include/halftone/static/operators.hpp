@@ -94,7 +94,8 @@ constexpr bool mark_operators(const Graph& graph, std::array<bool, List::count>&
 
 /// train() while nothing but the model's operators is looked for: the gradients of the weights are
 /// the weights.
-constexpr Training record_nothing(Graph& graph, TensorId, const Rule&, const TrainOptions&) {
+constexpr Training record_nothing(Graph& graph, TensorId, const Rule&, OwnUpdate*,
+                                  const TrainOptions&) {
   graph.model.emplace_back();
   Training training;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
@@ -108,8 +109,8 @@ constexpr Training record_nothing(Graph& graph, TensorId, const Rule&, const Tra
 /// train() with the gradients of these operators.
 template <class... Op>
 constexpr Training record_static_training(Graph& graph, TensorId loss, const Rule& rule,
-                                          const TrainOptions& options) {
-  return Recorder(graph, {&graph, loss}, rule, options, &gradient_in_list<Op...>).run();
+                                          OwnUpdate* own, const TrainOptions& options) {
+  return Recorder(graph, {&graph, loss}, rule, own, options, &gradient_in_list<Op...>).run();
 }
 
 /// The graph that a model builds. Descriptors know no gradients in constant evaluation, so that a
@@ -172,18 +173,6 @@ constexpr std::size_t record_static(Graph& graph, std::vector<Word> attributes,
                                     std::vector<TensorId> inputs,
                                     const std::vector<TensorInfo>& infos) {
   return graph.add_node(descriptor<Op>, std::move(attributes), std::move(inputs), infos);
-}
-
-/// train() in the build of a static program, whose operators' gradients it knows; elsewhere the
-/// core's.
-template <class Optimizer>
-  requires std::is_rvalue_reference_v<Optimizer&&>
-constexpr Training train(Graph& graph, AnyTensor loss, Optimizer&& optimizer,
-                         const TrainOptions& options = {}) {
-  if (graph.record_training != nullptr) {
-    return graph.record_training(graph, loss.id, detail::rule_of(optimizer), options);
-  }
-  return train(graph, loss, std::as_const(optimizer), options);
 }
 
 }  // namespace halftone
