@@ -65,6 +65,13 @@ struct TrainedByAdam {
   }
 };
 
+struct Descent {
+  constexpr void update(auto w, auto dw) const { op::copy_var_update(w, w - 0.125f * dw); }
+};
+struct TrainedByOwn {
+  static constexpr void build(Graph& g) { train(g, classifier_loss(g), Descent{}); }
+};
+
 /// Convolutions and their gradients.
 struct TrainedImages {
   static constexpr void build(Graph& g) {
