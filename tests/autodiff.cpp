@@ -159,7 +159,8 @@ TEST_CASE("autodiff: gradients are added to variables") {
   accumulate(gradient, site, dy, {sum_x, sums});
   accumulate(gradient, site, dy, {sum_x, sums});
   const auto [dx, dw] = call(autodiff(layer), site, dy);
-  Session session(g, {.outputs = {sums.W + 0.f, dw.W + dw.W, sum_x + 0.f, dx + dx}});
+  const std::vector<Anchor> outputs{sums.W + 0.f, dw.W + dw.W, sum_x + 0.f, dx + dx};
+  Session session(g, {.outputs = outputs});
   const Result result = session.run({{"x", x_values}, {"dy", dy_values}});
   CHECK(bytes_of(result[0]) == bytes_of(result[1]));
   CHECK(bytes_of(result[2]) == bytes_of(result[3]));
