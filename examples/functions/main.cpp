@@ -19,7 +19,7 @@ struct Linear {
   auto operator()(F<Batch, In> x, Weights w) const { return op::gelu(op::matmul(x, w.W) + w.b); }
 };
 
-/// One body, called twice with weights of its own, and trained: the loss after `steps` steps.
+/// Trains a body that is called twice, with weights for each call; returns the loss after `steps`.
 float train_calls(const Array<float>& xs, const Array<float>& ys, int steps) {
   Graph g;
   auto x = input<float, Shape<32, 8>>(g, "x"), y = input<float, Shape<32, 8>>(g, "y");

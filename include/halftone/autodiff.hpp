@@ -22,7 +22,7 @@ struct BodyGradient {
   std::size_t accumulated = 0;  ///< so many of the last inputs of `backward` are added to
 };
 
-/// What autodiff() may be told.
+/// Options of autodiff().
 struct AutodiffOptions {
   /// Numbers of the outputs whose gradients are given; empty: all of floating point.
   std::vector<std::size_t> provided{};
@@ -232,6 +232,16 @@ struct ParametersOf<R(P...)> {
   using gradients = typename GradientsOf<P...>::type;
 };
 
+/// Finds gradients among these operators; among all, at run time, if none is named.
+template <class... Op>
+constexpr FindGradient finder_of() {
+  if constexpr (sizeof...(Op) > 0) {
+    return &gradient_in_list<Op...>;
+  } else {
+    return &gradient_of;
+  }
+}
+
 template <class R, class... P>
 constexpr void check_unmodified(const Function<R(P...)>& f) {
   static_assert((!is_by_ref<P> && ...),
@@ -254,9 +264,7 @@ template <class... Op, class R, class... P>
 constexpr Gradient<R(P...)> autodiff(const Function<R(P...)>& f,
                                      const AutodiffOptions& options = {}) {
   detail::check_unmodified(f);
-  FindGradient find = &gradient_of;
-  if constexpr (sizeof...(Op) > 0) find = &gradient_in_list<Op...>;
-  return {detail::differentiate_body(find, f.body, options, false)};
+  return {detail::differentiate_body(detail::finder_of<Op...>(), f.body, options, false)};
 }
 
 /// The same, with gradients that are added to variables: `accumulate(gradient, site, dy, sums)`.
@@ -264,9 +272,7 @@ template <class... Op, class R, class... P>
 constexpr Gradient<R(P...)> autodiff_with_accumulation(const Function<R(P...)>& f,
                                                        const AutodiffOptions& options = {}) {
   detail::check_unmodified(f);
-  FindGradient find = &gradient_of;
-  if constexpr (sizeof...(Op) > 0) find = &gradient_in_list<Op...>;
-  return {detail::differentiate_body(find, f.body, options, true)};
+  return {detail::differentiate_body(detail::finder_of<Op...>(), f.body, options, true)};
 }
 
 namespace detail {

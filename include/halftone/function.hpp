@@ -116,7 +116,7 @@ constexpr void set_handles(X& x, Graph& graph, std::span<const TensorId> ids, st
   for_handles(x, [&](std::string_view, auto& h, bool) { h = {&graph, ids[at++]}; });
 }
 
-/// What is given for a parameter.
+/// The type of what a call gives for a parameter.
 template <class P>
 struct GivenFor {
   using type = P;

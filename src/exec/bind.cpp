@@ -98,6 +98,7 @@ class Binder {
     for (const Program::Argument& a : program_.arguments) add_argument(a);
     bound_.bodies.resize(program_.bodies.size());
     for (std::size_t s = 0; s < program_.steps.size(); ++s) bind_step(s);
+    free_late_values();
     if (!program_.is_bound) program_.place();
     // A program that was bound stays so: its packed weights have given theirs back.
     if (options_.runner == nullptr && !options_.only_plan) program_.is_bound = true;
@@ -181,11 +182,6 @@ class Binder {
     const Program::Step& step = program_.steps[number];
     bound_.late_steps.push_back(std::make_unique<Late>(Late{bound_, step}));
     Late& late = *bound_.late_steps.back();
-    for (std::size_t i = 0; i < program_.late.size(); ++i) {
-      if (program_.late[i] == static_cast<std::int32_t>(number)) {
-        late.freed.push_back(static_cast<std::int32_t>(i));
-      }
-    }
     if (!step.bodies.empty()) {
       const std::vector<std::int32_t> indices = subgraphs_of(node_of(step));
       for (std::size_t b = 0; b < step.bodies.size(); ++b) {
@@ -196,6 +192,16 @@ class Binder {
     }
     bound.call.op = &late;
     bound.run = &run_late;
+  }
+
+  /// Has the last step that reads a late value give its memory back.
+  void free_late_values() {
+    for (std::size_t i = 0; i < program_.late.size(); ++i) {
+      const auto last = static_cast<std::size_t>(program_.late[i]);
+      if (last >= program_.steps.size() || !program_.steps[last].is_late) continue;
+      const void* const late = bound_.steps[last].call.op;
+      static_cast<Late*>(const_cast<void*>(late))->freed.push_back(static_cast<std::int32_t>(i));
+    }
   }
 
   void bind_bodies(const Program::Step& step, Bound::Step& bound) {

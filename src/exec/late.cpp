@@ -40,6 +40,13 @@ Bound& LateBody::with(std::span<const AnyView> inputs, bool for_shapes) {
   return *body;
 }
 
+void Late::refuse(std::string_view what, std::string_view expected, std::string_view found) const {
+  fail(ErrorKind::model, {.what = what,
+                          .node = detail::node_text(*node().op, bound.program.graph.name(node())),
+                          .expected = expected,
+                          .found = found});
+}
+
 std::vector<AnyArray> results_of(Bound& body) {
   run(body);
   std::vector<AnyArray> results;
@@ -68,13 +75,6 @@ void put(Bound& bound, std::size_t argument, AnyArray value) {
 }
 
 namespace {
-
-[[noreturn]] void fail_at(const Late& late, std::string_view what, const TensorInfo& found) {
-  const Graph& graph = late.bound.program.graph;
-  fail(ErrorKind::model, {.what = what,
-                          .node = detail::node_text(*late.node().op, graph.name(late.node())),
-                          .found = detail::to_text(found)});
-}
 
 std::vector<AnyArray> run_body(const Late& late, LateBody& body, std::span<const AnyView> inputs) {
   Bound& bound = body.with(inputs, !late.bound.is_open && body.has_products());
@@ -119,14 +119,14 @@ std::vector<AnyArray> map_sequence(Late& late, std::span<const AnyView> inputs) 
   return sequences;
 }
 
-std::vector<AnyArray> compute(Late& late, std::span<const AnyView> inputs, const KernelCall& call) {
+std::vector<AnyArray> compute(Late& late, std::span<const AnyView> inputs) {
   switch (late.step.kind) {
     case Program::Kind::copy:
       return {AnyArray::copy_of(inputs[0])};
     case Program::Kind::branch: {
       const TensorInfo& info = inputs[0].info;
       if (info.type != ElementType::boolean || info.elements() != 1) {
-        fail_at(late, "the condition is not one boolean", info);
+        late.refuse("the condition is not one boolean", {}, detail::to_text(info));
       }
       const bool condition = *static_cast<const bool*>(inputs[0].data);
       return run_body(late, late.bodies[condition ? 0 : 1], inputs.subspan(1));
@@ -134,7 +134,7 @@ std::vector<AnyArray> compute(Late& late, std::span<const AnyView> inputs, const
     case Program::Kind::call:
       return run_body(late, late.bodies[0], inputs);
     case Program::Kind::repetition:
-      return run_late_passes(late, inputs, call);
+      return run_late_passes(late, inputs);
     case Program::Kind::map:
       return map_sequence(late, inputs);
     default:
@@ -142,9 +142,9 @@ std::vector<AnyArray> compute(Late& late, std::span<const AnyView> inputs, const
   }
   const Graph& graph = late.bound.program.graph;
   NodeRunner* const runner = late.bound.options.runner;
-  if (runner != nullptr) return runner->run(graph, late.node(), inputs, *call.executor);
+  if (runner != nullptr) return runner->run(graph, late.node(), inputs, late.bound.executor);
   const bool keeps = late.node().op->signature.attributes() > 0;
-  return run_node(graph, late.node(), inputs, *call.executor, keeps ? &late.kept : nullptr);
+  return run_node(graph, late.node(), inputs, late.bound.executor, keeps ? &late.kept : nullptr);
 }
 
 }  // namespace
@@ -154,7 +154,7 @@ void run_late(const KernelCall& call) {
   Bound& bound = late.bound;
   std::vector<AnyView> inputs;
   for (std::uint32_t i = 0; i < call.inputs; ++i) inputs.push_back(bound.view(late.step.first + i));
-  std::vector<AnyArray> results = compute(late, inputs, call);
+  std::vector<AnyArray> results = compute(late, inputs);
   for (std::uint32_t o = 0; o < call.outputs && o < results.size(); ++o) {
     put(bound, late.step.first + call.inputs + o, std::move(results[o]));
   }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ready.hpp"
@@ -50,6 +51,9 @@ struct Late {
   const Node& node() const {
     return bound.program.graph.nodes[static_cast<std::size_t>(step.node)];
   }
+  /// Throws a ModelError about the node.
+  [[noreturn]] void refuse(std::string_view what, std::string_view expected,
+                           std::string_view found) const;
 };
 
 /// Runs a late step; `call.op` is its Late.

@@ -188,19 +188,20 @@ class LatePasses final : public Passes {
     for (std::size_t i = 0; repetition_.is_loop && i < 2 && i < inputs.size(); ++i) {
       const TensorInfo& x = inputs[i].info;
       if (!x.is_known() || x.elements() == 1) continue;
-      wrong(i == 0 ? "the number of passes is not one number" : "the condition is not one boolean",
-            {}, detail::to_text(x));
+      late_.refuse(
+          i == 0 ? "the number of passes is not one number" : "the condition is not one boolean",
+          {}, detail::to_text(x));
     }
     for (std::size_t i = 0; i < repetition_.scanned.size(); ++i) {
       const TensorInfo& x = inputs[first_value(repetition_.states.size() + i)].info;
       const Stack& stack = repetition_.scanned[i];
       if (normalized_axis(stack.axis, x.rank()) == x.rank()) {
-        wrong("axis is out of range", {}, detail::to_text(x));
+        late_.refuse("axis is out of range", {}, detail::to_text(x));
       }
       scanned_.push_back(detail::stack_of(x, stack.axis, stack.is_reversed));
       if (scanned_[i].length != scanned_[0].length) {
-        wrong("the scanned tensors differ in length", std::to_string(scanned_[0].length),
-              std::to_string(scanned_[i].length));
+        late_.refuse("the scanned tensors differ in length", std::to_string(scanned_[0].length),
+                     std::to_string(scanned_[i].length));
       }
     }
   }
@@ -229,15 +230,6 @@ class LatePasses final : public Passes {
     std::vector<AnyArray> all{};  ///< while nobody knows how many there will be
     AnyArray whole{};
   };
-
-  [[noreturn]] void wrong(std::string_view what, std::string_view expected,
-                          std::string_view found) const {
-    const Graph& graph = late_.bound.program.graph;
-    fail(ErrorKind::model, {.what = what,
-                            .node = detail::node_text(*late_.node().op, graph.name(late_.node())),
-                            .expected = expected,
-                            .found = found});
-  }
 
   const void* input(std::size_t i) const override {
     return i < inputs_.size() ? inputs_[i].data : nullptr;
@@ -280,7 +272,7 @@ class LatePasses final : public Passes {
   }
   bool condition() override {
     if (results_[0].info().elements() != 1 || results_[0].info().type != ElementType::boolean) {
-      wrong("the condition is not one boolean", {}, detail::to_text(results_[0].info()));
+      late_.refuse("the condition is not one boolean", {}, detail::to_text(results_[0].info()));
     }
     return results_[0].values<bool>()[0];
   }
@@ -294,8 +286,8 @@ class LatePasses final : public Passes {
     if (pass_ == 0) {
       slices.info = slice.info();
     } else if (slices.info != slice.info()) {
-      wrong("what a pass gives has another shape than before", detail::to_text(slices.info),
-            detail::to_text(slice.info()));
+      late_.refuse("what a pass gives has another shape than before", detail::to_text(slices.info),
+                   detail::to_text(slice.info()));
     }
     // Objects live as long as the slices they came in.
     if (has_condition_ || has_objects(slices.info.type)) {
@@ -307,9 +299,9 @@ class LatePasses final : public Passes {
   AnyArray& result(std::int32_t number) { return results_[static_cast<std::size_t>(number)]; }
 
   TensorInfo stacked_info(std::size_t i, TensorInfo info, std::int64_t count) const {
-    if (info.rank() == max_rank) wrong("too many dimensions", {}, detail::to_text(info));
+    if (info.rank() == max_rank) late_.refuse("too many dimensions", {}, detail::to_text(info));
     const std::size_t axis = normalized_axis(repetition_.stacked[i].axis, info.rank() + 1);
-    if (axis > info.rank()) wrong("axis is out of range", {}, detail::to_text(info));
+    if (axis > info.rank()) late_.refuse("axis is out of range", {}, detail::to_text(info));
     info.shape.insert(axis, count);
     check_fits(late_.bound.program.graph, &late_.node(), info);
     return info;
@@ -362,8 +354,7 @@ class LatePasses final : public Passes {
 
 void run_repetition(const KernelCall& call) { PlannedPasses(call).run(); }
 
-std::vector<AnyArray> run_late_passes(Late& late, std::span<const AnyView> inputs,
-                                      const KernelCall&) {
+std::vector<AnyArray> run_late_passes(Late& late, std::span<const AnyView> inputs) {
   return LatePasses(late, inputs).run();
 }
 

@@ -13,7 +13,6 @@ struct Late;
 void run_repetition(const KernelCall& call);
 
 /// The same for a late one; returns the node's outputs.
-std::vector<AnyArray> run_late_passes(Late& late, std::span<const AnyView> inputs,
-                                      const KernelCall& call);
+std::vector<AnyArray> run_late_passes(Late& late, std::span<const AnyView> inputs);
 
 }  // namespace halftone

@@ -110,7 +110,7 @@ class Engine {
   /// Measures each node of the current plan from the next run on, if `on`.
   void measure(bool on);
   void reset_times();
-  /// What nodes have taken, those in bodies of Call included.
+  /// The times of the nodes, those in bodies of Call included.
   std::vector<NodeTime> times() const;
 
  private:

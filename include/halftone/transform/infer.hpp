@@ -441,8 +441,7 @@ class Inference {
   void* context_;
   int depth_;
   std::vector<SharedBody> shared_;  ///< by index, once a node has a body
-  bool is_known_ =
-      false;  ///< the body of the node that is looked at has been inferred for its infos
+  bool is_known_ = false;           ///< the present node's body has been inferred for these infos
 };
 
 }  // namespace detail
