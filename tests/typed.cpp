@@ -146,6 +146,8 @@ constexpr op::Nll each{.reduction = LossReduction::no_reduction};
 static_assert(std::is_same_v<decltype(op::nll_loss_with_softmax_grad<each>(F<2, 8>{}, Labels{})),
                              std::pair<F<2>, F<2, 8>>>);
 static_assert(std::is_same_v<decltype(op::ipu_copy(F<2>{}, 1)), F<2>>);
+static_assert(std::is_same_v<decltype(op::gather_or_zero(F<4, 8>{}, Labels{})), F<2, 8>>);
+static_assert(std::is_same_v<decltype(op::gather_or_zero<1>(F<4, 8>{}, Labels{})), F<4, 2>>);
 namespace update = var_updates;
 static_assert(std::is_same_v<decltype(update::accumulate_(F<2>{}, X<half, 2>{})), F<2>>);
 static_assert(std::is_same_v<decltype(update::accumulate_(F<2>{}, F<2>{}, AnyTensor{})), F<2>>);

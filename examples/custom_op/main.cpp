@@ -1,8 +1,11 @@
 // An operator and an optimizer of one's own, in one file: the operator with its gradient and kernel
-// in a typed model, which the optimizer trains, and in an ONNX model that is read back.
+// in a typed model, which the optimizer trains, in an ONNX model that is read back, and in a program
+// that the compiler makes of the model.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <halftone/halftone.hpp>
+#include <halftone/static.hpp>
 
 using namespace halftone;
 
@@ -54,16 +57,25 @@ struct SignSgd {
 };
 static_assert(optimizer<SignSgd<variable>>);
 
+/// The last number of each row, once w is trained.
+constexpr auto model(Graph& g) {
+  auto x = input<float, Shape<32, 8>>(g, "x");
+  auto y = op::matmul(smooth(x), parameter<float, Shape<8, 1>>(g, "w"));
+  output(g, y, "y");
+  return y;
+}
+struct Model {
+  static constexpr void build(Graph& g) { model(g); }
+};
+
 }  // namespace mine
+
+static Static<mine::Model, mine::ops> net;
 
 int main() {
   Graph g;
-  auto x = input<float, Shape<32, 8>>(g, "x");
-  auto target = input<float, Shape<32, 1>>(g, "target");
-  Tensor<float, Shape<32, 1>> y =
-      op::matmul(mine::smooth(x), parameter<float, Shape<8, 1>>(g, "w"));
-  output(g, y, "y");
-  auto error = y - target;
+  Tensor<float, Shape<32, 1>> y = mine::model(g);
+  auto error = y - input<float, Shape<32, 1>>(g, "target");
   auto loss = op::mean(error * error);
   train(g, loss, mine::SignSgd{.learning_rate = variable{0.05f}});
   Session session(std::move(g), {.outputs = {loss, y}});
@@ -88,5 +100,9 @@ int main() {
   onnx::save(session.graph(), "custom_op.onnx");
   Session again(onnx::load("custom_op.onnx", {.operators = mine::ops::table}));
   const auto result = again.run({{"x", xs}});
-  std::printf("from ONNX: %.4f, expected about %.4f\n", result["y"].values<float>()[0], targets[0]);
+
+  std::ranges::copy(session.get("w").values<float>(), net.variable<"w">().begin());
+  net.run(xs.values());
+  std::printf("from ONNX %.4f, static %.4f, expected about %.4f\n", result["y"].values<float>()[0],
+              net.output<"y">()[0], targets[0]);
 }

@@ -7,11 +7,12 @@
 #include <halftone/base/error.hpp>
 #include <halftone/base/log.hpp>
 #include <halftone/base/view.hpp>
+#include <halftone/composed.hpp>
 #include <halftone/graph/model.hpp>
 #include <halftone/graph/registry.hpp>
 #include <halftone/onnx.hpp>
 #include <halftone/op/list.hpp>
-#include <halftone/popxl.hpp>
 #include <halftone/session/session.hpp>
 #include <halftone/session/weights.hpp>
 #include <halftone/train.hpp>
+#include <halftone/var_updates.hpp>

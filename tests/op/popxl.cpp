@@ -32,7 +32,7 @@ void check_near(const std::vector<float>& y, const std::vector<double>& expected
 
 }  // namespace
 
-// All expected numbers follow from the formulas in popxl.hpp.
+// All expected numbers follow from the formulas in composed.hpp and var_updates.hpp.
 
 TEST_CASE("popxl: functions made of operators") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -108,6 +108,21 @@ TEST_CASE("popxl: gather of what is not there") {
   CHECK_THROWS_AS(
       op::gather_or_zero(empty.input<float>("x", Dims{0}), empty.input<std::int32_t>("i", Dims{1})),
       ModelError);
+}
+
+TEST_CASE("popxl: gather of what is not there, typed") {
+  Graph g;
+  const auto x = input<float, Shape<3, 2>>(g, "x");
+  const auto indices = input<std::int32_t, Shape<2>>(g, "i");
+  const Tensor<float, Shape<2, 2>> rows = op::gather_or_zero(x, indices);
+  const Tensor<float, Shape<3, 2>> columns = op::gather_or_zero<1>(x, indices);
+  output(g, rows, "rows");
+  output(g, columns, "columns");
+  Session session(std::move(g), {.threads = 1});
+  const Result y = session.run(
+      {{"x", Array<float>({3, 2}, {1, 2, 3, 4, 5, 6})}, {"i", Array<std::int32_t>({2}, {1, 2})}});
+  CHECK(floats(y, "rows") == std::vector<float>{3, 4, 5, 6});
+  CHECK(floats(y, "columns") == std::vector<float>{2, 0, 4, 0, 6, 0});
 }
 
 TEST_CASE("popxl: seeds made of a seed") {

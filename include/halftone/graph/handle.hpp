@@ -80,6 +80,10 @@ struct None {};
 inline constexpr None none;
 
 namespace detail {
+/// AnyTensor, known only when a template is used: compilers leave what is done with it until then.
+template <std::same_as<Graph> G>
+using HandleIn = std::conditional_t<std::is_same_v<G, Graph>, AnyTensor, None>;
+
 template <class X>
 inline constexpr bool is_typed = false;
 template <class T, class S>

@@ -193,10 +193,11 @@ struct Attention {
     visit("scale", scale);
   }
 
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  template <std::same_as<Graph> G>
+  constexpr std::vector<AnyTensor> expand(G& graph, const auto& inputs, std::size_t outputs) const {
+    using Handle = halftone::detail::HandleIn<G>;
     const auto input = [&](std::size_t i) {
-      return i < inputs.size() ? AnyTensor(inputs[i]) : AnyTensor{&graph, no_tensor};
+      return i < inputs.size() ? Handle(inputs[i]) : Handle{&graph, no_tensor};
     };
     check(input);
     const auto q = input(0), k = input(1), v = input(2), past_key = input(4), past_value = input(5);
@@ -204,23 +205,23 @@ struct Attention {
     const ElementType type = q.info().type;
 
     // [batch, keys, heads, size] of what is flat, before its transpose.
-    const auto by_step = [&](AnyTensor t, std::int64_t heads) -> AnyTensor {
+    const auto by_step = [&](Handle t, std::int64_t heads) -> Handle {
       const std::int64_t all = t.info().shape[2];
       return reshape(t, constant(graph, {0, 0, heads, all == dynamic ? -1 : all / heads}));
     };
-    const auto by_head = [&](AnyTensor t, std::int64_t heads) -> AnyTensor {
+    const auto by_head = [&](Handle t, std::int64_t heads) -> Handle {
       if (!is_flat) return t;
       return transpose(by_step(t, heads), {.perm = {0, 2, 1, 3}});
     };
-    const auto with_past = [&](AnyTensor past, AnyTensor t) -> AnyTensor {
+    const auto with_past = [&](Handle past, Handle t) -> Handle {
       if (past.is_absent()) return t;
-      return concat(std::vector<AnyTensor>{past, t}, {.axis = 2});
+      return concat(std::vector<Handle>{past, t}, {.axis = 2});
     };
 
-    const AnyTensor queries =
+    const Handle queries =
         by_head(halftone::detail::scaled_queries(q, scale, is_flat ? q_num_heads : 1), q_num_heads);
-    const AnyTensor values = with_past(past_value, by_head(v, kv_num_heads));
-    AnyTensor keys, turned;  // [batch, heads, keys, size] and [batch, heads, size, keys]
+    const Handle values = with_past(past_value, by_head(v, kv_num_heads));
+    Handle keys, turned;  // [batch, heads, keys, size] and [batch, heads, size, keys]
     if (is_flat && past_key.is_absent()) {
       turned = transpose(by_step(k, kv_num_heads), {.perm = {0, 2, 3, 1}});
       if (outputs > 1) keys = by_head(k, kv_num_heads);
@@ -229,16 +230,16 @@ struct Attention {
       turned = transpose(keys, {.perm = {0, 1, 3, 2}});
     }
 
-    const halftone::detail::HeadGroups<AnyTensor> groups(queries, turned);
-    const AnyTensor products = groups.apart(matmul(groups.together(queries), turned));
-    AnyTensor capped = products;
+    const halftone::detail::HeadGroups<Handle> groups(queries, turned);
+    const Handle products = groups.apart(matmul(groups.together(queries), turned));
+    Handle capped = products;
     if (softcap > 0) capped = mul(tanh(mul(products, 1 / static_cast<double>(softcap))), softcap);
 
     auto mask = mask_of(input, products, type);
-    const AnyTensor masked = mask.over(capped);
-    const AnyTensor hidden = mask.uncover();
-    const AnyTensor scores = hidden.is_absent() ? masked : mask.over(capped);
-    AnyTensor probabilities;
+    const Handle masked = mask.over(capped);
+    const Handle hidden = mask.uncover();
+    const Handle scores = hidden.is_absent() ? masked : mask.over(capped);
+    Handle probabilities;
     const bool is_float_enough = softmax_precision == ElementType::float32 &&
                                  (type == ElementType::float16 || type == ElementType::bfloat16);
     if (softmax_precision == ElementType::undefined || softmax_precision == type ||
@@ -248,8 +249,8 @@ struct Attention {
       probabilities = cast(softmax(cast(scores, {.to = softmax_precision})), {.to = type});
     }
     const bool is_mixed = v.info().type != type;
-    AnyTensor y = groups.apart(matmul(groups.together(probabilities),
-                                      is_mixed ? AnyTensor(cast(values, {.to = type})) : values));
+    Handle y = groups.apart(matmul(groups.together(probabilities),
+                                   is_mixed ? Handle(cast(values, {.to = type})) : values));
     if (!hidden.is_absent()) y = where(hidden, 0, y);
     if (is_flat) {
       const std::int64_t size = y.info().shape[3];
@@ -274,7 +275,7 @@ struct Attention {
           break;
         case AttentionScores::probabilities:
           all.push_back(hidden.is_absent() ? probabilities
-                                           : AnyTensor(where(hidden, 0, probabilities)));
+                                           : Handle(where(hidden, 0, probabilities)));
       }
     }
     return all;
@@ -359,33 +360,34 @@ struct Attention {
   constexpr auto mask_of(const auto& input, auto scores, ElementType type) const {
     using halftone::detail::extent_of;
     auto& graph = *scores.graph;
-    halftone::detail::AttentionMask<AnyTensor> mask{.allowed = {&graph, no_tensor},
-                                                    .bias = {&graph, no_tensor}};
-    const AnyTensor given = input(3), lengths = input(6);
+    using Handle = decltype(scores);
+    halftone::detail::AttentionMask<Handle> mask{.allowed = {&graph, no_tensor},
+                                                 .bias = {&graph, no_tensor}};
+    const Handle given = input(3), lengths = input(6);
     if (!given.is_absent()) {
-      const AnyTensor padded = with_all_keys(given, scores, !lengths.is_absent());
+      const Handle padded = with_all_keys(given, scores, !lengths.is_absent());
       if (padded.info().type == ElementType::boolean) {
         mask.allow(padded);
       } else {
-        mask.bias = padded.info().type == type ? padded : AnyTensor(cast(padded, {.to = type}));
+        mask.bias = padded.info().type == type ? padded : Handle(cast(padded, {.to = type}));
       }
       mask.may_hide = true;
     }
     const bool is_windowed = left_window_size >= 0 || right_window_size >= 0;
     if (lengths.is_absent() && is_causal == 0 && !is_windowed) return mask;
 
-    const auto numbers = [&](std::size_t dimension) -> AnyTensor {
+    const auto numbers = [&](std::size_t dimension) -> Handle {
       return range(constant(graph, {0}), extent_of(scores, dimension), constant(graph, {1}));
     };
-    const AnyTensor key = numbers(3);
-    AnyTensor length;
+    const Handle key = numbers(3);
+    Handle length;
     if (!lengths.is_absent()) {
       length = reshape(lengths, constant(graph, {-1, 1, 1, 1}));
       mask.allow(less(key, length));
       mask.may_hide = true;
     }
     if (is_causal == 0 && !is_windowed) return mask;
-    AnyTensor query = reshape(numbers(2), constant(graph, {-1, 1}));
+    Handle query = reshape(numbers(2), constant(graph, {-1, 1}));
     if (!input(4).is_absent()) {
       query = add(query, extent_of(input(4), 2));
     } else if (!lengths.is_absent()) {

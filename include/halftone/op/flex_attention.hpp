@@ -48,7 +48,7 @@ struct FlexAttention {
       }
       if (info.rank() != 4) refuse("FlexAttention: an input has not four dimensions");
     }
-    const AnyTensor q = inputs[0], k = inputs[1], v = inputs[2];
+    const auto q = inputs[0], k = inputs[1], v = inputs[2];
     const ElementType type = q.info().type;
     ElementType precision = softmax_precision;
     if (precision == ElementType::undefined) {

@@ -52,7 +52,7 @@ constexpr AnyTensor transform_gradient(auto dy, std::size_t axis, std::int64_t n
                             constant(graph, std::span<const std::int64_t>(dimension), {}),
                             {.inverse = inverse ? 0 : 1});
   const auto scale = static_cast<double>(n);
-  const AnyTensor dx = with_extent(AnyTensor(back * (inverse ? 1 / scale : scale)), axis, extent);
+  const auto dx = with_extent(back * (inverse ? 1 / scale : scale), axis, extent);
   return with_extent(dx, dx.info().rank() - 1, parts);
 }
 
@@ -159,7 +159,7 @@ struct DFT {
     const Dims x = g.x().info().shape;
     const std::int64_t axis = g.x(2).is_absent() ? -2 : g.integers(2)[0];
     const std::size_t at = normalized_axis(axis, x.size());
-    const AnyTensor dy = g.dy();
+    const auto dy = g.dy();
     if (!is_to_real()) {
       const std::int64_t n = g.x(1).is_absent() ? x[at] : g.integers(1)[0];
       g.dx(0) += halftone::detail::transform_gradient(dy, at, n, inverse != 0, x[at], x.back());
@@ -174,8 +174,8 @@ struct DFT {
     shape[at] = half;
     const auto factors = op::cast(constant(g.graph(), std::span<const double>(weights), shape),
                                   {.to = dy.info().type});
-    const AnyTensor spectrum = op::dft(dy, none, g.x(2), {.onesided = 1});
-    g.dx(0) += halftone::detail::with_extent(AnyTensor(spectrum * factors), at, x[at]);
+    const auto spectrum = op::dft(dy, none, g.x(2), {.onesided = 1});
+    g.dx(0) += halftone::detail::with_extent(spectrum * factors, at, x[at]);
   }
 
  private:
@@ -307,14 +307,14 @@ struct STFT {
     const std::int64_t n = g.x(2).is_absent() ? g.integers(3)[0] : g.x(2).info().shape[0];
     if (y[1] == 0) return;
     const auto reshaped = [](auto t, const Dims& shape) {
-      return halftone::detail::reshaped(AnyTensor(t), shape);
+      return halftone::detail::reshaped(t, shape);
     };
     // Frames, as blocks of the signal [batch, parts, 1, length].
     const Dims blocks{batch, parts * n, y[1]}, image{batch, parts, 1, x[1]};
-    AnyTensor frames = reshaped(op::transpose(halftone::detail::transform_gradient(
-                                                  AnyTensor(g.dy()), 2, n, false, n, parts),
-                                              {.perm = {0, 3, 2, 1}}),
-                                {batch, parts, n, y[1]});
+    auto frames =
+        reshaped(op::transpose(halftone::detail::transform_gradient(g.dy(), 2, n, false, n, parts),
+                               {.perm = {0, 3, 2, 1}}),
+                 {batch, parts, n, y[1]});
     if (g.needs(2)) {
       const auto signal = reshaped(
           op::transpose(reshaped(g.x(0), {batch, x[1], parts}), {.perm = {0, 2, 1}}), image);

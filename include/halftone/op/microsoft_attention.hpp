@@ -666,12 +666,12 @@ struct GroupQueryAttention {
   constexpr auto cached(const auto& past, const auto& now, const auto& row) const {
     using namespace halftone::detail;
     auto& graph = *now.graph;
-    const AnyTensor all = concat(std::vector<AnyTensor>{past, now}, {.axis = 2});
-    const AnyTensor flat = reshape(flatten(all, {.axis = 3}), constant(graph, Dims{0, -1}));
-    const AnyTensor matrices = mul(extent_at(all, 0), extent_at(all, 1));
-    const AnyTensor first = mul(indices_below(matrices), extent_at(all, 2));
-    const AnyTensor base = reshape(first, constant(graph, Dims{-1, kv_num_heads, 1}));
-    return AnyTensor(op::gather(flat, add(base, with_axes(AnyTensor(row), {1}))));
+    const auto all = concat(std::vector{past, now}, {.axis = 2});
+    const auto flat = reshape(flatten(all, {.axis = 3}), constant(graph, Dims{0, -1}));
+    const auto matrices = mul(extent_at(all, 0), extent_at(all, 1));
+    const auto first = mul(indices_below(matrices), extent_at(all, 2));
+    const auto base = reshape(first, constant(graph, Dims{-1, kv_num_heads, 1}));
+    return op::gather(flat, add(base, with_axes(row, {1})));
   }
   /// attended(), where each head of k and v serves several of q.
   constexpr AnyTensor grouped(const std::same_as<AnyTensor> auto& q, const AnyTensor& k,
@@ -735,25 +735,24 @@ struct RelativePositionBias {
       fail(ErrorKind::model, {.what = "RelativePositionBias: max_distance is too small"});
     }
     const auto positions = [&](const auto& length) {
-      return indices_below(
-          AnyTensor(reshape(as_type(length, ElementType::int64), constant(graph, Dims{1}))));
+      return indices_below(reshape(as_type(length, ElementType::int64), constant(graph, Dims{1})));
     };
-    const AnyTensor queries = with_axes(positions(query_length), {1});
-    const AnyTensor ahead = sub(positions(key_length), queries);
-    AnyTensor first = mul(ahead, 0), distance = maximum(neg(ahead), 0);
+    const auto queries = with_axes(positions(query_length), {1});
+    const auto ahead = sub(positions(key_length), queries);
+    auto first = mul(ahead, 0), distance = maximum(neg(ahead), 0);
     if (is_bidirectional != 0) {
       first = mul(op::cast(greater(ahead, 0), {.to = ElementType::int64}), buckets);
       distance = abs(ahead);
     }
     const double base = __builtin_log(double(max_distance) / double(exact));
-    const AnyTensor ratio =
+    const auto ratio =
         div(maximum(op::cast(distance, {.to = ElementType::float32}), 1.f), double(exact));
-    const AnyTensor steps = mul(log(ratio), double(buckets - exact) / base);
-    AnyTensor far = add(op::cast(steps, {.to = ElementType::int64}), exact);
+    const auto steps = mul(log(ratio), double(buckets - exact) / base);
+    auto far = add(op::cast(steps, {.to = ElementType::int64}), exact);
     far = minimum(far, buckets - 1);
-    const AnyTensor bucket = add(first, where(less(distance, exact), distance, far));
-    const AnyTensor bias = op::gather(table, bucket);
-    return with_axes(AnyTensor(op::transpose(bias, {.perm = {2, 0, 1}})), {0});
+    const auto bucket = add(first, where(less(distance, exact), distance, far));
+    const auto bias = op::gather(table, bucket);
+    return with_axes(op::transpose(bias, {.perm = {2, 0, 1}}), {0});
   }
 };
 

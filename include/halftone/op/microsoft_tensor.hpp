@@ -362,16 +362,16 @@ struct IsAllFinite {
     visit("isinf_only", isinf_only);
     visit("isnan_only", isnan_only);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
-    AnyTensor worst{&graph, no_tensor};
+  template <std::same_as<Graph> G>
+  constexpr std::vector<AnyTensor> expand(G& graph, const auto& inputs, std::size_t) const {
+    halftone::detail::HandleIn<G> worst{&graph, no_tensor};
     for (const auto& given : inputs) {
-      const AnyTensor x = halftone::detail::as_type(given, ElementType::float32);
-      const AnyTensor bad = isinf_only != 0   ? AnyTensor(isinf(x))
-                            : isnan_only != 0 ? AnyTensor(isnan(x))
-                                              : AnyTensor(logical_or(isinf(x), isnan(x)));
-      const AnyTensor any =
-          max(op::cast(bad, {.to = ElementType::float32}), ReduceMax{.keepdims = 0});
-      worst = worst.is_absent() ? any : AnyTensor(maximum(worst, any));
+      const auto x = halftone::detail::as_type(given, ElementType::float32);
+      const auto bad = isinf_only != 0   ? isinf(x)
+                       : isnan_only != 0 ? isnan(x)
+                                         : logical_or(isinf(x), isnan(x));
+      const auto any = max(op::cast(bad, {.to = ElementType::float32}), ReduceMax{.keepdims = 0});
+      worst = worst.is_absent() ? any : maximum(worst, any);
     }
     if (worst.is_absent()) fail(ErrorKind::model, {.what = "IsAllFinite has no input"});
     return {equal(worst, 0)};

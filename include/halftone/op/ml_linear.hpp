@@ -10,7 +10,7 @@ namespace halftone::op {
 /// x times the transpose of [targets, c] coefficients, plus an intercept for each target.
 constexpr AnyTensor linear_scores(std::same_as<AnyTensor> auto given, AnyTensor coefficients,
                                   AnyTensor intercepts, std::int64_t targets) {
-  const AnyTensor x = halftone::detail::float_matrix(given);
+  const auto x = halftone::detail::float_matrix(given);
   const std::int64_t count = coefficients.is_absent() ? 0 : coefficients.info().elements();
   if (targets < 1 || count == 0 || count % targets != 0) {
     fail(ErrorKind::model, {.what = "coefficients need a row for each target",
@@ -50,7 +50,7 @@ struct LinearRegressor {
                               .expected = std::to_string(targets),
                               .found = std::to_string(intercepts.info().elements())});
     }
-    const AnyTensor y = linear_scores(x, coefficients, intercepts, targets);
+    const auto y = linear_scores(x, coefficients, intercepts, targets);
     if (targets == 1 && post_transform != PostTransform::probit) return y;
     return halftone::detail::transformed(post_transform, y);
   }
@@ -85,10 +85,10 @@ struct LinearClassifier {
                                           tensor_handle auto intercepts) const {
     using halftone::detail::transformed;
     auto& graph = *x.graph;
-    const AnyTensor labels = texts.is_absent() ? numbers : texts;
+    const auto labels = texts.is_absent() ? numbers : texts;
     const std::int64_t count = labels.is_absent() ? 0 : labels.info().elements();
     const std::int64_t targets = intercepts.is_absent() ? count : intercepts.info().elements();
-    const AnyTensor scores = linear_scores(x, coefficients, intercepts, targets);
+    const auto scores = linear_scores(x, coefficients, intercepts, targets);
     if (targets > 1) {
       if (count < targets) {
         fail(ErrorKind::model, {.what = "the classifier needs a label for each score",
@@ -99,14 +99,14 @@ struct LinearClassifier {
       return {gather(labels, best), transformed(post_transform, scores)};
     }
     const auto is_second = reshape(greater(scores, 0.0f), constant(graph, Dims{-1}));
-    const AnyTensor index = cast(is_second, {.to = ElementType::int64});
+    const auto index = cast(is_second, {.to = ElementType::int64});
     const bool is_probit = post_transform == PostTransform::probit;
-    const AnyTensor z = is_probit ? transformed(post_transform, scores) : scores;
+    const auto z = is_probit ? transformed(post_transform, scores) : scores;
     if (count != 2 && !texts.is_absent()) {
       fail(ErrorKind::unsupported, {.what = "one score for other than two texts is not offered"});
     }
     if (count != 2) return {index, z};
-    const AnyTensor first = sub(1.0f, z);
+    const auto first = sub(1.0f, z);
     return {gather(labels, index), concat(std::array<AnyTensor, 2>{first, z}, {.axis = 1})};
   }
 };

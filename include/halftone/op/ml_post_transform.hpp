@@ -23,7 +23,7 @@ constexpr AnyTensor cast_to(ElementType type, std::same_as<AnyTensor> auto x) {
 
 /// x as a matrix of float: a vector is one row.
 constexpr AnyTensor float_matrix(std::same_as<AnyTensor> auto x) {
-  const AnyTensor y = cast_to(ElementType::float32, x);
+  const auto y = cast_to(ElementType::float32, x);
   const std::size_t rank = x.info().rank();
   if (rank == 2) return y;
   if (rank != 1) {

@@ -66,7 +66,7 @@ struct Normalizer {
 
   constexpr void attributes(auto&& visit) { visit("norm", norm); }
   constexpr AnyTensor expand(tensor_handle auto given) const {
-    const AnyTensor x = halftone::detail::cast_to(ElementType::float32, given);
+    const auto x = halftone::detail::cast_to(ElementType::float32, given);
     const auto axis = constant(*x.graph, Dims{-1});
     const auto size = norm == Norm::largest     ? max(x, axis)
                       : norm == Norm::magnitude ? l1(x, axis)
@@ -91,7 +91,7 @@ struct Binarizer {
   constexpr AnyTensor expand(tensor_handle auto x) const {
     const ElementType type = halftone::detail::known_type(x);
     // In double every float and every int32 is exact, and an int64 on the right side of a float.
-    const AnyTensor y = halftone::detail::cast_to(ElementType::float64, x);
+    const auto y = halftone::detail::cast_to(ElementType::float64, x);
     return cast(greater(y, static_cast<double>(threshold)), {.to = type});
   }
 };

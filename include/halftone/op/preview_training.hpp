@@ -69,10 +69,10 @@ struct PreviewAdagrad {
     const halftone::detail::UpdateInputs of(in, 3);
     std::vector<AnyTensor> next(2 * of.count);
     for (std::size_t i = 0; i < of.count; ++i) {
-      const AnyTensor x = of(0, i);
-      const AnyTensor g = norm_coefficient * x + of(1, i);
-      const AnyTensor h = of(2, i) + g * g;
-      const AnyTensor rate = of.rate / (of.number() * decay_factor + 1);
+      const auto x = of(0, i);
+      const auto g = norm_coefficient * x + of(1, i);
+      const auto h = of(2, i) + g * g;
+      const auto rate = of.rate / (of.number() * decay_factor + 1);
       next[i] = x - rate * g / (sqrt(h) + epsilon);
       next[of.count + i] = h;
     }
@@ -106,12 +106,12 @@ struct PreviewAdam {
     const halftone::detail::UpdateInputs of(in, 4);
     std::vector<AnyTensor> next(3 * of.count);
     for (std::size_t i = 0; i < of.count; ++i) {
-      const AnyTensor x = of(0, i), t = of.number();
-      const AnyTensor g = norm_coefficient * x + of(1, i);
-      const AnyTensor v = alpha * of(2, i) + (1 - alpha) * g;
-      const AnyTensor h = beta * of(3, i) + (1 - beta) * (g * g);
-      const AnyTensor corrected = of.rate * sqrt(1 - pow(beta, t)) / (1 - pow(alpha, t));
-      const AnyTensor rate = where(greater(t, 0), corrected, of.rate);
+      const auto x = of(0, i), t = of.number();
+      const auto g = norm_coefficient * x + of(1, i);
+      const auto v = alpha * of(2, i) + (1 - alpha) * g;
+      const auto h = beta * of(3, i) + (1 - beta) * (g * g);
+      const auto corrected = of.rate * sqrt(1 - pow(beta, t)) / (1 - pow(alpha, t));
+      const auto rate = where(greater(t, 0), corrected, of.rate);
       next[i] = (1 - norm_coefficient_post) * (x - rate * v / (sqrt(h) + epsilon));
       next[of.count + i] = v;
       next[2 * of.count + i] = h;
@@ -148,10 +148,10 @@ struct PreviewMomentum {
     const halftone::detail::UpdateInputs of(in, 3);
     std::vector<AnyTensor> next(2 * of.count);
     for (std::size_t i = 0; i < of.count; ++i) {
-      const AnyTensor x = of(0, i), t = of.number();
-      const AnyTensor g = norm_coefficient * x + of(1, i);
-      const AnyTensor factor = where(greater(t, 0), beta, 0 * t + 1);
-      const AnyTensor v = alpha * of(2, i) + factor * g;
+      const auto x = of(0, i), t = of.number();
+      const auto g = norm_coefficient * x + of(1, i);
+      const auto factor = where(greater(t, 0), beta, 0 * t + 1);
+      const auto v = alpha * of(2, i) + factor * g;
       next[i] = x - of.rate * (mode == MomentumMode::nesterov ? g + alpha * v : v);
       next[of.count + i] = v;
     }

@@ -172,7 +172,7 @@ struct RotaryEmbedding {
     const std::int64_t steps = shape[is_flat ? 1 : 2];
     const std::int64_t heads_at = is_flat ? 2 : 1;
     // The elements of one side of the pairs, with the heads summed over later.
-    const auto side = [&](AnyTensor t, bool second) {
+    const auto side = [&](auto t, bool second) {
       t = halftone::detail::wide(t);
       if (is_flat) t = reshaped(t, {shape[0], steps, heads, shape[2] / heads});
       const std::int64_t start = second ? (interleaved != 0 ? 1 : pairs) : 0;

@@ -43,10 +43,6 @@ constexpr void check_numbers(const Rule& rule) {
   check({.name = "loss_scaling", .value = rule.loss_scaling, .is_exclusive = true});
 }
 
-/// AnyTensor, known only when a template is used: programs that train nothing compile none of it.
-template <std::same_as<Graph> G>
-using HandleIn = std::conditional_t<std::is_same_v<G, Graph>, AnyTensor, None>;
-
 /// A hyperparameter that may change, as nodes read it. What the graph has under that name already
 /// is the same one if it starts with the same value; else this throws ModelError.
 template <std::same_as<Graph> G>
