@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -156,18 +155,8 @@ void dump_program(std::string_view target, const std::function<std::string()>& t
 
 Graph run_passes(std::span<const Pass> passes, Graph graph, const PassOptions& options) {
   const Dump dump;
-  auto start = std::chrono::steady_clock::now();
-  return run_passes(passes, std::move(graph), options, [&](const Pass& pass, const Graph& result) {
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-    const PassEvent event{.target = options.target,
-                          .pass = pass.name,
-                          .path = options.path,
-                          .graph = result,
-                          .seconds = passed.count()};
-    if (options.observer != nullptr) options.observer->passed(event);
-    dump.write(event);
-    start = std::chrono::steady_clock::now();
-  });
+  return run_passes(passes, std::move(graph), options,
+                    [&](const PassEvent& event) { dump.write(event); });
 }
 
 }  // namespace halftone

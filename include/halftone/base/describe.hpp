@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,13 @@
 // Texts for errors and reports, made from what a model says: safe to print. For sources and for
 // headers that no other header includes.
 namespace halftone::detail {
+
+/// The texts, one behind the other.
+inline std::string joined(std::initializer_list<std::string_view> texts) {
+  std::string all;
+  for (const std::string_view text : texts) all += text;
+  return all;
+}
 
 /// The bytes of the UTF-8 sequence that starts at text[at]; 0 if there is none.
 inline std::size_t utf8_length(std::string_view text, std::size_t at = 0) {

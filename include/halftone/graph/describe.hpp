@@ -31,7 +31,8 @@ struct InferenceText {
   bool has_extents = false;  ///< expected and found are extents or counts
 };
 inline InferenceText describe_inference(const Graph& graph, const Descriptor& op,
-                                 std::span<const TensorId> inputs, const Inferred& inferred) {
+                                        std::span<const TensorId> inputs,
+                                        const Inferred& inferred) {
   InferenceText text;
   text.reason = inferred.attribute.empty()
                     ? std::string(inferred.reason)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -85,9 +86,9 @@ inline constexpr Pass ipu_passes[] = {
     {"schedule", &pass::schedule},
 };
 
-/// Runs passes in their order and calls after(pass, graph) behind each.
+/// Runs passes in their order, tells the observer of each and calls after(event), too.
 inline Graph run_passes(std::span<const Pass> passes, Graph graph, const PassOptions& options,
-                           auto&& after) {
+                        auto&& after) {
   graph.model.clear();
   for (TensorRecord& t : graph.tensors) {
     // To whoever runs a graph, the state of an optimizer is a variable like any other.
@@ -95,8 +96,16 @@ inline Graph run_passes(std::span<const Pass> passes, Graph graph, const PassOpt
   }
   for (const Pass& pass : passes) {
     if (pass.wanted != nullptr && !(options.*pass.wanted)) continue;
+    const auto start = std::chrono::steady_clock::now();
     graph = pass.run(std::move(graph), options);
-    after(pass, graph);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    const PassEvent event{.target = options.target,
+                          .pass = pass.name,
+                          .path = options.path,
+                          .graph = graph,
+                          .seconds = passed.count()};
+    if (options.observer != nullptr) options.observer->passed(event);
+    after(event);
   }
   return graph;
 }
