@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <halftone/base/error_text.hpp>
+#include <halftone/ipu/lowering/fold.hpp>
 #include <halftone/ipu/lowering/make_report.hpp>
 #include <halftone/ipu/lowering/recorded_graph.hpp>
 #include <halftone/ipu/profile.hpp>
@@ -43,12 +44,17 @@ class Emulator : public Static<Model, Ops> {
  private:
   static Report made_report(const Target& target, const ProfileOptions& options) {
     using List = typename halftone::detail::ListOf<Ops>::type;
-    Graph graph = detail::RecordedGraph<Model, List>::read();
+    using Recorded = detail::RecordedGraph<Model, List>;
+    static_assert(Recorded::has_all_operators,
+                  "halftone: an operator of an emulated model is not in its list: "
+                  "ipu::Emulator<Model, builtin::with<Cube>>");
+    Graph graph = Recorded::read();
     const std::string name(graph.text(graph.graph_name));
     return detail::make_report(name, target, options, [&] {
-      return detail::planned_program(run_passes(ipu_passes, std::move(graph),
-                                                {.target = "ipu", .observer = options.observer},
-                                                [](const PassEvent&) {}));
+      const PassOptions passes{
+          .target = "ipu", .evaluate = &detail::evaluate_in_headers, .observer = options.observer};
+      return detail::planned_program(
+          run_passes(ipu_passes, std::move(graph), passes, [](const PassEvent&) {}));
     });
   }
 

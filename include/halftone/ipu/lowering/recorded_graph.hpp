@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include <halftone/graph/index.hpp>
 #include <halftone/static/operators.hpp>
+#include <halftone/transform/infer.hpp>
 
 // A graph that constant evaluation records, as numbers that are there at run time: operators by their
 // place in a table, texts and bytes by their place in one pool.
@@ -26,9 +28,14 @@ class GraphWriter {
   std::vector<std::byte> bytes{};
   std::vector<const void*> arrays{};     ///< in_place() data
   std::vector<std::size_t> operators{};  ///< numbers in the list
+  std::vector<char> is_folded{};         ///< of operators: whether they have nodes of constants
   bool has_all_operators = true;
 
-  constexpr explicit GraphWriter(const Graph& graph) { add_graph(graph); }
+  constexpr explicit GraphWriter(const Graph& graph) {
+    add_graph(graph);
+    is_folded.resize(operators.size());
+    find_folded(graph, {});
+  }
 
  private:
   constexpr void add(auto number) { words.push_back(static_cast<std::int64_t>(number)); }
@@ -86,6 +93,46 @@ class GraphWriter {
     add(node.planning.partials);
     add(node.planning.ipu);
   }
+  /// Marks the operators of nodes that the pass `infer` computes. `given`: for the last inputs of a
+  /// body, whether they may be constants.
+  constexpr void find_folded(const Graph& graph, std::span<const char> given) {
+    TensorMap<bool> is_constant(graph, false);
+    const Aliases aliases(graph);
+    for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+      const TensorRecord& t = graph.tensors[i];
+      const auto id = static_cast<TensorId>(i);
+      is_constant[id] =
+          t.role == Role::constant || (is_variable(t) && t.data.size() != 0 &&
+                                       !is_floating_point(t.info.type) && !aliases.is_modified(id));
+    }
+    for (std::size_t i = 0; i < given.size(); ++i) is_constant[graph.inputs[i]] = given[i] != 0;
+    for (const Node& node : graph.nodes) {
+      bool all = true, any = false;
+      for (const TensorId id : node.inputs) {
+        if (id == no_tensor) continue;
+        all = all && is_constant[id];
+        any = any || is_constant[id];
+      }
+      const std::vector<std::int32_t> bodies = subgraphs_of(node);
+      for (const std::int32_t index : bodies) {
+        const Graph& body = graph.graphs[static_cast<std::size_t>(index)];
+        std::vector<char> inside(body.inputs.size(), any);
+        const std::size_t first = node.inputs.size() - body.inputs.size();
+        for (std::size_t i = 0; node.op->id == op::Call::id && i < inside.size(); ++i) {
+          inside[i] = is_constant[node.inputs[first + i]];
+        }
+        find_folded(body, inside);
+      }
+      const bool is_computed = bodies.empty() && !node.op->signature.has_seed() &&
+                               !node.op->has_effect && (all || node.op->only_infos);
+      if (!is_computed) continue;
+      is_folded[static_cast<std::size_t>(number_of(node.op->id))] = true;
+      for (const TensorId id : node.outputs) {
+        if (id != no_tensor) is_constant[id] = true;
+      }
+    }
+  }
+
   /// Of an operator in the table.
   constexpr std::int64_t number_of(const OpId& id) {
     const int found = List::find(id);
@@ -177,13 +224,18 @@ class GraphReader {
   const Descriptor* const* operators_;
 };
 
-/// An operator's descriptor without what records and runs nodes: no code of the library is in it.
-template <class Op>
+/// An operator's descriptor without what records nodes, and with a kernel if it has nodes of
+/// constants: no code of the library is in it.
+template <class Op, bool IsFolded>
 inline constexpr Descriptor lowered_descriptor = [] {
   Descriptor d = halftone::detail::make_descriptor<Op>();
   d.defaults = nullptr;
   d.expand = nullptr;
   d.kernel = nullptr;
+  if constexpr (IsFolded &&
+                (halftone::detail::elementwise_op<Op> || halftone::detail::kernel_op<Op>)) {
+    d.kernel = &halftone::detail::kernel_thunk<Op>;
+  }
   d.run = nullptr;
   d.gradient = nullptr;
   d.choices = nullptr;
@@ -196,16 +248,19 @@ class RecordedGraph {
   using Build = halftone::detail::StaticBuild<Model, List>;
   struct Sizes {
     std::size_t words{}, bytes{}, arrays{}, operators{};
+    bool has_all_operators = true;
   };
   static constexpr Sizes sizes = [] {
     const GraphWriter<List> w(Build::graph());
-    return Sizes{w.words.size(), w.bytes.size(), w.arrays.size(), w.operators.size()};
+    return Sizes{w.words.size(), w.bytes.size(), w.arrays.size(), w.operators.size(),
+                 w.has_all_operators};
   }();
   struct Tables {
     std::array<std::int64_t, sizes.words> words{};
     std::array<std::byte, sizes.bytes + 1> bytes{};
     std::array<const void*, sizes.arrays + 1> arrays{};
     std::array<std::size_t, sizes.operators> operators{};
+    std::array<bool, sizes.operators> is_folded{};
   };
   static constexpr Tables tables = [] {
     const GraphWriter<List> w(Build::graph());
@@ -214,14 +269,19 @@ class RecordedGraph {
     for (std::size_t i = 0; i < sizes.bytes; ++i) t.bytes[i] = w.bytes[i];
     for (std::size_t i = 0; i < sizes.arrays; ++i) t.arrays[i] = w.arrays[i];
     for (std::size_t i = 0; i < sizes.operators; ++i) t.operators[i] = w.operators[i];
+    for (std::size_t i = 0; i < sizes.operators; ++i) t.is_folded[i] = w.is_folded[i] != 0;
     return t;
   }();
 
  public:
+  static constexpr bool has_all_operators = sizes.has_all_operators;
+
   static Graph read() {
     return []<std::size_t... I>(std::index_sequence<I...>) {
       static constexpr const Descriptor* operators[] = {
-          &lowered_descriptor<typename List::template at<tables.operators[I]>>..., nullptr};
+          &lowered_descriptor<typename List::template at<tables.operators[I]>,
+                              tables.is_folded[I]>...,
+          nullptr};
       return GraphReader(tables.words.data(), tables.bytes.data(), tables.arrays.data(), operators)
           .read();
     }(std::make_index_sequence<sizes.operators>{});
