@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -72,17 +71,6 @@ Storage Storage::allocate(std::size_t size) {
   } catch (const std::bad_alloc&) {
     fail(ErrorKind::memory,
          {.what = "not enough memory", .expected = detail::bytes_text(size) + " in one piece"});
-  }
-}
-
-void Storage::retain(Block* block) {
-  if (block == nullptr) return;
-  std::atomic_ref<long>(block->uses_).fetch_add(1, std::memory_order_relaxed);
-}
-
-void Storage::release(Block* block) {
-  if (std::atomic_ref<long>(block->uses_).fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    delete block;
   }
 }
 

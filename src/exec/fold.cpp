@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include <halftone/transform/fold.hpp>
+
 #include "run_node.hpp"
 
 namespace halftone {
@@ -21,47 +23,24 @@ const void* aligned_data(TensorRecord& tensor) {
 }
 
 bool evaluate_constant(void* executor, Graph& graph, std::size_t n) {
-  // What is larger than this is cheaper to compute in each run than to keep.
-  constexpr std::int64_t most_bytes = std::int64_t{1} << 28;
-  Node& node = graph.nodes[n];
-  if (node.outputs.empty()) return false;
-  std::int64_t bytes = 0;
-  for (const TensorId id : node.outputs) {
-    if (id == no_tensor) continue;
-    if (!is_tensor(graph.info(id).type)) return false;  // constants are tensors
-    const std::int64_t size = graph.info(id).bytes();
-    bytes = size > most_bytes - bytes ? most_bytes + 1 : bytes + size;
-  }
-  if (bytes > most_bytes) return false;
-  auto keep = [&](TensorId id, Bytes data) {
-    graph.tensor(id).role = Role::constant;
-    graph.tensor(id).data = std::move(data);
-  };
-  if (is_view(node)) {
-    const auto shared = static_cast<std::size_t>(node.op->signature.output(0).shares);
-    if (graph.tensor(node.inputs[shared]).role != Role::constant) return false;
-    keep(node.outputs[0], graph.tensor(node.inputs[shared]).data);
-    node.outputs.clear();
-    return true;
-  }
-  std::vector<AnyView> inputs;
-  for (const TensorId id : node.inputs) {
-    if (id == no_tensor) {
-      inputs.push_back({});
-      continue;
+  return fold_node(graph, n, [&](const Node& node) {
+    std::vector<AnyView> inputs;
+    for (const TensorId id : node.inputs) {
+      if (id == no_tensor) {
+        inputs.push_back({});
+        continue;
+      }
+      TensorRecord& t = graph.tensor(id);
+      // Only the infos count where the input is no constant (Shape).
+      inputs.push_back({t.info, t.role == Role::constant ? aligned_data(t) : nullptr});
     }
-    TensorRecord& t = graph.tensor(id);
-    // Only the infos count where the input is no constant (Shape).
-    inputs.push_back({t.info, t.role == Role::constant ? aligned_data(t) : nullptr});
-  }
-  const std::vector<AnyArray> outputs =
-      run_node(graph, node, inputs, *static_cast<const kernel::Executor*>(executor));
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (node.outputs[i] == no_tensor) continue;
-    keep(node.outputs[i], Bytes(outputs[i].storage(), outputs[i].data(), outputs[i].bytes()));
-  }
-  node.outputs.clear();
-  return true;
+    std::vector<Bytes> outputs;
+    for (const AnyArray& y :
+         run_node(graph, node, inputs, *static_cast<const kernel::Executor*>(executor))) {
+      outputs.emplace_back(y.storage(), y.data(), y.bytes());
+    }
+    return outputs;
+  });
 }
 
 bool evaluate_small(void* executor, Graph& graph, std::size_t n) {

@@ -6,14 +6,11 @@
 #include <vector>
 
 #include <halftone/graph/graph.hpp>
+#include <halftone/graph/type_variables.hpp>
 
 #include "kernel_table.hpp"
 
 namespace halftone {
-
-/// One element type for each type variable of an operator, from the infos of a node's tensors.
-std::vector<ElementType> type_variables(const Descriptor& op, std::span<const TensorInfo> inputs,
-                                        std::span<const TensorInfo> outputs);
 
 /// The kernel of a node and its operator's struct.
 class NodeKernel {

@@ -1,20 +1,8 @@
-#include <halftone/program/program.hpp>
-
-#include "base/describe.hpp"
+#include <halftone/program/refuse.hpp>
 
 namespace halftone::detail {
 
-void refuse_program(ErrorKind kind, std::string_view what, const Graph& graph, const Node& node,
-                    TensorId id) {
-  fail(kind, {.what = what,
-              .node = node_text(*node.op, graph.name(node)),
-              .tensor = graph.name(id),
-              .found = to_text(graph.info(id))});
-}
-
-void refuse_repetition(const Graph& graph, const Node& node) {
-  fail(ErrorKind::model,
-       {.what = "the body does not fit the node", .node = node_text(*node.op, graph.name(node))});
-}
+template void refuse_program<>(ErrorKind, std::string_view, const Graph&, const Node&, TensorId);
+template void refuse_repetition<>(const Graph&, const Node&);
 
 }  // namespace halftone::detail

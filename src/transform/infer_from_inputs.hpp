@@ -1,10 +1,9 @@
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include <halftone/graph/graph.hpp>
-#include <halftone/transform/infer.hpp>
+#include <halftone/transform/defects.hpp>
 
 namespace halftone {
 
@@ -16,8 +15,5 @@ std::vector<Defect> infer_from_inputs(Graph& graph, Evaluate evaluate, void* con
 /// Gives a graph that was inferred so what the model, `stated`, says of tensors whose shapes
 /// inference did not find.
 void recall_statements(Graph& graph, const Graph& stated);
-
-/// Throws everything that is wrong, one error.
-[[noreturn]] void throw_defects(const Graph& graph, std::span<const Defect> defects);
 
 }  // namespace halftone

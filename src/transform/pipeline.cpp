@@ -5,19 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <iterator>
 #include <vector>
 
-#include <halftone/graph/index.hpp>
 #include <halftone/transform/block_channels.hpp>
-#include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/fuse.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
-#include <halftone/transform/schedule.hpp>
 #include <halftone/transform/seed_random.hpp>
 
 #include "base/describe.hpp"
@@ -28,36 +24,10 @@
 
 namespace halftone {
 namespace pass {
-namespace {
-
-/// Variables that no node modifies and `wanted` says of become constants, in bodies, too.
-template <class Wanted>
-void make_constants(Graph& graph, Wanted wanted) {
-  const Aliases aliases(graph);
-  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    TensorRecord& t = graph.tensors[i];
-    if (t.role != Role::variable || aliases.is_modified(static_cast<TensorId>(i))) continue;
-    if (wanted(t)) t.role = Role::constant;
-  }
-  for (Graph& body : graph.graphs) make_constants(body, wanted);
-}
-
-}  // namespace
 
 /// Weights that no node modifies count as constants while they stay as they are.
 Graph constants(Graph graph, const PassOptions&) {
   make_constants(graph, [](const TensorRecord&) { return true; });
-  return graph;
-}
-
-/// Only those that shapes may follow from. The others are weights, which have their place on tiles
-/// and lead automatic placement; as constants they would also be folded: the Transpose of a weight
-/// is work that the machine does in each run.
-Graph small_constants(Graph graph, const PassOptions&) {
-  constexpr std::size_t small = 4096;
-  make_constants(graph, [](const TensorRecord& t) {
-    return t.data.size() != 0 && t.data.size() <= small && !is_floating_point(t.info.type);
-  });
   return graph;
 }
 
@@ -74,15 +44,6 @@ Graph infer(Graph graph, const PassOptions& options) {
   return graph;
 }
 
-/// What the model states of shapes that depend on values counts: nothing will run that could tell.
-Graph infer_stated(Graph graph, const PassOptions& options) {
-  const std::vector<Defect> defects =
-      halftone::infer(graph, options.evaluate, options.evaluate_context);
-  if (!defects.empty()) throw_defects(graph, defects);
-  return graph;
-}
-
-Graph dead_code(Graph graph, const PassOptions&) { return without_dead_code(std::move(graph)); }
 Graph fold_normalizations(Graph graph, const PassOptions&) {
   return fold_batch_norm(std::move(graph));
 }
@@ -95,7 +56,6 @@ Graph block_channels(Graph graph, const PassOptions& options) {
 Graph fuse_elementwise(Graph graph, const PassOptions&) {
   return halftone::fuse_elementwise(std::move(graph));
 }
-Graph schedule(Graph graph, const PassOptions&) { return halftone::schedule(std::move(graph)); }
 Graph defer(Graph graph, const PassOptions&) {
   return halftone::defer(without_dead_code(std::move(graph)));
 }
@@ -195,25 +155,8 @@ void dump_program(std::string_view target, const std::function<std::string()>& t
 
 Graph run_passes(std::span<const Pass> passes, Graph graph, const PassOptions& options) {
   const Dump dump;
-  graph.model.clear();
-  for (TensorRecord& t : graph.tensors) {
-    // To whoever runs a graph, the state of an optimizer is a variable like any other.
-    if (t.role == Role::state) t.role = Role::variable;
-  }
-  for (const Pass& pass : passes) {
-    if (pass.wanted != nullptr && !(options.*pass.wanted)) continue;
-    const auto start = std::chrono::steady_clock::now();
-    graph = pass.run(std::move(graph), options);
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-    const PassEvent event{.target = options.target,
-                          .pass = pass.name,
-                          .path = options.path,
-                          .graph = graph,
-                          .seconds = passed.count()};
-    if (options.observer != nullptr) options.observer->passed(event);
-    dump.write(event);
-  }
-  return graph;
+  return run_passes(passes, std::move(graph), options,
+                    [&](const PassEvent& event) { dump.write(event); });
 }
 
 }  // namespace halftone

@@ -1,49 +1,24 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include <halftone/transform/observer.hpp>
+#include <halftone/transform/passes.hpp>
 
 #include "transform/infer_from_inputs.hpp"
 
 namespace halftone {
 
-/// What passes have to know beside the graph.
-struct PassOptions {
-  std::string_view target = "cpu";
-  Evaluate evaluate = nullptr;  ///< see `infer`
-  void* evaluate_context = nullptr;
-  bool fuse = true;
-  bool change_weights = true;  ///< fold normalizations into them
-  bool reorder = true;
-  std::int64_t float_lanes = 1;  ///< of a vector register
-  PassObserver* observer = nullptr;
-  std::string path{};  ///< see PassEvent
-};
-
-/// A function from graph to graph, by a name that people ask for it with.
-struct Pass {
-  std::string_view name;
-  Graph (*run)(Graph graph, const PassOptions& options);
-  bool PassOptions::* wanted = nullptr;  ///< only if this is true
-};
-
 namespace pass {
 Graph constants(Graph graph, const PassOptions& options);
-Graph small_constants(Graph graph, const PassOptions& options);
 Graph random_seeds(Graph graph, const PassOptions& options);
 Graph infer(Graph graph, const PassOptions& options);
-Graph infer_stated(Graph graph, const PassOptions& options);
-Graph dead_code(Graph graph, const PassOptions& options);
 Graph fold_normalizations(Graph graph, const PassOptions& options);
 Graph fuse_convolutions(Graph graph, const PassOptions& options);
 Graph block_channels(Graph graph, const PassOptions& options);
 Graph fuse_elementwise(Graph graph, const PassOptions& options);
-Graph schedule(Graph graph, const PassOptions& options);
 Graph defer(Graph graph, const PassOptions& options);
 }  // namespace pass
 
@@ -65,13 +40,6 @@ inline constexpr Pass cpu_plan_passes[] = {
 /// For cpu: a graph with late nodes, before its parts are planned.
 inline constexpr Pass cpu_late_passes[] = {
     {"defer", &pass::defer},
-};
-/// For ipu: as the model's nodes are, since their cycles are told apart.
-inline constexpr Pass ipu_passes[] = {
-    {"small_constants", &pass::small_constants},
-    {"infer", &pass::infer_stated},
-    {"dead_code", &pass::dead_code},
-    {"schedule", &pass::schedule},
 };
 
 /// The names of a target's passes in their order; none for an unknown target.

@@ -32,28 +32,59 @@ struct ErrorParts {
   std::string_view hint{};  ///< what to do
 };
 
+namespace detail {
+
+/// What an error says, counted: copying an error must not throw.
+struct ErrorTexts {
+  virtual ~ErrorTexts() = default;
+
+  long uses = 1;
+  ErrorKind kind{};
+  const char* text = "";  ///< with a zero behind it
+  std::string_view reason{}, node{}, tensor{}, expected{}, found{}, hint{}, line{};
+};
+
+/// Composes the texts of an error. The core has the code; programs without the library include it,
+/// error_text.hpp. It is a template because several of a program's files may then have it.
+template <class = void>
+ErrorTexts* compose_error(ErrorKind kind, const ErrorParts& parts);
+
+}  // namespace detail
+
 /// Base of all errors. what() is a text of several lines; the parts can be asked for one by one.
 class Error : public std::exception {
  public:
-  Error(ErrorKind kind, const ErrorParts& parts);
-  Error(const Error& other) noexcept;
-  Error& operator=(const Error& other) noexcept;
-  ~Error() override;
+  Error(ErrorKind kind, const ErrorParts& parts) : texts_(detail::compose_error(kind, parts)) {}
+  Error(const Error& other) noexcept : std::exception(other), texts_(other.kept()) {}
+  Error& operator=(const Error& other) noexcept {
+    detail::ErrorTexts* const texts = other.kept();
+    release();
+    texts_ = texts;
+    return *this;
+  }
+  ~Error() override { release(); }
 
-  const char* what() const noexcept override;
-  ErrorKind kind() const noexcept;
-  std::string_view reason() const noexcept;
-  std::string_view node() const noexcept;
-  std::string_view tensor() const noexcept;
-  std::string_view expected() const noexcept;
-  std::string_view found() const noexcept;
-  std::string_view hint() const noexcept;
+  const char* what() const noexcept override { return texts_->text; }
+  ErrorKind kind() const noexcept { return texts_->kind; }
+  std::string_view reason() const noexcept { return texts_->reason; }
+  std::string_view node() const noexcept { return texts_->node; }
+  std::string_view tensor() const noexcept { return texts_->tensor; }
+  std::string_view expected() const noexcept { return texts_->expected; }
+  std::string_view found() const noexcept { return texts_->found; }
+  std::string_view hint() const noexcept { return texts_->hint; }
   /// The whole error in one line, as the program's last line on standard error has it.
-  std::string_view line() const noexcept;
+  std::string_view line() const noexcept { return texts_->line; }
 
  private:
-  struct Content;
-  Content* content_;  // counted: copying an error must not throw
+  detail::ErrorTexts* kept() const noexcept {
+    __atomic_fetch_add(&texts_->uses, 1, __ATOMIC_RELAXED);
+    return texts_;
+  }
+  void release() noexcept {
+    if (__atomic_fetch_sub(&texts_->uses, 1, __ATOMIC_ACQ_REL) == 1) delete texts_;
+  }
+
+  detail::ErrorTexts* texts_;
 };
 
 template <ErrorKind Kind>
@@ -84,9 +115,11 @@ class ShapeError : public ModelError {
   std::int64_t axis_, expected_, found_;
 };
 
-/// Throws the error class of that kind. Defined in the core, so that headers need no formatting.
+/// Throws the error class of that kind. Defined as detail::compose_error is, so that headers need no
+/// formatting.
+template <class = void>
 [[noreturn]] void fail(ErrorKind kind, const ErrorParts& parts);
-/// Throws a ShapeError about a tensor.
+/// Throws a ShapeError about a tensor. Defined in the core.
 [[noreturn]] void throw_extent(std::string_view what, std::string_view tensor, std::int64_t axis,
                                std::int64_t expected, std::int64_t found);
 

@@ -54,8 +54,12 @@ class Storage {
   static Storage allocate_for_objects(std::size_t size);
 
  private:
-  static void retain(Block* block);
-  static void release(Block* block);
+  static void retain(Block* block) {
+    if (block != nullptr) __atomic_fetch_add(&block->uses_, 1, __ATOMIC_RELAXED);
+  }
+  static void release(Block* block) {
+    if (__atomic_fetch_sub(&block->uses_, 1, __ATOMIC_ACQ_REL) == 1) delete block;
+  }
   Block* block_ = nullptr;
 };
 

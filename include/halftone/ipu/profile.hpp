@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -185,6 +188,8 @@ class Report {
     return step.operation < 0 ? nullptr : &operations[static_cast<std::size_t>(step.operation)];
   }
 
+  // Texts and pages, which the library alone writes.
+
   /// In the shape of PopVision's and Poplar's summaries.
   std::string summary() const;
   /// Schema halftone.ipu.report, version 1.
@@ -204,6 +209,99 @@ class Report {
   std::string html(std::string_view other = {}) const;
   void write_html(const std::string& path) const;
 };
+
+namespace detail {
+
+/// The sum of f over a list.
+constexpr std::int64_t sum_of(const auto& list, auto&& f) {
+  std::int64_t sum = 0;
+  for (const auto& element : list) sum += f(element);
+  return sum;
+}
+
+}  // namespace detail
+
+inline std::int64_t Report::cycles() const {
+  return detail::sum_of(steps, [](const Step& s) { return s.total(); });
+}
+inline std::int64_t Report::cycles(StepKind kind) const {
+  return detail::sum_of(steps, [&](const Step& s) { return s.kind == kind ? s.total() : 0; });
+}
+inline double Report::busy_cycles() const {
+  const double sum = std::accumulate(tile_cycles.begin(), tile_cycles.end(), 0.0);
+  return tile_cycles.empty() ? 0.0 : sum / static_cast<double>(tile_cycles.size());
+}
+inline std::int64_t Report::flops() const {
+  return detail::sum_of(operations, [](const Operation& o) { return o.flops; });
+}
+inline double Report::share_of_peak() const {
+  const double peak = target.peak_flops(ElementType::float16, ElementType::float16);
+  return cycles() == 0 ? 0.0 : static_cast<double>(flops()) / seconds() / peak;
+}
+
+inline std::int64_t Report::tile_bytes(std::int64_t tile) const {
+  return detail::sum_of(memory.at(static_cast<std::size_t>(tile)), std::identity());
+}
+inline std::int64_t Report::always_live_bytes(std::int64_t tile) const {
+  return tile_bytes(tile) -
+         memory[static_cast<std::size_t>(tile)][static_cast<std::size_t>(Category::temporaries)];
+}
+inline std::int64_t Report::fullest_tile() const {
+  std::int64_t fullest = 0;
+  for (std::int64_t tile = 1; tile < target.tiles(); ++tile) {
+    if (tile_bytes(tile) > tile_bytes(fullest)) fullest = tile;
+  }
+  return fullest;
+}
+inline std::int64_t Report::tiles_out_of_memory() const {
+  return std::count_if(memory.begin(), memory.end(), [&](const auto& tile) {
+    return detail::sum_of(tile, std::identity()) > target.bytes_per_tile;
+  });
+}
+inline std::int64_t Report::bytes() const {
+  return detail::sum_of(memory,
+                        [](const auto& tile) { return detail::sum_of(tile, std::identity()); });
+}
+
+inline std::int64_t Report::ipu_cycles(std::int64_t ipu) const {
+  return detail::sum_of(steps, [&](const Step& s) { return s.ipu == ipu ? s.total() : 0; });
+}
+inline std::int64_t Report::ipu_bytes(std::int64_t ipu) const {
+  std::int64_t sum = 0;
+  const std::int64_t first = ipu * target.tiles_per_ipu;
+  for (std::int64_t tile = first; tile < first + target.tiles_per_ipu; ++tile) {
+    sum += tile_bytes(tile);
+  }
+  return sum;
+}
+
+inline std::vector<std::int32_t> Report::live_variables(std::int64_t tile,
+                                                        std::int32_t step) const {
+  const auto ipu = static_cast<std::int32_t>(tile / target.tiles_per_ipu);
+  const std::int64_t on_ipu = tile % target.tiles_per_ipu;
+  std::vector<std::int32_t> list;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const Variable& v = variables[i];
+    if (v.ipu != ipu || v.on_tile(on_ipu) == 0) continue;
+    if (v.is_always_live || (v.first_step <= step && step <= v.last_step)) {
+      list.push_back(static_cast<std::int32_t>(i));
+    }
+  }
+  std::stable_sort(list.begin(), list.end(), [&](std::int32_t a, std::int32_t b) {
+    return variables[static_cast<std::size_t>(a)].on_tile(on_ipu) >
+           variables[static_cast<std::size_t>(b)].on_tile(on_ipu);
+  });
+  return list;
+}
+
+inline std::int64_t Report::operation_cycles(std::size_t operation) const {
+  const Operation& o = operations.at(operation);
+  std::int64_t sum = 0;
+  for (std::int32_t s = o.first_step; s < o.end_step; ++s) {
+    sum += steps[static_cast<std::size_t>(s)].total();
+  }
+  return sum;
+}
 
 /// Throws UsageError unless the nodes can be where they are meant to be: on IPUs that there are,
 /// bodies with the node that holds them, and all that change one variable on one IPU.

@@ -119,7 +119,9 @@ std::uint64_t hash(const Program& program);
 
 namespace detail {
 
-/// Throws that a graph cannot become a program because of this tensor of a node.
+/// Throws that a graph cannot become a program because of this tensor of a node. Defined as
+/// compose_error is, in refuse.hpp.
+template <class = void>
 [[noreturn]] void refuse_program(ErrorKind kind, std::string_view what, const Graph& graph,
                                  const Node& node, TensorId id);
 

@@ -61,6 +61,8 @@ constexpr Repetition::Stack stack_of(const TensorInfo& whole, std::int64_t axis,
   return stack;
 }
 
+/// Throws that the body does not fit the node. Defined in refuse.hpp.
+template <class = void>
 [[noreturn]] void refuse_repetition(const Graph& graph, const Node& node);
 
 }  // namespace detail

@@ -56,7 +56,7 @@ template <class List>
 struct WithTraining;
 template <class... Op>
 struct WithTraining<Registry<Op...>> {
-  using type = Registry<Op..., training::Setting, training::TrainingStep,
+  using type = Registry<Op..., training::Setting, training::TrainingStep, training::StepGradient,
                         training::LossScalingRatio, training::RescaleState>;
 };
 

@@ -1,27 +1,28 @@
-#include "ipu/lowering/memory.hpp"
-
-#include <fmt/format.h>
+#pragma once
 
 #include <algorithm>
 #include <set>
 
-#include "base/describe.hpp"
+#include <halftone/graph/describe.hpp>
+#include <halftone/ipu/lowering/steps.hpp>
 
-namespace halftone::ipu {
+namespace halftone::ipu::detail {
 
-namespace {
+/// Adds the variables of a report to its tiles' memory and follows what is live from step to step.
+void lay_out_memory(Report& report);
+
+/// Throws MemoryError with the fullest tile, its peak and its largest variables.
+[[noreturn]] void throw_out_of_memory(const Report& report);
 
 /// Calls f(number of the tile, bytes there) for each tile that holds a part of a variable.
-void for_each_tile(const Report& report, const Variable& v, auto&& f) {
+inline void for_each_tile(const Report& report, const Variable& v, auto&& f) {
   const std::int64_t first = v.ipu * report.target.tiles_per_ipu;
   v.mapping.for_each_piece([&](std::int64_t tile, std::int64_t elements) {
     f(static_cast<std::size_t>(first + tile), divide_up(elements * v.element_bytes, 8) * 8);
   });
 }
 
-}  // namespace
-
-void lay_out_memory(Report& report) {
+inline void lay_out_memory(Report& report) {
   const Target& t = report.target;
   const auto tiles = static_cast<std::size_t>(t.tiles());
   const std::size_t steps = std::max<std::size_t>(report.steps.size(), 1);
@@ -66,38 +67,39 @@ void lay_out_memory(Report& report) {
   }
 }
 
-void throw_out_of_memory(const Report& report) {
+inline void throw_out_of_memory(const Report& report) {
   const auto text = [](std::int64_t bytes) {
     return halftone::detail::bytes_text(static_cast<std::uint64_t>(bytes));
   };
   const std::int64_t tile = report.fullest_tile();
   const std::int32_t at = report.peak_step[static_cast<std::size_t>(tile)];
   const std::int64_t need = report.tile_bytes(tile), there = report.target.bytes_per_tile;
-  std::string what =
-      fmt::format("out of tile memory: tile {} needs {} of {}", tile, text(need), text(there));
-  what += fmt::format("\nalways live\t{}, temporary {}", text(report.always_live_bytes(tile)),
-                      text(need - report.always_live_bytes(tile)));
-  std::string step = fmt::format("{}", at);
+  std::string what = joined({"out of tile memory: tile ", std::to_string(tile), " needs ",
+                             text(need), " of ", text(there)});
+  const std::int64_t always = report.always_live_bytes(tile);
+  what += joined({"\nalways live\t", text(always), ", temporary ", text(need - always)});
+  std::string step = std::to_string(at);
   std::string node;
   if (at < static_cast<std::int32_t>(report.steps.size())) {
     const Step& s = report.steps[static_cast<std::size_t>(at)];
     if (const Operation* o = report.operation_of(s)) {
-      node = fmt::format("{} {}", o->type, halftone::detail::quoted(o->name));
-      step += fmt::format(", {} of {}", name(s.kind), node);
+      node = joined({o->type, " ", quoted(o->name)});
+      step += joined({", ", name(s.kind), " of ", node});
     }
   }
   what += "\npeak at step\t" + step;
   const std::vector<std::int32_t> variables = report.live_variables(tile, at);
   for (std::size_t i = 0; i < variables.size() && i < 10; ++i) {
     const Variable& v = report.variables[static_cast<std::size_t>(variables[i])];
-    what += fmt::format(
-        "\n{}\t{} {}, {}", i == 0 ? "largest" : "",
-        text(v.on_tile(tile % report.target.tiles_per_ipu)), halftone::detail::quoted(v.name),
-        v.is_always_live ? std::string("always live")
-                         : fmt::format("live in steps {}..{}", v.first_step, v.last_step));
+    what +=
+        joined({"\n", i == 0 ? "largest" : "", "\t",
+                text(v.on_tile(tile % report.target.tiles_per_ipu)), " ", quoted(v.name), ", "});
+    what += v.is_always_live ? "always live"
+                             : joined({"live in steps ", std::to_string(v.first_step), "..",
+                                       std::to_string(v.last_step)});
   }
-  what += fmt::format("\nother tiles\t{} of {} are too full as well",
-                      report.tiles_out_of_memory() - 1, report.target.tiles());
+  what += joined({"\nother tiles\t", std::to_string(report.tiles_out_of_memory() - 1), " of ",
+                  std::to_string(report.target.tiles()), " are too full as well"});
   const std::int64_t all = report.bytes();
   std::string hint = all > report.target.tiles() * there
                          ? "the whole model is larger than all tiles: more IPUs, a smaller batch "
@@ -107,9 +109,9 @@ void throw_out_of_memory(const Report& report) {
   hint += "; allow_out_of_memory reports it all the same";
   fail(ErrorKind::memory, {.what = what,
                            .node = node,
-                           .expected = fmt::format("{} bytes", there),
-                           .found = fmt::format("{} bytes", need),
+                           .expected = std::to_string(there) + " bytes",
+                           .found = std::to_string(need) + " bytes",
                            .hint = hint});
 }
 
-}  // namespace halftone::ipu
+}  // namespace halftone::ipu::detail

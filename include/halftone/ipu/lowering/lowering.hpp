@@ -1,20 +1,72 @@
-#include "ipu/lowering/lowering.hpp"
-
-#include <fmt/format.h>
+#pragma once
 
 #include <algorithm>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
 
+#include <halftone/ipu/lowering/layout.hpp>
+#include <halftone/ipu/lowering/placement.hpp>
+#include <halftone/ipu/lowering/work.hpp>
+#include <halftone/ipu/planner.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/op/repeat.hpp>
 #include <halftone/transform/infer.hpp>
 
-#include "ipu/lowering/work.hpp"
-#include "ipu/placement.hpp"
+namespace halftone::ipu::detail {
 
-namespace halftone::ipu {
+/// Turns a program into supersteps with a mapping of every tensor. Appends to a report.
+class Lowering {
+ public:
+  /// `placement`: the IPU of each node of the main graph; empty: all on the first.
+  Lowering(Report& report, std::vector<std::int32_t> placement)
+      : report_(report),
+        steps_(report),
+        layout_(steps_),
+        planner_(report.target),
+        placement_(std::move(placement)) {}
+  void run(const halftone::Program& program);
+
+ private:
+  /// The IPU of the first node that reads a tensor of the main graph.
+  std::int32_t first_reader(const Graph& graph, TensorId id) const;
+  /// x comes from the host, or goes there.
+  void add_host_step(const Placed& x, const TensorInfo& info, bool is_first);
+  /// Inputs are ready on the host since the run before, unless they take longer than the rest: the
+  /// first `inputs` steps wait for the difference.
+  void prefetch(std::size_t inputs);
+
+  void lower_graph(Frame& frame);
+  void lower_node(Frame& frame, std::size_t number);
+  std::string operation_name(const Frame& frame, const Node& node, std::size_t number);
+  void begin_operation(Frame& frame, std::size_t number);
+  /// Whether no node before has the same operator, attributes and inputs on this IPU.
+  bool is_first_of_kind(const Node& node, std::span<const TensorInfo> in);
+
+  // Nodes with bodies: see control.hpp.
+  void lower_repetition(Frame& frame, std::size_t number, const op::Repeat& repeat);
+  void lower_call(Frame& frame, std::size_t number, std::size_t first_input);
+  /// A body's frame: its inputs lie where the tensors outside lie that they stand for; no_tensor, or
+  /// another info: nowhere yet.
+  Frame body_frame(Frame& outside, const halftone::Program& body, std::span<const TensorId> inputs);
+  /// The program of a node's body.
+  static const halftone::Program& body_of(const Frame& frame, std::size_t node, std::size_t body);
+  void lower_body(Frame& body);
+
+  Report& report_;
+  Steps steps_;
+  Layout layout_;
+  Planner planner_;
+  std::vector<std::int32_t> placement_;
+  std::set<std::pair<std::string_view, std::vector<std::int64_t>>>
+      outlined_{};       // kinds of nodes that have their code already
+  std::string layer_{};  // of the node before, with its slash
+};
 
 // --- a run ---------------------------------------------------------------------------------------
 
-std::int32_t Lowering::first_reader(const Graph& graph, TensorId id) const {
+inline std::int32_t Lowering::first_reader(const Graph& graph, TensorId id) const {
   for (std::size_t n = 0; n < placement_.size(); ++n) {
     const std::vector<TensorId>& inputs = graph.nodes[n].inputs;
     if (std::find(inputs.begin(), inputs.end(), id) != inputs.end()) return placement_[n];
@@ -22,7 +74,7 @@ std::int32_t Lowering::first_reader(const Graph& graph, TensorId id) const {
   return 0;
 }
 
-void Lowering::add_host_step(const Placed& x, const TensorInfo& info, bool is_first) {
+inline void Lowering::add_host_step(const Placed& x, const TensorInfo& info, bool is_first) {
   const std::int64_t on_tile = x.mapping.largest() * element_bytes(info);
   const std::int64_t latency = is_first ? steps_.t.host_latency_cycles : 0;
   steps_.add(StepKind::host, host_cycles(steps_.t, info.bytes(), on_tile), info.bytes(),
@@ -30,7 +82,7 @@ void Lowering::add_host_step(const Placed& x, const TensorInfo& info, bool is_fi
   report_.steps.back().cycles += latency;
 }
 
-void Lowering::run(const halftone::Program& program) {
+inline void Lowering::run(const halftone::Program& program) {
   const Graph& graph = program.graph;
   Frame frame = layout_.frame(program);
   // Inputs come first: one host sync, then their streams.
@@ -56,7 +108,7 @@ void Lowering::run(const halftone::Program& program) {
   steps_.finish(inputs > 0 || !graph.outputs.empty());
 }
 
-void Lowering::prefetch(std::size_t inputs) {
+inline void Lowering::prefetch(std::size_t inputs) {
   std::int64_t rest = 0, host = 0;
   for (std::size_t i = 0; i < report_.steps.size(); ++i) {
     (i < inputs ? host : rest) += report_.steps[i].total();
@@ -74,7 +126,7 @@ void Lowering::prefetch(std::size_t inputs) {
 
 // --- nodes ---------------------------------------------------------------------------------------
 
-void Lowering::lower_graph(Frame& frame) {
+inline void Lowering::lower_graph(Frame& frame) {
   for (std::size_t n = 0; n < frame.graph->nodes.size(); ++n) {
     frame.now = static_cast<std::int32_t>(frame.newest.size());
     lower_node(frame, n);
@@ -82,7 +134,8 @@ void Lowering::lower_graph(Frame& frame) {
   }
 }
 
-std::string Lowering::operation_name(const Frame& frame, const Node& node, std::size_t number) {
+inline std::string Lowering::operation_name(const Frame& frame, const Node& node,
+                                            std::size_t number) {
   const Graph& graph = *frame.graph;
   if (!graph.name(node).empty()) return std::string(graph.name(node));
   // Nodes without a name are called after their weights; others are in the layer of those before.
@@ -105,11 +158,11 @@ std::string Lowering::operation_name(const Frame& frame, const Node& node, std::
   if (changed != no_tensor && !graph.name(changed).empty()) {
     return std::string(graph.name(changed)) + "/gradient";
   }
-  if (name.empty()) name = fmt::format("{}_{}", node.op->id.name, number);
+  if (name.empty()) name = joined({node.op->id.name, "_", std::to_string(number)});
   return layer_ + name;
 }
 
-bool Lowering::is_first_of_kind(const Node& node, std::span<const TensorInfo> in) {
+inline bool Lowering::is_first_of_kind(const Node& node, std::span<const TensorInfo> in) {
   std::vector<std::int64_t> kind{steps_.here.ipu, static_cast<std::int64_t>(in.size())};
   for (const TensorInfo& info : in) {
     kind.push_back(static_cast<std::int64_t>(info.type));
@@ -120,7 +173,7 @@ bool Lowering::is_first_of_kind(const Node& node, std::span<const TensorInfo> in
   return outlined_.emplace(node.op->id.name, std::move(kind)).second;
 }
 
-void Lowering::begin_operation(Frame& frame, std::size_t number) {
+inline void Lowering::begin_operation(Frame& frame, std::size_t number) {
   const Node& node = frame.graph->nodes[number];
   Steps::Here& here = steps_.here;
   Operation operation{.name = operation_name(frame, node, number),
@@ -143,7 +196,7 @@ void Lowering::begin_operation(Frame& frame, std::size_t number) {
   report_.operations.push_back(std::move(operation));
 }
 
-void Lowering::lower_node(Frame& frame, std::size_t number) {
+inline void Lowering::lower_node(Frame& frame, std::size_t number) {
   const Graph& graph = *frame.graph;
   const Node& node = graph.nodes[number];
   Steps::Here& here = steps_.here;
@@ -188,4 +241,4 @@ void Lowering::lower_node(Frame& frame, std::size_t number) {
       static_cast<std::int32_t>(report_.steps.size());
 }
 
-}  // namespace halftone::ipu
+}  // namespace halftone::ipu::detail

@@ -1,17 +1,63 @@
-#include "ipu/lowering/work.hpp"
+#pragma once
 
-#include <fmt/format.h>
+#include <optional>
+#include <span>
+#include <string_view>
 
+#include <halftone/ipu/elementwise.hpp>
+#include <halftone/ipu/lowering/layout.hpp>
+#include <halftone/ipu/planner.hpp>
+#include <halftone/ipu/slice.hpp>
 #include <halftone/op/list.hpp>
 
-namespace halftone::ipu {
+namespace halftone::ipu::detail {
 
-const Mapping& NodeWork::work_on_first_input() {
+/// The node that is being lowered, and what its pieces of work leave to each other and to the
+/// places of its outputs.
+struct NodeWork {
+  Steps& steps;
+  Layout& layout;
+  Planner& planner;
+  Frame& frame;
+  const Node& node;
+  std::size_t number;                ///< of the node in its graph
+  bool is_view = false;              ///< the outputs are parts of the inputs
+  std::optional<Placed> home{};      ///< the layout that the work goes on in
+  std::int64_t broadcast_bytes = 0;  ///< of sums that the next pass needs on every tile
+
+  const Target& target() const { return steps.t; }
+  const TensorInfo& info(TensorId id) const { return frame.graph->info(id); }
+  TensorId first_input() const { return node.inputs.empty() ? no_tensor : node.inputs[0]; }
+
+  void fetch_inputs() { layout.fetch_inputs(frame, node); }
+  /// The work goes on where the first input lies.
+  const Mapping& work_on_first_input();
+  /// Where the work on x goes on: at home, at the first input's place, or anywhere.
+  Mapping work_on(const TensorInfo& x);
+  /// Gives the outputs their places.
+  void place_outputs();
+
+ private:
+  bool place_as_view(std::size_t output);
+};
+
+/// Appends the steps of a piece of the node's work.
+void lower_work(NodeWork& at, const Work& work);
+/// The steps of an element-wise operator, and of one that does not say what it costs.
+void lower_elementwise(NodeWork& at);
+void lower_unknown(NodeWork& at, std::span<const TensorInfo> in, std::span<const TensorInfo> out);
+
+// The steps of each kind of work, lower_product to lower_transfer.
+#define HALFTONE_LOWER(NAME) void lower_##NAME(NodeWork& at, const Work& work);
+HALFTONE_WORK_KINDS(HALFTONE_LOWER)
+#undef HALFTONE_LOWER
+
+inline const Mapping& NodeWork::work_on_first_input() {
   home = layout.local(frame, node.inputs[0]);
   return home->mapping;
 }
 
-Mapping NodeWork::work_on(const TensorInfo& x) {
+inline Mapping NodeWork::work_on(const TensorInfo& x) {
   const std::int64_t elements = x.elements();
   if (!home || home->mapping.elements != elements) {
     fetch_inputs();
@@ -24,7 +70,7 @@ Mapping NodeWork::work_on(const TensorInfo& x) {
                                             : linear_mapping(target(), elements, x.type);
 }
 
-bool NodeWork::place_as_view(std::size_t output) {
+inline bool NodeWork::place_as_view(std::size_t output) {
   const TensorId id = node.outputs[output];
   const int shares = node.op->signature.output_slot(output).shares;
   if (shares < 0 && !is_view) return false;
@@ -45,7 +91,7 @@ bool NodeWork::place_as_view(std::size_t output) {
   return true;
 }
 
-void NodeWork::place_outputs() {
+inline void NodeWork::place_outputs() {
   for (std::size_t o = 0; o < node.outputs.size(); ++o) {
     const TensorId id = node.outputs[o];
     if (id == no_tensor || place_as_view(o)) continue;
@@ -59,7 +105,8 @@ void NodeWork::place_outputs() {
   }
 }
 
-void lower_unknown(NodeWork& at, std::span<const TensorInfo> in, std::span<const TensorInfo> out) {
+inline void lower_unknown(NodeWork& at, std::span<const TensorInfo> in,
+                          std::span<const TensorInfo> out) {
   // All inputs that the node does not change come to linear layout; then it takes a cycle and worker
   // turn for each float operation, and a cycle for 8 bytes of results.
   at.fetch_inputs();
@@ -79,17 +126,15 @@ void lower_unknown(NodeWork& at, std::span<const TensorInfo> in, std::span<const
   const std::int64_t tiles = std::max<std::int64_t>(at.home->mapping.pieces, 1);
   at.steps.exchange(divide_up(received, tiles), tiles);
   const std::int64_t flops = std::max(op.flops(at.node.attributes, in, out), largest->elements());
-  at.steps.compute(fmt::format("halftone::{}", op.id.name), at.home->mapping,
+  at.steps.compute(joined({"halftone::", op.id.name}), at.home->mapping,
                    30 + divide_up(flops, tiles) + copy_cycles(at.target(), divide_up(bytes, tiles)),
                    1, flops);
 }
 
 // --- passes over elements ------------------------------------------------------------------------
 
-namespace {
-
 /// Distinct elements of an operand that `count` consecutive elements of y read.
-std::int64_t distinct(const Dims& x, const Dims& y, std::int64_t count) {
+inline std::int64_t distinct(const Dims& x, const Dims& y, std::int64_t count) {
   std::int64_t read = 1;
   for (std::size_t i = 0; i < y.size() && count > 0; ++i) {
     const std::size_t axis = y.size() - 1 - i;
@@ -102,7 +147,7 @@ std::int64_t distinct(const Dims& x, const Dims& y, std::int64_t count) {
 }
 
 /// Cycles of an element-wise operator by its ONNX name; 10 an element if it is not listed.
-const ElementwiseCost& elementwise_cost(std::string_view op) {
+inline const ElementwiseCost& elementwise_cost(std::string_view op) {
   static constexpr ElementwiseCost unlisted{"", {10, 1}, {10, 1}, {10, 1}};
   const ElementwiseCost* row = find_elementwise(op);
   return row != nullptr ? *row : unlisted;
@@ -110,7 +155,7 @@ const ElementwiseCost& elementwise_cost(std::string_view op) {
 
 /// The operand of an element-wise node that keeps its place: one with as many elements as the
 /// output, and rather one that was computed than one that has no place yet.
-TensorId leading_operand(const NodeWork& at, std::int64_t elements) {
+inline TensorId leading_operand(const NodeWork& at, std::int64_t elements) {
   TensorId chosen = no_tensor;
   for (const TensorId id : at.node.inputs) {
     if (id == no_tensor || at.info(id).elements() != elements) continue;
@@ -121,9 +166,7 @@ TensorId leading_operand(const NodeWork& at, std::int64_t elements) {
   return chosen;
 }
 
-}  // namespace
-
-void lower_pass(NodeWork& at, const Work& w) {
+inline void lower_pass(NodeWork& at, const Work& w) {
   const std::int64_t elements = w.x.elements();
   if (elements == 0) return;
   const Mapping over = at.work_on(w.x);
@@ -133,11 +176,11 @@ void lower_pass(NodeWork& at, const Work& w) {
   const std::int64_t cycles = cost.inputs == 1
                                   ? unary_cycles(at.target(), cost, over.largest(), w.x.type)
                                   : binary_cycles(at.target(), cost, over.largest(), w.x.type);
-  at.steps.compute(fmt::format("popops::{}<{}>", w.op, halftone::name(w.x.type)), over, cycles, 1,
+  at.steps.compute(joined({"popops::", w.op, "<", halftone::name(w.x.type), ">"}), over, cycles, 1,
                    at.steps.flops_of(elements));
 }
 
-void lower_reduce(NodeWork& at, const Work& w) {
+inline void lower_reduce(NodeWork& at, const Work& w) {
   const std::int64_t elements = w.x.elements(), outputs = w.count;
   if (elements == 0 || outputs < 1) return;
   const Target& t = at.target();
@@ -149,7 +192,7 @@ void lower_reduce(NodeWork& at, const Work& w) {
   const std::int64_t on_tile = over.largest(), each = std::max<std::int64_t>(elements / outputs, 1);
   const std::int64_t on_tile_outputs = std::min(divide_up(on_tile, each), outputs);
   const std::string vertex =
-      fmt::format("popops::Reduce{}<{}>", w.is_sum ? "Add" : "Max", halftone::name(w.x.type));
+      joined({"popops::Reduce", w.is_sum ? "Add<" : "Max<", halftone::name(w.x.type), ">"});
   at.steps.compute(
       vertex, over,
       reduce_on_tile_cycles(t, on_tile_outputs, std::min(each, on_tile), w.x.type, w.is_sum), 1,
@@ -171,26 +214,26 @@ void lower_reduce(NodeWork& at, const Work& w) {
   at.broadcast_bytes = outputs * 4;
 }
 
-void lower_cast(NodeWork& at, const Work& w) {
+inline void lower_cast(NodeWork& at, const Work& w) {
   at.fetch_inputs();
   const Mapping& over = at.work_on_first_input();
   at.steps.compute(
-      fmt::format("popops::Cast<{},{}>", halftone::name(w.x.type), halftone::name(w.to)), over,
+      joined({"popops::Cast<", halftone::name(w.x.type), ",", halftone::name(w.to), ">"}), over,
       cast_cycles(at.target(), over.largest(), w.x.type, w.to), 1, w.x.elements());
 }
 
-void lower_view(NodeWork& at, const Work&) { at.is_view = true; }
+inline void lower_view(NodeWork& at, const Work&) { at.is_view = true; }
 
-void lower_fill(NodeWork& at, const Work& w) {
+inline void lower_fill(NodeWork& at, const Work& w) {
   if (w.x.elements() == 0) return;
   const Target& t = at.target();
   const Mapping over = at.work_on(w.x);
   const std::int64_t on_worker = divide_up(over.largest(), t.worker_contexts);
-  at.steps.compute(fmt::format("popops::Fill<{}>", halftone::name(w.x.type)), over,
+  at.steps.compute(joined({"popops::Fill<", halftone::name(w.x.type), ">"}), over,
                    fill_cycles(t, on_worker, w.x.type));
 }
 
-void lower_pool(NodeWork& at, const Work& w) {
+inline void lower_pool(NodeWork& at, const Work& w) {
   at.fetch_inputs();
   const Target& t = at.target();
   const Mapping over = linear_mapping(t, w.x.elements(), w.x.type);
@@ -203,7 +246,7 @@ void lower_pool(NodeWork& at, const Work& w) {
   at.home = at.layout.fresh(over, true);
 }
 
-void lower_random(NodeWork& at, const Work& w) {
+inline void lower_random(NodeWork& at, const Work& w) {
   at.fetch_inputs();
   const TensorId id = at.first_input();
   const bool has_operand = id != no_tensor && at.info(id).elements() == w.x.elements();
@@ -212,7 +255,7 @@ void lower_random(NodeWork& at, const Work& w) {
                    random_cycles(at.target(), at.home->mapping.largest(), w.x.type, w.count));
 }
 
-void lower_top_k(NodeWork& at, const Work& w) {
+inline void lower_top_k(NodeWork& at, const Work& w) {
   at.fetch_inputs();
   const Mapping over = linear_mapping(at.target(), w.x.elements(), w.x.type);
   const std::int64_t stages = top_k_stages(w.count, w.each);
@@ -224,16 +267,16 @@ void lower_top_k(NodeWork& at, const Work& w) {
   at.steps.here = before;
 }
 
-void lower_vertex(NodeWork& at, const Work& w) {
+inline void lower_vertex(NodeWork& at, const Work& w) {
   if (w.x.elements() == 0) return;
   const Mapping over = at.work_on(w.x);
   at.steps.check_countable("an operator takes more cycles than a profile counts",
                            static_cast<double>(w.count), static_cast<double>(most_repeats));
-  at.steps.compute(fmt::format("{}::{}", at.node.op->id.domain, at.node.op->id.name), over,
+  at.steps.compute(joined({at.node.op->id.domain, "::", at.node.op->id.name}), over,
                    at.target().worker_contexts * w.count);
 }
 
-void lower_elementwise(NodeWork& at) {
+inline void lower_elementwise(NodeWork& at) {
   const Target& t = at.target();
   const TensorInfo& y = at.info(at.node.outputs[0]);
   const TensorId leading = leading_operand(at, y.elements());
@@ -277,11 +320,11 @@ void lower_elementwise(NodeWork& at) {
   } else {
     cycles = binary_cycles(t, cost, on_tile, type);
   }
-  at.steps.compute(fmt::format("popops::{}<{}>", op, halftone::name(type)), at.home->mapping,
+  at.steps.compute(joined({"popops::", op, "<", halftone::name(type), ">"}), at.home->mapping,
                    cycles, 1, y.elements());
 }
 
-void lower_work(NodeWork& at, const Work& w) {
+inline void lower_work(NodeWork& at, const Work& w) {
   at.steps.check_countable(
       "an operator goes round more often than a profile counts",
       static_cast<double>(at.steps.here.repeats) * static_cast<double>(w.times),
@@ -293,4 +336,4 @@ void lower_work(NodeWork& at, const Work& w) {
   functions[static_cast<std::size_t>(w.kind)](at, w);
 }
 
-}  // namespace halftone::ipu
+}  // namespace halftone::ipu::detail

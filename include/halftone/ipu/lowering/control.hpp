@@ -1,26 +1,23 @@
-#include <fmt/format.h>
+#pragma once
 
+#include <halftone/ipu/lowering/lowering.hpp>
 #include <halftone/ipu/slice.hpp>
 #include <halftone/transform/infer.hpp>
 
-#include "ipu/lowering/lowering.hpp"
-
 // Nodes with bodies: If, Call, Loop and Scan.
-namespace halftone::ipu {
-namespace {
+namespace halftone::ipu::detail {
 
-constexpr std::int64_t call_cycles = 12, branch_cycles = 20;
+inline constexpr std::int64_t call_cycles = 12, branch_cycles = 20;
 
-}  // namespace
-
-const halftone::Program& Lowering::body_of(const Frame& frame, std::size_t node, std::size_t body) {
+inline const halftone::Program& Lowering::body_of(const Frame& frame, std::size_t node,
+                                                  std::size_t body) {
   const auto step = static_cast<std::size_t>(frame.step[node]);
   const std::int32_t number = frame.program->steps[step].bodies[body];
   return frame.program->bodies[static_cast<std::size_t>(number)];
 }
 
-Frame Lowering::body_frame(Frame& outside, const halftone::Program& program,
-                           std::span<const TensorId> inputs) {
+inline Frame Lowering::body_frame(Frame& outside, const halftone::Program& program,
+                                  std::span<const TensorId> inputs) {
   Frame frame = layout_.frame(program);
   const Graph& body = program.graph;
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
@@ -36,13 +33,13 @@ Frame Lowering::body_frame(Frame& outside, const halftone::Program& program,
   return frame;
 }
 
-void Lowering::lower_body(Frame& body) {
+inline void Lowering::lower_body(Frame& body) {
   const Steps::Here here = steps_.here;
   lower_graph(body);
   steps_.here = here;
 }
 
-void Lowering::lower_repetition(Frame& frame, std::size_t number, const op::Repeat& repeat) {
+inline void Lowering::lower_repetition(Frame& frame, std::size_t number, const op::Repeat& repeat) {
   const Graph& graph = *frame.graph;
   const Node& node = graph.nodes[number];
   const halftone::Program& body = body_of(frame, number, 0);
@@ -86,7 +83,7 @@ void Lowering::lower_repetition(Frame& frame, std::size_t number, const op::Repe
   }
 }
 
-void Lowering::lower_call(Frame& frame, std::size_t number, std::size_t first_input) {
+inline void Lowering::lower_call(Frame& frame, std::size_t number, std::size_t first_input) {
   const Node& node = frame.graph->nodes[number];
   layout_.fetch_inputs(frame, node);
   const std::vector<std::int32_t> arms = subgraphs_of(node);
@@ -105,7 +102,7 @@ void Lowering::lower_call(Frame& frame, std::size_t number, std::size_t first_in
     const halftone::Program& body = body_of(frame, number, a);
     report_.tile_cycles = tile_cycles;
     const Steps::Here before =
-        steps_.open_program(arms.size() > 1 ? fmt::format("If arm {}", a) : "Call", 1);
+        steps_.open_program(arms.size() > 1 ? "If arm " + std::to_string(a) : "Call", 1);
     Range range{report_.steps.size(), 0, report_.operations.size(), 0};
     Frame inner = body_frame(frame, body, std::span(node.inputs).subspan(first_input));
     lower_body(inner);
@@ -141,4 +138,4 @@ void Lowering::lower_call(Frame& frame, std::size_t number, std::size_t first_in
   }
 }
 
-}  // namespace halftone::ipu
+}  // namespace halftone::ipu::detail

@@ -1,22 +1,108 @@
-#include "ipu/lowering/layout.hpp"
+#pragma once
 
-#include <fmt/format.h>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "base/describe.hpp"
+#include <halftone/graph/describe.hpp>
+#include <halftone/graph/index.hpp>
+#include <halftone/ipu/lowering/steps.hpp>
+#include <halftone/program/program.hpp>
 
-namespace halftone::ipu {
-namespace {
+namespace halftone::ipu::detail {
 
-constexpr std::int64_t most_bytes = std::int64_t{1} << 46;
+/// How a tensor lies on its IPU. Tensors of one layout match element by element.
+struct Placed {
+  bool is_known = false;
+  std::int32_t ipu = 0;
+  Mapping mapping;
+  std::uint32_t layout = 0;
+  bool is_grouped = false;                ///< channels as products want them
+  std::vector<std::int32_t> variables{};  ///< whose memory it is
+};
 
-std::string name_of(const Graph& graph, TensorId id, const std::string& otherwise) {
+/// A graph that is being lowered: the main one, or a body.
+struct Frame {
+  const halftone::Program* program;
+  const Graph* graph;          ///< the program's
+  NodeMap<std::int32_t> step;  ///< of the program; halftone::Program::none: the node is a view
+  TensorMap<std::int32_t> last_step;  ///< see last_steps
+  TensorMap<Placed> placed;
+  TensorMap<std::int32_t> made_by;                               ///< operations; -1: none
+  TensorMap<TensorId> updates;                                   ///< see updated_variables
+  std::map<std::pair<TensorId, std::int32_t>, Placed> copies{};  ///< on other IPUs
+  std::int32_t now = 0;                ///< the program's step that is being lowered
+  std::vector<std::int32_t> newest{};  ///< after each step of the program: the newest superstep
+  std::map<std::int32_t, std::int32_t> ends{};  ///< the program's step that a variable lives until
+};
+
+/// For each tensor of a program the last step at which its memory holds it: the end of its buffer,
+/// or the step that writes the next tensor there. An input of the graph stays until its last
+/// reader. Tensors that no step knows live for none.
+TensorMap<std::int32_t> last_steps(const halftone::Program& program);
+
+/// For each tensor the variable that is changed by what is computed from it, through nodes of one
+/// input alone; no_tensor: none is.
+TensorMap<TensorId> updated_variables(const Graph& graph);
+
+/// Where tensors lie on the tiles.
+class Layout {
+ public:
+  explicit Layout(Steps& steps) : steps_(steps), t_(steps.t) {}
+
+  /// Throws MemoryError for a tensor that no machine holds.
+  Frame frame(const halftone::Program& program) const;
+
+  /// The tensor, wherever it lies; a tensor without a place gets the wanted one, or a linear one.
+  Placed& place(Frame& frame, TensorId id, const Placed* wanted = nullptr);
+  /// The tensor on this IPU, copied if it lies on another.
+  Placed& local(Frame& frame, TensorId id, const Placed* wanted = nullptr);
+  /// Brings all inputs of a node to this IPU.
+  void fetch_inputs(Frame& frame, const Node& node);
+  /// A body's input is a tensor of the graph outside, whose memory the body leaves as it is.
+  void place_input(Frame& frame, TensorId id, const Placed& outside);
+  /// Memory of its own for what the node makes, laid out like `like` if it has as many elements.
+  void place_output(Frame& frame, TensorId id, const Placed& like = {});
+  /// The output is a part of these tensors' memory, side by side.
+  void place_view(Frame& frame, TensorId id, std::span<const TensorId> bases, bool is_whole);
+  /// The output takes the memory of an input.
+  void place_over(Frame& frame, TensorId id, TensorId input);
+  /// The input of a node whose memory its first output takes, because the program says so
+  /// and no view of the same memory is read later; no_tensor: it has its own. `home`: the layout of
+  /// the work, which an input other than the first has to have.
+  TensorId overwritten(const Frame& frame, std::size_t node, const Placed* home) const;
+  /// Ends the lifetimes of the graph's variables, all of whose steps are there.
+  void end_lives(const Frame& frame);
+
+  /// A layout that no tensor has yet, over consecutive tiles of this IPU behind those of the last.
+  Placed linear(const TensorInfo& info);
+  /// A layout that no tensor has yet.
+  Placed fresh(const Mapping& mapping, bool is_grouped = false);
+
+ private:
+  void check_size(const Graph& graph, TensorId id) const;
+  /// What the tensor lies in lives as long as the program says of the tensor.
+  static void extend_lives(Frame& frame, TensorId id) {
+    extend_lives(frame, frame.placed[id], frame.last_step[id]);
+  }
+  static void extend_lives(Frame& frame, const Placed& placed, std::int32_t until);
+
+  Steps& steps_;
+  const Target& t_;
+  std::uint32_t layouts_ = 1;
+  std::map<std::int32_t, std::int64_t> next_tile_{};  // of each IPU's linear mappings
+};
+
+inline constexpr std::int64_t most_bytes = std::int64_t{1} << 46;
+
+inline std::string name_of(const Graph& graph, TensorId id, const std::string& otherwise) {
   const std::string_view name = graph.name(id);
   return name.empty() ? otherwise : std::string(name);
 }
 
-}  // namespace
-
-TensorMap<TensorId> updated_variables(const Graph& graph) {
+inline TensorMap<TensorId> updated_variables(const Graph& graph) {
   TensorMap<TensorId> updates(graph, no_tensor);
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
@@ -36,7 +122,7 @@ TensorMap<TensorId> updated_variables(const Graph& graph) {
   return updates;
 }
 
-TensorMap<std::int32_t> last_steps(const halftone::Program& program) {
+inline TensorMap<std::int32_t> last_steps(const halftone::Program& program) {
   using Place = halftone::Program::Place;
   TensorMap<std::int32_t> last(program.graph, 0);
   std::vector<std::int32_t> until;  // of buffers: when what lies there now is no longer needed
@@ -63,7 +149,7 @@ TensorMap<std::int32_t> last_steps(const halftone::Program& program) {
   return last;
 }
 
-void Layout::check_size(const Graph& graph, TensorId id) const {
+inline void Layout::check_size(const Graph& graph, TensorId id) const {
   const TensorInfo& info = graph.info(id);
   const std::int64_t bytes = info.bytes();
   if (bytes >= 0 && bytes <= most_bytes) return;
@@ -74,7 +160,7 @@ void Layout::check_size(const Graph& graph, TensorId id) const {
                            .found = halftone::detail::to_text(info)});
 }
 
-Frame Layout::frame(const halftone::Program& program) const {
+inline Frame Layout::frame(const halftone::Program& program) const {
   const Graph& graph = program.graph;
   for (const Node& node : graph.nodes) {
     for (const TensorId id : node.outputs) {
@@ -98,7 +184,7 @@ Frame Layout::frame(const halftone::Program& program) const {
 
 // --- layouts -------------------------------------------------------------------------------------
 
-Placed Layout::fresh(const Mapping& mapping, bool is_grouped) {
+inline Placed Layout::fresh(const Mapping& mapping, bool is_grouped) {
   return {.is_known = true,
           .ipu = steps_.here.ipu,
           .mapping = mapping,
@@ -106,14 +192,14 @@ Placed Layout::fresh(const Mapping& mapping, bool is_grouped) {
           .is_grouped = is_grouped};
 }
 
-Placed Layout::linear(const TensorInfo& info) {
+inline Placed Layout::linear(const TensorInfo& info) {
   std::int64_t& next = next_tile_[steps_.here.ipu];
   const Placed p = fresh(linear_mapping(t_, info.elements(), info.type, next));
   next = p.mapping.end_tile();
   return p;
 }
 
-Placed& Layout::place(Frame& frame, TensorId id, const Placed* wanted) {
+inline Placed& Layout::place(Frame& frame, TensorId id, const Placed* wanted) {
   Placed& p = frame.placed[id];
   if (p.is_known) return p;
   check_size(*frame.graph, id);
@@ -130,13 +216,13 @@ Placed& Layout::place(Frame& frame, TensorId id, const Placed* wanted) {
   const Category category = record.role == Role::variable   ? Category::variables
                             : record.role == Role::constant ? Category::constants
                                                             : Category::temporaries;
-  p.variables = {steps_.add_variable(name_of(*frame.graph, id, fmt::format("#{}", id)), p.mapping,
+  p.variables = {steps_.add_variable(name_of(*frame.graph, id, "#" + std::to_string(id)), p.mapping,
                                      element_bytes(record.info), category)};
   extend_lives(frame, id);
   return p;
 }
 
-Placed& Layout::local(Frame& frame, TensorId id, const Placed* wanted) {
+inline Placed& Layout::local(Frame& frame, TensorId id, const Placed* wanted) {
   Placed& p = place(frame, id, wanted);
   const std::int32_t ipu = steps_.here.ipu;
   if (p.ipu == ipu) return p;
@@ -155,7 +241,7 @@ Placed& Layout::local(Frame& frame, TensorId id, const Placed* wanted) {
   return copy;
 }
 
-void Layout::fetch_inputs(Frame& frame, const Node& node) {
+inline void Layout::fetch_inputs(Frame& frame, const Node& node) {
   for (const TensorId id : node.inputs) {
     if (id != no_tensor && frame.graph->info(id).elements() > 0) local(frame, id);
   }
@@ -163,7 +249,7 @@ void Layout::fetch_inputs(Frame& frame, const Node& node) {
 
 // --- outputs -------------------------------------------------------------------------------------
 
-void Layout::place_output(Frame& frame, TensorId id, const Placed& like) {
+inline void Layout::place_output(Frame& frame, TensorId id, const Placed& like) {
   const TensorInfo& info = frame.graph->info(id);
   if (info.elements() == 0) return;
   Placed& p = frame.placed[id];
@@ -177,7 +263,8 @@ void Layout::place_output(Frame& frame, TensorId id, const Placed& like) {
   extend_lives(frame, id);
 }
 
-void Layout::place_view(Frame& frame, TensorId id, std::span<const TensorId> bases, bool is_whole) {
+inline void Layout::place_view(Frame& frame, TensorId id, std::span<const TensorId> bases,
+                               bool is_whole) {
   Placed p;
   std::vector<std::int32_t> variables;
   for (const TensorId base : bases) {
@@ -194,12 +281,13 @@ void Layout::place_view(Frame& frame, TensorId id, std::span<const TensorId> bas
   extend_lives(frame, id);
 }
 
-void Layout::place_over(Frame& frame, TensorId id, TensorId input) {
+inline void Layout::place_over(Frame& frame, TensorId id, TensorId input) {
   frame.placed[id] = frame.placed[input];
   extend_lives(frame, id);
 }
 
-TensorId Layout::overwritten(const Frame& frame, std::size_t number, const Placed* home) const {
+inline TensorId Layout::overwritten(const Frame& frame, std::size_t number,
+                                    const Placed* home) const {
   const Node& node = frame.graph->nodes[number];
   const std::int32_t step = frame.step[number];
   if (node.outputs.empty() || node.outputs[0] == no_tensor || step == halftone::Program::none) {
@@ -230,25 +318,25 @@ TensorId Layout::overwritten(const Frame& frame, std::size_t number, const Place
   return no_tensor;
 }
 
-void Layout::place_input(Frame& frame, TensorId id, const Placed& outside) {
+inline void Layout::place_input(Frame& frame, TensorId id, const Placed& outside) {
   frame.placed[id] = outside;
   extend_lives(frame, outside, static_cast<std::int32_t>(frame.program->steps.size()));
 }
 
 // --- lifetimes -----------------------------------------------------------------------------------
 
-void Layout::extend_lives(Frame& frame, const Placed& placed, std::int32_t until) {
+inline void Layout::extend_lives(Frame& frame, const Placed& placed, std::int32_t until) {
   for (const std::int32_t v : placed.variables) {
     std::int32_t& end = frame.ends[v];
     end = std::max(end, until);
   }
 }
 
-void Layout::end_lives(const Frame& frame) {
+inline void Layout::end_lives(const Frame& frame) {
   for (const auto& [variable, step] : frame.ends) {
     const auto s = static_cast<std::size_t>(step);
     steps_.keep_until(variable, s < frame.newest.size() ? frame.newest[s] : steps_.newest());
   }
 }
 
-}  // namespace halftone::ipu
+}  // namespace halftone::ipu::detail

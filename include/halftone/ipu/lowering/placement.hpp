@@ -1,23 +1,41 @@
-#include "ipu/placement.hpp"
+#pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include <halftone/graph/describe.hpp>
+#include <halftone/graph/graph.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/graph/planning.hpp>
+#include <halftone/ipu/profile.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
 
-#include "base/describe.hpp"
+namespace halftone::ipu::detail {
 
-namespace halftone::ipu {
+/// Whether a node is an operation of a report: it makes elements, or it has no outputs and its
+/// operator says what there is to do.
+bool is_operation(const Graph& graph, const Node& node);
 
-namespace {
+/// An IPU for each node of a graph whose placement was checked: the one it is meant for; empty if
+/// no node is meant for any.
+std::vector<std::int32_t> placed_nodes(const Graph& graph);
 
-[[noreturn]] void refuse(const Graph& graph, const Node& node, std::string_view what,
-                         TensorId tensor, std::string_view expected, std::int32_t found,
-                         std::string_view hint) {
+/// The IPUs' shares, of which there are `ipus`. Throws UsageError unless they add up to 1.
+std::vector<double> shares(const std::vector<float>& ratios, std::int64_t ipus);
+
+/// An IPU for each node: consecutive parts with these shares of the cycles on a single IPU; who
+/// uses a variable that another node used is where that is.
+std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& single,
+                                              const std::vector<double>& split);
+
+[[noreturn]] inline void refuse_placement(const Graph& graph, const Node& node,
+                                          std::string_view what, TensorId tensor,
+                                          std::string_view expected, std::int32_t found,
+                                          std::string_view hint) {
   const std::string where = halftone::detail::node_text(*node.op, graph.name(node));
   const std::string ipu = "IPU " + std::to_string(found);
   fail(ErrorKind::usage, {.what = what,
@@ -28,15 +46,16 @@ namespace {
                           .hint = hint});
 }
 
-void check_bodies(const Graph& graph, const Node& node, std::int32_t outer) {
+inline void check_bodies(const Graph& graph, const Node& node, std::int32_t outer) {
   for (const std::int32_t index : subgraphs_of(node)) {
     const Graph& body = graph.graphs[static_cast<std::size_t>(index)];
     for (const Node& inner : body.nodes) {
       const std::int32_t ipu = inner.planning.ipu;
       if (ipu >= 0 && ipu != std::max(outer, 0)) {
-        refuse(body, inner, "a node of a body is meant for another IPU than the node that holds it",
-               no_tensor, "IPU " + std::to_string(std::max(outer, 0)), ipu,
-               "place the node with the body, and nothing in it");
+        refuse_placement(body, inner,
+                         "a node of a body is meant for another IPU than the node that holds it",
+                         no_tensor, "IPU " + std::to_string(std::max(outer, 0)), ipu,
+                         "place the node with the body, and nothing in it");
       }
       check_bodies(body, inner, outer);
     }
@@ -44,57 +63,56 @@ void check_bodies(const Graph& graph, const Node& node, std::int32_t outer) {
 }
 
 /// Calls f for each variable that a node reads.
-void for_each_variable(const Graph& graph, const Node& node, auto&& f) {
+inline void for_each_variable(const Graph& graph, const Node& node, auto&& f) {
   for (const TensorId id : node.inputs) {
     if (id != no_tensor && is_variable(graph.tensor(id))) f(id);
   }
 }
 /// The last of the IPUs that a node's inputs are noted on; -1: none is.
-std::int32_t last_ipu(const TensorMap<std::int32_t>& noted, const Node& node) {
+inline std::int32_t last_ipu(const TensorMap<std::int32_t>& noted, const Node& node) {
   std::int32_t ipu = -1;
   for (const TensorId id : node.inputs) {
     if (id != no_tensor) ipu = std::max(ipu, noted[id]);
   }
   return ipu;
 }
-void note_outputs(TensorMap<std::int32_t>& noted, const Node& node, std::int32_t ipu) {
+inline void note_outputs(TensorMap<std::int32_t>& noted, const Node& node, std::int32_t ipu) {
   for (const TensorId id : node.outputs) {
     if (id != no_tensor) noted[id] = ipu;
   }
 }
 
-}  // namespace
-
-bool is_operation(const Graph& graph, const Node& node) {
+inline bool is_operation(const Graph& graph, const Node& node) {
   if (node.outputs.empty()) return node.op->cost != nullptr;
   return std::any_of(node.outputs.begin(), node.outputs.end(), [&](TensorId id) {
     return id != no_tensor && graph.info(id).elements() != 0;
   });
 }
 
-void check_placement(const Graph& graph, std::int64_t ipus) {
+/// Throws UsageError unless the nodes can be where they are meant to be: see ipu::check_placement.
+inline void check_placement(const Graph& graph, std::int64_t ipus) {
   TensorMap<std::int32_t> changed_on(graph, -1);
   for (const Node& node : graph.nodes) {
     const std::int32_t ipu = node.planning.ipu;
     check_bodies(graph, node, ipu);
     if (ipu < 0) continue;
     if (ipu >= ipus) {
-      refuse(graph, node, "a node is meant for an IPU that the machine does not have", no_tensor,
-             "0 to " + std::to_string(ipus - 1), ipu,
-             "as many IPUs as the model is placed on, or no placement by nodes");
+      refuse_placement(graph, node, "a node is meant for an IPU that the machine does not have",
+                       no_tensor, "0 to " + std::to_string(ipus - 1), ipu,
+                       "as many IPUs as the model is placed on, or no placement by nodes");
     }
     for_each_modified(node, [&](std::size_t i) {
       std::int32_t& on = changed_on[node.inputs[i]];
       if (on >= 0 && on != ipu) {
-        refuse(graph, node, "nodes on different IPUs change one variable", node.inputs[i],
-               "IPU " + std::to_string(on), ipu, {});
+        refuse_placement(graph, node, "nodes on different IPUs change one variable", node.inputs[i],
+                         "IPU " + std::to_string(on), ipu, {});
       }
       on = ipu;
     });
   }
 }
 
-std::vector<std::int32_t> placed_nodes(const Graph& graph) {
+inline std::vector<std::int32_t> placed_nodes(const Graph& graph) {
   std::vector<std::int32_t> placement(graph.nodes.size());
   TensorMap<std::int32_t> home(graph, -1);
   bool is_any_placed = false;
@@ -118,7 +136,7 @@ std::vector<std::int32_t> placed_nodes(const Graph& graph) {
   return placement;
 }
 
-std::vector<double> shares(const std::vector<float>& ratios, std::int64_t ipus) {
+inline std::vector<double> shares(const std::vector<float>& ratios, std::int64_t ipus) {
   if (ratios.empty()) {
     return std::vector<double>(static_cast<std::size_t>(ipus), 1.0 / static_cast<double>(ipus));
   }
@@ -137,8 +155,8 @@ std::vector<double> shares(const std::vector<float>& ratios, std::int64_t ipus) 
   return {ratios.begin(), ratios.end()};
 }
 
-std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& single,
-                                              const std::vector<double>& split) {
+inline std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& single,
+                                                     const std::vector<double>& split) {
   NodeMap<double> cycles(graph);
   std::size_t operation = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -184,4 +202,4 @@ std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& 
   return placement;
 }
 
-}  // namespace halftone::ipu
+}  // namespace halftone::ipu::detail

@@ -1,12 +1,11 @@
-#include <fmt/format.h>
+#pragma once
 
-#include "ipu/lowering/work.hpp"
+#include <halftone/ipu/lowering/work.hpp>
 
 // Matrix products and convolutions, as the planner spreads them over an IPU.
-namespace halftone::ipu {
-namespace {
+namespace halftone::ipu::detail {
 
-Product product_of(const NodeWork& at, const ProductExtents& e) {
+inline Product product_of(const NodeWork& at, const ProductExtents& e) {
   const ElementType x = at.info(at.node.inputs[0]).type, y = at.info(at.node.outputs[0]).type;
   const bool has_units = is_floating_point(x) && size_in_bytes(x) <= 4;
   return {e.groups,
@@ -21,17 +20,20 @@ Product product_of(const NodeWork& at, const ProductExtents& e) {
           has_units ? y : ElementType::float32};
 }
 
-std::string plan_text(const ProductPlan& plan) {
-  return fmt::format("groups {} x rows {} x columns {} x inner {}{}{}{}", plan.split_groups,
-                     plan.split_rows, plan.split_columns, plan.split_inner,
-                     plan.serial() > 1 ? fmt::format(", serial {}", plan.serial()) : "",
-                     plan.is_swapped ? ", swapped" : "",
-                     plan.fits ? "" : ", over the memory proportion");
+inline std::string plan_text(const ProductPlan& plan) {
+  std::string text =
+      joined({"groups ", std::to_string(plan.split_groups), " x rows ",
+              std::to_string(plan.split_rows), " x columns ", std::to_string(plan.split_columns),
+              " x inner ", std::to_string(plan.split_inner)});
+  if (plan.serial() > 1) text += ", serial " + std::to_string(plan.serial());
+  if (plan.is_swapped) text += ", swapped";
+  if (!plan.fits) text += ", over the memory proportion";
+  return text;
 }
 
 /// Operands without a place lie as the plan wants them; computed ones may have to be regrouped.
 /// Returns the cycles of that.
-std::int64_t bring_operands(NodeWork& at, const Product& p, const ProductPlan& plan) {
+inline std::int64_t bring_operands(NodeWork& at, const Product& p, const ProductPlan& plan) {
   const std::int64_t tiles = plan.tiles();
   std::int64_t regrouped = 0;
   for (std::size_t i = 0; i < 2 && i < at.node.inputs.size(); ++i) {
@@ -54,8 +56,8 @@ std::int64_t bring_operands(NodeWork& at, const Product& p, const ProductPlan& p
 }
 
 /// The share of the plan's cycles that computes what is asked for, not what fills up its vertices.
-double balance_of(const Target& t, const Product& p, const ProductPlan& plan,
-                  const ProductOptions& options) {
+inline double balance_of(const Target& t, const Product& p, const ProductPlan& plan,
+                         const ProductOptions& options) {
   const double padded = static_cast<double>(plan.compute) * static_cast<double>(plan.serial()) *
                         static_cast<double>(plan.tiles());
   const double rate = static_cast<double>(t.macs_per_cycle(
@@ -63,9 +65,7 @@ double balance_of(const Target& t, const Product& p, const ProductPlan& plan,
   return std::clamp(2 * p.macs() / rate / padded, 0.5, 1.0);
 }
 
-}  // namespace
-
-void lower_product(NodeWork& at, const Work& w) {
+inline void lower_product(NodeWork& at, const Work& w) {
   const ProductExtents& e = w.product;
   if (e.groups < 1 || e.rows < 1 || e.inner < 1 || e.columns < 1) return;
   Steps& steps = at.steps;
@@ -86,7 +86,7 @@ void lower_product(NodeWork& at, const Work& w) {
   const std::int64_t tiles = plan.tiles();
   const Mapping over = spread_mapping(t, std::max(y.elements(), tiles), tiles);
   const auto type = halftone::name(p.input);
-  if (regrouped > 0) steps.compute(fmt::format("poplin::Transpose<{}>", type), over, regrouped);
+  if (regrouped > 0) steps.compute(joined({"poplin::Transpose<", type, ">"}), over, regrouped);
 
   const Steps::Here before = steps.here;
   if (plan.serial() > 1) steps.open_program("Repeat", plan.serial());
@@ -96,7 +96,7 @@ void lower_product(NodeWork& at, const Work& w) {
   const std::int32_t partials =
       steps.add_variable(steps.operation().name + "/partials",
                          spread_mapping(t, plan.partials_bytes * tiles, tiles), 1);
-  steps.compute(fmt::format("{}<{}>", name(plan.vertex), type), over, plan.compute,
+  steps.compute(joined({name(plan.vertex), "<", type, ">"}), over, plan.compute,
                 balance_of(t, p, plan, options),
                 static_cast<std::int64_t>(2 * p.macs()) * steps.here.times);
   if (plan.split_inner > 1) {
@@ -113,4 +113,4 @@ void lower_product(NodeWork& at, const Work& w) {
   at.home = at.layout.fresh(spread_mapping(t, y.elements(), tiles), true);
 }
 
-}  // namespace halftone::ipu
+}  // namespace halftone::ipu::detail

@@ -1,8 +1,9 @@
-#include "ipu/lowering/work.hpp"
+#pragma once
+
+#include <halftone/ipu/lowering/work.hpp>
 
 // Pieces of work that move data: rows of tables, slices, copies, streaming memory.
-namespace halftone::ipu {
-namespace {
+namespace halftone::ipu::detail {
 
 /// How the rows of `groups` tables are split: tables first, then the rows' elements, then the
 /// entries, at least two a tile. `elements`: a tile's share of a row; `serial`: a tile's tables, one
@@ -12,7 +13,7 @@ struct RowSplit {
 };
 
 /// Brings the inputs to this IPU; nothing if there are no rows.
-std::optional<RowSplit> split_rows(NodeWork& at, const Work& w) {
+inline std::optional<RowSplit> split_rows(NodeWork& at, const Work& w) {
   at.fetch_inputs();
   if (w.count < 1 || w.each < 1 || w.groups < 1) return std::nullopt;
   const std::int64_t tiles = at.target().tiles_per_ipu;
@@ -26,9 +27,7 @@ std::optional<RowSplit> split_rows(NodeWork& at, const Work& w) {
                   divide_up(w.groups, at_once)};
 }
 
-}  // namespace
-
-void lower_gather(NodeWork& at, const Work& w) {
+inline void lower_gather(NodeWork& at, const Work& w) {
   // Every tile serves the lookups that fall into its part of the tables.
   const std::optional<RowSplit> split = split_rows(at, w);
   if (!split) return;
@@ -51,7 +50,7 @@ void lower_gather(NodeWork& at, const Work& w) {
   at.home = at.layout.fresh(spread_mapping(t, w.groups * w.count * w.each, tiles));
 }
 
-void lower_scatter(NodeWork& at, const Work& w) {
+inline void lower_scatter(NodeWork& at, const Work& w) {
   const std::optional<RowSplit> split = split_rows(at, w);
   if (!split) return;
   const auto& [tiles, dictionary, elements, serial] = *split;
@@ -72,7 +71,7 @@ void lower_scatter(NodeWork& at, const Work& w) {
   }
 }
 
-void lower_dynamic_slice(NodeWork& at, const Work& w) {
+inline void lower_dynamic_slice(NodeWork& at, const Work& w) {
   const std::int64_t elements = w.x.elements();
   if (elements == 0 || w.count < 1) return;
   at.fetch_inputs();
@@ -84,7 +83,7 @@ void lower_dynamic_slice(NodeWork& at, const Work& w) {
   if (!at.home) at.home = at.layout.fresh(spread_mapping(t, elements, over.pieces));
 }
 
-void lower_keep(NodeWork& at, const Work& w) {
+inline void lower_keep(NodeWork& at, const Work& w) {
   if (w.x.elements() == 0) return;
   at.fetch_inputs();
   const Mapping& over = at.work_on_first_input();
@@ -93,13 +92,13 @@ void lower_keep(NodeWork& at, const Work& w) {
   at.steps.copy(copy_cycles(at.target(), over.largest() * element_bytes(w.x)), over.pieces);
 }
 
-void lower_move(NodeWork& at, const Work& w) {
+inline void lower_move(NodeWork& at, const Work& w) {
   if (w.x.elements() == 0) return;
   const Mapping over = at.work_on(w.x);
   at.steps.exchange(over.largest() * element_bytes(w.x), over.pieces);
 }
 
-void lower_transfer(NodeWork& at, const Work& w) {
+inline void lower_transfer(NodeWork& at, const Work& w) {
   if (w.x.elements() == 0) return;
   const std::vector<TensorId>& outputs = at.node.outputs;
   at.home = outputs.empty() ? at.layout.local(at.frame, at.node.inputs[0]) : at.layout.linear(w.x);
@@ -111,4 +110,4 @@ void lower_transfer(NodeWork& at, const Work& w) {
       w.x.bytes(), over.pieces);
 }
 
-}  // namespace halftone::ipu
+}  // namespace halftone::ipu::detail

@@ -1,37 +1,135 @@
-#include "ipu/lowering/steps.hpp"
+#pragma once
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
 
-#include "base/describe.hpp"
+#include <halftone/graph/describe.hpp>
+#include <halftone/ipu/exchange.hpp>
+#include <halftone/ipu/profile.hpp>
 
-namespace halftone::ipu {
-namespace {
+namespace halftone::ipu::detail {
 
-constexpr std::int64_t stack_bytes = 3168;
-constexpr std::int64_t control_bytes = 700, control_bytes_per_step = 8;
-constexpr std::int64_t host_exchange_bytes = 289, link_bytes = 24;
-constexpr double most_cycles = 4e18;
+using halftone::detail::joined, halftone::detail::quoted;
+
+inline constexpr std::int64_t most_repeats = std::int64_t{1} << 32;  ///< that a profile counts
+inline constexpr double most_flops = 1e16;                           ///< of one operator
+inline constexpr std::int64_t repeat_cycles = 10;  ///< of the control of a loop, each pass
+
+inline std::int64_t element_bytes(const TensorInfo& info) {
+  return std::max(size_in_bytes(info.type), 1);
+}
+
+/// Appends supersteps to a report, with the time, the code and the memory that they need.
+class Steps {
+ public:
+  /// What the next step belongs to.
+  struct Here {
+    const Graph* graph = nullptr;
+    const Node* node = nullptr;  ///< null: host steps
+    std::int32_t operation = -1, ipu = 0, program = 0;
+    std::int64_t repeats = 1;  ///< how often the program runs
+    std::int64_t passes = 1;   ///< how often the program that holds the operation runs
+    std::int64_t times = 1;    ///< how often the piece of work is done
+    bool has_code = true;      ///< the node is the first of its kind: the others share its code
+  };
+
+  explicit Steps(Report& report);
+
+  Here here{};
+  Report& report;
+  const Target& t;
+
+  Step& add(StepKind kind, std::int64_t cycles) { return add(kind, cycles, 0, t.tiles_per_ipu); }
+  Step& add(StepKind kind, std::int64_t cycles, std::int64_t bytes, std::int64_t tiles);
+  /// A compute set over the tiles of a mapping, so many cycles on its fullest tile. `balance`: the
+  /// share of these cycles that a tile with as many elements has on average.
+  void compute(std::string_view vertex, const Mapping& over, std::int64_t cycles,
+               double balance = 1, std::int64_t flops = 0);
+  /// Each of `tiles` tiles receives so many bytes: sync, exchange, and the memory to receive them.
+  void exchange(std::int64_t bytes_on_tile, std::int64_t tiles, std::int64_t cycles);
+  void exchange(std::int64_t bytes_on_tile, std::int64_t tiles) {
+    exchange(bytes_on_tile, tiles, exchange_cycles(t, bytes_on_tile));
+  }
+  void copy(std::int64_t cycles, std::int64_t tiles);
+  /// A tensor comes to this IPU from another one over links.
+  void link(std::int32_t from, std::int64_t bytes);
+
+  /// A program within this one, for the steps to come; returns where the steps behind it belong.
+  /// Throws UnsupportedError for more than `most_repeats` passes.
+  Here open_program(std::string name, std::int64_t repeats);
+
+  /// Memory on this IPU from now on; returns its number.
+  std::int32_t add_variable(std::string name, const Mapping& mapping, std::int64_t element_bytes,
+                            Category category = Category::temporaries);
+  /// Memory is needed up to this step, at least.
+  void keep_until(std::int32_t variable, std::int32_t step);
+  /// Received data is not needed beyond the node.
+  void drop_received() { received_.clear(); }
+  /// The number of the newest step; 0 if there is none.
+  std::int32_t newest() const {
+    return std::max(0, static_cast<std::int32_t>(report.steps.size()) - 1);
+  }
+  Operation& operation() { return report.operations[static_cast<std::size_t>(here.operation)]; }
+
+  /// Operations on so many elements, as often as the piece of work is done.
+  std::int64_t flops_of(std::int64_t elements, std::int64_t each = 1) const;
+  /// Throws UnsupportedError for more than `most` of what is counted.
+  void check_countable(std::string_view what, double number, double most) const;
+
+  /// Adds the memory that every tile of an IPU has alike.
+  void finish(bool has_host_exchange);
+
+ private:
+  std::int16_t vertex_number(std::string_view name);
+  std::int64_t& bytes(std::int64_t tile, Category category) {
+    return report.memory[static_cast<std::size_t>(here.ipu * t.tiles_per_ipu + tile)]
+                        [static_cast<std::size_t>(category)];
+  }
+  std::int64_t& bytes_on_all(std::int32_t ipu, Category category) {
+    return on_all_tiles_[static_cast<std::size_t>(ipu)][static_cast<std::size_t>(category)];
+  }
+
+  double cycles_ = 0;                   // so far
+  std::vector<std::int32_t> received_;  // live until the next compute set
+  std::vector<std::array<std::int64_t, categories>> on_all_tiles_;  // of each IPU
+  std::map<std::string, std::int16_t, std::less<>> vertex_numbers_{};
+  std::map<std::pair<std::int16_t, std::int32_t>, std::vector<bool>> has_vertex_{};
+};
+
+inline constexpr std::int64_t stack_bytes = 3168;
+inline constexpr std::int64_t control_bytes = 700, control_bytes_per_step = 8;
+inline constexpr std::int64_t host_exchange_bytes = 289, link_bytes = 24;
+inline constexpr double most_cycles = 4e18;
 
 /// Code of a vertex type: families that assemble many loops are larger.
-std::int64_t code_bytes(std::string_view vertex) {
+inline std::int64_t code_bytes(std::string_view vertex) {
   return vertex.starts_with("poplin::") || vertex.find("Reduc") != vertex.npos ? 1024 : 256;
 }
 
-std::string node_text(const Steps::Here& here) {
+/// A number as printf's %g has it.
+inline std::string general_text(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", number);
+  return text;
+}
+
+inline std::string node_text(const Steps::Here& here) {
   if (here.node == nullptr) return {};
   return halftone::detail::node_text(*here.node->op, here.graph->name(*here.node));
 }
 
-}  // namespace
-
-Steps::Steps(Report& r)
+inline Steps::Steps(Report& r)
     : report(r), t(r.target), on_all_tiles_(static_cast<std::size_t>(r.target.ipus)) {
   report.memory.assign(static_cast<std::size_t>(t.tiles()), {});
   report.tile_cycles.assign(static_cast<std::size_t>(t.tiles()), 0.0);
   report.programs.push_back({.name = "main"});
 }
 
-void Steps::finish(bool has_host_exchange) {
+inline void Steps::finish(bool has_host_exchange) {
   const auto per_ipu = static_cast<std::size_t>(t.tiles_per_ipu);
   for (std::int32_t ipu = 0; ipu < t.ipus; ++ipu) {
     bytes_on_all(ipu, Category::stack) += stack_bytes;
@@ -47,7 +145,8 @@ void Steps::finish(bool has_host_exchange) {
 
 // --- steps ---------------------------------------------------------------------------------------
 
-Step& Steps::add(StepKind kind, std::int64_t cycles, std::int64_t bytes, std::int64_t tiles) {
+inline Step& Steps::add(StepKind kind, std::int64_t cycles, std::int64_t bytes,
+                        std::int64_t tiles) {
   const std::int64_t repeats = here.repeats * here.times;
   cycles_ += static_cast<double>(cycles) * static_cast<double>(repeats);
   check_countable("a run takes more cycles than a profile counts", cycles_, most_cycles);
@@ -63,8 +162,8 @@ Step& Steps::add(StepKind kind, std::int64_t cycles, std::int64_t bytes, std::in
   return report.steps.back();
 }
 
-void Steps::compute(std::string_view vertex, const Mapping& over, std::int64_t cycles,
-                    double balance, std::int64_t flops) {
+inline void Steps::compute(std::string_view vertex, const Mapping& over, std::int64_t cycles,
+                           double balance, std::int64_t flops) {
   if (over.pieces == 0 || cycles <= 0) return;
   const std::int16_t number = vertex_number(vertex);
   std::vector<bool>& present = has_vertex_[{number, here.ipu}];
@@ -99,7 +198,7 @@ void Steps::compute(std::string_view vertex, const Mapping& over, std::int64_t c
   received_.clear();
 }
 
-void Steps::exchange(std::int64_t bytes_on_tile, std::int64_t tiles, std::int64_t cycles) {
+inline void Steps::exchange(std::int64_t bytes_on_tile, std::int64_t tiles, std::int64_t cycles) {
   if (bytes_on_tile <= 0 || tiles <= 0) return;
   tiles = std::min(tiles, t.tiles_per_ipu);
   add(StepKind::sync, t.sync_cycles);
@@ -115,16 +214,16 @@ void Steps::exchange(std::int64_t bytes_on_tile, std::int64_t tiles, std::int64_
   }
   std::string_view name = "main";
   if (here.operation >= 0) name = operation().name;
-  received_.push_back(add_variable(fmt::format("{}/received", name),
+  received_.push_back(add_variable(joined({name, "/received"}),
                                    spread_mapping(t, bytes_on_tile * tiles, tiles), 1));
 }
 
-void Steps::copy(std::int64_t cycles, std::int64_t tiles) {
+inline void Steps::copy(std::int64_t cycles, std::int64_t tiles) {
   Step& step = add(StepKind::copy, cycles, 0, tiles);
   step.mean_cycles = static_cast<double>(cycles * tiles) / static_cast<double>(t.tiles_per_ipu);
 }
 
-void Steps::link(std::int32_t from, std::int64_t bytes) {
+inline void Steps::link(std::int32_t from, std::int64_t bytes) {
   add(StepKind::sync, global_sync_cycles(t));
   add(StepKind::link, link_cycles(t, bytes), bytes, t.tiles_per_ipu);
   for (const std::int32_t ipu : {from, here.ipu}) {
@@ -132,12 +231,12 @@ void Steps::link(std::int32_t from, std::int64_t bytes) {
   }
 }
 
-Steps::Here Steps::open_program(std::string name, std::int64_t repeats) {
+inline Steps::Here Steps::open_program(std::string name, std::int64_t repeats) {
   if (here.repeats > most_repeats / std::max<std::int64_t>(repeats, 1)) {
     fail(ErrorKind::unsupported,
          {.what = "loops within loops go round more often than a profile counts",
           .node = node_text(here),
-          .expected = fmt::format("at most {} passes", most_repeats)});
+          .expected = joined({"at most ", std::to_string(most_repeats), " passes"})});
   }
   const Here before = here;
   report.programs.push_back({.name = std::move(name),
@@ -151,15 +250,15 @@ Steps::Here Steps::open_program(std::string name, std::int64_t repeats) {
 
 // --- what is counted -----------------------------------------------------------------------------
 
-void Steps::check_countable(std::string_view what, double number, double most) const {
+inline void Steps::check_countable(std::string_view what, double number, double most) const {
   if (number <= most) return;
   fail(ErrorKind::unsupported, {.what = what,
                                 .node = node_text(here),
-                                .expected = fmt::format("at most {:g}", most),
-                                .found = fmt::format("{:g}", number)});
+                                .expected = "at most " + general_text(most),
+                                .found = general_text(number)});
 }
 
-std::int64_t Steps::flops_of(std::int64_t elements, std::int64_t each) const {
+inline std::int64_t Steps::flops_of(std::int64_t elements, std::int64_t each) const {
   check_countable(
       "an operator computes more than a profile counts",
       static_cast<double>(elements) * static_cast<double>(each) * static_cast<double>(here.times),
@@ -167,7 +266,7 @@ std::int64_t Steps::flops_of(std::int64_t elements, std::int64_t each) const {
   return elements * each * here.times;
 }
 
-std::int16_t Steps::vertex_number(std::string_view name) {
+inline std::int16_t Steps::vertex_number(std::string_view name) {
   const auto known = vertex_numbers_.find(name);
   if (known != vertex_numbers_.end()) return known->second;
   const auto number = static_cast<std::int16_t>(report.vertices.size());
@@ -176,8 +275,8 @@ std::int16_t Steps::vertex_number(std::string_view name) {
   return number;
 }
 
-std::int32_t Steps::add_variable(std::string name, const Mapping& mapping,
-                                 std::int64_t element_bytes, Category category) {
+inline std::int32_t Steps::add_variable(std::string name, const Mapping& mapping,
+                                        std::int64_t element_bytes, Category category) {
   report.variables.push_back({.name = std::move(name),
                               .element_bytes = element_bytes,
                               .mapping = mapping,
@@ -190,9 +289,9 @@ std::int32_t Steps::add_variable(std::string name, const Mapping& mapping,
   return static_cast<std::int32_t>(report.variables.size()) - 1;
 }
 
-void Steps::keep_until(std::int32_t variable, std::int32_t step) {
+inline void Steps::keep_until(std::int32_t variable, std::int32_t step) {
   std::int32_t& last = report.variables[static_cast<std::size_t>(variable)].last_step;
   last = std::max(last, step);
 }
 
-}  // namespace halftone::ipu
+}  // namespace halftone::ipu::detail
