@@ -126,6 +126,7 @@ struct StaticBuild {
   struct Found {
     std::array<bool, List::count> used{};
     bool trains = false, has_all = true;
+    std::size_t nodes = 0, variables = 0;
   };
   static constexpr Found found = [] {
     Found result;
@@ -134,6 +135,8 @@ struct StaticBuild {
     Model::build(graph);
     result.trains = !graph.model.empty();
     result.has_all = mark_operators<List>(graph, result.used);
+    result.nodes = graph.nodes.size();
+    for (const TensorRecord& t : graph.tensors) result.variables += is_variable(t);
     return result;
   }();
   static constexpr std::size_t count = [] {

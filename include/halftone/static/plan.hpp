@@ -166,6 +166,56 @@ constexpr NotStatic why_not_static(const Graph& graph) {
   return NotStatic::none;
 }
 
+/// How long the tables of a program are.
+struct StaticSizes {
+  NotStatic reason{};  ///< none, else the rest is not there
+  std::size_t steps{}, arguments{}, signatures{}, groups{}, members{}, extents{}, broadcasts{},
+      frames{}, buffers{}, input_arguments{}, results{}, controls{}, states{}, stacks{}, inputs{},
+      outputs{}, variables{}, data{}, first_steps{};
+  std::int64_t variable_bytes{};
+  bool is_random = false, has_all_operators = true, fits = true;
+
+  /// Whether there are tables.
+  constexpr bool ok() const { return reason == NotStatic::none && has_all_operators && fits; }
+  /// Calls f for each list, with its length here and there.
+  constexpr void for_each(const StaticSizes& there, auto&& f) const {
+    f(steps, there.steps), f(arguments, there.arguments), f(signatures, there.signatures);
+    f(groups, there.groups), f(members, there.members), f(extents, there.extents);
+    f(broadcasts, there.broadcasts), f(frames, there.frames), f(buffers, there.buffers);
+    f(input_arguments, there.input_arguments), f(results, there.results);
+    f(controls, there.controls), f(states, there.states), f(stacks, there.stacks);
+    f(inputs, there.inputs), f(outputs, there.outputs), f(variables, there.variables);
+    f(data, there.data);
+  }
+  constexpr bool fit_into(const StaticSizes& room) const {
+    bool fit = true;
+    for_each(room, [&](std::size_t own, std::size_t other) { fit = fit && own <= other; });
+    return fit;
+  }
+  /// A guess, for a model of so many nodes.
+  static constexpr StaticSizes room_for(std::size_t nodes, std::size_t variables, bool trains) {
+    const std::size_t steps = 16 + nodes * (trains ? 6 : 1);
+    return {.steps = steps,
+            .arguments = 4 * steps,
+            .signatures = steps < 64 ? steps : 64,
+            .groups = steps < 64 ? steps : 64,
+            .members = 2 * steps,
+            .extents = 10 * steps,
+            .broadcasts = 2 * steps,
+            .frames = 8,
+            .buffers = steps,
+            .input_arguments = 2 * steps,
+            .results = 32,
+            .controls = 8,
+            .states = 32,
+            .stacks = 32,
+            .inputs = 8,
+            .outputs = 8,
+            .variables = 8 + variables * (trains ? 4 : 1),
+            .data = 64 * steps};
+  }
+};
+
 /// Writes the tables of a program.
 template <class List>
 class StaticDraft {
@@ -213,6 +263,31 @@ class StaticDraft {
       outputs.back().at = results[o].at;
     }
     program_ = nullptr;
+  }
+  constexpr StaticSizes sizes() const {
+    return {.steps = steps.size(),
+            .arguments = arguments.size(),
+            .signatures = signatures.size(),
+            .groups = groups.size(),
+            .members = members.size(),
+            .extents = extents.size(),
+            .broadcasts = broadcasts.size(),
+            .frames = frames.size(),
+            .buffers = buffers.size(),
+            .input_arguments = input_arguments.size(),
+            .results = results.size(),
+            .controls = controls.size(),
+            .states = states.size(),
+            .stacks = stacks.size(),
+            .inputs = inputs.size(),
+            .outputs = outputs.size(),
+            .variables = variables.size(),
+            .data = data.size(),
+            .first_steps = first_steps,
+            .variable_bytes = variable_bytes,
+            .is_random = is_random,
+            .has_all_operators = has_all_operators,
+            .fits = fits};
   }
 
  private:
@@ -627,96 +702,99 @@ class StaticDraft {
   std::vector<char> is_kept_{};         ///< in the memory of variables
 };
 
-/// The tables of a model's program. Made twice: once for their sizes.
-template <class Model, class List>
-struct StaticPlan {
-  using Build = StaticBuild<Model, List>;
+/// The lists of a draft, as long as Counts::sizes says.
+template <class Counts>
+struct StaticTables {
+  static constexpr const StaticSizes& room = Counts::sizes;
 
-  struct Sizes {
-    NotStatic reason{};  ///< none, else the rest is not there
-    std::size_t steps{}, arguments{}, signatures{}, groups{}, members{}, extents{}, broadcasts{},
-        frames{}, buffers{}, input_arguments{}, results{}, controls{}, states{}, stacks{}, inputs{},
-        outputs{}, variables{}, data{}, first_steps{};
-    std::int64_t variable_bytes{};
-    bool is_random = false, has_all_operators = true, fits = true;
-  };
-  static constexpr Sizes sizes = [] {
-    if (!Build::found.has_all) return Sizes{.has_all_operators = false};
-    Lowered graph = lowered(Build::graph());
-    if (const NotStatic reason = why_not_static(graph.graph); reason != NotStatic::none) {
-      return Sizes{.reason = reason};
-    }
-    const StaticDraft<List> d(std::move(graph));
-    return Sizes{.steps = d.steps.size(),
-                 .arguments = d.arguments.size(),
-                 .signatures = d.signatures.size(),
-                 .groups = d.groups.size(),
-                 .members = d.members.size(),
-                 .extents = d.extents.size(),
-                 .broadcasts = d.broadcasts.size(),
-                 .frames = d.frames.size(),
-                 .buffers = d.buffers.size(),
-                 .input_arguments = d.input_arguments.size(),
-                 .results = d.results.size(),
-                 .controls = d.controls.size(),
-                 .states = d.states.size(),
-                 .stacks = d.stacks.size(),
-                 .inputs = d.inputs.size(),
-                 .outputs = d.outputs.size(),
-                 .variables = d.variables.size(),
-                 .data = d.data.size(),
-                 .first_steps = d.first_steps,
-                 .variable_bytes = d.variable_bytes,
-                 .is_random = d.is_random,
-                 .has_all_operators = d.has_all_operators,
-                 .fits = d.fits};
-  }();
+  std::array<StaticStep, room.steps> steps{};
+  std::array<PlacedTensor, room.arguments> arguments{};
+  std::array<StaticSignature, room.signatures> signatures{};
+  std::array<StaticGroup, room.groups> groups{};
+  std::array<StaticMember, room.members> members{};
+  std::array<std::int64_t, room.extents + 1> extents{};
+  std::array<kernel::BroadcastInput, room.broadcasts> broadcasts{};
+  std::array<StaticFrame, room.frames> frames{};
+  std::array<StaticBuffer, room.buffers> buffers{};
+  std::array<InputArgument, room.input_arguments> input_arguments{};
+  std::array<StaticResult, room.results> results{};
+  std::array<StaticControl, room.controls> controls{};
+  std::array<Repetition::State, room.states> states{};
+  std::array<Repetition::Stack, room.stacks> stacks{};
+  std::array<StaticPort, room.inputs> inputs{};
+  std::array<StaticPort, room.outputs> outputs{};
+  std::array<StaticPort, room.variables> variables{};
+  alignas(64) std::array<std::byte, room.data + 1> data{};
 
-  struct Tables {
-    std::array<StaticStep, sizes.steps> steps{};
-    std::array<PlacedTensor, sizes.arguments> arguments{};
-    std::array<StaticSignature, sizes.signatures> signatures{};
-    std::array<StaticGroup, sizes.groups> groups{};
-    std::array<StaticMember, sizes.members> members{};
-    std::array<std::int64_t, sizes.extents + 1> extents{};
-    std::array<kernel::BroadcastInput, sizes.broadcasts> broadcasts{};
-    std::array<StaticFrame, sizes.frames> frames{};
-    std::array<StaticBuffer, sizes.buffers> buffers{};
-    std::array<InputArgument, sizes.input_arguments> input_arguments{};
-    std::array<StaticResult, sizes.results> results{};
-    std::array<StaticControl, sizes.controls> controls{};
-    std::array<Repetition::State, sizes.states> states{};
-    std::array<Repetition::Stack, sizes.stacks> stacks{};
-    std::array<StaticPort, sizes.inputs> inputs{};
-    std::array<StaticPort, sizes.outputs> outputs{};
-    std::array<StaticPort, sizes.variables> variables{};
-    alignas(64) std::array<std::byte, sizes.data + 1> data{};
-  };
-  static constexpr Tables tables = [] {
-    if (sizes.reason != NotStatic::none || !sizes.has_all_operators || !sizes.fits) return Tables{};
-    const StaticDraft<List> d(lowered(Build::graph()));
-    Tables t;
-    const auto copy = [](const auto& from, auto& to) {
-      for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i];
+  /// The lists of a draft, or of larger tables.
+  constexpr void take(const auto& from, const StaticSizes& sizes) {
+    const auto copy = [](const auto& list, auto& to, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) to[i] = list[i];
     };
-    copy(d.steps, t.steps);
-    copy(d.arguments, t.arguments);
-    copy(d.signatures, t.signatures);
-    copy(d.groups, t.groups);
-    copy(d.members, t.members);
-    copy(d.extents, t.extents);
-    copy(d.broadcasts, t.broadcasts);
-    copy(d.frames, t.frames);
-    copy(d.buffers, t.buffers);
-    copy(d.input_arguments, t.input_arguments);
-    copy(d.results, t.results);
-    copy(d.controls, t.controls);
-    copy(d.states, t.states);
-    copy(d.stacks, t.stacks);
-    copy(d.inputs, t.inputs);
-    copy(d.outputs, t.outputs);
-    copy(d.variables, t.variables);
-    copy(d.data, t.data);
+    copy(from.steps, steps, sizes.steps);
+    copy(from.arguments, arguments, sizes.arguments);
+    copy(from.signatures, signatures, sizes.signatures);
+    copy(from.groups, groups, sizes.groups);
+    copy(from.members, members, sizes.members);
+    copy(from.extents, extents, sizes.extents);
+    copy(from.broadcasts, broadcasts, sizes.broadcasts);
+    copy(from.frames, frames, sizes.frames);
+    copy(from.buffers, buffers, sizes.buffers);
+    copy(from.input_arguments, input_arguments, sizes.input_arguments);
+    copy(from.results, results, sizes.results);
+    copy(from.controls, controls, sizes.controls);
+    copy(from.states, states, sizes.states);
+    copy(from.stacks, stacks, sizes.stacks);
+    copy(from.inputs, inputs, sizes.inputs);
+    copy(from.outputs, outputs, sizes.outputs);
+    copy(from.variables, variables, sizes.variables);
+    copy(from.data, data, sizes.data);
+  }
+};
+
+/// The tables of a model's program. They are made once if there is room for them, else again when
+/// their sizes are known.
+template <class Model, class List>
+class StaticPlan {
+  using Build = StaticBuild<Model, List>;
+  struct Room {
+    static constexpr StaticSizes sizes =
+        StaticSizes::room_for(Build::found.nodes, Build::found.variables, Build::found.trains);
+  };
+  struct Roomy {
+    StaticSizes sizes{};
+    StaticTables<Room> tables{};
+  };
+  static constexpr Roomy roomy = [] {
+    Roomy result;
+    if (!Build::found.has_all) {
+      result.sizes.has_all_operators = false;
+      return result;
+    }
+    Lowered graph = lowered(Build::graph());
+    result.sizes.reason = why_not_static(graph.graph);
+    if (!result.sizes.ok()) return result;
+    const StaticDraft<List> d(std::move(graph));
+    result.sizes = d.sizes();
+    if (result.sizes.ok() && result.sizes.fit_into(Room::sizes)) {
+      result.tables.take(d, result.sizes);
+    }
+    return result;
+  }();
+  struct Exact {
+    static constexpr StaticSizes sizes = roomy.sizes;
+  };
+
+ public:
+  static constexpr StaticSizes sizes = roomy.sizes;
+  static constexpr StaticTables<Exact> tables = [] {
+    StaticTables<Exact> t;
+    if (!sizes.ok()) return t;
+    if (sizes.fit_into(Room::sizes)) {
+      t.take(roomy.tables, sizes);
+    } else {
+      t.take(StaticDraft<List>(lowered(Build::graph())), sizes);
+    }
     return t;
   }();
 
