@@ -45,25 +45,17 @@ class Static {
   static_assert(reason != detail::NotStatic::objects,
                 "halftone: a static program has no texts, sequences and maps");
   static_assert(reason != detail::NotStatic::bodies,
-                "halftone: a static program has no loops and branches");
+                "halftone: a loop or branch of a static program has a variable of its own");
   static_assert(Plan::sizes.has_all_operators,
                 "halftone: an operator of a static program is not in its list: Static<Model, "
                 "builtin::with<Cube>>");
   static_assert(Plan::sizes.fits, "halftone: an operator has more attributes than static programs");
   using Kernels = detail::StaticKernels<Plan, List>;
+  using Memory = typename Kernels::Memory;
+  /// Whether there is something to do before the first run.
+  static constexpr bool is_prepared =
+      Plan::sizes.first_steps != 0 || Memory::places.packed_bytes != 0;
 
-  /// Which arguments a run sets.
-  static constexpr auto input_arguments = [] {
-    constexpr std::size_t count = detail::count_inputs(Plan::arguments);
-    std::array<detail::InputArgument, count> list{};
-    std::size_t n = 0;
-    for (std::size_t i = 0; i < Plan::arguments.size(); ++i) {
-      const detail::PlacedTensor& a = Plan::arguments[i];
-      if (a.place == detail::StaticPlace::input)
-        list[n++] = {i, static_cast<std::size_t>(a.number)};
-    }
-    return list;
-  }();
   template <const auto& Ports, BoundedText<64> Name>
   static constexpr std::size_t find() {
     std::size_t i = 0;
@@ -77,12 +69,13 @@ class Static {
   static constexpr std::size_t steps = Plan::sizes.steps, kernels = Kernels::count,
                                inputs = Plan::sizes.inputs, outputs = Plan::sizes.outputs,
                                variables = Plan::sizes.variables;
-  static constexpr std::int64_t arena_bytes = Plan::sizes.arena_bytes,
+  static constexpr std::int64_t arena_bytes = Memory::places.arena_bytes,
                                 variable_bytes = Plan::sizes.variable_bytes,
-                                scratch_bytes = detail::aligned_bytes(Kernels::scratch_bytes);
+                                packed_bytes = Memory::places.packed_bytes;
 
-  /// seed  of variables that start with random numbers, as SessionOptions::seed
-  explicit Static(std::uint64_t seed = 0) {
+  /// seed  of variables that start with random numbers, and of random operators, as
+  ///       SessionOptions::seed
+  explicit Static(std::uint64_t seed = 0) : random_{seed} {
     constexpr bool draws = [] {
       for (const detail::StaticPort& port : Plan::variables) {
         if (port.array == nullptr && port.data < 0 && detail::is_drawn(port.initial)) return true;
@@ -92,7 +85,7 @@ class Static {
     for (const detail::StaticPort& port : Plan::variables) {
       const void* data = port.array;
       if (port.data >= 0) data = Plan::data.data() + port.data;
-      detail::start_variable<draws>(variables_ + port.offset, port, data, seed);
+      detail::start_variable<draws>(variables_ + port.at.offset, port, data, seed);
     }
     for (std::size_t i = 0; i < Plan::arguments.size(); ++i) {
       const detail::PlacedTensor& a = Plan::arguments[i];
@@ -111,7 +104,9 @@ class Static {
     static_assert(sizeof...(Inputs) == inputs,
                   "halftone: a static program runs on another number of inputs");
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      const void* const data[] = {checked<I>(values)..., nullptr};
+      const void* next = nullptr;
+      if constexpr (Plan::sizes.is_random) next = random_.next();
+      const void* const data[] = {checked<I>(values)..., next};
       run_steps(data);
     }(std::make_index_sequence<inputs>{});
   }
@@ -135,12 +130,13 @@ class Static {
   static constexpr std::string_view variable_name(std::size_t i) {
     return Plan::variables[i].name.view();
   }
-  /// A variable, which the program may change between runs.
+  /// A variable, which the program may change until the next run.
   template <std::size_t I>
   auto variable() {
     static_assert(I < variables, "halftone: a static program has no variable of that number");
+    if constexpr (is_prepared && Plan::variables[I].is_constant) is_ready_ = false;
     return span_of<Plan::variables[I], Element<Plan::variables[I]>>(variables_ +
-                                                                    Plan::variables[I].offset);
+                                                                    Plan::variables[I].at.offset);
   }
   template <BoundedText<64> Name>
   auto variable() {
@@ -171,45 +167,79 @@ class Static {
   }
 
   void* address(const detail::PlacedTensor& a) {
-    switch (a.place) {
-      case detail::StaticPlace::arena:
-        return arena_ + a.offset;
-      case detail::StaticPlace::variable:
-        return variables_ + a.offset;
-      case detail::StaticPlace::data:
-        return const_cast<std::byte*>(Plan::data.data() + a.offset);
-      case detail::StaticPlace::array:
-        return const_cast<void*>(a.array);
-      default:
-        return nullptr;
-    }
+    return detail::static_address<Plan, Memory>(a, arena_, variables_);
   }
   const void* memory(const detail::StaticPort& port) const {
-    switch (port.place) {
-      case detail::StaticPlace::variable:
-        return variables_ + port.offset;
-      case detail::StaticPlace::data:
-        return Plan::data.data() + port.offset;
-      case detail::StaticPlace::array:
-        return port.array;
-      default:
-        return arena_ + port.offset;
+    return const_cast<Static*>(this)->address(port.at);
+  }
+
+  /// Step number s, on what it works with.
+  static detail::StepCall call(const detail::StaticMachine& on, std::size_t s) {
+    const detail::StaticStep& step = Plan::steps[s];
+    void* scratch = nullptr;
+    const void* packed = nullptr;
+    if constexpr (Memory::places.scratch_steps != 0) {
+      if (Memory::scratch[s] >= 0) scratch = on.arena + Memory::scratch[s];
     }
+    if constexpr (Memory::places.packed_bytes != 0) {
+      if (Memory::packed[s] >= 0) packed = on.packed + Memory::packed[s];
+    }
+    return {step, on.arguments + step.first, Plan::broadcasts.data(), scratch, packed, on};
+  }
+  static void run_range(const detail::StaticMachine& on, std::size_t first, std::size_t end) {
+    for (std::size_t s = first; s < end; ++s) Kernels::run[Plan::steps[s].kernel](call(on, s));
+  }
+  detail::StaticMachine machine() {
+    return {arguments_, arena_, variables_, packed_, &run_range};
+  }
+
+  /// What depends on constants alone.
+  void prepare(const detail::StaticMachine& on) {
+    run_range(on, 0, Plan::sizes.first_steps);
+    if constexpr (Memory::places.packed_bytes != 0) {
+      for (std::size_t s = 0; s < steps; ++s) {
+        if (Memory::packed[s] < 0) continue;
+        Kernels::pack[Plan::steps[s].kernel](call(on, s), packed_ + Memory::packed[s]);
+      }
+    }
+    is_ready_ = true;
   }
 
   void run_steps(const void* const* data) {
-    for (const detail::InputArgument& a : input_arguments) {
+    const detail::StaticMachine on = machine();
+    if constexpr (is_prepared) {
+      if (!is_ready_) prepare(on);
+    }
+    constexpr detail::StaticFrame frame = Plan::frames[0];
+    for (std::size_t i = frame.first_input; i < frame.end_input; ++i) {
+      const detail::InputArgument& a = Plan::input_arguments[i];
       arguments_[a.argument].data = const_cast<void*>(data[a.input]);
     }
-    for (const detail::StaticStep& step : Plan::steps) {
-      Kernels::run[step.kernel]({step, arguments_ + step.first, Plan::broadcasts.data(), scratch_});
-    }
+    run_range(on, Plan::sizes.first_steps, frame.end_step);
   }
+
+  /// The state of random numbers, which is another one in each run.
+  struct Random {
+    std::uint64_t seed = 0, runs = 0;
+    std::uint32_t state[6] = {};
+
+    const std::uint32_t* next() {
+      state[0] = static_cast<std::uint32_t>(seed);
+      state[1] = static_cast<std::uint32_t>(seed >> 32);
+      state[2] = static_cast<std::uint32_t>(runs);
+      state[3] = static_cast<std::uint32_t>(runs >> 32);
+      seed = detail::mixed(seed);
+      ++runs;
+      return state;
+    }
+  };
 
   alignas(64) std::byte arena_[static_cast<std::size_t>(arena_bytes) + 64];
   alignas(64) std::byte variables_[static_cast<std::size_t>(variable_bytes) + 64];
-  alignas(64) std::byte scratch_[static_cast<std::size_t>(scratch_bytes) + 64];
+  alignas(64) std::byte packed_[static_cast<std::size_t>(packed_bytes) + 64];
   TensorArgument arguments_[Plan::sizes.arguments + 1]{};
+  Random random_;
+  bool is_ready_ = false;
 };
 
 }  // namespace halftone

@@ -1,17 +1,12 @@
 #include "transform/fold_batch_norm.hpp"
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 
-#include <halftone/op/list.hpp>
-#include <halftone/transform/fuse_convolutions.hpp>
+#include <halftone/transform/fold_batch_norm.hpp>
 
 namespace halftone {
 namespace {
-
-bool is_constant_float(const Graph& graph, TensorId id) {
-  return graph.tensor(id).role == Role::constant && graph.info(id).type == ElementType::float32;
-}
 
 float element(const Graph& graph, TensorId id, std::size_t i) {
   float value;  // the bytes may lie anywhere in a file
@@ -32,55 +27,28 @@ void fold(Graph& graph, Node& conv, const Node& norm) {
   const auto filters = static_cast<std::size_t>(shape[0]);
   const std::size_t per_filter =
       graph.tensor(w).data.size() / sizeof(float) / std::max<std::size_t>(filters, 1);
-  const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2] != no_tensor;
   Storage weights = Storage::allocate(filters * per_filter * sizeof(float));
   Storage bias = Storage::allocate(filters * sizeof(float));
   auto* to = reinterpret_cast<float*>(weights.data());
   auto* to_bias = reinterpret_cast<float*>(bias.data());
   const std::byte* from = graph.tensor(w).data.span().data();
   for (std::size_t f = 0; f < filters; ++f) {
-    const float scale =
-        element(graph, norm.inputs[1], f) / std::sqrt(element(graph, norm.inputs[4], f) + epsilon);
-    const float before = has_bias ? element(graph, conv.inputs[2], f) : 0;
-    to_bias[f] =
-        (before - element(graph, norm.inputs[3], f)) * scale + element(graph, norm.inputs[2], f);
+    const auto of_norm = [&](std::size_t input) { return element(graph, norm.inputs[input], f); };
+    const float before = conv.inputs[2] != no_tensor ? element(graph, conv.inputs[2], f) : 0;
+    const detail::FoldedFilter filter(before, of_norm(1), of_norm(2), of_norm(3), of_norm(4),
+                                      epsilon);
+    to_bias[f] = filter.bias;
     std::memcpy(to + f * per_filter, from + f * per_filter * sizeof(float),
                 per_filter * sizeof(float));
-    for (std::size_t i = 0; i < per_filter; ++i) to[f * per_filter + i] *= scale;
+    for (std::size_t i = 0; i < per_filter; ++i) to[f * per_filter + i] *= filter.scale;
   }
   graph.tensor(w).data.unneeded();
-  conv.inputs.resize(3, no_tensor);
   conv.inputs[1] = add_constant(graph, shape, std::move(weights));
   conv.inputs[2] = add_constant(graph, {shape[0]}, std::move(bias));
 }
 
 }  // namespace
 
-Graph fold_batch_norm(Graph graph) {
-  const Uses uses(graph);
-  for (Node& conv : graph.nodes) {
-    if (conv.op == nullptr || conv.op->id != op::Conv::id) continue;
-    const int reader = uses.only_reader(conv.outputs[0]);
-    if (reader == no_node) continue;
-    Node& norm = graph.nodes[static_cast<std::size_t>(reader)];
-    if (norm.op == nullptr || norm.op->id != op::BatchNormalization::id ||
-        norm.outputs.size() != 1 ||
-        unpack<op::BatchNormalization>(norm.attributes).training_mode != 0) {
-      continue;
-    }
-    bool constant = is_constant_float(graph, conv.inputs[1]);
-    for (std::size_t i = 1; i < 5; ++i)
-      constant = constant && is_constant_float(graph, norm.inputs[i]);
-    if (conv.inputs.size() > 2 && conv.inputs[2] != no_tensor) {
-      constant = constant && is_constant_float(graph, conv.inputs[2]);
-    }
-    if (!constant) continue;
-    fold(graph, conv, norm);
-    conv.outputs[0] = norm.outputs[0];
-    norm.op = nullptr;
-  }
-  detail::remove_empty_nodes(graph);
-  return graph;
-}
+Graph fold_batch_norm(Graph graph) { return fold_batch_norm(std::move(graph), &fold); }
 
 }  // namespace halftone

@@ -39,7 +39,7 @@ inline constexpr std::int64_t plan_bytes = round_up(sizeof(ConvPlan), 64);
 /// op::Conv: activations as they are, a bias, one to three spatial dimensions. Weights that are not
 /// constant are packed in each run.
 template <class T>
-std::size_t convolution_packed_bytes(const Window& window, std::int64_t groups,
+constexpr std::size_t convolution_packed_bytes(const Window& window, std::int64_t groups,
                                      const KernelCall& call, View<const T> x, View<const T> w) {
   if (!call.is_constant(1)) return 0;
   const ConvPlan plan = detail::convolution_plan(window, groups, x, w);

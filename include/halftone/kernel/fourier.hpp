@@ -27,16 +27,16 @@ class Fourier {
   /// Threads share out this many groups of lines.
   static constexpr std::int64_t most_tasks = 16;
 
-  explicit Fourier(std::int64_t n) : n_(n) {
+  constexpr explicit Fourier(std::int64_t n) : n_(n) {
     while (m_ < n) m_ *= 2;
     if (m_ != n) {
       while (m_ < 2 * n - 1) m_ *= 2;
     }
   }
   /// Numbers of a line while it is transformed.
-  std::int64_t room() const { return m_; }
+  constexpr std::int64_t room() const { return m_; }
   /// Numbers of the tables that lines share.
-  std::int64_t table_size() const { return m_ / 2 + (m_ == n_ ? 0 : n_ + m_); }
+  constexpr std::int64_t table_size() const { return m_ / 2 + (m_ == n_ ? 0 : n_ + m_); }
 
   void prepare(Complex* table) const {
     constexpr double pi = 3.14159265358979323846;
@@ -126,7 +126,7 @@ void transform_lines(const KernelCall& call, const Fourier& fourier, std::int64_
 
 /// Bytes of workspace for lines of n numbers.
 template <class T>
-std::size_t fourier_workspace(std::int64_t n, std::int64_t lines) {
+constexpr std::size_t fourier_workspace(std::int64_t n, std::int64_t lines) {
   const Fourier fourier(n);
   const std::int64_t tasks = lines < Fourier::most_tasks ? lines : Fourier::most_tasks;
   return static_cast<std::size_t>(fourier.table_size() + tasks * fourier.room()) * sizeof(Complex);

@@ -9,7 +9,7 @@ namespace halftone::kernel {
 namespace detail {
 
 template <class T, class Op>
-ConvPlan plan_of(const Op& op, View<const T> x, View<const T> w) {
+constexpr ConvPlan plan_of(const Op& op, View<const T> x, View<const T> w) {
   ConvShape s;
   s.batch = x.extent(0);
   s.groups = op.group;
@@ -59,7 +59,7 @@ constexpr std::size_t fused_conv_workspace(const Op& op, const KernelCall& call,
 }
 
 template <class T, class Op>
-std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
+constexpr std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
                                     View<const T> w) {
   if (!call.is_constant(1)) return 0;
   return static_cast<std::size_t>(detail::plan_of<T>(op, x, w).packed_bytes);

@@ -32,7 +32,7 @@ template <class T, class Op>
 constexpr std::size_t fused_conv_workspace(const Op& op, const KernelCall& call, View<const T> x,
                                            View<const T> w);
 template <class T, class Op>
-std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
+constexpr std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
                                     View<const T> w);
 template <class T, class Op>
 void fused_conv_pack(const Op& op, void* packed, View<const T> x, View<const T> w);
@@ -103,7 +103,7 @@ constexpr std::size_t convolution_workspace(const Window& window, std::int64_t g
                                             const KernelCall& call, View<const T> x,
                                             View<const T> w);
 template <class T>
-std::size_t convolution_packed_bytes(const Window& window, std::int64_t groups,
+constexpr std::size_t convolution_packed_bytes(const Window& window, std::int64_t groups,
                                      const KernelCall& call, View<const T> x, View<const T> w);
 template <class T>
 void convolution_pack(const Window& window, std::int64_t groups, void* packed, View<const T> x,

@@ -24,7 +24,7 @@ struct PackedCell {
   std::int64_t r = 0, r_candidate = 0, end = 0;
   std::int64_t r_columns = 0;  ///< of the product with the state itself
 
-  explicit PackedCell(const Recurrent& l) {
+  constexpr explicit PackedCell(const Recurrent& l) {
     const auto bytes = [](std::int64_t k, std::int64_t n) {
       return (std::int64_t{packed_b_bytes<S>(k, n)} + 63) / 64 * 64;
     };
@@ -39,17 +39,18 @@ struct PackedCell {
 /// Arrays in a workspace, one behind the other; without a workspace it counts their bytes.
 class Room {
  public:
-  explicit Room(void* base) : base_(static_cast<char*>(base)) {}
+  constexpr explicit Room(void* base) : base_(base) {}
   template <class S>
-  S* take(std::int64_t n) {
-    char* const p = base_ == nullptr ? nullptr : base_ + used_;
+  constexpr S* take(std::int64_t n) {
+    const std::int64_t at = used_;
     used_ += (n * std::int64_t{sizeof(S)} + 63) / 64 * 64;
-    return reinterpret_cast<S*>(p);
+    if (base_ == nullptr) return nullptr;
+    return reinterpret_cast<S*>(static_cast<char*>(base_) + at);
   }
-  std::int64_t used() const { return used_; }
+  constexpr std::int64_t used() const { return used_; }
 
  private:
-  char* base_;
+  void* base_;
   std::int64_t used_ = 0;
 };
 
@@ -59,7 +60,7 @@ struct RecurrentBuffers {
   char *packed, *scratch;
   std::int64_t scratch_bytes;
 
-  RecurrentBuffers(const Recurrent& l, bool converts_x, bool packs, Room& room) {
+  constexpr RecurrentBuffers(const Recurrent& l, bool converts_x, bool packs, Room& room) {
     const std::int64_t d = l.directions, states = l.batch * l.hidden, wide = l.gates() * l.hidden;
     x = room.take<S>(converts_x ? l.steps * l.batch * l.inputs : 0);
     products = room.take<S>(d * l.steps * l.batch * wide);
@@ -314,7 +315,7 @@ void store_numbers(void* y, std::int64_t at, const compute_t<T>* from, std::int6
 }  // namespace detail
 
 template <class T>
-std::size_t recurrent_packed_bytes(const Recurrent& layer, const KernelCall& call) {
+constexpr std::size_t recurrent_packed_bytes(const Recurrent& layer, const KernelCall& call) {
   if (!call.is_constant(1) || !call.is_constant(2)) return 0;
   return std::size_t(layer.directions * detail::PackedCell<compute_t<T>>(layer).end);
 }
@@ -336,7 +337,7 @@ void recurrent_pack(const Recurrent& layer, void* packed, View<const T> w, View<
 }
 
 template <class T>
-std::size_t recurrent_workspace(const Recurrent& layer, const KernelCall& call) {
+constexpr std::size_t recurrent_workspace(const Recurrent& layer, const KernelCall& call) {
   using S = compute_t<T>;
   detail::Room room(nullptr);
   detail::RecurrentBuffers<S>(layer, !std::is_same_v<T, S>,

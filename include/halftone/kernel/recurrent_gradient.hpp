@@ -103,7 +103,7 @@ struct RecurrentGradientBuffers {
   char *packed, *packed_candidate;  ///< the weights of the gates, and of GRU's candidate alone
   char* scratch;
 
-  RecurrentGradientBuffers(const Recurrent& l, Room& room) {
+  constexpr RecurrentGradientBuffers(const Recurrent& l, Room& room) {
     const std::int64_t states = l.batch * l.hidden, wide = l.gates() * l.hidden;
     const std::int64_t all = l.steps * l.batch;
     memories = room.take<T>(l.cell == Cell::lstm ? all * l.hidden : 0);
@@ -412,7 +412,7 @@ struct RecurrentWayBack {
 }  // namespace detail
 
 template <class T>
-std::size_t recurrent_gradient_workspace(const Recurrent& l, std::span<const std::int64_t> sizes) {
+constexpr std::size_t recurrent_gradient_workspace(const Recurrent& l, std::span<const std::int64_t> sizes) {
   using S = compute_t<T>;
   detail::Room room(nullptr);
   for (const std::int64_t size : sizes) room.take<S>(std::is_same_v<T, S> ? 0 : size);

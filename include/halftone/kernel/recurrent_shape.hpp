@@ -112,16 +112,16 @@ void recurrent_gradient(const Recurrent& layer, const KernelCall& call,
                         const RecurrentGradientTensors<T>& tensors);
 /// `sizes`: elements of each of the tensors.
 template <class T>
-std::size_t recurrent_gradient_workspace(const Recurrent& layer,
+constexpr std::size_t recurrent_gradient_workspace(const Recurrent& layer,
                                          std::span<const std::int64_t> sizes);
 
 // kernel/recurrent.hpp
 template <class T>
 void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTensors<T>& tensors);
 template <class T>
-std::size_t recurrent_workspace(const Recurrent& layer, const KernelCall& call);
+constexpr std::size_t recurrent_workspace(const Recurrent& layer, const KernelCall& call);
 template <class T>
-std::size_t recurrent_packed_bytes(const Recurrent& layer, const KernelCall& call);
+constexpr std::size_t recurrent_packed_bytes(const Recurrent& layer, const KernelCall& call);
 template <class T>
 void recurrent_pack(const Recurrent& layer, void* packed, View<const T> w, View<const T> r);
 

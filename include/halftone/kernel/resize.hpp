@@ -76,15 +76,17 @@ struct ResizeAxis {
   std::uint8_t* is_outside = nullptr;
   bool is_active = false, leaves_input = false;
 
-  static std::int64_t taps_of(const ResizeRule& r, std::int64_t input, std::int64_t output) {
+  static constexpr std::int64_t taps_of(const ResizeRule& r, std::int64_t input, std::int64_t output) {
     if (r.mode == ResizeMode::nearest) return 1;
     const std::int64_t support = r.mode == ResizeMode::linear ? 1 : 2;
     if (!r.antialiases || output >= input || output == 0) return 2 * support;
     // y's extent was rounded, to the nearest number at best.
     const double ratio = static_cast<double>(input) / (static_cast<double>(output) - 0.5);
-    return 2 * static_cast<std::int64_t>(math::ceil(static_cast<double>(support) * ratio)) + 2;
+    const double exact = static_cast<double>(support) * ratio;
+    const auto whole = static_cast<std::int64_t>(exact);
+    return 2 * (whole + (static_cast<double>(whole) < exact ? 1 : 0)) + 2;
   }
-  static std::int64_t bytes(std::int64_t output, std::int64_t taps) {
+  static constexpr std::int64_t bytes(std::int64_t output, std::int64_t taps) {
     return (output * taps * std::int64_t(8 + sizeof(S)) + output + 127) / 64 * 64;
   }
 
@@ -253,7 +255,7 @@ struct ResizeOrder {
   std::size_t axis[max_rank];
   std::int64_t largest = 0;  ///< elements between two dimensions, at most
 
-  ResizeOrder(const ResizeRule& r, const std::int64_t* x, const std::int64_t* y, std::size_t rank) {
+  constexpr ResizeOrder(const ResizeRule& r, const std::int64_t* x, const std::int64_t* y, std::size_t rank) {
     const auto later = [&](std::size_t a, std::size_t b) {
       if ((x[a] == y[a]) != (x[b] == y[b])) return x[a] == y[a];
       return static_cast<double>(y[a]) * static_cast<double>(x[b]) >
@@ -264,7 +266,7 @@ struct ResizeOrder {
       for (; at > 0 && later(axis[at - 1], i); --at) axis[at] = axis[at - 1];
       axis[at] = i;
     }
-    std::int64_t extents[max_rank], before = 0;
+    std::int64_t extents[max_rank]{}, before = 0;
     for (std::size_t i = 0; i < rank; ++i) extents[i] = x[i];
     for (std::size_t i = 0; i < rank; ++i) {
       if (r.is_kept[axis[i]]) continue;
@@ -281,7 +283,7 @@ template <class T>
 using resize_t = std::conditional_t<real<T>, compute_t<T>, double>;
 
 template <class S>
-std::int64_t resize_table_bytes(const ResizeRule& r, const std::int64_t* x, const std::int64_t* y,
+constexpr std::int64_t resize_table_bytes(const ResizeRule& r, const std::int64_t* x, const std::int64_t* y,
                                 std::size_t rank) {
   std::int64_t bytes = 0;
   for (std::size_t d = 0; d < rank; ++d) {
@@ -378,7 +380,7 @@ struct BitsOf<8> {
 }  // namespace detail
 
 template <class T>
-std::size_t resize_workspace(const ResizeRule& rule, View<const T> x, View<T> y) {
+constexpr std::size_t resize_workspace(const ResizeRule& rule, View<const T> x, View<T> y) {
   using S = detail::resize_t<T>;
   if (y.size() == 0) return 0;
   if (rule.mode == ResizeMode::nearest) {
@@ -476,7 +478,7 @@ void transposed_resize_dimension(const Executor& executor, const ResizeAxis<S>& 
 /// op::ResizeGradient. Along one dimension after the other, from the last one that `resize`
 /// changes.
 template <class T>
-std::size_t resize_gradient_workspace(const ResizeRule& rule, View<const T> dy, View<T> dx) {
+constexpr std::size_t resize_gradient_workspace(const ResizeRule& rule, View<const T> dy, View<T> dx) {
   using S = compute_t<T>;
   if (dy.size() == 0) return 0;
   const detail::ResizeOrder order(rule, dx.extents, dy.extents, dx.rank);

@@ -157,7 +157,7 @@ void zeros_of_column(const BitsProduct& p, const Z* zeros, std::int64_t column, 
 /// Bytes that each task needs: a strip of b and gemm's workspace, or nothing; and scales and zero
 /// points of a column.
 template <class T>
-std::int64_t bits_task_bytes(const BitsProduct& p) {
+constexpr std::int64_t bits_task_bytes(const BitsProduct& p) {
   const std::int64_t numbers = detail::aligned(2 * p.blocks() * std::int64_t{sizeof(float)});
   if (p.m <= detail::packed_rows) return numbers;
   const std::int64_t strip = p.stride() * bits_strip * std::int64_t{sizeof(T)};
@@ -166,7 +166,7 @@ std::int64_t bits_task_bytes(const BitsProduct& p) {
 }
 
 template <class T>
-std::size_t bits_workspace(const BitsProduct& p) {
+constexpr std::size_t bits_workspace(const BitsProduct& p) {
   const std::int64_t rows = detail::padded_rows(p.m) * (p.stride() + p.blocks());
   const std::int64_t shared = p.m <= detail::packed_rows ? rows * std::int64_t{sizeof(float)} : 0;
   return static_cast<std::size_t>(detail::aligned(shared) + p.tasks() * bits_task_bytes<T>(p));

@@ -215,7 +215,7 @@ struct BatchNormalization {
                                   static_cast<const S*>(biases));
   }
   template <class T>
-  [[gnu::noinline]] std::size_t workspace_for(const Extents& e) const {
+  [[gnu::noinline]] constexpr std::size_t workspace_for(const Extents& e) const {
     const auto room = static_cast<std::size_t>(e.room());
     return room * (Lists::count * sizeof(double) + 3 * sizeof(halftone::detail::Compute<T>)) +
            (training_mode == 0

@@ -10,7 +10,7 @@ namespace halftone::kernel {
 
 // kernel/fourier.hpp
 template <class T>
-std::size_t fourier_workspace(std::int64_t n, std::int64_t lines);
+constexpr std::size_t fourier_workspace(std::int64_t n, std::int64_t lines);
 template <class T>
 void dft(const KernelCall& call, std::size_t axis, std::int64_t n, bool inverse, View<const T> x,
          View<T> y);

@@ -73,7 +73,7 @@ struct Gemm {
     return kernel::gemm_workspace<T>(*this, call, a, b, y);
   }
   template <class T>
-  std::size_t packed_bytes(const KernelCall& call, View<const T> a, View<const T> b, View<const T>,
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> a, View<const T> b, View<const T>,
                            View<T>) const {
     return kernel::gemm_packed_bytes<T>(*this, call, a, b);
   }

@@ -132,7 +132,7 @@ struct Histogram {
     }
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<I> y) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<I> y) const {
     return static_cast<std::size_t>(task_count(x.size()) * y.size()) * sizeof(std::uint32_t);
   }
 
@@ -206,7 +206,7 @@ struct Sort {
     });
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<T>, View<I>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<T>, View<I>) const {
     const std::size_t at = normalized_axis(axis, x.rank);
     const std::int64_t n = x.extent(at);
     const std::int64_t tasks = kernel::sort_tasks(n == 0 ? 0 : x.size() / n, n);
@@ -292,7 +292,7 @@ struct ReduceMedian {
     });
   }
   template <class T, class I>
-  std::size_t workspace(const KernelCall&, View<const T> x, View<T>, View<I>) const {
+  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<T>, View<I>) const {
     const Plan plan(*this, x);
     return static_cast<std::size_t>(2 * plan.n * kernel::sort_tasks(plan.lines, plan.n)) *
            sizeof(kernel::Coded);
@@ -339,7 +339,7 @@ struct ReduceMedian {
     List kept, reduced;
     std::int64_t n = 1, lines = 1;
 
-    Plan(const ReduceMedian& op, const auto& x) {
+    constexpr Plan(const ReduceMedian& op, const auto& x) {
       std::int64_t stride = 1;
       for (std::size_t i = x.rank; i-- > 0;) {
         const std::int64_t extent = x.extent(i);

@@ -68,7 +68,7 @@ struct MatMul {
     return kernel::matmul_workspace<T>(call, a, b, y);
   }
   template <class T>
-  std::size_t packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
                            View<T> y) const {
     return kernel::matmul_packed_bytes<T>(call, a, b, y);
   }

@@ -13,7 +13,7 @@ namespace kernel {
 // kernel/weight_bits.hpp
 struct BitsProduct;
 template <class T>
-std::size_t bits_workspace(const BitsProduct& p);
+constexpr std::size_t bits_workspace(const BitsProduct& p);
 template <class T, class Z>
 void bits_product(const Executor& executor, const BitsProduct& p, const T* a, const std::uint8_t* b,
                   const T* scales, const Z* zeros, const T* bias, T* y, void* workspace);

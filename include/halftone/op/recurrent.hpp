@@ -239,7 +239,7 @@ struct LSTM {
     return kernel::recurrent_workspace<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
-  std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
                            auto...) const {
     return kernel::recurrent_packed_bytes<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
@@ -309,7 +309,7 @@ struct GRU {
     return kernel::recurrent_workspace<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
-  std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
                            auto...) const {
     return kernel::recurrent_packed_bytes<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
@@ -372,7 +372,7 @@ struct RNN {
     return kernel::recurrent_workspace<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
-  std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
                            auto...) const {
     return kernel::recurrent_packed_bytes<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }

@@ -49,11 +49,11 @@ struct ResizeRule {
 template <class T>
 void resize(const KernelCall& call, const ResizeRule& rule, View<const T> x, View<T> y);
 template <class T>
-std::size_t resize_workspace(const ResizeRule& rule, View<const T> x, View<T> y);
+constexpr std::size_t resize_workspace(const ResizeRule& rule, View<const T> x, View<T> y);
 template <class T>
 void resize_gradient(const KernelCall& call, const ResizeRule& rule, View<const T> dy, View<T> dx);
 template <class T>
-std::size_t resize_gradient_workspace(const ResizeRule& rule, View<const T> dy, View<T> dx);
+constexpr std::size_t resize_gradient_workspace(const ResizeRule& rule, View<const T> dy, View<T> dx);
 
 }  // namespace kernel
 

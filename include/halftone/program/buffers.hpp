@@ -155,6 +155,8 @@ struct Buffers {
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       const TensorId id = node.outputs[o];
       if (id == no_tensor || root[id] != id) continue;
+      // What a node makes before the first run stays: it has memory of its own.
+      if (graph.tensor(id).role == Role::constant) continue;
       if (is_late[n] && !is_plannable(graph.info(id))) continue;
       const std::int64_t bytes = graph.info(id).bytes();
       const std::int32_t end = last_[id] > step ? last_[id] : step;

@@ -112,6 +112,7 @@ struct Program {
 struct ProgramOptions {
   bool in_place = true;  ///< see Buffers
   bool late = false;     ///< there may be late nodes
+  bool place = true;     ///< buffers get their offsets: see Program::place()
 };
 
 /// A number that tells programs apart, of everything but the bytes of weights.
@@ -334,7 +335,7 @@ constexpr Program make_program(Graph graph, const Passes& passes = {},
       program.steps[s].bodies.push_back(at);
     }
   }
-  program.place();
+  if (options.place) program.place();
   return program;
 }
 

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include <halftone/kernels.hpp>
-#include <halftone/static/plan.hpp>
+#include <halftone/static/control.hpp>
+#include <halftone/static/groups.hpp>
 
 // The kernels of a static program: one instantiation for an operator, its attributes and element
 // types, and one more for each of the extents that small steps have.
@@ -53,14 +54,6 @@ constexpr auto static_element() {
     return TypeWith<Type>::in(AllTypes{});
   }
 }
-
-/// What a step's kernel gets.
-struct StepCall {
-  const StaticStep& step;
-  const TensorArgument* arguments;
-  const kernel::BroadcastInput* broadcasts;  ///< of all steps
-  void* scratch;
-};
 
 inline constexpr kernel::Executor one_thread{};
 
@@ -117,7 +110,9 @@ struct StaticKernel {
                            .arguments = call.arguments,
                            .inputs = call.step.inputs,
                            .outputs = call.step.outputs,
+                           .constants = call.step.constants,
                            .workspace = call.scratch,
+                           .packed = call.packed,
                            .executor = &one_thread};
       Kernels::run(all);
     }
@@ -128,14 +123,26 @@ struct StaticKernel {
     if constexpr (elementwise_op<Op> || !workspace_op<Op>) {
       return 0;
     } else {
-      return [&]<std::size_t... In, std::size_t... Out>(std::index_sequence<In...>,
-                                                        std::index_sequence<Out...>) {
-        const KernelCall call{
-            .op = &op, .inputs = step.inputs, .outputs = step.outputs, .executor = &one_thread};
-        return scratch_of(call, view<Input<In>, slots.input(In).modified>(step, In, step.inputs)...,
-                          view<typename Kernels::template Output<Out>, true>(
-                              step, step.inputs + Out, step.inputs + step.outputs)...);
-      }(typename Kernels::Inputs{}, typename Kernels::Outputs{});
+      return asked<false>(step);
+    }
+  }
+  /// Bytes of a step's constant inputs as the kernel wants them; 0: as they are.
+  static constexpr std::int64_t packed_bytes(const StaticStep& step) {
+    if constexpr (packing_op<Op>) {
+      return step.constants != 0 ? asked<true>(step) : 0;
+    } else {
+      return 0;
+    }
+  }
+  static void pack(const StepCall& call, void* to) {
+    if constexpr (packing_op<Op>) {
+      const KernelCall all{.op = &op,
+                           .arguments = call.arguments,
+                           .inputs = call.step.inputs,
+                           .outputs = call.step.outputs,
+                           .constants = call.step.constants,
+                           .executor = &one_thread};
+      Kernels::pack(all, to);
     }
   }
 
@@ -143,14 +150,32 @@ struct StaticKernel {
   template <class E>
   static inline E somewhere{};
 
-  template <std::size_t... V>
-  static constexpr std::size_t workspace_for(std::index_sequence<V...>, const KernelCall& call,
-                                             const auto&... views) {
-    return op.template workspace<Type<V>...>(call, views...);
-  }
-  static constexpr std::int64_t scratch_of(const KernelCall& call, const auto&... views) {
-    return static_cast<std::int64_t>(
-        workspace_for(std::make_index_sequence<slots.type_variables()>{}, call, views...));
+  /// What `workspace` or `packed_bytes` says of a step, found from extents alone, and from whether
+  /// there will be packed weights.
+  template <bool IsPacked>
+  static constexpr std::int64_t asked(const StaticStep& step) {
+    return [&]<std::size_t... V, std::size_t... In, std::size_t... Out>(
+               std::index_sequence<V...>, std::index_sequence<In...>, std::index_sequence<Out...>) {
+      const KernelCall call{.op = &op,
+                            .inputs = step.inputs,
+                            .outputs = step.outputs,
+                            .constants = step.constants,
+                            .packed = IsPacked || packed_bytes(step) == 0 ? nullptr : &one_thread,
+                            .executor = &one_thread};
+      const std::size_t outputs = step.inputs;
+      if constexpr (IsPacked) {
+        return static_cast<std::int64_t>(op.template packed_bytes<Type<V>...>(
+            call, view<Input<In>, slots.input(In).modified>(step, In, outputs)...,
+            view<typename Kernels::template Output<Out>, true>(step, outputs + Out,
+                                                               outputs + step.outputs)...));
+      } else {
+        return static_cast<std::int64_t>(op.template workspace<Type<V>...>(
+            call, view<Input<In>, slots.input(In).modified>(step, In, outputs)...,
+            view<typename Kernels::template Output<Out>, true>(step, outputs + Out,
+                                                               outputs + step.outputs)...));
+      }
+    }(std::make_index_sequence<slots.type_variables()>{}, typename Kernels::Inputs{},
+           typename Kernels::Outputs{});
   }
   /// A view of an argument's extents, without its elements unless they are constants of int64.
   template <class E, bool IsModified>
@@ -171,10 +196,6 @@ struct StaticKernel {
       constexpr Kernel functions = kernel::VectorMaker<Op, Type<V>...>::make();
       using Elements =
           kernel::detail::Elementwise<Op, std::make_index_sequence<slots.inputs()>, Type<V>...>;
-      if constexpr (has_extents && is_plain<Elements>()) {
-        compute<typename Elements::Output>(call, std::index_sequence<I...>{});
-        return;
-      }
       const void* inputs[sizeof...(I)];
       alignas(8) unsigned char missing[sizeof...(I)][8];
       for (std::size_t i = 0; i < sizeof...(I); ++i) {
@@ -197,32 +218,6 @@ struct StaticKernel {
     std::uint32_t bits = 0;
     for (std::size_t i = given; i < slots.inputs(); ++i) bits |= 1u << i;
     return bits;
-  }
-
-  /// Whether numbers give what vectors do, and a loop is all that there is to do.
-  template <class Elements>
-  static constexpr bool is_plain() {
-    if constexpr (requires { requires Op::is_short; }) {
-      for (std::size_t i = 0; i < example.inputs; ++i) {
-        const PlacedTensor& a = Plan::arguments[example.first + i];
-        if (a.place == StaticPlace::absent || a.type != ElementType::float32) return false;
-      }
-      return example.inputs == slots.inputs();
-    } else {
-      return false;
-    }
-  }
-  template <class Y, std::size_t... I>
-  static void compute(const StepCall& call, std::index_sequence<I...>) {
-    constexpr std::int64_t n = example.elements;
-    const auto* const x = call.arguments;
-    constexpr Op by_value = op;
-    Y values[n == 0 ? 1 : n];  // y may be one of x
-    for (std::int64_t i = 0; i < n; ++i) {
-      values[i] = static_cast<Y>(by_value.forward(
-          static_cast<const float*>(x[I].data)[(example.uniform >> I & 1) != 0 ? 0 : i]...));
-    }
-    __builtin_memcpy(x[sizeof...(I)].data, values, static_cast<std::size_t>(n) * sizeof(Y));
   }
 
   /// A product of small matrices, each sum over ascending steps as in kernel::gemm.
@@ -263,30 +258,26 @@ struct StaticKernel {
 template <class Kernel, const StaticStep& Step>
 concept has_constant_scratch =
     requires { typename std::bool_constant<(Kernel::scratch_bytes(Step), true)>; };
+template <class Kernel, const StaticStep& Step>
+concept has_constant_packing =
+    requires { typename std::bool_constant<(Kernel::packed_bytes(Step), true)>; };
 
 /// A copy of elements.
 inline void run_static_copy(const StepCall& call) {
-  __builtin_memcpy(call.arguments[1].data, call.arguments[0].data,
-                   static_cast<std::size_t>(call.step.elements));
+  copy_static(call.arguments[1].data, call.arguments[0].data, call.step.elements);
 }
 
-/// The kernels of a plan, and the scratch memory of its steps.
+/// The kernels of a plan, and what they ask for.
 template <class Plan, class List>
 struct StaticKernels {
-  static constexpr std::size_t count = Plan::sizes.signatures;
+  static constexpr std::size_t count = Plan::sizes.signatures, steps = Plan::sizes.steps;
   using Run = void (*)(const StepCall& call);
+  using Pack = void (*)(const StepCall& call, void* to);
+  using Kind = StaticSignature::Kind;
+  using Bytes = std::array<std::int64_t, steps + 1>;
 
   template <std::size_t K>
-  static constexpr Run run_of() {
-    if constexpr (Plan::tables.signatures[K].op < 0) {
-      return &run_static_copy;
-    } else {
-      using Op = typename StaticKernel<Plan, List, K>::Op;
-      static_assert(elementwise_op<Op> || kernel_op<Op>,
-                    "halftone: an operator of a static program has no kernel");
-      return &StaticKernel<Plan, List, K>::run;
-    }
-  }
+  static constexpr bool is_op = Plan::tables.signatures[K].kind == Kind::op;
   /// The first step that has kernel number K.
   template <std::size_t K>
   static constexpr std::size_t example = [] {
@@ -294,9 +285,10 @@ struct StaticKernels {
     while (Plan::steps[i].kernel != K) ++i;
     return i;
   }();
+
   template <std::size_t K>
   static constexpr std::int64_t scratch_of(const StaticStep& step) {
-    if constexpr (Plan::tables.signatures[K].op < 0) {
+    if constexpr (!is_op<K>) {
       return 0;
     } else {
       using Kernel = StaticKernel<Plan, List, K>;
@@ -306,21 +298,71 @@ struct StaticKernels {
       return Kernel::scratch_bytes(step);
     }
   }
+  template <std::size_t K>
+  static constexpr std::int64_t packed_of(const StaticStep& step) {
+    if constexpr (!is_op<K>) {
+      return 0;
+    } else {
+      using Kernel = StaticKernel<Plan, List, K>;
+      static_assert(has_constant_packing<Kernel, Plan::steps[example<K>]>,
+                    "halftone: static programs do not have this operator: the compiler cannot tell "
+                    "how much memory its weights need");
+      return Kernel::packed_bytes(step);
+    }
+  }
+  using Of = std::int64_t (*)(const StaticStep& step);
+  static constexpr Bytes of_steps(const std::array<Of, count>& functions) {
+    Bytes bytes{};
+    for (std::size_t s = 0; s < steps; ++s) {
+      bytes[s] = functions[Plan::steps[s].kernel](Plan::steps[s]);
+    }
+    return bytes;
+  }
+  /// Scratch memory and packed weights of each step.
+  static constexpr Bytes scratch = []<std::size_t... K>(std::index_sequence<K...>) {
+    return of_steps({&scratch_of<K>...});
+  }(std::make_index_sequence<count>{});
+  static constexpr Bytes packed = []<std::size_t... K>(std::index_sequence<K...>) {
+    return of_steps({&packed_of<K>...});
+  }(std::make_index_sequence<count>{});
 
+  using Memory = StaticMemory<Plan, StaticKernels>;
+  using Controls = StaticControls<Plan, Memory>;
+
+  template <std::size_t K>
+  static constexpr Run run_of() {
+    constexpr Kind kind = Plan::tables.signatures[K].kind;
+    if constexpr (kind == Kind::copy) {
+      return &run_static_copy;
+    } else if constexpr (kind == Kind::group) {
+      return &StaticGroupKernel<Plan, List, K>::run;
+    } else if constexpr (kind == Kind::branch) {
+      return &Controls::run_branch;
+    } else if constexpr (kind == Kind::call) {
+      return &Controls::run_call;
+    } else if constexpr (kind == Kind::repetition) {
+      return &Controls::run_repetition;
+    } else {
+      using Op = typename StaticKernel<Plan, List, K>::Op;
+      static_assert(elementwise_op<Op> || kernel_op<Op>,
+                    "halftone: an operator of a static program has no kernel");
+      return &StaticKernel<Plan, List, K>::run;
+    }
+  }
+  template <std::size_t K>
+  static constexpr Pack pack_of() {
+    if constexpr (is_op<K>) {
+      if constexpr (packing_op<typename StaticKernel<Plan, List, K>::Op>) {
+        return &StaticKernel<Plan, List, K>::pack;
+      }
+    }
+    return nullptr;
+  }
   static constexpr std::array<Run, count> run = []<std::size_t... K>(std::index_sequence<K...>) {
     return std::array<Run, count>{run_of<K>()...};
   }(std::make_index_sequence<count>{});
-
-  /// The most that a step needs.
-  static constexpr std::int64_t scratch_bytes = []<std::size_t... K>(std::index_sequence<K...>) {
-    using Scratch = std::int64_t (*)(const StaticStep& step);
-    constexpr std::array<Scratch, count> functions{&scratch_of<K>...};
-    std::int64_t most = 0;
-    for (const StaticStep& s : Plan::steps) {
-      const std::int64_t bytes = functions[s.kernel](s);
-      most = bytes > most ? bytes : most;
-    }
-    return most;
+  static constexpr std::array<Pack, count> pack = []<std::size_t... K>(std::index_sequence<K...>) {
+    return std::array<Pack, count>{pack_of<K>()...};
   }(std::make_index_sequence<count>{});
 };
 

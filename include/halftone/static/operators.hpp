@@ -7,6 +7,7 @@
 
 #include <halftone/graph/graph.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/static/fold.hpp>
 #include <halftone/train/recorder.hpp>
 
 // Which operators a static program has: structs, found by the ids of its graph's nodes.
@@ -31,6 +32,10 @@ struct NumberedOperators<std::index_sequence<I...>, Op...> : NumberedOperator<I,
 template <std::size_t I, class Op>
 NumberedOperator<I, Op> operator_at(NumberedOperator<I, Op>*);
 
+/// An operator whose results on numbers and in short loops are worth constant extents.
+template <class Op>
+concept short_op = requires { requires Op::is_short; };
+
 /// The operators of a list by number.
 template <class List>
 struct OperatorList;
@@ -42,6 +47,7 @@ struct OperatorList<Registry<Op...>> {
   using at = typename decltype(operator_at<I>(static_cast<Numbered*>(nullptr)))::type;
 
   static constexpr std::array<const OpId*, count> ids{&Op::id...};
+  static constexpr std::array<bool, count> is_short{short_op<Op>...};
   /// The number of an operator, -1 if it is not in the list.
   static constexpr int find(const OpId& id) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -51,13 +57,13 @@ struct OperatorList<Registry<Op...>> {
   }
 };
 
-/// With what train() records beside the operators of the library.
+/// With what train() records beside the operators of the library, and the passes.
 template <class List>
 struct WithTraining;
 template <class... Op>
 struct WithTraining<Registry<Op...>> {
   using type = Registry<Op..., training::Setting, training::TrainingStep, training::StepGradient,
-                        training::LossScalingRatio, training::RescaleState>;
+                        training::LossScalingRatio, training::RescaleState, FoldedNormalization>;
 };
 
 /// The operators that a static program may have, by the type that stands for them.
@@ -120,6 +126,7 @@ struct StaticBuild {
   struct Found {
     std::array<bool, List::count> used{};
     bool trains = false, has_all = true;
+    std::size_t nodes = 0, variables = 0;
   };
   static constexpr Found found = [] {
     Found result;
@@ -128,6 +135,8 @@ struct StaticBuild {
     Model::build(graph);
     result.trains = !graph.model.empty();
     result.has_all = mark_operators<List>(graph, result.used);
+    result.nodes = graph.nodes.size();
+    for (const TensorRecord& t : graph.tensors) result.variables += is_variable(t);
     return result;
   }();
   static constexpr std::size_t count = [] {

@@ -123,6 +123,21 @@ class ChannelBlocks {
     }
     return Operand::other;
   }
+  /// A constant with one element for each channel.
+  constexpr TensorId constant_in_blocks(TensorId id, std::int64_t channels) {
+    const Dims shape{channels / block_, 1, 1, block_};
+    const Bytes data = graph_.tensor(id).data;
+    const TensorId b = graph_.add_tensor(
+        {.info = {graph_.info(id).type, shape}, .role = Role::constant, .data = data}, {});
+    if (data.size() == 0) {  // its value is not known here: a view of it will do
+      graph_.nodes.push_back({.op = &descriptor<op::Reshape>,
+                              .attributes = pack(op::Reshape{}),
+                              .inputs = {id, constant(graph_, shape).id},
+                              .outputs = {b}});
+    }
+    follow();
+    return b;
+  }
   constexpr bool place_elementwise(Node& node) {
     if (!node.op->elementwise || node.outputs.size() != 1) return false;
     const TensorInfo y = graph_.info(node.outputs[0]);
@@ -139,13 +154,7 @@ class ChannelBlocks {
       if (id == no_tensor) continue;
       const Operand kind = operand(id, y);
       if (kind == Operand::blocked) id = blocked_[id];
-      if (kind == Operand::channel) {
-        TensorRecord record{.info = {graph_.info(id).type, {y.shape[1] / block_, 1, 1, block_}},
-                            .role = Role::constant,
-                            .data = graph_.tensor(id).data};
-        id = graph_.add_tensor(std::move(record), {});
-        follow();
-      }
+      if (kind == Operand::channel) id = constant_in_blocks(id, y.shape[1]);
     }
     node.outputs[0] = blocked_output(node.outputs[0]);
     graph_.nodes.push_back(std::move(node));

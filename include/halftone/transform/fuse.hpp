@@ -18,8 +18,12 @@ class Fusion {
   static constexpr std::size_t max_nodes = 32, max_inputs = 24;
   static constexpr int no_group = -1;
 
-  constexpr explicit Fusion(const Graph& graph)
+  /// Whether a node may be in a group at all.
+  using MayFuse = bool (*)(const Graph& graph, const Node& node);
+
+  constexpr explicit Fusion(const Graph& graph, MayFuse may_fuse)
       : graph_(graph),
+        may_fuse_(may_fuse),
         uses_(graph),
         aliases_(graph),
         group_of_node_(graph, no_group),
@@ -45,7 +49,8 @@ class Fusion {
  private:
   constexpr bool is_candidate(const Node& node) const {
     return node.op->elementwise && node.outputs.size() == 1 &&
-           graph_.info(node.outputs[0]).is_static();
+           graph_.info(node.outputs[0]).is_static() &&
+           (may_fuse_ == nullptr || may_fuse_(graph_, node));
   }
   /// The group of the node that makes a tensor.
   constexpr int group_that_makes(TensorId id) const {
@@ -101,6 +106,7 @@ class Fusion {
   }
 
   const Graph& graph_;
+  MayFuse may_fuse_;
   Uses uses_;
   Aliases aliases_;
   std::vector<Group> groups_;
@@ -111,9 +117,10 @@ class Fusion {
 }  // namespace detail
 
 /// Puts element-wise nodes of one output shape that feed each other into nodes `Fused`, which run
-/// block by block in the first cache. All infos must be known. Single nodes stay as they are.
-constexpr Graph fuse_elementwise(Graph graph) {
-  const detail::Fusion fusion(graph);
+/// block by block in the first cache. All infos must be known. Single nodes stay as they are, and so
+/// do those of which `may_fuse` is false.
+constexpr Graph fuse_elementwise(Graph graph, detail::Fusion::MayFuse may_fuse = nullptr) {
+  const detail::Fusion fusion(graph, may_fuse);
   std::vector<Node> nodes;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const int g = fusion.group_of(n);
