@@ -19,7 +19,7 @@ struct ProductExtents {
 };
 
 /// The kinds of work, each the name of the function of `WorkList` that lists it and, behind
-/// `lower_`, of the one in src/ipu/lowering that does it: a new kind is a line here and these two.
+/// `lower_`, of the one in ipu/lowering that does it: a new kind is a line here and these two.
 #define HALFTONE_WORK_KINDS(KIND) \
   KIND(product)                   \
   KIND(pass)                      \

@@ -287,9 +287,11 @@ inline std::vector<std::int32_t> Report::live_variables(std::int64_t tile,
       list.push_back(static_cast<std::int32_t>(i));
     }
   }
-  std::stable_sort(list.begin(), list.end(), [&](std::int32_t a, std::int32_t b) {
-    return variables[static_cast<std::size_t>(a)].on_tile(on_ipu) >
-           variables[static_cast<std::size_t>(b)].on_tile(on_ipu);
+  const auto bytes = [&](std::int32_t v) {
+    return variables[static_cast<std::size_t>(v)].on_tile(on_ipu);
+  };
+  std::sort(list.begin(), list.end(), [&](std::int32_t a, std::int32_t b) {
+    return bytes(a) != bytes(b) ? bytes(a) > bytes(b) : a < b;
   });
   return list;
 }

@@ -33,7 +33,7 @@ class GraphWriter {
 
   constexpr explicit GraphWriter(const Graph& graph) {
     add_graph(graph);
-    is_folded.resize(operators.size());
+    is_folded.resize(operators.size(), char{0});
     find_folded(graph, {});
   }
 
@@ -116,7 +116,7 @@ class GraphWriter {
       const std::vector<std::int32_t> bodies = subgraphs_of(node);
       for (const std::int32_t index : bodies) {
         const Graph& body = graph.graphs[static_cast<std::size_t>(index)];
-        std::vector<char> inside(body.inputs.size(), any);
+        std::vector<char> inside(body.inputs.size(), static_cast<char>(any));
         const std::size_t first = node.inputs.size() - body.inputs.size();
         for (std::size_t i = 0; node.op->id == op::Call::id && i < inside.size(); ++i) {
           inside[i] = is_constant[node.inputs[first + i]];
