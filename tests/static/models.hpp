@@ -110,3 +110,154 @@ struct Functions {
     output(g, same, "same");
   }
 };
+
+template <class T>
+constexpr AnyTensor number(Graph& g, T value) {
+  return constant(g, std::span<const T>(&value, 1), Dims{});
+}
+
+/// A loop in a loop, and branches, with bodies that have constants, groups and scratch memory.
+struct Controlled {
+  static constexpr void build(Graph& g) {
+    using Row = Tensor<float, Shape<4>>;
+    using Square = Tensor<float, Shape<4, 4>>;
+    const auto x = input<float, Shape<4>>(g, "x");
+    const auto w = parameter<float, Shape<4, 4>>(g, "w", uniform{-0.5f, 0.5f});
+    const auto step = function([](Row h, Square m) {
+      const AnyTensor next = op::matmul(h, m);
+      return (op::tanh(next) + h * 0.5f).as<Row>();
+    });
+    const auto steps = function([&](Row h, Square m) { return repeat(step, 3, h, m) - 0.25f; });
+    const auto y = repeat(steps, 4, x, w);
+    const auto small = function([](Row v) { return v * 2.f; });
+    const auto large = function([](Row v) { return op::softmax(v); });
+    const auto is_large = op::sum(y, {.keepdims = false}) > 1.f;
+    output(g, conditional(is_large, then(large, y), otherwise(small, y)), "chosen");
+    output(
+        g,
+        conditional(op::sum(y, {.keepdims = false}) > -100.f, then(large, x), otherwise(small, y)),
+        "other");
+    output(g, y, "y");
+  }
+};
+
+/// Weights that a loop uses in each pass, trained through it.
+struct TrainedLoop {
+  static constexpr void build(Graph& g) {
+    using Rows = Tensor<float, Shape<8, 5>>;
+    using Square = Tensor<float, Shape<5, 5>>;
+    const auto x = input<float, Shape<8, 5>>(g, "x");
+    const auto label = input<std::int32_t, Shape<8>>(g, "label");
+    const auto w = parameter<float, Shape<5, 5>>(g, "w", uniform{-0.5f, 0.5f});
+    const auto step = function([](Rows h, Square m) { return op::tanh(op::matmul(h, m)); });
+    const auto h = repeat(step, 4, x, w);
+    const auto last = parameter<float, Shape<5, 10>>(g, "last");
+    const auto loss = op::nll_loss(op::softmax(op::matmul(h, last)), label);
+    output(g, loss, "loss");
+    train(g, loss, Sgd{.learning_rate = 0.125f});
+  }
+};
+
+/// Convolutions that take in normalizations, additions and limits; weights that are computed once.
+struct Normalized {
+  static constexpr void build(Graph& g) {
+    const auto x = input<float, Shape<1, 3, 6, 6>>(g, "x");
+    const auto normalized = [&](const AnyTensor& y, std::int64_t channels) {
+      const auto of = [&](const char* name, float low) {
+        const Initial initial{Initial::Rule::uniform, low, low + 1};
+        return AnyTensor{&g, g.add_variable({ElementType::float32, {channels}}, initial, name)};
+      };
+      return op::batch_normalization(y, of("gamma", 0.5f), of("beta", -0.5f), of("mean", -0.5f),
+                                     of("variance", 0.5f));
+    };
+    const auto first = parameter<float, Shape<8, 3, 3, 3>>(g, "first");
+    const auto b = parameter<float, Shape<8>>(g, "b", uniform{-1, 1});
+    const auto c = op::relu(normalized(apply<op::Conv{.pads = {1, 1, 1, 1}}>(x, first, b), 8));
+    const auto second = parameter<float, Shape<8, 8, 3, 3>>(g, "second");
+    const auto d = normalized(op::conv(c, second, {.pads = {1, 1, 1, 1}}), 8);
+    const auto e = op::clip(op::add(d, c), number(g, -1.f), number(g, 2.f));
+    const auto v = parameter<float, Shape<10, 288>>(g, "v");
+    const AnyTensor columns = op::transpose(v);
+    output(g, op::matmul(op::flatten(e), columns), "y");
+    output(g, normalized(op::mul(e, parameter<float, Shape<8, 1, 1>>(g, "scale", ones)), 8), "z");
+  }
+};
+
+/// Random numbers, which are others in each run and each pass of a loop.
+struct Random {
+  static constexpr void build(Graph& g) {
+    using Row = Tensor<float, Shape<8>>;
+    const auto x = input<float, Shape<8>>(g, "x");
+    const auto noise = function([](Row v) { return v + op::random_uniform_like(v); });
+    output(g, repeat(noise, 3, x), "sum");
+    output(g, op::dropout(x, number(g, 0.5f), number(g, true))[0], "dropped");
+    output(g, op::random_normal_like(x), "normal");
+  }
+};
+
+/// Operators whose scratch memory follows from their extents and attributes.
+struct Spatial {
+  static constexpr void build(Graph& g) {
+    const auto x = input<float, Shape<1, 2, 6, 6>>(g, "x");
+    const float scales[] = {1, 1, 1.5f, 2};
+    const AnyTensor wanted = constant(g, std::span<const float>(scales), {4});
+    output(g, op::resize(x, none, wanted, {.mode = kernel::ResizeMode::linear}), "linear");
+    output(g, op::resize(x, none, wanted, {.mode = kernel::ResizeMode::cubic}), "cubic");
+    output(g, op::resize(x, none, wanted, {.mode = kernel::ResizeMode::nearest}), "nearest");
+    const auto w = parameter<float, Shape<2, 3, 3, 3>>(g, "w");
+    output(g, op::conv_transpose(x, w, {.strides = {2, 2}}), "transposed");
+    output(g, op::lp_pool(x, {.kernel_shape = {2, 2}}), "lp");
+    const auto grid = parameter<float, Shape<1, 4, 4, 2>>(g, "grid", uniform{-1, 1});
+    output(g, op::grid_sample(x, grid), "sampled");
+    const auto scale = parameter<float, Shape<2>>(g, "scale", uniform{0.5f, 2});
+    const auto bias = parameter<float, Shape<2>>(g, "bias", zeros);
+    output(g, op::instance_normalization(x, scale, bias), "instances");
+  }
+};
+struct Sequences {
+  static constexpr void build(Graph& g) {
+    const auto x = input<float, Shape<5, 2, 3>>(g, "x");
+    const auto layer = [&](const char* name, std::int64_t gates) {
+      const auto of = [&](std::int64_t inputs) {
+        const Initial initial{Initial::Rule::uniform, -0.5f, 0.5f};
+        return AnyTensor{
+            &g, g.add_variable({ElementType::float32, {1, 4 * gates, inputs}}, initial, name)};
+      };
+      const AnyTensor w = of(3);
+      return std::pair(w, of(4));
+    };
+    const auto [lw, lr] = layer("lstm", 4);
+    output(g, op::lstm(x, lw, lr, {.hidden_size = 4})[0], "lstm");
+    const auto [gw, gr] = layer("gru", 3);
+    output(g, op::gru(x, gw, gr, {.hidden_size = 4})[0], "gru");
+    const auto [rw, rr] = layer("rnn", 1);
+    output(g, op::rnn(x, rw, rr, {.hidden_size = 4})[0], "rnn");
+    const auto scale = parameter<float, Shape<3>>(g, "scale", uniform{0.5f, 2});
+    output(g, op::layer_normalization(x, scale)[0], "layer");
+    output(g, op::rms_normalization(x, scale), "rms");
+  }
+};
+struct Lists {
+  static constexpr void build(Graph& g) {
+    const auto x = input<float, Shape<6, 6>>(g, "x");
+    output(g, op::topk(x, constant(g, Dims{3}))[0], "largest");
+    output(g, op::hardmax(x), "hard");
+    output(g, op::det(x), "det");
+    output(g, op::histogram(x, {.levels = {-1, 0, 1}}), "histogram");
+    output(g, op::median(x, {.axes = {1}})[0], "median");
+    const std::int64_t places[] = {0, 2, 1, 3};
+    const AnyTensor indices = constant(g, std::span<const std::int64_t>(places), {2, 2});
+    output(g, op::gather_elements(x, indices), "gathered");
+    const auto updates = parameter<float, Shape<2, 2>>(g, "updates", ones);
+    output(g, op::scatter_elements(x, indices, updates), "scattered");
+    output(g, op::dft(op::reshape(x, constant(g, Dims{1, 36, 1}))), "spectrum");
+    output(g, op::cumsum(x, constant(g, Dims{1})), "cumsum");
+    const auto factor = function([&](Tensor<float, Shape<6, 6>> v) { return op::softmax(v); });
+    output(g, op::log_softmax(call(factor, x)), "logs");
+    const auto bytes =
+        op::cast(op::clip(x, number(g, 0.f), number(g, 9.f)), {.to = ElementType::uint8});
+    output(g, op::matmul_integer(bytes, bytes), "integers");
+    output(g, op::max_pool(op::reshape(x, constant(g, Dims{1, 1, 6, 6})), {.kernel_shape = {2, 2}}),
+           "pooled");
+  }
+};

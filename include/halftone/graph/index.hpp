@@ -28,12 +28,16 @@ class IndexedValues {
 
  protected:
   constexpr Value& at(std::size_t i) {
-    assert(i < values_.size());
+    check(i);
     return values_[i];
   }
   constexpr const Value& at(std::size_t i) const {
-    assert(i < values_.size());
+    check(i);
     return values_[i];
+  }
+  /// Constant evaluation finds out by itself, and would spend half its time on this.
+  constexpr void check([[maybe_unused]] std::size_t i) const {
+    if (!std::is_constant_evaluated()) assert(i < values_.size());
   }
   std::vector<Value> values_;
 };

@@ -20,7 +20,10 @@ struct OpId {
     static_assert(sizeof...(V) >= 1 && sizeof...(V) <= 12,
                   "halftone: an operator has 1 to 12 versions");
   }
-  friend constexpr bool operator==(const OpId&, const OpId&) = default;
+  /// Names first: they differ most, and constant evaluation compares letter by letter.
+  friend constexpr bool operator==(const OpId& a, const OpId& b) {
+    return a.name == b.name && a.domain == b.domain && a.versions == b.versions;
+  }
 };
 
 /// How ONNX has an input that is an attribute there: not at all, as a list, or as a tensor.

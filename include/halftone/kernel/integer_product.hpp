@@ -20,14 +20,14 @@ inline constexpr std::int64_t integer_rows = 512, integer_columns = 1024;
 struct IntegerBlocks {
   std::int64_t rows, columns, terms;
 
-  IntegerBlocks(std::int64_t m, std::int64_t n, std::int64_t k)
+  constexpr IntegerBlocks(std::int64_t m, std::int64_t n, std::int64_t k)
       : rows(m < integer_rows ? m : integer_rows),
         columns(n < integer_columns ? n : integer_columns),
         terms(k < exact_terms ? k : exact_terms) {}
-  std::int64_t a_floats() const { return round_up(rows * terms, 16); }
-  std::int64_t b_floats() const { return round_up(terms * columns, 16); }
-  std::int64_t y_floats() const { return round_up(rows * columns, 16); }
-  std::size_t bytes() const {
+  constexpr std::int64_t a_floats() const { return round_up(rows * terms, 16); }
+  constexpr std::int64_t b_floats() const { return round_up(terms * columns, 16); }
+  constexpr std::int64_t y_floats() const { return round_up(rows * columns, 16); }
+  constexpr std::size_t bytes() const {
     return static_cast<std::size_t>(a_floats() + b_floats() + y_floats()) * sizeof(float) +
            static_cast<std::size_t>(gemm_workspace_bytes<float>(rows, columns, terms));
   }

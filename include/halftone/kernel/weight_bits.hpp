@@ -47,12 +47,12 @@ struct BitsProduct {
   std::int64_t m = 0, n = 0, k = 0, block = 0;
   int bits = 0;
 
-  std::int64_t blocks() const { return (k + block - 1) / block; }
+  constexpr std::int64_t blocks() const { return (k + block - 1) / block; }
   std::int64_t block_bytes() const { return block * bits / 8; }
   /// Elements between the columns of b that are widened.
-  std::int64_t stride() const { return blocks() * block; }
-  std::int64_t strips() const { return (n + bits_strip - 1) / bits_strip; }
-  std::int64_t tasks() const { return strips() < 16 ? strips() : 16; }
+  constexpr std::int64_t stride() const { return blocks() * block; }
+  constexpr std::int64_t strips() const { return (n + bits_strip - 1) / bits_strip; }
+  constexpr std::int64_t tasks() const { return strips() < 16 ? strips() : 16; }
 };
 
 namespace detail {

@@ -147,8 +147,8 @@ struct BatchNormalization {
   struct Extents {
     std::int64_t outer, channels, inner;
     template <class E>
-    explicit Extents(const View<E>& x) : Extents(x.extents, x.rank) {}
-    [[gnu::noinline]] Extents(const std::int64_t* x, std::size_t rank)
+    constexpr explicit Extents(const View<E>& x) : Extents(x.extents, x.rank) {}
+    [[gnu::noinline]] constexpr Extents(const std::int64_t* x, std::size_t rank)
         : outer(x[0]), channels(rank == 1 ? 1 : x[1]), inner(1) {
       for (std::size_t i = 2; i < rank; ++i) inner *= x[i];
     }

@@ -89,7 +89,7 @@ struct Det {
 
  private:
   template <class T>
-  static std::int64_t task_count(View<const T> x) {
+  static constexpr std::int64_t task_count(View<const T> x) {
     const std::int64_t n = x.extent(x.rank - 1), count = x.size(0, x.rank - 2);
     const std::int64_t worth = x.size() / 1024 * (n / 8 + 1), tasks = worth > 16 ? 16 : worth;
     return tasks > count ? count : tasks < 1 ? 1 : tasks;

@@ -183,11 +183,11 @@ struct DFT {
 
   constexpr bool is_to_real() const { return inverse != 0 && onesided != 0; }
   template <class T, class A>
-  static std::size_t axis_of(View<const T> x, View<const A> axis) {
+  static constexpr std::size_t axis_of(View<const T> x, View<const A> axis) {
     return normalized_axis(axis ? axis[0] : -2, x.rank);
   }
   template <class T, class I>
-  std::int64_t length(View<const T> x, View<const I> dft_length, std::size_t at) const {
+  constexpr std::int64_t length(View<const T> x, View<const I> dft_length, std::size_t at) const {
     if (dft_length) return static_cast<std::int64_t>(dft_length[0]);
     return is_to_real() ? 2 * (x.extent(at) - 1) : x.extent(at);
   }

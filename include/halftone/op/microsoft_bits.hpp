@@ -128,7 +128,7 @@ struct MatMulNBits {
   static constexpr std::int64_t limit = std::int64_t{1} << 24;
 
   template <class Product, class T>
-  Product product_of(View<const T> a) const {
+  constexpr Product product_of(View<const T> a) const {
     return {a.size(0, a.rank - 1), N, K, block_size, static_cast<int>(bits)};
   }
 };

@@ -97,8 +97,8 @@ struct RecurrentRule {
 
   /// `first` functions of a direction, where the node names none.
   template <class Op>
-  kernel::Recurrent layer(const Op& op, std::span<const std::int64_t> x,
-                          std::span<const std::int64_t> r) const {
+  constexpr kernel::Recurrent layer(const Op& op, std::span<const std::int64_t> x,
+                                    std::span<const std::int64_t> r) const {
     kernel::Recurrent l{.cell = cell,
                         .directions = r[0],
                         .steps = x[op.layout == 0 ? 0 : 1],
@@ -239,8 +239,8 @@ struct LSTM {
     return kernel::recurrent_workspace<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
-  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
-                           auto...) const {
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>,
+                                     View<const T> r, auto...) const {
     return kernel::recurrent_packed_bytes<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
@@ -309,8 +309,8 @@ struct GRU {
     return kernel::recurrent_workspace<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
-  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
-                           auto...) const {
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>,
+                                     View<const T> r, auto...) const {
     return kernel::recurrent_packed_bytes<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
@@ -372,8 +372,8 @@ struct RNN {
     return kernel::recurrent_workspace<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
-  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>, View<const T> r,
-                           auto...) const {
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T>,
+                                     View<const T> r, auto...) const {
     return kernel::recurrent_packed_bytes<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
@@ -463,7 +463,7 @@ struct RecurrentGradient {
   }
 
  private:
-  kernel::Recurrent layer(const auto& a, const auto& r) const {
+  constexpr kernel::Recurrent layer(const auto& a, const auto& r) const {
     const std::int64_t x[] = {a.extent(1), a.extent(2), 0};
     return halftone::detail::RecurrentRule{cell}.layer(*this, x, r.shape());
   }

@@ -8,6 +8,7 @@
 
 #include <halftone/kernels.hpp>
 #include <halftone/static/control.hpp>
+#include <halftone/static/fault.hpp>
 #include <halftone/static/groups.hpp>
 
 // The kernels of a static program: one instantiation for an operator, its attributes and element
@@ -177,7 +178,7 @@ struct StaticKernel {
     }(std::make_index_sequence<slots.type_variables()>{}, typename Kernels::Inputs{},
            typename Kernels::Outputs{});
   }
-  /// A view of an argument's extents, without its elements unless they are constants of int64.
+  /// A view of an argument's extents, without its elements unless they are small constants.
   template <class E, bool IsModified>
   static constexpr auto view(const StaticStep& step, std::size_t i, std::size_t end) {
     using T = std::conditional_t<IsModified, E, const E>;
@@ -187,6 +188,10 @@ struct StaticKernel {
     const std::int64_t* const extents = Plan::extents.data();
     if constexpr (std::is_same_v<T, const std::int64_t>) {
       if (a.values >= 0) return View<T>{extents + a.values, extents + a.extents, a.rank};
+    } else if constexpr (std::is_same_v<T, const float>) {
+      if (a.values >= 0) {
+        return View<T>{Plan::reals.data() + a.values, extents + a.extents, a.rank};
+      }
     }
     return View<T>{&somewhere<E>, extents + a.extents, a.rank};
   }

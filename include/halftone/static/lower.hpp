@@ -102,7 +102,8 @@ class FirstNodes {
   static constexpr Bytes data_of_small(const Graph& graph, const Node& view) {
     const auto shared = static_cast<std::size_t>(view.op->signature.output(0).shares);
     const Bytes& data = graph.tensor(view.inputs[shared]).data;
-    return data.array() == nullptr && data.size() <= 64 ? data : Bytes();
+    if (data.array() == nullptr && data.size() <= 64) return data;
+    return {};
   }
   static constexpr bool is_first(const Graph& graph, const Node& node) {
     if (node.inputs.empty() || has_effect(node) || !subgraphs_of(node).empty()) return false;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -32,8 +33,9 @@ struct PlacedTensor {
   std::uint8_t rank = 0;
   ElementType type = ElementType::undefined;
   std::uint32_t extents = 0;  ///< the first one's number
-  std::int32_t values = -1;   ///< of a constant of int64: the first one's, there, too
-  std::int32_t number = 0;    ///< of an input
+  /// Of a small constant of int64 or float32: the first one's number among `extents` or `reals`.
+  std::int32_t values = -1;
+  std::int32_t number = 0;  ///< of an input
   const void* array = nullptr;
 };
 
@@ -90,7 +92,7 @@ struct StaticGroup {
 struct StaticFrame {
   std::uint32_t first_step = 0, end_step = 0;
   std::uint32_t first_buffer = 0, end_buffer = 0;
-  std::int32_t parent_step = -1, parent = -1;  ///< that it belongs to, and the frame of that
+  std::int32_t parent_step = -1, parent = -1;    ///< that it belongs to, and the frame of that
   std::uint32_t first_input = 0, end_input = 0;  ///< in the list of input arguments
   std::uint32_t first_result = 0;                ///< in the list of results
 };
@@ -107,10 +109,10 @@ struct StaticResult {
 /// What a step with bodies runs.
 struct StaticControl {
   std::uint16_t frames[2] = {0, 0};
-  bool is_loop = false;                             ///< a Loop, not a Scan
-  bool narrow_count = false, narrow_pass = false;   ///< int32, not int64
-  std::uint16_t first_state = 0, body_state = 0;    ///< as in Repetition
-  std::uint16_t state = 0, states = 0;              ///< the first in the list, and how many
+  bool is_loop = false;                            ///< a Loop, not a Scan
+  bool narrow_count = false, narrow_pass = false;  ///< int32, not int64
+  std::uint16_t first_state = 0, body_state = 0;   ///< as in Repetition
+  std::uint16_t state = 0, states = 0;             ///< the first in the list, and how many
   std::uint16_t stack = 0, scanned = 0, stacked = 0;
 };
 
@@ -121,7 +123,7 @@ struct StaticPort {
   const void* array = nullptr;  ///< a variable's first value
   std::int64_t data = -1;       ///< the same in the tables' data
   Initial initial{};
-  bool is_constant = false;  ///< a variable that no node changes
+  bool is_constant = false;            ///< a variable that no node changes
   std::array<std::byte, 8> element{};  ///< that one which fills a variable
   BoundedText<64> name{};
 };
@@ -169,9 +171,9 @@ constexpr NotStatic why_not_static(const Graph& graph) {
 /// How long the tables of a program are.
 struct StaticSizes {
   NotStatic reason{};  ///< none, else the rest is not there
-  std::size_t steps{}, arguments{}, signatures{}, groups{}, members{}, extents{}, broadcasts{},
-      frames{}, buffers{}, input_arguments{}, results{}, controls{}, states{}, stacks{}, inputs{},
-      outputs{}, variables{}, data{}, first_steps{};
+  std::size_t steps{}, arguments{}, signatures{}, groups{}, members{}, extents{}, reals{},
+      broadcasts{}, frames{}, buffers{}, input_arguments{}, results{}, controls{}, states{},
+      stacks{}, inputs{}, outputs{}, variables{}, data{}, first_steps{};
   std::int64_t variable_bytes{};
   bool is_random = false, has_all_operators = true, fits = true;
 
@@ -181,7 +183,8 @@ struct StaticSizes {
   constexpr void for_each(const StaticSizes& there, auto&& f) const {
     f(steps, there.steps), f(arguments, there.arguments), f(signatures, there.signatures);
     f(groups, there.groups), f(members, there.members), f(extents, there.extents);
-    f(broadcasts, there.broadcasts), f(frames, there.frames), f(buffers, there.buffers);
+    f(reals, there.reals), f(broadcasts, there.broadcasts), f(frames, there.frames),
+        f(buffers, there.buffers);
     f(input_arguments, there.input_arguments), f(results, there.results);
     f(controls, there.controls), f(states, there.states), f(stacks, there.stacks);
     f(inputs, there.inputs), f(outputs, there.outputs), f(variables, there.variables);
@@ -201,6 +204,7 @@ struct StaticSizes {
             .groups = steps < 64 ? steps : 64,
             .members = 2 * steps,
             .extents = 10 * steps,
+            .reals = 2 * steps,
             .broadcasts = 2 * steps,
             .frames = 8,
             .buffers = steps,
@@ -226,6 +230,7 @@ class StaticDraft {
   std::vector<StaticGroup> groups{};
   std::vector<StaticMember> members{};
   std::vector<std::int64_t> extents{};
+  std::vector<float> reals{};
   std::vector<kernel::BroadcastInput> broadcasts{};
   std::vector<StaticFrame> frames{};
   std::vector<StaticBuffer> buffers{};
@@ -243,8 +248,7 @@ class StaticDraft {
   constexpr explicit StaticDraft(Lowered from) : is_random(from.is_random) {
     const std::size_t first_nodes = from.first_nodes;
     const std::vector<TensorId> ids = std::move(from.variables);
-    const Program program =
-        make_program(std::move(from.graph), StaticPasses{}, {.place = false});
+    const Program program = make_program(std::move(from.graph), StaticPasses{}, {.place = false});
     const Graph& graph = program.graph;
     program_ = &program;
     place_of_ = TensorMap<std::int64_t>(graph, -1);
@@ -252,8 +256,7 @@ class StaticDraft {
     for (std::size_t i = 0; i + is_random < graph.inputs.size(); ++i) {
       inputs.push_back(port(graph.inputs[i]));
     }
-    while (first_steps < program.steps.size() &&
-           program.steps[first_steps].node != Program::none &&
+    while (first_steps < program.steps.size() && program.steps[first_steps].node != Program::none &&
            static_cast<std::size_t>(program.steps[first_steps].node) < first_nodes) {
       ++first_steps;
     }
@@ -271,6 +274,7 @@ class StaticDraft {
             .groups = groups.size(),
             .members = members.size(),
             .extents = extents.size(),
+            .reals = reals.size(),
             .broadcasts = broadcasts.size(),
             .frames = frames.size(),
             .buffers = buffers.size(),
@@ -350,8 +354,7 @@ class StaticDraft {
     const std::uint32_t first_argument = size_of(arguments);
     for (const Program::Argument& a : program.arguments) {
       if (a.place == Program::Place::input) {
-        input_arguments.push_back(
-            {size_of(arguments), static_cast<std::uint32_t>(a.number)});
+        input_arguments.push_back({size_of(arguments), static_cast<std::uint32_t>(a.number)});
       }
       arguments.push_back(argument(a));
     }
@@ -445,11 +448,23 @@ class StaticDraft {
       result.place = StaticPlace::data;
       result.offset = place_of_[id];
     }
-    // Axes and the like, which the size of scratch memory may follow from.
-    if (t.info.type != ElementType::int64 || result.place != StaticPlace::data) return;
-    result.values = static_cast<std::int32_t>(extents.size());
+    // Axes, scales and the like, which the size of scratch memory may follow from.
+    constexpr std::int64_t most = 64;
+    if (result.place != StaticPlace::data || t.info.elements() > most) return;
     const InputInfo value = input_info(program_->graph, id);
-    for (const std::int64_t v : Inputs({&value, 1}, 0).integers(0)) extents.push_back(v);
+    if (t.info.type == ElementType::int64) {
+      result.values = static_cast<std::int32_t>(extents.size());
+      for (const std::int64_t v : Inputs({&value, 1}, 0).integers(0)) extents.push_back(v);
+    } else if (t.info.type == ElementType::float32) {
+      result.values = static_cast<std::int32_t>(reals.size());
+      for (std::size_t at = 0; at < t.data.size(); at += sizeof(float)) {
+        std::uint32_t bits = 0;
+        for (std::size_t b = 0; b < sizeof(float); ++b) {
+          bits |= std::to_integer<std::uint32_t>(t.data.span()[at + b]) << (8 * b);
+        }
+        reals.push_back(std::bit_cast<float>(bits));
+      }
+    }
   }
 
   constexpr const TensorInfo& info(const Program::Argument& a) const {
@@ -553,8 +568,8 @@ class StaticDraft {
     bool is_short = result.elements <= small_elements && result.broadcast < 0;
     const StaticGroup& group = groups[static_cast<std::size_t>(signature.group)];
     for (std::size_t m = 0; m < group.members; ++m) {
-      is_short = is_short &&
-                 List::is_short[static_cast<std::size_t>(members[group.first_member + m].op)];
+      is_short =
+          is_short && List::is_short[static_cast<std::size_t>(members[group.first_member + m].op)];
     }
     if (is_short) signature.extents_of = static_cast<std::int32_t>(steps.size());
   }
@@ -683,7 +698,8 @@ class StaticDraft {
         continue;
       }
       bool is_same = true;
-      for (std::size_t w = 0; w < s.word_count; ++w) is_same = is_same && s.words[w] == wanted.words[w];
+      for (std::size_t w = 0; w < s.word_count; ++w)
+        is_same = is_same && s.words[w] == wanted.words[w];
       if (!is_same) continue;
       if (s.extents_of >= 0 &&
           !have_same_extents(steps[static_cast<std::size_t>(s.extents_of)], step)) {
@@ -713,6 +729,7 @@ struct StaticTables {
   std::array<StaticGroup, room.groups> groups{};
   std::array<StaticMember, room.members> members{};
   std::array<std::int64_t, room.extents + 1> extents{};
+  std::array<float, room.reals + 1> reals{};
   std::array<kernel::BroadcastInput, room.broadcasts> broadcasts{};
   std::array<StaticFrame, room.frames> frames{};
   std::array<StaticBuffer, room.buffers> buffers{};
@@ -737,6 +754,7 @@ struct StaticTables {
     copy(from.groups, groups, sizes.groups);
     copy(from.members, members, sizes.members);
     copy(from.extents, extents, sizes.extents);
+    copy(from.reals, reals, sizes.reals);
     copy(from.broadcasts, broadcasts, sizes.broadcasts);
     copy(from.frames, frames, sizes.frames);
     copy(from.buffers, buffers, sizes.buffers);
@@ -802,6 +820,7 @@ class StaticPlan {
   static constexpr auto steps = tables.steps;
   static constexpr auto arguments = tables.arguments;
   static constexpr auto extents = tables.extents;
+  static constexpr auto reals = tables.reals;
   static constexpr auto broadcasts = tables.broadcasts;
   static constexpr auto frames = tables.frames;
   static constexpr auto input_arguments = tables.input_arguments;

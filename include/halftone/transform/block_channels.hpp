@@ -33,7 +33,7 @@ class ChannelBlocks {
     }
     for (const TensorId id : graph_.outputs) plain(id);
     drop_reorders();
-    return graph_;
+    return std::move(graph_);
   }
 
  private:
@@ -263,6 +263,11 @@ class ChannelBlocks {
 /// operators, pooling and concatenation between them work on the blocks; what else reads such a
 /// tensor gets it reordered.
 constexpr Graph block_channels(Graph graph, std::int64_t block) {
+  bool has_convolutions = false;
+  for (const Node& node : graph.nodes) {
+    has_convolutions = has_convolutions || node.op->id == op::FusedConv::id;
+  }
+  if (!has_convolutions) return graph;
   return detail::ChannelBlocks(std::move(graph), block).run();
 }
 

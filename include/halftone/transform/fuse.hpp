@@ -122,6 +122,7 @@ class Fusion {
 constexpr Graph fuse_elementwise(Graph graph, detail::Fusion::MayFuse may_fuse = nullptr) {
   const detail::Fusion fusion(graph, may_fuse);
   std::vector<Node> nodes;
+  TensorMap<int> inner_uses(graph, 0);  // by the members of the group at hand
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const int g = fusion.group_of(n);
     if (g == detail::Fusion::no_group ||
@@ -147,7 +148,6 @@ constexpr Graph fuse_elementwise(Graph graph, detail::Fusion::MayFuse may_fuse =
       outer.push_back(id);
       inner.push_back(body.add_input(graph.info(id), {}));
     }
-    TensorMap<int> inner_uses(graph, 0);
     for (const std::size_t member : group.nodes) {
       for (const TensorId id : graph.nodes[member].inputs) {
         if (id != no_tensor) ++inner_uses[id];
@@ -168,6 +168,7 @@ constexpr Graph fuse_elementwise(Graph graph, detail::Fusion::MayFuse may_fuse =
         body.add_output(inner.back());
       }
     }
+    for (const TensorId id : outer) inner_uses[id] = 0;
     fused.name = graph.nodes[group.nodes[0]].name;
     fused.attributes = pack(op::Fused{{static_cast<std::int32_t>(graph.graphs.size())}});
     graph.graphs.push_back(std::move(body));

@@ -87,11 +87,14 @@ constexpr bool can_inline(const Graph& body, const Node& node) {
 /// Replaces calls by the nodes of what they call, calls in there, too. All infos must be known;
 /// calls of bodies with loops or branches stay.
 constexpr Graph inline_calls(Graph graph) {
-  for (bool has_more = true; has_more;) {
+  const auto is_call = [](const Node& node) { return node.op->id == op::Call::id; };
+  bool has_more = false;
+  for (const Node& node : graph.nodes) has_more = has_more || is_call(node);
+  while (has_more) {
     has_more = false;
-    const std::vector<Node> nodes = std::exchange(graph.nodes, {});
-    for (const Node& node : nodes) {
-      if (node.op->id == op::Call::id) {
+    std::vector<Node> nodes = std::exchange(graph.nodes, {});
+    for (Node& node : nodes) {
+      if (is_call(node)) {
         const auto callee = unpack<op::Call>(node.attributes).callee;
         const Graph body = graph.graphs[static_cast<std::size_t>(callee.index)];
         if (detail::can_inline(body, node)) {
@@ -100,7 +103,7 @@ constexpr Graph inline_calls(Graph graph) {
           continue;
         }
       }
-      graph.nodes.push_back(node);
+      graph.nodes.push_back(std::move(node));
     }
   }
   return graph;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -7,34 +9,58 @@
 
 namespace halftone {
 
-/// Largest sum of bytes of the values that are live at once if the nodes run in their order.
-/// Inputs, constants and variables do not count; unknown sizes count as nothing.
-constexpr std::int64_t peak_bytes(const Graph& graph) {
-  const Uses uses(graph);
-  const int end = static_cast<int>(graph.nodes.size());
+namespace detail {
+
+/// Bytes that a tensor takes while it is live. Inputs, constants and variables do not count;
+/// unknown sizes count as nothing.
+constexpr std::int64_t value_bytes(const TensorRecord& t) {
+  if (t.role != Role::value || !t.info.is_known()) return 0;
+  const std::int64_t size = t.info.bytes();
+  return size > 0 ? size : 0;
+}
+
+/// peak_bytes() of the nodes in another order; `bytes`: value_bytes() of all tensors.
+constexpr std::int64_t peak_in_order(const Graph& graph, const TensorMap<std::int64_t>& bytes,
+                                     std::span<const std::size_t> order) {
+  const int end = static_cast<int>(order.size());
+  TensorMap<int> last_read(graph, no_node);
+  for (int at = 0; at < end; ++at) {
+    for (const TensorId id : graph.nodes[order[static_cast<std::size_t>(at)]].inputs) {
+      if (id != no_tensor) last_read[id] = at;
+    }
+  }
+  for (const TensorId id : graph.outputs) last_read[id] = end;
   std::int64_t live = 0, peak = 0;
-  auto bytes = [&](TensorId id) {
-    const TensorRecord& t = graph.tensor(id);
-    const std::int64_t size = t.info.bytes();
-    return t.role == Role::value && t.info.is_known() && size > 0 ? size : 0;
-  };
-  for (int n = 0; n < end; ++n) {
-    const Node& node = graph.nodes[static_cast<std::size_t>(n)];
+  for (int at = 0; at < end; ++at) {
+    const Node& node = graph.nodes[order[static_cast<std::size_t>(at)]];
     for (const TensorId id : node.outputs) {
-      if (id != no_tensor) live += bytes(id);
+      if (id != no_tensor) live += bytes[id];
     }
     peak = live > peak ? live : peak;
     for (const TensorId id : node.outputs) {
-      if (id != no_tensor && uses.last_read[id] == no_node) live -= bytes(id);
+      if (id != no_tensor && last_read[id] == no_node) live -= bytes[id];
     }
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      const TensorId id = node.inputs[i];
-      bool first = id != no_tensor;
-      for (std::size_t k = 0; first && k < i; ++k) first = node.inputs[k] != id;
-      if (first && uses.last_read[id] == n) live -= bytes(id);
+    for (const TensorId id : node.inputs) {
+      if (id == no_tensor || last_read[id] != at) continue;
+      live -= bytes[id];
+      last_read[id] = no_node;  // a node may read it twice
     }
   }
   return peak;
+}
+
+}  // namespace detail
+
+/// Largest sum of bytes of the values that are live at once if the nodes run in their order.
+/// Inputs, constants and variables do not count; unknown sizes count as nothing.
+constexpr std::int64_t peak_bytes(const Graph& graph) {
+  TensorMap<std::int64_t> bytes(graph, 0);
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    bytes[static_cast<TensorId>(i)] = detail::value_bytes(graph.tensors[i]);
+  }
+  std::vector<std::size_t> order;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) order.push_back(n);
+  return detail::peak_in_order(graph, bytes, order);
 }
 
 /// Orders the nodes so that less memory is live at once: among those that can run, the one after
@@ -64,60 +90,86 @@ constexpr Graph schedule(Graph graph) {
     }
   }
 
-  auto bytes = [&](TensorId id) {
-    const TensorRecord& t = graph.tensor(id);
-    const std::int64_t size = t.info.bytes();
-    return t.role == Role::value && t.info.is_known() && size > 0 ? size : 0;
-  };
-  auto growth = [&](std::size_t n) {
+  TensorMap<std::int64_t> bytes(graph, 0);
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    bytes[static_cast<TensorId>(i)] = detail::value_bytes(graph.tensors[i]);
+  }
+  int most_reads = 1;  // of one tensor by one node
+  const auto growth_of = [&](std::size_t n) {
     std::int64_t change = 0;
     for (const TensorId id : graph.nodes[n].outputs) {
-      if (id != no_tensor && uses[id] > 0) change += bytes(id);
+      if (id != no_tensor && uses[id] > 0) change += bytes[id];
     }
     const auto& in = graph.nodes[n].inputs;
     for (std::size_t i = 0; i < in.size(); ++i) {
-      if (in[i] == no_tensor) continue;
+      if (in[i] == no_tensor || bytes[in[i]] == 0) continue;
       int mine = 0;
-      bool first = 1;
+      bool first = true;
       for (std::size_t k = 0; k < in.size(); ++k) {
         mine += in[k] == in[i];
         first = first && !(k < i && in[k] == in[i]);
       }
-      if (first && uses[in[i]] == mine) change -= bytes(in[i]);
+      most_reads = mine > most_reads ? mine : most_reads;
+      if (first && uses[in[i]] == mine) change -= bytes[in[i]];
     }
     return change;
   };
+  // A node's growth changes when it is the last reader of one of its inputs.
+  TensorMap<std::vector<std::size_t>> readers(graph);
+  std::vector<std::int64_t> growth(count, 0);
+  for (std::size_t n = 0; n < count; ++n) {
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id != no_tensor && bytes[id] != 0 && uses[id] > 1) readers[id].push_back(n);
+    }
+    growth[n] = growth_of(n);
+  }
 
-  std::vector<std::size_t> ready, order;
+  std::vector<std::size_t> ready, order;  // of `ready` the part from `next` on
+  std::size_t next = 0;
   for (std::size_t n = 0; n < count; ++n) {
     if (waits[n] == 0) ready.push_back(n);
   }
   // Looking at every ready node each time is quadratic in wide graphs: a window is enough.
   constexpr std::size_t window = 64;
-  while (!ready.empty()) {
-    std::size_t best = 0;
-    std::int64_t best_growth = growth(ready[0]);
-    for (std::size_t i = 1; i < ready.size() && i < window; ++i) {
-      const std::int64_t g = growth(ready[i]);
-      if (g < best_growth || (g == best_growth && ready[i] < ready[best])) {
-        best = i;
-        best_growth = g;
-      }
+  while (next < ready.size()) {
+    // Through pointers, which constant evaluation is quick with.
+    std::size_t* const first = ready.data() + next;
+    const std::int64_t* const growths = growth.data();
+    const std::size_t looked_at = ready.size() - next < window ? ready.size() - next : window;
+    std::size_t best = 0, n = first[0];
+    std::int64_t least = growths[n];
+    for (std::size_t i = 1; i < looked_at; ++i) {
+      const std::size_t other = first[i];
+      const std::int64_t here = growths[other];
+      if (here > least || (here == least && other > n)) continue;
+      best = i;
+      n = other;
+      least = here;
     }
-    const std::size_t n = ready[best];
-    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(best));
+    for (; best > 0; --best) first[best] = first[best - 1];
+    ++next;
     order.push_back(n);
     for (const TensorId id : graph.nodes[n].inputs) {
       if (id != no_tensor) --uses[id];
     }
-    for (const std::size_t next : after[n]) {
-      if (--waits[next] == 0) ready.push_back(next);
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id == no_tensor || uses[id] > most_reads) continue;
+      for (const std::size_t reader : readers[id]) growth[reader] = growth_of(reader);
+    }
+    for (const std::size_t other : after[n]) {
+      if (--waits[other] == 0) ready.push_back(other);
     }
   }
-  Graph ordered = graph;
-  for (std::size_t i = 0; i < count; ++i) ordered.nodes[i] = std::move(graph.nodes[order[i]]);
-  for (std::size_t i = 0; i < count; ++i) graph.nodes[order[i]] = ordered.nodes[i];
-  return peak_bytes(ordered) < peak_bytes(graph) ? ordered : graph;
+  std::vector<std::size_t> given_order;
+  for (std::size_t n = 0; n < count; ++n) given_order.push_back(n);
+  if (detail::peak_in_order(graph, bytes, order) >=
+      detail::peak_in_order(graph, bytes, given_order)) {
+    return graph;
+  }
+  std::vector<Node> nodes;
+  for (const std::size_t n : order) nodes.push_back(std::move(graph.nodes[n]));
+  graph.nodes = std::move(nodes);
+  return graph;
 }
 
 }  // namespace halftone
