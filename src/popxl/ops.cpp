@@ -1,0 +1,126 @@
+#include <popxl/ops.hpp>
+
+#include <string>
+
+#include "base/describe.hpp"
+
+namespace popxl::ops {
+
+namespace {
+
+/// The place of an axis that may count from the end.
+std::size_t place(const AnyTensor& x, std::int64_t axis, std::string_view what) {
+  const std::size_t rank = x.info().rank(), at = halftone::normalized_axis(axis, rank);
+  if (at < rank) return at;
+  throw ValueError({.what = what,
+                    .tensor = x.name(),
+                    .expected = "from " + std::to_string(-static_cast<std::int64_t>(rank)) +
+                                " to " + std::to_string(static_cast<std::int64_t>(rank) - 1),
+                    .found = std::to_string(axis)});
+}
+
+}  // namespace
+
+AnyTensor squeeze(const AnyTensor& x, const Dims& axes) {
+  Dims places;
+  for (const std::int64_t axis : axes) {
+    const std::size_t at = place(x, axis, "an axis of squeeze is out of range");
+    if (places.contains(static_cast<std::int64_t>(at))) {
+      throw ValueError({.what = "an axis of squeeze is given twice",
+                        .tensor = x.name(),
+                        .found = std::to_string(axis)});
+    }
+    const std::int64_t extent = x.info().shape[at];
+    if (extent != 1 && extent != halftone::dynamic) {
+      throw ValueError({.what = "an axis of squeeze has more than one element",
+                        .tensor = x.name(),
+                        .expected = "1 element along axis " + std::to_string(axis),
+                        .found = std::to_string(extent)});
+    }
+    places.push_back(static_cast<std::int64_t>(at));
+  }
+  return op::squeeze(x, detail::list(x, places));
+}
+
+AnyTensor slice(const AnyTensor& x, const Dims& start, const Dims& stop, const Dims& step,
+                const Dims& axis) {
+  Dims steps = step, axes = axis;
+  if (step.empty()) steps = Dims::filled(start.size(), 1);
+  for (std::size_t i = 0; axis.empty() && i < start.size(); ++i) {
+    axes.push_back(static_cast<std::int64_t>(i));
+  }
+  if (stop.size() != start.size() || steps.size() != start.size() || axes.size() != start.size()) {
+    throw ValueError({.what = "the lists of a slice have different lengths",
+                      .tensor = x.name(),
+                      .expected = std::to_string(start.size()) + " numbers in each"});
+  }
+  for (const std::int64_t by : steps) {
+    if (by == 1 || by == -1) continue;
+    throw ValueError({.what = "a step of slice is not 1 or -1",
+                      .tensor = x.name(),
+                      .found = std::to_string(by),
+                      .hint = "subsample takes every n-th element"});
+  }
+  return op::slice(x, detail::list(x, start), detail::list(x, stop), detail::list(x, axes),
+                   detail::list(x, steps));
+}
+
+std::vector<AnyTensor> split(const AnyTensor& x, std::int64_t n, std::int64_t axis) {
+  const std::int64_t extent = x.info().shape[place(x, axis, "the axis of split is out of range")];
+  if (n < 1 || extent % n != 0) {
+    throw ValueError({.what = "split cannot make so many equal parts",
+                      .tensor = x.name(),
+                      .expected = "a divisor of " + std::to_string(extent),
+                      .found = std::to_string(n),
+                      .hint = "give the sizes of the parts"});
+  }
+  return split(x, Dims::filled(static_cast<std::size_t>(n), extent / n), axis);
+}
+
+std::vector<AnyTensor> split(const AnyTensor& x, const Dims& sizes, std::int64_t axis) {
+  const std::int64_t extent = x.info().shape[place(x, axis, "the axis of split is out of range")];
+  std::int64_t sum = 0;
+  for (const std::int64_t size : sizes) sum += size;
+  if (sum != extent) {
+    throw ValueError({.what = "the sizes of a split are not the extent of its axis",
+                      .tensor = x.name(),
+                      .expected = std::to_string(extent),
+                      .found = std::to_string(sum)});
+  }
+  std::vector<AnyTensor> parts;
+  std::int64_t begin = 0;
+  for (const std::int64_t size : sizes) {
+    parts.push_back(op::slice(x, detail::list(x, {begin}), detail::list(x, {begin + size}),
+                              detail::list(x, {axis})));
+    begin += size;
+  }
+  return parts;
+}
+
+AnyTensor concat(std::span<const AnyTensor> tensors, std::int64_t axis) {
+  for (const AnyTensor& t : tensors) {
+    const ElementType first = tensors[0].info().type, type = t.info().type;
+    if (type == first) continue;
+    throw TypeError({.what = "the tensors of a concat have different element types",
+                     .tensor = t.name(),
+                     .expected = halftone::name(first),
+                     .found = halftone::name(type)});
+  }
+  return op::concat(tensors, {.axis = axis});
+}
+
+void check_log2_scale(const AnyTensor& log2_scale) {
+  const halftone::TensorInfo info = log2_scale.info();
+  if (info.rank() != 0) {
+    throw ValueError({.what = "log2_scale is not a scalar",
+                      .tensor = log2_scale.name(),
+                      .found = halftone::detail::to_text(info)});
+  }
+  if (info.type != ElementType::int32) {
+    throw TypeError({.what = "log2_scale is not int32",
+                     .tensor = log2_scale.name(),
+                     .found = halftone::name(info.type)});
+  }
+}
+
+}  // namespace popxl::ops
