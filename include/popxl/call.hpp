@@ -396,7 +396,8 @@ namespace ops {
 template <class R, class... P>
 CallSite<R(P...)> call_with_info(const TypedGraph<R(P...)>& graph, const InputsDict& more,
                                  const halftone::detail::given_for<P>&... arguments) {
-  return {detail::record_call(graph, detail::positional(arguments...), more, true), graph};
+  return {popxl::detail::record_call(graph, popxl::detail::positional(arguments...), more, true),
+          graph};
 }
 template <class R, class... P>
 CallSite<R(P...)> call_with_info(const TypedGraph<R(P...)>& graph,
@@ -416,7 +417,7 @@ R call(const TypedGraph<R(P...)>& graph, const halftone::detail::given_for<P>&..
 /// given.
 inline CallSiteInfo call_with_info(const Graph& graph, const std::vector<Argument>& arguments,
                                    const InputsDict& more = {}, bool check_inputs = true) {
-  return detail::record_call(graph, arguments, more, check_inputs);
+  return popxl::detail::record_call(graph, arguments, more, check_inputs);
 }
 inline std::vector<AnyTensor> call(const Graph& graph, const std::vector<Argument>& arguments,
                                    const InputsDict& more = {}) {
@@ -434,7 +435,8 @@ CallSite<R(P...)> repeat_with_info(const TypedGraph<R(P...)>& graph, std::int64_
   static_assert(halftone::detail::goes_round<R, P...>() || sizeof...(P) == 0,
                 "popxl: repeat() gives the results of a pass to the first inputs of the next one: "
                 "their types have to be equal");
-  return {detail::record_repeat(graph, count, detail::positional(arguments...), more), graph};
+  return {popxl::detail::record_repeat(graph, count, popxl::detail::positional(arguments...), more),
+          graph};
 }
 template <class R, class... P>
 CallSite<R(P...)> repeat_with_info(const TypedGraph<R(P...)>& graph, std::int64_t count,
@@ -454,7 +456,7 @@ R repeat(const TypedGraph<R(P...)>& graph, std::int64_t count,
 inline CallSiteInfo repeat_with_info(const Graph& graph, std::int64_t count,
                                      const std::vector<Argument>& arguments,
                                      const InputsDict& more = {}) {
-  return detail::record_repeat(graph, count, arguments, more);
+  return popxl::detail::record_repeat(graph, count, arguments, more);
 }
 inline std::vector<AnyTensor> repeat(const Graph& graph, std::int64_t count,
                                      const std::vector<Argument>& arguments,
@@ -472,7 +474,7 @@ struct Branch {
 template <class R, class... P>
 Branch<R> then(const TypedGraph<R(P...)>& graph,
                const halftone::detail::given_for<P>&... arguments) {
-  return {graph, detail::positional(arguments...), {}};
+  return {graph, popxl::detail::positional(arguments...), {}};
 }
 inline Branch<std::vector<AnyTensor>> then(const Graph& graph,
                                            const std::vector<Argument>& arguments,
@@ -496,8 +498,8 @@ inline Branch<std::vector<AnyTensor>> otherwise(const Graph& graph,
 template <class R>
 ConditionalSiteInfo conditional_with_info(const AnyTensor& condition, const Branch<R>& yes,
                                           const Branch<R>& no) {
-  return detail::record_conditional(condition, {yes.graph, yes.positional, yes.more},
-                                    {no.graph, no.positional, no.more});
+  return popxl::detail::record_conditional(condition, {yes.graph, yes.positional, yes.more},
+                                           {no.graph, no.positional, no.more});
 }
 template <class R>
 R conditional(const AnyTensor& condition, const Branch<R>& yes, const Branch<R>& no) {

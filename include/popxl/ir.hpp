@@ -190,6 +190,8 @@ AnyTensor add_variable(const AnyView& data, std::string_view name, bool downcast
 AnyTensor add_constant(const AnyView& data, std::string_view name, bool downcast);
 /// Numbers in another type, as the host casts them.
 AnyArray converted(const AnyView& data, ElementType type);
+/// 32 bits for 64.
+ElementType downcast_type(ElementType type);
 }  // namespace detail
 
 /// A new variable of the main graph, with what halftone::parameter takes: a rule (zeros, ones, normal,

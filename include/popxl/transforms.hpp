@@ -56,7 +56,7 @@ class GradGraphInfo {
 };
 template <class Signature>
 struct TypedGradGraphInfo : GradGraphInfo {
-  using GradGraphInfo::GradGraphInfo;
+  explicit TypedGradGraphInfo(GradGraphInfo info) : GradGraphInfo(std::move(info)) {}
 };
 
 namespace transforms {

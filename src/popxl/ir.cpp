@@ -17,8 +17,6 @@ using detail::IrState;
 
 namespace {
 
-thread_local std::vector<Graph> entered;
-
 std::shared_ptr<IrState> ir_of(const GraphState& graph) { return graph.ir.lock(); }
 
 std::vector<AnyTensor> handles(const Graph& graph, std::span<const halftone::TensorId> ids) {
@@ -204,39 +202,19 @@ void Ir::dot_checkpoint(std::string_view check, std::string_view save_dir) const
   file.commit();
 }
 
-// --- contexts ----------------------------------------------------------------------------------------
-
-In::In(const Graph& graph) {
-  if (!entered.empty() && !(entered.back().ir() == graph.ir())) {
-    throw RuntimeError({.what = "a graph of another Ir is current",
-                        .hint = "leave it before a graph of this Ir is entered"});
-  }
-  graph.ir().state().must_be_open("a graph is entered to be changed too late");
-  entered.push_back(graph);
-}
-In::~In() { entered.pop_back(); }
-
-Graph get_current_graph() {
-  if (!entered.empty()) return entered.back();
-  throw RuntimeError(
-      {.what = "no graph is entered", .hint = "popxl::Main in(ir) makes the main graph current"});
-}
-Graph get_main_graph() { return get_current_graph().main_graph(); }
-Ir get_ir() { return get_current_graph().ir(); }
-
 // --- tensors -----------------------------------------------------------------------------------------
 
-namespace {
-
-ElementType downcast_type(ElementType type) {
+ElementType detail::downcast_type(ElementType type) {
   if (type == ElementType::int64) return ElementType::int32;
   if (type == ElementType::uint64) return ElementType::uint32;
   return type == ElementType::float64 ? ElementType::float32 : type;
 }
 
+namespace {
+
 /// Copied bytes, of 32 bits for 64 if that is asked for.
 std::pair<TensorSpec, halftone::Bytes> host_bytes(const AnyView& data, bool downcast) {
-  const ElementType type = downcast ? downcast_type(data.info.type) : data.info.type;
+  const ElementType type = downcast ? detail::downcast_type(data.info.type) : data.info.type;
   const AnyArray copy =
       type == data.info.type ? AnyArray::copy_of(data) : detail::converted(data, type);
   return {copy.info(), halftone::Bytes(copy.storage(), copy.data(), copy.bytes())};

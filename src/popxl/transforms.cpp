@@ -57,8 +57,8 @@ InputsDict GradGraphInfo::inputs_dict(const CallSiteInfo& site) const {
   for (std::size_t i = 0; i < gradient_.sources.size(); ++i) {
     const TensorId id = gradient_.sources[i];
     const std::size_t input = find_id(body.inputs, id);
-    const TensorId outside = input < body.inputs.size() ? node.inputs[input]
-                                                        : node.outputs[find_id(body.outputs, id)];
+    const TensorId outside =
+        input < body.inputs.size() ? node.inputs[input] : node.outputs[find_id(body.outputs, id)];
     dict.all.emplace_back(AnyTensor{&backward, backward.inputs[gradient_.provided.size() + i]},
                           Argument(AnyTensor{&parent, outside}));
   }
@@ -128,11 +128,10 @@ GradGraphInfo differentiate(const Graph& graph, const AutodiffOptions& options,
   for (std::size_t i = 0; i < f.modified.size(); ++i) {
     f.modified[i] = graph.is_by_ref(i) || aliases.is_modified(f.body.inputs[i]);
   }
-  halftone::AutodiffOptions native{
-      .provided = places(graph, options.grads_provided, f.body.outputs,
-                         "grads_provided is not a list of outputs"),
-      .required = places(graph, options.grads_required, f.body.inputs,
-                         "grads_required is not a list of inputs")};
+  halftone::AutodiffOptions native{.provided = places(graph, options.grads_provided, f.body.outputs,
+                                                      "grads_provided is not a list of outputs"),
+                                   .required = places(graph, options.grads_required, f.body.inputs,
+                                                      "grads_required is not a list of inputs")};
   for (const GradGraphInfo& info : called) native.called.push_back(info.native());
   BodyGradient gradient = accumulates ? halftone::autodiff_with_accumulation(f, native).of
                                       : halftone::autodiff(f, native).of;

@@ -63,20 +63,19 @@ TEST_CASE("popxl ops: abs ceil cos exp floor gelu geluerf negate relu sign sin s
   const auto all = m.values({ops::abs(x), ops::ceil(x), ops::cos(x), ops::exp(x), ops::floor(x),
                              ops::gelu(x), ops::geluerf(x), ops::negate(x), ops::relu(x),
                              ops::sign(x), ops::sin(x), ops::swish(x), ops::tanh(x)});
-  const std::function<double(double)> formulas[] = {
-      [](double v) { return std::fabs(v); },
-      [](double v) { return std::ceil(v); },
-      [](double v) { return std::cos(v); },
-      [](double v) { return std::exp(v); },
-      [](double v) { return std::floor(v); },
-      gelu_of,
-      gelu_erf_of,
-      [](double v) { return -v; },
-      relu_of,
-      [](double v) { return v > 0 ? 1. : -1.; },
-      [](double v) { return std::sin(v); },
-      swish_of,
-      [](double v) { return std::tanh(v); }};
+  const std::function<double(double)> formulas[] = {[](double v) { return std::fabs(v); },
+                                                    [](double v) { return std::ceil(v); },
+                                                    [](double v) { return std::cos(v); },
+                                                    [](double v) { return std::exp(v); },
+                                                    [](double v) { return std::floor(v); },
+                                                    gelu_of,
+                                                    gelu_erf_of,
+                                                    [](double v) { return -v; },
+                                                    relu_of,
+                                                    [](double v) { return v > 0 ? 1. : -1.; },
+                                                    [](double v) { return std::sin(v); },
+                                                    swish_of,
+                                                    [](double v) { return std::tanh(v); }};
   for (std::size_t i = 0; i < all.size(); ++i) {
     CAPTURE(i);
     check_near(all[i], each(formulas[i]));
@@ -88,8 +87,8 @@ TEST_CASE("popxl ops: log log2 sqrt isfinite isinf isnan logical_not") {
   const auto x = input<float, Shape<3>>(g, "x");
   const auto all =
       evaluate(g,
-               {ops::log(x), ops::log2(x), ops::sqrt(x), ops::isfinite(x / 0.f), ops::isinf(x / 0.f),
-                ops::isnan(x - 2.f), ops::logical_not(ops::greater(x, 2.f))},
+               {ops::log(x), ops::log2(x), ops::sqrt(x), ops::isfinite(x / 0.f),
+                ops::isinf(x / 0.f), ops::isnan(x - 2.f), ops::logical_not(ops::greater(x, 2.f))},
                {{"x", Array<float>({3}, {1, 4, 0.5f})}});
   check_near(all[0], {0, std::log(4), std::log(0.5)});
   check_near(all[1], {0, 2, -1});
@@ -156,16 +155,16 @@ TEST_CASE("popxl ops: cast refuses float8, whose scale it does not know") {
                        "pow2scale_cast_to_fp8"));
 }
 
-TEST_CASE("popxl ops: add sub mul div pow fmod equal greater logical_and logical_or where maximum") {
+TEST_CASE(
+    "popxl ops: add sub mul div pow fmod equal greater logical_and logical_or where maximum") {
   Model m;
   const auto x = m.x, y = m.y;
   const auto more = ops::greater(x, y), positive = ops::greater(x, 0.f);
   const auto all = m.values(
-      {ops::add(x, y), ops::sub(x, y), ops::mul(x, y), ops::div(x, y),
-       ops::pow(ops::abs(x), y), ops::fmod(x, y), ops::equal(x, y), more,
-       ops::logical_and(more, positive), ops::logical_or(more, positive),
-       ops::where(more, x, y), ops::maximum(x, y, 1.5f), ops::where(ops::relu(x), 1.f, y),
-       ops::where(AnyTensor(ops::relu(x)), x, y)});
+      {ops::add(x, y), ops::sub(x, y), ops::mul(x, y), ops::div(x, y), ops::pow(ops::abs(x), y),
+       ops::fmod(x, y), ops::equal(x, y), more, ops::logical_and(more, positive),
+       ops::logical_or(more, positive), ops::where(more, x, y), ops::maximum(x, y, 1.5f),
+       ops::where(ops::relu(x), 1.f, y), ops::where(AnyTensor(ops::relu(x)), x, y)});
   const std::function<double(double, double)> formulas[] = {
       [](double a, double b) { return a + b; },
       [](double a, double b) { return a - b; },
@@ -200,8 +199,9 @@ TEST_CASE("popxl ops: scaled_add scaled_add_ take terms of two types and scales 
   const auto expected = pairs([](double a, double b) { return 2 * a + b / 2; });
   for (const std::size_t i : {0, 1, 2}) check_near(all[i], expected);
   check_near(all[3], pairs([](double a, double b) { return a + b; }));
-  CHECK_THROWS_AS(ops::scaled_add(m.x, constant<float, Shape<1, 3>>(m.g, std::array{1.f, 2.f, 3.f})),
-                  Error);  // nothing is broadcast
+  CHECK_THROWS_AS(
+      ops::scaled_add(m.x, constant<float, Shape<1, 3>>(m.g, std::array{1.f, 2.f, 3.f})),
+      Error);  // nothing is broadcast
 }
 
 TEST_CASE("popxl ops: sum mean max min prod l1 l2 logsum logsumexp sumsquare lamb_square") {
@@ -229,7 +229,7 @@ TEST_CASE("popxl ops: sum mean max min prod l1 l2 logsum logsumexp sumsquare lam
   const auto as_is = [](double total, double) { return total; };
   const auto plus = [](double a, double b) { return a + b; };
   const AnyTensor any = p;
-#define CHECK_REDUCTION(name, add, start, finish)                                            \
+#define CHECK_REDUCTION(name, add, start, finish)                                               \
   check(ops::name(p), ops::name<0>(p), ops::name<-1>(p), ops::name(any, {1}, true), add, start, \
         finish)
   CHECK_REDUCTION(sum, plus, 0, as_is);

@@ -74,10 +74,9 @@ TEST_CASE("popxl ops: batch_norm_inference group_norm layer_norm softmax") {
   const auto two = constant<float, Shape<2>>(g, std::array{2.f, 2.f});
   const auto one = constant<float, Shape<2>>(g, std::array{1.f, 1.f});
   static_assert(std::is_same_v<decltype(ops::group_norm(x, two, one, 2)), F<1, 2, 2>>);
-  const auto all = evaluate(g, {ops::batch_norm_inference(x, two, one, one, two, 0),
-                                ops::group_norm(x, two, one, 2, 0.f),
-                                ops::layer_norm(x, two, one, 0.f), ops::softmax(x, -1),
-                                ops::softmax(x, 1)});
+  const auto all = evaluate(
+      g, {ops::batch_norm_inference(x, two, one, one, two, 0), ops::group_norm(x, two, one, 2, 0.f),
+          ops::layer_norm(x, two, one, 0.f), ops::softmax(x, -1), ops::softmax(x, 1)});
   const double root = std::sqrt(2), e = std::exp(1), e2 = std::exp(2), wide = std::sqrt(1.25);
   check_near(all[0], {1 - root, 1, 1 + root, 1 + 2 * root});
   check_near(all[1], {-1, 3, -1, 3});
@@ -157,8 +156,8 @@ TEST_CASE("popxl ops: dropout shaped_dropout random_uniform random_normal split_
 // Powers of two: exact in float8.
 TEST_CASE("popxl ops: pow2scale_cast_to_fp8 pow2scale_cast_from_fp8 and products of float8") {
   Graph g;
-  const auto x = constant<half, Shape<2, 2>>(
-      g, std::array{half(1.f), half(2.f), half(4.f), half(0.5f)});
+  const auto x =
+      constant<half, Shape<2, 2>>(g, std::array{half(1.f), half(2.f), half(4.f), half(0.5f)});
   const auto scale = constant<std::int32_t, Shape<>>(g, std::array{1});
   const auto back = constant<std::int32_t, Shape<>>(g, std::array{-1});
   const auto small = ops::pow2scale_cast_to_fp8<float8_e4m3fnuz>(x, scale);

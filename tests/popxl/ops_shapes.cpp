@@ -47,12 +47,11 @@ TEST_CASE("popxl ops: reshape reshape_ flatten flatten_ transpose transpose_ squ
   static_assert(std::is_same_v<decltype(ops::squeeze(tall)), F<6>>);
   static_assert(std::is_same_v<decltype(ops::squeeze<0>(tall)), F<6, 1>>);
   const std::vector<double> order = {0, 1, 2, 3, 4, 5}, turned = {0, 3, 1, 4, 2, 5};
-  const auto all = m.values({ops::reshape<3, 2>(x), ops::reshape(m.any, {3, -1}),
-                             ops::reshape_<3, 2>(x), ops::reshape_(m.any, Dims{3, 2}),
-                             ops::flatten(x), ops::flatten_(x), ops::squeeze(tall),
-                             ops::squeeze(tall, {0, -1}), ops::transpose<1, 0>(x),
-                             ops::transpose(m.any, {1, 0}), ops::transpose_<1, 0>(x),
-                             ops::transpose_(m.any, Dims{1, 0}), ops::transpose(x)});
+  const auto all = m.values(
+      {ops::reshape<3, 2>(x), ops::reshape(m.any, {3, -1}), ops::reshape_<3, 2>(x),
+       ops::reshape_(m.any, Dims{3, 2}), ops::flatten(x), ops::flatten_(x), ops::squeeze(tall),
+       ops::squeeze(tall, {0, -1}), ops::transpose<1, 0>(x), ops::transpose(m.any, {1, 0}),
+       ops::transpose_<1, 0>(x), ops::transpose_(m.any, Dims{1, 0}), ops::transpose(x)});
   for (std::size_t i = 0; i < all.size(); ++i) check_near(all[i], i < 8 ? order : turned);
 }
 
@@ -84,11 +83,10 @@ TEST_CASE("popxl ops: slice slice_ subsample split concat concat_") {
   REQUIRE(parts.size() == 2);
   const std::vector<AnyTensor> both = {x, x};
   const auto all = m.values(
-      {ops::slice<1, 3, 1, 1>(x), ops::slice(m.any, {1}, {3}, {}, {1}),
-       ops::slice_<1, 3, 1, 1>(x), ops::slice_(m.any, Dims{1}, Dims{3}, Dims{1}, Dims{1}),
-       ops::slice<-1, INT64_MIN, -1, 0>(x), ops::subsample<1, 2>(x),
-       ops::subsample(m.any, {1, 2}), middle, right, halves[1], parts[0], parts[1],
-       ops::concat<0>(x, x), ops::concat(both), ops::concat_<0>(x, x), ops::concat_(both),
+      {ops::slice<1, 3, 1, 1>(x), ops::slice(m.any, {1}, {3}, {}, {1}), ops::slice_<1, 3, 1, 1>(x),
+       ops::slice_(m.any, Dims{1}, Dims{3}, Dims{1}, Dims{1}), ops::slice<-1, INT64_MIN, -1, 0>(x),
+       ops::subsample<1, 2>(x), ops::subsample(m.any, {1, 2}), middle, right, halves[1], parts[0],
+       parts[1], ops::concat<0>(x, x), ops::concat(both), ops::concat_<0>(x, x), ops::concat_(both),
        ops::concat(both, 1)});
   for (const std::size_t i : {0, 1, 2, 3}) check_near(all[i], {1, 2, 4, 5});
   check_near(all[4], {3, 4, 5, 0, 1, 2});
@@ -98,7 +96,8 @@ TEST_CASE("popxl ops: slice slice_ subsample split concat concat_") {
   check_near(all[9], {3, 4, 5});
   check_near(all[10], {0, 3});
   check_near(all[11], {1, 2, 4, 5});
-  for (const std::size_t i : {12, 13, 14, 15}) check_near(all[i], {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
+  for (const std::size_t i : {12, 13, 14, 15})
+    check_near(all[i], {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5});
   check_near(all[16], {0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5});
 }
 
@@ -125,8 +124,8 @@ TEST_CASE("popxl ops: dynamic_slice dynamic_update dynamic_update_") {
   const auto updated = ops::dynamic_update(m.x, at, new_column, {1}, {1}, true);
   static_assert(std::is_same_v<decltype(updated), const F<2, 3>>);
   const auto changed = ops::dynamic_update_(t, at, new_column, {1}, {1}, true);
-  const auto all = m.values(
-      {part, ops::dynamic_slice(m.any, at, {1}, {1}, true), updated, changed, t, m.x});
+  const auto all =
+      m.values({part, ops::dynamic_slice(m.any, at, {1}, {1}, true), updated, changed, t, m.x});
   check_near(all[0], {1, 4});
   check_near(all[1], {1, 4});
   for (const std::size_t i : {2, 3, 4}) check_near(all[i], {0, 7, 2, 3, 8, 5});
