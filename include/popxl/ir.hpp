@@ -12,6 +12,8 @@
 
 #include <halftone/base/array.hpp>
 #include <halftone/graph/model.hpp>
+#include <halftone/graph/replica_grouping.hpp>
+#include <halftone/graph/streams.hpp>
 #include <popxl/error.hpp>
 
 /// The intermediate representation: graphs, the one that is current, and what is created in it.
@@ -33,6 +35,7 @@ using halftone::Dims;
 using halftone::ElementType;
 using halftone::glorot;
 using halftone::ones;
+using halftone::ReplicaGrouping;
 using halftone::Shape;
 using halftone::Tensor;
 using halftone::zeros;
@@ -142,6 +145,17 @@ class Ir {
   /// The replicas of this process.
   std::int64_t instance_replication_factor() const { return replication_factor; }
 
+  /// The streams that the main graph, and what it calls, load from and store to.
+  std::vector<halftone::AnyHostToDevice> get_all_h2d_streams() const;
+  std::vector<halftone::AnyDeviceToHost> get_all_d2h_streams() const;
+
+  /// Replicas in groups whose members are `stride` apart; by default in groups as large as can be.
+  /// errors  ValueError: replicas that are no multiple of stride x group_size
+  ReplicaGrouping replica_grouping(int stride = 1, std::optional<int> group_size = {}) const;
+  /// By the group of each replica. One that is not constant is for variables alone.
+  /// errors  ValueError: another number of replicas, groups of different sizes or numbered otherwise
+  ReplicaGrouping replica_grouping_from_assignments(std::vector<int> assignment) const;
+
   /// Writes the graphs in Graphviz' format: DIR/CHECK.dot, if the check is selected: by
   /// set_dot_checks, or by the environment variable POPART_DOT_CHECKS, names with blanks or commas
   /// between them, or ALL. If neither selects any, all are.
@@ -209,6 +223,33 @@ Tensor<T, S> variable(std::string_view name, const Array<T>& data) {
 /// Of a type and shape that are known at run time. downcast: int64, uint64 and float64 become 32 bits.
 inline AnyTensor variable(const AnyView& data, std::string_view name = "t", bool downcast = true) {
   return detail::add_variable(data, name, downcast);
+}
+
+/// A file of elements, row-major, that variables are in: read where they are, without a copy. Where it
+/// is not only read, weights that come to the host are written to it.
+///
+/// errors  IoError: a file that cannot be mapped
+class Memmap {
+ public:
+  explicit Memmap(std::string_view path, bool is_read_only = true);
+  const halftone::Storage& storage() const { return storage_; }
+  bool is_read_only() const { return is_read_only_; }
+
+ private:
+  halftone::Storage storage_;
+  bool is_read_only_;
+};
+namespace detail {
+AnyTensor add_mapped_variable(const TensorSpec& spec, std::string_view name, const Memmap& file,
+                              std::size_t offset);
+}
+/// A variable whose elements begin `offset` bytes behind the beginning of a file.
+///
+/// errors  ValueError: a file that is too short, elements that are not aligned
+template <class T, class S>
+Tensor<T, S> variable(std::string_view name, const Memmap& file, std::size_t offset = 0) {
+  const AnyTensor t = detail::add_mapped_variable(Tensor<T, S>::static_info, name, file, offset);
+  return {t.graph, t.id};
 }
 
 /// A new constant of the current graph.

@@ -165,6 +165,34 @@ Graph Ir::create_empty_graph(std::string_view name) const {
   return detail::add_graph(state_, name);
 }
 
+namespace {
+/// A grouping, whose refusal is PopXL's.
+template <class F>
+ReplicaGrouping grouped(F make) {
+  try {
+    return make();
+  } catch (const halftone::UsageError& e) {
+    throw ValueError({.what = e.reason(), .expected = e.expected(), .found = e.found()});
+  }
+}
+}  // namespace
+
+ReplicaGrouping Ir::replica_grouping(int stride, std::optional<int> group_size) const {
+  const auto replicas = static_cast<int>(state_->replicas);
+  return grouped([&] {
+    if (!group_size.has_value()) return ReplicaGrouping(replicas, stride);
+    return ReplicaGrouping(replicas, stride, *group_size);
+  });
+}
+ReplicaGrouping Ir::replica_grouping_from_assignments(std::vector<int> assignment) const {
+  if (static_cast<std::int64_t>(assignment.size()) != state_->replicas) {
+    throw ValueError({.what = "an assignment has another number of replicas than the Ir",
+                      .expected = std::to_string(state_->replicas),
+                      .found = std::to_string(assignment.size())});
+  }
+  return grouped([&] { return ReplicaGrouping(std::move(assignment)); });
+}
+
 void Ir::set_dot_checks(std::vector<std::string> checks) const {
   state_->dot_checks = std::move(checks);
 }

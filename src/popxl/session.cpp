@@ -7,6 +7,7 @@
 
 #include <halftone/ipu/target.hpp>
 #include <popart/devicemanager.hpp>
+#include <popxl/streams.hpp>
 
 #include "base/describe.hpp"
 #include "popart/ipu_device.hpp"
@@ -104,11 +105,33 @@ struct Session::State {
         stores(used_d2h_streams(graph)),
         weights(graph),
         session(halftone::Graph(graph), options) {
+    for (const detail::MappedVariable& mapped : ir.state().mapped) {
+      if (mapped.file.is_read_only()) downloads_on_exit = false;
+    }
     ir.state().is_taken = true;
     is_attached = device != nullptr && device->isAttached();
     if (is_attached) weights.from_host(session);
   }
 
+  /// Takes the device's values, of mapped variables into their files.
+  void download() {
+    for (const detail::MappedVariable& mapped : ir.state().mapped) {
+      if (!mapped.file.is_read_only()) continue;
+      throw RuntimeError({.what = "weights come from the device into a file that is only read",
+                          .tensor = graph.name(mapped.id),
+                          .hint = "Memmap(path, false) may be written"});
+    }
+    weights.to_host(session);
+    for (const detail::MappedVariable& mapped : ir.state().mapped) write_back(mapped);
+  }
+  /// Has the host's copy of a mapped variable be its file again.
+  void write_back(const detail::MappedVariable& mapped) {
+    const std::size_t at = number(mapped.id);
+    const AnyView value = weights[at];
+    detail::write_back(mapped, {static_cast<const std::byte*>(value.data), value.bytes()});
+    weights.set(at,
+                halftone::Bytes(mapped.file.storage(), mapped.bytes.data(), mapped.bytes.size()));
+  }
   void must_be_attached(std::string_view what) const {
     if (is_attached) return;
     throw ValueError({.what = what,
@@ -231,7 +254,7 @@ Session::Attachment::~Attachment() {
   if (!is_outermost_) return;
   State& s = *session_.state_;
   if (s.downloads_on_exit && std::uncaught_exceptions() == exceptions_) {
-    s.weights.to_host(s.session);
+    s.download();
   }
   s.is_attached = false;
   if (s.device != nullptr) s.device->detach();
@@ -336,7 +359,7 @@ void Session::weights_from_host() {
 }
 void Session::weights_to_host() {
   state_->must_be_attached("weights come from the device");
-  state_->weights.to_host(state_->session);
+  state_->download();
 }
 
 AnyView Session::get_tensor_data(const AnyTensor& tensor) { return get_tensors_data({tensor})[0]; }
@@ -357,7 +380,7 @@ std::vector<AnyView> Session::get_tensors_data(std::span<const AnyTensor> tensor
                        .expected = "a variable of this session's Ir"});
     }
   }
-  if (is_any_variable && s.is_attached) s.weights.fetch(s.session);
+  if (is_any_variable && s.is_attached && !s.weights.is_in_sync()) s.download();
   std::vector<AnyView> views;
   for (const AnyTensor& t : tensors) {
     const halftone::TensorRecord& record = t.graph->tensor(t.id);
@@ -403,6 +426,9 @@ void Session::write_variables_data(std::initializer_list<std::pair<AnyTensor, An
   for (const auto& [t, data] : values) {
     const std::size_t number = s.number(t.id);
     s.weights.set(number, data);
+    for (const detail::MappedVariable& mapped : s.ir.state().mapped) {
+      if (mapped.id == t.id && !mapped.file.is_read_only()) s.write_back(mapped);
+    }
     if (s.is_attached) s.session.set(s.weights.name(number), s.weights[number]);
   }
 }

@@ -5,6 +5,21 @@
 
 namespace popxl {
 
+std::vector<AnyHostToDevice> Ir::get_all_h2d_streams() const {
+  std::vector<AnyHostToDevice> all;
+  for (const auto& stream : used_h2d_streams(main_graph().native())) {
+    all.emplace_back(stream.name, stream.slice);
+  }
+  return all;
+}
+std::vector<AnyDeviceToHost> Ir::get_all_d2h_streams() const {
+  std::vector<AnyDeviceToHost> all;
+  for (const auto& stream : used_d2h_streams(main_graph().native())) {
+    all.emplace_back(stream.name, stream.slice);
+  }
+  return all;
+}
+
 void detail::check_slice(const AnyDeviceToHost& stream, const AnyTensor& x) {
   const TensorSpec info = x.info();
   if (!info.is_known() || info == stream.slice) return;

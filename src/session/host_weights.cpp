@@ -45,10 +45,4 @@ void HostWeights::to_host(const Session& session) {
   is_in_sync_ = true;
 }
 
-bool HostWeights::fetch(const Session& session) {
-  if (is_in_sync_) return false;
-  to_host(session);
-  return true;
-}
-
 }  // namespace halftone::detail

@@ -29,8 +29,7 @@ class HostWeights {
   void from_host(Session& session) const;
   /// Takes the session's values.
   void to_host(const Session& session);
-  /// The same, unless the host has them. True if they were taken.
-  bool fetch(const Session& session);
+  /// Whether the host has them.
   bool is_in_sync() const { return is_in_sync_; }
   /// The session ran: its values may be others than the host's.
   void session_ran() { is_in_sync_ = false; }
