@@ -5,8 +5,10 @@
 // Without names it runs all of them. mnist reads examples/digits/digits.csv.
 #include "programs.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
+#include <iterator>
 
 namespace {
 struct Program {
@@ -47,6 +49,12 @@ bool is_wanted(const char* name, int count, char** names) {
 
 int main(int count, char** names) {
   try {
+    for (int i = 1; i < count; ++i) {
+      const auto has_name = [&](const Program& p) { return std::strcmp(p.name, names[i]) == 0; };
+      if (std::any_of(std::begin(programs), std::end(programs), has_name)) continue;
+      std::printf("there is no program '%s'\n", names[i]);
+      return 2;
+    }
     for (const Program& program : programs) {
       if (!is_wanted(program.name, count, names)) continue;
       std::printf("%s\n", program.name);

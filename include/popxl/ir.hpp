@@ -246,9 +246,10 @@ AnyTensor add_mapped_variable(const TensorSpec& spec, std::string_view name, con
 /// A variable whose elements begin `offset` bytes behind the beginning of a file.
 ///
 /// errors  ValueError: a file that is too short, elements that are not aligned
-template <class T, class S>
-Tensor<T, S> variable(std::string_view name, const Memmap& file, std::size_t offset = 0) {
-  const AnyTensor t = detail::add_mapped_variable(Tensor<T, S>::static_info, name, file, offset);
+template <class T, class S, std::integral I = std::size_t>
+Tensor<T, S> variable(std::string_view name, const Memmap& file, I offset = 0) {
+  const AnyTensor t = detail::add_mapped_variable(Tensor<T, S>::static_info, name, file,
+                                                  static_cast<std::size_t>(offset));
   return {t.graph, t.id};
 }
 

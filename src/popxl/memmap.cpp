@@ -33,10 +33,15 @@ class Mapping final : public halftone::Storage::Block {
 }
 
 halftone::Storage mapped(const std::string& path, bool is_read_only) {
-  const int descriptor = ::open(path.c_str(), (is_read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+  const int descriptor =
+      ::open(path.c_str(), (is_read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) cannot_be_mapped(path);
   struct stat status{};
-  const bool is_known = ::fstat(descriptor, &status) == 0;
+  bool is_known = ::fstat(descriptor, &status) == 0;
+  if (is_known && !S_ISREG(status.st_mode)) {
+    is_known = false;
+    errno = EINVAL;
+  }
   const auto size = static_cast<std::size_t>(status.st_size);
   void* first = nullptr;
   if (is_known && size != 0) {
