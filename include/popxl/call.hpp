@@ -149,23 +149,9 @@ class CallSite;
 template <class R, class... P>
 class CallSite<R(P...)> : public CallSiteInfo {
  public:
-  CallSite(const CallSiteInfo& info, TypedGraph<R(P...)> graph)
-      : CallSiteInfo(info),
-        out(halftone::detail::result_of<R>(parent().native(), node_number())),
-        graph_(graph) {}
+  explicit CallSite(const CallSiteInfo& info)
+      : CallSiteInfo(info), out(halftone::detail::result_of<R>(parent().native(), node_number())) {}
   R out;
-
-  /// The same for functions of the library.
-  halftone::CallSite<R(P...)> site() const {
-    return {.graph = &parent().native(),
-            .node = node_number(),
-            .inner_inputs = graph_.native().inputs,
-            .inner_outputs = graph_.native().outputs,
-            .out = out};
-  }
-
- private:
-  TypedGraph<R(P...)> graph_;
 };
 
 /// Two graphs of which one is called.
@@ -396,8 +382,8 @@ namespace ops {
 template <class R, class... P>
 CallSite<R(P...)> call_with_info(const TypedGraph<R(P...)>& graph, const InputsDict& more,
                                  const halftone::detail::given_for<P>&... arguments) {
-  return {popxl::detail::record_call(graph, popxl::detail::positional(arguments...), more, true),
-          graph};
+  return CallSite<R(P...)>(
+      popxl::detail::record_call(graph, popxl::detail::positional(arguments...), more, true));
 }
 template <class R, class... P>
 CallSite<R(P...)> call_with_info(const TypedGraph<R(P...)>& graph,
@@ -435,8 +421,8 @@ CallSite<R(P...)> repeat_with_info(const TypedGraph<R(P...)>& graph, std::int64_
   static_assert(halftone::detail::goes_round<R, P...>() || sizeof...(P) == 0,
                 "popxl: repeat() gives the results of a pass to the first inputs of the next one: "
                 "their types have to be equal");
-  return {popxl::detail::record_repeat(graph, count, popxl::detail::positional(arguments...), more),
-          graph};
+  return CallSite<R(P...)>(
+      popxl::detail::record_repeat(graph, count, popxl::detail::positional(arguments...), more));
 }
 template <class R, class... P>
 CallSite<R(P...)> repeat_with_info(const TypedGraph<R(P...)>& graph, std::int64_t count,

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
-#include <halftone/autodiff.hpp>
 #include <popxl/call.hpp>
 
 /// Graphs made of graphs: gradients.
@@ -17,6 +17,10 @@
 /// A gradient leaves its graph and calls of it as they are until it is used for one of them.
 ///
 /// source  popxl.transforms
+namespace halftone {
+struct BodyGradient;
+}
+
 namespace popxl {
 
 enum class ConnectionType : std::uint8_t { Fwd, FwdGrad };
@@ -32,7 +36,8 @@ using TensorPairs = std::vector<std::pair<AnyTensor, AnyTensor>>;
 /// The gradient of a graph.
 class GradGraphInfo {
  public:
-  GradGraphInfo(const Graph& forward, const Graph& graph, halftone::BodyGradient gradient)
+  GradGraphInfo(const Graph& forward, const Graph& graph,
+                std::shared_ptr<const halftone::BodyGradient> gradient)
       : forward_(forward), graph_(graph), gradient_(std::move(gradient)) {}
   /// Takes the gradients of outputs, then tensors of the forward graph; gives gradients.
   Graph graph() const { return graph_; }
@@ -48,11 +53,12 @@ class GradGraphInfo {
   TensorPairs fwd_graph_ins_to_grad_parent_outs(const CallSiteInfo& grad_call_info) const;
   TensorPairs fwd_parent_ins_to_grad_parent_outs(const CallSiteInfo& fwd_call_info,
                                                  const CallSiteInfo& grad_call_info) const;
-  const halftone::BodyGradient& native() const { return gradient_; }
+  /// The library's gradient, of halftone/autodiff.hpp.
+  const halftone::BodyGradient& native() const { return *gradient_; }
 
  private:
   Graph forward_, graph_;
-  halftone::BodyGradient gradient_;
+  std::shared_ptr<const halftone::BodyGradient> gradient_;
 };
 template <class Signature>
 struct TypedGradGraphInfo : GradGraphInfo {
@@ -93,20 +99,47 @@ inline Graph decompose_sum(const Graph& graph) { return graph; }
 
 }  // namespace transforms
 
+namespace detail {
+
+/// What a call was given, as the types of its gradients: a tuple for several parameters.
+template <class... P>
+struct GradientsOf {
+  using type = std::tuple<halftone::detail::given_for<P>...>;
+};
+template <class P>
+struct GradientsOf<P> {
+  using type = halftone::detail::given_for<P>;
+};
+
+/// The gradients of a call's inputs, one after the other; absent ones are not asked for.
+std::vector<halftone::TensorId> call_gradient(const GradGraphInfo& grad, const CallSiteInfo& site,
+                                              std::span<const AnyTensor> dy);
+void accumulate_gradient(const GradGraphInfo& grad, const CallSiteInfo& site,
+                         std::span<const AnyTensor> dy, std::span<const AnyTensor> sums);
+
+}  // namespace detail
+
 namespace ops {
 
 /// The gradients of what a call was given, in its parameters' types; dy as the call's results.
 template <class R, class... P>
-auto call(const TypedGradGraphInfo<R(P...)>& grad, const CallSite<R(P...)>& site,
-          const std::type_identity_t<R>& dy) {
-  return halftone::call(halftone::Gradient<R(P...)>{grad.native()}, site.site(), dy);
+typename popxl::detail::GradientsOf<P...>::type call(const TypedGradGraphInfo<R(P...)>& grad,
+                                                     const CallSite<R(P...)>& site,
+                                                     const std::type_identity_t<R>& dy) {
+  typename popxl::detail::GradientsOf<P...>::type result{};
+  std::size_t at = 0;
+  halftone::detail::set_handles(
+      result, site.parent().native(),
+      popxl::detail::call_gradient(grad, site, halftone::detail::handles_of(dy)), at);
+  return result;
 }
 /// Adds them to variables of the parameters' types.
 template <class R, class... P>
 void accumulate(const TypedGradGraphInfo<R(P...)>& grad, const CallSite<R(P...)>& site,
                 const std::type_identity_t<R>& dy,
-                const typename halftone::detail::ParametersOf<R(P...)>::gradients& sums) {
-  halftone::accumulate(halftone::Gradient<R(P...)>{grad.native()}, site.site(), dy, sums);
+                const typename popxl::detail::GradientsOf<P...>::type& sums) {
+  popxl::detail::accumulate_gradient(grad, site, halftone::detail::handles_of(dy),
+                                     halftone::detail::handles_of(sums));
 }
 
 }  // namespace ops

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <halftone/autodiff.hpp>
+
 #include "popxl/state.hpp"
 
 namespace popxl {
@@ -15,17 +17,17 @@ using halftone::detail::find_id;
 std::vector<ExpectedConnection> GradGraphInfo::expected_inputs() const {
   halftone::Graph* const forward = &forward_.native();
   std::vector<ExpectedConnection> all;
-  for (const std::size_t number : gradient_.provided) {
+  for (const std::size_t number : gradient_->provided) {
     all.push_back({{forward, forward->outputs[number]}, ConnectionType::FwdGrad});
   }
-  for (const TensorId id : gradient_.sources) all.push_back({{forward, id}, ConnectionType::Fwd});
+  for (const TensorId id : gradient_->sources) all.push_back({{forward, id}, ConnectionType::Fwd});
   return all;
 }
 std::vector<ExpectedConnection> GradGraphInfo::expected_outputs() const {
   halftone::Graph* const forward = &forward_.native();
   std::vector<ExpectedConnection> all;
-  if (gradient_.accumulated != 0) return all;
-  for (const std::size_t number : gradient_.required) {
+  if (gradient_->accumulated != 0) return all;
+  for (const std::size_t number : gradient_->required) {
     all.push_back({{forward, forward->inputs[number]}, ConnectionType::FwdGrad});
   }
   return all;
@@ -48,18 +50,18 @@ InputsDict GradGraphInfo::inputs_dict(const CallSiteInfo& site) const {
                      .expected = "a call of graph '" + std::string(forward_.id()) + "'"});
   }
   halftone::Graph& parent = site.parent().native();
-  halftone::detail::extend_call(parent, site.node_number(), gradient_);
+  halftone::detail::extend_call(parent, site.node_number(), *gradient_);
   const halftone::Node& node = site.node();
   const auto callee = halftone::unpack<halftone::op::Call>(node.attributes).callee;
   const halftone::Graph& body = parent.graphs[static_cast<std::size_t>(callee.index)];
   halftone::Graph& backward = graph_.native();
   InputsDict dict;
-  for (std::size_t i = 0; i < gradient_.sources.size(); ++i) {
-    const TensorId id = gradient_.sources[i];
+  for (std::size_t i = 0; i < gradient_->sources.size(); ++i) {
+    const TensorId id = gradient_->sources[i];
     const std::size_t input = find_id(body.inputs, id);
     const TensorId outside =
         input < body.inputs.size() ? node.inputs[input] : node.outputs[find_id(body.outputs, id)];
-    dict.all.emplace_back(AnyTensor{&backward, backward.inputs[gradient_.provided.size() + i]},
+    dict.all.emplace_back(AnyTensor{&backward, backward.inputs[gradient_->provided.size() + i]},
                           Argument(AnyTensor{&parent, outside}));
   }
   return dict;
@@ -77,6 +79,57 @@ TensorPairs GradGraphInfo::fwd_parent_ins_to_grad_parent_outs(const CallSiteInfo
   for (auto& [tensor, gradient] : pairs) tensor = forward.graph_to_parent(tensor);
   return pairs;
 }
+
+namespace detail {
+
+namespace {
+/// The gradients of the provided outputs.
+std::vector<TensorId> provided(const BodyGradient& gradient, std::span<const AnyTensor> dy) {
+  std::vector<TensorId> ids;
+  for (const std::size_t number : gradient.provided) ids.push_back(dy[number].id);
+  return ids;
+}
+void must_be_of(const GradGraphInfo& grad, const CallSiteInfo& site) {
+  // Throws what is wrong with the call.
+  static_cast<void>(grad.inputs_dict(site));
+}
+}  // namespace
+
+std::vector<TensorId> call_gradient(const GradGraphInfo& grad, const CallSiteInfo& site,
+                                    std::span<const AnyTensor> dy) {
+  const BodyGradient& gradient = grad.native();
+  if (gradient.accumulated != 0) {
+    throw ValueError({.what = "a gradient with accumulation has no results",
+                      .node = grad.graph().id(),
+                      .hint = "ops::accumulate(grad, site, dy, sums)"});
+  }
+  must_be_of(grad, site);
+  halftone::Graph& graph = site.parent().native();
+  const std::size_t node = halftone::detail::record_backward(graph, site.node_number(), gradient,
+                                                             provided(gradient, dy));
+  std::vector<TensorId> ids(gradient.original.inputs.size(), halftone::no_tensor);
+  for (std::size_t i = 0; i < gradient.required.size(); ++i) {
+    ids[gradient.required[i]] = graph.nodes[node].outputs[i];
+  }
+  return ids;
+}
+
+void accumulate_gradient(const GradGraphInfo& grad, const CallSiteInfo& site,
+                         std::span<const AnyTensor> dy, std::span<const AnyTensor> sums) {
+  const BodyGradient& gradient = grad.native();
+  if (gradient.accumulated == 0) {
+    throw ValueError({.what = "a gradient without accumulation is not added to anything",
+                      .node = grad.graph().id(),
+                      .hint = "transforms::autodiff_with_accumulation(graph)"});
+  }
+  must_be_of(grad, site);
+  std::vector<TensorId> accumulators;
+  for (const std::size_t number : gradient.required) accumulators.push_back(sums[number].id);
+  halftone::detail::record_backward(site.parent().native(), site.node_number(), gradient,
+                                    provided(gradient, dy), accumulators);
+}
+
+}  // namespace detail
 
 namespace transforms {
 
@@ -133,8 +186,8 @@ GradGraphInfo differentiate(const Graph& graph, const AutodiffOptions& options,
                                    .required = places(graph, options.grads_required, f.body.inputs,
                                                       "grads_required is not a list of inputs")};
   for (const GradGraphInfo& info : called) native.called.push_back(info.native());
-  BodyGradient gradient = accumulates ? halftone::autodiff_with_accumulation(f, native).of
-                                      : halftone::autodiff(f, native).of;
+  const BodyGradient gradient = accumulates ? halftone::autodiff_with_accumulation(f, native).of
+                                            : halftone::autodiff(f, native).of;
   const Ir ir = graph.ir();
   const Graph backward = detail::add_backward(ir, graph);
   halftone::Graph& body = backward.native();
@@ -143,7 +196,7 @@ GradGraphInfo differentiate(const Graph& graph, const AutodiffOptions& options,
   for (std::size_t i = 0; i < gradient.accumulated; ++i) {
     backward.state().by_ref.push_back(body.inputs.size() - gradient.accumulated + i);
   }
-  return {graph, backward, std::move(gradient)};
+  return {graph, backward, std::make_shared<const BodyGradient>(gradient)};
 }
 
 }  // namespace
