@@ -11,6 +11,7 @@
 #include <halftone/base/tensor_info.hpp>
 #include <halftone/graph/descriptor.hpp>
 #include <halftone/graph/names.hpp>
+#include <halftone/graph/replica_grouping.hpp>
 
 namespace halftone {
 
@@ -49,6 +50,27 @@ struct Initial {
   friend constexpr bool operator==(const Initial&, const Initial&) = default;
 };
 
+/// What the host gets of a variable whose groups of replicas have more than one member.
+enum class Retrieval : std::uint8_t {
+  one_per_group,  ///< the value of the first replica of each group
+  all_replicas,   ///< that of every replica
+};
+
+/// How the replicas of a graph, and the memory beside the machine, hold a variable.
+///
+/// On the host it has the shape [groups, shape]; one group has no dimension. Replica k gets the value
+/// of its group. A variable over shards is a vector on each replica: of the elements of the host's
+/// value, part i mod shard_over for member i of a group, the last one filled up with zeros.
+struct VariableSettings {
+  ReplicaGrouping grouping{};
+  Retrieval retrieval = Retrieval::one_per_group;
+  std::int32_t shard_over = 1;      ///< parts that the value is divided into
+  Dims host_shape{};                ///< of one group, if the value is divided
+  std::int32_t remote_buffer = -1;  ///< where the variable lies; -1: on the machine
+  std::int64_t remote_entry = 0;    ///< in that buffer
+  friend constexpr bool operator==(const VariableSettings&, const VariableSettings&) = default;
+};
+
 struct TensorRecord {
   TensorInfo info{};
   Role role = Role::value;
@@ -58,6 +80,8 @@ struct TensorRecord {
   ElementType stated_type = ElementType::undefined;  ///< of an input whose rank is not known
   State state = State::none;
   TensorId of = no_tensor;  ///< the weight that state belongs to; no_tensor: to all of them
+  /// Of a variable, in Graph::variable_settings; -1: one value for all replicas.
+  std::int32_t settings = -1;
 };
 
 /// Whether a tensor keeps its value between runs: a weight, or state of an optimizer.
@@ -72,8 +96,20 @@ struct Planning {
   float available_memory_proportion = 0;
   /// Of their sums of half products: float32 or float16; undefined: what the options say.
   ElementType partials = ElementType::undefined;
-  std::int32_t ipu = -1;  ///< that the node is meant for, 0 being the first; -1: any
+  std::int32_t ipu = -1;     ///< that the node is meant for, 0 being the first; -1: any
+  bool on_io_tiles = false;  ///< the node is meant for the tiles that exchange data with the host
+  std::int32_t exchange =
+      0;  ///< loads and stores of one number are one exchange; 0: each by itself
   friend constexpr bool operator==(const Planning&, const Planning&) = default;
+};
+
+/// Where a node stands among the nodes of its graph that have to run in an order; see InSequence in
+/// scopes.hpp. Those of one block run in the order of their positions; nodes of equal positions and
+/// of different blocks run in any order.
+struct Order {
+  std::int32_t block = 0;  ///< 0: the node has no place
+  std::int32_t position = 0;
+  friend constexpr bool operator==(const Order&, const Order&) = default;
 };
 
 struct Node {
@@ -83,6 +119,7 @@ struct Node {
   std::vector<TensorId> outputs{};  ///< no_tensor: not wanted
   Name name{};
   Planning planning{};
+  Order order{};
 };
 
 /// The name of an unknown extent: an input's extents of one symbol are equal.
@@ -90,6 +127,30 @@ struct Symbol {
   TensorId tensor = no_tensor;
   std::uint8_t axis = 0;
   Name name;
+};
+
+/// A stream that loads or stores may use, also of bodies; see halftone/streams.hpp.
+struct StreamRecord {
+  Name name;
+  TensorInfo info;  ///< of a slice
+  bool to_host = false;
+};
+
+/// Memory beside the machine, in entries of one shape; see halftone/remote_buffers.hpp. Every replica
+/// has its own.
+struct RemoteBufferRecord {
+  std::int32_t id = 0;
+  TensorInfo info;  ///< of an entry
+  std::int64_t entries = 1;
+  Dims meta_shape{};  ///< of the tensor that an entry is a shard of
+  friend constexpr bool operator==(const RemoteBufferRecord&, const RemoteBufferRecord&) = default;
+};
+
+/// The shape of the tensor that another one is a shard of.
+struct MetaShape {
+  TensorId tensor = no_tensor;
+  Dims shape;
+  friend constexpr bool operator==(const MetaShape&, const MetaShape&) = default;
 };
 
 /// What a model file says that no result depends on; onnx::save() writes it again.
@@ -104,6 +165,42 @@ struct Note {
   Name key{};
   Bytes text{};
 };
+
+/// How nodes are ordered that are recorded one after the other; see InSequence in scopes.hpp.
+enum class Ordering : std::uint8_t { free, in_order, together };
+
+namespace detail {
+/// The places of nodes while they are recorded.
+class Sequence {
+ public:
+  constexpr Ordering set(Ordering ordering) {
+    // What was recorded before a pause has no order against what follows.
+    if (ordering == Ordering::free) is_open_ = false;
+    return std::exchange(ordering_, ordering);
+  }
+  constexpr Order next() {
+    if (ordering_ == Ordering::free) return {};
+    if (!is_open_) {
+      is_open_ = true;
+      ++block_;
+      last_ = 0;
+      has_side_ = false;
+    }
+    if (ordering_ == Ordering::together) {
+      has_side_ = true;
+      return {block_, last_ + 1};
+    }
+    last_ += has_side_ ? 2 : 1;
+    has_side_ = false;
+    return {block_, last_};
+  }
+
+ private:
+  Ordering ordering_ = Ordering::free;
+  bool is_open_ = false, has_side_ = false;  ///< whether nodes stand behind `last_`, side by side
+  std::int32_t block_ = 0, last_ = 0;
+};
+}  // namespace detail
 
 struct AnyTensor;
 struct Training;
@@ -136,6 +233,13 @@ class Graph {
   std::vector<Symbol> symbols;
   std::vector<Note> notes;
   Name graph_name;
+  /// How many copies of the graph run at once, each with memory of its own. Host and replicas meet in
+  /// streams, variables and collective operators (halftone/collectives.hpp).
+  std::int32_t replicas = 1;
+  std::vector<StreamRecord> streams;
+  std::vector<RemoteBufferRecord> remote_buffers;
+  std::vector<VariableSettings> variable_settings;
+  std::vector<MetaShape> meta_shapes;
   /// In the build of a static program, which knows gradients of its own operators; else null.
   RecordTraining record_training = nullptr;
 
@@ -160,11 +264,22 @@ class Graph {
   constexpr TensorId add_variable(const TensorInfo& info, Initial initial, std::string_view name) {
     return add_tensor({.info = info, .role = Role::variable, .initial = initial}, name);
   }
+  /// Says how replicas and remote buffers hold a variable.
+  constexpr void set_variable(TensorId id, VariableSettings settings) {
+    tensor(id).settings = static_cast<std::int32_t>(variable_settings.size());
+    variable_settings.push_back(std::move(settings));
+  }
+  /// Null: one value for all replicas.
+  constexpr const VariableSettings* settings(TensorId id) const {
+    const std::int32_t at = tensor(id).settings;
+    return at < 0 ? nullptr : &variable_settings[static_cast<std::size_t>(at)];
+  }
   /// Appends a node without inference; its outputs become tensors of those infos.
   constexpr std::size_t add_node(const Descriptor& op, std::vector<Word> attributes,
                                  std::vector<TensorId> node_inputs,
                                  std::span<const TensorInfo> infos, std::string_view name = {}) {
     Node node{.op = &op, .attributes = std::move(attributes), .inputs = std::move(node_inputs)};
+    node.order = sequence_.next();
     if (!name.empty()) node.name = names_.store(scoped(name));
     for (const TensorInfo& info : infos) node.outputs.push_back(add_tensor({.info = info}, {}));
     nodes.push_back(std::move(node));
@@ -201,6 +316,8 @@ class Graph {
     scopes_.push_back(names_.store(scoped(scope)));
   }
   constexpr void pop_scope() { scopes_.pop_back(); }
+  /// How the nodes are ordered that are recorded from now on; see InSequence. Returns what it was.
+  constexpr Ordering set_ordering(Ordering ordering) { return sequence_.set(ordering); }
 
   constexpr const TensorInfo& info(TensorId id) const {
     return tensors[static_cast<std::size_t>(id)].info;
@@ -219,20 +336,22 @@ class Graph {
   friend constexpr bool operator==(const Graph& a, const Graph& b) {
     if (a.nodes.size() != b.nodes.size() || a.tensors.size() != b.tensors.size() ||
         a.inputs != b.inputs || a.outputs != b.outputs || a.graphs != b.graphs ||
-        a.model != b.model) {
+        a.model != b.model || a.replicas != b.replicas || a.remote_buffers != b.remote_buffers ||
+        a.variable_settings != b.variable_settings || a.meta_shapes != b.meta_shapes) {
       return false;
     }
     for (std::size_t i = 0; i < a.tensors.size(); ++i) {
       const TensorRecord &x = a.tensors[i], &y = b.tensors[i];
       if (x.info != y.info || x.role != y.role || x.state != y.state || x.of != y.of ||
-          x.initial != y.initial || !(x.data == y.data) || a.text(x.name) != b.text(y.name)) {
+          x.initial != y.initial || x.settings != y.settings || !(x.data == y.data) ||
+          a.text(x.name) != b.text(y.name)) {
         return false;
       }
     }
     for (std::size_t i = 0; i < a.nodes.size(); ++i) {
       const Node &x = a.nodes[i], &y = b.nodes[i];
       if (x.op->id != y.op->id || x.attributes != y.attributes || x.inputs != y.inputs ||
-          x.outputs != y.outputs) {
+          x.outputs != y.outputs || x.order != y.order) {
         return false;
       }
     }
@@ -249,6 +368,7 @@ class Graph {
 
   Names names_;
   std::vector<Name> scopes_;
+  detail::Sequence sequence_;
   JoinedText buffer_{{}};
 };
 

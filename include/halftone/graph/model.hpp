@@ -67,6 +67,25 @@ constexpr Tensor<T, S> parameter(Graph& graph, std::string_view name, std::span<
   return {&graph, graph.add_variable(info, detail::bytes_of(data), name)};
 }
 
+/// A new variable whose value differs from group to group of replicas, with data for all groups one
+/// behind the other: [groups, shape].
+///
+///   parameter<float, Shape<4>>(g, "w", data, {.grouping = ReplicaGrouping(8, 1, 2)});
+template <class T, class S>
+constexpr Tensor<T, S> parameter(Graph& graph, std::string_view name, std::span<const T> data,
+                                 const VariableSettings& settings) {
+  constexpr TensorInfo info = Tensor<T, S>::static_info;
+  static_assert(info.is_static(), "halftone: every extent of a parameter is known");
+  const std::int64_t elements = info.elements() * settings.grouping.num_groups();
+  if (static_cast<std::int64_t>(data.size()) != elements) {
+    throw_extent("a parameter's data have another number of elements than its groups", name, -1,
+                 elements, static_cast<std::int64_t>(data.size()));
+  }
+  const TensorId id = graph.add_variable(info, detail::bytes_of(data), name);
+  graph.set_variable(id, settings);
+  return {&graph, id};
+}
+
 /// An array that outlives every graph, such as those of a header of weights: static programs read it
 /// where it is.
 template <class T, std::size_t N>

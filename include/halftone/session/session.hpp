@@ -12,6 +12,7 @@
 #include <halftone/base/view.hpp>
 #include <halftone/exec/executable.hpp>
 #include <halftone/graph/model.hpp>
+#include <halftone/graph/streams.hpp>
 #include <halftone/ipu/arithmetic.hpp>
 #include <halftone/session/data_flow.hpp>
 #include <halftone/session/step_io.hpp>
@@ -47,8 +48,12 @@ struct SessionOptions {
   std::vector<Anchor> outputs{};      ///< names or handles; empty: the outputs of the graph
   std::int64_t batches_per_step = 1;  ///< batches that a run takes and computes
   std::int64_t accumulation = 1;      ///< micro-batches in a batch: one step of the optimizer
+  /// Slices of every stream in a run, which executes the graph once: what is given and returned has the
+  /// shape [host_transfers, replicas, slice]. For graphs without inputs, and not together with
+  /// batches_per_step and accumulation, which execute the graph several times.
+  std::int64_t host_transfers = 1;
   Device device = Device::cpu;
-  int threads = 1;          ///< 0: as many as the machine has cores
+  int threads = 1;          ///< 0: as many as the machine has cores; replicas run on them first
   std::uint64_t seed = 0;   ///< of random numbers and of variables that start with them
   bool prefetch = false;    ///< ask step IO for the next micro-batch ahead of time
   bool check_sizes = true;  ///< check the buffers of step IO before the first run
@@ -59,7 +64,7 @@ struct SessionOptions {
   IpuModelOptions ipu{};
 };
 
-/// An input of a run: {"image", array}. Borrows the elements.
+/// An input of a run: {"image", array} or {stream, array}. Borrows the elements and the name.
 struct Input {
   std::string_view name;
   AnyView value;
@@ -73,6 +78,14 @@ struct Input {
     value.info = {element_type<std::remove_const_t<T>>, Dims(elements.shape())};
     value.data = elements.data;
   }
+  template <class T, class S>
+  Input(const HostToDevice<T, S>& stream, const Array<T>& elements)
+      : name(stream.name.view()), value(static_cast<AnyView>(elements)) {}
+  template <class T, class S>
+  Input(const HostToDevice<T, S>& stream, const AnyView& elements)
+      : name(stream.name.view()), value(elements) {}
+  Input(const AnyHostToDevice& stream, const AnyView& elements)
+      : name(stream.name.view()), value(elements) {}
 };
 
 /// What a run returned: a view into the session, valid until its next run.
@@ -86,6 +99,11 @@ class Result {
   template <tensor_handle X>
   AnyView operator[](const X& tensor) const {
     return of_tensor(tensor.id);
+  }
+  /// Throws InputError if no node stores to the stream.
+  template <device_to_host S>
+  AnyView operator[](const S& stream) const {
+    return (*this)[stream.name.view()];
   }
 
  private:
@@ -132,6 +150,14 @@ class Session {
   Result run(std::initializer_list<Input> inputs) {
     return run(std::span<const Input>(inputs.begin(), inputs.size()));
   }
+  /// The same with memory for results, one buffer for each, which is written at the end of the run.
+  /// Throws InputError, before the run, for a buffer that is missing, unknown, or of another type or
+  /// shape than returned_shape() says.
+  struct Output {
+    std::string_view name;
+    AnyBuffer buffer;
+  };
+  void run(std::span<const Input> inputs, std::span<const Output> outputs);
   /// Runs the graph with inputs and memory for results from `io`.
   void run(StepIo& io);
 
@@ -169,10 +195,11 @@ class Session {
   /// Throws UsageError for another number of words.
   void set_rng_state(std::span<const std::uint32_t> words);
 
+  /// What runs are given, streams included, with the shape of one slice or micro-batch.
   std::vector<Port> inputs() const;
   /// Variables that a run may be given.
   std::vector<Port> optional_inputs() const;
-  /// What runs return, with the shape of one micro-batch.
+  /// What runs return, streams included, with the shape of one slice or micro-batch.
   std::vector<Port> outputs() const;
   std::vector<Port> variables() const;
   /// All tensors that have a name.
@@ -188,6 +215,9 @@ class Session {
   std::int64_t cycle_count() const;
 
   const DataFlow& data_flow() const;
+  /// The shape of what a run is given of input number i: dimensions of one for micro-batches, slices or
+  /// replicas are left out.
+  Dims given_shape(std::size_t i) const;
   /// What runs return of output number i, and the shape of that.
   Anchor anchor(std::size_t i) const;
   Dims returned_shape(std::size_t i) const;

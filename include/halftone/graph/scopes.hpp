@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <halftone/graph/planning.hpp>
+
+/// Objects that change what is recorded in a graph while they live. They restore what was before,
+/// also when an exception leaves their block; OnIpu in planning.hpp is another one.
+namespace halftone {
+
+/// Names of what is recorded get `name/` in front:
+///
+///   const NameScope layer(graph, "layer");  // a parameter "w" is called "layer/w"
+class NameScope {
+ public:
+  constexpr NameScope(Graph& graph, std::string_view name) : graph_(graph) {
+    graph.push_scope(name);
+  }
+  NameScope(const NameScope&) = delete;
+  constexpr ~NameScope() { graph_.pop_scope(); }
+
+ private:
+  Graph& graph_;
+};
+
+/// Nodes that are recorded run in an order:
+///
+///   const InSequence all(graph);                       // one after the other
+///   const InSequence some(graph, Ordering::together);  // in any order, but behind what was recorded
+///                                                      // in order before, and before what follows
+///   const InSequence none(graph, Ordering::free);      // without any order; what is recorded behind
+///                                                      // this block has none against what was
+///                                                      // before it
+///
+/// Nodes with effects (loads, stores, collective operators, prints) always run as they are recorded,
+/// and so do nodes that touch a variable that is changed. A body has an order of its own.
+///
+/// source  popxl.in_sequence with True, False and "pass"
+class InSequence {
+ public:
+  constexpr explicit InSequence(Graph& graph, Ordering ordering = Ordering::in_order)
+      : graph_(graph), before_(graph.set_ordering(ordering)) {}
+  InSequence(const InSequence&) = delete;
+  constexpr ~InSequence() { graph_.set_ordering(before_); }
+
+ private:
+  Graph& graph_;
+  Ordering before_;
+};
+
+/// Nodes that are recorded are meant for the tiles that exchange data with the host.
+/// source  popxl.io_tiles
+class OnIoTiles {
+ public:
+  constexpr explicit OnIoTiles(Graph& graph) : graph_(graph), first_(graph.nodes.size()) {}
+  OnIoTiles(const OnIoTiles&) = delete;
+  constexpr ~OnIoTiles() {
+    for (std::size_t n = first_; n < graph_.nodes.size(); ++n) {
+      graph_.nodes[n].planning.on_io_tiles = true;
+    }
+  }
+
+ private:
+  Graph& graph_;
+  std::size_t first_;
+};
+
+/// Loads from the host or from remote buffers and stores to them that are recorded become exchanges
+/// of several at once, as far as they do not depend on each other.
+/// source  popxl.transforms.merge_exchange
+class MergedExchange {
+ public:
+  explicit MergedExchange(Graph& graph) : graph_(graph), first_(graph.nodes.size()) {}
+  MergedExchange(const MergedExchange&) = delete;
+  ~MergedExchange();
+
+ private:
+  Graph& graph_;
+  std::size_t first_;
+};
+
+/// Whether a node is a load or store of a stream or remote buffer, or a load of code.
+bool is_exchange(const Node& node);
+
+namespace detail {
+/// Throws a UsageError if the nodes from number `first` on are more than one exchange.
+void check_one_exchange(const Graph& graph, std::size_t first);
+}  // namespace detail
+
+/// Calls what records loads and stores that become one exchange on the tiles for that, in any order:
+///
+///   io_tile_exchange(g, [&] { x = host_load(g, x_stream); host_store(y_stream, y); });
+///
+/// errors  UsageError: another node than a load or store (zeros to load into are none), or loads and
+///         stores that depend on each other, unless `verify` is false
+/// source  popxl.transforms.io_tile_exchange
+template <class F>
+void io_tile_exchange(Graph& graph, F&& record, bool verify = true) {
+  const std::size_t first = graph.nodes.size();
+  {
+    const OnIoTiles tiles(graph);
+    const MergedExchange merged(graph);
+    const InSequence together(graph, Ordering::together);
+    record();
+  }
+  if (verify) detail::check_one_exchange(graph, first);
+}
+
+}  // namespace halftone
