@@ -51,8 +51,7 @@ enum class OutputShape : std::uint8_t {
 };
 
 namespace detail {
-/// A grouping as an attribute: {replicas, stride, group size}; nothing for all replicas.
-Dims grouping_of(const Graph& graph, const ReplicaGrouping& group, bool must_know);
+AnyTensor all_reduce(AnyTensor x, CollectiveOperator join, const ReplicaGrouping& group);
 AnyTensor reduce_scatter(AnyTensor x, CollectiveOperator join, const ReplicaGrouping& group,
                          bool is_shard);
 AnyTensor all_gather(AnyTensor x, std::int64_t axis, const ReplicaGrouping& group,
@@ -65,9 +64,7 @@ AnyTensor slice(AnyTensor x, std::int64_t axis, const ReplicaGrouping& group);
 template <tensor_handle X>
 X replicated_all_reduce(const X& x, CollectiveOperator join = CollectiveOperator::add,
                         const ReplicaGrouping& group = {}) {
-  return op::replicated_all_reduce(
-      x, {.collective = {.collective_operator = join,
-                         .grouping = detail::grouping_of(*x.graph, group, false)}});
+  return {x.graph, detail::all_reduce(x, join, group).id};
 }
 /// The same into x, which is changed.
 template <tensor_handle X>

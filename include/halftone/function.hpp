@@ -134,6 +134,12 @@ struct CallableOf : CallableOf<decltype(&F::operator())> {};
 template <class R, class... P>
 struct CallableOf<R (*)(P...)> {
   using signature = R(std::remove_cvref_t<P>...);
+  static constexpr bool takes_graph = false;
+};
+/// A first parameter Graph& is the body.
+template <class R, class... P>
+struct CallableOf<R (*)(Graph&, P...)> : CallableOf<R (*)(P...)> {
+  static constexpr bool takes_graph = true;
 };
 template <class R, class F, class... P>
 struct CallableOf<R (F::*)(P...) const> : CallableOf<R (*)(P...)> {};
@@ -160,6 +166,10 @@ constexpr Graph& graph_of(std::span<const AnyTensor> tensors) {
   for (const AnyTensor& t : tensors) join(graph, t.graph);
   if (graph == nullptr) fail(ErrorKind::usage, {.what = "a call has no tensor as input"});
   return *graph;
+}
+constexpr void check_graph(Graph& graph, std::span<const AnyTensor> tensors) {
+  Graph* all = &graph;
+  for (const AnyTensor& t : tensors) join(all, t.graph);
 }
 constexpr std::vector<TensorId> ids_of(std::span<const AnyTensor> tensors) {
   std::vector<TensorId> ids;
@@ -211,10 +221,16 @@ struct Function<R(P...)> {
   std::vector<char> modified{};  ///< of each input: whether a call changes it
 
   /// The numbers of the inputs that a call changes.
-  constexpr Dims modified_inputs() const {
-    Dims numbers;
+  ///
+  /// errors  UsageError: more than 255
+  constexpr op::InputNumbers modified_inputs() const {
+    op::InputNumbers numbers;
     for (std::size_t i = 0; i < modified.size(); ++i) {
-      if (modified[i] != 0) numbers.push_back(static_cast<std::int64_t>(i));
+      if (modified[i] == 0) continue;
+      if (numbers.size() == numbers.capacity()) {
+        fail(ErrorKind::usage, {.what = "a function changes more than 255 of its inputs"});
+      }
+      numbers.push_back(static_cast<std::int64_t>(i));
     }
     return numbers;
   }
@@ -244,7 +260,13 @@ constexpr Function<R(P...)> record_function(const F& callable, std::type_identit
     h = {&f.body, f.body.add_input(H::static_info, name)};
     f.modified.push_back(is_ref);
   });
-  R result = std::apply(callable, std::move(parameters));
+  R result = [&]() -> R {
+    if constexpr (CallableOf<F>::takes_graph) {
+      return std::apply([&](auto&... all) { return callable(f.body, all...); }, parameters);
+    } else {
+      return std::apply(callable, std::move(parameters));
+    }
+  }();
   for (const AnyTensor& t : handles_of(result)) {
     Graph* graph = &f.body;
     join(graph, t.graph);
@@ -257,7 +279,8 @@ constexpr Function<R(P...)> record_function(const F& callable, std::type_identit
 }  // namespace detail
 
 /// Records a callable, whose parameters are not templates. It is called once, with handles of the
-/// body's inputs; tensors of other graphs are given as parameters.
+/// body's inputs; tensors of other graphs are given as parameters. A first parameter `Graph&` is the
+/// body itself, for what is made of no tensor: loads, constants. Nothing is `std::tuple<>` as a result.
 ///
 /// errors  UsageError: it uses a tensor of another graph; those of the operators it calls
 template <class F>
@@ -379,15 +402,16 @@ constexpr R result_of(Graph& graph, std::size_t node) {
 
 }  // namespace detail
 
-/// Records a call and tells about it; `call` gives its results alone.
+/// Records a call and tells about it; `call` gives its results alone. A function without parameters is
+/// told the graph that calls it.
 ///
 /// errors  UsageError: arguments in different graphs; ShapeError: another number of inputs (untyped)
 template <class R, class... P>
-constexpr CallSite<R(P...)> call_with_info(const Function<R(P...)>& f,
+constexpr CallSite<R(P...)> call_with_info(Graph& graph, const Function<R(P...)>& f,
                                            const detail::given_for<P>&... arguments) {
   const std::vector<AnyTensor> given = detail::all_handles(arguments...);
   detail::check_given(f, given);
-  Graph& graph = detail::graph_of(given);
+  detail::check_graph(graph, given);
   const op::Call call{.callee = {detail::share_body(graph, f.body)},
                       .modified_inputs = f.modified_inputs()};
   const std::vector<TensorInfo> infos = detail::infos_of(f.body, f.body.outputs);
@@ -403,10 +427,21 @@ constexpr CallSite<R(P...)> call_with_info(const Function<R(P...)>& f,
   return site;
 }
 
+template <class R, class... P>
+constexpr CallSite<R(P...)> call_with_info(const Function<R(P...)>& f,
+                                           const detail::given_for<P>&... arguments) {
+  return call_with_info(detail::graph_of(detail::all_handles(arguments...)), f, arguments...);
+}
+
 /// The results of a function for these arguments. Wrong ones do not compile.
 template <class R, class... P>
 constexpr R call(const Function<R(P...)>& f, const detail::given_for<P>&... arguments) {
   return call_with_info(f, arguments...).out;
+}
+template <class R, class... P>
+constexpr R call(Graph& graph, const Function<R(P...)>& f,
+                 const detail::given_for<P>&... arguments) {
+  return call_with_info(graph, f, arguments...).out;
 }
 
 namespace detail {
@@ -443,29 +478,35 @@ constexpr Graph loop_body(Graph body) {
 }  // namespace detail
 
 /// Calls a function `passes` times. The results of a pass are the first arguments of the next one;
-/// the others stay as they are. Without any pass the results are the first arguments.
+/// the others stay as they are, or are changed by the passes if the function takes them by reference.
+/// Without any pass the results are the first arguments.
 ///
-/// errors  UsageError: a negative number of passes, a function that changes what it is given;
-///         ShapeError: results that are not like the first arguments (untyped)
+/// errors  UsageError: a negative number of passes, a function that changes one of its first
+///         parameters; ShapeError: results that are not like the first arguments (untyped)
 template <class R, class... P>
-constexpr R repeat(const Function<R(P...)>& f, std::int64_t passes,
+constexpr R repeat(Graph& graph, const Function<R(P...)>& f, std::int64_t passes,
                    const detail::given_for<P>&... arguments) {
-  static_assert((!detail::is_by_ref<P> && ...),
-                "halftone: repeat() has no parameters by reference; results go from pass to pass");
   if constexpr (!std::is_same_v<R, std::vector<AnyTensor>>) {
     static_assert(detail::goes_round<R, P...>(),
                   "halftone: repeat() gives the results of a pass to the first parameters of the "
                   "next one: their types have to be equal");
   }
   if (passes < 0) fail(ErrorKind::usage, {.what = "the number of passes is negative"});
-  if (!f.modified_inputs().empty()) {
-    fail(ErrorKind::usage, {.what = "a function that is repeated changes what it is given",
-                            .hint = "return the new value"});
-  }
   const std::vector<AnyTensor> given = detail::all_handles(arguments...);
   detail::check_given(f, given);
-  Graph& graph = detail::graph_of(given);
+  detail::check_graph(graph, given);
   const std::size_t carried = f.body.outputs.size();
+  op::InputNumbers modified;
+  for (const std::int64_t input : f.modified_inputs()) {
+    if (input < static_cast<std::int64_t>(carried)) {
+      fail(
+          ErrorKind::usage,
+          {.what = "a function that is repeated changes a parameter that goes from pass to pass",
+           .hint = "return the new value, or take it by reference behind those that are returned"});
+    }
+    // Behind the number of passes and the condition.
+    modified.push_back(input + 2);
+  }
   for (std::size_t i = 0; i < carried; ++i) {
     if (i < given.size() && f.body.info(f.body.outputs[i]) == f.body.info(f.body.inputs[i])) {
       continue;
@@ -487,7 +528,8 @@ constexpr R repeat(const Function<R(P...)>& f, std::int64_t passes,
   std::vector<TensorId> inputs{
       constant(graph, std::span<const std::int64_t>(&passes, 1), Dims{}).id, no_tensor};
   for (const AnyTensor& t : given) inputs.push_back(t.id);
-  const op::Loop loop{.body = {detail::share_body(graph, detail::loop_body(f.body))}};
+  const op::Loop loop{.body = {detail::share_body(graph, detail::loop_body(f.body))},
+                      .modified_inputs = modified};
   std::vector<TensorInfo> infos = detail::infos_of(f.body, f.body.inputs);
   const std::size_t node =
       graph.add_node(descriptor<op::Loop>, pack(loop), std::move(inputs), infos);
@@ -496,6 +538,11 @@ constexpr R repeat(const Function<R(P...)>& f, std::int64_t passes,
   }
   graph.nodes[node].outputs.resize(carried);
   return detail::result_of<R>(graph, node);
+}
+template <class R, class... P>
+constexpr R repeat(const Function<R(P...)>& f, std::int64_t passes,
+                   const detail::given_for<P>&... arguments) {
+  return repeat(detail::graph_of(detail::all_handles(arguments...)), f, passes, arguments...);
 }
 
 /// A function and what it is to be called with, for `conditional`.

@@ -46,6 +46,8 @@ class Static {
                 "halftone: a static program has no texts, sequences and maps");
   static_assert(reason != detail::NotStatic::bodies,
                 "halftone: a static program has no loops and branches");
+  static_assert(reason != detail::NotStatic::streams,
+                "halftone: a static program has no streams, remote buffers and replicas");
   static_assert(Plan::sizes.has_all_operators,
                 "halftone: an operator of a static program is not in its list: Static<Model, "
                 "builtin::with<Cube>>");

@@ -27,55 +27,92 @@
 namespace halftone {
 
 namespace detail {
+
 /// Declares a stream; its name gets a number if a tensor or stream has it.
-///
-/// errors  UsageError: a type or shape that is not known, a name that is empty or too long
-StreamName declare_stream(Graph& graph, std::string_view name, const TensorInfo& slice,
-                          bool to_host);
-/// Throws a ShapeError unless a tensor that is stored is a slice of the stream.
-void check_slice(std::string_view stream, const TensorInfo& slice, AnyTensor x);
+constexpr StreamName declare_stream(Graph& graph, std::string_view name, const TensorInfo& slice,
+                                    bool to_host) {
+  constexpr std::size_t longest = StreamName::capacity() - 12;  // there may be a number behind
+  if (name.empty() || name.size() > longest) {
+    fail(ErrorKind::usage, {.what = "the name of a stream is empty or too long",
+                            .tensor = name,
+                            .hint = "1 to 243 characters"});
+  }
+  if (!slice.is_static() || size_in_bytes(slice.type) < 1) {
+    fail(ErrorKind::usage,
+         {.what = "the type and shape of a stream's slices have to be known when it is declared",
+          .tensor = name});
+  }
+  const auto is_taken = [&](std::string_view text) {
+    if (graph.find(text) != no_tensor) return true;
+    for (const StreamRecord& stream : graph.streams) {
+      if (graph.text(stream.name) == text) return true;
+    }
+    return false;
+  };
+  JoinedText unique({name});
+  for (int number = 1; is_taken(unique); ++number) {
+    unique = JoinedText({name, "_", DecimalText(number)});
+  }
+  graph.streams.push_back({graph.store_name(unique), slice, to_host});
+  return StreamName(std::string_view(unique));
+}
+
+constexpr AnyTensor record_load(Graph& graph, const AnyHostToDevice& stream,
+                                std::string_view name) {
+  const op::HostLoad load{
+      .stream = stream.name, .shape = stream.slice.shape, .type = stream.slice.type};
+  const AnyTensor y{&graph, record(graph, load, {}, 1)[0]};
+  if (!name.empty()) graph.rename(y.id, name);
+  return y;
+}
+
+/// Throws a UsageError about a tensor that is no slice of a stream. Defined in the core.
+[[noreturn]] void refuse_store(const AnyDeviceToHost& stream, const TensorInfo& found);
+
+constexpr void record_store(const AnyDeviceToHost& stream, AnyTensor x) {
+  const TensorInfo found = x.info();
+  if (found.is_static() && found != stream.slice) refuse_store(stream, found);
+  record(*x.graph, op::HostStore{.stream = stream.name}, {x.id}, 0);
+}
+
 }  // namespace detail
 
 /// A new stream from the host. Its name is that of the input for Session::run.
 ///
 /// errors  UsageError: an empty name, one of more than 255 characters, an extent that is not known
 template <class T, class S>
-HostToDevice<T, S> h2d_stream(Graph& graph, std::string_view name) {
+constexpr HostToDevice<T, S> h2d_stream(Graph& graph, std::string_view name) {
   return {detail::declare_stream(graph, name, HostToDevice<T, S>::static_info, false)};
 }
-inline AnyHostToDevice h2d_stream(Graph& graph, const TensorInfo& slice, std::string_view name) {
+constexpr AnyHostToDevice h2d_stream(Graph& graph, const TensorInfo& slice, std::string_view name) {
   return {detail::declare_stream(graph, name, slice, false), slice};
 }
 /// A new stream to the host.
 template <class T, class S>
-DeviceToHost<T, S> d2h_stream(Graph& graph, std::string_view name) {
+constexpr DeviceToHost<T, S> d2h_stream(Graph& graph, std::string_view name) {
   return {detail::declare_stream(graph, name, DeviceToHost<T, S>::static_info, true)};
 }
-inline AnyDeviceToHost d2h_stream(Graph& graph, const TensorInfo& slice, std::string_view name) {
+constexpr AnyDeviceToHost d2h_stream(Graph& graph, const TensorInfo& slice, std::string_view name) {
   return {detail::declare_stream(graph, name, slice, true), slice};
 }
-
-namespace detail {
-AnyTensor record_load(Graph& graph, const AnyHostToDevice& stream, std::string_view name);
-void record_store(const AnyDeviceToHost& stream, AnyTensor x);
-}  // namespace detail
 
 /// The next slice of a stream, in that graph: a function's body has its own, which its parameters
 /// know, or which it takes as its first parameter.
 template <class T, class S>
-Tensor<T, S> host_load(Graph& graph, const HostToDevice<T, S>& stream, std::string_view name = {}) {
+constexpr Tensor<T, S> host_load(Graph& graph, const HostToDevice<T, S>& stream,
+                                 std::string_view name = {}) {
   return {&graph, detail::record_load(graph, stream, name).id};
 }
-inline AnyTensor host_load(Graph& graph, const AnyHostToDevice& stream,
-                           std::string_view name = {}) {
+constexpr AnyTensor host_load(Graph& graph, const AnyHostToDevice& stream,
+                              std::string_view name = {}) {
   return detail::record_load(graph, stream, name);
 }
 
 /// Gives the host a tensor as the next slice of a stream.
 ///
-/// errors  ShapeError: a tensor that is no slice of the stream (typed: the compiler says so)
+/// errors  UsageError: a tensor that is no slice of the stream (typed: the compiler says so)
 template <device_to_host S, tensor_handle X>
-void host_store(const S& stream, const X& x) {
+constexpr void host_store(const S& stream, const X& x) {
   if constexpr (typed_handle<X> && !std::is_same_v<S, AnyDeviceToHost>) {
     static_assert(X::static_info == S::static_info,
                   "halftone: a stream and what is stored to it have different types or shapes");
@@ -85,7 +122,7 @@ void host_store(const S& stream, const X& x) {
 
 /// A stream that a graph uses, itself or in a body.
 struct UsedStream {
-  std::string_view name;  ///< a view into the graph
+  StreamName name;
   TensorInfo slice;
 };
 /// The streams that some node of a graph loads from, and those that some node stores to, in the order

@@ -67,6 +67,9 @@ Training train_by(Graph& graph, AnyTensor loss, const Rule& rule, OwnUpdate* own
 /// count); Dropout without the input training_mode, and ShapedDropout, drop. The graph keeps the
 /// model as it was: see model_of.
 ///
+/// Weights of a graph with replicas are updated by the mean of the replicas' gradients, so that all of
+/// them have the same ones; running statistics are each replica's own.
+///
 /// names   gradients Gradient___w, new weights UpdatedVar___w, norms for clipping GlobalNorm___0
 /// state   tensors of Role::state say what they are and which weight they belong to
 ///         (TensorRecord::state and of). State that the graph has already, from a saved model, goes

@@ -28,6 +28,7 @@ struct Bench {
   Engine engine;
   std::vector<AnyArray> arrays;
   std::vector<AnyView> inputs;
+  std::vector<AnyArray> streams{};
   double load = 0, plan = 0;
 
   static Bench make(const BenchOptions& options) {
@@ -64,21 +65,38 @@ struct Bench {
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       if (!arrays[i].info().is_known()) {
         const TensorId id = graph.inputs[i];
-        arrays[i] = made_up.array(sizes.complete(id), graph.name(id));
+        infos.push_back(sizes.complete(id));
+        arrays[i] = made_up.array(of_replicas(graph, infos.back()), graph.name(id));
+      } else {
+        infos.push_back(arrays[i].info());
       }
-      infos.push_back(arrays[i].info());
     }
     if (options.batch > 0 && !sizes.used_batch()) {
       fail(ErrorKind::input, {.what = "no input has an open first extent that --batch could set"});
     }
 
     const auto planning = Clock::now();
-    Bench bench{std::move(model).engine({.threads = options.threads}), std::move(arrays), {}, load};
+    Bench bench{
+        std::move(model).engine({.threads = options.threads}), std::move(arrays), {}, {}, load};
     for (const auto& [id, array] : variables) bench.engine.set_variable(id, array);
     bench.engine.prepare(infos);
     bench.plan = seconds_since(planning);
-    for (const AnyArray& array : bench.arrays) bench.inputs.push_back(array);
+    for (std::size_t i = 0; i < infos.size(); ++i) {
+      bench.inputs.push_back({infos[i], bench.arrays[i].data()});
+    }
+    bench.give_streams(made_up);
     return bench;
+  }
+
+  /// One slice of every stream, which loads and stores use again and again.
+  void give_streams(MadeUp& made_up) {
+    const auto array = [&](const Engine::Stream& stream) -> AnyArray& {
+      const TensorInfo info = of_replicas(engine.graph(), stream.slice);
+      return streams.emplace_back(made_up.array(info, stream.name.view()));
+    };
+    const std::vector<Engine::Stream> loads = engine.loads(), stores = engine.stores();
+    for (std::size_t i = 0; i < loads.size(); ++i) engine.set_load(i, array(loads[i]).data(), 1);
+    for (std::size_t i = 0; i < stores.size(); ++i) engine.set_store(i, array(stores[i]).data(), 1);
   }
 
   void run() { engine.run(inputs); }

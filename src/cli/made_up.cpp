@@ -34,6 +34,11 @@ AnyArray MadeUp::array(const TensorInfo& info, std::string_view input) {
   return array;
 }
 
+TensorInfo of_replicas(const Graph& graph, TensorInfo info) {
+  if (graph.replicas > 1) info.shape.insert(0, graph.replicas);
+  return info;
+}
+
 void Sizes::learn(TensorId id, const TensorInfo& given) {
   for (const Symbol& symbol : graph_.symbols) {
     if (symbol.tensor == id && symbol.axis < given.rank()) {

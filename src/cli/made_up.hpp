@@ -24,6 +24,9 @@ class MadeUp {
   std::uint64_t state_ = 1;
 };
 
+/// What a run is given of an input or stream: a value for each replica of the graph.
+TensorInfo of_replicas(const Graph& graph, TensorInfo info);
+
 /// The extents of the inputs that a model leaves open: from inputs that are given, --batch, else 1.
 class Sizes {
  public:

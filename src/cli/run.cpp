@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <halftone/session/session.hpp>
+#include <halftone/streams.hpp>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
@@ -75,6 +76,14 @@ void print_summary(const Result& result, const std::vector<Input>& made_up,
   fmt::print(console.out, "run in {}\n", duration(seconds));
 }
 
+ElementType type_of_input(const Graph& graph, std::string_view input) {
+  if (const TensorId id = graph.find(input); id != no_tensor) return graph.info(id).type;
+  for (const UsedStream& stream : used_h2d_streams(graph)) {
+    if (stream.name.view() == input) return stream.slice.type;
+  }
+  return ElementType::undefined;
+}
+
 }  // namespace
 
 void run(const RunOptions& options, const Console& console) {
@@ -89,14 +98,16 @@ void run(const RunOptions& options, const Console& console) {
     Sizes sizes(graph, 0);
     for (const TensorId id : graph.inputs) {
       names.emplace_back(graph.name(id));
-      arrays.push_back(made_up.array(sizes.complete(id), names.back()));
+      arrays.push_back(made_up.array(of_replicas(graph, sizes.complete(id)), names.back()));
+    }
+    for (const UsedStream& stream : used_h2d_streams(graph)) {
+      names.emplace_back(stream.name.view());
+      arrays.push_back(made_up.array(of_replicas(graph, stream.slice), names.back()));
     }
   } else {
     for (const InputFile& input : options.inputs) {
       names.push_back(input.name);
-      const TensorId id = graph.find(input.name);
-      arrays.push_back(
-          read_tensor(input.file, id == no_tensor ? ElementType::undefined : graph.info(id).type));
+      arrays.push_back(read_tensor(input.file, type_of_input(graph, input.name)));
     }
   }
   std::vector<Input> inputs;

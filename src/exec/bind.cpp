@@ -143,7 +143,9 @@ class Binder {
                                .inputs = step.inputs,
                                .outputs = step.outputs,
                                .constants = step.constants,
-                               .executor = &executor_}};
+                               .executor = &executor_,
+                               .communicator = bound_.reach.communicator,
+                               .host = bound_.reach.host}};
     const std::vector<TensorInfo> in = infos(arguments.first(step.inputs)),
                                   out = infos(arguments.subspan(step.inputs));
     if (step.is_late) {
@@ -156,7 +158,8 @@ class Binder {
         bound.call.op = &graph_.info(arguments[step.inputs].tensor);
         break;
       case Program::Kind::kernel:
-        if (options_.runner != nullptr) {
+        if (bound_.reach.steps != nullptr) bound.call.number = ++*bound_.reach.steps;
+        if (options_.runner != nullptr && !reaches_out(node_of(step))) {
           bound.call.op = &bound_.foreign.emplace_back(options_.runner, &program_, &step);
           bound.run = &run_foreign;
         } else {
@@ -210,7 +213,7 @@ class Binder {
       std::unique_ptr<Bound>& body = bound_.bodies[static_cast<std::size_t>(number)];
       if (body == nullptr) {
         body = halftone::bind(program_.bodies[static_cast<std::size_t>(number)], options_,
-                              executor_, bound_.nesting, bound_.is_open);
+                              executor_, bound_.reach, bound_.nesting, bound_.is_open);
       }
       control.bodies.push_back(body.get());
     }
@@ -227,6 +230,7 @@ class Binder {
                    std::span<const TensorInfo> out) {
     const Program::Step& step = program_.steps[number];
     const Node& node = node_of(step);
+    check_reach(graph_, node, bound_.reach);
     const NodeKernel& kernel = bound_.kernels.emplace_back(graph_, node, in, out);
     const Kernel& f = kernel.functions();
     bound.call.op = kernel.op();
@@ -348,8 +352,8 @@ void Bound::add_times(std::vector<NodeTime*>& all) {
   for_each_called(*this, [&](Bound& body) { body.add_times(all); });
 }
 
-Bound::Bound(Program& p, const EngineOptions& o, const kernel::Executor& e)
-    : program(p), options(o), executor(e) {}
+Bound::Bound(Program& p, const EngineOptions& o, const kernel::Executor& e, const Reach& r)
+    : program(p), options(o), executor(e), reach(r) {}
 Bound::~Bound() = default;
 
 AnyView Bound::view(std::size_t argument) const {
@@ -385,9 +389,9 @@ Program program_for(Graph graph, const EngineOptions& options, const Nesting& ne
 }
 
 std::unique_ptr<Bound> bind(Program& program, const EngineOptions& options,
-                            const kernel::Executor& executor, const Nesting& nesting,
-                            bool is_open) {
-  auto bound = std::make_unique<Bound>(program, options, executor);
+                            const kernel::Executor& executor, const Reach& reach,
+                            const Nesting& nesting, bool is_open) {
+  auto bound = std::make_unique<Bound>(program, options, executor, reach);
   bound->nesting = nesting;
   bound->is_open = is_open;
   Binder(*bound).bind();

@@ -11,6 +11,7 @@
 #include <halftone/program/program.hpp>
 
 #include "group.hpp"
+#include "machine.hpp"
 #include "node_kernel.hpp"
 
 namespace halftone {
@@ -29,7 +30,7 @@ struct Nesting {
 /// A program with the kernels of its steps and its memory: ready to run, see run.hpp. Running it
 /// allocates nothing, but for late steps.
 struct Bound {
-  Bound(Program& p, const EngineOptions& o, const kernel::Executor& e);
+  Bound(Program& p, const EngineOptions& o, const kernel::Executor& e, const Reach& r);
   ~Bound();
 
   struct Step {
@@ -52,6 +53,7 @@ struct Bound {
   Program& program;
   const EngineOptions options;
   const kernel::Executor& executor;
+  const Reach reach;
   Nesting nesting{};
   bool is_open = false;   ///< for any shapes: its bodies are not made ready for those that come
   bool measures = false;  ///< a run adds to `times`
@@ -105,7 +107,7 @@ Program program_for(Graph graph, const EngineOptions& options, const Nesting& ne
 /// values memory. The program, to which scratch memory and packed weights are added, and the
 /// executor are borrowed. `is_open`: see Bound.
 std::unique_ptr<Bound> bind(Program& program, const EngineOptions& options,
-                            const kernel::Executor& executor, const Nesting& nesting = {},
-                            bool is_open = false);
+                            const kernel::Executor& executor, const Reach& reach = {},
+                            const Nesting& nesting = {}, bool is_open = false);
 
 }  // namespace halftone

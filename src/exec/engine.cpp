@@ -14,17 +14,17 @@
 #include "graph/inputs.hpp"
 #include "graph/subgraphs.hpp"
 #include "initial.hpp"
+#include "machine.hpp"
 #include "program/program_text.hpp"
 #include "ready.hpp"
+#include "replicas.hpp"
 #include "run.hpp"
 #include "thread_pool.hpp"
 #include "transform/pipeline.hpp"
+#include "variables.hpp"
 
 namespace halftone {
 namespace {
-
-/// Plans that are kept for input shapes that may come again.
-constexpr std::size_t kept_plans = 4;
 
 /// Takes each number to another one, and no two to the same (the last steps of SplitMix64: Steele,
 /// Lea and Flood 2014).
@@ -40,11 +40,6 @@ int thread_count(int wanted) {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-Graph checked(Graph graph) {
-  check_subgraphs(graph);
-  return graph;
-}
-
 /// What nodes change are variables: other memory is the caller's, or a file's.
 void check_modified(const Graph& graph, const Aliases& aliases) {
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
@@ -57,18 +52,79 @@ void check_modified(const Graph& graph, const Aliases& aliases) {
   }
 }
 
-/// Variables that nodes modify get memory of their own: theirs may be a file's, or another graph's.
-void own_variables(Graph& graph, const Aliases& aliases) {
-  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    TensorRecord& t = graph.tensors[i];
-    const bool is_modified = aliases.is_modified(static_cast<TensorId>(i));
-    if (!is_variable(t) || !is_modified || t.data.size() == 0) continue;
-    const std::size_t size = t.data.size();
-    Storage storage = Storage::allocate(size);
-    std::memcpy(storage.data(), t.data.span().data(), size);
-    const std::byte* data = storage.data();
-    t.data = Bytes(std::move(storage), data, size);
+Bytes owned(const std::byte* data, std::size_t size) {
+  Storage storage = Storage::allocate(size);
+  if (size != 0) std::memcpy(storage.data(), data, size);
+  const std::byte* own = storage.data();
+  return Bytes(std::move(storage), own, size);
+}
+
+/// Throws unless groupings, buffers and collective operators are those of the graph's replicas.
+void check_settings(const Graph& graph, TensorId id) {
+  const VariableSettings& settings = *graph.settings(id);
+  const auto refuse = [&](std::string_view what, std::string_view expected,
+                          std::string_view found) {
+    fail(ErrorKind::usage,
+         {.what = what, .tensor = graph.name(id), .expected = expected, .found = found});
+  };
+  if (!settings.grouping.is_whole() && settings.grouping.replicas() != graph.replicas) {
+    refuse("the grouping of a variable is of another number of replicas than the graph",
+           std::to_string(graph.replicas), std::to_string(settings.grouping.replicas()));
   }
+  const TensorInfo host = VariableLayout(graph, id).host();
+  const std::size_t size = graph.tensor(id).data.size();
+  if (size != 0 && static_cast<std::int64_t>(size) != host.bytes()) {
+    refuse("the data of a variable are not those of all groups", detail::to_text(host),
+           std::to_string(size) + " bytes");
+  }
+  if (settings.remote_buffer < 0) return;
+  for (const RemoteBufferRecord& buffer : graph.remote_buffers) {
+    if (buffer.id != settings.remote_buffer) continue;
+    if (buffer.info == graph.info(id) && settings.remote_entry < buffer.entries) return;
+    refuse("a variable is not like the entries of its remote buffer, or behind the last one",
+           detail::to_text(buffer.info), detail::to_text(graph.info(id)));
+  }
+  refuse("a variable lies in a remote buffer that the graph does not have", "", "");
+}
+
+void check_collectives(const Graph& graph, std::int32_t replicas) {
+  for (const Node& node : graph.nodes) {
+    const OpId& id = node.op->id;
+    const bool is_reduce = id == op::ReplicatedAllReduce::id;
+    if (is_reduce || id == op::ReplicatedReduceScatter::id || id == op::ReplicatedAllGather::id) {
+      // All of them have the same attributes.
+      const op::Collective collective = unpack<op::ReplicatedAllReduce>(node.attributes).collective;
+      const Dims& grouping = collective.grouping;
+      const bool must_know = !is_reduce && replicas != 1;
+      if (!collective.divides(replicas) || (must_know && !collective.knows_size())) {
+        fail(ErrorKind::usage,
+             {.what = "a collective operator is for another number of replicas than the graph has",
+              .node = detail::node_text(*node.op, graph.name(node)),
+              .expected = std::to_string(replicas),
+              .found = grouping.empty() ? std::string("no number") : std::to_string(grouping[0]),
+              .hint = "set Graph::replicas first; in a function give a ReplicaGrouping"});
+      }
+    }
+    for (const std::int32_t body : subgraphs_of(node)) {
+      check_collectives(graph.graphs[static_cast<std::size_t>(body)], replicas);
+    }
+  }
+}
+
+Graph checked(Graph graph) {
+  check_subgraphs(graph);
+  constexpr std::int32_t most_replicas = 1024;
+  if (graph.replicas < 1 || graph.replicas > most_replicas) {
+    fail(ErrorKind::usage, {.what = "the number of replicas is out of range",
+                            .expected = "1 to " + std::to_string(most_replicas),
+                            .found = std::to_string(graph.replicas)});
+  }
+  check_collectives(graph, graph.replicas);
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const auto id = static_cast<TensorId>(i);
+    if (is_variable(graph.tensor(id)) && graph.settings(id) != nullptr) check_settings(graph, id);
+  }
+  return graph;
 }
 
 /// Shapes follow from integers; floats are computed by whoever runs the nodes.
@@ -95,7 +151,8 @@ PassOptions shape_pass_options(const EngineOptions& options, const kernel::Execu
 
 std::unique_ptr<Ready> make_ready(const Graph& model, std::span<const TensorInfo> inputs,
                                   std::span<const TensorId> outputs, const EngineOptions& options,
-                                  const kernel::Executor& executor, const Nesting& nesting) {
+                                  const kernel::Executor& executor, const Reach& reach,
+                                  const Nesting& nesting) {
   auto ready = std::make_unique<Ready>();
   ready->inputs.assign(inputs.begin(), inputs.end());
   Graph graph = model;
@@ -105,45 +162,188 @@ std::unique_ptr<Ready> make_ready(const Graph& model, std::span<const TensorInfo
                      shape_pass_options(options, executor, nesting));
   ready->is_random = graph.inputs.size() > inputs.size();
   ready->program = program_for(std::move(graph), options, nesting);
-  ready->bound = bind(ready->program, options, executor, nesting);
+  ready->bound = bind(ready->program, options, executor, reach, nesting);
   return ready;
 }
 
 struct Engine::State {
+  /// What a replica has for itself.
+  struct Replica {
+    Machine machine;
+    std::uint32_t steps = 0;
+    std::uint32_t random_state[6] = {};  ///< of the run
+    TensorMap<Bytes> variables;          ///< of the first one: the graph's
+
+    Replica(const Graph& graph, Streams& streams, int number)
+        : machine(graph, streams, number), variables(graph) {}
+  };
+
   Graph graph;
   EngineOptions options;
+  bool meets;  ///< replicas meet
   ThreadPool pool;
   kernel::Executor executor;
+  Streams streams;
+  std::vector<std::unique_ptr<Replica>> replicas;
+  std::unique_ptr<Replicas> team;
+  std::vector<kernel::Communicator> singles;
 
   UnverifiedWeights weights;  ///< of an executable
   Variants variants;
   Ready* current = nullptr;
-  std::uint64_t seed = 0, runs = 0;    ///< since the seed was set
-  std::uint32_t random_state[6] = {};  ///< of the run
+  std::uint64_t seed = 0, runs = 0;  ///< since the seed was set
   bool is_random = false;
   Aliases aliases;  ///< variables that nodes modify are shared by plans and the graph
+  std::map<TensorId, AnyArray> retrieved;  ///< values that were put together for the host
 
   State(Graph g, const EngineOptions& o)
       : graph(checked(std::move(g))),
         options(o),
+        meets(graph.replicas > 1 && has_meetings(graph)),
         pool(thread_count(o.threads)),
-        executor(pool.executor()),
+        executor(graph.replicas > 1 ? kernel::Executor{} : pool.executor()),
+        streams(graph),
         aliases(graph) {
+    if (graph.replicas > 1 && options.runner != nullptr) {
+      fail(ErrorKind::unsupported,
+           {.what = "the machine's arithmetic is not offered for graphs with replicas",
+            .expected = "1 replica",
+            .found = std::to_string(graph.replicas)});
+    }
     check_modified(graph, aliases);
     initialize_variables(graph, options.seed);
-    own_variables(graph, aliases);
+    if (meets) team = std::make_unique<Replicas>(graph.replicas, pool.executor());
+    for (int k = 0; k < graph.replicas; ++k) {
+      replicas.push_back(std::make_unique<Replica>(graph, streams, k));
+    }
+    for (std::size_t i = 0; i < graph.tensors.size(); ++i) own(static_cast<TensorId>(i));
     seed = options.seed;
     is_random = detail::RandomSeeds::needs_seed(graph);
   }
 
-  /// For this run; the next one has another seed.
-  void draw_random_state() {
-    random_state[0] = static_cast<std::uint32_t>(seed);
-    random_state[1] = static_cast<std::uint32_t>(seed >> 32);
-    random_state[2] = static_cast<std::uint32_t>(runs);
-    random_state[3] = static_cast<std::uint32_t>(runs >> 32);
+  /// Whether each replica has memory of its own for a variable.
+  bool is_own(TensorId id) const {
+    const VariableSettings* settings = graph.settings(id);
+    if (settings != nullptr && settings->remote_buffer >= 0) return true;
+    return aliases.is_modified(id) || !VariableLayout(graph, id).is_plain();
+  }
+  /// Variables that nodes modify get memory of their own: theirs may be a file's, or another graph's.
+  void own(TensorId id) {
+    TensorRecord& t = graph.tensor(id);
+    if (!is_variable(t) || t.data.size() == 0 || !is_own(id)) return;
+    const VariableLayout layout(graph, id);
+    const Bytes host = t.data;
+    const auto size = static_cast<std::size_t>(t.info.bytes());
+    for (int k = 0; k < graph.replicas; ++k) {
+      Replica& replica = *replicas[static_cast<std::size_t>(k)];
+      Bytes& memory = replica.variables[id];
+      const VariableSettings* settings = layout.settings();
+      if (settings != nullptr && settings->remote_buffer >= 0) {
+        const Storage& buffer = *replica.machine.buffer(settings->remote_buffer);
+        memory = Bytes(buffer, buffer.data() + settings->remote_entry * t.info.bytes(), size);
+      } else {
+        Storage storage = Storage::allocate(size);
+        const std::byte* data = storage.data();
+        memory = Bytes(std::move(storage), data, size);
+      }
+      layout.give(host.span().data(), k, writable(memory));
+    }
+    t.data = replicas[0]->variables[id];
+  }
+  static std::byte* writable(const Bytes& memory) {
+    return const_cast<std::byte*>(memory.span().data());
+  }
+
+  /// A variable's value in the form of the host; `all`: as it is retrieved.
+  AnyView value(TensorId id, bool all) {
+    const TensorRecord& t = graph.tensor(id);
+    const VariableLayout layout(graph, id);
+    const bool returns_all = all && layout.returns_all();
+    if (layout.is_plain() && !returns_all) return {t.info, t.data.span().data()};
+    AnyArray array(returns_all ? layout.retrieved() : layout.host());
+    for (int k = 0; k < graph.replicas && t.data.size() != 0; ++k) {
+      const Bytes& own = replicas[static_cast<std::size_t>(k)]->variables[id];
+      const Bytes& from = own.size() != 0 ? own : t.data;
+      layout.take(from.span().data(), k, array.data(), returns_all);
+    }
+    return retrieved[id] = std::move(array);
+  }
+
+  Reach reach(int k) {
+    Replica& r = *replicas[static_cast<std::size_t>(k)];
+    r.steps = 0;
+    return {meets ? &team->communicator(k) : &single(k), &r.machine.host(), &r.steps};
+  }
+  /// For replicas that do not meet: who they are is all that their kernels may ask.
+  const kernel::Communicator& single(int k) {
+    if (singles.empty()) {
+      for (int i = 0; i < graph.replicas; ++i) {
+        singles.push_back({.replica = i, .replicas = graph.replicas});
+      }
+    }
+    return singles[static_cast<std::size_t>(k)];
+  }
+
+  /// Gives the other replicas programs like the first one's.
+  void add_copies(Ready& ready) {
+    std::multimap<const std::byte*, TensorId> variables;
+    for (std::size_t i = 0; graph.replicas > 1 && i < graph.tensors.size(); ++i) {
+      const auto id = static_cast<TensorId>(i);
+      const Bytes& first = replicas[0]->variables[id];
+      if (first.size() != 0) variables.emplace(first.span().data(), id);
+    }
+    for (int k = 1; k < graph.replicas; ++k) {
+      auto copy = std::make_unique<Ready::Copy>();
+      copy->program = ready.program;
+      for (TensorRecord& t : copy->program.graph.tensors) {
+        if (t.data.size() == 0) continue;
+        const auto place = variables.find(t.data.span().data());
+        if (place == variables.end()) continue;
+        t.data = replicas[static_cast<std::size_t>(k)]->variables[place->second];
+      }
+      copy->bound = halftone::bind(copy->program, options, executor, reach(k));
+      ready.copies.push_back(std::move(copy));
+    }
+  }
+
+  /// For this run; the next one has another seed. Replicas draw like so many runs.
+  void draw_random_state(Replica& replica) {
+    std::uint32_t* const state = replica.random_state;
+    state[0] = static_cast<std::uint32_t>(seed);
+    state[1] = static_cast<std::uint32_t>(seed >> 32);
+    state[2] = static_cast<std::uint32_t>(runs);
+    state[3] = static_cast<std::uint32_t>(runs >> 32);
     seed = next_seed(seed);
     ++runs;
+  }
+
+  void run(std::span<const AnyView> inputs) {
+    Ready& now = *current;
+    for (int k = 0; k < graph.replicas; ++k) {
+      Bound& bound = now.of(k);
+      Replica& replica = *replicas[static_cast<std::size_t>(k)];
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (inputs[i].data == nullptr) continue;
+        bound.set_input(i,
+                        static_cast<const std::byte*>(inputs[i].data) + k * inputs[i].info.bytes());
+      }
+      if (now.is_random) {
+        draw_random_state(replica);
+        bound.set_input(inputs.size(), replica.random_state);
+      }
+      replica.machine.rewind();
+    }
+    if (graph.replicas == 1) {
+      halftone::run(*now.bound);
+    } else if (meets) {
+      const auto run_one = [](void* self, int k) {
+        halftone::run(static_cast<State*>(self)->current->of(k));
+      };
+      team->run(run_one, this);
+    } else {
+      kernel::parallel_for(pool.executor(), graph.replicas,
+                           [&](std::int64_t k) { halftone::run(now.of(static_cast<int>(k))); });
+    }
   }
 
   void prepare(std::span<const TensorInfo> inputs) {
@@ -162,7 +362,8 @@ struct Engine::State {
     }
     detail::check_symbols(graph, inputs);
 
-    current = variants.add(make_ready(graph, inputs, graph.outputs, options, executor));
+    current = variants.add(make_ready(graph, inputs, graph.outputs, options, executor, reach(0)));
+    if (!options.only_plan) add_copies(*current);
     const Program& program = current->program;
     dump_program("cpu", [&] { return program_text(program); });
   }
@@ -181,8 +382,9 @@ struct Engine::State {
   void adopt(Prepared prepared) {
     auto next = std::make_unique<Ready>();
     static_cast<Prepared&>(*next) = std::move(prepared);
-    next->bound = halftone::bind(next->program, options, executor);
+    next->bound = halftone::bind(next->program, options, executor, reach(0));
     current = variants.add(std::move(next));
+    add_copies(*current);
   }
 
   std::vector<NodeTime*> times() const {
@@ -254,10 +456,19 @@ Executable Engine::executable() const {
   }
   auto* state = new Executable::State;
   Executable executable(state);
-  state->graph = s.graph;
+  state->graph = graph_with_values();
   state->model_outputs = s.graph.outputs;
   state->weights = s.weights;
   state->ready = static_cast<const Prepared&>(*s.current);
+  // The program's variables are the graph's, also where these were put together.
+  for (TensorRecord& t : state->ready->program.graph.tensors) {
+    if (t.settings < 0 || t.data.size() == 0) continue;
+    for (std::size_t i = 0; i < s.graph.tensors.size(); ++i) {
+      if (s.graph.tensors[i].data.span().data() != t.data.span().data()) continue;
+      t.data = state->graph.tensors[i].data;
+      break;
+    }
+  }
   for (std::size_t i = 0; i < s.current->inputs.size(); ++i) {
     state->graph.tensor(state->graph.inputs[i]).info = s.current->inputs[i];
   }
@@ -269,6 +480,18 @@ Engine& Engine::operator=(Engine&&) noexcept = default;
 Engine::~Engine() = default;
 
 const Graph& Engine::graph() const { return state_->graph; }
+
+Graph Engine::graph_with_values() const {
+  State& s = *state_;
+  Graph copy = s.graph;
+  for (std::size_t i = 0; i < copy.tensors.size(); ++i) {
+    const auto id = static_cast<TensorId>(i);
+    if (!is_variable(copy.tensor(id)) || copy.settings(id) == nullptr) continue;
+    const AnyView value = s.value(id, false);
+    copy.tensor(id).data = owned(static_cast<const std::byte*>(value.data), value.bytes());
+  }
+  return copy;
+}
 
 void Engine::prepare(std::span<const TensorInfo> inputs) { state_->prepare(inputs); }
 
@@ -285,15 +508,29 @@ void Engine::run(std::span<const AnyView> inputs) {
     for (const AnyView& x : inputs) infos.push_back(x.info);
     s.prepare(infos);
   }
-  Ready& now = *s.current;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].data != nullptr) now.bound->set_input(i, inputs[i].data);
-  }
-  if (now.is_random) {
-    s.draw_random_state();
-    now.bound->set_input(inputs.size(), s.random_state);
-  }
-  halftone::run(*now.bound);
+  s.run(inputs);
+}
+
+std::vector<Engine::Stream> Engine::loads() const {
+  std::vector<Stream> streams;
+  for (const StreamMemory& m : state_->streams.loads) streams.push_back({m.name, m.slice});
+  return streams;
+}
+std::vector<Engine::Stream> Engine::stores() const {
+  std::vector<Stream> streams;
+  for (const StreamMemory& m : state_->streams.stores) streams.push_back({m.name, m.slice});
+  return streams;
+}
+void Engine::set_load(std::size_t i, const void* data, std::int64_t slices) {
+  StreamMemory& stream = state_->streams.loads.at(i);
+  // Only read from: loads and stores share the structure, not the right to write.
+  stream.data = static_cast<std::byte*>(const_cast<void*>(data));
+  stream.slices = slices;
+}
+void Engine::set_store(std::size_t i, void* data, std::int64_t slices) {
+  StreamMemory& stream = state_->streams.stores.at(i);
+  stream.data = static_cast<std::byte*>(data);
+  stream.slices = slices;
 }
 
 bool Engine::is_random() const { return state_->is_random; }
@@ -303,35 +540,47 @@ void Engine::set_seed(std::uint64_t seed) {
   state_->runs = 0;
 }
 
-AnyView Engine::output(std::size_t i) const { return state_->current->bound->output(i); }
+AnyView Engine::output(std::size_t i, int replica) const {
+  return state_->current->of(replica).output(i);
+}
 
 AnyView Engine::variable(TensorId id) const {
   state_->weights.verify();
-  const TensorRecord& t = state_->graph.tensor(id);
-  return {t.info, t.data.span().data()};
+  return state_->value(id, true);
+}
+TensorInfo Engine::variable_info(TensorId id) const {
+  return VariableLayout(state_->graph, id).host();
 }
 
 void Engine::set_variable(TensorId id, AnyView value) {
   State& s = *state_;
   TensorRecord& t = s.graph.tensor(id);
-  if (value.info.type != t.info.type || value.info.shape != t.info.shape) {
+  const VariableLayout layout(s.graph, id);
+  const TensorInfo& info = layout.host();
+  if (value.info.type != info.type || value.info.shape != info.shape) {
     fail(ErrorKind::input, {.what = "a variable gets a value of another type or shape",
                             .tensor = s.graph.name(id),
-                            .expected = detail::to_text(t.info),
+                            .expected = detail::to_text(info),
                             .found = detail::to_text(value.info)});
   }
-  if (s.aliases.is_modified(id)) {
+  if (layout.returns_all()) {
+    fail(ErrorKind::unsupported,
+         {.what = "a variable of which the host gets the values of all replicas cannot be set",
+          .tensor = s.graph.name(id),
+          .hint = "Retrieval::one_per_group"});
+  }
+  if (s.is_own(id)) {
     // Its memory is the engine's own, and no plan has taken its values for constants.
-    if (value.bytes() != 0) {
-      std::memcpy(const_cast<std::byte*>(t.data.span().data()), value.data, value.bytes());
+    for (const auto& replica : s.replicas) {
+      const Bytes& memory = replica->variables[id];
+      if (memory.size() == 0) continue;
+      const auto k = static_cast<int>(&replica - s.replicas.data());
+      layout.give(static_cast<const std::byte*>(value.data), k, State::writable(memory));
     }
     return;
   }
   // A new block: the old bytes may be a file's, or shared with a copy of the graph.
-  Storage storage = Storage::allocate(value.bytes());
-  if (value.bytes() != 0) std::memcpy(storage.data(), value.data, value.bytes());
-  const std::byte* data = storage.data();
-  t.data = Bytes(std::move(storage), data, value.bytes());
+  t.data = owned(static_cast<const std::byte*>(value.data), value.bytes());
   s.forget_plans();
 }
 

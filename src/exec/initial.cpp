@@ -4,6 +4,8 @@
 #include <halftone/base/error.hpp>
 #include <halftone/graph/initial.hpp>
 
+#include "variables.hpp"
+
 namespace halftone {
 
 void initialize_variables(Graph& graph, std::uint64_t seed) {
@@ -15,7 +17,8 @@ void initialize_variables(Graph& graph, std::uint64_t seed) {
                               .tensor = graph.name(static_cast<TensorId>(id))});
     }
     const std::uint64_t own = detail::own_seed(seed, graph.name(static_cast<TensorId>(id)));
-    const auto bytes = static_cast<std::size_t>(t.info.bytes());
+    const TensorInfo host = VariableLayout(graph, static_cast<TensorId>(id)).host();
+    const auto bytes = static_cast<std::size_t>(host.bytes());
     Storage storage = Storage::allocate(bytes);
     visit_type<NumericTypes>(t.info.type, [&]<class T>() {
       auto* data = reinterpret_cast<T*>(storage.data());

@@ -17,6 +17,8 @@ LateBody::LateBody(Program& open, const Graph& graph, const Bound& holder, std::
       graph_(graph),
       options_(holder.options),
       executor_(holder.executor),
+      // Late bodies are made as shapes come, not alike in all replicas.
+      reach_{holder.reach.communicator, holder.reach.host, nullptr},
       nesting_{holder.nesting.depth + 1, std::move(path)},
       has_products_(halftone::has_products(graph)) {}
 
@@ -29,11 +31,11 @@ Bound& LateBody::with(std::span<const AnyView> inputs, bool for_shapes) {
       std::vector<TensorInfo> infos;
       for (const AnyView& x : inputs) infos.push_back(x.info);
       ready = variants_.add(
-          make_ready(graph_, infos, open_.graph.outputs, options_, executor_, nesting_));
+          make_ready(graph_, infos, open_.graph.outputs, options_, executor_, reach_, nesting_));
     }
     body = ready->bound.get();
   } else {
-    if (bound_ == nullptr) bound_ = bind(open_, options_, executor_, nesting_, true);
+    if (bound_ == nullptr) bound_ = bind(open_, options_, executor_, reach_, nesting_, true);
     body = bound_.get();
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) body->set_input(i, inputs[i]);
@@ -142,9 +144,12 @@ std::vector<AnyArray> compute(Late& late, std::span<const AnyView> inputs) {
   }
   const Graph& graph = late.bound.program.graph;
   NodeRunner* const runner = late.bound.options.runner;
-  if (runner != nullptr) return runner->run(graph, late.node(), inputs, late.bound.executor);
+  if (runner != nullptr && !reaches_out(late.node())) {
+    return runner->run(graph, late.node(), inputs, late.bound.executor);
+  }
   const bool keeps = late.node().op->signature.attributes() > 0;
-  return run_node(graph, late.node(), inputs, late.bound.executor, keeps ? &late.kept : nullptr);
+  return run_node(graph, late.node(), inputs, late.bound.executor, keeps ? &late.kept : nullptr,
+                  late.bound.reach);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ class LateBody {
   const Graph& graph_;
   EngineOptions options_;
   const kernel::Executor& executor_;
+  Reach reach_;
   Nesting nesting_;
   bool has_products_;
   std::unique_ptr<Bound> bound_;  ///< `open_`, once it is needed

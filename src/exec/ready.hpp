@@ -22,13 +22,24 @@ struct Prepared {
 
 /// The same with what it runs with.
 struct Ready : Prepared {
-  std::unique_ptr<Bound> bound;  ///< of the program
+  /// A replica's own program, which shares packed weights and constants with the first one's.
+  struct Copy {
+    Program program;
+    std::unique_ptr<Bound> bound;
+  };
+  std::unique_ptr<Bound> bound;               ///< of the program
+  std::vector<std::unique_ptr<Copy>> copies;  ///< of the other replicas
+
+  Bound& of(int replica) const {
+    return replica == 0 ? *bound : *copies[static_cast<std::size_t>(replica) - 1]->bound;
+  }
 };
 
 /// Makes a graph ready for inputs of these infos, with these outputs.
 std::unique_ptr<Ready> make_ready(const Graph& model, std::span<const TensorInfo> inputs,
                                   std::span<const TensorId> outputs, const EngineOptions& options,
-                                  const kernel::Executor& executor, const Nesting& nesting = {});
+                                  const kernel::Executor& executor, const Reach& reach,
+                                  const Nesting& nesting = {});
 
 /// What was made ready for the last few combinations of input shapes, since they may come again.
 class Variants {

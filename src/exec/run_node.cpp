@@ -95,7 +95,7 @@ bool has_constant_attributes(const Graph& graph, const Node& node) {
 
 std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
                                std::span<const AnyView> inputs, const kernel::Executor& executor,
-                               KeptNode* kept) {
+                               KeptNode* kept, const Reach& reach) {
   if (node.op->run != nullptr && is_for_values(graph, node, inputs)) {
     try {
       std::vector<AnyArray> outputs = node.op->run(node.attributes, inputs, node.outputs.size());
@@ -106,6 +106,7 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
       throw_at(graph, node, error);
     }
   }
+  check_reach(graph, node, reach);
   std::vector<TensorInfo> input_infos;
   for (const AnyView& x : inputs) input_infos.push_back(x.info);
   if (!has_constant_attributes(graph, node)) kept = nullptr;
@@ -153,7 +154,9 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
                   .arguments = arguments.data(),
                   .inputs = static_cast<std::uint32_t>(inputs.size()),
                   .outputs = static_cast<std::uint32_t>(outputs.size()),
-                  .executor = &executor};
+                  .executor = &executor,
+                  .communicator = reach.communicator,
+                  .host = reach.host};
   const Kernel& f = kernel.functions();
   if (f.block != nullptr) {
     const Group group(node, kernel, input_infos, outputs[0].info());

@@ -7,6 +7,7 @@
 #include <halftone/base/array.hpp>
 #include <halftone/graph/graph.hpp>
 
+#include "machine.hpp"
 #include "node_kernel.hpp"
 
 namespace halftone {
@@ -28,7 +29,7 @@ struct KeptNode {
 /// Computes one node from complete inputs: infers, allocates, runs.
 std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
                                std::span<const AnyView> inputs, const kernel::Executor& executor,
-                               KeptNode* kept = nullptr);
+                               KeptNode* kept = nullptr, const Reach& reach = {});
 
 /// The infos of a node's outputs, found from complete inputs; throws what is wrong with them.
 std::vector<TensorInfo> infos_of_outputs(const Graph& graph, const Node& node,

@@ -7,8 +7,8 @@
 #include "base/describe.hpp"
 #include "onnx/importer.hpp"
 
-// What nodes that exchange tensors with the host need of the whole model: names for streams that
-// nothing else has, and the variables that stand for remote buffers.
+// What nodes that exchange tensors with the host need of the whole model: the variables that stand for
+// remote buffers.
 
 namespace halftone::onnx {
 
@@ -31,32 +31,6 @@ std::int64_t constant_offset(const TensorRecord& offset) {
 
 }  // namespace
 
-bool Importer::check_stream(const Scope& scope, const NodeMessage& node, const Descriptor& op,
-                            std::span<const Word> words) {
-  const bool is_load = op.id == op::HostLoad::id;
-  if (!is_load && op.id != op::HostStore::id) return true;
-  const std::string stream(is_load ? unpack<op::HostLoad>(words).stream.view()
-                                   : unpack<op::HostStore>(words).stream.view());
-  if (!scope.target.is_main) {
-    report_.add(ErrorKind::unsupported,
-                {.what = "streams are not offered in bodies of other operators",
-                 .node = describe(node),
-                 .tensor = stream});
-    return false;
-  }
-  const std::vector<std::string_view>& tensors = is_load ? node.outputs : node.inputs;
-  const bool is_own = !tensors.empty() && tensors[0] == stream;
-  if (!is_own && !streams_.contains(stream) && scope.target.reserved.contains(stream)) {
-    defect(describe(node), "a stream has the name of another tensor", stream);
-    return false;
-  }
-  if (!streams_.insert(stream).second && !is_load) {
-    defect(describe(node), "a stream that is stored to has a second use", stream);
-    return false;
-  }
-  return true;
-}
-
 bool Importer::give_buffer(Scope& scope, const NodeMessage& node, const Descriptor& op,
                            std::span<const Word> words, std::vector<TensorId>& inputs) {
   constexpr std::size_t place = 2;
@@ -73,7 +47,13 @@ bool Importer::give_buffer(Scope& scope, const NodeMessage& node, const Descript
   }
   infer_pending(scope.target);
   Graph& graph = scope.target.graph;
-  const TensorInfo row = graph.info(inputs[0]);
+  TensorInfo row;
+  if (!inputs.empty() && inputs[0] != no_tensor) {
+    row = graph.info(inputs[0]);
+  } else if (is_load) {
+    const auto load = unpack<op::RemoteLoad>(words);
+    row = {load.type, load.shape};
+  }
   if (!row.is_static()) {
     return refuse("the type and shape of a remote buffer's rows are not known",
                   detail::to_text(row));

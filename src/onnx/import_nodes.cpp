@@ -284,8 +284,6 @@ bool Importer::check_inputs(const std::string& described, const Descriptor& op,
     const bool given = next < inputs.size() && inputs[next] != no_tensor;
     ++next;
     if (given || slot.optional || slot.variadic || slot.name == "seed") continue;
-    const bool is_remote = op.id == op::RemoteLoad::id || op.id == op::RemoteStore::id;
-    if (is_remote && slot.name == "buffer") continue;  // see give_buffer()
     wrong("a required input is missing", slot.name, {});
   }
   return ok;
@@ -335,7 +333,7 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
     return;
   }
 
-  if (!check_stream(scope, node, op, words) || !give_buffer(scope, node, op, words, inputs) ||
+  if (!give_buffer(scope, node, op, words, inputs) ||
       !check_changed(described, op, words, subgraphs, scope.target, inputs)) {
     leave_undefined(scope, node);
     return;

@@ -4,6 +4,7 @@
 #include <climits>
 
 #include <halftone/graph/infer.hpp>
+#include <halftone/streams.hpp>
 #include <halftone/transform/infer.hpp>
 
 #include "base/describe.hpp"
@@ -108,7 +109,8 @@ void Importer::read_main_graph(const ModelMessage& model, Target& target) {
   Scope scope{.target = target, .opsets = &model_opsets_};
   target.graph.graph_name = target.graph.store_name(message.name);
   read_graph_into(scope, message);
-  if (message.outputs.empty() && target.graph.outputs.empty()) {
+  if (message.outputs.empty() && target.graph.outputs.empty() &&
+      used_d2h_streams(target.graph).empty()) {
     defect({}, "the graph has no outputs");
   }
   check_buffers(target.graph);
@@ -465,11 +467,7 @@ void Importer::read_outputs(Scope& scope, const GraphMessage& message) {
       }
       continue;
     }
-    // What a HostStore stores under its own name is an output already.
-    const bool is_stored =
-        streams_.contains(std::string(value.name)) &&
-        std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end();
-    if (!is_stored) graph.add_output(id);
+    graph.add_output(id);
   }
 }
 

@@ -165,9 +165,6 @@ class Importer {
   std::int32_t read_subgraph(Scope& scope, const AttributeMessage& attribute, Subgraphs& subgraphs);
 
   // import_exchange.cpp; false: the node is left out, for a reason that is reported.
-  /// Whether a stream's name is free, if the operator is a HostLoad or HostStore.
-  bool check_stream(const Scope& scope, const NodeMessage& node, const Descriptor& op,
-                    std::span<const Word> words);
   /// Gives a RemoteLoad or RemoteStore the variable that stands for its buffer.
   bool give_buffer(Scope& scope, const NodeMessage& node, const Descriptor& op,
                    std::span<const Word> words, std::vector<TensorId>& inputs);
@@ -218,7 +215,6 @@ class Importer {
   std::unordered_set<std::string_view> output_names_;  ///< of the main graph
   std::unordered_set<std::string_view> known_symbols_, known_inputs_, known_optional_inputs_;
   std::unordered_set<std::string> domains_without_opset_;
-  std::unordered_set<std::string> streams_;  ///< that nodes load from or store to
   std::map<std::int64_t, Buffer> buffers_;   ///< by `bufferid`
   int depth_ = 0;
   std::size_t inlined_nodes_ = 0, most_inlined_nodes_;

@@ -14,6 +14,7 @@
 #include <halftone/graph/planning.hpp>
 #include <halftone/ipu/profile.hpp>
 #include <halftone/session/cache.hpp>
+#include <halftone/streams.hpp>
 #include <halftone/train/state.hpp>
 
 #include "base/file.hpp"
@@ -717,8 +718,11 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
 }
 
 void checkAnchors(const halftone::Graph& graph, const DataFlow& dataFlow) {
+  const std::vector<halftone::UsedStream> streams = halftone::used_d2h_streams(graph);
   for (const TensorId& id : dataFlow.anchors()) {
-    if (graph.find(id) == halftone::no_tensor) {
+    const bool isStream = std::any_of(streams.begin(), streams.end(),
+                                      [&](const auto& stream) { return stream.name.view() == id; });
+    if (!isStream && graph.find(id) == halftone::no_tensor) {
       throw error("Anchor tensor `{}' not in Ir Tensors.", id);
     }
   }

@@ -84,6 +84,8 @@ class Fields {
   Fields(A& archive, OperatorTable operators) : a_(archive), operators_(operators) {}
 
   void graph(Ref<Graph> g) {
+    number(g.replicas);
+    list(g.variable_settings, [&](auto& v) { variable_settings(v); });
     list(g.tensors, [&](auto& t) { tensor(g, t); });
     if constexpr (A::is_reader) g.index_names();
     list(g.nodes, [&](auto& n) { node(g, n); });
@@ -104,6 +106,21 @@ class Fields {
       bytes(n.text);
     });
     name(g, g.graph_name);
+    list(g.streams, [&](auto& s) {
+      name(g, s.name);
+      info(s.info);
+      number(s.to_host);
+    });
+    list(g.remote_buffers, [&](auto& b) {
+      numbers(b.id, b.entries);
+      info(b.info);
+      dims(b.meta_shape);
+      check(b.entries >= 1 && b.info.is_static());
+    });
+    list(g.meta_shapes, [&](auto& m) {
+      id(g, m.tensor);
+      dims(m.shape);
+    });
   }
 
   void program(Ref<Program> p) {
@@ -195,17 +212,33 @@ class Fields {
 
   void info(Ref<TensorInfo> i) {
     number(i.type);
-    std::uint64_t rank = i.rank();
+    check(is_below(static_cast<int>(i.type), element_type_count));
+    dims(i.shape);
+  }
+  void dims(Ref<Dims> list) {
+    std::uint64_t rank = list.size();
     number(rank);
-    check(rank <= max_rank && is_below(static_cast<int>(i.type), element_type_count));
+    check(rank <= max_rank);
     for (std::size_t d = 0; d < rank; ++d) {
-      std::int64_t extent = d < i.rank() ? i.shape[d] : 0;
+      std::int64_t extent = d < list.size() ? list[d] : 0;
       number(extent);
-      if constexpr (A::is_reader) i.shape.push_back(extent);
+      if constexpr (A::is_reader) list.push_back(extent);
     }
+  }
+  void variable_settings(Ref<VariableSettings> v) {
+    std::vector<int> groups = v.grouping.assignment();
+    list(groups, [&](auto& group) { number(group); });
+    if constexpr (A::is_reader) {
+      if (!groups.empty()) v.grouping = ReplicaGrouping(std::move(groups));
+    }
+    numbers(v.retrieval, v.shard_over, v.remote_buffer, v.remote_entry);
+    dims(v.host_shape);
+    check(v.shard_over >= 1);
   }
   void tensor(Ref<Graph> g, Ref<TensorRecord> t) {
     info(t.info);
+    number(t.settings);
+    check(t.settings == -1 || is_below(t.settings, g.variable_settings.size()));
     numbers(t.role, t.state, t.of, t.initial.rule, t.stated_type);
     check(t.of == no_tensor || is_below(t.of, g.tensors.size()));
     real(t.initial.a);
@@ -215,7 +248,8 @@ class Fields {
       texts(t);
     } else {
       a(t.data);
-      check(t.data.size() == 0 || static_cast<std::int64_t>(t.data.size()) == t.info.bytes());
+      check(t.data.size() == 0 || t.settings >= 0 ||
+            static_cast<std::int64_t>(t.data.size()) == t.info.bytes());
     }
   }
   /// Elements of a constant of texts.
@@ -244,7 +278,8 @@ class Fields {
     ids(g, n.outputs);
     name(g, n.name);
     real(n.planning.available_memory_proportion);
-    numbers(n.planning.partials, n.planning.ipu);
+    numbers(n.planning.partials, n.planning.ipu, n.planning.on_io_tiles, n.planning.exchange,
+            n.order.block, n.order.position);
     const Slots& slots = n.op->signature;
     check(n.inputs.size() <= slots.inputs() || slots.has_variadic_input());
     check(n.outputs.size() <= slots.outputs() || slots.has_variadic_output());

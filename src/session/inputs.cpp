@@ -23,20 +23,76 @@ std::vector<InputPort> input_ports(const Graph& graph, const std::vector<TensorI
 
 SessionInputs::SessionInputs(Engine& engine, const DataFlow& flow)
     : engine_(engine),
-      lead_{flow.batches_per_step, flow.accumulation},
+      flow_(flow),
+      lead_{flow.batches_per_step, flow.accumulation, flow.replicas},
+      inputs_(engine.graph().inputs.size()),
+      streams_(engine.loads()),
       ports_(input_ports(engine.graph(), engine.graph().inputs)),
       optional_(input_ports(engine.graph(), engine.graph().optional_inputs)) {
+  for (InputPort& port : ports_) port.count = flow.replicas;
+  for (const Engine::Stream& stream : streams_) {
+    for (const InputPort& port : ports_) {
+      if (port.name != stream.name.view()) continue;
+      fail(ErrorKind::usage,
+           {.what = "an input and a stream have the same name", .tensor = port.name});
+    }
+    InputPort& port = ports_.emplace_back();
+    port.name = stream.name.view();
+    port.info = stream.slice;
+    port.count = flow.host_transfers * flow.replicas;
+  }
   views.resize(ports_.size());
   given_.resize(ports_.size());
 }
 
 void SessionInputs::refuse(const InputPort& port, std::string_view what,
                            std::string_view found) const {
-  throw_input(engine_.graph(), port.id, what, found, lead_);
+  if (port.id != no_tensor) throw_input(engine_.graph(), port.id, what, found, lead_);
+  std::vector<std::string_view> names;
+  for (const InputPort& other : ports_) names.push_back(other.name);
+  const TensorInfo expected{port.info.type, flow_.stream_shape(port.info.shape)};
+  fail(ErrorKind::input, {.what = what,
+                          .tensor = port.name,
+                          .expected = to_text(expected),
+                          .found = found,
+                          .hint = "inputs are " + list_of(names)});
+}
+
+namespace {
+Dims without_ones(const Dims& shape) {
+  Dims rest;
+  for (const std::int64_t extent : shape) {
+    if (extent != 1) rest.push_back(extent);
+  }
+  return rest;
+}
+}  // namespace
+
+/// Slices for all transfers and replicas; dimensions of one do not count.
+void SessionInputs::accept_stream(std::size_t i, const TensorInfo& found) {
+  const InputPort& port = ports_[i];
+  if (found.type != port.info.type) {
+    refuse(port, "a stream is given another element type", to_text(found));
+  }
+  const Dims expected = flow_.stream_shape(port.info.shape);
+  if (!found.is_static() || without_ones(found.shape) != without_ones(expected)) {
+    refuse(port, "a stream is given another shape than its slices for all transfers and replicas",
+           to_text(found));
+  }
+  views[i].info = port.info;
+  ports_[i].accepted = found;
+}
+
+std::span<const AnyView> SessionInputs::hand_over() {
+  for (std::size_t i = inputs_; i < ports_.size(); ++i) {
+    engine_.set_load(i - inputs_, views[i].data, flow_.host_transfers);
+  }
+  return std::span(views).first(inputs_);
 }
 
 /// Takes an info that was not seen before.
 void SessionInputs::accept(std::size_t i, const TensorInfo& found) {
+  if (i >= inputs_) return accept_stream(i, found);
   views[i].info = check_input(engine_.graph(), ports_[i].id, found, lead_);
   ports_[i].accepted = found;
   symbols_agree_ = false;
@@ -44,7 +100,7 @@ void SessionInputs::accept(std::size_t i, const TensorInfo& found) {
 
 void SessionInputs::check_symbols() {
   std::vector<TensorInfo> infos;
-  for (const AnyView& view : views) infos.push_back(view.info);
+  for (std::size_t i = 0; i < inputs_; ++i) infos.push_back(views[i].info);
   detail::check_symbols(engine_.graph(), infos);
   symbols_agree_ = true;
 }
@@ -75,9 +131,10 @@ void SessionInputs::replace_variable(const Input& input) {
     engine_.set_variable(port.id, input.value);
     return;
   }
-  fail(ErrorKind::input, {.what = "the model has no input of this name",
-                          .tensor = input.name,
-                          .hint = input_names(engine_.graph())});
+  std::string hint = input_names(engine_.graph());
+  for (const Engine::Stream& stream : streams_) hint += "; stream " + quoted(stream.name.view());
+  fail(ErrorKind::input,
+       {.what = "the model has no input of this name", .tensor = input.name, .hint = hint});
 }
 
 void SessionInputs::restore_variables() {
@@ -129,8 +186,9 @@ void SessionInputs::throw_missing() const {
 
 void SessionInputs::use(std::int64_t m) {
   for (std::size_t i = 0; i < views.size(); ++i) {
-    views[i].data =
-        m == 0 ? given_[i] : static_cast<const std::byte*>(given_[i]) + m * views[i].info.bytes();
+    views[i].data = m == 0 ? given_[i]
+                           : static_cast<const std::byte*>(given_[i]) +
+                                 m * ports_[i].count * views[i].info.bytes();
   }
 }
 

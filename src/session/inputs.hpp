@@ -13,12 +13,13 @@ namespace halftone::detail {
 struct InputPort {
   std::string_view name;
   TensorId id = no_tensor;
-  TensorInfo info;             ///< of one micro-batch, as the model says
+  TensorInfo info;             ///< of one micro-batch or slice, as the model says
+  std::int64_t count = 1;      ///< how many of them there are in a micro-batch: replicas x slices
   TensorInfo accepted;         ///< of what was given last and fits
   std::uint64_t given_in = 0;  ///< the run in which it was given last
 };
 
-/// Finds what a run is given among the inputs of an engine's graph.
+/// Finds what a run is given among the inputs of an engine's graph and the streams that it loads from.
 class SessionInputs {
  public:
   SessionInputs(Engine& engine, const DataFlow& flow);
@@ -35,10 +36,15 @@ class SessionInputs {
   [[noreturn]] void refuse(const InputPort& port, std::string_view what,
                            std::string_view found) const;
 
+  /// Gives the engine the present micro-batch of streams; the views of the graph's own inputs.
+  std::span<const AnyView> hand_over();
+
+  /// The graph's inputs, then streams.
   const std::vector<InputPort>& ports() const { return ports_; }
   const std::vector<InputPort>& optional() const { return optional_; }
 
-  std::vector<AnyView> views;  ///< one micro-batch, in the order of the graph's inputs
+  /// One micro-batch of each port, with the info of one replica's tensor or slice.
+  std::vector<AnyView> views;
 
  private:
   void accept(std::size_t i, const TensorInfo& found);
@@ -54,8 +60,13 @@ class SessionInputs {
     AnyArray value;  // its own
   };
 
+  void accept_stream(std::size_t i, const TensorInfo& found);
+
   Engine& engine_;
-  std::int64_t lead_[2];
+  DataFlow flow_;
+  std::int64_t lead_[3];
+  std::size_t inputs_;  ///< ports that are the graph's own
+  std::vector<Engine::Stream> streams_;
   std::vector<InputPort> ports_, optional_;
   std::vector<const void*> given_;  // the elements of all micro-batches
   std::vector<Override> overrides_;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include <halftone/streams.hpp>
+
 #include "base/describe.hpp"
 
 namespace halftone::detail {
@@ -11,10 +13,10 @@ namespace {
 
 /// total += value, element by element, rounded to the type as a device does; false if values of
 /// this type cannot be added.
-bool add_to(AnyArray& total, const AnyView& value) {
+bool add_to(std::byte* total, const AnyView& value) {
   return visit_type<NumericTypes>(value.info.type, [&]<class T>() {
     using C = std::conditional_t<sizeof(T) == 2 && is_floating_point(element_type<T>), float, T>;
-    T* sum = total.values<T>().data();
+    T* sum = reinterpret_cast<T*>(total);
     const T* x = static_cast<const T*>(value.data);
     for (std::int64_t i = 0, n = value.info.elements(); i < n; ++i) {
       sum[i] = static_cast<T>(static_cast<C>(sum[i]) + static_cast<C>(x[i]));
@@ -39,11 +41,18 @@ TensorId anchored(const Graph& graph, const Anchor& anchor) {
 std::vector<OutputPort> find_outputs(const Graph& graph, const SessionOptions& options,
                                      const DataFlow& flow) {
   std::vector<OutputPort> ports;
+  // A session returns what nodes store to streams in any case.
+  const std::vector<UsedStream> streams = used_d2h_streams(graph);
+  const auto is_stored = [&](std::string_view name) {
+    return std::any_of(streams.begin(), streams.end(),
+                       [&](const UsedStream& stream) { return stream.name.view() == name; });
+  };
   const auto has = [&](TensorId id) {
     return std::any_of(ports.begin(), ports.end(),
                        [&](const OutputPort& port) { return port.id == id; });
   };
   for (const Anchor& anchor : options.outputs) {
+    if (anchor.id == no_tensor && is_stored(anchor.name)) continue;
     const TensorId id = anchored(graph, anchor);
     if (has(id)) {
       fail(ErrorKind::usage, {.what = "a tensor is returned twice", .tensor = graph.name(id)});
@@ -53,19 +62,57 @@ std::vector<OutputPort> find_outputs(const Graph& graph, const SessionOptions& o
   }
   if (!options.outputs.empty()) return ports;
   for (const TensorId id : graph.outputs) {
+    if (is_stored(graph.name(id))) continue;
     if (!has(id)) ports.push_back({.name = {}, .id = id});
   }
   return ports;
 }
 
-SessionOutputs::SessionOutputs(const Engine& engine, const DataFlow& flow,
-                               std::vector<OutputPort> ports)
-    : engine_(engine), flow_(flow), ports_(std::move(ports)) {
-  for (OutputPort& port : ports_) port.name = engine.graph().name(port.id);
+SessionOutputs::SessionOutputs(Engine& engine, const DataFlow& flow, std::vector<OutputPort> ports)
+    : engine_(engine),
+      flow_(flow),
+      outputs_(ports.size()),
+      streams_(engine.stores()),
+      ports_(std::move(ports)) {
+  for (OutputPort& port : ports_) {
+    port.name = engine.graph().name(port.id);
+    port.count = flow.replicas;
+  }
+  for (const Engine::Stream& stream : streams_) {
+    if (find(stream.name.view()) < ports_.size()) {
+      fail(ErrorKind::usage,
+           {.what = "an output and a stream have the same name", .tensor = stream.name.view()});
+    }
+    OutputPort& port = ports_.emplace_back();
+    port.name = stream.name.view();
+    port.count = flow.host_transfers * flow.replicas;
+    port.collected = AnyArray({stream.slice.type, flow.stream_shape(stream.slice.shape)});
+  }
+}
+
+const TensorInfo& SessionOutputs::info(std::size_t i) const {
+  return is_stream(i) ? streams_[i - outputs_].slice : engine_.graph().info(ports_[i].id);
+}
+Dims SessionOutputs::shape(std::size_t i) const {
+  if (is_stream(i)) return flow_.stream_shape(info(i).shape);
+  return flow_.shape(ports_[i].returns, ports_[i].period, info(i).shape);
 }
 
 AnyView SessionOutputs::value(std::size_t i) const {
-  return flow_.micro_batches() == 1 ? engine_.output(i) : AnyView(ports_[i].collected);
+  return collects() || is_stream(i) ? AnyView(ports_[i].collected) : engine_.output(i);
+}
+
+AnyView SessionOutputs::of_micro_batch(std::size_t i, std::int64_t m) const {
+  const std::int64_t bytes = ports_[i].count * info(i).bytes();
+  return {{info(i).type, {ports_[i].count * info(i).elements()}},
+          ports_[i].collected.data() + m * bytes};
+}
+
+void SessionOutputs::hand_over(std::int64_t m) {
+  for (std::size_t i = outputs_; i < ports_.size(); ++i) {
+    std::byte* const memory = ports_[i].collected.data() + m * ports_[i].count * info(i).bytes();
+    engine_.set_store(i - outputs_, memory, flow_.host_transfers);
+  }
 }
 
 std::size_t SessionOutputs::find(std::string_view name) const {
@@ -105,14 +152,19 @@ void SessionOutputs::check_same(const OutputPort& port, const TensorInfo& own,
         .hint = "return the final value, or run one micro-batch at a time"});
 }
 
-void SessionOutputs::add(OutputPort& port, const AnyView& value, std::int64_t m) {
+void SessionOutputs::add(OutputPort& port, const AnyView& value, std::int64_t m, int replica) {
+  const std::int64_t bytes = value.info.bytes();
+  if (m == 0 && replica == 0) {
+    reserve(port, value.info, flow_.shape(port.returns, port.period, value.info.shape));
+  } else {
+    check_same(port, value.info, flow_.replicas * bytes);
+  }
+  std::byte* const total = port.collected.data() + replica * bytes;
   if (m == 0) {
-    reserve(port, value.info, value.info.shape);
-    if (value.bytes() > 0) std::memcpy(port.collected.data(), value.data, value.bytes());
+    if (bytes > 0) std::memcpy(total, value.data, value.bytes());
     return;
   }
-  check_same(port, value.info, value.info.bytes());
-  if (!add_to(port.collected, value)) {
+  if (!add_to(total, value)) {
     fail(ErrorKind::usage, {.what = "values of this type cannot be summed up",
                             .tensor = port.name,
                             .found = name(value.info.type)});
@@ -120,22 +172,27 @@ void SessionOutputs::add(OutputPort& port, const AnyView& value, std::int64_t m)
 }
 
 void SessionOutputs::collect(std::size_t i, std::int64_t m) {
+  if (is_stream(i)) return;
   OutputPort& port = ports_[i];
-  const AnyView value = engine_.output(i);
-  if (port.returns == Return::sum) return add(port, value, m);
-  if (!flow_.returns(port.returns, port.period, m)) return;
-  const std::int64_t size = value.info.bytes();
-  std::int64_t slot = 0;
-  if (port.returns == Return::all) slot = m;
-  if (port.returns == Return::every_n) {
-    slot = m / flow_.accumulation / port.period * flow_.accumulation + m % flow_.accumulation;
+  if (port.returns != Return::sum && !flow_.returns(port.returns, port.period, m)) return;
+  const std::int64_t slot = flow_.slot(port.returns, port.period, m);
+  for (int k = 0; k < flow_.replicas; ++k) {
+    const AnyView value = engine_.output(i, k);
+    if (port.returns == Return::sum) {
+      add(port, value, m, k);
+      continue;
+    }
+    const std::int64_t size = value.info.bytes();
+    if (slot == 0 && k == 0) {
+      reserve(port, value.info, flow_.shape(port.returns, port.period, value.info.shape));
+    } else {
+      const std::int64_t count = flow_.returned(port.returns, port.period) * flow_.replicas;
+      check_same(port, value.info, count * size);
+    }
+    if (size == 0) continue;
+    std::memcpy(port.collected.data() + (slot * flow_.replicas + k) * size, value.data,
+                value.bytes());
   }
-  if (slot == 0) {
-    reserve(port, value.info, flow_.shape(port.returns, port.period, value.info.shape));
-  } else {
-    check_same(port, value.info, flow_.returned(port.returns, port.period) * size);
-  }
-  if (size > 0) std::memcpy(port.collected.data() + slot * size, value.data, value.bytes());
 }
 
 }  // namespace halftone::detail

@@ -15,7 +15,8 @@ struct OutputPort {
   TensorId id = no_tensor;
   Return returns = Return::all;
   std::int64_t period = 1;
-  AnyArray collected{};  ///< of runs with several micro-batches
+  std::int64_t count = 1;  ///< values in a micro-batch: replicas x slices
+  AnyArray collected{};    ///< of streams, replicas, and runs with several micro-batches
 };
 
 /// The tensors that a session returns, as its options say; the outputs of the graph if they name
@@ -23,13 +24,23 @@ struct OutputPort {
 std::vector<OutputPort> find_outputs(const Graph& graph, const SessionOptions& options,
                                      const DataFlow& flow);
 
-/// Keeps what runs return: the outputs of an engine.
+/// Keeps what runs return: the outputs of an engine, then the streams that it stores to.
 class SessionOutputs {
  public:
-  SessionOutputs(const Engine& engine, const DataFlow& flow, std::vector<OutputPort> ports);
+  SessionOutputs(Engine& engine, const DataFlow& flow, std::vector<OutputPort> ports);
 
+  /// Gives the engine memory for what it stores in micro-batch m.
+  void hand_over(std::int64_t m);
   /// Takes output i of micro-batch m, which the engine has just computed.
   void collect(std::size_t i, std::int64_t m);
+  /// Whether outputs have to be collected: there are several values of them.
+  bool collects() const { return flow_.micro_batches() > 1 || flow_.replicas > 1; }
+  bool is_stream(std::size_t i) const { return i >= outputs_; }
+  /// Of one value.
+  const TensorInfo& info(std::size_t i) const;
+  Dims shape(std::size_t i) const;
+  /// What micro-batch m has computed, for all replicas.
+  AnyView of_micro_batch(std::size_t i, std::int64_t m) const;
   /// What the last run returned.
   AnyView value(std::size_t i) const;
 
@@ -43,12 +54,14 @@ class SessionOutputs {
   std::string names() const;
 
  private:
-  void add(OutputPort& port, const AnyView& value, std::int64_t m);
+  void add(OutputPort& port, const AnyView& value, std::int64_t m, int replica);
   void reserve(OutputPort& port, const TensorInfo& own, const Dims& shape);
   void check_same(const OutputPort& port, const TensorInfo& own, std::int64_t bytes) const;
 
-  const Engine& engine_;
+  Engine& engine_;
   DataFlow flow_;
+  std::size_t outputs_;  ///< ports that are outputs
+  std::vector<Engine::Stream> streams_;
   std::vector<OutputPort> ports_;
 };
 

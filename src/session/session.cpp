@@ -1,5 +1,6 @@
 #include <halftone/session/session.hpp>
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -46,8 +47,14 @@ Session::Session(Executable executable, const SessionOptions& options)
     : Session(executable.graph(), options, &executable) {}
 
 Session::Session(Graph graph, const SessionOptions& options, Executable* executable) {
-  const DataFlow flow{options.batches_per_step, options.accumulation};
+  const DataFlow flow{options.batches_per_step, options.accumulation, options.host_transfers,
+                      graph.replicas};
   flow.check();
+  if (options.host_transfers > 1 && !graph.inputs.empty()) {
+    fail(ErrorKind::usage, {.what = "host_transfers is for graphs without inputs",
+                            .tensor = graph.name(graph.inputs[0]),
+                            .hint = "load from a stream: h2d_stream, host_load"});
+  }
   if (options.accumulation > 1 && accumulation_of(graph) != 0) {
     accumulate_gradients(graph, options.accumulation);
   }
@@ -75,15 +82,48 @@ Result Session::run(std::span<const Input> inputs) {
   return Result(*state_);
 }
 
+void Session::run(std::span<const Input> inputs, std::span<const Output> outputs) {
+  const detail::SessionOutputs& all = state_->outputs;
+  std::vector<void*> memory(all.size());
+  for (const Output& output : outputs) {
+    const std::size_t i = all.find(output.name);
+    const auto refuse = [&](std::string_view what, std::string_view expected) {
+      fail(ErrorKind::input, {.what = what,
+                              .tensor = output.name,
+                              .expected = expected,
+                              .found = to_text(output.buffer.info),
+                              .hint = "a run returns " + all.names()});
+    };
+    if (i == all.size()) refuse("memory is given for a tensor that a run does not return", {});
+    if (memory[i] != nullptr) refuse("memory is given twice for what a run returns", {});
+    const TensorInfo expected{all.info(i).type, all.shape(i)};
+    if (output.buffer.info != expected || output.buffer.data == nullptr) {
+      refuse("memory for what a run returns has another type or shape", to_text(expected));
+    }
+    memory[i] = output.buffer.data;
+  }
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    if (memory[i] != nullptr) continue;
+    fail(ErrorKind::input, {.what = "there is no memory for a tensor that a run returns",
+                            .tensor = all[i].name,
+                            .expected = to_text({all.info(i).type, all.shape(i)})});
+  }
+  run(inputs);
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    const AnyView value = all.value(i);
+    if (value.bytes() != 0) std::memcpy(memory[i], value.data, value.bytes());
+  }
+}
+
 void Session::run(StepIo& io) { state_->run(io, *this); }
 
 Graph Session::graph() const {
   state_->inputs.restore_variables();
-  Graph copy = state_->graph();
+  Graph copy = state_->engine.graph_with_values();
   copy.outputs = state_->model_outputs;
   for (std::size_t i = 0; i < copy.tensors.size(); ++i) {
     TensorRecord& t = copy.tensors[i];
-    if (!is_variable(t)) continue;
+    if (!is_variable(t) || t.settings >= 0) continue;
     const AnyArray value = AnyArray::copy_of(state_->engine.variable(static_cast<TensorId>(i)));
     t.data = Bytes(value.storage(), value.data(), value.bytes());
   }
@@ -128,7 +168,7 @@ AnyView Session::get(std::string_view variable) const {
 void Session::set(std::string_view variable, const AnyView& value) {
   state_->inputs.restore_variables();
   const TensorId id = state_->variable(variable);
-  const TensorInfo& info = state_->graph().info(id);
+  const TensorInfo info = state_->engine.variable_info(id);
   if (value.info != info || (value.data == nullptr && info.elements() != 0)) {
     fail(ErrorKind::input, {.what = "the new value does not fit the variable",
                             .tensor = variable,
@@ -139,7 +179,7 @@ void Session::set(std::string_view variable, const AnyView& value) {
 }
 
 void Session::set_number(std::string_view variable, double value) {
-  const TensorInfo info = state_->graph().info(state_->variable(variable));
+  const TensorInfo info = state_->engine.variable_info(state_->variable(variable));
   if (info.elements() != 1) {
     fail(ErrorKind::input, {.what = "the variable is not a single number",
                             .tensor = variable,
@@ -175,13 +215,21 @@ std::vector<Port> ports_of(const Graph& graph, const std::vector<TensorId>& ids)
 }  // namespace
 
 std::vector<Port> Session::inputs() const {
-  return ports_of(state_->graph(), state_->graph().inputs);
+  std::vector<Port> ports;
+  for (const detail::InputPort& port : state_->inputs.ports()) {
+    ports.push_back({port.name, port.info});
+  }
+  return ports;
 }
 std::vector<Port> Session::optional_inputs() const {
   return ports_of(state_->graph(), state_->graph().optional_inputs);
 }
 std::vector<Port> Session::outputs() const {
-  return ports_of(state_->graph(), state_->graph().outputs);
+  std::vector<Port> ports;
+  for (std::size_t i = 0; i < state_->outputs.size(); ++i) {
+    ports.push_back({state_->outputs[i].name, state_->outputs.info(i)});
+  }
+  return ports;
 }
 std::vector<Port> Session::variables() const {
   return ports_of(state_->graph(), state_->variables);
@@ -231,8 +279,13 @@ Anchor Session::anchor(std::size_t i) const {
 }
 
 Dims Session::returned_shape(std::size_t i) const {
-  const detail::OutputPort& port = state_->outputs.at(i);
-  return state_->flow.shape(port.returns, port.period, state_->graph().info(port.id).shape);
+  static_cast<void>(state_->outputs.at(i));
+  return state_->outputs.shape(i);
+}
+Dims Session::given_shape(std::size_t i) const {
+  const detail::InputPort& port = state_->inputs.ports().at(i);
+  if (port.id == no_tensor) return state_->flow.stream_shape(port.info.shape);
+  return state_->flow.shape(Return::all, 1, port.info.shape);
 }
 
 }  // namespace halftone

@@ -52,23 +52,25 @@ SessionState::SessionState(Graph own, Executable* executable, const SessionOptio
   if (!options.ipu.profiling) return;
   model = std::make_unique<IpuModel>(options);
   std::vector<AnyView> given;
-  for (const InputPort& port : inputs.ports()) given.push_back({port.info, nullptr});
+  for (const TensorId id : graph().inputs) given.push_back({graph().info(id), nullptr});
   const bool all_static = std::all_of(given.begin(), given.end(),
                                       [](const AnyView& view) { return view.info.is_static(); });
   if (all_static) model->follow(graph(), given);
 }
 
-void SessionState::run_engine() {
-  if (model != nullptr) model->follow(graph(), inputs.views);
-  engine.run(inputs.views);
+void SessionState::run_engine(std::int64_t m) {
+  const std::span<const AnyView> views = inputs.hand_over();
+  outputs.hand_over(m);
+  if (model != nullptr) model->follow(graph(), views);
+  engine.run(views);
 }
 
 void SessionState::run() {
   const std::int64_t count = flow.micro_batches();
   for (std::int64_t m = 0; m < count; ++m) {
     inputs.use(m);
-    run_engine();
-    for (std::size_t i = 0; count > 1 && i < outputs.size(); ++i) outputs.collect(i, m);
+    run_engine(m);
+    for (std::size_t i = 0; outputs.collects() && i < outputs.size(); ++i) outputs.collect(i, m);
   }
 }
 
@@ -81,19 +83,31 @@ void SessionState::run(StepIo& io, const Session& session) {
   transfer.begin(input_count);
   for (std::int64_t m = 0; m < count; ++m) {
     for (std::size_t i = 0; i < input_count; ++i) transfer.fetch(io, inputs, i);
-    run_engine();
+    run_engine(m);
     if (prefetch && m + 1 < count) {
       for (std::size_t i = 0; i < input_count; ++i) transfer.fetch_ahead(io, inputs, i);
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const OutputPort& port = outputs[i];
       const bool is_sum = port.returns == Return::sum && count > 1;
-      if (is_sum) outputs.collect(i, m);
+      if (is_sum || flow.replicas > 1) outputs.collect(i, m);
       if (!flow.returns(port.returns, port.period, m)) continue;
-      StepTransfer::deliver(io, port, is_sum ? AnyView(port.collected) : engine.output(i));
+      StepTransfer::deliver(io, port, next_value(i, m));
     }
   }
   must_check_sizes = false;
+}
+
+AnyView SessionState::next_value(std::size_t i, std::int64_t m) const {
+  const OutputPort& port = outputs[i];
+  if (outputs.is_stream(i)) return outputs.of_micro_batch(i, m);
+  if (port.returns == Return::sum && flow.micro_batches() > 1) return port.collected;
+  if (flow.replicas == 1) return engine.output(i);
+  // The last value that was collected, of all replicas.
+  const std::int64_t elements = graph().info(port.id).elements() * flow.replicas;
+  const std::int64_t bytes = graph().info(port.id).bytes() * flow.replicas;
+  const std::int64_t slot = flow.slot(port.returns, port.period, m);
+  return {{graph().info(port.id).type, {elements}}, port.collected.data() + slot * bytes};
 }
 
 TensorId SessionState::variable(std::string_view name) const {

@@ -45,7 +45,9 @@ struct SessionState {
 
  private:
   /// Runs a micro-batch; on ipu_model shapes that are new are profiled first.
-  void run_engine();
+  void run_engine(std::int64_t m);
+  /// What step IO gets of output i from micro-batch m.
+  AnyView next_value(std::size_t i, std::int64_t m) const;
 };
 
 }  // namespace halftone::detail

@@ -98,7 +98,7 @@ void check_size(const TensorInfo& info, std::string_view name, std::int64_t coun
 void Session::check_input(std::string_view name, std::int64_t elements) const {
   for (const detail::InputPort& port : state_->inputs.ports()) {
     if (port.name != name) continue;
-    return check_size(port.info, name, state_->flow.micro_batches(), elements);
+    return check_size(port.info, name, state_->flow.micro_batches() * port.count, elements);
   }
   fail(ErrorKind::input, {.what = "a buffer is given for a tensor that is not an input",
                           .tensor = name,
@@ -110,7 +110,7 @@ void Session::check_output(std::string_view name, std::int64_t elements) const {
   if (i < state_->outputs.size()) {
     const detail::OutputPort& port = state_->outputs[i];
     const std::int64_t count = state_->flow.returned(port.returns, port.period);
-    return check_size(state_->graph().info(port.id), name, count, elements);
+    return check_size(state_->outputs.info(i), name, count * port.count, elements);
   }
   fail(ErrorKind::input, {.what = "a buffer is given for a tensor that a run does not return",
                           .tensor = name,

@@ -58,7 +58,7 @@ void StepTransfer::fetch_ahead(StepIo& io, SessionInputs& inputs, std::size_t i)
 /// False if it is asked for early and not there.
 bool StepTransfer::fetch(StepIo& io, SessionInputs& inputs, std::size_t i, bool early) {
   const InputPort& port = inputs.ports()[i];
-  const std::int64_t elements = port.info.elements();
+  const std::int64_t elements = port.info.elements() * port.count;
   const AnyView data = io.in(port.name, elements, early);
   if (data.data == nullptr && elements != 0) {
     if (early) return false;
@@ -70,7 +70,8 @@ bool StepTransfer::fetch(StepIo& io, SessionInputs& inputs, std::size_t i, bool 
     io.in_complete(port.name, elements);
     return true;
   }
-  if (staged_[i].info() != port.info) staged_[i] = AnyArray(port.info);
+  const TensorInfo staged{port.info.type, {elements}};
+  if (staged_[i].info() != staged) staged_[i] = AnyArray(staged);
   if (found == ElementType::int64 && wanted == ElementType::int32 && !warned_about_int64_) {
     warned_about_int64_ = true;
     log_message(LogLevel::warn, "session",

@@ -35,11 +35,13 @@ void Session::set_weights(const Weights& weights) {
     const TensorId other = theirs.find(mine.name(id));
     if (other == no_tensor || !is_variable(theirs.tensor(other))) continue;
     if (t.role == Role::state && !is_stored(t.state)) continue;
-    if (theirs.info(other) != t.info) {
+    const TensorInfo expected = state_->engine.variable_info(id);
+    const TensorInfo found = weights.state_->engine.variable_info(other);
+    if (found != expected) {
       fail(ErrorKind::input, {.what = "the weight of another session does not fit the variable",
                               .tensor = mine.name(id),
-                              .expected = detail::to_text(t.info),
-                              .found = detail::to_text(theirs.info(other))});
+                              .expected = detail::to_text(expected),
+                              .found = detail::to_text(found)});
     }
     pairs.emplace_back(id, other);
   }

@@ -91,7 +91,8 @@ bool has_products(const Graph& graph) {
 }
 
 Graph defer(Graph graph) {
-  if (is_static(graph) || std::any_of(graph.nodes.begin(), graph.nodes.end(), &has_effect)) {
+  const auto has_any_effect = [&](const Node& node) { return has_effect(graph, node); };
+  if (is_static(graph) || std::any_of(graph.nodes.begin(), graph.nodes.end(), has_any_effect)) {
     return graph;
   }
   std::vector<Node> early, between, late;

@@ -116,8 +116,44 @@ std::vector<TensorId> used_tensors(const Graph& graph, Role role) {
   return ids;
 }
 
+/// What is said of a variable beside its info: "  groups 0, 0, 1, 1  over 2 shards".
+std::string settings_of(const Graph& graph, TensorId id) {
+  const VariableSettings* s = graph.settings(id);
+  if (s == nullptr) return {};
+  std::string text;
+  if (!s->grouping.is_whole()) {
+    text += fmt::format("  groups {}", fmt::join(s->grouping.assignment(), ", "));
+  }
+  if (s->shard_over > 1) text += fmt::format("  over {} shards", s->shard_over);
+  if (s->retrieval == Retrieval::all_replicas) text += "  of all replicas";
+  if (s->remote_buffer >= 0) {
+    text += fmt::format("  in buffer {} entry {}", s->remote_buffer, s->remote_entry);
+  }
+  return text;
+}
+
+/// What is asked of a node's place: "  #1.3" for block and position, its tiles and exchange.
+std::string place_of(const Node& node) {
+  std::string text;
+  if (node.order.block != 0) {
+    text += fmt::format("  #{}.{}", node.order.block, node.order.position);
+  }
+  if (node.planning.on_io_tiles) text += "  on io tiles";
+  if (node.planning.exchange != 0) text += fmt::format("  exchange {}", node.planning.exchange);
+  return text;
+}
+
 void add_graph(std::string& out, const Graph& graph, const std::string& indent) {
   const auto line = [&](const std::string& text) { out += indent + text + "\n"; };
+  if (graph.replicas != 1) line(fmt::format("replicas  {}", graph.replicas));
+  for (const StreamRecord& stream : graph.streams) {
+    line(fmt::format("stream    {}  {}  {} the host", graph.text(stream.name),
+                     detail::to_text(stream.info), stream.to_host ? "to" : "from"));
+  }
+  for (const RemoteBufferRecord& buffer : graph.remote_buffers) {
+    line(fmt::format("buffer    {}  {} entries of {}", buffer.id, buffer.entries,
+                     detail::to_text(buffer.info)));
+  }
   for (const TensorId id : graph.inputs) {
     line(fmt::format("input     {}  {}", name_of(graph, id), detail::to_text(graph.info(id))));
   }
@@ -127,6 +163,7 @@ void add_graph(std::string& out, const Graph& graph, const std::string& indent) 
       const TensorRecord& t = graph.tensor(id);
       std::string values = role == Role::constant ? values_of(t) : std::string();
       if (t.of != no_tensor) values += "  of " + name_of(graph, t.of);
+      values += settings_of(graph, id);
       line(fmt::format("{:<8}  {}  {}{}", word, name_of(graph, id), detail::to_text(t.info),
                        values));
     }
@@ -134,8 +171,9 @@ void add_graph(std::string& out, const Graph& graph, const std::string& indent) 
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     const std::string attributes = attributes_of(node);
-    line(fmt::format("{:>4}  {} ({}){}{}", n, detail::node_text(*node.op, graph.name(node)),
-                     names_of(graph, node.inputs), attributes.empty() ? "" : "  ", attributes));
+    line(fmt::format("{:>4}  {} ({}){}{}{}", n, detail::node_text(*node.op, graph.name(node)),
+                     names_of(graph, node.inputs), attributes.empty() ? "" : "  ", attributes,
+                     place_of(node)));
     for (const TensorId id : node.outputs) {
       if (id == no_tensor) continue;
       line(fmt::format("      -> {}  {}", name_of(graph, id), detail::to_text(graph.info(id))));

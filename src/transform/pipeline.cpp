@@ -36,8 +36,12 @@ void make_constants(Graph& graph, Wanted wanted) {
   const Aliases aliases(graph);
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     TensorRecord& t = graph.tensors[i];
-    if (t.role != Role::variable || aliases.is_modified(static_cast<TensorId>(i))) continue;
-    if (wanted(t)) t.role = Role::constant;
+    const auto id = static_cast<TensorId>(i);
+    if (t.role != Role::variable || aliases.is_modified(id)) continue;
+    const VariableSettings* settings = graph.settings(id);
+    const bool differs =
+        settings != nullptr && (settings->grouping.num_groups() > 1 || settings->shard_over > 1);
+    if (!differs && wanted(t)) t.role = Role::constant;
   }
   for (Graph& body : graph.graphs) make_constants(body, wanted);
 }

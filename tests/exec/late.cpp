@@ -44,7 +44,7 @@ Graph branches() {
 std::vector<AnyArray> run_open(const Graph& graph, const std::vector<AnyView>& inputs,
                                const EngineOptions& options = {}) {
   Program program = make_program(graph, NoPasses{}, {.late = true});
-  const std::unique_ptr<Bound> bound = bind(program, options, one, {}, true);
+  const std::unique_ptr<Bound> bound = bind(program, options, one, {}, {}, true);
   for (std::size_t i = 0; i < inputs.size(); ++i) bound->set_input(i, inputs[i]);
   return results_of(*bound);
 }

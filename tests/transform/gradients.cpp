@@ -25,8 +25,9 @@ namespace {
 /// Operators that pass no gradient on to their later inputs: bounds of a range, divisors.
 constexpr std::string_view first_only[] = {"Clip", "Mod", "Fmod"};
 
-/// Operators that let no gradient pass, read what the host has, or print.
-constexpr std::string_view left_out[] = {"Detach", "RemoteLoad", "PrintTensor"};
+/// Operators that let no gradient pass, read what the host has, or print; AllReduce is told what the
+/// gradients are to be (tests/replicas.cpp).
+constexpr std::string_view left_out[] = {"Detach", "RemoteLoad", "PrintTensor", "AllReduce"};
 
 bool is_in(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();

@@ -7,6 +7,7 @@
 #include <halftone/base/array.hpp>
 #include <halftone/base/owned.hpp>
 #include <halftone/graph/graph.hpp>
+#include <halftone/graph/streams.hpp>
 #include <halftone/kernel/executor.hpp>
 #include <halftone/transform/observer.hpp>
 
@@ -34,7 +35,9 @@ class Executable;
 struct Program;
 
 struct EngineOptions {
-  int threads = 1;  ///< 0: as many as the machine has cores
+  /// 0: as many as the machine has cores. They run the replicas of a graph, each on one; a graph
+  /// without replicas has its kernels run on them.
+  int threads = 1;
   bool fuse = true;
   std::uint64_t seed = 0;  ///< of random numbers and of variables that start with them
   /// Throw NotANumberError at the first tensor that holds something that is not a number; nothing
@@ -60,7 +63,8 @@ struct NodeTime {
 /// follow from find them as they run; what comes before is planned, and so is what comes behind if
 /// that pays, for the shapes that have come.
 ///
-/// The engine owns the variables. Not to be used by several threads at once.
+/// The engine owns the variables, one set for each replica of the graph. Not to be used by several
+/// threads at once.
 class Engine {
  public:
   /// Takes the graph; throws the errors of its inference when the input shapes are known.
@@ -72,16 +76,32 @@ class Engine {
   Engine& operator=(Engine&&) noexcept;
   ~Engine();
 
-  /// The graph as it was given (not as it was transformed for running).
+  /// The graph as it was given (not as it was transformed for running). Variables that differ from
+  /// replica to replica have the values of the first one.
   const Graph& graph() const;
+  /// A copy whose variables have data as the host gives them.
+  Graph graph_with_values() const;
 
   /// Plans for these infos of the graph's inputs (in its order), or finds the plan.
   void prepare(std::span<const TensorInfo> inputs);
   /// Runs the graph on these inputs (in its order), which are borrowed until it returns. Sizes are
-  /// checked against the graph's; throws InputError.
+  /// checked against the graph's; throws InputError. Of replicas the data are [replicas, shape], and
+  /// the infos those of one.
   void run(std::span<const AnyView> inputs);
-  /// Output number i of the last run; good until the next one.
-  AnyView output(std::size_t i) const;
+  /// Output number i of a replica in the last run; good until the next one.
+  AnyView output(std::size_t i, int replica = 0) const;
+
+  /// A stream that the graph loads from or stores to.
+  struct Stream {
+    StreamName name;
+    TensorInfo slice;
+  };
+  std::vector<Stream> loads() const;
+  std::vector<Stream> stores() const;
+  /// The host's memory for a stream in the runs to come: [slices, replicas, slice], borrowed. Every
+  /// run begins with the first slice.
+  void set_load(std::size_t i, const void* data, std::int64_t slices);
+  void set_store(std::size_t i, void* data, std::int64_t slices);
 
   /// Whether a run draws random numbers.
   bool is_random() const;
@@ -91,9 +111,13 @@ class Engine {
   std::uint64_t seed() const;
   void set_seed(std::uint64_t seed);
 
-  /// The memory of a variable, to be read or written between runs. Written ones count from the next
-  /// run on.
+  /// The value of a variable as the host has it, see VariableSettings: good until the next call or
+  /// run.
   AnyView variable(TensorId id) const;
+  /// The info of a value for set_variable: [groups, shape].
+  TensorInfo variable_info(TensorId id) const;
+  /// Throws InputError for another type or shape; UnsupportedError for a variable of which the host
+  /// gets the values of all replicas, if its groups have several members.
   void set_variable(TensorId id, AnyView value);
 
   /// The model as it is ready for the current shapes, with the variables' present values. Throws

@@ -11,6 +11,7 @@
 #include <halftone/base/view.hpp>
 #include <halftone/graph/attribute.hpp>
 #include <halftone/graph/signature.hpp>
+#include <halftone/kernel/communicator.hpp>
 #include <halftone/kernel/executor.hpp>
 
 namespace halftone {
@@ -38,6 +39,9 @@ struct KernelCall {
   void* workspace = nullptr;     ///< as many bytes as `workspace` asked for
   const void* packed = nullptr;  ///< what `pack` made of constant inputs, or null
   const kernel::Executor* executor = nullptr;
+  const kernel::Communicator* communicator = nullptr;  ///< null: there are no other replicas
+  const kernel::Host* host = nullptr;
+  std::uint32_t number = 0;  ///< of a step where replicas meet: the same in all of them
   const SubgraphRunner* subgraphs = nullptr;
 
   constexpr bool is_constant(std::size_t input) const { return (constants >> input & 1) != 0; }

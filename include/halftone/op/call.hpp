@@ -3,6 +3,8 @@
 #ifndef HALFTONE_OP_CALL_HPP
 #define HALFTONE_OP_CALL_HPP
 
+#include <halftone/op/repeat.hpp>
+
 namespace halftone::op {
 
 /// Runs a subgraph once.
@@ -10,13 +12,13 @@ namespace halftone::op {
 /// inputs          those of the callee, then what it captures of the graph around it
 /// outputs         those of the callee
 /// modifiedInputs  numbers of the inputs that the callee changes: they have the new values when the
-///                 Call has run
+///                 Call has run; at most 255
 /// grad            a Call that computes the gradients of the inputs; none if it changes any
 /// limits          callees of one name are graphs of their own
 /// source          ai.graphcore Call-1
 struct Call {
   Subgraph callee{};
-  Dims modified_inputs{};
+  InputNumbers modified_inputs{};
 
   static constexpr OpId id{"ai.graphcore", "Call", 1};
   static constexpr Signature signature = "inputs:*... -> outputs:*...";
@@ -28,10 +30,7 @@ struct Call {
   }
 
   constexpr bool modifies(std::size_t input) const {
-    for (const std::int64_t number : modified_inputs) {
-      if (number == static_cast<std::int64_t>(input)) return true;
-    }
-    return false;
+    return modified_inputs.contains(static_cast<std::int64_t>(input));
   }
 
   constexpr Inferred infer(const Inputs& in) const {

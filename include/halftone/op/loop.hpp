@@ -15,19 +15,29 @@ namespace halftone::op {
 /// outputs  the last values of the states, then what the passes give, stacked along a new first
 ///          dimension
 /// body     (pass number, condition, states...) -> (condition, states..., slices...)
-/// grad     a Scan from the last pass to the first, of passes whose number is known before the run
+/// modifiedInputs  numbers of the inputs that the body changes, which it returns as it got them: they
+///                 have the new values when the Loop has run
+/// grad     a Scan from the last pass to the first, of passes whose number is known before the run;
+///          none if it changes any input
 /// limits   states may change their shapes from pass to pass, slices may not. Without any pass
 ///          unknown extents of the slices count as 0. A loop without M and cond would not end: it
 ///          is refused. PopART wants a constant M, which is not needed here
 /// source   ai.onnx Loop-16
 struct Loop {
   Subgraph body{};
+  InputNumbers modified_inputs{};
 
   static constexpr OpId id{"ai.onnx", "Loop", 1, 11, 13, 16, 19, 21, 23, 24, 25};
   static constexpr Signature signature = "M:I? cond:B? carried:*... -> outputs:*...";
   using types = TypeList<TypeList<std::int64_t, std::int32_t>, TypeList<bool>, AllTypes>;
 
-  constexpr void attributes(auto&& visit) { visit("body", body); }
+  constexpr void attributes(auto&& visit) {
+    visit("body", body);
+    visit("modifiedInputs", modified_inputs);
+  }
+  constexpr bool modifies(std::size_t input) const {
+    return modified_inputs.contains(static_cast<std::int64_t>(input));
+  }
 
   /// Where states and stacked outputs are; false if the body does not fit the node.
   static constexpr bool describe(const Node& node, const Graph& inner, Repeat& repeat) {
@@ -77,7 +87,13 @@ struct Loop {
     return outputs;
   }
 
-  constexpr void gradient(auto& g) const { record_repeat_gradient(g); }
+  constexpr void gradient(auto& g) const {
+    if (!modified_inputs.empty()) {
+      halftone::detail::refuse_gradient(
+          g.graph(), g.node(), {.what = "a loop that changes what it is given has no gradient"});
+    }
+    record_repeat_gradient(g);
+  }
 };
 
 }  // namespace halftone::op

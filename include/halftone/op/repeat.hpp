@@ -8,6 +8,8 @@ namespace halftone::op {
 
 /// One number for each scanned input or stacked output of a Scan.
 using ScanList = BoundedList<std::int64_t, 32>;
+/// Numbers of a node's inputs.
+using InputNumbers = BoundedList<std::int64_t, 255>;
 
 /// What is what among the inputs and outputs of a node Loop or Scan and those of its body.
 ///

@@ -34,15 +34,18 @@ struct Anchor {
       : id(tensor.id), returns(what), period(n) {}
 };
 
-/// How many micro-batches a run computes, and what it returns of them.
+/// How many micro-batches a run computes, for how many replicas, and what it returns of them.
 ///
 /// A run takes and computes batches x accumulation micro-batches: that many times the elements of
 /// an input, batch after batch. What it returns has leading dimensions [batches, accumulation] for
 /// `all`, [batches / n, accumulation] for `every_n`, none for `final` and `sum`; leading dimensions
-/// of one are left out.
+/// of one are left out. A dimension for replicas follows, then those of the tensor. Streams have one
+/// for host_transfers slices before that of the replicas.
 struct DataFlow {
   std::int64_t batches_per_step = 1;
   std::int64_t accumulation = 1;
+  std::int64_t host_transfers = 1;
+  std::int64_t replicas = 1;
 
   constexpr std::int64_t micro_batches() const { return batches_per_step * accumulation; }
   /// How many values of a tensor a run returns.
@@ -56,10 +59,18 @@ struct DataFlow {
     if (what == Return::every_n) return (i / accumulation + 1) % period == 0;
     return i + 1 == micro_batches();
   }
+  /// Which of the returned values is that of micro-batch i.
+  constexpr std::int64_t slot(Return what, std::int64_t period, std::int64_t i) const {
+    if (what == Return::all) return i;
+    return what == Return::every_n ? i / accumulation / period * accumulation + i % accumulation
+                                   : 0;
+  }
   /// The shape of what is returned of a tensor with shape `own`. Throws UsageError if it has too
   /// many dimensions.
   Dims shape(Return what, std::int64_t period, const Dims& own) const;
-  /// Throws UsageError for numbers of batches and periods that cannot be.
+  /// The same for a stream, in a run or (`all` is false) in one of its micro-batches.
+  Dims stream_shape(const Dims& own, bool all = true) const;
+  /// Throws UsageError for numbers of batches, transfers and periods that cannot be.
   void check() const;
   void check(Return what, std::int64_t period) const;
 };

@@ -89,9 +89,10 @@ inline constexpr std::int64_t small_elements = 512, small_product = 4096;
 constexpr std::int64_t aligned_bytes(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// Why a graph has no static program.
-enum class NotStatic : std::uint8_t { none, late, objects, bodies };
+enum class NotStatic : std::uint8_t { none, late, objects, bodies, streams };
 
 constexpr NotStatic why_not_static(const Graph& graph) {
+  if (graph.replicas != 1 || !graph.remote_buffers.empty()) return NotStatic::streams;
   const auto of = [&](TensorId id) {
     if (id == no_tensor) return NotStatic::none;
     const TensorInfo& info = graph.info(id);
@@ -110,6 +111,9 @@ constexpr NotStatic why_not_static(const Graph& graph) {
       }
     }
     if (!subgraphs_of(node).empty()) return NotStatic::bodies;
+    if (node.op->id == op::HostLoad::id || node.op->id == op::HostStore::id) {
+      return NotStatic::streams;
+    }
   }
   return NotStatic::none;
 }

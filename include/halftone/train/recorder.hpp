@@ -86,6 +86,11 @@ class Recorder {
            {.what = "the graph is trained already", .hint = "model_of() gives the model alone"});
     }
     check_options(rule_, options_);
+    if (graph_.replicas > 1 && options_.automatic_loss_scaling.enabled) {
+      fail(ErrorKind::unsupported,
+           {.what = "automatic loss scaling looks at the gradients of one replica: those of others "
+                    "would go on with another scale"});
+    }
     Graph model = graph_;
     const TensorMap<bool> is_statistic = use_training_mode(graph_);
     const std::size_t forward = graph_.nodes.size();
@@ -242,6 +247,10 @@ class Recorder {
       const AnyTensor g = tensor(w.gradient);
       const ElementType type = state_element_of(graph_.info(w.id).type);
       w.gradient = g.info().type == type ? op::identity(g).id : op::cast(g, {.to = type}).id;
+      if (graph_.replicas == 1) continue;
+      // Replicas go on alike: each has the mean of their gradients.
+      const op::Collective mean{.collective_operator = CollectiveOperator::mean};
+      w.gradient = record(graph_, op::ReplicatedAllReduce{.collective = mean}, {w.gradient}, 1)[0];
     }
     for (std::size_t c = 0; c < options_.clip_norm.size(); ++c) record_norm(c);
     for (auto w = weights_.begin(); w != weights_.end(); ++w) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <halftone/graph/index.hpp>
+#include <halftone/graph/subgraphs.hpp>
 
 namespace halftone {
 
@@ -16,9 +17,24 @@ constexpr bool has_effect(const Node& node) {
   return modifies;
 }
 
+/// The same of a node of that graph, with what its bodies do.
+constexpr bool has_effect(const Graph& graph, const Node& node) {
+  if (has_effect(node)) return true;
+  if (graph.graphs.empty()) return false;
+  for (const std::int32_t index : subgraphs_of(node)) {
+    const auto at = static_cast<std::size_t>(index);
+    if (index < 0 || at >= graph.graphs.size()) continue;
+    for (const Node& inner : graph.graphs[at].nodes) {
+      if (has_effect(graph.graphs[at], inner)) return true;
+    }
+  }
+  return false;
+}
+
 /// Whether a node was computed beforehand: it has given its outputs away, and does nothing else.
 constexpr bool is_evaluated(const Node& node) {
-  return node.outputs.empty() && node.op->signature.outputs() != 0 && !has_effect(node);
+  return node.outputs.empty() && node.op->signature.outputs() != 0 && !has_effect(node) &&
+         subgraphs_of(node).empty();
 }
 
 /// Drops the nodes from number `first` on that nothing depends on: no tensor with used[id] and no
@@ -27,7 +43,7 @@ constexpr void drop_dead_nodes(Graph& graph, std::size_t first, TensorMap<bool> 
   NodeMap<bool> keep(graph, true);
   for (std::size_t n = graph.nodes.size(); n-- > first;) {
     const Node& node = graph.nodes[n];
-    bool wanted = has_effect(node);
+    bool wanted = has_effect(graph, node);
     for (const TensorId id : node.outputs) {
       wanted = wanted || (id != no_tensor && used[id]);
     }

@@ -27,6 +27,7 @@ class Fusion {
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const Node& node = graph.nodes[n];
       if (is_candidate(node)) place(n);
+      if (node.order.block != 0) ordered_.push_back(n);
       for_each_modified(node, [&](std::size_t i) {
         changed_at_[aliases_.root(node.inputs[i])] = static_cast<int>(n);
       });
@@ -76,7 +77,23 @@ class Fusion {
       if (ready_at(id) >= static_cast<int>(group.nodes[0])) return false;
       ++more;
     }
-    return group.inputs.size() + more <= max_inputs;
+    return group.inputs.size() + more <= max_inputs && keeps_order(n, g);
+  }
+  /// Whether a node that joins a group still runs behind all that its place puts before it.
+  constexpr bool keeps_order(std::size_t n, int g) const {
+    const Order& own = graph_.nodes[n].order;
+    if (own.block == 0) return true;
+    const std::size_t first = groups_[static_cast<std::size_t>(g)].nodes[0];
+    for (const std::size_t other : ordered_) {
+      const Order& order = graph_.nodes[other].order;
+      if (order.block != own.block || order.position >= own.position) continue;
+      const int group = group_of_node_[other];
+      if (group == g) continue;
+      const std::size_t at =
+          group == no_group ? other : groups_[static_cast<std::size_t>(group)].nodes[0];
+      if (at >= first) return false;
+    }
+    return true;
   }
   constexpr void place(std::size_t n) {
     int best = no_group;
@@ -107,6 +124,7 @@ class Fusion {
   std::vector<Group> groups_;
   NodeMap<int> group_of_node_;
   TensorMap<int> changed_at_;
+  std::vector<std::size_t> ordered_;  ///< nodes so far that have places
 };
 
 }  // namespace detail
@@ -163,6 +181,9 @@ constexpr Graph fuse_elementwise(Graph graph) {
       }
     }
     fused.name = graph.nodes[group.nodes[0]].name;
+    for (const std::size_t member : group.nodes) {
+      if (fused.order.block == 0) fused.order = graph.nodes[member].order;
+    }
     fused.attributes = pack(op::Fused{{static_cast<std::int32_t>(graph.graphs.size())}});
     graph.graphs.push_back(std::move(body));
     nodes.push_back(std::move(fused));

@@ -5,6 +5,7 @@
 #include <halftone/graph/graph.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/graph/some_attributes.hpp>
+#include <halftone/graph/subgraphs.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/dead_code.hpp>
 
@@ -33,14 +34,6 @@ constexpr const Graph& holder_of(const Graph& graph, const Defect& defect) {
 using Evaluate = bool (*)(void* context, Graph& graph, std::size_t node);
 
 namespace detail {
-
-/// The indices of a node's Subgraph attributes, in their order.
-class GraphIndices final : public SomeAttributes {
- public:
-  std::vector<std::int32_t> indices;
-
-  constexpr void graph(std::string_view, std::int32_t& index) override { indices.push_back(index); }
-};
 
 /// Adds what `inferred` knows to what is known of a tensor; false if they contradict.
 constexpr bool refine(TensorInfo& known, const TensorInfo& inferred, std::int64_t& expected,
@@ -84,14 +77,6 @@ class SetGraphIndices final : public SomeAttributes {
 };
 
 }  // namespace detail
-
-/// The graph attributes of a node, in the order of the operator's attributes.
-constexpr std::vector<std::int32_t> subgraphs_of(const Node& node) {
-  detail::GraphIndices indices;
-  std::vector<Word> words = node.attributes;
-  node.op->attributes(words, indices);
-  return indices.indices;
-}
 
 /// Where states, slices and stacked outputs of a node Loop or Scan are; false for other nodes, and
 /// if the body does not fit the node.

@@ -44,7 +44,10 @@ constexpr void append_body(Graph& graph, const Graph& body, const Node& call) {
   const auto first_graph = static_cast<std::int32_t>(graph.graphs.size());
   for (const Graph& inner : body.graphs) graph.graphs.push_back(inner);
   for (const Node& inner : body.nodes) {
-    Node node{.op = inner.op, .attributes = inner.attributes, .planning = inner.planning};
+    Node node{.op = inner.op,
+              .attributes = inner.attributes,
+              .planning = inner.planning,
+              .order = call.order};
     if (node.op->id == op::Call::id) {
       auto nested = unpack<op::Call>(node.attributes);
       nested.callee.index += first_graph;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <halftone/graph/index.hpp>
+#include <halftone/transform/dead_code.hpp>
 
 namespace halftone {
 
@@ -38,8 +39,9 @@ constexpr std::int64_t peak_bytes(const Graph& graph) {
 }
 
 /// Orders the nodes so that less memory is live at once: among those that can run, the one after
-/// which the least is live runs next, the earlier one of equals. Nodes that touch a variable that
-/// is modified, or a view of it, keep their order. The given order stays where it is not worse.
+/// which the least is live runs next, the earlier one of equals. Nodes keep their order if they touch a
+/// variable that is modified, or a view of it, if they have effects, and if they have places (Order).
+/// The given order stays where it is not worse.
 constexpr Graph schedule(Graph graph) {
   const std::size_t count = graph.nodes.size();
   const Uses given(graph);
@@ -62,6 +64,23 @@ constexpr Graph schedule(Graph graph) {
       wait(touched, n);
       touched = static_cast<int>(n);
     }
+  }
+  int last_effect = no_node;
+  std::vector<std::size_t> placed;
+  for (std::size_t n = 0; n < count; ++n) {
+    const Order& order = graph.nodes[n].order;
+    if (order.block != 0) {
+      for (const std::size_t before : placed) {
+        const Order& other = graph.nodes[before].order;
+        if (other.block == order.block && other.position < order.position) {
+          wait(static_cast<int>(before), n);
+        }
+      }
+      placed.push_back(n);
+    }
+    if (!has_effect(graph, graph.nodes[n])) continue;
+    wait(last_effect, n);
+    last_effect = static_cast<int>(n);
   }
 
   auto bytes = [&](TensorId id) {

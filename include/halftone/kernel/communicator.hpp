@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+
+namespace halftone::kernel {
+
+/// How a kernel reaches the other replicas of its graph; a plain value, like Executor, so that they can
+/// be anywhere.
+///
+/// meet(self, replica, meeting, part) waits until all replicas have come, each with a part of its own;
+/// then one of them calls meeting.join(context, parts, replicas), with the parts in the order of the
+/// replicas, and all return. It throws if replicas come to different meetings, or do not come.
+struct Communicator {
+  /// What a replica brings and where it wants the result.
+  struct Part {
+    const void* given = nullptr;
+    void* result = nullptr;
+  };
+  struct Meeting {
+    std::uint64_t operation = 0;  ///< equal where replicas do the same
+    std::int64_t bytes = 0;       ///< of what each brings
+    const void* context = nullptr;
+    void (*join)(const void* context, const Part* parts, int replicas) = nullptr;
+  };
+  int replica = 0, replicas = 1;
+  void (*meet)(void* self, int replica, const Meeting& meeting, Part part) = nullptr;
+  void* self = nullptr;
+};
+
+/// A single replica meets nobody.
+inline void meet(const Communicator* communicator, const Communicator::Meeting& meeting,
+                 Communicator::Part part) {
+  if (communicator == nullptr || communicator->meet == nullptr) {
+    meeting.join(meeting.context, &part, 1);
+  } else {
+    communicator->meet(communicator->self, communicator->replica, meeting, part);
+  }
+}
+
+/// How a kernel reaches the host's streams and the memory beside the machine; a plain value.
+///
+/// load and store take the next slice of a stream for this replica; entry gives the memory of an
+/// entry of a remote buffer. They throw if there is no such stream, buffer or entry.
+struct Host {
+  void (*load)(void* self, const char* stream, void* to, std::int64_t bytes) = nullptr;
+  void (*store)(void* self, const char* stream, const void* from, std::int64_t bytes) = nullptr;
+  void* (*entry)(void* self, std::int64_t buffer, std::int64_t entry, std::int64_t bytes) = nullptr;
+  void* self = nullptr;
+};
+
+}  // namespace halftone::kernel

@@ -1,0 +1,290 @@
+#include "replicas.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#include <halftone/base/error.hpp>
+#include <halftone/graph/subgraphs.hpp>
+#include <halftone/op/list.hpp>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HALFTONE_ADDRESS_SANITIZER
+#endif
+#if __has_feature(thread_sanitizer)
+#define HALFTONE_THREAD_SANITIZER
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#define HALFTONE_ADDRESS_SANITIZER
+#endif
+#ifdef __SANITIZE_THREAD__
+#define HALFTONE_THREAD_SANITIZER
+#endif
+#ifdef HALFTONE_ADDRESS_SANITIZER
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef HALFTONE_THREAD_SANITIZER
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace halftone {
+namespace {
+
+/// As large as that of a thread; what is not used takes no memory.
+constexpr std::size_t stack_bytes = std::size_t{8} << 20;
+
+std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+void* make_stack() {
+  const std::size_t bytes = stack_bytes + page_bytes();
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) {
+    fail(ErrorKind::memory, {.what = "there is no memory for the stack of a replica"});
+  }
+  // What grows beyond the stack ends the program and changes nothing else.
+  static_cast<void>(::mprotect(memory, page_bytes(), PROT_NONE));
+  return memory;
+}
+
+static_assert(sizeof(void*) == 8, "the registers of x86-64 are saved here");
+
+/// Keeps the registers that belong to a function's caller on the stack, says in `from` where, and goes
+/// on with another stack. (ucontext's functions would ask the operating system about signals.)
+[[gnu::naked, gnu::noinline]] void switch_stack(void** /*from*/, void* /*to*/) {
+  asm volatile(
+      "pushq %rbp\n pushq %rbx\n pushq %r12\n pushq %r13\n pushq %r14\n pushq %r15\n"
+      "subq $8, %rsp\n stmxcsr (%rsp)\n fnstcw 4(%rsp)\n"
+      "movq %rsp, (%rdi)\n movq %rsi, %rsp\n"
+      "ldmxcsr (%rsp)\n fldcw 4(%rsp)\n addq $8, %rsp\n"
+      "popq %r15\n popq %r14\n popq %r13\n popq %r12\n popq %rbx\n popq %rbp\n ret");
+}
+/// Where a new stack begins: calls the function in r13 with what is in r12.
+[[gnu::naked, gnu::noinline]] void begin_stack() {
+  asm volatile("movq %r12, %rdi\n call *%r13\n ud2");
+}
+
+/// What switch_stack() finds on a new stack, so that it begins with function(argument).
+void* first_frame(std::byte* end, void* function, void* argument) {
+  struct Frame {
+    std::uint32_t mxcsr;
+    std::uint16_t control_word, unused;
+    void *r15, *r14, *r13, *r12, *rbx, *rbp;
+    void (*next)();
+  };
+  constexpr std::uint32_t mxcsr = 0x1f80;         // as a program starts: nothing is trapped,
+  constexpr std::uint16_t control_word = 0x037f;  // rounding is to nearest
+  const Frame frame{mxcsr,    control_word, 0,       nullptr, nullptr,
+                    function, argument,     nullptr, nullptr, &begin_stack};
+  // Behind the frame the stack is aligned to 16, as it is before a call.
+  std::byte* const top = end - 64 - sizeof frame;
+  std::memcpy(top, &frame, sizeof frame);
+  return top;
+}
+
+}  // namespace
+
+Replicas::Replicas(int count, const kernel::Executor& executor)
+    : parts_(static_cast<std::size_t>(count)), executor_(executor) {
+  for (int k = 0; k < count; ++k) {
+    Member& m = *members_.emplace_back(std::make_unique<Member>());
+    m.all = this;
+    m.communicator = {.replica = k,
+                      .replicas = count,
+                      .meet =
+                          [](void* self, int replica, const kernel::Communicator::Meeting& meeting,
+                             kernel::Communicator::Part part) {
+                            static_cast<Replicas*>(self)->meet(replica, meeting, part);
+                          },
+                      .self = this};
+    m.memory = make_stack();
+    m.place.stack = static_cast<std::byte*>(m.memory) + page_bytes();
+    m.place.stack_bytes = stack_bytes;
+    m.place.top = first_frame(static_cast<std::byte*>(m.memory) + page_bytes() + stack_bytes,
+                              reinterpret_cast<void*>(&enter), &m);
+#ifdef HALFTONE_THREAD_SANITIZER
+    m.place.fiber = __tsan_create_fiber(0);
+#endif
+  }
+}
+
+Replicas::~Replicas() {
+  for (const auto& m : members_) {
+#ifdef HALFTONE_THREAD_SANITIZER
+    __tsan_destroy_fiber(m->place.fiber);
+#endif
+    ::munmap(m->memory, stack_bytes + page_bytes());
+  }
+}
+
+const kernel::Communicator& Replicas::communicator(int replica) const {
+  return members_[static_cast<std::size_t>(replica)]->communicator;
+}
+
+void Replicas::switch_to(Place& from, Place& to, [[maybe_unused]] Place* const* next_caller) {
+#ifdef HALFTONE_ADDRESS_SANITIZER
+  __sanitizer_start_switch_fiber(&from.fake_stack, to.stack, to.stack_bytes);
+#endif
+#ifdef HALFTONE_THREAD_SANITIZER
+  __tsan_switch_to_fiber(to.fiber, 0);
+#endif
+  switch_stack(&from.top, to.top);
+#ifdef HALFTONE_ADDRESS_SANITIZER
+  const void* stack = nullptr;
+  std::size_t bytes = 0;
+  __sanitizer_finish_switch_fiber(from.fake_stack, &stack, &bytes);
+  if (next_caller != nullptr) {
+    (*next_caller)->stack = stack;
+    (*next_caller)->stack_bytes = bytes;
+  }
+#endif
+}
+
+void Replicas::enter(Member* member) {
+#ifdef HALFTONE_ADDRESS_SANITIZER
+  __sanitizer_finish_switch_fiber(nullptr, &member->caller->stack, &member->caller->stack_bytes);
+#endif
+  member->all->do_tasks(*member);
+}
+
+void Replicas::do_tasks(Member& member) {
+  for (;;) {
+    std::exception_ptr error;
+    try {
+      task_(context_, member.communicator.replica);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      member.error = std::move(error);
+      member.is_done = true;
+      ++done_;
+      if (meeting_ > 0 && meeting_ + done_ == static_cast<int>(members_.size())) settle();
+    }
+    switch_to(member.place, *member.caller, &member.caller);
+  }
+}
+
+void Replicas::resume(Member& member, Place& home) {
+  member.caller = &home;
+  switch_to(home, member.place);
+}
+
+void Replicas::run_some(int first, int step) {
+  Place home;
+#ifdef HALFTONE_THREAD_SANITIZER
+  home.fiber = __tsan_get_current_fiber();
+#endif
+  const int count = static_cast<int>(members_.size());
+  for (bool has_more = true; has_more;) {
+    has_more = false;
+    bool has_run = false;
+    const std::uint64_t round = round_.load(std::memory_order_acquire);
+    for (int k = first; k < count; k += step) {
+      Member& m = *members_[static_cast<std::size_t>(k)];
+      if (m.is_done) continue;
+      has_more = true;
+      if (m.waits_in == round_.load(std::memory_order_acquire)) continue;
+      resume(m, home);
+      has_run = true;
+    }
+    if (has_run || !has_more) continue;
+    // All of them wait for replicas of other threads, for a while without sleeping.
+    for (int i = 0; i < 2000 && round_.load(std::memory_order_acquire) == round; ++i) {
+      __builtin_ia32_pause();
+    }
+    std::unique_lock lock(mutex_);
+    round_is_over_.wait(lock, [&] { return round_.load() != round; });
+  }
+}
+
+void Replicas::run(Task task, void* context) {
+  task_ = task;
+  context_ = context;
+  meeting_ = done_ = 0;
+  for (const auto& m : members_) {
+    m->is_done = false;
+    m->defect = nullptr;
+    m->waits_in = 0;
+    m->error = nullptr;
+  }
+  const int step = std::min(std::max(executor_.threads, 1), static_cast<int>(members_.size()));
+  kernel::parallel_for(executor_, step,
+                       [&](std::int64_t first) { run_some(static_cast<int>(first), step); });
+  for (const bool is_own : {true, false}) {
+    for (const auto& m : members_) {
+      if (m->error && (m->defect == nullptr) == is_own) std::rethrow_exception(m->error);
+    }
+  }
+}
+
+void Replicas::meet(int replica, const kernel::Communicator::Meeting& meeting,
+                    kernel::Communicator::Part part) {
+  Member& m = *members_[static_cast<std::size_t>(replica)];
+  bool is_last = false;
+  {
+    const std::lock_guard lock(mutex_);
+    m.meeting = meeting;
+    parts_[static_cast<std::size_t>(replica)] = part;
+    is_last = ++meeting_ + done_ == static_cast<int>(members_.size());
+    if (is_last) {
+      settle();
+    } else {
+      m.waits_in = round_.load(std::memory_order_relaxed);
+    }
+  }
+  if (!is_last) switch_to(m.place, *m.caller, &m.caller);
+  if (m.defect == nullptr) return;
+  fail(ErrorKind::model,
+       {.what = m.defect,
+        .found = "replica " + std::to_string(replica),
+        .hint = "give all replicas the same number of passes and the same branches"});
+}
+
+const char* Replicas::disagreement() const {
+  if (done_ > 0) return "replicas come to a collective operator that another one does not reach";
+  const kernel::Communicator::Meeting& first = members_[0]->meeting;
+  for (const auto& m : members_) {
+    if (m->meeting.operation == first.operation && m->meeting.bytes == first.bytes) continue;
+    return "replicas come to different collective operators";
+  }
+  return nullptr;
+}
+
+void Replicas::settle() {
+  const char* const defect = disagreement();
+  if (defect == nullptr) {
+    const kernel::Communicator::Meeting& meeting = members_[0]->meeting;
+    meeting.join(meeting.context, parts_.data(), static_cast<int>(members_.size()));
+  }
+  for (const auto& m : members_) {
+    if (!m->is_done) m->defect = defect;
+  }
+  meeting_ = 0;
+  round_.fetch_add(1, std::memory_order_release);
+  round_is_over_.notify_all();
+}
+
+bool has_meetings(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
+    const OpId& id = node.op->id;
+    if (id == op::ReplicatedAllReduce::id || id == op::ReplicatedReduceScatter::id ||
+        id == op::ReplicatedAllGather::id) {
+      return true;
+    }
+    const std::vector<std::int32_t> bodies = subgraphs_of(node);
+    return std::any_of(bodies.begin(), bodies.end(), [&](std::int32_t index) {
+      const auto at = static_cast<std::size_t>(index);
+      return index >= 0 && at < graph.graphs.size() && has_meetings(graph.graphs[at]);
+    });
+  });
+}
+
+}  // namespace halftone

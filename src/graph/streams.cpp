@@ -1,0 +1,65 @@
+#include <halftone/streams.hpp>
+
+#include <string>
+
+#include <halftone/graph/subgraphs.hpp>
+
+#include "base/describe.hpp"
+
+namespace halftone {
+
+void detail::refuse_store(const AnyDeviceToHost& stream, const TensorInfo& found) {
+  fail(ErrorKind::usage, {.what = "a tensor is stored to a stream of another type or shape",
+                          .tensor = stream.name.view(),
+                          .expected = to_text(stream.slice),
+                          .found = to_text(found)});
+}
+
+namespace {
+
+void add_used(std::vector<UsedStream>& used, const Graph& graph, const Node& node,
+              const StreamName& name, const TensorInfo& slice) {
+  for (UsedStream& stream : used) {
+    if (stream.name != name) continue;
+    if (!slice.is_static()) return;
+    if (!stream.slice.is_static()) stream.slice = slice;
+    if (stream.slice == slice) return;
+    fail(ErrorKind::model, {.what = "loads or stores of one stream differ in type or shape",
+                            .node = detail::node_text(*node.op, graph.name(node)),
+                            .tensor = name.view(),
+                            .expected = detail::to_text(stream.slice),
+                            .found = detail::to_text(slice)});
+  }
+  used.push_back({name, slice});
+}
+
+void add_used(std::vector<UsedStream>& used, const Graph& graph, bool to_host) {
+  for (const Node& node : graph.nodes) {
+    if (to_host && node.op->id == op::HostStore::id) {
+      add_used(used, graph, node, unpack<op::HostStore>(node.attributes).stream,
+               graph.info(node.inputs[0]));
+    } else if (!to_host && node.op->id == op::HostLoad::id) {
+      add_used(used, graph, node, unpack<op::HostLoad>(node.attributes).stream,
+               graph.info(node.outputs[0]));
+    }
+    for (const std::int32_t index : subgraphs_of(node)) {
+      const auto at = static_cast<std::size_t>(index);
+      if (index >= 0 && at < graph.graphs.size()) add_used(used, graph.graphs[at], to_host);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<UsedStream> used_h2d_streams(const Graph& graph) {
+  std::vector<UsedStream> used;
+  add_used(used, graph, false);
+  return used;
+}
+std::vector<UsedStream> used_d2h_streams(const Graph& graph) {
+  std::vector<UsedStream> used;
+  add_used(used, graph, true);
+  return used;
+}
+
+}  // namespace halftone
