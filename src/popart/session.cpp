@@ -412,7 +412,7 @@ void Session::loadExecutableFromFile(const std::string& filename) {
     ready.set_model_outputs(s.graph.outputs);
     s.prepare(std::move(ready));
     // Constant weights are this model's, not those of the file.
-    s.weights.fromHost(s.executable->session());
+    s.weights.from_host(s.executable->session());
   });
 }
 
@@ -422,13 +422,13 @@ void Session::weightsFromHost() {
   state_->load();
   // Constant weights are the device's from the start.
   if (state_->areWeightsConstant()) return;
-  translated<runtime_error>([&] { state_->weights.fromHost(state_->executable->session()); });
+  translated<runtime_error>([&] { state_->weights.from_host(state_->executable->session()); });
   state_->hasWeights = true;
 }
 
 void Session::weightsToHost() {
   state_->requirePrepared("weightsToHost");
-  translated<runtime_error>([&] { state_->weights.toHost(state_->executable->session()); });
+  translated<runtime_error>([&] { state_->weights.to_host(state_->executable->session()); });
 }
 
 void Session::buffersFromHost() {
@@ -436,14 +436,14 @@ void Session::buffersFromHost() {
 }
 
 void Session::readWeights(const IWeightsIO& weightsIo) {
-  translated<runtime_error>([&] { state_->weights.read(weightsIo); });
+  translated<runtime_error>([&] { detail::readWeights(state_->weights, weightsIo); });
 }
 
 void Session::writeWeights(const IWeightsIO& weightsIo) {
   if (state_->areWeightsConstant()) {
     throw runtime_error("Cannot call writeWeights when constantWeights is set");
   }
-  translated<runtime_error>([&] { state_->weights.write(weightsIo); });
+  translated<runtime_error>([&] { detail::writeWeights(state_->weights, weightsIo); });
 }
 
 void Session::resetHostWeights(const std::string& model,
@@ -452,8 +452,8 @@ void Session::resetHostWeights(const std::string& model,
     throw runtime_error("Cannot call resetHostWeights when constantWeights is set");
   }
   translated<runtime_error>([&] {
-    state_->weights.reset(detail::readModel(model),
-                          ignoreWeightsInModelWithoutCorrespondingHostWeight);
+    detail::resetWeights(state_->weights, detail::readModel(model),
+                         ignoreWeightsInModelWithoutCorrespondingHostWeight);
   });
   state_->hasWeights = false;
 }
@@ -462,7 +462,7 @@ void Session::modelToHost(const std::string& fn) {
   state_->requirePrepared("modelToHost");
   translated<runtime_error>([&] {
     const halftone::Session& session = state_->executable->session();
-    state_->weights.toHost(session);
+    state_->weights.to_host(session);
     halftone::Graph model = model_of(session.graph());
     if (state_->newFiles.empty()) {
       halftone::onnx::save(model, fn);

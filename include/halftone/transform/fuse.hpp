@@ -58,8 +58,8 @@ class Fusion {
     const int p = uses_.producer[id];
     return p == no_node ? no_group : group_of_node_[static_cast<std::size_t>(p)];
   }
-  /// Position at which a tensor is there: that of its node, or of its node's group; of a variable
-  /// and what shares its memory, not before the last change so far.
+  /// Position at which a tensor is there: that of its node, or of its node's group; of what nodes
+  /// change and what shares its memory, not before the last change so far.
   constexpr int ready_at(TensorId id) const {
     const int changed = changed_at_[aliases_.root(id)];
     const int p = uses_.producer[id], g = group_that_makes(id);
@@ -77,7 +77,8 @@ class Fusion {
     std::size_t more = 0;
     for (const TensorId id : node.inputs) {
       if (id == no_tensor) continue;
-      if (group_that_makes(id) == g) continue;
+      const bool is_changed = changed_at_[aliases_.root(id)] != no_node;
+      if (group_that_makes(id) == g && !is_changed) continue;
       if (ready_at(id) >= static_cast<int>(group.nodes[0])) return false;
       ++more;
     }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <halftone/graph/graph.hpp>
+#include <halftone/graph/index.hpp>
 #include <halftone/graph/some_attributes.hpp>
 #include <halftone/graph/subgraphs.hpp>
 #include <halftone/op/list.hpp>
@@ -308,13 +309,14 @@ class Inference {
     return true;
   }
 
-  /// What a subgraph gets as it is; while constants are folded, the values of constants, too.
+  /// What a subgraph gets as it is; while constants are folded, the values of constants, too, unless
+  /// it changes its copy of them.
   constexpr void hand_in(Graph& body, TensorId inner, const Node& node, std::size_t input) const {
     TensorRecord& to = body.tensor(inner);
     const TensorRecord& from = graph_.tensor(node.inputs[input]);
     if (from.info.is_known()) to.info = from.info;
     if (evaluate_ == nullptr || from.role != Role::constant) return;
-    if (!is_given_by_all(node, input)) return;
+    if (!is_given_by_all(node, input) || Aliases(body).is_modified(inner)) return;
     to.role = Role::constant;
     to.data = from.data;
   }

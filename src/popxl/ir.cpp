@@ -1,0 +1,300 @@
+#include <popxl/ir.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/describe.hpp"
+#include "base/file.hpp"
+#include "popxl/dot.hpp"
+#include "popxl/state.hpp"
+
+namespace popxl {
+
+using detail::GraphState;
+using detail::IrState;
+
+namespace {
+
+std::shared_ptr<IrState> ir_of(const GraphState& graph) { return graph.ir.lock(); }
+
+std::vector<AnyTensor> handles(const Graph& graph, std::span<const halftone::TensorId> ids) {
+  std::vector<AnyTensor> all;
+  for (const halftone::TensorId id : ids) all.push_back({&graph.native(), id});
+  return all;
+}
+template <class Wanted>
+std::vector<AnyTensor> tensors_that(const Graph& graph, Wanted wanted) {
+  std::vector<AnyTensor> all;
+  const auto& tensors = graph.native().tensors;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (wanted(tensors[i])) all.push_back({&graph.native(), static_cast<halftone::TensorId>(i)});
+  }
+  return all;
+}
+
+}  // namespace
+
+// --- graphs ------------------------------------------------------------------------------------------
+
+std::string_view Graph::id() const { return state_->id; }
+std::string_view Graph::name() const { return state_->name; }
+Ir Graph::ir() const { return Ir(ir_); }
+Graph Graph::main_graph() const { return ir().main_graph(); }
+halftone::Graph& Graph::native() const { return state_->graph; }
+std::vector<AnyTensor> Graph::inputs() const { return handles(*this, native().inputs); }
+std::vector<AnyTensor> Graph::outputs() const { return handles(*this, native().outputs); }
+std::map<std::string, AnyTensor> Graph::inputs_by_name() const {
+  std::map<std::string, AnyTensor> all;
+  for (const AnyTensor& input : inputs()) {
+    const std::string_view name = input.name();
+    if (!name.empty()) all.emplace(name, input);
+  }
+  return all;
+}
+std::vector<AnyTensor> Graph::tensors() const {
+  return tensors_that(*this, [](const halftone::TensorRecord&) { return true; });
+}
+std::vector<AnyTensor> Graph::variables() const {
+  return tensors_that(*this, [](const halftone::TensorRecord& t) { return is_variable(t); });
+}
+std::vector<AnyTensor> Graph::constants() const {
+  return tensors_that(
+      *this, [](const halftone::TensorRecord& t) { return t.role == halftone::Role::constant; });
+}
+std::vector<Graph> Graph::called_graphs() const {
+  std::vector<Graph> all;
+  for (GraphState* const called : state_->called) all.emplace_back(ir_, called);
+  return all;
+}
+AnyTensor Graph::get_tensor(std::string_view id) const {
+  const halftone::TensorId found = native().find(id);
+  if (found != halftone::no_tensor) return {&native(), found};
+  throw ValueError({.what = "the graph has no tensor of this name",
+                    .tensor = id,
+                    .hint = "Graph::tensors() has all of graph '" + state_->id + "'"});
+}
+bool Graph::is_by_ref(std::size_t input) const {
+  const auto& all = state_->by_ref;
+  return std::find(all.begin(), all.end(), input) != all.end();
+}
+
+// --- the intermediate representation -------------------------------------------------------------------
+
+void IrState::must_be_open(std::string_view what) const {
+  if (!is_taken) return;
+  throw RuntimeError({.what = what,
+                      .expected = "an Ir that no session has taken",
+                      .hint = "make the Ir complete, then the session of it"});
+}
+
+Graph detail::add_graph(const std::shared_ptr<IrState>& ir, std::string_view base) {
+  auto graph = std::make_unique<GraphState>();
+  graph->ir = ir;
+  if (ir->graphs.empty()) {
+    graph->id = base;
+  } else {
+    graph->id = std::string(base) + "_subgraph(" + std::to_string(ir->subgraphs++) + ")";
+    graph->name = graph->id;
+  }
+  graph->graph.graph_name = graph->graph.store_name(graph->id);
+  ir->graphs.push_back(std::move(graph));
+  return {ir, ir->graphs.back().get()};
+}
+
+Graph detail::add_backward(const Ir& ir, const Graph& forward) {
+  const std::string base = std::string(forward.id()) + "_bwd";
+  std::string id = base;
+  const auto& graphs = ir.state().graphs;
+  for (int n = 1; std::any_of(graphs.begin(), graphs.end(),
+                              [&](const auto& graph) { return graph->id == id; });
+       ++n) {
+    id = base + "_" + std::to_string(n);
+  }
+  const Graph backward = ir.create_empty_graph(base);
+  backward.state().id = backward.state().name = id;
+  return backward;
+}
+
+void detail::must_be_in(const Graph& graph, const AnyTensor& tensor, std::string_view what) {
+  if (graph.contains(tensor)) return;
+  throw ValueError({.what = what,
+                    .tensor = tensor.is_absent() ? std::string_view() : tensor.name(),
+                    .expected = "a tensor of graph '" + std::string(graph.id()) + "'",
+                    .hint = "graphs get tensors of others as inputs of their calls"});
+}
+
+std::int64_t detail::host_transfers(const IrState& ir) { return ir.host_transfers; }
+void detail::set_host_transfers(IrState& ir, std::int64_t value) {
+  ir.must_be_open("num_host_transfers is set too late");
+  if (value < 1) {
+    throw ValueError({.what = "num_host_transfers is below 1", .found = std::to_string(value)});
+  }
+  ir.host_transfers = value;
+}
+std::int64_t detail::replication_factor(const IrState& ir) { return ir.replicas; }
+void detail::set_replication_factor(IrState& ir, std::int64_t value) {
+  ir.must_be_open("replication_factor is set too late");
+  if (value < 1) {
+    throw ValueError({.what = "replication_factor is below 1", .found = std::to_string(value)});
+  }
+  ir.replicas = value;
+}
+
+Ir::Ir(std::shared_ptr<IrState> state)
+    : num_host_transfers(state), replication_factor(state), state_(std::move(state)) {}
+Ir::Ir(int replication) : Ir(std::make_shared<IrState>()) {
+  static std::atomic<int> next{0};
+  state_->id = next++;
+  detail::add_graph(state_, "main");
+  replication_factor = replication;
+}
+Ir::Ir(std::string_view replication) : Ir(1) {
+  if (replication != "popdist") {
+    throw ValueError(
+        {.what = "replication is neither a number nor \"popdist\"", .found = replication});
+  }
+  throw NotImplementedError({.what = "several processes, \"popdist\", are not offered",
+                             .hint = "Ir(n) has n replicas in this process"});
+}
+int Ir::id() const { return state_->id; }
+Graph Ir::main_graph() const { return {state_, &state_->main()}; }
+Graph Ir::create_empty_graph(std::string_view name) const {
+  state_->must_be_open("a graph is created too late");
+  return detail::add_graph(state_, name);
+}
+
+namespace {
+/// A grouping, whose refusal is PopXL's.
+template <class F>
+ReplicaGrouping grouped(F make) {
+  try {
+    return make();
+  } catch (const halftone::UsageError& e) {
+    throw ValueError({.what = e.reason(), .expected = e.expected(), .found = e.found()});
+  }
+}
+}  // namespace
+
+ReplicaGrouping Ir::replica_grouping(int stride, std::optional<int> group_size) const {
+  const auto replicas = static_cast<int>(state_->replicas);
+  return grouped([&] {
+    if (!group_size.has_value()) return ReplicaGrouping(replicas, stride);
+    return ReplicaGrouping(replicas, stride, *group_size);
+  });
+}
+ReplicaGrouping Ir::replica_grouping_from_assignments(std::vector<int> assignment) const {
+  if (static_cast<std::int64_t>(assignment.size()) != state_->replicas) {
+    throw ValueError({.what = "an assignment has another number of replicas than the Ir",
+                      .expected = std::to_string(state_->replicas),
+                      .found = std::to_string(assignment.size())});
+  }
+  return grouped([&] { return ReplicaGrouping(std::move(assignment)); });
+}
+
+void Ir::set_dot_checks(std::vector<std::string> checks) const {
+  state_->dot_checks = std::move(checks);
+}
+void Ir::dot_checkpoint(std::string_view check, std::string_view save_dir) const {
+  if (!save_dir.empty()) {
+    std::error_code problem;
+    std::filesystem::create_directories(save_dir, problem);
+    if (problem) {
+      halftone::fail(halftone::ErrorKind::io, {.what = "a folder for dot files cannot be made",
+                                               .tensor = save_dir,
+                                               .found = problem.message()});
+    }
+    state_->dot_folder = save_dir;
+  }
+  std::vector<std::string> selected = state_->dot_checks;
+  if (const char* const words = std::getenv("POPART_DOT_CHECKS"); words != nullptr) {
+    std::string word;
+    for (const char c : std::string(words) + " ") {
+      if (c != ' ' && c != ',' && c != ':') {
+        word += c;
+      } else if (!word.empty()) {
+        selected.push_back(std::exchange(word, {}));
+      }
+    }
+  }
+  if (selected.empty()) selected = state_->dot_checks = {"ALL"};
+  const bool is_selected = std::any_of(selected.begin(), selected.end(), [&](const std::string& s) {
+    return s == "ALL" || s == check;
+  });
+  if (!is_selected) return;
+  const std::filesystem::path folder = state_->dot_folder;
+  const std::string text = detail::dot_text(*state_);
+  halftone::detail::OutputFile file((folder / (std::string(check) + ".dot")).string());
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+// --- tensors -----------------------------------------------------------------------------------------
+
+ElementType detail::downcast_type(ElementType type) {
+  if (type == ElementType::int64) return ElementType::int32;
+  if (type == ElementType::uint64) return ElementType::uint32;
+  return type == ElementType::float64 ? ElementType::float32 : type;
+}
+
+namespace {
+
+/// Copied bytes, of 32 bits for 64 if that is asked for.
+std::pair<TensorSpec, halftone::Bytes> host_bytes(const AnyView& data, bool downcast) {
+  const ElementType type = downcast ? detail::downcast_type(data.info.type) : data.info.type;
+  const AnyArray copy =
+      type == data.info.type ? AnyArray::copy_of(data) : detail::converted(data, type);
+  return {copy.info(), halftone::Bytes(copy.storage(), copy.data(), copy.bytes())};
+}
+
+}  // namespace
+
+AnyArray detail::converted(const AnyView& data, ElementType type) {
+  AnyArray result(TensorSpec{type, data.info.shape});
+  halftone::visit_type<halftone::NumericTypes>(data.info.type, [&]<class From>() {
+    const std::span<const From> from = data.values<From>();
+    halftone::visit_type<halftone::NumericTypes>(type, [&]<class To>() {
+      const std::span<To> to = result.values<To>();
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        to[i] = halftone::detail::nearest<To>(from[i]);
+      }
+    });
+  });
+  return result;
+}
+
+halftone::Graph& detail::main_for(std::string_view what) {
+  const Graph graph = gcg();
+  if (graph == graph.main_graph()) return graph.native();
+  throw ValueError({.what = std::string(what) + " belongs to the main graph",
+                    .found = "graph '" + std::string(graph.id()) + "' is current",
+                    .hint = "create it in the main graph and give it to the call"});
+}
+AnyTensor detail::add_input(const TensorSpec& spec, std::string_view name, bool by_ref) {
+  const Graph graph = gcg();
+  if (graph == graph.main_graph()) {
+    throw ValueError({.what = "the main graph has no inputs",
+                      .tensor = name,
+                      .hint = "host_load of an h2d_stream, or a variable"});
+  }
+  if (by_ref) graph.state().by_ref.push_back(graph.native().inputs.size());
+  return {&graph.native(), graph.native().add_input(spec, name)};
+}
+AnyTensor detail::add_variable(const AnyView& data, std::string_view name, bool downcast) {
+  halftone::Graph& graph = main_for("a variable");
+  auto [info, bytes] = host_bytes(data, downcast);
+  return {&graph, graph.add_variable(info, std::move(bytes), name)};
+}
+AnyTensor detail::add_constant(const AnyView& data, std::string_view name, bool downcast) {
+  halftone::Graph& graph = gcg().native();
+  auto [info, bytes] = host_bytes(data, downcast);
+  return {&graph, graph.add_constant(info, std::move(bytes), name)};
+}
+void graph_output(const AnyTensor& tensor) {
+  const Graph graph = gcg();
+  detail::must_be_in(graph, tensor, "an output is of another graph");
+  graph.native().add_output(tensor.id);
+}
+
+}  // namespace popxl
