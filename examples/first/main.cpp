@@ -1,8 +1,5 @@
 #include <cstdio>
-
 #include <halftone/halftone.hpp>
-#include <halftone/onnx.hpp>
-
 int main() {
   halftone::Session net(halftone::onnx::load("examples/digits/cnn_trained.onnx"));
   halftone::Array<float> image({1, 1, 8, 8});
