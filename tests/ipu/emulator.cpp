@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -59,6 +60,36 @@ TEST_CASE("an emulator takes every target and option that ipu::profile takes") {
                                             .split_ratios = {0.75f, 0.25f},
                                             .prefetch = false,
                                             .has_launch = false});
+}
+
+TEST_CASE("an emulator folds nodes of constants to the library's values") {
+  Graph graph;
+  Folded::build(graph);
+  const Graph expected = ipu::program_for(graph).graph;
+  using List = halftone::detail::ListOf<Builtin>::type;
+  const Graph found =
+      run_passes(ipu_passes, ipu::detail::RecordedGraph<Folded, List>::read(),
+                 {.evaluate = &ipu::detail::evaluate_in_headers}, [](const PassEvent&) {});
+  REQUIRE(found.tensors.size() == expected.tensors.size());
+  int folded = 0;
+  for (std::size_t i = 0; i < found.tensors.size(); ++i) {
+    const TensorRecord &a = found.tensors[i], &b = expected.tensors[i];
+    REQUIRE(a.role == b.role);
+    if (a.role != Role::constant) continue;
+    REQUIRE(a.data.size() == b.data.size());
+    if (a.info.type != ElementType::float32) {
+      CHECK(std::ranges::equal(a.data.span(), b.data.span()));
+      continue;
+    }
+    folded += graph.tensors[i].role == Role::value;
+    for (std::size_t at = 0; at < a.data.size(); at += sizeof(float)) {
+      float x, y;
+      std::memcpy(&x, a.data.span().data() + at, sizeof x);
+      std::memcpy(&y, b.data.span().data() + at, sizeof y);
+      CHECK(x == doctest::Approx(y).epsilon(1e-6));  // the library's exp works on vectors
+    }
+  }
+  CHECK(folded == 5);  // Add, Exp, Reshape and two Transposes
 }
 
 TEST_CASE("an emulator computes what a static program computes") {

@@ -9,6 +9,7 @@
 ///   emulator.report().tile_bytes(113);
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include <halftone/base/error_text.hpp>
