@@ -326,10 +326,13 @@ constexpr Program make_program(Graph graph, const Passes& passes = {},
       std::int32_t at = is_shared ? number[index] : Program::none;
       if (at == Program::none) {
         at = static_cast<std::int32_t>(program.bodies.size());
-        program.bodies.push_back(
-            is_late
-                ? make_program(std::move(body), NoPasses{}, options)
-                : make_program(std::move(body), passes.inside(program.graph, node, b), options));
+        // Not by ?:, which g++ 12 destroys twice in constant evaluation.
+        if (is_late) {
+          program.bodies.push_back(make_program(std::move(body), NoPasses{}, options));
+        } else {
+          program.bodies.push_back(
+              make_program(std::move(body), passes.inside(program.graph, node, b), options));
+        }
       }
       if (is_shared) number[index] = at;
       program.steps[s].bodies.push_back(at);
