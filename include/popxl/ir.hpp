@@ -41,12 +41,6 @@ using halftone::Tensor;
 using halftone::zeros;
 using TensorSpec = halftone::TensorInfo;
 
-/// Handles are equal if they are of one tensor.
-template <halftone::tensor_handle A, halftone::tensor_handle B>
-constexpr bool operator==(const A& a, const B& b) {
-  return a.graph == b.graph && a.id == b.id;
-}
-
 class Ir;
 namespace detail {
 struct GraphState;

@@ -8,4 +8,5 @@
 #include <popxl/ops.hpp>
 #include <popxl/session.hpp>
 #include <popxl/streams.hpp>
+#include <popxl/tensor.hpp>
 #include <popxl/transforms.hpp>

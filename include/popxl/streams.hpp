@@ -108,6 +108,14 @@ RemoteBuffer<T, S> remote_buffer(std::int64_t entries = 1) {
 inline AnyRemoteBuffer remote_buffer(const TensorSpec& spec, std::int64_t entries = 1) {
   return halftone::remote_buffer(gmg().native(), spec, entries);
 }
+/// errors  ValueError: a tensor that is not like an entry, or whose shards are not
+void validate_tensor_matches_buffer(const AnyRemoteBuffer& buffer, const AnyTensor& tensor,
+                                    int num_shards = 1);
+/// Redefines a buffer, before anything loads from it or stores to it.
+inline AnyRemoteBuffer set_remote_buffer_info(const AnyRemoteBuffer& buffer, const TensorSpec& spec,
+                                              std::int64_t entries) {
+  return halftone::set_remote_buffer(gmg().native(), {buffer.id, spec, entries, buffer.meta_shape});
+}
 /// A variable whose value lies in an entry of a buffer; for the session alone.
 template <class T, class S, halftone::remote_buffer_handle B>
 Tensor<T, S> remote_variable(std::string_view name, std::type_identity_t<std::span<const T>> data,
@@ -129,11 +137,9 @@ ShardedVariable replica_sharded_variable(std::string_view name, const AnyView& d
 AnyTensor remote_replica_sharded_variable(std::string_view name, const AnyView& data,
                                           const AnyRemoteBuffer& buffer, std::int64_t offset = 0,
                                           const ReplicaGrouping& grouping = {}, int shard_over = 0);
-inline AnyRemoteBuffer replica_sharded_buffer(const TensorSpec& whole,
-                                              const ReplicaGrouping& grouping = {},
-                                              int shard_over = 0, std::int64_t entries = 1) {
-  return halftone::replica_sharded_buffer(gmg().native(), whole, grouping, shard_over, entries);
-}
+AnyRemoteBuffer replica_sharded_buffer(const TensorSpec& whole,
+                                       const ReplicaGrouping& grouping = {}, int shard_over = 0,
+                                       std::int64_t entries = 1);
 
 namespace detail {
 /// Throws a ValueError unless a tensor is a slice of the stream.
@@ -159,6 +165,19 @@ auto remote_load(const B& buffer, const I& offset = 0, std::string_view name = {
   return halftone::remote_load(gcg().native(), buffer, offset, name);
 }
 using halftone::remote_load_, halftone::remote_store;
+/// Says that the code of a graph comes to the tiles here, which has no effect on what is computed.
+///
+/// errors  ValueError: the current graph, an unknown destination; NotImplementedError: the buffers
+void remote_code_load(const Graph& graph, std::string_view destination = "executable");
+
+/// A new tensor of zeros, which operators may change: zero, or undef for one whose values nobody reads.
+enum class InitType : std::uint8_t { zero, undef };
+AnyTensor init(const TensorSpec& spec, std::string_view name = {}, InitType type = InitType::zero);
+template <class T, class S>
+Tensor<T, S> init(std::string_view name = {}, InitType type = InitType::zero) {
+  const AnyTensor made = init(Tensor<T, S>::static_info, name, type);
+  return {made.graph, made.id};
+}
 
 namespace collectives {
 using namespace halftone::collectives;

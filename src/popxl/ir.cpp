@@ -80,6 +80,27 @@ bool Graph::is_by_ref(std::size_t input) const {
   return std::find(all.begin(), all.end(), input) != all.end();
 }
 
+int Graph::register_op_created_hook(Hook f) const {
+  static std::atomic<int> next{0};
+  const int handle = next++;
+  state_->hooks.emplace_back(handle, std::move(f));
+  const auto tell = [](void* who, const halftone::Graph& graph, std::size_t node) {
+    // A copy: hooks may be removed by a hook.
+    for (const auto& [number, hook] : std::vector(static_cast<GraphState*>(who)->hooks)) {
+      hook(graph.nodes[node]);
+    }
+  };
+  native().observer.set(tell, state_);
+  return handle;
+}
+void Graph::remove_op_created_hook(int handle) const {
+  const auto is_it = [&](const auto& hook) { return hook.first == handle; };
+  if (std::erase_if(state_->hooks, is_it) != 0) return;
+  throw ValueError({.what = "there is no hook of this handle in the graph",
+                    .node = state_->id,
+                    .found = std::to_string(handle)});
+}
+
 // --- the intermediate representation -------------------------------------------------------------------
 
 void IrState::must_be_open(std::string_view what) const {
@@ -133,13 +154,15 @@ void detail::set_host_transfers(IrState& ir, std::int64_t value) {
   }
   ir.host_transfers = value;
 }
-std::int64_t detail::replication_factor(const IrState& ir) { return ir.replicas; }
+std::int64_t detail::replication_factor(const IrState& ir) {
+  return ir.graphs.front()->graph.replicas;
+}
 void detail::set_replication_factor(IrState& ir, std::int64_t value) {
   ir.must_be_open("replication_factor is set too late");
   if (value < 1) {
     throw ValueError({.what = "replication_factor is below 1", .found = std::to_string(value)});
   }
-  ir.replicas = value;
+  ir.main().graph.replicas = static_cast<std::int32_t>(value);
 }
 
 Ir::Ir(std::shared_ptr<IrState> state)
@@ -178,16 +201,16 @@ ReplicaGrouping grouped(F make) {
 }  // namespace
 
 ReplicaGrouping Ir::replica_grouping(int stride, std::optional<int> group_size) const {
-  const auto replicas = static_cast<int>(state_->replicas);
+  const std::int32_t replicas = main_graph().native().replicas;
   return grouped([&] {
     if (!group_size.has_value()) return ReplicaGrouping(replicas, stride);
     return ReplicaGrouping(replicas, stride, *group_size);
   });
 }
 ReplicaGrouping Ir::replica_grouping_from_assignments(std::vector<int> assignment) const {
-  if (static_cast<std::int64_t>(assignment.size()) != state_->replicas) {
+  if (static_cast<std::int64_t>(assignment.size()) != std::int64_t{replication_factor}) {
     throw ValueError({.what = "an assignment has another number of replicas than the Ir",
-                      .expected = std::to_string(state_->replicas),
+                      .expected = std::to_string(std::int64_t{replication_factor}),
                       .found = std::to_string(assignment.size())});
   }
   return grouped([&] { return ReplicaGrouping(std::move(assignment)); });

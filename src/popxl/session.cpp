@@ -20,16 +20,6 @@ namespace {
 
 using halftone::detail::to_text;
 
-/// [groups, shape], what the host has of a variable.
-TensorSpec host_info(const halftone::Graph& graph, halftone::TensorId id) {
-  TensorSpec info = graph.info(id);
-  const VariableSettings* const settings = graph.settings(id);
-  if (settings == nullptr) return info;
-  if (settings->shard_over > 1) info.shape = settings->host_shape;
-  if (settings->grouping.num_groups() > 1) info.shape.insert(0, settings->grouping.num_groups());
-  return info;
-}
-
 std::string names_of(const std::vector<std::string_view>& names) {
   std::string all;
   for (const std::string_view name : names)
@@ -109,6 +99,7 @@ struct Session::State {
       if (mapped.file.is_read_only()) downloads_on_exit = false;
     }
     ir.state().is_taken = true;
+    weights.complete(session);  // those that start by a rule
     is_attached = device != nullptr && device->isAttached();
     if (is_attached) weights.from_host(session);
   }
@@ -388,12 +379,7 @@ std::vector<AnyView> Session::get_tensors_data(std::span<const AnyTensor> tensor
       views.push_back({record.info, record.data.span().data()});
       continue;
     }
-    AnyView view = s.weights[s.number(t.id)];
-    if (view.data == nullptr) {  // a rule's: the session made the first value
-      s.weights.to_host(s.session);
-      view = s.weights[s.number(t.id)];
-    }
-    views.push_back(view);
+    views.push_back(s.weights[s.number(t.id)]);
   }
   return views;
 }
@@ -402,7 +388,7 @@ void Session::write_variables_data(std::initializer_list<std::pair<AnyTensor, An
   State& s = *state_;
   for (const auto& [t, data] : values) {
     const halftone::TensorId id = s.variable(t, "data are written to a tensor that is no variable");
-    const TensorSpec expected = host_info(s.graph, id);
+    const TensorSpec expected = s.weights.info(s.number(id));
     if (data.info.type != expected.type) {
       throw TypeError({.what = "data of another element type are written to a variable",
                        .tensor = t.name(),

@@ -16,6 +16,7 @@ struct GraphState {
   std::weak_ptr<IrState> ir;
   std::vector<std::size_t> by_ref;  ///< numbers of inputs
   std::vector<GraphState*> called;
+  std::vector<std::pair<int, Graph::Hook>> hooks;
 };
 
 /// A variable that is in a file.
@@ -28,7 +29,6 @@ struct MappedVariable {
 struct IrState {
   int id = 0;
   std::int64_t host_transfers = 1;
-  std::int64_t replicas = 1;
   int subgraphs = 0;
   bool is_taken = false;                            ///< by a session
   std::vector<std::unique_ptr<GraphState>> graphs;  ///< the main one first

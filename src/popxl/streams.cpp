@@ -1,5 +1,7 @@
 #include <popxl/streams.hpp>
 
+#include <halftone/remote_code.hpp>
+
 #include "base/describe.hpp"
 #include "popxl/state.hpp"
 
@@ -31,6 +33,11 @@ void detail::check_slice(const AnyDeviceToHost& stream, const AnyTensor& x) {
 
 namespace {
 
+/// All replicas of the current Ir, if no grouping is said.
+ReplicaGrouping said_or_all(const ReplicaGrouping& grouping) {
+  return grouping.is_whole() ? gir().replica_grouping() : grouping;
+}
+
 /// The type and shape of one group's value, and the bytes of all.
 std::pair<TensorSpec, halftone::Bytes> whole_of(const AnyView& data,
                                                 const ReplicaGrouping& grouping) {
@@ -59,7 +66,7 @@ ShardedVariable replica_sharded_variable(std::string_view name, const AnyView& d
   halftone::Graph& graph = detail::main_for("a variable");
   auto [whole, bytes] = whole_of(data, grouping);
   const AnyTensor shard = halftone::replica_sharded_variable(graph, name, whole, std::move(bytes),
-                                                             grouping, shard_over);
+                                                             said_or_all(grouping), shard_over);
   return {shard, shard};
 }
 AnyTensor remote_replica_sharded_variable(std::string_view name, const AnyView& data,
@@ -68,7 +75,54 @@ AnyTensor remote_replica_sharded_variable(std::string_view name, const AnyView& 
   halftone::Graph& graph = detail::main_for("a variable");
   auto [whole, bytes] = whole_of(data, grouping);
   return halftone::remote_replica_sharded_variable(graph, name, whole, std::move(bytes), buffer,
-                                                   offset, grouping, shard_over);
+                                                   offset, said_or_all(grouping), shard_over);
+}
+AnyRemoteBuffer replica_sharded_buffer(const TensorSpec& whole, const ReplicaGrouping& grouping,
+                                       int shard_over, std::int64_t entries) {
+  return halftone::replica_sharded_buffer(gmg().native(), whole, said_or_all(grouping), shard_over,
+                                          entries);
 }
 
+void validate_tensor_matches_buffer(const AnyRemoteBuffer& buffer, const AnyTensor& tensor,
+                                    int num_shards) {
+  const TensorSpec info = tensor.info();
+  const Dims& shape = num_shards > 1 ? buffer.meta_shape : buffer.entry.shape;
+  if (info.type == buffer.entry.type && info.shape == shape) return;
+  throw ValueError({.what = "a tensor is not like the entries of a remote buffer",
+                    .tensor = tensor.name(),
+                    .expected = halftone::detail::to_text(TensorSpec{buffer.entry.type, shape}),
+                    .found = halftone::detail::to_text(info)});
+}
+
+namespace ops {
+
+void remote_code_load(const Graph& graph, std::string_view destination) {
+  if (destination == "compute_buffer" || destination == "io_buffer") {
+    throw NotImplementedError({.what = "code is loaded to be executed only",
+                               .node = graph.id(),
+                               .found = destination,
+                               .hint = "\"executable\""});
+  }
+  if (destination != "executable") {
+    throw ValueError({.what = "a place for code is not known",
+                      .node = graph.id(),
+                      .expected = "executable",
+                      .found = destination});
+  }
+  const Graph current = gcg();
+  if (current == graph) {
+    throw ValueError({.what = "a graph loads its own code", .node = graph.id()});
+  }
+  halftone::detail::record_code_load(current.native(), graph.native());
+}
+
+AnyTensor init(const TensorSpec& spec, std::string_view name, InitType) {
+  halftone::Graph& graph = gcg().native();
+  const AnyTensor made =
+      op::constant_of_shape(halftone::constant(graph, spec.shape), {.value_type = spec.type});
+  if (!name.empty()) graph.rename(made.id, name);
+  return made;
+}
+
+}  // namespace ops
 }  // namespace popxl

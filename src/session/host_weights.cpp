@@ -3,13 +3,20 @@
 #include <algorithm>
 #include <cstring>
 
+#include "exec/variables.hpp"
+
 namespace halftone::detail {
 
 HostWeights::HostWeights(const Graph& graph) {
-  for (const TensorRecord& t : graph.tensors) {
-    if (is_variable(t) && !t.name.empty()) {
-      weights_.push_back({std::string(graph.text(t.name)), t.info, t.data});
-    }
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const TensorRecord& t = graph.tensors[i];
+    if (!is_variable(t) || t.name.empty()) continue;
+    const VariableLayout layout(graph, static_cast<TensorId>(i));
+    weights_.push_back({.name = std::string(graph.text(t.name)),
+                        .settable = layout.host(),
+                        .info = layout.host(),
+                        .data = t.data,
+                        .is_of_replicas = layout.returns_all()});
   }
 }
 
@@ -27,16 +34,23 @@ AnyView HostWeights::operator[](std::size_t i) const {
 
 void HostWeights::set(std::size_t i, const AnyView& value) {
   const AnyArray copy = AnyArray::copy_of(value);
+  weights_[i].info = value.info;
   set(i, Bytes(copy.storage(), copy.data(), copy.bytes()));
 }
 
 void HostWeights::from_host(Session& session) const {
   for (const Weight& weight : weights_) {
-    if (weight.data.size() == 0) continue;
+    if (weight.data.size() == 0 || weight.is_of_replicas) continue;
     // A session plans again for other values than those that it has taken for constants.
     const AnyView now = session.get(weight.name);
     if (std::memcmp(now.data, weight.data.span().data(), weight.data.size()) == 0) continue;
-    session.set(weight.name, AnyView{weight.info, weight.data.span().data()});
+    session.set(weight.name, AnyView{weight.settable, weight.data.span().data()});
+  }
+}
+
+void HostWeights::complete(const Session& session) {
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    if (weights_[i].data.size() == 0) set(i, session.get(weights_[i].name));
   }
 }
 

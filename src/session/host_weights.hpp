@@ -16,7 +16,8 @@ class HostWeights {
 
   std::size_t size() const { return weights_.size(); }
   std::string_view name(std::size_t i) const { return weights_[i].name; }
-  const TensorInfo& info(std::size_t i) const { return weights_[i].info; }
+  /// What a variable can be set to: [groups, shape].
+  const TensorInfo& info(std::size_t i) const { return weights_[i].settable; }
   /// The number of the variable of this name; size() if there is none.
   std::size_t find(std::string_view name) const;
   /// Null data: there is no value yet.
@@ -27,6 +28,8 @@ class HostWeights {
 
   /// Gives the session the host's values.
   void from_host(Session& session) const;
+  /// Takes the session's values of variables that have none here.
+  void complete(const Session& session);
   /// Takes the session's values.
   void to_host(const Session& session);
   /// Whether the host has them.
@@ -37,8 +40,10 @@ class HostWeights {
  private:
   struct Weight {
     std::string name;
-    TensorInfo info;
+    TensorInfo settable;  ///< what the session can be given: [groups, shape]
+    TensorInfo info;      ///< of the data: the same, or [replicas, shape]
     Bytes data;
+    bool is_of_replicas = false;  ///< the session gives the value of each, and takes none
   };
   std::vector<Weight> weights_;
   bool is_in_sync_ = true;

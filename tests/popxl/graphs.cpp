@@ -174,6 +174,23 @@ TEST_CASE("popxl Graph: ir, main_graph, called_graphs without repeats") {
   CHECK(inc.name() == inc.id());
 }
 
+TEST_CASE("popxl Graph: hooks are told of the operators of their graph") {
+  Ir ir;
+  Main in(ir);
+  const auto x = given(2);
+  std::vector<std::string> seen;
+  const int hook = gcg().register_op_created_hook(
+      [&](const halftone::Node& node) { seen.emplace_back(node.op->id.name); });
+  const auto y = x + 1.f;
+  const auto inc = ir.create_graph([](Number v) { return v * 2.f; });  // another graph's
+  static_cast<void>(ops::call(inc, y));
+  CHECK(seen == std::vector<std::string>{"Add", "Call"});
+  gcg().remove_op_created_hook(hook);
+  static_cast<void>(x + 2.f);
+  CHECK(seen.size() == 2);
+  CHECK_THROWS_AS(gcg().remove_op_created_hook(hook), ValueError);
+}
+
 // --- 3 contexts --------------------------------------------------------------------------------------
 
 TEST_CASE("popxl contexts: the current graph is restored, also by exceptions") {

@@ -259,3 +259,82 @@ TEST_CASE("popxl seeds: create_seeds, and two words of 64 bits") {
                           {static_cast<float>(create_seeds(1)[0] != create_seeds(2)[0])}))[0] == 1);
   CHECK(two_uint32_to_uint64(uint64_to_two_uint32(0x123456789abcdefull)) == 0x123456789abcdefull);
 }
+
+TEST_CASE("popxl remote buffers: validate_tensor_matches_buffer and set_remote_buffer_info") {
+  Ir ir;
+  Main in(ir);
+  const auto buffer = remote_buffer({ElementType::float32, {2}}, 3);
+  const auto fits = constant<float, Shape<2>>({1, 2});
+  validate_tensor_matches_buffer(buffer, fits);
+  CHECK_THROWS_AS(validate_tensor_matches_buffer(buffer, constant<float, Shape<3>>({1, 2, 3})),
+                  ValueError);
+  CHECK_THROWS_AS(validate_tensor_matches_buffer(buffer, constant<std::int32_t, Shape<2>>({1, 2})),
+                  ValueError);
+  CHECK_THROWS_AS(validate_tensor_matches_buffer(buffer, fits, 2), ValueError);  // no meta_shape
+  const auto other = set_remote_buffer_info(buffer, {ElementType::float32, {3}}, 1);
+  CHECK(other.entries == 1);
+  CHECK(ops::remote_load(other).info().shape == Dims{3});
+}
+
+// 0 + 1 in every run: the buffer is new each time.
+TEST_CASE("popxl ops: init remote_load_ remote_code_load") {
+  Ir ir;
+  Main in(ir);
+  const auto buffer = remote_buffer<float, Shape<2>>();
+  const auto y = d2h_stream<float, Shape<2>>("y"), z = d2h_stream<float, Shape<2>>("z");
+  const auto graph = ir.create_graph([](F<2> v) { return v + 1.f; });
+  in_sequence seq;
+  const auto made = ops::init<float, Shape<2>>("made");
+  CHECK(made.name() == "made");
+  ops::add_(made, 1.f);
+  ops::host_store(y, made);
+  const auto into = ops::init<float, Shape<2>>({}, ops::InitType::undef);
+  ops::remote_load_(buffer, 0, into);
+  ops::remote_code_load(graph);
+  ops::host_store(z, ops::call(graph, into));
+  CHECK_THROWS_AS(ops::remote_code_load(graph, "io_buffer"), NotImplementedError);
+  CHECK_THROWS_AS(ops::remote_code_load(graph, "somewhere"), ValueError);
+  CHECK_THROWS_AS(ops::remote_code_load(gcg()), ValueError);
+  Session session(ir);
+  const auto on = session.attach();
+  for (int i = 0; i < 2; ++i) {
+    const auto out = session.run();
+    CHECK(list(out[y]) == std::vector<float>{1, 1});
+    CHECK(list(out[z]) == std::vector<float>{1, 1});
+  }
+}
+
+TEST_CASE("popxl Tensor: names, strides, length, places, diag, +=") {
+  Ir ir;
+  Main in(ir);
+  CHECK(as_dtype("half") == ElementType::float16);
+  CHECK(as_dtype("float8_152") == ElementType::float8_e5m2fnuz);
+  CHECK_THROWS_AS(as_dtype("complex64"), ValueError);
+  Tensor<float, Shape<2, 2>> w;
+  {
+    const name_scope layer("layer");
+    w = variable<float, Shape<2, 2>>("w", Array<float>({2, 2}, {1, 2, 3, 4}));
+  }
+  CHECK(scope_of(w) == "layer");
+  CHECK(name_of(w) == "w");
+  CHECK(strides(w) == Dims{8, 4});
+  CHECK(len(w) == 2);
+  CHECK_THROWS_AS(len(constant(1.f)), ValueError);
+  CHECK_THROWS_AS(ipu_of(w), UndefinedValue);
+  Tensor<float, Shape<2, 2>> t;
+  {
+    const ipu second(1);
+    const io_tiles tiles;
+    t = w * 1.f;
+  }
+  CHECK(ipu_of(t) == 1);
+  CHECK(tile_set(t) == TileSet::IO);
+  const auto d = diag(t);
+  static_assert(std::is_same_v<decltype(d), const Tensor<float, Shape<2>>>);
+  CHECK_THROWS_AS(diag(AnyTensor(d)), ValueError);
+  t += 1.f;
+  const auto all = test::evaluate(*t.graph, {d, diag(t), t});
+  CHECK(all[0] == std::vector<double>{1, 4});
+  CHECK(all[1] == std::vector<double>{2, 5});
+  CHECK(all[2] == std::vector<double>{2, 3, 4, 5});
+}

@@ -202,6 +202,27 @@ class Sequence {
 };
 }  // namespace detail
 
+/// Who is told of every node that is added to a graph. Copies of the graph have nobody.
+class NodeObserver {
+ public:
+  using Function = void (*)(void* who, const Graph& graph, std::size_t node);
+
+  constexpr NodeObserver() = default;
+  constexpr NodeObserver(const NodeObserver&) noexcept {}
+  constexpr NodeObserver& operator=(const NodeObserver&) noexcept { return *this; }
+  constexpr void set(Function tell, void* who) {
+    tell_ = tell;
+    who_ = who;
+  }
+  constexpr void operator()(const Graph& graph, std::size_t node) const {
+    if (tell_ != nullptr) tell_(who_, graph, node);
+  }
+
+ private:
+  Function tell_ = nullptr;
+  void* who_ = nullptr;
+};
+
 struct AnyTensor;
 struct Training;
 struct TrainOptions;
@@ -233,6 +254,7 @@ class Graph {
   std::vector<Symbol> symbols;
   std::vector<Note> notes;
   Name graph_name;
+  NodeObserver observer;
   /// How many copies of the graph run at once, each with memory of its own. Host and replicas meet in
   /// streams, variables and collective operators (halftone/collectives.hpp).
   std::int32_t replicas = 1;
@@ -283,6 +305,7 @@ class Graph {
     if (!name.empty()) node.name = names_.store(scoped(name));
     for (const TensorInfo& info : infos) node.outputs.push_back(add_tensor({.info = info}, {}));
     nodes.push_back(std::move(node));
+    observer(*this, nodes.size() - 1);
     return nodes.size() - 1;
   }
   constexpr void add_output(TensorId id) { outputs.push_back(id); }

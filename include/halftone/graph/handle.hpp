@@ -29,6 +29,8 @@ struct AnyTensor {
   constexpr std::string_view name() const { return graph->name(id); }
   /// Whether it stands for an optional tensor that was not given.
   constexpr bool is_absent() const { return id == no_tensor; }
+  /// Whether they are handles of one tensor; op::equal compares elements.
+  friend constexpr bool operator==(const AnyTensor&, const AnyTensor&) = default;
   /// The typed handle; throws ShapeError if element type or an extent differ. Extents that the
   /// graph does not know yet pass.
   template <class Handle>
@@ -60,6 +62,7 @@ struct Tensor {
   constexpr TensorInfo info() const { return graph->info(id); }
   constexpr std::string_view name() const { return graph->name(id); }
   constexpr operator AnyTensor() const { return {graph, id}; }
+  friend constexpr bool operator==(const Tensor&, const Tensor&) = default;
 
   /// As those of AnyTensor, and typed where the index is.
   template <class X = Tensor>

@@ -134,6 +134,7 @@ class Inference {
   std::vector<Defect> defects;
 
   constexpr void run() {
+    if (evaluate_ != nullptr) find_changed();
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) node(n);
     if (evaluate_ == nullptr || !defects.empty()) return;
     std::erase_if(graph_.nodes, &is_evaluated);
@@ -207,10 +208,28 @@ class Inference {
     const bool foldable = graph_outputs.empty() && !node.op->signature.has_seed() &&
                           !node.op->has_effect && outputs_static &&
                           (all_constant || (node.op->only_infos && all_static));
-    if (evaluate_ != nullptr && foldable) evaluate_(context_, graph_, n);
+    if (evaluate_ != nullptr && foldable && !is_changed(node)) evaluate_(context_, graph_, n);
   }
 
  private:
+  /// Tensors in memory that nodes change are computed in each run.
+  constexpr void find_changed() {
+    bool any = false;
+    for (const Node& node : graph_.nodes) for_each_modified(node, [&](std::size_t) { any = true; });
+    if (!any) return;
+    const Aliases aliases(graph_);
+    for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
+      changed_.push_back(aliases.is_modified(static_cast<TensorId>(i)));
+    }
+  }
+  constexpr bool is_changed(const Node& node) const {
+    for (const TensorId id : node.outputs) {
+      const auto at = static_cast<std::size_t>(id);
+      if (id != no_tensor && at < changed_.size() && changed_[at] != 0) return true;
+    }
+    return false;
+  }
+
   /// Subgraphs that are nested more deeply than this are looked at once, not until their states
   /// are found.
   static constexpr int deepest_search = 3;
@@ -427,6 +446,7 @@ class Inference {
   Evaluate evaluate_;
   void* context_;
   int depth_;
+  std::vector<char> changed_{};  ///< of each tensor; empty: none is
   std::vector<SharedBody> shared_;  ///< by index, once a node has a body
   bool is_known_ = false;           ///< the present node's body has been inferred for these infos
 };

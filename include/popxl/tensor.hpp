@@ -1,0 +1,41 @@
+#pragma once
+
+#include <popxl/ir.hpp>
+#include <popxl/ops.hpp>
+
+/// What PopXL's tensors have beside the members of handles: element types by name, places, parts.
+///
+/// source  popxl.Tensor, popxl.dtypes
+namespace popxl {
+
+/// An element type by PopXL's or numpy's name: "float32", "half", "float8_143", "bool".
+/// errors  ValueError: no such type
+ElementType as_dtype(std::string_view name);
+
+/// The distances of neighbours along each dimension, in bytes.
+Dims strides(const AnyTensor& t);
+/// The extent of the first dimension. errors  ValueError: a scalar
+std::int64_t len(const AnyTensor& t);
+/// The scope of a name: "layer" of "layer/w", and the name without it.
+std::string_view scope_of(const AnyTensor& t);
+std::string_view name_of(const AnyTensor& t);
+/// The IPU, and the tiles of it, that the operator which makes a tensor is meant for.
+/// errors  UndefinedValue: nothing makes it, or nothing was said
+int ipu_of(const AnyTensor& t);
+enum class TileSet : std::uint8_t { Compute, IO };
+TileSet tile_set(const AnyTensor& t);
+
+/// Elements (i, i) of a matrix. errors  ValueError: not two dimensions
+AnyTensor diag(const AnyTensor& x);
+template <class T, std::int64_t N>
+Tensor<T, Shape<N>> diag(const Tensor<T, Shape<N, N>>& x) {
+  return {x.graph, diag(AnyTensor(x)).id};
+}
+/// x += y changes x, whose handle stays the same.
+template <halftone::tensor_handle X, class Y>
+const X& operator+=(const X& x, const Y& y) {
+  ops::add_(x, y);
+  return x;
+}
+
+}  // namespace popxl

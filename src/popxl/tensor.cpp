@@ -1,0 +1,99 @@
+#include <popxl/tensor.hpp>
+
+#include <string>
+
+#include <halftone/graph/index.hpp>
+
+#include "base/describe.hpp"
+
+namespace popxl {
+
+ElementType as_dtype(std::string_view name) {
+  struct Named {
+    std::string_view name;
+    ElementType type;
+  };
+  static constexpr Named all[] = {{"bool", ElementType::boolean},
+                                  {"int8", ElementType::int8},
+                                  {"int16", ElementType::int16},
+                                  {"int32", ElementType::int32},
+                                  {"int64", ElementType::int64},
+                                  {"uint8", ElementType::uint8},
+                                  {"uint16", ElementType::uint16},
+                                  {"uint32", ElementType::uint32},
+                                  {"uint64", ElementType::uint64},
+                                  {"float8_143", ElementType::float8_e4m3fnuz},
+                                  {"float8_152", ElementType::float8_e5m2fnuz},
+                                  {"float16", ElementType::float16},
+                                  {"half", ElementType::float16},
+                                  {"float32", ElementType::float32},
+                                  {"float", ElementType::float32},
+                                  {"float64", ElementType::float64},
+                                  {"double", ElementType::float64}};
+  for (const Named& known : all) {
+    if (known.name == name) return known.type;
+  }
+  throw ValueError(
+      {.what = "an element type of this name is not known",
+       .found = name,
+       .hint = "names are those of PopXL, such as float16; complex types are not offered"});
+}
+
+Dims strides(const AnyTensor& t) {
+  const TensorSpec info = t.info();
+  Dims all = info.shape;
+  auto step = static_cast<std::int64_t>(halftone::size_in_bytes(info.type));
+  for (std::size_t i = all.size(); i-- > 0;) {
+    all[i] = step;
+    step *= info.shape[i];
+  }
+  return all;
+}
+
+std::int64_t len(const AnyTensor& t) {
+  const TensorSpec info = t.info();
+  if (info.rank() > 0) return info.shape[0];
+  throw ValueError({.what = "a scalar has no length", .tensor = t.name()});
+}
+
+std::string_view scope_of(const AnyTensor& t) {
+  const std::string_view name = t.name();
+  const std::size_t slash = name.rfind('/');
+  return slash == name.npos ? std::string_view() : name.substr(0, slash);
+}
+std::string_view name_of(const AnyTensor& t) {
+  const std::string_view name = t.name();
+  return name.substr(name.rfind('/') + 1);
+}
+
+namespace {
+const halftone::Node& producer(const AnyTensor& t) {
+  for (const halftone::Node& node : t.graph->nodes) {
+    for (const halftone::TensorId id : node.outputs) {
+      if (id == t.id) return node;
+    }
+  }
+  throw UndefinedValue({.what = "no operator makes the tensor", .tensor = t.name()});
+}
+}  // namespace
+
+int ipu_of(const AnyTensor& t) {
+  const int ipu = producer(t).planning.ipu;
+  if (ipu >= 0) return ipu;
+  throw UndefinedValue({.what = "nothing says which IPU the tensor is on",
+                        .tensor = t.name(),
+                        .hint = "popxl::ipu on(0);"});
+}
+TileSet tile_set(const AnyTensor& t) {
+  return producer(t).planning.on_io_tiles ? TileSet::IO : TileSet::Compute;
+}
+
+AnyTensor diag(const AnyTensor& x) {
+  const TensorSpec info = x.info();
+  if (info.rank() == 2) return ops::subsample(ops::flatten(x), {info.shape[1] + 1});
+  throw ValueError({.what = "diag takes a matrix",
+                    .tensor = x.name(),
+                    .found = halftone::detail::to_text(info)});
+}
+
+}  // namespace popxl
