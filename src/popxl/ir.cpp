@@ -17,7 +17,6 @@ using detail::IrState;
 
 namespace {
 
-
 std::vector<AnyTensor> handles(const Graph& graph, std::span<const halftone::TensorId> ids) {
   std::vector<AnyTensor> all;
   for (const halftone::TensorId id : ids) all.push_back({&graph.native(), id});
