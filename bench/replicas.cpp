@@ -80,8 +80,10 @@ double run_replicas(std::int32_t replicas, int threads) {
   const auto t = input<float, Shape<batch, 10>>(g, "t");
   step(g, x, t, parameters<Weights>(g), true);
   Session session(std::move(g), {.threads = threads});
-  const Array<float> xs = filled_array({replicas, batch, 64});
-  const Array<float> ts = filled_array({replicas, batch, 10});
+  const auto array = [&](std::int64_t columns) {
+    return filled_array(replicas > 1 ? Dims{replicas, batch, columns} : Dims{batch, columns});
+  };
+  const Array<float> xs = array(64), ts = array(10);
   return best([&] { session.run({{"x", xs}, {"t", ts}}); });
 }
 

@@ -550,10 +550,10 @@ TEST_CASE("replicas: variables of groups that nothing changes, and groups withou
                                            {.grouping = ReplicaGrouping(mirrored)});
   output(g, v * input<float, Shape<>>(g, "x"), "y");
   Session session(std::move(g));
-  const Array<float> ones({4}, {1, 1, 1, 1});
-  CHECK(floats_of(session.run({{"x", ones}})["y"]) == Floats{1, 2, 2, 1});
+  const Array<float> each({4}, {1, 1, 1, 1});
+  CHECK(floats_of(session.run({{"x", each}})["y"]) == Floats{1, 2, 2, 1});
   session.set("v", Array<float>({2}, {5, 6}));
-  CHECK(floats_of(session.run({{"x", ones}})["y"]) == Floats{5, 6, 6, 5});
+  CHECK(floats_of(session.run({{"x", each}})["y"]) == Floats{5, 6, 6, 5});
   CHECK(floats_of(session.get("v")) == Floats{5, 6});
 }
 
@@ -595,6 +595,15 @@ TEST_CASE("replicas: executables keep groups and values") {
   CHECK(floats_of(third.get("v")) == Floats{11, 22});
   third.set_weights(second.weights());
   CHECK(floats_of(third.get("v")) == Floats{21, 42});
+}
+
+TEST_CASE("replicas: ONNX files do not keep them, and say so") {
+  Graph g;
+  g.replicas = 2;
+  output(g, op::neg(input<float, Shape<2>>(g, "x")), "y");
+  CHECK(contains(error_of([&] { onnx::to_bytes(g); }), "has no replicas"));
+  g.replicas = 1;
+  CHECK(error_of([&] { onnx::to_bytes(g); }) == "no error");
 }
 
 TEST_CASE("replicas: the machine's arithmetic is refused, reports are of one replica") {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include <halftone/base/error.hpp>
 #include <halftone/graph/subgraphs.hpp>
@@ -92,6 +93,9 @@ void* first_frame(std::byte* end, void* function, void* argument) {
 
 Replicas::Replicas(int count, const kernel::Executor& executor)
     : parts_(static_cast<std::size_t>(count)), executor_(executor) {
+  // Threads that meet must not wait for each other's processor.
+  const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  threads_ = std::min({std::max(executor.threads, 1), cores, count});
   for (int k = 0; k < count; ++k) {
     Member& m = *members_.emplace_back(std::make_unique<Member>());
     m.all = this;
@@ -215,9 +219,8 @@ void Replicas::run(Task task, void* context) {
     m->waits_in = 0;
     m->error = nullptr;
   }
-  const int step = std::min(std::max(executor_.threads, 1), static_cast<int>(members_.size()));
-  kernel::parallel_for(executor_, step,
-                       [&](std::int64_t first) { run_some(static_cast<int>(first), step); });
+  kernel::parallel_for(executor_, threads_,
+                       [&](std::int64_t first) { run_some(static_cast<int>(first), threads_); });
   for (const bool is_own : {true, false}) {
     for (const auto& m : members_) {
       if (m->error && (m->defect == nullptr) == is_own) std::rethrow_exception(m->error);

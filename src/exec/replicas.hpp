@@ -15,7 +15,7 @@
 namespace halftone {
 
 /// Threads of execution for the replicas of a graph, which meet in collective operators: each has a
-/// stack of its own, and so many run at a time as the executor has threads. One that waits for others
+/// stack of its own, and so many run at a time as the executor has threads and the machine cores. One that waits for others
 /// gives its place to the next one without asking the operating system, which would take longer than
 /// most kernels.
 class Replicas {
@@ -72,6 +72,7 @@ class Replicas {
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<kernel::Communicator::Part> parts_;
   const kernel::Executor executor_;
+  int threads_ = 1;  ///< that run replicas at a time
   Task task_ = nullptr;
   void* context_ = nullptr;
   std::mutex mutex_;

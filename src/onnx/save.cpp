@@ -77,6 +77,14 @@ Graph without_loss(Graph graph) {
 template <class F>
 auto with_values(const Graph& graph, F&& f) {
   const bool is_trained = !graph.model.empty();
+  if (!graph.remote_buffers.empty() || !graph.variable_settings.empty() ||
+      (graph.replicas != 1 && !is_trained)) {
+    fail(
+        ErrorKind::unsupported,
+        {.what = "an ONNX file has no replicas, variables of groups and remote buffers",
+         .hint = "save_executable keeps them; a graph with replicas = 1 and plain variables can be "
+                 "saved"});
+  }
   if (!is_trained && !needs_values(graph)) return f(graph);
   Graph copy = is_trained ? without_loss(model_of(graph)) : graph;
   initialize_variables(copy, 0);

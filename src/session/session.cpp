@@ -244,14 +244,29 @@ std::vector<Port> Session::tensors() const {
   return ports;
 }
 
+namespace {
+
+/// The slices of a stream that the graph loads from or stores to; null: there is none.
+const TensorInfo* slice_of(const SessionState& state, std::string_view stream) {
+  for (const detail::InputPort& port : state.inputs.ports()) {
+    if (port.id == no_tensor && port.name == stream) return &port.info;
+  }
+  const std::size_t i = state.outputs.find(stream);
+  return i < state.outputs.size() && state.outputs.is_stream(i) ? &state.outputs.info(i) : nullptr;
+}
+
+}  // namespace
+
 bool Session::has(std::string_view tensor) const {
-  return state_->graph().find(tensor) != no_tensor;
+  return state_->graph().find(tensor) != no_tensor || slice_of(*state_, tensor) != nullptr;
 }
 
 TensorInfo Session::info(std::string_view tensor) const {
   const TensorId id = state_->graph().find(tensor);
-  if (id == no_tensor) throw_unknown_name(state_->graph(), tensor);
-  return state_->graph().info(id);
+  if (id != no_tensor) return state_->graph().info(id);
+  const TensorInfo* slice = slice_of(*state_, tensor);
+  if (slice == nullptr) throw_unknown_name(state_->graph(), tensor);
+  return *slice;
 }
 
 const ipu::Report& Session::report() const {

@@ -122,7 +122,7 @@ class ReplicaGrouping {
   constexpr ReplicaGrouping const_rg() const {
     if (is_const()) return *this;
     int least = replicas_;
-    for_each_distance([&](int distance) { least = distance < least ? distance : least; });
+    for (const int distance : distances()) least = distance < least ? distance : least;
     int common = 0;
     for (int group = 0; group < num_groups(); ++group) {
       int length = 1;
@@ -177,26 +177,28 @@ class ReplicaGrouping {
     while (b != 0) a = std::exchange(b, a % b);
     return a;
   }
-  constexpr void for_each_distance(auto&& f) const {
+  /// From each member of a group to the next one.
+  constexpr std::vector<int> distances() const {
+    std::vector<int> list;
     for (int group = 0; group < num_groups(); ++group) {
       int before = -1;
       for (int k = 0; k < replicas_; ++k) {
         if (group_of(k) != group) continue;
-        if (before >= 0) f(k - before);
+        if (before >= 0) list.push_back(k - before);
         before = k;
       }
     }
+    return list;
   }
   /// The stride of a constant grouping that has this assignment; 0: there is none.
   constexpr int common_distance() const {
     if (size_ == 1) return 1;
-    int common = 0;
-    bool is_same = true;
-    for_each_distance([&](int distance) {
-      is_same = is_same && (common == 0 || distance == common);
-      common = distance;
-    });
-    if (!is_same || replicas_ % (common * size_) != 0) return 0;
+    const std::vector<int> all = distances();
+    const int common = all[0];
+    for (const int distance : all) {
+      if (distance != common) return 0;
+    }
+    if (replicas_ % (common * size_) != 0) return 0;
     const ReplicaGrouping formula(replicas_, common, size_);
     for (int k = 0; k < replicas_; ++k) {
       if (formula.group_of(k) != assignment_[static_cast<std::size_t>(k)]) return 0;

@@ -204,8 +204,9 @@ class Session {
   std::vector<Port> variables() const;
   /// All tensors that have a name.
   std::vector<Port> tensors() const;
+  /// Whether there is a tensor of that name, or a stream that is used.
   bool has(std::string_view tensor) const;
-  /// Throws InputError, listing names, if there is no such tensor.
+  /// Its info, or that of a slice. Throws InputError, listing names, if there is none.
   TensorInfo info(std::string_view tensor) const;
 
   /// What the IPU would do in a micro-batch, for the shapes of the last run. Throws UsageError if
