@@ -8,7 +8,7 @@
 using namespace popxl;
 
 namespace {
-constexpr int batch = 30, train_batches = 47, test_batches = 12, epochs = 15;
+constexpr int batch = 30, train_batches = 47, test_batches = 12, epochs = 30;
 
 template <int In, int Out>
 struct Linear {
@@ -55,7 +55,7 @@ struct Network {
     ops::var_updates::accumulate_moving_average_square_(v, dw, 0.999f);
     ops::scaled_add_(
         w, ops::var_updates::adam_updater(m, v, {.time_step = t, .beta1 = .9f, .beta2 = .999f}),
-        1.f, -0.01f);
+        1.f, -0.003f);
   }
 
   Ir ir;
@@ -116,7 +116,7 @@ void mnist(const std::string& csv) {
         const auto out = training.run({{net.images, data[i].images}, {net.labels, data[i].labels}});
         sum += out[net.losses][0];
       }
-      if (epoch % 5 == 4) std::printf("  epoch %d: loss %.3f\n", epoch + 1, sum / train_batches);
+      if (epoch % 10 == 9) std::printf("  epoch %d: loss %.3f\n", epoch + 1, sum / train_batches);
     }
   }
   const auto copy = [&](const auto& to, const auto& from) {

@@ -17,8 +17,6 @@ using detail::IrState;
 
 namespace {
 
-std::shared_ptr<IrState> ir_of(const GraphState& graph) { return graph.ir.lock(); }
-
 std::vector<AnyTensor> handles(const Graph& graph, std::span<const halftone::TensorId> ids) {
   std::vector<AnyTensor> all;
   for (const halftone::TensorId id : ids) all.push_back({&graph.native(), id});
@@ -112,7 +110,6 @@ void IrState::must_be_open(std::string_view what) const {
 
 Graph detail::add_graph(const std::shared_ptr<IrState>& ir, std::string_view base) {
   auto graph = std::make_unique<GraphState>();
-  graph->ir = ir;
   if (ir->graphs.empty()) {
     graph->id = base;
   } else {

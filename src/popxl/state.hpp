@@ -13,7 +13,6 @@ namespace popxl::detail {
 struct GraphState {
   halftone::Graph graph;
   std::string id, name;
-  std::weak_ptr<IrState> ir;
   std::vector<std::size_t> by_ref;  ///< numbers of inputs
   std::vector<GraphState*> called;
   std::vector<std::pair<int, Graph::Hook>> hooks;

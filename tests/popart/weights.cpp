@@ -57,16 +57,20 @@ TEST_CASE("popart weights that do not fit are refused") {
   HostWeights host(weighted(2, 3));
   float data[3] = {};
   const popart::WeightsIO three = weightsAt(data, 3);
-  CHECK(contains(error_of([&] { popart::detail::writeWeights(host, three); }), "non matching tensor info"));
-  CHECK(contains(error_of([&] { popart::detail::readWeights(host, three); }), "sizes (in bytes) of src"));
+  CHECK(contains(error_of([&] { popart::detail::writeWeights(host, three); }),
+                 "non matching tensor info"));
+  CHECK(contains(error_of([&] { popart::detail::readWeights(host, three); }),
+                 "sizes (in bytes) of src"));
   using halftone::zeros;
   halftone::Graph other;
   output(other,
          halftone::AnyTensor(halftone::parameter<float, halftone::Shape<2>>(other, "v", zeros)));
-  CHECK(contains(error_of([&] { popart::detail::resetWeights(host, other, false); }), "no tensor 'v' in tensors"));
+  CHECK(contains(error_of([&] { popart::detail::resetWeights(host, other, false); }),
+                 "no tensor 'v' in tensors"));
   popart::detail::resetWeights(host, other, true);
   halftone::Graph longer;
   output(longer,
          halftone::AnyTensor(halftone::parameter<float, halftone::Shape<3>>(longer, "w", zeros)));
-  CHECK(contains(error_of([&] { popart::detail::resetWeights(host, longer, false); }), "non matching tensor info"));
+  CHECK(contains(error_of([&] { popart::detail::resetWeights(host, longer, false); }),
+                 "non matching tensor info"));
 }

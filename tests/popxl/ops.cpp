@@ -144,8 +144,8 @@ TEST_CASE("popxl ops: clip clamp identity rename detach detach_ cast increment_m
   // The gradient of what is detached does not go on.
   const auto y = ops::sum(ops::detach(x) * 2.f);
   const TensorId outputs[]{y.id}, wanted[]{x.id};
-  const TensorId ones[]{op::identity(constant<float, Shape<>>(m.g, std::array{1.f})).id};
-  CHECK(differentiate(m.g, outputs, ones, wanted)[0] == no_tensor);
+  const TensorId d_outputs[]{op::identity(constant<float, Shape<>>(m.g, std::array{1.f})).id};
+  CHECK(differentiate(m.g, outputs, d_outputs, wanted)[0] == no_tensor);
 }
 
 TEST_CASE("popxl ops: cast refuses float8, whose scale it does not know") {

@@ -122,7 +122,7 @@ TEST_CASE("popxl ops: interpolate roi_align") {
 TEST_CASE("popxl ops: dropout shaped_dropout random_uniform random_normal split_random_seed") {
   Graph g;
   const auto seed = constant<std::uint32_t, Shape<2>>(g, std::array{1u, 2u});
-  const auto ones = constant<float, Shape<100, 10>>(g, std::array<float, 1000>{}) + 1.f;
+  const auto all_ones = constant<float, Shape<100, 10>>(g, std::array<float, 1000>{}) + 1.f;
   const std::vector<op::Seed> seeds = ops::split_random_seed(seed, 2);
   const auto uniform = ops::random_uniform<float, Shape<1000>>(seeds[0], -1.f, 3.f);
   static_assert(std::is_same_v<decltype(uniform), const F<1000>>);
@@ -130,8 +130,8 @@ TEST_CASE("popxl ops: dropout shaped_dropout random_uniform random_normal split_
       g, {uniform, ops::random_uniform(seeds[0], {1000}, -1.f, 3.f),
           ops::random_uniform(seeds[1], {1000}, -1.f, 3.f),
           ops::random_normal<float, Shape<1000>>(seed, 5.f, 2.f),
-          ops::random_normal(seed, {1000}, 5.f, 2.f), ops::dropout(ones, seed),
-          ops::dropout(ones, seed, 0.1f), ops::shaped_dropout(ones, seed, {100, 1}, 0.5f)});
+          ops::random_normal(seed, {1000}, 5.f, 2.f), ops::dropout(all_ones, seed),
+          ops::dropout(all_ones, seed, 0.1f), ops::shaped_dropout(all_ones, seed, {100, 1}, 0.5f)});
   CHECK(all[0] == all[1]);
   CHECK(all[0] != all[2]);
   CHECK(all[3] == all[4]);

@@ -142,7 +142,7 @@ TEST_CASE("popxl ops: gather tied_gather groupedgather scatter scatter_reduce on
   const auto grouped = ops::reshape<2, 3, 1>(x);
   const auto places = constant<std::int32_t, Shape<2, 1>>(m.g, std::array{2, 0});
   static_assert(std::is_same_v<decltype(ops::groupedgather<1, 2>(grouped, places)), F<2, 1, 1>>);
-  const auto zeros = constant<float, Shape<2, 3>>(m.g, std::array{0.f, 0.f, 0.f, 0.f, 0.f, 0.f});
+  const auto empty = constant<float, Shape<2, 3>>(m.g, std::array{0.f, 0.f, 0.f, 0.f, 0.f, 0.f});
   const auto to = constant<std::int32_t, Shape<2, 3>>(m.g, std::array{0, 1, 0, 1, 0, 1});
   constexpr op::ScatterReduce sums{.axis = 0, .axis_size = 2};
   const auto reduced = ops::scatter_reduce<sums>(x, to);
@@ -153,7 +153,7 @@ TEST_CASE("popxl ops: gather tied_gather groupedgather scatter scatter_reduce on
       {ops::gather(x, rows), ops::gather(m.any, rows, 0), ops::gather(m.any, outside, 0, true),
        ops::tied_gather(x, rows), ops::tied_gather(m.any, outside, 1, true),
        ops::groupedgather<1, 2>(grouped, places), ops::groupedgather(grouped, places, 1, 2),
-       ops::scatter(zeros, to, x), reduced, ops::scatter_reduce(m.any, to, sums),
+       ops::scatter(empty, to, x), reduced, ops::scatter_reduce(m.any, to, sums),
        ops::scatter_reduce(m.any, to, {.axis = 0, .axis_size = 2}, x), hot,
        ops::onehot(rows, 3, values)});
   for (const std::size_t i : {0, 1, 3}) check_near(all[i], {3, 4, 5, 0, 1, 2, 3, 4, 5});

@@ -446,7 +446,7 @@ class Inference {
   Evaluate evaluate_;
   void* context_;
   int depth_;
-  std::vector<char> changed_{};  ///< of each tensor; empty: none is
+  std::vector<char> changed_{};     ///< of each tensor; empty: none is
   std::vector<SharedBody> shared_;  ///< by index, once a node has a body
   bool is_known_ = false;           ///< the present node's body has been inferred for these infos
 };
