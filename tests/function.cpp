@@ -142,6 +142,31 @@ TEST_CASE("function: call_with_info finds the caller's tensors and the body's") 
   CHECK_THROWS_AS(site.inner(input<float, Shape<>>(g, "c")), UsageError);
 }
 
+TEST_CASE("repeat: what is given by reference is changed in every pass") {
+  Graph g;
+  const auto total = parameter<float, Shape<>>(g, "total", zeros);
+  const auto x = input<float, Shape<>>(g, "x");
+  // The state doubles from pass to pass, the variable sums it up: 1 + 2 + 4 + 8.
+  const auto step = function([](Number state, by_ref<Number> sum) {
+    op::copy_var_update(*sum, *sum + state);
+    return state + state;
+  });
+  output(g, repeat(step, 4, x, total), "y");
+  Session session(std::move(g));
+  CHECK(session.run({{"x", number(1)}})["y"].values<float>()[0] == 16);
+  CHECK(session.get("total").values<float>()[0] == 15);
+  session.run({{"x", number(2)}});
+  CHECK(session.get("total").values<float>()[0] == 45);
+
+  Graph wrong;
+  const auto state = parameter<float, Shape<>>(wrong, "state", zeros);
+  const auto in_place = function([](by_ref<Number> a) {
+    op::copy_var_update(*a, *a + 1.f);
+    return *a;
+  });
+  CHECK(contains(error_of([&] { repeat(in_place, 2, state); }), "goes from pass to pass"));
+}
+
 TEST_CASE("function: what is given by reference is changed by the call") {
   const auto count = function([](by_ref<Number> counter, Number by) {
     op::copy_var_update(*counter, *counter + by);

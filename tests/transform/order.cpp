@@ -10,6 +10,7 @@
 #include <halftone/halftone.hpp>
 #include <halftone/remote_buffers.hpp>
 #include <halftone/streams.hpp>
+#include <halftone/transform/inline_calls.hpp>
 #include <halftone/transform/schedule.hpp>
 
 #include "error_of.hpp"
@@ -128,6 +129,21 @@ TEST_CASE("order: every pass keeps it") {
   CHECK(std::any_of(planned.nodes.begin(), planned.nodes.end(),
                     [](const Node& node) { return node.order.block != 0; }));
   CHECK(keeps_order(run_passes(ipu_passes, Graph(g), {.target = "ipu"})));
+}
+
+TEST_CASE("order: bodies that are put into the graph of their calls keep theirs") {
+  Graph g;
+  const auto x = input<float, Shape<4>>(g, "x");
+  const auto ordered = function([](Graph& body, F<4> v) {
+    const InSequence all(body);
+    return op::exp(op::neg(v));
+  });
+  const auto free = function([](F<4> v) { return op::exp(op::neg(v)); });
+  const InSequence all(g);
+  const auto a = call(ordered, x), b = call(ordered, a);
+  output(g, call(free, b), "y");
+  const Graph inlined = inline_calls(std::move(g));
+  CHECK(places_of(inlined) == Places{{2, 1}, {2, 2}, {3, 1}, {3, 2}, {1, 3}, {1, 3}});
 }
 
 TEST_CASE("order: names, tiles and exchanges of scopes") {

@@ -51,6 +51,8 @@ class InSequence {
 };
 
 /// Nodes that are recorded are meant for the tiles that exchange data with the host.
+///
+/// limits  the emulated machine has no such tiles: its reports stay as they are
 /// source  popxl.io_tiles
 class OnIoTiles {
  public:
@@ -68,7 +70,9 @@ class OnIoTiles {
 };
 
 /// Loads from the host or from remote buffers and stores to them that are recorded become exchanges
-/// of several at once, as far as they do not depend on each other.
+/// of several at once, as far as they do not depend on each other: Planning::exchange says which.
+///
+/// limits  the emulated machine prices each load and store by itself
 /// source  popxl.transforms.merge_exchange
 class MergedExchange {
  public:

@@ -53,7 +53,7 @@ struct SessionOptions {
   /// batches_per_step and accumulation, which execute the graph several times.
   std::int64_t host_transfers = 1;
   Device device = Device::cpu;
-  int threads = 1;          ///< 0: as many as the machine has cores; replicas run on them first
+  int threads = 1;          ///< 0: as many as the machine has cores; see EngineOptions
   std::uint64_t seed = 0;   ///< of random numbers and of variables that start with them
   bool prefetch = false;    ///< ask step IO for the next micro-batch ahead of time
   bool check_sizes = true;  ///< check the buffers of step IO before the first run

@@ -20,8 +20,16 @@ constexpr bool keeps_inputs(const Graph& body, const op::Call& call) {
   return true;
 }
 
-/// Appends the nodes of a body to a graph, on the tensors that a call of it has.
-constexpr void append_body(Graph& graph, const Graph& body, const Node& call) {
+/// The largest number of a block among nodes that have places.
+constexpr std::int32_t last_block(const std::vector<Node>& nodes) {
+  std::int32_t last = 0;
+  for (const Node& node : nodes) last = node.order.block > last ? node.order.block : last;
+  return last;
+}
+
+/// Appends the nodes of a body to a graph, on the tensors that a call of it has. Their blocks get
+/// numbers behind `blocks`; those without a place get the call's.
+constexpr void append_body(Graph& graph, const Graph& body, const Node& call, std::int32_t blocks) {
   TensorMap<TensorId> id_of(body, no_tensor);
   for (std::size_t i = 0; i < body.inputs.size(); ++i) id_of[body.inputs[i]] = call.inputs[i];
   for (std::size_t i = 0; i < body.tensors.size(); ++i) {
@@ -47,7 +55,12 @@ constexpr void append_body(Graph& graph, const Graph& body, const Node& call) {
     Node node{.op = inner.op,
               .attributes = inner.attributes,
               .planning = inner.planning,
-              .order = call.order};
+              .order = inner.order};
+    if (node.order.block == 0) {
+      node.order = call.order;
+    } else {
+      node.order.block += blocks;
+    }
     if (node.op->id == op::Call::id) {
       auto nested = unpack<op::Call>(node.attributes);
       nested.callee.index += first_graph;
@@ -96,12 +109,14 @@ constexpr Graph inline_calls(Graph graph) {
   while (has_more) {
     has_more = false;
     std::vector<Node> nodes = std::exchange(graph.nodes, {});
+    std::int32_t blocks = detail::last_block(nodes);
     for (Node& node : nodes) {
       if (is_call(node)) {
         const auto callee = unpack<op::Call>(node.attributes).callee;
         const Graph body = graph.graphs[static_cast<std::size_t>(callee.index)];
         if (detail::can_inline(body, node)) {
-          detail::append_body(graph, body, node);
+          detail::append_body(graph, body, node, blocks);
+          blocks += detail::last_block(body.nodes);
           has_more = true;
           continue;
         }
