@@ -215,7 +215,7 @@ class Importer {
   std::unordered_set<std::string_view> output_names_;  ///< of the main graph
   std::unordered_set<std::string_view> known_symbols_, known_inputs_, known_optional_inputs_;
   std::unordered_set<std::string> domains_without_opset_;
-  std::map<std::int64_t, Buffer> buffers_;   ///< by `bufferid`
+  std::map<std::int64_t, Buffer> buffers_;  ///< by `bufferid`
   int depth_ = 0;
   std::size_t inlined_nodes_ = 0, most_inlined_nodes_;
   std::uint64_t name_characters_ = 0;
