@@ -31,10 +31,14 @@ namespace halftone {
 /// there, or copied from there if nodes change them.
 ///
 /// Ops     the operators that the model may have: those of the library, or `builtin::with<Cube>`
-/// results bit for bit those of a session without fusion to FMA and without folded normalizations
+/// results bit for bit those of a session whose kernels are for the same instruction set, if neither
+///         compiler fuses products and sums inside an operator to FMA
 /// train   options that the compiler can follow: see train/recorder.hpp
-/// limits  every shape is known to the compiler, there are no texts, sequences, loops and branches;
-///         one thread; names of inputs, outputs and variables have at most 63 characters
+/// first   what depends on constants alone is computed by the first run, and weights are packed. A
+///         variable that no node changes counts as a constant, until variable() is called
+/// limits  every shape is known to the compiler, there are no texts and sequences; loops may run as
+///         often as values say, if no shape follows. One thread; names of inputs, outputs and
+///         variables have at most 63 characters. An index out of range ends the process
 template <class Model, class Ops = Builtin>
 class Static {
   using List = typename detail::ListOf<Ops>::type;

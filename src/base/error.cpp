@@ -8,6 +8,8 @@
 
 #include <halftone/base/array.hpp>
 #include <halftone/graph/model.hpp>
+#include <halftone/kernel/abort.hpp>
+#include <halftone/kernel/fault.hpp>
 
 #include "base/describe.hpp"
 
@@ -230,3 +232,24 @@ void throw_unknown_name(const Graph& graph, std::string_view name) {
 }
 
 }  // namespace halftone
+
+// Beside fail(), which every program that links the core has: static programs have weak ones.
+
+void halftone_index_error(std::int64_t index, std::int64_t extent) {
+  const std::string range =
+      extent == 0 ? std::string("none, the dimension is empty")
+                  : "-" + std::to_string(extent) + " to " + std::to_string(extent - 1);
+  halftone::fail(
+      halftone::ErrorKind::input,
+      {.what = "an index is out of range", .expected = range, .found = std::to_string(index)});
+}
+
+void halftone_category_error(std::int64_t number) {
+  halftone::fail(halftone::ErrorKind::input,
+                 {.what = "a number is none of the categories", .found = std::to_string(number)});
+}
+
+void halftone_abort() {
+  halftone::fail(halftone::ErrorKind::input, {.what = "the model stops the program",
+                                              .hint = "an Abort in it has met its condition"});
+}

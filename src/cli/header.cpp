@@ -106,40 +106,82 @@ class HeaderWriter {
                        fmt::join(info.shape, ", "));
   }
 
+  /// An element as C++ has it. Floats that have no literal are made of their bits.
   template <class T>
-  void add_values(std::span<const std::byte> bytes) {
-    std::string_view gap = "";
-    for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
-      T value;
-      std::memcpy(&value, bytes.data() + at, sizeof(T));
-      if constexpr (std::is_floating_point_v<T>) {
-        // Bits and nothing else: infinities and NaNs have no literals.
-        using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-        const bool is_finite = value - value == 0;
-        const auto bits = std::bit_cast<Bits>(value);
-        fmt::format_to(std::back_inserter(arrays_), "{}{}", gap,
-                       is_finite ? fmt::format("{:a}{}", value, sizeof(T) == 4 ? "f" : "")
-                                 : fmt::format("std::bit_cast<{}>({}u)",
-                                               sizeof(T) == 4 ? "float" : "double", bits));
-      } else {
-        fmt::format_to(std::back_inserter(arrays_), "{}{}", gap, value);
-      }
-      gap = ",";
+  static std::string literal(std::string_view code, T value) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const bool is_float = sizeof(T) == 4;
+      if (value - value == 0) return fmt::format("{:a}{}", value, is_float ? "f" : "");
+      using Bits = std::conditional_t<is_float, std::uint32_t, std::uint64_t>;
+      return fmt::format("std::bit_cast<{}>({}u)", code, std::bit_cast<Bits>(value));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return value ? "true" : "false";
+    } else if constexpr (std::is_same_v<T, std::int64_t>) {
+      return value == INT64_MIN ? "INT64_MIN" : fmt::format("{}", value);
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+      return fmt::format("{}u", value);
+    } else if constexpr (std::is_integral_v<T>) {
+      return fmt::format("{}", value);
+    } else if constexpr (sizeof(T) == 1) {  // float8
+      return fmt::format("{}::from_bits({})", code, std::bit_cast<std::uint8_t>(value));
+    } else if constexpr (std::is_class_v<T>) {  // bfloat16
+      return fmt::format("{}::from_bits({})", code, std::bit_cast<std::uint16_t>(value));
+    } else {  // half
+      return fmt::format("std::bit_cast<{}>(std::uint16_t{{{}}})", code,
+                         std::bit_cast<std::uint16_t>(value));
     }
+  }
+
+  /// Types of C++ that hold an element each; ONNX packs others.
+  struct Code {
+    ElementType type;
+    std::string_view text;
+  };
+  static constexpr Code codes[] = {{ElementType::float32, "float"},
+                                   {ElementType::float64, "double"},
+                                   {ElementType::float16, "halftone::half"},
+                                   {ElementType::bfloat16, "halftone::bfloat16"},
+                                   {ElementType::float8_e4m3fn, "halftone::float8_e4m3fn"},
+                                   {ElementType::float8_e4m3fnuz, "halftone::float8_e4m3fnuz"},
+                                   {ElementType::float8_e5m2, "halftone::float8_e5m2"},
+                                   {ElementType::float8_e5m2fnuz, "halftone::float8_e5m2fnuz"},
+                                   {ElementType::boolean, "bool"},
+                                   {ElementType::int8, "std::int8_t"},
+                                   {ElementType::int16, "std::int16_t"},
+                                   {ElementType::int32, "std::int32_t"},
+                                   {ElementType::int64, "std::int64_t"},
+                                   {ElementType::uint8, "std::uint8_t"},
+                                   {ElementType::uint16, "std::uint16_t"},
+                                   {ElementType::uint32, "std::uint32_t"},
+                                   {ElementType::uint64, "std::uint64_t"}};
+
+  void add_values(std::string_view code, ElementType type, std::span<const std::byte> bytes) {
+    visit_type<AllTypes>(type, [&]<class T>() {
+      std::string_view gap = "";
+      for (std::size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
+        T value;
+        std::memcpy(&value, bytes.data() + at, sizeof(T));
+        arrays_ += gap;
+        arrays_ += literal(code, value);
+        gap = ",";
+      }
+    });
   }
 
   void add_weight(TensorId id) {
     const TensorRecord& t = graph_.tensor(id);
-    const std::string type{name(t.info.type)};
-    using Types = TypeList<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
-                           std::uint8_t, std::uint16_t, std::uint32_t>;
     std::string data;
     if (t.data.size() != 0) {
+      std::string_view code;
+      for (const Code& c : codes) {
+        if (c.type == t.info.type) code = c.text;
+      }
+      if (code.empty()) {
+        refuse("a header has no weights of this type", graph_.name(id), name(t.info.type));
+      }
       fmt::format_to(std::back_inserter(arrays_), "alignas(64) inline constexpr {} w{}[] = {{",
-                     type_code(t.info.type), id);
-      const bool is_known =
-          visit_type<Types>(t.info.type, [&]<class T>() { add_values<T>(t.data.span()); });
-      if (!is_known) refuse("a header has no weights of this type", graph_.name(id), type);
+                     code, id);
+      add_values(code, t.info.type, t.data.span());
       arrays_ += "};\n";
       data = fmt::format("halftone::detail::bytes_of(in_place(w{}))", id);
     } else if (t.role == Role::constant || t.info.bytes() == 0) {
@@ -150,28 +192,6 @@ class HeaderWriter {
     add("    const TensorId t{} = g.add_{}({}, {}, {});\n", id,
         t.role == Role::constant ? "constant" : "variable", info(id), data,
         quoted(graph_.name(id)));
-  }
-  static std::string_view type_code(ElementType type) {
-    switch (type) {
-      case ElementType::float32:
-        return "float";
-      case ElementType::float64:
-        return "double";
-      case ElementType::int8:
-        return "std::int8_t";
-      case ElementType::int16:
-        return "std::int16_t";
-      case ElementType::int32:
-        return "std::int32_t";
-      case ElementType::int64:
-        return "std::int64_t";
-      case ElementType::uint8:
-        return "std::uint8_t";
-      case ElementType::uint16:
-        return "std::uint16_t";
-      default:
-        return "std::uint32_t";
-    }
   }
 
   static std::string tensor(TensorId id) {

@@ -141,6 +141,38 @@ struct Controlled {
   }
 };
 
+/// A loop whose number of passes follows from values, and what its passes give; in reverse, a Scan.
+struct Counted {
+  static constexpr void build(Graph& g) {
+    const auto x = input<float, Shape<4>>(g, "x");
+    const TensorInfo row{ElementType::float32, {4}};
+    Graph body;
+    body.add_input({ElementType::int64, {}}, "pass");
+    const TensorId condition = body.add_input({ElementType::boolean, {}}, "condition");
+    const AnyTensor state{&body, body.add_input(row, "state")};
+    const AnyTensor next = op::sin(op::mul(state, number(body, 1.5f)));
+    body.outputs = {condition, next.id};
+    g.graphs.push_back(std::move(body));
+    const AnyTensor positive = op::cast(x > 0.f, {.to = ElementType::int64});
+    const AnyTensor count = op::sum(positive, {.keepdims = false});
+    const std::size_t n = g.add_node(descriptor<op::Loop>, pack(op::Loop{.body = {0}}),
+                                     {count.id, no_tensor, x.id}, {&row, 1});
+    output(g, AnyTensor{&g, g.nodes[n].outputs[0]}, "last");
+
+    Graph scanned;
+    const AnyTensor sum{&scanned, scanned.add_input({ElementType::float32, {}}, "sum")};
+    const AnyTensor slice{&scanned, scanned.add_input({ElementType::float32, {}}, "slice")};
+    const AnyTensor more = op::add(sum, slice);
+    scanned.outputs = {more.id, op::exp(more).id};
+    g.graphs.push_back(std::move(scanned));
+    const op::Scan scan{.body = {1}, .num_scan_inputs = 1, .scan_input_directions = {1}};
+    const TensorInfo infos[]{{ElementType::float32, {}}, row};
+    const std::size_t m =
+        g.add_node(descriptor<op::Scan>, pack(scan), {number(g, 0.25f).id, x.id}, infos);
+    output(g, AnyTensor{&g, g.nodes[m].outputs[1]}, "sums");
+  }
+};
+
 /// Weights that a loop uses in each pass, trained through it.
 struct TrainedLoop {
   static constexpr void build(Graph& g) {
@@ -259,5 +291,40 @@ struct Lists {
     output(g, op::matmul_integer(bytes, bytes), "integers");
     output(g, op::max_pool(op::reshape(x, constant(g, Dims{1, 1, 6, 6})), {.kernel_shape = {2, 2}}),
            "pooled");
+  }
+};
+
+/// Weights of types that have no literals in C++, and an array of integers that is not small. Nothing
+/// is computed beforehand.
+struct TypedWeights {
+  template <class T>
+  static constexpr AnyTensor weight(Graph& g, const char* name, std::array<T, 4> values) {
+    return parameter<T, Shape<4>>(g, name, std::span<const T>(values));
+  }
+  static constexpr void build(Graph& g) {
+    const AnyTensor x = input<float, Shape<4>>(g, "x");
+    const AnyTensor places =
+        op::cast(op::clip(x, number(g, 0.f), number(g, 3.f)), {.to = ElementType::int64});
+    const auto gathered = [&](const AnyTensor& w, const char* name) {
+      output(g, op::gather(w, places), name);
+    };
+    gathered(weight<half>(g, "half", {half(0.1f), half(-2), half(65504), half(0)}), "of_half");
+    gathered(
+        weight<bfloat16>(g, "brain", {bfloat16(0.1f), bfloat16(-2), bfloat16(1e30f), bfloat16(0)}),
+        "of_bfloat16");
+    gathered(weight<std::uint64_t>(g, "long", {1, 0, 1ull << 63, 5}), "of_uint64");
+    gathered(weight<std::int64_t>(g, "signed", {INT64_MIN, -1, std::int64_t{1} << 40, 0}),
+             "of_int64");
+    gathered(weight<float8_e4m3fn>(
+                 g, "short",
+                 {float8_e4m3fn(0.1f), float8_e4m3fn(-2), float8_e4m3fn(240), float8_e4m3fn(0)}),
+             "of_float8");
+    output(g, op::where(weight<bool>(g, "bools", {true, false, false, true}), x, op::mul(x, x)),
+           "of_bool");
+    std::array<std::uint8_t, 512> many{};
+    for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::uint8_t>(i * i);
+    gathered(
+        parameter<std::uint8_t, Shape<128, 4>>(g, "table", std::span<const std::uint8_t>(many)),
+        "of_table");
   }
 };

@@ -1,5 +1,5 @@
 // Prints a hash of the bits of each output and variable of MODEL after some runs: by the compiler's
-// program or, with SESSION, by the library.
+// program or, with SESSION, by the library, which writes the model to SAVE first.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -7,6 +7,7 @@
 #include "models.hpp"
 
 #ifdef SESSION
+#include <halftone/onnx.hpp>
 #include <halftone/session/session.hpp>
 #endif
 
@@ -47,6 +48,9 @@ struct Data {
 int main() {
   Graph graph;
   MODEL::build(graph);
+#ifdef SAVE
+  onnx::save(graph, SAVE);
+#endif
   Session session(std::move(graph));
   std::vector<std::string> outputs;
   for (int run = 0; run < runs; ++run) {

@@ -80,11 +80,11 @@ constexpr InPlace<T, N> in_place(const T (&array)[N]) {
 
 namespace detail {
 /// In constant evaluation those of the array itself, if nothing there will want to know them: what
-/// shapes and limits follow from is small, or of integers.
+/// shapes and limits follow from is small.
 template <class T, std::size_t N>
 constexpr Bytes bytes_of(InPlace<T, N> data) {
-  constexpr std::size_t small = 16;
-  if (std::is_constant_evaluated() && N > small && is_floating_point(element_type<T>)) {
+  constexpr std::size_t small = is_floating_point(element_type<T>) ? 16 : 256;
+  if (std::is_constant_evaluated() && N > small) {
     return Bytes::of_array(data.array, N * sizeof(T));
   }
   return bytes_of(std::span<const T>(data.array));
