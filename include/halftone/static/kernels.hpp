@@ -129,7 +129,7 @@ struct StaticKernel {
   }
   /// Bytes of a step's constant inputs as the kernel wants them; 0: as they are.
   static constexpr std::int64_t packed_bytes(const StaticStep& step) {
-    if constexpr (packing_op<Op>) {
+    if constexpr (packing_op<Op> && !has_extents) {
       return step.constants != 0 ? asked<true>(step) : 0;
     } else {
       return 0;

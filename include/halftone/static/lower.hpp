@@ -102,6 +102,7 @@ class FirstNodes {
   static constexpr Bytes data_of_small(const Graph& graph, const Node& view) {
     const auto shared = static_cast<std::size_t>(view.op->signature.output(0).shares);
     const Bytes& data = graph.tensor(view.inputs[shared]).data;
+    // Not by ?:, which g++ 12 destroys twice in constant evaluation.
     if (data.array() == nullptr && data.size() <= 64) return data;
     return {};
   }
