@@ -176,7 +176,7 @@ struct ReplicatedReduceScatter {
     const char* const defect = collective.defect(x.type);
     if (defect != nullptr) return Inferred::mismatch(defect);
     const std::int64_t n = x.elements(), size = collective.group_size();
-    return TensorInfo{x.type, {n == dynamic ? dynamic : (n + size - 1) / size}};
+    return TensorInfo{x.type, {n == dynamic ? dynamic : n / size + (n % size != 0 ? 1 : 0)}};
   }
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<const T>, View<T> y) const {
