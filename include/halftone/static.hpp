@@ -193,9 +193,7 @@ class Static {
   static void run_range(const detail::StaticMachine& on, std::size_t first, std::size_t end) {
     for (std::size_t s = first; s < end; ++s) Kernels::run[Plan::steps[s].kernel](call(on, s));
   }
-  detail::StaticMachine machine() {
-    return {arguments_, arena_, variables_, packed_, &run_range};
-  }
+  detail::StaticMachine machine() { return {arguments_, arena_, variables_, packed_, &run_range}; }
 
   /// What depends on constants alone.
   void prepare(const detail::StaticMachine& on) {

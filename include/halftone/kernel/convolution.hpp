@@ -40,7 +40,8 @@ inline constexpr std::int64_t plan_bytes = round_up(sizeof(ConvPlan), 64);
 /// constant are packed in each run.
 template <class T>
 constexpr std::size_t convolution_packed_bytes(const Window& window, std::int64_t groups,
-                                     const KernelCall& call, View<const T> x, View<const T> w) {
+                                               const KernelCall& call, View<const T> x,
+                                               View<const T> w) {
   if (!call.is_constant(1)) return 0;
   const ConvPlan plan = detail::convolution_plan(window, groups, x, w);
   return std::size_t(detail::plan_bytes + plan.packed_bytes);

@@ -60,7 +60,7 @@ constexpr std::size_t fused_conv_workspace(const Op& op, const KernelCall& call,
 
 template <class T, class Op>
 constexpr std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
-                                    View<const T> w) {
+                                              View<const T> w) {
   if (!call.is_constant(1)) return 0;
   return static_cast<std::size_t>(detail::plan_of<T>(op, x, w).packed_bytes);
 }

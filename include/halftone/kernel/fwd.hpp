@@ -33,7 +33,7 @@ constexpr std::size_t fused_conv_workspace(const Op& op, const KernelCall& call,
                                            View<const T> w);
 template <class T, class Op>
 constexpr std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
-                                    View<const T> w);
+                                              View<const T> w);
 template <class T, class Op>
 void fused_conv_pack(const Op& op, void* packed, View<const T> x, View<const T> w);
 
@@ -104,7 +104,8 @@ constexpr std::size_t convolution_workspace(const Window& window, std::int64_t g
                                             View<const T> w);
 template <class T>
 constexpr std::size_t convolution_packed_bytes(const Window& window, std::int64_t groups,
-                                     const KernelCall& call, View<const T> x, View<const T> w);
+                                               const KernelCall& call, View<const T> x,
+                                               View<const T> w);
 template <class T>
 void convolution_pack(const Window& window, std::int64_t groups, void* packed, View<const T> x,
                       View<const T> w);

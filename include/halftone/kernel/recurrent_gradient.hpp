@@ -412,7 +412,8 @@ struct RecurrentWayBack {
 }  // namespace detail
 
 template <class T>
-constexpr std::size_t recurrent_gradient_workspace(const Recurrent& l, std::span<const std::int64_t> sizes) {
+constexpr std::size_t recurrent_gradient_workspace(const Recurrent& l,
+                                                   std::span<const std::int64_t> sizes) {
   using S = compute_t<T>;
   detail::Room room(nullptr);
   for (const std::int64_t size : sizes) room.take<S>(std::is_same_v<T, S> ? 0 : size);

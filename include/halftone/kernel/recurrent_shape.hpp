@@ -113,7 +113,7 @@ void recurrent_gradient(const Recurrent& layer, const KernelCall& call,
 /// `sizes`: elements of each of the tensors.
 template <class T>
 constexpr std::size_t recurrent_gradient_workspace(const Recurrent& layer,
-                                         std::span<const std::int64_t> sizes);
+                                                   std::span<const std::int64_t> sizes);
 
 // kernel/recurrent.hpp
 template <class T>

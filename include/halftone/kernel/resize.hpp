@@ -76,7 +76,8 @@ struct ResizeAxis {
   std::uint8_t* is_outside = nullptr;
   bool is_active = false, leaves_input = false;
 
-  static constexpr std::int64_t taps_of(const ResizeRule& r, std::int64_t input, std::int64_t output) {
+  static constexpr std::int64_t taps_of(const ResizeRule& r, std::int64_t input,
+                                        std::int64_t output) {
     if (r.mode == ResizeMode::nearest) return 1;
     const std::int64_t support = r.mode == ResizeMode::linear ? 1 : 2;
     if (!r.antialiases || output >= input || output == 0) return 2 * support;
@@ -255,7 +256,8 @@ struct ResizeOrder {
   std::size_t axis[max_rank];
   std::int64_t largest = 0;  ///< elements between two dimensions, at most
 
-  constexpr ResizeOrder(const ResizeRule& r, const std::int64_t* x, const std::int64_t* y, std::size_t rank) {
+  constexpr ResizeOrder(const ResizeRule& r, const std::int64_t* x, const std::int64_t* y,
+                        std::size_t rank) {
     const auto later = [&](std::size_t a, std::size_t b) {
       if ((x[a] == y[a]) != (x[b] == y[b])) return x[a] == y[a];
       return static_cast<double>(y[a]) * static_cast<double>(x[b]) >
@@ -283,8 +285,8 @@ template <class T>
 using resize_t = std::conditional_t<real<T>, compute_t<T>, double>;
 
 template <class S>
-constexpr std::int64_t resize_table_bytes(const ResizeRule& r, const std::int64_t* x, const std::int64_t* y,
-                                std::size_t rank) {
+constexpr std::int64_t resize_table_bytes(const ResizeRule& r, const std::int64_t* x,
+                                          const std::int64_t* y, std::size_t rank) {
   std::int64_t bytes = 0;
   for (std::size_t d = 0; d < rank; ++d) {
     if (!r.is_kept[d]) bytes += ResizeAxis<S>::bytes(y[d], ResizeAxis<S>::taps_of(r, x[d], y[d]));
@@ -478,7 +480,8 @@ void transposed_resize_dimension(const Executor& executor, const ResizeAxis<S>& 
 /// op::ResizeGradient. Along one dimension after the other, from the last one that `resize`
 /// changes.
 template <class T>
-constexpr std::size_t resize_gradient_workspace(const ResizeRule& rule, View<const T> dy, View<T> dx) {
+constexpr std::size_t resize_gradient_workspace(const ResizeRule& rule, View<const T> dy,
+                                                View<T> dx) {
   using S = compute_t<T>;
   if (dy.size() == 0) return 0;
   const detail::ResizeOrder order(rule, dx.extents, dy.extents, dx.rank);

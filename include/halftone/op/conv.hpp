@@ -139,8 +139,8 @@ struct Conv {
     return kernel::convolution_workspace<T>(window_over(x, w), group, call, x, w);
   }
   template <class T>
-  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T> w, View<const T>,
-                           View<T>) const {
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T> w,
+                                     View<const T>, View<T>) const {
     return kernel::convolution_packed_bytes<T>(window_over(x, w), group, call, x, w);
   }
   template <class T>

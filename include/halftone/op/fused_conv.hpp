@@ -74,8 +74,8 @@ struct FusedConv {
     return kernel::fused_conv_workspace<T>(*this, call, x, w);
   }
   template <class T>
-  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T> w, View<const T>,
-                           View<const T>, View<T>) const {
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T> w,
+                                     View<const T>, View<const T>, View<T>) const {
     return kernel::fused_conv_packed_bytes<T>(*this, call, x, w);
   }
   template <class T>

@@ -73,8 +73,8 @@ struct Gemm {
     return kernel::gemm_workspace<T>(*this, call, a, b, y);
   }
   template <class T>
-  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> a, View<const T> b, View<const T>,
-                           View<T>) const {
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
+                                     View<const T>, View<T>) const {
     return kernel::gemm_packed_bytes<T>(*this, call, a, b);
   }
   template <class T>

@@ -69,7 +69,7 @@ struct MatMul {
   }
   template <class T>
   constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
-                           View<T> y) const {
+                                     View<T> y) const {
     return kernel::matmul_packed_bytes<T>(call, a, b, y);
   }
   template <class T>

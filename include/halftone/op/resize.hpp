@@ -53,7 +53,8 @@ constexpr std::size_t resize_workspace(const ResizeRule& rule, View<const T> x, 
 template <class T>
 void resize_gradient(const KernelCall& call, const ResizeRule& rule, View<const T> dy, View<T> dx);
 template <class T>
-constexpr std::size_t resize_gradient_workspace(const ResizeRule& rule, View<const T> dy, View<T> dx);
+constexpr std::size_t resize_gradient_workspace(const ResizeRule& rule, View<const T> dy,
+                                                View<T> dx);
 
 }  // namespace kernel
 

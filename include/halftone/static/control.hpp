@@ -162,8 +162,8 @@ struct StaticControls {
                          void* whole, bool is_taken) {
     for (std::int64_t o = 0; o < stack.outer; ++o) {
       auto* const apart = static_cast<std::byte*>(slice) + o * stack.inner_bytes;
-      auto* const inside = static_cast<std::byte*>(whole) +
-                           (o * stack.length + stack.at(pass)) * stack.inner_bytes;
+      auto* const inside =
+          static_cast<std::byte*>(whole) + (o * stack.length + stack.at(pass)) * stack.inner_bytes;
       copy_static(is_taken ? apart : inside, is_taken ? inside : apart, stack.inner_bytes);
     }
   }

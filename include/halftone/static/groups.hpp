@@ -26,7 +26,9 @@ struct GroupCode {
   std::uint8_t lane_bytes;
   std::uint32_t bool_inputs, bool_outputs;  ///< bit i
 
-  std::size_t input_size(std::size_t i) const { return (bool_inputs >> i & 1) != 0 ? 1 : lane_bytes; }
+  std::size_t input_size(std::size_t i) const {
+    return (bool_inputs >> i & 1) != 0 ? 1 : lane_bytes;
+  }
   std::size_t output_size(std::size_t o) const {
     return (bool_outputs >> o & 1) != 0 ? 1 : lane_bytes;
   }
@@ -121,8 +123,8 @@ struct StaticGroupKernel {
     if constexpr (signature.extents_of >= 0) {
       run_small(call, Inputs{}, Members{});
     } else {
-      static constexpr GroupCode code{&run_lanes, group.inputs, group.outputs, lanes, sizeof(Lane),
-                                      group.bool_inputs, group.bool_outputs};
+      static constexpr GroupCode code{&run_lanes,   group.inputs,      group.outputs,     lanes,
+                                      sizeof(Lane), group.bool_inputs, group.bool_outputs};
       run_group(code, call);
     }
   }

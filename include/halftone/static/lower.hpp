@@ -33,7 +33,7 @@ struct Lowered {
   std::size_t first_nodes = 0;
   /// Those that count as constants, too, unless they are arrays of the program.
   std::vector<LoweredVariable> variables{};
-  bool is_random = false;             ///< the last input is the state of random numbers
+  bool is_random = false;  ///< the last input is the state of random numbers
 };
 
 /// Whether nodes of an element type run on vectors of its own: groups of others stay apart.

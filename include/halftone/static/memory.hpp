@@ -25,7 +25,7 @@ struct StaticMemory {
   static constexpr Places places = [] {
     Places result;
     constexpr auto& t = Plan::tables;
-    std::vector<std::int64_t> own(steps, -1);             // offsets in the frame, at first
+    std::vector<std::int64_t> own(steps, -1);  // offsets in the frame, at first
     std::vector<std::int64_t> bodies(t.frames.size(), 0), sizes(t.frames.size(), 0);
     for (std::size_t f = t.frames.size(); f-- > 0;) {  // bodies come behind what runs them
       const StaticFrame& frame = t.frames[f];
