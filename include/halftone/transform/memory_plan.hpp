@@ -118,10 +118,12 @@ constexpr MemoryPlan plan_memory(std::span<const Lifetime> buffers, std::int64_t
   const std::vector<std::int64_t> live = detail::live_bytes(buffers, alignment);
   std::vector<std::int64_t> most(buffers.size(), 0);  // live during its life
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    for (std::int32_t step = buffers[i].first; step <= buffers[i].last; ++step) {
-      const std::int64_t here = live[static_cast<std::size_t>(step)];
-      most[i] = here > most[i] ? here : most[i];
+    const std::int64_t* at = live.data() + buffers[i].first;
+    std::int64_t peak = 0;
+    for (const std::int64_t* const end = live.data() + buffers[i].last; at <= end; ++at) {
+      if (*at > peak) peak = *at;
     }
+    most[i] = peak;
   }
   const auto is_tighter = [&](std::size_t a, std::size_t b) {
     if (most[a] != most[b]) return most[a] > most[b];
