@@ -19,14 +19,21 @@
 // The passes of static programs: those of the engine, and what it computes before the first run.
 namespace halftone::detail {
 
+/// A variable, and its first value if that is bytes.
+struct LoweredVariable {
+  TensorId id = no_tensor;
+  Bytes data{};
+};
+
 /// A graph for a static program.
 struct Lowered {
   Graph graph{};
   /// How many nodes, the first ones, depend on constants alone and run before the first run. Their
   /// outputs are constants without data.
   std::size_t first_nodes = 0;
-  std::vector<TensorId> variables{};  ///< those that count as constants among them
-  bool is_random = false;             ///< the last input is the state of random numbers
+  /// Those that count as constants, too, unless they are arrays of the program.
+  std::vector<LoweredVariable> variables{};
+  bool is_random = false;  ///< the last input is the state of random numbers
 };
 
 /// Whether nodes of an element type run on vectors of its own: groups of others stay apart.
@@ -149,10 +156,17 @@ constexpr Lowered lowered(Graph graph) {
   result.is_random = seed_random(graph);
   graph = inline_calls(std::move(graph));
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    const TensorRecord& t = graph.tensors[i];
-    if (is_variable(t)) result.variables.push_back(static_cast<TensorId>(i));
+    if (is_variable(graph.tensors[i])) result.variables.push_back({static_cast<TensorId>(i)});
   }
   make_static_constants(graph);
+  std::erase_if(result.variables, [&](const LoweredVariable& v) {
+    const TensorRecord& t = graph.tensor(v.id);
+    return t.role == Role::constant && t.data.array() != nullptr;
+  });
+  for (LoweredVariable& v : result.variables) {
+    // Not for the passes: whoever has the program may change it.
+    v.data = std::exchange(graph.tensor(v.id).data, {});
+  }
   graph = without_dead_code(std::move(graph));
   FirstNodes first(graph);
   graph = fold_batch_norm(std::move(graph), [&](Graph& g, Node& conv, const Node& norm) {

@@ -32,7 +32,7 @@ struct StaticMemory {
       std::vector<Lifetime> lives;
       const auto add = [&](std::int64_t bytes, std::size_t step) {
         const auto at = static_cast<std::int32_t>(step - frame.first_step);
-        lives.push_back({bytes, at, at});
+        if (bytes != 0) lives.push_back({bytes, at, at});
       };
       for (std::size_t b = frame.first_buffer; b < frame.end_buffer; ++b) {
         lives.push_back({t.buffers[b].bytes, t.buffers[b].first, t.buffers[b].last});
@@ -49,9 +49,12 @@ struct StaticMemory {
       for (std::size_t b = frame.first_buffer; b < frame.end_buffer; ++b) {
         result.buffers[b] = plan.offsets[at++];
       }
-      for (std::size_t s = frame.first_step; s < frame.end_step; ++s) own[s] = plan.offsets[at++];
+      for (std::size_t s = frame.first_step; s < frame.end_step; ++s) {
+        if (Kernels::scratch[s] != 0) own[s] = plan.offsets[at++];
+      }
       for (std::size_t i = f + 1; i < t.frames.size(); ++i) {
-        if (t.frames[i].parent == static_cast<std::int32_t>(f)) bodies[i] = plan.offsets[at++];
+        if (t.frames[i].parent != static_cast<std::int32_t>(f)) continue;
+        if (sizes[i] != 0) bodies[i] = plan.offsets[at++];
       }
     }
     std::vector<std::int64_t> base(t.frames.size(), 0);

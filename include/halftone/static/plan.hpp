@@ -251,12 +251,12 @@ class StaticDraft {
 
   constexpr explicit StaticDraft(Lowered from) : is_random(from.is_random) {
     const std::size_t first_nodes = from.first_nodes;
-    const std::vector<TensorId> ids = std::move(from.variables);
+    const std::vector<LoweredVariable> known = std::move(from.variables);
     const Program program = make_program(std::move(from.graph), StaticPasses{}, {.place = false});
     const Graph& graph = program.graph;
     program_ = &program;
     place_of_ = TensorMap<std::int64_t>(graph, -1);
-    for (const TensorId id : ids) add_variable(id);
+    for (const LoweredVariable& v : known) add_variable(v);
     for (std::size_t i = 0; i + is_random < graph.inputs.size(); ++i) {
       inputs.push_back(port(graph.inputs[i]));
     }
@@ -299,16 +299,13 @@ class StaticDraft {
   }
 
  private:
-  constexpr void add_variable(TensorId id) {
-    const TensorRecord& t = program_->graph.tensor(id);
-    // Arrays of the program that no node changes are read where they are.
-    if (t.role == Role::constant && t.data.array() != nullptr) return;
-    StaticPort port = this->port(id);
+  constexpr void add_variable(const LoweredVariable& v) {
+    StaticPort port = this->port(v.id);
     port.at.place = StaticPlace::variable;
-    port.at.offset = add_memory(id);
-    port.array = t.data.array();
-    port.is_constant = t.role == Role::constant;
-    if (port.array == nullptr && t.data.size() != 0) port.data = add_data(t.data);
+    port.at.offset = add_memory(v.id);
+    port.array = v.data.array();
+    port.is_constant = program_->graph.tensor(v.id).role == Role::constant;
+    if (port.array == nullptr && v.data.size() != 0) port.data = add_data(v.data);
     variables.push_back(port);
   }
   constexpr std::int64_t add_memory(TensorId id) {

@@ -62,27 +62,34 @@ constexpr std::vector<std::size_t> sorted(std::size_t count, Before before) {
 /// Each buffer in this order at the lowest place that is free for all of its life.
 constexpr MemoryPlan place(std::span<const Lifetime> buffers, std::span<const std::size_t> order,
                            std::int64_t alignment) {
+  struct Placed {
+    std::int64_t begin, end;
+    std::int32_t first, last;
+  };
   MemoryPlan plan;
   plan.offsets.assign(buffers.size(), 0);
-  std::vector<std::size_t> placed;  // in the order of their offsets
+  std::vector<Placed> placed;  // in the order of their offsets
   for (const std::size_t i : order) {
-    const Lifetime& buffer = buffers[i];
-    const std::int64_t size = aligned_size(buffer, alignment);
+    const std::int32_t first = buffers[i].first, last = buffers[i].last;
+    const std::int64_t size = aligned_size(buffers[i], alignment);
     if (size == 0) continue;
     std::int64_t at = 0;
-    for (std::size_t p = 0; p < placed.size(); ++p) {
-      const Lifetime& other = buffers[placed[p]];
-      if (other.last < buffer.first || buffer.last < other.first) continue;
-      const std::int64_t begin = plan.offsets[placed[p]];
-      const std::int64_t end = begin + aligned_size(other, alignment);
-      if (begin >= at + size) break;
-      at = end > at ? end : at;
+    // Through a pointer, which constant evaluation is quick with.
+    const Placed* other = placed.data();
+    for (const Placed* const end = other + placed.size(); other != end; ++other) {
+      if (other->last < first || last < other->first) continue;
+      if (other->begin >= at + size) break;
+      if (other->end > at) at = other->end;
     }
     plan.offsets[i] = at;
     plan.bytes = at + size > plan.bytes ? at + size : plan.bytes;
-    std::size_t position = 0;
-    while (position < placed.size() && plan.offsets[placed[position]] <= at) ++position;
-    placed.insert(placed.begin() + static_cast<std::ptrdiff_t>(position), i);
+    placed.push_back({at, at + size, first, last});
+    for (Placed* own = placed.data() + placed.size() - 1; own != placed.data(); --own) {
+      if (own[-1].begin <= at) break;
+      const Placed moved = own[-1];
+      own[-1] = *own;
+      *own = moved;
+    }
   }
   return plan;
 }
@@ -111,10 +118,12 @@ constexpr MemoryPlan plan_memory(std::span<const Lifetime> buffers, std::int64_t
   const std::vector<std::int64_t> live = detail::live_bytes(buffers, alignment);
   std::vector<std::int64_t> most(buffers.size(), 0);  // live during its life
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    for (std::int32_t step = buffers[i].first; step <= buffers[i].last; ++step) {
-      const std::int64_t here = live[static_cast<std::size_t>(step)];
-      most[i] = here > most[i] ? here : most[i];
+    const std::int64_t* at = live.data() + buffers[i].first;
+    std::int64_t peak = 0;
+    for (const std::int64_t* const end = live.data() + buffers[i].last; at <= end; ++at) {
+      if (*at > peak) peak = *at;
     }
+    most[i] = peak;
   }
   const auto is_tighter = [&](std::size_t a, std::size_t b) {
     if (most[a] != most[b]) return most[a] > most[b];
