@@ -299,6 +299,10 @@ constexpr std::string_view name_of() {
   std::string_view text = __PRETTY_FUNCTION__;
   text = text.substr(text.find("F = ") + 4);
   if (text.find("lambda") != text.npos) return "lambda";
+  constexpr std::string_view unnamed = "(anonymous namespace)::";  // as clang writes it
+  if (const std::size_t at = text.find(unnamed); at != text.npos) {
+    text = text.substr(at + unnamed.size());
+  }
   text = text.substr(0, text.find_first_of("<;] ("));
   if (const std::size_t colon = text.rfind(':'); colon != text.npos) text = text.substr(colon + 1);
   return text.empty() ? "graph" : text;

@@ -3,18 +3,9 @@
 #include <string>
 
 #include <halftone/base/error.hpp>
+#include <halftone/base/split_mix.hpp>
 
 namespace halftone {
-namespace {
-
-/// The last steps of SplitMix64 (Steele, Lea and Flood 2014): no two numbers go to the same.
-std::uint64_t mixed(std::uint64_t x) {
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
-}  // namespace
 
 Array<std::uint32_t> create_seeds(std::uint64_t seed, std::uint64_t offset,
                                   std::int64_t batches_per_step, std::int64_t gradient_accumulation,
@@ -32,10 +23,9 @@ Array<std::uint32_t> create_seeds(std::uint64_t seed, std::uint64_t offset,
   }
   shape.push_back(2);
   Array<std::uint32_t> seeds(shape);
-  std::uint64_t state = mixed(seed + offset);
-  for (std::int64_t i = 0; i < count; ++i) {
-    state += 0x9e3779b97f4a7c15u;
-    const auto words = uint64_to_two_uint32(mixed(state));
+  std::uint64_t state = detail::scrambled(seed + offset);
+  for (std::int64_t i = 0; i < count; ++i, state += detail::mix_step) {
+    const auto words = uint64_to_two_uint32(detail::mixed(state));
     seeds[2 * i] = words[0];
     seeds[2 * i + 1] = words[1];
   }

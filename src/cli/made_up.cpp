@@ -4,14 +4,14 @@
 #include <string>
 #include <type_traits>
 
+#include <halftone/base/split_mix.hpp>
+
 namespace halftone::cli {
 
-/// Sebastiano Vigna's splitmix64.
 std::uint64_t MadeUp::bits() {
-  std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
+  const std::uint64_t bits = halftone::detail::mixed(state_);
+  state_ += halftone::detail::mix_step;
+  return bits;
 }
 
 AnyArray MadeUp::array(const TensorInfo& info, std::string_view input) {

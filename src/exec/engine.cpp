@@ -26,15 +26,6 @@
 namespace halftone {
 namespace {
 
-/// Takes each number to another one, and no two to the same (the last steps of SplitMix64: Steele,
-/// Lea and Flood 2014).
-std::uint64_t next_seed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
 int thread_count(int wanted) {
   if (wanted > 0) return std::min(wanted, 256);
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -105,9 +96,7 @@ void check_collectives(const Graph& graph, std::int32_t replicas) {
               .hint = "set Graph::replicas first; in a function give a ReplicaGrouping"});
       }
     }
-    for (const std::int32_t body : subgraphs_of(node)) {
-      check_collectives(graph.graphs[static_cast<std::size_t>(body)], replicas);
-    }
+    for_each_body(graph, node, [&](const Graph& body) { check_collectives(body, replicas); });
   }
 }
 
@@ -313,7 +302,7 @@ struct Engine::State {
     state[1] = static_cast<std::uint32_t>(seed >> 32);
     state[2] = static_cast<std::uint32_t>(runs);
     state[3] = static_cast<std::uint32_t>(runs >> 32);
-    seed = next_seed(seed);
+    seed = detail::mixed(seed);
     ++runs;
   }
 

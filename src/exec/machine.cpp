@@ -11,19 +11,8 @@
 
 namespace halftone {
 
-bool reaches_out(const Node& node) {
-  const OpId& id = node.op->id;
-  return id == op::HostLoad::id || id == op::HostStore::id || id == op::RemoteLoad::id ||
-         id == op::RemoteStore::id || id == op::ReplicatedAllReduce::id ||
-         id == op::ReplicatedReduceScatter::id || id == op::ReplicatedAllGather::id;
-}
-
 void check_reach(const Graph& graph, const Node& node, const Reach& reach) {
-  const OpId& id = node.op->id;
-  const bool is_remote = (id == op::RemoteLoad::id || id == op::RemoteStore::id) &&
-                         (node.inputs.size() < 3 || node.inputs[2] == no_tensor);
-  if (reach.host != nullptr) return;
-  if (!is_remote && id != op::HostLoad::id && id != op::HostStore::id) return;
+  if (reach.host != nullptr || !op::needs_host(node)) return;
   fail(ErrorKind::usage, {.what = "a stream or remote buffer is used where there is no host",
                           .node = detail::node_text(*node.op, graph.name(node)),
                           .hint = "an engine or a session is one"});

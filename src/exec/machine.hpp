@@ -18,7 +18,7 @@ struct Reach {
 };
 
 /// Whether a node uses what Reach has: streams, remote buffers, other replicas.
-bool reaches_out(const Node& node);
+inline bool reaches_out(const Node& node) { return node.op->reaches != Reaches::nothing; }
 /// Throws a UsageError if a node needs a host and there is none.
 void check_reach(const Graph& graph, const Node& node, const Reach& reach);
 

@@ -11,7 +11,6 @@
 
 #include <halftone/base/error.hpp>
 #include <halftone/graph/subgraphs.hpp>
-#include <halftone/op/list.hpp>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -276,18 +275,12 @@ void Replicas::settle() {
 }
 
 bool has_meetings(const Graph& graph) {
-  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    const OpId& id = node.op->id;
-    if (id == op::ReplicatedAllReduce::id || id == op::ReplicatedReduceScatter::id ||
-        id == op::ReplicatedAllGather::id) {
-      return true;
-    }
-    const std::vector<std::int32_t> bodies = subgraphs_of(node);
-    return std::any_of(bodies.begin(), bodies.end(), [&](std::int32_t index) {
-      const auto at = static_cast<std::size_t>(index);
-      return index >= 0 && at < graph.graphs.size() && has_meetings(graph.graphs[at]);
-    });
-  });
+  bool found = false;
+  for (const Node& node : graph.nodes) {
+    found = found || node.op->reaches == Reaches::replicas;
+    for_each_body(graph, node, [&](const Graph& body) { found = found || has_meetings(body); });
+  }
+  return found;
 }
 
 }  // namespace halftone

@@ -15,9 +15,9 @@
 namespace halftone {
 
 /// Threads of execution for the replicas of a graph, which meet in collective operators: each has a
-/// stack of its own, and so many run at a time as the executor has threads and the machine cores. One that waits for others
-/// gives its place to the next one without asking the operating system, which would take longer than
-/// most kernels.
+/// stack of its own, and so many run at a time as the executor has threads and the machine cores.
+/// One that waits for others gives its place to the next one without asking the operating system,
+/// which would take longer than most kernels.
 class Replicas {
  public:
   using Task = void (*)(void* context, int replica);
@@ -81,7 +81,7 @@ class Replicas {
   int meeting_ = 0, done_ = 0;
 };
 
-/// Whether replicas of a graph meet: it has collective operators, itself or in bodies.
+/// Whether replicas of a graph meet: it has operators that reach the others, itself or in bodies.
 bool has_meetings(const Graph& graph);
 
 }  // namespace halftone

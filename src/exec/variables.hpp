@@ -12,7 +12,7 @@ class VariableLayout {
  public:
   VariableLayout(const Graph& graph, TensorId id);
 
-  /// Whether replicas have different values, or the host has them in another form.
+  /// Whether all replicas have one value, and the host has it in the same form.
   bool is_plain() const { return settings_ == nullptr || (groups() == 1 && shards() == 1); }
   bool returns_all() const;
   int groups() const { return settings_ == nullptr ? 1 : settings_->grouping.num_groups(); }

@@ -10,9 +10,7 @@
 namespace halftone {
 
 bool is_exchange(const Node& node) {
-  const OpId& id = node.op->id;
-  return id == op::HostLoad::id || id == op::HostStore::id || id == op::RemoteLoad::id ||
-         id == op::RemoteStore::id || id == op::RemoteCodeLoad::id;
+  return node.op->reaches == Reaches::host || node.op->id == op::RemoteCodeLoad::id;
 }
 
 MergedExchange::~MergedExchange() {

@@ -42,10 +42,7 @@ void add_used(std::vector<UsedStream>& used, const Graph& graph, bool to_host) {
       add_used(used, graph, node, unpack<op::HostLoad>(node.attributes).stream,
                graph.info(node.outputs[0]));
     }
-    for (const std::int32_t index : subgraphs_of(node)) {
-      const auto at = static_cast<std::size_t>(index);
-      if (index >= 0 && at < graph.graphs.size()) add_used(used, graph.graphs[at], to_host);
-    }
+    for_each_body(graph, node, [&](const Graph& body) { add_used(used, body, to_host); });
   }
 }
 

@@ -25,6 +25,7 @@ struct Descriptor {
   bool elementwise;   ///< has a `forward`: broadcasts, may be fused and run in place
   bool in_place;      ///< output 0 may overwrite input 0
   bool has_effect;    ///< does more than compute outputs (prints, aborts): runs once a run
+  Reaches reaches;    ///< beside its tensors
   bool only_infos;    ///< the output follows from shapes alone
   bool has_gradient;  ///< has a `gradient` or `backward`, or expands to what does
   bool only_expands;  ///< an older form: has an `expand`, but neither inference nor a kernel

@@ -6,19 +6,12 @@
 #include <string_view>
 #include <utility>
 
+#include <halftone/base/split_mix.hpp>
 #include <halftone/graph/graph.hpp>
 
 // The first values of variables without data. They depend on a seed, the variable's name and the
 // element alone: not on the order of variables or on threads.
 namespace halftone::detail {
-
-/// SplitMix64 (Steele, Lea and Flood 2014): a good hash of a counter.
-constexpr std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
 
 /// In (0, 1).
 constexpr double unit(std::uint64_t seed, std::uint64_t counter) {

@@ -333,12 +333,17 @@ constexpr Descriptor make_descriptor() {
   constexpr bool marked_only_infos = requires { Op::only_infos; };
   constexpr bool may_differentiate = !requires { requires !Op::differentiable; };
   constexpr bool marked_effect = requires { requires Op::has_effect; };
+  constexpr Reaches marked_reaches = [] {
+    if constexpr (requires { Op::reaches; }) return Op::reaches;
+    return Reaches::nothing;
+  }();
   Descriptor d{
       .id = Op::id,
       .signature = slots_of<Op>,
       .elementwise = elementwise_op<Op>,
       .in_place = elementwise_op<Op> || marked_in_place,
       .has_effect = marked_effect,
+      .reaches = marked_reaches,
       .only_infos = marked_only_infos,
       .has_gradient = differentiable_op<Op> || (only_expanding_op<Op> && may_differentiate),
       .only_expands = only_expanding_op<Op>,

@@ -29,6 +29,11 @@ struct SubgraphRunner {
   void* self = nullptr;
 };
 
+/// What a kernel reaches beside its tensors: nothing; the host's streams and remote buffers
+/// (KernelCall::host); the other replicas (KernelCall::communicator). An operator says it:
+/// `static constexpr Reaches reaches = Reaches::replicas;`
+enum class Reaches : std::uint8_t { nothing, host, replicas };
+
 /// What a kernel gets beside its views; plain data that crosses the border between instruction
 /// sets.
 struct KernelCall {

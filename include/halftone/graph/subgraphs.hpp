@@ -29,4 +29,13 @@ constexpr std::vector<std::int32_t> subgraphs_of(const Node& node) {
   return indices.indices;
 }
 
+/// Calls f(body) for each of them that the graph has.
+constexpr void for_each_body(const Graph& graph, const Node& node, auto&& f) {
+  if (graph.graphs.empty()) return;
+  for (const std::int32_t index : subgraphs_of(node)) {
+    const auto at = static_cast<std::size_t>(index);
+    if (index >= 0 && at < graph.graphs.size()) f(graph.graphs[at]);
+  }
+}
+
 }  // namespace halftone

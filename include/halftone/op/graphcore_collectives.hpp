@@ -138,6 +138,7 @@ struct ReplicatedAllReduce {
   using types = TypeList<CollectiveTypes>;
   static constexpr bool compiled_once = true;
   static constexpr bool has_effect = true;
+  static constexpr Reaches reaches = Reaches::replicas;
 
   constexpr void attributes(auto&& visit) { collective.attributes(visit); }
   constexpr Inferred infer(const TensorInfo& x) const {
@@ -169,6 +170,7 @@ struct ReplicatedReduceScatter {
   using types = TypeList<CollectiveTypes>;
   static constexpr bool compiled_once = true;
   static constexpr bool has_effect = true;
+  static constexpr Reaches reaches = Reaches::replicas;
 
   constexpr void attributes(auto&& visit) { collective.attributes(visit); }
   constexpr Inferred infer(const Inputs& in) const {
@@ -213,6 +215,7 @@ struct ReplicatedAllGather {
   using types = TypeList<CollectiveTypes>;
   static constexpr bool compiled_once = true;
   static constexpr bool has_effect = true;
+  static constexpr Reaches reaches = Reaches::replicas;
 
   constexpr void attributes(auto&& visit) { collective.attributes(visit); }
   constexpr Inferred infer(const Inputs& in) const {

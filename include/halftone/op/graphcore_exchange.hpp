@@ -28,6 +28,7 @@ struct HostLoad {
   using types = TypeList<BitTypes>;
   static constexpr bool compiled_once = true;
   static constexpr bool has_effect = true;
+  static constexpr Reaches reaches = Reaches::host;
 
   constexpr void attributes(auto&& visit) {
     visit("streamid", stream);
@@ -65,6 +66,7 @@ struct HostStore {
   using types = TypeList<BitTypes>;
   static constexpr bool compiled_once = true;
   static constexpr bool has_effect = true;
+  static constexpr Reaches reaches = Reaches::host;
 
   constexpr void attributes(auto&& visit) { visit("streamid", stream); }
   constexpr Inferred infer(const Inputs&) const {
@@ -146,6 +148,7 @@ struct RemoteLoad {
   using types = TypeList<BitTypes, OffsetTypes>;
   static constexpr bool compiled_once = true;
   static constexpr bool has_effect = true;
+  static constexpr Reaches reaches = Reaches::host;
 
   constexpr void attributes(auto&& visit) {
     visit("bufferid", buffer_id);
@@ -182,6 +185,7 @@ struct RemoteStore {
   using types = TypeList<BitTypes, OffsetTypes>;
   static constexpr bool compiled_once = true;
   static constexpr bool has_effect = true;
+  static constexpr Reaches reaches = Reaches::host;
 
   constexpr void attributes(auto&& visit) { visit("bufferid", buffer_id); }
   static constexpr Inferred infer(const Inputs& in) {
@@ -198,6 +202,13 @@ struct RemoteStore {
     machine.transfer(in[0]);
   }
 };
+
+/// Whether a node reaches the host: rows of a buffer that it is given are there without it.
+constexpr bool needs_host(const Node& node) {
+  if (node.op->reaches != Reaches::host) return false;
+  const bool takes_buffer = node.op->id == RemoteLoad::id || node.op->id == RemoteStore::id;
+  return !takes_buffer || node.inputs.size() < 3 || node.inputs[2] == no_tensor;
+}
 
 /// Loads the code of a graph into the machine, which has an effect on nothing that is computed.
 ///

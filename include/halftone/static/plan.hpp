@@ -157,9 +157,7 @@ constexpr NotStatic why_not_static(const Graph& graph) {
         if (of(id) != NotStatic::none) return of(id);
       }
     }
-    if (node.op->id == op::HostLoad::id || node.op->id == op::HostStore::id) {
-      return NotStatic::streams;
-    }
+    if (op::needs_host(node)) return NotStatic::streams;
     if (node.op->id == op::Fused::id) continue;
     for (const std::int32_t index : subgraphs_of(node)) {
       const Graph& body = graph.graphs[static_cast<std::size_t>(index)];

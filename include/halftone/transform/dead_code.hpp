@@ -20,15 +20,11 @@ constexpr bool has_effect(const Node& node) {
 /// The same of a node of that graph, with what its bodies do.
 constexpr bool has_effect(const Graph& graph, const Node& node) {
   if (has_effect(node)) return true;
-  if (graph.graphs.empty()) return false;
-  for (const std::int32_t index : subgraphs_of(node)) {
-    const auto at = static_cast<std::size_t>(index);
-    if (index < 0 || at >= graph.graphs.size()) continue;
-    for (const Node& inner : graph.graphs[at].nodes) {
-      if (has_effect(graph.graphs[at], inner)) return true;
-    }
-  }
-  return false;
+  bool found = false;
+  for_each_body(graph, node, [&](const Graph& body) {
+    for (const Node& inner : body.nodes) found = found || has_effect(body, inner);
+  });
+  return found;
 }
 
 /// Whether a node was computed beforehand: it has given its outputs away, and does nothing else.
