@@ -477,14 +477,15 @@ TEST_CASE("replicas: two with mean gradients train like one with twice the batch
   }
 }
 
-TEST_CASE("replicas: train() updates weights by the mean of the replicas' gradients") {
+TEST_CASE("replicas: train() joins the replicas' gradients as those of micro-batches") {
   const auto train_on = [](std::int32_t replicas, std::int64_t batch) {
     Graph g;
     g.replicas = replicas;
     const AnyTensor x = g.input<float>("x", {batch, 3}), t = g.input<float>("t", {batch, 2});
     const auto w = parameter<float, Shape<3, 2>>(g, "w");
     const AnyTensor e = op::sub(op::matmul(x, w), t);
-    train(g, op::mean(op::mul(e, e), {.keepdims = 0}), Adam{.learning_rate = 0.1f});
+    train(g, op::mean(op::mul(e, e), {.keepdims = 0}), Adam{.learning_rate = 0.1f},
+          {.reduction = AccumulationReduction::mean});
     Session session(std::move(g), {.threads = 2, .seed = 5});
     const Dims lead = replicas > 1 ? Dims{replicas, batch} : Dims{batch};
     const auto given = [&](std::int64_t columns, float step) {

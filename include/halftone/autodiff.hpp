@@ -108,6 +108,9 @@ constexpr std::size_t record_backward(Graph& graph, std::size_t node, const Body
     inputs.push_back(id);
   }
   const std::vector<TensorInfo> infos = infos_of(gradient.backward, gradient.backward.outputs);
+  Place place = graph.place();
+  place.part = Part::backward;
+  const PlaceScope there(graph, place);
   return graph.add_node(descriptor<op::Call>, pack(backward), std::move(inputs), infos);
 }
 

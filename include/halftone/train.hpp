@@ -10,8 +10,8 @@
 
 namespace halftone {
 
-/// How the gradients of the micro-batches of one step are joined: their sum, the mean as the sum
-/// divided at the end, or the mean so far after each of them.
+/// How the gradients of the micro-batches of one step and of the replicas are joined: their sum, the
+/// mean as the sum divided at the end, or the mean so far after each of them.
 enum class AccumulationReduction : std::uint8_t { sum, mean, running_mean };
 
 /// Multiplies the gradients of a group of weights by max_norm / max(norm, max_norm). The norm is
@@ -67,8 +67,9 @@ Training train_by(Graph& graph, AnyTensor loss, const Rule& rule, OwnUpdate* own
 /// count); Dropout without the input training_mode, and ShapedDropout, drop. The graph keeps the
 /// model as it was: see model_of.
 ///
-/// Weights of a graph with replicas are updated by the mean of the replicas' gradients, so that all of
-/// them have the same ones; running statistics are each replica's own.
+/// Replicas of a graph are trained as the micro-batches of a step are: their gradients are joined by
+/// the same reduction, so that all replicas have the same weights; running statistics have the mean
+/// of the replicas'.
 ///
 /// names   gradients Gradient___w, new weights UpdatedVar___w, norms for clipping GlobalNorm___0
 /// state   tensors of Role::state say what they are and which weight they belong to

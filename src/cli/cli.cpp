@@ -18,6 +18,7 @@
 #include "base/describe.hpp"
 #include "cli/commands.hpp"
 #include "cli/loaded.hpp"
+#include "cli/spreading.hpp"
 
 namespace halftone::cli {
 namespace {
@@ -89,7 +90,7 @@ Factor parse_factor(const std::string& text) {
 /// The texts of options that are more than a number or a word, as given.
 struct Texts {
   std::vector<std::string> inputs, sizes, data, validation, factors;
-  std::string format = "pb", emit;
+  std::string format = "pb", emit, recompute;
 };
 
 template <class Item>
@@ -125,6 +126,18 @@ void add_sizes(CLI::App& command, Texts& texts) {
 void add_threads(CLI::App& command, int& threads) {
   command.add_option("--threads", threads, "threads; 0: as many as there are cores")
       ->check(CLI::Range(0, 1024).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
+  command
+      .add_option("--recompute", texts.recompute,
+                  "what is computed again for gradients instead of being kept: none, standard, "
+                  "norm_only, all, pipeline")
+      ->type_name("HOW");
+  command.add_option("--replicas", spreading.replicas, "machines that share the batch of a step")
+      ->check(CLI::Range(1, 1024).description(""))
       ->type_name("N")
       ->capture_default_str();
 }
@@ -238,19 +251,22 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->type_name("CASE.json");
   train_command.add_option("--output-dir", train_case.output_dir, "folder for a case's outputs")
       ->type_name("DIR");
+  add_spreading(train_command, fit.spreading, texts);
   add_threads(train_command, fit.threads);
   train_command.callback([&] {
+    if (!texts.recompute.empty()) fit.spreading.recompute = parse_recomputation(texts.recompute);
     if (!train_case.case_file.empty()) {
       for (const CLI::Option* option : train_command.get_options()) {
         const std::string name = option->get_name();
         if (option->count() == 0 || name == "MODEL" || name == "--case" || name == "--output-dir" ||
-            name == "--threads") {
+            name == "--threads" || name == "--recompute" || name == "--replicas") {
           continue;
         }
         fail_usage("the case says that already", name);
       }
       if (train_case.output_dir.empty()) fail_usage("--output-dir names no folder");
       train_case.model = fit.model;
+      train_case.spreading = fit.spreading;
       train_case.threads = fit.threads;
       return train(train_case, console);
     }

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include <halftone/graph/place.hpp>
+
 #include "cli/console.hpp"
 #include "cli/tensor_file.hpp"
 
@@ -39,9 +41,16 @@ struct RunOptions {
 /// made-up inputs, and nothing is written.
 void run(const RunOptions& options, const Console& console);
 
+/// How a training is spread over time and machines. It changes no result.
+struct Spreading {
+  Recomputation recompute = Recomputation::none;
+  std::int32_t replicas = 1;
+};
+
 struct TrainCase {
   ModelFile model;
   std::string case_file, output_dir;
+  Spreading spreading;
   int threads = 0;
 };
 /// Trains a model as a case file says, and writes what it wants, all or nothing.
@@ -64,6 +73,7 @@ struct FitOptions {
   std::string save, resume;  ///< model files with the optimizer's state
   std::string plot, log;     ///< an SVG file; a table or JSON lines
   std::uint64_t seed = 0;
+  Spreading spreading;
   int threads = 0;
   bool stop_at_nan = false;  ///< name the first tensor that is not a number
 };

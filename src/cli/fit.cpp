@@ -67,17 +67,22 @@ class Fit : FitTask {
       if (has_labels()) choose_loss(y);
     }
     Graph graph = model_;
+    graph.replicas = options_.spreading.replicas;
     const AnyTensor loss = record_loss(graph, false);
     const std::string loss_name(loss.name());
     optimizer_ = parse_optimizer(options_.optimizer);
     float loss_scaling = 1;
-    record_training(optimizer_, graph, loss, {}, loss_scaling, [&](const std::string& what) {
+    record_training(optimizer_, graph, loss, {.reduction = AccumulationReduction::mean},
+                    loss_scaling, [&](const std::string& what) {
       fail(ErrorKind::usage, {.what = what, .tensor = "--optimizer"});
     });
     graph.outputs = {loss.id, graph.find(output_)};
     trained_ = Session(
         std::move(graph),
-        {.threads = options_.threads, .seed = options_.seed, .stop_at_nan = options_.stop_at_nan});
+        {.threads = options_.threads,
+         .seed = options_.seed,
+         .stop_at_nan = options_.stop_at_nan,
+         .recompute = options_.spreading.recompute});
     if (options_.validation.empty() && options_.held_back == 0) return;
     graph = model_;
     const AnyTensor losses = record_loss(graph, true);
@@ -168,8 +173,11 @@ class Fit : FitTask {
       text += fmt::format("cross entropy of '{}', {} classes", y, classes_);
     if (loss_ == Loss::squared) text += fmt::format("mean squared error of '{}'", y);
     if (loss_ == Loss::absolute) text += fmt::format("mean absolute error of '{}'", y);
-    text += fmt::format("\ntrain  {}  batches of {}, {} an epoch", options_.optimizer, batch_,
-                        known_ / batch_);
+    text += fmt::format("\ntrain  {}  batches of {}, {} an epoch", options_.optimizer,
+                        step_batch(), known_ / step_batch());
+    if (const std::int32_t replicas = options_.spreading.replicas; replicas > 1) {
+      text += fmt::format(" on {} replicas", replicas);
+    }
     if (done_ > 0) text += fmt::format("  going on after epoch {}", done_);
     fmt::print(console_.out, "{}\n\n", text);
     fmt::print(console_.out, "{}\n",
@@ -191,9 +199,10 @@ class Fit : FitTask {
 
   void train_epochs() {
     Activity activity(console_, "train");
-    Batch batch = make_batch();
+    const std::int64_t replicas = options_.spreading.replicas;
+    Batch batch = make_batch(replicas);
     std::vector<std::int64_t> order(static_cast<std::size_t>(known_));
-    const std::int64_t steps = known_ / batch_,
+    const std::int64_t steps = known_ / step_batch(),
                        per_sample = label_info_.is_known() ? label_info_.elements() / batch_ : 1;
     const Clock::time_point start = Clock::now();
     double training_seconds = 0;
@@ -204,19 +213,19 @@ class Fit : FitTask {
                              static_cast<std::uint64_t>(epoch));
       for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
 
-      Epoch now{.number = epoch, .steps = steps, .samples = steps * batch_};
+      Epoch now{.number = epoch, .steps = steps, .samples = steps * step_batch()};
       std::int64_t right = 0;
       const Clock::time_point begin = Clock::now();
       for (std::int64_t step = 0; step < steps; ++step) {
-        const auto which = std::span(order).subspan(static_cast<std::size_t>(step * batch_),
-                                                    static_cast<std::size_t>(batch_));
+        const auto which = std::span(order).subspan(static_cast<std::size_t>(step * step_batch()),
+                                                    static_cast<std::size_t>(step_batch()));
         fill(batch, data_, which);
         const Result result = trained_->run(batch.inputs);
-        const double loss = sum_of(result[0], 1);
+        const double loss = sum_of(result[0], replicas) / static_cast<double>(replicas);
         if (!std::isfinite(loss)) refuse_loss(loss, epoch, step, which, batch);
         now.loss += loss / static_cast<double>(steps);
         if (loss_ == Loss::cross_entropy)
-          right += count_right(result[1], batch.arrays.back(), batch_);
+          right += count_right(result[1], batch.arrays.back(), step_batch());
         steps_.x.push_back(static_cast<double>(epoch - 1) +
                            static_cast<double>(step + 1) / static_cast<double>(steps));
         steps_.y.push_back(loss);
@@ -245,10 +254,10 @@ class Fit : FitTask {
                      double loss, double right, double seconds) const {
     const auto done = static_cast<double>((epoch - 1 - done_) * steps + step);
     const auto all = static_cast<double>((options_.epochs - done_) * steps);
-    const double rate = done * static_cast<double>(batch_) / seconds;
+    const double rate = done * static_cast<double>(step_batch()) / seconds;
     std::string words = fmt::format("epoch {}/{}  loss {:.4f}", epoch, options_.epochs, loss);
     if (loss_ == Loss::cross_entropy) {
-      words += fmt::format("  accuracy {:.1f} %", 100 * right / static_cast<double>(step * batch_));
+      words += fmt::format("  accuracy {:.1f} %", 100 * right / static_cast<double>(step * step_batch()));
     }
     words += fmt::format("  {} samples/s  {} left", count(rate),
                          duration(seconds * (all - done) / done));
@@ -292,10 +301,10 @@ class Fit : FitTask {
     const std::string found = fmt::format("{} in step {} of epoch {}", loss, step + 1, epoch);
     for (const AnyArray& array : batch.arrays) {
       const auto i = static_cast<std::size_t>(&array - batch.arrays.data());
-      const std::int64_t size = array.info().elements() / batch_;
-      for (std::int64_t s = 0; s < batch_; ++s) {
+      const std::int64_t size = array.info().elements() / step_batch();
+      for (std::int64_t s = 0; s < step_batch(); ++s) {
         const AnyView sample{{array.info().type, {size}},
-                             array.data() + s * static_cast<std::int64_t>(array.bytes()) / batch_};
+                             array.data() + s * static_cast<std::int64_t>(array.bytes()) / step_batch()};
         if (std::isfinite(sum_of(sample, is_floating_point(sample.info.type) ? size : 0))) continue;
         const std::string what =
             fmt::format("the loss is no number: sample {} has something else than numbers",

@@ -168,7 +168,13 @@ void FitTask::apply_factors(Dataset& data) {
 }
 
 void FitTask::choose_batch() {
-  batch_ = options_.batch;
+  const std::int64_t replicas = options_.spreading.replicas;
+  if (options_.batch % replicas != 0) {
+    fail(ErrorKind::usage, {.what = "the samples of a batch cannot be shared by the replicas",
+                            .expected = fmt::format("a multiple of {}", replicas),
+                            .found = fmt::format("--batch {}", options_.batch)});
+  }
+  batch_ = options_.batch / replicas;
   std::int64_t fixed = dynamic;
   for (const TensorId id : declared_.inputs) {
     const TensorInfo& info = declared_.info(id);
@@ -176,13 +182,16 @@ void FitTask::choose_batch() {
   }
   if (fixed != dynamic && batch_ != 0 && batch_ != fixed) {
     fail(ErrorKind::usage, {.what = "the model has a batch of its own",
-                            .expected = fmt::format("{}", fixed),
+                            .expected = fmt::format("{}", fixed * replicas),
                             .found = fmt::format("--batch {}", batch_)});
   }
-  if (batch_ == 0) batch_ = fixed != dynamic ? fixed : std::min<std::int64_t>(32, known_);
-  if (batch_ < 1 || batch_ > known_) {
+  if (batch_ == 0) {
+    const std::int64_t most = std::max<std::int64_t>(1, known_ / replicas);
+    batch_ = fixed != dynamic ? fixed : std::min(std::max<std::int64_t>(1, 32 / replicas), most);
+  }
+  if (batch_ < 1 || step_batch() > known_) {
     fail(ErrorKind::input, {.what = "there are fewer samples than a batch has",
-                            .expected = fmt::format("{} or more", batch_),
+                            .expected = fmt::format("{} or more", step_batch()),
                             .found = fmt::format("{} samples", known_)});
   }
   std::vector<onnx::InputShape> shapes;
@@ -309,10 +318,14 @@ AnyTensor FitTask::record_loss(Graph& graph, bool of_each) {
   return of_each ? size : op::mean(size, {.keepdims = 0});
 }
 
-FitTask::Batch FitTask::make_batch() const {
+FitTask::Batch FitTask::make_batch(std::int64_t replicas) const {
   Batch batch;
-  for (const TensorId id : model_.inputs) batch.arrays.emplace_back(model_.info(id));
-  if (has_labels()) batch.arrays.emplace_back(label_info_);
+  const auto add = [&](TensorInfo info) {
+    if (replicas > 1) info.shape.insert(0, replicas);
+    batch.arrays.emplace_back(info);
+  };
+  for (const TensorId id : model_.inputs) add(model_.info(id));
+  if (has_labels()) add(label_info_);
   for (std::size_t i = 0; i < batch.arrays.size(); ++i) {
     batch.inputs.emplace_back(i < model_.inputs.size() ? model_.name(model_.inputs[i]) : label_name,
                               batch.arrays[i]);
@@ -331,7 +344,7 @@ std::int64_t FitTask::count_right(const AnyView& y, const AnyArray& label,
   if (y.info.type != ElementType::float32) return 0;
   const auto scores = y.values<float>();
   const auto labels = label.values<std::int32_t>();
-  const std::int64_t all = label.info().elements() / batch_ * samples;
+  const std::int64_t all = label_info_.elements() / batch_ * samples;
   std::int64_t right = 0;
   for (std::int64_t i = 0; i < all; ++i) {
     const auto own =

@@ -58,7 +58,10 @@ class FitTask {
     std::vector<AnyArray> arrays;
     std::vector<Input> inputs;
   };
-  Batch make_batch() const;
+  /// For runs of several replicas: [replicas, batch, ...].
+  Batch make_batch(std::int64_t replicas = 1) const;
+  /// Samples that a step of the optimizer takes.
+  std::int64_t step_batch() const { return batch_ * options_.spreading.replicas; }
   void fill(Batch& batch, const Dataset& data, std::span<const std::int64_t> which) const;
   /// How many of the first `samples` of a batch have their label as the greatest output.
   std::int64_t count_right(const AnyView& y, const AnyArray& label, std::int64_t samples) const;
@@ -69,7 +72,8 @@ class FitTask {
   Graph original_, declared_, model_;
   std::string output_;
   Dataset data_, validation_;
-  std::int64_t known_ = 0, batch_ = 0, classes_ = 0;
+  std::int64_t known_ = 0, classes_ = 0;
+  std::int64_t batch_ = 0;  ///< samples in a run of the model: of one replica
   TensorInfo label_info_;
   std::optional<Loss> loss_;
 

@@ -20,6 +20,7 @@
 #include "cli/model.hpp"
 #include "cli/new_files.hpp"
 #include "cli/optimizer.hpp"
+#include "cli/spreading.hpp"
 #include "cli/statistics.hpp"
 #include "cli/table.hpp"
 #include "cli/tensor_file.hpp"
@@ -151,8 +152,9 @@ std::vector<AnyArray> bind_inputs(const CaseFile& c, Graph& graph, std::int64_t 
 }
 
 /// What an output is, in which values of inputs may have a say.
-AnyView checked_output(const Engine& engine, std::size_t i, const TensorInfo& planned) {
-  const AnyView y = engine.output(i);
+AnyView checked_output(const Engine& engine, std::size_t i, int replica,
+                       const TensorInfo& planned) {
+  const AnyView y = engine.output(i, replica);
   if (y.info == planned) return y;
   const Graph& graph = engine.graph();
   fail(ErrorKind::input, {.what = "the inputs' values give a tensor another shape than the model",
@@ -183,11 +185,12 @@ struct Case {
   explicit Case(const TrainCase& options);
 
   void keep_weights(const Engine& engine, std::int64_t after);
-  /// Takes what the engine has computed in a run.
+  /// Takes what the engine has computed in a run: of as many micro-batches as there are replicas.
   void collect(const Engine& engine, std::int64_t run);
 
   CaseFile file;
   std::int64_t steps = 0;
+  Spreading spreading;
   TrainOptions how;
   std::vector<Wanted> outputs;
   Graph graph;
@@ -204,10 +207,11 @@ struct Case {
   void record();
 };
 
-Case::Case(const TrainCase& options) : file(options.case_file) {
+Case::Case(const TrainCase& options) : file(options.case_file), spreading(options.spreading) {
   read_options();
   outputs = wanted_outputs(file, steps);
   graph = load_model(options.model);
+  graph.replicas = spreading.replicas;
   data = bind_inputs(file, graph, steps, how.accumulation);
   loss_name = file.get<std::string>(file.json(), "loss");
   loss = {&graph, graph.find(loss_name)};
@@ -242,7 +246,25 @@ void Case::read_options() {
   }
   how.reduction = reduction == "sum" ? AccumulationReduction::sum : AccumulationReduction::mean;
   for (const auto& [name, value] : file.part("options").items()) {
-    fail(ErrorKind::unsupported, {.what = "there is no such option", .found = name});
+    if (name == "recompute" && value.is_boolean()) {
+      spreading.recompute = value.get<bool>() ? Recomputation::standard : Recomputation::none;
+    } else if (name == "recompute" && value.is_string()) {
+      spreading.recompute = file.blamed([&] { return parse_recomputation(value.get<std::string>()); });
+    } else if (name == "replicas") {
+      spreading.replicas = file.get<std::int32_t>(file.part("options"), "replicas");
+    } else if (name == "recompute") {
+      file.refuse("'recompute' is neither a truth value nor a name");
+    } else {
+      fail(ErrorKind::unsupported, {.what = "there is no such option", .found = name});
+    }
+  }
+  if (spreading.replicas < 1) file.refuse("there is not at least one replica");
+  if (how.accumulation % spreading.replicas != 0) {
+    file.blamed([&] {
+      fail(ErrorKind::usage, {.what = "the micro-batches of a step cannot be shared by the replicas",
+                              .expected = fmt::format("a divisor of {}", how.accumulation),
+                              .found = fmt::format("{} replicas", spreading.replicas)});
+    });
   }
 }
 
@@ -259,11 +281,13 @@ void Case::want_gradients() {
 
 void Case::record() {
   const Json* optimizer = file.json().contains("optimizer") ? &file.json()["optimizer"] : nullptr;
+  TrainOptions of_replica = how;
+  of_replica.accumulation /= spreading.replicas;
   const Training training = file.blamed([&] {
     if (optimizer == nullptr || optimizer->is_null()) {
-      return differentiate_weights(graph, loss, how);
+      return differentiate_weights(graph, loss, of_replica);
     }
-    return record_training(*optimizer, graph, loss, how, loss_scaling,
+    return record_training(*optimizer, graph, loss, of_replica, loss_scaling,
                            [&](const std::string& what) { file.refuse(what); });
   });
   graph.outputs = {loss.id};
@@ -279,15 +303,17 @@ void Case::keep_weights(const Engine& engine, std::int64_t after) {
 
 void Case::collect(const Engine& engine, std::int64_t run) {
   const auto size = static_cast<std::size_t>(size_in_bytes(losses.info().type));
-  std::memcpy(losses.data() + static_cast<std::size_t>(run) * size,
-              checked_output(engine, 0, planned[0]).data, size);
-  const std::int64_t step = run / how.accumulation + 1;
-  for (Wanted& w : outputs) {
-    if (w.kind == Wanted::Kind::gradient && w.step == step) {
-      add_values(w.sum, checked_output(engine, 1 + w.index, planned[1 + w.index]));
+  const std::int64_t first = run * spreading.replicas, step = first / how.accumulation + 1;
+  for (int k = 0; k < spreading.replicas; ++k) {
+    std::memcpy(losses.data() + static_cast<std::size_t>(first + k) * size,
+                checked_output(engine, 0, k, planned[0]).data, size);
+    for (Wanted& w : outputs) {
+      if (w.kind == Wanted::Kind::gradient && w.step == step) {
+        add_values(w.sum, checked_output(engine, 1 + w.index, k, planned[1 + w.index]));
+      }
     }
   }
-  if ((run + 1) % how.accumulation == 0) keep_weights(engine, step);
+  if ((first + spreading.replicas) % how.accumulation == 0) keep_weights(engine, step);
 }
 
 /// Writes what is wanted, and a table of losses.
@@ -322,14 +348,16 @@ void write_results(Case& c, const TrainCase& options, const Console& console) {
 void train(const TrainCase& options, const Console& console) {
   Activity activity(console, "train " + detail::escaped(options.model.path));
   Case c(options);
-  Engine engine(std::move(c.graph), {.threads = options.threads});
+  Engine engine(std::move(c.graph),
+                {.threads = options.threads, .recompute = c.spreading.recompute});
   c.keep_weights(engine, 0);
-  const std::int64_t runs = c.steps * c.how.accumulation;
+  const std::int64_t replicas = c.spreading.replicas;
+  const std::int64_t runs = c.steps * c.how.accumulation / replicas;
   for (std::int64_t run = 0; run < runs; ++run) {
     std::vector<AnyView> inputs;
     for (const AnyArray& x : c.data) {
       const TensorInfo info{x.info().type, Dims(x.info().shape.span().subspan(2))};
-      inputs.push_back({info, x.data() + static_cast<std::size_t>(run * info.bytes())});
+      inputs.push_back({info, x.data() + static_cast<std::size_t>(run * replicas * info.bytes())});
     }
     engine.run(inputs);
     c.collect(engine, run);

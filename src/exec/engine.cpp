@@ -132,6 +132,7 @@ PassOptions shape_pass_options(const EngineOptions& options, const kernel::Execu
                                                         : &evaluate_integers;
   return {.evaluate = evaluate,
           .evaluate_context = const_cast<kernel::Executor*>(&executor),
+          .recompute = options.recompute,
           .observer = options.observer,
           .path = nesting.path};
 }
@@ -408,7 +409,7 @@ Engine::Engine(Executable executable, const EngineOptions& options) {
   State& s = *state_;
   s.weights = std::move(given.weights);
   if (!given.ready.has_value() || options.runner != nullptr || options.stop_at_nan ||
-      !options.fuse) {
+      !options.fuse || options.recompute != Recomputation::none) {
     s.prepare_if_static();
     return;
   }

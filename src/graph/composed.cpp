@@ -10,7 +10,7 @@ namespace op {
 
 AnyTensor ipu_copy(AnyTensor x, std::int32_t destination) {
   const AnyTensor y = identity(x);
-  x.graph->nodes.back().planning.ipu = destination;
+  x.graph->nodes.back().place.ipu = static_cast<std::int16_t>(destination);
   return y;
 }
 

@@ -33,23 +33,24 @@ void set_planning(Node& node, const Planning& planning) {
     fail(ErrorKind::usage,
          {.what = "the type of partial sums is neither float nor float16", .node = text});
   }
-  set_ipu(node, planning.ipu);
   node.planning = planning;
 }
 
-void set_ipu(Node& node, std::int32_t ipu) {
-  if (ipu < -1 || ipu >= most_ipus) {
-    const std::string text = detail::node_text(*node.op, {});
-    fail(ErrorKind::usage, {.what = "the number of a node's IPU is out of range",
-                            .node = text,
-                            .expected = "0 to 63, or -1 for any",
-                            .found = std::to_string(ipu)});
+std::int16_t detail::checked_place(std::string_view what, std::int32_t number,
+                                   std::int32_t most) {
+  if (number < -1 || number >= most) {
+    fail(ErrorKind::usage, {.what = what,
+                            .expected = "0 to " + std::to_string(most - 1) + ", or -1 for any",
+                            .found = std::to_string(number)});
   }
-  node.planning.ipu = ipu;
+  return static_cast<std::int16_t>(number);
+}
+
+void set_ipu(Node& node, std::int32_t ipu) {
+  node.place.ipu = detail::checked_place("the number of an IPU is out of range", ipu, most_ipus);
 }
 
 void inherit_planning(Node& node, const Planning& planning) {
-  node.planning.ipu = planning.ipu;
   if (is_planned(node.op->id.name)) node.planning = planning;
 }
 

@@ -171,7 +171,7 @@ std::vector<AnyTensor> over_ipus(std::span<const AnyTensor> xs, std::span<const 
       std::int64_t ipu = -1;
       for (const Node& node : graph.nodes) {
         for (const TensorId id : node.outputs) {
-          if (id == x.id) ipu = node.planning.ipu;
+          if (id == x.id) ipu = node.place.ipu;
         }
       }
       places.push_back(ipu);

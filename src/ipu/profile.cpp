@@ -21,6 +21,7 @@ halftone::Program program_for(const Graph& graph, const ProfileOptions& options)
                                                                  {.target = "ipu",
                                                                   .evaluate = &evaluate_constant,
                                                                   .evaluate_context = &executor,
+                                                                  .recompute = options.recompute,
                                                                   .observer = options.observer}));
   dump_program("ipu", [&] { return program_text(program); });
   return program;

@@ -181,14 +181,24 @@ const Descriptor* Importer::scaled_product(Scope& scope, const NodeMessage& node
 }
 
 void Importer::read_placement(const NodeMessage& node, std::span<Node> made) {
-  const AttributeMessage* ipu = node.find(placement_attribute);
-  if (ipu == nullptr) return;
-  if (ipu->type != AttributeType::integer || ipu->integer < 0 || ipu->integer >= most_ipus) {
-    defect(describe(node), "the number of a node's IPU is out of range", {}, "0 to 63",
-           ipu->type == AttributeType::integer ? std::to_string(ipu->integer) : "no integer");
-    return;
-  }
-  for (Node& n : made) set_ipu(n, static_cast<std::int32_t>(ipu->integer));
+  const auto read = [&](const char* name, std::int64_t most, std::string_view what, auto&& set) {
+    const AttributeMessage* attribute = node.find(name);
+    if (attribute == nullptr) return;
+    const bool is_integer = attribute->type == AttributeType::integer;
+    if (!is_integer || attribute->integer < 0 || attribute->integer >= most) {
+      return defect(describe(node), what, {}, "0 to " + std::to_string(most - 1),
+                    is_integer ? std::to_string(attribute->integer) : "no integer");
+    }
+    for (Node& n : made) set(n.place, attribute->integer);
+  };
+  read(placement_attribute, most_ipus, "the number of a node's IPU is out of range",
+       [](Place& p, std::int64_t value) { p.ipu = static_cast<std::int16_t>(value); });
+  read(stage_attribute, most_places, "the number of a node's stage is out of range",
+       [](Place& p, std::int64_t value) { p.stage = static_cast<std::int16_t>(value); });
+  read(phase_attribute, most_places, "the number of a node's phase is out of range",
+       [](Place& p, std::int64_t value) { p.phase = static_cast<std::int16_t>(value); });
+  read(recompute_attribute, 3, "what is to be computed again is out of range",
+       [](Place& p, std::int64_t value) { p.recompute = static_cast<Recompute>(value); });
 }
 
 void Importer::read_constant(Scope& scope, const NodeMessage& node) {

@@ -14,10 +14,13 @@
 
 namespace halftone::onnx {
 
-// PopART's attributes of nodes for the machine, see Planning of graph/graph.hpp.
+// PopART's attributes of nodes for the machine, see Planning and Place of graph/graph.hpp.
 inline constexpr const char* memory_proportion_attribute = "__available_memory";
 inline constexpr const char* partials_attribute = "__partials_type";
 inline constexpr const char* placement_attribute = "__ipu_number";
+inline constexpr const char* stage_attribute = "__pipeline_stage";
+inline constexpr const char* phase_attribute = "__execution_phase";
+inline constexpr const char* recompute_attribute = "__recompute_output_in_backward_pass";
 
 /// Whether the last inputs are what the operator's graphs read of the graph around: a slot
 /// `captured...`.

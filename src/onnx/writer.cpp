@@ -600,7 +600,7 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
     }
     *proto.add_attribute() = std::move(attribute);
   }
-  write_planning(node.planning, proto);
+  write_planning(node, proto);
   std::string_view key = graph.name(node);
   for (const TensorId output : node.outputs) {
     if (key.empty() && output != no_tensor) key = graph.name(output);
@@ -610,7 +610,8 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
   }
 }
 
-void Writer::write_planning(const Planning& planning, ::onnx::NodeProto& proto) {
+void Writer::write_planning(const Node& node, ::onnx::NodeProto& proto) {
+  const Planning& planning = node.planning;
   const auto attribute =
       [&](const char* name, ::onnx::AttributeProto::AttributeType type) -> ::onnx::AttributeProto& {
     ::onnx::AttributeProto& added = *proto.add_attribute();
@@ -626,9 +627,15 @@ void Writer::write_planning(const Planning& planning, ::onnx::NodeProto& proto) 
     attribute(partials_attribute, ::onnx::AttributeProto::STRING)
         .set_s(planning.partials == ElementType::float16 ? "HALF" : "FLOAT");
   }
-  if (planning.ipu >= 0) {
-    attribute(placement_attribute, ::onnx::AttributeProto::INT).set_i(planning.ipu);
-  }
+  const auto number = [&](const char* name, std::int64_t value, bool is_given) {
+    if (is_given) attribute(name, ::onnx::AttributeProto::INT).set_i(value);
+  };
+  const Place& place = node.place;
+  number(placement_attribute, place.ipu, place.ipu >= 0);
+  number(stage_attribute, place.stage, place.stage >= 0);
+  number(phase_attribute, place.phase, place.phase >= 0);
+  number(recompute_attribute, static_cast<std::int64_t>(place.recompute),
+         place.recompute != Recompute::undefined);
 }
 
 void Writer::write_axes(const TensorRecord& axes, ::onnx::NodeProto& proto) {

@@ -84,7 +84,7 @@ class Writer {
                    ::onnx::ValueInfoProto& value) const;
   void write_nodes(const Names& names, ::onnx::GraphProto& proto);
   void write_node(const Names& names, const Node& node, ::onnx::NodeProto& proto);
-  static void write_planning(const Planning& planning, ::onnx::NodeProto& proto);
+  static void write_planning(const Node& node, ::onnx::NodeProto& proto);
   void write_subgraph(const Graph& body, const Names& outer, std::span<const std::string> captured,
                       ::onnx::GraphProto& proto);
   /// What one version has as an attribute or output and another has not.

@@ -288,6 +288,15 @@ halftone::IpuModelOptions ipuOptions(const SessionOptions& options,
   return native;
 }
 
+/// What the options ask to be computed again.
+halftone::Recomputation recomputation(const SessionOptions& options) {
+  constexpr halftone::Recomputation native[] = {
+      halftone::Recomputation::none, halftone::Recomputation::standard,
+      halftone::Recomputation::norm_only, halftone::Recomputation::pipeline,
+      halftone::Recomputation::all};
+  return native[static_cast<std::size_t>(options.autoRecomputation)];
+}
+
 /// One replica: [2][tiles of all IPUs][workers][4] words.
 std::size_t generatorWords(const halftone::ipu::Target* target) {
   if (target == nullptr) return 8;
@@ -317,6 +326,7 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
       .accumulation = options.getAccumulationFactor(),
       .device = target() != nullptr ? halftone::Device::ipu_model : halftone::Device::cpu,
       .prefetch = options.enablePrefetchDatastreams,
+      .recompute = recomputation(options),
       .ipu = ipuOptions(options, target(), allowOutOfMemory, isModelled)};
   if (ready.has_value()) return halftone::Session(std::move(*ready), native);
   if (options.enableEngineCaching && !options.cachePath.empty() && native.accumulation == 1) {
@@ -717,6 +727,19 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
   return graph;
 }
 
+void checkRecomputation(const halftone::Graph& graph, const SessionOptions& options) {
+  if (options.autoRecomputation == RecomputationType::None ||
+      options.executionPhaseSettings.phases >= 2) {
+    return;
+  }
+  for (const halftone::Node& node : graph.nodes) {
+    if (node.place.recompute == halftone::Recompute::undefined) continue;
+    throw error("A mixture of auto and manual recompute annotation is not supported: node '{}' says "
+                "itself whether it is computed again",
+                graph.name(node));
+  }
+}
+
 void checkAnchors(const halftone::Graph& graph, const DataFlow& dataFlow) {
   const std::vector<halftone::UsedStream> streams = halftone::used_d2h_streams(graph);
   for (const TensorId& id : dataFlow.anchors()) {
@@ -775,6 +798,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   }
   detail::checkTrainingOptions(userOptions, detail::targetOf(*deviceInfo) != nullptr);
   halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
+  checkRecomputation(graph, userOptions);
   const halftone::TensorId id = graph.find(loss);
   if (id == halftone::no_tensor) throw error("Loss tensor {} is not in the model", loss);
   if (graph.info(id).elements() != 1) {

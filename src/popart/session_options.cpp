@@ -132,8 +132,8 @@ const OptionRow option_rows[] = {
     POPART_OPTION(enablePipelining, refused, several)
     POPART_OPTION(createImplicitPipeliningFwdOnlyProgram, refused, several)
     POPART_OPTION(stashAllTensorsInferencePipeline, nothing, placement)
-    POPART_OPTION(autoRecomputation, nothing, training)
-    POPART_OPTION(explicitRecomputation, nothing, training)
+    POPART_OPTION(autoRecomputation, effect, "less memory, more time, the same results; Pipeline wants enablePipelining")
+    POPART_OPTION(explicitRecomputation, effect, "what is computed again is always nodes of the graph")
     POPART_OPTION(enableExplicitMainLoops, nothing, "steps are loops of the session, not of the graph")
     POPART_OPTION(executionPhaseSettings, nothing, placement)
     POPART_OPTION(accumulateOuterFragmentSettings, nothing, training)
@@ -181,6 +181,9 @@ void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
   if (options.executionPhaseSettings.phases > 1 &&
       options.virtualGraphMode != VirtualGraphMode::ExecutionPhases) {
     throw error("More than one execution phase needs virtualGraphMode ExecutionPhases");
+  }
+  if (options.autoRecomputation == RecomputationType::Pipeline && !options.enablePipelining) {
+    throw error("autoRecomputation Pipeline is for sessions with enablePipelining");
   }
   if (isIpu) {
     if (options.virtualGraphMode == VirtualGraphMode::ExecutionPhases) {

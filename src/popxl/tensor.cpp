@@ -78,7 +78,7 @@ const halftone::Node& producer(const AnyTensor& t) {
 }  // namespace
 
 int ipu_of(const AnyTensor& t) {
-  const int ipu = producer(t).planning.ipu;
+  const int ipu = producer(t).place.ipu;
   if (ipu >= 0) return ipu;
   throw UndefinedValue({.what = "nothing says which IPU the tensor is on",
                         .tensor = t.name(),

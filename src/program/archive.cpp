@@ -278,8 +278,9 @@ class Fields {
     ids(g, n.outputs);
     name(g, n.name);
     real(n.planning.available_memory_proportion);
-    numbers(n.planning.partials, n.planning.ipu, n.planning.on_io_tiles, n.planning.exchange,
-            n.order.block, n.order.position);
+    numbers(n.planning.partials, n.planning.on_io_tiles, n.planning.exchange, n.place.ipu,
+            n.place.stage, n.place.phase, n.place.recompute, n.place.part, n.order.block,
+            n.order.position);
     const Slots& slots = n.op->signature;
     check(n.inputs.size() <= slots.inputs() || slots.has_variadic_input());
     check(n.outputs.size() <= slots.outputs() || slots.has_variadic_output());

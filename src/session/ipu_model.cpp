@@ -37,6 +37,7 @@ IpuModel::IpuModel(const SessionOptions& options) : target_(target_of(options)) 
   options_.available_memory_proportion = options.ipu.available_memory_proportion;
   if (options.ipu.half_partials) options_.partials = ElementType::float16;
   options_.placement = options.ipu.placement;
+  options_.recompute = options.recompute;
   options_.observer = options.observer;
   options_.split_ratios = options.ipu.split_ratios;
   options_.allow_out_of_memory = options.ipu.allow_out_of_memory;

@@ -12,6 +12,7 @@ EngineOptions engine_options(const SessionOptions& options, NodeRunner* runner) 
   return {.threads = options.threads,
           .seed = options.seed,
           .stop_at_nan = options.stop_at_nan,
+          .recompute = options.recompute,
           .runner = runner,
           .observer = options.observer};
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <halftone/graph/index.hpp>
+#include <halftone/graph/scopes.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/train.hpp>
 #include <halftone/train/operators.hpp>
@@ -140,6 +141,7 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
     if (!has_own && node.op->id == op::Update::id) weight[node.inputs[1]] = node.inputs[0];
   }
   std::vector<TensorId> totals;
+  const InPart backward(graph, Part::backward);
   std::vector<Node> nodes = std::exchange(graph.nodes, {});
   for (Node& node : nodes) {
     if (!has_own && node.op->id == op::Update::id) {
@@ -160,6 +162,7 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
       if (has_own) totals.push_back(total[g]);
     }
   }
+  const InPart update(graph, Part::update);
   if (has_own) record_end_of_own_updates(graph, kept, totals, apply);
 }
 

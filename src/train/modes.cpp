@@ -156,7 +156,12 @@ TensorMap<bool> change_to_training_mode(Graph& graph) {
   for (const auto& [given, next] : statistics) {
     if (graph.tensor(given).role != Role::variable) continue;
     is_statistic[given] = true;
-    record(graph, op::CopyVarUpdate{}, {given, next.value}, 1);
+    TensorId value = next.value;
+    if (graph.replicas > 1) {
+      const op::Collective mean{.collective_operator = CollectiveOperator::mean};
+      value = record(graph, op::ReplicatedAllReduce{.collective = mean}, {value}, 1)[0];
+    }
+    record(graph, op::CopyVarUpdate{}, {given, value}, 1);
   }
   return is_statistic;
 }

@@ -132,12 +132,22 @@ std::string settings_of(const Graph& graph, TensorId id) {
   return text;
 }
 
-/// What is asked of a node's place: "  #1.3" for block and position, its tiles and exchange.
+/// What is asked of a node's place: "  #1.3" for block and position, IPU, stage and more.
 std::string place_of(const Node& node) {
   std::string text;
   if (node.order.block != 0) {
     text += fmt::format("  #{}.{}", node.order.block, node.order.position);
   }
+  const Place& place = node.place;
+  if (place.ipu >= 0) text += fmt::format("  ipu {}", place.ipu);
+  if (place.stage >= 0) text += fmt::format("  stage {}", place.stage);
+  if (place.phase >= 0) text += fmt::format("  phase {}", place.phase);
+  if (place.part == Part::backward) text += is_recomputed(place) ? "  again" : "  backward";
+  if (place.part == Part::update) text += "  update";
+  if (place.part == Part::forward && place.recompute == Recompute::recompute) {
+    text += "  recompute";
+  }
+  if (place.recompute == Recompute::checkpoint) text += "  checkpoint";
   if (node.planning.on_io_tiles) text += "  on io tiles";
   if (node.planning.exchange != 0) text += fmt::format("  exchange {}", node.planning.exchange);
   return text;

@@ -27,6 +27,7 @@ inline constexpr Pass cpu_shape_passes[] = {
     {"constants", &pass::constants},
     {"random_seeds", &pass::random_seeds},
     {"infer", &pass::infer},
+    {"recompute", &pass::recompute},
 };
 /// For cpu: what can be planned, and each body in it by itself.
 inline constexpr Pass cpu_plan_passes[] = {

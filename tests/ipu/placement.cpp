@@ -47,14 +47,14 @@ std::int64_t variables_on(const ipu::Report& r, std::int64_t ipu) {
 
 TEST_CASE("nodes keep the IPU that they are meant for") {
   Graph g = two(0, 1);
-  CHECK(g.nodes[0].planning.ipu == 0);
-  CHECK(g.nodes[3].planning.ipu == 1);
+  CHECK(g.nodes[0].place.ipu == 0);
+  CHECK(g.nodes[3].place.ipu == 1);
   const Graph copy = g;
   CHECK(copy == g);
   set_ipu(g.nodes[3], 5);
-  CHECK(g.nodes[3].planning.ipu == 5);
+  CHECK(g.nodes[3].place.ipu == 5);
   set_ipu(g.nodes[3], -1);
-  CHECK(g.nodes[3].planning.ipu == -1);
+  CHECK(g.nodes[3].place.ipu == -1);
   CHECK_THROWS_AS(set_ipu(g.nodes[3], 64), UsageError);
   CHECK_THROWS_AS(set_ipu(g.nodes[3], -2), UsageError);
   // Saved and loaded is the same.
@@ -62,7 +62,7 @@ TEST_CASE("nodes keep the IPU that they are meant for") {
   onnx::save(copy, folder / "m.onnx");
   const Graph loaded = onnx::load(std::string_view(folder / "m.onnx"));
   for (std::size_t n = 0; n < copy.nodes.size(); ++n) {
-    CHECK(loaded.nodes[n].planning.ipu == copy.nodes[n].planning.ipu);
+    CHECK(loaded.nodes[n].place.ipu == copy.nodes[n].place.ipu);
   }
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("popxl: functions made of operators") {
   output(g, op::lamb_square(t), "square");
   output(g, popxl::ops::negate(popxl::ops::clamp(x, -1, 2)), "negate");
   output(g, op::ipu_copy(popxl::ops::io_tile_copy(x), 1), "copy");
-  CHECK(g.nodes.back().planning.ipu == 1);
+  CHECK(g.nodes.back().place.ipu == 1);
 
   Session session(std::move(g), {.threads = 1});
   const Result y = session.run({{"x", Array<float>({2, 3}, {1, infinity, -3, NAN, -infinity, 0})},

@@ -140,7 +140,7 @@ TEST_CASE("popxl ops: clip clamp identity rename detach detach_ cast increment_m
   for (const std::size_t i : {2, 3, 4, 5, 6, 8, 10, 11}) check_near(all[i], xs);
   check_near(all[7], each([](double v) { return std::fmod(v + 3, 2); }));
   check_near(all[9], each([](double v) { return std::trunc(v); }));
-  CHECK(m.g.nodes.back().planning.ipu == 1);
+  CHECK(m.g.nodes.back().place.ipu == 1);
   // The gradient of what is detached does not go on.
   const auto y = ops::sum(ops::detach(x) * 2.f);
   const TensorId outputs[]{y.id}, wanted[]{x.id};

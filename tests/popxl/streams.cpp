@@ -109,21 +109,21 @@ TEST_CASE("popxl contexts: ipu, io_tiles and name_scope, also in graphs that are
     static_cast<void>(x + 1.f);
     CHECK(variable<float, Shape<>>("w", ones).name() == "layer/w");
     const auto graph = ir.create_graph([](Number v) { return v * 2.f; });
-    CHECK(graph.native().nodes[0].planning.ipu == 1);
+    CHECK(graph.native().nodes[0].place.ipu == 1);
     {
       const ipu other(2);
       static_cast<void>(x + 2.f);
     }
-    CHECK(nodes[1].planning.ipu == 2);
+    CHECK(nodes[1].place.ipu == 2);
   }
-  CHECK(nodes[0].planning.ipu == 1);
+  CHECK(nodes[0].place.ipu == 1);
   {
     const io_tiles tiles;
     static_cast<void>(x + 3.f);
   }
   CHECK(nodes[2].planning.on_io_tiles);
   static_cast<void>(x + 4.f);
-  CHECK(nodes[3].planning.ipu == -1);
+  CHECK(nodes[3].place.ipu == -1);
   CHECK(!nodes[3].planning.on_io_tiles);
   CHECK_THROWS_AS(ipu(64), ValueError);
   CHECK_THROWS_AS(ipu(-1), ValueError);

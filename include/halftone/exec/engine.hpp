@@ -44,6 +44,8 @@ struct EngineOptions {
   /// is fused then, and nodes keep their order: an optimizer's updates are the last ones. For
   /// graphs whose shapes do not depend on values; an UnsupportedError with others.
   bool stop_at_nan = false;
+  /// What a training step computes again instead of keeping it.
+  Recomputation recompute = Recomputation::none;
   NodeRunner* runner = nullptr;  ///< borrowed; runs every node, one after the other, unfused
   /// Plan as for a run, which tells whether there could be one, but leave large weights where they
   /// are: not read, copied or packed. run() throws.
@@ -70,7 +72,7 @@ class Engine {
   /// Takes the graph; throws the errors of its inference when the input shapes are known.
   explicit Engine(Graph graph, const EngineOptions& options = {});
   /// Takes a model that is ready to run. Options that kernels depend on (`runner`, `stop_at_nan`,
-  /// `fuse`) have it planned again. Throws ModelError at the first use of damaged weights.
+  /// `fuse`, `recompute`) have it planned again. Throws ModelError at the first use of damaged weights.
   explicit Engine(Executable executable, const EngineOptions& options = {});
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;

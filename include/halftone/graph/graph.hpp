@@ -11,6 +11,7 @@
 #include <halftone/base/tensor_info.hpp>
 #include <halftone/graph/descriptor.hpp>
 #include <halftone/graph/names.hpp>
+#include <halftone/graph/place.hpp>
 #include <halftone/graph/replica_grouping.hpp>
 
 namespace halftone {
@@ -96,7 +97,6 @@ struct Planning {
   float available_memory_proportion = 0;
   /// Of their sums of half products: float32 or float16; undefined: what the options say.
   ElementType partials = ElementType::undefined;
-  std::int32_t ipu = -1;     ///< that the node is meant for, 0 being the first; -1: any
   bool on_io_tiles = false;  ///< the node is meant for the tiles that exchange data with the host
   std::int32_t exchange =
       0;  ///< loads and stores of one number are one exchange; 0: each by itself
@@ -119,6 +119,7 @@ struct Node {
   std::vector<TensorId> outputs{};  ///< no_tensor: not wanted
   Name name{};
   Planning planning{};
+  Place place{};
   Order order{};
 };
 
@@ -302,6 +303,7 @@ class Graph {
                                  std::span<const TensorInfo> infos, std::string_view name = {}) {
     Node node{.op = &op, .attributes = std::move(attributes), .inputs = std::move(node_inputs)};
     node.order = sequence_.next();
+    node.place = place_;
     if (!name.empty()) node.name = names_.store(scoped(name));
     for (const TensorInfo& info : infos) node.outputs.push_back(add_tensor({.info = info}, {}));
     nodes.push_back(std::move(node));
@@ -341,6 +343,9 @@ class Graph {
   constexpr void pop_scope() { scopes_.pop_back(); }
   /// How the nodes are ordered that are recorded from now on; see InSequence. Returns what it was.
   constexpr Ordering set_ordering(Ordering ordering) { return sequence_.set(ordering); }
+  /// The place of the nodes that are recorded from now on; see OnIpu and its kin in scopes.hpp.
+  constexpr const Place& place() const { return place_; }
+  constexpr void set_place(const Place& place) { place_ = place; }
 
   constexpr const TensorInfo& info(TensorId id) const {
     return tensors[static_cast<std::size_t>(id)].info;
@@ -374,7 +379,8 @@ class Graph {
     for (std::size_t i = 0; i < a.nodes.size(); ++i) {
       const Node &x = a.nodes[i], &y = b.nodes[i];
       if (x.op->id != y.op->id || x.attributes != y.attributes || x.inputs != y.inputs ||
-          x.outputs != y.outputs || x.order != y.order) {
+          x.outputs != y.outputs || x.planning != y.planning || x.place != y.place ||
+          x.order != y.order) {
         return false;
       }
     }
@@ -392,6 +398,7 @@ class Graph {
   Names names_;
   std::vector<Name> scopes_;
   detail::Sequence sequence_;
+  Place place_{};
   JoinedText buffer_{{}};
 };
 

@@ -7,7 +7,7 @@
 #include <halftone/graph/planning.hpp>
 
 /// Objects that change what is recorded in a graph while they live. They restore what was before,
-/// also when an exception leaves their block; OnIpu in planning.hpp is another one.
+/// also when an exception leaves their block.
 namespace halftone {
 
 /// Names of what is recorded get `name/` in front:
@@ -48,6 +48,87 @@ class InSequence {
  private:
   Graph& graph_;
   Ordering before_;
+};
+
+/// Nodes that are recorded get a place; see the scopes below, which change one thing of it. Inner
+/// ones win.
+class PlaceScope {
+ public:
+  constexpr PlaceScope(Graph& graph, const Place& place) : graph_(graph), before_(graph.place()) {
+    graph.set_place(place);
+  }
+  PlaceScope(const PlaceScope&) = delete;
+  constexpr ~PlaceScope() { graph_.set_place(before_); }
+
+ protected:
+  template <class T, class V>
+  static constexpr Place changed(const Graph& graph, T Place::* member, V value) {
+    Place place = graph.place();
+    place.*member = value;
+    return place;
+  }
+
+ private:
+  Graph& graph_;
+  Place before_;
+};
+
+/// The IPU that nodes are meant for, 0 being the first; -1: any.
+///
+///   const OnIpu second(graph, 1);
+///
+/// errors  UsageError: a number below -1 or above 63
+/// source  popxl.ipu
+class OnIpu : PlaceScope {
+ public:
+  OnIpu(Graph& graph, std::int32_t ipu)
+      : PlaceScope(graph,
+                   changed(graph, &Place::ipu,
+                           detail::checked_place("the number of an IPU is out of range", ipu,
+                                                 most_ipus))) {}
+};
+
+/// The stage of a pipeline. The gradient of a node of stage s has the stage 2 L - s, L being that of
+/// the loss.
+///
+/// errors  UsageError: a number below -1 or above 32766
+/// source  popart::Builder::pipelineStage
+class OnStage : PlaceScope {
+ public:
+  OnStage(Graph& graph, std::int32_t stage)
+      : PlaceScope(graph, changed(graph, &Place::stage,
+                                  detail::checked_place("the number of a stage is out of range",
+                                                        stage, most_places))) {}
+};
+
+/// The phase of execution. Gradients have phases as they have stages.
+///
+/// errors  UsageError: a number below -1 or above 32766
+/// source  popart::Builder::executionPhase
+class OnPhase : PlaceScope {
+ public:
+  OnPhase(Graph& graph, std::int32_t phase)
+      : PlaceScope(graph, changed(graph, &Place::phase,
+                                  detail::checked_place("the number of a phase is out of range",
+                                                        phase, most_places))) {}
+};
+
+/// Whether what nodes compute is kept for the backward part of a training step, or computed again.
+///
+///   const Recomputed cheap(graph, Recompute::recompute);
+///
+/// source  popart::Builder::recomputeOutputInBackwardPass
+class Recomputed : PlaceScope {
+ public:
+  constexpr explicit Recomputed(Graph& graph, Recompute recompute = Recompute::recompute)
+      : PlaceScope(graph, changed(graph, &Place::recompute, recompute)) {}
+};
+
+/// The part of a training step.
+class InPart : PlaceScope {
+ public:
+  constexpr InPart(Graph& graph, Part part)
+      : PlaceScope(graph, changed(graph, &Place::part, part)) {}
 };
 
 /// Nodes that are recorded are meant for the tiles that exchange data with the host.

@@ -60,6 +60,8 @@ struct SessionOptions {
   /// A run ends with a NotANumberError at the first tensor that holds something that is no number,
   /// before weights are updated. Costs time.
   bool stop_at_nan = false;
+  /// What a training step computes again instead of keeping it: see EngineOptions.
+  Recomputation recompute = Recomputation::none;
   PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
   IpuModelOptions ipu{};
 };
@@ -129,7 +131,7 @@ class Session {
   /// Throws InputError if an output names no tensor, and the errors of planning.
   explicit Session(Graph graph, const SessionOptions& options = {});
   /// Runs a model that is ready to run, without planning it, unless the options ask for other
-  /// outputs than the model's, accumulation, stop_at_nan or the machine's arithmetic.
+  /// outputs than the model's, accumulation, recomputation, stop_at_nan or the machine's arithmetic.
   explicit Session(Executable executable, const SessionOptions& options = {});
   /// The model as it is ready for the shapes of the last run, with its present weights, to be stored:
   /// save_executable(session.executable(), path).

@@ -21,6 +21,7 @@ struct Setting {
 
 /// Counts the runs of a step of the optimizer.
 ///
+/// replicas      whose gradients are added to each other
 /// count         runs since the last step
 /// loss_scaling  what the gradient of the loss starts with, [1]
 /// apply         whether this run ends a step
@@ -29,6 +30,7 @@ struct Setting {
 /// source        none
 struct TrainingStep {
   std::int64_t runs = 1, reduction = 0;  ///< an AccumulationReduction
+  std::int64_t replicas = 1;
 
   static constexpr OpId id{"halftone", "TrainingStep", 1};
   static constexpr Signature signature = "count& loss_scaling:H -> apply:B position:H scale:H";
@@ -37,6 +39,7 @@ struct TrainingStep {
   constexpr void attributes(auto&& visit) {
     visit("runs", runs);
     visit("reduction", reduction);
+    visit("replicas", replicas);
   }
   static constexpr Inferred infer(TensorInfo, TensorInfo loss_scaling) {
     return {TensorInfo{ElementType::boolean, {}}, loss_scaling, loss_scaling};
@@ -48,7 +51,7 @@ struct TrainingStep {
     count.data[0] = (count.data[0] + 1) % runs;
     apply.data[0] = count.data[0] == 0;
     scale.data[0] = 1 / loss_scaling.data[0];
-    if (reduction == 1) scale.data[0] /= static_cast<H>(runs);
+    if (reduction == 1) scale.data[0] /= static_cast<H>(runs * replicas);
   }
 };
 

@@ -94,14 +94,17 @@ class Recorder {
     Graph model = graph_;
     const TensorMap<bool> is_statistic = use_training_mode(graph_);
     const std::size_t forward = graph_.nodes.size();
-    record_loss_scaling();
     std::vector<TensorId> tracked = tracked_tensors();
-    const Training training =
-        record_gradients(graph_, loss_, options_, is_statistic, find_, start_, tracked);
+    const Training training = [&] {
+      const InPart backward(graph_, Part::backward);
+      record_loss_scaling();
+      return record_gradients(graph_, loss_, options_, is_statistic, find_, start_, tracked);
+    }();
     take_weights(training);
     take_specific();
     take_groups();
     const std::size_t end_of_gradients = graph_.nodes.size();
+    const InPart update(graph_, Part::update);
     record_clock();
     record_all_updates();
     if (options_.automatic_loss_scaling.enabled) {
@@ -231,7 +234,9 @@ class Recorder {
         find_or_add_state(graph_, {ElementType::int64, {}}, run_count, no_tensor);
     StepTensors& step = updates_.step;
     step.scale = record(
-        graph_, training::TrainingStep{.reduction = static_cast<std::int64_t>(options_.reduction)},
+        graph_,
+        training::TrainingStep{.reduction = static_cast<std::int64_t>(options_.reduction),
+                               .replicas = graph_.replicas},
         {count.id, step.loss_scaling}, 3)[2];
     if (!rule_.is_scaled_state || !rule_.loss_scaling.may_change) return;
     const AnyTensor previous =
@@ -248,9 +253,13 @@ class Recorder {
       const ElementType type = state_element_of(graph_.info(w.id).type);
       w.gradient = g.info().type == type ? op::identity(g).id : op::cast(g, {.to = type}).id;
       if (graph_.replicas == 1) continue;
-      // Replicas go on alike: each has the mean of their gradients.
-      const op::Collective mean{.collective_operator = CollectiveOperator::mean};
-      w.gradient = record(graph_, op::ReplicatedAllReduce{.collective = mean}, {w.gradient}, 1)[0];
+      // Replicas go on alike: each has the gradients of all, as if it had run them one after the
+      // other. The mean of sums is the clock's work.
+      const bool is_running = options_.reduction == AccumulationReduction::running_mean;
+      const op::Collective joined{.collective_operator = is_running ? CollectiveOperator::mean
+                                                                    : CollectiveOperator::add};
+      w.gradient =
+          record(graph_, op::ReplicatedAllReduce{.collective = joined}, {w.gradient}, 1)[0];
     }
     for (std::size_t c = 0; c < options_.clip_norm.size(); ++c) record_norm(c);
     for (auto w = weights_.begin(); w != weights_.end(); ++w) {

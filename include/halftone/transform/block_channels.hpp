@@ -25,6 +25,7 @@ class ChannelBlocks {
     std::vector<Node> old = std::move(graph_.nodes);
     graph_.nodes.clear();
     for (Node& node : old) {
+      here_ = node.place;
       if (!place_convolution(node) && !place_elementwise(node) && !place_pool(node) &&
           !place_concat(node)) {
         for (const TensorId id : node.inputs) plain(id);
@@ -62,7 +63,8 @@ class ChannelBlocks {
     graph_.nodes.push_back({.op = &descriptor<op::ReorderChannels>,
                             .attributes = pack(op::ReorderChannels{block_, channels, to_blocks}),
                             .inputs = {from},
-                            .outputs = {to}});
+                            .outputs = {to},
+                            .place = here_});
   }
   constexpr bool has_blocked(TensorId id) const { return blocked_[id] != no_tensor; }
   constexpr TensorId in_blocks(TensorId id) {
@@ -133,7 +135,8 @@ class ChannelBlocks {
       graph_.nodes.push_back({.op = &descriptor<op::Reshape>,
                               .attributes = pack(op::Reshape{}),
                               .inputs = {id, constant(graph_, shape).id},
-                              .outputs = {b}});
+                              .outputs = {b},
+                              .place = here_});
     }
     follow();
     return b;
@@ -252,6 +255,7 @@ class ChannelBlocks {
 
   Graph graph_;
   std::int64_t block_;
+  Place here_{};  ///< of the node at hand
   TensorMap<TensorId> blocked_;
   TensorMap<bool> is_plain_;
 };

@@ -17,14 +17,20 @@ constexpr bool has_effect(const Node& node) {
   return modifies;
 }
 
-/// The same of a node of that graph, with what its bodies do.
-constexpr bool has_effect(const Graph& graph, const Node& node) {
-  if (has_effect(node)) return true;
+constexpr bool has_effect(const Graph& graph, const Node& node);
+
+/// The same of what the bodies of a node do.
+constexpr bool has_effect_inside(const Graph& graph, const Node& node) {
   bool found = false;
   for_each_body(graph, node, [&](const Graph& body) {
     for (const Node& inner : body.nodes) found = found || has_effect(body, inner);
   });
   return found;
+}
+
+/// The same of a node with its bodies.
+constexpr bool has_effect(const Graph& graph, const Node& node) {
+  return has_effect(node) || has_effect_inside(graph, node);
 }
 
 /// Whether a node was computed beforehand: it has given its outputs away, and does nothing else.

@@ -72,7 +72,9 @@ class Fusion {
     const Group& group = groups_[static_cast<std::size_t>(g)];
     const Node& node = graph_.nodes[n];
     if (group.nodes.size() == max_nodes) return false;
-    const TensorId first = graph_.nodes[group.nodes[0]].outputs[0];
+    const Node& first_node = graph_.nodes[group.nodes[0]];
+    if (!may_merge(first_node.place, node.place)) return false;
+    const TensorId first = first_node.outputs[0];
     if (graph_.info(first).shape != graph_.info(node.outputs[0]).shape) return false;
     std::size_t more = 0;
     for (const TensorId id : node.inputs) {
@@ -189,6 +191,7 @@ constexpr Graph fuse_elementwise(Graph graph, detail::Fusion::MayFuse may_fuse =
     }
     for (const TensorId id : outer) inner_uses[id] = 0;
     fused.name = graph.nodes[group.nodes[0]].name;
+    fused.place = graph.nodes[group.nodes[0]].place;
     for (const std::size_t member : group.nodes) {
       if (fused.order.block == 0) fused.order = graph.nodes[member].order;
     }

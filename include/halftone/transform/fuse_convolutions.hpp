@@ -90,6 +90,7 @@ constexpr Graph fuse_convolutions(Graph graph) {
       if (reader == no_node || fused.clamp) break;
       const Node& next = graph.nodes[static_cast<std::size_t>(reader)];
       if (next.op == nullptr || graph.info(next.outputs[0]) != graph.info(y)) break;
+      if (!may_merge(next.place, graph.nodes[at].place)) break;
       float lower = 0, upper = 0;
       if (next.op->id == op::Add::id && inputs[3] == no_tensor) {
         const TensorId other = next.inputs[next.inputs[0] == y ? 1 : 0];

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <halftone/graph/planning.hpp>
+#include <halftone/graph/scopes.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/dead_code.hpp>
 
@@ -36,11 +37,32 @@ constexpr TensorMap<bool> dependents(const Graph& graph, std::span<const TensorI
   return needed;
 }
 
+/// The place of the gradient of a node, if the loss is computed at that place.
+constexpr Place gradient_place(const Place& forward, const Place& loss) {
+  const auto mirrored = [](std::int16_t at, std::int16_t last) {
+    return static_cast<std::int16_t>(at < 0 || last < 0 ? -1 : 2 * last - at);
+  };
+  return {.ipu = forward.ipu,
+          .stage = mirrored(forward.stage, loss.stage),
+          .phase = mirrored(forward.phase, loss.phase),
+          .part = Part::backward};
+}
+
+/// Where a tensor is computed.
+constexpr Place place_of(const Graph& graph, TensorId id) {
+  for (const Node& node : graph.nodes) {
+    for (const TensorId output : node.outputs) {
+      if (output == id) return node.place;
+    }
+  }
+  return {};
+}
+
 /// Records the gradient of node n; false if it has none though it is asked for.
 template <class Supplied>
 constexpr bool record_gradient_of(Graph& graph, std::size_t n, TensorMap<TensorId>& gradients,
                                   const TensorMap<bool>& needed, FindGradient find,
-                                  const Supplied& supplied) {
+                                  const Place& loss, const Supplied& supplied) {
   GradientScope scope(graph, graph.nodes[n], gradients, needed, find);
   bool arrives = false, asked = false;
   for (std::size_t o = 0; o < scope.outputs(); ++o) arrives = arrives || scope.has_dy(o);
@@ -53,6 +75,7 @@ constexpr bool record_gradient_of(Graph& graph, std::size_t n, TensorMap<TensorI
     }
   }
   const std::size_t first = graph.nodes.size();
+  const PlaceScope there(graph, gradient_place(node.place, loss));
   if (!supplied(scope, n)) {
     const RecordGradient record = find(*node.op);
     if (record == nullptr) return false;
@@ -61,7 +84,6 @@ constexpr bool record_gradient_of(Graph& graph, std::size_t n, TensorMap<TensorI
   const JoinedText name({"Gradient/", graph.name(node)});
   for (std::size_t added = first; added < graph.nodes.size(); ++added) {
     if (!node.name.empty()) graph.rename(graph.nodes[added], name);
-    // A gradient is computed where the node is.
     if (node.planning != Planning{}) inherit_planning(graph.nodes[added], node.planning);
   }
   return true;
@@ -89,9 +111,10 @@ constexpr std::vector<TensorId> differentiate_with(FindGradient find, Graph& gra
                    ? d_outputs[i]
                    : op::add(AnyTensor{&graph, gradient}, AnyTensor{&graph, d_outputs[i]}).id;
   }
+  const Place loss = outputs.empty() ? Place{} : place_of(graph, outputs[0]);
   std::vector<std::size_t> refused;
   for (std::size_t n = count; n-- > 0;) {
-    if (!record_gradient_of(graph, n, gradients, needed, find, supplied)) refused.push_back(n);
+    if (!record_gradient_of(graph, n, gradients, needed, find, loss, supplied)) refused.push_back(n);
   }
   if (!refused.empty()) refuse_nodes(graph, refused);
   std::vector<TensorId> result;

@@ -55,6 +55,7 @@ constexpr void append_body(Graph& graph, const Graph& body, const Node& call, st
     Node node{.op = inner.op,
               .attributes = inner.attributes,
               .planning = inner.planning,
+              .place = inlined(inner.place, call.place),
               .order = inner.order};
     if (node.order.block == 0) {
       node.order = call.order;
@@ -81,7 +82,8 @@ constexpr void append_body(Graph& graph, const Graph& body, const Node& call, st
     graph.nodes.push_back({.op = &descriptor<op::Identity>,
                            .attributes = pack(op::Identity{}),
                            .inputs = {id_of[body.outputs[o]]},
-                           .outputs = {call.outputs[o]}});
+                           .outputs = {call.outputs[o]},
+                           .place = call.place});
   }
 }
 

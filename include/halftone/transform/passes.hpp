@@ -12,6 +12,7 @@
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/defects.hpp>
 #include <halftone/transform/observer.hpp>
+#include <halftone/transform/recompute.hpp>
 #include <halftone/transform/schedule.hpp>
 
 namespace halftone {
@@ -24,6 +25,7 @@ struct PassOptions {
   bool fuse = true;
   bool change_weights = true;  ///< fold normalizations into them
   bool reorder = true;
+  Recomputation recompute = Recomputation::none;
   std::int64_t float_lanes = 1;  ///< of a vector register
   PassObserver* observer = nullptr;
   std::string path{};  ///< see PassEvent
@@ -76,6 +78,9 @@ inline Graph infer_stated(Graph graph, const PassOptions& options) {
 inline Graph dead_code(Graph graph, const PassOptions&) {
   return without_dead_code(std::move(graph));
 }
+inline Graph recompute(Graph graph, const PassOptions& options) {
+  return halftone::recompute(std::move(graph), options.recompute);
+}
 inline Graph schedule(Graph graph, const PassOptions&) {
   return halftone::schedule(std::move(graph));
 }
@@ -87,6 +92,7 @@ inline constexpr Pass ipu_passes[] = {
     {"small_constants", &pass::small_constants},
     {"infer", &pass::infer_stated},
     {"dead_code", &pass::dead_code},
+    {"recompute", &pass::recompute},
     {"schedule", &pass::schedule},
 };
 

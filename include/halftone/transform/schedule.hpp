@@ -50,6 +50,52 @@ constexpr std::int64_t peak_in_order(const Graph& graph, const TensorMap<std::in
   return peak;
 }
 
+/// For each node that computes something again the node that it has to wait for, else no_node: the
+/// one before it in the given order that continues the gradients from the end of the forward part.
+/// What it reads is there long before, and it would bring memory back too early. Empty if there are
+/// none.
+constexpr NodeMap<int> starts_of_recomputed(const Graph& graph, const Uses& uses) {
+  bool any = false;
+  int last_forward = no_node;  // of those that the backward part reads
+  for (const Node& node : graph.nodes) {
+    any = any || is_recomputed(node.place);
+    if (node.place.part != Part::backward) continue;
+    for (const TensorId id : node.inputs) {
+      const int maker = id == no_tensor ? no_node : uses.producer[id];
+      if (maker == no_node || maker < last_forward) continue;
+      if (graph.nodes[static_cast<std::size_t>(maker)].place.part == Part::forward) {
+        last_forward = maker;
+      }
+    }
+  }
+  if (!any) return {};
+  NodeMap<int> starts(graph, no_node);
+  NodeMap<bool> continues(graph, false);
+  int last = no_node;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (node.place.part != Part::backward) continue;
+    if (is_recomputed(node.place)) {
+      starts[n] = last;
+      continue;
+    }
+    bool reads_values = false;
+    for (const TensorId id : node.inputs) {
+      const int maker = id == no_tensor ? no_node : uses.producer[id];
+      if (maker == no_node) continue;
+      const auto at = static_cast<std::size_t>(maker);
+      const bool is_gradient =
+          graph.nodes[at].place.part == Part::backward && !is_recomputed(graph.nodes[at].place);
+      reads_values = reads_values || !is_gradient;
+      if (maker == last_forward || (is_gradient && continues[at])) continues[n] = true;
+    }
+    // The first gradient may be a constant.
+    if (!reads_values && last == no_node) continues[n] = true;
+    if (continues[n]) last = static_cast<int>(n);
+  }
+  return starts;
+}
+
 }  // namespace detail
 
 /// Largest sum of bytes of the values that are live at once if the nodes run in their order.
@@ -91,6 +137,8 @@ constexpr Graph schedule(Graph graph) {
       touched = static_cast<int>(n);
     }
   }
+  const NodeMap<int> starts = detail::starts_of_recomputed(graph, given);
+  for (std::size_t n = 0; n < starts.size(); ++n) wait(starts[n], n);
   int last_effect = no_node;
   std::vector<std::size_t> placed;
   for (std::size_t n = 0; n < count; ++n) {
@@ -104,7 +152,9 @@ constexpr Graph schedule(Graph graph) {
       }
       placed.push_back(n);
     }
-    if (!has_effect(graph, graph.nodes[n])) continue;
+    // Changes of variables are in order already: the updates of weights may come as gradients do.
+    const Node& node = graph.nodes[n];
+    if (!node.op->has_effect && !has_effect_inside(graph, node)) continue;
     wait(last_effect, n);
     last_effect = static_cast<int>(n);
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <halftone/graph/graph.hpp>
+#include <halftone/graph/scopes.hpp>
 #include <halftone/graph/some_attributes.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
@@ -74,6 +75,7 @@ class RandomSeeds {
         std::vector<Word> words = node.attributes;
         node.op->attributes(words, attribute);
         const TensorInfo infos[]{{ElementType::uint32, {2}}};
+        const PlaceScope there(graph, node.place);
         const std::size_t n = graph.add_node(
             descriptor<op::DeriveSeed>,
             pack(op::DeriveSeed{.number = ++numbers_, .fixed = attribute.bits}), {state}, infos);
@@ -121,6 +123,7 @@ class RandomSeeds {
     };
     const std::vector<Word> number = pack(op::AdvanceRandom{.number = ++numbers_});
     const TensorInfo infos[]{state_info};
+    const PlaceScope there(graph, node.place);
     const std::size_t first = graph.add_node(descriptor<op::AdvanceRandom>, number, {state}, infos);
     insert(node.inputs, repeat.first_state + repeat.states, graph.nodes[first].outputs[0]);
     if (node.outputs.size() > repeat.states) insert(node.outputs, repeat.states, no_tensor);

@@ -50,7 +50,7 @@ inline void check_bodies(const Graph& graph, const Node& node, std::int32_t oute
   for (const std::int32_t index : subgraphs_of(node)) {
     const Graph& body = graph.graphs[static_cast<std::size_t>(index)];
     for (const Node& inner : body.nodes) {
-      const std::int32_t ipu = inner.planning.ipu;
+      const std::int32_t ipu = inner.place.ipu;
       if (ipu >= 0 && ipu != std::max(outer, 0)) {
         refuse_placement(body, inner,
                          "a node of a body is meant for another IPU than the node that holds it",
@@ -93,7 +93,7 @@ inline bool is_operation(const Graph& graph, const Node& node) {
 inline void check_placement(const Graph& graph, std::int64_t ipus) {
   TensorMap<std::int32_t> changed_on(graph, -1);
   for (const Node& node : graph.nodes) {
-    const std::int32_t ipu = node.planning.ipu;
+    const std::int32_t ipu = node.place.ipu;
     check_bodies(graph, node, ipu);
     if (ipu < 0) continue;
     if (ipu >= ipus) {
@@ -117,7 +117,7 @@ inline std::vector<std::int32_t> placed_nodes(const Graph& graph) {
   TensorMap<std::int32_t> home(graph, -1);
   bool is_any_placed = false;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    placement[n] = graph.nodes[n].planning.ipu;
+    placement[n] = graph.nodes[n].place.ipu;
     if (placement[n] < 0) continue;
     is_any_placed = true;
     for_each_variable(graph, graph.nodes[n], [&](TensorId id) {

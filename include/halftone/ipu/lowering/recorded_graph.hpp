@@ -91,7 +91,9 @@ class GraphWriter {
     add_text(graph.name(node));
     add(std::bit_cast<std::int32_t>(node.planning.available_memory_proportion));
     add(node.planning.partials);
-    add(node.planning.ipu);
+    add(node.place.ipu);
+    add(node.place.part);
+    add(node.place.recompute);
   }
   /// Marks the operators of nodes that the pass `infer` computes. `given`: for the last inputs of a
   /// body, whether they may be constants.
@@ -214,7 +216,9 @@ class GraphReader {
     graph.rename(node, text());
     node.planning.available_memory_proportion = std::bit_cast<float>(number<std::int32_t>());
     node.planning.partials = number<ElementType>();
-    node.planning.ipu = number<std::int32_t>();
+    node.place.ipu = number<std::int16_t>();
+    node.place.part = number<Part>();
+    node.place.recompute = number<Recompute>();
     graph.nodes.push_back(std::move(node));
   }
 

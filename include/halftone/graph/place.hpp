@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+
+namespace halftone {
+
+/// What becomes of a node's outputs between the forward and the backward part of a training step.
+enum class Recompute : std::uint8_t {
+  undefined,   ///< what the options say
+  checkpoint,  ///< they are kept
+  recompute,   ///< they are computed again where the backward part reads them
+};
+
+/// What of the forward part of a training step is computed again for the backward part, which costs
+/// time and saves memory. What nodes say themselves (Place::recompute) goes before. No result
+/// changes.
+///
+/// source  popart::RecomputationType
+enum class Recomputation : std::uint8_t {
+  none,
+  standard,   ///< parts of the graph that little data flows between, but for the last one
+  norm_only,  ///< the outputs of normalizations
+  all,        ///< all that no node has to keep
+  pipeline,   ///< all but what a stage of a pipeline gets from others
+};
+
+/// The part of a training step that a node belongs to. Graphs that are not trained have one part.
+enum class Part : std::uint8_t {
+  forward,
+  backward,  ///< gradients, and what is computed again for them
+  update,    ///< of weights and of the optimizer's state
+};
+
+/// Where and when a node runs. It changes no result.
+struct Place {
+  std::int16_t ipu = -1;    ///< that the node is meant for, 0 being the first; -1: any
+  std::int16_t stage = -1;  ///< of a pipeline
+  std::int16_t phase = -1;  ///< of execution
+  Recompute recompute = Recompute::undefined;
+  Part part = Part::forward;
+  friend constexpr bool operator==(const Place&, const Place&) = default;
+};
+
+/// Whether a node computes again what another one has computed.
+constexpr bool is_recomputed(const Place& p) {
+  return p.part == Part::backward && p.recompute == Recompute::recompute;
+}
+/// Whether two nodes may become one. What is computed again must not come back to the forward part.
+constexpr bool may_merge(const Place& a, const Place& b) {
+  const bool is_undone = (a.part == Part::forward && is_recomputed(b)) ||
+                         (b.part == Part::forward && is_recomputed(a));
+  return a.ipu == b.ipu && a.stage == b.stage && a.phase == b.phase && !is_undone;
+}
+
+/// The place of a node that stands for a body's node, `inner`, in the graph that calls the body.
+constexpr Place inlined(Place inner, const Place& call) {
+  if (inner.ipu < 0) inner.ipu = call.ipu;
+  if (inner.stage < 0) inner.stage = call.stage;
+  if (inner.phase < 0) inner.phase = call.phase;
+  if (inner.recompute == Recompute::undefined) inner.recompute = call.recompute;
+  if (inner.part == Part::forward) inner.part = call.part;
+  return inner;
+}
+
+}  // namespace halftone

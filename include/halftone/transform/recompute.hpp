@@ -1,0 +1,331 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <halftone/graph/index.hpp>
+#include <halftone/graph/scopes.hpp>
+#include <halftone/op/list.hpp>
+#include <halftone/transform/dead_code.hpp>
+#include <halftone/transform/schedule.hpp>
+
+namespace halftone {
+
+namespace detail {
+
+inline bool is_normalization(const Node& node) {
+  const OpId& id = node.op->id;
+  return id == op::BatchNormalization::id || id == op::GroupNormalization::id ||
+         id == op::InstanceNormalization::id || id == op::LayerNormalization::id ||
+         id == op::RMSNormalization::id || id == op::LRN::id;
+}
+
+/// Chooses the nodes of the forward part whose outputs are computed again.
+class RecomputedNodes {
+ public:
+  RecomputedNodes(const Graph& graph, Recomputation mode)
+      : graph_(graph), uses_(graph), aliases_(graph), again_(graph, false) {
+    for (const Node& node : graph.nodes) has_backward_ |= node.place.part == Part::backward;
+    if (!has_backward_) return;
+    find_changed();
+    choose(mode);
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      const Recompute said = graph.nodes[n].place.recompute;
+      if (said == Recompute::checkpoint) again_[n] = false;
+      if (said == Recompute::recompute) again_[n] = may_repeat(n);
+      any_ = any_ || again_[n];
+    }
+  }
+  bool any() const { return any_; }
+  /// The node that a tensor is computed again by; no_node: it is kept.
+  int repeated_by(TensorId id) const {
+    if (id == no_tensor) return no_node;
+    const int n = uses_.producer[id];
+    return n != no_node && again_[static_cast<std::size_t>(n)] ? n : no_node;
+  }
+  const Uses& uses() const { return uses_; }
+
+ private:
+  static bool is_forward(const Node& node) { return node.place.part == Part::forward; }
+
+  /// Memory that changes before the updates has another value when the backward part runs.
+  void find_changed() {
+    is_changed_ = TensorMap<bool>(graph_, false);
+    for (const Node& node : graph_.nodes) {
+      if (node.place.part == Part::update) continue;
+      for_each_modified(node,
+                        [&](std::size_t i) { is_changed_[aliases_.root(node.inputs[i])] = true; });
+    }
+  }
+  /// Whether a node's outputs are the same when it runs once more.
+  bool may_repeat(std::size_t n) const {
+    const Node& node = graph_.nodes[n];
+    if (!is_forward(node) || has_effect(graph_, node)) return false;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      // What a normalization of a batch gives is no matter of the statistics before it.
+      if (node.op->id == op::BatchNormalization::id && i >= 3) break;
+      const TensorId id = node.inputs[i];
+      if (id != no_tensor && is_changed_[aliases_.root(id)]) return false;
+    }
+    return true;
+  }
+
+  void choose(Recomputation mode) {
+    if (mode == Recomputation::none) return;
+    if (mode == Recomputation::standard) return choose_parts();
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const bool is_wanted =
+          mode != Recomputation::norm_only || is_normalization(graph_.nodes[n]);
+      again_[n] = is_wanted && may_repeat(n);
+    }
+    if (mode == Recomputation::pipeline) keep_inputs_of_stages();
+  }
+  void keep_inputs_of_stages() {
+    bool has_stages = false;
+    for (const Node& node : graph_.nodes) {
+      has_stages = has_stages || node.place.stage >= 0;
+      for (const TensorId id : node.inputs) {
+        const int maker = id == no_tensor ? no_node : uses_.producer[id];
+        if (maker == no_node || !is_forward(node)) continue;
+        const auto at = static_cast<std::size_t>(maker);
+        if (graph_.nodes[at].place.stage != node.place.stage) again_[at] = false;
+      }
+    }
+    if (has_stages) return;
+    fail(ErrorKind::usage, {.what = "recomputation for a pipeline is asked for, and no node has a "
+                                    "stage",
+                            .hint = "record nodes within OnStage, or use Recomputation::standard"});
+  }
+
+  // --- parts that little data flows between --------------------------------------------------------------
+
+  /// A place between nodes of the forward part where it may be cut.
+  struct Cut {
+    std::size_t end = 0;        ///< nodes before it
+    std::int64_t bytes = 0;     ///< that are live there
+    std::int64_t kept = 0;      ///< of what nodes before it make for the backward part
+  };
+
+  /// All places whose live bytes are the least around, the best ones if there are many.
+  std::vector<Cut> find_cuts() const {
+    const std::size_t count = graph_.nodes.size();
+    TensorMap<int> last_forward(graph_, no_node);
+    TensorMap<bool> is_needed(graph_, false);
+    for (std::size_t n = 0; n < count; ++n) {
+      for (const TensorId id : graph_.nodes[n].inputs) {
+        if (id == no_tensor) continue;
+        const TensorId root = aliases_.root(id);
+        if (is_forward(graph_.nodes[n])) {
+          last_forward[root] = static_cast<int>(n);
+        } else {
+          is_needed[root] = true;
+        }
+      }
+    }
+    std::vector<Cut> all{{}};
+    std::int64_t live = 0, kept = 0;
+    std::vector<std::vector<TensorId>> ends(count + 1);
+    for (std::size_t n = 0; n < count; ++n) {
+      const Node& node = graph_.nodes[n];
+      if (!is_forward(node)) continue;
+      for (const TensorId id : node.outputs) {
+        if (id == no_tensor || aliases_.root(id) != id) continue;
+        const std::int64_t bytes = value_bytes(graph_.tensor(id));
+        if (is_needed[id]) kept += bytes;
+        if (last_forward[id] == no_node) continue;
+        live += bytes;
+        ends[static_cast<std::size_t>(last_forward[id])].push_back(id);
+      }
+      for (const TensorId id : ends[n]) live -= value_bytes(graph_.tensor(id));
+      all.push_back({n + 1, live, kept});
+    }
+    std::vector<Cut> least;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool falls = i == 0 || all[i].bytes < all[i - 1].bytes;
+      const bool rises = i + 1 == all.size() || all[i].bytes <= all[i + 1].bytes;
+      if (i == 0 || i + 1 == all.size() || (falls && rises)) least.push_back(all[i]);
+    }
+    return thinned(std::move(least));
+  }
+  /// The first and the last one, and the best of neighbours.
+  static std::vector<Cut> thinned(std::vector<Cut> cuts) {
+    constexpr std::size_t most = 256;
+    while (cuts.size() > most) {
+      std::vector<Cut> half{cuts.front()};
+      for (std::size_t i = 1; i + 1 < cuts.size(); i += 2) {
+        const bool is_pair = i + 2 < cuts.size();
+        half.push_back(is_pair && cuts[i + 1].bytes < cuts[i].bytes ? cuts[i + 1] : cuts[i]);
+      }
+      half.push_back(cuts.back());
+      cuts = std::move(half);
+    }
+    return cuts;
+  }
+
+  /// The cuts with the least sum of what they keep and what the largest part needs when it is there
+  /// again; positions in `cuts`.
+  static std::vector<std::size_t> best_cuts(const std::vector<Cut>& cuts) {
+    constexpr std::int64_t sizes = 64;
+    const std::size_t count = cuts.size();
+    std::vector<std::size_t> best;
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (std::int64_t size = 1; size <= sizes; ++size) {
+      const std::int64_t most = cuts.back().kept * size / sizes;
+      constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max() / 2;
+      std::vector<std::int64_t> sum(count, never);
+      std::vector<std::size_t> before(count, 0);
+      sum[0] = 0;
+      for (std::size_t j = 1; j < count; ++j) {
+        const std::int64_t own = j + 1 == count ? 0 : cuts[j].bytes;
+        for (std::size_t i = j; i-- > 0 && cuts[j].kept - cuts[i].kept <= most;) {
+          if (sum[i] + own >= sum[j]) continue;
+          sum[j] = sum[i] + own;
+          before[j] = i;
+        }
+      }
+      if (sum.back() == never || sum.back() + most >= least) continue;
+      least = sum.back() + most;
+      best.clear();
+      for (std::size_t j = before[count - 1]; j > 0; j = before[j]) best.push_back(j);
+    }
+    std::reverse(best.begin(), best.end());
+    return best;
+  }
+
+  void choose_parts() {
+    const std::vector<Cut> cuts = find_cuts();
+    const std::vector<std::size_t> chosen = best_cuts(cuts);
+    if (chosen.empty()) return;
+    // The backward part begins with the last one, which is still there.
+    const std::size_t end = cuts[chosen.back()].end;
+    for (std::size_t n = 0; n < end; ++n) again_[n] = may_repeat(n);
+    for (const std::size_t cut : chosen) {
+      const std::size_t at = cuts[cut].end;
+      for (std::size_t n = at; n < graph_.nodes.size(); ++n) {
+        if (!is_forward(graph_.nodes[n])) continue;
+        for (const TensorId id : graph_.nodes[n].inputs) {
+          const int maker = id == no_tensor ? no_node : uses_.producer[aliases_.root(id)];
+          if (maker != no_node && static_cast<std::size_t>(maker) < at) {
+            again_[static_cast<std::size_t>(maker)] = false;
+          }
+        }
+      }
+    }
+  }
+
+  const Graph& graph_;
+  Uses uses_;
+  Aliases aliases_;
+  NodeMap<bool> again_;
+  TensorMap<bool> is_changed_;
+  bool has_backward_ = false, any_ = false;
+};
+
+/// Puts copies of nodes before the first node behind the forward part that reads what they make.
+class Recomputer {
+ public:
+  Recomputer(Graph graph, const RecomputedNodes& again)
+      : graph_(std::move(graph)), again_(again), copy_of_(graph_, no_tensor) {
+    is_read_ = TensorMap<bool>(graph_, false);
+    for (const Node& node : graph_.nodes) {
+      const bool is_read_again = node.place.part != Part::forward || makes_again(node);
+      for (const TensorId id : node.inputs) {
+        if (id != no_tensor && is_read_again) is_read_[id] = true;
+      }
+    }
+  }
+
+  Graph run() {
+    const std::vector<Node> nodes = std::exchange(graph_.nodes, {});
+    for (Node node : nodes) {
+      if (node.place.part != Part::forward) {
+        for (TensorId& id : node.inputs) id = computed_again(nodes, id, node.place);
+      }
+      graph_.nodes.push_back(std::move(node));
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  bool makes_again(const Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](TensorId id) { return again_.repeated_by(id) != no_node; });
+  }
+  TensorId copy(TensorId id) const {
+    return id == no_tensor || copy_of_[id] == no_tensor ? id : copy_of_[id];
+  }
+  /// The tensor that stands for a tensor of the forward part. Adds the nodes that make it.
+  TensorId computed_again(const std::vector<Node>& nodes, TensorId wanted, const Place& reader) {
+    if (again_.repeated_by(wanted) == no_node) return wanted;
+    // Not by recursion: networks may be deeper than a stack.
+    std::vector<int> todo{again_.repeated_by(wanted)};
+    while (copy_of_[wanted] == no_tensor) {
+      const Node& original = nodes[static_cast<std::size_t>(todo.back())];
+      const std::size_t before = todo.size();
+      for (const TensorId id : original.inputs) {
+        const int maker = again_.repeated_by(id);
+        if (maker != no_node && copy_of_[id] == no_tensor) todo.push_back(maker);
+      }
+      if (todo.size() != before) continue;
+      if (copy(first_output(original)) == first_output(original)) add_copy(original, reader);
+      todo.pop_back();
+    }
+    return copy_of_[wanted];
+  }
+  static TensorId first_output(const Node& node) {
+    return *std::find_if(node.outputs.begin(), node.outputs.end(),
+                         [](TensorId id) { return id != no_tensor; });
+  }
+
+  void add_copy(const Node& original, const Place& reader) {
+    Node node = original;
+    node.order = {};
+    node.place = {.ipu = original.place.ipu,
+                  .stage = reader.stage,
+                  .phase = reader.phase,
+                  .recompute = Recompute::recompute,
+                  .part = Part::backward};
+    for (TensorId& id : node.inputs) id = copy(id);
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      TensorId& id = node.outputs[o];
+      if (id == no_tensor) continue;
+      const TensorId old = id;
+      const bool is_needed = is_read_[old] || o < node.op->signature.required_outputs() ||
+                             old == first_output(original);
+      id = no_tensor;
+      if (is_needed) {
+        id = graph_.add_tensor({.info = graph_.info(old)}, {});
+        copy_of_.follow(graph_, no_tensor);
+      }
+      copy_of_[old] = id == no_tensor ? old : id;
+    }
+    if (!original.name.empty()) {
+      graph_.rename(node, JoinedText({graph_.name(original), "__re"}));
+    }
+    graph_.nodes.push_back(std::move(node));
+  }
+
+  Graph graph_;
+  const RecomputedNodes& again_;
+  TensorMap<TensorId> copy_of_;
+  TensorMap<bool> is_read_;  ///< behind the forward part, or by a node that may be copied
+};
+
+}  // namespace detail
+
+/// Has the backward part of a training step compute values of the forward part again, which then
+/// need no memory between. Copies of nodes stand before the first node that reads what they make,
+/// and draw the same random numbers: they read the same seeds. All infos must be known.
+inline Graph recompute(Graph graph, Recomputation mode) {
+  const Graph& given = graph;
+  const detail::RecomputedNodes again(given, mode);
+  if (!again.any()) return graph;
+  return detail::Recomputer(graph, again).run();
+}
+
+}  // namespace halftone
