@@ -74,15 +74,13 @@ class Fit : FitTask {
     float loss_scaling = 1;
     record_training(optimizer_, graph, loss, {.reduction = AccumulationReduction::mean},
                     loss_scaling, [&](const std::string& what) {
-      fail(ErrorKind::usage, {.what = what, .tensor = "--optimizer"});
-    });
+                      fail(ErrorKind::usage, {.what = what, .tensor = "--optimizer"});
+                    });
     graph.outputs = {loss.id, graph.find(output_)};
-    trained_ = Session(
-        std::move(graph),
-        {.threads = options_.threads,
-         .seed = options_.seed,
-         .stop_at_nan = options_.stop_at_nan,
-         .recompute = options_.spreading.recompute});
+    trained_ = Session(std::move(graph), {.threads = options_.threads,
+                                          .seed = options_.seed,
+                                          .stop_at_nan = options_.stop_at_nan,
+                                          .recompute = options_.spreading.recompute});
     if (options_.validation.empty() && options_.held_back == 0) return;
     graph = model_;
     const AnyTensor losses = record_loss(graph, true);
@@ -173,8 +171,8 @@ class Fit : FitTask {
       text += fmt::format("cross entropy of '{}', {} classes", y, classes_);
     if (loss_ == Loss::squared) text += fmt::format("mean squared error of '{}'", y);
     if (loss_ == Loss::absolute) text += fmt::format("mean absolute error of '{}'", y);
-    text += fmt::format("\ntrain  {}  batches of {}, {} an epoch", options_.optimizer,
-                        step_batch(), known_ / step_batch());
+    text += fmt::format("\ntrain  {}  batches of {}, {} an epoch", options_.optimizer, step_batch(),
+                        known_ / step_batch());
     if (const std::int32_t replicas = options_.spreading.replicas; replicas > 1) {
       text += fmt::format(" on {} replicas", replicas);
     }
@@ -257,7 +255,8 @@ class Fit : FitTask {
     const double rate = done * static_cast<double>(step_batch()) / seconds;
     std::string words = fmt::format("epoch {}/{}  loss {:.4f}", epoch, options_.epochs, loss);
     if (loss_ == Loss::cross_entropy) {
-      words += fmt::format("  accuracy {:.1f} %", 100 * right / static_cast<double>(step * step_batch()));
+      words += fmt::format("  accuracy {:.1f} %",
+                           100 * right / static_cast<double>(step * step_batch()));
     }
     words += fmt::format("  {} samples/s  {} left", count(rate),
                          duration(seconds * (all - done) / done));
@@ -303,8 +302,9 @@ class Fit : FitTask {
       const auto i = static_cast<std::size_t>(&array - batch.arrays.data());
       const std::int64_t size = array.info().elements() / step_batch();
       for (std::int64_t s = 0; s < step_batch(); ++s) {
-        const AnyView sample{{array.info().type, {size}},
-                             array.data() + s * static_cast<std::int64_t>(array.bytes()) / step_batch()};
+        const AnyView sample{
+            {array.info().type, {size}},
+            array.data() + s * static_cast<std::int64_t>(array.bytes()) / step_batch()};
         if (std::isfinite(sum_of(sample, is_floating_point(sample.info.type) ? size : 0))) continue;
         const std::string what =
             fmt::format("the loss is no number: sample {} has something else than numbers",

@@ -249,7 +249,8 @@ void Case::read_options() {
     if (name == "recompute" && value.is_boolean()) {
       spreading.recompute = value.get<bool>() ? Recomputation::standard : Recomputation::none;
     } else if (name == "recompute" && value.is_string()) {
-      spreading.recompute = file.blamed([&] { return parse_recomputation(value.get<std::string>()); });
+      spreading.recompute =
+          file.blamed([&] { return parse_recomputation(value.get<std::string>()); });
     } else if (name == "replicas") {
       spreading.replicas = file.get<std::int32_t>(file.part("options"), "replicas");
     } else if (name == "recompute") {
@@ -261,9 +262,10 @@ void Case::read_options() {
   if (spreading.replicas < 1) file.refuse("there is not at least one replica");
   if (how.accumulation % spreading.replicas != 0) {
     file.blamed([&] {
-      fail(ErrorKind::usage, {.what = "the micro-batches of a step cannot be shared by the replicas",
-                              .expected = fmt::format("a divisor of {}", how.accumulation),
-                              .found = fmt::format("{} replicas", spreading.replicas)});
+      fail(ErrorKind::usage,
+           {.what = "the micro-batches of a step cannot be shared by the replicas",
+            .expected = fmt::format("a divisor of {}", how.accumulation),
+            .found = fmt::format("{} replicas", spreading.replicas)});
     });
   }
 }

@@ -36,8 +36,7 @@ void set_planning(Node& node, const Planning& planning) {
   node.planning = planning;
 }
 
-std::int16_t detail::checked_place(std::string_view what, std::int32_t number,
-                                   std::int32_t most) {
+std::int16_t detail::checked_place(std::string_view what, std::int32_t number, std::int32_t most) {
   if (number < -1 || number >= most) {
     fail(ErrorKind::usage, {.what = what,
                             .expected = "0 to " + std::to_string(most - 1) + ", or -1 for any",

@@ -860,10 +860,9 @@ TensorId Builder::addInputTensor(const TensorInfo& tensorInfo, const InputSettin
                                  const DebugContext& debugContext) {
   const InputSettings usual;
   if (settings.tileSet() != usual.tileSet() ||
-      settings.exchangeStrategy() != usual.exchangeStrategy() ||
-      settings.replicatedStreamMode() != usual.replicatedStreamMode()) {
+      settings.exchangeStrategy() != usual.exchangeStrategy()) {
     detail::say(logging::Module::builder, logging::Level::Warn,
-                "InputSettings have no effect on the cpu device");
+                "The tile set and the exchange strategy of InputSettings have no effect here");
   }
   const TensorId id = addInputTensor(tensorInfo, debugContext);
   const auto set = [&](const char* key, auto value) {

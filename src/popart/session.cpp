@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -34,45 +35,60 @@ namespace {
 
 using detail::translated;
 
-/// Step IO of a program as the library sees it.
+/// Step IO of a program as the library sees it. Programs give and take the data of one replica after
+/// the other; the library those of all.
 class Adapter final : public halftone::StepIo {
  public:
-  using Callbacks = std::map<std::string, std::function<void(void*)>>;
+  /// By stream and replica.
+  using Callbacks = std::map<std::pair<std::string, unsigned>, std::function<void(void*)>>;
 
   Adapter(IStepIO& io, const popx::Executablex& executable, const Callbacks& callbacks)
       : io_(io),
         executable_(executable),
         callbacks_(callbacks),
-        keeps_(dynamic_cast<StepIO*>(&io) != nullptr && callbacks.empty()) {}
+        replicas_(static_cast<unsigned>(executable.session().data_flow().replicas)),
+        keeps_(dynamic_cast<StepIO*>(&io) != nullptr && callbacks.empty() && replicas_ == 1) {}
 
   halftone::AnyView in(std::string_view name, std::int64_t elements, bool prefetch) override {
-    if (const auto found = callbacks_.find("h2d_" + std::string(name)); found != callbacks_.end()) {
-      halftone::AnyArray& buffer = buffer_of(found->first, name);
-      found->second(buffer.data());
-      return {{buffer.info().type, {elements}}, buffer.data()};
+    if (replicas_ == 1) return in_one(name, elements, prefetch, 0, false);
+    const std::int64_t own = elements / replicas_;
+    const bool isBroadcast = executable_.isBroadcast(name);
+    halftone::AnyArray& all = staged_[std::string(name)];
+    for (unsigned k = 0; k < replicas_; ++k) {
+      if (isBroadcast && k > 0) {
+        std::memcpy(all.data() + k * all.bytes() / replicas_, all.data(), all.bytes() / replicas_);
+        continue;
+      }
+      const halftone::AnyView one = in_one(name, own, prefetch && k == 0, k, isBroadcast);
+      if (one.data == nullptr && own != 0) return {};
+      const halftone::TensorInfo info{one.info.type, {elements}};
+      if (k == 0 && all.info() != info) all = halftone::AnyArray(info);
+      if (own != 0) std::memcpy(all.data() + k * one.bytes(), one.data, one.bytes());
+      complete_one(name, own, k, isBroadcast);
     }
-    given_ = io_.in(TensorId(name), elements, prefetch, false);
-    return {info(name, given_.info, given_.data, elements), given_.data};
+    return all;
   }
   void in_complete(std::string_view name, std::int64_t elements) override {
-    if (callbacks_.count("h2d_" + std::string(name)) != 0) return;
-    io_.inComplete(TensorId(name), elements, false);
+    if (replicas_ == 1) complete_one(name, elements, 0, false);
   }
   halftone::AnyBuffer out(std::string_view name, std::int64_t elements) override {
-    const std::string handle = "anchor_d2h_" + std::string(name);
-    if (callbacks_.count(handle) != 0) {
-      halftone::AnyArray& buffer = buffer_of(handle, name);
-      return {{buffer.info().type, {elements}}, buffer.data()};
-    }
-    const MutableVoidData buffer = io_.out(TensorId(name), elements);
-    return {info(name, buffer.info, buffer.data, elements), buffer.data};
+    if (replicas_ == 1) return out_one(name, elements, 0);
+    halftone::AnyArray& all = staged_["out:" + std::string(name)];
+    const halftone::TensorInfo info{executable_.session().info(name).type, {elements}};
+    if (all.info() != info) all = halftone::AnyArray(info);
+    return {info, all.data()};
   }
   void out_complete(std::string_view name) override {
-    const auto found = callbacks_.find("anchor_d2h_" + std::string(name));
-    if (found == callbacks_.end()) {
-      io_.outComplete(TensorId(name));
-    } else {
-      found->second(buffers_.at(found->first).data());
+    if (replicas_ == 1) return out_completed_one(name, 0);
+    const halftone::AnyArray& all = staged_.at("out:" + std::string(name));
+    const std::size_t bytes = all.bytes() / replicas_;
+    for (unsigned k = 0; k < replicas_; ++k) {
+      const halftone::AnyBuffer one = out_one(name, all.info().elements() / replicas_, k);
+      if (halftone::size_in_bytes(one.info.type) != halftone::size_in_bytes(all.info().type)) {
+        throw runtime_error("The elements of anchor {} are of another type than its buffer", name);
+      }
+      if (bytes != 0) std::memcpy(one.data, all.data() + k * bytes, bytes);
+      out_completed_one(name, k);
     }
   }
   void check(const halftone::Session&) const override {
@@ -81,6 +97,43 @@ class Adapter final : public halftone::StepIo {
   bool keeps_data() const override { return keeps_; }
 
  private:
+  const std::function<void(void*)>* callback(std::string_view prefix, std::string_view name,
+                                             unsigned replica) const {
+    const auto found = callbacks_.find({std::string(prefix) + std::string(name), replica});
+    return found == callbacks_.end() ? nullptr : &found->second;
+  }
+  halftone::AnyView in_one(std::string_view name, std::int64_t elements, bool prefetch,
+                           unsigned replica, bool isBroadcast) {
+    if (const auto* call = callback("h2d_", name, replica); call != nullptr) {
+      halftone::AnyArray& buffer = buffer_of(name);
+      (*call)(buffer.data());
+      return {{buffer.info().type, {elements}}, buffer.data()};
+    }
+    given_ = io_.in(TensorId(name), elements, prefetch, isBroadcast);
+    return {info(name, given_.info, given_.data, elements), given_.data};
+  }
+  void complete_one(std::string_view name, std::int64_t elements, unsigned replica,
+                    bool isBroadcast) {
+    if (callback("h2d_", name, replica) == nullptr) {
+      io_.inComplete(TensorId(name), elements, isBroadcast);
+    }
+  }
+  halftone::AnyBuffer out_one(std::string_view name, std::int64_t elements, unsigned replica) {
+    if (callback("anchor_d2h_", name, replica) != nullptr) {
+      halftone::AnyArray& buffer = buffer_of(name);
+      return {{buffer.info().type, {elements}}, buffer.data()};
+    }
+    const MutableVoidData buffer = io_.out(TensorId(name), elements);
+    return {info(name, buffer.info, buffer.data, elements), buffer.data};
+  }
+  void out_completed_one(std::string_view name, unsigned replica) {
+    if (const auto* call = callback("anchor_d2h_", name, replica); call != nullptr) {
+      (*call)(buffers_.at(std::string(name)).data());
+    } else {
+      io_.outComplete(TensorId(name));
+    }
+  }
+
   static halftone::TensorInfo info(std::string_view name, const TensorInfo& given, const void* data,
                                    std::int64_t elements) {
     if (given.isSet()) return {detail::toNative(given.dataType()), {elements}};
@@ -88,8 +141,8 @@ class Adapter final : public halftone::StepIo {
     throw runtime_error("The data of tensor {} come without a TensorInfo", name);
   }
 
-  halftone::AnyArray& buffer_of(const std::string& handle, std::string_view name) {
-    halftone::AnyArray& buffer = buffers_[handle];
+  halftone::AnyArray& buffer_of(std::string_view name) {
+    halftone::AnyArray& buffer = buffers_[std::string(name)];
     const halftone::TensorInfo info = executable_.session().info(name);
     if (buffer.info() != info) buffer = halftone::AnyArray(info);
     return buffer;
@@ -98,7 +151,9 @@ class Adapter final : public halftone::StepIo {
   IStepIO& io_;
   const popx::Executablex& executable_;
   const Callbacks& callbacks_;
-  std::map<std::string, halftone::AnyArray> buffers_;
+  unsigned replicas_;
+  std::map<std::string, halftone::AnyArray> buffers_;  ///< of streams with callbacks
+  std::map<std::string, halftone::AnyArray> staged_;   ///< of all replicas
   bool keeps_;
   ConstVoidData given_;  // may own what it points to
 };
@@ -215,6 +270,18 @@ struct Session::State {
   bool isTraining() const { return optimizer != nullptr; }
   bool areWeightsConstant() const { return options.constantWeights && !isTraining(); }
   const halftone::ipu::Target* target() const { return detail::targetOf(*device); }
+  /// The IPUs of one replica.
+  std::optional<halftone::ipu::Target> replicaTarget() const {
+    if (target() == nullptr) return {};
+    const std::int64_t replicas = options.getGlobalReplicationFactor(), ipus = target()->ipus;
+    if (ipus % replicas != 0) {
+      throw error(
+          "The number of IPUs of the device ({}) is not a multiple of the number of replicas "
+          "({})",
+          ipus, replicas);
+    }
+    return target()->with_ipus(ipus / replicas);
+  }
   /// Whether an engine option starting with autoReport. asks for reports.
   bool isProfiled() const {
     for (const auto& [key, value] : options.engineOptions) {
@@ -297,6 +364,19 @@ halftone::Recomputation recomputation(const SessionOptions& options) {
   return native[static_cast<std::size_t>(options.autoRecomputation)];
 }
 
+/// The number that the metadata of a model have for a tensor; `otherwise` if there is none.
+int settingOf(const halftone::Graph& graph, const char* key, std::string_view tensor,
+              int otherwise) {
+  const std::string wanted = std::string(key) + "/" + std::string(tensor);
+  for (const halftone::Note& note : graph.notes) {
+    if (note.kind != halftone::Note::Kind::metadata || graph.text(note.key) != wanted) continue;
+    const std::span<const std::byte> bytes = note.text.span();
+    return std::atoi(
+        std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()).c_str());
+  }
+  return otherwise;
+}
+
 /// One replica: [2][tiles of all IPUs][workers][4] words.
 std::size_t generatorWords(const halftone::ipu::Target* target) {
   if (target == nullptr) return 8;
@@ -320,6 +400,7 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
   const bool allowOutOfMemory = memory == options.engineOptions.end() || memory->second != "false";
   const bool isModelled = target() != nullptr && (isProfiled() || !allowOutOfMemory ||
                                                   options.instrumentWithHardwareCycleCounter);
+  const std::optional<halftone::ipu::Target> ownTarget = replicaTarget();
   const halftone::SessionOptions native{
       .outputs = anchors,
       .batches_per_step = dataFlow.batchesPerStep(),
@@ -327,7 +408,7 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
       .device = target() != nullptr ? halftone::Device::ipu_model : halftone::Device::cpu,
       .prefetch = options.enablePrefetchDatastreams,
       .recompute = recomputation(options),
-      .ipu = ipuOptions(options, target(), allowOutOfMemory, isModelled)};
+      .ipu = ipuOptions(options, ownTarget ? &*ownTarget : nullptr, allowOutOfMemory, isModelled)};
   if (ready.has_value()) return halftone::Session(std::move(*ready), native);
   if (options.enableEngineCaching && !options.cachePath.empty() && native.accumulation == 1) {
     halftone::Graph returned = withAnchors();
@@ -362,13 +443,20 @@ void Session::State::prepare(std::optional<halftone::Executable> ready) {
   try {
     detail::checkBatches(dataFlow.batchesPerStep());
     halftone::Session session = makeSession(std::move(ready));
-    graph = {};
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto seed = static_cast<std::uint64_t>(now.count());
     session.set_random_seed(seed);
     seedGenerators(seed);
     if (isTraining()) detail::setHyperparameters(session, *optimizer);
-    executable = std::make_unique<popx::Executablex>(std::move(session));
+    std::vector<std::string> broadcast;
+    for (const halftone::Port& input : session.inputs()) {
+      const auto mode = static_cast<int>(ReplicatedStreamMode::Broadcast);
+      if (settingOf(graph, sReplicatedStreamMode, input.name, 0) == mode) {
+        broadcast.emplace_back(input.name);
+      }
+    }
+    executable = std::make_unique<popx::Executablex>(std::move(session), std::move(broadcast));
+    graph = {};
   } catch (const halftone::MemoryError& e) {
     throw OutOfMemory(e.what());
   } catch (const halftone::Error& e) {
@@ -699,6 +787,22 @@ void planProducts(halftone::Graph& graph, const SessionOptions& options) {
   apply(apply, graph);
 }
 
+void checkVariableSettings(const halftone::Graph& graph) {
+  for (const halftone::TensorRecord& t : graph.tensors) {
+    if (!halftone::is_variable(t)) continue;
+    const std::string_view name = graph.text(t.name);
+    const auto all = static_cast<int>(CommGroupType::All);
+    if (settingOf(graph, sCommGroupType, name, all) == all &&
+        settingOf(graph, sVariableSettings, name, 0) == 0) {
+      continue;
+    }
+    throw error(
+        "Variable {} has VariableSettings: variables of groups of replicas are not offered "
+        "here, popxl and halftone::parameter() have them",
+        name);
+  }
+}
+
 /// The model, with known inputs and names that sessions leave alone.
 halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inputShapeInfo,
                              const SessionOptions& userOptions, const Patterns& patterns) {
@@ -724,6 +828,8 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
   }
   for (const halftone::TensorId id : graph.outputs) checkName(graph.name(id));
   planProducts(graph, userOptions);
+  graph.replicas = static_cast<std::int32_t>(userOptions.getGlobalReplicationFactor());
+  if (graph.replicas > 1) checkVariableSettings(graph);
   return graph;
 }
 
@@ -734,9 +840,10 @@ void checkRecomputation(const halftone::Graph& graph, const SessionOptions& opti
   }
   for (const halftone::Node& node : graph.nodes) {
     if (node.place.recompute == halftone::Recompute::undefined) continue;
-    throw error("A mixture of auto and manual recompute annotation is not supported: node '{}' says "
-                "itself whether it is computed again",
-                graph.name(node));
+    throw error(
+        "A mixture of auto and manual recompute annotation is not supported: node '{}' says "
+        "itself whether it is computed again",
+        graph.name(node));
   }
 }
 
@@ -831,7 +938,10 @@ void TrainingSession::updateOptimizerFromHost(const Optimizer* optimizer) {
 
 void TrainingSession::connectStreamToCallback(const std::string& streamHandle,
                                               std::function<void(void*)> callback, unsigned index) {
-  if (index != 0) throw runtime_error("There is no replica {}: sessions run on one", index);
+  const std::int64_t replicas = state_->options.getGlobalReplicationFactor();
+  if (index >= replicas) {
+    throw runtime_error("There is no replica {}: the session runs on {}", index, replicas);
+  }
   const auto names = [&](std::string_view prefix) {
     return streamHandle.starts_with(prefix) ? streamHandle.substr(prefix.size()) : TensorId();
   };
@@ -842,7 +952,7 @@ void TrainingSession::connectStreamToCallback(const std::string& streamHandle,
     throw runtime_error("There is no stream {}: inputs have h2d_ID, anchors anchor_d2h_ID",
                         streamHandle);
   }
-  state_->callbacks[streamHandle] = std::move(callback);
+  state_->callbacks[{streamHandle, index}] = std::move(callback);
 }
 
 void TrainingSession::updateExternallySavedTensorLocations(const std::string& fromLocation,

@@ -30,7 +30,7 @@ constexpr const char* placement = "the cpu device is one tile: nothing is placed
 constexpr const char* streams = "the cpu device reads and writes the program's memory directly";
 constexpr const char* products =
     "partialsType and availableMemoryProportion of products that ask for none themselves";
-constexpr const char* several = "sessions run on one device, one replica";
+constexpr const char* several = "sessions run on one device";
 
 // clang-format off
 const OptionRow option_rows[] = {
@@ -117,8 +117,8 @@ const OptionRow option_rows[] = {
     POPART_OPTION(numIOTiles, nothing, placement)
     POPART_OPTION(enableEfficientOverlapIOTopoCons, nothing, streams)
     // --- several devices, memory ---
-    POPART_OPTION(enableReplicatedGraphs, refused, several)
-    POPART_OPTION(replicatedGraphCount, refused, several)
+    POPART_OPTION(enableReplicatedGraphs, effect, "replicatedGraphCount copies, each with memory of its own")
+    POPART_OPTION(replicatedGraphCount, effect, "with enableReplicatedGraphs")
     POPART_OPTION(enableDistributedReplicatedGraphs, refused, several)
     POPART_OPTION(globalReplicationFactor, refused, several)
     POPART_OPTION(globalReplicaOffset, refused, several)
@@ -169,6 +169,9 @@ bool isOfTraining(std::string_view name) {
 void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
   options.getAccumulationFactor();
   options.getBufferingDepth({}, options.rearrangeStreamsOnHost);
+  if (options.enableReplicatedGraphs && options.replicatedGraphCount < 1) {
+    throw error("The replicated graph count ({}) is not at least 1", options.replicatedGraphCount);
+  }
   if (options.aliasZeroCopy &&
       (!options.explicitRecomputation || options.implicitPipeliningEnabled())) {
     throw error(

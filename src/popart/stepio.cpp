@@ -41,9 +41,9 @@ std::string listOf(const std::vector<halftone::Port>& ports) {
   const std::string what =
       "Unexpected number of " + std::string(direction) + " elements for Tensor " + id +
       ". Expected " + std::to_string(expected) + ", but received " + std::to_string(found) +
-      ".\nReplication factor\t1\nAccumulation factor\t" + std::to_string(flow.accumulation) +
-      "\nBatches per step\t" + std::to_string(flow.batches_per_step) + "\nTensor nelms\t" +
-      std::to_string(own) + more;
+      ".\nReplication factor\t" + std::to_string(flow.replicas) + "\nAccumulation factor\t" +
+      std::to_string(flow.accumulation) + "\nBatches per step\t" +
+      std::to_string(flow.batches_per_step) + "\nTensor nelms\t" + std::to_string(own) + more;
   fail(ErrorKind::input, {.what = what});
 }
 
@@ -53,7 +53,8 @@ std::string inputNames(const halftone::Session& session) {
   return "inputs are " + listOf(inputs) + (more.empty() ? "" : "; may be given: " + listOf(more));
 }
 
-void checkIn(const halftone::Session& session, const TensorId& id, std::int64_t elements) {
+void checkIn(const popx::Executablex& executable, const TensorId& id, std::int64_t elements) {
+  const halftone::Session& session = executable.session();
   const std::string said =
       "The tensor '" + id + "' has been provided as one of the inputs to the stepIO";
   if (!session.has(id)) {
@@ -63,7 +64,8 @@ void checkIn(const halftone::Session& session, const TensorId& id, std::int64_t 
   }
   const std::int64_t own = session.info(id).elements();
   const halftone::DataFlow& flow = session.data_flow();
-  const std::int64_t expected = own < 0 ? elements : own * flow.micro_batches();
+  const std::int64_t copies = executable.isBroadcast(id) ? 1 : flow.replicas;
+  const std::int64_t expected = own < 0 ? elements : own * flow.micro_batches() * copies;
   if (elements != expected) throwSize("input", id, flow, own, expected, elements, {});
   for (const halftone::Port& port : session.inputs()) {
     if (port.name == id) return;
@@ -90,7 +92,7 @@ void checkOut(const halftone::Session& session, const TensorId& id, std::int64_t
     const halftone::DataFlow& flow = session.data_flow();
     const std::int64_t own = session.info(id).elements();
     const std::int64_t expected =
-        own < 0 ? elements : own * flow.returned(anchor.returns, anchor.period);
+        own < 0 ? elements : own * flow.returned(anchor.returns, anchor.period) * flow.replicas;
     if (elements == expected) return;
     constexpr std::string_view names[] = {"All", "EveryN", "Final", "Sum"};
     throwSize("output", id, flow, own, expected, elements,
@@ -142,7 +144,7 @@ StepIO::~StepIO() = default;
 void StepIO::assertNumElements(const popx::Executablex& executable) const {
   detail::translated<runtime_error>([&] {
     for (const auto& [id, elements] : buffers_->inputs) {
-      checkIn(executable.session(), id, elements);
+      checkIn(executable, id, elements);
     }
     for (const auto& [id, elements] : buffers_->outputs) {
       checkOut(executable.session(), id, elements);

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <halftone/graph/planning.hpp>
+#include <halftone/graph/scopes.hpp>
 #include <halftone/halftone.hpp>
 #include <halftone/ipu/profile.hpp>
 #include <halftone/onnx.hpp>

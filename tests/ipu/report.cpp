@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <halftone/graph/planning.hpp>
+#include <halftone/graph/scopes.hpp>
 #include <halftone/halftone.hpp>
 #include <halftone/ipu/profile.hpp>
 

@@ -302,8 +302,13 @@ TEST_CASE("popart session: options that are refused, and those without effect") 
            "Gradient Accumulation only available when training."));
   CHECK(is(create([](auto& o) { o.accumulationFactor = 2; }), "error",
            "enableGradientAccumulation is false"));
-  CHECK(is(create([](auto& o) { o.enableReplicatedGraphs = true; }), "error",
-           "SessionOptions::enableReplicatedGraphs is not supported"));
+  CHECK(is(create([](auto& o) {
+             o.enableReplicatedGraphs = true;
+             o.replicatedGraphCount = 0;
+           }),
+           "error", "The replicated graph count (0) is not at least 1"));
+  CHECK(is(create([](auto& o) { o.autoRecomputation = RecomputationType::Pipeline; }), "error",
+           "enablePipelining"));
   CHECK(is(create([](auto& o) { o.enableExplicitMainLoops = true; }), "error", "useHostCopyOps"));
   CHECK(is(create([](auto& o) { o.defaultBufferingDepth = 0; }), "error", "at least 1"));
   CHECK(create([](auto& o) { o.enableOutlining = false; }) == "no error");

@@ -27,9 +27,7 @@ Graph encoder(std::int64_t batch) {
   constexpr std::int64_t tokens = 8, width = 32;
   Graph g;
   AnyTensor x = g.input<float>("x", {batch, tokens, width});
-  const auto dropped = [&](const AnyTensor& y) {
-    return AnyTensor(op::dropout(y));
-  };
+  const auto dropped = [&](const AnyTensor& y) { return AnyTensor(op::dropout(y)); };
   for (int layer = 0; layer < 2; ++layer) {
     const AnyTensor attended = networks::attention(g, x, width, 2);
     x = networks::layer_norm(g, x + dropped(attended), width);

@@ -25,7 +25,7 @@ TensorId normalize(Graph& graph, const std::vector<TensorId>& inputs) {
                                   1)[0];
 }
 
-enum class Place { main, call, branch, other_branch, loop, loop_in_call, scan };
+enum class Location { main, call, branch, other_branch, loop, loop_in_call, scan };
 
 /// A body that gets x and the four parameters, after `more`, and gives f of them.
 struct Body {
@@ -63,7 +63,7 @@ TensorId in_loop(Graph& graph, std::vector<TensorId> inputs, std::int64_t passes
   return node.outputs[5];
 }
 
-TensorId in_place(Graph& graph, Place place, std::vector<TensorId> inputs, std::int64_t passes) {
+TensorId in_place(Graph& graph, Location place, std::vector<TensorId> inputs, std::int64_t passes) {
   const TensorInfo infos[] = {data};
   const auto add = [&](const auto& op) {
     const std::size_t n =
@@ -72,29 +72,29 @@ TensorId in_place(Graph& graph, Place place, std::vector<TensorId> inputs, std::
   };
   Body body;
   switch (place) {
-    case Place::main:
+    case Location::main:
       return normalize(graph, inputs);
-    case Place::call:
+    case Location::call:
       body.graph.outputs = {normalize(body.graph, body.inputs)};
       return add(op::Call{.callee = body.add_to(graph)});
-    case Place::branch:
-    case Place::other_branch: {
+    case Location::branch:
+    case Location::other_branch: {
       Body other;
       body.graph.outputs = {normalize(body.graph, body.inputs)};
       other.graph.outputs = {op::mul(AnyTensor{&other.graph, other.inputs[0]},
                                      AnyTensor{&other.graph, other.inputs[1]})
                                  .id};
-      const bool taken[] = {place == Place::branch};
+      const bool taken[] = {place == Location::branch};
       inputs.insert(inputs.begin(), constant<bool>(graph, taken, {}).id);
       const Subgraph yes = body.add_to(graph), no = other.add_to(graph);
       return add(op::If{.then_branch = yes, .else_branch = no});
     }
-    case Place::loop:
+    case Location::loop:
       return in_loop(graph, inputs, passes);
-    case Place::loop_in_call:
+    case Location::loop_in_call:
       body.graph.outputs = {in_loop(body.graph, body.inputs, passes)};
       return add(op::Call{.callee = body.add_to(graph)});
-    case Place::scan: {
+    case Location::scan: {
       // Parameters are states, slices come last.
       Graph scanned;
       std::vector<TensorId> own(5);
@@ -126,7 +126,7 @@ TensorId in_place(Graph& graph, Place place, std::vector<TensorId> inputs, std::
 }
 
 /// loss = sum of the square of what is normalized, times w.
-Graph model(Place place, std::int64_t passes = 1) {
+Graph model(Location place, std::int64_t passes = 1) {
   Graph g;
   const AnyTensor x = g.input<float>("x", data.shape);
   const auto variable = [&](const char* name, float value) {
@@ -176,11 +176,11 @@ void check_same(const Session& a, const Session& b, double tolerance = 0) {
 }  // namespace
 
 TEST_CASE("training batch normalization in a subgraph: as in the main graph") {
-  Session plain = trained(model(Place::main));
+  Session plain = trained(model(Location::main));
   run(plain, 0, 5);
   CHECK(values(plain, "mean")[0] != 0.5f);
-  for (const Place place :
-       {Place::call, Place::branch, Place::loop, Place::loop_in_call, Place::scan}) {
+  for (const Location place :
+       {Location::call, Location::branch, Location::loop, Location::loop_in_call, Location::scan}) {
     CAPTURE(static_cast<int>(place));
     Session session = trained(model(place));
     run(session, 0, 5);
@@ -190,7 +190,7 @@ TEST_CASE("training batch normalization in a subgraph: as in the main graph") {
 }
 
 TEST_CASE("training batch normalization in a branch that is not taken changes no statistics") {
-  Session session = trained(model(Place::other_branch));
+  Session session = trained(model(Location::other_branch));
   run(session, 0, 3);
   CHECK(values(session, "mean") == std::vector<float>(channels, 0.5f));
   CHECK(values(session, "var") == std::vector<float>(channels, 2));
@@ -201,11 +201,11 @@ TEST_CASE("training batch normalization in a branch that is not taken changes no
 // batch: what the first running one has left of itself is m^n.
 TEST_CASE("training batch normalization in a loop: every pass counts") {
   const int passes = 3;
-  Graph start = model(Place::main);
+  Graph start = model(Location::main);
   Session once = trained(std::move(start));
   run(once, 0, 1);
   const double kept = std::pow(double(momentum), passes);
-  for (const Place place : {Place::loop, Place::loop_in_call, Place::scan}) {
+  for (const Location place : {Location::loop, Location::loop_in_call, Location::scan}) {
     Session session = trained(model(place, passes));
     run(session, 0, 1);
     for (const auto& [name, first] : {std::pair{"mean", 0.5}, std::pair{"var", 2.}}) {
@@ -219,8 +219,8 @@ TEST_CASE("training batch normalization in a loop: every pass counts") {
 }
 
 TEST_CASE("training batch normalization in a subgraph: a model that is stored goes on") {
-  for (const Place place :
-       {Place::main, Place::call, Place::branch, Place::loop, Place::loop_in_call, Place::scan}) {
+  for (const Location place : {Location::main, Location::call, Location::branch, Location::loop,
+                               Location::loop_in_call, Location::scan}) {
     CAPTURE(static_cast<int>(place));
     Session whole = trained(model(place, 2));
     run(whole, 0, 4);
@@ -248,7 +248,7 @@ TEST_CASE("training batch normalization in a subgraph: a model that is stored go
 }
 
 TEST_CASE("training batch normalization in a subgraph: statistics are not trained") {
-  Graph g = model(Place::call);
+  Graph g = model(Location::call);
   const Training training = train(g, g["loss"], Sgd{});
   std::vector<std::string> names;
   for (const TensorId w : training.weights) names.emplace_back(g.name(w));
@@ -264,7 +264,7 @@ TEST_CASE("training batch normalization in a subgraph: statistics that cannot le
     }
     return "no error";
   };
-  Graph g = model(Place::call);
+  Graph g = model(Location::call);
   Graph& body = g.graphs[0];
   body.rename(body.nodes[0], "norm");
   const TensorId mean = body.nodes[0].inputs[3];

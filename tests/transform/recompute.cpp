@@ -234,8 +234,7 @@ TEST_CASE("recompute: the emulated machine needs less memory and more cycles") {
   train(g, loss, Sgd{});
   g.add_output(loss.id);
   const ipu::Report kept = ipu::profile(g, ipu::gc200);
-  const ipu::Report again =
-      ipu::profile(g, ipu::gc200, {.recompute = Recomputation::standard});
+  const ipu::Report again = ipu::profile(g, ipu::gc200, {.recompute = Recomputation::standard});
   CHECK(again.cycles() > kept.cycles());
   const auto most = [](const ipu::Report& report) {
     return *std::max_element(report.live_bytes.begin(), report.live_bytes.end());

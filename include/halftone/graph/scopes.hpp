@@ -82,10 +82,9 @@ class PlaceScope {
 class OnIpu : PlaceScope {
  public:
   OnIpu(Graph& graph, std::int32_t ipu)
-      : PlaceScope(graph,
-                   changed(graph, &Place::ipu,
-                           detail::checked_place("the number of an IPU is out of range", ipu,
-                                                 most_ipus))) {}
+      : PlaceScope(graph, changed(graph, &Place::ipu,
+                                  detail::checked_place("the number of an IPU is out of range", ipu,
+                                                        most_ipus))) {}
 };
 
 /// The stage of a pipeline. The gradient of a node of stage s has the stage 2 L - s, L being that of

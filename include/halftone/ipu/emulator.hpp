@@ -52,11 +52,10 @@ class Emulator : public Static<Model, Ops> {
     Graph graph = Recorded::read();
     const std::string name(graph.text(graph.graph_name));
     return detail::make_report(name, target, options, [&] {
-      const PassOptions passes{
-          .target = "ipu",
-          .evaluate = &detail::evaluate_in_headers,
-          .recompute = options.recompute,
-          .observer = options.observer};
+      const PassOptions passes{.target = "ipu",
+                               .evaluate = &detail::evaluate_in_headers,
+                               .recompute = options.recompute,
+                               .observer = options.observer};
       return detail::planned_program(
           run_passes(ipu_passes, std::move(graph), passes, [](const PassEvent&) {}));
     });

@@ -233,11 +233,11 @@ class Recorder {
     const AnyTensor count =
         find_or_add_state(graph_, {ElementType::int64, {}}, run_count, no_tensor);
     StepTensors& step = updates_.step;
-    step.scale = record(
-        graph_,
-        training::TrainingStep{.reduction = static_cast<std::int64_t>(options_.reduction),
-                               .replicas = graph_.replicas},
-        {count.id, step.loss_scaling}, 3)[2];
+    step.scale =
+        record(graph_,
+               training::TrainingStep{.reduction = static_cast<std::int64_t>(options_.reduction),
+                                      .replicas = graph_.replicas},
+               {count.id, step.loss_scaling}, 3)[2];
     if (!rule_.is_scaled_state || !rule_.loss_scaling.may_change) return;
     const AnyTensor previous =
         find_or_add_state(graph_, {ElementType::float32, {1}}, previous_loss_scaling, no_tensor,

@@ -114,7 +114,8 @@ constexpr std::vector<TensorId> differentiate_with(FindGradient find, Graph& gra
   const Place loss = outputs.empty() ? Place{} : place_of(graph, outputs[0]);
   std::vector<std::size_t> refused;
   for (std::size_t n = count; n-- > 0;) {
-    if (!record_gradient_of(graph, n, gradients, needed, find, loss, supplied)) refused.push_back(n);
+    if (!record_gradient_of(graph, n, gradients, needed, find, loss, supplied))
+      refused.push_back(n);
   }
   if (!refused.empty()) refuse_nodes(graph, refused);
   std::vector<TensorId> result;

@@ -79,8 +79,7 @@ class RecomputedNodes {
     if (mode == Recomputation::none) return;
     if (mode == Recomputation::standard) return choose_parts();
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      const bool is_wanted =
-          mode != Recomputation::norm_only || is_normalization(graph_.nodes[n]);
+      const bool is_wanted = mode != Recomputation::norm_only || is_normalization(graph_.nodes[n]);
       again_[n] = is_wanted && may_repeat(n);
     }
     if (mode == Recomputation::pipeline) keep_inputs_of_stages();
@@ -106,9 +105,9 @@ class RecomputedNodes {
 
   /// A place between nodes of the forward part where it may be cut.
   struct Cut {
-    std::size_t end = 0;        ///< nodes before it
-    std::int64_t bytes = 0;     ///< that are live there
-    std::int64_t kept = 0;      ///< of what nodes before it make for the backward part
+    std::size_t end = 0;     ///< nodes before it
+    std::int64_t bytes = 0;  ///< that are live there
+    std::int64_t kept = 0;   ///< of what nodes before it make for the backward part
   };
 
   /// All places whose live bytes are the least around, the best ones if there are many.
