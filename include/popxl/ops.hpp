@@ -16,14 +16,14 @@
 namespace popxl::ops {
 
 namespace op = halftone::op;
-namespace forms = halftone::forms;
 namespace var_updates = halftone::var_updates;
 using halftone::AnyTensor, halftone::Dims, halftone::ElementType, halftone::Tensor,
     halftone::tensor_handle, halftone::typed_handle, halftone::apply, halftone::result;
 
 // Operators that the library has in PopXL's form.
 using namespace halftone::forms;
-using forms::concat, forms::reshape, forms::slice, forms::split, forms::squeeze;
+using halftone::forms::concat, halftone::forms::reshape, halftone::forms::slice,
+    halftone::forms::split, halftone::forms::squeeze;
 using op::abs, op::add, op::batch_norm_inference, op::ceil, op::clip, op::cos, op::detach, op::div,
     op::equal, op::exp, op::floor, op::gelu, op::greater, op::identity, op::interpolate,
     op::ipu_copy, op::isfinite, op::isinf, op::isnan, op::lamb_square, op::layer_norm, op::log,

@@ -3,9 +3,6 @@
 #include <exception>
 #include <initializer_list>
 #include <memory>
-#include <span>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include <halftone/session/host_outputs.hpp>
@@ -55,6 +52,8 @@ class Session {
   /// The Ir, to look at.
   Ir ir() const;
   bool is_attached() const;
+  /// Whether the host's copies of the variables are those of the device.
+  bool in_sync_with_ipu() const;
 
   /// The session is attached as long as this lives, if it was not before. Leaving the outermost one
   /// brings the weights to the host, unless an exception is on its way, and detaches.

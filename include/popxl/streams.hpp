@@ -26,7 +26,7 @@ class Context {
   ~Context();
 
  protected:
-  enum class Kind : std::uint8_t { ipu, io_tiles, name_scope, in_sequence };
+  enum class Kind : std::uint8_t { ipu, io_tiles, name_scope, in_sequence, debug };
   Context(Kind kind, std::int64_t number, std::string_view text);
 };
 /// On that IPU. errors  ValueError: a number that no IPU has
@@ -40,6 +40,10 @@ struct io_tiles : Context {
 /// With `name/` before their names.
 struct name_scope : Context {
   explicit name_scope(std::string_view name) : Context(Kind::name_scope, 0, name) {}
+};
+/// Called that in errors and reports.
+struct op_debug_context : Context {
+  explicit op_debug_context(std::string_view name) : Context(Kind::debug, 0, name) {}
 };
 /// In their order (true); side by side, behind what was before and before what follows (false); or, with
 /// pass, in any order.

@@ -33,6 +33,8 @@ TileSet tile_set(const AnyTensor& t);
 /// A copy on another IPU, from the one that the tensor is on.
 /// errors  ValueError: that is not known, as for a variable that no operator on an IPU reads
 AnyTensor copy_to_ipu(const AnyTensor& t, int destination, std::optional<int> source = {});
+/// A variable's shape as the session takes it: [groups, shape], without the groups if there is one.
+Dims shape_on_host(const AnyTensor& variable);
 /// Where a variable is, and whether replicas hold shards of it.
 TensorLocation location_info(const AnyTensor& t);
 

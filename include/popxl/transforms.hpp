@@ -1,8 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-
 #include <halftone/autodiff.hpp>
 #include <popxl/call.hpp>
 

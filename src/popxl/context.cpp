@@ -15,7 +15,8 @@ using halftone::Ordering;
 
 /// A context, and what makes graphs obey it: those that are entered while it lives.
 struct Live {
-  Place place{};  ///< that it says
+  Place place{};          ///< that it says
+  bool is_debug = false;  ///< whether its text is the operators' name
   std::int64_t number = 0;
   std::string text;
   std::shared_ptr<void> (*apply)(halftone::Graph& graph, const Live& context) = nullptr;
@@ -82,6 +83,13 @@ Place detail::current_place() {
   return place;
 }
 
+std::string_view detail::current_debug_name() {
+  for (auto context = live.rbegin(); context != live.rend(); ++context) {
+    if (context->is_debug) return context->text;
+  }
+  return {};
+}
+
 detail::GraphState* detail::state_of(const AnyTensor& tensor) {
   if (entered.empty()) return nullptr;
   for (const auto& graph : entered.back().graph.ir().state().graphs) {
@@ -114,6 +122,10 @@ Context::Context(Kind kind, std::int64_t number, std::string_view text) {
       context.apply = [](halftone::Graph& graph, const Live& c) {
         return scope<halftone::NameScope>(graph, std::string_view(c.text));
       };
+      break;
+    case Kind::debug:
+      context.is_debug = true;
+      context.apply = [](halftone::Graph&, const Live&) { return std::shared_ptr<void>(); };
       break;
     case Kind::in_sequence:
       context.apply = [](halftone::Graph& graph, const Live& c) {

@@ -123,10 +123,9 @@ void check_places(const GraphState& state, const halftone::Node& node) {
   for (const halftone::TensorId id : node.inputs) {
     if (id == halftone::no_tensor || static_cast<std::size_t>(id) >= state.places.size()) continue;
     const detail::Place other = state.places[static_cast<std::size_t>(id)];
-    if (!other.is_known) continue;
-    const bool differs =
-        place.is_known && other.ipu >= 0 && place.ipu >= 0 && other.ipu != place.ipu;
-    if (differs || (place.is_known && other.on_io_tiles != place.on_io_tiles)) {
+    if (other.ipu < 0) continue;
+    const bool differs = first != halftone::no_tensor && other.ipu != place.ipu;
+    if (differs || (first != halftone::no_tensor && other.on_io_tiles != place.on_io_tiles)) {
       const auto text = [&](halftone::TensorId t, const detail::Place& p) {
         const std::string_view name = state.graph.name(t);
         return (name.empty() ? "a tensor" : "'" + std::string(name) + "'") + " on " +
@@ -139,10 +138,8 @@ void check_places(const GraphState& state, const halftone::Node& node) {
                         .hint = differs ? "ops::ipu_copy(tensor, ipu) brings one to the other's"
                                         : "ops::io_tile_copy(tensor) brings one to the other's"});
     }
-    if (!place.is_known) {
-      place = other;
-      first = id;
-    }
+    place = other;
+    first = id;
   }
 }
 
@@ -165,6 +162,9 @@ void observe(void* who, const halftone::Graph& graph, std::size_t n) {
     state.graph.nodes.pop_back();
     state.graph.tensors.resize(state.graph.tensors.size() - outputs);
     throw;
+  }
+  if (const std::string_view name = detail::current_debug_name(); !name.empty()) {
+    state.graph.rename(state.graph.nodes[n], name);
   }
   state.places.resize(graph.tensors.size());
   const detail::Place place = detail::current_place();

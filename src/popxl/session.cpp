@@ -205,6 +205,7 @@ Session::~Session() = default;
 
 Ir Session::ir() const { return state_->ir; }
 bool Session::is_attached() const { return state_->is_attached; }
+bool Session::in_sync_with_ipu() const { return state_->weights.is_in_sync(); }
 
 // --- attachment ----------------------------------------------------------------------------------------
 

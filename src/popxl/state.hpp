@@ -49,6 +49,8 @@ struct IrState {
 
 /// What the contexts say that are open: the innermost IPU, or -1, and whether the tiles are those for IO.
 Place current_place();
+/// The innermost op_debug_context; empty: there is none.
+std::string_view current_debug_name();
 /// The graph of the current Ir that a tensor is in; null if there is none.
 GraphState* state_of(const AnyTensor& tensor);
 /// Where a tensor is, as far as it is known.

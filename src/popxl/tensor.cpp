@@ -85,6 +85,15 @@ AnyTensor copy_to_ipu(const AnyTensor& t, int destination, std::optional<int> so
   }
   return ops::ipu_copy(t, destination);
 }
+Dims shape_on_host(const AnyTensor& variable) {
+  const halftone::VariableSettings* const settings = variable.graph->settings(variable.id);
+  Dims shape = variable.info().shape;
+  if (settings == nullptr) return shape;
+  if (!settings->host_shape.empty()) shape = settings->host_shape;
+  const int groups = settings->grouping.num_groups();
+  if (groups > 1) shape.insert(0, groups);
+  return shape;
+}
 TensorLocation location_info(const AnyTensor& t) {
   const halftone::VariableSettings* const settings = t.graph->settings(t.id);
   if (settings == nullptr) return {};
