@@ -23,10 +23,9 @@ using namespace popxl;
 using test::check_near;
 using test::contains;
 using test::error_of;
+using test::Number;
 
 namespace {
-
-using Number = Tensor<float, Shape<>>;
 
 /// w counts runs; y = x + w.
 struct Counter {

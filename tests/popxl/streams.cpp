@@ -11,11 +11,10 @@
 using namespace popxl;
 using test::contains;
 using test::error_of;
+using test::F;
+using test::Number;
 
 namespace {
-template <std::int64_t... D>
-using F = Tensor<float, Shape<D...>>;
-using Number = F<>;
 std::vector<float> list(const Array<float>& array) {
   return {array.values().begin(), array.values().end()};
 }

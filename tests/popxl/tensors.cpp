@@ -13,14 +13,12 @@ using namespace popxl;
 using test::check_near;
 using test::contains;
 using test::error_of;
+using test::F;
+using test::Number;
+using test::value;
 
 namespace {
 
-template <std::int64_t... D>
-using F = Tensor<float, Shape<D...>>;
-using Number = F<>;
-
-std::vector<double> value(const AnyTensor& t) { return test::evaluate(*t.graph, {t})[0]; }
 /// 0, 1, 2, ... in a variable of two rows.
 F<2, 3> counted(std::string_view name = "x") {
   return variable<float, Shape<2, 3>>(name, Array<float>({2, 3}, {0, 1, 2, 3, 4, 5}));
