@@ -32,7 +32,7 @@ class CallArgument {
 template <class... A>
 std::vector<CallArgument> call_arguments(const A&... arguments) {
   std::vector<CallArgument> all;
-  const auto add = [&]<class X>(const X& x) {
+  [[maybe_unused]] const auto add = [&]<class X>(const X& x) {
     if constexpr (std::is_constructible_v<CallArgument, const X&>) {
       all.push_back(CallArgument(x));
     } else {

@@ -148,6 +148,16 @@ struct Session::State {
 
 namespace {
 
+/// How many IPUs nodes are meant for: a power of two.
+std::int64_t ipus_of(const halftone::Graph& graph) {
+  std::int64_t count = 1;
+  for (const halftone::Node& node : graph.nodes) {
+    while (node.planning.ipu >= count) count *= 2;
+  }
+  for (const halftone::Graph& body : graph.graphs) count = std::max(count, ipus_of(body));
+  return count;
+}
+
 /// The device that a word stands for: the machine of ipu_model, or the host.
 halftone::SessionOptions options_of(const Ir& ir, std::string_view device_desc) {
   halftone::SessionOptions options{.host_transfers = ir.num_host_transfers};
@@ -156,6 +166,11 @@ halftone::SessionOptions options_of(const Ir& ir, std::string_view device_desc) 
       throw ValueError({.what = "the device \"cpu\" has no replicas",
                         .found = std::to_string(ir.replication_factor) + " replicas",
                         .hint = "\"ipu_model\" runs them"});
+    }
+    if (const std::int64_t ipus = ipus_of(ir.main_graph().native()); ipus > 1) {
+      throw ValueError({.what = "the device \"cpu\" is one IPU",
+                        .found = "operators on " + std::to_string(ipus),
+                        .hint = "\"ipu_model\" has more"});
     }
     return options;
   }
@@ -181,6 +196,24 @@ std::unique_ptr<halftone::SessionOptions> options_on(const Ir& ir,
   return options;
 }
 
+/// Options whose machine has an IPU for every one that the program names.
+class Fitted {
+ public:
+  Fitted(const Ir& ir, const halftone::SessionOptions& options) : options_(options) {
+    if (options.device != halftone::Device::ipu_model) return;
+    const std::int64_t ipus = ipus_of(ir.main_graph().native());
+    machine_ = options.ipu.target == nullptr ? halftone::ipu::gc200 : *options.ipu.target;
+    if (machine_.ipus < ipus) machine_ = machine_.with_ipus(ipus);
+    options_.ipu.target = &machine_;
+  }
+  Fitted(const Fitted&) = delete;
+  const halftone::SessionOptions& options() const { return options_; }
+
+ private:
+  halftone::SessionOptions options_;
+  halftone::ipu::Target machine_ = halftone::ipu::gc200;
+};
+
 std::string_view overridden(std::string_view device_desc) {
   const char* const other = std::getenv("POPXL_OFFLINE_DEVICE");
   return other == nullptr ? device_desc : std::string_view(other);
@@ -190,8 +223,8 @@ std::string_view overridden(std::string_view device_desc) {
 
 Session::Session(const Ir& ir, std::string_view device_desc, bool weights_to_host_on_exit) {
   ir.state().must_be_open("an Ir that a session has taken is given to another one");
-  const halftone::SessionOptions options = options_of(ir, overridden(device_desc));
-  state_ = std::make_unique<State>(ir, nullptr, options, weights_to_host_on_exit);
+  const Fitted fitted(ir, options_of(ir, overridden(device_desc)));
+  state_ = std::make_unique<State>(ir, nullptr, fitted.options(), weights_to_host_on_exit);
 }
 Session::Session(const Ir& ir, std::shared_ptr<popart::DeviceInfo> device,
                  bool weights_to_host_on_exit) {

@@ -413,3 +413,92 @@ TEST_CASE("popxl replica_sharded_buffer: shapes of entries, and errors") {
                   halftone::UsageError);
   CHECK_THROWS_AS((remote_buffer<float, Shape<2>>(0)), halftone::UsageError);
 }
+
+// --- 6.6 collectives -----------------------------------------------------------------------------------
+
+TEST_CASE("popxl ops::collectives: add mean mul min max and or square_add, by group") {
+  Ir ir(4);
+  Main in(ir);
+  namespace c = ops::collectives;
+  const auto each = ir.replica_grouping(1, 1), pairs = ir.replica_grouping(1, 2);
+  const float values[] = {2, 3, 4, 0};
+  const auto w = variable<float, Shape<>>("w", std::span<const float>(values),
+                                          VariableSettings{.grouping = each});
+  struct Row {
+    const char* name;
+    c::CollectiveOp join;
+    float first, second;  // of {2, 3} and {4, 0}
+  };
+  const Row rows[] = {{"add", c::CollectiveOp::add, 5, 4},
+                      {"mean", c::CollectiveOp::mean, 2.5f, 2},
+                      {"mul", c::CollectiveOp::multiply, 6, 0},  // PopXL takes the mean
+                      {"min", c::CollectiveOp::min, 2, 0},
+                      {"max", c::CollectiveOp::max, 3, 4},
+                      {"square_add", c::CollectiveOp::square_add, 13, 16}};
+  std::vector<DeviceToHostStream<float, Shape<>>> streams;
+  for (const Row& row : rows) {
+    streams.push_back(d2h_stream<float, Shape<>>(row.name));
+    host_store(streams.back(), c::replicated_all_reduce(w, row.join, pairs));
+  }
+  const auto is_set = ops::greater(w, 0.f);
+  const auto both = d2h_stream<bool, Shape<>>("and"), any = d2h_stream<bool, Shape<>>("or");
+  host_store(both, c::replicated_all_reduce(is_set, c::CollectiveOp::logical_and, pairs));
+  host_store(any, c::replicated_all_reduce(is_set, c::CollectiveOp::logical_or, pairs));
+  Session session(ir, "ipu_model");
+  const auto on = session.attach();
+  const auto out = session.run();
+  for (std::size_t i = 0; i < std::size(rows); ++i) {
+    CAPTURE(rows[i].name);
+    for (std::size_t k = 0; k < 4; ++k) {
+      CHECK(out[streams[i]][k] == (k < 2 ? rows[i].first : rows[i].second));
+    }
+  }
+  CHECK(out[both][1]);
+  CHECK(!out[both][2]);
+  CHECK(out[any][2]);
+}
+
+// --- 3 pipelines -----------------------------------------------------------------------------------------
+
+TEST_CASE("popxl pipelining: by ipu, ipu_copy and order, gives what a plain program gives") {
+  constexpr std::int64_t batches = 5;
+  Array<float> xs({batches, 2});
+  for (std::size_t i = 0; i < xs.size(); ++i) xs[i] = static_cast<float>(i);
+  const auto run = [&](bool is_pipelined) {
+    Ir ir;
+    ir.num_host_transfers = batches;
+    const auto first = ir.create_graph([](F<2> v) { return v * 2.f; });
+    const auto second = ir.create_graph([](F<2> v) { return v + 1.f; });
+    Main in(ir);
+    const auto x = h2d_stream<float, Shape<2>>("x");
+    const auto y = d2h_stream<float, Shape<2>>("y");
+    const auto load = [&] {
+      const ipu stage(0);
+      return ops::ipu_copy(ops::call(first, host_load(x)), 1);
+    };
+    const auto store = [&](F<2> v) {
+      const ipu stage(1);
+      host_store(y, ops::call(second, v));
+    };
+    const in_sequence seq;
+    if (is_pipelined) {
+      F<2> loaded = load();  // fill
+      for (std::int64_t i = 1; i < batches; ++i) {
+        const F<2> next = load();
+        store(loaded);
+        loaded = next;
+      }
+      store(loaded);  // flush
+    } else {
+      for (std::int64_t i = 0; i < batches; ++i) store(load());
+    }
+    CHECK_THROWS_AS(Session(ir, "cpu"), ValueError);  // which is one IPU
+    Session session(ir, "ipu_model");
+    const auto on = session.attach();
+    const auto out = session.run({{x, xs}});
+    return std::vector<float>(out[y].values().begin(), out[y].values().end());
+  };
+  const std::vector<float> found = run(true);
+  CHECK(found == run(false));
+  for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i] == 2 * static_cast<float>(i) + 1);
+}
