@@ -13,21 +13,19 @@
 #include <halftone/streams.hpp>
 
 #include "error_of.hpp"
+#include "floats.hpp"
 
 using namespace halftone;
 using test::contains;
 using test::error_of;
+using test::Floats;
+using test::floats_of;
 
 namespace {
 
 template <std::int64_t... D>
 using F = Tensor<float, Shape<D...>>;
-using Floats = std::vector<float>;
 
-Floats floats_of(const AnyView& view) {
-  const std::span<const float> values = view.values<float>();
-  return {values.begin(), values.end()};
-}
 Bytes bytes_of(const Floats& values) {
   return halftone::detail::bytes_of(std::span<const float>(values));
 }

@@ -12,21 +12,19 @@
 #include <halftone/halftone.hpp>
 
 #include "error_of.hpp"
+#include "floats.hpp"
 
 using namespace halftone;
 using test::contains;
 using test::error_of;
+using test::Floats;
+using test::floats_of;
 
 namespace {
 
 template <std::int64_t... D>
 using F = Tensor<float, Shape<D...>>;
-using Floats = std::vector<float>;
 
-Floats floats_of(const AnyView& view) {
-  const std::span<const float> values = view.values<float>();
-  return {values.begin(), values.end()};
-}
 Array<float> counted(const Dims& shape) {
   Array<float> x(shape);
   for (std::int64_t i = 0; i < x.info().elements(); ++i) x[i] = static_cast<float>(i);

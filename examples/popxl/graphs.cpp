@@ -15,7 +15,7 @@ void run(const Ir& ir, const DeviceToHostStream<T, S>& stream, const char* name)
 
 }  // namespace
 
-void basic_graph() {
+void programs::basic_graph() {
   Ir ir;
   auto increment = ir.create_graph([](F<2> x) { return x + 1.f; });
   Main in(ir);
@@ -25,7 +25,7 @@ void basic_graph() {
   run(ir, y, "x + 1");
 }
 
-void create_multi_graphs_from_same_func() {
+void programs::create_multi_graphs_from_same_func() {
   Ir ir;
   // One generic function: two graphs, for two shapes.
   auto twice_the_sum = [](auto x0, auto x1) { return ops::sum<1>((x0 + x1) * 2.f); };
@@ -45,7 +45,7 @@ void create_multi_graphs_from_same_func() {
   show("[2, 3]", out[z]);
 }
 
-void multi_callsites_of_a_graph() {
+void programs::multi_callsites_of_a_graph() {
   Ir ir;
   Number by;
   auto increment_by = ir.create_graph([&](Number x) {
@@ -61,7 +61,7 @@ void multi_callsites_of_a_graph() {
   run(ir, stream, "x + 3");
 }
 
-void call_with_info() {
+void programs::call_with_info() {
   Ir ir;
   auto increment = ir.create_graph([](Number x) { ops::add_(x, 1.f); });
   Main in(ir);
@@ -74,7 +74,7 @@ void call_with_info() {
   run(ir, y, "modified");
 }
 
-void repeat_graph_0() {
+void programs::repeat_graph_0() {
   Ir ir;
   auto increment = ir.create_graph([](F<2, 2> x) { return x + 1.f; });
   Main in(ir);
@@ -97,7 +97,7 @@ struct Linear : Module<Linear> {
 };
 }  // namespace
 
-void repeat_graph_1() {
+void programs::repeat_graph_1() {
   Ir ir;
   Linear linear;
   auto graph = ir.create_graph(linear);
@@ -110,7 +110,7 @@ void repeat_graph_1() {
   run(ir, y, "2 (2 + 1) + 1");
 }
 
-void repeat_graph_2() {
+void programs::repeat_graph_2() {
   Ir ir;
   ir.num_host_transfers = 8;
   Main in(ir);
@@ -133,7 +133,7 @@ void repeat_graph_2() {
   show("2 i + 1", session.run({{x, images}})[y]);
 }
 
-void in_sequence() {
+void programs::in_sequence() {
   Ir ir;
   Main in(ir);
   auto x = variable<float, Shape<>>("x", halftone::filled{2});
@@ -146,7 +146,7 @@ void in_sequence() {
   run(ir, y, "2 + 3");
 }
 
-void autodiff() {
+void programs::autodiff() {
   Ir ir;
   Main in(ir);
   auto x = variable<float, Shape<2, 2>>("x", Array<float>({2, 2}, {1, 2, 3, 4}));

@@ -19,7 +19,7 @@ struct LeakyRelu {
 constexpr halftone::OpFunction<LeakyRelu> leaky;
 }  // namespace
 
-void leaky_relu() {
+void programs::leaky_relu() {
   Ir ir;
   Main in(ir);
   auto x = variable<float, Shape<4>>("x", Array<float>({4}, {-2, -1, 0, 3}));

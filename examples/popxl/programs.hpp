@@ -22,7 +22,8 @@ void show(const char* name, const popxl::Array<T>& values) {
   show(name, values.values());
 }
 
-// The programs of PopXL's user guide, by its names.
+/// The programs of PopXL's user guide, by its names.
+namespace programs {
 void simple_addition();
 void tensor_addition();
 void basic_graph();
@@ -43,4 +44,12 @@ void remote_variable_replica_grouped();
 void rts_var();
 void remote_rts_var();
 void leaky_relu();
+void code_loading();
+void code_loading_nested();
+void float8_inference();
+void distributed_simple_example();
+void distributed_rts_simple_example();
+void distributed_rts_simple_example_manual_remote_buffer();
+void distributed_rts_complex_example();
 void mnist(const std::string& csv);
+}  // namespace programs

@@ -13,7 +13,7 @@ void show_groups(const char* name, const ReplicaGrouping& grouping) {
 }
 }  // namespace
 
-void replication() {
+void programs::replication() {
   Ir ir(8);
   Main in(ir);
   const auto pairs = ir.replica_grouping(1, 2), far = ir.replica_grouping(4, 2);
@@ -29,7 +29,7 @@ void replication() {
   show("one per group", session.get_tensor_data(w));
 }
 
-void remote_variable() {
+void programs::remote_variable() {
   Ir ir;
   Main in(ir);
   const auto buffer = remote_buffer<float, Shape<2>>(2);
@@ -50,7 +50,7 @@ void remote_variable() {
   show("second", session.get_tensor_data(second));
 }
 
-void remote_variable_replica_grouped() {
+void programs::remote_variable_replica_grouped() {
   Ir ir(2);
   Main in(ir);
   const auto buffer = remote_buffer<float, Shape<2>>();
@@ -67,7 +67,7 @@ void remote_variable_replica_grouped() {
   show("data + 1", session.get_tensor_data(w));
 }
 
-void rts_var() {
+void programs::rts_var() {
   Ir ir(2);
   Main in(ir);
   const auto [w, shard] = replica_sharded_variable("w", Array<float>({2}, {1, 2}));
@@ -85,7 +85,7 @@ void rts_var() {
   show("sharded", session.get_tensor_data(w).values<float>());
 }
 
-void remote_rts_var() {
+void programs::remote_rts_var() {
   Ir ir(2);
   Main in(ir);
   const auto buffer = replica_sharded_buffer({ElementType::float32, {2}}, ir.replica_grouping());

@@ -3,7 +3,7 @@
 
 using namespace popxl;
 
-void simple_addition() {
+void programs::simple_addition() {
   Ir ir;
   Main in(ir);
   auto a = h2d_stream<float, Shape<>>("a"), b = h2d_stream<float, Shape<>>("b");
@@ -19,7 +19,7 @@ void simple_addition() {
   show("run_with_outputs", result);
 }
 
-void tensor_addition() {
+void programs::tensor_addition() {
   Ir ir;
   Main in(ir);
   auto a = variable<std::int8_t, Shape<>>("a", Array<std::int8_t>({}, {3}));
@@ -31,7 +31,7 @@ void tensor_addition() {
   show("3 + 1", session.run()[sum]);
 }
 
-void nested_session_contexts() {
+void programs::nested_session_contexts() {
   Ir ir;
   {
     Main in(ir);
@@ -52,7 +52,7 @@ void nested_session_contexts() {
   std::printf(" %d\n", session.is_attached());
 }
 
-void tensor_get_write() {
+void programs::tensor_get_write() {
   Ir ir;
   Main in(ir);
   auto w = variable<float, Shape<>>("w", ones);
@@ -66,7 +66,7 @@ void tensor_get_write() {
   show("written", session.get_tensor_data(w));
 }
 
-void tensor_get_write_adv() {
+void programs::tensor_get_write_adv() {
   Ir ir;
   Main in(ir);
   auto w = variable<float, Shape<>>("w", ones), v = variable<float, Shape<>>("v", ones);

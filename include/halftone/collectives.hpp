@@ -9,6 +9,7 @@
 #include <halftone/graph/model.hpp>
 #include <halftone/graph/replica_grouping.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/views.hpp>
 
 /// Collective operators: where the replicas of a graph meet. Each joins the tensors that the members
 /// of a group of replicas have, in the order of the replicas, so that results do not depend on
@@ -70,7 +71,7 @@ X replicated_all_reduce(const X& x, CollectiveOperator join = CollectiveOperator
 template <tensor_handle X>
 X replicated_all_reduce_(const X& x, CollectiveOperator join = CollectiveOperator::add,
                          const ReplicaGrouping& group = {}) {
-  op::copy_var_update(x, replicated_all_reduce(x, join, group));
+  change(x, replicated_all_reduce(x, join, group));
   return x;
 }
 

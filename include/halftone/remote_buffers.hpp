@@ -10,6 +10,7 @@
 #include <halftone/base/array.hpp>
 #include <halftone/graph/model.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/views.hpp>
 
 /// Memory beside the machine. A buffer has entries of one type and shape, and every replica has its
 /// own; it is declared in the graph of a session, and that graph and any body that it runs load from it
@@ -121,14 +122,14 @@ AnyTensor remote_load(Graph& graph, const AnyRemoteBuffer& buffer, const I& entr
 template <remote_buffer_handle B, tensor_handle X>
 X remote_load_(const B& buffer, std::int64_t entry, const X& x) {
   detail::check_entry(buffer, x);
-  op::copy_var_update(x, detail::record_remote_load(
-                             *x.graph, buffer, detail::entry_number(*x.graph, buffer, entry), {}));
+  change(x, detail::record_remote_load(*x.graph, buffer,
+                                       detail::entry_number(*x.graph, buffer, entry), {}));
   return x;
 }
 template <remote_buffer_handle B, tensor_handle I, tensor_handle X>
 X remote_load_(const B& buffer, const I& entry, const X& x) {
   detail::check_entry(buffer, x);
-  op::copy_var_update(x, detail::record_remote_load(*x.graph, buffer, entry, {}));
+  change(x, detail::record_remote_load(*x.graph, buffer, entry, {}));
   return x;
 }
 

@@ -120,16 +120,11 @@ constexpr void host_store(const S& stream, const X& x) {
   detail::record_store(stream, x);
 }
 
-/// A stream that a graph uses, itself or in a body.
-struct UsedStream {
-  StreamName name;
-  TensorInfo slice;
-};
-/// The streams that some node of a graph loads from, and those that some node stores to, in the order
+/// The streams that some node of a graph, or of a body, loads from, and those that some node stores to, in the order
 /// of their first use. Streams that are only declared are not among them.
 ///
 /// errors  ModelError: loads or stores of one stream that differ in type or shape
-std::vector<UsedStream> used_h2d_streams(const Graph& graph);
-std::vector<UsedStream> used_d2h_streams(const Graph& graph);
+std::vector<AnyHostToDevice> used_h2d_streams(const Graph& graph);
+std::vector<AnyDeviceToHost> used_d2h_streams(const Graph& graph);
 
 }  // namespace halftone

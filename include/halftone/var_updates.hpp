@@ -39,10 +39,11 @@ struct UpdateCall<T, X> {
 
 }  // namespace detail
 
-/// Changes of variables: each gives the variable, changed. Nothing is broadcast; x is converted to
-/// the variable's element type.
+/// Changes of variables, of parameters by reference, and of buffers: each gives the tensor, changed.
+/// Nothing is broadcast; x is converted to the tensor's element type. What is tied to the tensor
+/// follows; see views.hpp.
 ///
-/// errors  ModelError if it is no variable, or if x has another shape
+/// errors  ModelError: x has another shape; UsageError: a constant
 /// source  popxl.ops.var_updates
 namespace var_updates {
 

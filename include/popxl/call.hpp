@@ -1,13 +1,12 @@
 #pragma once
 
-#include <array>
 #include <concepts>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <halftone/function.hpp>
+#include <halftone/call_argument.hpp>
+#include <halftone/generic_function.hpp>
 #include <popxl/ir.hpp>
 
 /// Graphs of callables, and what calls them.
@@ -30,12 +29,7 @@ using halftone::by_ref;
 
 /// Gives an input of create_graph() a name: kw("W", x).
 template <class X>
-struct Keyword {
-  std::string_view name;
-  X value;
-};
-template <class X>
-Keyword<X> kw(std::string_view name, const X& value) {
+halftone::Named<X> kw(std::string_view name, const X& value) {
   return {name, value};
 }
 
@@ -59,45 +53,14 @@ struct Module {
 
 /// A graph that knows the types of what it takes and gives.
 template <class R, class... P>
-class TypedGraph<R(P...)> : public Graph {
- public:
+struct TypedGraph<R(P...)> : Graph {
   using result = R;
   explicit TypedGraph(const Graph& graph) : Graph(graph) {}
-  /// The same as a function of the library.
-  halftone::Function<R(P...)> function() const {
-    halftone::Function<R(P...)> f{native(), std::vector<char>(native().inputs.size())};
-    for (std::size_t i = 0; i < f.modified.size(); ++i) f.modified[i] = is_by_ref(i);
-    return f;
-  }
 };
 
-/// An argument of a call: a tensor, or a number or array that becomes a constant of the input's type.
-class Argument {
- public:
-  Argument(const AnyTensor& tensor) : tensor_(tensor) {}
-  template <halftone::typed_handle X>
-  Argument(const X& tensor) : tensor_(tensor) {}
-  Argument(const AnyArray& value) : value_(value) {}
-  template <halftone::element T>
-  Argument(T number) : value_(Array<T>(Dims{}, {number})) {}
-
-  /// errors  ValueError: a tensor of another graph; ShapeError: one of another type or shape;
-  ///         TypeError: a value that the type cannot hold
-  void check(const Graph& graph, const TensorSpec& input) const;
-  AnyTensor in(const Graph& graph, const TensorSpec& input) const;
-
- private:
-  AnyTensor tensor_{};
-  AnyArray value_{};
-};
-
+using Argument = halftone::CallArgument;
 /// Further inputs of a call: the called graph's and what they are given.
-struct InputsDict {
-  std::vector<std::pair<AnyTensor, Argument>> all{};
-
-  InputsDict() = default;
-  InputsDict(std::initializer_list<std::pair<AnyTensor, Argument>> pairs) : all(pairs) {}
-};
+using InputsDict = std::vector<std::pair<AnyTensor, Argument>>;
 
 /// A call of a graph, a loop or a branch that has been recorded in `parent`.
 class CallSiteInfo {
@@ -145,18 +108,16 @@ class CallSiteInfo {
 
 /// The same with results by their types.
 template <class Signature>
-class CallSite;
+struct CallSite;
 template <class R, class... P>
-class CallSite<R(P...)> : public CallSiteInfo {
- public:
+struct CallSite<R(P...)> : CallSiteInfo {
   explicit CallSite(const CallSiteInfo& info)
       : CallSiteInfo(info), out(halftone::detail::result_of<R>(parent().native(), node_number())) {}
   R out;
 };
 
 /// Two graphs of which one is called.
-class ConditionalSiteInfo {
- public:
+struct ConditionalSiteInfo {
   CallSiteInfo then_branch, else_branch;
 
   std::pair<Graph, Graph> called_graph() const {
@@ -177,11 +138,9 @@ class Recording {
   Recording(const Ir& ir, std::string_view name);
   Recording(const Recording&) = delete;
   ~Recording();
-  const Graph& graph() const { return graph_; }
-  AnyTensor add(const TensorSpec& spec, std::string_view name, bool by_ref) {
-    return add_input(spec, name, by_ref);
-  }
-  void finish() { is_finished_ = true; }
+  /// A new input of the graph.
+  AnyTensor operator()(const TensorSpec& spec, std::string_view name, bool by_ref) const;
+  Graph finish(std::span<const AnyTensor> outputs);
 
  private:
   Graph graph_;
@@ -190,171 +149,29 @@ class Recording {
 };
 
 CallSiteInfo record_call(const Graph& graph, std::span<const Argument> positional,
-                         const InputsDict& more, bool check_inputs);
+                         const InputsDict& more, bool check_inputs = true);
 CallSiteInfo record_repeat(const Graph& graph, std::int64_t count,
                            std::span<const Argument> positional, const InputsDict& more);
-struct BranchCall {
-  const Graph& graph;
-  std::span<const Argument> positional;
-  const InputsDict& more;
+/// A graph for conditional(), and what it is called with.
+struct Branch {
+  Graph graph;
+  std::vector<Argument> positional;
+  InputsDict more;
 };
-ConditionalSiteInfo record_conditional(const AnyTensor& condition, const BranchCall& yes,
-                                       const BranchCall& no);
-
-/// What an argument of create_graph becomes in the new graph: an input or several, or itself.
-template <class A>
-inline constexpr bool is_keyword = false;
-template <class X>
-inline constexpr bool is_keyword<Keyword<X>> = true;
-template <class A>
-concept spec_like = halftone::tensor_handle<A> || std::same_as<A, TensorSpec>;
-template <class A>
-concept spec_list = requires(const A& a) {
-  requires spec_like<std::remove_cvref_t<decltype(*a.begin())>>;
-  a.size();
-};
-template <class A>
-concept graph_argument = spec_like<A> || spec_list<A> || halftone::tensor_struct<A> ||
-                         halftone::detail::is_by_ref<A> || is_keyword<A>;
-
-template <class A>
-struct ParameterOf {
-  using type = A;
-};
-template <>
-struct ParameterOf<TensorSpec> {
-  using type = AnyTensor;
-};
-template <class X>
-struct ParameterOf<Keyword<X>> : ParameterOf<X> {};
-template <>
-struct ParameterOf<std::vector<TensorSpec>> {
-  using type = std::vector<AnyTensor>;
-};
-template <class A>
-using parameter_of = typename ParameterOf<A>::type;
-
-template <halftone::tensor_handle H>
-TensorSpec spec_of(const H& h) {
-  if constexpr (halftone::typed_handle<H>) return H::static_info;
-  return h.info();
-}
-inline TensorSpec spec_of(const TensorSpec& spec) { return spec; }
-
-template <class A>
-parameter_of<A> make_parameter(Recording& to, const A& a, std::string_view name = {}) {
-  if constexpr (is_keyword<A>) {
-    return make_parameter(to, a.value, a.name);
-  } else if constexpr (spec_like<A>) {
-    const AnyTensor input = to.add(spec_of(a), name, false);
-    return {input.graph, input.id};
-  } else if constexpr (std::same_as<A, std::vector<TensorSpec>>) {
-    std::vector<AnyTensor> all;
-    for (const TensorSpec& spec : a) {
-      const auto item = halftone::detail::item_name({}, all.size());
-      all.push_back(
-          to.add(spec, std::string(name) + "_" + std::string(item.begin(), item.end()), false));
-    }
-    return all;
-  } else if constexpr (graph_argument<A>) {
-    A parameter = a;
-    halftone::detail::for_handles(
-        parameter,
-        [&]<class H>(std::string_view part, H& h, bool is_ref) {
-          const AnyTensor input = to.add(spec_of(h), part, is_ref);
-          h = {input.graph, input.id};
-        },
-        std::span(name.data(), name.size()));
-    return parameter;
-  } else {
-    return a;
-  }
-}
-
-/// The signature of a graph: its result and those of its parameters that are tensors.
-template <class R, class Kept, class... P>
-struct GraphSignature;
-template <class R, class... K>
-struct GraphSignature<R, std::tuple<K...>> {
-  using type = std::conditional_t<std::is_void_v<R>, std::tuple<>, R>(K...);
-};
-template <class R, class... K, class P, class... Rest>
-struct GraphSignature<R, std::tuple<K...>, P, Rest...>
-    : GraphSignature<R,
-                     std::conditional_t<graph_argument<P>, std::tuple<K..., parameter_of<P>>,
-                                        std::tuple<K...>>,
-                     Rest...> {};
-template <class R>
-struct GraphResult {
-  using type = R;
-};
-template <>
-struct GraphResult<void> {
-  using type = std::tuple<>;
-};
-
-/// The last word of a type's name.
-template <class F>
-constexpr std::string_view name_of() {
-  std::string_view text = __PRETTY_FUNCTION__;
-  text = text.substr(text.find("F = ") + 4);
-  if (text.find("lambda") != text.npos) return "lambda";
-  constexpr std::string_view unnamed = "(anonymous namespace)::";  // as clang writes it
-  if (const std::size_t at = text.find(unnamed); at != text.npos) {
-    text = text.substr(at + unnamed.size());
-  }
-  text = text.substr(0, text.find_first_of("<;] ("));
-  if (const std::size_t colon = text.rfind(':'); colon != text.npos) text = text.substr(colon + 1);
-  return text.empty() ? "graph" : text;
-}
+ConditionalSiteInfo record_conditional(const AnyTensor& condition, const Branch& yes,
+                                       const Branch& no);
+/// Whether the results of a graph may be its next first inputs.
+template <class R, class... P>
+inline constexpr bool fits_call = true;
+template <class R, class... P>
+inline constexpr bool fits_repeat = halftone::detail::goes_round<R, P...>();
 
 template <class F>
-concept module = requires { typename std::remove_cvref_t<F>; } &&
-                 std::derived_from<std::remove_cvref_t<F>, Module<std::remove_cvref_t<F>>>;
-
-template <class F, class... A>
-auto record(const Ir& ir, F& f, const A&... arguments) {
-  static_assert(std::is_invocable_v<F&, parameter_of<A>...>,
-                "popxl: create_graph() gets other arguments than the callable takes");
-  using Returned = std::invoke_result_t<F&, parameter_of<A>...>;
-  using Result = typename GraphResult<Returned>::type;
-  using Signature = typename GraphSignature<Result, std::tuple<>, A...>::type;
-  Recording recording(ir, name_of<std::remove_cvref_t<F>>());
-  // In braces, so that inputs come in the order of the parameters.
-  std::tuple<parameter_of<A>...> parameters{make_parameter(recording, arguments)...};
-  Result result{};
-  if constexpr (std::is_void_v<Returned>) {
-    std::apply(f, std::move(parameters));
-  } else {
-    result = std::apply(f, std::move(parameters));
-  }
-  for (const AnyTensor& output : halftone::detail::handles_of(result)) graph_output(output);
-  recording.finish();
-  return TypedGraph<Signature>(recording.graph());
-}
-template <class F, class R, class... P>
-auto record_typed(const Ir& ir, F& f, std::type_identity<R(P...)>) {
-  return record(ir, f, P{}...);
-}
+concept module = std::derived_from<F, Module<F>>;
 template <class F>
 struct Callable : halftone::detail::CallableOf<F> {};
 template <module M>
 struct Callable<M> : halftone::detail::CallableOf<decltype(&M::build)> {};
-
-/// The arguments of a call, one after the other.
-template <class... A>
-std::vector<Argument> positional(const A&... arguments) {
-  std::vector<Argument> all;
-  const auto add = [&]<class X>(const X& x) {
-    if constexpr (std::is_constructible_v<Argument, const X&>) {
-      all.push_back(Argument(x));
-    } else {
-      for (const AnyTensor& t : halftone::detail::handles_of(x)) all.push_back(t);
-    }
-  };
-  (add(arguments), ...);
-  return all;
-}
 
 }  // namespace detail
 
@@ -370,117 +187,95 @@ template <class F, class... A>
 auto Ir::create_graph(F&& f, const A&... arguments) const {
   using Plain = std::remove_cvref_t<F>;
   if constexpr (sizeof...(A) == 0 && !std::is_invocable_v<Plain&>) {
-    using Signature = typename detail::Callable<Plain>::signature;
-    return detail::record_typed(*this, f, std::type_identity<Signature>{});
+    return [&]<class R, class... P>(std::type_identity<R(P...)>) {
+      return create_graph(f, P{}...);
+    }(std::type_identity<typename detail::Callable<Plain>::signature>{});
   } else {
-    return detail::record(*this, f, arguments...);
+    detail::Recording recording(*this, halftone::detail::type_word<Plain>());
+    const auto result = halftone::detail::call_generic(recording, f, arguments...);
+    return TypedGraph<halftone::detail::generic_signature<Plain, A...>>(
+        recording.finish(halftone::detail::handles_of(result)));
   }
 }
 
 namespace ops {
 
-/// Records a call. `more`: inputs that are not among the arguments, by the called graph's tensors.
+// name(graph, arguments...) gives the results of a call, and name_with_info(graph, arguments...) tells about
+// it; with {{input, argument}, ...} in front of the arguments for inputs that are not among them, by the
+// called graph's tensors. Without types: name(graph, {arguments...}, {{input, argument}, ...}).
+#define POPXL_CALLS(name, ...)                                                                   \
+  template <class R, class... P>                                                                 \
+  CallSite<R(P...)> name##_with_info(const TypedGraph<R(P...)>& graph,                           \
+                                     __VA_OPT__(std::int64_t __VA_ARGS__, )                      \
+                                         const InputsDict& more,                                 \
+                                     const halftone::detail::given_for<P>&... arguments) {       \
+    static_assert(popxl::detail::fits_##name<R, P...>,                                           \
+                  "popxl: repeat() gives the results of a pass to the first inputs of the next " \
+                  "one: their types have to be equal");                                          \
+    return CallSite<R(P...)>(popxl::detail::record_##name(                                       \
+        graph, __VA_OPT__(__VA_ARGS__, ) halftone::call_arguments(arguments...), more));         \
+  }                                                                                              \
+  template <class R, class... P>                                                                 \
+  CallSite<R(P...)> name##_with_info(const TypedGraph<R(P...)>& graph,                           \
+                                     __VA_OPT__(std::int64_t __VA_ARGS__, )                      \
+                                         const halftone::detail::given_for<P>&... arguments) {   \
+    return name##_with_info(graph, __VA_OPT__(__VA_ARGS__, ) InputsDict{}, arguments...);        \
+  }                                                                                              \
+  template <class R, class... P>                                                                 \
+  R name(const TypedGraph<R(P...)>& graph,                                                       \
+         __VA_OPT__(std::int64_t __VA_ARGS__, ) const InputsDict& more,                          \
+         const halftone::detail::given_for<P>&... arguments) {                                   \
+    return name##_with_info(graph, __VA_OPT__(__VA_ARGS__, ) more, arguments...).out;            \
+  }                                                                                              \
+  template <class R, class... P>                                                                 \
+  R name(const TypedGraph<R(P...)>& graph,                                                       \
+         __VA_OPT__(std::int64_t __VA_ARGS__, )                                                  \
+             const halftone::detail::given_for<P>&... arguments) {                               \
+    return name##_with_info(graph, __VA_OPT__(__VA_ARGS__, ) InputsDict{}, arguments...).out;    \
+  }                                                                                              \
+  template <class... Checked>                                                                    \
+  CallSiteInfo name##_with_info(const Graph& graph,                                              \
+                                __VA_OPT__(std::int64_t __VA_ARGS__, )                           \
+                                    const std::vector<Argument>& arguments,                      \
+                                const InputsDict& more = {}, Checked... check) {                 \
+    return popxl::detail::record_##name(graph, __VA_OPT__(__VA_ARGS__, ) arguments, more,        \
+                                        check...);                                               \
+  }                                                                                              \
+  inline std::vector<AnyTensor> name(const Graph& graph,                                         \
+                                     __VA_OPT__(std::int64_t __VA_ARGS__, )                      \
+                                         const std::vector<Argument>& arguments,                 \
+                                     const InputsDict& more = {}) {                              \
+    return name##_with_info(graph, __VA_OPT__(__VA_ARGS__, ) arguments, more).outputs();         \
+  }
+/// Calls a graph. The untyped call_with_info takes whether all inputs have to be given.
 ///
 /// errors  ValueError: too many, missing or unknown inputs, one given twice, a tensor that is not in
 ///         the current graph; TypeError: a value that does not fit; ShapeError: another type or shape
-template <class R, class... P>
-CallSite<R(P...)> call_with_info(const TypedGraph<R(P...)>& graph, const InputsDict& more,
-                                 const halftone::detail::given_for<P>&... arguments) {
-  return CallSite<R(P...)>(
-      popxl::detail::record_call(graph, popxl::detail::positional(arguments...), more, true));
-}
-template <class R, class... P>
-CallSite<R(P...)> call_with_info(const TypedGraph<R(P...)>& graph,
-                                 const halftone::detail::given_for<P>&... arguments) {
-  return call_with_info(graph, InputsDict{}, arguments...);
-}
-template <class R, class... P>
-R call(const TypedGraph<R(P...)>& graph, const InputsDict& more,
-       const halftone::detail::given_for<P>&... arguments) {
-  return call_with_info(graph, more, arguments...).out;
-}
-template <class R, class... P>
-R call(const TypedGraph<R(P...)>& graph, const halftone::detail::given_for<P>&... arguments) {
-  return call_with_info(graph, InputsDict{}, arguments...).out;
-}
-/// The same without types: call(graph, {x, 2.f}, {{w, v}}). check_inputs: whether all inputs have to be
-/// given.
-inline CallSiteInfo call_with_info(const Graph& graph, const std::vector<Argument>& arguments,
-                                   const InputsDict& more = {}, bool check_inputs = true) {
-  return popxl::detail::record_call(graph, arguments, more, check_inputs);
-}
-inline std::vector<AnyTensor> call(const Graph& graph, const std::vector<Argument>& arguments,
-                                   const InputsDict& more = {}) {
-  return call_with_info(graph, arguments, more).outputs();
-}
-
-/// Calls a graph `count` times: the results of a pass are the first inputs of the next one, the others
-/// stay as they are. Without any pass the results are the first inputs.
+POPXL_CALLS(call)
+/// Calls a graph `count` times: repeat(graph, count, arguments...). The results of a pass are the first
+/// inputs of the next one, the others stay as they are. Without any pass the results are the first
+/// inputs.
 ///
 /// errors  ValueError: a negative count, more results than inputs; others as call()
-template <class R, class... P>
-CallSite<R(P...)> repeat_with_info(const TypedGraph<R(P...)>& graph, std::int64_t count,
-                                   const InputsDict& more,
-                                   const halftone::detail::given_for<P>&... arguments) {
-  static_assert(halftone::detail::goes_round<R, P...>() || sizeof...(P) == 0,
-                "popxl: repeat() gives the results of a pass to the first inputs of the next one: "
-                "their types have to be equal");
-  return CallSite<R(P...)>(
-      popxl::detail::record_repeat(graph, count, popxl::detail::positional(arguments...), more));
-}
-template <class R, class... P>
-CallSite<R(P...)> repeat_with_info(const TypedGraph<R(P...)>& graph, std::int64_t count,
-                                   const halftone::detail::given_for<P>&... arguments) {
-  return repeat_with_info(graph, count, InputsDict{}, arguments...);
-}
-template <class R, class... P>
-R repeat(const TypedGraph<R(P...)>& graph, std::int64_t count, const InputsDict& more,
-         const halftone::detail::given_for<P>&... arguments) {
-  return repeat_with_info(graph, count, more, arguments...).out;
-}
-template <class R, class... P>
-R repeat(const TypedGraph<R(P...)>& graph, std::int64_t count,
-         const halftone::detail::given_for<P>&... arguments) {
-  return repeat_with_info(graph, count, InputsDict{}, arguments...).out;
-}
-inline CallSiteInfo repeat_with_info(const Graph& graph, std::int64_t count,
-                                     const std::vector<Argument>& arguments,
-                                     const InputsDict& more = {}) {
-  return popxl::detail::record_repeat(graph, count, arguments, more);
-}
-inline std::vector<AnyTensor> repeat(const Graph& graph, std::int64_t count,
-                                     const std::vector<Argument>& arguments,
-                                     const InputsDict& more = {}) {
-  return repeat_with_info(graph, count, arguments, more).outputs();
-}
+POPXL_CALLS(repeat, count)
+#undef POPXL_CALLS
 
-/// A graph for conditional(), and what it is called with.
 template <class R>
-struct Branch {
-  Graph graph;
-  std::vector<Argument> positional;
-  InputsDict more;
-};
-template <class R, class... P>
-Branch<R> then(const TypedGraph<R(P...)>& graph,
-               const halftone::detail::given_for<P>&... arguments) {
-  return {graph, popxl::detail::positional(arguments...), {}};
-}
-inline Branch<std::vector<AnyTensor>> then(const Graph& graph,
-                                           const std::vector<Argument>& arguments,
-                                           const InputsDict& more = {}) {
-  return {graph, arguments, more};
-}
-template <class R, class... P>
-Branch<R> otherwise(const TypedGraph<R(P...)>& graph,
-                    const halftone::detail::given_for<P>&... arguments) {
-  return then(graph, arguments...);
-}
-inline Branch<std::vector<AnyTensor>> otherwise(const Graph& graph,
-                                                const std::vector<Argument>& arguments,
-                                                const InputsDict& more = {}) {
-  return then(graph, arguments, more);
-}
+struct Branch : popxl::detail::Branch {};
+// then(graph, arguments...) and otherwise(graph, arguments...), for conditional().
+#define POPXL_BRANCH(name)                                                                       \
+  template <class R, class... P>                                                                 \
+  Branch<R> name(const TypedGraph<R(P...)>& graph,                                               \
+                 const halftone::detail::given_for<P>&... arguments) {                           \
+    return {{graph, halftone::call_arguments(arguments...), {}}};                                \
+  }                                                                                              \
+  inline Branch<std::vector<AnyTensor>> name(                                                    \
+      const Graph& graph, const std::vector<Argument>& arguments, const InputsDict& more = {}) { \
+    return {{graph, arguments, more}};                                                           \
+  }
+POPXL_BRANCH(then)
+POPXL_BRANCH(otherwise)
+#undef POPXL_BRANCH
 /// Calls one of two graphs: conditional(c, then(inc, a), otherwise(dec, a)).
 ///
 /// errors  ValueError: a condition that is not one bool, other results in the other branch;
@@ -488,8 +283,7 @@ inline Branch<std::vector<AnyTensor>> otherwise(const Graph& graph,
 template <class R>
 ConditionalSiteInfo conditional_with_info(const AnyTensor& condition, const Branch<R>& yes,
                                           const Branch<R>& no) {
-  return popxl::detail::record_conditional(condition, {yes.graph, yes.positional, yes.more},
-                                           {no.graph, no.positional, no.more});
+  return popxl::detail::record_conditional(condition, yes, no);
 }
 template <class R>
 R conditional(const AnyTensor& condition, const Branch<R>& yes, const Branch<R>& no) {

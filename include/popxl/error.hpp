@@ -10,33 +10,27 @@ namespace popxl {
 using Error = halftone::Error;
 
 /// A value, a name or a shape that is not possible here.
-class ValueError : public halftone::UsageError {
- public:
+struct ValueError : halftone::UsageError {
   using ErrorOf::ErrorOf;
 };
 /// A thing of another kind than is wanted.
-class TypeError : public halftone::UsageError {
- public:
+struct TypeError : halftone::UsageError {
   using ErrorOf::ErrorOf;
 };
 /// Something that the state of a session or context does not allow.
-class RuntimeError : public halftone::UsageError {
- public:
+struct RuntimeError : halftone::UsageError {
   using ErrorOf::ErrorOf;
 };
 /// A number that is out of range.
-class IndexError : public ValueError {
- public:
+struct IndexError : ValueError {
   using ValueError::ValueError;
 };
 /// A property that nothing has set yet.
-class UndefinedValue : public ValueError {
- public:
+struct UndefinedValue : ValueError {
   using ValueError::ValueError;
 };
 /// What PopXL does not offer, or not yet.
-class NotImplementedError : public halftone::UnsupportedError {
- public:
+struct NotImplementedError : halftone::UnsupportedError {
   using ErrorOf::ErrorOf;
 };
 

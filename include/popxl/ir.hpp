@@ -11,9 +11,11 @@
 #include <vector>
 
 #include <halftone/base/array.hpp>
+#include <halftone/base/property.hpp>
 #include <halftone/graph/model.hpp>
 #include <halftone/graph/replica_grouping.hpp>
 #include <halftone/graph/streams.hpp>
+#include <halftone/memmap.hpp>
 #include <popxl/error.hpp>
 
 /// The intermediate representation: graphs, the one that is current, and what is created in it.
@@ -27,44 +29,21 @@
 /// source  popxl.Ir, popxl.Graph, popxl.context
 namespace popxl {
 
-using halftone::AnyArray;
-using halftone::AnyTensor;
-using halftone::AnyView;
-using halftone::Array;
-using halftone::Dims;
-using halftone::ElementType;
-using halftone::glorot;
-using halftone::ones;
-using halftone::ReplicaGrouping;
-using halftone::Shape;
-using halftone::Tensor;
-using halftone::zeros;
+using halftone::AnyArray, halftone::AnyTensor, halftone::AnyView, halftone::Array, halftone::Dims,
+    halftone::ElementType, halftone::glorot, halftone::Memmap, halftone::ones,
+    halftone::ReplicaGrouping, halftone::Shape, halftone::Tensor, halftone::zeros;
 using TensorSpec = halftone::TensorInfo;
 
 class Ir;
 namespace detail {
 struct GraphState;
 struct IrState;
-/// A property of an Ir that reads and is set like a number.
-template <auto Get, auto Set>
-class Property {
- public:
-  explicit Property(std::shared_ptr<IrState> ir) : ir_(std::move(ir)) {}
-  Property(const Property&) = default;
-  Property& operator=(const Property&) = default;
-  operator std::int64_t() const { return Get(*ir_); }
-  Property& operator=(std::int64_t value) {
-    Set(*ir_, value);
-    return *this;
-  }
-
- private:
-  std::shared_ptr<IrState> ir_;
-};
 std::int64_t host_transfers(const IrState& ir);
 void set_host_transfers(IrState& ir, std::int64_t value);
 std::int64_t replication_factor(const IrState& ir);
 void set_replication_factor(IrState& ir, std::int64_t value);
+template <auto Get, auto Set>
+using Property = halftone::Property<IrState, Get, Set>;
 }  // namespace detail
 
 /// A graph of an Ir: the main one, which runs, or one that others call. Copies are the same graph;
@@ -113,7 +92,7 @@ class Graph {
 
 /// The callables that create_graph() takes, in call.hpp.
 template <class Signature>
-class TypedGraph;
+struct TypedGraph;
 
 /// Graphs that are made and run together. Copies are the same Ir. A session takes it: then nothing in
 /// it can be changed any more (RuntimeError).
@@ -193,13 +172,8 @@ inline Ir gir() { return get_ir(); }
 namespace detail {
 /// The main graph, which has to be current. errors  ValueError: another one is
 halftone::Graph& main_for(std::string_view what);
-AnyTensor add_input(const TensorSpec& spec, std::string_view name, bool by_ref);
-AnyTensor add_variable(const AnyView& data, std::string_view name, bool downcast);
-AnyTensor add_constant(const AnyView& data, std::string_view name, bool downcast);
-/// Numbers in another type, as the host casts them.
-AnyArray converted(const AnyView& data, ElementType type);
-/// 32 bits for 64.
-ElementType downcast_type(ElementType type);
+AnyTensor add_mapped_variable(const TensorSpec& spec, std::string_view name, const Memmap& file,
+                              std::size_t offset);
 }  // namespace detail
 
 /// A new variable of the main graph, with what halftone::parameter takes: a rule (zeros, ones, normal,
@@ -215,36 +189,17 @@ Tensor<T, S> variable(std::string_view name, const Array<T>& data) {
   return variable<T, S>(name, data.values());
 }
 /// Of a type and shape that are known at run time. downcast: int64, uint64 and float64 become 32 bits.
-inline AnyTensor variable(const AnyView& data, std::string_view name = "t", bool downcast = true) {
-  return detail::add_variable(data, name, downcast);
-}
+AnyTensor variable(const AnyView& data, std::string_view name = "t", bool downcast = true);
 
-/// A file of elements, row-major, that variables are in: read where they are, without a copy. Where it
-/// is not only read, weights that come to the host are written to it.
-///
-/// errors  IoError: a file that cannot be mapped
-class Memmap {
- public:
-  explicit Memmap(std::string_view path, bool is_read_only = true);
-  const halftone::Storage& storage() const { return storage_; }
-  bool is_read_only() const { return is_read_only_; }
-
- private:
-  halftone::Storage storage_;
-  bool is_read_only_;
-};
-namespace detail {
-AnyTensor add_mapped_variable(const TensorSpec& spec, std::string_view name, const Memmap& file,
-                              std::size_t offset);
-}
-/// A variable whose elements begin `offset` bytes behind the beginning of a file.
+/// A variable whose elements begin `offset` bytes behind the beginning of a file, which gets weights that
+/// come to the host unless it is only read.
 ///
 /// errors  ValueError: a file that is too short, elements that are not aligned
 template <class T, class S, std::integral I = std::size_t>
 Tensor<T, S> variable(std::string_view name, const Memmap& file, I offset = 0) {
-  const AnyTensor t = detail::add_mapped_variable(Tensor<T, S>::static_info, name, file,
-                                                  static_cast<std::size_t>(offset));
-  return {t.graph, t.id};
+  return detail::add_mapped_variable(Tensor<T, S>::static_info, name, file,
+                                     static_cast<std::size_t>(offset))
+      .template as<Tensor<T, S>>();
 }
 
 /// A new constant of the current graph.
@@ -260,21 +215,15 @@ template <halftone::element T>
 Tensor<T, Shape<>> constant(T value, std::string_view name = {}) {
   return constant<T, Shape<>>({&value, 1}, name);
 }
-inline AnyTensor constant(const AnyView& data, std::string_view name = {}, bool downcast = true) {
-  return detail::add_constant(data, name, downcast);
-}
+AnyTensor constant(const AnyView& data, std::string_view name = {}, bool downcast = true);
 
 /// A new input of the current graph. by_ref: calls let the graph change the caller's tensor.
 ///
 /// errors  ValueError: the main graph, which has streams
+AnyTensor graph_input(const TensorSpec& spec, std::string_view name = {}, bool by_ref = false);
 template <class T, class S>
 Tensor<T, S> graph_input(std::string_view name = {}, bool by_ref = false) {
-  const AnyTensor input = detail::add_input(Tensor<T, S>::static_info, name, by_ref);
-  return {input.graph, input.id};
-}
-inline AnyTensor graph_input(const TensorSpec& spec, std::string_view name = {},
-                             bool by_ref = false) {
-  return detail::add_input(spec, name, by_ref);
+  return graph_input(Tensor<T, S>::static_info, name, by_ref).template as<Tensor<T, S>>();
 }
 /// Makes a tensor the current graph's next output. errors  ValueError: it is of another graph
 void graph_output(const AnyTensor& tensor);

@@ -3,11 +3,9 @@
 #include <exception>
 #include <initializer_list>
 #include <memory>
-#include <span>
-#include <string_view>
-#include <utility>
 #include <vector>
 
+#include <halftone/session/host_outputs.hpp>
 #include <halftone/session/session.hpp>
 #include <popxl/ir.hpp>
 
@@ -17,35 +15,7 @@ class DeviceInfo;
 
 namespace popxl {
 
-/// Memory of the program for what a run stores to a stream: {y_stream, array}.
-struct HostBuffer {
-  halftone::AnyDeviceToHost stream;
-  halftone::AnyBuffer memory;
-
-  template <halftone::device_to_host S>
-  HostBuffer(const S& to, AnyArray& array)
-      : stream(to), memory{array.info(), array.info().bytes() == 0 ? nullptr : array.data()} {}
-};
-
-/// What runs stored, by stream.
-class HostOutputs {
- public:
-  /// errors  ValueError: no stream that the session's program stores to
-  template <class T, class S>
-  const Array<T>& operator[](const halftone::DeviceToHost<T, S>& stream) const {
-    return static_cast<const Array<T>&>(at(stream.name));
-  }
-  const AnyArray& operator[](const halftone::AnyDeviceToHost& stream) const {
-    return at(stream.name);
-  }
-  std::size_t size() const { return all_.size(); }
-  std::vector<HostBuffer> buffers();
-
- private:
-  friend class Session;
-  const AnyArray& at(const halftone::StreamName& stream) const;
-  std::vector<std::pair<halftone::AnyDeviceToHost, AnyArray>> all_;
-};
+using halftone::HostBuffer, halftone::HostOutputs;
 
 /// Runs an Ir on a device while it is attached to it. It takes the Ir, which cannot be changed any
 /// more.
@@ -82,6 +52,8 @@ class Session {
   /// The Ir, to look at.
   Ir ir() const;
   bool is_attached() const;
+  /// Whether the host's copies of the variables are those of the device.
+  bool in_sync_with_ipu() const;
 
   /// The session is attached as long as this lives, if it was not before. Leaving the outermost one
   /// brings the weights to the host, unless an exception is on its way, and detaches.
@@ -114,16 +86,10 @@ class Session {
   }
   /// The same into memory of the program, one buffer for each stream.
   void run_with_outputs(std::span<const halftone::Input> inputs,
-                        std::span<const HostBuffer> outputs, bool downcast_inputs = true);
+                        const std::vector<HostBuffer>& outputs, bool downcast_inputs = true);
   void run_with_outputs(std::initializer_list<halftone::Input> inputs,
-                        std::initializer_list<HostBuffer> outputs, bool downcast_inputs = true) {
-    run_with_outputs(std::span(inputs.begin(), inputs.size()),
-                     std::span(outputs.begin(), outputs.size()), downcast_inputs);
-  }
-  void run_with_outputs(std::initializer_list<halftone::Input> inputs, HostOutputs& outputs,
-                        bool downcast_inputs = true) {
-    const std::vector<HostBuffer> buffers = outputs.buffers();
-    run_with_outputs(std::span(inputs.begin(), inputs.size()), buffers, downcast_inputs);
+                        const std::vector<HostBuffer>& outputs, bool downcast_inputs = true) {
+    run_with_outputs(std::span(inputs.begin(), inputs.size()), outputs, downcast_inputs);
   }
 
   /// Copies all weights to the device. errors  ValueError: not attached
@@ -143,10 +109,7 @@ class Session {
     return get_tensor_data(AnyTensor(tensor)).values<T>();
   }
   /// Of several, with one transfer.
-  std::vector<AnyView> get_tensors_data(std::span<const AnyTensor> tensors);
-  std::vector<AnyView> get_tensors_data(std::initializer_list<AnyTensor> tensors) {
-    return get_tensors_data(std::span(tensors.begin(), tensors.size()));
-  }
+  std::vector<AnyView> get_tensors_data(const std::vector<AnyTensor>& tensors);
   /// Gives variables other values: on the host, and on the device if the session is attached.
   ///
   /// errors  before anything changes. TypeError: no variable, another element type; ValueError: another

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <span>
+#include <functional>
 #include <string_view>
-#include <vector>
 
 #include <halftone/collectives.hpp>
 #include <halftone/float8_host.hpp>
@@ -27,7 +26,7 @@ class Context {
   ~Context();
 
  protected:
-  enum class Kind : std::uint8_t { ipu, io_tiles, name_scope, in_sequence };
+  enum class Kind : std::uint8_t { ipu, io_tiles, name_scope, in_sequence, debug };
   Context(Kind kind, std::int64_t number, std::string_view text);
 };
 /// On that IPU. errors  ValueError: a number that no IPU has
@@ -42,10 +41,14 @@ struct io_tiles : Context {
 struct name_scope : Context {
   explicit name_scope(std::string_view name) : Context(Kind::name_scope, 0, name) {}
 };
+/// Called that in errors and reports.
+struct op_debug_context : Context {
+  explicit op_debug_context(std::string_view name) : Context(Kind::debug, 0, name) {}
+};
 /// In their order (true); side by side, behind what was before and before what follows (false); or, with
 /// pass, in any order.
-struct Pass {};
-inline constexpr Pass pass{};
+inline constexpr struct Pass {
+} pass{};
 struct in_sequence : Context {
   explicit in_sequence(bool is_ordered = true)
       : Context(Kind::in_sequence, is_ordered ? 1 : 2, {}) {}
@@ -58,14 +61,7 @@ struct merge_exchange : halftone::MergedExchange {
 };
 /// Records loads and stores, one exchange on the tiles for them.
 /// errors  RuntimeError: another operator, or loads and stores that depend on each other
-template <class F>
-void io_tile_exchange(F&& record, bool verify_overlap = true) {
-  try {
-    halftone::io_tile_exchange(gcg().native(), record, verify_overlap);
-  } catch (const halftone::UsageError& e) {
-    throw RuntimeError({.what = e.reason(), .node = e.node(), .hint = e.hint()});
-  }
-}
+void io_tile_exchange(const std::function<void()>& record, bool verify_overlap = true);
 }  // namespace transforms
 
 // --- streams -----------------------------------------------------------------------------------------
@@ -74,56 +70,43 @@ template <class T, class S>
 using HostToDeviceStream = halftone::HostToDevice<T, S>;
 template <class T, class S>
 using DeviceToHostStream = halftone::DeviceToHost<T, S>;
-using halftone::AnyDeviceToHost;
-using halftone::AnyHostToDevice;
+using halftone::AnyDeviceToHost, halftone::AnyHostToDevice;
 
-template <class T, class S>
-HostToDeviceStream<T, S> h2d_stream(std::string_view name) {
-  return halftone::h2d_stream<T, S>(gmg().native(), name);
-}
-inline AnyHostToDevice h2d_stream(const TensorSpec& spec, std::string_view name) {
-  return halftone::h2d_stream(gmg().native(), spec, name);
-}
-template <class T, class S>
-DeviceToHostStream<T, S> d2h_stream(std::string_view name) {
-  return halftone::d2h_stream<T, S>(gmg().native(), name);
-}
-inline AnyDeviceToHost d2h_stream(const TensorSpec& spec, std::string_view name) {
-  return halftone::d2h_stream(gmg().native(), spec, name);
-}
+// name<T, S>(arguments...) and name(spec, arguments...): the library's function of this name, for the main
+// graph.
+#define POPXL_IN_MAIN(name)                                    \
+  template <class T, class S, class... A>                      \
+  auto name(const A&... arguments) {                           \
+    return halftone::name<T, S>(gmg().native(), arguments...); \
+  }                                                            \
+  template <class... A>                                        \
+  auto name(const TensorSpec& spec, const A&... arguments) {   \
+    return halftone::name(gmg().native(), spec, arguments...); \
+  }
+POPXL_IN_MAIN(h2d_stream)
+POPXL_IN_MAIN(d2h_stream)
 
 // --- replicas and remote memory ----------------------------------------------------------------------
 
 using halftone::AnyRemoteBuffer, halftone::RemoteBuffer, halftone::VariableSettings,
-    halftone::meta_shape;
-using halftone::create_seeds, halftone::two_uint32_to_uint64, halftone::uint64_to_two_uint32;
-using halftone::host_fp8_mse_scale, halftone::host_pow2scale_cast_from_fp8,
-    halftone::host_pow2scale_cast_to_fp8;
+    halftone::create_seeds, halftone::host_fp8_mse_scale, halftone::host_pow2scale_cast_from_fp8,
+    halftone::host_pow2scale_cast_to_fp8, halftone::meta_shape, halftone::two_uint32_to_uint64,
+    halftone::uint64_to_two_uint32;
 using RetrievalMode = halftone::Retrieval;
 
-template <class T, class S>
-RemoteBuffer<T, S> remote_buffer(std::int64_t entries = 1) {
-  return halftone::remote_buffer<T, S>(gmg().native(), entries);
+POPXL_IN_MAIN(remote_buffer)
+/// A variable whose value lies in an entry of a buffer; for the session alone.
+template <class T, class S, class... A>
+Tensor<T, S> remote_variable(const A&... arguments) {
+  return halftone::remote_variable<T, S>(detail::main_for("a variable"), arguments...);
 }
-inline AnyRemoteBuffer remote_buffer(const TensorSpec& spec, std::int64_t entries = 1) {
-  return halftone::remote_buffer(gmg().native(), spec, entries);
-}
+#undef POPXL_IN_MAIN
 /// errors  ValueError: a tensor that is not like an entry, or whose shards are not
 void validate_tensor_matches_buffer(const AnyRemoteBuffer& buffer, const AnyTensor& tensor,
                                     int num_shards = 1);
 /// Redefines a buffer, before anything loads from it or stores to it.
-inline AnyRemoteBuffer set_remote_buffer_info(const AnyRemoteBuffer& buffer, const TensorSpec& spec,
-                                              std::int64_t entries) {
-  return halftone::set_remote_buffer(gmg().native(), {buffer.id, spec, entries, buffer.meta_shape});
-}
-/// A variable whose value lies in an entry of a buffer; for the session alone.
-template <class T, class S, halftone::remote_buffer_handle B>
-Tensor<T, S> remote_variable(std::string_view name, std::type_identity_t<std::span<const T>> data,
-                             const B& buffer, std::int64_t offset = 0,
-                             const VariableSettings& settings = {}) {
-  return halftone::remote_variable<T, S>(detail::main_for("a variable"), name, data, buffer, offset,
-                                         settings);
-}
+AnyRemoteBuffer set_remote_buffer_info(const AnyRemoteBuffer& buffer, const TensorSpec& spec,
+                                       std::int64_t entries);
 /// A variable of which every replica holds a shard: {handle for the session, shard for operators}.
 ///
 /// data    [groups, shape], without the first dimension if there is one group
@@ -175,8 +158,7 @@ enum class InitType : std::uint8_t { zero, undef };
 AnyTensor init(const TensorSpec& spec, std::string_view name = {}, InitType type = InitType::zero);
 template <class T, class S>
 Tensor<T, S> init(std::string_view name = {}, InitType type = InitType::zero) {
-  const AnyTensor made = init(Tensor<T, S>::static_info, name, type);
-  return {made.graph, made.id};
+  return init(Tensor<T, S>::static_info, name, type).template as<Tensor<T, S>>();
 }
 
 namespace collectives {

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+
+#include <popart/op.hpp>
+#include <popart/tensorlocation.hpp>
 #include <popxl/ir.hpp>
 #include <popxl/ops.hpp>
 
@@ -7,6 +11,9 @@
 ///
 /// source  popxl.Tensor, popxl.dtypes
 namespace popxl {
+
+using popart::ExecutionContext, popart::ReplicatedTensorSharding, popart::TensorLocation,
+    popart::TensorStorage, popart::TileSet;
 
 /// An element type by PopXL's or numpy's name: "float32", "half", "float8_143", "bool".
 /// errors  ValueError: no such type
@@ -22,8 +29,14 @@ std::string_view name_of(const AnyTensor& t);
 /// The IPU, and the tiles of it, that the operator which makes a tensor is meant for.
 /// errors  UndefinedValue: nothing makes it, or nothing was said
 int ipu_of(const AnyTensor& t);
-enum class TileSet : std::uint8_t { Compute, IO };
 TileSet tile_set(const AnyTensor& t);
+/// A copy on another IPU, from the one that the tensor is on.
+/// errors  ValueError: that is not known, as for a variable that no operator on an IPU reads
+AnyTensor copy_to_ipu(const AnyTensor& t, int destination, std::optional<int> source = {});
+/// A variable's shape as the session takes it: [groups, shape], without the groups if there is one.
+Dims shape_on_host(const AnyTensor& variable);
+/// Where a variable is, and whether replicas hold shards of it.
+TensorLocation location_info(const AnyTensor& t);
 
 /// Elements (i, i) of a matrix. errors  ValueError: not two dimensions
 AnyTensor diag(const AnyTensor& x);

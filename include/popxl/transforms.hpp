@@ -1,8 +1,6 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-
+#include <halftone/autodiff.hpp>
 #include <popxl/call.hpp>
 
 /// Graphs made of graphs: gradients.
@@ -17,10 +15,6 @@
 /// A gradient leaves its graph and calls of it as they are until it is used for one of them.
 ///
 /// source  popxl.transforms
-namespace halftone {
-struct BodyGradient;
-}
-
 namespace popxl {
 
 enum class ConnectionType : std::uint8_t { Fwd, FwdGrad };
@@ -30,7 +24,6 @@ struct ExpectedConnection {
   ConnectionType connection_type;
 };
 
-/// A tensor and another one that belongs to it.
 using TensorPairs = std::vector<std::pair<AnyTensor, AnyTensor>>;
 
 /// The gradient of a graph.
@@ -82,17 +75,16 @@ GradGraphInfo autodiff(const Graph& graph, const AutodiffOptions& options = {});
 std::vector<GradGraphInfo> autodiff_all(const Graph& graph, const AutodiffOptions& options = {});
 /// A gradient whose results are added to accumulators, which are its last inputs, by reference.
 GradGraphInfo autodiff_with_accumulation(const Graph& graph, const AutodiffOptions& options = {});
-template <class R, class... P>
-TypedGradGraphInfo<R(P...)> autodiff(const TypedGraph<R(P...)>& graph,
-                                     const AutodiffOptions& options = {}) {
-  return TypedGradGraphInfo<R(P...)>(autodiff(static_cast<const Graph&>(graph), options));
-}
-template <class R, class... P>
-TypedGradGraphInfo<R(P...)> autodiff_with_accumulation(const TypedGraph<R(P...)>& graph,
-                                                       const AutodiffOptions& options = {}) {
-  return TypedGradGraphInfo<R(P...)>(
-      autodiff_with_accumulation(static_cast<const Graph&>(graph), options));
-}
+// The same for typed graphs.
+#define POPXL_TYPED_GRADIENT(name)                                                       \
+  template <class R, class... P>                                                         \
+  TypedGradGraphInfo<R(P...)> name(const TypedGraph<R(P...)>& graph,                     \
+                                   const AutodiffOptions& options = {}) {                \
+    return TypedGradGraphInfo<R(P...)>(name(static_cast<const Graph&>(graph), options)); \
+  }
+POPXL_TYPED_GRADIENT(autodiff)
+POPXL_TYPED_GRADIENT(autodiff_with_accumulation)
+#undef POPXL_TYPED_GRADIENT
 
 /// Sums of many tensors are recorded as additions of two, so that there is nothing left to decompose.
 inline Graph decompose_sum(const Graph& graph) { return graph; }
@@ -101,16 +93,8 @@ inline Graph decompose_sum(const Graph& graph) { return graph; }
 
 namespace detail {
 
-/// What a call was given, as the types of its gradients: a tuple for several parameters.
 template <class... P>
-struct GradientsOf {
-  using type = std::tuple<halftone::detail::given_for<P>...>;
-};
-template <class P>
-struct GradientsOf<P> {
-  using type = halftone::detail::given_for<P>;
-};
-
+using Gradients = typename halftone::detail::GradientsOf<P...>::type;
 /// The gradients of a call's inputs, one after the other; absent ones are not asked for.
 std::vector<halftone::TensorId> call_gradient(const GradGraphInfo& grad, const CallSiteInfo& site,
                                               std::span<const AnyTensor> dy);
@@ -123,10 +107,10 @@ namespace ops {
 
 /// The gradients of what a call was given, in its parameters' types; dy as the call's results.
 template <class R, class... P>
-typename popxl::detail::GradientsOf<P...>::type call(const TypedGradGraphInfo<R(P...)>& grad,
-                                                     const CallSite<R(P...)>& site,
-                                                     const std::type_identity_t<R>& dy) {
-  typename popxl::detail::GradientsOf<P...>::type result{};
+popxl::detail::Gradients<P...> call(const TypedGradGraphInfo<R(P...)>& grad,
+                                    const CallSite<R(P...)>& site,
+                                    const std::type_identity_t<R>& dy) {
+  popxl::detail::Gradients<P...> result{};
   std::size_t at = 0;
   halftone::detail::set_handles(
       result, site.parent().native(),
@@ -136,8 +120,7 @@ typename popxl::detail::GradientsOf<P...>::type call(const TypedGradGraphInfo<R(
 /// Adds them to variables of the parameters' types.
 template <class R, class... P>
 void accumulate(const TypedGradGraphInfo<R(P...)>& grad, const CallSite<R(P...)>& site,
-                const std::type_identity_t<R>& dy,
-                const typename popxl::detail::GradientsOf<P...>::type& sums) {
+                const std::type_identity_t<R>& dy, const popxl::detail::Gradients<P...>& sums) {
   popxl::detail::accumulate_gradient(grad, site, halftone::detail::handles_of(dy),
                                      halftone::detail::handles_of(sums));
 }

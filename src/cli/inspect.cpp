@@ -57,7 +57,8 @@ Json to_json(const Versions& versions) {
   return json;
 }
 
-Json stream_json(const UsedStream& stream) {
+template <class Stream>
+Json stream_json(const Stream& stream) {
   Json json{{"name", stream.name.view()}};
   add_info(json, stream.slice);
   return json;
@@ -69,14 +70,14 @@ void print_json(const InspectOptions& options, const Versions& versions, const G
   Json json{{"model", options.model.path}, {"ir", versions.ir}, {"opsets", to_json(versions)}};
   for (const char* key : {"inputs", "optional_inputs", "outputs"}) json[key] = Json::array();
   for (const TensorId id : graph.inputs) json["inputs"].push_back(port_json(graph, id));
-  for (const UsedStream& stream : used_h2d_streams(graph)) {
+  for (const auto& stream : used_h2d_streams(graph)) {
     json["inputs"].push_back(stream_json(stream));
   }
   for (const TensorId id : graph.optional_inputs) {
     json["optional_inputs"].push_back(port_json(graph, id));
   }
   for (const TensorId id : graph.outputs) json["outputs"].push_back(port_json(graph, id));
-  for (const UsedStream& stream : used_d2h_streams(graph)) {
+  for (const auto& stream : used_d2h_streams(graph)) {
     json["outputs"].push_back(stream_json(stream));
   }
   Json parameters{
@@ -128,11 +129,11 @@ void print_text(const InspectOptions& options, const Graph& graph, const Console
   for (const TensorId id : graph.outputs) {
     ports.add({"output", name_of(graph, id), info_text(graph, id)});
   }
-  for (const UsedStream& stream : used_h2d_streams(graph)) {
+  for (const auto& stream : used_h2d_streams(graph)) {
     ports.add({"input", detail::escaped(stream.name.view()),
                detail::to_text(stream.slice) + "  (stream)"});
   }
-  for (const UsedStream& stream : used_d2h_streams(graph)) {
+  for (const auto& stream : used_d2h_streams(graph)) {
     ports.add({"output", detail::escaped(stream.name.view()),
                detail::to_text(stream.slice) + "  (stream)"});
   }

@@ -78,7 +78,7 @@ void print_summary(const Result& result, const std::vector<Input>& made_up,
 
 ElementType type_of_input(const Graph& graph, std::string_view input) {
   if (const TensorId id = graph.find(input); id != no_tensor) return graph.info(id).type;
-  for (const UsedStream& stream : used_h2d_streams(graph)) {
+  for (const auto& stream : used_h2d_streams(graph)) {
     if (stream.name.view() == input) return stream.slice.type;
   }
   return ElementType::undefined;
@@ -100,7 +100,7 @@ void run(const RunOptions& options, const Console& console) {
       names.emplace_back(graph.name(id));
       arrays.push_back(made_up.array(of_replicas(graph, sizes.complete(id)), names.back()));
     }
-    for (const UsedStream& stream : used_h2d_streams(graph)) {
+    for (const auto& stream : used_h2d_streams(graph)) {
       names.emplace_back(stream.name.view());
       arrays.push_back(made_up.array(of_replicas(graph, stream.slice), names.back()));
     }

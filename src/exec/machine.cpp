@@ -19,8 +19,8 @@ void check_reach(const Graph& graph, const Node& node, const Reach& reach) {
 }
 
 Streams::Streams(const Graph& graph) {
-  for (const UsedStream& s : used_h2d_streams(graph)) loads.push_back({s.name, s.slice});
-  for (const UsedStream& s : used_d2h_streams(graph)) stores.push_back({s.name, s.slice});
+  for (const auto& s : used_h2d_streams(graph)) loads.push_back({s.name, s.slice});
+  for (const auto& s : used_d2h_streams(graph)) stores.push_back({s.name, s.slice});
 }
 
 Machine::Machine(const Graph& graph, Streams& streams, int replica)

@@ -103,6 +103,17 @@ TensorInfo check_input(const Graph& graph, TensorId input, const TensorInfo& giv
   return own;
 }
 
+bool is_same_but_for_ones(const Dims& a, const Dims& b) {
+  const auto rest = [](const Dims& shape) {
+    Dims all;
+    for (const std::int64_t extent : shape) {
+      if (extent != 1) all.push_back(extent);
+    }
+    return all;
+  };
+  return rest(a) == rest(b);
+}
+
 void check_symbols(const Graph& graph, std::span<const TensorInfo> infos) {
   struct Value {
     std::string_view symbol;

@@ -20,6 +20,9 @@ using LeadingExtents = std::span<const std::int64_t>;
 TensorInfo check_input(const Graph& graph, TensorId input, const TensorInfo& given,
                        LeadingExtents lead = {});
 
+/// Whether shapes are equal when dimensions of one are left out.
+bool is_same_but_for_ones(const Dims& a, const Dims& b);
+
 /// Throws InputError unless extents of one symbol are equal; `infos` are those of graph.inputs.
 void check_symbols(const Graph& graph, std::span<const TensorInfo> infos);
 

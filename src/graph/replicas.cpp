@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include <halftone/graph/index.hpp>
 #include <halftone/graph/planning.hpp>
 
 #include "base/describe.hpp"
@@ -167,14 +168,11 @@ std::vector<AnyTensor> over_ipus(std::span<const AnyTensor> xs, std::span<const 
   Graph& graph = *xs[0].graph;
   std::vector<std::int64_t> places(ipus.begin(), ipus.end());
   if (places.empty()) {
+    const Uses uses(graph);
     for (const AnyTensor& x : xs) {
-      std::int64_t ipu = -1;
-      for (const Node& node : graph.nodes) {
-        for (const TensorId id : node.outputs) {
-          if (id == x.id) ipu = node.place.ipu;
-        }
-      }
-      places.push_back(ipu);
+      const int maker = uses.producer[x.id];
+      places.push_back(
+          maker == no_node ? -1 : graph.nodes[static_cast<std::size_t>(maker)].place.ipu);
     }
   }
   if (places.size() != xs.size() || places.size() > reduce.ipus.capacity()) {

@@ -17,9 +17,10 @@ void detail::refuse_store(const AnyDeviceToHost& stream, const TensorInfo& found
 
 namespace {
 
-void add_used(std::vector<UsedStream>& used, const Graph& graph, const Node& node,
+template <class Stream>
+void add_used(std::vector<Stream>& used, const Graph& graph, const Node& node,
               const StreamName& name, const TensorInfo& slice) {
-  for (UsedStream& stream : used) {
+  for (Stream& stream : used) {
     if (stream.name != name) continue;
     if (!slice.is_static()) return;
     if (!stream.slice.is_static()) stream.slice = slice;
@@ -30,10 +31,12 @@ void add_used(std::vector<UsedStream>& used, const Graph& graph, const Node& nod
                             .expected = detail::to_text(stream.slice),
                             .found = detail::to_text(slice)});
   }
-  used.push_back({name, slice});
+  used.emplace_back(name, slice);
 }
 
-void add_used(std::vector<UsedStream>& used, const Graph& graph, bool to_host) {
+template <class Stream>
+void add_used(std::vector<Stream>& used, const Graph& graph) {
+  constexpr bool to_host = device_to_host<Stream>;
   for (const Node& node : graph.nodes) {
     if (to_host && node.op->id == op::HostStore::id) {
       add_used(used, graph, node, unpack<op::HostStore>(node.attributes).stream,
@@ -42,20 +45,20 @@ void add_used(std::vector<UsedStream>& used, const Graph& graph, bool to_host) {
       add_used(used, graph, node, unpack<op::HostLoad>(node.attributes).stream,
                graph.info(node.outputs[0]));
     }
-    for_each_body(graph, node, [&](const Graph& body) { add_used(used, body, to_host); });
+    for_each_body(graph, node, [&](const Graph& body) { add_used(used, body); });
   }
 }
 
 }  // namespace
 
-std::vector<UsedStream> used_h2d_streams(const Graph& graph) {
-  std::vector<UsedStream> used;
-  add_used(used, graph, false);
+std::vector<AnyHostToDevice> used_h2d_streams(const Graph& graph) {
+  std::vector<AnyHostToDevice> used;
+  add_used(used, graph);
   return used;
 }
-std::vector<UsedStream> used_d2h_streams(const Graph& graph) {
-  std::vector<UsedStream> used;
-  add_used(used, graph, true);
+std::vector<AnyDeviceToHost> used_d2h_streams(const Graph& graph) {
+  std::vector<AnyDeviceToHost> used;
+  add_used(used, graph);
   return used;
 }
 

@@ -1,6 +1,7 @@
 #include <halftone/var_updates.hpp>
 
 #include <halftone/op/list.hpp>
+#include <halftone/views.hpp>
 
 #include "base/describe.hpp"
 
@@ -8,16 +9,8 @@ namespace halftone::var_updates {
 
 namespace {
 
-void require_variable(AnyTensor t) {
-  if (is_variable(t.graph->tensor(t.id))) return;
-  fail(ErrorKind::model, {.what = "what an update changes is no variable",
-                          .tensor = t.name(),
-                          .hint = "PopXL changes other tensors, too; use the result instead"});
-}
-
 /// x in t's element type, once both are known to fit.
 AnyTensor operand(AnyTensor t, AnyTensor x) {
-  require_variable(t);
   const TensorInfo want = t.info(), have = x.info();
   if (have.is_known() && have.shape != want.shape) {
     fail(ErrorKind::model, {.what = "an update has another shape than its variable",
@@ -33,7 +26,7 @@ AnyTensor converted(AnyTensor t, Factor f) { return f.in(*t.graph, t.info().type
 /// f t + (1 - f) x.
 AnyTensor average(AnyTensor t, AnyTensor x, Factor f) {
   const AnyTensor part = converted(t, f);
-  return op::copy_var_update(t, part * t + (1 - part) * x);
+  return change(t, part * t + (1 - part) * x);
 }
 
 }  // namespace
@@ -54,11 +47,11 @@ AnyTensor Factor::in(Graph& graph, ElementType type) const {
 
 AnyTensor accumulate_(AnyTensor t, AnyTensor x, Factor f) {
   const AnyTensor part = operand(t, x);
-  return op::copy_var_update(t, f.is_given() ? t + converted(t, f) * part : t + part);
+  return change(t, f.is_given() ? t + converted(t, f) * part : t + part);
 }
 
 AnyTensor accumulate_square_(AnyTensor t, AnyTensor x, Factor f) {
-  return op::copy_var_update(t, t + converted(t, f) * op::square(operand(t, x)));
+  return change(t, t + converted(t, f) * op::square(operand(t, x)));
 }
 
 AnyTensor accumulate_mean_(AnyTensor t, AnyTensor x, Factor step) {
@@ -76,7 +69,6 @@ AnyTensor accumulate_moving_average_square_(AnyTensor t, AnyTensor x, Factor f) 
 
 AnyTensor sparse_accumulate_(AnyTensor t, AnyTensor x, AnyTensor indices, std::int64_t axis,
                              Factor f) {
-  require_variable(t);
   const std::size_t at = normalized_axis(axis, t.info().rank());
   if (at == t.info().rank()) {
     fail(ErrorKind::model, {.what = "axis is out of range",
@@ -86,23 +78,15 @@ AnyTensor sparse_accumulate_(AnyTensor t, AnyTensor x, AnyTensor indices, std::i
   }
   AnyTensor part = x.info().type == t.info().type ? x : op::cast(x, {.to = t.info().type});
   if (f.is_given()) part = converted(t, f) * part;
-  return op::copy_var_update(
+  return change(
       t, op::scatter_reduce(part, indices, t, {.axis = axis, .axis_size = t.info().shape[at]}));
 }
 
-AnyTensor accumulator_scale_(AnyTensor t, Factor f) {
-  require_variable(t);
-  return op::copy_var_update(t, converted(t, f) * t);
-}
+AnyTensor accumulator_scale_(AnyTensor t, Factor f) { return change(t, converted(t, f) * t); }
 
-AnyTensor accumulator_zero_(AnyTensor t) {
-  require_variable(t);
-  return op::copy_var_update(t, op::zeros_like(t));
-}
+AnyTensor accumulator_zero_(AnyTensor t) { return change(t, op::zeros_like(t)); }
 
-AnyTensor copy_var_update_(AnyTensor t, AnyTensor x) {
-  return op::copy_var_update(t, operand(t, x));
-}
+AnyTensor copy_var_update_(AnyTensor t, AnyTensor x) { return change(t, operand(t, x)); }
 
 namespace {
 
@@ -125,10 +109,7 @@ AnyTensor unbiased(AnyTensor moment, Factor beta, AnyTensor step) {
   return moment / converted(moment, 1 - power);
 }
 
-AnyTensor next_step(const Updater& how) {
-  require_variable(how.time_step);
-  return op::copy_var_update(how.time_step, how.time_step + 1);
-}
+AnyTensor next_step(const Updater& how) { return change(how.time_step, how.time_step + 1); }
 
 }  // namespace
 
@@ -161,7 +142,7 @@ AnyTensor adam_var_update(AnyTensor t, AnyTensor x, AnyTensor r1, AnyTensor r2,
   const AnyTensor norm = op::minimum(op::sqrt(r1), limit), length = op::sqrt(r2);
   const AnyTensor is_one = op::logical_or(op::equal(norm, 0), op::equal(length, 0));
   const AnyTensor ratio = op::where(is_one, 1, norm / length);
-  return op::copy_var_update(t, t - converted(t, learning_rate) * converted(t, ratio) * step);
+  return change(t, t - converted(t, learning_rate) * converted(t, ratio) * step);
 }
 
 }  // namespace halftone::var_updates

@@ -848,7 +848,7 @@ void checkRecomputation(const halftone::Graph& graph, const SessionOptions& opti
 }
 
 void checkAnchors(const halftone::Graph& graph, const DataFlow& dataFlow) {
-  const std::vector<halftone::UsedStream> streams = halftone::used_d2h_streams(graph);
+  const std::vector<halftone::AnyDeviceToHost> streams = halftone::used_d2h_streams(graph);
   for (const TensorId& id : dataFlow.anchors()) {
     const bool isStream = std::any_of(streams.begin(), streams.end(),
                                       [&](const auto& stream) { return stream.name.view() == id; });

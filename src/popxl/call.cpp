@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <halftone/views.hpp>
+
 #include "base/describe.hpp"
 #include "popxl/state.hpp"
 
@@ -10,6 +12,45 @@ namespace popxl {
 namespace {
 
 using halftone::detail::to_text;
+
+/// Throws unless an argument can become that input of a call.
+void check(const Argument& argument, const Graph& graph, const TensorSpec& input) {
+  if (argument.is_tensor()) {
+    detail::must_be_in(graph, argument.tensor(), "an input of a call is not in the current graph");
+    const TensorSpec info = argument.tensor().info();
+    if (!info.is_known() || !input.is_known()) return;
+    bool fits = info.type == input.type && info.rank() == input.rank();
+    for (std::size_t i = 0; fits && i < info.rank(); ++i) {
+      fits = !halftone::contradict(info.shape[i], input.shape[i]);
+    }
+    if (fits) return;
+    throw halftone::ShapeError({.what = "an input of a call has another type or shape",
+                                .tensor = argument.tensor().name(),
+                                .expected = to_text(input),
+                                .found = to_text(info)},
+                               -1, 0, 0);
+  }
+  const TensorSpec info = argument.value().info();
+  const bool is_wide = info.type == ElementType::float64 || info.type == ElementType::int64;
+  const bool fits = info.type == input.type || is_wide || info.rank() == 0;
+  if (fits && info.shape == input.shape &&
+      !(is_floating_point(info.type) && !is_floating_point(input.type))) {
+    return;
+  }
+  throw TypeError({.what = "a value cannot become an input of the call",
+                   .expected = to_text(input),
+                   .found = to_text(info)});
+}
+
+/// An argument as a tensor of the graph.
+AnyTensor tensor_in(const Graph& graph, const Argument& argument, const TensorSpec& input) {
+  if (argument.is_tensor()) return argument.tensor();
+  const AnyArray value = argument.value().info().type == input.type
+                             ? argument.value()
+                             : detail::converted(argument.value(), input.type);
+  halftone::Bytes bytes(value.storage(), value.data(), value.bytes());
+  return {&graph.native(), graph.native().add_constant(input, std::move(bytes))};
+}
 
 /// A called graph's inputs, one after the other, as they were given: tensors of the current graph.
 class Connection {
@@ -23,7 +64,7 @@ class Connection {
                         .found = std::to_string(positional.size())});
     }
     for (std::size_t i = 0; i < positional.size(); ++i) give(i, positional[i]);
-    for (const auto& [input, argument] : more.all) {
+    for (const auto& [input, argument] : more) {
       const auto found = std::find_if(inputs_.begin(), inputs_.end(),
                                       [&](const AnyTensor& own) { return own == input; });
       if (found == inputs_.end()) {
@@ -52,12 +93,12 @@ class Connection {
       throw ValueError({.what = "a graph calls itself", .node = graph_.id()});
     }
     for (std::size_t i = 0; i < given_.size(); ++i) {
-      if (given_[i] != nullptr) given_[i]->check(current, inputs_[i].info());
+      if (given_[i] != nullptr) check(*given_[i], current, inputs_[i].info());
     }
     std::vector<halftone::TensorId> all;
     for (std::size_t i = 0; i < given_.size(); ++i) {
       all.push_back(given_[i] == nullptr ? halftone::no_tensor
-                                         : given_[i]->in(current, inputs_[i].info()).id);
+                                         : tensor_in(current, *given_[i], inputs_[i].info()).id);
     }
     return all;
   }
@@ -96,6 +137,12 @@ void note_call(const Graph& called) {
   }
 }
 
+/// Has views follow what a call changes.
+void follow_changes(halftone::Graph& graph, const halftone::Node node) {
+  halftone::for_each_modified(
+      node, [&](std::size_t i) { halftone::follow_change({&graph, node.inputs[i]}); });
+}
+
 std::vector<TensorSpec> output_infos(const Graph& graph) {
   return halftone::detail::infos_of(graph.native(), graph.native().outputs);
 }
@@ -110,42 +157,6 @@ halftone::op::Call call_of(halftone::Graph& in, const Graph& called) {
 
 }  // namespace
 
-void Argument::check(const Graph& graph, const TensorSpec& input) const {
-  if (tensor_.graph != nullptr) {
-    detail::must_be_in(graph, tensor_, "an input of a call is not in the current graph");
-    const TensorSpec info = tensor_.info();
-    if (!info.is_known() || !input.is_known()) return;
-    bool fits = info.type == input.type && info.rank() == input.rank();
-    for (std::size_t i = 0; fits && i < info.rank(); ++i) {
-      fits = !halftone::contradict(info.shape[i], input.shape[i]);
-    }
-    if (fits) return;
-    throw halftone::ShapeError({.what = "an input of a call has another type or shape",
-                                .tensor = tensor_.name(),
-                                .expected = to_text(input),
-                                .found = to_text(info)},
-                               -1, 0, 0);
-  }
-  const TensorSpec info = value_.info();
-  const bool is_wide = info.type == ElementType::float64 || info.type == ElementType::int64;
-  const bool fits = info.type == input.type || is_wide || info.rank() == 0;
-  if (fits && info.shape == input.shape &&
-      !(is_floating_point(info.type) && !is_floating_point(input.type))) {
-    return;
-  }
-  throw TypeError({.what = "a value cannot become an input of the call",
-                   .expected = to_text(input),
-                   .found = to_text(info)});
-}
-
-AnyTensor Argument::in(const Graph& graph, const TensorSpec& input) const {
-  if (tensor_.graph != nullptr) return tensor_;
-  const AnyArray value =
-      value_.info().type == input.type ? value_ : detail::converted(value_, input.type);
-  halftone::Bytes bytes(value.storage(), value.data(), value.bytes());
-  return {&graph.native(), graph.native().add_constant(input, std::move(bytes))};
-}
-
 // --- call sites --------------------------------------------------------------------------------------
 
 namespace {
@@ -156,16 +167,15 @@ AnyTensor item(const std::vector<AnyTensor>& all, std::size_t index) {
                     .expected = "below " + std::to_string(all.size()),
                     .found = std::to_string(index)});
 }
-std::vector<AnyTensor> tensors_of(const Graph& graph, std::span<const halftone::TensorId> ids) {
-  std::vector<AnyTensor> all;
-  for (const halftone::TensorId id : ids) all.push_back({&graph.native(), id});
-  return all;
-}
 
 }  // namespace
 
-std::vector<AnyTensor> CallSiteInfo::inputs() const { return tensors_of(parent_, node().inputs); }
-std::vector<AnyTensor> CallSiteInfo::outputs() const { return tensors_of(parent_, node().outputs); }
+std::vector<AnyTensor> CallSiteInfo::inputs() const {
+  return detail::handles(parent_, node().inputs);
+}
+std::vector<AnyTensor> CallSiteInfo::outputs() const {
+  return detail::handles(parent_, node().outputs);
+}
 AnyTensor CallSiteInfo::parent_input(std::size_t index) const { return item(inputs(), index); }
 AnyTensor CallSiteInfo::parent_output(std::size_t index) const { return item(outputs(), index); }
 
@@ -222,6 +232,7 @@ void CallSiteInfo::set_parent_input_modified(const AnyTensor& parent_tensor,
     break;
   }
   node().attributes = halftone::pack(call);
+  halftone::follow_change(parent_tensor);
 }
 
 bool ConditionalSiteInfo::is_parent_index_in_then_branch(std::size_t index) const {
@@ -235,6 +246,14 @@ namespace detail {
 
 Recording::Recording(const Ir& ir, std::string_view name)
     : graph_(ir.create_empty_graph(name)), entered_(graph_) {}
+AnyTensor Recording::operator()(const TensorSpec& spec, std::string_view name, bool by_ref) const {
+  return graph_input(spec, name, by_ref);
+}
+Graph Recording::finish(std::span<const AnyTensor> outputs) {
+  for (const AnyTensor& output : outputs) graph_output(output);
+  is_finished_ = true;
+  return graph_;
+}
 Recording::~Recording() {
   if (is_finished_) return;
   auto& graphs = graph_.ir().state().graphs;
@@ -253,6 +272,7 @@ CallSiteInfo record_call(const Graph& graph, std::span<const Argument> positiona
       native.add_node(halftone::descriptor<halftone::op::Call>, halftone::pack(call),
                       std::move(ids), output_infos(graph));
   note_call(graph);
+  follow_changes(native, native.nodes[node]);
   return {parent, node, graph, 0};
 }
 
@@ -313,7 +333,7 @@ CallSiteInfo record_repeat(const Graph& graph, std::int64_t count,
   const std::vector<halftone::TensorId> all = native.nodes[node].outputs;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (graph.is_by_ref(i)) {
-      halftone::op::copy_var_update(AnyTensor{&native, ids[i]}, AnyTensor{&native, all[i]});
+      halftone::change({&native, ids[i]}, {&native, all[i]});
     } else if (i >= results.size()) {
       native.nodes[node].outputs[i] = halftone::no_tensor;
     }
@@ -324,15 +344,15 @@ CallSiteInfo record_repeat(const Graph& graph, std::int64_t count,
   return {parent, node, graph, 2};
 }
 
-ConditionalSiteInfo record_conditional(const AnyTensor& condition, const BranchCall& yes,
-                                       const BranchCall& no) {
+ConditionalSiteInfo record_conditional(const AnyTensor& condition, const Branch& yes,
+                                       const Branch& no) {
   const TensorSpec info = condition.info();
   if (info.type != ElementType::boolean || info.elements() != 1) {
     throw ValueError({.what = "a condition is not one bool",
                       .tensor = condition.name(),
                       .found = to_text(info)});
   }
-  for (const BranchCall* branch : {&yes, &no}) {
+  for (const Branch* branch : {&yes, &no}) {
     if (branch->graph.state().by_ref.empty()) continue;
     throw NotImplementedError({.what = "branches have no inputs by reference",
                                .node = branch->graph.id(),

@@ -10,10 +10,13 @@ namespace popxl {
 
 namespace {
 
+using detail::Place;
 using halftone::Ordering;
 
 /// A context, and what makes graphs obey it: those that are entered while it lives.
 struct Live {
+  Place place{};          ///< that it says
+  bool is_debug = false;  ///< whether its text is the operators' name
   std::int64_t number = 0;
   std::string text;
   std::shared_ptr<void> (*apply)(halftone::Graph& graph, const Live& context) = nullptr;
@@ -71,6 +74,30 @@ Graph get_current_graph() {
 Graph get_main_graph() { return get_current_graph().main_graph(); }
 Ir get_ir() { return get_current_graph().ir(); }
 
+Place detail::current_place() {
+  Place place{.is_known = true};
+  for (const Live& context : live) {
+    if (context.place.ipu >= 0) place.ipu = context.place.ipu;
+    place.on_io_tiles = place.on_io_tiles || context.place.on_io_tiles;
+  }
+  return place;
+}
+
+std::string_view detail::current_debug_name() {
+  for (auto context = live.rbegin(); context != live.rend(); ++context) {
+    if (context->is_debug) return context->text;
+  }
+  return {};
+}
+
+detail::GraphState* detail::state_of(const AnyTensor& tensor) {
+  if (entered.empty()) return nullptr;
+  for (const auto& graph : entered.back().graph.ir().state().graphs) {
+    if (&graph->graph == tensor.graph) return graph.get();
+  }
+  return nullptr;
+}
+
 Context::Context(Kind kind, std::int64_t number, std::string_view text) {
   Live context{.number = number, .text = std::string(text)};
   switch (kind) {
@@ -80,11 +107,13 @@ Context::Context(Kind kind, std::int64_t number, std::string_view text) {
                           .expected = "from 0 to " + std::to_string(halftone::most_ipus - 1),
                           .found = std::to_string(number)});
       }
+      context.place.ipu = static_cast<int>(number);
       context.apply = [](halftone::Graph& graph, const Live& c) {
         return scope<halftone::OnIpu>(graph, static_cast<std::int32_t>(c.number));
       };
       break;
     case Kind::io_tiles:
+      context.place.on_io_tiles = true;
       context.apply = [](halftone::Graph& graph, const Live&) {
         return scope<halftone::OnIoTiles>(graph);
       };
@@ -93,6 +122,10 @@ Context::Context(Kind kind, std::int64_t number, std::string_view text) {
       context.apply = [](halftone::Graph& graph, const Live& c) {
         return scope<halftone::NameScope>(graph, std::string_view(c.text));
       };
+      break;
+    case Kind::debug:
+      context.is_debug = true;
+      context.apply = [](halftone::Graph&, const Live&) { return std::shared_ptr<void>(); };
       break;
     case Kind::in_sequence:
       context.apply = [](halftone::Graph& graph, const Live& c) {

@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include <halftone/graph/index.hpp>
+#include <halftone/op/list.hpp>
+
 #include "base/describe.hpp"
 #include "base/file.hpp"
 #include "popxl/dot.hpp"
@@ -17,11 +20,6 @@ using detail::IrState;
 
 namespace {
 
-std::vector<AnyTensor> handles(const Graph& graph, std::span<const halftone::TensorId> ids) {
-  std::vector<AnyTensor> all;
-  for (const halftone::TensorId id : ids) all.push_back({&graph.native(), id});
-  return all;
-}
 template <class Wanted>
 std::vector<AnyTensor> tensors_that(const Graph& graph, Wanted wanted) {
   std::vector<AnyTensor> all;
@@ -34,6 +32,13 @@ std::vector<AnyTensor> tensors_that(const Graph& graph, Wanted wanted) {
 
 }  // namespace
 
+std::vector<AnyTensor> detail::handles(const Graph& graph,
+                                       std::span<const halftone::TensorId> ids) {
+  std::vector<AnyTensor> all;
+  for (const halftone::TensorId id : ids) all.push_back({&graph.native(), id});
+  return all;
+}
+
 // --- graphs ------------------------------------------------------------------------------------------
 
 std::string_view Graph::id() const { return state_->id; }
@@ -41,8 +46,8 @@ std::string_view Graph::name() const { return state_->name; }
 Ir Graph::ir() const { return Ir(ir_); }
 Graph Graph::main_graph() const { return ir().main_graph(); }
 halftone::Graph& Graph::native() const { return state_->graph; }
-std::vector<AnyTensor> Graph::inputs() const { return handles(*this, native().inputs); }
-std::vector<AnyTensor> Graph::outputs() const { return handles(*this, native().outputs); }
+std::vector<AnyTensor> Graph::inputs() const { return detail::handles(*this, native().inputs); }
+std::vector<AnyTensor> Graph::outputs() const { return detail::handles(*this, native().outputs); }
 std::map<std::string, AnyTensor> Graph::inputs_by_name() const {
   std::map<std::string, AnyTensor> all;
   for (const AnyTensor& input : inputs()) {
@@ -82,13 +87,6 @@ int Graph::register_op_created_hook(Hook f) const {
   static std::atomic<int> next{0};
   const int handle = next++;
   state_->hooks.emplace_back(handle, std::move(f));
-  const auto tell = [](void* who, const halftone::Graph& graph, std::size_t node) {
-    // A copy: hooks may be removed by a hook.
-    for (const auto& [number, hook] : std::vector(static_cast<GraphState*>(who)->hooks)) {
-      hook(graph.nodes[node]);
-    }
-  };
-  native().observer.set(tell, state_);
   return handle;
 }
 void Graph::remove_op_created_hook(int handle) const {
@@ -108,6 +106,97 @@ void IrState::must_be_open(std::string_view what) const {
                       .hint = "make the Ir complete, then the session of it"});
 }
 
+namespace {
+
+/// Whether an operator joins tensors of several IPUs.
+bool may_join_ipus(const halftone::Node& node) {
+  using namespace halftone::op;
+  const halftone::OpId& id = node.op->id;
+  return id == Call::id || id == Loop::id || id == If::id || id == AllReduce::id;
+}
+
+/// Throws a ValueError if the inputs of a node are on different IPUs or tiles.
+void check_places(const GraphState& state, const halftone::Node& node) {
+  if (may_join_ipus(node)) return;
+  halftone::TensorId first = halftone::no_tensor;
+  detail::Place place;
+  for (const halftone::TensorId id : node.inputs) {
+    if (id == halftone::no_tensor || static_cast<std::size_t>(id) >= state.places.size()) continue;
+    const detail::Place other = state.places[static_cast<std::size_t>(id)];
+    if (other.ipu < 0) continue;
+    const bool differs = first != halftone::no_tensor && other.ipu != place.ipu;
+    if (differs || (first != halftone::no_tensor && other.on_io_tiles != place.on_io_tiles)) {
+      const auto text = [&](halftone::TensorId t, const detail::Place& p) {
+        const std::string_view name = state.graph.name(t);
+        return (name.empty() ? "a tensor" : "'" + std::string(name) + "'") + " on " +
+               (p.on_io_tiles ? "the IO tiles of " : "") + "IPU " + std::to_string(p.ipu);
+      };
+      throw ValueError({.what = differs ? "the inputs of an operator are on different IPUs"
+                                        : "the inputs of an operator are on different tile sets",
+                        .node = node.op->id.name,
+                        .found = text(first, place) + ", " + text(id, other),
+                        .hint = differs ? "ops::ipu_copy(tensor, ipu) brings one to the other's"
+                                        : "ops::io_tile_copy(tensor) brings one to the other's"});
+    }
+    place = other;
+    first = id;
+  }
+}
+
+/// Is told of every node that is recorded: where it is, and whose hooks want to know of it.
+void observe(void* who, const halftone::Graph& graph, std::size_t n) {
+  GraphState& state = *static_cast<GraphState*>(who);
+  const halftone::Node& node = graph.nodes[n];
+  if (n > 0 && graph.nodes[n - 1].place.ipu >= 0) {
+    // A copy to another IPU says so behind the call.
+    for (const halftone::TensorId id : graph.nodes[n - 1].outputs) {
+      if (static_cast<std::size_t>(id) >= state.places.size()) continue;
+      state.places[static_cast<std::size_t>(id)].ipu = graph.nodes[n - 1].place.ipu;
+    }
+  }
+  try {
+    check_places(state, node);
+  } catch (const ValueError&) {
+    // The node goes again, with its outputs, which are the last tensors.
+    const std::size_t outputs = node.outputs.size();
+    state.graph.nodes.pop_back();
+    state.graph.tensors.resize(state.graph.tensors.size() - outputs);
+    throw;
+  }
+  if (const std::string_view name = detail::current_debug_name(); !name.empty()) {
+    state.graph.rename(state.graph.nodes[n], name);
+  }
+  state.places.resize(graph.tensors.size());
+  const detail::Place place = detail::current_place();
+  for (const halftone::TensorId id : node.outputs) {
+    if (id != halftone::no_tensor) state.places[static_cast<std::size_t>(id)] = place;
+  }
+  for (const halftone::TensorId id : node.inputs) {
+    if (id == halftone::no_tensor || place.ipu < 0 || !is_variable(graph.tensor(id))) continue;
+    detail::Place& own = state.places[static_cast<std::size_t>(id)];
+    if (!own.is_known) own = place;
+  }
+  // A copy: hooks may be removed by a hook.
+  for (const auto& [number, hook] : std::vector(state.hooks)) hook(graph.nodes[n]);
+}
+
+}  // namespace
+
+detail::Place detail::place_of(const AnyTensor& t) {
+  Place place;
+  const auto id = static_cast<std::size_t>(t.id);
+  if (const GraphState* const state = state_of(t); state != nullptr && id < state->places.size()) {
+    place = state->places[id];
+  }
+  const int maker = halftone::Uses(*t.graph).producer[t.id];
+  if (maker == halftone::no_node) return place;
+  const halftone::Node& node = t.graph->nodes[static_cast<std::size_t>(maker)];
+  if (node.place.ipu >= 0) place.ipu = node.place.ipu;
+  if (!place.is_known) place.on_io_tiles = node.planning.on_io_tiles;
+  place.is_known = true;
+  return place;
+}
+
 Graph detail::add_graph(const std::shared_ptr<IrState>& ir, std::string_view base) {
   auto graph = std::make_unique<GraphState>();
   if (ir->graphs.empty()) {
@@ -117,6 +206,7 @@ Graph detail::add_graph(const std::shared_ptr<IrState>& ir, std::string_view bas
     graph->name = graph->id;
   }
   graph->graph.graph_name = graph->graph.store_name(graph->id);
+  graph->graph.observer.set(observe, graph.get());
   ir->graphs.push_back(std::move(graph));
   return {ir, ir->graphs.back().get()};
 }
@@ -185,21 +275,9 @@ Graph Ir::create_empty_graph(std::string_view name) const {
   return detail::add_graph(state_, name);
 }
 
-namespace {
-/// A grouping, whose refusal is PopXL's.
-template <class F>
-ReplicaGrouping grouped(F make) {
-  try {
-    return make();
-  } catch (const halftone::UsageError& e) {
-    throw ValueError({.what = e.reason(), .expected = e.expected(), .found = e.found()});
-  }
-}
-}  // namespace
-
 ReplicaGrouping Ir::replica_grouping(int stride, std::optional<int> group_size) const {
   const std::int32_t replicas = main_graph().native().replicas;
-  return grouped([&] {
+  return detail::as_value_error([&] {
     if (!group_size.has_value()) return ReplicaGrouping(replicas, stride);
     return ReplicaGrouping(replicas, stride, *group_size);
   });
@@ -210,7 +288,7 @@ ReplicaGrouping Ir::replica_grouping_from_assignments(std::vector<int> assignmen
                       .expected = std::to_string(std::int64_t{replication_factor}),
                       .found = std::to_string(assignment.size())});
   }
-  return grouped([&] { return ReplicaGrouping(std::move(assignment)); });
+  return detail::as_value_error([&] { return ReplicaGrouping(std::move(assignment)); });
 }
 
 void Ir::set_dot_checks(std::vector<std::string> checks) const {
@@ -291,7 +369,7 @@ halftone::Graph& detail::main_for(std::string_view what) {
                     .found = "graph '" + std::string(graph.id()) + "' is current",
                     .hint = "create it in the main graph and give it to the call"});
 }
-AnyTensor detail::add_input(const TensorSpec& spec, std::string_view name, bool by_ref) {
+AnyTensor graph_input(const TensorSpec& spec, std::string_view name, bool by_ref) {
   const Graph graph = gcg();
   if (graph == graph.main_graph()) {
     throw ValueError({.what = "the main graph has no inputs",
@@ -301,12 +379,22 @@ AnyTensor detail::add_input(const TensorSpec& spec, std::string_view name, bool 
   if (by_ref) graph.state().by_ref.push_back(graph.native().inputs.size());
   return {&graph.native(), graph.native().add_input(spec, name)};
 }
-AnyTensor detail::add_variable(const AnyView& data, std::string_view name, bool downcast) {
-  halftone::Graph& graph = main_for("a variable");
+AnyTensor variable(const AnyView& data, std::string_view name, bool downcast) {
+  halftone::Graph& graph = detail::main_for("a variable");
   auto [info, bytes] = host_bytes(data, downcast);
   return {&graph, graph.add_variable(info, std::move(bytes), name)};
 }
-AnyTensor detail::add_constant(const AnyView& data, std::string_view name, bool downcast) {
+AnyTensor detail::add_mapped_variable(const TensorSpec& spec, std::string_view name,
+                                      const Memmap& file, std::size_t offset) {
+  halftone::Graph& graph = main_for("a variable");
+  const std::span<std::byte> bytes =
+      as_value_error([&] { return file.elements(spec, offset); }, name);
+  const halftone::TensorId id =
+      graph.add_variable(spec, halftone::Bytes(file.storage(), bytes.data(), bytes.size()), name);
+  gir().state().mapped.push_back({id, file, bytes});
+  return {&graph, id};
+}
+AnyTensor constant(const AnyView& data, std::string_view name, bool downcast) {
   halftone::Graph& graph = gcg().native();
   auto [info, bytes] = host_bytes(data, downcast);
   return {&graph, graph.add_constant(info, std::move(bytes), name)};

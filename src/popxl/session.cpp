@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include <popxl/streams.hpp>
 
 #include "base/describe.hpp"
+#include "graph/inputs.hpp"
 #include "popart/ipu_device.hpp"
 #include "popxl/state.hpp"
 #include "session/host_weights.hpp"
@@ -18,21 +20,14 @@ namespace popxl {
 
 namespace {
 
-using halftone::detail::to_text;
-
-std::string names_of(const std::vector<std::string_view>& names) {
-  std::string all;
-  for (const std::string_view name : names)
-    all += (all.empty() ? "'" : ", '") + std::string(name) + "'";
-  return all;
-}
+using halftone::detail::list_of, halftone::detail::to_text;
 
 /// Throws a ValueError that names the streams that are missing and those that nobody expects.
-template <class Given, class Name>
-void check_streams(std::span<const Given> given, Name name_of,
-                   const std::vector<halftone::UsedStream>& used, std::string_view what) {
+template <class Given, class Stream, class Name>
+void check_streams(std::span<const Given> given, Name name_of, const std::vector<Stream>& used,
+                   std::string_view what) {
   std::vector<std::string_view> missing, unexpected, twice;
-  for (const halftone::UsedStream& stream : used) {
+  for (const Stream& stream : used) {
     const auto count = std::count_if(given.begin(), given.end(), [&](const Given& item) {
       return name_of(item) == stream.name.view();
     });
@@ -48,29 +43,17 @@ void check_streams(std::span<const Given> given, Name name_of,
   if (missing.empty() && unexpected.empty() && twice.empty()) return;
   std::string found;
   const auto add = [&](const char* words, const std::vector<std::string_view>& names) {
-    if (!names.empty()) found += (found.empty() ? "" : "; ") + (words + names_of(names));
+    if (!names.empty()) found += (found.empty() ? "" : "; ") + (words + list_of(names));
   };
   add("missing: ", missing);
   add("unexpected: ", unexpected);
   add("given twice: ", twice);
   std::vector<std::string_view> expected;
-  for (const halftone::UsedStream& stream : used) expected.push_back(stream.name.view());
+  for (const Stream& stream : used) expected.push_back(stream.name.view());
   throw ValueError({.what = what,
-                    .expected = expected.empty() ? "none" : names_of(expected),
+                    .expected = expected.empty() ? "none" : list_of(expected),
                     .found = found,
                     .hint = "every stream that the program uses is given once"});
-}
-
-/// An extent of 1 more or less does not count.
-bool is_same_but_for_ones(const Dims& a, const Dims& b) {
-  const auto without_ones = [](const Dims& shape) {
-    Dims rest;
-    for (const std::int64_t extent : shape) {
-      if (extent != 1) rest.push_back(extent);
-    }
-    return rest;
-  };
-  return without_ones(a) == without_ones(b);
 }
 
 }  // namespace
@@ -81,7 +64,8 @@ struct Session::State {
   std::shared_ptr<popart::DeviceInfo> device;
   bool downloads_on_exit;
   bool is_attached = false;
-  std::vector<halftone::UsedStream> loads, stores;  ///< views into `graph`
+  std::vector<AnyHostToDevice> loads;
+  std::vector<AnyDeviceToHost> stores;
   halftone::detail::HostWeights weights;
   halftone::Session session;
 
@@ -119,7 +103,8 @@ struct Session::State {
   void write_back(const detail::MappedVariable& mapped) {
     const std::size_t at = number(mapped.id);
     const AnyView value = weights[at];
-    detail::write_back(mapped, {static_cast<const std::byte*>(value.data), value.bytes()});
+    std::memcpy(mapped.bytes.data(), value.data, mapped.bytes.size());
+    mapped.file.flush();
     weights.set(at,
                 halftone::Bytes(mapped.file.storage(), mapped.bytes.data(), mapped.bytes.size()));
   }
@@ -130,15 +115,14 @@ struct Session::State {
                       .hint = "auto on = session.attach(); keeps it attached in its block"});
   }
   Dims host_shape(const Dims& slice) const {
-    Dims shape = slice;
-    const std::int64_t transfers = ir.num_host_transfers, replicas = ir.replication_factor;
-    if (replicas > 1) shape.insert(0, replicas);
-    if (transfers > 1) shape.insert(0, transfers);
-    return shape;
+    const halftone::DataFlow flow{.host_transfers = ir.num_host_transfers,
+                                  .replicas = ir.replication_factor};
+    return flow.stream_shape(slice);
   }
-  void check_shape(const halftone::UsedStream& stream, const TensorSpec& found) const {
+  template <class Stream>
+  void check_shape(const Stream& stream, const TensorSpec& found) const {
     const Dims expected = host_shape(stream.slice.shape);
-    if (is_same_but_for_ones(expected, found.shape)) return;
+    if (halftone::detail::is_same_but_for_ones(expected, found.shape)) return;
     throw ValueError({.what = "an array for a stream has another shape",
                       .tensor = stream.name.view(),
                       .expected = to_text(TensorSpec{stream.slice.type, expected}),
@@ -147,8 +131,8 @@ struct Session::State {
                               std::to_string(ir.num_host_transfers) + ", and the replicas, " +
                               std::to_string(ir.replication_factor) + "; those of 1 are left out"});
   }
-  const halftone::UsedStream& stream(const std::vector<halftone::UsedStream>& all,
-                                     std::string_view name) const {
+  template <class Stream>
+  const Stream& stream(const std::vector<Stream>& all, std::string_view name) const {
     return *std::find_if(all.begin(), all.end(),
                          [&](const auto& s) { return s.name.view() == name; });
   }
@@ -164,6 +148,16 @@ struct Session::State {
 
 namespace {
 
+/// How many IPUs nodes are meant for: a power of two.
+std::int64_t ipus_of(const halftone::Graph& graph) {
+  std::int64_t count = 1;
+  for (const halftone::Node& node : graph.nodes) {
+    while (node.place.ipu >= count) count *= 2;
+  }
+  for (const halftone::Graph& body : graph.graphs) count = std::max(count, ipus_of(body));
+  return count;
+}
+
 /// The device that a word stands for: the machine of ipu_model, or the host.
 halftone::SessionOptions options_of(const Ir& ir, std::string_view device_desc) {
   halftone::SessionOptions options{.host_transfers = ir.num_host_transfers};
@@ -172,6 +166,11 @@ halftone::SessionOptions options_of(const Ir& ir, std::string_view device_desc) 
       throw ValueError({.what = "the device \"cpu\" has no replicas",
                         .found = std::to_string(ir.replication_factor) + " replicas",
                         .hint = "\"ipu_model\" runs them"});
+    }
+    if (const std::int64_t ipus = ipus_of(ir.main_graph().native()); ipus > 1) {
+      throw ValueError({.what = "the device \"cpu\" is one IPU",
+                        .found = "operators on " + std::to_string(ipus),
+                        .hint = "\"ipu_model\" has more"});
     }
     return options;
   }
@@ -197,6 +196,24 @@ std::unique_ptr<halftone::SessionOptions> options_on(const Ir& ir,
   return options;
 }
 
+/// Options whose machine has an IPU for every one that the program names.
+class Fitted {
+ public:
+  Fitted(const Ir& ir, const halftone::SessionOptions& options) : options_(options) {
+    if (options.device != halftone::Device::ipu_model) return;
+    const std::int64_t ipus = ipus_of(ir.main_graph().native());
+    machine_ = options.ipu.target == nullptr ? halftone::ipu::gc200 : *options.ipu.target;
+    if (machine_.ipus < ipus) machine_ = machine_.with_ipus(ipus);
+    options_.ipu.target = &machine_;
+  }
+  Fitted(const Fitted&) = delete;
+  const halftone::SessionOptions& options() const { return options_; }
+
+ private:
+  halftone::SessionOptions options_;
+  halftone::ipu::Target machine_ = halftone::ipu::gc200;
+};
+
 std::string_view overridden(std::string_view device_desc) {
   const char* const other = std::getenv("POPXL_OFFLINE_DEVICE");
   return other == nullptr ? device_desc : std::string_view(other);
@@ -206,8 +223,8 @@ std::string_view overridden(std::string_view device_desc) {
 
 Session::Session(const Ir& ir, std::string_view device_desc, bool weights_to_host_on_exit) {
   ir.state().must_be_open("an Ir that a session has taken is given to another one");
-  const halftone::SessionOptions options = options_of(ir, overridden(device_desc));
-  state_ = std::make_unique<State>(ir, nullptr, options, weights_to_host_on_exit);
+  const Fitted fitted(ir, options_of(ir, overridden(device_desc)));
+  state_ = std::make_unique<State>(ir, nullptr, fitted.options(), weights_to_host_on_exit);
 }
 Session::Session(const Ir& ir, std::shared_ptr<popart::DeviceInfo> device,
                  bool weights_to_host_on_exit) {
@@ -221,6 +238,7 @@ Session::~Session() = default;
 
 Ir Session::ir() const { return state_->ir; }
 bool Session::is_attached() const { return state_->is_attached; }
+bool Session::in_sync_with_ipu() const { return state_->weights.is_in_sync(); }
 
 // --- attachment ----------------------------------------------------------------------------------------
 
@@ -253,45 +271,24 @@ Session::Attachment::~Attachment() {
 
 // --- runs ----------------------------------------------------------------------------------------------
 
-std::vector<AnyHostToDevice> Session::expected_inputs() const {
-  std::vector<AnyHostToDevice> all;
-  for (const halftone::UsedStream& stream : state_->loads) {
-    all.emplace_back(stream.name, stream.slice);
-  }
-  return all;
-}
+std::vector<AnyHostToDevice> Session::expected_inputs() const { return state_->loads; }
 
 HostOutputs Session::create_host_outputs() const {
   HostOutputs outputs;
-  for (const halftone::UsedStream& stream : state_->stores) {
-    outputs.all_.emplace_back(
-        AnyDeviceToHost(stream.name, stream.slice),
-        AnyArray(TensorSpec{stream.slice.type, state_->host_shape(stream.slice.shape)}));
+  for (const AnyDeviceToHost& stream : state_->stores) {
+    outputs.add(stream, {stream.slice.type, state_->host_shape(stream.slice.shape)});
   }
   return outputs;
-}
-
-const AnyArray& HostOutputs::at(const halftone::StreamName& stream) const {
-  for (const auto& [known, array] : all_) {
-    if (known.name == stream) return array;
-  }
-  throw ValueError({.what = "nothing is stored to a stream of this name", .tensor = stream.view()});
-}
-std::vector<HostBuffer> HostOutputs::buffers() {
-  std::vector<HostBuffer> buffers;
-  for (auto& [stream, array] : all_) buffers.emplace_back(stream, array);
-  return buffers;
 }
 
 HostOutputs Session::run(std::span<const halftone::Input> inputs, bool downcast_inputs) {
   HostOutputs outputs = create_host_outputs();
-  const std::vector<HostBuffer> buffers = outputs.buffers();
-  run_with_outputs(inputs, buffers, downcast_inputs);
+  run_with_outputs(inputs, outputs, downcast_inputs);
   return outputs;
 }
 
 void Session::run_with_outputs(std::span<const halftone::Input> inputs,
-                               std::span<const HostBuffer> outputs, bool downcast_inputs) {
+                               const std::vector<HostBuffer>& outputs, bool downcast_inputs) {
   State& s = *state_;
   s.must_be_attached("a session runs");
   if (s.graph.nodes.size() != s.ir.main_graph().native().nodes.size()) {
@@ -307,7 +304,7 @@ void Session::run_with_outputs(std::span<const halftone::Input> inputs,
   std::vector<halftone::Input> given;
   std::vector<AnyArray> converted;
   for (const halftone::Input& input : inputs) {
-    const halftone::UsedStream& stream = s.stream(s.loads, input.name);
+    const auto& stream = s.stream(s.loads, input.name);
     AnyView value = input.value;
     s.check_shape(stream, value.info);
     const ElementType narrow = detail::downcast_type(value.info.type);
@@ -326,7 +323,7 @@ void Session::run_with_outputs(std::span<const halftone::Input> inputs,
   }
   std::vector<halftone::Session::Output> taken;
   for (const HostBuffer& output : outputs) {
-    const halftone::UsedStream& stream = s.stream(s.stores, output.stream.name.view());
+    const auto& stream = s.stream(s.stores, output.stream.name.view());
     s.check_shape(stream, output.memory.info);
     if (output.memory.info.type != stream.slice.type) {
       throw TypeError({.what = "memory for a stream has another element type",
@@ -354,7 +351,7 @@ void Session::weights_to_host() {
 }
 
 AnyView Session::get_tensor_data(const AnyTensor& tensor) { return get_tensors_data({tensor})[0]; }
-std::vector<AnyView> Session::get_tensors_data(std::span<const AnyTensor> tensors) {
+std::vector<AnyView> Session::get_tensors_data(const std::vector<AnyTensor>& tensors) {
   State& s = *state_;
   const halftone::Graph& main = s.ir.main_graph().native();
   bool is_any_variable = false;

@@ -8,18 +8,10 @@
 namespace popxl {
 
 std::vector<AnyHostToDevice> Ir::get_all_h2d_streams() const {
-  std::vector<AnyHostToDevice> all;
-  for (const auto& stream : used_h2d_streams(main_graph().native())) {
-    all.emplace_back(stream.name, stream.slice);
-  }
-  return all;
+  return used_h2d_streams(main_graph().native());
 }
 std::vector<AnyDeviceToHost> Ir::get_all_d2h_streams() const {
-  std::vector<AnyDeviceToHost> all;
-  for (const auto& stream : used_d2h_streams(main_graph().native())) {
-    all.emplace_back(stream.name, stream.slice);
-  }
-  return all;
+  return used_d2h_streams(main_graph().native());
 }
 
 void detail::check_slice(const AnyDeviceToHost& stream, const AnyTensor& x) {
@@ -83,6 +75,10 @@ AnyRemoteBuffer replica_sharded_buffer(const TensorSpec& whole, const ReplicaGro
                                           entries);
 }
 
+AnyRemoteBuffer set_remote_buffer_info(const AnyRemoteBuffer& buffer, const TensorSpec& spec,
+                                       std::int64_t entries) {
+  return halftone::set_remote_buffer(gmg().native(), {buffer.id, spec, entries, buffer.meta_shape});
+}
 void validate_tensor_matches_buffer(const AnyRemoteBuffer& buffer, const AnyTensor& tensor,
                                     int num_shards) {
   const TensorSpec info = tensor.info();
@@ -92,6 +88,14 @@ void validate_tensor_matches_buffer(const AnyRemoteBuffer& buffer, const AnyTens
                     .tensor = tensor.name(),
                     .expected = halftone::detail::to_text(TensorSpec{buffer.entry.type, shape}),
                     .found = halftone::detail::to_text(info)});
+}
+
+void transforms::io_tile_exchange(const std::function<void()>& record, bool verify_overlap) {
+  try {
+    halftone::io_tile_exchange(gcg().native(), record, verify_overlap);
+  } catch (const halftone::UsageError& e) {
+    throw RuntimeError({.what = e.reason(), .node = e.node(), .hint = e.hint()});
+  }
 }
 
 namespace ops {

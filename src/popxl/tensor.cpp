@@ -2,9 +2,8 @@
 
 #include <string>
 
-#include <halftone/graph/index.hpp>
-
 #include "base/describe.hpp"
+#include "popxl/state.hpp"
 
 namespace popxl {
 
@@ -66,26 +65,42 @@ std::string_view name_of(const AnyTensor& t) {
   return name.substr(name.rfind('/') + 1);
 }
 
-namespace {
-const halftone::Node& producer(const AnyTensor& t) {
-  for (const halftone::Node& node : t.graph->nodes) {
-    for (const halftone::TensorId id : node.outputs) {
-      if (id == t.id) return node;
-    }
-  }
-  throw UndefinedValue({.what = "no operator makes the tensor", .tensor = t.name()});
-}
-}  // namespace
-
 int ipu_of(const AnyTensor& t) {
-  const int ipu = producer(t).place.ipu;
-  if (ipu >= 0) return ipu;
+  const detail::Place place = detail::place_of(t);
+  if (place.ipu >= 0) return place.ipu;
   throw UndefinedValue({.what = "nothing says which IPU the tensor is on",
                         .tensor = t.name(),
                         .hint = "popxl::ipu on(0);"});
 }
 TileSet tile_set(const AnyTensor& t) {
-  return producer(t).planning.on_io_tiles ? TileSet::IO : TileSet::Compute;
+  const detail::Place place = detail::place_of(t);
+  if (place.is_known) return place.on_io_tiles ? TileSet::IO : TileSet::Compute;
+  throw UndefinedValue({.what = "no operator makes the tensor", .tensor = t.name()});
+}
+AnyTensor copy_to_ipu(const AnyTensor& t, int destination, std::optional<int> source) {
+  if (!source.has_value() && detail::place_of(t).ipu < 0) {
+    throw ValueError({.what = "the IPU that a tensor is copied from is not known",
+                      .tensor = t.name(),
+                      .hint = "make it within popxl::ipu, or give the source"});
+  }
+  return ops::ipu_copy(t, destination);
+}
+Dims shape_on_host(const AnyTensor& variable) {
+  const halftone::VariableSettings* const settings = variable.graph->settings(variable.id);
+  Dims shape = variable.info().shape;
+  if (settings == nullptr) return shape;
+  if (!settings->host_shape.empty()) shape = settings->host_shape;
+  const int groups = settings->grouping.num_groups();
+  if (groups > 1) shape.insert(0, groups);
+  return shape;
+}
+TensorLocation location_info(const AnyTensor& t) {
+  const halftone::VariableSettings* const settings = t.graph->settings(t.id);
+  if (settings == nullptr) return {};
+  using popart::TensorStorage, popart::ReplicatedTensorSharding;
+  return {
+      settings->remote_buffer >= 0 ? TensorStorage::OffChip : TensorStorage::OnChip,
+      settings->host_shape.empty() ? ReplicatedTensorSharding::Off : ReplicatedTensorSharding::On};
 }
 
 AnyTensor diag(const AnyTensor& x) {

@@ -61,8 +61,8 @@ InputsDict GradGraphInfo::inputs_dict(const CallSiteInfo& site) const {
     const std::size_t input = find_id(body.inputs, id);
     const TensorId outside =
         input < body.inputs.size() ? node.inputs[input] : node.outputs[find_id(body.outputs, id)];
-    dict.all.emplace_back(AnyTensor{&backward, backward.inputs[gradient_->provided.size() + i]},
-                          Argument(AnyTensor{&parent, outside}));
+    dict.emplace_back(AnyTensor{&backward, backward.inputs[gradient_->provided.size() + i]},
+                      Argument(AnyTensor{&parent, outside}));
   }
   return dict;
 }

@@ -58,16 +58,6 @@ void SessionInputs::refuse(const InputPort& port, std::string_view what,
                           .hint = "inputs are " + list_of(names)});
 }
 
-namespace {
-Dims without_ones(const Dims& shape) {
-  Dims rest;
-  for (const std::int64_t extent : shape) {
-    if (extent != 1) rest.push_back(extent);
-  }
-  return rest;
-}
-}  // namespace
-
 /// Slices for all transfers and replicas; dimensions of one do not count.
 void SessionInputs::accept_stream(std::size_t i, const TensorInfo& found) {
   const InputPort& port = ports_[i];
@@ -75,7 +65,7 @@ void SessionInputs::accept_stream(std::size_t i, const TensorInfo& found) {
     refuse(port, "a stream is given another element type", to_text(found));
   }
   const Dims expected = flow_.stream_shape(port.info.shape);
-  if (!found.is_static() || without_ones(found.shape) != without_ones(expected)) {
+  if (!found.is_static() || !is_same_but_for_ones(found.shape, expected)) {
     refuse(port, "a stream is given another shape than its slices for all transfers and replicas",
            to_text(found));
   }

@@ -42,10 +42,10 @@ std::vector<OutputPort> find_outputs(const Graph& graph, const SessionOptions& o
                                      const DataFlow& flow) {
   std::vector<OutputPort> ports;
   // A session returns what nodes store to streams in any case.
-  const std::vector<UsedStream> streams = used_d2h_streams(graph);
+  const std::vector<AnyDeviceToHost> streams = used_d2h_streams(graph);
   const auto is_stored = [&](std::string_view name) {
     return std::any_of(streams.begin(), streams.end(),
-                       [&](const UsedStream& stream) { return stream.name.view() == name; });
+                       [&](const AnyDeviceToHost& stream) { return stream.name.view() == name; });
   };
   const auto has = [&](TensorId id) {
     return std::any_of(ports.begin(), ports.end(),

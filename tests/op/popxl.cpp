@@ -169,6 +169,13 @@ TEST_CASE("popxl: a loss with the gradient of the softmax before it") {
   }
 }
 
+TEST_CASE("popxl: an update of a graph's input is refused when a session is made") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", Dims{2});
+  output(g, var_updates::accumulate_(x, x), "sum");
+  CHECK_THROWS_AS(Session(std::move(g)), ModelError);
+}
+
 TEST_CASE("popxl: updates of variables") {
   Graph g;
   const AnyTensor x = g.input<float>("x", Dims{2}), f = g.input<float>("f", Dims{});
@@ -189,8 +196,9 @@ TEST_CASE("popxl: updates of variables") {
                                     op::reshape(x, Shape<1, 2>{}), {.axis = 0});
   output(g, update::sparse_accumulate_(table, rows, constant(g, Dims{2, 0, 2}), 0, 2.f), "sparse");
 
-  CHECK_THROWS_AS(update::accumulate_(x, x), ModelError);
-  CHECK_THROWS_AS(update::accumulator_zero_(x), ModelError);
+  const AnyTensor fixed = constant<float, Shape<2>>(g, std::array{1.f, 2.f});
+  CHECK_THROWS_AS(update::accumulate_(fixed, x), UsageError);
+  CHECK_THROWS_AS(update::accumulator_zero_(fixed), UsageError);
   CHECK_THROWS_AS(update::accumulate_(table, x), ModelError);
   CHECK_THROWS_AS(update::accumulator_scale_(table, x), ModelError);
   CHECK_THROWS_AS(update::sparse_accumulate_(table, rows, constant(g, Dims{0, 0, 0}), 2),

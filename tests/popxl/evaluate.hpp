@@ -8,6 +8,10 @@
 
 namespace test {
 
+template <std::int64_t... D>
+using F = halftone::Tensor<float, halftone::Shape<D...>>;
+using Number = F<>;
+
 /// The values of tensors as doubles.
 inline std::vector<std::vector<double>> evaluate(const halftone::Graph& graph,
                                                  std::vector<halftone::Anchor> outputs,
@@ -23,6 +27,10 @@ inline std::vector<std::vector<double>> evaluate(const halftone::Graph& graph,
     });
   }
   return all;
+}
+
+inline std::vector<double> value(const halftone::AnyTensor& t) {
+  return evaluate(*t.graph, {t})[0];
 }
 
 inline void check_near(const std::vector<double>& found, const std::vector<double>& expected,

@@ -19,14 +19,12 @@ using namespace popxl;
 using test::check_near;
 using test::contains;
 using test::error_of;
+using test::F;
+using test::Number;
+using test::value;
 
 namespace {
 
-template <std::int64_t... D>
-using F = Tensor<float, Shape<D...>>;
-using Number = F<>;
-
-std::vector<double> value(const AnyTensor& t) { return test::evaluate(*t.graph, {t})[0]; }
 /// A variable that the graph's passes cannot take for a constant.
 template <std::int64_t... D>
 F<D...> given(float v) {

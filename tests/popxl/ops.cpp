@@ -16,12 +16,10 @@
 using namespace halftone;
 using test::check_near;
 using test::evaluate;
+using test::F;
 namespace ops = popxl::ops;
 
 namespace {
-
-template <std::int64_t... D>
-using F = Tensor<float, Shape<D...>>;
 
 const std::vector<double> xs = {1, -2, 3, 0.5, 0.25, -1}, ys = {2, 3, -1, 0.5, 4, 2};
 std::vector<float> floats(const std::vector<double>& values) {

@@ -14,12 +14,11 @@ using test::check_near;
 using test::contains;
 using test::error_of;
 using test::evaluate;
+using test::F;
 namespace ops = popxl::ops;
 
 namespace {
 
-template <std::int64_t... D>
-using F = Tensor<float, Shape<D...>>;
 template <std::size_t N>
 std::array<float, N> counted(float first = 0) {
   std::array<float, N> values;

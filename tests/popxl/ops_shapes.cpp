@@ -14,12 +14,11 @@ using test::check_near;
 using test::contains;
 using test::error_of;
 using test::evaluate;
+using test::F;
 namespace ops = popxl::ops;
 
 namespace {
 
-template <std::int64_t... D>
-using F = Tensor<float, Shape<D...>>;
 template <std::int64_t... D>
 using I = Tensor<std::int32_t, Shape<D...>>;
 

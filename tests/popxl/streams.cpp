@@ -11,11 +11,10 @@
 using namespace popxl;
 using test::contains;
 using test::error_of;
+using test::F;
+using test::Number;
 
 namespace {
-template <std::int64_t... D>
-using F = Tensor<float, Shape<D...>>;
-using Number = F<>;
 std::vector<float> list(const Array<float>& array) {
   return {array.values().begin(), array.values().end()};
 }
@@ -90,7 +89,7 @@ TEST_CASE("popxl streams: loads take slice after slice, in loops and bodies") {
 TEST_CASE("popxl streams: what is stored has the stream's type and shape") {
   Ir ir;
   Main in(ir);
-  const AnyDeviceToHost y = d2h_stream({ElementType::float32, {2}}, "y");
+  const AnyDeviceToHost y = d2h_stream(TensorSpec{ElementType::float32, {2}}, "y");
   const AnyTensor wrong = constant<float, Shape<3>>({1, 2, 3});
   CHECK_THROWS_AS(ops::host_store(y, wrong), ValueError);
   CHECK_THROWS_AS(ops::host_store(y, AnyTensor(constant<std::int32_t, Shape<2>>({1, 2}))),
@@ -263,7 +262,7 @@ TEST_CASE("popxl seeds: create_seeds, and two words of 64 bits") {
 TEST_CASE("popxl remote buffers: validate_tensor_matches_buffer and set_remote_buffer_info") {
   Ir ir;
   Main in(ir);
-  const auto buffer = remote_buffer({ElementType::float32, {2}}, 3);
+  const auto buffer = remote_buffer(TensorSpec{ElementType::float32, {2}}, 3);
   const auto fits = constant<float, Shape<2>>({1, 2});
   validate_tensor_matches_buffer(buffer, fits);
   CHECK_THROWS_AS(validate_tensor_matches_buffer(buffer, constant<float, Shape<3>>({1, 2, 3})),

@@ -10,14 +10,12 @@
 
 using namespace popxl;
 using test::check_near;
+using test::F;
+using test::Number;
+using test::value;
 
 namespace {
 
-template <std::int64_t... D>
-using F = Tensor<float, Shape<D...>>;
-using Number = F<>;
-
-std::vector<double> value(const AnyTensor& t) { return test::evaluate(*t.graph, {t})[0]; }
 template <std::int64_t... D>
 F<D...> given(std::string_view name, const std::vector<float>& values) {
   return variable<float, Shape<D...>>(name, std::span<const float>(values));
