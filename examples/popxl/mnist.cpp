@@ -51,19 +51,16 @@ void programs::mnist(const std::string& csv) {
   const auto [images, labels, losses, answers, weights] = network(ir, true);
   const auto [test_images, none, nothing, test_answers, test_weights] = network(test_ir, false);
   Session training(ir, "ipu_model"), test(test_ir, "ipu_model");
-  {
-    const auto on = training.attach();
-    for (int epoch = 1; epoch <= 30; ++epoch) {
-      float sum = 0;
-      for (std::size_t i = 0; i < train_batches; ++i)
-        sum += training.run({{images, data[i].images}, {labels, data[i].labels}})[losses][0];
-      if (epoch % 10 == 0) std::printf("  epoch %d: loss %.3f\n", epoch, sum / train_batches);
-    }
+  const auto learning = training.attach(), answering = test.attach();
+  for (int epoch = 1; epoch <= 30; ++epoch) {
+    float sum = 0;
+    for (std::size_t i = 0; i < train_batches; ++i)
+      sum += training.run({{images, data[i].images}, {labels, data[i].labels}})[losses][0];
+    if (epoch % 10 == 0) std::printf("  epoch %d: loss %.3f\n", epoch, sum / train_batches);
   }
   halftone::for_pairs(test_weights, weights, [&](auto to, auto from) {
     test.write_variable_data(to, training.get_tensor_data(AnyTensor(from)));
   });
-  const auto on = test.attach();
   int right = 0;
   for (std::size_t i = train_batches; i < data.size(); ++i) {
     const auto found = test.run({{test_images, data[i].images}})[test_answers];

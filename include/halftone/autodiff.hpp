@@ -218,16 +218,6 @@ constexpr BodyGradient differentiate_body(FindGradient find, const Graph& body,
   return result;
 }
 
-/// The tuple of gradients, or the gradient if there is one parameter.
-template <class... P>
-struct GradientsOf {
-  using type = std::tuple<given_for<P>...>;
-};
-template <class P>
-struct GradientsOf<P> {
-  using type = given_for<P>;
-};
-
 template <class Signature>
 struct ParametersOf;
 template <class R, class... P>

@@ -31,6 +31,9 @@
 /// source  popxl.Ir.create_graph, popxl.ops.call, repeat and conditional
 namespace halftone {
 
+/// A gradient of a function; see autodiff.hpp.
+struct BodyGradient;
+
 /// A struct of handles, and of such structs, which shows them by their names to a visitor.
 template <class X>
 concept tensor_struct = requires(X& x) { x.tensors([](std::string_view, auto&) {}); };
@@ -127,6 +130,16 @@ struct GivenFor<by_ref<H>> {
 };
 template <class P>
 using given_for = typename GivenFor<P>::type;
+
+/// The tuple of gradients, or the gradient if there is one parameter.
+template <class... P>
+struct GradientsOf {
+  using type = std::tuple<given_for<P>...>;
+};
+template <class P>
+struct GradientsOf<P> {
+  using type = given_for<P>;
+};
 
 /// The parameters and the result of a callable.
 template <class F>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <halftone/autodiff.hpp>
 #include <popxl/call.hpp>
 
 /// Graphs made of graphs: gradients.

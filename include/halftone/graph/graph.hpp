@@ -121,7 +121,7 @@ struct Node {
   Planning planning{};
   Place place{};
   Order order{};
-  bool is_tied = false;  ///< changes of its output and of its inputs follow each other; see views.hpp
+  bool is_tied = false;  ///< changes of its output and of its inputs follow each other: views.hpp
 };
 
 /// The name of an unknown extent: an input's extents of one symbol are equal.
