@@ -23,6 +23,7 @@ struct Inferred {
   constexpr Inferred(const TensorInfo& output) : outputs{output} {}
   constexpr Inferred(std::initializer_list<TensorInfo> list) : outputs(list) {}
   constexpr Inferred(Vector<TensorInfo> list) : outputs(std::move(list)) {}
+  constexpr Inferred(const std::vector<TensorInfo>& list) : outputs(list) {}
 
   static constexpr Inferred mismatch(std::string_view reason, std::int64_t expected = 0,
                                      std::int64_t found = 0) {
