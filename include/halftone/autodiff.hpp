@@ -1,5 +1,6 @@
 #pragma once
 
+#include <halftone/base/vector.hpp>
 #include <halftone/function.hpp>
 #include <halftone/transform/gradient.hpp>
 
@@ -17,20 +18,20 @@ struct BodyGradient {
   Graph original{};  ///< the function's body
   Graph forward{};   ///< the same with what supplied gradients need
   Graph backward{};  ///< gradients of `provided` outputs, then `sources`, to those of `required`
-  std::vector<TensorId> sources{};  ///< tensors of the forward body that the backward one takes
-  std::vector<std::size_t> provided{}, required{};  ///< numbers of outputs and of inputs
+  Vector<TensorId> sources{};  ///< tensors of the forward body that the backward one takes
+  Vector<std::size_t> provided{}, required{};  ///< numbers of outputs and of inputs
   std::size_t accumulated = 0;  ///< so many of the last inputs of `backward` are added to
 };
 
 /// Options of autodiff().
 struct AutodiffOptions {
   /// Numbers of the outputs whose gradients are given; empty: all of floating point.
-  std::vector<std::size_t> provided{};
+  Vector<std::size_t> provided{};
   /// Numbers of the inputs whose gradients are wanted; empty: all of floating point.
-  std::vector<std::size_t> required{};
+  Vector<std::size_t> required{};
   /// Gradients of functions that the function calls: their calls in the forward body are extended,
   /// instead of running another time in the backward one.
-  std::vector<BodyGradient> called{};
+  Vector<BodyGradient> called{};
 };
 
 /// A gradient of a function with its types.
@@ -48,8 +49,8 @@ constexpr std::size_t find_id(std::span<const TensorId> ids, TensorId id) {
 }
 
 /// The numbers that were asked for; else those of all tensors of floating point.
-constexpr std::vector<std::size_t> chosen(const Graph& body, std::span<const TensorId> ids,
-                                          const std::vector<std::size_t>& wanted) {
+constexpr Vector<std::size_t> chosen(const Graph& body, std::span<const TensorId> ids,
+                                     const Vector<std::size_t>& wanted) {
   for (const std::size_t number : wanted) {
     if (number < ids.size() && is_floating_point(body.info(ids[number]).type)) continue;
     throw_extent(
@@ -58,7 +59,7 @@ constexpr std::vector<std::size_t> chosen(const Graph& body, std::span<const Ten
         {}, -1, static_cast<std::int64_t>(ids.size()), static_cast<std::int64_t>(number));
   }
   if (!wanted.empty()) return wanted;
-  std::vector<std::size_t> all;
+  Vector<std::size_t> all;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (is_floating_point(body.info(ids[i]).type)) all.push_back(i);
   }
@@ -92,7 +93,7 @@ constexpr void extend_call(Graph& graph, std::size_t node, const BodyGradient& g
 
 /// Records the backward call for a call that has been extended; returns its node.
 constexpr std::size_t record_backward(Graph& graph, std::size_t node, const BodyGradient& gradient,
-                                      std::vector<TensorId> inputs,
+                                      Vector<TensorId> inputs,
                                       std::span<const TensorId> accumulators = {}) {
   const Node forward = graph.nodes[node];
   const auto callee = unpack<op::Call>(forward.attributes).callee;
@@ -107,7 +108,7 @@ constexpr std::size_t record_backward(Graph& graph, std::size_t node, const Body
     backward.modified_inputs.push_back(static_cast<std::int64_t>(inputs.size()));
     inputs.push_back(id);
   }
-  const std::vector<TensorInfo> infos = infos_of(gradient.backward, gradient.backward.outputs);
+  const Vector<TensorInfo> infos = infos_of(gradient.backward, gradient.backward.outputs);
   Place place = graph.place();
   place.part = Part::backward;
   const PlaceScope there(graph, place);
@@ -133,7 +134,7 @@ struct SuppliedGradients {
   constexpr bool operator()(GradientScope& g, std::size_t n) const {
     const BodyGradient* const gradient = supplied_for(g.graph(), n, all);
     if (gradient == nullptr) return false;
-    std::vector<TensorId> dys;
+    Vector<TensorId> dys;
     for (const std::size_t output : gradient->provided) dys.push_back(g.dy(output).id);
     const std::size_t node = record_backward(g.graph(), n, *gradient, std::move(dys));
     for (std::size_t i = 0; i < gradient->required.size(); ++i) {
@@ -185,16 +186,16 @@ constexpr BodyGradient differentiate_body(FindGradient find, const Graph& body,
     }
   }
   Graph both = result.forward;
-  std::vector<TensorId> outputs, d_outputs, wanted;
+  Vector<TensorId> outputs, d_outputs, wanted;
   for (const std::size_t number : result.provided) {
     outputs.push_back(body.outputs[number]);
     d_outputs.push_back(both.add_input(body.info(outputs.back()), {}));
   }
   for (const std::size_t number : result.required) wanted.push_back(body.inputs[number]);
-  const std::vector<TensorId> found =
+  const Vector<TensorId> found =
       differentiate_with(find, both, outputs, d_outputs, wanted, SuppliedGradients{options.called});
   both.outputs.clear();
-  std::vector<TensorId> sums;
+  Vector<TensorId> sums;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const AnyTensor dx = found[i] == no_tensor ? GradientScope::zeros(both, body.info(wanted[i]))
                                                : AnyTensor{&both, found[i]};
@@ -207,10 +208,10 @@ constexpr BodyGradient differentiate_body(FindGradient find, const Graph& body,
     op::copy_var_update(sum, op::add(sum, dx));
   }
   // Sums are given by whoever calls, not by the forward body.
-  std::vector<TensorId> given = d_outputs;
+  Vector<TensorId> given = d_outputs;
   given.insert(given.end(), sums.begin(), sums.end());
   take_backward(result, std::move(both), first, given);
-  std::vector<TensorId>& inputs = result.backward.inputs;
+  Vector<TensorId>& inputs = result.backward.inputs;
   inputs = d_outputs;
   inputs.insert(inputs.end(), result.sources.begin(), result.sources.end());
   inputs.insert(inputs.end(), sums.begin(), sums.end());
@@ -272,9 +273,9 @@ namespace detail {
 
 /// The gradients of the provided outputs.
 template <class R>
-constexpr std::vector<TensorId> provided_gradients(const BodyGradient& gradient, const R& dy) {
-  const std::vector<AnyTensor> all = handles_of(dy);
-  std::vector<TensorId> ids;
+constexpr Vector<TensorId> provided_gradients(const BodyGradient& gradient, const R& dy) {
+  const Vector<AnyTensor> all = handles_of(dy);
+  Vector<TensorId> ids;
   for (const std::size_t number : gradient.provided) ids.push_back(all[number].id);
   return ids;
 }
@@ -299,12 +300,12 @@ constexpr auto call(const Gradient<Signature>& gradient, const CallSite<Signatur
   detail::extend_call(graph, site.node, of);
   const std::size_t node =
       detail::record_backward(graph, site.node, of, detail::provided_gradients(of, dy));
-  std::vector<TensorId> ids(of.original.inputs.size(), no_tensor);
+  Vector<TensorId> ids(of.original.inputs.size(), no_tensor);
   for (std::size_t i = 0; i < of.required.size(); ++i) {
     ids[of.required[i]] = graph.nodes[node].outputs[i];
   }
   typename detail::ParametersOf<Signature>::gradients result{};
-  if constexpr (std::is_same_v<decltype(result), std::vector<AnyTensor>>) {
+  if constexpr (std::is_same_v<decltype(result), Vector<AnyTensor>>) {
     for (const TensorId id : ids) result.push_back({&graph, id});
   } else {
     std::size_t at = 0;
@@ -326,8 +327,8 @@ constexpr void accumulate(
     fail(ErrorKind::usage, {.what = "a gradient without accumulation is not added to anything",
                             .hint = "autodiff_with_accumulation(f)"});
   }
-  const std::vector<AnyTensor> all = detail::handles_of(sums);
-  std::vector<TensorId> accumulators;
+  const Vector<AnyTensor> all = detail::handles_of(sums);
+  Vector<TensorId> accumulators;
   for (const std::size_t number : of.required) accumulators.push_back(all[number].id);
   detail::extend_call(*site.graph, site.node, of);
   detail::record_backward(*site.graph, site.node, of, detail::provided_gradients(of, dy),

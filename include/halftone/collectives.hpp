@@ -116,15 +116,14 @@ inline AnyTensor replicated_slice(AnyTensor x, std::int64_t axis = 0,
 /// ipus    of the tensors; empty: those of the nodes that make them
 /// errors  UsageError: an IPU that is not known, another number of IPUs than tensors
 /// grad    the same of the gradients, for `add` alone
-std::vector<AnyTensor> all_reduce(std::span<const AnyTensor> xs,
-                                  std::span<const std::int64_t> ipus = {},
-                                  CollectiveOperator join = CollectiveOperator::add);
+Vector<AnyTensor> all_reduce(std::span<const AnyTensor> xs, std::span<const std::int64_t> ipus = {},
+                             CollectiveOperator join = CollectiveOperator::add);
 /// The tensors as they are, which are equal; their gradients are added.
-std::vector<AnyTensor> all_reduce_identical_inputs(
-    std::span<const AnyTensor> xs, std::span<const std::int64_t> ipus = {},
-    CollectiveOperator join = CollectiveOperator::add);
+Vector<AnyTensor> all_reduce_identical_inputs(std::span<const AnyTensor> xs,
+                                              std::span<const std::int64_t> ipus = {},
+                                              CollectiveOperator join = CollectiveOperator::add);
 /// The tensors joined; their gradients, which are equal, go back as they are.
-std::vector<AnyTensor> all_reduce_identical_grad_inputs(
+Vector<AnyTensor> all_reduce_identical_grad_inputs(
     std::span<const AnyTensor> xs, std::span<const std::int64_t> ipus = {},
     CollectiveOperator join = CollectiveOperator::add);
 

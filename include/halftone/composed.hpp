@@ -115,7 +115,7 @@ template <std::int64_t Axis = 0, typed_handle X, typed_handle I>
 decltype(detail::GatherAlong<Axis, X, I>::misfit()) gather_or_zero(const X&, const I&);
 
 /// n seeds [2] made of one, for the input `seed` of random operators. uint32.
-std::vector<AnyTensor> split_random_seed(AnyTensor seed, std::size_t n = 2);
+Vector<AnyTensor> split_random_seed(AnyTensor seed, std::size_t n = 2);
 using Seed = Tensor<std::uint32_t, halftone::Shape<2>>;
 std::vector<Seed> split_random_seed(const Seed& seed, std::size_t n = 2);
 

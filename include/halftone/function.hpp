@@ -8,8 +8,8 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/graph/model.hpp>
 #include <halftone/op/list.hpp>
@@ -62,15 +62,15 @@ template <class A, class B>
 inline constexpr bool is_tuple<std::pair<A, B>> = true;
 
 /// The name of a part: joined to that of the whole by a dot.
-constexpr std::vector<char> part_name(std::span<const char> whole, std::string_view part) {
-  std::vector<char> name(whole.begin(), whole.end());
+constexpr Vector<char> part_name(std::span<const char> whole, std::string_view part) {
+  Vector<char> name(whole.begin(), whole.end());
   if (!name.empty() && !part.empty()) name.push_back('.');
   name.insert(name.end(), part.begin(), part.end());
   return name;
 }
 /// The digits of the number of an item.
-constexpr std::vector<char> item_name(std::span<const char> whole, std::size_t number) {
-  std::vector<char> digits;
+constexpr Vector<char> item_name(std::span<const char> whole, std::size_t number) {
+  Vector<char> digits;
   do {
     digits.insert(digits.begin(), static_cast<char>('0' + number % 10));
     number /= 10;
@@ -102,8 +102,8 @@ constexpr void for_handles(X& x, F&& f, std::span<const char> name = {}) {
 }
 
 template <class X>
-constexpr std::vector<AnyTensor> handles_of(X x) {
-  std::vector<AnyTensor> all;
+constexpr Vector<AnyTensor> handles_of(X x) {
+  Vector<AnyTensor> all;
   for_handles(x, [&](std::string_view, auto& h, bool) { all.push_back(h); });
   return all;
 }
@@ -159,8 +159,8 @@ struct CallableOf<R (F::*)(P...) const> : CallableOf<R (*)(P...)> {};
 template <class R, class F, class... P>
 struct CallableOf<R (F::*)(P...)> : CallableOf<R (*)(P...)> {};
 
-constexpr std::vector<TensorInfo> infos_of(const Graph& graph, std::span<const TensorId> ids) {
-  std::vector<TensorInfo> infos;
+constexpr Vector<TensorInfo> infos_of(const Graph& graph, std::span<const TensorId> ids) {
+  Vector<TensorInfo> infos;
   for (const TensorId id : ids) infos.push_back(graph.info(id));
   return infos;
 }
@@ -184,8 +184,8 @@ constexpr void check_graph(Graph& graph, std::span<const AnyTensor> tensors) {
   Graph* all = &graph;
   for (const AnyTensor& t : tensors) join(all, t.graph);
 }
-constexpr std::vector<TensorId> ids_of(std::span<const AnyTensor> tensors) {
-  std::vector<TensorId> ids;
+constexpr Vector<TensorId> ids_of(std::span<const AnyTensor> tensors) {
+  Vector<TensorId> ids;
   for (const AnyTensor& t : tensors) ids.push_back(t.id);
   return ids;
 }
@@ -231,7 +231,7 @@ struct Function<R(P...)> {
   using parameters = std::tuple<P...>;
 
   Graph body{};
-  std::vector<char> modified{};  ///< of each input: whether a call changes it
+  Vector<char> modified{};  ///< of each input: whether a call changes it
 
   /// The numbers of the inputs that a call changes.
   ///
@@ -250,7 +250,7 @@ struct Function<R(P...)> {
 };
 
 /// A function of any number of untyped tensors.
-using AnyFunction = Function<std::vector<AnyTensor>(std::vector<AnyTensor>)>;
+using AnyFunction = Function<Vector<AnyTensor>(Vector<AnyTensor>)>;
 
 namespace detail {
 
@@ -307,9 +307,9 @@ constexpr auto function(const F& callable) {
 template <class F>
 constexpr AnyFunction function(const F& callable, std::span<const TensorInfo> infos) {
   AnyFunction f;
-  std::vector<AnyTensor> inputs;
+  Vector<AnyTensor> inputs;
   for (const TensorInfo& info : infos) inputs.push_back({&f.body, f.body.add_input(info, {})});
-  const std::vector<AnyTensor> outputs = callable(inputs);
+  const Vector<AnyTensor> outputs = callable(inputs);
   for (const AnyTensor& t : outputs) f.body.add_output(t.id);
   detail::find_modified(f);
   return f;
@@ -355,8 +355,8 @@ template <class R, class... P>
 struct CallSite<R(P...)> {
   Graph* graph = nullptr;
   std::size_t node = 0;
-  std::vector<TensorId> inner_inputs{}, inner_outputs{};  ///< of the function's body
-  std::vector<TensorId> modified{};                       ///< of the caller: what the call changes
+  Vector<TensorId> inner_inputs{}, inner_outputs{};  ///< of the function's body
+  Vector<TensorId> modified{};                       ///< of the caller: what the call changes
   R out{};
 
   /// The caller's tensor for an input or output of the body.
@@ -395,16 +395,16 @@ constexpr void check_given(const Function<R(P...)>& f, std::span<const AnyTensor
 
 /// The handles of all arguments, one after the other.
 template <class... A>
-constexpr std::vector<AnyTensor> all_handles(const A&... arguments) {
+constexpr Vector<AnyTensor> all_handles(const A&... arguments) {
   return handles_of(std::tuple<A...>(arguments...));
 }
 
 /// The result that a node's outputs are.
 template <class R>
 constexpr R result_of(Graph& graph, std::size_t node) {
-  const std::vector<TensorId> ids = graph.nodes[node].outputs;
+  const Vector<TensorId> ids = graph.nodes[node].outputs;
   R result{};
-  if constexpr (std::is_same_v<R, std::vector<AnyTensor>>) {
+  if constexpr (std::is_same_v<R, Vector<AnyTensor>>) {
     for (const TensorId id : ids) result.push_back({&graph, id});
   } else {
     std::size_t at = 0;
@@ -422,12 +422,12 @@ constexpr R result_of(Graph& graph, std::size_t node) {
 template <class R, class... P>
 constexpr CallSite<R(P...)> call_with_info(Graph& graph, const Function<R(P...)>& f,
                                            const detail::given_for<P>&... arguments) {
-  const std::vector<AnyTensor> given = detail::all_handles(arguments...);
+  const Vector<AnyTensor> given = detail::all_handles(arguments...);
   detail::check_given(f, given);
   detail::check_graph(graph, given);
   const op::Call call{.callee = {detail::share_body(graph, f.body)},
                       .modified_inputs = f.modified_inputs()};
-  const std::vector<TensorInfo> infos = detail::infos_of(f.body, f.body.outputs);
+  const Vector<TensorInfo> infos = detail::infos_of(f.body, f.body.outputs);
   CallSite<R(P...)> site{
       .graph = &graph,
       .node = graph.add_node(descriptor<op::Call>, pack(call), detail::ids_of(given), infos),
@@ -462,7 +462,7 @@ namespace detail {
 /// Whether results have the types of the first parameters.
 template <class R, class... P>
 constexpr bool goes_round() {
-  std::vector<TensorInfo> results, parameters;
+  Vector<TensorInfo> results, parameters;
   R result{};
   std::tuple<P...> all{};
   for_handles(result,
@@ -477,8 +477,8 @@ constexpr bool goes_round() {
 /// The body of a Loop: the function with the number of the pass and the condition in front. What
 /// is behind the results stays as it is from pass to pass.
 constexpr Graph loop_body(Graph body) {
-  const std::vector<TensorId> states = body.inputs;
-  std::vector<TensorId> outputs = body.outputs;
+  const Vector<TensorId> states = body.inputs;
+  Vector<TensorId> outputs = body.outputs;
   body.inputs.clear();
   body.add_input({ElementType::int64, {}}, {});
   outputs.insert(outputs.begin(), body.add_input({ElementType::boolean, {}}, {}));
@@ -499,13 +499,13 @@ constexpr Graph loop_body(Graph body) {
 template <class R, class... P>
 constexpr R repeat(Graph& graph, const Function<R(P...)>& f, std::int64_t passes,
                    const detail::given_for<P>&... arguments) {
-  if constexpr (!std::is_same_v<R, std::vector<AnyTensor>>) {
+  if constexpr (!std::is_same_v<R, Vector<AnyTensor>>) {
     static_assert(detail::goes_round<R, P...>(),
                   "halftone: repeat() gives the results of a pass to the first parameters of the "
                   "next one: their types have to be equal");
   }
   if (passes < 0) fail(ErrorKind::usage, {.what = "the number of passes is negative"});
-  const std::vector<AnyTensor> given = detail::all_handles(arguments...);
+  const Vector<AnyTensor> given = detail::all_handles(arguments...);
   detail::check_given(f, given);
   detail::check_graph(graph, given);
   const std::size_t carried = f.body.outputs.size();
@@ -530,20 +530,20 @@ constexpr R repeat(Graph& graph, const Function<R(P...)>& f, std::int64_t passes
   if (passes == 0) {
     std::size_t at = 0;
     R result{};
-    if constexpr (std::is_same_v<R, std::vector<AnyTensor>>) {
+    if constexpr (std::is_same_v<R, Vector<AnyTensor>>) {
       result.assign(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(carried));
     } else {
-      const std::vector<TensorId> ids = detail::ids_of(given);
+      const Vector<TensorId> ids = detail::ids_of(given);
       detail::set_handles(result, graph, ids, at);
     }
     return result;
   }
-  std::vector<TensorId> inputs{
-      constant(graph, std::span<const std::int64_t>(&passes, 1), Dims{}).id, no_tensor};
+  Vector<TensorId> inputs{constant(graph, std::span<const std::int64_t>(&passes, 1), Dims{}).id,
+                          no_tensor};
   for (const AnyTensor& t : given) inputs.push_back(t.id);
   const op::Loop loop{.body = {detail::share_body(graph, detail::loop_body(f.body))},
                       .modified_inputs = modified};
-  std::vector<TensorInfo> infos = detail::infos_of(f.body, f.body.inputs);
+  Vector<TensorInfo> infos = detail::infos_of(f.body, f.body.inputs);
   const std::size_t node =
       graph.add_node(descriptor<op::Loop>, pack(loop), std::move(inputs), infos);
   for (std::size_t i = carried; i < graph.nodes[node].outputs.size(); ++i) {
@@ -562,7 +562,7 @@ constexpr R repeat(const Function<R(P...)>& f, std::int64_t passes,
 template <class R>
 struct Branch {
   Graph body{};
-  std::vector<AnyTensor> given{};
+  Vector<AnyTensor> given{};
 };
 
 namespace detail {
@@ -580,7 +580,7 @@ constexpr Branch<R> branch(const Function<R(P...)>& f, const given_for<P>&... ar
 /// A branch also has the inputs of the other one, which it does not read.
 constexpr Graph branch_body(const Graph& own, const Graph& other, bool is_first) {
   Graph body = own;
-  const std::vector<TensorId> inputs = body.inputs;
+  const Vector<TensorId> inputs = body.inputs;
   body.inputs.clear();
   if (is_first) body.inputs = inputs;
   for (const TensorId id : other.inputs) body.add_input(other.info(id), {});
@@ -609,17 +609,17 @@ constexpr Branch<R> otherwise(const Function<R(P...)>& f,
 template <tensor_handle C, class R>
 constexpr R conditional(const C& condition, const Branch<R>& yes,
                         const std::type_identity_t<Branch<R>>& no) {
-  std::vector<AnyTensor> given{AnyTensor(condition)};
+  Vector<AnyTensor> given{AnyTensor(condition)};
   given.insert(given.end(), yes.given.begin(), yes.given.end());
   given.insert(given.end(), no.given.begin(), no.given.end());
   Graph& graph = detail::graph_of(given);
   const op::If choice{
       .then_branch = {detail::share_body(graph, detail::branch_body(yes.body, no.body, true))},
       .else_branch = {detail::share_body(graph, detail::branch_body(no.body, yes.body, false))}};
-  const std::vector<std::vector<TensorInfo>> branches{detail::infos_of(yes.body, yes.body.outputs),
-                                                      detail::infos_of(no.body, no.body.outputs)};
-  const std::vector<TensorId> ids = detail::ids_of(given);
-  const std::vector<InputInfo> infos = input_infos(graph, ids);
+  const Vector<Vector<TensorInfo>> branches{detail::infos_of(yes.body, yes.body.outputs),
+                                            detail::infos_of(no.body, no.body.outputs)};
+  const Vector<TensorId> ids = detail::ids_of(given);
+  const Vector<InputInfo> infos = input_infos(graph, ids);
   const Inferred inferred = op::If::infer(Inputs(infos, branches[0].size(), branches));
   if (!inferred.ok()) throw_inference(graph, descriptor<op::If>, ids, inferred);
   const std::size_t node = graph.add_node(descriptor<op::If>, pack(choice), ids, inferred.outputs);
@@ -653,7 +653,7 @@ constexpr W parameters(Graph& graph, std::string_view prefix = {}) {
 /// gradients. Pairs of which one is absent are passed over.
 template <class W, class F>
 constexpr void for_pairs(W a, W b, F&& f) {
-  const std::vector<AnyTensor> others = detail::handles_of(b);
+  const Vector<AnyTensor> others = detail::handles_of(b);
   std::size_t at = 0;
   detail::for_handles(a, [&]<class H>(std::string_view, H& h, bool) {
     const AnyTensor& other = others[at++];

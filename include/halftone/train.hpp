@@ -4,8 +4,8 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/train/update.hpp>
 
 namespace halftone {
@@ -19,7 +19,7 @@ enum class AccumulationReduction : std::uint8_t { sum, mean, running_mean };
 /// (PopART takes other quantities: scaled gradients with SGD, velocities with momentum.)
 struct ClipNorm {
   float max_norm = 0;
-  std::vector<std::string> weights{};  ///< empty: all that are trained
+  Vector<std::string> weights{};  ///< empty: all that are trained
 };
 
 /// Halves the loss scaling after steps in which more than the proportion `threshold` of the numbers
@@ -29,28 +29,28 @@ struct ClipNorm {
 struct AutomaticLossScaling {
   bool enabled = false;
   float bin_edge_location = 0.125f, threshold = 1e-7f;
-  std::int64_t update_period = 1;    ///< steps between two changes
-  bool only_products = false;        ///< looks at gradients of convolutions and matrix products
-  std::vector<std::string> track{};  ///< looks at the gradients of these tensors instead of all
+  std::int64_t update_period = 1;  ///< steps between two changes
+  bool only_products = false;      ///< looks at gradients of convolutions and matrix products
+  Vector<std::string> track{};     ///< looks at the gradients of these tensors instead of all
 };
 
 struct TrainOptions {
   /// Names of the variables that are trained; empty: all of floating point that the loss depends
   /// on.
-  std::vector<std::string> weights{};
+  Vector<std::string> weights{};
   /// Further variables and inputs whose gradients are wanted.
-  std::vector<std::string> gradients_of{};
+  Vector<std::string> gradients_of{};
   std::int64_t accumulation = 1;  ///< runs for each step of the optimizer; sessions set it, too
   AccumulationReduction reduction = AccumulationReduction::sum;
-  std::vector<Specific> specific{};
-  std::vector<ClipNorm> clip_norm{};
+  Vector<Specific> specific{};
+  Vector<ClipNorm> clip_norm{};
   AutomaticLossScaling automatic_loss_scaling{};
 };
 
 /// What `train` recorded: the weights, and the gradient of each for one micro-batch, multiplied
 /// by the loss scaling.
 struct Training {
-  std::vector<TensorId> weights, gradients;
+  Vector<TensorId> weights, gradients;
 };
 
 namespace detail {

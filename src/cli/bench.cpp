@@ -61,7 +61,7 @@ struct Bench {
       slot = std::move(array);
     }
     MadeUp made_up;
-    std::vector<TensorInfo> infos;
+    Vector<TensorInfo> infos;
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       if (!arrays[i].info().is_known()) {
         const TensorId id = graph.inputs[i];

@@ -40,7 +40,7 @@ Json to_json(const onnx::Report& report) {
 /// be that, nothing is said against the model.
 void plan(Graph graph) {
   Sizes sizes(graph, 0);
-  std::vector<TensorInfo> inputs;
+  Vector<TensorInfo> inputs;
   bool is_static = true;
   for (const TensorId id : graph.inputs) {
     if (!graph.info(id).is_known()) return;

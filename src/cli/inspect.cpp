@@ -140,7 +140,7 @@ void print_text(const InspectOptions& options, const Graph& graph, const Console
   fmt::print(console.out, "\n");
   ports.print(console.out);
 
-  const std::vector<TensorId> ids = parameters_of(graph);
+  const Vector<TensorId> ids = parameters_of(graph);
   if (!ids.empty()) {
     Table parameters({{"parameter"}, {"info"}, {"bytes", right}});
     for (const TensorId id : ids) {
@@ -162,7 +162,7 @@ void print_text(const InspectOptions& options, const Graph& graph, const Console
   if (!options.nodes) return;
 
   Table nodes({{"node"}, {"operator"}, {"inputs"}, {"outputs"}, {"info"}});
-  const auto list = [&](const std::vector<TensorId>& tensors, auto text_of) {
+  const auto list = [&](const Vector<TensorId>& tensors, auto text_of) {
     std::string text;
     for (const TensorId id : tensors) text += (text.empty() ? "" : ", ") + text_of(graph, id);
     return text;

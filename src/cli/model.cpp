@@ -42,8 +42,8 @@ std::string text_of(const Versions& versions) {
   return text;
 }
 
-std::vector<TensorId> parameters_of(const Graph& graph) {
-  std::vector<TensorId> ids;
+Vector<TensorId> parameters_of(const Graph& graph) {
+  Vector<TensorId> ids;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     if (is_variable(graph.tensors[i])) ids.push_back(static_cast<TensorId>(i));
   }

@@ -28,7 +28,7 @@ Versions versions_of(const std::string& path);
 std::string text_of(const Versions& versions);
 
 /// Weights: what has a value that training would change.
-std::vector<TensorId> parameters_of(const Graph& graph);
+Vector<TensorId> parameters_of(const Graph& graph);
 
 /// What a model is, in numbers. Nodes are those of its graph, without subgraphs.
 struct ModelFacts {

@@ -131,7 +131,7 @@ Json operator_json(const Descriptor& op) {
     for (const ElementType type : types_of(op, v)) types.push_back(name(type));
   }
   AttributeList attributes;
-  std::vector<Word> words = op.defaults();
+  Vector<Word> words = op.defaults();
   op.attributes(words, attributes);
   for (std::size_t i = 0; i < op.signature.inputs(); ++i) {
     const Slot& slot = op.signature.input(i);

@@ -198,7 +198,7 @@ struct Case {
   std::string loss_name;
   AnyTensor loss;
   float loss_scaling = 1;
-  std::vector<TensorInfo> planned;  ///< of the loss and the gradients, which the graph returns
+  Vector<TensorInfo> planned;  ///< of the loss and the gradients, which the graph returns
   AnyArray losses;
 
  private:

@@ -127,8 +127,8 @@ class Binder {
     return const_cast<void*>(aligned_data(r));
   }
 
-  std::vector<TensorInfo> infos(std::span<const Program::Argument> arguments) const {
-    std::vector<TensorInfo> list;
+  Vector<TensorInfo> infos(std::span<const Program::Argument> arguments) const {
+    Vector<TensorInfo> list;
     for (const Program::Argument& a : arguments) {
       list.push_back(a.tensor == no_tensor ? TensorInfo{} : graph_.info(a.tensor));
     }
@@ -146,8 +146,8 @@ class Binder {
                                .executor = &executor_,
                                .communicator = bound_.reach.communicator,
                                .host = bound_.reach.host}};
-    const std::vector<TensorInfo> in = infos(arguments.first(step.inputs)),
-                                  out = infos(arguments.subspan(step.inputs));
+    const Vector<TensorInfo> in = infos(arguments.first(step.inputs)),
+                             out = infos(arguments.subspan(step.inputs));
     if (step.is_late) {
       bind_late(number, bound);
       bound_.steps.push_back(bound);

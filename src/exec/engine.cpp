@@ -360,7 +360,7 @@ struct Engine::State {
 
   /// Other models are planned when the shapes of their inputs are given.
   void prepare_if_static() {
-    std::vector<TensorInfo> infos;
+    Vector<TensorInfo> infos;
     for (const TensorId id : graph.inputs) {
       infos.push_back(graph.info(id));
       if (!infos.back().is_static()) return;
@@ -494,7 +494,7 @@ void Engine::run(std::span<const AnyView> inputs) {
     same = s.current->inputs[i] == inputs[i].info;
   }
   if (!same) {
-    std::vector<TensorInfo> infos;
+    Vector<TensorInfo> infos;
     for (const AnyView& x : inputs) infos.push_back(x.info);
     s.prepare(infos);
   }

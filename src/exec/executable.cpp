@@ -97,10 +97,8 @@ Executable::~Executable() = default;
 
 const Graph& Executable::graph() const { return state_->graph; }
 
-const std::vector<TensorId>& Executable::model_outputs() const { return state_->model_outputs; }
-void Executable::set_model_outputs(std::vector<TensorId> ids) {
-  state_->model_outputs = std::move(ids);
-}
+const Vector<TensorId>& Executable::model_outputs() const { return state_->model_outputs; }
+void Executable::set_model_outputs(Vector<TensorId> ids) { state_->model_outputs = std::move(ids); }
 
 void Executable::verify() { state_->weights.verify(); }
 

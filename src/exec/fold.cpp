@@ -53,7 +53,7 @@ bool evaluate_small(void* executor, Graph& graph, std::size_t n) {
 void fold_shapes(Graph& graph) {
   const Graph stated = graph;
   kernel::Executor one;
-  std::vector<Defect> defects = infer_from_inputs(graph, &evaluate_small, &one);
+  Vector<Defect> defects = infer_from_inputs(graph, &evaluate_small, &one);
   if (defects.empty()) {
     recall_statements(graph, stated);
     defects = infer(graph);

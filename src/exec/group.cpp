@@ -119,8 +119,8 @@ struct Group::Draft {
       }
     }
   }
-  std::vector<TensorInfo> inputs_of(std::size_t n) const {
-    std::vector<TensorInfo> infos;
+  Vector<TensorInfo> inputs_of(std::size_t n) const {
+    Vector<TensorInfo> infos;
     for (const TensorId id : body.nodes[n].inputs) {
       infos.push_back(id == no_tensor ? TensorInfo{} : body.info(id));
     }

@@ -28,7 +28,7 @@ Bound& LateBody::with(std::span<const AnyView> inputs, bool for_shapes) {
     const auto info = [&](std::size_t i) -> const TensorInfo& { return inputs[i].info; };
     Ready* ready = variants_.find(inputs.size(), info);
     if (ready == nullptr) {
-      std::vector<TensorInfo> infos;
+      Vector<TensorInfo> infos;
       for (const AnyView& x : inputs) infos.push_back(x.info);
       ready = variants_.add(
           make_ready(graph_, infos, open_.graph.outputs, options_, executor_, reach_, nesting_));

@@ -344,7 +344,7 @@ class LatePasses final : public Passes {
   const std::span<const AnyView> inputs_;
   const Graph& body_;
   std::vector<AnyView> given_;  ///< to the body
-  std::vector<TensorInfo> previous_;
+  Vector<TensorInfo> previous_;
   std::vector<Stack> scanned_;
   std::vector<AnyArray> slices_, states_, results_;
   std::vector<Slices> stacks_;

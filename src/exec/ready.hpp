@@ -15,7 +15,7 @@ namespace halftone {
 
 /// A model that is prepared for one combination of input shapes, as a value.
 struct Prepared {
-  std::vector<TensorInfo> inputs{};
+  Vector<TensorInfo> inputs{};
   Program program{};
   bool is_random = false;  ///< the program has one input more: the state of random numbers
 };
@@ -47,7 +47,7 @@ class Variants {
   /// The variant for the inputs whose infos `info(i)` gives; null if there is none.
   Ready* find(std::size_t count, auto&& info) {
     for (auto place = all_.begin(); place != all_.end(); ++place) {
-      const std::vector<TensorInfo>& inputs = (*place)->inputs;
+      const Vector<TensorInfo>& inputs = (*place)->inputs;
       bool is_same = inputs.size() == count;
       for (std::size_t i = 0; is_same && i < count; ++i) is_same = inputs[i] == info(i);
       if (!is_same) continue;
@@ -81,8 +81,8 @@ struct UnverifiedWeights {
 
 struct Executable::State {
   Graph graph;
-  std::vector<TensorId> model_outputs;  ///< see Executable::model_outputs()
-  std::optional<Prepared> ready;        ///< none: the model has changed
+  Vector<TensorId> model_outputs;  ///< see Executable::model_outputs()
+  std::optional<Prepared> ready;   ///< none: the model has changed
   UnverifiedWeights weights;
 };
 

@@ -31,9 +31,9 @@ void check_fits(const Graph& graph, const Node* node, const TensorInfo& info) {
       {.what = "a tensor does not fit into memory", .node = where, .found = detail::to_text(info)});
 }
 
-std::vector<TensorInfo> infos_of_outputs(const Graph& graph, const Node& node,
-                                         std::span<const AnyView> inputs) {
-  std::vector<InputInfo> infos;
+Vector<TensorInfo> infos_of_outputs(const Graph& graph, const Node& node,
+                                    std::span<const AnyView> inputs) {
+  Vector<InputInfo> infos;
   for (const AnyView& x : inputs) {
     const auto* bytes = static_cast<const std::byte*>(x.data);
     const bool given = x.data != nullptr || x.info.bytes() == 0;
@@ -107,11 +107,11 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
     }
   }
   check_reach(graph, node, reach);
-  std::vector<TensorInfo> input_infos;
+  Vector<TensorInfo> input_infos;
   for (const AnyView& x : inputs) input_infos.push_back(x.info);
   if (!has_constant_attributes(graph, node)) kept = nullptr;
   const bool is_known = kept != nullptr && kept->kernel != nullptr && kept->inputs == input_infos;
-  const std::vector<TensorInfo> inferred =
+  const Vector<TensorInfo> inferred =
       is_known ? kept->outputs : infos_of_outputs(graph, node, inputs);
   std::vector<AnyArray> outputs(inferred.begin(), inferred.end());
   outputs.resize(node.outputs.size());

@@ -21,7 +21,7 @@ void check_fits(const Graph& graph, const Node* node, const TensorInfo& info);
 /// What a node with constant attributes (Slot::attribute), such as trees, keeps from run to run: as
 /// long as its inputs have the same shapes nothing is inferred or packed again.
 struct KeptNode {
-  std::vector<TensorInfo> inputs{}, outputs{};
+  Vector<TensorInfo> inputs{}, outputs{};
   std::unique_ptr<NodeKernel> kernel{};
   Storage packed{};
 };
@@ -32,7 +32,7 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
                                KeptNode* kept = nullptr, const Reach& reach = {});
 
 /// The infos of a node's outputs, found from complete inputs; throws what is wrong with them.
-std::vector<TensorInfo> infos_of_outputs(const Graph& graph, const Node& node,
-                                         std::span<const AnyView> inputs);
+Vector<TensorInfo> infos_of_outputs(const Graph& graph, const Node& node,
+                                    std::span<const AnyView> inputs);
 
 }  // namespace halftone

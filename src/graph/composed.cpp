@@ -39,11 +39,11 @@ AnyTensor gather_or_zero(AnyTensor x, AnyTensor indices, std::int64_t axis) {
   return where(axes.empty() ? is_inside : unsqueeze(is_inside, constant(*x.graph, axes)), y, 0);
 }
 
-std::vector<AnyTensor> split_random_seed(AnyTensor seed, std::size_t n) {
+Vector<AnyTensor> split_random_seed(AnyTensor seed, std::size_t n) {
   const Dims rest = {0, 0, 0, 0};
   const AnyTensor state =
       concat(seed, cast(constant(*seed.graph, rest), {.to = ElementType::uint32}), {.axis = 0});
-  std::vector<AnyTensor> seeds;
+  Vector<AnyTensor> seeds;
   for (std::size_t i = 0; i < n; ++i) {
     seeds.push_back(OpFunction<DeriveSeed>{}(state, {.number = static_cast<std::int64_t>(i)}));
   }

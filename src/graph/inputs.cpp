@@ -32,7 +32,7 @@ std::string expected_text(const Graph& graph, TensorId input, LeadingExtents lea
   return text + "] " + std::string(name(info.type));
 }
 
-std::string names_of(const Graph& graph, const std::vector<TensorId>& ids) {
+std::string names_of(const Graph& graph, const Vector<TensorId>& ids) {
   std::vector<std::string_view> names;
   for (const TensorId id : ids) names.push_back(graph.name(id));
   return list_of(names);

@@ -2,23 +2,21 @@
 
 namespace halftone::detail::compiled {
 
-std::vector<TensorId> collect(Graph& graph, const Slots& slots,
-                              std::span<const Argument> arguments) {
+Vector<TensorId> collect(Graph& graph, const Slots& slots, std::span<const Argument> arguments) {
   return detail::collect(graph, slots, arguments);
 }
 
-const std::vector<TensorId>& record_inferred(Graph& graph, const Descriptor& op,
-                                             std::vector<Word> attributes,
-                                             std::vector<TensorId> inputs, std::size_t outputs) {
+const Vector<TensorId>& record_inferred(Graph& graph, const Descriptor& op, Vector<Word> attributes,
+                                        Vector<TensorId> inputs, std::size_t outputs) {
   return detail::record_inferred(graph, op, std::move(attributes), std::move(inputs), outputs);
 }
 
-AnyTensor record_known(const Descriptor& op, std::vector<Word> attributes,
+AnyTensor record_known(const Descriptor& op, Vector<Word> attributes,
                        std::span<const Argument> arguments, std::span<const TensorInfo> infos) {
   return detail::record_known(op, std::move(attributes), arguments, infos);
 }
 
-AnyTensor record_known(const Descriptor& op, std::vector<Word> attributes,
+AnyTensor record_known(const Descriptor& op, Vector<Word> attributes,
                        std::span<const AnyTensor> arguments, std::span<const TensorInfo> infos) {
   return detail::record_known(op, std::move(attributes), arguments, infos);
 }

@@ -162,8 +162,8 @@ AnyTensor detail::slice(AnyTensor x, std::int64_t axis, const ReplicaGrouping& g
 
 namespace {
 
-std::vector<AnyTensor> over_ipus(std::span<const AnyTensor> xs, std::span<const std::int64_t> ipus,
-                                 op::AllReduce reduce) {
+Vector<AnyTensor> over_ipus(std::span<const AnyTensor> xs, std::span<const std::int64_t> ipus,
+                            op::AllReduce reduce) {
   if (xs.empty()) fail(ErrorKind::usage, {.what = "all_reduce over IPUs has no tensors"});
   Graph& graph = *xs[0].graph;
   std::vector<std::int64_t> places(ipus.begin(), ipus.end());
@@ -180,7 +180,7 @@ std::vector<AnyTensor> over_ipus(std::span<const AnyTensor> xs, std::span<const 
                             .expected = std::to_string(xs.size()),
                             .found = std::to_string(places.size())});
   }
-  std::vector<TensorId> ids;
+  Vector<TensorId> ids;
   for (std::size_t i = 0; i < xs.size(); ++i) {
     if (places[i] < 0 || places[i] >= most_ipus) {
       fail(ErrorKind::usage, {.what = "the IPU of a tensor is not known",
@@ -191,26 +191,26 @@ std::vector<AnyTensor> over_ipus(std::span<const AnyTensor> xs, std::span<const 
     reduce.ipus.push_back(places[i]);
     ids.push_back(xs[i].id);
   }
-  std::vector<AnyTensor> ys;
-  const std::vector<TensorId> outputs = halftone::detail::record(graph, reduce, ids, ids.size());
+  Vector<AnyTensor> ys;
+  const Vector<TensorId> outputs = halftone::detail::record(graph, reduce, ids, ids.size());
   for (const TensorId id : outputs) ys.push_back({&graph, id});
   return ys;
 }
 
 }  // namespace
 
-std::vector<AnyTensor> all_reduce(std::span<const AnyTensor> xs, std::span<const std::int64_t> ipus,
-                                  CollectiveOperator join) {
+Vector<AnyTensor> all_reduce(std::span<const AnyTensor> xs, std::span<const std::int64_t> ipus,
+                             CollectiveOperator join) {
   return over_ipus(xs, ipus, {.collective_operator = join});
 }
-std::vector<AnyTensor> all_reduce_identical_inputs(std::span<const AnyTensor> xs,
-                                                   std::span<const std::int64_t> ipus,
-                                                   CollectiveOperator join) {
+Vector<AnyTensor> all_reduce_identical_inputs(std::span<const AnyTensor> xs,
+                                              std::span<const std::int64_t> ipus,
+                                              CollectiveOperator join) {
   return over_ipus(xs, ipus, {.identical_inputs = 1, .collective_operator = join});
 }
-std::vector<AnyTensor> all_reduce_identical_grad_inputs(std::span<const AnyTensor> xs,
-                                                        std::span<const std::int64_t> ipus,
-                                                        CollectiveOperator join) {
+Vector<AnyTensor> all_reduce_identical_grad_inputs(std::span<const AnyTensor> xs,
+                                                   std::span<const std::int64_t> ipus,
+                                                   CollectiveOperator join) {
   return over_ipus(xs, ipus, {.identical_gradient_inputs = 1, .collective_operator = join});
 }
 

@@ -103,7 +103,7 @@ std::vector<AnyArray> ArithmeticRunner::run(const Graph& graph, const Node& node
   const Now now{graph, node, inputs, executor};
   if (is_view(node)) return run_node(graph, node, inputs, executor);
   check_scale(now);
-  const std::vector<TensorInfo> infos = infos_of_outputs(graph, node, inputs);
+  const Vector<TensorInfo> infos = infos_of_outputs(graph, node, inputs);
   std::vector<AnyArray> outputs;
   const bool has_half =
       std::any_of(infos.begin(), infos.end(), is_half) ||
@@ -128,9 +128,8 @@ std::vector<AnyArray> ArithmeticRunner::run(const Graph& graph, const Node& node
   return outputs;
 }
 
-std::vector<AnyArray> ArithmeticRunner::run_wide(const Now& now,
-                                                 const std::vector<TensorInfo>& infos) {
-  std::vector<TensorInfo> in;
+std::vector<AnyArray> ArithmeticRunner::run_wide(const Now& now, const Vector<TensorInfo>& infos) {
+  Vector<TensorInfo> in;
   for (const AnyView& x : now.inputs) in.push_back(x.info);
   if (!has_wide_form(now.node, in, infos)) {
     return run_node(now.graph, now.node, now.inputs, now.executor);
@@ -283,7 +282,7 @@ void ArithmeticRunner::trap(const Now& now, std::size_t output, std::string_view
 void ArithmeticRunner::check_results(const Now& now, std::span<const AnyArray> outputs) const {
   const OpId& id = now.node.op->id;
   // What only moves elements traps at none.
-  std::vector<TensorInfo> in, out;
+  Vector<TensorInfo> in, out;
   for (const AnyView& x : now.inputs) in.push_back(x.info);
   for (const AnyArray& y : outputs) out.push_back(y.info());
   const bool computes = now.node.op->flops(now.node.attributes, in, out) > 0 &&

@@ -57,7 +57,7 @@ class ArithmeticRunner final : public NodeRunner {
     std::int64_t taps = 1;  ///< `inner` is so many groups of input channels
   };
 
-  std::vector<AnyArray> run_wide(const Now& now, const std::vector<TensorInfo>& infos);
+  std::vector<AnyArray> run_wide(const Now& now, const Vector<TensorInfo>& infos);
   struct ProductNode;
   /// Whether the node is a product of half that is added up here.
   bool run_product(const Now& now, const TensorInfo& info, std::vector<AnyArray>& outputs);
@@ -67,12 +67,12 @@ class ArithmeticRunner final : public NodeRunner {
                 float* y);
   struct Drawing;
   /// Whether the node draws random numbers as the hardware's vertices do.
-  bool draw(const Now& now, const std::vector<TensorInfo>& infos, std::vector<AnyArray>& outputs);
+  bool draw(const Now& now, const Vector<TensorInfo>& infos, std::vector<AnyArray>& outputs);
 
   struct Layer;
   /// Whether the node is a layer of RNN, GRU or LSTM in half, or the way back through one: its
   /// products and each of its gates' operations are the machine's.
-  bool run_recurrent(const Now& now, const std::vector<TensorInfo>& infos,
+  bool run_recurrent(const Now& now, const Vector<TensorInfo>& infos,
                      std::vector<AnyArray>& outputs);
   /// A float8 cast of the machine: no negative zero, one NaN, and exceptions.
   AnyArray cast_to_float8(const Now& now, const TensorInfo& info) const;

@@ -44,7 +44,7 @@ float normal_of(std::uint64_t fields) {
 struct ArithmeticRunner::Drawing {
   ArithmeticRunner& runner;
   const Now& now;
-  const std::vector<TensorInfo>& infos;
+  const Vector<TensorInfo>& infos;
   std::uint64_t seed;
   ElementType type;
   std::int64_t n;
@@ -137,7 +137,7 @@ struct ArithmeticRunner::Drawing {
   }
 };
 
-bool ArithmeticRunner::draw(const Now& now, const std::vector<TensorInfo>& infos,
+bool ArithmeticRunner::draw(const Now& now, const Vector<TensorInfo>& infos,
                             std::vector<AnyArray>& outputs) {
   const OpId& id = now.node.op->id;
   const AnyView& words = now.inputs.back();

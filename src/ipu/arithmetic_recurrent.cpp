@@ -525,7 +525,7 @@ std::vector<Values> ArithmeticRunner::Layer::backward() {
   return results;
 }
 
-bool ArithmeticRunner::run_recurrent(const Now& now, const std::vector<TensorInfo>& infos,
+bool ArithmeticRunner::run_recurrent(const Now& now, const Vector<TensorInfo>& infos,
                                      std::vector<AnyArray>& outputs) {
   const bool is_gradient = now.node.op->id == op::RecurrentGradient::id;
   if (now.inputs.size() < (is_gradient ? 2 : 3) ||

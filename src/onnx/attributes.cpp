@@ -149,11 +149,10 @@ class Check final : public SomeAttributes {
 
 }  // namespace
 
-std::vector<Word> read_attributes(const Descriptor& op,
-                                  std::span<const AttributeMessage> attributes,
-                                  const GraphReader& read_graph, std::vector<bool>& taken,
-                                  std::vector<AttributeDefect>& defects) {
-  std::vector<Word> words = op.defaults();
+Vector<Word> read_attributes(const Descriptor& op, std::span<const AttributeMessage> attributes,
+                             const GraphReader& read_graph, std::vector<bool>& taken,
+                             std::vector<AttributeDefect>& defects) {
+  Vector<Word> words = op.defaults();
   taken.assign(attributes.size(), false);
   const std::size_t before = defects.size();
   Visitor visitor(attributes, read_graph, taken, defects);

@@ -21,9 +21,8 @@ using GraphReader = std::function<std::int32_t(const AttributeMessage&)>;
 
 /// The packed attributes of a node. Attributes that are taken are recorded in `taken` (one flag
 /// each); what is wrong goes to `defects`.
-std::vector<Word> read_attributes(const Descriptor& op,
-                                  std::span<const AttributeMessage> attributes,
-                                  const GraphReader& read_graph, std::vector<bool>& taken,
-                                  std::vector<AttributeDefect>& defects);
+Vector<Word> read_attributes(const Descriptor& op, std::span<const AttributeMessage> attributes,
+                             const GraphReader& read_graph, std::vector<bool>& taken,
+                             std::vector<AttributeDefect>& defects);
 
 }  // namespace halftone::onnx

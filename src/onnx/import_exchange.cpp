@@ -32,7 +32,7 @@ std::int64_t constant_offset(const TensorRecord& offset) {
 }  // namespace
 
 bool Importer::give_buffer(Scope& scope, const NodeMessage& node, const Descriptor& op,
-                           std::span<const Word> words, std::vector<TensorId>& inputs) {
+                           std::span<const Word> words, Vector<TensorId>& inputs) {
   constexpr std::size_t place = 2;
   const bool is_load = op.id == op::RemoteLoad::id;
   if ((!is_load && op.id != op::RemoteStore::id) || inputs.size() > place) return true;
@@ -100,7 +100,7 @@ void Importer::check_buffers(const Graph& graph) {
 }
 
 bool Importer::check_changed(const std::string& described, const Descriptor& op,
-                             std::vector<Word>& words, const Subgraphs& subgraphs, Target& target,
+                             Vector<Word>& words, const Subgraphs& subgraphs, Target& target,
                              std::span<const TensorId> inputs) {
   Graph& graph = target.graph;
   for (const Subgraphs::Body& body : subgraphs.bodies) {

@@ -9,7 +9,7 @@ namespace halftone::onnx {
 using detail::quoted;
 
 void Importer::call_function(Scope& scope, const NodeMessage& node, const FunctionMessage& function,
-                             const std::vector<TensorId>& inputs) {
+                             const Vector<TensorId>& inputs) {
   const std::string described = describe(node);
   auto leave = [&](std::string_view what, std::string_view expected, std::string_view found) {
     defect(described, what, {}, expected, found);

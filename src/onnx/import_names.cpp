@@ -69,8 +69,8 @@ TensorId Importer::find(Scope& scope, std::string_view name, bool& found) {
   return inner;
 }
 
-std::vector<TensorId> Importer::resolve_inputs(Scope& scope, const NodeMessage& node) {
-  std::vector<TensorId> ids;
+Vector<TensorId> Importer::resolve_inputs(Scope& scope, const NodeMessage& node) {
+  Vector<TensorId> ids;
   for (const std::string_view name : node.inputs) {
     if (name.empty()) {
       ids.push_back(no_tensor);

@@ -97,7 +97,7 @@ void Importer::read_node_into(Scope& scope, NodeMessage node) {
     leave_undefined(scope, node);
     return;
   }
-  std::vector<TensorId> inputs = resolve_inputs(scope, node);
+  Vector<TensorId> inputs = resolve_inputs(scope, node);
   if (!resolve_attributes(scope, node)) {
     leave_undefined(scope, node);
     return;
@@ -300,7 +300,7 @@ bool Importer::check_inputs(const std::string& described, const Descriptor& op,
 }
 
 void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descriptor& op,
-                             std::vector<TensorId> inputs) {
+                             Vector<TensorId> inputs) {
   Graph& graph = scope.target.graph;
   const Slots& signature = op.signature;
   const std::string described = describe(node);
@@ -321,7 +321,7 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   };
   std::vector<bool> taken;
   std::vector<AttributeDefect> defects;
-  std::vector<Word> words = read_attributes(op, attributes, reader, taken, defects);
+  Vector<Word> words = read_attributes(op, attributes, reader, taken, defects);
   for (const AttributeDefect& d : defects) defect(described, d.what, {}, d.expected, d.found);
   ok = ok && defects.empty();
   for (std::size_t i = 0; i < taken.size(); ++i) {
@@ -380,8 +380,7 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   for (const auto& [name, id] : wanted) bind(scope, node, name, id);
 }
 
-TensorId Importer::take_class_names(const Descriptor& op, Graph& graph,
-                                    std::vector<TensorId>& inputs) {
+TensorId Importer::take_class_names(const Descriptor& op, Graph& graph, Vector<TensorId>& inputs) {
   if (op.kernel == nullptr) return no_tensor;
   for (std::size_t i = 1; i < inputs.size() && i < op.signature.inputs(); ++i) {
     if (op.signature.input(i).name != "classlabels_strings" || inputs[i] == no_tensor) continue;
@@ -396,9 +395,9 @@ TensorId Importer::take_class_names(const Descriptor& op, Graph& graph,
   return no_tensor;
 }
 
-bool Importer::add_captures(const std::string& described, const Descriptor& op,
-                            std::vector<Word>& words, const Subgraphs& subgraphs, Graph& graph,
-                            std::vector<TensorId>& inputs, std::vector<std::string_view>& outputs) {
+bool Importer::add_captures(const std::string& described, const Descriptor& op, Vector<Word>& words,
+                            const Subgraphs& subgraphs, Graph& graph, Vector<TensorId>& inputs,
+                            std::vector<std::string_view>& outputs) {
   const std::size_t captured = subgraphs.captures.size();
   const bool is_loop = op.id == op::Loop::id, is_batch_scan = op.id == op::Scan_8::id;
   const bool repeats = is_loop || is_batch_scan || op.id == op::Scan::id;
@@ -436,7 +435,7 @@ bool Importer::add_captures(const std::string& described, const Descriptor& op,
 
   for (const Subgraphs::Body& body : subgraphs.bodies) {
     Graph& inner = graph.graphs[static_cast<std::size_t>(body.index)];
-    std::vector<TensorId> own;
+    Vector<TensorId> own;
     for (const TensorId outer : subgraphs.captures) {
       const auto known = body.captured.find(outer);
       own.push_back(known != body.captured.end()
@@ -526,11 +525,11 @@ TensorData Importer::attribute_data(const Descriptor& op, const Slot& slot,
 
 bool Importer::take_attribute_inputs(const std::string& described, const Descriptor& op,
                                      std::vector<AttributeMessage>& attributes, Graph& graph,
-                                     std::vector<TensorId>& inputs) {
+                                     Vector<TensorId>& inputs) {
   const Slots& signature = op.signature;
   if (signature.attributes() == 0) return true;
   bool ok = true;
-  std::vector<TensorId> all;
+  Vector<TensorId> all;
   auto next = inputs.begin();
   for (std::size_t i = 0; i < signature.inputs(); ++i) {
     const Slot& slot = signature.input(i);
@@ -602,7 +601,7 @@ bool Importer::split_tensors(const std::string& described,
 }
 
 void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& op,
-                      std::span<const Word> words, std::vector<TensorId> inputs,
+                      std::span<const Word> words, Vector<TensorId> inputs,
                       std::string_view node_name) {
   if (op.only_expands && inputs.size() < op.signature.inputs() &&
       !op.signature.has_variadic_input()) {
@@ -611,7 +610,7 @@ void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& o
   Graph& graph = scope.target.graph;
   infer_pending(scope.target);  // older meanings may ask for ranks and types
   const std::size_t before = graph.nodes.size();
-  std::vector<TensorId> ids;
+  Vector<TensorId> ids;
   try {
     ids = op.expand(graph, words, inputs, std::max<std::size_t>(node.outputs.size(), 1));
   } catch (const Error& error) {

@@ -264,7 +264,7 @@ void Importer::read_graph_into(Scope& scope, const GraphMessage& message) {
   read_outputs(scope, message);
 }
 
-TensorInfo Importer::info_of(const ValueMessage& value, std::vector<Symbol>* symbols, Graph* graph,
+TensorInfo Importer::info_of(const ValueMessage& value, Vector<Symbol>* symbols, Graph* graph,
                              TensorId id) {
   if (value.kind == ValueMessage::Kind::none) return {};
   if (value.type != ElementType::undefined) return {value.type, {}};

@@ -49,7 +49,7 @@ class Importer {
     Graph graph;
     bool is_main = true;
     std::size_t inferred_nodes = 0;  ///< so many nodes have been looked at by infer_pending()
-    std::vector<Defect> defects;     ///< of these nodes
+    Vector<Defect> defects;          ///< of these nodes
     std::unordered_set<std::string_view> reserved;  ///< the model's own names
     /// Inputs of operators that take some element types in newer operator sets only.
     struct LateType {
@@ -61,7 +61,7 @@ class Importer {
   };
 
   /// The outer tensors that the subgraphs of one node read, in the order of the node's last inputs.
-  using Captures = std::vector<TensorId>;
+  using Captures = Vector<TensorId>;
 
   /// Where names mean something: an ONNX graph, or the body of a function that is being inlined.
   struct Scope {
@@ -83,7 +83,7 @@ class Importer {
   struct Subgraphs {
     struct Body {
       std::int32_t index;  ///< in the graphs of the node's graph
-      std::vector<TensorId> formals;
+      Vector<TensorId> formals;
       std::unordered_map<TensorId, TensorId> captured;  ///< outer to inner
     };
     Captures captures;
@@ -114,14 +114,13 @@ class Importer {
                          const std::vector<NodeMessage>& nodes);
   void read_outputs(Scope& scope, const GraphMessage& message);
   bool replace_value(Scope& scope, const TensorMessage& tensor, bool is_input, TensorData& data);
-  TensorInfo info_of(const ValueMessage& value, std::vector<Symbol>* symbols, Graph* graph,
-                     TensorId id);
+  TensorInfo info_of(const ValueMessage& value, Vector<Symbol>* symbols, Graph* graph, TensorId id);
 
   void read_node_into(Scope& scope, NodeMessage node);
   bool resolve_attributes(const Scope& scope, NodeMessage& node);
   void read_constant(Scope& scope, const NodeMessage& node);
   void read_operator(Scope& scope, const NodeMessage& node, const Descriptor& op,
-                     std::vector<TensorId> inputs);
+                     Vector<TensorId> inputs);
   /// Reports element types that operators do not take in their version, as far as they are known.
   void check_late_types(const Target& target);
   /// The operator of PopART's products of float8 numbers, which have a power of two as third input;
@@ -131,24 +130,23 @@ class Importer {
   /// The IPU that a node of the model is meant for, for the nodes that it became.
   void read_placement(const NodeMessage& node, std::span<Node> made);
   void call_function(Scope& scope, const NodeMessage& node, const FunctionMessage& function,
-                     const std::vector<TensorId>& inputs);
+                     const Vector<TensorId>& inputs);
   bool check_inputs(const std::string& described, const Descriptor& op,
                     std::span<const TensorId> inputs);
   /// Gives every subgraph of a node an input for every tensor that one of them captures, and the
   /// node, too: the last ones, or states that a Loop or Scan keeps as they are.
-  bool add_captures(const std::string& described, const Descriptor& op, std::vector<Word>& words,
-                    const Subgraphs& subgraphs, Graph& graph, std::vector<TensorId>& inputs,
+  bool add_captures(const std::string& described, const Descriptor& op, Vector<Word>& words,
+                    const Subgraphs& subgraphs, Graph& graph, Vector<TensorId>& inputs,
                     std::vector<std::string_view>& outputs);
   /// Takes the attributes that the operator has as inputs (Slot::attribute) out of the list and puts
   /// constants made of them between the node's inputs.
   bool take_attribute_inputs(const std::string& described, const Descriptor& op,
                              std::vector<AttributeMessage>& attributes, Graph& graph,
-                             std::vector<TensorId>& inputs);
+                             Vector<TensorId>& inputs);
   /// Labels of a classifier that are texts: its kernel gives their positions instead, for which the
   /// labels become the numbers from 0. Returns the texts, which are then picked by them; no_tensor:
   /// the labels are numbers.
-  static TensorId take_class_names(const Descriptor& op, Graph& graph,
-                                   std::vector<TensorId>& inputs);
+  static TensorId take_class_names(const Descriptor& op, Graph& graph, Vector<TensorId>& inputs);
   /// The constant that an attribute becomes. Throws if it is none that the operator takes.
   TensorData attribute_data(const Descriptor& op, const Slot& slot,
                             const AttributeMessage& attribute, const std::string& described);
@@ -157,8 +155,7 @@ class Importer {
   bool split_tensors(const std::string& described, std::vector<AttributeMessage>& attributes,
                      std::deque<std::string>& names);
   void expand(Scope& scope, const NodeMessage& node, const Descriptor& op,
-              std::span<const Word> words, std::vector<TensorId> inputs,
-              std::string_view node_name);
+              std::span<const Word> words, Vector<TensorId> inputs, std::string_view node_name);
   /// Gives the products among what a node became what PopART's attributes ask of the planner. A
   /// list has a value for each of them in turn.
   void plan(const std::string& described, const NodeMessage& node, std::span<Node> made);
@@ -167,15 +164,15 @@ class Importer {
   // import_exchange.cpp; false: the node is left out, for a reason that is reported.
   /// Gives a RemoteLoad or RemoteStore the variable that stands for its buffer.
   bool give_buffer(Scope& scope, const NodeMessage& node, const Descriptor& op,
-                   std::span<const Word> words, std::vector<TensorId>& inputs);
+                   std::span<const Word> words, Vector<TensorId>& inputs);
   void check_buffers(const Graph& graph);
   /// Whether what a node changes are variables, which initializers become, or a body's inputs. A
   /// Call says which inputs its callee changes; other bodies must change none.
-  bool check_changed(const std::string& described, const Descriptor& op, std::vector<Word>& words,
+  bool check_changed(const std::string& described, const Descriptor& op, Vector<Word>& words,
                      const Subgraphs& subgraphs, Target& target, std::span<const TensorId> inputs);
 
   TensorId find(Scope& scope, std::string_view name, bool& found);
-  std::vector<TensorId> resolve_inputs(Scope& scope, const NodeMessage& node);
+  Vector<TensorId> resolve_inputs(Scope& scope, const NodeMessage& node);
   void bind(Scope& scope, const NodeMessage& node, std::string_view name, TensorId id);
   void leave_undefined(Scope& scope, const NodeMessage& node);
   std::string public_name(const Scope& scope, std::string_view name);

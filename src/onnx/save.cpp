@@ -56,8 +56,8 @@ Graph without_loss(Graph graph) {
   const Uses before(graph);
   graph = without_dead_code(std::move(graph));
   const Uses after(graph);
-  std::erase_if(graph.inputs,
-                [&](TensorId id) { return before.count[id] != 0 && after.count[id] == 0; });
+  erase_if(graph.inputs,
+           [&](TensorId id) { return before.count[id] != 0 && after.count[id] == 0; });
   TensorMap<bool> is_there(graph, false);
   for (const TensorId id : graph.inputs) is_there[id] = true;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
@@ -66,8 +66,8 @@ Graph without_loss(Graph graph) {
     const bool is_computed = t.role == Role::value && after.producer[id] != no_node;
     if ((t.role == Role::value || t.role == Role::input) && !is_computed && !is_there[id]) t = {};
   }
-  std::erase_if(graph.symbols,
-                [&](const Symbol& symbol) { return !graph.info(symbol.tensor).is_known(); });
+  erase_if(graph.symbols,
+           [&](const Symbol& symbol) { return !graph.info(symbol.tensor).is_known(); });
   graph.index_names();
   return graph;
 }

@@ -111,7 +111,7 @@ bool has_constant_axes(const Graph& graph, const Node& node) {
   }
   if (!is_everything) return true;
   AttributeWriter written;
-  std::vector<Word> words = node.attributes;
+  Vector<Word> words = node.attributes;
   node.op->attributes(words, written);
   return std::none_of(written.attributes.begin(), written.attributes.end(), [](const auto& a) {
     return a.name() == "noop_with_empty_axes" && a.i() != 0;
@@ -124,8 +124,8 @@ std::string text_of(const Note& note) {
 }
 
 /// The inputs of a node but those that ONNX has as attributes.
-std::vector<TensorId> inputs_to_write(const Node& node) {
-  std::vector<TensorId> inputs;
+Vector<TensorId> inputs_to_write(const Node& node) {
+  Vector<TensorId> inputs;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.op->signature.inputs() > 0 && node.op->signature.input_slot(i).is_attribute())
       continue;
@@ -298,7 +298,7 @@ Writer::Writer(const Graph& graph, const SaveOptions& options) : graph_(graph), 
 /// in the file.
 std::vector<bool> Writer::used_tensors(const Graph& graph) const {
   std::vector<bool> used(graph.tensors.size(), false);
-  const auto use = [&](const std::vector<TensorId>& ids, int except) {
+  const auto use = [&](const Vector<TensorId>& ids, int except) {
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] == no_tensor || static_cast<int>(i) == except) continue;
       used[static_cast<std::size_t>(ids[i])] = true;
@@ -525,7 +525,7 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
   proto.set_name(std::string(graph.name(node)));
 
   AttributeWriter written, defaults;
-  std::vector<Word> words = node.attributes;
+  Vector<Word> words = node.attributes;
   node.op->attributes(words, written);
   words = node.op->defaults();
   node.op->attributes(words, defaults);
@@ -544,7 +544,7 @@ void Writer::write_node(const Names& names, const Node& node, ::onnx::NodeProto&
     if (inputs > 1 && node.inputs[1] != no_tensor) write_axes(graph.tensor(node.inputs[1]), proto);
     inputs = 1;
   }
-  std::vector<TensorId> own = inputs_to_write(node);
+  Vector<TensorId> own = inputs_to_write(node);
   own.resize(std::min(inputs, own.size()));
   while (!own.empty() && own.back() == no_tensor) own.pop_back();
   for (const TensorId input : own) {
@@ -657,7 +657,7 @@ void Writer::drop_statistics(const Graph& graph, const Node& node, ::onnx::NodeP
   if (opset_ < 14 || proto.output_size() <= kept) return;
   for (std::size_t i = kept; i < node.outputs.size(); ++i) {
     const TensorId id = node.outputs[i];
-    const auto uses = [&](const std::vector<TensorId>& ids) {
+    const auto uses = [&](const Vector<TensorId>& ids) {
       return std::find(ids.begin(), ids.end(), id) != ids.end();
     };
     const bool is_used =

@@ -85,7 +85,7 @@ void serialize(const halftone::Graph& graph, const std::string& name, Json& to) 
   std::vector<std::pair<std::string, const halftone::Graph*>> bodies;
   for (const halftone::Node& node : graph.nodes) {
     AttributeValues attributes;
-    std::vector<halftone::Word> words = node.attributes;
+    halftone::Vector<halftone::Word> words = node.attributes;
     node.op->attributes(words, attributes);
     ops.push_back({{"type", node.op->id.name},
                    {"domain", node.op->id.domain},
@@ -96,7 +96,7 @@ void serialize(const halftone::Graph& graph, const std::string& name, Json& to) 
                    {"attributes", std::move(attributes.values)}});
     for (const std::int32_t index : attributes.graphs) {
       bodies.emplace_back(name + "/" + std::to_string(index),
-                          &graph.graphs.at(static_cast<std::size_t>(index)));
+                          &graph.graphs[static_cast<std::size_t>(index)]);
     }
   }
   to[name] = std::move(ops);

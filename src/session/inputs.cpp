@@ -8,7 +8,7 @@
 namespace halftone::detail {
 namespace {
 
-std::vector<InputPort> input_ports(const Graph& graph, const std::vector<TensorId>& ids) {
+std::vector<InputPort> input_ports(const Graph& graph, const Vector<TensorId>& ids) {
   std::vector<InputPort> ports;
   for (const TensorId id : ids) {
     InputPort& port = ports.emplace_back();
@@ -89,7 +89,7 @@ void SessionInputs::accept(std::size_t i, const TensorInfo& found) {
 }
 
 void SessionInputs::check_symbols() {
-  std::vector<TensorInfo> infos;
+  Vector<TensorInfo> infos;
   for (std::size_t i = 0; i < inputs_; ++i) infos.push_back(views[i].info);
   detail::check_symbols(engine_.graph(), infos);
   symbols_agree_ = true;

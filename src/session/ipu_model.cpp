@@ -51,7 +51,7 @@ void IpuModel::follow(const Graph& graph, std::span<const AnyView> inputs) {
     return;
   }
   Graph shaped = graph;
-  std::vector<TensorInfo> infos;
+  Vector<TensorInfo> infos;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     shaped.tensor(shaped.inputs[i]).info = inputs[i].info;
     infos.push_back(inputs[i].info);

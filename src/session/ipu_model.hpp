@@ -29,7 +29,7 @@ class IpuModel {
   ipu::Target target_;
   ipu::ProfileOptions options_;
   std::unique_ptr<ipu::Report> report_;
-  std::vector<TensorInfo> profiled_;  // the inputs that the report is about
+  Vector<TensorInfo> profiled_;  // the inputs that the report is about
 };
 
 }  // namespace halftone::detail

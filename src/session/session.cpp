@@ -59,7 +59,7 @@ Session::Session(Graph graph, const SessionOptions& options, Executable* executa
     accumulate_gradients(graph, options.accumulation);
   }
   std::vector<detail::OutputPort> outputs = detail::find_outputs(graph, options, flow);
-  std::vector<TensorId> model_outputs =
+  Vector<TensorId> model_outputs =
       executable != nullptr ? executable->model_outputs() : graph.outputs;
   state_ = Owned(new SessionState(std::move(graph), executable, options, flow, std::move(outputs)));
   state_->model_outputs = std::move(model_outputs);
@@ -206,7 +206,7 @@ namespace {
 
 Port port_of(const Graph& graph, TensorId id) { return {graph.name(id), graph.info(id)}; }
 
-std::vector<Port> ports_of(const Graph& graph, const std::vector<TensorId>& ids) {
+std::vector<Port> ports_of(const Graph& graph, const Vector<TensorId>& ids) {
   std::vector<Port> ports;
   for (const TensorId id : ids) ports.push_back(port_of(graph, id));
   return ports;

@@ -23,9 +23,9 @@ struct SessionState {
   SessionInputs inputs;
   SessionOutputs outputs;
   StepTransfer transfer;
-  std::unique_ptr<IpuModel> model;      ///< null: there are no reports
-  std::vector<TensorId> model_outputs;  ///< of the graph as it came
-  std::vector<TensorId> variables;      ///< those that have a name
+  std::unique_ptr<IpuModel> model;  ///< null: there are no reports
+  Vector<TensorId> model_outputs;   ///< of the graph as it came
+  std::vector<TensorId> variables;  ///< those that have a name
   bool prefetch = false;
   bool must_check_sizes = true;
 

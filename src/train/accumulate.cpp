@@ -94,7 +94,7 @@ void record_copies(Graph& graph, std::vector<Kept>& kept) {
 
 /// Takes changes back in the runs that end no step; in the others the next step's totals start.
 void record_end_of_own_updates(Graph& graph, const std::vector<Kept>& kept,
-                               const std::vector<TensorId>& totals, TensorId apply) {
+                               const Vector<TensorId>& totals, TensorId apply) {
   const AnyTensor ends{&graph, apply};
   for (const Kept& k : kept) {
     const AnyTensor after{&graph, k.variable}, before{&graph, k.before};
@@ -140,9 +140,9 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
     if (node.op->id == training::StepGradient::id) weight[node.inputs[0]] = node.inputs[1];
     if (!has_own && node.op->id == op::Update::id) weight[node.inputs[1]] = node.inputs[0];
   }
-  std::vector<TensorId> totals;
+  Vector<TensorId> totals;
   const InPart backward(graph, Part::backward);
-  std::vector<Node> nodes = std::exchange(graph.nodes, {});
+  Vector<Node> nodes = std::exchange(graph.nodes, {});
   for (Node& node : nodes) {
     if (!has_own && node.op->id == op::Update::id) {
       use_total(node, total[node.inputs[1]], apply);
@@ -153,7 +153,7 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
       if (node.op->id == training::AdjustLossScaling::id) node.inputs.push_back(apply);
     }
     const bool is_clock = node.op->id == training::TrainingStep::id;
-    const std::vector<TensorId> outputs = node.outputs;
+    const Vector<TensorId> outputs = node.outputs;
     graph.nodes.push_back(std::move(node));
     if (is_clock) record_copies(graph, kept);
     for (const TensorId g : outputs) {

@@ -40,7 +40,7 @@ AnyTensor count_beyond(AnyTensor g, float edge) {
 
 void record_scale_adjustment(Graph& graph, const AutomaticLossScaling& options, TensorId factor,
                              std::span<const TensorId> gradients, NodeRange nodes) {
-  std::vector<TensorId> tracked;
+  Vector<TensorId> tracked;
   for (std::size_t n = nodes.first; options.track.empty() && n < nodes.end; ++n) {
     const Node& node = graph.nodes[n];
     if (is_tracked(graph, node, options.only_products)) tracked.push_back(node.outputs[0]);

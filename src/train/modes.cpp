@@ -35,7 +35,7 @@ void carry_statistics_out(Graph& graph, std::size_t n, Statistics& found) {
   bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
   op::Repeat repeat;
   const bool is_loop = describe_repeat(graph, graph.nodes[n], repeat);
-  std::map<std::size_t, std::vector<TensorId>> next;  // of an input, in each body
+  std::map<std::size_t, Vector<TensorId>> next;  // of an input, in each body
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     Graph& body = graph.graphs[static_cast<std::size_t>(bodies[b])];
     const std::size_t inputs = is_loop ? repeat.body_state + repeat.states : body.inputs.size();
@@ -114,7 +114,7 @@ void use_dropout(Graph& graph) {
     }
     return mode;
   };
-  std::vector<Node> nodes = std::exchange(graph.nodes, {});
+  Vector<Node> nodes = std::exchange(graph.nodes, {});
   for (Node& node : nodes) {
     const TensorId x = node.inputs.empty() ? no_tensor : node.inputs[0];
     if (node.op->id == op::Dropout::id) {

@@ -55,7 +55,7 @@ Graph model_of(const Graph& graph) {
     }
   }
   // Outputs may have been chosen later; those that only training has are not the model's.
-  std::vector<TensorId> outputs;
+  Vector<TensorId> outputs;
   for (const TensorId id : graph.outputs) {
     if (static_cast<std::size_t>(id) < own) outputs.push_back(id);
   }

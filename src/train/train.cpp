@@ -44,7 +44,7 @@ Training detail::train_by(Graph& graph, AnyTensor loss, const Rule& rule, OwnUpd
 
 Training differentiate_weights(Graph& graph, AnyTensor loss, const TrainOptions& options) {
   const TensorMap<bool> is_statistic = detail::use_training_mode(graph);
-  std::vector<TensorId> none_more;
+  Vector<TensorId> none_more;
   return detail::record_gradients(graph, loss, options, is_statistic, &gradient_of, no_tensor,
                                   none_more);
 }

@@ -24,7 +24,7 @@ void mark_outputs(TensorMap<bool>& marked, const Node& node) {
 
 /// A graph of some of the nodes: its inputs are what they read of others, its outputs what `wanted`
 /// has of theirs.
-Graph part_of(const Graph& graph, std::vector<Node> nodes, const std::vector<TensorId>& wanted) {
+Graph part_of(const Graph& graph, Vector<Node> nodes, const Vector<TensorId>& wanted) {
   Graph part = graph;
   part.nodes = std::move(nodes);
   part.inputs.clear();
@@ -55,9 +55,8 @@ Graph part_of(const Graph& graph, std::vector<Node> nodes, const std::vector<Ten
 }
 
 /// What nodes and a graph's outputs read.
-std::vector<TensorId> reads_of(const std::vector<Node>& nodes,
-                               const std::vector<TensorId>& outputs) {
-  std::vector<TensorId> ids = outputs;
+Vector<TensorId> reads_of(const Vector<Node>& nodes, const Vector<TensorId>& outputs) {
+  Vector<TensorId> ids = outputs;
   for (const Node& node : nodes) ids.insert(ids.end(), node.inputs.begin(), node.inputs.end());
   return ids;
 }
@@ -74,7 +73,7 @@ Node call_of(Graph& graph, Graph part, std::string_view name) {
   return node;
 }
 
-bool is_worth_planning(const std::vector<Node>& nodes) {
+bool is_worth_planning(const Vector<Node>& nodes) {
   return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return !is_view(node); });
 }
 
@@ -95,7 +94,7 @@ Graph defer(Graph graph) {
   if (is_static(graph) || std::any_of(graph.nodes.begin(), graph.nodes.end(), has_any_effect)) {
     return graph;
   }
-  std::vector<Node> early, between, late;
+  Vector<Node> early, between, late;
   TensorMap<bool> is_found(graph, false);  // what late nodes make, and all that depends on it
   for (const Node& node : graph.nodes) {
     const bool is_first = reads_none(is_found, node);
@@ -111,7 +110,7 @@ Graph defer(Graph graph) {
     between.insert(between.end(), late.begin(), late.end());
     late.clear();
   }
-  std::vector<Node> others = between;
+  Vector<Node> others = between;
   others.insert(others.end(), late.begin(), late.end());
   Graph first = part_of(graph, early, reads_of(others, graph.outputs));
 

@@ -19,7 +19,7 @@ void detail::refuse_gradient(const Graph& graph, const Node& node, ErrorParts pa
   fail(ErrorKind::unsupported, parts);
 }
 
-void detail::refuse_nodes(const Graph& graph, const std::vector<std::size_t>& nodes) {
+void detail::refuse_nodes(const Graph& graph, const Vector<std::size_t>& nodes) {
   std::string names;
   for (const std::size_t n : nodes) {
     const std::string text = node_text(*graph.nodes[n].op, graph.name(graph.nodes[n]));
@@ -52,14 +52,14 @@ void detail::refuse_loss(const Graph& graph, TensorId loss) {
                           .hint = "reduce it to its sum or mean"});
 }
 
-std::vector<TensorId> differentiate(Graph& graph, TensorId loss, std::span<const TensorId> wanted,
-                                    TensorId d_loss) {
+Vector<TensorId> differentiate(Graph& graph, TensorId loss, std::span<const TensorId> wanted,
+                               TensorId d_loss) {
   return detail::differentiate_with(&gradient_of, graph, loss, wanted, d_loss);
 }
 
-std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outputs,
-                                    std::span<const TensorId> d_outputs,
-                                    std::span<const TensorId> wanted) {
+Vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outputs,
+                               std::span<const TensorId> d_outputs,
+                               std::span<const TensorId> wanted) {
   return detail::differentiate_with(&gradient_of, graph, outputs, d_outputs, wanted);
 }
 

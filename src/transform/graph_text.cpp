@@ -63,7 +63,7 @@ class AttributeTexts final : public AttributeVisitor {
   }
 };
 
-std::vector<std::string> attribute_texts(const Node& node, std::vector<Word> words) {
+std::vector<std::string> attribute_texts(const Node& node, Vector<Word> words) {
   AttributeTexts visitor;
   node.op->attributes(words, visitor);
   return std::move(visitor.texts);
@@ -100,7 +100,7 @@ std::string values_of(const TensorRecord& tensor) {
 }
 
 /// Tensors that nodes read or that are the graph's outputs, in the order of their ids.
-std::vector<TensorId> used_tensors(const Graph& graph, Role role) {
+Vector<TensorId> used_tensors(const Graph& graph, Role role) {
   TensorMap<bool> used(graph, false);
   for (const Node& node : graph.nodes) {
     for (const TensorId id : node.inputs) {
@@ -108,7 +108,7 @@ std::vector<TensorId> used_tensors(const Graph& graph, Role role) {
     }
   }
   for (const TensorId id : graph.outputs) used[id] = true;
-  std::vector<TensorId> ids;
+  Vector<TensorId> ids;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const auto id = static_cast<TensorId>(i);
     if (used[id] && graph.tensor(id).role == role) ids.push_back(id);

@@ -26,9 +26,9 @@ void forget_statements(Graph& graph) {
 
 }  // namespace
 
-std::vector<Defect> infer_from_inputs(Graph& graph, Evaluate evaluate, void* context) {
+Vector<Defect> infer_from_inputs(Graph& graph, Evaluate evaluate, void* context) {
   forget_statements(graph);
-  std::vector<Defect> defects = infer(graph, evaluate, context);
+  Vector<Defect> defects = infer(graph, evaluate, context);
   while (defects.empty() && resolve_sequences(graph)) defects = infer(graph, evaluate, context);
   return defects;
 }

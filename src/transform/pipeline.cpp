@@ -38,7 +38,7 @@ Graph random_seeds(Graph graph, const PassOptions&) {
 }
 
 Graph infer(Graph graph, const PassOptions& options) {
-  const std::vector<Defect> defects =
+  const Vector<Defect> defects =
       infer_from_inputs(graph, options.evaluate, options.evaluate_context);
   if (!defects.empty()) throw_defects(graph, defects);
   return graph;

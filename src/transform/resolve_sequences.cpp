@@ -12,7 +12,7 @@
 namespace halftone {
 namespace {
 
-using Items = std::vector<TensorId>;
+using Items = Vector<TensorId>;
 
 /// Whether Split and Concat take such tensors.
 bool is_plain(const TensorInfo& info) { return info.is_known() && !has_objects(info.type); }
@@ -27,7 +27,7 @@ class Resolution {
 
   bool run() {
     const std::size_t tensors = graph_.tensors.size();
-    const std::vector<Node> before = std::exchange(graph_.nodes, {});
+    const Vector<Node> before = std::exchange(graph_.nodes, {});
     for (Node node : before) {
       for (TensorId& id : node.inputs) {
         if (id != no_tensor) id = stands_for_[id];
@@ -176,7 +176,7 @@ class Resolution {
     const auto lengths = pieces(node, info.shape[axis]);
     if (!lengths) return false;
 
-    std::vector<TensorInfo> infos(lengths->size(), info);
+    Vector<TensorInfo> infos(lengths->size(), info);
     for (std::size_t i = 0; i < lengths->size(); ++i) infos[i].shape[axis] = (*lengths)[i];
     const std::int64_t count = std::ssize(*lengths);
     const AnyTensor sizes = constant(graph_, std::span<const std::int64_t>(*lengths), Dims{count});
@@ -196,7 +196,7 @@ class Resolution {
     const std::optional<Items> list = items(node, 0);
     if (!list || list->empty()) return false;
     const auto op = unpack<op::ConcatFromSequence>(node.attributes);
-    std::vector<AnyTensor> parts;
+    Vector<AnyTensor> parts;
     const TensorInfo first = graph_.info(list->front());
     for (const TensorId id : *list) {
       const TensorInfo& info = graph_.info(id);

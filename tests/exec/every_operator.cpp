@@ -66,7 +66,7 @@ void check_statements(Graph graph, const std::vector<AnyView>& views, const Infe
 
 /// One random node of an operator.
 void try_once(const Descriptor& op, Dice& dice, Counts& counts) {
-  std::vector<Word> words = op.defaults();
+  Vector<Word> words = op.defaults();
   RandomAttributes attributes(dice);
   op.attributes(words, attributes);
   if (attributes.has_graph) return;

@@ -19,7 +19,7 @@ namespace test {
 namespace {
 
 /// A node's outputs; nothing if inference refuses it.
-std::optional<std::vector<AnyArray>> run(const Descriptor& op, const std::vector<Word>& words,
+std::optional<std::vector<AnyArray>> run(const Descriptor& op, const Vector<Word>& words,
                                          const std::vector<AnyArray>& arrays) {
   auto [graph, ids, infos, views] = node_inputs(arrays);
   const Inferred inferred = op.infer(words, Inputs(infos, op.signature.required_outputs()));
@@ -65,8 +65,8 @@ AnyArray expanded(const AnyArray& x, const Dims& shape) {
   return y;
 }
 
-std::vector<Word> random_attributes(const Descriptor& op, Dice& dice) {
-  std::vector<Word> words = op.defaults();
+Vector<Word> random_attributes(const Descriptor& op, Dice& dice) {
+  Vector<Word> words = op.defaults();
   RandomAttributes attributes(dice);
   op.attributes(words, attributes);
   return words;
@@ -186,7 +186,7 @@ TEST_CASE("law: broadcasting is repetition") {
         given.push_back(random_array(type, shape, dice));
         whole.push_back(expanded(given.back(), base));
       }
-      const std::vector<Word> words = random_attributes(*op, dice);
+      const Vector<Word> words = random_attributes(*op, dice);
       const auto y = run(*op, words, given), z = run(*op, words, whole);
       if (!z) {
         // Types that do not go together; limits of Clip and scales of ScaledAdd have to be scalars.
@@ -234,7 +234,7 @@ TEST_CASE("law: negative axes count from the end") {
         arrays.push_back(random_array(type, shape, dice));
       }
       const auto with_axis = [&](std::int64_t axis) {
-        std::vector<Word> words = op->defaults();
+        Vector<Word> words = op->defaults();
         Axis visitor(axis);
         op->attributes(words, visitor);
         if (!visitor.found) words.clear();
@@ -290,7 +290,7 @@ TEST_CASE("law: wrong attributes are model errors that name them") {
     };
     refuses({integer("no_such", 1)}, "no_such");
     Listed listed;
-    std::vector<Word> words = op->defaults();
+    Vector<Word> words = op->defaults();
     op->attributes(words, listed);
     for (const Listed::One& a : listed.all) {
       // What stands for a tensor: split when it is read.

@@ -107,7 +107,7 @@ TEST_CASE("whatever the extents, an operator has a profile or is refused") {
     for (int i = 0; i < 100; ++i) {
       CAPTURE(i);
       test::Dice dice(static_cast<std::uint64_t>(number * 1000 + i));
-      std::vector<Word> words = d->defaults();
+      Vector<Word> words = d->defaults();
       test::RandomAttributes attributes(dice);
       d->attributes(words, attributes);
       if (attributes.has_graph) continue;

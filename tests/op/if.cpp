@@ -6,10 +6,9 @@ using namespace run_op_test;
 
 namespace {
 
-Inferred branches(const std::vector<TensorInfo>& then_outputs,
-                  const std::vector<TensorInfo>& else_outputs, std::size_t outputs,
-                  const Dims& condition = {}) {
-  const std::vector<TensorInfo> graphs[]{then_outputs, else_outputs};
+Inferred branches(const Vector<TensorInfo>& then_outputs, const Vector<TensorInfo>& else_outputs,
+                  std::size_t outputs, const Dims& condition = {}) {
+  const Vector<TensorInfo> graphs[]{then_outputs, else_outputs};
   const InputInfo in[]{{.info = {ElementType::boolean, condition}},
                        {.info = {ElementType::float32, {2}}},
                        {.info = {ElementType::int64, {}}}};

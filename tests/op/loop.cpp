@@ -265,8 +265,8 @@ TEST_CASE("loop: outputs from what the body says") {
   const TensorInfo a{ElementType::float32, {2, 3}}, b{ElementType::float32, {2, 4}};
   const TensorInfo flag{ElementType::boolean, {}};
   const InputInfo in[]{{.info = {ElementType::int64, {}}}, {}, {.info = a}};
-  const auto infer = [&](std::vector<TensorInfo> body, std::size_t outputs, std::int64_t passes) {
-    const std::vector<TensorInfo> graphs[]{std::move(body)};
+  const auto infer = [&](Vector<TensorInfo> body, std::size_t outputs, std::int64_t passes) {
+    const Vector<TensorInfo> graphs[]{std::move(body)};
     return halftone::detail::infer_checked(op::Loop{}, Inputs(in, outputs, graphs, passes));
   };
   CHECK(infer({flag, a, b}, 2, 5).outputs ==

@@ -81,7 +81,7 @@ class Collector final : public halftone::AttributeVisitor {
 
 Attributes of(const halftone::Descriptor& op) {
   Collector collector;
-  std::vector<halftone::Word> words = op.defaults();
+  halftone::Vector<halftone::Word> words = op.defaults();
   op.attributes(words, collector);
   return collector.all;
 }

@@ -72,7 +72,7 @@ class Drawn {
 
  private:
   bool record() {
-    std::vector<Word> words = op_.defaults();
+    Vector<Word> words = op_.defaults();
     RandomAttributes attributes(dice_);
     op_.attributes(words, attributes);
     if (attributes.has_graph) return false;

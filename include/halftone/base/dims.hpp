@@ -85,20 +85,23 @@ using Pads = BoundedList<std::int64_t, 2 * max_rank>;
 
 /// Product of the extents, 1 for none. Unknown extents give `dynamic`; a product that does not fit
 /// gives the largest std::int64_t.
-constexpr std::int64_t product(std::span<const std::int64_t> dims) {
+constexpr std::int64_t product(const std::int64_t* dims, std::size_t rank) {
   std::int64_t total = 1;
   bool overflow = false;
-  for (const std::int64_t d : dims) {
-    if (d < 0) return dynamic;
-    if (d == 0) total = 0;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (dims[i] < 0) return dynamic;
+    if (dims[i] == 0) total = 0;
   }
   if (total == 0) return 0;
-  for (const std::int64_t d : dims) {
-    overflow = overflow || total > INT64_MAX / d;
-    total = overflow ? INT64_MAX : total * d;
+  for (std::size_t i = 0; i < rank; ++i) {
+    overflow = overflow || total > INT64_MAX / dims[i];
+    total = overflow ? INT64_MAX : total * dims[i];
   }
   return total;
 }
-constexpr std::int64_t product(const Dims& dims) { return product(dims.span()); }
+constexpr std::int64_t product(std::span<const std::int64_t> dims) {
+  return product(dims.data(), dims.size());
+}
+constexpr std::int64_t product(const Dims& dims) { return product(dims.items, dims.count); }
 
 }  // namespace halftone

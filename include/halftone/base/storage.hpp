@@ -3,7 +3,8 @@
 #include <cstddef>
 #include <span>
 #include <utility>
-#include <vector>
+
+#include <halftone/base/vector.hpp>
 
 namespace halftone {
 
@@ -68,7 +69,7 @@ class Storage {
 class Bytes {
  public:
   constexpr Bytes() = default;
-  constexpr explicit Bytes(std::vector<std::byte> own) : own_(std::move(own)) {}
+  constexpr explicit Bytes(Vector<std::byte> own) : own_(std::move(own)) {}
   Bytes(Storage storage, const std::byte* first, std::size_t size)
       : storage_(std::move(storage)), shared_(first, size) {}
   /// Those of an array that outlives every graph. Only for constant evaluation, which reads no array
@@ -103,7 +104,7 @@ class Bytes {
   }
 
  private:
-  std::vector<std::byte> own_;
+  Vector<std::byte> own_;
   Storage storage_;
   std::span<const std::byte> shared_;
   const void* array_ = nullptr;

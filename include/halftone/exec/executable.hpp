@@ -24,8 +24,8 @@ class Executable {
   /// Verifies the weights of a file now: throws ModelError if they are damaged.
   void verify();
   /// The tensors that the model lists as outputs; it may have been compiled to return others.
-  const std::vector<TensorId>& model_outputs() const;
-  void set_model_outputs(std::vector<TensorId> ids);
+  const Vector<TensorId>& model_outputs() const;
+  void set_model_outputs(Vector<TensorId> ids);
   /// Has the model changed, such as its outputs; a model that has is planned again when it runs.
   void change(Graph graph);
 

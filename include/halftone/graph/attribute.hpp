@@ -6,11 +6,11 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include <halftone/base/dims.hpp>
 #include <halftone/base/element_type.hpp>
 #include <halftone/base/text.hpp>
+#include <halftone/base/vector.hpp>
 
 namespace halftone {
 
@@ -115,8 +115,13 @@ struct VisitMember {
   }
 };
 
+/// The name of an attribute, for visitors that do not look at it: no text is made of it.
+struct AnyName {
+  constexpr AnyName(const auto&) {}
+};
+
 struct PackMember {
-  std::vector<Word>& words;
+  Vector<Word>& words;
 
   constexpr void word(float v) const { words.push_back(std::bit_cast<std::int32_t>(v)); }
   template <class A>
@@ -125,22 +130,22 @@ struct PackMember {
     words.push_back(static_cast<Word>(v));
   }
   template <class A>
-  constexpr void operator()(std::string_view, const A& value) const {
+  constexpr void operator()(AnyName, const A& value) const {
     word(value);
   }
-  constexpr void operator()(std::string_view, const Subgraph& value) const { word(value.index); }
+  constexpr void operator()(AnyName, const Subgraph& value) const { word(value.index); }
   template <class T>
-  constexpr void operator()(std::string_view, const Optional<T>& value) const {
+  constexpr void operator()(AnyName, const Optional<T>& value) const {
     word(value.present);
     word(value.value);
   }
   template <class T, std::size_t N>
-  constexpr void operator()(std::string_view, const BoundedList<T, N>& value) const {
+  constexpr void operator()(AnyName, const BoundedList<T, N>& value) const {
     word(value.count);
     for (const T& item : value) word(item);
   }
   template <std::size_t N>
-  constexpr void operator()(std::string_view, const BoundedText<N>& value) const {
+  constexpr void operator()(AnyName, const BoundedText<N>& value) const {
     word(value.view().size());
     for (const char c : value.view()) word(c);
   }
@@ -158,22 +163,22 @@ struct UnpackMember {
     v = static_cast<A>(*next++);
   }
   template <class A>
-  constexpr void operator()(std::string_view, A& value) const {
+  constexpr void operator()(AnyName, A& value) const {
     word(value);
   }
-  constexpr void operator()(std::string_view, Subgraph& value) const { word(value.index); }
+  constexpr void operator()(AnyName, Subgraph& value) const { word(value.index); }
   template <class T>
-  constexpr void operator()(std::string_view, Optional<T>& value) const {
+  constexpr void operator()(AnyName, Optional<T>& value) const {
     word(value.present);
     word(value.value);
   }
   template <class T, std::size_t N>
-  constexpr void operator()(std::string_view, BoundedList<T, N>& value) const {
+  constexpr void operator()(AnyName, BoundedList<T, N>& value) const {
     word(value.count);
     for (T& item : value) word(item);
   }
   template <std::size_t N>
-  constexpr void operator()(std::string_view, BoundedText<N>& value) const {
+  constexpr void operator()(AnyName, BoundedText<N>& value) const {
     std::size_t size = 0;
     word(size);
     value = {};
@@ -185,10 +190,20 @@ struct UnpackMember {
 struct FindMissing {
   std::string_view name{};
 
-  constexpr void operator()(std::string_view attribute, const auto& value) {
+  constexpr void operator()(const auto& attribute, const auto& value) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, std::int64_t>) {
-      if (value == required && name.empty()) name = attribute;
+      if (value == required && name.empty()) name = std::string_view(attribute);
     }
+  }
+};
+
+/// Whether there is a graph among the attributes.
+struct FindSubgraph {
+  bool is_found = false;
+
+  template <class A>
+  constexpr void operator()(AnyName, const A&) {
+    is_found = is_found || std::is_same_v<A, Subgraph>;
   }
 };
 
@@ -198,8 +213,8 @@ concept has_attributes = requires(Op op, PackMember visit) { op.attributes(visit
 }  // namespace detail
 
 template <class Op>
-constexpr std::vector<Word> pack(Op op) {
-  std::vector<Word> words;
+constexpr Vector<Word> pack(Op op) {
+  Vector<Word> words;
   if constexpr (detail::has_attributes<Op>) op.attributes(detail::PackMember{words});
   return words;
 }

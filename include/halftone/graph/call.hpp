@@ -5,6 +5,7 @@
 #include <limits>
 #include <tuple>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/operator.hpp>
 
 namespace halftone {
@@ -140,7 +141,7 @@ constexpr StaticInference<N> infer_static(const Op& op, std::span<const StaticAr
   Inferred all = Inferred::mismatch("too many inputs");
   if (count <= in.size()) {
     const auto type_of = [&](std::size_t k) { return arguments[k].input.info.type; };
-    all = Inferred(std::vector<TensorInfo>{});
+    all = Inferred(Vector<TensorInfo>{});
     for (std::size_t i = 0; i < count; ++i) {
       const ElementType number = arguments[i].number;
       in[i] = arguments[i].input;
@@ -294,7 +295,7 @@ constexpr T nearest(V value) {
 
 template <class V>
 constexpr Bytes scalar_bytes(ElementType type, V value) {
-  std::vector<std::byte> bytes;
+  Vector<std::byte> bytes;
   visit_type<AllTypes>(type, [&]<class T>() {
     for (const std::byte b : std::bit_cast<std::array<std::byte, sizeof(T)>>(nearest<T>(value))) {
       bytes.push_back(b);
@@ -387,10 +388,10 @@ constexpr Bytes number_bytes(ElementType type, const A& number) {
 
 /// The ids of a node's inputs; numbers, Shapes and Integers become constants of the graph.
 template <std::same_as<Graph> G>
-constexpr std::vector<TensorId> collect(G& graph, const Slots& slots,
-                                        std::span<const Argument> arguments) {
+constexpr Vector<TensorId> collect(G& graph, const Slots& slots,
+                                   std::span<const Argument> arguments) {
   const auto type_of = [&](std::size_t i) { return arguments[i].type(); };
-  std::vector<TensorId> ids;
+  Vector<TensorId> ids;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Argument& a = arguments[i];
     if (a.kind == Argument::Kind::tensor) {
@@ -411,11 +412,10 @@ constexpr std::vector<TensorId> collect(G& graph, const Slots& slots,
 
 /// Records a node from run-time infos; the ids of its outputs.
 template <std::same_as<Graph> G>
-constexpr const std::vector<TensorId>& record_inferred(G& graph, const Descriptor& op,
-                                                       std::vector<Word> attributes,
-                                                       std::vector<TensorId> inputs,
-                                                       std::size_t outputs) {
-  const std::vector<InputInfo> infos = input_infos(graph, inputs);
+constexpr const Vector<TensorId>& record_inferred(G& graph, const Descriptor& op,
+                                                  Vector<Word> attributes, Vector<TensorId> inputs,
+                                                  std::size_t outputs) {
+  const Vector<InputInfo> infos = input_infos(graph, inputs);
   const Inferred inferred = op.infer(attributes, Inputs(infos, outputs));
   if (!inferred.ok()) throw_inference(graph, op, inputs, inferred);
   const std::size_t node =
@@ -425,15 +425,15 @@ constexpr const std::vector<TensorId>& record_inferred(G& graph, const Descripto
 
 /// Records a node whose outputs' infos are known; the first output, behind which the others are.
 template <class A>
-constexpr AnyTensor record_known(const Descriptor& op, std::vector<Word> attributes,
+constexpr AnyTensor record_known(const Descriptor& op, Vector<Word> attributes,
                                  std::span<const A> arguments, std::span<const TensorInfo> infos) {
   if constexpr (std::is_same_v<A, AnyTensor>) {
-    std::vector<Argument> all;
+    Vector<Argument> all;
     for (const AnyTensor& x : arguments) all.push_back(argument(x));
     return record_known(op, std::move(attributes), std::span<const Argument>(all), infos);
   } else {
     Graph& graph = common_graph(arguments);
-    std::vector<TensorId> inputs = collect(graph, op.signature, arguments);
+    Vector<TensorId> inputs = collect(graph, op.signature, arguments);
     const std::size_t node = graph.add_node(op, std::move(attributes), std::move(inputs), infos);
     return {&graph, graph.nodes[node].outputs[0]};
   }
@@ -441,22 +441,19 @@ constexpr AnyTensor record_known(const Descriptor& op, std::vector<Word> attribu
 
 /// The same, compiled in the core: programs compile nothing of it for what they record at run time.
 namespace compiled {
-std::vector<TensorId> collect(Graph& graph, const Slots& slots,
-                              std::span<const Argument> arguments);
-const std::vector<TensorId>& record_inferred(Graph& graph, const Descriptor& op,
-                                             std::vector<Word> attributes,
-                                             std::vector<TensorId> inputs, std::size_t outputs);
-AnyTensor record_known(const Descriptor& op, std::vector<Word> attributes,
+Vector<TensorId> collect(Graph& graph, const Slots& slots, std::span<const Argument> arguments);
+const Vector<TensorId>& record_inferred(Graph& graph, const Descriptor& op, Vector<Word> attributes,
+                                        Vector<TensorId> inputs, std::size_t outputs);
+AnyTensor record_known(const Descriptor& op, Vector<Word> attributes,
                        std::span<const Argument> arguments, std::span<const TensorInfo> infos);
-AnyTensor record_known(const Descriptor& op, std::vector<Word> attributes,
+AnyTensor record_known(const Descriptor& op, Vector<Word> attributes,
                        std::span<const AnyTensor> arguments, std::span<const TensorInfo> infos);
 }  // namespace compiled
 
 /// Records a node from run-time infos, as calls do; the ids of its outputs.
 template <std::same_as<Graph> G>
-constexpr const std::vector<TensorId>& record(G& graph, const Descriptor& op,
-                                              std::vector<Word> attributes,
-                                              std::vector<TensorId> inputs, std::size_t outputs) {
+constexpr const Vector<TensorId>& record(G& graph, const Descriptor& op, Vector<Word> attributes,
+                                         Vector<TensorId> inputs, std::size_t outputs) {
   if (std::is_constant_evaluated()) {
     return record_inferred(graph, op, std::move(attributes), std::move(inputs), outputs);
   }
@@ -464,8 +461,8 @@ constexpr const std::vector<TensorId>& record(G& graph, const Descriptor& op,
 }
 /// The same for an operator's struct.
 template <class Op>
-constexpr const std::vector<TensorId>& record(Graph& graph, const Op& op,
-                                              std::vector<TensorId> inputs, std::size_t outputs) {
+constexpr const Vector<TensorId>& record(Graph& graph, const Op& op, Vector<TensorId> inputs,
+                                         std::size_t outputs) {
   return record(graph, descriptor<Op>, pack(op), std::move(inputs), outputs);
 }
 
@@ -533,20 +530,18 @@ struct MismatchedCall<Call> {
   misfit();
 };
 
-constexpr void add_argument(std::vector<Argument>& list, const auto& x) {
-  list.push_back(argument(x));
-}
-constexpr void add_argument(std::vector<Argument>& list, const handle_range auto& handles) {
+constexpr void add_argument(Vector<Argument>& list, const auto& x) { list.push_back(argument(x)); }
+constexpr void add_argument(Vector<Argument>& list, const handle_range auto& handles) {
   for (const auto& x : handles) list.push_back(argument(x));
 }
 
 /// Records the node, or those that the operator expands to; the ids of the outputs.
 template <class Op>
-constexpr std::vector<TensorId> record_or_expand(const Op& op, Graph& graph,
-                                                 std::span<const Argument> arguments) {
+constexpr Vector<TensorId> record_or_expand(const Op& op, Graph& graph,
+                                            std::span<const Argument> arguments) {
   constexpr const Slots& signature = slots_of<Op>;
   constexpr std::size_t wanted = signature.has_variadic_output() ? 0 : signature.required_outputs();
-  std::vector<TensorId> ids;
+  Vector<TensorId> ids;
   if (std::is_constant_evaluated()) {
     ids = collect(graph, signature, arguments);
   } else {
@@ -566,13 +561,13 @@ struct UntypedCall {
   static constexpr std::size_t outputs =
       slots_of<Op>.has_variadic_output() ? 0 : slots_of<Op>.required_outputs();
   using fit = std::conditional_t<
-      outputs == 0, std::vector<AnyTensor>,
+      outputs == 0, Vector<AnyTensor>,
       std::conditional_t<outputs == 1, AnyTensor, std::array<AnyTensor, outputs>>>;
 
   template <class... X>
   static constexpr fit record(const Op& op, const X&... x) {
     if constexpr ((handle_range<X> || ...)) {
-      std::vector<Argument> arguments;
+      Vector<Argument> arguments;
       (add_argument(arguments, x), ...);
       return handles(op, arguments);
     } else {
@@ -584,7 +579,7 @@ struct UntypedCall {
  private:
   static constexpr fit handles(const Op& op, std::span<const Argument> arguments) {
     Graph& graph = common_graph(arguments);
-    const std::vector<TensorId> ids = record_or_expand(op, graph, arguments);
+    const Vector<TensorId> ids = record_or_expand(op, graph, arguments);
     if constexpr (outputs == 1) {
       return {&graph, ids[0]};
     } else {

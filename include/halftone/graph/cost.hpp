@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <halftone/base/tensor_info.hpp>
+#include <halftone/base/vector.hpp>
 
 namespace halftone {
 
@@ -127,7 +127,7 @@ class WorkList {
   /// Each piece that follows is done so many times, at least once.
   constexpr void repeat(std::int64_t times) { times_ = times > 1 ? times : 1; }
 
-  constexpr std::vector<Work> work() && { return std::move(work_); }
+  constexpr Vector<Work> work() && { return std::move(work_); }
 
  private:
   constexpr void add(Work work) {
@@ -135,7 +135,7 @@ class WorkList {
     work_.push_back(work);
   }
 
-  std::vector<Work> work_;
+  Vector<Work> work_;
   std::int64_t times_ = 1;
 };
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include <halftone/base/array.hpp>
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/attribute.hpp>
 #include <halftone/graph/cost.hpp>
 #include <halftone/graph/infer.hpp>
@@ -24,6 +24,7 @@ struct Descriptor {
   Slots signature;
   bool elementwise;   ///< has a `forward`: broadcasts, may be fused and run in place
   bool in_place;      ///< output 0 may overwrite input 0
+  bool has_bodies;    ///< has a Subgraph among its attributes
   bool has_effect;    ///< does more than compute outputs (prints, aborts): runs once a run
   Reaches reaches;    ///< beside its tensors
   bool only_infos;    ///< the output follows from shapes alone
@@ -37,28 +38,28 @@ struct Descriptor {
   std::int64_t (*flops)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
                         std::span<const TensorInfo> outputs);
   /// The attributes of Op{}.
-  std::vector<Word> (*defaults)();
+  Vector<Word> (*defaults)();
   /// Shows each attribute to the visitor, which may change it.
-  void (*attributes)(std::vector<Word>& attributes, AttributeVisitor& visitor);
+  void (*attributes)(Vector<Word>& attributes, AttributeVisitor& visitor);
   /// Records newer operators with the same meaning; null for the newest meaning itself.
-  std::vector<TensorId> (*expand)(Graph& graph, std::span<const Word> attributes,
-                                  std::span<const TensorId> inputs, std::size_t outputs);
+  Vector<TensorId> (*expand)(Graph& graph, std::span<const Word> attributes,
+                             std::span<const TensorId> inputs, std::size_t outputs);
   /// The kernel for these element types (one for each type variable); null run: there is none.
   /// The core has those of the library's own operators, one set per instruction set.
   Kernel (*kernel)(std::span<const ElementType> types);
   /// Computes the outputs, whatever their shapes are, from values that may be texts, sequences,
   /// optional values or maps; null: there is only a kernel. An operator that has both runs its
   /// kernel if neither an input nor an output has objects (has_objects()).
-  std::vector<AnyArray> (*run)(std::span<const Word> attributes, std::span<const AnyView> inputs,
-                               std::size_t outputs);
+  Vector<AnyArray> (*run)(std::span<const Word> attributes, std::span<const AnyView> inputs,
+                          std::size_t outputs);
   /// Records the gradient of a node; null if there is none, or if it expands to what has one.
   void (*gradient)(std::span<const Word> attributes, GradientScope& g);
   /// Element types that a type variable allows.
   bool (*allows)(int type_variable, ElementType type);
   /// Returns the work that the operator has a machine do for inputs and outputs whose extents are
   /// known; null for operators that do not say.
-  std::vector<Work> (*cost)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
-                            std::span<const TensorInfo> outputs);
+  Vector<Work> (*cost)(std::span<const Word> attributes, std::span<const TensorInfo> inputs,
+                       std::span<const TensorInfo> outputs);
   /// Whether a node changes an input because its attributes say so, beside the signature; null for
   /// operators of which only the signature does.
   bool (*modifies)(std::span<const Word> attributes, std::size_t input);

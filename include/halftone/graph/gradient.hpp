@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <span>
 #include <tuple>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/graph/operator.hpp>
 
@@ -80,7 +80,7 @@ class GradientScope {
   template <std::same_as<Graph> G = Graph>
   static constexpr AnyTensor sum_to(AnyTensor x, const Dims& shape);
   /// The values of constant input i, whole numbers; throws UnsupportedError if it is no constant.
-  constexpr std::vector<std::int64_t> integers(std::size_t i);
+  constexpr Vector<std::int64_t> integers(std::size_t i);
   /// Zeros of that type and shape.
   template <std::same_as<Graph> G>
   static constexpr AnyTensor zeros(G& graph, const TensorInfo& like);
@@ -106,7 +106,7 @@ namespace detail {
 
 }  // namespace detail
 
-constexpr std::vector<std::int64_t> GradientScope::integers(std::size_t i) {
+constexpr Vector<std::int64_t> GradientScope::integers(std::size_t i) {
   const InputInfo info = input_info(graph_, node_.inputs[i]);
   if (!info.is_constant) {
     detail::refuse_gradient(graph_, node_,
@@ -182,7 +182,7 @@ class SubgraphGradient {
  private:
   GradientScope& g_;
   std::size_t first_;
-  std::vector<std::size_t> arriving_, wanted_;
+  Vector<std::size_t> arriving_, wanted_;
 };
 
 /// The gradient of a Loop or Scan: the node another time, for its states before each pass, and a
@@ -201,11 +201,11 @@ constexpr void record_repeat_gradient(GradientScope& g);
 /// limits    infos of all tensors on the way are known (give sizes when the model is loaded)
 /// errors    UnsupportedError with all operators on the way that have no gradient; ModelError for a
 ///           loss that is no scalar
-std::vector<TensorId> differentiate(Graph& graph, TensorId loss, std::span<const TensorId> wanted,
-                                    TensorId d_loss = no_tensor);
+Vector<TensorId> differentiate(Graph& graph, TensorId loss, std::span<const TensorId> wanted,
+                               TensorId d_loss = no_tensor);
 /// The same from the gradients of several tensors at once; an output may be there twice.
-std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outputs,
-                                    std::span<const TensorId> d_outputs,
-                                    std::span<const TensorId> wanted);
+Vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outputs,
+                               std::span<const TensorId> d_outputs,
+                               std::span<const TensorId> wanted);
 
 }  // namespace halftone

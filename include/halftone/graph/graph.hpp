@@ -4,11 +4,11 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <halftone/base/error.hpp>
 #include <halftone/base/storage.hpp>
 #include <halftone/base/tensor_info.hpp>
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/descriptor.hpp>
 #include <halftone/graph/names.hpp>
 #include <halftone/graph/place.hpp>
@@ -114,9 +114,9 @@ struct Order {
 
 struct Node {
   const Descriptor* op = nullptr;
-  std::vector<Word> attributes{};
-  std::vector<TensorId> inputs{};   ///< no_tensor: absent
-  std::vector<TensorId> outputs{};  ///< no_tensor: not wanted
+  Vector<Word> attributes{};
+  Vector<TensorId> inputs{};   ///< no_tensor: absent
+  Vector<TensorId> outputs{};  ///< no_tensor: not wanted
   Name name{};
   Planning planning{};
   Place place{};
@@ -244,26 +244,26 @@ using RecordTraining = Training (*)(Graph& graph, TensorId loss, const detail::R
 /// becomes `w_1`. Ids are positions in `tensors` and stay good while the graph is moved or copied.
 class Graph {
  public:
-  std::vector<Node> nodes;
-  std::vector<TensorRecord> tensors;
-  std::vector<TensorId> inputs, outputs;
+  Vector<Node> nodes;
+  Vector<TensorRecord> tensors;
+  Vector<TensorId> inputs, outputs;
   /// Variables that a run may be given another value for (ONNX inputs that have an initializer).
-  std::vector<TensorId> optional_inputs;
-  std::vector<Graph> graphs;  ///< what Subgraph attributes stand for
+  Vector<TensorId> optional_inputs;
+  Vector<Graph> graphs;  ///< what Subgraph attributes stand for
   /// The model that the graph trains, as it was when train() recorded updates; none if the graph is
   /// not trained. Its tensors have the same ids here; the values of its variables are here alone.
-  std::vector<Graph> model;
-  std::vector<Symbol> symbols;
-  std::vector<Note> notes;
+  Vector<Graph> model;
+  Vector<Symbol> symbols;
+  Vector<Note> notes;
   Name graph_name;
   NodeObserver observer;
   /// How many copies of the graph run at once, each with memory of its own. Host and replicas meet in
   /// streams, variables and collective operators (halftone/collectives.hpp).
   std::int32_t replicas = 1;
-  std::vector<StreamRecord> streams;
-  std::vector<RemoteBufferRecord> remote_buffers;
-  std::vector<VariableSettings> variable_settings;
-  std::vector<MetaShape> meta_shapes;
+  Vector<StreamRecord> streams;
+  Vector<RemoteBufferRecord> remote_buffers;
+  Vector<VariableSettings> variable_settings;
+  Vector<MetaShape> meta_shapes;
   /// In the build of a static program, which knows gradients of its own operators; else null.
   RecordTraining record_training = nullptr;
 
@@ -299,9 +299,9 @@ class Graph {
     return at < 0 ? nullptr : &variable_settings[static_cast<std::size_t>(at)];
   }
   /// Appends a node without inference; its outputs become tensors of those infos.
-  constexpr std::size_t add_node(const Descriptor& op, std::vector<Word> attributes,
-                                 std::vector<TensorId> node_inputs,
-                                 std::span<const TensorInfo> infos, std::string_view name = {}) {
+  constexpr std::size_t add_node(const Descriptor& op, Vector<Word> attributes,
+                                 Vector<TensorId> node_inputs, std::span<const TensorInfo> infos,
+                                 std::string_view name = {}) {
     Node node{.op = &op, .attributes = std::move(attributes), .inputs = std::move(node_inputs)};
     node.order = sequence_.next();
     node.place = place_;
@@ -397,7 +397,7 @@ class Graph {
   }
 
   Names names_;
-  std::vector<Name> scopes_;
+  Vector<Name> scopes_;
   detail::Sequence sequence_;
   Place place_{};
   JoinedText buffer_{{}};
@@ -410,8 +410,8 @@ constexpr InputInfo input_info(const Graph& graph, TensorId id) {
   const bool known = t.role == Role::constant;
   return {t.info, known ? t.data.span() : std::span<const std::byte>{}, known};
 }
-constexpr std::vector<InputInfo> input_infos(const Graph& graph, std::span<const TensorId> ids) {
-  std::vector<InputInfo> infos;
+constexpr Vector<InputInfo> input_infos(const Graph& graph, std::span<const TensorId> ids) {
+  Vector<InputInfo> infos;
   for (const TensorId id : ids) infos.push_back(input_info(graph, id));
   return infos;
 }

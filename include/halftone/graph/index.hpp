@@ -5,8 +5,8 @@
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/graph.hpp>
 
 namespace halftone {
@@ -14,7 +14,7 @@ namespace halftone {
 namespace detail {
 
 /// Values by number. Those of bool are bytes, so that references to them are plain ones.
-template <class T>
+template <class T, class Number>
 class IndexedValues {
  public:
   using Value = std::conditional_t<std::is_same_v<T, bool>, char, T>;
@@ -25,21 +25,21 @@ class IndexedValues {
   constexpr std::size_t size() const { return values_.size(); }
   constexpr auto begin() const { return values_.begin(); }
   constexpr auto end() const { return values_.end(); }
+  constexpr Value& operator[](Number i) {
+    if (!__builtin_is_constant_evaluated()) check(i);
+    return values_[static_cast<std::size_t>(i)];
+  }
+  constexpr const Value& operator[](Number i) const {
+    if (!__builtin_is_constant_evaluated()) check(i);
+    return values_[static_cast<std::size_t>(i)];
+  }
 
  protected:
-  constexpr Value& at(std::size_t i) {
-    check(i);
-    return values_[i];
-  }
-  constexpr const Value& at(std::size_t i) const {
-    check(i);
-    return values_[i];
-  }
   /// Constant evaluation finds out by itself, and would spend half its time on this.
-  constexpr void check([[maybe_unused]] std::size_t i) const {
-    if (!std::is_constant_evaluated()) assert(i < values_.size());
+  constexpr void check([[maybe_unused]] Number i) const {
+    assert(static_cast<std::size_t>(i) < values_.size());
   }
-  std::vector<Value> values_;
+  Vector<Value> values_;
 };
 
 }  // namespace detail
@@ -47,18 +47,14 @@ class IndexedValues {
 /// A value for each tensor of a graph, by its id. Tensors that the graph gets later have none until
 /// `follow`.
 template <class T>
-class TensorMap : public detail::IndexedValues<T> {
+class TensorMap : public detail::IndexedValues<T, TensorId> {
  public:
-  using Value = typename detail::IndexedValues<T>::Value;
+  using Value = typename TensorMap::IndexedValues::Value;
 
   constexpr TensorMap() = default;
   constexpr explicit TensorMap(const Graph& graph, const Value& value = {})
-      : detail::IndexedValues<T>(graph.tensors.size(), value) {}
+      : TensorMap::IndexedValues(graph.tensors.size(), value) {}
 
-  constexpr Value& operator[](TensorId id) { return this->at(static_cast<std::size_t>(id)); }
-  constexpr const Value& operator[](TensorId id) const {
-    return this->at(static_cast<std::size_t>(id));
-  }
   constexpr bool has(TensorId id) const { return static_cast<std::size_t>(id) < this->size(); }
   /// Gives the tensors that the graph has got since a value.
   constexpr void follow(const Graph& graph, const Value& value = {}) {
@@ -68,16 +64,13 @@ class TensorMap : public detail::IndexedValues<T> {
 
 /// A value for each node of a graph, by its position.
 template <class T>
-class NodeMap : public detail::IndexedValues<T> {
+class NodeMap : public detail::IndexedValues<T, std::size_t> {
  public:
-  using Value = typename detail::IndexedValues<T>::Value;
+  using Value = typename NodeMap::IndexedValues::Value;
 
   constexpr NodeMap() = default;
   constexpr explicit NodeMap(const Graph& graph, const Value& value = {})
-      : detail::IndexedValues<T>(graph.nodes.size(), value) {}
-
-  constexpr Value& operator[](std::size_t node) { return this->at(node); }
-  constexpr const Value& operator[](std::size_t node) const { return this->at(node); }
+      : NodeMap::IndexedValues(graph.nodes.size(), value) {}
 };
 
 inline constexpr int no_node = -1;
@@ -125,6 +118,7 @@ constexpr bool modifies(const Descriptor& op, std::span<const Word> attributes, 
 /// Calls f(input number) for each input that a node modifies in place.
 template <class F>
 constexpr void for_each_modified(const Node& node, F&& f) {
+  if (!node.op->signature.modifies() && node.op->modifies == nullptr) return;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] != no_tensor && modifies(*node.op, node.attributes, i)) f(i);
   }
@@ -132,6 +126,7 @@ constexpr void for_each_modified(const Node& node, F&& f) {
 /// Calls f(output number, input number) for each output that shares an input's memory.
 template <class F>
 constexpr void for_each_view(const Node& node, F&& f) {
+  if (!node.op->signature.shares()) return;
   for (std::size_t o = 0; o < node.outputs.size(); ++o) {
     const int shares = node.op->signature.output_slot(o).shares;
     if (shares >= 0 && node.outputs[o] != no_tensor) f(o, static_cast<std::size_t>(shares));
@@ -141,7 +136,9 @@ constexpr void for_each_view(const Node& node, F&& f) {
 /// Whether a node needs no work: its output is an input's memory, which it leaves as it is.
 constexpr bool is_view(const Node& node) {
   const Slots& signature = node.op->signature;
-  if (signature.outputs() != 1 || signature.output(0).shares < 0) return false;
+  if (!signature.shares() || signature.outputs() != 1 || signature.output(0).shares < 0) {
+    return false;
+  }
   return !signature.input(static_cast<std::size_t>(signature.output(0).shares)).modified;
 }
 

@@ -6,15 +6,15 @@
 #include <initializer_list>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include <halftone/base/tensor_info.hpp>
+#include <halftone/base/vector.hpp>
 
 namespace halftone {
 
 /// What an operator's `infer` says: infos of all outputs, or why there are none.
 struct Inferred {
-  std::vector<TensorInfo> outputs;
+  Vector<TensorInfo> outputs;
   std::string_view reason{};     ///< a literal; empty if all is well
   std::string_view attribute{};  ///< that is missing; empty if the reason is another one
   std::int64_t expected = 0, found = 0;
@@ -22,11 +22,12 @@ struct Inferred {
 
   constexpr Inferred(const TensorInfo& output) : outputs{output} {}
   constexpr Inferred(std::initializer_list<TensorInfo> list) : outputs(list) {}
-  constexpr Inferred(std::vector<TensorInfo> list) : outputs(std::move(list)) {}
+  constexpr Inferred(Vector<TensorInfo> list) : outputs(std::move(list)) {}
+  constexpr Inferred(const std::vector<TensorInfo>& list) : outputs(list) {}
 
   static constexpr Inferred mismatch(std::string_view reason, std::int64_t expected = 0,
                                      std::int64_t found = 0) {
-    Inferred result(std::vector<TensorInfo>{});
+    Inferred result(Vector<TensorInfo>{});
     result.reason = reason;
     result.expected = expected;
     result.found = found;
@@ -48,7 +49,7 @@ struct Inferred {
   }
   /// Nothing can be said before more is known, such as the value of an input.
   static constexpr Inferred unknown(std::size_t outputs = 1) {
-    return Inferred(std::vector<TensorInfo>(outputs, TensorInfo{}));
+    return Inferred(Vector<TensorInfo>(outputs, TensorInfo{}));
   }
   constexpr bool ok() const { return reason.empty(); }
 };
@@ -64,32 +65,31 @@ struct InputInfo {
 class Inputs {
  public:
   constexpr Inputs(std::span<const InputInfo> inputs, std::size_t output_count,
-                   std::span<const std::vector<TensorInfo>> graph_outputs = {},
+                   std::span<const Vector<TensorInfo>> graph_outputs = {},
                    std::int64_t passes = dynamic)
-      : inputs_(inputs),
+      : inputs_(inputs.data()),
+        size_(inputs.size()),
         output_count_(output_count),
         graph_outputs_(graph_outputs),
         passes_(passes) {}
 
-  constexpr std::size_t size() const { return inputs_.size(); }
+  constexpr std::size_t size() const { return size_; }
   constexpr const TensorInfo& operator[](std::size_t i) const {
-    return i < size() ? inputs_[i].info : absent_;
+    return i < size_ ? inputs_[i].info : absent_;
   }
-  constexpr bool has(std::size_t i) const { return i < size() && inputs_[i].info.is_known(); }
-  constexpr bool is_constant(std::size_t i) const { return i < size() && inputs_[i].is_constant; }
+  constexpr bool has(std::size_t i) const { return i < size_ && inputs_[i].info.is_known(); }
+  constexpr bool is_constant(std::size_t i) const { return i < size_ && inputs_[i].is_constant; }
   /// How many outputs the node has.
   constexpr std::size_t output_count() const { return output_count_; }
   constexpr std::span<const std::byte> data(std::size_t i) const { return inputs_[i].data; }
   /// Outputs of the node's Subgraph attributes, in their order; none while they are unknown.
-  constexpr std::span<const std::vector<TensorInfo>> graph_outputs() const {
-    return graph_outputs_;
-  }
+  constexpr std::span<const Vector<TensorInfo>> graph_outputs() const { return graph_outputs_; }
   /// How often a loop runs its subgraph; `dynamic` if that is not known.
   constexpr std::int64_t passes() const { return passes_; }
 
   /// The values of a constant int64 or int32 input.
-  constexpr std::vector<std::int64_t> integers(std::size_t i) const {
-    std::vector<std::int64_t> values;
+  constexpr Vector<std::int64_t> integers(std::size_t i) const {
+    Vector<std::int64_t> values;
     if (!is_constant(i)) return values;
     const std::size_t size = size_in_bytes(inputs_[i].info.type);
     if (size == 0) return values;
@@ -107,8 +107,8 @@ class Inputs {
   }
 
   /// The values of a constant input as double, whatever kind of number they are.
-  constexpr std::vector<double> numbers(std::size_t i) const {
-    std::vector<double> values;
+  constexpr Vector<double> numbers(std::size_t i) const {
+    Vector<double> values;
     if (!is_constant(i)) return values;
     const bool is_real = visit_type<FloatTypes>(inputs_[i].info.type, [&]<class T>() {
       struct Bits {
@@ -130,9 +130,10 @@ class Inputs {
   }
 
  private:
-  std::span<const InputInfo> inputs_;
+  const InputInfo* inputs_;
+  std::size_t size_;
   std::size_t output_count_;
-  std::span<const std::vector<TensorInfo>> graph_outputs_;
+  std::span<const Vector<TensorInfo>> graph_outputs_;
   std::int64_t passes_;
   TensorInfo absent_{};
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/call.hpp>
 
 namespace halftone {
@@ -30,7 +31,7 @@ constexpr Initial initial(glorot) { return {Initial::Rule::glorot, 0, 0}; }
 
 template <class T>
 constexpr Bytes bytes_of(std::span<const T> values) {
-  std::vector<std::byte> bytes;
+  Vector<std::byte> bytes;
   bytes.reserve(values.size() * sizeof(T));
   for (const T& value : values) {
     for (const std::byte b : std::bit_cast<std::array<std::byte, sizeof(T)>>(value)) {

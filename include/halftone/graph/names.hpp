@@ -6,7 +6,8 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
+
+#include <halftone/base/vector.hpp>
 
 namespace halftone {
 
@@ -41,7 +42,7 @@ class DecimalText {
 /// Texts one behind the other. (Not every compiler and standard library that is supported has
 /// std::string in constant evaluation.)
 struct JoinedText {
-  std::vector<char> characters{};
+  Vector<char> characters{};
 
   constexpr explicit JoinedText(std::initializer_list<std::string_view> parts) {
     for (const std::string_view part : parts) {
@@ -64,9 +65,10 @@ class Names {
     const bool own = !pool_.empty() && !std::is_constant_evaluated() &&
                      text.data() >= pool_.data() && text.data() < pool_.data() + pool_.size();
     const std::size_t offset = own ? static_cast<std::size_t>(text.data() - pool_.data()) : 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const char c = own ? pool_[offset + i] : text[i];
-      pool_.push_back(c);
+    if (own) {
+      for (std::size_t i = 0; i < text.size(); ++i) pool_.push_back(pool_[offset + i]);
+    } else {
+      pool_.append(text.data(), text.size());
     }
     return name;
   }
@@ -134,7 +136,7 @@ class Names {
     }
   }
   constexpr void grow() {
-    std::vector<Slot> old = std::move(slots_);
+    Vector<Slot> old = std::move(slots_);
     slots_.assign(old.empty() ? 16 : 2 * old.size(), Slot{});
     used_ = 0;
     for (const Slot& slot : old) {
@@ -142,8 +144,8 @@ class Names {
     }
   }
 
-  std::vector<char> pool_;
-  std::vector<Slot> slots_;
+  Vector<char> pool_;
+  Vector<Slot> slots_;
   std::size_t used_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/handle.hpp>
 #include <halftone/graph/runner.hpp>
 
@@ -141,27 +142,26 @@ constexpr std::int64_t flops_thunk(std::span<const Word> attributes, std::span<c
 }
 
 template <class Op>
-constexpr std::vector<Work> cost_thunk(std::span<const Word> attributes,
-                                       std::span<const TensorInfo> in,
-                                       std::span<const TensorInfo> out) {
+constexpr Vector<Work> cost_thunk(std::span<const Word> attributes, std::span<const TensorInfo> in,
+                                  std::span<const TensorInfo> out) {
   WorkList machine;
   unpack<Op>(attributes).cost(machine, in, out);
   return std::move(machine).work();
 }
 
 template <class Op>
-std::vector<AnyArray> value_thunk(std::span<const Word> attributes, std::span<const AnyView> inputs,
-                                  std::size_t outputs) {
+Vector<AnyArray> value_thunk(std::span<const Word> attributes, std::span<const AnyView> inputs,
+                             std::size_t outputs) {
   return unpack<Op>(attributes).run(inputs, outputs);
 }
 
 template <class Op>
-constexpr std::vector<Word> defaults_thunk() {
+constexpr Vector<Word> defaults_thunk() {
   return pack(Op{});
 }
 
 template <class Op>
-constexpr void attributes_thunk(std::vector<Word>& words, AttributeVisitor& visitor) {
+constexpr void attributes_thunk(Vector<Word>& words, AttributeVisitor& visitor) {
   if constexpr (has_attributes<Op>) {
     Op op = unpack<Op>(words);
     op.attributes(VisitMember{visitor});
@@ -169,23 +169,23 @@ constexpr void attributes_thunk(std::vector<Word>& words, AttributeVisitor& visi
   }
 }
 
-constexpr void append(std::vector<TensorId>& ids, AnyTensor x) { ids.push_back(x.id); }
+constexpr void append(Vector<TensorId>& ids, AnyTensor x) { ids.push_back(x.id); }
 template <class C>
   requires requires(const C& c) { c.begin() != c.end(); }
-constexpr void append(std::vector<TensorId>& ids, const C& list) {
+constexpr void append(Vector<TensorId>& ids, const C& list) {
   for (const auto& x : list) append(ids, AnyTensor(x));
 }
 
 template <class Op>
-constexpr std::vector<TensorId> expanded(Graph& graph, std::span<const Word> attributes,
-                                         std::span<const TensorId> inputs, std::size_t outputs) {
+constexpr Vector<TensorId> expanded(Graph& graph, std::span<const Word> attributes,
+                                    std::span<const TensorId> inputs, std::size_t outputs) {
   const Op op = unpack<Op>(attributes);
-  std::vector<TensorId> ids;
+  Vector<TensorId> ids;
   auto in = [&](std::size_t i) {
     return AnyTensor{&graph, i < inputs.size() ? inputs[i] : no_tensor};
   };
   auto all = [&] {
-    std::vector<AnyTensor> list;
+    Vector<AnyTensor> list;
     for (const TensorId id : inputs) list.push_back({&graph, id});
     return list;
   };
@@ -203,7 +203,7 @@ constexpr std::vector<TensorId> expanded(Graph& graph, std::span<const Word> att
     static_assert(
         requires { op.expand(in(0), in(1), in(2), in(3), in(4)); },
         "halftone: 'expand' takes one AnyTensor for each input, or (Graph&, "
-        "std::vector<AnyTensor>, std::size_t outputs)");
+        "Vector<AnyTensor>, std::size_t outputs)");
     append(ids, op.expand(in(0), in(1), in(2), in(3), in(4)));
   }
   return ids;
@@ -211,8 +211,8 @@ constexpr std::vector<TensorId> expanded(Graph& graph, std::span<const Word> att
 /// The same for descriptors. Not constexpr, like gradient_thunk: clang instantiates a constexpr
 /// function when a constant names it, and what an operator records names descriptors.
 template <class Op>
-std::vector<TensorId> expand_thunk(Graph& graph, std::span<const Word> attributes,
-                                   std::span<const TensorId> inputs, std::size_t outputs) {
+Vector<TensorId> expand_thunk(Graph& graph, std::span<const Word> attributes,
+                              std::span<const TensorId> inputs, std::size_t outputs) {
   return expanded<Op>(graph, attributes, inputs, outputs);
 }
 
@@ -332,6 +332,11 @@ constexpr Descriptor make_descriptor() {
   constexpr bool marked_in_place = requires { Op::in_place; };
   constexpr bool marked_only_infos = requires { Op::only_infos; };
   constexpr bool may_differentiate = !requires { requires !Op::differentiable; };
+  constexpr bool has_bodies = [] {
+    FindSubgraph graphs;
+    if constexpr (has_attributes<Op>) Op{}.attributes(graphs);
+    return graphs.is_found;
+  }();
   constexpr bool marked_effect = requires { requires Op::has_effect; };
   constexpr Reaches marked_reaches = [] {
     if constexpr (requires { Op::reaches; }) return Op::reaches;
@@ -342,6 +347,7 @@ constexpr Descriptor make_descriptor() {
       .signature = slots_of<Op>,
       .elementwise = elementwise_op<Op>,
       .in_place = elementwise_op<Op> || marked_in_place,
+      .has_bodies = has_bodies,
       .has_effect = marked_effect,
       .reaches = marked_reaches,
       .only_infos = marked_only_infos,
@@ -403,7 +409,7 @@ constexpr Node make_node(const Op& op) {
 
 /// Appends a node of that operator without inference; its outputs become tensors of those infos.
 template <class Op>
-constexpr std::size_t add_node(Graph& graph, const Op& op, std::vector<TensorId> inputs,
+constexpr std::size_t add_node(Graph& graph, const Op& op, Vector<TensorId> inputs,
                                std::span<const TensorInfo> infos) {
   return graph.add_node(descriptor<Op>, pack(op), std::move(inputs), infos);
 }

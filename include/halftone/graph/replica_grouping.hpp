@@ -5,9 +5,9 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <halftone/base/error.hpp>
+#include <halftone/base/vector.hpp>
 
 namespace halftone {
 
@@ -49,10 +49,10 @@ class ReplicaGrouping {
   /// The group of each replica. Groups are numbered by their first members: 0, then 1, ...
   ///
   /// errors  UsageError: another numbering, groups of different sizes, no replicas
-  constexpr explicit ReplicaGrouping(std::vector<int> assignment)
+  constexpr explicit ReplicaGrouping(Vector<int> assignment)
       : replicas_(static_cast<int>(assignment.size())), assignment_(std::move(assignment)) {
     if (replicas_ < 1) detail::refuse_grouping("there are no replicas to group", 1, replicas_);
-    std::vector<int> members;
+    Vector<int> members;
     for (const int group : assignment_) {
       const int count = static_cast<int>(members.size());
       if (group < 0 || group > count) {
@@ -111,8 +111,8 @@ class ReplicaGrouping {
     return k;
   }
   /// The group of each replica.
-  constexpr std::vector<int> assignment() const {
-    std::vector<int> groups;
+  constexpr Vector<int> assignment() const {
+    Vector<int> groups;
     for (int k = 0; k < replicas_; ++k) groups.push_back(group_of(k));
     return groups;
   }
@@ -144,22 +144,22 @@ class ReplicaGrouping {
     return {replicas_, 1, 1};
   }
   /// For each group of const_rg() the group that it is a part of.
-  constexpr std::vector<int> to_device_map() const {
+  constexpr Vector<int> to_device_map() const {
     const ReplicaGrouping finer = const_rg();
-    std::vector<int> map;
+    Vector<int> map;
     for (int j = 0; j < finer.num_groups(); ++j) map.push_back(group_of(finer.member(j, 0)));
     return map;
   }
   /// For each group the group of const_rg() that its first replica is in.
-  constexpr std::vector<int> to_host_map() const {
+  constexpr Vector<int> to_host_map() const {
     const ReplicaGrouping finer = const_rg();
-    std::vector<int> map;
+    Vector<int> map;
     for (int j = 0; j < num_groups(); ++j) map.push_back(finer.group_of(member(j, 0)));
     return map;
   }
   /// The grouping whose group i has member i of every group.
   constexpr ReplicaGrouping transpose() const {
-    std::vector<int> groups;
+    Vector<int> groups;
     for (int k = 0; k < replicas_; ++k) groups.push_back(index_in_group(k));
     return ReplicaGrouping(std::move(groups));
   }
@@ -178,8 +178,8 @@ class ReplicaGrouping {
     return a;
   }
   /// From each member of a group to the next one.
-  constexpr std::vector<int> distances() const {
-    std::vector<int> list;
+  constexpr Vector<int> distances() const {
+    Vector<int> list;
     for (int group = 0; group < num_groups(); ++group) {
       int before = -1;
       for (int k = 0; k < replicas_; ++k) {
@@ -193,7 +193,7 @@ class ReplicaGrouping {
   /// The stride of a constant grouping that has this assignment; 0: there is none.
   constexpr int common_distance() const {
     if (size_ == 1) return 1;
-    const std::vector<int> all = distances();
+    const Vector<int> all = distances();
     const int common = all[0];
     for (const int distance : all) {
       if (distance != common) return 0;
@@ -207,7 +207,7 @@ class ReplicaGrouping {
   }
 
   int replicas_ = 0, stride_ = 1, size_ = 0;
-  std::vector<int> assignment_{};  ///< of a grouping that is not constant
+  Vector<int> assignment_{};  ///< of a grouping that is not constant
 };
 
 }  // namespace halftone

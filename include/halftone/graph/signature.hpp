@@ -84,6 +84,9 @@ class Slots {
   constexpr const Slot& input(std::size_t i) const { return slots_[i]; }
   constexpr const Slot& output(std::size_t i) const { return slots_[input_count_ + i]; }
   constexpr std::size_t type_variables() const { return type_variable_count_; }
+  /// Whether an input is modified, and whether an output has the memory of an input.
+  constexpr bool modifies() const { return modifies_; }
+  constexpr bool shares() const { return shares_; }
 
   /// The slot of the i-th tensor, where a variadic slot stands for several: it is the last one.
   constexpr const Slot& input_slot(std::size_t i) const {
@@ -138,6 +141,8 @@ class Slots {
       Slot slot = parse_slot(word, variables);
       slots_[input_count_ + output_count_] = slot;
       ++(after_arrow ? output_count_ : input_count_);
+      modifies_ = modifies_ || slot.modified;
+      shares_ = shares_ || slot.shares >= 0;
     }
   }
 
@@ -192,6 +197,7 @@ class Slots {
   Slot slots_[max_slots + 1]{};
   std::size_t input_count_ = 0, output_count_ = 0;
   int type_variable_count_ = 0;
+  bool modifies_ = false, shares_ = false;
 };
 
 template <class Op>

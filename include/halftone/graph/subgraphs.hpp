@@ -2,8 +2,8 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/graph.hpp>
 #include <halftone/graph/some_attributes.hpp>
 
@@ -14,7 +14,7 @@ namespace detail {
 /// The indices of a node's Subgraph attributes, in their order.
 class GraphIndices final : public SomeAttributes {
  public:
-  std::vector<std::int32_t> indices;
+  Vector<std::int32_t> indices;
 
   constexpr void graph(std::string_view, std::int32_t& index) override { indices.push_back(index); }
 };
@@ -22,9 +22,10 @@ class GraphIndices final : public SomeAttributes {
 }  // namespace detail
 
 /// The graph attributes of a node, in the order of the operator's attributes.
-constexpr std::vector<std::int32_t> subgraphs_of(const Node& node) {
+constexpr Vector<std::int32_t> subgraphs_of(const Node& node) {
   detail::GraphIndices indices;
-  std::vector<Word> words = node.attributes;
+  if (!node.op->has_bodies) return {};
+  Vector<Word> words = node.attributes;
   node.op->attributes(words, indices);
   return indices.indices;
 }

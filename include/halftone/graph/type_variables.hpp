@@ -1,17 +1,16 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/descriptor.hpp>
 
 namespace halftone {
 
 /// One element type for each type variable of an operator, from the infos of a node's tensors.
-inline std::vector<ElementType> type_variables(const Descriptor& op,
-                                               std::span<const TensorInfo> inputs,
-                                               std::span<const TensorInfo> outputs) {
-  std::vector<ElementType> types(op.signature.type_variables(), ElementType::undefined);
+inline Vector<ElementType> type_variables(const Descriptor& op, std::span<const TensorInfo> inputs,
+                                          std::span<const TensorInfo> outputs) {
+  Vector<ElementType> types(op.signature.type_variables(), ElementType::undefined);
   auto take = [&](const Slot& slot, const TensorInfo& info) {
     ElementType& type = types[static_cast<std::size_t>(slot.type_variable)];
     if (type == ElementType::undefined) type = info.type;

@@ -194,7 +194,7 @@ struct Attention {
   }
 
   template <std::same_as<Graph> G>
-  constexpr std::vector<AnyTensor> expand(G& graph, const auto& inputs, std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(G& graph, const auto& inputs, std::size_t outputs) const {
     using Handle = halftone::detail::HandleIn<G>;
     const auto input = [&](std::size_t i) {
       return i < inputs.size() ? Handle(inputs[i]) : Handle{&graph, no_tensor};
@@ -259,7 +259,7 @@ struct Attention {
                   constant(graph, {0, 0, is_open ? -1 : q_num_heads * size}));
     }
 
-    std::vector<AnyTensor> all{y};
+    Vector<AnyTensor> all{y};
     if (outputs > 1) all.push_back(keys);
     if (outputs > 2) all.push_back(values);
     if (outputs > 3) {
@@ -427,7 +427,7 @@ struct Attention {
       missing =
           sub(halftone::detail::extent_of(scores, 3), halftone::detail::extent_of(mask, last));
     }
-    const auto pads = concat(std::vector<AnyTensor>{constant(graph, {0}), missing}, {.axis = 0});
+    const auto pads = concat(Vector<AnyTensor>{constant(graph, {0}), missing}, {.axis = 0});
     const auto axes = constant(graph, {static_cast<std::int64_t>(last)});
     if (info.type == ElementType::boolean) return pad(mask, pads, none, axes);
     if (is_integer(info.type)) {

@@ -68,7 +68,7 @@ struct BatchNormalization {
       return Inferred::mismatch("statistics are outputs in training mode only", 1,
                                 static_cast<std::int64_t>(in.output_count()));
     }
-    std::vector<TensorInfo> outputs{x};
+    Vector<TensorInfo> outputs{x};
     while (outputs.size() < in.output_count()) outputs.push_back({in[3].type, {channels}});
     return outputs;
   }
@@ -240,8 +240,7 @@ struct BatchNormalization_7 {
     visit("momentum", momentum);
     visit("spatial", spatial);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const;
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const;
 };
 
 /// BatchNormalization-6: is_test = 1 is inference, whatever the outputs.
@@ -261,26 +260,25 @@ struct BatchNormalization_1 {
     visit("is_test", is_test);
     visit("consumed_inputs", consumed_inputs);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     const BatchNormalization_7 newer{.epsilon = epsilon, .momentum = momentum, .spatial = spatial};
     return newer.expand(graph, inputs, is_test != 0 ? 1 : outputs);
   }
 };
 
-constexpr std::vector<AnyTensor> BatchNormalization_7::expand(auto& graph, const auto& inputs,
-                                                              std::size_t outputs) const {
+constexpr Vector<AnyTensor> BatchNormalization_7::expand(auto& graph, const auto& inputs,
+                                                         std::size_t outputs) const {
   const BatchNormalization newer{
       .epsilon = epsilon, .momentum = momentum, .training_mode = outputs > 1 ? 1 : 0};
   // Features become channels for the operator, and take their shape again behind it.
   const bool is_reshaped = spatial == 0 && inputs.size() == 5 && inputs[0].info().rank() > 2;
-  std::vector<TensorId> ids;
+  Vector<TensorId> ids;
   for (const auto& x : inputs) {
     const Dims wanted = ids.empty() ? Dims{0, -1} : Dims{-1};
     ids.push_back(is_reshaped ? reshape(x, constant(graph, wanted)).id : x.id);
   }
-  std::vector<AnyTensor> y;
-  const std::vector<TensorId> made = halftone::detail::record(graph, newer, ids, outputs);
+  Vector<AnyTensor> y;
+  const Vector<TensorId> made = halftone::detail::record(graph, newer, ids, outputs);
   for (std::size_t i = 0; i < made.size(); ++i) {
     auto t = inputs[0];  // of this type, so that the calls wait for the operators' definitions
     t.id = made[i];

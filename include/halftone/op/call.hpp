@@ -40,7 +40,7 @@ struct Call {
                                 static_cast<std::int64_t>(in.size()) - 1, number);
     }
     if (in.graph_outputs().empty()) return Inferred::unknown(in.output_count());
-    std::vector<TensorInfo> outputs = in.graph_outputs()[0];
+    Vector<TensorInfo> outputs = in.graph_outputs()[0];
     if (outputs.size() < in.output_count()) {
       return Inferred::mismatch("the callee has another number of outputs",
                                 static_cast<std::int64_t>(in.output_count()),

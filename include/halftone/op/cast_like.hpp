@@ -30,7 +30,7 @@ struct CastLike {
     return TensorInfo{like.type, x.shape};
   }
   std::vector<AnyArray> run(std::span<const AnyView> inputs, std::size_t outputs) const;
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     if (inputs.size() != 2) {
       fail(ErrorKind::model, {.what = "CastLike has a tensor and one of the type to cast to"});
     }

@@ -45,8 +45,7 @@ struct CausalConvWithState {
 
   constexpr void attributes(auto&& visit) { visit("activation", activation); }
 
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     const auto input = [&](std::size_t i) {
       return i < inputs.size() ? AnyTensor(inputs[i]) : AnyTensor{&graph, no_tensor};
     };
@@ -72,7 +71,7 @@ struct CausalConvWithState {
       if (past.is_known() && (past.rank() != 3 || contradict(past.shape[2], k - 1))) {
         fail(ErrorKind::model, {.what = "CausalConvWithState: the past has not k - 1 steps"});
       }
-      whole = concat(std::vector<AnyTensor>{input(3), whole}, {.axis = 2});
+      whole = concat(Vector<AnyTensor>{input(3), whole}, {.axis = 2});
     }
     AnyTensor y = conv(whole, input(1), input(2), {.group = channels});
     if (activation != CausalActivation::none) y = swish(y);

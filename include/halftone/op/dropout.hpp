@@ -56,7 +56,7 @@ struct Dropout {
     if (!random_rules::is_ratio(known)) {
       return Inferred::mismatch("the ratio is not in [0, 1)");
     }
-    std::vector<TensorInfo> outputs{in[0]};
+    Vector<TensorInfo> outputs{in[0]};
     if (in.output_count() > 1) outputs.push_back({ElementType::boolean, in[0].shape});
     return outputs;
   }
@@ -177,11 +177,9 @@ struct Dropout_1 {
     visit("ratio", ratio);
     visit("is_test", is_test);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     auto y = inputs[0];
-    const std::vector<TensorId> ids =
-        detail::record(graph, Dropout{.ratio = ratio}, {y.id}, outputs);
+    const Vector<TensorId> ids = detail::record(graph, Dropout{.ratio = ratio}, {y.id}, outputs);
     y.id = ids[0];
     if (outputs < 2) return {y};
     auto mask = y;

@@ -22,7 +22,7 @@ class EinsumRecorder {
     EinsumLabels labels;
   };
 
-  constexpr EinsumRecorder(G& graph, const std::vector<Handle>& inputs)
+  constexpr EinsumRecorder(G& graph, const Vector<Handle>& inputs)
       : graph_(graph), inputs_(inputs) {}
 
   constexpr Handle record(std::string_view equation) {
@@ -242,7 +242,7 @@ class EinsumRecorder {
     bool are_known = true;
     for (const Extents& e : shape) are_known = are_known && append_known(e, known);
     if (are_known) return op::reshape(x, constant(graph_, known));
-    std::vector<Handle> parts;
+    Vector<Handle> parts;
     for (const Extents& e : shape) {
       if (e.first != e.last || e.is_product) parts.push_back(extents(e));
     }
@@ -304,7 +304,7 @@ class EinsumRecorder {
   }
 
   G& graph_;
-  const std::vector<Handle>& inputs_;
+  const Vector<Handle>& inputs_;
   std::size_t most_hidden_ = 0;  ///< the most dimensions that "..." stands for
 };
 

@@ -38,7 +38,7 @@ struct FlexAttention {
     visit("scale", scale);
   }
 
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const auto refuse = [](std::string_view what) { halftone::detail::wrong_attention(what); };
     for (std::size_t i = 0; i < 3; ++i) {
       const TensorInfo info = inputs[i].info();
@@ -62,7 +62,7 @@ struct FlexAttention {
     };
     const auto changed = [&](Subgraph by, AnyTensor t) -> AnyTensor {
       if (by == no_subgraph) return t;
-      std::vector<TensorId> ids{t.id};
+      Vector<TensorId> ids{t.id};
       for (std::size_t i = 3; i < inputs.size(); ++i) ids.push_back(inputs[i].id);
       return {&graph, halftone::detail::record(graph, Call{.callee = by}, std::move(ids), 1)[0]};
     };

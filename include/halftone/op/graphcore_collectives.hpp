@@ -277,7 +277,7 @@ struct AllReduce {
     if (const char* const defect = all.defect(in[0].type); defect != nullptr) {
       return Inferred::mismatch(defect);
     }
-    std::vector<TensorInfo> outputs;
+    Vector<TensorInfo> outputs;
     for (std::size_t i = 0; i < in.size(); ++i) {
       if (in[i].is_static() && in[0].is_static() && in[i] != in[0]) {
         return Inferred::mismatch("the tensors of the IPUs have different shapes", in[0].elements(),
@@ -304,9 +304,9 @@ struct AllReduce {
       for (std::size_t i = 0; i < g.outputs(); ++i) g.dx(i) += g.dy(i);
       return;
     }
-    std::vector<TensorId> arriving;
+    Vector<TensorId> arriving;
     for (std::size_t i = 0; i < g.outputs(); ++i) arriving.push_back(g.dy(i).id);
-    const std::vector<TensorId> sums =
+    const Vector<TensorId> sums =
         halftone::detail::record(g.graph(), AllReduce{.ipus = ipus}, arriving, arriving.size());
     // Inputs beyond the outputs are parts of each of these, too.
     const std::size_t count = identical_inputs == 0 ? g.inputs() : sums.size();

@@ -40,13 +40,13 @@ struct MultiConv {
     visit("perConvReservedTiles", reserved_tiles);
     visit("cycleBackOff", cycle_back_off);
   }
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto count = static_cast<std::size_t>(convolutions < 1 ? 0 : convolutions);
     if (count == 0 || count > inputs.size() || inputs.size() > 3 * count ||
         inputs.size() + 1 < 3 * count) {
       fail(ErrorKind::model, {.what = "the inputs are not three for each convolution"});
     }
-    std::vector<AnyTensor> y;
+    Vector<AnyTensor> y;
     std::size_t spatial = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const auto x = inputs[3 * i], w = inputs[3 * i + 1];

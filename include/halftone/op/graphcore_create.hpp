@@ -29,7 +29,7 @@ struct Init {
     visit("tensor_type", tensor_type);
     visit("batch_axis", batch_axis);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto&, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto&, std::size_t) const {
     constexpr ElementType types[] = {
         ElementType::uint8,           ElementType::int8,    ElementType::float8_e4m3fnuz,
         ElementType::float8_e5m2fnuz, ElementType::uint16,  ElementType::int16,
@@ -59,7 +59,7 @@ struct Zeros {
     visit("shape", shape);
     visit("dtype", dtype);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto&, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto&, std::size_t) const {
     return {constant_of_shape(constant(graph, shape), {.value_type = dtype})};
   }
 };

@@ -97,7 +97,7 @@ struct Ctc {
     }
     TensorInfo loss{type, {}};
     if (reduction == LossReduction::no_reduction) loss.shape = {batch};
-    std::vector<TensorInfo> outputs{loss};
+    Vector<TensorInfo> outputs{loss};
     if (in.output_count() > 1) outputs.push_back({type, p.shape});
     return outputs;
   }

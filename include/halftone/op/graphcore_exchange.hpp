@@ -71,7 +71,7 @@ struct HostStore {
   constexpr void attributes(auto&& visit) { visit("streamid", stream); }
   constexpr Inferred infer(const Inputs&) const {
     if (stream.empty()) return Inferred::mismatch("attribute 'streamid' is missing");
-    return Inferred(std::vector<TensorInfo>{});
+    return Inferred(Vector<TensorInfo>{});
   }
   template <class T>
   void kernel(const KernelCall& call, View<const T> x) const {
@@ -189,7 +189,7 @@ struct RemoteStore {
 
   constexpr void attributes(auto&& visit) { visit("bufferid", buffer_id); }
   static constexpr Inferred infer(const Inputs& in) {
-    return infer_remote_row(in, in[0], Inferred(std::vector<TensorInfo>{}));
+    return infer_remote_row(in, in[0], Inferred(Vector<TensorInfo>{}));
   }
   template <class T, class I>
   void kernel(const KernelCall& call, View<const T> x, View<const I> offset, View<T> buffer) const {
@@ -233,7 +233,7 @@ struct RemoteCodeLoad {
     if (destination != 1) {
       return Inferred::mismatch("destinationCodeMemoryType is not 1", 1, destination);
     }
-    return Inferred(std::vector<TensorInfo>{});
+    return Inferred(Vector<TensorInfo>{});
   }
   template <class...>
   void kernel() const {}

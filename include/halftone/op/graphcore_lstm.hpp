@@ -26,7 +26,7 @@ struct GraphcoreLSTM {
   static constexpr Signature signature = "x w b? initial? lengths:I? -> y cell?";
 
   constexpr void attributes(auto&& visit) { visit("output_full_sequence", output_full_sequence); }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const auto given = [&](std::size_t i) { return i < inputs.size() && !inputs[i].is_absent(); };
     const auto list = [&](std::initializer_list<std::int64_t> values) {
       return constant(graph, Dims(values));
@@ -47,8 +47,7 @@ struct GraphcoreLSTM {
       return reshape(slice(turned, list({first}), list({end}), list({2})),
                      list({1, 4 * hidden, end - first}));
     };
-    std::vector<TensorId> ids{x.id, columns(0, features).id,
-                              columns(features, features + hidden).id};
+    Vector<TensorId> ids{x.id, columns(0, features).id, columns(features, features + hidden).id};
     ids.resize(7, no_tensor);
     if (given(2)) {
       const auto flat = reshape(gather(inputs[2], order), list({1, 4 * hidden}));
@@ -59,7 +58,7 @@ struct GraphcoreLSTM {
       ids[static_cast<std::size_t>(5 + i)] = slice(inputs[3], list({i}), list({i + 1})).id;
     }
     while (ids.back() == no_tensor) ids.pop_back();
-    const std::vector<TensorId> made = halftone::detail::record(graph, LSTM{}, ids, 3);
+    const Vector<TensorId> made = halftone::detail::record(graph, LSTM{}, ids, 3);
     auto y = x, state = x, cell = x;
     y.id = made[0];
     state.id = made[1];

@@ -69,7 +69,7 @@ struct GroupNormalization {
     }
     const std::int64_t batch = x.shape[0];
     if (batch > INT64_MAX / num_groups) return Inferred::mismatch("too many groups");
-    std::vector<TensorInfo> outputs{x};
+    Vector<TensorInfo> outputs{x};
     while (outputs.size() < in.output_count()) {
       outputs.push_back({x.type, {batch == dynamic ? dynamic : batch * num_groups}});
     }
@@ -182,8 +182,7 @@ struct GraphcoreBatchNormalization {
     visit("spatial", spatial);
     visit("unbiased_variance", unbiased_variance);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     const BatchNormalization_7 newer{.epsilon = epsilon, .momentum = momentum, .spatial = spatial};
     if (outputs < 2) return newer.expand(graph, inputs, outputs);
     auto y = newer.expand(graph, inputs, 5);

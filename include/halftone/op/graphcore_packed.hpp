@@ -37,7 +37,7 @@ struct PackedDataBlock {
     visit("callbackBatchSize", batch_size);
     visit("callback", callback);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     // Dependent, as all that is handed to operators below: the header is read without recording any.
     using Tensor = std::remove_cvref_t<decltype(inputs[0])>;
     const std::size_t count = max_lengths.size(), own = 3 * count + 2;
@@ -54,8 +54,8 @@ struct PackedDataBlock {
     Node scan =
         make_node(Scan{.body = callback, .num_scan_inputs = static_cast<std::int64_t>(count)});
     scan.outputs.assign(inputs.size() - own, no_tensor);
-    std::vector<TensorId> formals(body.inputs.begin() + static_cast<std::ptrdiff_t>(count),
-                                  body.inputs.end());
+    Vector<TensorId> formals(body.inputs.begin() + static_cast<std::ptrdiff_t>(count),
+                             body.inputs.end());
     body.outputs.insert(body.outputs.begin(), formals.begin(), formals.end());
     formals.insert(formals.end(), body.inputs.begin(),
                    body.inputs.begin() + static_cast<std::ptrdiff_t>(count));

@@ -127,7 +127,7 @@ struct Abort {
     if (in.has(0) && in[0].elements() > 1) {
       return Inferred::mismatch("the condition has several elements", 1, in[0].elements());
     }
-    return Inferred(std::vector<TensorInfo>{});
+    return Inferred(Vector<TensorInfo>{});
   }
   template <class T>
   void kernel(View<const T> condition) const {

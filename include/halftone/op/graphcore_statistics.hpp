@@ -178,7 +178,7 @@ struct Sort {
     if (x.shape[at] > INT32_MAX) {
       return Inferred::mismatch("the dimension is too long for int32", INT32_MAX, x.shape[at]);
     }
-    std::vector<TensorInfo> outputs{x};
+    Vector<TensorInfo> outputs{x};
     if (in.output_count() > 1) outputs.push_back({ElementType::int32, x.shape});
     return outputs;
   }
@@ -267,7 +267,7 @@ struct ReduceMedian {
     if (product(reduced) > INT32_MAX) {
       return Inferred::mismatch("too many elements for int32", INT32_MAX, product(reduced));
     }
-    std::vector<TensorInfo> outputs{y};
+    Vector<TensorInfo> outputs{y};
     if (in.output_count() > 1) outputs.push_back({ElementType::int32, y.shape});
     return outputs;
   }

@@ -30,8 +30,8 @@ struct If {
       return Inferred::mismatch("the condition is not one boolean", 1, in[0].elements());
     }
     if (in.graph_outputs().size() != 2) return Inferred::unknown(in.output_count());
-    std::vector<TensorInfo> outputs = in.graph_outputs()[0];
-    const std::vector<TensorInfo>& others = in.graph_outputs()[1];
+    Vector<TensorInfo> outputs = in.graph_outputs()[0];
+    const Vector<TensorInfo>& others = in.graph_outputs()[1];
     for (const std::size_t count : {outputs.size(), others.size()}) {
       if (count != in.output_count()) {
         return Inferred::mismatch("a branch has another number of outputs",

@@ -176,7 +176,7 @@ struct QLinearMatMul {
   using Quantized = Joined<TypeList<std::int8_t, std::uint8_t>, Float8Types>;
   using types = TypeList<Quantized, Quantized, TypeList<float, half, bfloat16>, Quantized>;
 
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto a = inputs[0], b = inputs[3];
     const auto real = [&](const auto& x) {
       return halftone::detail::as_type(x, ElementType::float32);
@@ -219,7 +219,7 @@ struct QLinearConv {
                TypeList<float>, TypeList<std::int8_t, std::uint8_t>, TypeList<std::int32_t>>;
 
   constexpr void attributes(auto&& visit) { conv.attributes(visit); }
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto x = inputs[0], w = inputs[3];
     // One number for each filter lies along dimension 1 of y.
     const std::size_t rank = w.info().is_known() ? w.info().rank() : x.info().rank();

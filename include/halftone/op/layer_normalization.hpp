@@ -115,7 +115,7 @@ struct LayerNormalization {
       const Inferred fits = halftone::detail::check_parameter(x, at, in[i].shape);
       if (!fits.ok()) return fits;
     }
-    std::vector<TensorInfo> outputs{x};
+    Vector<TensorInfo> outputs{x};
     TensorInfo statistics{static_cast<ElementType>(stash_type), x.shape};
     for (std::size_t d = at; d < x.rank(); ++d) statistics.shape[d] = 1;
     while (outputs.size() < in.output_count()) outputs.push_back(statistics);

@@ -59,9 +59,9 @@ struct Loop {
       }
     }
     if (in.graph_outputs().empty()) return Inferred::unknown(in.output_count());
-    const std::vector<TensorInfo>& inner = in.graph_outputs()[0];
+    const Vector<TensorInfo>& inner = in.graph_outputs()[0];
     const std::size_t states = in.size() > 2 ? in.size() - 2 : 0;
-    std::vector<TensorInfo> outputs;
+    Vector<TensorInfo> outputs;
     for (std::size_t i = 1; i < inner.size(); ++i) {
       const TensorInfo& y = inner[i];
       if (i <= states) {

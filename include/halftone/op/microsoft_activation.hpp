@@ -129,7 +129,7 @@ struct FastGelu {
   static constexpr OpId id{"com.microsoft", "FastGelu", 1};
   static constexpr Signature signature = "x bias? -> y";
 
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     return {gelu(halftone::detail::plus(inputs[0], inputs, 1))};
   }
 };

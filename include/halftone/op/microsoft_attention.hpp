@@ -138,8 +138,8 @@ struct SelfAttention {
   /// q, k, v [batch, length, heads * size]; mask, past [2, batch, heads, length, size] and bias may
   /// be absent. Gives y and, if wanted, the present.
   template <class X>
-  constexpr std::vector<AnyTensor> record(X q, X k, X v, const X& mask, const X& past,
-                                          const X& bias, bool wants_present) const {
+  constexpr Vector<AnyTensor> record(X q, X k, X v, const X& mask, const X& past, const X& bias,
+                                     bool wants_present) const {
     if (do_rotary != 0) refuse_attention("attention with do_rotary is not offered");
     if (past_present_share_buffer != 0) {
       refuse_attention("attention with past_present_share_buffer is not offered");
@@ -153,7 +153,7 @@ struct SelfAttention {
       const auto cached = [&](std::int64_t i, const X& now) {
         const X before =
             op::gather(past, constant(graph, std::span<const std::int64_t>(&i, 1), {}));
-        return op::concat(std::vector<AnyTensor>{before, now}, {.axis = 2});
+        return op::concat(Vector<AnyTensor>{before, now}, {.axis = 2});
       };
       k = cached(0, k);
       v = cached(1, v);
@@ -163,10 +163,10 @@ struct SelfAttention {
     if (!mask.is_absent()) accumulate(added, key_mask(mask, k, double(mask_filter_value), type));
     if (unidirectional != 0) accumulate(added, causal_mask(q, k, type));
     if (!bias.is_absent()) accumulate(added, bias);
-    std::vector<AnyTensor> all{join_heads(attended(q, k, v, scale, added))};
+    Vector<AnyTensor> all{join_heads(attended(q, k, v, scale, added))};
     if (wants_present) {
       all.push_back(
-          op::concat(std::vector<AnyTensor>{with_axes(k, {0}), with_axes(v, {0})}, {.axis = 0}));
+          op::concat(Vector<AnyTensor>{with_axes(k, {0}), with_axes(v, {0})}, {.axis = 0}));
     }
     return all;
   }
@@ -174,14 +174,14 @@ struct SelfAttention {
 
 /// Input i, or none.
 template <class X>
-constexpr X input_or_none(Graph& graph, const std::vector<X>& inputs, std::size_t i) {
+constexpr X input_or_none(Graph& graph, const Vector<X>& inputs, std::size_t i) {
   return is_given(inputs, i) ? inputs[i] : X{&graph, no_tensor};
 }
 
 /// Parts of x along its last dimension.
 template <class X>
-constexpr std::vector<X> parts_of(const X& x, const Dims& sizes) {
-  std::vector<X> parts;
+constexpr Vector<X> parts_of(const X& x, const Dims& sizes) {
+  Vector<X> parts;
   for (const TensorId id : record(*x.graph, op::Split{.axis = -1},
                                   {x.id, constant(*x.graph, sizes).id}, sizes.size())) {
     parts.push_back({x.graph, id});
@@ -208,15 +208,15 @@ constexpr X rotated(const X& x, const X& cos, const X& sin, std::int64_t size, s
   const std::int64_t half = turned / 2;
   Dims sizes{turned, size - turned};
   if (size == turned) sizes = {turned};
-  const std::vector<X> parts = parts_of(x, sizes);
+  const Vector<X> parts = parts_of(x, sizes);
   X first = x, second = x;
   if (interleaved) {
     const X pairs = op::reshape(parts[0], constant(graph, Dims{0, 0, 0, half, 2}));
-    const std::vector<X> sides = parts_of(pairs, {1, 1});
+    const Vector<X> sides = parts_of(pairs, {1, 1});
     first = op::squeeze(sides[0], constant(graph, Dims{4}));
     second = op::squeeze(sides[1], constant(graph, Dims{4}));
   } else {
-    const std::vector<X> sides = parts_of(parts[0], {half, half});
+    const Vector<X> sides = parts_of(parts[0], {half, half});
     first = sides[0];
     second = sides[1];
   }
@@ -224,14 +224,13 @@ constexpr X rotated(const X& x, const X& cos, const X& sin, std::int64_t size, s
   const X imaginary = op::add(op::mul(first, sin), op::mul(second, cos));
   X y = real;
   if (interleaved) {
-    y = op::concat(std::vector<AnyTensor>{with_axes(real, {4}), with_axes(imaginary, {4})},
-                   {.axis = 4});
+    y = op::concat(Vector<AnyTensor>{with_axes(real, {4}), with_axes(imaginary, {4})}, {.axis = 4});
     y = op::reshape(y, constant(graph, Dims{0, 0, 0, turned}));
   } else {
-    y = op::concat(std::vector<AnyTensor>{real, imaginary}, {.axis = -1});
+    y = op::concat(Vector<AnyTensor>{real, imaginary}, {.axis = -1});
   }
   if (size == turned) return y;
-  return op::concat(std::vector<AnyTensor>{y, parts[1]}, {.axis = -1});
+  return op::concat(Vector<AnyTensor>{y, parts[1]}, {.axis = -1});
 }
 
 /// The last extent of a table of cosines, times 2.
@@ -278,8 +277,7 @@ struct MicrosoftAttention {
     visit("qkv_hidden_sizes", qkv_hidden_sizes);
     visit("rotary_embedding_dim", rotary_embedding_dim);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     using namespace halftone::detail;
     if (is_given(inputs, 6)) refuse_attention("past_sequence_length is not offered");
     const TensorInfo weights = inputs[1].info();
@@ -308,8 +306,7 @@ struct QAttention {
       "weight_zero_point:B? past? -> y present?";
 
   constexpr void attributes(auto&& visit) { self.attributes(visit); }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     using namespace halftone::detail;
     const TensorInfo weights = inputs[1].info();
     const std::int64_t total = weights.rank() == 2 ? weights.shape[1] : 0;
@@ -350,8 +347,7 @@ struct MultiHeadAttention {
     visit("scale", scale);
     visit("mask_filter_value", mask_filter_value);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     using namespace halftone::detail;
     if (is_given(inputs, 8) || is_given(inputs, 9)) {
       refuse_attention("past_sequence_length and cache_indirection are not offered");
@@ -360,7 +356,7 @@ struct MultiHeadAttention {
     if (num_heads < 1) fail(ErrorKind::model, {.what = "num_heads is not positive"});
     auto q = inputs[0], k = q, v = q;
     const bool has_bias = is_given(inputs, 3);
-    std::vector<AnyTensor> bias;
+    Vector<AnyTensor> bias;
     if (has_bias) bias = bias_parts(inputs);
     if (!is_given(inputs, 1)) {
       const auto packed = unpacked(inputs[0], 3);
@@ -390,8 +386,8 @@ struct MultiHeadAttention {
       }
     }
     if (is_given(inputs, 6) && is_given(inputs, 7)) {
-      k = concat(std::vector<AnyTensor>{inputs[6], k}, {.axis = 2});
-      v = concat(std::vector<AnyTensor>{inputs[7], v}, {.axis = 2});
+      k = concat(Vector<AnyTensor>{inputs[6], k}, {.axis = 2});
+      v = concat(Vector<AnyTensor>{inputs[7], v}, {.axis = 2});
     }
     const ElementType type = q.info().type;
     AnyTensor added{&graph, no_tensor};
@@ -400,14 +396,14 @@ struct MultiHeadAttention {
     }
     if (is_given(inputs, 5)) accumulate(added, AnyTensor(inputs[5]));
     if (unidirectional != 0) accumulate(added, causal_mask(q, k, type));
-    std::vector<AnyTensor> all{join_heads(attended(q, k, v, scale, added)), k, v};
+    Vector<AnyTensor> all{join_heads(attended(q, k, v, scale, added)), k, v};
     if (outputs < all.size()) all.resize(outputs);
     return all;
   }
 
  private:
   /// The parts of the bias for queries, keys and values.
-  constexpr std::vector<AnyTensor> bias_parts(const auto& inputs) const {
+  constexpr Vector<AnyTensor> bias_parts(const auto& inputs) const {
     using namespace halftone::detail;
     const TensorInfo info = inputs[3].info();
     const std::int64_t total = info.rank() == 1 ? info.shape[0] : dynamic;
@@ -419,7 +415,7 @@ struct MultiHeadAttention {
     if (total == dynamic || width == dynamic || 2 * width > total) {
       refuse_attention("the shape of an attention's bias is not known");
     }
-    std::vector<AnyTensor> parts;
+    Vector<AnyTensor> parts;
     for (const auto& part : parts_of(inputs[3], {width, width, total - 2 * width})) {
       parts.push_back(part);
     }
@@ -430,11 +426,11 @@ struct MultiHeadAttention {
     return op::reshape(bias, constant(*bias.graph, Dims{num_heads, 1, -1}));
   }
   /// The parts [batch, heads, length, size] of [batch, length, heads, parts, size].
-  static constexpr std::vector<AnyTensor> unpacked(const auto& x, std::int64_t count) {
+  static constexpr Vector<AnyTensor> unpacked(const auto& x, std::int64_t count) {
     if (halftone::detail::known_rank(x) != 5) {
       halftone::detail::refuse_attention("packed keys and values have five dimensions");
     }
-    std::vector<AnyTensor> parts;
+    Vector<AnyTensor> parts;
     for (std::int64_t i = 0; i < count; ++i) {
       const auto at = constant(*x.graph, std::span<const std::int64_t>(&i, 1), {});
       parts.push_back(op::transpose(op::gather(x, at, {.axis = 3}), {.perm = {0, 2, 1, 3}}));
@@ -549,8 +545,7 @@ struct GroupQueryAttention {
     visit("k_quant_type", k_quant_type);
     visit("v_quant_type", v_quant_type);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     using namespace halftone::detail;
     check(inputs, outputs);
     const auto optional = [&](std::size_t i) { return input_or_none(graph, inputs, i); };
@@ -630,7 +625,7 @@ struct GroupQueryAttention {
       bias = zero_where(with_axes(seen, {1}), lowest_of(type), type);
     }
     if (is_given(inputs, 10)) accumulate(bias, AnyTensor(inputs[10]));
-    std::vector<AnyTensor> all{join_heads(grouped(q, k, v, bias, optional(11))), k, v};
+    Vector<AnyTensor> all{join_heads(grouped(q, k, v, bias, optional(11))), k, v};
     if (outputs < all.size()) all.resize(outputs);
     return all;
   }
@@ -692,7 +687,7 @@ struct GroupQueryAttention {
       // One score more, whose weight is dropped.
       AnyTensor extra = mul(max(scores, constant(graph, Dims{-1})), 0.f);
       if (!sink.is_absent()) extra = add(extra, reshape(sink, constant(graph, Dims{1, -1, 1, 1})));
-      const AnyTensor longer = concat(std::vector<AnyTensor>{scores, extra}, {.axis = -1});
+      const AnyTensor longer = concat(Vector<AnyTensor>{scores, extra}, {.axis = -1});
       weights = slice(softmax(longer, {.axis = -1}), constant(graph, Dims{0}),
                       constant(graph, Dims{-1}), constant(graph, Dims{-1}));
     } else {

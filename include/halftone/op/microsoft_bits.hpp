@@ -155,7 +155,7 @@ struct GatherBlockQuantized {
     visit("gather_axis", gather_axis);
     visit("quantize_axis", quantize_axis);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     using namespace halftone::detail;
     const std::size_t rank = known_rank(inputs[0]);
     if (rank < 2 || gather_axis != 0 || normalized_axis(quantize_axis, rank) != rank - 1) {
@@ -176,10 +176,9 @@ struct GatherBlockQuantized {
       const AnyTensor wide = as_type(bytes, ElementType::float32);
       if (bits == 8) return wide;
       const AnyTensor high = floor(mul(wide, 1.f / 16)), low = sub(wide, mul(high, 16.f));
-      const AnyTensor pairs =
-          concat(std::vector<AnyTensor>{unsqueeze(low, constant(graph, Dims{-1})),
-                                        unsqueeze(high, constant(graph, Dims{-1}))},
-                 {.axis = -1});
+      const AnyTensor pairs = concat(Vector<AnyTensor>{unsqueeze(low, constant(graph, Dims{-1})),
+                                                       unsqueeze(high, constant(graph, Dims{-1}))},
+                                     {.axis = -1});
       Dims shape(bytes.info().shape);
       if (bytes.info().rank() == 0) known_rank(bytes);
       for (std::size_t i = 0; i + 1 < shape.size(); ++i) shape[i] = 0;

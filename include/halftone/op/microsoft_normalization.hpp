@@ -86,11 +86,10 @@ struct LayerNormalization_1 {
   static constexpr Signature signature = "x scale bias? -> y mean:U? inv_std:U?";
 
   constexpr void attributes(auto&& visit) { newer.attributes(visit); }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
-    std::vector<TensorId> ids;
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+    Vector<TensorId> ids;
     for (const auto& x : inputs) ids.push_back(x.id);
-    std::vector<AnyTensor> all;
+    Vector<AnyTensor> all;
     for (const TensorId made : halftone::detail::record(graph, newer, ids, outputs)) {
       all.push_back({&graph, made});
     }
@@ -119,12 +118,12 @@ struct SimplifiedLayerNormalization {
     visit("epsilon", epsilon);
     visit("stash_type", stash_type);
   }
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t outputs) const {
     if (stash_type != 1) {
       fail(ErrorKind::unsupported,
            {.what = "SimplifiedLayerNormalization: stash_type is not float", .expected = "1"});
     }
-    std::vector<AnyTensor> all{
+    Vector<AnyTensor> all{
         rms_normalization(inputs[0], inputs[1], {.axis = axis, .epsilon = epsilon})};
     if (outputs > 1) {
       all.push_back(halftone::detail::inverse_root_mean_square(inputs[0], axis, double(epsilon)));
@@ -148,15 +147,14 @@ struct SkipLayerNormalization {
       "input skip gamma beta? bias? -> y mean:U? inv_std:U? sum?";
 
   constexpr void attributes(auto&& visit) { visit("epsilon", epsilon); }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     auto total = inputs[0];
     total = halftone::detail::plus(add(inputs[0], inputs[1]), inputs, 4);
     const TensorId beta = halftone::detail::is_given(inputs, 3) ? inputs[3].id : no_tensor;
     const auto ids =
         halftone::detail::record(graph, LayerNormalization{.epsilon = epsilon},
                                  {total.id, inputs[2].id, beta}, outputs < 4 ? outputs : 3);
-    std::vector<AnyTensor> all;
+    Vector<AnyTensor> all;
     for (const TensorId made : ids) all.push_back({&graph, made});
     if (outputs > 3) all.push_back(total);
     return all;
@@ -175,14 +173,13 @@ struct SkipSimplifiedLayerNormalization {
   static constexpr Signature signature = "input skip gamma bias? -> y mean:U? inv_std:U? sum?";
 
   constexpr void attributes(auto&& visit) { visit("epsilon", epsilon); }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     auto total = inputs[0];
     total = halftone::detail::plus(add(inputs[0], inputs[1]), inputs, 3);
-    std::vector<AnyTensor> all{rms_normalization(total, inputs[2], {.epsilon = epsilon}),
-                               {&graph, no_tensor},
-                               {&graph, no_tensor},
-                               total};
+    Vector<AnyTensor> all{rms_normalization(total, inputs[2], {.epsilon = epsilon}),
+                          {&graph, no_tensor},
+                          {&graph, no_tensor},
+                          total};
     if (outputs > 2) {
       all[2] = halftone::detail::inverse_root_mean_square(total, -1, double(epsilon));
     }
@@ -216,8 +213,7 @@ struct EmbedLayerNormalization {
     visit("epsilon", epsilon);
     visit("mask_index_type", mask_index_type);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     using namespace halftone::detail;
     auto total = inputs[0], position = inputs[0];
     if (is_given(inputs, 8)) {
@@ -231,7 +227,7 @@ struct EmbedLayerNormalization {
       total = add(total, op::gather(inputs[4], inputs[1]));
     }
     const LayerNormalization normalization{.epsilon = epsilon};
-    std::vector<AnyTensor> all{layer_normalization(total, inputs[5], inputs[6], normalization)};
+    Vector<AnyTensor> all{layer_normalization(total, inputs[5], inputs[6], normalization)};
     if (outputs > 1) {
       const auto count = [&] {
         const auto axis = constant(graph, Dims{1});
@@ -292,8 +288,7 @@ struct SkipGroupNorm {
   static constexpr Signature signature = "x gamma:M beta:M skip bias? -> y sum?";
 
   constexpr void attributes(auto&& visit) { norm.attributes(visit); }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     const bool is_last = norm.channels_last != 0;
     const auto for_channels = [&](auto t) {  // [channels] or [batch, channels]
       if (is_last && t.info().rank() == 2) return op::unsqueeze(t, constant(graph, Dims{1, 2}));
@@ -304,7 +299,7 @@ struct SkipGroupNorm {
     auto total = inputs[0];
     total = add(inputs[0], for_channels(inputs[3]));
     if (halftone::detail::is_given(inputs, 4)) total = add(total, for_channels(inputs[4]));
-    std::vector<AnyTensor> all{halftone::detail::normalized_groups(
+    Vector<AnyTensor> all{halftone::detail::normalized_groups(
         total, inputs[1], inputs[2], norm.groups, double(norm.epsilon), is_last, norm.activation)};
     if (outputs > 1) all.push_back(total);
     return all;

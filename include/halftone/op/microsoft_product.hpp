@@ -191,7 +191,7 @@ struct GemmFastGelu {
   static constexpr OpId id{"com.microsoft", "GemmFastGelu", 1};
   static constexpr Signature signature = "x w bias? -> y";
 
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     auto y = inputs[0];
     y = matmul(inputs[0], inputs[1]);
     return {gelu(halftone::detail::plus(y, inputs, 2))};
@@ -218,7 +218,7 @@ struct MicrosoftFusedConv {
     visit("activation", activation);
     visit("activation_params", activation_params);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     auto y = inputs[0];
     const bool has_bias = halftone::detail::is_given(inputs, 2);
     y.id = halftone::detail::record(
@@ -262,7 +262,7 @@ struct NhwcFusedConv {
   static constexpr Signature signature = "x w b? z? -> y";
 
   constexpr void attributes(auto&& visit) { fused.attributes(visit); }
-  constexpr std::vector<AnyTensor> expand(auto& graph, auto inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, auto inputs, std::size_t) const {
     const std::size_t rank = halftone::detail::known_rank(inputs[0]);
     inputs[0] = halftone::detail::channels_first(inputs[0]);
     if (halftone::detail::is_given(inputs, 3)) {
@@ -294,7 +294,7 @@ struct ConvTransposeWithDynamicPads {
     visit("group", group);
     visit("auto_pad", auto_pad);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const std::size_t spatial = halftone::detail::known_rank(inputs[0]) - 2;
     auto y = inputs[0];
     const bool has_bias = halftone::detail::is_given(inputs, 3);

@@ -37,7 +37,7 @@ constexpr X whole_number(const X& y, const auto& inputs, std::size_t first, Elem
 
 /// Computes in float what gets inputs 0 to 2 and gives output 3 and 4.
 template <class F>
-constexpr std::vector<AnyTensor> requantized(const auto& inputs, F&& function) {
+constexpr Vector<AnyTensor> requantized(const auto& inputs, F&& function) {
   const auto x = real_number(inputs, 0);
   return {whole_number(AnyTensor(function(x)), inputs, 3, inputs[0].info().type)};
 }
@@ -94,7 +94,7 @@ struct MatMulIntegerToFloat {
       "a:A b:B a_scale b_scale a_zero_point:A? b_zero_point:B? bias? -> y";
   using types = TypeList<TypeList<float, half>, halftone::detail::QuantizedTypes>;
 
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     using namespace halftone::detail;
     const auto real = [](const auto& x) { return as_type(x, ElementType::float32); };
     const ElementType type = inputs[2].info().type;
@@ -118,15 +118,15 @@ struct DynamicQuantizeMatMul {
   static constexpr Signature signature = "a b:B b_scale b_zero_point:B? bias? -> y";
   using types = TypeList<TypeList<float>, halftone::detail::QuantizedTypes>;
 
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const auto quantized =
-        DynamicQuantizeLinear{}.expand(graph, std::vector<AnyTensor>{AnyTensor(inputs[0])}, 3);
+        DynamicQuantizeLinear{}.expand(graph, Vector<AnyTensor>{AnyTensor(inputs[0])}, 3);
     const auto optional = [&](std::size_t i) {
       return halftone::detail::is_given(inputs, i) ? AnyTensor(inputs[i])
                                                    : AnyTensor{&graph, no_tensor};
     };
-    const std::vector<AnyTensor> given{quantized[0], inputs[1],   quantized[1], inputs[2],
-                                       quantized[2], optional(3), optional(4)};
+    const Vector<AnyTensor> given{quantized[0], inputs[1],   quantized[1], inputs[2],
+                                  quantized[2], optional(3), optional(4)};
     return MatMulIntegerToFloat{}.expand(graph, given, 1);
   }
 };
@@ -148,8 +148,7 @@ struct DynamicQuantizeLSTM {
   using types = TypeList<TypeList<float>, halftone::detail::QuantizedTypes>;
 
   constexpr void attributes(auto&& visit) { lstm.attributes(visit); }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     using namespace halftone::detail;
     const auto real = [](const auto& x) { return as_type(x, ElementType::float32); };
     const auto weight = [&](std::size_t at, std::size_t scale) {
@@ -161,9 +160,9 @@ struct DynamicQuantizeLSTM {
       w = mul(sub(real(w), spread(real(inputs[scale + 1]))), spread(inputs[scale]));
       return op::transpose(w, {.perm = {0, 2, 1}}).id;
     };
-    std::vector<TensorId> ids{inputs[0].id, weight(1, 8), weight(2, 10)};
+    Vector<TensorId> ids{inputs[0].id, weight(1, 8), weight(2, 10)};
     for (std::size_t i = 3; i < 8; ++i) ids.push_back(inputs[i].id);
-    std::vector<AnyTensor> all;
+    Vector<AnyTensor> all;
     for (const TensorId made : record(graph, lstm, ids, 3)) all.push_back({&graph, made});
     if (outputs < all.size()) all.resize(outputs);
     return all;
@@ -181,7 +180,7 @@ struct QLinearAdd {
       "a a_scale:S a_zero_point? b b_scale:S b_zero_point? y_scale:S y_zero_point? -> y";
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<float>>;
 
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto a = halftone::detail::real_number(inputs, 0);
     const auto b = halftone::detail::real_number(inputs, 3);
     return {halftone::detail::whole_number(AnyTensor(add(a, b)), inputs, 6, inputs[0].info().type)};
@@ -199,7 +198,7 @@ struct QLinearMul {
       "a a_scale:S a_zero_point? b b_scale:S b_zero_point? y_scale:S y_zero_point? -> y";
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<float>>;
 
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto a = halftone::detail::real_number(inputs, 0);
     const auto b = halftone::detail::real_number(inputs, 3);
     return {halftone::detail::whole_number(AnyTensor(mul(a, b)), inputs, 6, inputs[0].info().type)};
@@ -217,7 +216,7 @@ struct QLinearWhere {
       "condition:B x x_scale:S x_zero_point y y_scale:S y_zero_point z_scale:S z_zero_point -> z";
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<bool>, TypeList<float>>;
 
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto x = halftone::detail::real_number(inputs, 1);
     const auto y = halftone::detail::real_number(inputs, 4);
     return {halftone::detail::whole_number(AnyTensor(where(inputs[0], x, y)), inputs, 7,
@@ -232,7 +231,7 @@ struct QLinearSigmoid {
   static constexpr Signature signature = "x x_scale:S x_zero_point? y_scale:S y_zero_point? -> y";
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<float>>;
 
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     return halftone::detail::requantized(inputs, [](const auto& x) { return sigmoid(x); });
   }
 };
@@ -247,7 +246,7 @@ struct QLinearLeakyRelu {
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<float>>;
 
   constexpr void attributes(auto&& visit) { visit("alpha", alpha); }
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     return halftone::detail::requantized(
         inputs, [&](const auto& x) { return leaky_relu(x, {.alpha = alpha}); });
   }
@@ -269,7 +268,7 @@ struct QLinearSoftmax {
     visit("axis", axis);
     visit("opset", opset);
   }
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     return halftone::detail::requantized(inputs, [&](const auto& x) {
       return opset < 13 ? Softmax_1{{.axis = axis}}.expand(x)
                         : AnyTensor(softmax(x, {.axis = axis}));
@@ -294,7 +293,7 @@ struct QLinearAveragePool {
     pool.attributes(visit);
     visit("channels_last", channels_last);
   }
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     return halftone::detail::requantized(inputs, [&](const auto& x) {
       if (channels_last == 0) return AnyTensor(average_pool(x, pool));
       const auto y = average_pool(halftone::detail::channels_first(x), pool);
@@ -316,7 +315,7 @@ struct QLinearGlobalAveragePool {
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<float>>;
 
   constexpr void attributes(auto&& visit) { visit("channels_last", channels_last); }
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     return halftone::detail::requantized(inputs, [&](const auto& x) {
       if (channels_last == 0) return AnyTensor(global_average_pool(x));
       const auto y = global_average_pool(halftone::detail::channels_first(x));
@@ -339,7 +338,7 @@ struct QLinearReduceMean {
     visit("axes", axes);
     visit("keepdims", keepdims);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     return halftone::detail::requantized(inputs, [&](const auto& x) {
       return mean(x, constant(graph, axes), {.keepdims = keepdims});
     });
@@ -359,11 +358,11 @@ struct QLinearConcat {
   using types = TypeList<TypeList<float>, halftone::detail::QuantizedTypes>;
 
   constexpr void attributes(auto&& visit) { visit("axis", axis); }
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     if (inputs.size() < 5 || inputs.size() % 3 != 2) {
       fail(ErrorKind::model, {.what = "QLinearConcat: a tensor comes without scale or zero point"});
     }
-    std::vector<AnyTensor> parts;
+    Vector<AnyTensor> parts;
     for (std::size_t i = 2; i < inputs.size(); i += 3) {
       parts.push_back(halftone::detail::real_number(inputs, i));
     }
@@ -390,7 +389,7 @@ struct MicrosoftQLinearConv {
     conv.attributes(visit);
     visit("channels_last", channels_last);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, auto inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, auto inputs, std::size_t) const {
     if (channels_last == 0) return conv.expand(graph, inputs, 1);
     const std::size_t rank = halftone::detail::known_rank(inputs[0]);
     inputs[0] = halftone::detail::channels_first(inputs[0]);
@@ -420,7 +419,7 @@ struct QGemm {
     visit("transA", trans_a);
     visit("transB", trans_b);
   }
-  constexpr std::vector<AnyTensor> expand(auto&, auto inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, auto inputs, std::size_t) const {
     using namespace halftone::detail;
     inputs[0] = product_operand(inputs[0], trans_a, false);
     inputs[3] = product_operand(inputs[3], trans_b, false);
@@ -446,7 +445,7 @@ struct MulInteger {
   static constexpr Signature signature = "a a_zero_point? b b_zero_point? -> y:Y";
   using types = TypeList<halftone::detail::QuantizedTypes, TypeList<std::int32_t>>;
 
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto centered = [&](std::size_t i) {
       return halftone::detail::centered(inputs[i], inputs, i + 1, 0, ElementType::int32);
     };

@@ -140,7 +140,7 @@ struct MicrosoftUnique {
   static constexpr Signature signature = "x -> y idx:I counts:I";
   using types = Unique::types;
 
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const auto made = halftone::detail::record(graph, Unique{.sorted = 0}, {inputs[0].id}, 4);
     return {{&graph, made[0]}, {&graph, made[2]}, {&graph, made[3]}};
   }
@@ -197,7 +197,7 @@ struct MicrosoftRange {
   static constexpr bool differentiable = false;
   static constexpr Signature signature = "start limit delta? -> y";
 
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const auto number = [&](std::size_t i) { return reshape(inputs[i], constant(graph, Dims{})); };
     if (halftone::detail::is_given(inputs, 2)) {
       return {op::range(number(0), number(1), number(2))};
@@ -223,10 +223,10 @@ struct MicrosoftPad {
   static constexpr Signature signature = "x pads:I value? -> y";
 
   constexpr void attributes(auto&& visit) { newer.attributes(visit); }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     // pads may be [1, n].
     const auto pads = reshape(inputs[1], constant(graph, Dims{-1}));
-    std::vector<TensorId> ids{inputs[0].id, pads.id};
+    Vector<TensorId> ids{inputs[0].id, pads.id};
     if (halftone::detail::is_given(inputs, 2)) {
       ids.push_back(reshape(inputs[2], constant(graph, Dims{})).id);
     }
@@ -252,8 +252,8 @@ struct ComplexMul {
     };
     const auto real = part(a, 0), imaginary = part(a, 1), c = part(b, 0);
     const auto d = conjugate ? AnyTensor(neg(part(b, 1))) : AnyTensor(part(b, 1));
-    return concat(std::vector<AnyTensor>{sub(mul(real, c), mul(imaginary, d)),
-                                         add(mul(real, d), mul(imaginary, c))},
+    return concat(Vector<AnyTensor>{sub(mul(real, c), mul(imaginary, d)),
+                                    add(mul(real, d), mul(imaginary, c))},
                   {.axis = -1});
   }
 };
@@ -338,7 +338,7 @@ struct Irfft {
       const AnyTensor conjugate =
           mul(rest, halftone::detail::as_type(constant(graph, std::span<const float>(signs), {2}),
                                               x.info().type));
-      y = concat(std::vector<AnyTensor>{y, conjugate}, {.axis = rank - 2});
+      y = concat(Vector<AnyTensor>{y, conjugate}, {.axis = rank - 2});
     }
     y = dft(y, none, halftone::detail::axis_input(y, rank - 2), {.inverse = true});
     const std::int64_t first = 0;
@@ -363,7 +363,7 @@ struct IsAllFinite {
     visit("isnan_only", isnan_only);
   }
   template <std::same_as<Graph> G>
-  constexpr std::vector<AnyTensor> expand(G& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(G& graph, const auto& inputs, std::size_t) const {
     halftone::detail::HandleIn<G> worst{&graph, no_tensor};
     for (const auto& given : inputs) {
       const auto x = halftone::detail::as_type(given, ElementType::float32);

@@ -39,8 +39,8 @@ struct FeatureVectorizer {
   using types = TypeList<TypeList<std::int64_t>,
                          TypeList<float, double, std::int64_t, std::int32_t>, TypeList<float>>;
 
-  static constexpr std::vector<AnyTensor> expand(auto& graph, const std::vector<AnyTensor>& inputs,
-                                                 std::size_t) {
+  static constexpr Vector<AnyTensor> expand(auto& graph, const Vector<AnyTensor>& inputs,
+                                            std::size_t) {
     const std::size_t count = inputs.size() - (inputs.empty() ? 0 : 1);
     std::vector<std::int64_t> sizes(count, dynamic);
     if (!inputs.empty() && !inputs[0].is_absent()) {
@@ -53,7 +53,7 @@ struct FeatureVectorizer {
                               .expected = std::to_string(count),
                               .found = std::to_string(sizes.size())});
     }
-    std::vector<AnyTensor> parts;
+    Vector<AnyTensor> parts;
     for (std::size_t i = 0; i < count; ++i) {
       parts.push_back(columns(graph, inputs[i + 1], sizes[i]));
     }

@@ -80,9 +80,9 @@ struct LinearClassifier {
     visit("multi_class", multi_class);
     visit("post_transform", post_transform);
   }
-  constexpr std::vector<AnyTensor> expand(tensor_handle auto x, tensor_handle auto numbers,
-                                          tensor_handle auto texts, tensor_handle auto coefficients,
-                                          tensor_handle auto intercepts) const {
+  constexpr Vector<AnyTensor> expand(tensor_handle auto x, tensor_handle auto numbers,
+                                     tensor_handle auto texts, tensor_handle auto coefficients,
+                                     tensor_handle auto intercepts) const {
     using halftone::detail::transformed;
     auto& graph = *x.graph;
     const auto labels = texts.is_absent() ? numbers : texts;

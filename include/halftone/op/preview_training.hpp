@@ -16,7 +16,7 @@ inline constexpr std::string_view momentum_mode_names[] = {"", "standard", "nest
 /// what else is kept of it, as groups of n.
 struct UpdateInputs {
   AnyTensor rate, step;
-  std::vector<AnyTensor> tensors;
+  Vector<AnyTensor> tensors;
   std::size_t count = 0;
 
   constexpr UpdateInputs(std::span<const AnyTensor> in, std::size_t groups) {
@@ -65,9 +65,9 @@ struct PreviewAdagrad {
     visit("epsilon", epsilon);
     visit("norm_coefficient", norm_coefficient);
   }
-  constexpr auto expand(auto&, std::vector<AnyTensor> in, std::size_t) const {
+  constexpr auto expand(auto&, Vector<AnyTensor> in, std::size_t) const {
     const halftone::detail::UpdateInputs of(in, 3);
-    std::vector<AnyTensor> next(2 * of.count);
+    Vector<AnyTensor> next(2 * of.count);
     for (std::size_t i = 0; i < of.count; ++i) {
       const auto x = of(0, i);
       const auto g = norm_coefficient * x + of(1, i);
@@ -102,9 +102,9 @@ struct PreviewAdam {
     visit("norm_coefficient", norm_coefficient);
     visit("norm_coefficient_post", norm_coefficient_post);
   }
-  constexpr auto expand(auto&, std::vector<AnyTensor> in, std::size_t) const {
+  constexpr auto expand(auto&, Vector<AnyTensor> in, std::size_t) const {
     const halftone::detail::UpdateInputs of(in, 4);
-    std::vector<AnyTensor> next(3 * of.count);
+    Vector<AnyTensor> next(3 * of.count);
     for (std::size_t i = 0; i < of.count; ++i) {
       const auto x = of(0, i), t = of.number();
       const auto g = norm_coefficient * x + of(1, i);
@@ -141,12 +141,12 @@ struct PreviewMomentum {
     visit("norm_coefficient", norm_coefficient);
     visit("mode", mode);
   }
-  constexpr auto expand(auto&, std::vector<AnyTensor> in, std::size_t) const {
+  constexpr auto expand(auto&, Vector<AnyTensor> in, std::size_t) const {
     if (mode == MomentumMode::missing) {
       fail(ErrorKind::model, {.what = "attribute 'mode' is missing"});
     }
     const halftone::detail::UpdateInputs of(in, 3);
-    std::vector<AnyTensor> next(2 * of.count);
+    Vector<AnyTensor> next(2 * of.count);
     for (std::size_t i = 0; i < of.count; ++i) {
       const auto x = of(0, i), t = of.number();
       const auto g = norm_coefficient * x + of(1, i);

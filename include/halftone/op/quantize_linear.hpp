@@ -165,7 +165,7 @@ struct QuantizeLinear {
     visit("precision", precision);
     visit("saturate", saturate);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     const auto x = inputs[0], scale = inputs[1];
     const halftone::detail::QuantizedParts parts(x, scale, axis, block_size);
     auto zero_point = x;
@@ -233,7 +233,7 @@ struct DequantizeLinear {
     visit("block_size", block_size);
     visit("output_dtype", output_dtype);
   }
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
     const auto x = inputs[0], scale = inputs[1];
     const halftone::detail::QuantizedParts parts(x, scale, axis, block_size);
     const ElementType to =
@@ -265,7 +265,7 @@ struct DynamicQuantizeLinear {
   static constexpr Signature signature = "x -> y:Y scale zero_point:Y";
   using types = TypeList<TypeList<float>, TypeList<std::uint8_t>>;
 
-  constexpr std::vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t outputs) const {
     auto x = inputs[0], low = x, high = x, scale = x, zero_point = x, y = x;
     low = minimum(min(x, ReduceMin{.keepdims = 0}), 0.f);
     high = maximum(max(x, ReduceMax{.keepdims = 0}), 0.f);
@@ -275,7 +275,7 @@ struct DynamicQuantizeLinear {
     y = halftone::detail::quantized(x, scale,
                                     halftone::detail::as_type(target, ElementType::float32),
                                     ElementType::uint8, true);
-    std::vector<AnyTensor> all{y, scale, target};
+    Vector<AnyTensor> all{y, scale, target};
     if (outputs < all.size()) all.resize(outputs);
     return all;
   }

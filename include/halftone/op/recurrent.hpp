@@ -69,9 +69,9 @@ struct RecurrentRule {
       }
     }
     const ElementType type = in[0].type;
-    std::vector<TensorInfo> outputs{{type, op.layout == 0 ? Dims{steps, directions, batch, hidden}
-                                                          : Dims{batch, steps, directions, hidden}},
-                                    {type, state}};
+    Vector<TensorInfo> outputs{{type, op.layout == 0 ? Dims{steps, directions, batch, hidden}
+                                                     : Dims{batch, steps, directions, hidden}},
+                               {type, state}};
     if (cell == kernel::Cell::lstm) outputs.push_back({type, state});
     return outputs;
   }
@@ -493,7 +493,7 @@ constexpr void RecurrentRule::gradient(const Op& op, auto& g) const {
   // The states of all steps: what the layer gives, unless it does not.
   auto y = g.y(0);
   if (y.is_absent()) {
-    std::vector<TensorId> ids;
+    Vector<TensorId> ids;
     for (std::size_t i = 0; i < g.inputs(); ++i) ids.push_back(g.x(i).id);
     y = {&graph, record(graph, op, ids, 1)[0]};
   }
@@ -534,18 +534,18 @@ constexpr void RecurrentRule::gradient(const Op& op, auto& g) const {
   const auto arrives = [&](std::size_t i) { return g.has_dy(i) ? state(g.dy(i)) : AnyTensor{}; };
   const auto initial_c = is_lstm ? state(g.x(6)) : AnyTensor{};
   const auto p = is_lstm ? g.x(7) : AnyTensor{};
-  const std::vector<TensorId> inputs{a.id,
-                                     r.id,
-                                     y.id,
-                                     candidate_bias.id,
-                                     g.x(4).id,
-                                     state(g.x(5)).id,
-                                     initial_c.id,
-                                     p.id,
-                                     dy.id,
-                                     arrives(1).id,
-                                     is_lstm ? arrives(2).id : no_tensor};
-  const std::vector<TensorId> made = record(graph, back, inputs, 6);
+  const Vector<TensorId> inputs{a.id,
+                                r.id,
+                                y.id,
+                                candidate_bias.id,
+                                g.x(4).id,
+                                state(g.x(5)).id,
+                                initial_c.id,
+                                p.id,
+                                dy.id,
+                                arrives(1).id,
+                                is_lstm ? arrives(2).id : no_tensor};
+  const Vector<TensorId> made = record(graph, back, inputs, 6);
   const auto output = [&](std::size_t i) { return AnyTensor{&graph, made[i]}; };
 
   const auto flat = [&](auto t, std::int64_t columns) {
@@ -584,11 +584,11 @@ constexpr void RecurrentRule::gradient(const Op& op, auto& g) const {
 
 /// Records the newer form of a recurrent layer, with as many outputs as the node has.
 template <class New>
-constexpr std::vector<AnyTensor> record_recurrent(auto& graph, const New& newer, const auto& inputs,
-                                                  std::size_t outputs) {
-  std::vector<TensorId> ids;
+constexpr Vector<AnyTensor> record_recurrent(auto& graph, const New& newer, const auto& inputs,
+                                             std::size_t outputs) {
+  Vector<TensorId> ids;
   for (const auto& x : inputs) ids.push_back(x.id);
-  std::vector<AnyTensor> made;
+  Vector<AnyTensor> made;
   for (const TensorId y : record(graph, newer, ids, slots_of<New>.required_outputs())) {
     if (made.size() == outputs) break;
     made.push_back({&graph, y});
@@ -614,8 +614,7 @@ struct LSTM_1 {
     layer.attributes(visit);
     visit("output_sequence", output_sequence);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     return halftone::detail::record_recurrent(graph, layer, inputs, outputs);
   }
 };
@@ -633,8 +632,7 @@ struct GRU_1 {
     layer.attributes(visit);
     visit("output_sequence", output_sequence);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     return halftone::detail::record_recurrent(graph, layer, inputs, outputs);
   }
 };
@@ -652,8 +650,7 @@ struct RNN_1 {
     layer.attributes(visit);
     visit("output_sequence", output_sequence);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     return halftone::detail::record_recurrent(graph, layer, inputs, outputs);
   }
 };

@@ -82,7 +82,7 @@ struct Scan {
                                 num_scan_inputs);
     }
     if (in.graph_outputs().empty()) return Inferred::unknown(in.output_count());
-    const std::vector<TensorInfo>& inner = in.graph_outputs()[0];
+    const Vector<TensorInfo>& inner = in.graph_outputs()[0];
     if (inner.size() < states || inner.size() < in.output_count()) {
       return Inferred::mismatch("the body has another number of outputs",
                                 static_cast<std::int64_t>(in.output_count()),
@@ -98,7 +98,7 @@ struct Scan {
         if (d != 0 && d != 1) return Inferred::mismatch("a direction is neither 0 nor 1", 0, d);
       }
     }
-    std::vector<TensorInfo> outputs;
+    Vector<TensorInfo> outputs;
     for (std::size_t i = 0; i < inner.size(); ++i) {
       TensorInfo y = inner[i];
       if (i < states) {
@@ -156,7 +156,7 @@ struct Scan_8 {
     visit("directions", directions);
     visit("captured", captured);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t) const {
     if (inputs.empty() || inputs[0].id != no_tensor) {
       fail(ErrorKind::unsupported, {.what = "sequence_lens is not offered"});
     }
@@ -175,7 +175,7 @@ struct Scan_8 {
     std::remove_cvref_t<decltype(graph)> over_batch;  // dependent: see PackedDataBlock
     Node node =
         make_node(Scan{.body = body, .num_scan_inputs = static_cast<std::int64_t>(count - kept)});
-    std::vector<TensorId> inner(count, no_tensor);
+    Vector<TensorId> inner(count, no_tensor);
     auto hand_in = [&](std::size_t first, std::size_t number) {
       for (std::size_t i = first; i < first + number; ++i) {
         node.inputs.push_back(inputs[1 + i].id);
@@ -185,13 +185,13 @@ struct Scan_8 {
     hand_in(states, kept);
     hand_in(0, states);
     hand_in(states + kept, scanned);
-    const std::vector<TensorInfo> infos(states + kept + stacked);
+    const Vector<TensorInfo> infos(states + kept + stacked);
     const std::size_t n = add_node(
         over_batch,
         Scan{.body = {0}, .num_scan_inputs = num_scan_inputs, .scan_input_directions = directions},
         inner, infos);
     for (std::size_t i = 0; i < kept; ++i) over_batch.add_output(inner[states + i]);
-    std::vector<AnyTensor> results;
+    Vector<AnyTensor> results;
     for (std::size_t i = 0; i < infos.size(); ++i) {
       if (i >= states && i < states + kept) continue;
       over_batch.add_output(over_batch.nodes[n].outputs[i]);

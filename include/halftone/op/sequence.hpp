@@ -216,13 +216,13 @@ struct SequenceMap {
   static constexpr Inferred infer(const Inputs& in) {
     if (!is_sequence(in[0].type)) return halftone::detail::no_sequence(in[0].type);
     if (in.graph_outputs().size() != 1) return Inferred::unknown(in.output_count());
-    const std::vector<TensorInfo>& results = in.graph_outputs()[0];
+    const Vector<TensorInfo>& results = in.graph_outputs()[0];
     if (results.size() != in.output_count()) {
       return Inferred::mismatch("the subgraph has another number of outputs",
                                 static_cast<std::int64_t>(in.output_count()),
                                 static_cast<std::int64_t>(results.size()));
     }
-    std::vector<TensorInfo> outputs;
+    Vector<TensorInfo> outputs;
     for (const TensorInfo& y : results) {
       outputs.push_back(y.is_known() ? TensorInfo{sequence_of(y.type), {}} : TensorInfo{});
     }

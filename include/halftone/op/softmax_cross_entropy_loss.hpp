@@ -28,11 +28,10 @@ struct SoftmaxCrossEntropyLoss {
     visit("reduction", reduction);
     visit("ignore_index", ignore_index);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
     auto log_prob = inputs[0];
     log_prob.id = halftone::detail::record(graph, LogSoftmax{.axis = 1}, {log_prob.id}, 1)[0];
-    std::vector<TensorId> ids{log_prob.id};
+    Vector<TensorId> ids{log_prob.id};
     for (std::size_t i = 1; i < inputs.size(); ++i) ids.push_back(inputs[i].id);
     auto loss = inputs[0];
     const NegativeLogLikelihoodLoss newer{.reduction = reduction, .ignore_index = ignore_index};

@@ -90,7 +90,7 @@ namespace halftone::detail {
 constexpr bool record_softmax_nll_gradient(auto& g, std::int64_t axis, bool is_logarithm) {
   const TensorId y = g.y().id, dy = g.dy().id;
   const std::size_t rank = g.y().info().rank(), at = normalized_axis(axis, rank);
-  const std::vector<Node>& nodes = g.graph().nodes;
+  const Vector<Node>& nodes = g.graph().nodes;
   std::size_t n = nodes.size();  // from the end, where gradients are
   while (n > 0 && (nodes[n - 1].outputs.empty() || nodes[n - 1].outputs[0] != dy)) --n;
   if (n == 0) return false;
@@ -112,7 +112,7 @@ constexpr bool record_softmax_nll_gradient(auto& g, std::int64_t axis, bool is_l
     return false;
   }
   if (loss.inputs[1] != y) return false;
-  std::vector<TensorId> inputs = loss.inputs;
+  Vector<TensorId> inputs = loss.inputs;
   std::swap(inputs[0], inputs[1]);
   g.dx(0) += AnyTensor{&g.graph(), record(g.graph(), op, inputs, 1)[0]};
   return true;

@@ -68,7 +68,7 @@ struct Split {
       return Inferred::mismatch("the node has another number of outputs",
                                 static_cast<std::int64_t>(sizes.size()), wanted);
     }
-    std::vector<TensorInfo> outputs(sizes.size(), x);
+    Vector<TensorInfo> outputs(sizes.size(), x);
     for (std::size_t i = 0; i < sizes.size(); ++i) outputs[i].shape[at] = sizes[i];
     return outputs;
   }
@@ -106,7 +106,7 @@ struct Split {
 
   static constexpr Inferred sizes_unknown(TensorInfo x, std::size_t axis, std::size_t outputs) {
     x.shape[axis] = dynamic;
-    return std::vector<TensorInfo>(outputs, x);
+    return Vector<TensorInfo>(outputs, x);
   }
   std::int64_t absent_size(const KernelCall& call, std::size_t output, std::int64_t extent) const {
     if (call.inputs > 1 && call.arguments[1].data != nullptr) {
@@ -131,14 +131,13 @@ struct Split_2 {
     visit("axis", axis);
     visit("split", split);
   }
-  constexpr std::vector<AnyTensor> expand(auto& graph, const auto& inputs,
-                                          std::size_t outputs) const {
-    std::vector<TensorId> ids{inputs[0].id};
+  constexpr Vector<AnyTensor> expand(auto& graph, const auto& inputs, std::size_t outputs) const {
+    Vector<TensorId> ids{inputs[0].id};
     if (!split.empty()) {
       const auto count = static_cast<std::int64_t>(split.size());
       ids.push_back(constant(graph, split.span(), {count}).id);
     }
-    std::vector<AnyTensor> parts;
+    Vector<AnyTensor> parts;
     for (const TensorId part : detail::record(graph, Split{.axis = axis}, ids, outputs)) {
       parts.push_back({&graph, part});
     }

@@ -101,7 +101,7 @@ struct TopK_1 {
     visit("axis", axis);
     visit("k", k);
   }
-  constexpr std::vector<AnyTensor> expand(auto x) const {
+  constexpr Vector<AnyTensor> expand(auto x) const {
     const std::array<AnyTensor, 2> both =
         OpFunction<TopK>{}(x, constant(*x.graph, Dims{k}), TopK{.axis = axis});
     return {both[0], both[1]};

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include <halftone/base/error.hpp>
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/late.hpp>
@@ -35,7 +35,7 @@ struct Buffers {
   TensorMap<int> number;     ///< of roots: in `lifetimes`; none: inputs, constants, variables
   NodeMap<bool> is_copied;   ///< a view that is read after its tensor changes: it has memory
   NodeMap<bool> is_late;
-  std::vector<Lifetime> lifetimes;  ///< in steps, which are the positions of nodes
+  Vector<Lifetime> lifetimes;  ///< in steps, which are the positions of nodes
 
   /// in_place   whether a node may write over what nobody reads any more
   /// with_late  whether there may be late nodes
@@ -108,7 +108,7 @@ struct Buffers {
         if (id != no_tensor) read(id, is_shared ? last_read[node.outputs[0]] : n);
       }
     }
-    TensorMap<std::vector<std::size_t>> changes(graph);
+    TensorMap<Vector<std::size_t>> changes(graph);
     for (std::size_t n = 0; n < steps; ++n) {
       const Node& node = graph.nodes[n];
       for_each_modified(node,

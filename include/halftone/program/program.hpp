@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <halftone/base/error.hpp>
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/program/buffers.hpp>
@@ -56,7 +56,7 @@ struct Program {
     std::uint64_t constants = 0;  ///< bit i: input i never changes
     std::int32_t scratch = none;  ///< a buffer for this step alone
     std::int32_t packed = none;   ///< constant inputs as the kernel wants them: in `packed`
-    std::vector<std::int32_t> bodies{};
+    Vector<std::int32_t> bodies{};
     std::int32_t repetition = none;
     friend constexpr bool operator==(const Step&, const Step&) = default;
   };
@@ -68,14 +68,14 @@ struct Program {
   };
 
   Graph graph{};
-  std::vector<Argument> arguments{};
-  std::vector<Step> steps{};
-  std::vector<Buffer> buffers{};
-  std::vector<std::int32_t> late{};  ///< the last step that reads each late value
-  std::vector<Argument> outputs{};   ///< none lies in the caller's memory
-  std::vector<Program> bodies{};
-  std::vector<Repetition> repetitions{};
-  std::vector<Bytes> packed{};
+  Vector<Argument> arguments{};
+  Vector<Step> steps{};
+  Vector<Buffer> buffers{};
+  Vector<std::int32_t> late{};  ///< the last step that reads each late value
+  Vector<Argument> outputs{};   ///< none lies in the caller's memory
+  Vector<Program> bodies{};
+  Vector<Repetition> repetitions{};
+  Vector<Bytes> packed{};
   bool is_bound = false;  ///< the kernels' scratch memory and packed weights have been added
   std::int64_t arena_bytes = 0;
   std::int64_t live_bytes = 0;  ///< the largest sum at one step: no arena can be smaller
@@ -89,14 +89,14 @@ struct Program {
     steps[step].scratch = add_buffer(bytes, at, at);
   }
   /// Of the buffers, in steps.
-  constexpr std::vector<Lifetime> lifetimes() const {
-    std::vector<Lifetime> lives;
+  constexpr Vector<Lifetime> lifetimes() const {
+    Vector<Lifetime> lives;
     for (const Buffer& b : buffers) lives.push_back({b.bytes, b.first, b.last});
     return lives;
   }
   /// Gives the buffers their offsets in the arena.
   constexpr void place() {
-    const std::vector<Lifetime> lives = lifetimes();
+    const Vector<Lifetime> lives = lifetimes();
     const MemoryPlan plan = plan_memory(lives);
     for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].offset = plan.offsets[i];
     arena_bytes = plan.bytes;
@@ -141,7 +141,7 @@ class ProgramBuilder {
     for (const Lifetime& life : buffers_.lifetimes) {
       program.add_buffer(life.bytes, life.first, life.last);
     }
-    std::vector<std::int32_t> step_of;  // of nodes; of views, which are no steps: the next one
+    Vector<std::int32_t> step_of;  // of nodes; of views, which are no steps: the next one
     const auto next_step = [&] { return static_cast<std::int32_t>(program.steps.size()); };
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
       step_of.push_back(next_step());
@@ -301,7 +301,7 @@ constexpr Program make_program(Graph graph, const Passes& passes = {},
   program.graph = passes(std::move(graph));
   detail::ProgramBuilder(program, options);
   // Calls of one body share its program; a loop's gives what that loop needs.
-  std::vector<std::int32_t> number(program.graph.graphs.size(), Program::none);
+  Vector<std::int32_t> number(program.graph.graphs.size(), Program::none);
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     const Program::Kind kind = program.steps[s].kind;
     if (kind == Program::Kind::kernel || kind == Program::Kind::copy ||
@@ -310,7 +310,7 @@ constexpr Program make_program(Graph graph, const Passes& passes = {},
     }
     const bool is_late = program.steps[s].is_late;
     const Node& node = program.graph.nodes[static_cast<std::size_t>(program.steps[s].node)];
-    const std::vector<std::int32_t> indices = subgraphs_of(node);
+    const Vector<std::int32_t> indices = subgraphs_of(node);
     for (std::size_t b = 0; b < indices.size(); ++b) {
       const auto index = static_cast<std::size_t>(indices[b]);
       Graph body = program.graph.graphs[index];

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/graph.hpp>
 #include <halftone/op/repeat.hpp>
 #include <halftone/transform/infer.hpp>
@@ -40,8 +40,8 @@ struct Repetition {
   bool is_loop = false;
   ElementType count_type = ElementType::undefined;  ///< of a Loop's number of passes, if it has one
   std::int32_t first_state = 0, body_state = 0;     ///< among the node's inputs, the body's inputs
-  std::vector<State> states{};
-  std::vector<Stack> scanned{}, stacked{};  ///< inputs behind the states, outputs behind them
+  Vector<State> states{};
+  Vector<Stack> scanned{}, stacked{};  ///< inputs behind the states, outputs behind them
   std::int64_t scratch_bytes = 0;
   friend constexpr bool operator==(const Repetition&, const Repetition&) = default;
 };
@@ -75,7 +75,7 @@ constexpr Repetition make_repetition(const Graph& graph, const Node& node, Graph
   Repetition result{.is_loop = repeat.is_loop,
                     .first_state = static_cast<std::int32_t>(repeat.first_state),
                     .body_state = static_cast<std::int32_t>(repeat.body_state)};
-  std::vector<TensorId> wanted;
+  Vector<TensorId> wanted;
   const auto want = [&](std::size_t output) {
     wanted.push_back(body.outputs[output]);
     return static_cast<std::int32_t>(wanted.size()) - 1;

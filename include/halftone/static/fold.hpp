@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/transform/fold_batch_norm.hpp>
 
 namespace halftone::detail {
@@ -19,7 +19,7 @@ struct FoldedNormalization {
   constexpr void attributes(auto&& visit) { visit("epsilon", epsilon); }
   static constexpr Inferred infer(TensorInfo w, TensorInfo gamma, TensorInfo, TensorInfo,
                                   TensorInfo) {
-    return std::vector<TensorInfo>{w, gamma};
+    return Vector<TensorInfo>{w, gamma};
   }
   template <class T>
   void kernel(View<const T> w, View<const T> gamma, View<const T> beta, View<const T> mean,

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/kernel/simd.hpp>
 #include <halftone/static/operators.hpp>
 #include <halftone/transform/block_channels.hpp>
@@ -32,7 +32,7 @@ struct Lowered {
   /// outputs are constants without data.
   std::size_t first_nodes = 0;
   /// Those that count as constants, too, unless they are arrays of the program.
-  std::vector<LoweredVariable> variables{};
+  Vector<LoweredVariable> variables{};
   bool is_random = false;  ///< the last input is the state of random numbers
 };
 
@@ -76,7 +76,7 @@ constexpr void make_static_constants(Graph& graph) {
 class FirstNodes {
  public:
   constexpr explicit FirstNodes(Graph& graph) {
-    std::vector<Node> rest;
+    Vector<Node> rest;
     for (Node& node : graph.nodes) {
       if (!is_first(graph, node)) {
         rest.push_back(std::move(node));
@@ -101,7 +101,7 @@ class FirstNodes {
     return count;
   }
 
-  std::vector<Node> nodes;
+  Vector<Node> nodes;
 
  private:
   static constexpr std::int64_t small_bytes = 4096;
@@ -159,7 +159,7 @@ constexpr Lowered lowered(Graph graph) {
     if (is_variable(graph.tensors[i])) result.variables.push_back({static_cast<TensorId>(i)});
   }
   make_static_constants(graph);
-  std::erase_if(result.variables, [&](const LoweredVariable& v) {
+  erase_if(result.variables, [&](const LoweredVariable& v) {
     const TensorRecord& t = graph.tensor(v.id);
     return t.role == Role::constant && t.data.array() != nullptr;
   });
@@ -171,7 +171,7 @@ constexpr Lowered lowered(Graph graph) {
   FirstNodes first(graph);
   graph = fold_batch_norm(std::move(graph), [&](Graph& g, Node& conv, const Node& norm) {
     const float epsilon = unpack<op::BatchNormalization>(norm.attributes).epsilon;
-    std::vector<TensorId> inputs{conv.inputs[1]};
+    Vector<TensorId> inputs{conv.inputs[1]};
     for (std::size_t i = 1; i < 5; ++i) inputs.push_back(norm.inputs[i]);
     inputs.push_back(conv.inputs[2]);
     const auto folded = [&](const TensorInfo& info) {

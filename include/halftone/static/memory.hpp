@@ -3,8 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/static/plan.hpp>
 #include <halftone/transform/memory_plan.hpp>
 
@@ -25,11 +25,11 @@ struct StaticMemory {
   static constexpr Places places = [] {
     Places result;
     constexpr auto& t = Plan::tables;
-    std::vector<std::int64_t> own(steps, -1);  // offsets in the frame, at first
-    std::vector<std::int64_t> bodies(t.frames.size(), 0), sizes(t.frames.size(), 0);
+    Vector<std::int64_t> own(steps, -1);  // offsets in the frame, at first
+    Vector<std::int64_t> bodies(t.frames.size(), 0), sizes(t.frames.size(), 0);
     for (std::size_t f = t.frames.size(); f-- > 0;) {  // bodies come behind what runs them
       const StaticFrame& frame = t.frames[f];
-      std::vector<Lifetime> lives;
+      Vector<Lifetime> lives;
       const auto add = [&](std::int64_t bytes, std::size_t step) {
         const auto at = static_cast<std::int32_t>(step - frame.first_step);
         if (bytes != 0) lives.push_back({bytes, at, at});
@@ -57,7 +57,7 @@ struct StaticMemory {
         if (sizes[i] != 0) bodies[i] = plan.offsets[at++];
       }
     }
-    std::vector<std::int64_t> base(t.frames.size(), 0);
+    Vector<std::int64_t> base(t.frames.size(), 0);
     for (std::size_t f = 0; f < t.frames.size(); ++f) {
       const StaticFrame& frame = t.frames[f];
       if (frame.parent >= 0) base[f] = base[static_cast<std::size_t>(frame.parent)] + bodies[f];

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/graph.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/static/fold.hpp>
@@ -84,7 +85,7 @@ struct ListOf<Builtin> {
 template <class List>
 constexpr bool mark_operators(const Graph& graph, std::array<bool, List::count>& used) {
   bool has_all = true;
-  std::vector<const Descriptor*> seen;
+  Vector<const Descriptor*> seen;
   for (const Node& node : graph.nodes) {
     bool is_new = true;
     for (const Descriptor* op : seen) is_new = is_new && op != node.op;
@@ -178,9 +179,8 @@ namespace halftone {
 /// Appends a node with packed attributes, as headers do that `halftone compile --emit header`
 /// writes; returns its number.
 template <class Op>
-constexpr std::size_t record_static(Graph& graph, std::vector<Word> attributes,
-                                    std::vector<TensorId> inputs,
-                                    const std::vector<TensorInfo>& infos) {
+constexpr std::size_t record_static(Graph& graph, Vector<Word> attributes, Vector<TensorId> inputs,
+                                    const Vector<TensorInfo>& infos) {
   return graph.add_node(descriptor<Op>, std::move(attributes), std::move(inputs), infos);
 }
 

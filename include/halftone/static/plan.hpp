@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/kernel/broadcast.hpp>
 #include <halftone/program/program.hpp>
 #include <halftone/static/lower.hpp>
@@ -226,30 +226,30 @@ struct StaticSizes {
 template <class List>
 class StaticDraft {
  public:
-  std::vector<StaticStep> steps{};
-  std::vector<PlacedTensor> arguments{};
-  std::vector<StaticSignature> signatures{};
-  std::vector<StaticGroup> groups{};
-  std::vector<StaticMember> members{};
-  std::vector<std::int64_t> extents{};
-  std::vector<float> reals{};
-  std::vector<kernel::BroadcastInput> broadcasts{};
-  std::vector<StaticFrame> frames{};
-  std::vector<StaticBuffer> buffers{};
-  std::vector<InputArgument> input_arguments{};
-  std::vector<StaticResult> results{};
-  std::vector<StaticControl> controls{};
-  std::vector<Repetition::State> states{};
-  std::vector<Repetition::Stack> stacks{};
-  std::vector<StaticPort> inputs{}, outputs{}, variables{};
-  std::vector<std::byte> data{};
+  Vector<StaticStep> steps{};
+  Vector<PlacedTensor> arguments{};
+  Vector<StaticSignature> signatures{};
+  Vector<StaticGroup> groups{};
+  Vector<StaticMember> members{};
+  Vector<std::int64_t> extents{};
+  Vector<float> reals{};
+  Vector<kernel::BroadcastInput> broadcasts{};
+  Vector<StaticFrame> frames{};
+  Vector<StaticBuffer> buffers{};
+  Vector<InputArgument> input_arguments{};
+  Vector<StaticResult> results{};
+  Vector<StaticControl> controls{};
+  Vector<Repetition::State> states{};
+  Vector<Repetition::Stack> stacks{};
+  Vector<StaticPort> inputs{}, outputs{}, variables{};
+  Vector<std::byte> data{};
   std::int64_t variable_bytes = 0;
   std::size_t first_steps = 0;  ///< before the first run
   bool is_random = false, has_all_operators = true, fits = true;
 
   constexpr explicit StaticDraft(Lowered from) : is_random(from.is_random) {
     const std::size_t first_nodes = from.first_nodes;
-    const std::vector<LoweredVariable> known = std::move(from.variables);
+    const Vector<LoweredVariable> known = std::move(from.variables);
     const Program program = make_program(std::move(from.graph), StaticPasses{}, {.place = false});
     const Graph& graph = program.graph;
     program_ = &program;
@@ -324,7 +324,7 @@ class StaticDraft {
   }
   constexpr std::int64_t add_data(const Bytes& bytes) {
     const auto at = static_cast<std::int64_t>(data.size());
-    for (const std::byte b : bytes.span()) data.push_back(b);
+    data.append(bytes.span().data(), bytes.size());
     const auto size = static_cast<std::int64_t>(data.size());
     data.resize(static_cast<std::size_t>(aligned_bytes(size)), std::byte{0});
     return at;
@@ -335,10 +335,10 @@ class StaticDraft {
                                     std::int32_t parent) {
     const Program* const outer = std::exchange(program_, &program);
     TensorMap<std::int64_t> outer_places;
-    std::vector<char> outer_kept;
+    Vector<char> outer_kept;
     if (parent >= 0) {
       outer_places = std::exchange(place_of_, TensorMap<std::int64_t>(program.graph, -1));
-      outer_kept = std::exchange(is_kept_, std::vector<char>());
+      outer_kept = std::exchange(is_kept_, Vector<char>());
     }
     const std::size_t number = frames.size();
     StaticFrame frame{.first_step = size_of(steps),
@@ -528,7 +528,7 @@ class StaticDraft {
                           List::is_short[static_cast<std::size_t>(signature.op)];
     if (is_small && has_static_group(program_->graph, node)) {
       Graph body;
-      std::vector<TensorId> ids;
+      Vector<TensorId> ids;
       for (const TensorId id : node.inputs) {
         ids.push_back(id == no_tensor ? id : body.add_input(program_->graph.info(id), {}));
       }
@@ -551,7 +551,14 @@ class StaticDraft {
     add_types(signature, *node.op, step);
   }
   constexpr int find_op(const Node& node) {
-    const int number = List::find(node.op->id);
+    int number = -1;
+    for (const FoundOp& known : found_ops_) {
+      if (known.op == node.op) number = known.number;
+    }
+    if (number < 0) {
+      number = List::find(node.op->id);
+      found_ops_.push_back({node.op, number});
+    }
     has_all_operators = has_all_operators && number >= 0;
     return number;
   }
@@ -710,11 +717,16 @@ class StaticDraft {
     return static_cast<std::uint16_t>(signatures.size() - 1);
   }
 
+  struct FoundOp {
+    const Descriptor* op = nullptr;
+    int number = -1;
+  };
+  Vector<FoundOp> found_ops_{};
   // Of the frame that is being added.
   const Program* program_ = nullptr;
   std::uint32_t first_buffer_ = 0;
   TensorMap<std::int64_t> place_of_{};  ///< of variables and constants
-  std::vector<char> is_kept_{};         ///< in the memory of variables
+  Vector<char> is_kept_{};              ///< in the memory of variables
 };
 
 /// The lists of a draft, as long as Counts::sizes says.

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/train/update.hpp>
 #include <halftone/train/weights.hpp>
@@ -94,7 +94,7 @@ class Recorder {
     Graph model = graph_;
     const TensorMap<bool> is_statistic = use_training_mode(graph_);
     const std::size_t forward = graph_.nodes.size();
-    std::vector<TensorId> tracked = tracked_tensors();
+    Vector<TensorId> tracked = tracked_tensors();
     const Training training = [&] {
       const InPart backward(graph_, Part::backward);
       record_loss_scaling();
@@ -146,8 +146,8 @@ class Recorder {
     start_ = op::reshape(scaling, constant(graph_, info.shape)).id;
   }
 
-  constexpr std::vector<TensorId> tracked_tensors() const {
-    std::vector<TensorId> ids;
+  constexpr Vector<TensorId> tracked_tensors() const {
+    Vector<TensorId> ids;
     for (const std::string& name : options_.automatic_loss_scaling.track) {
       ids.push_back(graph_.find(name));
       if (ids.back() == no_tensor) {
@@ -293,7 +293,7 @@ class Recorder {
     const AnyTensor most =
         constant<float>(graph_, std::span(&options_.clip_norm[group].max_norm, 1), {1});
     updates_.step.clip_factors.back() =
-        op::div(most, op::maximum(std::vector<AnyTensor>{norm, most})).id;
+        op::div(most, op::maximum(Vector<AnyTensor>{norm, most})).id;
   }
 
   constexpr void record_own_update(const Weight& w) {
@@ -331,7 +331,7 @@ class Recorder {
   const TrainOptions& options_;
   FindGradient find_;
   RuleUpdates<Graph> updates_;
-  std::vector<Weight> weights_;
+  Vector<Weight> weights_;
   TensorId start_ = no_tensor, factor_ = no_tensor;
 };
 

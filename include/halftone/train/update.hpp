@@ -9,8 +9,8 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/train/operators.hpp>
 #include <halftone/train/optimizer.hpp>
 #include <halftone/train/rule.hpp>
@@ -23,7 +23,7 @@ namespace halftone {
 /// Those that may change are set as `learning_rate___w`; Sgd's nesterov is 0 or 1 for good.
 struct Specific {
   std::string weight{};
-  std::vector<std::pair<std::string, Hyperparameter>> values{};
+  Vector<std::pair<std::string, Hyperparameter>> values{};
 };
 
 namespace detail {
@@ -78,10 +78,10 @@ struct TrainedWeight {
 
 /// What the updates of one step have in common.
 struct StepTensors {
-  TensorId scale = no_tensor;            ///< what gradients are multiplied by, [1]
-  TensorId loss_scaling = no_tensor;     ///< [1]
-  TensorId ratio = no_tensor;            ///< by what scaled state changes; no_tensor: it does not
-  std::vector<TensorId> clip_factors{};  ///< for each group
+  TensorId scale = no_tensor;         ///< what gradients are multiplied by, [1]
+  TensorId loss_scaling = no_tensor;  ///< [1]
+  TensorId ratio = no_tensor;         ///< by what scaled state changes; no_tensor: it does not
+  Vector<TensorId> clip_factors{};    ///< for each group
 };
 
 /// Records updates by a rule, for train() and for an optimizer's update().
@@ -115,7 +115,7 @@ class RuleUpdates {
 
   /// op::Update::h for weights with the specific values and in the group of this one.
   constexpr TensorId record_numbers(const TrainedWeight& w) {
-    std::vector<Handle> parts;
+    Vector<Handle> parts;
     for (std::size_t k = 0; k < op::Update::count; ++k) parts.push_back(record_number(w, k));
     if (rule_.is_scaled_state) {
       parts[op::Update::epsilon] = scaled(parts[op::Update::epsilon]);
@@ -163,7 +163,7 @@ class RuleUpdates {
  private:
   constexpr Handle tensor(TensorId id) { return {&graph_, id}; }
   template <class Op>
-  constexpr TensorId node(const Op& op, std::vector<TensorId> inputs) {
+  constexpr TensorId node(const Op& op, Vector<TensorId> inputs) {
     return detail::record(graph_, op, std::move(inputs), 1)[0];
   }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/train.hpp>
 #include <halftone/transform/gradient.hpp>
 
@@ -45,9 +45,8 @@ constexpr TensorMap<bool> use_training_mode(Graph& graph) {
 }
 
 /// The weights of these names.
-constexpr std::vector<TensorId> named_weights(const Graph& graph,
-                                              const std::vector<std::string>& names) {
-  std::vector<TensorId> ids;
+constexpr Vector<TensorId> named_weights(const Graph& graph, const Vector<std::string>& names) {
+  Vector<TensorId> ids;
   for (const std::string& name : names) {
     const TensorId id = graph.find(name);
     if (id == no_tensor || graph.tensor(id).role == Role::value ||
@@ -65,9 +64,8 @@ constexpr std::vector<TensorId> named_weights(const Graph& graph,
 }
 
 /// All variables of floating point but statistics.
-constexpr std::vector<TensorId> all_weights(const Graph& graph,
-                                            const TensorMap<bool>& is_statistic) {
-  std::vector<TensorId> ids;
+constexpr Vector<TensorId> all_weights(const Graph& graph, const TensorMap<bool>& is_statistic) {
+  Vector<TensorId> ids;
   for (std::size_t i = 0; i < is_statistic.size(); ++i) {
     const auto id = static_cast<TensorId>(i);
     const TensorRecord& t = graph.tensor(id);
@@ -82,13 +80,13 @@ constexpr std::vector<TensorId> all_weights(const Graph& graph,
 /// options say, and by the tensors of `more`, which become their gradients.
 constexpr Training record_gradients(Graph& graph, AnyTensor loss, const TrainOptions& options,
                                     const TensorMap<bool>& is_statistic, FindGradient find,
-                                    TensorId start, std::vector<TensorId>& more) {
+                                    TensorId start, Vector<TensorId>& more) {
   if (options.accumulation < 1) {
     fail(ErrorKind::usage, {.what = "the accumulation is not at least one run",
                             .found = DecimalText(options.accumulation)});
   }
   const bool by_name = !options.weights.empty() || !options.gradients_of.empty();
-  std::vector<TensorId> wanted;  // no ?: of vectors: g++ 12 destroys them in constant evaluation
+  Vector<TensorId> wanted;  // no ?: of vectors: g++ 12 destroys them in constant evaluation
   if (options.weights.empty()) {
     wanted = all_weights(graph, is_statistic);
   } else {
@@ -97,7 +95,7 @@ constexpr Training record_gradients(Graph& graph, AnyTensor loss, const TrainOpt
   for (const TensorId id : named_weights(graph, options.gradients_of)) wanted.push_back(id);
   const std::size_t weights = wanted.size();
   wanted.insert(wanted.end(), more.begin(), more.end());
-  const std::vector<TensorId> found = differentiate_with(find, graph, loss.id, wanted, start);
+  const Vector<TensorId> found = differentiate_with(find, graph, loss.id, wanted, start);
   Training result;
   for (std::size_t i = 0; i < weights; ++i) {
     AnyTensor gradient{&graph, found[i]};

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
@@ -22,7 +22,7 @@ class ChannelBlocks {
         is_plain_(graph_, true) {}
 
   constexpr Graph run() {
-    std::vector<Node> old = std::move(graph_.nodes);
+    Vector<Node> old = std::move(graph_.nodes);
     graph_.nodes.clear();
     for (Node& node : old) {
       here_ = node.place;

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 
 namespace halftone {
@@ -34,7 +34,7 @@ bool fold_node(Graph& graph, std::size_t n, auto&& compute) {
     if (graph.tensor(node.inputs[shared]).role != Role::constant) return false;
     keep(node.outputs[0], graph.tensor(node.inputs[shared]).data);
   } else {
-    std::vector<Bytes> outputs = compute(std::as_const(node));
+    Vector<Bytes> outputs = compute(std::as_const(node));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] != no_tensor) keep(node.outputs[i], std::move(outputs[i]));
     }

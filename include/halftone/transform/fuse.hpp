@@ -1,8 +1,8 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/graph/model.hpp>
 #include <halftone/op/list.hpp>
@@ -39,11 +39,11 @@ class Fusion {
   }
 
   struct Group {
-    std::vector<std::size_t> nodes;
-    std::vector<TensorId> inputs;  ///< read from outside, each once
+    Vector<std::size_t> nodes;
+    Vector<TensorId> inputs;  ///< read from outside, each once
   };
 
-  constexpr const std::vector<Group>& groups() const { return groups_; }
+  constexpr const Vector<Group>& groups() const { return groups_; }
   constexpr int group_of(std::size_t node) const { return group_of_node_[node]; }
   constexpr const Uses& uses() const { return uses_; }
 
@@ -129,10 +129,10 @@ class Fusion {
   MayFuse may_fuse_;
   Uses uses_;
   Aliases aliases_;
-  std::vector<Group> groups_;
+  Vector<Group> groups_;
   NodeMap<int> group_of_node_;
   TensorMap<int> changed_at_;
-  std::vector<std::size_t> ordered_;  ///< nodes so far that have places
+  Vector<std::size_t> ordered_;  ///< nodes so far that have places
 };
 
 }  // namespace detail
@@ -142,7 +142,7 @@ class Fusion {
 /// do those of which `may_fuse` is false.
 constexpr Graph fuse_elementwise(Graph graph, detail::Fusion::MayFuse may_fuse = nullptr) {
   const detail::Fusion fusion(graph, may_fuse);
-  std::vector<Node> nodes;
+  Vector<Node> nodes;
   TensorMap<int> inner_uses(graph, 0);  // by the members of the group at hand
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const int g = fusion.group_of(n);
@@ -155,7 +155,7 @@ constexpr Graph fuse_elementwise(Graph graph, detail::Fusion::MayFuse may_fuse =
     if (group.nodes[0] != n) continue;
 
     Graph body;
-    std::vector<TensorId> outer, inner;
+    Vector<TensorId> outer, inner;
     auto inside = [&](TensorId id) {
       if (id == no_tensor) return no_tensor;
       for (std::size_t i = 0; i < outer.size(); ++i) {
@@ -176,7 +176,7 @@ constexpr Graph fuse_elementwise(Graph graph, detail::Fusion::MayFuse may_fuse =
     }
     for (const std::size_t member : group.nodes) {
       Node& node = graph.nodes[member];
-      std::vector<TensorId> ids;
+      Vector<TensorId> ids;
       for (const TensorId id : node.inputs) ids.push_back(inside(id));
       const TensorId y = node.outputs[0];
       const TensorInfo infos[]{graph.info(y)};

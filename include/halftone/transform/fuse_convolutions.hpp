@@ -1,8 +1,8 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/base/window.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
@@ -82,7 +82,7 @@ constexpr Graph fuse_convolutions(Graph graph) {
     fused.pads = window.pads;
 
     std::size_t at = n;
-    std::vector<TensorId> inputs = graph.nodes[n].inputs;
+    Vector<TensorId> inputs = graph.nodes[n].inputs;
     inputs.resize(4, no_tensor);
     for (;;) {
       const TensorId y = graph.nodes[at].outputs[0];

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <span>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/planning.hpp>
 #include <halftone/graph/scopes.hpp>
 #include <halftone/op/list.hpp>
@@ -18,7 +18,7 @@ namespace detail {
 // What throws, defined in the core.
 [[noreturn]] void refuse_loss(const Graph& graph, TensorId loss);
 [[noreturn]] void refuse_unknown(const Graph& graph, const Node& node, TensorId id);
-[[noreturn]] void refuse_nodes(const Graph& graph, const std::vector<std::size_t>& nodes);
+[[noreturn]] void refuse_nodes(const Graph& graph, const Vector<std::size_t>& nodes);
 
 /// Which tensors depend on the wanted ones, and may have a gradient.
 constexpr TensorMap<bool> dependents(const Graph& graph, std::span<const TensorId> wanted) {
@@ -97,11 +97,11 @@ struct NoSuppliedGradients {
 /// differentiate(), with gradients that `find` finds, unless `supplied(scope, n)` records that of
 /// node n and returns true.
 template <class Supplied = NoSuppliedGradients>
-constexpr std::vector<TensorId> differentiate_with(FindGradient find, Graph& graph,
-                                                   std::span<const TensorId> outputs,
-                                                   std::span<const TensorId> d_outputs,
-                                                   std::span<const TensorId> wanted,
-                                                   const Supplied& supplied = {}) {
+constexpr Vector<TensorId> differentiate_with(FindGradient find, Graph& graph,
+                                              std::span<const TensorId> outputs,
+                                              std::span<const TensorId> d_outputs,
+                                              std::span<const TensorId> wanted,
+                                              const Supplied& supplied = {}) {
   const std::size_t count = graph.nodes.size();
   const TensorMap<bool> needed = dependents(graph, wanted);
   TensorMap<TensorId> gradients(graph, no_tensor);
@@ -112,13 +112,13 @@ constexpr std::vector<TensorId> differentiate_with(FindGradient find, Graph& gra
                    : op::add(AnyTensor{&graph, gradient}, AnyTensor{&graph, d_outputs[i]}).id;
   }
   const Place loss = outputs.empty() ? Place{} : place_of(graph, outputs[0]);
-  std::vector<std::size_t> refused;
+  Vector<std::size_t> refused;
   for (std::size_t n = count; n-- > 0;) {
     if (!record_gradient_of(graph, n, gradients, needed, find, loss, supplied))
       refused.push_back(n);
   }
   if (!refused.empty()) refuse_nodes(graph, refused);
-  std::vector<TensorId> result;
+  Vector<TensorId> result;
   // What a fused operator computes itself is left over.
   TensorMap<bool> used(graph, false);
   for (const TensorId id : wanted) {
@@ -128,9 +128,8 @@ constexpr std::vector<TensorId> differentiate_with(FindGradient find, Graph& gra
   drop_dead_nodes(graph, count, std::move(used));
   return result;
 }
-constexpr std::vector<TensorId> differentiate_with(FindGradient find, Graph& graph, TensorId loss,
-                                                   std::span<const TensorId> wanted,
-                                                   TensorId d_loss) {
+constexpr Vector<TensorId> differentiate_with(FindGradient find, Graph& graph, TensorId loss,
+                                              std::span<const TensorId> wanted, TensorId d_loss) {
   const TensorInfo info = graph.info(loss);
   if (!info.is_static() || info.elements() != 1 || !is_floating_point(info.type)) {
     refuse_loss(graph, loss);
@@ -147,16 +146,16 @@ constexpr std::vector<TensorId> differentiate_with(FindGradient find, Graph& gra
 ///   const auto d = differentiate<op::MatMul, op::Relu, op::ReduceMean>(graph, loss.id, wanted);
 template <class... Op>
   requires(sizeof...(Op) > 0)
-constexpr std::vector<TensorId> differentiate(Graph& graph, TensorId loss,
-                                              std::span<const TensorId> wanted,
-                                              TensorId d_loss = no_tensor) {
+constexpr Vector<TensorId> differentiate(Graph& graph, TensorId loss,
+                                         std::span<const TensorId> wanted,
+                                         TensorId d_loss = no_tensor) {
   return detail::differentiate_with(&gradient_in_list<Op...>, graph, loss, wanted, d_loss);
 }
 template <class... Op>
   requires(sizeof...(Op) > 0)
-constexpr std::vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outputs,
-                                              std::span<const TensorId> d_outputs,
-                                              std::span<const TensorId> wanted) {
+constexpr Vector<TensorId> differentiate(Graph& graph, std::span<const TensorId> outputs,
+                                         std::span<const TensorId> d_outputs,
+                                         std::span<const TensorId> wanted) {
   return detail::differentiate_with(&gradient_in_list<Op...>, graph, outputs, d_outputs, wanted);
 }
 

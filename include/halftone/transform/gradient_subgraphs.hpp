@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/transform/gradient.hpp>
 #include <halftone/transform/infer.hpp>
 #include <halftone/transform/seed_random.hpp>
@@ -46,7 +46,7 @@ class RepeatGradient {
     take_gradients();
     if (outputs_.empty()) return;
     hand_in_values();
-    const std::vector<TensorId> found =
+    const Vector<TensorId> found =
         differentiate_with(g_.finder(), body_, outputs_, d_outputs_, wanted_);
     make_body(found);
     record_scan();
@@ -145,7 +145,7 @@ class RepeatGradient {
   }
 
   constexpr TensorId pass_numbers(TensorInfo info) {
-    std::vector<std::int64_t> numbers;
+    Vector<std::int64_t> numbers;
     for (std::int64_t i = 0; i < passes_; ++i) numbers.push_back(i);
     const AnyTensor all = constant<std::int64_t>(graph_, std::span(numbers), {passes_});
     info.shape.insert(0, passes_);
@@ -157,7 +157,7 @@ class RepeatGradient {
   constexpr void stack_states() {
     Graph stacking = forward_;
     stacking.outputs.resize(repeat_.body_result + repeat_.states);
-    std::vector<TensorInfo> infos;
+    Vector<TensorInfo> infos;
     for (std::size_t i = 0; i < repeat_.states; ++i) infos.push_back(info(i));
     for (std::size_t i = 0; i < repeat_.states; ++i) {
       if (is_kept(i)) continue;
@@ -168,7 +168,7 @@ class RepeatGradient {
     if (infos.size() == repeat_.states) return;
     const Node& node = g_.node();
     const Subgraph body = add_rerun(g_, std::move(stacking));
-    std::vector<Word> words = pack(op::Loop{.body = body});
+    Vector<Word> words = pack(op::Loop{.body = body});
     if (!repeat_.is_loop) {
       auto scan = unpack<op::Scan>(node.attributes);
       scan.body = body;
@@ -183,7 +183,7 @@ class RepeatGradient {
     }
   }
 
-  constexpr void make_body(const std::vector<TensorId>& found) {
+  constexpr void make_body(const Vector<TensorId>& found) {
     body_.inputs = inner_states_;
     body_.inputs.insert(body_.inputs.end(), inner_scanned_.begin(), inner_scanned_.end());
     body_.outputs.clear();
@@ -213,7 +213,7 @@ class RepeatGradient {
       scan.scan_input_axes.push_back(axes_[i]);
       scan.scan_input_directions.push_back(directions_[i]);
     }
-    std::vector<TensorInfo> infos;
+    Vector<TensorInfo> infos;
     for (const TensorId id : states_) infos.push_back(graph_.info(id));
     for (const std::size_t i : sliced_) {
       scan.scan_output_axes.push_back(repeat_.input_axis(i));
@@ -221,7 +221,7 @@ class RepeatGradient {
       infos.push_back(graph_.info(g_.node().inputs[repeat_.states + i]));
     }
     scan.body = add_rerun(g_, std::move(body_));
-    std::vector<TensorId> inputs = states_;
+    Vector<TensorId> inputs = states_;
     inputs.insert(inputs.end(), scanned_.begin(), scanned_.end());
     const std::size_t node =
         graph_.add_node(descriptor<op::Scan>, pack(scan), std::move(inputs), infos);
@@ -241,24 +241,24 @@ class RepeatGradient {
   const std::int64_t passes_;
   const Graph forward_;
   Graph body_;  ///< of the backward loop
-  std::vector<TensorId> outputs_, d_outputs_, wanted_;
+  Vector<TensorId> outputs_, d_outputs_, wanted_;
   /// Of the backward loop: gradients of states, sums of gradients, then what is kept.
-  std::vector<TensorId> states_, inner_states_, scanned_, inner_scanned_;
-  std::vector<std::int64_t> axes_, directions_;
-  std::vector<std::size_t> changing_, sums_, sliced_;
+  Vector<TensorId> states_, inner_states_, scanned_, inner_scanned_;
+  Vector<std::int64_t> axes_, directions_;
+  Vector<std::size_t> changing_, sums_, sliced_;
 };
 
 }  // namespace detail
 
 constexpr Subgraph SubgraphGradient::of(Subgraph forward) {
   Graph body = g_.graph().graphs[static_cast<std::size_t>(forward.index)];
-  std::vector<TensorId> outputs, gradients, captured;
+  Vector<TensorId> outputs, gradients, captured;
   for (const std::size_t i : arriving_) {
     outputs.push_back(body.outputs[i]);
     gradients.push_back(body.add_input(body.info(outputs.back()), {}));
   }
   for (const std::size_t i : wanted_) captured.push_back(body.inputs[i - first_]);
-  const std::vector<TensorId> found =
+  const Vector<TensorId> found =
       detail::differentiate_with(g_.finder(), body, outputs, gradients, captured);
   body.outputs.clear();
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -269,8 +269,8 @@ constexpr Subgraph SubgraphGradient::of(Subgraph forward) {
 
 template <class Op>
 constexpr void SubgraphGradient::record(const Op& op) {
-  std::vector<TensorId> inputs;
-  std::vector<TensorInfo> infos;
+  Vector<TensorId> inputs;
+  Vector<TensorInfo> infos;
   for (std::size_t i = 0; i < g_.inputs(); ++i) inputs.push_back(g_.x(i).id);
   for (const std::size_t i : arriving_) inputs.push_back(g_.dy(i).id);
   for (const std::size_t i : wanted_) infos.push_back(g_.x(i).info());

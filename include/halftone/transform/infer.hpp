@@ -1,7 +1,6 @@
 #pragma once
 
-#include <vector>
-
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/graph.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/graph/some_attributes.hpp>
@@ -18,7 +17,7 @@ struct Defect {
   TensorId tensor = no_tensor;  ///< the output that contradicts, if one does
   TensorInfo stated{};          ///< what the graph said of it until then
   /// The subgraph that holds the node: its index in the graph, then in that one, and so on.
-  std::vector<std::int32_t> path{};
+  Vector<std::int32_t> path{};
 };
 
 /// The graph that holds a defect's node.
@@ -106,17 +105,17 @@ constexpr std::int64_t pass_count(const Graph& graph, const Node& node, const op
     return Inputs({&in, 1}, 0).integers(0);
   };
   if (given(1)) {
-    const std::vector<std::int64_t> first = constant(graph, node.inputs[1]);
+    const Vector<std::int64_t> first = constant(graph, node.inputs[1]);
     if (first.size() != 1) return dynamic;
     if (first[0] == 0) return 0;
   }
   if (!given(0)) return dynamic;
-  const std::vector<std::int64_t> most = constant(graph, node.inputs[0]);
+  const Vector<std::int64_t> most = constant(graph, node.inputs[0]);
   if (most.size() != 1) return dynamic;
   if (most[0] <= 0) return 0;
   // A body may hand on the condition that it got, which was true.
   if (given(1) && body.outputs[0] != body.inputs[1]) {
-    const std::vector<std::int64_t> next = constant(body, body.outputs[0]);
+    const Vector<std::int64_t> next = constant(body, body.outputs[0]);
     if (next.size() != 1) return dynamic;
     if (next[0] == 0) return 1;
   }
@@ -131,19 +130,19 @@ class Inference {
   constexpr Inference(Graph& graph, Evaluate evaluate, void* context, int depth)
       : graph_(graph), evaluate_(evaluate), context_(context), depth_(depth) {}
 
-  std::vector<Defect> defects;
+  Vector<Defect> defects;
 
   constexpr void run() {
     if (evaluate_ != nullptr) find_changed();
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) node(n);
     if (evaluate_ == nullptr || !defects.empty()) return;
-    std::erase_if(graph_.nodes, &is_evaluated);
+    erase_if(graph_.nodes, &is_evaluated);
   }
 
   constexpr void node(std::size_t n) {
     const Node& node = graph_.nodes[n];
     if (node.op->only_expands || is_evaluated(node)) return;
-    const std::vector<InputInfo> infos = input_infos(graph_, node.inputs);
+    const Vector<InputInfo> infos = input_infos(graph_, node.inputs);
     bool all_constant = true, all_static = true;
     for (std::size_t i = 0; i < infos.size(); ++i) {
       if (node.inputs[i] == no_tensor) continue;
@@ -157,8 +156,8 @@ class Inference {
       if (index >= count)
         return wrong(n, "a Subgraph names a graph that there is not", count, index);
     }
-    const std::vector<std::int32_t> graphs = bodies_of(n);
-    std::vector<std::vector<TensorInfo>> graph_outputs;
+    const Vector<std::int32_t> graphs = bodies_of(n);
+    Vector<Vector<TensorInfo>> graph_outputs;
     std::int64_t passes = dynamic;
     if (node.op->id == op::Loop::id || node.op->id == op::Scan::id) {
       op::Repeat repeat;
@@ -241,12 +240,12 @@ class Inference {
                        std::int64_t found = 0) {
     defects.push_back({.node = n, .inferred = Inferred::mismatch(reason, expected, found)});
   }
-  static constexpr void add_outputs(std::vector<std::vector<TensorInfo>>& list, const Graph& body) {
-    std::vector<TensorInfo> outputs;
+  static constexpr void add_outputs(Vector<Vector<TensorInfo>>& list, const Graph& body) {
+    Vector<TensorInfo> outputs;
     for (const TensorId id : body.outputs) outputs.push_back(body.info(id));
     list.push_back(std::move(outputs));
   }
-  constexpr void take(std::vector<Defect>&& found, std::int32_t index) {
+  constexpr void take(Vector<Defect>&& found, std::int32_t index) {
     for (Defect& defect : found) {
       defect.path.insert(defect.path.begin(), index);
       defects.push_back(std::move(defect));
@@ -256,17 +255,17 @@ class Inference {
   struct SharedBody {
     struct Variant {
       std::int32_t index;
-      std::vector<TensorInfo> given;  ///< to the nodes that run it
+      Vector<TensorInfo> given;  ///< to the nodes that run it
     };
-    std::vector<std::size_t> nodes;
+    Vector<std::size_t> nodes;
     Graph body{};  ///< as it was
-    std::vector<Variant> variants{};
+    Vector<Variant> variants{};
   };
 
   /// The bodies of a node. One that several nodes run gets copies for those that give it others
   /// infos than the first one does.
-  constexpr std::vector<std::int32_t> bodies_of(std::size_t n) {
-    std::vector<std::int32_t> indices = subgraphs_of(graph_.nodes[n]);
+  constexpr Vector<std::int32_t> bodies_of(std::size_t n) {
+    Vector<std::int32_t> indices = subgraphs_of(graph_.nodes[n]);
     is_known_ = false;
     if (indices.empty()) return indices;
     if (shared_.empty()) find_shared();
@@ -275,7 +274,7 @@ class Inference {
       const auto at = static_cast<std::size_t>(index);
       if (index < 0 || at >= shared_.size() || shared_[at].nodes.size() < 2) continue;
       SharedBody& shared = shared_[at];
-      std::vector<TensorInfo> given;
+      Vector<TensorInfo> given;
       for (const InputInfo& x : input_infos(graph_, graph_.nodes[n].inputs)) {
         given.push_back(x.info);
       }
@@ -309,7 +308,7 @@ class Inference {
     }
   }
   static constexpr const typename SharedBody::Variant* find_variant(
-      const SharedBody& shared, const std::vector<TensorInfo>& given) {
+      const SharedBody& shared, const Vector<TensorInfo>& given) {
     for (const auto& variant : shared.variants) {
       if (variant.given == given) return &variant;
     }
@@ -321,7 +320,7 @@ class Inference {
       const auto at = static_cast<std::size_t>(index);
       if (at >= shared_.size()) return false;  // a copy for other infos
       for (const std::size_t other : shared_[at].nodes) {
-        const std::vector<TensorId>& inputs = graph_.nodes[other].inputs;
+        const Vector<TensorId>& inputs = graph_.nodes[other].inputs;
         if (input >= inputs.size() || inputs[input] != node.inputs[input]) return false;
       }
     }
@@ -369,7 +368,7 @@ class Inference {
       passes = pass_count(graph_, node, repeat);
       return body;
     }
-    std::vector<TensorInfo> states;
+    Vector<TensorInfo> states;
     for (std::size_t i = 0; i < repeat.states; ++i) {
       const TensorInfo& first = graph_.info(node.inputs[repeat.first_state + i]);
       const bool search = depth_ <= deepest_search || repeat.is_kept(body, i);
@@ -410,7 +409,7 @@ class Inference {
     return body;
   }
   constexpr void hand_in(Graph& trial, const Node& node, const op::Repeat& repeat,
-                         const std::vector<TensorInfo>& states) const {
+                         const Vector<TensorInfo>& states) const {
     if (repeat.is_loop) {
       // Numbers may be stated as tensors of one element.
       for (std::size_t i = 0; i < 2; ++i) {
@@ -425,7 +424,7 @@ class Inference {
         // A pass runs only while the condition holds.
         TensorRecord& condition = trial.tensor(trial.inputs[1]);
         condition.role = Role::constant;
-        condition.data = Bytes(std::vector<std::byte>{std::byte{1}});
+        condition.data = Bytes(Vector<std::byte>{std::byte{1}});
       }
     }
     for (std::size_t i = 0; i < repeat.states; ++i) {
@@ -446,15 +445,15 @@ class Inference {
   Evaluate evaluate_;
   void* context_;
   int depth_;
-  std::vector<char> changed_{};     ///< of each tensor; empty: none is
-  std::vector<SharedBody> shared_;  ///< by index, once a node has a body
-  bool is_known_ = false;           ///< the present node's body has been inferred for these infos
+  Vector<char> changed_{};     ///< of each tensor; empty: none is
+  Vector<SharedBody> shared_;  ///< by index, once a node has a body
+  bool is_known_ = false;      ///< the present node's body has been inferred for these infos
 };
 
 }  // namespace detail
 
 /// Finds the infos of one node's outputs from those of its inputs; see `infer`.
-constexpr void infer_node(Graph& graph, std::size_t n, std::vector<Defect>& defects,
+constexpr void infer_node(Graph& graph, std::size_t n, Vector<Defect>& defects,
                           Evaluate evaluate = nullptr, void* context = nullptr) {
   detail::Inference inference(graph, evaluate, context, 0);
   inference.node(n);
@@ -469,8 +468,7 @@ constexpr void infer_node(Graph& graph, std::size_t n, std::vector<Defect>& defe
 /// With `evaluate`, nodes whose inputs are constants are computed, and their outputs become
 /// constants (constant folding): shapes that are computed in the graph become known that way. The
 /// nodes are dropped, unless there are defects, which count them.
-constexpr std::vector<Defect> infer(Graph& graph, Evaluate evaluate = nullptr,
-                                    void* context = nullptr) {
+constexpr Vector<Defect> infer(Graph& graph, Evaluate evaluate = nullptr, void* context = nullptr) {
   detail::Inference inference(graph, evaluate, context, 0);
   inference.run();
   return std::move(inference.defects);

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
 
@@ -21,7 +21,7 @@ constexpr bool keeps_inputs(const Graph& body, const op::Call& call) {
 }
 
 /// The largest number of a block among nodes that have places.
-constexpr std::int32_t last_block(const std::vector<Node>& nodes) {
+constexpr std::int32_t last_block(const Vector<Node>& nodes) {
   std::int32_t last = 0;
   for (const Node& node : nodes) last = node.order.block > last ? node.order.block : last;
   return last;
@@ -39,7 +39,7 @@ constexpr void append_body(Graph& graph, const Graph& body, const Node& call, st
     }
   }
   // What is copied in the end: an output that is an input, a constant, or an output another time.
-  std::vector<std::size_t> copied;
+  Vector<std::size_t> copied;
   for (std::size_t o = 0; o < call.outputs.size(); ++o) {
     if (call.outputs[o] == no_tensor) continue;
     TensorId& id = id_of[body.outputs[o]];
@@ -110,7 +110,7 @@ constexpr Graph inline_calls(Graph graph) {
   for (const Node& node : graph.nodes) has_more = has_more || is_call(node);
   while (has_more) {
     has_more = false;
-    std::vector<Node> nodes = std::exchange(graph.nodes, {});
+    Vector<Node> nodes = std::exchange(graph.nodes, {});
     std::int32_t blocks = detail::last_block(nodes);
     for (Node& node : nodes) {
       if (is_call(node)) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <halftone/base/vector.hpp>
 #include <halftone/transform/infer.hpp>
 
 namespace halftone {
@@ -57,7 +58,7 @@ constexpr bool is_late(const Graph& graph, const Node& node) {
       if (id != no_tensor && !is_plannable(graph.info(id))) return true;
     }
   }
-  const std::vector<std::int32_t> bodies = subgraphs_of(node);
+  const Vector<std::int32_t> bodies = subgraphs_of(node);
   if (!detail::has_sure_outputs(graph, node, bodies)) return true;
   for (const std::int32_t index : bodies) {
     const Graph& body = graph.graphs[static_cast<std::size_t>(index)];

@@ -2,7 +2,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
+
+#include <halftone/base/vector.hpp>
 
 namespace halftone {
 
@@ -13,8 +14,8 @@ struct Lifetime {
 };
 
 struct MemoryPlan {
-  std::vector<std::int64_t> offsets;  ///< of each buffer in the arena, multiples of the alignment
-  std::int64_t bytes = 0;             ///< size of the arena
+  Vector<std::int64_t> offsets;  ///< of each buffer in the arena, multiples of the alignment
+  std::int64_t bytes = 0;        ///< size of the arena
 };
 
 namespace detail {
@@ -24,11 +25,11 @@ constexpr std::int64_t aligned_size(const Lifetime& buffer, std::int64_t alignme
 }
 
 /// Bytes live at each step.
-constexpr std::vector<std::int64_t> live_bytes(std::span<const Lifetime> buffers,
-                                               std::int64_t alignment) {
+constexpr Vector<std::int64_t> live_bytes(std::span<const Lifetime> buffers,
+                                          std::int64_t alignment) {
   std::int32_t steps = 0;
   for (const Lifetime& b : buffers) steps = b.last + 1 > steps ? b.last + 1 : steps;
-  std::vector<std::int64_t> live(static_cast<std::size_t>(steps) + 1, 0);
+  Vector<std::int64_t> live(static_cast<std::size_t>(steps) + 1, 0);
   for (const Lifetime& b : buffers) {
     const std::int64_t size = aligned_size(b, alignment);
     live[static_cast<std::size_t>(b.first)] += size;
@@ -41,8 +42,8 @@ constexpr std::vector<std::int64_t> live_bytes(std::span<const Lifetime> buffers
 /// 0, 1, ... by what comes first. A merge sort: stable, and constexpr where std::stable_sort is
 /// not.
 template <class Before>
-constexpr std::vector<std::size_t> sorted(std::size_t count, Before before) {
-  std::vector<std::size_t> order(count, 0), merged(count, 0);
+constexpr Vector<std::size_t> sorted(std::size_t count, Before before) {
+  Vector<std::size_t> order(count, 0), merged(count, 0);
   for (std::size_t i = 0; i < count; ++i) order[i] = i;
   for (std::size_t width = 1; width < count; width *= 2) {
     for (std::size_t low = 0; low < count; low += 2 * width) {
@@ -68,7 +69,7 @@ constexpr MemoryPlan place(std::span<const Lifetime> buffers, std::span<const st
   };
   MemoryPlan plan;
   plan.offsets.assign(buffers.size(), 0);
-  std::vector<Placed> placed;  // in the order of their offsets
+  Vector<Placed> placed;  // in the order of their offsets
   for (const std::size_t i : order) {
     const std::int32_t first = buffers[i].first, last = buffers[i].last;
     const std::int64_t size = aligned_size(buffers[i], alignment);
@@ -115,8 +116,8 @@ constexpr MemoryPlan plan_memory(std::span<const Lifetime> buffers, std::int64_t
   MemoryPlan plan = detail::place(buffers, detail::sorted(buffers.size(), is_larger), alignment);
   if (plan.bytes == live_peak(buffers, alignment)) return plan;
 
-  const std::vector<std::int64_t> live = detail::live_bytes(buffers, alignment);
-  std::vector<std::int64_t> most(buffers.size(), 0);  // live during its life
+  const Vector<std::int64_t> live = detail::live_bytes(buffers, alignment);
+  Vector<std::int64_t> most(buffers.size(), 0);  // live during its life
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const std::int64_t* at = live.data() + buffers[i].first;
     std::int64_t peak = 0;

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/defects.hpp>
@@ -69,8 +69,7 @@ inline Graph small_constants(Graph graph, const PassOptions&) {
 
 /// What the model states of shapes that depend on values counts: nothing will run that could tell.
 inline Graph infer_stated(Graph graph, const PassOptions& options) {
-  const std::vector<Defect> defects =
-      halftone::infer(graph, options.evaluate, options.evaluate_context);
+  const Vector<Defect> defects = halftone::infer(graph, options.evaluate, options.evaluate_context);
   if (!defects.empty()) throw_defects(graph, defects);
   return graph;
 }

@@ -6,8 +6,8 @@
 #include <limits>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/graph/scopes.hpp>
 #include <halftone/op/list.hpp>
@@ -111,7 +111,7 @@ class RecomputedNodes {
   };
 
   /// All places whose live bytes are the least around, the best ones if there are many.
-  std::vector<Cut> find_cuts() const {
+  Vector<Cut> find_cuts() const {
     const std::size_t count = graph_.nodes.size();
     TensorMap<int> last_forward(graph_, no_node);
     TensorMap<bool> is_needed(graph_, false);
@@ -126,9 +126,9 @@ class RecomputedNodes {
         }
       }
     }
-    std::vector<Cut> all{{}};
+    Vector<Cut> all{{}};
     std::int64_t live = 0, kept = 0;
-    std::vector<std::vector<TensorId>> ends(count + 1);
+    Vector<Vector<TensorId>> ends(count + 1);
     for (std::size_t n = 0; n < count; ++n) {
       const Node& node = graph_.nodes[n];
       if (!is_forward(node)) continue;
@@ -143,7 +143,7 @@ class RecomputedNodes {
       for (const TensorId id : ends[n]) live -= value_bytes(graph_.tensor(id));
       all.push_back({n + 1, live, kept});
     }
-    std::vector<Cut> least;
+    Vector<Cut> least;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const bool falls = i == 0 || all[i].bytes < all[i - 1].bytes;
       const bool rises = i + 1 == all.size() || all[i].bytes <= all[i + 1].bytes;
@@ -152,10 +152,10 @@ class RecomputedNodes {
     return thinned(std::move(least));
   }
   /// The first and the last one, and the best of neighbours.
-  static std::vector<Cut> thinned(std::vector<Cut> cuts) {
+  static Vector<Cut> thinned(Vector<Cut> cuts) {
     constexpr std::size_t most = 256;
     while (cuts.size() > most) {
-      std::vector<Cut> half{cuts.front()};
+      Vector<Cut> half{cuts.front()};
       for (std::size_t i = 1; i + 1 < cuts.size(); i += 2) {
         const bool is_pair = i + 2 < cuts.size();
         half.push_back(is_pair && cuts[i + 1].bytes < cuts[i].bytes ? cuts[i + 1] : cuts[i]);
@@ -168,16 +168,16 @@ class RecomputedNodes {
 
   /// The cuts with the least sum of what they keep and what the largest part needs when it is there
   /// again; positions in `cuts`.
-  static std::vector<std::size_t> best_cuts(const std::vector<Cut>& cuts) {
+  static Vector<std::size_t> best_cuts(const Vector<Cut>& cuts) {
     constexpr std::int64_t sizes = 64;
     const std::size_t count = cuts.size();
-    std::vector<std::size_t> best;
+    Vector<std::size_t> best;
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (std::int64_t size = 1; size <= sizes; ++size) {
       const std::int64_t most = cuts.back().kept * size / sizes;
       constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max() / 2;
-      std::vector<std::int64_t> sum(count, never);
-      std::vector<std::size_t> before(count, 0);
+      Vector<std::int64_t> sum(count, never);
+      Vector<std::size_t> before(count, 0);
       sum[0] = 0;
       for (std::size_t j = 1; j < count; ++j) {
         const std::int64_t own = j + 1 == count ? 0 : cuts[j].bytes;
@@ -197,8 +197,8 @@ class RecomputedNodes {
   }
 
   void choose_parts() {
-    const std::vector<Cut> cuts = find_cuts();
-    const std::vector<std::size_t> chosen = best_cuts(cuts);
+    const Vector<Cut> cuts = find_cuts();
+    const Vector<std::size_t> chosen = best_cuts(cuts);
     if (chosen.empty()) return;
     // The backward part begins with the last one, which is still there.
     const std::size_t end = cuts[chosen.back()].end;
@@ -240,7 +240,7 @@ class Recomputer {
   }
 
   Graph run() {
-    const std::vector<Node> nodes = std::exchange(graph_.nodes, {});
+    const Vector<Node> nodes = std::exchange(graph_.nodes, {});
     for (Node node : nodes) {
       if (node.place.part != Part::forward) {
         for (TensorId& id : node.inputs) id = computed_again(nodes, id, node.place);
@@ -259,10 +259,10 @@ class Recomputer {
     return id == no_tensor || copy_of_[id] == no_tensor ? id : copy_of_[id];
   }
   /// The tensor that stands for a tensor of the forward part. Adds the nodes that make it.
-  TensorId computed_again(const std::vector<Node>& nodes, TensorId wanted, const Place& reader) {
+  TensorId computed_again(const Vector<Node>& nodes, TensorId wanted, const Place& reader) {
     if (again_.repeated_by(wanted) == no_node) return wanted;
     // Not by recursion: networks may be deeper than a stack.
-    std::vector<int> todo{again_.repeated_by(wanted)};
+    Vector<int> todo{again_.repeated_by(wanted)};
     while (copy_of_[wanted] == no_tensor) {
       const Node& original = nodes[static_cast<std::size_t>(todo.back())];
       const std::size_t before = todo.size();

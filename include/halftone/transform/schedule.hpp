@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/transform/dead_code.hpp>
 
@@ -105,7 +105,7 @@ constexpr std::int64_t peak_bytes(const Graph& graph) {
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     bytes[static_cast<TensorId>(i)] = detail::value_bytes(graph.tensors[i]);
   }
-  std::vector<std::size_t> order;
+  Vector<std::size_t> order;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) order.push_back(n);
   return detail::peak_in_order(graph, bytes, order);
 }
@@ -119,7 +119,7 @@ constexpr Graph schedule(Graph graph) {
   const Uses given(graph);
   const Aliases aliases(graph);
   TensorMap<int> uses = given.count;
-  NodeMap<std::vector<std::size_t>> after(graph);
+  NodeMap<Vector<std::size_t>> after(graph);
   NodeMap<int> waits(graph, 0);
   TensorMap<int> last_touch(graph, no_node);
   auto wait = [&](int first, std::size_t second) {
@@ -140,7 +140,7 @@ constexpr Graph schedule(Graph graph) {
   const NodeMap<int> starts = detail::starts_of_recomputed(graph, given);
   for (std::size_t n = 0; n < starts.size(); ++n) wait(starts[n], n);
   int last_effect = no_node;
-  std::vector<std::size_t> placed;
+  Vector<std::size_t> placed;
   for (std::size_t n = 0; n < count; ++n) {
     const Order& order = graph.nodes[n].order;
     if (order.block != 0) {
@@ -184,8 +184,8 @@ constexpr Graph schedule(Graph graph) {
     return change;
   };
   // A node's growth changes when it is the last reader of one of its inputs.
-  TensorMap<std::vector<std::size_t>> readers(graph);
-  std::vector<std::int64_t> growth(count, 0);
+  TensorMap<Vector<std::size_t>> readers(graph);
+  Vector<std::int64_t> growth(count, 0);
   for (std::size_t n = 0; n < count; ++n) {
     for (const TensorId id : graph.nodes[n].inputs) {
       if (id != no_tensor && bytes[id] != 0 && uses[id] > 1) readers[id].push_back(n);
@@ -193,7 +193,7 @@ constexpr Graph schedule(Graph graph) {
     growth[n] = growth_of(n);
   }
 
-  std::vector<std::size_t> ready, order;  // of `ready` the part from `next` on
+  Vector<std::size_t> ready, order;  // of `ready` the part from `next` on
   std::size_t next = 0;
   for (std::size_t n = 0; n < count; ++n) {
     if (waits[n] == 0) ready.push_back(n);
@@ -229,13 +229,13 @@ constexpr Graph schedule(Graph graph) {
       if (--waits[other] == 0) ready.push_back(other);
     }
   }
-  std::vector<std::size_t> given_order;
+  Vector<std::size_t> given_order;
   for (std::size_t n = 0; n < count; ++n) given_order.push_back(n);
   if (detail::peak_in_order(graph, bytes, order) >=
       detail::peak_in_order(graph, bytes, given_order)) {
     return graph;
   }
-  std::vector<Node> nodes;
+  Vector<Node> nodes;
   for (const std::size_t n : order) nodes.push_back(std::move(graph.nodes[n]));
   graph.nodes = std::move(nodes);
   return graph;

@@ -2,8 +2,8 @@
 
 #include <bit>
 #include <utility>
-#include <vector>
 
+#include <halftone/base/vector.hpp>
 #include <halftone/graph/graph.hpp>
 #include <halftone/graph/scopes.hpp>
 #include <halftone/graph/some_attributes.hpp>
@@ -61,10 +61,10 @@ class RandomSeeds {
   }
 
   constexpr void place(Graph& graph, TensorId state) {
-    std::vector<Node> nodes = std::exchange(graph.nodes, {});
+    Vector<Node> nodes = std::exchange(graph.nodes, {});
     for (Node& node : nodes) {
       const bool is_random = lacks_seed(graph, node);
-      const std::vector<std::int32_t> indices = subgraphs_of(node);
+      const Vector<std::int32_t> indices = subgraphs_of(node);
       bool is_random_inside = false;
       for (const std::int32_t index : indices) {
         is_random_inside =
@@ -72,7 +72,7 @@ class RandomSeeds {
       }
       if (is_random) {
         SeedAttribute attribute;
-        std::vector<Word> words = node.attributes;
+        Vector<Word> words = node.attributes;
         node.op->attributes(words, attribute);
         const TensorInfo infos[]{{ElementType::uint32, {2}}};
         const PlaceScope there(graph, node.place);
@@ -118,10 +118,10 @@ class RandomSeeds {
     op::Repeat repeat;
     if (!describe_repeat(graph, node, repeat)) return;  // inference says so
     if (node.inputs.size() < repeat.first_state) node.inputs.resize(repeat.first_state, no_tensor);
-    auto insert = [](std::vector<TensorId>& ids, std::size_t at, TensorId id) {
+    auto insert = [](Vector<TensorId>& ids, std::size_t at, TensorId id) {
       ids.insert(ids.begin() + static_cast<std::ptrdiff_t>(at), id);
     };
-    const std::vector<Word> number = pack(op::AdvanceRandom{.number = ++numbers_});
+    const Vector<Word> number = pack(op::AdvanceRandom{.number = ++numbers_});
     const TensorInfo infos[]{state_info};
     const PlaceScope there(graph, node.place);
     const std::size_t first = graph.add_node(descriptor<op::AdvanceRandom>, number, {state}, infos);

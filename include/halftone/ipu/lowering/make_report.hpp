@@ -18,7 +18,7 @@ namespace halftone::ipu::detail {
 /// Throws UnsupportedError unless all tensors that nodes read or make have static shapes.
 inline void check_static(const Graph& graph) {
   for (const Node& node : graph.nodes) {
-    for (const std::vector<TensorId>* ids : {&node.inputs, &node.outputs}) {
+    for (const Vector<TensorId>* ids : {&node.inputs, &node.outputs}) {
       for (const TensorId id : *ids) {
         if (id == no_tensor || graph.info(id).is_static()) continue;
         fail(ErrorKind::unsupported,
