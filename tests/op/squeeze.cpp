@@ -6,11 +6,15 @@ using namespace run_op_test;
 
 namespace {
 
+Dims shape_of(const Inferred& inferred) {
+  REQUIRE(inferred.outputs.size() == 1);
+  return inferred.outputs[0].shape;
+}
 Dims squeezed(const Dims& x, std::initializer_list<std::int64_t> axes) {
-  return infer(op::Squeeze{}, {Array<float>(x), indices(axes)}).outputs.at(0).shape;
+  return shape_of(infer(op::Squeeze{}, {Array<float>(x), indices(axes)}));
 }
 Dims unsqueezed(const Dims& x, std::initializer_list<std::int64_t> axes) {
-  return infer(op::Unsqueeze{}, {Array<float>(x), indices(axes)}).outputs.at(0).shape;
+  return shape_of(infer(op::Unsqueeze{}, {Array<float>(x), indices(axes)}));
 }
 
 }  // namespace
