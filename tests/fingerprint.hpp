@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include <halftone/program/program.hpp>
 
@@ -25,7 +24,7 @@ class Fingerprint {
     for (const char c : text) add(c);
   }
   template <class T>
-  constexpr void add(const std::vector<T>& list) {
+  constexpr void add(const halftone::Vector<T>& list) {
     add(list.size());
     for (const T& item : list) add(item);
   }

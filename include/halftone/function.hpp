@@ -399,12 +399,17 @@ constexpr Vector<AnyTensor> all_handles(const A&... arguments) {
   return handles_of(std::tuple<A...>(arguments...));
 }
 
+/// Whether a result is a list of handles, whose length is that of the node's outputs.
+template <class R>
+inline constexpr bool is_handle_list =
+    std::is_same_v<R, Vector<AnyTensor>> || std::is_same_v<R, std::vector<AnyTensor>>;
+
 /// The result that a node's outputs are.
 template <class R>
 constexpr R result_of(Graph& graph, std::size_t node) {
   const Vector<TensorId> ids = graph.nodes[node].outputs;
   R result{};
-  if constexpr (std::is_same_v<R, Vector<AnyTensor>>) {
+  if constexpr (is_handle_list<R>) {
     for (const TensorId id : ids) result.push_back({&graph, id});
   } else {
     std::size_t at = 0;
@@ -499,7 +504,7 @@ constexpr Graph loop_body(Graph body) {
 template <class R, class... P>
 constexpr R repeat(Graph& graph, const Function<R(P...)>& f, std::int64_t passes,
                    const detail::given_for<P>&... arguments) {
-  if constexpr (!std::is_same_v<R, Vector<AnyTensor>>) {
+  if constexpr (!detail::is_handle_list<R>) {
     static_assert(detail::goes_round<R, P...>(),
                   "halftone: repeat() gives the results of a pass to the first parameters of the "
                   "next one: their types have to be equal");
@@ -530,7 +535,7 @@ constexpr R repeat(Graph& graph, const Function<R(P...)>& f, std::int64_t passes
   if (passes == 0) {
     std::size_t at = 0;
     R result{};
-    if constexpr (std::is_same_v<R, Vector<AnyTensor>>) {
+    if constexpr (detail::is_handle_list<R>) {
       result.assign(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(carried));
     } else {
       const Vector<TensorId> ids = detail::ids_of(given);

@@ -171,8 +171,8 @@ Vector<AnyTensor> over_ipus(std::span<const AnyTensor> xs, std::span<const std::
     const Uses uses(graph);
     for (const AnyTensor& x : xs) {
       const int maker = uses.producer[x.id];
-      places.push_back(
-          maker == no_node ? -1 : graph.nodes[static_cast<std::size_t>(maker)].place.ipu);
+      places.push_back(maker == no_node ? -1
+                                        : graph.nodes[static_cast<std::size_t>(maker)].place.ipu);
     }
   }
   if (places.size() != xs.size() || places.size() > reduce.ipus.capacity()) {

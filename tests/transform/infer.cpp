@@ -119,7 +119,7 @@ TEST_CASE("infer: is idempotent, and finds what was forgotten") {
 TEST_CASE("infer: of one node") {
   Graph g = example(3);
   g.tensor(g.nodes[0].outputs[0]).info = {};
-  std::vector<Defect> defects;
+  Vector<Defect> defects;
   infer_node(g, 0, defects);
   CHECK(defects.empty());
   CHECK(g.info(g.nodes[0].outputs[0]).shape == Dims{3, 5});
