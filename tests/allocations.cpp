@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <new>
 
-static std::atomic<std::size_t> count{0};
+static std::atomic<std::size_t> allocation_count{0};
 
-std::size_t allocations() { return count; }
+std::size_t allocations() { return allocation_count; }
 
 // The address sanitizer has its own, which find more: nothing is counted then.
 #if defined(__SANITIZE_ADDRESS__)
@@ -19,7 +19,7 @@ std::size_t allocations() { return count; }
 
 #ifndef HALFTONE_ADDRESS_SANITIZER
 void* operator new(std::size_t size) {
-  ++count;
+  ++allocation_count;
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
