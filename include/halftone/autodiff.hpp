@@ -305,7 +305,7 @@ constexpr auto call(const Gradient<Signature>& gradient, const CallSite<Signatur
     ids[of.required[i]] = graph.nodes[node].outputs[i];
   }
   typename detail::ParametersOf<Signature>::gradients result{};
-  if constexpr (std::is_same_v<decltype(result), Vector<AnyTensor>>) {
+  if constexpr (detail::is_handle_list<decltype(result)>) {
     for (const TensorId id : ids) result.push_back({&graph, id});
   } else {
     std::size_t at = 0;
