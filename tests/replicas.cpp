@@ -50,7 +50,39 @@ Floats on_replicas(std::int32_t replicas, Build&& build, int threads = 1) {
   return floats_of(session.run({{"x", counted({replicas, 4})}})["y"]);
 }
 
+/// The largest first element of all replicas' tensors: a collective operator of an extension.
+struct LargestFirst {
+  static constexpr OpId id{"example", "LargestFirst", 1};
+  static constexpr Signature signature = "x -> y";
+  using types = TypeList<TypeList<float>>;
+  static constexpr bool has_effect = true;
+  static constexpr Reaches reaches = Reaches::replicas;
+
+  static constexpr Inferred infer(TensorInfo x) { return TensorInfo{x.type, {}}; }
+  template <class T>
+  void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
+    const kernel::Communicator::Meeting meeting{
+        .operation = 0x1a49e57,
+        .bytes = sizeof(T),
+        .join = [](const void*, const kernel::Communicator::Part* parts, int replicas) {
+          T most = *static_cast<const T*>(parts[0].given);
+          for (int k = 1; k < replicas; ++k) {
+            most = std::max(most, *static_cast<const T*>(parts[k].given));
+          }
+          for (int k = 0; k < replicas; ++k) *static_cast<T*>(parts[k].result) = most;
+        }};
+    kernel::meet(call.communicator, meeting, {x.data, y.data});
+  }
+};
+inline constexpr OpFunction<LargestFirst> largest_first;
+
 }  // namespace
+
+TEST_CASE("replicas: an extension's own operator meets the others, too") {
+  for (const int threads : {1, 2, 4}) {
+    CHECK(on_replicas(3, [](auto x) { return largest_first(x); }, threads) == Floats{8, 8, 8});
+  }
+}
 
 TEST_CASE("replicas: each has its own inputs, outputs and variables") {
   for (const int threads : {1, 2, 4}) {
