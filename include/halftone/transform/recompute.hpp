@@ -25,13 +25,25 @@ inline bool is_normalization(const Node& node) {
          id == op::RMSNormalization::id || id == op::LRN::id;
 }
 
+/// Whether something may be computed again: most graphs are not trained, and keep all.
+inline bool may_recompute(const Graph& graph, Recomputation mode) {
+  bool has_backward = false, is_asked_for = mode != Recomputation::none;
+  for (const Node& node : graph.nodes) {
+    has_backward = has_backward || node.place.part == Part::backward;
+    is_asked_for = is_asked_for || node.place.recompute == Recompute::recompute;
+  }
+  return has_backward && is_asked_for;
+}
+
 /// Chooses the nodes of the forward part whose outputs are computed again.
 class RecomputedNodes {
  public:
   RecomputedNodes(const Graph& graph, Recomputation mode)
-      : graph_(graph), uses_(graph), aliases_(graph), again_(graph, false) {
-    for (const Node& node : graph.nodes) has_backward_ |= node.place.part == Part::backward;
-    if (!has_backward_) return;
+      : graph_(graph),
+        uses_(graph),
+        aliases_(graph),
+        again_(graph, false),
+        is_changed_(graph, false) {
     find_changed();
     choose(mode);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -48,14 +60,12 @@ class RecomputedNodes {
     const int n = uses_.producer[id];
     return n != no_node && again_[static_cast<std::size_t>(n)] ? n : no_node;
   }
-  const Uses& uses() const { return uses_; }
 
  private:
   static bool is_forward(const Node& node) { return node.place.part == Part::forward; }
 
   /// Memory that changes before the updates has another value when the backward part runs.
   void find_changed() {
-    is_changed_ = TensorMap<bool>(graph_, false);
     for (const Node& node : graph_.nodes) {
       if (node.place.part == Part::update) continue;
       for_each_modified(node,
@@ -202,17 +212,18 @@ class RecomputedNodes {
     if (chosen.empty()) return;
     // The backward part begins with the last one, which is still there.
     const std::size_t end = cuts[chosen.back()].end;
-    for (std::size_t n = 0; n < end; ++n) again_[n] = may_repeat(n);
-    for (const std::size_t cut : chosen) {
-      const std::size_t at = cuts[cut].end;
-      for (std::size_t n = at; n < graph_.nodes.size(); ++n) {
-        if (!is_forward(graph_.nodes[n])) continue;
-        for (const TensorId id : graph_.nodes[n].inputs) {
-          const int maker = id == no_tensor ? no_node : uses_.producer[aliases_.root(id)];
-          if (maker != no_node && static_cast<std::size_t>(maker) < at) {
-            again_[static_cast<std::size_t>(maker)] = false;
-          }
-        }
+    NodeMap<std::size_t> part(graph_, 0);
+    std::size_t passed = 0;  // cuts before the node at hand
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      while (passed < chosen.size() && cuts[chosen[passed]].end <= n) ++passed;
+      part[n] = passed;
+      again_[n] = n < end && may_repeat(n);
+      if (!is_forward(graph_.nodes[n])) continue;
+      for (const TensorId id : graph_.nodes[n].inputs) {
+        const int maker = id == no_tensor ? no_node : uses_.producer[aliases_.root(id)];
+        if (maker == no_node) continue;
+        const auto at = static_cast<std::size_t>(maker);
+        if (part[at] < part[n]) again_[at] = false;
       }
     }
   }
@@ -222,7 +233,7 @@ class RecomputedNodes {
   Aliases aliases_;
   NodeMap<bool> again_;
   TensorMap<bool> is_changed_;
-  bool has_backward_ = false, any_ = false;
+  bool any_ = false;
 };
 
 /// Puts copies of nodes before the first node behind the forward part that reads what they make.
@@ -271,7 +282,7 @@ class Recomputer {
         if (maker != no_node && copy_of_[id] == no_tensor) todo.push_back(maker);
       }
       if (todo.size() != before) continue;
-      if (copy(first_output(original)) == first_output(original)) add_copy(original, reader);
+      if (copy_of_[first_output(original)] == no_tensor) add_copy(original, reader);
       todo.pop_back();
     }
     return copy_of_[wanted];
@@ -297,11 +308,10 @@ class Recomputer {
       const bool is_needed = is_read_[old] || o < node.op->signature.required_outputs() ||
                              old == first_output(original);
       id = no_tensor;
-      if (is_needed) {
-        id = graph_.add_tensor({.info = graph_.info(old)}, {});
-        copy_of_.follow(graph_, no_tensor);
-      }
-      copy_of_[old] = id == no_tensor ? old : id;
+      if (!is_needed) continue;
+      id = graph_.add_tensor({.info = graph_.info(old)}, {});
+      copy_of_.follow(graph_, no_tensor);
+      copy_of_[old] = id;
     }
     if (!original.name.empty()) {
       graph_.rename(node, JoinedText({graph_.name(original), "__re"}));
@@ -321,8 +331,8 @@ class Recomputer {
 /// need no memory between. Copies of nodes stand before the first node that reads what they make,
 /// and draw the same random numbers: they read the same seeds. All infos must be known.
 inline Graph recompute(Graph graph, Recomputation mode) {
-  const Graph& given = graph;
-  const detail::RecomputedNodes again(given, mode);
+  if (!detail::may_recompute(graph, mode)) return graph;
+  const detail::RecomputedNodes again(graph, mode);
   if (!again.any()) return graph;
   return detail::Recomputer(graph, again).run();
 }

@@ -56,9 +56,10 @@ constexpr std::int64_t peak_in_order(const Graph& graph, const TensorMap<std::in
 /// none.
 constexpr NodeMap<int> starts_of_recomputed(const Graph& graph, const Uses& uses) {
   bool any = false;
+  for (const Node& node : graph.nodes) any = any || is_recomputed(node.place);
+  if (!any) return {};
   int last_forward = no_node;  // of those that the backward part reads
   for (const Node& node : graph.nodes) {
-    any = any || is_recomputed(node.place);
     if (node.place.part != Part::backward) continue;
     for (const TensorId id : node.inputs) {
       const int maker = id == no_tensor ? no_node : uses.producer[id];
@@ -68,7 +69,6 @@ constexpr NodeMap<int> starts_of_recomputed(const Graph& graph, const Uses& uses
       }
     }
   }
-  if (!any) return {};
   NodeMap<int> starts(graph, no_node);
   NodeMap<bool> continues(graph, false);
   int last = no_node;
