@@ -18,13 +18,11 @@
 using namespace halftone;
 using test::contains;
 using test::error_of;
+using test::F;
 using test::Floats;
 using test::floats_of;
 
 namespace {
-
-template <std::int64_t... D>
-using F = Tensor<float, Shape<D...>>;
 
 Bytes bytes_of(const Floats& values) {
   return halftone::detail::bytes_of(std::span<const float>(values));

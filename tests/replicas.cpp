@@ -22,22 +22,16 @@
 
 using namespace halftone;
 using test::contains;
+using test::counted;
 using test::error_of;
+using test::F;
 using test::Floats;
 using test::floats_of;
 
 namespace {
 
-template <std::int64_t... D>
-using F = Tensor<float, Shape<D...>>;
 using C = CollectiveOperator;
 using collectives::OutputShape;
-
-Array<float> counted(const Dims& shape, float first = 0) {
-  Array<float> x(shape);
-  for (std::int64_t i = 0; i < x.info().elements(); ++i) x[i] = first + static_cast<float>(i);
-  return x;
-}
 
 /// What a function of x gives on each replica: x is [replicas, 4], counted from 0.
 template <class Build>

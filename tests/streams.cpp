@@ -16,20 +16,13 @@
 
 using namespace halftone;
 using test::contains;
+using test::counted;
 using test::error_of;
+using test::F;
 using test::Floats;
 using test::floats_of;
 
 namespace {
-
-template <std::int64_t... D>
-using F = Tensor<float, Shape<D...>>;
-
-Array<float> counted(const Dims& shape) {
-  Array<float> x(shape);
-  for (std::int64_t i = 0; i < x.info().elements(); ++i) x[i] = static_cast<float>(i);
-  return x;
-}
 
 /// y = 2 x, from stream to stream.
 struct Twice {

@@ -6,10 +6,10 @@
 
 #include <halftone/halftone.hpp>
 
+#include "../floats.hpp"
+
 namespace test {
 
-template <std::int64_t... D>
-using F = halftone::Tensor<float, halftone::Shape<D...>>;
 using Number = F<>;
 
 /// The values of tensors as doubles.
