@@ -1,5 +1,5 @@
-// What replicas and loops in the program cost: eight replicas of a small network that join their
-// gradients against one, and a hundred training steps in one run against a hundred runs.
+// This measures what replicas and loops in the program cost: eight replicas of a small network that
+// join their gradients against one, and a hundred training steps in one run against a hundred runs.
 #include <cstdio>
 #include <cstring>
 #include <tuple>
@@ -41,7 +41,7 @@ F<> loss_of(F<batch, 64> x, F<batch, 10> t, Weights w) {
   return op::mean(e * e, {.keepdims = 0}).as<F<>>();
 }
 
-/// One step of gradient descent; gradients are the mean over replicas.
+/// Records one step of gradient descent; gradients are the mean over replicas.
 void step(Graph& g, F<batch, 64> x, F<batch, 10> t, Weights w, bool is_joined) {
   static const auto loss = function(&loss_of);
   static const auto gradient = autodiff(loss);

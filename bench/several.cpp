@@ -1,4 +1,4 @@
-// What it costs to spread a training: the memory and time of a step that computes values of the
+// This measures what it costs to spread a training: the memory and time of a step that computes values of the
 // forward part again, beside one that keeps them, and a batch that replicas share on two threads,
 // beside a session on one. Times are of alternating runs, the best of each.
 #include <halftone/train.hpp>

@@ -27,7 +27,7 @@ void programs::basic_graph() {
 
 void programs::create_multi_graphs_from_same_func() {
   Ir ir;
-  // One generic function: two graphs, for two shapes.
+  // A generic function makes two graphs, for two shapes.
   auto twice_the_sum = [](auto x0, auto x1) { return ops::sum<1>((x0 + x1) * 2.f); };
   auto narrow = ir.create_graph(twice_the_sum, F<2, 2>{}, F<2, 2>{});
   auto wide = ir.create_graph(twice_the_sum, F<2, 3>{}, F<2, 3>{});

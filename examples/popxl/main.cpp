@@ -2,7 +2,7 @@
 //
 //   popxl [PROGRAM...]
 //
-// Without names it runs all of them. mnist reads examples/digits/digits.csv.
+// The program runs all of them if it gets no names. mnist reads examples/digits/digits.csv.
 #include "programs.hpp"
 
 #include <algorithm>

@@ -43,7 +43,7 @@ inline void set_meta_shape(AnyTensor x, const Dims& shape) {
 
 namespace collectives {
 
-/// What a gathered tensor looks like.
+/// The shape that a gathered tensor gets.
 enum class OutputShape : std::uint8_t {
   automatic,   ///< the meta_shape if there is one, else concat
   new_axis,    ///< [members, shape], with the new dimension at `axis`

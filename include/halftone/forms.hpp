@@ -117,7 +117,7 @@ result<op::ReduceMedian{.axes = {Axis...}}, X> median(const X& x, KeepDims) {
   return apply<op::ReduceMedian{.axes = {Axis...}}>(x);
 }
 AnyTensor median(const AnyTensor& x, const Dims& axis, bool keepdims = false);
-// Where the largest or smallest element is along a dimension, as int32.
+// They give the place of the largest or smallest element along a dimension, as int32.
 #define HALFTONE_WHERE_EXTREME(name, Op)                                  \
   template <std::int64_t Dim = 0, tensor_handle X>                        \
   auto name(const X& x) {                                                 \
@@ -166,13 +166,13 @@ template <tensor_handle X>
 result<op::Reshape{}, X, Integers<-1>> flatten(const X& x) {
   return op::reshape(x, Integers<-1>{});
 }
-/// Without axes their order is turned round.
+/// The order of all axes is turned round if none are given.
 template <std::int64_t... Axis, tensor_handle X>
 result<op::Transpose{.perm = {Axis...}}, X> transpose(const X& x) {
   return apply<op::Transpose{.perm = {Axis...}}>(x);
 }
 AnyTensor transpose(const AnyTensor& x, const Dims& permutation);
-/// Without axes all dimensions of extent 1 are removed.
+/// All dimensions of extent 1 are removed if no axes are given.
 template <std::int64_t... Axis, tensor_handle X>
   requires(sizeof...(Axis) > 0)
 result<op::Squeeze{}, X, Integers<Axis...>> squeeze(const X& x) {

@@ -34,7 +34,7 @@ struct ErrorParts {
 
 namespace detail {
 
-/// What an error says, counted: copying an error must not throw.
+/// The text of an error. It is counted, so that copying an error cannot throw.
 struct ErrorTexts {
   virtual ~ErrorTexts() = default;
 

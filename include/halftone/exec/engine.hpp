@@ -44,7 +44,7 @@ struct EngineOptions {
   /// is fused then, and nodes keep their order: an optimizer's updates are the last ones. For
   /// graphs whose shapes do not depend on values; an UnsupportedError with others.
   bool stop_at_nan = false;
-  /// What a training step computes again instead of keeping it.
+  /// Says what a training step computes again instead of keeping it.
   Recomputation recompute = Recomputation::none;
   NodeRunner* runner = nullptr;  ///< borrowed; runs every node, one after the other, unfused
   /// Plan as for a run, which tells whether there could be one, but leave large weights where they

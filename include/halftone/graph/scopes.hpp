@@ -90,6 +90,7 @@ class OnIpu : PlaceScope {
 /// The stage of a pipeline. The gradient of a node of stage s has the stage 2 L - s, L being that of
 /// the loss.
 ///
+/// limits  recomputation for pipelines looks at stages; what runs has no pipeline yet
 /// errors  UsageError: a number below -1 or above 32766
 /// source  popart::Builder::pipelineStage
 class OnStage : PlaceScope {
@@ -102,6 +103,7 @@ class OnStage : PlaceScope {
 
 /// The phase of execution. Gradients have phases as they have stages.
 ///
+/// limits  passes and model files keep phases; what runs has none yet
 /// errors  UsageError: a number below -1 or above 32766
 /// source  popart::Builder::executionPhase
 class OnPhase : PlaceScope {

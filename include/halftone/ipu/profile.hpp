@@ -38,7 +38,7 @@ struct ProfileOptions {
   bool allow_out_of_memory = false;   ///< report a model that does not fit instead of throwing
   bool prefetch = true;               ///< the host has inputs ready before they are needed
   bool has_launch = true;             ///< count the launch of compute sets, as hardware has it
-  /// What a training step computes again instead of keeping it.
+  /// Says what a training step computes again instead of keeping it.
   Recomputation recompute = Recomputation::none;
   PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
 };

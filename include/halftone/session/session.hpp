@@ -60,7 +60,8 @@ struct SessionOptions {
   /// A run ends with a NotANumberError at the first tensor that holds something that is no number,
   /// before weights are updated. Costs time.
   bool stop_at_nan = false;
-  /// What a training step computes again instead of keeping it: see EngineOptions.
+  /// Says what a training step computes again instead of keeping it: see EngineOptions. With the
+  /// machine's arithmetic results differ: what is computed again draws from its generators, too.
   Recomputation recompute = Recomputation::none;
   PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
   IpuModelOptions ipu{};
