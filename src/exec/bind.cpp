@@ -38,12 +38,16 @@ struct CpuPasses {
   const EngineOptions& options;
   Nesting nesting;
   bool has_late = false;
+  bool is_piece = false;  ///< kernels are chosen already
 
   Graph operator()(Graph graph) const {
     if (has_late && nesting.depth > deepest_division) return graph;
+    if (has_late) return run(cpu_late_passes, std::move(graph));
+    if (!is_piece) graph = run(cpu_choice_passes, std::move(graph));
+    return run(cpu_piece_passes, std::move(graph));
+  }
+  Graph run(std::span<const Pass> passes, Graph graph) const {
     const bool fuse = options.fuse && !options.stop_at_nan;
-    std::span<const Pass> passes = cpu_plan_passes;
-    if (has_late) passes = cpu_late_passes;
     return run_passes(passes, std::move(graph),
                       {.fuse = fuse,
                        .change_weights = fuse && !options.only_plan,
@@ -102,7 +106,7 @@ class Binder {
     if (!program_.is_bound) program_.place();
     // A program that was bound stays so: its packed weights have given theirs back.
     if (options_.runner == nullptr && !options_.only_plan) program_.is_bound = true;
-    allocate();
+    find_outputs();
   }
 
  private:
@@ -291,29 +295,12 @@ class Binder {
     for (const TensorInfo& info : out) time.bytes += info.is_known() ? info.bytes() : 0;
   }
 
-  void allocate() {
-    bound_.arena = Storage::allocate(static_cast<std::size_t>(program_.arena_bytes));
-    const auto at = [&](std::int32_t buffer) {
-      return bound_.arena.data() + program_.buffers[static_cast<std::size_t>(buffer)].offset;
-    };
-    for (std::size_t i = 0; i < program_.arguments.size(); ++i) {
-      const Program::Argument& a = program_.arguments[i];
-      if (a.place == Program::Place::buffer) bound_.arguments[i].data = at(a.number);
-    }
-    for (std::size_t s = 0; s < program_.steps.size(); ++s) {
-      const std::int32_t scratch = program_.steps[s].scratch;
-      if (scratch != Program::none) bound_.steps[s].call.workspace = at(scratch);
-    }
+  /// The memory of outputs that lie in weights; others get theirs with the arena.
+  void find_outputs() {
     for (const Program::Argument& a : program_.outputs) {
-      void* data = nowhere;
-      if (a.place == Program::Place::late) {
-        bound_.outputs.push_back(nullptr);
-        continue;
-      }
-      if (graph_.info(a.tensor).bytes() != 0) {
-        if (a.place == Program::Place::buffer) data = at(a.number);
-        if (a.place == Program::Place::weight && !options_.only_plan) data = weight(a.number);
-      }
+      void* data = a.place == Program::Place::late ? nullptr : nowhere;
+      const bool is_weight = a.place == Program::Place::weight && !options_.only_plan;
+      if (is_weight && graph_.info(a.tensor).bytes() != 0) data = weight(a.number);
       bound_.outputs.push_back(data);
     }
   }
@@ -338,6 +325,31 @@ std::size_t Bound::bytes() const {
     }
   }
   return sum;
+}
+
+void Bound::place(Storage memory) {
+  arena = std::move(memory);
+  const auto at = [&](std::int32_t buffer) {
+    return arena.data() + program.buffers[static_cast<std::size_t>(buffer)].offset;
+  };
+  for (std::size_t i = 0; i < program.arguments.size(); ++i) {
+    const Program::Argument& a = program.arguments[i];
+    if (a.place == Program::Place::buffer) arguments[i].data = at(a.number);
+  }
+  for (std::size_t s = 0; s < program.steps.size(); ++s) {
+    const std::int32_t scratch = program.steps[s].scratch;
+    if (scratch != Program::none) steps[s].call.workspace = at(scratch);
+  }
+  for (std::size_t o = 0; o < program.outputs.size(); ++o) {
+    const Program::Argument& a = program.outputs[o];
+    if (a.place != Program::Place::buffer || program.graph.info(a.tensor).bytes() == 0) continue;
+    outputs[o] = at(a.number);
+  }
+}
+
+void Bound::give_output(std::size_t i, void* data) const {
+  const void* const from = outputs[same_output[i]];
+  if (from != data) copy_bytes(data, from, output(i).info.bytes());
 }
 
 void Bound::measure(bool on) {
@@ -388,6 +400,16 @@ Program program_for(Graph graph, const EngineOptions& options, const Nesting& ne
   return make_program(std::move(graph), CpuPasses{options, nesting, has_late}, with);
 }
 
+Graph with_chosen_kernels(Graph graph, const EngineOptions& options) {
+  if (options.runner != nullptr) return graph;
+  return CpuPasses{.options = options, .nesting = {}}.run(cpu_choice_passes, std::move(graph));
+}
+Program piece_program(Graph graph, const EngineOptions& options) {
+  if (options.runner != nullptr) return make_program(std::move(graph));
+  return make_program(std::move(graph),
+                      CpuPasses{.options = options, .nesting = {}, .is_piece = true});
+}
+
 std::unique_ptr<Bound> bind(Program& program, const EngineOptions& options,
                             const kernel::Executor& executor, const Reach& reach,
                             const Nesting& nesting, bool is_open) {
@@ -395,6 +417,55 @@ std::unique_ptr<Bound> bind(Program& program, const EngineOptions& options,
   bound->nesting = nesting;
   bound->is_open = is_open;
   Binder(*bound).bind();
+  bound->place(Storage::allocate(static_cast<std::size_t>(program.arena_bytes)));
+  return bound;
+}
+
+namespace {
+
+/// The first output that lies where one does.
+std::size_t first_there(const Program& program, std::size_t output) {
+  const Program::Argument& a = program.outputs[output];
+  std::size_t first = 0;
+  while (program.outputs[first].place != a.place || program.outputs[first].number != a.number) {
+    ++first;
+  }
+  return first;
+}
+/// The buffer that an output alone has; null: it has none.
+Program::Buffer* own_buffer(Program& program, std::size_t output) {
+  const Program::Argument& a = program.outputs[output];
+  const bool has = a.place == Program::Place::buffer && first_there(program, output) == output;
+  return has ? &program.buffers[static_cast<std::size_t>(a.number)] : nullptr;
+}
+
+}  // namespace
+
+void give_outputs_away(Program& program) {
+  for (std::size_t o = 0; o < program.outputs.size(); ++o) {
+    Program::Buffer* const buffer = own_buffer(program, o);
+    // What lay there before may have been larger.
+    const std::int64_t bytes = program.graph.info(program.outputs[o].tensor).bytes();
+    if (buffer != nullptr && buffer->bytes == bytes) buffer->bytes = 0;
+  }
+  program.place();
+}
+
+std::unique_ptr<Bound> bind_piece(Program& program, const EngineOptions& options,
+                                  const kernel::Executor& executor, const Reach& reach) {
+  auto bound = std::make_unique<Bound>(program, options, executor, reach);
+  Binder(*bound).bind();
+  bound->output_arguments.resize(program.outputs.size());
+  for (std::size_t o = 0; o < program.outputs.size(); ++o) {
+    bound->same_output.push_back(first_there(program, o));
+    const Program::Buffer* const buffer = own_buffer(program, o);
+    if (buffer == nullptr || buffer->bytes != 0) continue;
+    for (std::size_t i = 0; i < program.arguments.size(); ++i) {
+      const Program::Argument& a = program.arguments[i];
+      if (a.place != Program::Place::buffer || a.number != program.outputs[o].number) continue;
+      bound->output_arguments[o].push_back(static_cast<std::uint32_t>(i));
+    }
+  }
   return bound;
 }
 

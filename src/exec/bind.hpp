@@ -62,6 +62,9 @@ struct Bound {
   std::vector<TensorArgument> arguments;
   std::vector<std::vector<std::uint32_t>> input_arguments;  ///< of each input
   std::vector<void*> outputs;
+  /// Those of each output that is written where the caller wants it: see `set_output`.
+  std::vector<std::vector<std::uint32_t>> output_arguments;
+  std::vector<std::size_t> same_output;  ///< the first one that lies where each output does
   std::deque<NodeKernel> kernels;
   std::deque<Group> groups;
   std::deque<Control> controls;
@@ -81,6 +84,16 @@ struct Bound {
     inputs[i] = value;
     set_input(i, value.data);
   }
+  /// Where output number i of the next run goes. Outputs that lie in memory that stays, or in that of
+  /// another one, are not written there: `give_output` copies them.
+  void set_output(std::size_t i, void* data) {
+    for (const std::uint32_t a : output_arguments[i]) arguments[a].data = data;
+    if (!output_arguments[i].empty()) outputs[i] = data;
+  }
+  /// Copies output number i of the last run to where it was wanted, if it is not there.
+  void give_output(std::size_t i, void* data) const;
+  /// Gives the values memory: an arena of as many bytes as the program has, or more.
+  void place(Storage memory);
   AnyView output(std::size_t i) const {
     const Program::Argument& a = program.outputs[i];
     if (a.place == Program::Place::late) return late_values[static_cast<std::size_t>(a.number)];
@@ -103,11 +116,21 @@ struct Bound {
 /// is planned, or none if a NodeRunner computes its nodes.
 Program program_for(Graph graph, const EngineOptions& options, const Nesting& nesting = {});
 
+/// The two halves of that for a graph that is cut in between.
+Graph with_chosen_kernels(Graph graph, const EngineOptions& options);
+Program piece_program(Graph graph, const EngineOptions& options);
+
+/// Has callers give the memory of the outputs: they get no place in the arena.
+void give_outputs_away(Program& program);
+
 /// Gives the steps of a program their kernels, its constants the form that these want, and its
 /// values memory. The program, to which scratch memory and packed weights are added, and the
 /// executor are borrowed. `is_open`: see Bound.
 std::unique_ptr<Bound> bind(Program& program, const EngineOptions& options,
                             const kernel::Executor& executor, const Reach& reach = {},
                             const Nesting& nesting = {}, bool is_open = false);
+/// The same for a program whose outputs were given away; Bound::place is still to be called.
+std::unique_ptr<Bound> bind_piece(Program& program, const EngineOptions& options,
+                                  const kernel::Executor& executor, const Reach& reach);
 
 }  // namespace halftone

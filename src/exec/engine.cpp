@@ -1,12 +1,15 @@
 #include <halftone/exec/engine.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
 #include <map>
 #include <thread>
 
 #include <halftone/graph/index.hpp>
+#include <halftone/program/spread.hpp>
+#include <halftone/transform/complete_places.hpp>
 #include <halftone/transform/seed_random.hpp>
 
 #include "base/describe.hpp"
@@ -139,6 +142,21 @@ PassOptions shape_pass_options(const EngineOptions& options, const kernel::Execu
 
 }  // namespace
 
+namespace {
+
+/// The pipeline of a graph that has been inferred.
+Spread spread_of(Graph graph, const EngineOptions& options) {
+  if (!is_static(graph)) {
+    fail(ErrorKind::unsupported,
+         {.what = "a pipeline is for models whose shapes do not depend on values"});
+  }
+  graph = with_chosen_kernels(std::move(graph), options);
+  complete_places(graph);
+  return cut(graph, options.schedule);
+}
+
+}  // namespace
+
 std::unique_ptr<Ready> make_ready(const Graph& model, std::span<const TensorInfo> inputs,
                                   std::span<const TensorId> outputs, const EngineOptions& options,
                                   const kernel::Executor& executor, const Reach& reach,
@@ -151,6 +169,11 @@ std::unique_ptr<Ready> make_ready(const Graph& model, std::span<const TensorInfo
   graph = run_passes(cpu_shape_passes, std::move(graph),
                      shape_pass_options(options, executor, nesting));
   ready->is_random = graph.inputs.size() > inputs.size();
+  if (options.schedule != Schedule::none && nesting.depth == 0 && has_stages(graph)) {
+    ready->pipelines.push_back(
+        std::make_unique<Pipeline>(spread_of(std::move(graph), options), options, executor, reach));
+    return ready;
+  }
   ready->program = program_for(std::move(graph), options, nesting);
   ready->bound = bind(ready->program, options, executor, reach, nesting);
   return ready;
@@ -183,6 +206,12 @@ struct Engine::State {
   Ready* current = nullptr;
   std::uint64_t seed = 0, runs = 0;  ///< since the seed was set
   bool is_random = false;
+  void (*task)(State& self, int replica) = nullptr;  ///< of the replicas
+  // Of the last run of a pipeline: micro-batches, their inputs, and states of random numbers of each
+  // replica's.
+  std::int64_t together = 0;
+  std::vector<AnyView> given;
+  std::vector<std::array<std::uint32_t, 6>> states;
   Aliases aliases;  ///< variables that nodes modify are shared by plans and the graph
   std::map<TensorId, AnyArray> retrieved;  ///< values that were put together for the host
 
@@ -283,22 +312,29 @@ struct Engine::State {
       if (first.size() != 0) variables.emplace(first.span().data(), id);
     }
     for (int k = 1; k < graph.replicas; ++k) {
+      const auto give_variables = [&](Graph& own) {
+        for (TensorRecord& t : own.tensors) {
+          if (t.data.size() == 0) continue;
+          const auto place = variables.find(t.data.span().data());
+          if (place == variables.end()) continue;
+          t.data = replicas[static_cast<std::size_t>(k)]->variables[place->second];
+        }
+      };
+      if (!ready.pipelines.empty()) {
+        ready.pipelines.push_back(
+            std::make_unique<Pipeline>(*ready.pipelines[0], reach(k), give_variables));
+        continue;
+      }
       auto copy = std::make_unique<Ready::Copy>();
       copy->program = ready.program;
-      for (TensorRecord& t : copy->program.graph.tensors) {
-        if (t.data.size() == 0) continue;
-        const auto place = variables.find(t.data.span().data());
-        if (place == variables.end()) continue;
-        t.data = replicas[static_cast<std::size_t>(k)]->variables[place->second];
-      }
+      give_variables(copy->program.graph);
       copy->bound = halftone::bind(copy->program, options, executor, reach(k));
       ready.copies.push_back(std::move(copy));
     }
   }
 
   /// For this run; the next one has another seed. Replicas draw like so many runs.
-  void draw_random_state(Replica& replica) {
-    std::uint32_t* const state = replica.random_state;
+  void draw_random_state(std::uint32_t* state) {
     state[0] = static_cast<std::uint32_t>(seed);
     state[1] = static_cast<std::uint32_t>(seed >> 32);
     state[2] = static_cast<std::uint32_t>(runs);
@@ -318,24 +354,63 @@ struct Engine::State {
                         static_cast<const std::byte*>(inputs[i].data) + k * inputs[i].info.bytes());
       }
       if (now.is_random) {
-        draw_random_state(replica);
+        draw_random_state(replica.random_state);
         bound.set_input(inputs.size(), replica.random_state);
       }
       replica.machine.rewind();
     }
+    run_replicas([](State& self, int k) { halftone::run(self.current->of(k)); });
+  }
+  /// f(state, replica) for each of them.
+  void run_replicas(void (*f)(State& self, int k)) {
     if (graph.replicas == 1) {
-      halftone::run(*now.bound);
+      f(*this, 0);
     } else if (meets) {
-      const auto run_one = [](void* self, int k) {
-        halftone::run(static_cast<State*>(self)->current->of(k));
+      task = f;
+      const auto run_one = [](void* context, int k) {
+        State& self = *static_cast<State*>(context);
+        self.task(self, k);
       };
       team->run(run_one, this);
     } else {
       kernel::parallel_for(pool.executor(), graph.replicas,
-                           [&](std::int64_t k) { halftone::run(now.of(static_cast<int>(k))); });
+                           [&](std::int64_t k) { f(*this, static_cast<int>(k)); });
     }
   }
 
+  /// The same for micro-batches that a pipeline runs together.
+  void run_pipeline(std::int64_t micro_batches, std::span<const AnyView> inputs) {
+    together = micro_batches;
+    given.assign(inputs.begin(), inputs.end());
+    states.clear();
+    for (std::int64_t i = 0; current->is_random && i < micro_batches * graph.replicas; ++i) {
+      draw_random_state(states.emplace_back().data());
+    }
+    run_replicas([](State& self, int k) {
+      self.current->pipelines[static_cast<std::size_t>(k)]->run(
+          self.together, [&self, k](std::size_t i, std::int64_t m) -> const void* {
+            const std::size_t count = self.graph.inputs.size();
+            if (i == count) {
+              return self.states[static_cast<std::size_t>(m * self.graph.replicas + k)].data();
+            }
+            const AnyView& x = self.given[static_cast<std::size_t>(m) * count + i];
+            return static_cast<const std::byte*>(x.data) + k * x.info.bytes();
+          });
+    });
+  }
+
+  void prepare_run(std::span<const AnyView> inputs) {
+    if (options.only_plan) fail(ErrorKind::usage, {.what = "an engine that only plans cannot run"});
+    weights.verify();
+    bool same = current != nullptr && current->inputs.size() == inputs.size();
+    for (std::size_t i = 0; same && i < inputs.size(); ++i) {
+      same = current->inputs[i] == inputs[i].info;
+    }
+    if (same) return;
+    Vector<TensorInfo> infos;
+    for (const AnyView& x : inputs) infos.push_back(x.info);
+    prepare(infos);
+  }
   void prepare(std::span<const TensorInfo> inputs) {
     const auto info = [&](std::size_t i) -> const TensorInfo& { return inputs[i]; };
     if (Ready* known = variants.find(inputs.size(), info); known != nullptr) {
@@ -355,7 +430,9 @@ struct Engine::State {
     current = variants.add(make_ready(graph, inputs, graph.outputs, options, executor, reach(0)));
     if (!options.only_plan) add_copies(*current);
     const Program& program = current->program;
-    dump_program("cpu", [&] { return program_text(program); });
+    if (current->pipelines.empty()) {
+      dump_program("cpu", [&] { return program_text(program); });
+    }
   }
 
   /// Other models are planned when the shapes of their inputs are given.
@@ -379,8 +456,18 @@ struct Engine::State {
 
   std::vector<NodeTime*> times() const {
     std::vector<NodeTime*> all;
-    if (current != nullptr) current->bound->add_times(all);
+    if (Pipeline* const first = pipeline(); first != nullptr) {
+      first->add_times(all);
+    } else if (current != nullptr) {
+      current->bound->add_times(all);
+    }
     return all;
+  }
+
+  /// That of the first replica; null: there is none.
+  Pipeline* pipeline() const {
+    if (current == nullptr || current->pipelines.empty()) return nullptr;
+    return current->pipelines[0].get();
   }
 
   Bound* bound() const { return current != nullptr ? current->bound.get() : nullptr; }
@@ -409,7 +496,8 @@ Engine::Engine(Executable executable, const EngineOptions& options) {
   State& s = *state_;
   s.weights = std::move(given.weights);
   if (!given.ready.has_value() || options.runner != nullptr || options.stop_at_nan ||
-      !options.fuse || options.recompute != Recomputation::none) {
+      !options.fuse || options.recompute != Recomputation::none ||
+      (options.schedule != Schedule::none && has_stages(given.graph))) {
     s.prepare_if_static();
     return;
   }
@@ -449,9 +537,10 @@ Executable Engine::executable() const {
   state->graph = graph_with_values();
   state->model_outputs = s.graph.outputs;
   state->weights = s.weights;
-  state->ready = static_cast<const Prepared&>(*s.current);
+  if (s.pipeline() == nullptr) state->ready = static_cast<const Prepared&>(*s.current);
   // The program's variables are the graph's, also where these were put together.
-  for (TensorRecord& t : state->ready->program.graph.tensors) {
+  for (std::size_t k = 0; state->ready && k < state->ready->program.graph.tensors.size(); ++k) {
+    TensorRecord& t = state->ready->program.graph.tensors[k];
     if (t.settings < 0 || t.data.size() == 0) continue;
     for (std::size_t i = 0; i < s.graph.tensors.size(); ++i) {
       if (s.graph.tensors[i].data.span().data() != t.data.span().data()) continue;
@@ -487,18 +576,45 @@ void Engine::prepare(std::span<const TensorInfo> inputs) { state_->prepare(input
 
 void Engine::run(std::span<const AnyView> inputs) {
   State& s = *state_;
-  if (s.options.only_plan) fail(ErrorKind::usage, {.what = "an engine that only plans cannot run"});
-  s.weights.verify();
-  bool same = s.current != nullptr && s.current->inputs.size() == inputs.size();
-  for (std::size_t i = 0; same && i < inputs.size(); ++i) {
-    same = s.current->inputs[i] == inputs[i].info;
+  s.prepare_run(inputs);
+  if (s.pipeline() != nullptr) {
+    s.run_pipeline(1, inputs);
+  } else {
+    s.run(inputs);
   }
-  if (!same) {
-    Vector<TensorInfo> infos;
-    for (const AnyView& x : inputs) infos.push_back(x.info);
-    s.prepare(infos);
+}
+
+void Engine::run_together(std::int64_t micro_batches, std::span<const AnyView> inputs) {
+  State& s = *state_;
+  const std::size_t count = s.graph.inputs.size();
+  if (micro_batches < 1 || inputs.size() != static_cast<std::size_t>(micro_batches) * count) {
+    fail(ErrorKind::input,
+         {.what = "the number of inputs is not that of all micro-batches",
+          .expected = std::to_string(micro_batches) + " x " + std::to_string(count),
+          .found = std::to_string(inputs.size())});
   }
-  s.run(inputs);
+  for (std::size_t i = count; i < inputs.size(); ++i) {
+    if (inputs[i].info == inputs[i % count].info) continue;
+    fail(ErrorKind::input, {.what = "micro-batches that run together have inputs of other shapes",
+                            .tensor = s.graph.name(s.graph.inputs[i % count]),
+                            .expected = detail::to_text(inputs[i % count].info),
+                            .found = detail::to_text(inputs[i].info)});
+  }
+  s.prepare_run(inputs.first(count));
+  if (s.pipeline() == nullptr) {
+    fail(ErrorKind::usage,
+         {.what = "micro-batches run together in a pipeline alone",
+          .hint = "give nodes stages (OnStage, place()), and EngineOptions::schedule"});
+  }
+  s.run_pipeline(micro_batches, inputs);
+}
+
+bool Engine::is_pipelined() const {
+  return state_->options.schedule != Schedule::none && has_stages(state_->graph);
+}
+bool Engine::is_of_step(std::size_t i) const {
+  const Pipeline* const pipeline = state_->pipeline();
+  return pipeline != nullptr && pipeline->is_of_step(i);
 }
 
 std::vector<Engine::Stream> Engine::loads() const {
@@ -530,8 +646,10 @@ void Engine::set_seed(std::uint64_t seed) {
   state_->runs = 0;
 }
 
-AnyView Engine::output(std::size_t i, int replica) const {
-  return state_->current->of(replica).output(i);
+AnyView Engine::output(std::size_t i, int replica, std::int64_t m) const {
+  const Ready& now = *state_->current;
+  if (now.pipelines.empty()) return now.of(replica).output(i);
+  return now.pipelines[static_cast<std::size_t>(replica)]->output(i, m);
 }
 
 AnyView Engine::variable(TensorId id) const {
@@ -579,12 +697,19 @@ const Program* Engine::program() const {
   return bound != nullptr ? &bound->program : nullptr;
 }
 
+const Spread* Engine::spread() const {
+  const Pipeline* const pipeline = state_->pipeline();
+  return pipeline != nullptr ? &pipeline->spread() : nullptr;
+}
+
 std::size_t Engine::planned_bytes() const {
+  if (const Pipeline* const pipeline = state_->pipeline()) return pipeline->bytes();
   const Bound* bound = state_->bound();
   return bound != nullptr ? bound->bytes() : 0;
 }
 
 std::size_t Engine::arena_bytes() const {
+  if (const Pipeline* const pipeline = state_->pipeline()) return pipeline->arena_bytes();
   const Bound* bound = state_->bound();
   return bound != nullptr ? static_cast<std::size_t>(bound->program.arena_bytes) : 0;
 }
@@ -594,6 +719,7 @@ std::size_t Engine::live_bytes() const {
 }
 
 void Engine::measure(bool on) {
+  if (Pipeline* const pipeline = state_->pipeline()) pipeline->measure(on);
   if (Bound* bound = state_->bound(); bound != nullptr) bound->measure(on);
 }
 

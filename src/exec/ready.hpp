@@ -10,6 +10,7 @@
 #include <halftone/program/program.hpp>
 
 #include "bind.hpp"
+#include "pipeline.hpp"
 
 namespace halftone {
 
@@ -29,6 +30,8 @@ struct Ready : Prepared {
   };
   std::unique_ptr<Bound> bound;               ///< of the program
   std::vector<std::unique_ptr<Copy>> copies;  ///< of the other replicas
+  /// Of each replica; none: the program runs instead.
+  std::vector<std::unique_ptr<Pipeline>> pipelines;
 
   Bound& of(int replica) const {
     return replica == 0 ? *bound : *copies[static_cast<std::size_t>(replica) - 1]->bound;

@@ -171,13 +171,13 @@ void SessionOutputs::add(OutputPort& port, const AnyView& value, std::int64_t m,
   }
 }
 
-void SessionOutputs::collect(std::size_t i, std::int64_t m) {
+void SessionOutputs::collect(std::size_t i, std::int64_t m, std::int64_t j) {
   if (is_stream(i)) return;
   OutputPort& port = ports_[i];
   if (port.returns != Return::sum && !flow_.returns(port.returns, port.period, m)) return;
   const std::int64_t slot = flow_.slot(port.returns, port.period, m);
   for (int k = 0; k < flow_.replicas; ++k) {
-    const AnyView value = engine_.output(i, k);
+    const AnyView value = engine_.output(i, k, j);
     if (port.returns == Return::sum) {
       add(port, value, m, k);
       continue;

@@ -31,8 +31,9 @@ class SessionOutputs {
 
   /// Gives the engine memory for what it stores in micro-batch m.
   void hand_over(std::int64_t m);
-  /// Takes output i of micro-batch m, which the engine has just computed.
-  void collect(std::size_t i, std::int64_t m);
+  /// Takes output i of micro-batch m, which the engine has just computed, as number j of those that ran
+  /// together.
+  void collect(std::size_t i, std::int64_t m, std::int64_t j = 0);
   /// Whether outputs have to be collected: there are several values of them.
   bool collects() const { return flow_.micro_batches() > 1 || flow_.replicas > 1; }
   bool is_stream(std::size_t i) const { return i >= outputs_; }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include <halftone/program/spread.hpp>
+#include <halftone/train.hpp>
+
 #include "base/describe.hpp"
 
 namespace halftone::detail {
@@ -13,6 +16,7 @@ EngineOptions engine_options(const SessionOptions& options, NodeRunner* runner) 
           .seed = options.seed,
           .stop_at_nan = options.stop_at_nan,
           .recompute = options.recompute,
+          .schedule = options.schedule,
           .runner = runner,
           .observer = options.observer};
 }
@@ -30,6 +34,25 @@ Engine make_engine(Graph graph, Executable* executable, const EngineOptions& opt
   return Engine(std::move(*executable), options);
 }
 
+/// How many micro-batches run at a time. Throws UsageError if some stages of a pipeline would never run
+/// side by side.
+std::int64_t pipelined_micro_batches(const Engine& engine, const SessionOptions& options,
+                                     const DataFlow& flow) {
+  if (!engine.is_pipelined()) return 1;
+  const bool has_steps = accumulation_of(engine.graph()) != 0;
+  const bool is_continuous = options.schedule == Schedule::continuous;
+  if (is_continuous && has_steps && flow.accumulation > 1) {
+    fail(ErrorKind::usage, {.what = "a continuous pipeline updates weights after every micro-batch",
+                            .expected = "accumulation 1",
+                            .found = "accumulation " + std::to_string(flow.accumulation),
+                            .hint = "batches_per_step, or another schedule"});
+  }
+  const bool is_step = has_steps && !is_continuous;
+  const std::int64_t depth = is_step ? flow.accumulation : flow.micro_batches();
+  check_depth(engine.graph(), depth, is_step);
+  return depth;
+}
+
 }  // namespace
 
 SessionState::SessionState(Graph own, Executable* executable, const SessionOptions& options,
@@ -40,6 +63,7 @@ SessionState::SessionState(Graph own, Executable* executable, const SessionOptio
       flow(data_flow),
       inputs(engine, flow),
       outputs(engine, flow, std::move(ports)),
+      together(pipelined_micro_batches(engine, options, data_flow)),
       prefetch(options.prefetch),
       must_check_sizes(options.check_sizes) {
   for (std::size_t i = 0; i < graph().tensors.size(); ++i) {
@@ -66,8 +90,36 @@ void SessionState::run_engine(std::int64_t m) {
   engine.run(views);
 }
 
+/// Runs the micro-batches of a pipeline from number m on; `give(j)` makes the views those of the j-th
+/// one, whose data stay until all have run.
+void SessionState::run_together(std::int64_t m, auto&& give) {
+  std::vector<AnyView> all;
+  for (std::int64_t j = 0; j < together; ++j) {
+    give(m + j);
+    const std::span<const AnyView> views = inputs.hand_over();
+    if (j == 0 && model != nullptr) model->follow(graph(), views);
+    all.insert(all.end(), views.begin(), views.end());
+  }
+  engine.run_together(together, all);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (together == 1 || outputs.is_stream(i) || !engine.is_of_step(i)) continue;
+    if (outputs[i].returns == Return::final) continue;
+    fail(ErrorKind::usage, {.what = "a tensor that a pipeline computes once a step is returned for "
+                                    "each micro-batch",
+                            .tensor = outputs[i].name,
+                            .expected = "Return::final"});
+  }
+}
+
 void SessionState::run() {
   const std::int64_t count = flow.micro_batches();
+  for (std::int64_t m = 0; engine.is_pipelined() && m < count; m += together) {
+    run_together(m, [&](std::int64_t now) { inputs.use(now); });
+    for (std::int64_t j = 0; outputs.collects() && j < together; ++j) {
+      for (std::size_t i = 0; i < outputs.size(); ++i) outputs.collect(i, m + j, j);
+    }
+  }
+  if (engine.is_pipelined()) return;
   for (std::int64_t m = 0; m < count; ++m) {
     inputs.use(m);
     run_engine(m);
@@ -82,28 +134,48 @@ void SessionState::run(StepIo& io, const Session& session) {
   const std::int64_t count = flow.micro_batches();
   const std::size_t input_count = inputs.ports().size();
   transfer.begin(input_count);
-  for (std::int64_t m = 0; m < count; ++m) {
+  std::vector<AnyArray> kept;
+  for (std::int64_t m = 0; engine.is_pipelined() && m < count; m += together) {
+    kept.clear();
+    run_together(m, [&](std::int64_t) {
+      for (std::size_t i = 0; i < input_count; ++i) {
+        transfer.fetch(io, inputs, i);
+        // The memory of step IO is good for one micro-batch.
+        AnyView& view = inputs.views[i];
+        const std::int64_t elements = view.info.elements() * inputs.ports()[i].count;
+        kept.push_back(AnyArray::copy_of({{view.info.type, {elements}}, view.data}));
+        view.data = kept.back().data();
+      }
+    });
+    for (std::int64_t j = 0; j < together; ++j) deliver(io, m + j, j);
+  }
+  for (std::int64_t m = 0; !engine.is_pipelined() && m < count; ++m) {
     for (std::size_t i = 0; i < input_count; ++i) transfer.fetch(io, inputs, i);
     run_engine(m);
     if (prefetch && m + 1 < count) {
       for (std::size_t i = 0; i < input_count; ++i) transfer.fetch_ahead(io, inputs, i);
     }
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const OutputPort& port = outputs[i];
-      const bool is_sum = port.returns == Return::sum && count > 1;
-      if (is_sum || flow.replicas > 1) outputs.collect(i, m);
-      if (!flow.returns(port.returns, port.period, m)) continue;
-      StepTransfer::deliver(io, port, next_value(i, m));
-    }
+    deliver(io, m, 0);
   }
   must_check_sizes = false;
 }
 
-AnyView SessionState::next_value(std::size_t i, std::int64_t m) const {
+/// Gives step IO what micro-batch m returns, which was number j of those that ran together.
+void SessionState::deliver(StepIo& io, std::int64_t m, std::int64_t j) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const OutputPort& port = outputs[i];
+    const bool is_sum = port.returns == Return::sum && flow.micro_batches() > 1;
+    if (is_sum || flow.replicas > 1) outputs.collect(i, m, j);
+    if (!flow.returns(port.returns, port.period, m)) continue;
+    StepTransfer::deliver(io, port, next_value(i, m, j));
+  }
+}
+
+AnyView SessionState::next_value(std::size_t i, std::int64_t m, std::int64_t j) const {
   const OutputPort& port = outputs[i];
   if (outputs.is_stream(i)) return outputs.of_micro_batch(i, m);
   if (port.returns == Return::sum && flow.micro_batches() > 1) return port.collected;
-  if (flow.replicas == 1) return engine.output(i);
+  if (flow.replicas == 1) return engine.output(i, 0, j);
   // The last value that was collected, of all replicas.
   const std::int64_t elements = graph().info(port.id).elements() * flow.replicas;
   const std::int64_t bytes = graph().info(port.id).bytes() * flow.replicas;

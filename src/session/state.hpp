@@ -26,6 +26,7 @@ struct SessionState {
   std::unique_ptr<IpuModel> model;  ///< null: there are no reports
   Vector<TensorId> model_outputs;   ///< of the graph as it came
   std::vector<TensorId> variables;  ///< those that have a name
+  std::int64_t together = 1;        ///< micro-batches that a pipeline runs at a time
   bool prefetch = false;
   bool must_check_sizes = true;
 
@@ -46,8 +47,10 @@ struct SessionState {
  private:
   /// Runs a micro-batch; on ipu_model shapes that are new are profiled first.
   void run_engine(std::int64_t m);
-  /// What step IO gets of output i from micro-batch m.
-  AnyView next_value(std::size_t i, std::int64_t m) const;
+  void run_together(std::int64_t m, auto&& give);
+  void deliver(StepIo& io, std::int64_t m, std::int64_t j);
+  /// What step IO gets of output i from micro-batch m, number j of those that ran together.
+  AnyView next_value(std::size_t i, std::int64_t m, std::int64_t j) const;
 };
 
 }  // namespace halftone::detail

@@ -65,13 +65,14 @@ Graph defer(Graph graph, const PassOptions&) {
 namespace {
 
 constexpr auto cpu_names = [] {
-  constexpr std::size_t count =
-      std::size(cpu_shape_passes) + std::size(cpu_late_passes) + std::size(cpu_plan_passes);
+  constexpr std::size_t count = std::size(cpu_shape_passes) + std::size(cpu_late_passes) +
+                                std::size(cpu_choice_passes) + std::size(cpu_piece_passes);
   std::array<std::string_view, count> names;
   std::size_t at = 0;
   for (const Pass& pass : cpu_shape_passes) names[at++] = pass.name;
   for (const Pass& pass : cpu_late_passes) names[at++] = pass.name;
-  for (const Pass& pass : cpu_plan_passes) names[at++] = pass.name;
+  for (const Pass& pass : cpu_choice_passes) names[at++] = pass.name;
+  for (const Pass& pass : cpu_piece_passes) names[at++] = pass.name;
   return names;
 }();
 constexpr auto ipu_names = [] {

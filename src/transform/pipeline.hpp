@@ -29,12 +29,15 @@ inline constexpr Pass cpu_shape_passes[] = {
     {"infer", &pass::infer},
     {"recompute", &pass::recompute},
 };
-/// For cpu: what can be planned, and each body in it by itself.
-inline constexpr Pass cpu_plan_passes[] = {
+/// For cpu: what can be planned, and each body in it by itself. What chooses kernels comes first, and
+/// looks at all of a graph, also where it is cut afterwards: others would have other results.
+inline constexpr Pass cpu_choice_passes[] = {
     {"dead_code", &pass::dead_code},
     {"fold_normalizations", &pass::fold_normalizations, &PassOptions::change_weights},
     {"fuse_convolutions", &pass::fuse_convolutions, &PassOptions::fuse},
     {"block_channels", &pass::block_channels, &PassOptions::fuse},
+};
+inline constexpr Pass cpu_piece_passes[] = {
     {"fuse_elementwise", &pass::fuse_elementwise, &PassOptions::fuse},
     {"schedule", &pass::schedule, &PassOptions::reorder},
 };

@@ -16,7 +16,7 @@ using namespace halftone;
 namespace {
 
 struct Network {
-  const char* name;
+  std::string name;
   Graph (*make)(std::int64_t batch);
   std::int64_t classes;
   bool has_statistics = false;  ///< running ones, which replicas average
@@ -111,6 +111,8 @@ struct How {
   AccumulationReduction reduction = AccumulationReduction::sum;
   Recomputation recompute = Recomputation::none;
   int threads = 1;
+  std::int32_t stages = 0;  ///< of a pipeline
+  Schedule schedule = Schedule::none;
 };
 
 struct Outcome {
@@ -128,6 +130,11 @@ Outcome trained(const Network& network, const How& how) {
   constexpr std::int64_t steps = 3;
   Graph g = network.make(how.batch);
   g.replicas = how.replicas;
+  // Equal numbers of nodes: places where little data flows are not asked for.
+  for (std::size_t n = 0; n < g.nodes.size() && how.stages > 0; ++n) {
+    g.nodes[n].place.stage =
+        static_cast<std::int16_t>(n * static_cast<std::size_t>(how.stages) / g.nodes.size());
+  }
   const AnyTensor label = g.input<std::int32_t>("label", {how.batch});
   const AnyTensor loss = op::nll_loss(op::softmax(g["logits"]), label);
   const TrainOptions options{.accumulation = how.accumulation, .reduction = how.reduction};
@@ -141,7 +148,8 @@ Outcome trained(const Network& network, const How& how) {
                                  .accumulation = how.accumulation,
                                  .threads = how.threads,
                                  .seed = 5,
-                                 .recompute = how.recompute});
+                                 .recompute = how.recompute,
+                                 .schedule = how.schedule});
   // The same samples in the same order, however they are shared.
   AnyArray x(TensorInfo{ElementType::float32, session.given_shape(0)});
   const auto values = x.values<float>();
@@ -221,5 +229,28 @@ TEST_CASE("law: replicas that recompute, and accumulate, are as those that do no
     spread.threads = 2;
     CAPTURE(network.name);
     check_same(trained(network, spread), trained(network, plain));
+  }
+}
+
+TEST_CASE("law: a pipeline is gradient accumulation, with any number of stages and threads") {
+  for (const Network& network : all) {
+    const How plain{.optimizer = Kind::adam, .batch = 2, .accumulation = 4};
+    const Outcome expected = trained(network, plain);
+    for (const std::int32_t stages : {1, 2, 3, 4}) {
+      for (const Schedule schedule :
+           {Schedule::grouped, Schedule::one_f_one_b, Schedule::zero_bubble}) {
+        for (const int threads : {1, 4}) {
+          CAPTURE(network.name);
+          CAPTURE(stages);
+          CAPTURE(static_cast<int>(schedule));
+          CAPTURE(threads);
+          How spread = plain;
+          spread.stages = stages;
+          spread.schedule = schedule;
+          spread.threads = threads;
+          check_same(trained(network, spread), expected);
+        }
+      }
+    }
   }
 }

@@ -121,10 +121,13 @@ TEST_CASE("order: every pass keeps it") {
   CHECK(keeps_order(g));
   CHECK(keeps_order(schedule(Graph(g))));
   Graph planned = run_passes(cpu_shape_passes, Graph(g), {});
-  for (const Pass& pass : cpu_plan_passes) {
-    planned = pass.run(std::move(planned), {});
-    CAPTURE(pass.name);
-    CHECK(keeps_order(planned));
+  for (const std::span<const Pass> passes :
+       {std::span<const Pass>(cpu_choice_passes), std::span<const Pass>(cpu_piece_passes)}) {
+    for (const Pass& pass : passes) {
+      planned = pass.run(std::move(planned), {});
+      CAPTURE(pass.name);
+      CHECK(keeps_order(planned));
+    }
   }
   CHECK(std::any_of(planned.nodes.begin(), planned.nodes.end(),
                     [](const Node& node) { return node.order.block != 0; }));

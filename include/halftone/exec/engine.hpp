@@ -33,6 +33,7 @@ class NodeRunner {
 
 class Executable;
 struct Program;
+struct Spread;
 
 struct EngineOptions {
   /// 0: as many as the machine has cores. They run the replicas of a graph, each on one; a graph
@@ -46,6 +47,8 @@ struct EngineOptions {
   bool stop_at_nan = false;
   /// Says what a training step computes again instead of keeping it.
   Recomputation recompute = Recomputation::none;
+  /// Runs a graph whose nodes have stages as a pipeline: see run_together.
+  Schedule schedule = Schedule::none;
   NodeRunner* runner = nullptr;  ///< borrowed; runs every node, one after the other, unfused
   /// Plan as for a run, which tells whether there could be one, but leave large weights where they
   /// are: not read, copied or packed. run() throws.
@@ -90,8 +93,18 @@ class Engine {
   /// checked against the graph's; throws InputError. Of replicas the data are [replicas, shape], and
   /// the infos those of one.
   void run(std::span<const AnyView> inputs);
-  /// Output number i of a replica in the last run; good until the next one.
-  AnyView output(std::size_t i, int replica = 0) const;
+  /// Runs several micro-batches, with the inputs of the first one, then those of the second one, and so
+  /// on, borrowed until the next run. Stages of a pipeline run side by side, those of different IPUs on
+  /// threads. For a graph that is trained they are a step of the optimizer (any number of steps in a
+  /// continuous pipeline, or without one).
+  void run_together(std::int64_t micro_batches, std::span<const AnyView> inputs);
+  /// Output number i of a replica in the last run; good until the next one. Of several micro-batches
+  /// that ran together that of number m.
+  AnyView output(std::size_t i, int replica = 0, std::int64_t m = 0) const;
+  /// Whether the graph has stages and runs as a pipeline.
+  bool is_pipelined() const;
+  /// Whether the stages have computed output number i once for all micro-batches that run together.
+  bool is_of_step(std::size_t i) const;
 
   /// A stream that the graph loads from or stores to.
   struct Stream {
@@ -125,8 +138,10 @@ class Engine {
   /// The model as it is ready for the current shapes, with the variables' present values. Throws
   /// UsageError before shapes were prepared.
   Executable executable() const;
-  /// The program that the current plan runs; null before shapes were prepared.
+  /// The program that the current plan runs; null before shapes were prepared, and of a pipeline.
   const Program* program() const;
+  /// What a pipeline runs; null for others.
+  const Spread* spread() const;
   /// Bytes of the arena, packed weights and other memory of the current plan.
   std::size_t planned_bytes() const;
   /// Bytes of the arena that the current plan keeps values and scratch memory in, without those of

@@ -24,6 +24,17 @@ enum class Recomputation : std::uint8_t {
   pipeline,   ///< all but what a stage of a pipeline gets from others
 };
 
+/// The order in which the stages of a pipeline run their micro-batches. All but `continuous` have the
+/// results of a graph that no pipeline runs.
+enum class Schedule : std::uint8_t {
+  none,     ///< no pipeline: stages are not looked at
+  grouped,  ///< turn by turn: a stage runs a micro-batch in the turn behind that of the stage before
+  continuous,  ///< the same without a pause at updates: stage s of S computes micro-batch i forward
+               ///< with the updates before i - 2 (S - 1 - s), backward with those before i
+  one_f_one_b,  ///< a gradient as soon as there is one to compute: fewer micro-batches wait
+  zero_bubble,  ///< the same; the gradients of weights fill the time that is left
+};
+
 /// The part of a training step that a node belongs to. Graphs that are not trained have one part.
 enum class Part : std::uint8_t {
   forward,

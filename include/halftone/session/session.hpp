@@ -63,6 +63,10 @@ struct SessionOptions {
   /// Says what a training step computes again instead of keeping it: see EngineOptions. With the
   /// machine's arithmetic results differ: what is computed again draws from its generators, too.
   Recomputation recompute = Recomputation::none;
+  /// Runs a graph whose nodes have stages (OnStage, place()) as a pipeline. A graph that is trained runs
+  /// the micro-batches of a batch together, others and continuous pipelines those of all batches: as many
+  /// as there are stages, or more. Step IO is asked for all of them before they run.
+  Schedule schedule = Schedule::none;
   PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
   IpuModelOptions ipu{};
 };

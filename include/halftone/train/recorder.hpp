@@ -10,6 +10,7 @@
 #include <halftone/graph/index.hpp>
 #include <halftone/train/update.hpp>
 #include <halftone/train/weights.hpp>
+#include <halftone/transform/complete_places.hpp>
 
 // What train() records, for the core and for constant evaluation.
 namespace halftone {
@@ -92,6 +93,8 @@ class Recorder {
                     "would go on with another scale"});
     }
     Graph model = graph_;
+    // Gradients have the stages that mirror those of their nodes, which the loss has to be in.
+    complete_places(graph_);
     const TensorMap<bool> is_statistic = use_training_mode(graph_);
     const std::size_t forward = graph_.nodes.size();
     Vector<TensorId> tracked = tracked_tensors();

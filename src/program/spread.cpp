@@ -1,0 +1,424 @@
+#include <halftone/program/spread.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <compare>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <halftone/graph/index.hpp>
+#include <halftone/train/operators.hpp>
+#include <halftone/transform/dead_code.hpp>
+
+#include "base/describe.hpp"
+
+namespace halftone {
+namespace {
+
+namespace training = detail::training;
+
+/// What tells fragments apart, in their order.
+struct Key {
+  bool is_of_step = false;
+  std::int32_t stage = 0;
+  bool is_update = false, is_of_weights = false;
+  friend auto operator<=>(const Key&, const Key&) = default;
+};
+
+class Cutter {
+ public:
+  Cutter(const Graph& graph, Schedule schedule)
+      : graph_(graph),
+        schedule_(schedule),
+        uses_(graph),
+        aliases_(graph),
+        is_of_step_(graph, false),
+        is_of_weights_(graph, false),
+        fragment_of_(graph, Channel::none) {}
+
+  Spread cut() {
+    spread_.schedule = schedule_;
+    check_nodes();
+    for (const Node& node : graph_.nodes) {
+      if (node.place.part == Part::forward) last_ = std::max<std::int32_t>(last_, stage(node));
+    }
+    spread_.stages = last_ + 1;
+    find_step();
+    if (schedule_ == Schedule::zero_bubble) find_weights();
+    add_fragments();
+    check_order();
+    check_variables();
+    add_channels();
+    for (std::size_t f = 0; f < spread_.fragments.size(); ++f) fill(f);
+    return std::move(spread_);
+  }
+
+ private:
+  static std::int32_t stage(const Node& node) { return node.place.stage; }
+  static bool is_update(const Node& node) { return node.place.part == Part::update; }
+  std::string text(const Node& node) const {
+    return detail::node_text(*node.op, graph_.name(node));
+  }
+  int producer(TensorId id) const { return id == no_tensor ? no_node : uses_.producer[id]; }
+  /// Whether a tensor is the memory of a constant or variable.
+  bool is_weight(TensorId id) const {
+    const TensorRecord& t = graph_.tensor(aliases_.root(id));
+    return t.role == Role::constant || is_variable(t);
+  }
+
+  void check_nodes() const {
+    for (const Node& node : graph_.nodes) {
+      if (node.op->reaches != Reaches::nothing && node.op->reaches != Reaches::replicas) {
+        fail(ErrorKind::unsupported,
+             {.what = "a pipeline has a node that uses streams or remote buffers",
+              .node = text(node),
+              .hint = "give the graph inputs and outputs"});
+      }
+      if (stage(node) < 0) {
+        fail(ErrorKind::internal, {.what = "a node has no stage", .node = text(node)});
+      }
+    }
+  }
+
+  /// Nodes of updates run once a step, but for those that count micro-batches, and what these read.
+  void find_step() {
+    if (schedule_ == Schedule::continuous) {
+      for (const Node& node : graph_.nodes) {
+        if (node.op->id != training::AdjustLossScaling::id) continue;
+        fail(ErrorKind::unsupported,
+             {.what = "the loss scaling cannot change while a continuous pipeline runs",
+              .node = text(node),
+              .hint = "accumulate gradients, with another schedule"});
+      }
+      return;
+    }
+    TensorMap<bool> is_read(graph_, false);  // in each micro-batch
+    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
+      const Node& node = graph_.nodes[n];
+      bool is_of_each = !is_update(node) || node.op->id == training::TrainingStep::id ||
+                        node.op->id == training::AdjustLossScaling::id;
+      for (const TensorId id : node.outputs) {
+        is_of_each = is_of_each || (id != no_tensor && is_read[id]);
+      }
+      is_of_step_[n] = !is_of_each;
+      for (const TensorId id : node.inputs) {
+        if (is_of_each && id != no_tensor) is_read[id] = true;
+      }
+    }
+  }
+
+  /// Nodes of the backward part that nothing outside of their stage waits for.
+  void find_weights() {
+    TensorMap<bool> is_awaited(graph_, false);
+    for (const TensorId id : graph_.outputs) is_awaited[id] = true;
+    const auto is_candidate = [&](std::size_t n) {
+      return graph_.nodes[n].place.part != Part::forward && stage(graph_.nodes[n]) >= last_;
+    };
+    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
+      const Node& node = graph_.nodes[n];
+      bool is_needed = !is_candidate(n);
+      for (const TensorId id : node.outputs) {
+        is_needed = is_needed || (id != no_tensor && is_awaited[id]);
+      }
+      is_of_weights_[n] = !is_needed && !is_of_step_[n];
+      for (const TensorId id : node.inputs) {
+        const int maker = producer(id);
+        if (maker == no_node) continue;
+        const auto at = static_cast<std::size_t>(maker);
+        const bool is_other = stage(graph_.nodes[at]) != stage(node);
+        if (!is_of_step_[n] && (is_needed || is_other)) is_awaited[id] = true;
+      }
+    }
+  }
+
+  Key key(std::size_t n) const {
+    const Node& node = graph_.nodes[n];
+    return {.is_of_step = is_of_step_[n] != 0,
+            .stage = stage(node),
+            .is_update = is_update(node) && schedule_ == Schedule::continuous,
+            .is_of_weights = is_of_weights_[n] != 0};
+  }
+
+  void add_fragments() {
+    std::map<Key, std::int32_t> numbers;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!is_evaluated(graph_.nodes[n])) numbers[key(n)] = 0;
+    }
+    if (changes_cross_in_step()) {
+      const auto first = numbers.lower_bound({.is_of_step = true});
+      numbers.erase(first, numbers.end());
+      numbers[one_step_] = 0;
+      is_one_step_ = true;
+    }
+    for (auto& [k, number] : numbers) {
+      number = static_cast<std::int32_t>(spread_.fragments.size());
+      Part part = k.stage > last_ ? Part::backward : Part::forward;
+      if (k.is_of_step || k.is_update) part = Part::update;
+      spread_.fragments.push_back({.stage = k.stage,
+                                   .part = part,
+                                   .is_of_weights = k.is_of_weights,
+                                   .is_of_step = k.is_of_step});
+    }
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (is_evaluated(graph_.nodes[n])) continue;
+      const Key k = key(n);
+      fragment_of_[n] = numbers[k.is_of_step && is_one_step_ ? one_step_ : k];
+    }
+    find_ipus();
+  }
+
+  /// Whether a variable is changed at the end of a step in one stage, and used then in another one.
+  bool changes_cross_in_step() const {
+    TensorMap<std::int32_t> at(graph_, -1);
+    bool crosses = false;
+    for (const bool looks_at_changes : {true, false}) {
+      for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+        const Node& node = graph_.nodes[n];
+        if (!is_of_step_[n]) continue;
+        const auto look = [&](TensorId id) {
+          std::int32_t& other = at[aliases_.root(id)];
+          if (other >= 0 && other != stage(node)) crosses = true;
+          if (looks_at_changes) other = stage(node);
+        };
+        if (looks_at_changes) {
+          for_each_modified(node, [&](std::size_t i) { look(node.inputs[i]); });
+        } else {
+          for (const TensorId id : node.inputs) {
+            if (id != no_tensor) look(id);
+          }
+        }
+      }
+    }
+    return crosses;
+  }
+
+  void find_ipus() {
+    std::map<std::int32_t, std::int32_t> ipu_of;  // of stages
+    for (const Node& node : graph_.nodes) {
+      if (node.place.ipu < 0) continue;
+      const auto [place, is_new] = ipu_of.emplace(stage(node), node.place.ipu);
+      if (is_new || place->second == node.place.ipu) continue;
+      fail(ErrorKind::usage,
+           {.what = "nodes of one stage of a pipeline are on different IPUs",
+            .node = text(node),
+            .expected = fmt::format("IPU {} of stage {}", place->second, stage(node)),
+            .found = fmt::format("IPU {}", node.place.ipu)});
+    }
+    for (Fragment& f : spread_.fragments) {
+      const std::int32_t forward = f.stage > last_ ? 2 * last_ - f.stage : f.stage;
+      const auto own = ipu_of.find(f.stage), mirrored = ipu_of.find(forward);
+      f.ipu = own != ipu_of.end()        ? own->second
+              : mirrored != ipu_of.end() ? mirrored->second
+                                         : std::max(forward, 0);
+      spread_.ipus = std::max(spread_.ipus, f.ipu + 1);
+    }
+  }
+
+  void check_order() const {
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      for (const TensorId id : graph_.nodes[n].inputs) {
+        const int maker = producer(id);
+        if (maker == no_node || fragment_of_[static_cast<std::size_t>(maker)] <= fragment_of_[n]) {
+          continue;
+        }
+        const Node& from = graph_.nodes[static_cast<std::size_t>(maker)];
+        fail(ErrorKind::usage, {.what = "a node of a pipeline reads what a later stage computes",
+                                .node = text(graph_.nodes[n]),
+                                .tensor = graph_.name(id),
+                                .expected = fmt::format("stage {} or later", stage(from)),
+                                .found = fmt::format("stage {}", stage(graph_.nodes[n]))});
+      }
+    }
+  }
+
+  /// What a micro-batch changes in one stage must not be seen by another micro-batch in another stage.
+  void check_variables() const {
+    TensorMap<std::int32_t> changed_in(graph_, Channel::none);
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (is_of_step_[n] || fragment_of_[n] == Channel::none) continue;
+      for_each_modified(node, [&](std::size_t i) {
+        changed_in[aliases_.root(node.inputs[i])] = fragment_of_[n];
+      });
+    }
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (is_of_step_[n] || fragment_of_[n] == Channel::none || is_recomputed(node.place)) continue;
+      for (const TensorId id : node.inputs) {
+        if (id == no_tensor) continue;
+        const TensorId root = aliases_.root(id);
+        const std::int32_t where = changed_in[root];
+        // The loss scaling changes when a step ends.
+        if (where == Channel::none || where == fragment_of_[n] || root != id ||
+            graph_.tensor(root).state == State::loss_scaling) {
+          continue;
+        }
+        const Fragment &one = spread_.fragments[static_cast<std::size_t>(where)],
+                       &other = spread_.fragments[static_cast<std::size_t>(fragment_of_[n])];
+        const bool is_update_seen = one.part == Part::update;
+        if (is_update_seen && one.ipu == other.ipu) continue;
+        fail(is_update_seen ? ErrorKind::unsupported : ErrorKind::usage,
+             {.what = "a variable of a pipeline is changed in one stage and read in another one",
+              .node = text(node),
+              .tensor = graph_.name(root),
+              .expected = fmt::format("stage {}", one.stage),
+              .found = fmt::format("stage {}", stage(node)),
+              .hint = is_update_seen
+                          ? "a continuous pipeline updates each weight in the stage that has it"
+                          : "use it in the stage that changes it"});
+      }
+    }
+  }
+
+  std::int32_t channel(TensorId id, std::int32_t from) {
+    const auto [place, is_new] =
+        channel_of_.emplace(id, static_cast<std::int32_t>(spread_.channels.size()));
+    if (!is_new) return place->second;
+    spread_.channels.push_back({.tensor = id, .from = from});
+    if (from == Channel::none) {
+      spread_.channels.back().input = input_number(id);
+    } else {
+      Fragment& f = spread_.fragments[static_cast<std::size_t>(from)];
+      f.program.graph.outputs.push_back(id);
+      f.passed.push_back(place->second);
+    }
+    return place->second;
+  }
+
+  /// Channel::none: the tensor is no input of the graph.
+  std::int32_t input_number(TensorId id) const {
+    const auto at = std::find(graph_.inputs.begin(), graph_.inputs.end(), id);
+    return at == graph_.inputs.end() ? Channel::none
+                                     : static_cast<std::int32_t>(at - graph_.inputs.begin());
+  }
+
+  void add_channels() {
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const std::int32_t to = fragment_of_[n];
+      if (to == Channel::none) continue;
+      for (const TensorId id : graph_.nodes[n].inputs) {
+        if (id == no_tensor) continue;
+        const int maker = producer(id);
+        const std::int32_t from =
+            maker == no_node ? Channel::none : fragment_of_[static_cast<std::size_t>(maker)];
+        if (from == to) continue;
+        if (from == Channel::none && input_number(id) == Channel::none) continue;
+        if (from != Channel::none && is_memory_of_step(n, id)) continue;
+        const std::int32_t c = channel(id, from);
+        Vector<std::int32_t>& readers = spread_.channels[static_cast<std::size_t>(c)].to;
+        if (std::find(readers.begin(), readers.end(), to) == readers.end()) readers.push_back(to);
+      }
+    }
+    for (const TensorId id : graph_.outputs) add_output(id);
+  }
+  /// Whether a node of a step reads the memory of a variable that micro-batches change: no channel has
+  /// to pass that on.
+  bool is_memory_of_step(std::size_t n, TensorId id) const {
+    const TensorId root = aliases_.root(id);
+    return is_of_step_[n] && root != id && is_variable(graph_.tensor(root)) &&
+           graph_.info(root) == graph_.info(id);
+  }
+
+  void add_output(TensorId id) {
+    const int maker = producer(id);
+    std::int32_t from =
+        maker == no_node ? Channel::none : fragment_of_[static_cast<std::size_t>(maker)];
+    if (const std::int32_t input = input_number(id); from == Channel::none && input >= 0) {
+      spread_.outputs.push_back({.tensor = id, .number = input});
+      return;
+    }
+    if (is_weight(id)) {
+      // The last fragment has it as it is when all is done.
+      if (from == Channel::none) {
+        from = static_cast<std::int32_t>(spread_.fragments.size()) - 1;
+      }
+      Fragment& f = spread_.fragments[static_cast<std::size_t>(from)];
+      spread_.outputs.push_back({id, from, static_cast<std::int32_t>(f.passed.size())});
+      f.program.graph.outputs.push_back(id);
+      f.passed.push_back(Channel::none);
+      return;
+    }
+    const std::int32_t c = channel(id, from);
+    spread_.channels[static_cast<std::size_t>(c)].is_output = true;
+    const Fragment& f = spread_.fragments[static_cast<std::size_t>(from)];
+    const auto at = std::find(f.passed.begin(), f.passed.end(), c);
+    spread_.outputs.push_back({id, from, static_cast<std::int32_t>(at - f.passed.begin())});
+  }
+
+  /// Gives a fragment its graph: the whole one with fewer nodes, inputs and data.
+  void fill(std::size_t number) {
+    Fragment& f = spread_.fragments[number];
+    const auto own = static_cast<std::int32_t>(number);
+    const Vector<TensorId> outputs = std::move(f.program.graph.outputs);
+    Graph& g = f.program.graph;
+    g = graph_;
+    g.nodes.clear();
+    g.inputs.clear();
+    g.outputs = outputs;
+    TensorMap<bool> is_used(g, false);
+    for (const TensorId id : outputs) is_used[id] = true;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (fragment_of_[n] != own) continue;
+      Node node = graph_.nodes[n];
+      for (TensorId& id : node.inputs) {
+        if (id == no_tensor) continue;
+        const int maker = producer(id);
+        const bool is_foreign =
+            maker != no_node && fragment_of_[static_cast<std::size_t>(maker)] != own;
+        if (is_foreign && is_memory_of_step(n, id)) id = aliases_.root(id);
+        is_used[id] = true;
+      }
+      for (const TensorId id : node.outputs) {
+        if (id != no_tensor) is_used[id] = true;
+      }
+      g.nodes.push_back(std::move(node));
+    }
+    for (std::size_t c = 0; c < spread_.channels.size(); ++c) {
+      const Channel& channel = spread_.channels[c];
+      if (std::find(channel.to.begin(), channel.to.end(), own) == channel.to.end()) continue;
+      f.given.push_back(static_cast<std::int32_t>(c));
+      g.inputs.push_back(channel.tensor);
+      g.tensor(channel.tensor).role = Role::input;
+    }
+    for (std::size_t i = 0; i < g.tensors.size(); ++i) {
+      if (!is_used[static_cast<TensorId>(i)]) g.tensors[i].data = {};
+    }
+  }
+
+  const Graph& graph_;
+  const Schedule schedule_;
+  Uses uses_;
+  Aliases aliases_;
+  NodeMap<bool> is_of_step_, is_of_weights_;
+  NodeMap<std::int32_t> fragment_of_;
+  std::int32_t last_ = 0;  ///< stage of the forward part
+  static constexpr Key one_step_{.is_of_step = true, .stage = INT32_MAX};
+  bool is_one_step_ = false;
+  std::map<TensorId, std::int32_t> channel_of_;
+  Spread spread_;
+};
+
+}  // namespace
+
+std::int32_t stages_of(const Graph& graph) {
+  std::int32_t count = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.place.part == Part::forward) count = std::max(count, node.place.stage + 1);
+  }
+  return count;
+}
+
+void check_depth(const Graph& graph, std::int64_t micro_batches, bool is_step) {
+  const std::int32_t stages = stages_of(graph);
+  if (micro_batches >= stages) return;
+  const std::string what = fmt::format(
+      "For pipelining, depth ({}) must equal at least the number of pipeline stages ({})",
+      is_step ? "gradient accumulation factor" : "batchesPerStep", stages);
+  fail(ErrorKind::usage, {.what = what, .found = std::to_string(micro_batches)});
+}
+
+Spread cut(const Graph& graph, Schedule schedule) { return Cutter(graph, schedule).cut(); }
+
+}  // namespace halftone
