@@ -90,7 +90,7 @@ Factor parse_factor(const std::string& text) {
 /// The texts of options that are more than a number or a word, as given.
 struct Texts {
   std::vector<std::string> inputs, sizes, data, validation, factors;
-  std::string format = "pb", emit, recompute;
+  std::string format = "pb", emit, recompute, schedule;
 };
 
 template <class Item>
@@ -140,6 +140,20 @@ void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
       ->check(CLI::Range(1, 1024).description(""))
       ->type_name("N")
       ->capture_default_str();
+  command.add_option("--ipus", spreading.ipus, "IPUs that share the model, a part each")
+      ->check(CLI::Range(1, 64).description(""))
+      ->type_name("N");
+  command
+      .add_option(
+          "--stages", spreading.stages,
+          "parts of the model that work on different micro-batches at a time; wants as many "
+          "micro-batches")
+      ->check(CLI::Range(1, 1024).description(""))
+      ->type_name("N");
+  command
+      .add_option("--schedule", texts.schedule,
+                  "when stages run: grouped, continuous, one_f_one_b (default) or zero_bubble")
+      ->type_name("ORDER");
 }
 
 /// A command that does not exist gets a better message than the option parser's.
@@ -221,6 +235,12 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
       ->type_name("N");
   train_command
+      .add_option("--accumulation", fit.accumulation,
+                  "micro-batches that a batch is divided into, one after the other")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  train_command
       .add_option("--optimizer", fit.optimizer,
                   "sgd, adam, lamb, rmsprop, ... with NAME=VALUE as in adam:lr=1e-3,beta1=0.9")
       ->type_name("KIND:...")
@@ -255,11 +275,13 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   add_threads(train_command, fit.threads);
   train_command.callback([&] {
     if (!texts.recompute.empty()) fit.spreading.recompute = parse_recomputation(texts.recompute);
+    if (!texts.schedule.empty()) fit.spreading.schedule = parse_schedule(texts.schedule);
     if (!train_case.case_file.empty()) {
       for (const CLI::Option* option : train_command.get_options()) {
         const std::string name = option->get_name();
         if (option->count() == 0 || name == "MODEL" || name == "--case" || name == "--output-dir" ||
-            name == "--threads" || name == "--recompute" || name == "--replicas") {
+            name == "--threads" || name == "--recompute" || name == "--replicas" ||
+            name == "--ipus" || name == "--stages" || name == "--schedule") {
           continue;
         }
         fail_usage("the case says that already", name);

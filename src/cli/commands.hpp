@@ -45,6 +45,8 @@ void run(const RunOptions& options, const Console& console);
 struct Spreading {
   Recomputation recompute = Recomputation::none;
   std::int32_t replicas = 1;
+  std::int32_t ipus = 0, stages = 0;   ///< see PlaceOptions
+  Schedule schedule = Schedule::none;  ///< none: one_f_one_b, if there are stages
 };
 
 struct TrainCase {
@@ -68,6 +70,7 @@ struct FitOptions {
   double held_back = 0;                     ///< samples to validate with: a share, or how many
   std::vector<Factor> factors;              ///< without a name: of the only input
   std::int64_t epochs = 10, batch = 0;      ///< batch 0: the model's, or 32
+  std::int64_t accumulation = 1;            ///< micro-batches that a batch is divided into
   std::string optimizer = "adam:lr=1e-3";
   std::string loss, output;  ///< empty: what fits the data; the first output
   std::string save, resume;  ///< model files with the optimizer's state

@@ -22,6 +22,7 @@
 #include "cli/json.hpp"
 #include "cli/model.hpp"
 #include "cli/optimizer.hpp"
+#include "cli/spreading.hpp"
 #include "cli/table.hpp"
 
 namespace halftone::cli {
@@ -68,19 +69,27 @@ class Fit : FitTask {
     }
     Graph graph = model_;
     graph.replicas = options_.spreading.replicas;
+    place(graph, options_.spreading);
     const AnyTensor loss = record_loss(graph, false);
     const std::string loss_name(loss.name());
     optimizer_ = parse_optimizer(options_.optimizer);
     float loss_scaling = 1;
-    record_training(optimizer_, graph, loss, {.reduction = AccumulationReduction::mean},
+    // A continuous pipeline takes a step after each micro-batch.
+    const bool is_continuous = options_.spreading.schedule == Schedule::continuous;
+    const std::int64_t accumulation = is_continuous ? 1 : options_.accumulation;
+    record_training(optimizer_, graph, loss,
+                    {.accumulation = accumulation, .reduction = AccumulationReduction::mean},
                     loss_scaling, [&](const std::string& what) {
                       fail(ErrorKind::usage, {.what = what, .tensor = "--optimizer"});
                     });
     graph.outputs = {loss.id, graph.find(output_)};
-    trained_ = Session(std::move(graph), {.threads = options_.threads,
+    trained_ = Session(std::move(graph), {.batches_per_step = options_.accumulation / accumulation,
+                                          .accumulation = accumulation,
+                                          .threads = options_.threads,
                                           .seed = options_.seed,
                                           .stop_at_nan = options_.stop_at_nan,
-                                          .recompute = options_.spreading.recompute});
+                                          .recompute = options_.spreading.recompute,
+                                          .schedule = schedule_of(options_.spreading)});
     if (options_.validation.empty() && options_.held_back == 0) return;
     graph = model_;
     const AnyTensor losses = record_loss(graph, true);
@@ -176,6 +185,14 @@ class Fit : FitTask {
     if (const std::int32_t replicas = options_.spreading.replicas; replicas > 1) {
       text += fmt::format(" on {} replicas", replicas);
     }
+    if (options_.accumulation > 1) {
+      text += fmt::format(" in {} micro-batches", options_.accumulation);
+    }
+    if (options_.spreading.stages > 0) {
+      text += fmt::format(", {} stages", options_.spreading.stages);
+    } else if (options_.spreading.ipus > 0) {
+      text += fmt::format(" on {} IPUs", options_.spreading.ipus);
+    }
     if (done_ > 0) text += fmt::format("  going on after epoch {}", done_);
     fmt::print(console_.out, "{}\n\n", text);
     fmt::print(console_.out, "{}\n",
@@ -197,8 +214,7 @@ class Fit : FitTask {
 
   void train_epochs() {
     Activity activity(console_, "train");
-    const std::int64_t replicas = options_.spreading.replicas;
-    Batch batch = make_batch(replicas);
+    Batch batch = make_batch(options_.accumulation, options_.spreading.replicas);
     std::vector<std::int64_t> order(static_cast<std::size_t>(known_));
     const std::int64_t steps = known_ / step_batch(),
                        per_sample = label_info_.is_known() ? label_info_.elements() / batch_ : 1;
@@ -219,7 +235,7 @@ class Fit : FitTask {
                                                     static_cast<std::size_t>(step_batch()));
         fill(batch, data_, which);
         const Result result = trained_->run(batch.inputs);
-        const double loss = sum_of(result[0], replicas) / static_cast<double>(replicas);
+        const double loss = sum_of(result[0], parts()) / static_cast<double>(parts());
         if (!std::isfinite(loss)) refuse_loss(loss, epoch, step, which, batch);
         now.loss += loss / static_cast<double>(steps);
         if (loss_ == Loss::cross_entropy)

@@ -168,13 +168,15 @@ void FitTask::apply_factors(Dataset& data) {
 }
 
 void FitTask::choose_batch() {
-  const std::int64_t replicas = options_.spreading.replicas;
-  if (options_.batch % replicas != 0) {
-    fail(ErrorKind::usage, {.what = "the samples of a batch cannot be shared by the replicas",
-                            .expected = fmt::format("a multiple of {}", replicas),
-                            .found = fmt::format("--batch {}", options_.batch)});
+  if (options_.batch % parts() != 0) {
+    const bool is_accumulated = options_.accumulation > 1;
+    fail(ErrorKind::usage,
+         {.what = is_accumulated ? "the samples of a batch cannot be divided into micro-batches"
+                                 : "the samples of a batch cannot be shared by the replicas",
+          .expected = fmt::format("a multiple of {}", parts()),
+          .found = fmt::format("--batch {}", options_.batch)});
   }
-  batch_ = options_.batch / replicas;
+  batch_ = options_.batch / parts();
   std::int64_t fixed = dynamic;
   for (const TensorId id : declared_.inputs) {
     const TensorInfo& info = declared_.info(id);
@@ -182,12 +184,12 @@ void FitTask::choose_batch() {
   }
   if (fixed != dynamic && batch_ != 0 && batch_ != fixed) {
     fail(ErrorKind::usage, {.what = "the model has a batch of its own",
-                            .expected = fmt::format("{}", fixed * replicas),
+                            .expected = fmt::format("{}", fixed * parts()),
                             .found = fmt::format("--batch {}", batch_)});
   }
   if (batch_ == 0) {
-    const std::int64_t most = std::max<std::int64_t>(1, known_ / replicas);
-    batch_ = fixed != dynamic ? fixed : std::min(std::max<std::int64_t>(1, 32 / replicas), most);
+    const std::int64_t most = std::max<std::int64_t>(1, known_ / parts());
+    batch_ = fixed != dynamic ? fixed : std::min(std::max<std::int64_t>(1, 32 / parts()), most);
   }
   if (batch_ < 1 || step_batch() > known_) {
     fail(ErrorKind::input, {.what = "there are fewer samples than a batch has",
@@ -318,10 +320,12 @@ AnyTensor FitTask::record_loss(Graph& graph, bool of_each) {
   return of_each ? size : op::mean(size, {.keepdims = 0});
 }
 
-FitTask::Batch FitTask::make_batch(std::int64_t replicas) const {
+FitTask::Batch FitTask::make_batch(std::int64_t micro_batches, std::int64_t replicas) const {
   Batch batch;
   const auto add = [&](TensorInfo info) {
-    if (replicas > 1) info.shape.insert(0, replicas);
+    for (const std::int64_t count : {replicas, micro_batches}) {
+      if (count > 1) info.shape.insert(0, count);
+    }
     batch.arrays.emplace_back(info);
   };
   for (const TensorId id : model_.inputs) add(model_.info(id));

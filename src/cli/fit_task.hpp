@@ -58,10 +58,11 @@ class FitTask {
     std::vector<AnyArray> arrays;
     std::vector<Input> inputs;
   };
-  /// For runs of several replicas: [replicas, batch, ...].
-  Batch make_batch(std::int64_t replicas = 1) const;
-  /// Samples that a step of the optimizer takes.
-  std::int64_t step_batch() const { return batch_ * options_.spreading.replicas; }
+  /// For runs of several micro-batches and replicas: [micro-batches, replicas, batch, ...].
+  Batch make_batch(std::int64_t micro_batches = 1, std::int64_t replicas = 1) const;
+  /// Runs of the model that a step of the optimizer takes, and the samples of them all.
+  std::int64_t parts() const { return options_.accumulation * options_.spreading.replicas; }
+  std::int64_t step_batch() const { return batch_ * parts(); }
   void fill(Batch& batch, const Dataset& data, std::span<const std::int64_t> which) const;
   /// How many of the first `samples` of a batch have their label as the greatest output.
   std::int64_t count_right(const AnyView& y, const AnyArray& label, std::int64_t samples) const;
@@ -73,7 +74,7 @@ class FitTask {
   std::string output_;
   Dataset data_, validation_;
   std::int64_t known_ = 0, classes_ = 0;
-  std::int64_t batch_ = 0;  ///< samples in a run of the model: of one replica
+  std::int64_t batch_ = 0;  ///< samples in a run of the model: of a micro-batch
   TensorInfo label_info_;
   std::optional<Loss> loss_;
 

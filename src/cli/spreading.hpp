@@ -8,5 +8,12 @@ namespace halftone::cli {
 
 /// A Recomputation by its name. Throws UsageError, listing the names.
 Recomputation parse_recomputation(std::string_view name);
+/// The same for a Schedule.
+Schedule parse_schedule(std::string_view name);
+
+/// Gives the nodes of a model the IPUs and stages that were asked for. Comes before train().
+void place(Graph& graph, const Spreading& spreading);
+/// The schedule of what was placed so.
+Schedule schedule_of(const Spreading& spreading);
 
 }  // namespace halftone::cli

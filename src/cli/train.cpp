@@ -11,6 +11,7 @@
 
 #include <halftone/exec/engine.hpp>
 #include <halftone/onnx.hpp>
+#include <halftone/program/spread.hpp>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
@@ -152,9 +153,9 @@ std::vector<AnyArray> bind_inputs(const CaseFile& c, Graph& graph, std::int64_t 
 }
 
 /// What an output is, in which values of inputs may have a say.
-AnyView checked_output(const Engine& engine, std::size_t i, int replica,
+AnyView checked_output(const Engine& engine, std::size_t i, int replica, std::int64_t m,
                        const TensorInfo& planned) {
-  const AnyView y = engine.output(i, replica);
+  const AnyView y = engine.output(i, replica, m);
   if (y.info == planned) return y;
   const Graph& graph = engine.graph();
   fail(ErrorKind::input, {.what = "the inputs' values give a tensor another shape than the model",
@@ -185,8 +186,11 @@ struct Case {
   explicit Case(const TrainCase& options);
 
   void keep_weights(const Engine& engine, std::int64_t after);
+  /// The runs that a pipeline takes at a time.
+  std::int64_t runs_together(const Engine& engine) const;
   /// Takes what the engine has computed in a run: of as many micro-batches as there are replicas.
-  void collect(const Engine& engine, std::int64_t run);
+  /// Of those that ran together it was number m.
+  void collect(const Engine& engine, std::int64_t run, std::int64_t m);
 
   CaseFile file;
   std::int64_t steps = 0;
@@ -212,6 +216,7 @@ Case::Case(const TrainCase& options) : file(options.case_file), spreading(option
   outputs = wanted_outputs(file, steps);
   graph = load_model(options.model);
   graph.replicas = spreading.replicas;
+  place(graph, spreading);
   data = bind_inputs(file, graph, steps, how.accumulation);
   loss_name = file.get<std::string>(file.json(), "loss");
   loss = {&graph, graph.find(loss_name)};
@@ -253,6 +258,13 @@ void Case::read_options() {
           file.blamed([&] { return parse_recomputation(value.get<std::string>()); });
     } else if (name == "replicas") {
       spreading.replicas = file.get<std::int32_t>(file.part("options"), "replicas");
+    } else if (name == "ipus") {
+      spreading.ipus = file.get<std::int32_t>(file.part("options"), "ipus");
+    } else if (name == "stages") {
+      spreading.stages = file.get<std::int32_t>(file.part("options"), "stages");
+    } else if (name == "schedule") {
+      const auto text = file.get<std::string>(file.part("options"), "schedule");
+      spreading.schedule = file.blamed([&] { return parse_schedule(text); });
     } else if (name == "recompute") {
       file.refuse("'recompute' is neither a truth value nor a name");
     } else {
@@ -296,6 +308,19 @@ void Case::record() {
   graph.outputs.insert(graph.outputs.end(), training.gradients.begin(), training.gradients.end());
 }
 
+std::int64_t Case::runs_together(const Engine& engine) const {
+  const bool is_continuous = spreading.schedule == Schedule::continuous;
+  const std::int64_t of_step = how.accumulation / spreading.replicas;
+  check_depth(engine.graph(), is_continuous ? steps * of_step : of_step, !is_continuous);
+  if (!is_continuous) return of_step;
+  if (of_step > 1) file.refuse("a continuous pipeline has no accumulation");
+  for (const Wanted& w : outputs) {
+    if (w.kind != Wanted::Kind::weight || w.step == 0 || w.step == steps) continue;
+    file.refuse("a continuous pipeline has weights of the beginning and the end alone");
+  }
+  return steps;
+}
+
 void Case::keep_weights(const Engine& engine, std::int64_t after) {
   for (Wanted& w : outputs) {
     if (w.kind != Wanted::Kind::weight || w.step != after) continue;
@@ -303,15 +328,15 @@ void Case::keep_weights(const Engine& engine, std::int64_t after) {
   }
 }
 
-void Case::collect(const Engine& engine, std::int64_t run) {
+void Case::collect(const Engine& engine, std::int64_t run, std::int64_t m) {
   const auto size = static_cast<std::size_t>(size_in_bytes(losses.info().type));
   const std::int64_t first = run * spreading.replicas, step = first / how.accumulation + 1;
   for (int k = 0; k < spreading.replicas; ++k) {
     std::memcpy(losses.data() + static_cast<std::size_t>(first + k) * size,
-                checked_output(engine, 0, k, planned[0]).data, size);
+                checked_output(engine, 0, k, m, planned[0]).data, size);
     for (Wanted& w : outputs) {
       if (w.kind == Wanted::Kind::gradient && w.step == step) {
-        add_values(w.sum, checked_output(engine, 1 + w.index, k, planned[1 + w.index]));
+        add_values(w.sum, checked_output(engine, 1 + w.index, k, m, planned[1 + w.index]));
       }
     }
   }
@@ -350,20 +375,29 @@ void write_results(Case& c, const TrainCase& options, const Console& console) {
 void train(const TrainCase& options, const Console& console) {
   Activity activity(console, "train " + detail::escaped(options.model.path));
   Case c(options);
-  Engine engine(std::move(c.graph),
-                {.threads = options.threads, .recompute = c.spreading.recompute});
+  Engine engine(std::move(c.graph), {.threads = options.threads,
+                                     .recompute = c.spreading.recompute,
+                                     .schedule = schedule_of(c.spreading)});
   c.keep_weights(engine, 0);
   const std::int64_t replicas = c.spreading.replicas;
   const std::int64_t runs = c.steps * c.how.accumulation / replicas;
-  for (std::int64_t run = 0; run < runs; ++run) {
+  const std::int64_t together = engine.is_pipelined() ? c.runs_together(engine) : 1;
+  for (std::int64_t first = 0; first < runs; first += together) {
     std::vector<AnyView> inputs;
-    for (const AnyArray& x : c.data) {
-      const TensorInfo info{x.info().type, Dims(x.info().shape.span().subspan(2))};
-      inputs.push_back({info, x.data() + static_cast<std::size_t>(run * replicas * info.bytes())});
+    for (std::int64_t run = first; run < first + together; ++run) {
+      for (const AnyArray& x : c.data) {
+        const TensorInfo info{x.info().type, Dims(x.info().shape.span().subspan(2))};
+        inputs.push_back(
+            {info, x.data() + static_cast<std::size_t>(run * replicas * info.bytes())});
+      }
     }
-    engine.run(inputs);
-    c.collect(engine, run);
-    activity.done(static_cast<double>(run + 1) / static_cast<double>(runs));
+    if (engine.is_pipelined()) {
+      engine.run_together(together, inputs);
+    } else {
+      engine.run(inputs);
+    }
+    for (std::int64_t m = 0; m < together; ++m) c.collect(engine, first + m, m);
+    activity.done(static_cast<double>(first + together) / static_cast<double>(runs));
   }
   write_results(c, options, console);
 }

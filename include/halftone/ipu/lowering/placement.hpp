@@ -27,6 +27,9 @@ std::vector<std::int32_t> placed_nodes(const Graph& graph);
 /// The IPUs' shares, of which there are `ipus`. Throws UsageError unless they add up to 1.
 std::vector<double> shares(const std::vector<float>& ratios, std::int64_t ipus);
 
+/// The cycles of each node of the graph that a report of a single IPU is about.
+NodeMap<double> node_cycles(const Graph& graph, const Report& single);
+
 /// An IPU for each node: consecutive parts with these shares of the cycles on a single IPU; who
 /// uses a variable that another node used is where that is.
 std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& single,
@@ -155,8 +158,7 @@ inline std::vector<double> shares(const std::vector<float>& ratios, std::int64_t
   return {ratios.begin(), ratios.end()};
 }
 
-inline std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& single,
-                                                     const std::vector<double>& split) {
+inline NodeMap<double> node_cycles(const Graph& graph, const Report& single) {
   NodeMap<double> cycles(graph);
   std::size_t operation = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -166,6 +168,12 @@ inline std::vector<std::int32_t> automatic_placement(const Graph& graph, const R
     if (!is_operation(graph, graph.nodes[n]) || operation >= single.operations.size()) continue;
     cycles[n] = static_cast<double>(single.operation_cycles(operation++));
   }
+  return cycles;
+}
+
+inline std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& single,
+                                                     const std::vector<double>& split) {
+  const NodeMap<double> cycles = node_cycles(graph, single);
   // Nodes that bring in variables lead; the time of all that follow them is theirs.
   TensorMap<std::int32_t> home(graph, -1), of_tensor(graph, -1);
   std::vector<std::int32_t> placement(graph.nodes.size());
