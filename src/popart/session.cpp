@@ -26,6 +26,7 @@
 #include "popart/ir_graph.hpp"
 #include "popart/model.hpp"
 #include "popart/options.hpp"
+#include "popart/placement.hpp"
 #include "popart/training.hpp"
 #include "popart/weights.hpp"
 
@@ -273,14 +274,7 @@ struct Session::State {
   /// The IPUs of one replica.
   std::optional<halftone::ipu::Target> replicaTarget() const {
     if (target() == nullptr) return {};
-    const std::int64_t replicas = options.getGlobalReplicationFactor(), ipus = target()->ipus;
-    if (ipus % replicas != 0) {
-      throw error(
-          "The number of IPUs of the device ({}) is not a multiple of the number of replicas "
-          "({})",
-          ipus, replicas);
-    }
-    return target()->with_ipus(ipus / replicas);
+    return target()->with_ipus(detail::ipusOfReplica(*device, options));
   }
   /// Whether an engine option starting with autoReport. asks for reports.
   bool isProfiled() const {
@@ -345,7 +339,8 @@ halftone::IpuModelOptions ipuOptions(const SessionOptions& options,
   native.allow_out_of_memory = allowOutOfMemory;
   native.profiling = isModelled;
   native.placement =
-      options.virtualGraphMode == VirtualGraphMode::Manual ? halftone::ipu::Placement::nodes
+      options.virtualGraphMode == VirtualGraphMode::Manual || options.enablePipelining
+          ? halftone::ipu::Placement::nodes
       : options.virtualGraphMode == VirtualGraphMode::Auto ? halftone::ipu::Placement::automatic
                                                            : halftone::ipu::Placement::none;
   native.split_ratios = options.virtualGraphSplitRatios;
@@ -408,9 +403,11 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
       .device = target() != nullptr ? halftone::Device::ipu_model : halftone::Device::cpu,
       .prefetch = options.enablePrefetchDatastreams,
       .recompute = recomputation(options),
+      .schedule = detail::scheduleOf(options, isTraining()),
       .ipu = ipuOptions(options, ownTarget ? &*ownTarget : nullptr, allowOutOfMemory, isModelled)};
   if (ready.has_value()) return halftone::Session(std::move(*ready), native);
-  if (options.enableEngineCaching && !options.cachePath.empty() && native.accumulation == 1) {
+  if (options.enableEngineCaching && !options.cachePath.empty() && native.accumulation == 1 &&
+      native.schedule == halftone::Schedule::none) {
     halftone::Graph returned = withAnchors();
     const bool isStatic =
         std::all_of(returned.inputs.begin(), returned.inputs.end(),
@@ -858,6 +855,25 @@ void checkAnchors(const halftone::Graph& graph, const DataFlow& dataFlow) {
   }
 }
 
+void placeNodes(halftone::Graph& graph, const SessionOptions& options, const DeviceInfo& device) {
+  const bool isIpu = detail::targetOf(device) != nullptr;
+  const std::int64_t ipus = isIpu ? detail::ipusOfReplica(device, options) : 0;
+  translated<error>([&] { detail::placeNodes(graph, options, ipus); });
+}
+
+void checkPipelinedOptimizer(const Optimizer& optimizer, const SessionOptions& options) {
+  if (!optimizer.getClipNormSettings().empty() &&
+      options.accumulateOuterFragmentSettings.schedule == AccumulateOuterFragmentSchedule::Serial) {
+    throw error(
+        "Incompatible accumulateOuterFragmentSchedule: Serial, with pipelining and gradients "
+        "whose norms are clipped");
+  }
+  if (options.automaticLossScalingSettings.enabled && !options.enableGradientAccumulation) {
+    throw error(
+        "[AutomaticLossScale] With pipelining automatic loss scaling needs gradient accumulation");
+  }
+}
+
 halftone::TrainOptions trainOptions(const SessionOptions& options) {
   using halftone::AccumulationReduction;
   halftone::TrainOptions native;
@@ -906,6 +922,8 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   detail::checkTrainingOptions(userOptions, detail::targetOf(*deviceInfo) != nullptr);
   halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
   checkRecomputation(graph, userOptions);
+  placeNodes(graph, userOptions, *deviceInfo);
+  if (userOptions.enablePipelining) checkPipelinedOptimizer(optimizer, userOptions);
   const halftone::TensorId id = graph.find(loss);
   if (id == halftone::no_tensor) throw error("Loss tensor {} is not in the model", loss);
   if (graph.info(id).elements() != 1) {
@@ -917,6 +935,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
                            trainOptions(userOptions));
   });
   checkAnchors(graph, dataFlow);
+  detail::checkPipeline(graph, userOptions, dataFlow, true);
   std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, &optimizer);
   auto state =
       std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
@@ -997,7 +1016,9 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
     throw error("User must specify an anchor tensor when doing inference.");
   }
   halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
+  placeNodes(graph, userOptions, *deviceInfo);
   checkAnchors(graph, dataFlow);
+  detail::checkPipeline(graph, userOptions, dataFlow, false);
   std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, nullptr);
   auto state =
       std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
