@@ -7,6 +7,7 @@
 
 #include <halftone/base/vector.hpp>
 #include <halftone/train/update.hpp>
+#include <halftone/transform/place.hpp>
 
 namespace halftone {
 

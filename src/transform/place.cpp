@@ -8,6 +8,7 @@
 #include <halftone/graph/index.hpp>
 #include <halftone/ipu/lowering/placement.hpp>
 #include <halftone/ipu/profile.hpp>
+#include <halftone/ipu/target.hpp>
 #include <halftone/program/program.hpp>
 
 namespace halftone {

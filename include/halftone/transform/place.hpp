@@ -3,9 +3,12 @@
 #include <cstdint>
 
 #include <halftone/graph/graph.hpp>
-#include <halftone/ipu/target.hpp>
 
 namespace halftone {
+
+namespace ipu {
+struct Target;
+}
 
 /// How a model is divided by `place`.
 struct PlaceOptions {
