@@ -36,10 +36,10 @@ Engine make_engine(Graph graph, Executable* executable, const EngineOptions& opt
 
 /// How many micro-batches run at a time. Throws UsageError if some stages of a pipeline would never run
 /// side by side.
-std::int64_t pipelined_micro_batches(const Engine& engine, const SessionOptions& options,
+std::int64_t pipelined_micro_batches(const Graph& graph, const SessionOptions& options,
                                      const DataFlow& flow) {
-  if (!engine.is_pipelined()) return 1;
-  const bool has_steps = accumulation_of(engine.graph()) != 0;
+  if (options.schedule == Schedule::none || !has_stages(graph)) return 1;
+  const bool has_steps = accumulation_of(graph) != 0;
   const bool is_continuous = options.schedule == Schedule::continuous;
   if (is_continuous && has_steps && flow.accumulation > 1) {
     fail(ErrorKind::usage, {.what = "a continuous pipeline updates weights after every micro-batch",
@@ -49,7 +49,7 @@ std::int64_t pipelined_micro_batches(const Engine& engine, const SessionOptions&
   }
   const bool is_step = has_steps && !is_continuous;
   const std::int64_t depth = is_step ? flow.accumulation : flow.micro_batches();
-  check_depth(engine.graph(), depth, is_step);
+  check_depth(graph, depth, is_step);
   return depth;
 }
 
@@ -57,13 +57,13 @@ std::int64_t pipelined_micro_batches(const Engine& engine, const SessionOptions&
 
 SessionState::SessionState(Graph own, Executable* executable, const SessionOptions& options,
                            const DataFlow& data_flow, std::vector<OutputPort> ports)
-    : arithmetic(device_arithmetic(options)),
+    : together(pipelined_micro_batches(own, options, data_flow)),
+      arithmetic(device_arithmetic(options)),
       engine(make_engine(with_outputs(std::move(own), ports), executable,
                          engine_options(options, arithmetic.get()))),
       flow(data_flow),
       inputs(engine, flow),
       outputs(engine, flow, std::move(ports)),
-      together(pipelined_micro_batches(engine, options, data_flow)),
       prefetch(options.prefetch),
       must_check_sizes(options.check_sizes) {
   for (std::size_t i = 0; i < graph().tensors.size(); ++i) {

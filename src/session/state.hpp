@@ -17,6 +17,7 @@ namespace halftone::detail {
 
 /// What a session owns.
 struct SessionState {
+  std::int64_t together = 1;  ///< micro-batches that a pipeline runs at a time
   std::unique_ptr<ipu::ArithmeticRunner> arithmetic;  ///< of ipu_model, if it is asked for
   Engine engine;
   DataFlow flow;
@@ -26,7 +27,6 @@ struct SessionState {
   std::unique_ptr<IpuModel> model;  ///< null: there are no reports
   Vector<TensorId> model_outputs;   ///< of the graph as it came
   std::vector<TensorId> variables;  ///< those that have a name
-  std::int64_t together = 1;        ///< micro-batches that a pipeline runs at a time
   bool prefetch = false;
   bool must_check_sizes = true;
 

@@ -112,6 +112,7 @@ struct How {
   Recomputation recompute = Recomputation::none;
   int threads = 1;
   std::int32_t stages = 0;  ///< of a pipeline
+  std::int32_t ipus = 0;    ///< of place(); 0: the stages have equal numbers of nodes
   Schedule schedule = Schedule::none;
 };
 
@@ -130,8 +131,9 @@ Outcome trained(const Network& network, const How& how) {
   constexpr std::int64_t steps = 3;
   Graph g = network.make(how.batch);
   g.replicas = how.replicas;
+  if (how.ipus > 0) place(g, {.ipus = how.ipus, .stages = how.stages});
   // Equal numbers of nodes: places where little data flows are not asked for.
-  for (std::size_t n = 0; n < g.nodes.size() && how.stages > 0; ++n) {
+  for (std::size_t n = 0; n < g.nodes.size() && how.stages > 0 && how.ipus == 0; ++n) {
     g.nodes[n].place.stage =
         static_cast<std::int16_t>(n * static_cast<std::size_t>(how.stages) / g.nodes.size());
   }
@@ -251,6 +253,41 @@ TEST_CASE("law: a pipeline is gradient accumulation, with any number of stages a
           check_same(trained(network, spread), expected);
         }
       }
+    }
+  }
+}
+
+TEST_CASE("law: pipelines that recompute, and their replicas, are as those that do not") {
+  for (const Network& network : all) {
+    const How plain{.batch = 2, .accumulation = 3, .replicas = 2};
+    const Outcome expected = trained(network, plain);
+    for (const Recomputation mode : {Recomputation::standard, Recomputation::pipeline}) {
+      CAPTURE(network.name);
+      CAPTURE(static_cast<int>(mode));
+      How spread = plain;
+      spread.stages = 3;
+      spread.schedule = Schedule::one_f_one_b;
+      spread.recompute = mode;
+      spread.threads = 2;
+      check_same(trained(network, spread), expected);
+    }
+  }
+}
+
+TEST_CASE("law: stages that place() finds, several of them on an IPU, change no bit") {
+  for (const Network& network : all) {
+    const auto nodes = static_cast<std::int32_t>(network.make(2).nodes.size());
+    const How plain{.optimizer = Kind::lamb, .batch = 2, .accumulation = 4};
+    const Outcome expected = trained(network, plain);
+    for (const std::int32_t ipus : {1, 2}) {
+      CAPTURE(network.name);
+      CAPTURE(ipus);
+      How spread = plain;
+      spread.stages = std::min(4, nodes);
+      spread.ipus = ipus;
+      spread.schedule = Schedule::zero_bubble;
+      spread.threads = 2;
+      check_same(trained(network, spread), expected);
     }
   }
 }

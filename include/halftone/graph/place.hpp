@@ -56,11 +56,15 @@ struct Place {
 constexpr bool is_recomputed(const Place& p) {
   return p.part == Part::backward && p.recompute == Recompute::recompute;
 }
-/// Whether two nodes may become one. What is computed again must not come back to the forward part.
+/// Whether one kernel may compute two nodes, wherever they are: what chooses kernels must not depend on
+/// how a graph is spread. What is computed again must not come back to the forward part.
+constexpr bool may_share_kernel(const Place& a, const Place& b) {
+  return !(a.part == Part::forward && is_recomputed(b)) &&
+         !(b.part == Part::forward && is_recomputed(a));
+}
+/// Whether two nodes may become one where they are.
 constexpr bool may_merge(const Place& a, const Place& b) {
-  const bool is_undone = (a.part == Part::forward && is_recomputed(b)) ||
-                         (b.part == Part::forward && is_recomputed(a));
-  return a.ipu == b.ipu && a.stage == b.stage && a.phase == b.phase && !is_undone;
+  return a.ipu == b.ipu && a.stage == b.stage && a.phase == b.phase && may_share_kernel(a, b);
 }
 
 /// The place of a node that stands for a body's node, `inner`, in the graph that calls the body.

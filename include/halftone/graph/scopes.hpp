@@ -90,7 +90,9 @@ class OnIpu : PlaceScope {
 /// The stage of a pipeline. The gradient of a node of stage s has the stage 2 L - s, L being that of
 /// the loss.
 ///
-/// limits  recomputation for pipelines looks at stages; what runs has no pipeline yet
+/// What stages do is up to SessionOptions::schedule; place() finds stages. Nodes without one get that of
+/// what they read.
+///
 /// errors  UsageError: a number below -1 or above 32766
 /// source  popart::Builder::pipelineStage
 class OnStage : PlaceScope {

@@ -26,6 +26,8 @@ class ChannelBlocks {
     graph_.nodes.clear();
     for (Node& node : old) {
       here_ = node.place;
+      // Nodes of a later stage may stand before those of an earlier one: complete_places finds where.
+      here_.stage = here_.ipu = -1;
       if (!place_convolution(node) && !place_elementwise(node) && !place_pool(node) &&
           !place_concat(node)) {
         for (const TensorId id : node.inputs) plain(id);

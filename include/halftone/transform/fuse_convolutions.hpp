@@ -58,8 +58,8 @@ constexpr void remove_empty_nodes(Graph& graph) {
 }  // namespace detail
 
 /// Two-dimensional convolutions become FusedConv and take in the addition of another tensor of
-/// their shape and the Relu or Clip that follow, where nothing else reads the values between. All
-/// infos must be known.
+/// their shape and the Relu or Clip that follow, where nothing else reads the values between. They
+/// are computed where the last of these nodes is. All infos must be known.
 constexpr Graph fuse_convolutions(Graph graph) {
   const Uses uses(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -90,7 +90,7 @@ constexpr Graph fuse_convolutions(Graph graph) {
       if (reader == no_node || fused.clamp) break;
       const Node& next = graph.nodes[static_cast<std::size_t>(reader)];
       if (next.op == nullptr || graph.info(next.outputs[0]) != graph.info(y)) break;
-      if (!may_merge(next.place, graph.nodes[at].place)) break;
+      if (!may_share_kernel(next.place, graph.nodes[at].place)) break;
       float lower = 0, upper = 0;
       if (next.op->id == op::Add::id && inputs[3] == no_tensor) {
         const TensorId other = next.inputs[next.inputs[0] == y ? 1 : 0];
