@@ -86,10 +86,10 @@ $("cards").innerHTML=card("cycles","cycles of a run",int(E.cycles),E.microsecond
  card("busy","tile balance",pct(E.busy_compute_cycles*T.ipus,E.by_kind.OnTileExecute),"mean of slowest, computing")+
  card("count","program steps",int(n),int(R.operations.length)+" operations");
 $("kinds").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<div title="${k} ${int(E.by_kind[k])} cycles" style="flex:${E.by_kind[k]} 0 0;background:${kindColor(k)}"></div>`).join("");
-$("kindlegend").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<span><i style="background:${kindColor(k)}"></i>${kindName[k]} ${int(E.by_kind[k])} (${pct(E.by_kind[k],E.cycles)})</span>`).join("");
-if(T.ipus>1){const cycles=Array(T.ipus).fill(0),most=Array(T.ipus).fill(0),sum=Array(T.ipus).fill(0);for(let i=0;i<n;i++)cycles[S.ipu[i]]+=total(i);
+$("kindlegend").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<span><i style="background:${kindColor(k)}"></i>${kindName[k]} ${int(E.by_kind[k])} (${pct(E.by_kind[k],E.cycles*T.ipus)})</span>`).join("");
+if(T.ipus>1){const cycles=E.by_ipu||[],most=Array(T.ipus).fill(0),sum=Array(T.ipus).fill(0);
  M.by_tile.forEach((b,t)=>{const p=Math.floor(t/T.tiles_per_ipu);sum[p]+=b;most[p]=Math.max(most[p],b)});
- $("ipus").innerHTML="<tr><th>IPU<th class=n>cycles<th class=n>of the run<th class=n>memory<th class=n>of its tiles<th class=n>fullest tile</tr>"+cycles.map((c,p)=>`<tr><td>${p}<td class=n>${int(c)}<td class=n>${pct(c,E.cycles)}<td class=n>${bytes(sum[p])}<td class=n>${pct(sum[p],M.capacity*T.tiles_per_ipu)}<td class=n>${bytes(most[p])}</tr>`).join("")}
+ $("ipus").innerHTML="<tr><th>IPU<th class=n>cycles<th class=n>of the run<th class=n>waits<th class=n>idle<th class=n>memory<th class=n>of its tiles<th class=n>fullest tile</tr>"+cycles.map((c,p)=>`<tr><td>${p}<td class=n>${int(c.busy)}<td class=n>${pct(c.busy,E.cycles)}<td class=n>${pct(c.waiting,E.cycles)}<td class=n>${pct(c.idle,E.cycles)}<td class=n>${bytes(sum[p])}<td class=n>${pct(sum[p],M.capacity*T.tiles_per_ipu)}<td class=n>${bytes(most[p])}</tr>`).join("")}
 // memory
 const cats=Object.keys(M.by_tile_and_category),palette=["#2f6fb0","#63a4dc","#a9b3c1","#7e6bc4","#b39ddb","#8d99ae","#f2a516","#3a9d5d","#138a92","#d6336c"];
 let chosen=M.fullest_tile;
@@ -133,20 +133,20 @@ function showStep(){drawLive();$("stepname").textContent="Step "+step+", "+stepN
  $("stepvars").innerHTML="<tr><th>variable<th class=n>bytes<th class=n>tiles<th class=n>largest on a tile<th>live</tr>"+rows.slice(0,80).map(v=>`<tr><td>${esc(V.name[v])}<td class=n>${bytes(V.bytes[v])}<td class=n>${V.tiles[v]}<td class=n>${bytes(V.largest_on_tile[v])}<td>${where(v)}</tr>`).join("")}
 $("liveness-of").onchange=showStep;
 // trace
-const start=[0];for(let i=0;i<n;i++)start.push(start[i]+total(i));let from=0,to=start[n]||1;
+const start=S.start||[],end=i=>start[i]+total(i),all=E.cycles||1;let from=0,to=all;
 const hash=s=>{let h=7;for(const c of s)h=(h*31+c.charCodeAt(0))>>>0;return h},opColor=t=>`hsl(${hash(t)*47%360} 48% ${matchMedia("(prefers-color-scheme:dark)").matches?46:62}%)`;
 const rowH=26,ipuH=2*rowH+26;
 function drawBsp(){$("bsp").dataset.h=T.ipus*ipuH+30;const [g,w,h]=paper($("bsp")),X=c=>(c-from)*w/(to-from);
  for(let p=0;p<T.ipus;p++){g.fillStyle=css("soft");g.fillText("IPU "+p,2,p*ipuH+12)}
- R.operations.forEach((o,i)=>{const a=start[o.first_step],b=start[o.end_step];if(b<=from||a>=to||b<=a)return;const x=X(a),x2=X(b);g.fillStyle=opColor(o.type);g.fillRect(x,o.ipu*ipuH+18,Math.max(x2-x-.4,.6),rowH-3);if(x2-x>34){g.save();g.beginPath();g.rect(x,o.ipu*ipuH+18,x2-x-3,rowH);g.clip();g.fillStyle="#10151d";g.fillText(o.type+" "+o.name,Math.max(x,0)+4,o.ipu*ipuH+34);g.restore()}});
- for(let i=0;i<n;i++){const a=start[i],b=start[i+1];if(b<=from||a>=to||b<=a)continue;g.fillStyle=kindColor(S.kind[i]);g.fillRect(X(a),S.ipu[i]*ipuH+18+rowH,Math.max(X(b)-X(a),.5),rowH)}
+ R.operations.forEach((o,i)=>{if(o.end_step<=o.first_step)return;const a=start[o.first_step],b=end(o.end_step-1);if(b<=from||a>=to||b<=a)return;const x=X(a),x2=X(b);g.fillStyle=opColor(o.type);g.fillRect(x,o.ipu*ipuH+18,Math.max(x2-x-.4,.6),rowH-3);if(x2-x>34){g.save();g.beginPath();g.rect(x,o.ipu*ipuH+18,x2-x-3,rowH);g.clip();g.fillStyle="#10151d";g.fillText(o.type+" "+o.name,Math.max(x,0)+4,o.ipu*ipuH+34);g.restore()}});
+ for(let i=0;i<n;i++){const a=start[i],b=end(i);if(b<=from||a>=to||b<=a)continue;g.fillStyle=kindColor(S.kind[i]);g.fillRect(X(a),S.ipu[i]*ipuH+18+rowH,Math.max(X(b)-X(a),.5),rowH)}
  g.fillStyle=css("soft");for(let i=0;i<=6;i++){g.textAlign=i==6?"right":i?"center":"left";g.fillText(int(from+(to-from)*i/6),w*i/6,h-4)}g.textAlign="left"}
 const cycleAt=e=>{const r=$("bsp").getBoundingClientRect();return from+(e.clientX-r.left)*(to-from)/r.width};
-function stepOf(c){let a=0,b=n;while(a<b){const m=(a+b)>>1;if(start[m+1]<=c)a=m+1;else b=m}return Math.min(a,n-1)}
-$("bsp").addEventListener("wheel",e=>{e.preventDefault();const c=cycleAt(e),f=Math.exp(e.deltaY*.0016),N=start[n]||1;let a=c-(c-from)*f,b=c+(to-c)*f;if(b-a<20)return;from=Math.max(0,a);to=Math.min(N,b);drawBsp()},{passive:false});
-let drag=null;$("bsp").onmousedown=e=>{drag=[e.clientX,from,to]};$("bsp").onmouseup=e=>{if(n&&drag&&Math.abs(e.clientX-drag[0])<3){step=stepOf(cycleAt(e));showStep()}};addEventListener("mouseup",()=>drag=null);$("bsp").ondblclick=()=>{from=0;to=start[n]||1;drawBsp()};
-$("bsp").onmousemove=e=>{if(drag){const r=$("bsp").getBoundingClientRect(),d=(drag[0]-e.clientX)*(drag[2]-drag[1])/r.width,s=Math.max(-drag[1],Math.min((start[n]||1)-drag[2],d));from=drag[1]+s;to=drag[2]+s;drawBsp();return}
- if(!n)return;const s=stepOf(cycleAt(e));say(e,"step "+s+"  "+stepName(s)+(S.vertex[s]>=0?"\n"+R.vertices[S.vertex[s]]:"")+"\n"+int(S.cycles[s])+" cycles"+(S.repeats[s]!=1?" × "+S.repeats[s]:"")+" on "+S.tiles[s]+" tiles"+(S.kind[s]=="OnTileExecute"?"\nbalance "+pct(S.mean_cycles[s],S.cycles[s]):"")+(S.bytes[s]?"\n"+bytes(S.bytes[s])+" moved":""))};$("bsp").onmouseleave=()=>say();
+function stepOf(e){const c=cycleAt(e),y=e.clientY-$("bsp").getBoundingClientRect().top,p=Math.max(0,Math.min(T.ipus-1,Math.floor(y/ipuH)));let s=0;for(let i=0;i<n;i++)if(S.ipu[i]==p&&start[i]<=c)s=i;return s}
+$("bsp").addEventListener("wheel",e=>{e.preventDefault();const c=cycleAt(e),f=Math.exp(e.deltaY*.0016),N=all;let a=c-(c-from)*f,b=c+(to-c)*f;if(b-a<20)return;from=Math.max(0,a);to=Math.min(N,b);drawBsp()},{passive:false});
+let drag=null;$("bsp").onmousedown=e=>{drag=[e.clientX,from,to]};$("bsp").onmouseup=e=>{if(n&&drag&&Math.abs(e.clientX-drag[0])<3){step=stepOf(e);showStep()}};addEventListener("mouseup",()=>drag=null);$("bsp").ondblclick=()=>{from=0;to=all;drawBsp()};
+$("bsp").onmousemove=e=>{if(drag){const r=$("bsp").getBoundingClientRect(),d=(drag[0]-e.clientX)*(drag[2]-drag[1])/r.width,s=Math.max(-drag[1],Math.min((all)-drag[2],d));from=drag[1]+s;to=drag[2]+s;drawBsp();return}
+ if(!n)return;const s=stepOf(e);say(e,"step "+s+"  "+stepName(s)+(S.vertex[s]>=0?"\n"+R.vertices[S.vertex[s]]:"")+"\n"+int(S.cycles[s])+" cycles"+(S.repeats[s]!=1?" × "+S.repeats[s]:"")+" on "+S.tiles[s]+" tiles"+(S.kind[s]=="OnTileExecute"?"\nbalance "+pct(S.mean_cycles[s],S.cycles[s]):"")+(S.bytes[s]?"\n"+bytes(S.bytes[s])+" moved":""))};$("bsp").onmouseleave=()=>say();
 $("bsplegend").innerHTML=kinds.filter(k=>E.by_kind[k]).map(k=>`<span><i style="background:${kindColor(k)}"></i>${kindName[k]}</span>`).join("");
 // operations
 const columns=[["type","operator"],["name","name"],["cycles","cycles"],["share","of the run"],["flops","flops"],["share_of_peak","of peak"],["output_bytes","output"],["memory","memory"],["plan","plan"]];let sortBy="cycles",up=false;

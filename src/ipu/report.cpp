@@ -160,9 +160,12 @@ struct Summary {
     for (std::int64_t ipu = 0; ipu < r.target.ipus; ++ipu) {
       const std::int64_t own = r.ipu_cycles(ipu);
       line(2, fmt::format("IPU {}", ipu),
-           fmt::format("{:>16} cycles  ({:.1f} %), {:>16} B  ({:.1f} % of its tiles)", grouped(own),
-                       percent(own, all), grouped(r.ipu_bytes(ipu)),
-                       percent(r.ipu_bytes(ipu), r.target.bytes_per_ipu())));
+           fmt::format(
+               "{:>16} cycles  ({:.1f} %), waits {:.1f} %, idle {:.1f} %, {:>16} B  ({:.1f} % "
+               "of its tiles)",
+               grouped(own), percent(own, all), percent(r.waiting_cycles(ipu), all),
+               percent(r.idle_cycles(ipu), all), grouped(r.ipu_bytes(ipu)),
+               percent(r.ipu_bytes(ipu), r.target.bytes_per_ipu())));
     }
   }
 
@@ -172,7 +175,8 @@ struct Summary {
          fmt::format("{:>14}  ({:.1f} us, approx. {:.0f} runs/s)", grouped(all), r.seconds() * 1e6,
                      all > 0 ? 1 / r.seconds() : 0.0));
     const auto of_cycles = [&](std::int64_t part) {
-      return fmt::format("{:>14}  ({:.1f} %)", grouped(part), percent(part, all));
+      // Of what all IPUs do in that time.
+      return fmt::format("{:>14}  ({:.1f} %)", grouped(part), percent(part, all * r.target.ipus));
     };
     const std::int64_t compute = r.cycles(StepKind::compute);
     line(2, "Tile average compute cycles",
@@ -261,16 +265,16 @@ std::string Report::tiles_csv() const {
 
 std::string Report::steps_csv() const {
   std::string text =
-      "step,kind,ipu,operation,type,vertex,repeats,cycles,total_cycles,mean_cycles,tiles,bytes,"
-      "flops,live_bytes\n";
+      "step,kind,ipu,operation,type,vertex,repeats,start,cycles,total_cycles,mean_cycles,tiles,"
+      "bytes,flops,live_bytes\n";
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& s = steps[i];
     const Operation* o = operation_of(s);
     text += fmt::format(
-        "{},{},{},{},{},{},{},{},{},{:.1f},{},{},{},{}\n", i, name(s.kind), s.ipu,
+        "{},{},{},{},{},{},{},{},{},{},{:.1f},{},{},{},{}\n", i, name(s.kind), s.ipu,
         csv_field(o != nullptr ? o->name : ""), o != nullptr ? o->type : "",
         csv_field(s.vertex >= 0 ? vertices[static_cast<std::size_t>(s.vertex)] : ""), s.repeats,
-        s.cycles, s.total(), s.mean_cycles, s.tiles, s.bytes, s.flops, live_bytes[i]);
+        s.start, s.cycles, s.total(), s.mean_cycles, s.tiles, s.bytes, s.flops, live_bytes[i]);
   }
   return text;
 }

@@ -128,6 +128,12 @@ void add_execution(Json& json, const Report& r) {
     const auto kind = static_cast<StepKind>(k);
     execution["by_kind"][std::string(name(kind))] = r.cycles(kind);
   }
+  execution["by_ipu"] = Json::array();
+  for (std::int64_t ipu = 0; ipu < r.target.ipus; ++ipu) {
+    execution["by_ipu"].push_back({{"busy", r.ipu_cycles(ipu)},
+                                   {"waiting", r.waiting_cycles(ipu)},
+                                   {"idle", r.idle_cycles(ipu)}});
+  }
   json["execution"] = std::move(execution);
   json["vertices"] = r.vertices;
   json["steps"] = columns<Step>(
@@ -142,7 +148,8 @@ void add_execution(Json& json, const Report& r) {
        {"mean_cycles", [](auto& s) -> Json { return static_cast<std::int64_t>(s.mean_cycles); }},
        {"tiles", [](auto& s) -> Json { return s.tiles; }},
        {"bytes", [](auto& s) -> Json { return s.bytes; }},
-       {"flops", [](auto& s) -> Json { return s.flops; }}});
+       {"flops", [](auto& s) -> Json { return s.flops; }},
+       {"start", [](auto& s) -> Json { return s.start; }}});
   json["compute_cycles_by_tile"] =
       std::vector<std::int64_t>(r.tile_cycles.begin(), r.tile_cycles.end());
 }
@@ -193,11 +200,9 @@ std::string Report::trace() const {
                         {"args", {{"name", title}}}});
     }
   }
-  double now = 0;
-  std::vector<double> start;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& s = steps[i];
-    start.push_back(now);
+    const double now = static_cast<double>(s.start) * us;
     const double duration = static_cast<double>(s.total()) * us;
     if (s.total() > 0) {
       Json args{{"cycles", s.cycles}, {"repeats", s.repeats}, {"mean cycles", s.mean_cycles},
@@ -217,12 +222,13 @@ std::string Report::trace() const {
                         {"ts", now},
                         {"args", {{std::string(unit), value}}}});
     }
-    now += duration;
   }
-  start.push_back(now);
   for (const Operation& o : operations) {
-    const double from = start[static_cast<std::size_t>(o.first_step)];
-    const double to = start[static_cast<std::size_t>(o.end_step)];
+    if (o.end_step <= o.first_step) continue;
+    const double from =
+        static_cast<double>(steps[static_cast<std::size_t>(o.first_step)].start) * us;
+    const double to =
+        static_cast<double>(steps[static_cast<std::size_t>(o.end_step) - 1].end()) * us;
     if (to <= from) continue;
     add_span(o.type + " " + o.name, "operation", o.ipu, 0, from, to - from,
              {{"flops", o.flops}, {"plan", o.plan}});

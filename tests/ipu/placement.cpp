@@ -83,7 +83,7 @@ TEST_CASE("placement by nodes: weights, time and memory of each IPU") {
   }
   CHECK(links == 1);
   CHECK(bytes == 64 * 256 * 4);
-  CHECK(r.ipu_cycles(0) + r.ipu_cycles(1) == r.cycles());
+  CHECK(r.ipu_cycles(0) + r.ipu_cycles(1) == r.cycles());  // one behind the other
   CHECK(r.ipu_bytes(0) + r.ipu_bytes(1) == r.bytes());
   // An operation's share of the peak is that of its IPU, which a second one does not change.
   const ipu::Report alone = ipu::profile(two(0, 0), ipu::gc200);
@@ -225,4 +225,54 @@ TEST_CASE("machines and models that are too large or too small") {
   const AnyTensor a = huge.input<float>("a", {std::int64_t{1} << 40, std::int64_t{1} << 40});
   output(huge, op::relu(a), "y");
   CHECK_THROWS_AS(ipu::profile(huge, ipu::gc200), Error);
+}
+
+TEST_CASE("IPUs have clocks: parts that do not depend on each other run side by side") {
+  // Two chains of equal layers, each on an IPU, whose ends are added.
+  const auto chains = [](int second) {
+    Graph g;
+    const AnyTensor x = g.input<float>("x", {64, 256});
+    std::vector<AnyTensor> ends;
+    for (const int ipu : {0, second}) {
+      const OnIpu here(g, ipu);
+      AnyTensor y = x;
+      for (int layer = 0; layer < 6; ++layer) {
+        const AnyTensor w{&g, g.add_variable({ElementType::float32, {256, 256}},
+                                             Initial{Initial::Rule::fill, 0.5f, 0}, "w")};
+        y = op::relu(op::matmul(y, w));
+      }
+      ends.push_back(y);
+    }
+    const OnIpu first(g, 0);
+    output(g, ends[0] + ends[1], "y");
+    return g;
+  };
+  const ipu::Report one = ipu::profile(chains(0), ipu::gc200, {.ipus = 2});
+  const ipu::Report two = ipu::profile(chains(1), ipu::gc200, {.ipus = 2});
+  CHECK(one.waiting_cycles(0) == 0);
+  CHECK(one.ipu_cycles(1) == 0);
+  CHECK(one.idle_cycles(1) == one.cycles());
+  CHECK(static_cast<double>(two.cycles()) < 0.9 * static_cast<double>(one.cycles()));
+  std::int64_t all = 0;
+  for (const ipu::Step& s : two.steps) all += s.total();
+  CHECK(two.cycles() < all);
+  for (int ipu = 0; ipu < 2; ++ipu) {
+    CHECK(two.ipu_cycles(ipu) <= two.cycles());
+    CHECK(two.waiting_cycles(ipu) >= 0);
+    CHECK(two.idle_cycles(ipu) >= 0);
+  }
+  // No IPU does two things at a time, and nothing begins before what it reads is there.
+  std::int64_t end[2] = {};
+  for (const ipu::Step& s : two.steps) {
+    CHECK(s.start >= end[s.ipu]);
+    end[s.ipu] = s.end();
+    const ipu::Operation* o = two.operation_of(s);
+    for (std::size_t i = 0; o != nullptr && i < o->inputs.size(); ++i) {
+      const ipu::Operation& from = two.operations[static_cast<std::size_t>(o->inputs[i])];
+      CHECK(s.start >= two.steps[static_cast<std::size_t>(from.end_step) - 1].end());
+    }
+  }
+  const auto json = nlohmann::json::parse(two.json());
+  CHECK(json["execution"]["by_ipu"][1]["busy"] == two.ipu_cycles(1));
+  CHECK(json["steps"]["start"].back() == two.steps.back().start);
 }

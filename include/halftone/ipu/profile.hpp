@@ -120,8 +120,10 @@ struct Step {
   std::int64_t tiles = 0;    ///< that take part
   std::int64_t bytes = 0;    ///< moved each time, on all tiles
   std::int64_t flops = 0;    ///< of all times
+  std::int64_t start = 0;    ///< the cycle of a run in which it begins the first time
 
   std::int64_t total() const { return cycles * repeats; }
+  std::int64_t end() const { return start + total(); }
 };
 
 /// A node of the model.
@@ -161,7 +163,7 @@ class Report {
   std::vector<std::int64_t> live_bytes;  ///< not always live, on all tiles, by step
   std::size_t products_planned = 0, products_reused = 0;
 
-  /// Cycles of one run: the slowest IPU's.
+  /// Cycles of one run: until the last IPU has done its last step.
   std::int64_t cycles() const;
   std::int64_t cycles(StepKind kind) const;
   /// Tile cycles of compute steps without idle threads, the mean over tiles.
@@ -178,8 +180,12 @@ class Report {
   std::int64_t tiles_out_of_memory() const;
   /// Sum over all tiles.
   std::int64_t bytes() const;
-  /// Cycles of the steps of one IPU in a run: what a pipeline over micro-batches would wait for.
+  /// Cycles of the steps of one IPU in a run. Those of a copy over links are the receiver's.
   std::int64_t ipu_cycles(std::int64_t ipu) const;
+  /// Cycles in which an IPU waits for others, and those when its last step is over: with ipu_cycles they
+  /// are those of the run.
+  std::int64_t waiting_cycles(std::int64_t ipu) const;
+  std::int64_t idle_cycles(std::int64_t ipu) const;
   /// Sum over the tiles of one IPU.
   std::int64_t ipu_bytes(std::int64_t ipu) const;
   /// The variables on a tile, largest first: those live at that step and the always live.
@@ -224,7 +230,9 @@ constexpr std::int64_t sum_of(const auto& list, auto&& f) {
 }  // namespace detail
 
 inline std::int64_t Report::cycles() const {
-  return detail::sum_of(steps, [](const Step& s) { return s.total(); });
+  std::int64_t end = 0;
+  for (const Step& s : steps) end = std::max(end, s.end());
+  return end;
 }
 inline std::int64_t Report::cycles(StepKind kind) const {
   return detail::sum_of(steps, [&](const Step& s) { return s.kind == kind ? s.total() : 0; });
@@ -267,6 +275,16 @@ inline std::int64_t Report::bytes() const {
 
 inline std::int64_t Report::ipu_cycles(std::int64_t ipu) const {
   return detail::sum_of(steps, [&](const Step& s) { return s.ipu == ipu ? s.total() : 0; });
+}
+inline std::int64_t Report::idle_cycles(std::int64_t ipu) const {
+  std::int64_t last = 0;
+  for (const Step& s : steps) {
+    if (s.ipu == ipu) last = std::max(last, s.end());
+  }
+  return cycles() - last;
+}
+inline std::int64_t Report::waiting_cycles(std::int64_t ipu) const {
+  return cycles() - ipu_cycles(ipu) - idle_cycles(ipu);
 }
 inline std::int64_t Report::ipu_bytes(std::int64_t ipu) const {
   std::int64_t sum = 0;

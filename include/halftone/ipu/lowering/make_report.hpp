@@ -49,6 +49,27 @@ inline halftone::Program planned_program(Graph graph) {
   return make_program(std::move(graph));
 }
 
+/// Gives each IPU a clock: a step begins when its IPU is free and the operations whose results it reads
+/// are done, wherever they run. Copies over links take the receiver's time: the sender goes on.
+inline void start_steps(Report& report) {
+  std::vector<std::int64_t> free_at(static_cast<std::size_t>(report.target.ipus), 0);
+  std::vector<std::int64_t> done(report.operations.size(), 0);
+  for (Step& step : report.steps) {
+    std::int64_t& own = free_at[static_cast<std::size_t>(step.ipu)];
+    step.start = own;
+    if (const Operation* o = report.operation_of(step); o != nullptr) {
+      for (const std::int32_t input : o->inputs) {
+        step.start = std::max(step.start, done[static_cast<std::size_t>(input)]);
+      }
+    }
+    own = step.end();
+    if (step.operation >= 0) {
+      std::int64_t& end = done[static_cast<std::size_t>(step.operation)];
+      end = std::max(end, step.end());
+    }
+  }
+}
+
 /// What a program would do on the machine: `program()` makes it once the machine and the options are
 /// checked. Throws what ipu::profile does.
 inline Report make_report(std::string_view model, const Target& target,
@@ -86,6 +107,7 @@ inline Report make_report(std::string_view model, const Target& target,
     placement = automatic_placement(g, single, split);
   }
   Lowering(report, std::move(placement)).run(made);
+  start_steps(report);
   lay_out_memory(report);
   if (!options.allow_out_of_memory && !report.fits()) throw_out_of_memory(report);
   return report;
