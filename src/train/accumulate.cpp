@@ -40,6 +40,18 @@ TensorId record_accumulation(Graph& graph, TensorId g, TensorId weight, std::int
   return detail::record(graph, op::CopyVarUpdate{}, {total, mean.id}, 1)[0];
 }
 
+/// Whether a node joins the gradients of the replicas, of which the weights are known.
+bool is_join(const Node& node, const TensorMap<TensorId>& weight) {
+  return node.op->id == op::ReplicatedAllReduce::id && weight[node.outputs[0]] != no_tensor;
+}
+/// The same for the replicas' totals, in the runs that end a step; gives the total.
+TensorId record_join(Graph& graph, const Node& join, TensorId total, TensorId apply) {
+  const auto reduce = unpack<op::ReplicatedAllReduce>(join.attributes);
+  const bool is_mean = reduce.collective.collective_operator == CollectiveOperator::mean;
+  const PlaceScope there(graph, join.place);
+  return detail::record(graph, training::JoinTotal{.is_mean = is_mean}, {total, apply}, 1)[0];
+}
+
 /// Makes an update use the total of its gradient, in the runs that end a step.
 void use_total(Node& node, TensorId total, TensorId apply) {
   auto update = unpack<op::Update>(node.attributes);
@@ -140,10 +152,20 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
     if (node.op->id == training::StepGradient::id) weight[node.inputs[0]] = node.inputs[1];
     if (!has_own && node.op->id == op::Update::id) weight[node.inputs[1]] = node.inputs[0];
   }
+  // A replica adds up its own gradients; they are joined once, when the step ends.
+  for (const Node& node : graph.nodes) {
+    if (is_join(node, weight)) weight[node.inputs[0]] = weight[node.outputs[0]];
+  }
   Vector<TensorId> totals;
   const InPart backward(graph, Part::backward);
   Vector<Node> nodes = std::exchange(graph.nodes, {});
   for (Node& node : nodes) {
+    if (is_join(node, weight)) {
+      const TensorId own = node.inputs[0], g = node.outputs[0];
+      total[g] = total[own];
+      sum[g] = record_join(graph, node, total[own], apply);
+      continue;
+    }
     if (!has_own && node.op->id == op::Update::id) {
       use_total(node, total[node.inputs[1]], apply);
     } else {

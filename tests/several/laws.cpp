@@ -1,10 +1,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include <halftone/train.hpp>
+#include <halftone/train/operators.hpp>
 
 #include "../../bench/networks.hpp"
 
@@ -222,4 +225,63 @@ TEST_CASE("law: replicas that recompute, and accumulate, are as those that do no
     CAPTURE(network.name);
     check_same(trained(network, spread), trained(network, plain));
   }
+}
+
+namespace {
+
+/// The largest difference of the numbers of floating point in two outcomes, relative to the largest
+/// number of each tensor.
+double relative_difference(const Outcome& found, const Outcome& expected) {
+  double largest = 0;
+  const auto compare = [&](const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+    REQUIRE(a.size() == b.size());
+    double size = 0, difference = 0;
+    for (std::size_t at = 0; at + sizeof(float) <= a.size(); at += sizeof(float)) {
+      float x = 0, y = 0;
+      std::memcpy(&x, a.data() + at, sizeof x);
+      std::memcpy(&y, b.data() + at, sizeof y);
+      size = std::max(size, static_cast<double>(std::abs(y)));
+      difference = std::max(difference, static_cast<double>(std::abs(x - y)));
+    }
+    if (difference > 0) largest = std::max(largest, difference / size);
+  };
+  compare(found.losses, expected.losses);
+  for (const auto& [name, bytes] : found.variables) {
+    if (name.starts_with("Accum") || name.starts_with("Kept")) continue;  // not of whole steps
+    for (const auto& [other, expected_bytes] : expected.variables) {
+      if (other == name) compare(bytes, expected_bytes);
+    }
+  }
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "law: replicas that accumulate are one that accumulates as much, up to the order of sums") {
+  for (const auto reduction : {AccumulationReduction::sum, AccumulationReduction::mean,
+                               AccumulationReduction::running_mean}) {
+    const How plain{.optimizer = Kind::sgd, .accumulation = 6, .reduction = reduction};
+    How spread = plain;
+    spread.accumulation = 3;
+    spread.replicas = 2;
+    CAPTURE(static_cast<int>(reduction));
+    CHECK(relative_difference(trained(all[0], spread), trained(all[0], plain)) < 1e-5);
+  }
+}
+
+TEST_CASE("replicas that accumulate join the gradient of a weight once in a step") {
+  Graph g = mlp(4);
+  g.replicas = 2;
+  const AnyTensor loss =
+      op::nll_loss(op::softmax(g["logits"]), g.input<std::int32_t>("label", {4}));
+  const Training training = train(g, loss, Sgd{.learning_rate = 1e-2f}, {.accumulation = 3});
+  std::size_t joins = 0;
+  for (const Node& node : g.nodes) {
+    // In every micro-batch:
+    CHECK(node.op->id != op::ReplicatedAllReduce::id);
+    // In the last one of a step, where `apply` is true:
+    joins += node.op->id == detail::training::JoinTotal::id && node.inputs[1] != no_tensor;
+  }
+  CHECK(joins == training.weights.size());
 }

@@ -10,7 +10,8 @@
 
 namespace halftone::kernel {
 
-/// op::Update for a step that is made. T: of the weight, S: of gradient and states.
+/// op::Update for a step that is made. T: of the weight, S: of gradient and states. An Op may add to
+/// the squares of which Lamb takes the norms.
 template <class T, class S, class Op>
 void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> s1, View<S> s2,
             View<S> s3, View<float> step, View<const float> h) {
@@ -89,12 +90,14 @@ void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> 
       }
       S* const x = static_cast<S*>(call.workspace);
       all([=](auto lanes) { lanes.store(x, direction(lanes)); });
-      double w_square = 0, x_square = 0;
+      double squares[2] = {};
+      auto& [w_square, x_square] = squares;
       for (std::int64_t i = 0; i < n; ++i) {
         const auto value = static_cast<double>(static_cast<S>(w.data[i]));
         w_square += value * value;
         x_square += static_cast<double>(x[i]) * static_cast<double>(x[i]);
       }
+      if constexpr (requires { op.add_squares(call, squares); }) op.add_squares(call, squares);
       const double limit = static_cast<double>(h.data[Op::c]);
       const double w_norm = math::min(math::sqrt(w_square), limit);
       const double x_norm = math::sqrt(x_square);
