@@ -232,7 +232,11 @@ std::vector<Port> Session::outputs() const {
   return ports;
 }
 std::vector<Port> Session::variables() const {
-  return ports_of(state_->graph(), state_->variables);
+  std::vector<Port> ports;
+  for (const TensorId id : state_->variables) {
+    ports.push_back({state_->graph().name(id), state_->engine.variable_info(id)});
+  }
+  return ports;
 }
 
 std::vector<Port> Session::tensors() const {

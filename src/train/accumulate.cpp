@@ -9,6 +9,7 @@
 #include <halftone/train.hpp>
 #include <halftone/train/operators.hpp>
 #include <halftone/train/state.hpp>
+#include <halftone/transform/shard.hpp>
 
 namespace halftone {
 namespace training = detail::training;
@@ -137,6 +138,11 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
     fail(ErrorKind::usage, {.what = "the graph takes another number of runs for a step",
                             .expected = DecimalText(step.runs),
                             .found = DecimalText(runs)});
+  }
+  if (is_sharded(graph)) {
+    fail(ErrorKind::usage,
+         {.what = "a graph whose replicas share weights cannot accumulate any more",
+          .hint = "TrainOptions::accumulation, then shard()"});
   }
   step.runs = runs;
   clock->attributes = pack(step);
