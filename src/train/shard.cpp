@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <halftone/op/list.hpp>
 #include <halftone/train.hpp>
 #include <halftone/train/operators.hpp>
+#include <halftone/train/state.hpp>
 
 namespace halftone {
 namespace training = detail::training;
@@ -71,13 +73,10 @@ class Sharder {
       const TensorId w = node.inputs[0];
       const TensorInfo info = graph_.info(w);
       const std::int64_t n = info.elements();
-      const auto is_shared = [&](const Sharding::Kind& kind) {
-        return kind.is_on && n >= kind.least_elements;
-      };
       Share share{.weight = w, .gradient = node.inputs[1]};
-      share.shares_total = is_shared(sharding_.accumulators);
-      share.shares_weight = is_shared(sharding_.weights);
-      const bool is_any = share.shares_total || share.shares_weight || is_shared(sharding_.state);
+      share.shares_weight = sharding_.has(graph_.name(w), sharding_.weights, n);
+      share.shares_total = is_shared(detail::sum_state, sharding_.accumulators, w);
+      const bool is_any = share.shares_total || share.shares_weight || shares_state(w);
       if (!is_any || info.rank() == 0 || n == 0 || graph_.settings(w) != nullptr) continue;
       share.part = {info.type, {(n + graph_.replicas - 1) / graph_.replicas}};
       share.next = node.outputs[0];
@@ -86,6 +85,18 @@ class Sharder {
       if (share.shares_weight) weight_[w] = weight_[share.next] = number;
       shares_.push_back(share);
     }
+  }
+
+  bool is_shared(const detail::StateName& state, const TensorKind& kind, TensorId weight) const {
+    const std::string name = std::string(state.prefix) + std::string(graph_.name(weight));
+    return sharding_.has(name, kind, graph_.info(weight).elements());
+  }
+  bool shares_state(TensorId weight) const {
+    return std::any_of(std::begin(detail::weight_states), std::end(detail::weight_states),
+                       [&](const detail::StateName& state) {
+                         return state.state == State::moment &&
+                                is_shared(state, sharding_.state, weight);
+                       });
   }
 
   /// Finds the nodes that join the gradients of the replicas.
@@ -324,6 +335,7 @@ Graph shard(Graph graph, const Sharding& sharding) {
   if (is_sharded(graph)) {
     fail(ErrorKind::usage, {.what = "the replicas share the weights of this graph already"});
   }
+  sharding.check_names(graph);
   if (graph.replicas == 1) return graph;
   return Sharder(std::move(graph), sharding).run();
 }

@@ -8,6 +8,7 @@
 
 #include <halftone/train.hpp>
 #include <halftone/train/operators.hpp>
+#include <halftone/transform/off_chip.hpp>
 #include <halftone/transform/shard.hpp>
 
 #include "../../bench/networks.hpp"
@@ -122,6 +123,7 @@ struct How {
   Recomputation recompute = Recomputation::none;
   int threads = 1;
   Sharding shard{};
+  TensorKinds off_chip{};
   float clip_norm = 0;  ///< 0: no norm is clipped
 };
 
@@ -149,12 +151,13 @@ Outcome trained(const Network& network, const How& how) {
   } else {
     train(g, loss, Adam{.learning_rate = 1e-3f, .lamb = how.optimizer == Kind::lamb}, options);
   }
-  Session session(shard(std::move(g), how.shard), {.outputs = {loss},
-                                                   .batches_per_step = steps,
-                                                   .accumulation = how.accumulation,
-                                                   .threads = how.threads,
-                                                   .seed = 5,
-                                                   .recompute = how.recompute});
+  Session session(off_chip(shard(std::move(g), how.shard), how.off_chip),
+                  {.outputs = {loss},
+                   .batches_per_step = steps,
+                   .accumulation = how.accumulation,
+                   .threads = how.threads,
+                   .seed = 5,
+                   .recompute = how.recompute});
   // The same samples in the same order, however they are shared.
   AnyArray x(TensorInfo{ElementType::float32, session.given_shape(0)});
   const auto values = x.values<float>();
@@ -304,7 +307,7 @@ TEST_CASE("replicas that accumulate join the gradient of a weight once in a step
 
 namespace {
 
-constexpr Sharding::Kind on{.is_on = true};
+constexpr TensorKind on{.is_on = true};
 const struct {
   const char* name;
   Sharding sharding;
@@ -378,7 +381,8 @@ TEST_CASE("a replica holds its part of a weight and of its state") {
   train(g, loss, Sgd{.learning_rate = 1e-2f, .momentum = 0.9f});
   g.outputs = {loss.id};
   const Graph whole = g;
-  Sharding sharding{.state = on, .weights = on};
+  Sharding sharding;
+  sharding.state = sharding.weights = on;
   sharding.weights.least_elements = 100;  // more than a bias has
   const Graph shared = shard(g, sharding);
   for (std::size_t i = 0; i < whole.tensors.size(); ++i) {
@@ -409,6 +413,66 @@ TEST_CASE("a replica holds its part of a weight and of its state") {
     const auto x = found.data.span(), y = wanted.data.span();
     CHECK(std::equal(x.begin(), x.end(), y.begin(), y.end()));
   }
+}
+
+TEST_CASE("law: variables in remote buffers change no bit of a training") {
+  const struct {
+    const char* name;
+    TensorKinds kinds;
+  } places[]{{"state", {.state = on}},
+             {"weights", {.weights = on}},
+             {"accumulators", {.accumulators = on}},
+             {"all", {.state = on, .accumulators = on, .weights = on}}};
+  const How hows[]{
+      {.optimizer = Kind::sgd, .accumulation = 2, .clip_norm = 0.05f},
+      {.optimizer = Kind::adam, .recompute = Recomputation::standard},
+      {.optimizer = Kind::lamb, .accumulation = 2, .replicas = 2},
+      {.optimizer = Kind::adam, .replicas = 3, .shard = {.state = on, .weights = on}},
+      {.optimizer = Kind::sgd,
+       .accumulation = 2,
+       .replicas = 2,
+       .reduction = AccumulationReduction::running_mean,
+       .shard = {.state = on, .accumulators = on}},
+  };
+  for (const Network& network : all) {
+    for (const How& plain : hows) {
+      const Outcome expected = trained(network, plain);
+      for (const auto& [name, kinds] : places) {
+        CAPTURE(std::string(network.name));
+        CAPTURE(std::string(name));
+        CAPTURE(plain.replicas);
+        How spread = plain;
+        spread.off_chip = kinds;
+        check_same(trained(network, spread), expected);
+      }
+    }
+  }
+}
+
+TEST_CASE(
+    "variables in remote buffers are loaded before they are read, and stored when they changed") {
+  Graph g = mlp(2);
+  const AnyTensor loss =
+      op::nll_loss(op::softmax(g["logits"]), g.input<std::int32_t>("label", {2}));
+  train(g, loss, Sgd{.learning_rate = 1e-2f, .momentum = 0.9f});
+  TensorKinds kinds;
+  kinds.weights = {.is_on = true, .least_elements = 100};
+  kinds.named = {{"Accl___w", true}, {"w", false}};
+  const Graph moved = off_chip(g, kinds);
+  // The two weights of more than 100 elements that are not named, and the state that is. A weight is
+  // read in all parts of a step, but the first one, behind an input, forward and in its update.
+  CHECK(moved.remote_buffers.size() == 3);
+  std::size_t loads = 0, stores = 0;
+  for (const Node& node : moved.nodes) {
+    loads += node.op->id == op::RemoteLoad::id;
+    stores += node.op->id == op::RemoteStore::id;
+  }
+  CHECK(loads == 2 * 3 + 1);
+  CHECK(stores == 3);
+  kinds.named = {{"nobody", true}};
+  CHECK_THROWS_AS(off_chip(g, kinds), ModelError);
+  kinds.named = {{"logits", true}};
+  CHECK_THROWS_AS(off_chip(g, kinds), ModelError);
 }
 
 TEST_CASE("what cannot be shared is refused") {

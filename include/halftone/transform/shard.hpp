@@ -1,30 +1,19 @@
 #pragma once
 
-#include <cstdint>
-
 #include <halftone/graph/graph.hpp>
+#include <halftone/transform/tensor_kind.hpp>
 
 namespace halftone {
 
-/// What the replicas of a training hold in parts: each replica has one part of a tensor's elements, in
-/// their order, the last part filled up with zeros, and updates that part of the weight alone. If any
-/// of the three is shared, a weight's gradients are reduced to parts and its optimizer's state lies in
-/// parts.
-struct Sharding {
-  /// One kind of tensors.
-  struct Kind {
-    bool is_on = false;
-    std::int64_t least_elements = 1;  ///< smaller tensors stay whole
-  };
-  Kind state{};
-  /// Every micro-batch's gradients are joined before they are added up, so that sums have another
-  /// order than those of totals that are joined at the end of a step.
-  Kind accumulators{};
-  /// A weight is put together before the first node that reads it.
-  Kind weights{};
-
-  constexpr bool any() const { return state.is_on || accumulators.is_on || weights.is_on; }
-};
+/// Which variables the replicas of a training hold in parts: each replica has one part of a tensor's
+/// elements, in their order, the last part filled up with zeros. It updates that part of the weight
+/// alone: if any of its tensors is shared, a weight's gradients are reduced to parts, and all of its
+/// optimizer's state lies in parts.
+///
+/// accumulators  every micro-batch's gradients are joined before they are added up, so that sums have
+///               another order than those of totals that are joined at the end of a step
+/// weights       those that are trained; each is put together before the first node that reads it
+using Sharding = TensorKinds;
 
 /// A trained graph whose replicas share weights, accumulators and optimizer's state (replicated tensor
 /// sharding). The host, files and model_of() still see whole tensors. Weights and losses are bit for
@@ -36,7 +25,8 @@ struct Sharding {
 ///   Session session(shard(std::move(g), {.state = {.is_on = true}}), {.accumulation = 2});
 ///
 /// errors  UsageError: a graph that is not trained, or is shared already; UnsupportedError: an update
-///         of the program's own, which may need whole tensors
+///         of the program's own, which may need whole tensors; ModelError: a name that is no
+///         variable's
 /// source  PopART's TensorLocation::replicatedTensorSharding
 Graph shard(Graph graph, const Sharding& sharding);
 
