@@ -90,7 +90,7 @@ Factor parse_factor(const std::string& text) {
 /// The texts of options that are more than a number or a word, as given.
 struct Texts {
   std::vector<std::string> inputs, sizes, data, validation, factors;
-  std::string format = "pb", emit, recompute;
+  std::string format = "pb", emit, recompute, shard, off_chip;
 };
 
 template <class Item>
@@ -140,6 +140,15 @@ void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
       ->check(CLI::Range(1, 1024).description(""))
       ->type_name("N")
       ->capture_default_str();
+  command
+      .add_option("--shard", texts.shard,
+                  "what each replica holds a part of: state, accumulators, weights, all")
+      ->type_name("KINDS");
+  command
+      .add_option("--off-chip", texts.off_chip,
+                  "what lies beside the machine and is loaded for its use: state, accumulators, "
+                  "weights, all")
+      ->type_name("KINDS");
 }
 
 /// A command that does not exist gets a better message than the option parser's.
@@ -255,11 +264,14 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   add_threads(train_command, fit.threads);
   train_command.callback([&] {
     if (!texts.recompute.empty()) fit.spreading.recompute = parse_recomputation(texts.recompute);
+    if (!texts.shard.empty()) fit.spreading.shard = parse_kinds(texts.shard);
+    if (!texts.off_chip.empty()) fit.spreading.off_chip = parse_kinds(texts.off_chip);
     if (!train_case.case_file.empty()) {
       for (const CLI::Option* option : train_command.get_options()) {
         const std::string name = option->get_name();
         if (option->count() == 0 || name == "MODEL" || name == "--case" || name == "--output-dir" ||
-            name == "--threads" || name == "--recompute" || name == "--replicas") {
+            name == "--threads" || name == "--recompute" || name == "--replicas" ||
+            name == "--shard" || name == "--off-chip") {
           continue;
         }
         fail_usage("the case says that already", name);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <halftone/graph/place.hpp>
+#include <halftone/transform/tensor_kind.hpp>
 
 #include "cli/console.hpp"
 #include "cli/tensor_file.hpp"
@@ -45,6 +46,8 @@ void run(const RunOptions& options, const Console& console);
 struct Spreading {
   Recomputation recompute = Recomputation::none;
   std::int32_t replicas = 1;
+  TensorKinds shard{};     ///< what the replicas hold in parts
+  TensorKinds off_chip{};  ///< what lies beside the machine
 };
 
 struct TrainCase {

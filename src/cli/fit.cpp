@@ -22,6 +22,7 @@
 #include "cli/json.hpp"
 #include "cli/model.hpp"
 #include "cli/optimizer.hpp"
+#include "cli/spreading.hpp"
 #include "cli/table.hpp"
 
 namespace halftone::cli {
@@ -77,6 +78,7 @@ class Fit : FitTask {
                       fail(ErrorKind::usage, {.what = what, .tensor = "--optimizer"});
                     });
     graph.outputs = {loss.id, graph.find(output_)};
+    graph = spread(std::move(graph), options_.spreading);
     trained_ = Session(std::move(graph), {.threads = options_.threads,
                                           .seed = options_.seed,
                                           .stop_at_nan = options_.stop_at_nan,

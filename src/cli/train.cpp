@@ -253,6 +253,10 @@ void Case::read_options() {
           file.blamed([&] { return parse_recomputation(value.get<std::string>()); });
     } else if (name == "replicas") {
       spreading.replicas = file.get<std::int32_t>(file.part("options"), "replicas");
+    } else if (name == "shard" || name == "off_chip") {
+      TensorKinds& kinds = name == "shard" ? spreading.shard : spreading.off_chip;
+      const auto names = file.get<std::string>(file.part("options"), name.c_str());
+      kinds = file.blamed([&] { return parse_kinds(names); });
     } else if (name == "recompute") {
       file.refuse("'recompute' is neither a truth value nor a name");
     } else {
@@ -294,6 +298,7 @@ void Case::record() {
   });
   graph.outputs = {loss.id};
   graph.outputs.insert(graph.outputs.end(), training.gradients.begin(), training.gradients.end());
+  graph = file.blamed([&] { return spread(graph, spreading); });
 }
 
 void Case::keep_weights(const Engine& engine, std::int64_t after) {
