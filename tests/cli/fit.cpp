@@ -395,3 +395,33 @@ TEST_CASE("a model that computes its shapes trains with data and as a case") {
   CHECK(wrong.err.find("beta1") != std::string::npos);
   CHECK(wrong.err.find("case.json") != std::string::npos);
 }
+
+TEST_CASE("law: variables in parts, or beside the machine, give the same file") {
+  const test::Folder folder;
+  write_file((folder / "data.csv"), few_digits(48));
+  const auto trained = [&](std::vector<std::string> spreading) {
+    std::vector<std::string> arguments{
+        digits, "--data", (folder / "data.csv"), "--epochs",    "2",           "--batch",
+        "12",   "--save", (folder / "net.onnx"), "--optimizer", "adam:lr=2e-3"};
+    arguments.insert(arguments.end(), spreading.begin(), spreading.end());
+    const Answer answer = train_with(arguments);
+    CHECK(answer.err == "");
+    return read_file((folder / "net.onnx"));
+  };
+  const std::string plain = trained({}), replicas = trained({"--replicas", "3"});
+  CHECK(trained({"--off-chip", "all"}) == plain);
+  CHECK(trained({"--replicas", "3", "--shard", "state"}) == replicas);
+  CHECK(trained({"--replicas", "3", "--shard", "all", "--off-chip", "state,weights"}) == replicas);
+  // A training goes on with other parts.
+  const Answer next =
+      train_with({digits, "--data", (folder / "data.csv"), "--epochs", "3", "--batch", "12",
+                  "--replicas", "2", "--shard", "weights", "--resume", (folder / "net.onnx")});
+  CHECK(next.code == 0);
+  const auto code = [&](std::vector<std::string> spreading) {
+    std::vector<std::string> arguments{digits, "--data", (folder / "data.csv")};
+    arguments.insert(arguments.end(), spreading.begin(), spreading.end());
+    return train_with(arguments).code;
+  };
+  CHECK(code({"--shard", "state"}) == 2);  // nobody to share with
+  CHECK(code({"--off-chip", "stat"}) == 2);
+}

@@ -239,3 +239,52 @@ TEST_CASE("popart recomputation: every mode gives the same weights and losses") 
   CHECK(is(error_of([&] { run(marked, options); }), "error",
            "A mixture of auto and manual recompute annotation is not supported"));
 }
+
+TEST_CASE("popart locations: weights and state in parts, or beside the machine, train alike") {
+  const Model m = model();
+  const std::vector<float> x{1, 2, 3, 4};
+  const auto trained = [&](const SessionOptions& options) {
+    const Adam adam(
+        std::map<std::string, std::pair<float, bool>>{{"defaultLearningRate", {0.1f, true}}},
+        AdamMode::Adam, WeightDecayMode::Decay, DataType::FLOAT, DataType::FLOAT, DataType::FLOAT);
+    auto session = TrainingSession::createFromOnnxModel(
+        m.proto, DataFlow(1, {{m.loss, AnchorReturnType("All")}}), m.loss, adam, cpu(), {},
+        options);
+    session->prepareDevice();
+    session->weightsFromHost();
+    std::vector<float> data = x, losses(2);
+    NDArrayWrapper<float> in(data.data(), {2, 2}), out(losses.data(), {2});
+    StepIO io({{"x", in}}, {{m.loss, out}});
+    for (int step = 0; step < 3; ++step) session->run(io);
+    std::vector<float> values = weights(*session);
+    values.insert(values.end(), losses.begin(), losses.end());
+    return values;
+  };
+  const SessionOptions plain = replicated(2);
+  const std::vector<float> expected = trained(plain);
+  const TensorLocation shared(TensorStorage::OnChip, ReplicatedTensorSharding::On),
+      remote(TensorStorage::OffChip), both(TensorStorage::OffChip, ReplicatedTensorSharding::On);
+  for (const TensorLocation& location : {shared, remote, both}) {
+    SessionOptions options = plain;
+    options.optimizerStateTensorLocationSettings = {location, 1, 1};
+    CHECK(trained(options) == expected);
+    options.weightTensorLocationSettings = {location, 1, 1};
+    CHECK(trained(options) == expected);
+    options = plain;
+    options.tensorLocationSettingsOverride = {{"w", location}};
+    CHECK(trained(options) == expected);
+  }
+  SessionOptions options = plain;
+  options.weightTensorLocationSettings = {shared, 1, 1};
+  const auto session = [&](const TensorId& anchor) {
+    training(m, options, 1, {{anchor, AnchorReturnType("Final")}});
+  };
+  CHECK(contains(error_of([&] { session("w"); }), "replicas hold parts of it"));
+  options.tensorLocationSettingsOverride = {{m.loss, shared}};
+  CHECK(contains(error_of([&] { session(m.loss); }), "is no variable"));
+  options = plain;
+  options.weightTensorLocationSettings.location =
+      TensorLocation(TensorStorage::OnChip, ReplicatedTensorSharding::On,
+                     CommGroup(CommGroupType::Consecutive, 1));
+  CHECK(contains(error_of([&] { session(m.loss); }), "sharding domain"));
+}
