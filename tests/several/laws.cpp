@@ -9,6 +9,7 @@
 #include <halftone/train.hpp>
 #include <halftone/train/operators.hpp>
 #include <halftone/transform/off_chip.hpp>
+#include <halftone/transform/serialize_batch.hpp>
 #include <halftone/transform/shard.hpp>
 
 #include "../../bench/networks.hpp"
@@ -124,7 +125,8 @@ struct How {
   int threads = 1;
   Sharding shard{};
   TensorKinds off_chip{};
-  float clip_norm = 0;  ///< 0: no norm is clipped
+  std::int64_t serialize = 1;  ///< parts of the batch
+  float clip_norm = 0;         ///< 0: no norm is clipped
 };
 
 struct Outcome {
@@ -144,6 +146,7 @@ Outcome trained(const Network& network, const How& how) {
   g.replicas = how.replicas;
   const AnyTensor label = g.input<std::int32_t>("label", {how.batch});
   const AnyTensor loss = op::nll_loss(op::softmax(g["logits"]), label);
+  if (how.serialize > 1) g = serialize_batch(std::move(g), how.serialize);
   TrainOptions options{.accumulation = how.accumulation, .reduction = how.reduction};
   if (how.clip_norm != 0) options.clip_norm = {{.max_norm = how.clip_norm}};
   if (how.optimizer == Kind::sgd) {
@@ -473,6 +476,49 @@ TEST_CASE(
   CHECK_THROWS_AS(off_chip(g, kinds), ModelError);
   kinds.named = {{"logits", true}};
   CHECK_THROWS_AS(off_chip(g, kinds), ModelError);
+}
+
+TEST_CASE("law: a batch in parts gives the same losses, and gradients that differ by rounding") {
+  for (const Network& network : all) {
+    for (const std::int64_t parts : {2, 3}) {
+      for (const Recomputation recompute : {Recomputation::none, Recomputation::standard}) {
+        How plain{.optimizer = Kind::sgd, .batch = 6, .recompute = recompute};
+        How spread = plain;
+        spread.serialize = parts;
+        CAPTURE(std::string(network.name));
+        CAPTURE(parts);
+        const Outcome expected = trained(network, plain), found = trained(network, spread);
+        // The first loss is that of a forward pass; the next ones follow from gradients.
+        CHECK(std::equal(found.losses.begin(), found.losses.begin() + sizeof(float),
+                         expected.losses.begin()));
+        CHECK(relative_difference(network, found, expected) < 1e-5);
+      }
+    }
+  }
+}
+
+TEST_CASE("rows are computed in parts as far as they are apart") {
+  const auto count = [](const Graph& g, const OpId& id) {
+    return std::count_if(g.nodes.begin(), g.nodes.end(),
+                         [&](const Node& node) { return node.op->id == id; });
+  };
+  for (const Network& network : all) {
+    CAPTURE(std::string(network.name));
+    const Graph whole = network.make(6), parts = serialize_batch(network.make(6), 3);
+    CHECK(count(parts, op::Conv::id) == 3 * count(whole, op::Conv::id));
+    CHECK(count(parts, op::BatchNormalization::id) == count(whole, op::BatchNormalization::id));
+    // The LSTM has the batch in another dimension than the first.
+    const bool is_apart = network.make != &lstm;
+    CHECK(count(parts, op::MatMul::id) == (is_apart ? 3 : 1) * count(whole, op::MatMul::id));
+    CHECK(serialize_batch(whole, 1) == whole);
+    CHECK_THROWS_AS(serialize_batch(whole, 0), UsageError);
+    CHECK_THROWS_AS(serialize_batch(whole, 4), UsageError);  // does not divide 6
+    CHECK_THROWS_AS(serialize_batch(whole, 7), UsageError);
+  }
+  Graph trained = mlp(6);
+  const AnyTensor label = trained.input<std::int32_t>("label", {6});
+  train(trained, op::nll_loss(op::softmax(trained["logits"]), label), Sgd{.learning_rate = 1e-2f});
+  CHECK_THROWS_AS(serialize_batch(trained, 2), UsageError);
 }
 
 TEST_CASE("what cannot be shared is refused") {
