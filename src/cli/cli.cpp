@@ -149,6 +149,12 @@ void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
                   "what lies beside the machine and is loaded for its use: state, accumulators, "
                   "weights, all")
       ->type_name("KINDS");
+  command
+      .add_option("--serialize-batch", spreading.batch_parts,
+                  "parts of the batch that are computed one after the other")
+      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->type_name("N")
+      ->capture_default_str();
 }
 
 /// A command that does not exist gets a better message than the option parser's.
@@ -271,7 +277,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
         const std::string name = option->get_name();
         if (option->count() == 0 || name == "MODEL" || name == "--case" || name == "--output-dir" ||
             name == "--threads" || name == "--recompute" || name == "--replicas" ||
-            name == "--shard" || name == "--off-chip") {
+            name == "--shard" || name == "--off-chip" || name == "--serialize-batch") {
           continue;
         }
         fail_usage("the case says that already", name);

@@ -42,12 +42,13 @@ struct RunOptions {
 /// made-up inputs, and nothing is written.
 void run(const RunOptions& options, const Console& console);
 
-/// How a training is spread over time and machines. It changes no result.
+/// How a training is spread over time and machines. It changes no result but for rounding.
 struct Spreading {
   Recomputation recompute = Recomputation::none;
   std::int32_t replicas = 1;
-  TensorKinds shard{};     ///< what the replicas hold in parts
-  TensorKinds off_chip{};  ///< what lies beside the machine
+  TensorKinds shard{};           ///< what the replicas hold in parts
+  TensorKinds off_chip{};        ///< what lies beside the machine
+  std::int64_t batch_parts = 1;  ///< in which a micro-batch is computed, one after the other
 };
 
 struct TrainCase {

@@ -12,6 +12,7 @@
 
 #include <halftone/onnx.hpp>
 #include <halftone/session/session.hpp>
+#include <halftone/transform/serialize_batch.hpp>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
@@ -71,6 +72,7 @@ class Fit : FitTask {
     graph.replicas = options_.spreading.replicas;
     const AnyTensor loss = record_loss(graph, false);
     const std::string loss_name(loss.name());
+    graph = serialize_batch(std::move(graph), options_.spreading.batch_parts);
     optimizer_ = parse_optimizer(options_.optimizer);
     float loss_scaling = 1;
     record_training(optimizer_, graph, loss, {.reduction = AccumulationReduction::mean},

@@ -11,6 +11,7 @@
 
 #include <halftone/exec/engine.hpp>
 #include <halftone/onnx.hpp>
+#include <halftone/transform/serialize_batch.hpp>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
@@ -253,6 +254,8 @@ void Case::read_options() {
           file.blamed([&] { return parse_recomputation(value.get<std::string>()); });
     } else if (name == "replicas") {
       spreading.replicas = file.get<std::int32_t>(file.part("options"), "replicas");
+    } else if (name == "serialize_batch") {
+      spreading.batch_parts = file.get<std::int64_t>(file.part("options"), "serialize_batch");
     } else if (name == "shard" || name == "off_chip") {
       TensorKinds& kinds = name == "shard" ? spreading.shard : spreading.off_chip;
       const auto names = file.get<std::string>(file.part("options"), name.c_str());
@@ -290,6 +293,7 @@ void Case::record() {
   TrainOptions of_replica = how;
   of_replica.accumulation /= spreading.replicas;
   const Training training = file.blamed([&] {
+    graph = serialize_batch(std::move(graph), spreading.batch_parts);
     if (optimizer == nullptr || optimizer->is_null()) {
       return differentiate_weights(graph, loss, of_replica);
     }

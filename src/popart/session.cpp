@@ -18,6 +18,7 @@
 #include <halftone/streams.hpp>
 #include <halftone/train/state.hpp>
 #include <halftone/transform/off_chip.hpp>
+#include <halftone/transform/serialize_batch.hpp>
 #include <halftone/transform/shard.hpp>
 
 #include "base/file.hpp"
@@ -893,6 +894,20 @@ halftone::TrainOptions trainOptions(const SessionOptions& options) {
   return native;
 }
 
+/// Computes the batch in parts.
+void serializeBatch(halftone::Graph& graph, std::int64_t factor) {
+  for (const halftone::TensorId id : graph.inputs) {
+    const halftone::TensorInfo& info = graph.info(id);
+    if (info.rank() == 0) continue;
+    if (info.shape[0] < factor) {
+      throw error("Batch axis: {} is smaller than the batch serialization factor: {} for tensor {}",
+                  info.shape[0], factor, graph.name(id));
+    }
+    break;
+  }
+  graph = halftone::serialize_batch(std::move(graph), factor);
+}
+
 /// What the options say of variables: whether `isMeant` is true of their location.
 halftone::TensorKinds tensorKinds(const halftone::Graph& graph, const SessionOptions& options,
                                   int TensorLocationSettings::* least,
@@ -984,8 +999,20 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
                 detail::fromNative(graph.info(id)).shape().size());
   }
   translated<error>([&] {
+    const int parts = userOptions.batchSerializationSettings.factor;
+    std::optional<halftone::Graph> given;
+    if (parts > 1) {
+      given = graph;
+      serializeBatch(graph, parts);
+    }
     detail::recordTraining(graph, halftone::AnyTensor{&graph, id}, optimizer,
                            trainOptions(userOptions));
+    if (!given) return;
+    // The host's model stays as it was; values are those of the graph that trains it.
+    for (halftone::TensorRecord& t : given->tensors) {
+      if (halftone::is_variable(t)) t.data = {};
+    }
+    graph.model[0] = std::move(*given);
   });
   checkAnchors(graph, dataFlow);
   std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, &optimizer);

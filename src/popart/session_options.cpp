@@ -139,7 +139,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(enableExplicitMainLoops, nothing, "steps are loops of the session, not of the graph")
     POPART_OPTION(executionPhaseSettings, nothing, placement)
     POPART_OPTION(accumulateOuterFragmentSettings, nothing, training)
-    POPART_OPTION(batchSerializationSettings, nothing, placement)
+    POPART_OPTION(batchSerializationSettings, nothing, "only training has a use for it: the factor; parts are always unrolled, in their order")
     POPART_OPTION(activationTensorLocationSettings, nothing, placement)
     POPART_OPTION(weightTensorLocationSettings, nothing, locations)
     POPART_OPTION(optimizerStateTensorLocationSettings, nothing, locations)
@@ -167,7 +167,8 @@ bool isOfTraining(std::string_view name) {
          name == "meanAccumulationAndReplicationReductionStrategy" ||
          name == "automaticLossScalingSettings" || name == "weightTensorLocationSettings" ||
          name == "optimizerStateTensorLocationSettings" ||
-         name == "accumulatorTensorLocationSettings" || name == "tensorLocationSettingsOverride";
+         name == "accumulatorTensorLocationSettings" || name == "tensorLocationSettingsOverride" ||
+         name == "batchSerializationSettings";
 }
 
 void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <popart/adam.hpp>
@@ -11,8 +13,10 @@
 #include <popart/sgd.hpp>
 #include <popart/stepio.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "../folder.hpp"
 #include "errors.hpp"
 
 using namespace popart;
@@ -287,4 +291,38 @@ TEST_CASE("popart locations: weights and state in parts, or beside the machine, 
       TensorLocation(TensorStorage::OnChip, ReplicatedTensorSharding::On,
                      CommGroup(CommGroupType::Consecutive, 1));
   CHECK(contains(error_of([&] { session(m.loss); }), "sharding domain"));
+}
+
+TEST_CASE(
+    "popart batch serialization: a batch in parts trains alike, and the model stays as it is") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorId x = builder->addInputTensor(TensorInfo{"FLOAT", Shape{4, 2}}, "x");
+  const float data[] = {1, 2, 3, 4};
+  const TensorId w =
+      builder->addInitializedInputTensor({data, TensorInfo{"FLOAT", Shape{2, 2}}}, "w");
+  const TensorId y = aiOnnx.relu({aiOnnx.matmul({x, w}, "product")}, "y");
+  const TensorId l = aiOnnx.reducesum({y}, std::vector<int64_t>{0, 1}, 0, "l");
+  builder->addOutputTensor(l);
+  const Model m{builder->getModelProto(), l};
+  const auto trained = [&](int factor) {
+    SessionOptions options;
+    options.batchSerializationSettings.factor = factor;
+    auto session =
+        training(m, options, 1, {{l, AnchorReturnType("All")}, {y, AnchorReturnType("All")}});
+    std::vector<float> in{1, 2, 3, 4, 5, 6, 7, 8}, loss(1), rows(8);
+    NDArrayWrapper<float> given(in.data(), {4, 2}), sum(loss.data(), {1}), all(rows.data(), {4, 2});
+    StepIO io({{x, given}}, {{l, sum}, {y, all}});
+    session->run(io);
+    const test::Folder folder;
+    session->modelToHost(folder / "model.onnx");
+    loss.insert(loss.end(), rows.begin(), rows.end());
+    std::ifstream file(folder / "model.onnx");
+    return std::pair(loss, std::string(std::istreambuf_iterator<char>(file), {}));
+  };
+  // All numbers are small and whole: sums are exact in any order.
+  CHECK(trained(2) == trained(0));
+  CHECK(contains(error_of([&] { trained(5); }),
+                 "Batch axis: 4 is smaller than the batch serialization factor: 5 for tensor x"));
+  CHECK(contains(error_of([&] { trained(3); }), "does not divide the batch"));
 }
