@@ -13,6 +13,7 @@
 #include <halftone/transform/shard.hpp>
 
 #include "../../bench/networks.hpp"
+#include "../folder.hpp"
 
 // How a training is spread over time and machines changes no bit of it: each law compares all losses
 // and variables with those of the plain training.
@@ -126,6 +127,7 @@ struct How {
   Sharding shard{};
   TensorKinds off_chip{};
   std::int64_t serialize = 1;  ///< parts of the batch
+  bool through_file = false;   ///< made ready, written to a file and read again
   float clip_norm = 0;         ///< 0: no norm is clipped
 };
 
@@ -154,13 +156,18 @@ Outcome trained(const Network& network, const How& how) {
   } else {
     train(g, loss, Adam{.learning_rate = 1e-3f, .lamb = how.optimizer == Kind::lamb}, options);
   }
-  Session session(off_chip(shard(std::move(g), how.shard), how.off_chip),
-                  {.outputs = {loss},
-                   .batches_per_step = steps,
-                   .accumulation = how.accumulation,
-                   .threads = how.threads,
-                   .seed = 5,
-                   .recompute = how.recompute});
+  const SessionOptions session_options{.outputs = {Anchor(loss)},
+                                       .batches_per_step = steps,
+                                       .accumulation = how.accumulation,
+                                       .threads = how.threads,
+                                       .seed = 5,
+                                       .recompute = how.recompute};
+  Session session(off_chip(shard(std::move(g), how.shard), how.off_chip), session_options);
+  if (how.through_file) {
+    const test::Folder folder;
+    save_executable(session.executable(), folder / "ready.htx");
+    session = Session(load_executable(folder / "ready.htx"), session_options);
+  }
   // The same samples in the same order, however they are shared.
   AnyArray x(TensorInfo{ElementType::float32, session.given_shape(0)});
   const auto values = x.values<float>();
@@ -476,6 +483,20 @@ TEST_CASE(
   CHECK_THROWS_AS(off_chip(g, kinds), ModelError);
   kinds.named = {{"logits", true}};
   CHECK_THROWS_AS(off_chip(g, kinds), ModelError);
+}
+
+TEST_CASE("law: shared and remote variables are in the file of what was made ready") {
+  const How hows[]{
+      {.optimizer = Kind::adam, .replicas = 3, .shard = {.state = on, .weights = on}},
+      {.optimizer = Kind::lamb, .accumulation = 2, .replicas = 2, .shard = {.state = on}},
+      {.optimizer = Kind::adam, .off_chip = {.state = on, .weights = on}},
+  };
+  for (const How& plain : hows) {
+    How spread = plain;
+    spread.through_file = true;
+    CAPTURE(plain.replicas);
+    check_same(trained(all[0], spread), trained(all[0], plain));
+  }
 }
 
 TEST_CASE("law: a batch in parts gives the same losses, and gradients that differ by rounding") {
