@@ -253,7 +253,9 @@ void Case::read_options() {
       spreading.recompute =
           file.blamed([&] { return parse_recomputation(value.get<std::string>()); });
     } else if (name == "replicas") {
-      spreading.replicas = file.get<std::int32_t>(file.part("options"), "replicas");
+      const auto replicas = file.get<std::int64_t>(file.part("options"), "replicas");
+      if (replicas < 1 || replicas > 1024) file.refuse("'replicas' is not 1 to 1024");
+      spreading.replicas = static_cast<std::int32_t>(replicas);
     } else if (name == "serialize_batch") {
       spreading.batch_parts = file.get<std::int64_t>(file.part("options"), "serialize_batch");
     } else if (name == "shard" || name == "off_chip") {
@@ -266,7 +268,6 @@ void Case::read_options() {
       fail(ErrorKind::unsupported, {.what = "there is no such option", .found = name});
     }
   }
-  if (spreading.replicas < 1) file.refuse("there is not at least one replica");
   if (how.accumulation % spreading.replicas != 0) {
     file.blamed([&] {
       fail(ErrorKind::usage,
