@@ -1,8 +1,14 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include <halftone/ipu/profile.hpp>
 #include <halftone/train.hpp>
 #include <halftone/transform/off_chip.hpp>
+#include <halftone/transform/serialize_batch.hpp>
 #include <halftone/transform/shard.hpp>
 
 #include "../../bench/networks.hpp"
@@ -80,4 +86,20 @@ TEST_CASE("parts of variables take a share of the tiles' memory") {
     CHECK(bytes_of(state, name) == (is_weight ? size : size / 4));
     CHECK(bytes_of(all, name) == size / 4);
   }
+}
+
+TEST_CASE("a batch in parts has fewer values on the tiles at once, and takes longer") {
+  const auto profiled = [](std::int64_t parts) {
+    Graph g;
+    AnyTensor x = g.input<float>("x", {32, 128});
+    for (const std::int64_t inputs : {128, 512}) x = op::relu(networks::dense(g, x, inputs, 512));
+    output(g, networks::dense(g, x, 512, 10), "y");
+    return ipu::profile(serialize_batch(std::move(g), parts), ipu::gc200);
+  };
+  const auto most_live = [](const ipu::Report& report) {
+    return *std::max_element(report.live_bytes.begin(), report.live_bytes.end());
+  };
+  const ipu::Report whole = profiled(1), parts = profiled(4);
+  CHECK(most_live(parts) < most_live(whole) * 3 / 4);
+  CHECK(parts.cycles() > whole.cycles());
 }
