@@ -90,7 +90,7 @@ Factor parse_factor(const std::string& text) {
 /// The texts of options that are more than a number or a word, as given.
 struct Texts {
   std::vector<std::string> inputs, sizes, data, validation, factors;
-  std::string format = "pb", emit, recompute, schedule;
+  std::string format = "pb", emit, recompute, schedule, shard, off_chip;
 };
 
 template <class Item>
@@ -154,6 +154,21 @@ void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
       .add_option("--schedule", texts.schedule,
                   "when stages run: grouped, continuous, one_f_one_b (default) or zero_bubble")
       ->type_name("ORDER");
+  command
+      .add_option("--shard", texts.shard,
+                  "what each replica holds a part of: state, accumulators, weights, all")
+      ->type_name("KINDS");
+  command
+      .add_option("--off-chip", texts.off_chip,
+                  "what lies beside the machine and is loaded for its use: state, accumulators, "
+                  "weights, all")
+      ->type_name("KINDS");
+  command
+      .add_option("--serialize-batch", spreading.batch_parts,
+                  "parts of the batch that are computed one after the other")
+      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->type_name("N")
+      ->capture_default_str();
 }
 
 /// A command that does not exist gets a better message than the option parser's.
@@ -276,12 +291,15 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   train_command.callback([&] {
     if (!texts.recompute.empty()) fit.spreading.recompute = parse_recomputation(texts.recompute);
     if (!texts.schedule.empty()) fit.spreading.schedule = parse_schedule(texts.schedule);
+    if (!texts.shard.empty()) fit.spreading.shard = parse_kinds(texts.shard);
+    if (!texts.off_chip.empty()) fit.spreading.off_chip = parse_kinds(texts.off_chip);
     if (!train_case.case_file.empty()) {
       for (const CLI::Option* option : train_command.get_options()) {
         const std::string name = option->get_name();
         if (option->count() == 0 || name == "MODEL" || name == "--case" || name == "--output-dir" ||
             name == "--threads" || name == "--recompute" || name == "--replicas" ||
-            name == "--ipus" || name == "--stages" || name == "--schedule") {
+            name == "--ipus" || name == "--stages" || name == "--schedule" || name == "--shard" ||
+            name == "--off-chip" || name == "--serialize-batch") {
           continue;
         }
         fail_usage("the case says that already", name);

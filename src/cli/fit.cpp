@@ -12,6 +12,7 @@
 
 #include <halftone/onnx.hpp>
 #include <halftone/session/session.hpp>
+#include <halftone/transform/serialize_batch.hpp>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
@@ -72,6 +73,7 @@ class Fit : FitTask {
     place(graph, options_.spreading);
     const AnyTensor loss = record_loss(graph, false);
     const std::string loss_name(loss.name());
+    graph = serialize_batch(std::move(graph), options_.spreading.batch_parts);
     optimizer_ = parse_optimizer(options_.optimizer);
     float loss_scaling = 1;
     // A continuous pipeline takes a step after each micro-batch.
@@ -83,6 +85,7 @@ class Fit : FitTask {
                       fail(ErrorKind::usage, {.what = what, .tensor = "--optimizer"});
                     });
     graph.outputs = {loss.id, graph.find(output_)};
+    graph = spread(std::move(graph), options_.spreading);
     trained_ = Session(std::move(graph), {.batches_per_step = options_.accumulation / accumulation,
                                           .accumulation = accumulation,
                                           .threads = options_.threads,

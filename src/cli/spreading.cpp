@@ -1,9 +1,14 @@
 #include "cli/spreading.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include <halftone/base/error.hpp>
+#include <halftone/train.hpp>
+#include <halftone/transform/off_chip.hpp>
 #include <halftone/transform/place.hpp>
+#include <halftone/transform/shard.hpp>
 
 #include "base/describe.hpp"
 
@@ -41,6 +46,39 @@ void place(Graph& graph, const Spreading& spreading) {
 Schedule schedule_of(const Spreading& spreading) {
   const bool is_chosen = spreading.schedule != Schedule::none || spreading.stages == 0;
   return is_chosen ? spreading.schedule : Schedule::one_f_one_b;
+}
+
+TensorKinds parse_kinds(std::string_view names) {
+  TensorKinds kinds;
+  for (std::size_t begin = 0; begin <= names.size();) {
+    const std::size_t end = std::min(names.find(',', begin), names.size());
+    const std::string_view name = names.substr(begin, end - begin);
+    begin = end + 1;
+    const bool is_all = name == "all";
+    if (!is_all && name != "none" && name != "state" && name != "accumulators" &&
+        name != "weights") {
+      fail(ErrorKind::usage, {.what = "there is no kind of variables of that name",
+                              .expected = "none, state, accumulators, weights or all",
+                              .found = detail::quoted(name)});
+    }
+    if (is_all || name == "state") kinds.state.is_on = true;
+    if (is_all || name == "accumulators") kinds.accumulators.is_on = true;
+    if (is_all || name == "weights") kinds.weights.is_on = true;
+  }
+  return kinds;
+}
+
+Graph spread(Graph graph, const Spreading& spreading) {
+  if (spreading.shard.any() && graph.replicas == 1) {
+    fail(ErrorKind::usage, {.what = "a single replica has nobody to share variables with",
+                            .hint = "--replicas N, or no --shard"});
+  }
+  if (spreading.off_chip.any() && accumulation_of(graph) == 0) {
+    fail(ErrorKind::usage, {.what = "without an optimizer no variable changes: all stay on the "
+                                    "machine",
+                            .hint = "give an optimizer, or no --off-chip"});
+  }
+  return off_chip(shard(std::move(graph), spreading.shard), spreading.off_chip);
 }
 
 }  // namespace halftone::cli

@@ -16,4 +16,11 @@ void place(Graph& graph, const Spreading& spreading);
 /// The schedule of what was placed so.
 Schedule schedule_of(const Spreading& spreading);
 
+/// Kinds of variables, separated by commas: none, state, accumulators, weights, all. Throws UsageError,
+/// listing them.
+TensorKinds parse_kinds(std::string_view names);
+
+/// A trained graph, as it is spread.
+Graph spread(Graph graph, const Spreading& spreading);
+
 }  // namespace halftone::cli

@@ -12,6 +12,7 @@
 #include <halftone/exec/engine.hpp>
 #include <halftone/onnx.hpp>
 #include <halftone/program/spread.hpp>
+#include <halftone/transform/serialize_batch.hpp>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
@@ -250,6 +251,13 @@ void Case::read_options() {
     file.refuse("the reduction is neither sum nor mean");
   }
   how.reduction = reduction == "sum" ? AccumulationReduction::sum : AccumulationReduction::mean;
+  const auto small_number = [&](const char* name, std::int64_t least, std::int64_t most) {
+    const auto number = file.get<std::int64_t>(file.part("options"), name);
+    if (number < least || number > most) {
+      file.refuse(fmt::format("'{}' is not {} to {}", name, least, most));
+    }
+    return static_cast<std::int32_t>(number);
+  };
   for (const auto& [name, value] : file.part("options").items()) {
     if (name == "recompute" && value.is_boolean()) {
       spreading.recompute = value.get<bool>() ? Recomputation::standard : Recomputation::none;
@@ -257,21 +265,26 @@ void Case::read_options() {
       spreading.recompute =
           file.blamed([&] { return parse_recomputation(value.get<std::string>()); });
     } else if (name == "replicas") {
-      spreading.replicas = file.get<std::int32_t>(file.part("options"), "replicas");
+      spreading.replicas = small_number("replicas", 1, 1024);
     } else if (name == "ipus") {
-      spreading.ipus = file.get<std::int32_t>(file.part("options"), "ipus");
+      spreading.ipus = small_number("ipus", 1, 64);
     } else if (name == "stages") {
-      spreading.stages = file.get<std::int32_t>(file.part("options"), "stages");
+      spreading.stages = small_number("stages", 1, 1024);
     } else if (name == "schedule") {
       const auto text = file.get<std::string>(file.part("options"), "schedule");
       spreading.schedule = file.blamed([&] { return parse_schedule(text); });
+    } else if (name == "serialize_batch") {
+      spreading.batch_parts = file.get<std::int64_t>(file.part("options"), "serialize_batch");
+    } else if (name == "shard" || name == "off_chip") {
+      TensorKinds& kinds = name == "shard" ? spreading.shard : spreading.off_chip;
+      const auto names = file.get<std::string>(file.part("options"), name.c_str());
+      kinds = file.blamed([&] { return parse_kinds(names); });
     } else if (name == "recompute") {
       file.refuse("'recompute' is neither a truth value nor a name");
     } else {
       fail(ErrorKind::unsupported, {.what = "there is no such option", .found = name});
     }
   }
-  if (spreading.replicas < 1) file.refuse("there is not at least one replica");
   if (how.accumulation % spreading.replicas != 0) {
     file.blamed([&] {
       fail(ErrorKind::usage,
@@ -298,6 +311,7 @@ void Case::record() {
   TrainOptions of_replica = how;
   of_replica.accumulation /= spreading.replicas;
   const Training training = file.blamed([&] {
+    graph = serialize_batch(std::move(graph), spreading.batch_parts);
     if (optimizer == nullptr || optimizer->is_null()) {
       return differentiate_weights(graph, loss, of_replica);
     }
@@ -306,6 +320,7 @@ void Case::record() {
   });
   graph.outputs = {loss.id};
   graph.outputs.insert(graph.outputs.end(), training.gradients.begin(), training.gradients.end());
+  graph = file.blamed([&] { return spread(graph, spreading); });
 }
 
 std::int64_t Case::runs_together(const Engine& engine) const {

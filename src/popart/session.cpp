@@ -17,6 +17,9 @@
 #include <halftone/session/cache.hpp>
 #include <halftone/streams.hpp>
 #include <halftone/train/state.hpp>
+#include <halftone/transform/off_chip.hpp>
+#include <halftone/transform/serialize_batch.hpp>
+#include <halftone/transform/shard.hpp>
 
 #include "base/file.hpp"
 #include "popart/convert.hpp"
@@ -907,6 +910,89 @@ halftone::TrainOptions trainOptions(const SessionOptions& options) {
   return native;
 }
 
+/// Computes the batch in parts.
+void serializeBatch(halftone::Graph& graph, std::int64_t factor) {
+  for (const halftone::TensorId id : graph.inputs) {
+    const halftone::TensorInfo& info = graph.info(id);
+    if (info.rank() == 0) continue;
+    if (info.shape[0] < factor) {
+      throw error("Batch axis: {} is smaller than the batch serialization factor: {} for tensor {}",
+                  info.shape[0], factor, graph.name(id));
+    }
+    break;
+  }
+  graph = halftone::serialize_batch(std::move(graph), factor);
+}
+
+/// What the options say of variables: whether `isMeant` is true of their location.
+halftone::TensorKinds tensorKinds(const halftone::Graph& graph, const SessionOptions& options,
+                                  int TensorLocationSettings::* least,
+                                  bool (*isMeant)(const TensorLocation&)) {
+  const auto kind = [&](const TensorLocationSettings& settings) {
+    return halftone::TensorKind{.is_on = isMeant(settings.location),
+                                .least_elements = settings.*least};
+  };
+  halftone::TensorKinds kinds{.state = kind(options.optimizerStateTensorLocationSettings),
+                              .accumulators = kind(options.accumulatorTensorLocationSettings),
+                              .weights = kind(options.weightTensorLocationSettings)};
+  for (const auto& [id, location] : options.tensorLocationSettingsOverride) {
+    const halftone::TensorId native = graph.find(id);
+    const bool isVariable =
+        native != halftone::no_tensor && halftone::is_variable(graph.tensor(native));
+    if (isVariable || isMeant(location)) kinds.named.push_back({id, isMeant(location)});
+  }
+  return kinds;
+}
+
+void checkShardingDomain(const TensorLocation& location, std::int64_t replicas) {
+  if (location.replicatedTensorSharding == ReplicatedTensorSharding::Off) return;
+  const CommGroup& domain = location.shardingDomain;
+  const bool isAll = domain.type == CommGroupType::All ||
+                     (domain.type == CommGroupType::Consecutive &&
+                      static_cast<std::int64_t>(domain.replicaGroupSize) == replicas);
+  if (isAll) return;
+  throw error("A sharding domain of some of the replicas is not supported: all {} share a tensor",
+              replicas);
+}
+
+/// A trained graph whose variables are where the options say.
+halftone::Graph located(halftone::Graph graph, const DataFlow& dataFlow,
+                        const SessionOptions& options) {
+  const std::int64_t replicas = graph.replicas;
+  for (const auto* settings :
+       {&options.weightTensorLocationSettings, &options.optimizerStateTensorLocationSettings,
+        &options.accumulatorTensorLocationSettings}) {
+    checkShardingDomain(settings->location, replicas);
+  }
+  for (const auto& [id, location] : options.tensorLocationSettingsOverride) {
+    checkShardingDomain(location, replicas);
+  }
+  const halftone::TensorKinds shared =
+      tensorKinds(graph, options, &TensorLocationSettings::minElementsForReplicatedTensorSharding,
+                  [](const TensorLocation& location) {
+                    return location.replicatedTensorSharding == ReplicatedTensorSharding::On;
+                  });
+  const halftone::TensorKinds remote = tensorKinds(
+      graph, options, &TensorLocationSettings::minElementsForOffChip,
+      [](const TensorLocation& location) { return location.storage == TensorStorage::OffChip; });
+  std::vector<halftone::TensorInfo> infos;
+  for (const TensorId& id : dataFlow.anchors()) {
+    const halftone::TensorId native = graph.find(id);
+    infos.push_back(native == halftone::no_tensor ? halftone::TensorInfo{} : graph.info(native));
+  }
+  graph = halftone::off_chip(halftone::shard(std::move(graph), shared), remote);
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    const TensorId& id = dataFlow.anchors()[i];
+    const halftone::TensorId native = graph.find(id);
+    if (native == halftone::no_tensor || graph.info(native) == infos[i]) continue;
+    throw error(
+        "Anchor {}: replicas hold parts of it, since its location has replicated tensor sharding; "
+        "weightsToHost gives whole tensors",
+        id);
+  }
+  return graph;
+}
+
 }  // namespace
 
 TrainingSession::~TrainingSession() = default;
@@ -931,12 +1017,25 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
                 detail::fromNative(graph.info(id)).shape().size());
   }
   translated<error>([&] {
+    const int parts = userOptions.batchSerializationSettings.factor;
+    std::optional<halftone::Graph> given;
+    if (parts > 1) {
+      given = graph;
+      serializeBatch(graph, parts);
+    }
     detail::recordTraining(graph, halftone::AnyTensor{&graph, id}, optimizer,
                            trainOptions(userOptions));
+    if (!given) return;
+    // The host's model stays as it was; values are those of the graph that trains it.
+    for (halftone::TensorRecord& t : given->tensors) {
+      if (halftone::is_variable(t)) t.data = {};
+    }
+    graph.model[0] = std::move(*given);
   });
   checkAnchors(graph, dataFlow);
   detail::checkPipeline(graph, userOptions, dataFlow, true);
   std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, &optimizer);
+  graph = translated<error>([&] { return located(std::move(graph), dataFlow, userOptions); });
   auto state =
       std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
   state->ir = std::move(ir);

@@ -30,6 +30,8 @@ constexpr const char* placement = "the cpu device is one tile: nothing is placed
 constexpr const char* streams = "the cpu device reads and writes the program's memory directly";
 constexpr const char* products =
     "partialsType and availableMemoryProportion of products that ask for none themselves";
+constexpr const char* locations =
+    "only training has a use for it: storage and replicated tensor sharding, but no tile sets";
 constexpr const char* several = "sessions run on one device";
 
 // clang-format off
@@ -137,12 +139,12 @@ const OptionRow option_rows[] = {
     POPART_OPTION(enableExplicitMainLoops, nothing, "steps are loops of the session, not of the graph")
     POPART_OPTION(executionPhaseSettings, nothing, placement)
     POPART_OPTION(accumulateOuterFragmentSettings, nothing, training)
-    POPART_OPTION(batchSerializationSettings, nothing, placement)
+    POPART_OPTION(batchSerializationSettings, nothing, "only training has a use for it: the factor; parts are always unrolled, in their order")
     POPART_OPTION(activationTensorLocationSettings, nothing, placement)
-    POPART_OPTION(weightTensorLocationSettings, nothing, placement)
-    POPART_OPTION(optimizerStateTensorLocationSettings, nothing, training)
-    POPART_OPTION(accumulatorTensorLocationSettings, nothing, training)
-    POPART_OPTION(tensorLocationSettingsOverride, nothing, placement)
+    POPART_OPTION(weightTensorLocationSettings, nothing, locations)
+    POPART_OPTION(optimizerStateTensorLocationSettings, nothing, locations)
+    POPART_OPTION(accumulatorTensorLocationSettings, nothing, locations)
+    POPART_OPTION(tensorLocationSettingsOverride, nothing, locations)
     POPART_OPTION(enableOutlining, nothing, placement)
     POPART_OPTION(outlineThreshold, nothing, placement)
     POPART_OPTION(outlineSequenceBreakCost, nothing, placement)
@@ -163,7 +165,10 @@ namespace {
 bool isOfTraining(std::string_view name) {
   return name == "accumulationAndReplicationReductionType" ||
          name == "meanAccumulationAndReplicationReductionStrategy" ||
-         name == "automaticLossScalingSettings";
+         name == "automaticLossScalingSettings" || name == "weightTensorLocationSettings" ||
+         name == "optimizerStateTensorLocationSettings" ||
+         name == "accumulatorTensorLocationSettings" || name == "tensorLocationSettingsOverride" ||
+         name == "batchSerializationSettings";
 }
 
 void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <halftone/graph/index.hpp>
+#include <halftone/op/list.hpp>
 #include <halftone/train/operators.hpp>
 #include <halftone/transform/dead_code.hpp>
 
@@ -70,11 +71,17 @@ class Cutter {
 
   void check_nodes() const {
     for (const Node& node : graph_.nodes) {
-      if (node.op->reaches != Reaches::nothing && node.op->reaches != Reaches::replicas) {
+      // Variables off the chip are stored when a step ends, and do not change before.
+      const bool is_store = node.op->id == op::RemoteStore::id;
+      const bool is_remote = is_store || node.op->id == op::RemoteLoad::id;
+      const bool may_be = is_remote && schedule_ != Schedule::continuous &&
+                          !(is_store && node.place.part != Part::update);
+      if (node.op->reaches == Reaches::host && !may_be) {
         fail(ErrorKind::unsupported,
-             {.what = "a pipeline has a node that uses streams or remote buffers",
+             {.what = is_remote ? "a pipeline changes a remote buffer while micro-batches use it"
+                                : "a pipeline has a node that uses streams",
               .node = text(node),
-              .hint = "give the graph inputs and outputs"});
+              .hint = is_remote ? "" : "give the graph inputs and outputs"});
       }
       if (stage(node) < 0) {
         fail(ErrorKind::internal, {.what = "a node has no stage", .node = text(node)});

@@ -30,6 +30,7 @@ SessionInputs::SessionInputs(Engine& engine, const DataFlow& flow)
       ports_(input_ports(engine.graph(), engine.graph().inputs)),
       optional_(input_ports(engine.graph(), engine.graph().optional_inputs)) {
   for (InputPort& port : ports_) port.count = flow.replicas;
+  for (InputPort& port : optional_) port.info = engine.variable_info(port.id);
   for (const Engine::Stream& stream : streams_) {
     for (const InputPort& port : ports_) {
       if (port.name != stream.name.view()) continue;

@@ -232,7 +232,11 @@ std::vector<Port> Session::outputs() const {
   return ports;
 }
 std::vector<Port> Session::variables() const {
-  return ports_of(state_->graph(), state_->variables);
+  std::vector<Port> ports;
+  for (const TensorId id : state_->variables) {
+    ports.push_back({state_->graph().name(id), state_->engine.variable_info(id)});
+  }
+  return ports;
 }
 
 std::vector<Port> Session::tensors() const {
@@ -263,7 +267,12 @@ bool Session::has(std::string_view tensor) const {
 
 TensorInfo Session::info(std::string_view tensor) const {
   const TensorId id = state_->graph().find(tensor);
-  if (id != no_tensor) return state_->graph().info(id);
+  if (id != no_tensor) {
+    // Of what replicas hold in parts, the host has the whole.
+    const VariableSettings* const settings = state_->graph().settings(id);
+    const bool is_part = settings != nullptr && settings->shard_over > 1;
+    return is_part ? state_->engine.variable_info(id) : state_->graph().info(id);
+  }
   const TensorInfo* slice = slice_of(*state_, tensor);
   if (slice == nullptr) throw_unknown_name(state_->graph(), tensor);
   return *slice;

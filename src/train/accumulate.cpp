@@ -9,6 +9,7 @@
 #include <halftone/train.hpp>
 #include <halftone/train/operators.hpp>
 #include <halftone/train/state.hpp>
+#include <halftone/transform/shard.hpp>
 
 namespace halftone {
 namespace training = detail::training;
@@ -38,6 +39,18 @@ TensorId record_accumulation(Graph& graph, TensorId g, TensorId weight, std::int
   const AnyTensor so_far{&graph, total}, next{&graph, g};
   const AnyTensor mean = (so_far * before + next) / (before + 1);
   return detail::record(graph, op::CopyVarUpdate{}, {total, mean.id}, 1)[0];
+}
+
+/// Whether a node joins the gradients of the replicas, of which the weights are known.
+bool is_join(const Node& node, const TensorMap<TensorId>& weight) {
+  return node.op->id == op::ReplicatedAllReduce::id && weight[node.outputs[0]] != no_tensor;
+}
+/// The same for the replicas' totals, in the runs that end a step; gives the total.
+TensorId record_join(Graph& graph, const Node& join, TensorId total, TensorId apply) {
+  const auto reduce = unpack<op::ReplicatedAllReduce>(join.attributes);
+  const bool is_mean = reduce.collective.collective_operator == CollectiveOperator::mean;
+  const PlaceScope there(graph, join.place);
+  return detail::record(graph, training::JoinTotal{.is_mean = is_mean}, {total, apply}, 1)[0];
 }
 
 /// Makes an update use the total of its gradient, in the runs that end a step.
@@ -126,6 +139,11 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
                             .expected = DecimalText(step.runs),
                             .found = DecimalText(runs)});
   }
+  if (is_sharded(graph)) {
+    fail(ErrorKind::usage,
+         {.what = "a graph whose replicas share weights cannot accumulate any more",
+          .hint = "TrainOptions::accumulation, then shard()"});
+  }
   step.runs = runs;
   clock->attributes = pack(step);
   const TensorId apply = clock->outputs[0], position = clock->outputs[1];
@@ -140,10 +158,20 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
     if (node.op->id == training::StepGradient::id) weight[node.inputs[0]] = node.inputs[1];
     if (!has_own && node.op->id == op::Update::id) weight[node.inputs[1]] = node.inputs[0];
   }
+  // A replica adds up its own gradients; they are joined once, when the step ends.
+  for (const Node& node : graph.nodes) {
+    if (is_join(node, weight)) weight[node.inputs[0]] = weight[node.outputs[0]];
+  }
   Vector<TensorId> totals;
   const InPart backward(graph, Part::backward);
   Vector<Node> nodes = std::exchange(graph.nodes, {});
   for (Node& node : nodes) {
+    if (is_join(node, weight)) {
+      const TensorId own = node.inputs[0], g = node.outputs[0];
+      total[g] = total[own];
+      sum[g] = record_join(graph, node, total[own], apply);
+      continue;
+    }
     if (!has_own && node.op->id == op::Update::id) {
       use_total(node, total[node.inputs[1]], apply);
     } else {

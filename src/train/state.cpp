@@ -1,6 +1,7 @@
 #include <halftone/train/state.hpp>
 
 #include <optional>
+#include <utility>
 
 #include <halftone/graph/index.hpp>
 #include <halftone/train.hpp>
@@ -45,13 +46,19 @@ Graph model_of(const Graph& graph) {
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorRecord& t = graph.tensors[i];
     if (!is_variable(t)) continue;
+    TensorRecord whole = t;
+    const VariableSettings* const settings = graph.settings(static_cast<TensorId>(i));
+    if (settings != nullptr && settings->grouping.num_groups() == 1) {
+      // How replicas and remote buffers hold the training's variables is no matter of the model.
+      if (settings->shard_over > 1) whole.info.shape = settings->host_shape;
+      whole.settings = -1;
+    }
     if (i < own) {
       TensorRecord& mine = model.tensors[i];
-      const Name name = mine.name;
-      mine = t;
-      mine.name = name;
+      whole.name = mine.name;
+      mine = std::move(whole);
     } else if (is_stored(t.state)) {
-      model.rename(model.add_tensor(t, {}), graph.text(t.name));
+      model.rename(model.add_tensor(std::move(whole), {}), graph.text(t.name));
     }
   }
   // Outputs may have been chosen later; those that only training has are not the model's.

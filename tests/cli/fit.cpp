@@ -395,3 +395,71 @@ TEST_CASE("a model that computes its shapes trains with data and as a case") {
   CHECK(wrong.err.find("beta1") != std::string::npos);
   CHECK(wrong.err.find("case.json") != std::string::npos);
 }
+
+TEST_CASE("law: variables in parts, or beside the machine, give the same file") {
+  const test::Folder folder;
+  write_file((folder / "data.csv"), few_digits(48));
+  const auto trained = [&](std::vector<std::string> spreading) {
+    std::vector<std::string> arguments{
+        digits, "--data", (folder / "data.csv"), "--epochs",    "2",           "--batch",
+        "12",   "--save", (folder / "net.onnx"), "--optimizer", "adam:lr=2e-3"};
+    arguments.insert(arguments.end(), spreading.begin(), spreading.end());
+    const Answer answer = train_with(arguments);
+    CHECK(answer.err == "");
+    return read_file((folder / "net.onnx"));
+  };
+  const std::string plain = trained({}), replicas = trained({"--replicas", "3"});
+  CHECK(trained({"--off-chip", "all"}) == plain);
+  CHECK(trained({"--replicas", "3", "--shard", "state"}) == replicas);
+  CHECK(trained({"--replicas", "3", "--shard", "all", "--off-chip", "state,weights"}) == replicas);
+  // A training goes on with other parts.
+  const Answer next =
+      train_with({digits, "--data", (folder / "data.csv"), "--epochs", "3", "--batch", "12",
+                  "--replicas", "2", "--shard", "weights", "--resume", (folder / "net.onnx")});
+  CHECK(next.code == 0);
+  const auto code = [&](std::vector<std::string> spreading) {
+    std::vector<std::string> arguments{digits, "--data", (folder / "data.csv")};
+    arguments.insert(arguments.end(), spreading.begin(), spreading.end());
+    return train_with(arguments).code;
+  };
+  CHECK(code({"--shard", "state"}) == 2);  // nobody to share with
+  CHECK(code({"--off-chip", "stat"}) == 2);
+  CHECK(code({"--batch", "12", "--epochs", "1", "--serialize-batch", "3"}) == 0);
+  CHECK(code({"--batch", "12", "--serialize-batch", "5"}) == 2);  // does not divide 12
+}
+
+TEST_CASE("law: a case has its spread as options, and gives the same weights") {
+  const test::Folder folder;
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {4, 3});
+  const AnyTensor w{&g, g.add_variable({ElementType::float32, {3, 5}},
+                                       Initial{Initial::Rule::normal, 0, 1}, "w")};
+  output(g, op::mean(op::tanh(op::matmul(x, w)), {.keepdims = 0}), "loss");
+  onnx::save(Session(std::move(g), {.seed = 1}).graph(), (folder / "model.onnx"));
+  Array<float> data({2, 2, 4, 3});  // steps, micro-batches, a micro-batch
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = std::sin(static_cast<float>(i));
+  write_tensor((folder / "x.pb"), TensorFormat::pb, "x", data);
+  const auto trained = [&](const nlohmann::json& options) {
+    const nlohmann::json made{
+        {"format", 1},
+        {"steps", 2},
+        {"accumulation", 2},
+        {"loss", "loss"},
+        {"train", {"w"}},
+        {"optimizer", {{"type", "adam"}, {"lr", 0.01}}},
+        {"inputs", {{{"name", "x"}, {"file", "x.pb"}}}},
+        {"outputs", {{{"kind", "weight"}, {"name", "w"}, {"after", 2}, {"file", "w.pb"}}}},
+        {"options", options}};
+    write_file((folder / "case.json"), made.dump());
+    const std::string out = (folder / "out");
+    const Answer answer = train_with(
+        {(folder / "model.onnx"), "--case", (folder / "case.json"), "--output-dir", out});
+    CHECK(answer.err == "");
+    return answer.code == 0 ? read_file(out + "/w.pb") : std::to_string(answer.code);
+  };
+  const std::string plain = trained({{"replicas", 2}});
+  CHECK(plain.size() > 60);  // 15 numbers
+  CHECK(trained({{"replicas", 2}, {"shard", "state"}}) == plain);
+  CHECK(trained({{"replicas", 2}, {"shard", "all"}, {"off_chip", "all"}}) == plain);
+  CHECK(trained({{"serialize_batch", 2}}).size() == plain.size());
+}

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <popart/adam.hpp>
@@ -11,8 +13,10 @@
 #include <popart/sgd.hpp>
 #include <popart/stepio.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "../folder.hpp"
 #include "errors.hpp"
 
 using namespace popart;
@@ -238,4 +242,87 @@ TEST_CASE("popart recomputation: every mode gives the same weights and losses") 
   options.autoRecomputation = RecomputationType::Standard;
   CHECK(is(error_of([&] { run(marked, options); }), "error",
            "A mixture of auto and manual recompute annotation is not supported"));
+}
+
+TEST_CASE("popart locations: weights and state in parts, or beside the machine, train alike") {
+  const Model m = model();
+  const std::vector<float> x{1, 2, 3, 4};
+  const auto trained = [&](const SessionOptions& options) {
+    const Adam adam(
+        std::map<std::string, std::pair<float, bool>>{{"defaultLearningRate", {0.1f, true}}},
+        AdamMode::Adam, WeightDecayMode::Decay, DataType::FLOAT, DataType::FLOAT, DataType::FLOAT);
+    auto session = TrainingSession::createFromOnnxModel(
+        m.proto, DataFlow(1, {{m.loss, AnchorReturnType("All")}}), m.loss, adam, cpu(), {},
+        options);
+    session->prepareDevice();
+    session->weightsFromHost();
+    std::vector<float> data = x, losses(2);
+    NDArrayWrapper<float> in(data.data(), {2, 2}), out(losses.data(), {2});
+    StepIO io({{"x", in}}, {{m.loss, out}});
+    for (int step = 0; step < 3; ++step) session->run(io);
+    std::vector<float> values = weights(*session);
+    values.insert(values.end(), losses.begin(), losses.end());
+    return values;
+  };
+  const SessionOptions plain = replicated(2);
+  const std::vector<float> expected = trained(plain);
+  const TensorLocation shared(TensorStorage::OnChip, ReplicatedTensorSharding::On),
+      remote(TensorStorage::OffChip), both(TensorStorage::OffChip, ReplicatedTensorSharding::On);
+  for (const TensorLocation& location : {shared, remote, both}) {
+    SessionOptions options = plain;
+    options.optimizerStateTensorLocationSettings = {location, 1, 1};
+    CHECK(trained(options) == expected);
+    options.weightTensorLocationSettings = {location, 1, 1};
+    CHECK(trained(options) == expected);
+    options = plain;
+    options.tensorLocationSettingsOverride = {{"w", location}};
+    CHECK(trained(options) == expected);
+  }
+  SessionOptions options = plain;
+  options.weightTensorLocationSettings = {shared, 1, 1};
+  const auto session = [&](const TensorId& anchor) {
+    training(m, options, 1, {{anchor, AnchorReturnType("Final")}});
+  };
+  CHECK(contains(error_of([&] { session("w"); }), "replicas hold parts of it"));
+  options.tensorLocationSettingsOverride = {{m.loss, shared}};
+  CHECK(contains(error_of([&] { session(m.loss); }), "is no variable"));
+  options = plain;
+  options.weightTensorLocationSettings.location =
+      TensorLocation(TensorStorage::OnChip, ReplicatedTensorSharding::On,
+                     CommGroup(CommGroupType::Consecutive, 1));
+  CHECK(contains(error_of([&] { session(m.loss); }), "sharding domain"));
+}
+
+TEST_CASE(
+    "popart batch serialization: a batch in parts trains alike, and the model stays as it is") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorId x = builder->addInputTensor(TensorInfo{"FLOAT", Shape{4, 2}}, "x");
+  const float data[] = {1, 2, 3, 4};
+  const TensorId w =
+      builder->addInitializedInputTensor({data, TensorInfo{"FLOAT", Shape{2, 2}}}, "w");
+  const TensorId y = aiOnnx.relu({aiOnnx.matmul({x, w}, "product")}, "y");
+  const TensorId l = aiOnnx.reducesum({y}, std::vector<int64_t>{0, 1}, 0, "l");
+  builder->addOutputTensor(l);
+  const Model m{builder->getModelProto(), l};
+  const auto trained = [&](int factor) {
+    SessionOptions options;
+    options.batchSerializationSettings.factor = factor;
+    auto session =
+        training(m, options, 1, {{l, AnchorReturnType("All")}, {y, AnchorReturnType("All")}});
+    std::vector<float> in{1, 2, 3, 4, 5, 6, 7, 8}, loss(1), rows(8);
+    NDArrayWrapper<float> given(in.data(), {4, 2}), sum(loss.data(), {1}), all(rows.data(), {4, 2});
+    StepIO io({{x, given}}, {{l, sum}, {y, all}});
+    session->run(io);
+    const test::Folder folder;
+    session->modelToHost(folder / "model.onnx");
+    loss.insert(loss.end(), rows.begin(), rows.end());
+    std::ifstream file(folder / "model.onnx");
+    return std::pair(loss, std::string(std::istreambuf_iterator<char>(file), {}));
+  };
+  // All numbers are small and whole: sums are exact in any order.
+  CHECK(trained(2) == trained(0));
+  CHECK(contains(error_of([&] { trained(5); }),
+                 "Batch axis: 4 is smaller than the batch serialization factor: 5 for tensor x"));
+  CHECK(contains(error_of([&] { trained(3); }), "does not divide the batch"));
 }

@@ -1,12 +1,19 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include <halftone/train.hpp>
+#include <halftone/train/operators.hpp>
+#include <halftone/transform/off_chip.hpp>
+#include <halftone/transform/serialize_batch.hpp>
+#include <halftone/transform/shard.hpp>
 
 #include "../../bench/networks.hpp"
+#include "../folder.hpp"
 
 // How a training is spread over time and machines changes no bit of it: each law compares all losses
 // and variables with those of the plain training.
@@ -20,6 +27,9 @@ struct Network {
   Graph (*make)(std::int64_t batch);
   std::int64_t classes;
   bool has_statistics = false;  ///< running ones, which replicas average
+  /// Weights whose gradients are 0 but for rounding: an attention's softmax does not see what is added
+  /// to all of its keys.
+  std::vector<std::string> biases_of_keys{};
 };
 
 /// Three dense layers.
@@ -97,8 +107,11 @@ Graph encoder(std::int64_t batch) {
 }
 
 const Network all[]{
-    {"mlp", &mlp, 10},   {"lenet", &lenet, 10},    {"resnet", &resnet, 10, true},
-    {"lstm", &lstm, 10}, {"encoder", &encoder, 4},
+    {"mlp", &mlp, 10},
+    {"lenet", &lenet, 10},
+    {"resnet", &resnet, 10, true},
+    {"lstm", &lstm, 10},
+    {"encoder", &encoder, 4, false, {"b_1", "b_7"}},
 };
 
 enum class Kind { sgd, adam, lamb };
@@ -114,6 +127,11 @@ struct How {
   std::int32_t stages = 0;  ///< of a pipeline
   std::int32_t ipus = 0;    ///< of place(); 0: the stages have equal numbers of nodes
   Schedule schedule = Schedule::none;
+  Sharding shard{};
+  TensorKinds off_chip{};
+  std::int64_t serialize = 1;  ///< parts of the batch
+  bool through_file = false;   ///< made ready, written to a file and read again
+  float clip_norm = 0;         ///< 0: no norm is clipped
 };
 
 struct Outcome {
@@ -139,19 +157,27 @@ Outcome trained(const Network& network, const How& how) {
   }
   const AnyTensor label = g.input<std::int32_t>("label", {how.batch});
   const AnyTensor loss = op::nll_loss(op::softmax(g["logits"]), label);
-  const TrainOptions options{.accumulation = how.accumulation, .reduction = how.reduction};
+  if (how.serialize > 1) g = serialize_batch(std::move(g), how.serialize);
+  TrainOptions options{.accumulation = how.accumulation, .reduction = how.reduction};
+  if (how.clip_norm != 0) options.clip_norm = {{.max_norm = how.clip_norm}};
   if (how.optimizer == Kind::sgd) {
     train(g, loss, Sgd{.learning_rate = 1e-2f, .momentum = 0.9f}, options);
   } else {
     train(g, loss, Adam{.learning_rate = 1e-3f, .lamb = how.optimizer == Kind::lamb}, options);
   }
-  Session session(std::move(g), {.outputs = {loss},
-                                 .batches_per_step = steps,
-                                 .accumulation = how.accumulation,
-                                 .threads = how.threads,
-                                 .seed = 5,
-                                 .recompute = how.recompute,
-                                 .schedule = how.schedule});
+  const SessionOptions session_options{.outputs = {Anchor(loss)},
+                                       .batches_per_step = steps,
+                                       .accumulation = how.accumulation,
+                                       .threads = how.threads,
+                                       .seed = 5,
+                                       .recompute = how.recompute,
+                                       .schedule = how.schedule};
+  Session session(off_chip(shard(std::move(g), how.shard), how.off_chip), session_options);
+  if (how.through_file) {
+    const test::Folder folder;
+    save_executable(session.executable(), folder / "ready.htx");
+    session = Session(load_executable(folder / "ready.htx"), session_options);
+  }
   // The same samples in the same order, however they are shared.
   AnyArray x(TensorInfo{ElementType::float32, session.given_shape(0)});
   const auto values = x.values<float>();
@@ -195,7 +221,7 @@ TEST_CASE("law: recomputation changes no bit of a training") {
       const Outcome plain = trained(network, {.optimizer = optimizer});
       for (const Recomputation mode :
            {Recomputation::standard, Recomputation::norm_only, Recomputation::all}) {
-        CAPTURE(network.name);
+        CAPTURE(std::string(network.name));
         CAPTURE(static_cast<int>(optimizer));
         CAPTURE(static_cast<int>(mode));
         check_same(trained(network, {.optimizer = optimizer, .recompute = mode}), plain);
@@ -211,7 +237,7 @@ TEST_CASE("law: replicas are as many micro-batches of a step, with any number of
       const How plain{.optimizer = Kind::adam, .accumulation = 3, .reduction = reduction};
       const Outcome expected = trained(network, plain);
       for (const int threads : {1, 2, 4}) {
-        CAPTURE(network.name);
+        CAPTURE(std::string(network.name));
         CAPTURE(threads);
         How spread = plain;
         spread.accumulation = 1;
@@ -229,9 +255,314 @@ TEST_CASE("law: replicas that recompute, and accumulate, are as those that do no
     How spread = plain;
     spread.recompute = Recomputation::standard;
     spread.threads = 2;
-    CAPTURE(network.name);
+    CAPTURE(std::string(network.name));
     check_same(trained(network, spread), trained(network, plain));
   }
+}
+
+namespace {
+
+/// The largest difference of the numbers of floating point in two outcomes, relative to the largest
+/// number of each tensor.
+double relative_difference(const Network& network, const Outcome& found, const Outcome& expected) {
+  double largest = 0;
+  const auto compare = [&](const std::vector<std::byte>& a, const std::vector<std::byte>& b) {
+    REQUIRE(a.size() == b.size());
+    double size = 0, difference = 0;
+    for (std::size_t at = 0; at + sizeof(float) <= a.size(); at += sizeof(float)) {
+      float x = 0, y = 0;
+      std::memcpy(&x, a.data() + at, sizeof x);
+      std::memcpy(&y, b.data() + at, sizeof y);
+      size = std::max(size, static_cast<double>(std::abs(y)));
+      difference = std::max(difference, static_cast<double>(std::abs(x - y)));
+    }
+    if (difference > 0) largest = std::max(largest, difference / size);
+  };
+  compare(found.losses, expected.losses);
+  for (const auto& [name, bytes] : found.variables) {
+    if (name.starts_with("Accum") || name.starts_with("Kept")) continue;  // not of whole steps
+    const auto& noise = network.biases_of_keys;
+    if (std::any_of(noise.begin(), noise.end(), [&](const std::string& bias) {
+          return name == bias || name.ends_with("__" + bias);
+        })) {
+      continue;
+    }
+    for (const auto& [other, expected_bytes] : expected.variables) {
+      if (other == name) compare(bytes, expected_bytes);
+    }
+  }
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "law: replicas that accumulate are one that accumulates as much, up to the order of sums") {
+  for (const auto reduction : {AccumulationReduction::sum, AccumulationReduction::mean,
+                               AccumulationReduction::running_mean}) {
+    const How plain{.optimizer = Kind::sgd, .accumulation = 6, .reduction = reduction};
+    How spread = plain;
+    spread.accumulation = 3;
+    spread.replicas = 2;
+    CAPTURE(static_cast<int>(reduction));
+    CHECK(relative_difference(all[0], trained(all[0], spread), trained(all[0], plain)) < 1e-5);
+  }
+}
+
+TEST_CASE("replicas that accumulate join the gradient of a weight once in a step") {
+  Graph g = mlp(4);
+  g.replicas = 2;
+  const AnyTensor loss =
+      op::nll_loss(op::softmax(g["logits"]), g.input<std::int32_t>("label", {4}));
+  const Training training = train(g, loss, Sgd{.learning_rate = 1e-2f}, {.accumulation = 3});
+  std::size_t joins = 0;
+  for (const Node& node : g.nodes) {
+    // In every micro-batch:
+    CHECK(node.op->id != op::ReplicatedAllReduce::id);
+    // In the last one of a step, where `apply` is true:
+    joins += node.op->id == detail::training::JoinTotal::id && node.inputs[1] != no_tensor;
+  }
+  CHECK(joins == training.weights.size());
+}
+
+namespace {
+
+constexpr TensorKind on{.is_on = true};
+const struct {
+  const char* name;
+  Sharding sharding;
+} shardings[]{
+    {"state", {.state = on}},
+    {"weights", {.weights = on}},
+    {"accumulators", {.accumulators = on}},
+    {"all", {.state = on, .accumulators = on, .weights = on}},
+};
+
+}  // namespace
+
+TEST_CASE("law: replicas that share weights and state are as those that have all of them") {
+  // 3 and 5 divide none of the layers' 32 numbers.
+  for (const std::int32_t replicas : {2, 3, 5}) {
+    for (const Network& network : all) {
+      for (const Kind optimizer : {Kind::sgd, Kind::adam, Kind::lamb}) {
+        for (const std::int64_t accumulation : {1, 2}) {
+          if (accumulation == 2 && (replicas != 3 || network.make != &mlp)) continue;
+          How plain{.optimizer = optimizer, .batch = 2};
+          plain.accumulation = accumulation;
+          plain.replicas = replicas;
+          const Outcome expected = trained(network, plain);
+          for (const auto& [name, sharding] : shardings) {
+            CAPTURE(std::string(network.name));
+            CAPTURE(replicas);
+            CAPTURE(std::string(name));
+            CAPTURE(static_cast<int>(optimizer));
+            How spread = plain;
+            spread.shard = sharding;
+            // Norms, and totals that micro-batches add to in parts, have another order of sums.
+            const bool has_other_sums = accumulation > 1 && sharding.accumulators.is_on;
+            if (optimizer == Kind::lamb || has_other_sums) {
+              CHECK(relative_difference(network, trained(network, spread), expected) < 1e-5);
+            } else {
+              check_same(trained(network, spread), expected);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("law: replicas that share weights clip the norm of whole gradients") {
+  for (const std::int64_t accumulation : {1, 2}) {
+    for (const auto reduction : {AccumulationReduction::sum, AccumulationReduction::running_mean}) {
+      How plain{.optimizer = Kind::sgd, .batch = 2, .accumulation = accumulation, .replicas = 3};
+      plain.reduction = reduction;
+      plain.clip_norm = 0.05f;
+      const Outcome expected = trained(all[0], plain);
+      How unclipped = plain;
+      unclipped.clip_norm = 0;
+      CHECK(relative_difference(all[0], trained(all[0], unclipped), expected) > 1e-4);
+      for (const auto& [name, sharding] : shardings) {
+        CAPTURE(name);
+        CAPTURE(accumulation);
+        How spread = plain;
+        spread.shard = sharding;
+        CHECK(relative_difference(all[0], trained(all[0], spread), expected) < 1e-5);
+      }
+    }
+  }
+}
+
+TEST_CASE("a replica holds its part of a weight and of its state") {
+  Graph g = mlp(2);
+  g.replicas = 3;
+  const AnyTensor loss =
+      op::nll_loss(op::softmax(g["logits"]), g.input<std::int32_t>("label", {2}));
+  train(g, loss, Sgd{.learning_rate = 1e-2f, .momentum = 0.9f});
+  g.outputs = {loss.id};
+  const Graph whole = g;
+  Sharding sharding;
+  sharding.state = sharding.weights = on;
+  sharding.weights.least_elements = 100;  // more than a bias has
+  const Graph shared = shard(g, sharding);
+  for (std::size_t i = 0; i < whole.tensors.size(); ++i) {
+    const auto id = static_cast<TensorId>(i);
+    const TensorRecord& t = whole.tensor(id);
+    if (!is_variable(t) || t.info.rank() == 0) continue;
+    const std::int64_t n = t.info.elements();
+    const bool is_part = t.state == State::moment || (t.role == Role::variable && n >= 100);
+    CAPTURE(whole.name(id));
+    if (t.state == State::moment || t.role == Role::variable) {
+      CHECK(shared.info(id).elements() == (is_part ? (n + 2) / 3 : n));
+    }
+  }
+  // Whole tensors are what the host gets and sets, and what a file has.
+  Session session(Graph(shared), {.seed = 1}), plain(Graph(whole), {.seed = 1});
+  for (const Port& port : plain.variables()) {
+    CAPTURE(port.name);
+    CHECK(bytes_of(session.get(port.name)) == bytes_of(plain.get(port.name)));
+    session.set(port.name, plain.get(port.name));
+    CHECK(session.get(port.name).info == port.info);
+  }
+  const Graph model = model_of(session.graph()), expected = model_of(plain.graph());
+  REQUIRE(model.tensors.size() == expected.tensors.size());
+  for (std::size_t i = 0; i < model.tensors.size(); ++i) {
+    const TensorRecord &found = model.tensors[i], &wanted = expected.tensors[i];
+    CHECK(found.info == wanted.info);
+    CHECK(found.settings == wanted.settings);
+    const auto x = found.data.span(), y = wanted.data.span();
+    CHECK(std::equal(x.begin(), x.end(), y.begin(), y.end()));
+  }
+}
+
+TEST_CASE("law: variables in remote buffers change no bit of a training") {
+  const struct {
+    const char* name;
+    TensorKinds kinds;
+  } places[]{{"state", {.state = on}},
+             {"weights", {.weights = on}},
+             {"accumulators", {.accumulators = on}},
+             {"all", {.state = on, .accumulators = on, .weights = on}}};
+  const How hows[]{
+      {.optimizer = Kind::sgd, .accumulation = 2, .clip_norm = 0.05f},
+      {.optimizer = Kind::adam, .recompute = Recomputation::standard},
+      {.optimizer = Kind::lamb, .accumulation = 2, .replicas = 2},
+      {.optimizer = Kind::adam, .replicas = 3, .shard = {.state = on, .weights = on}},
+      {.optimizer = Kind::sgd,
+       .accumulation = 2,
+       .replicas = 2,
+       .reduction = AccumulationReduction::running_mean,
+       .shard = {.state = on, .accumulators = on}},
+  };
+  for (const Network& network : all) {
+    for (const How& plain : hows) {
+      const Outcome expected = trained(network, plain);
+      for (const auto& [name, kinds] : places) {
+        CAPTURE(std::string(network.name));
+        CAPTURE(std::string(name));
+        CAPTURE(plain.replicas);
+        How spread = plain;
+        spread.off_chip = kinds;
+        check_same(trained(network, spread), expected);
+      }
+    }
+  }
+}
+
+TEST_CASE(
+    "variables in remote buffers are loaded before they are read, and stored when they changed") {
+  Graph g = mlp(2);
+  const AnyTensor loss =
+      op::nll_loss(op::softmax(g["logits"]), g.input<std::int32_t>("label", {2}));
+  train(g, loss, Sgd{.learning_rate = 1e-2f, .momentum = 0.9f});
+  TensorKinds kinds;
+  kinds.weights = {.is_on = true, .least_elements = 100};
+  kinds.named = {{"Accl___w", true}, {"w", false}};
+  const Graph moved = off_chip(g, kinds);
+  // The two weights of more than 100 elements that are not named, and the state that is. A weight is
+  // read in all parts of a step, but the first one, behind an input, forward and in its update.
+  CHECK(moved.remote_buffers.size() == 3);
+  std::size_t loads = 0, stores = 0;
+  for (const Node& node : moved.nodes) {
+    loads += node.op->id == op::RemoteLoad::id;
+    stores += node.op->id == op::RemoteStore::id;
+  }
+  CHECK(loads == 2 * 3 + 1);
+  CHECK(stores == 3);
+  kinds.named = {{"nobody", true}};
+  CHECK_THROWS_AS(off_chip(g, kinds), ModelError);
+  kinds.named = {{"logits", true}};
+  CHECK_THROWS_AS(off_chip(g, kinds), ModelError);
+}
+
+TEST_CASE("law: shared and remote variables are in the file of what was made ready") {
+  const How hows[]{
+      {.optimizer = Kind::adam, .replicas = 3, .shard = {.state = on, .weights = on}},
+      {.optimizer = Kind::lamb, .accumulation = 2, .replicas = 2, .shard = {.state = on}},
+      {.optimizer = Kind::adam, .off_chip = {.state = on, .weights = on}},
+  };
+  for (const How& plain : hows) {
+    How spread = plain;
+    spread.through_file = true;
+    CAPTURE(plain.replicas);
+    check_same(trained(all[0], spread), trained(all[0], plain));
+  }
+}
+
+TEST_CASE("law: a batch in parts gives the same losses, and gradients that differ by rounding") {
+  for (const Network& network : all) {
+    for (const std::int64_t parts : {2, 3}) {
+      for (const Recomputation recompute : {Recomputation::none, Recomputation::standard}) {
+        How plain{.optimizer = Kind::sgd, .batch = 6, .recompute = recompute};
+        How spread = plain;
+        spread.serialize = parts;
+        CAPTURE(std::string(network.name));
+        CAPTURE(parts);
+        const Outcome expected = trained(network, plain), found = trained(network, spread);
+        // The first loss is that of a forward pass; the next ones follow from gradients.
+        CHECK(std::equal(found.losses.begin(), found.losses.begin() + sizeof(float),
+                         expected.losses.begin()));
+        CHECK(relative_difference(network, found, expected) < 1e-5);
+      }
+    }
+  }
+}
+
+TEST_CASE("rows are computed in parts as far as they are apart") {
+  const auto count = [](const Graph& g, const OpId& id) {
+    return std::count_if(g.nodes.begin(), g.nodes.end(),
+                         [&](const Node& node) { return node.op->id == id; });
+  };
+  for (const Network& network : all) {
+    CAPTURE(std::string(network.name));
+    const Graph whole = network.make(6), parts = serialize_batch(network.make(6), 3);
+    CHECK(count(parts, op::Conv::id) == 3 * count(whole, op::Conv::id));
+    CHECK(count(parts, op::BatchNormalization::id) == count(whole, op::BatchNormalization::id));
+    // The LSTM has the batch in another dimension than the first.
+    const bool is_apart = network.make != &lstm;
+    CHECK(count(parts, op::MatMul::id) == (is_apart ? 3 : 1) * count(whole, op::MatMul::id));
+    CHECK(serialize_batch(whole, 1) == whole);
+    CHECK_THROWS_AS(serialize_batch(whole, 0), UsageError);
+    CHECK_THROWS_AS(serialize_batch(whole, 4), UsageError);  // does not divide 6
+    CHECK_THROWS_AS(serialize_batch(whole, 7), UsageError);
+  }
+  Graph trained = mlp(6);
+  const AnyTensor label = trained.input<std::int32_t>("label", {6});
+  train(trained, op::nll_loss(op::softmax(trained["logits"]), label), Sgd{.learning_rate = 1e-2f});
+  CHECK_THROWS_AS(serialize_batch(trained, 2), UsageError);
+}
+
+TEST_CASE("what cannot be shared is refused") {
+  Graph g = mlp(2);
+  g.replicas = 2;
+  const AnyTensor loss =
+      op::nll_loss(op::softmax(g["logits"]), g.input<std::int32_t>("label", {2}));
+  CHECK_THROWS_AS(shard(g, {.state = on}), UsageError);
+  train(g, loss, Sgd{.learning_rate = 1e-2f});
+  Graph shared = shard(g, {.state = on});
+  CHECK_THROWS_AS(shard(shared, {.state = on}), UsageError);
+  CHECK_THROWS_AS(accumulate_gradients(shared, 2), UsageError);
+  CHECK(shard(g, {}) == g);
 }
 
 TEST_CASE("law: a pipeline is gradient accumulation, with any number of stages and threads") {
@@ -286,6 +617,24 @@ TEST_CASE("law: stages that place() finds, several of them on an IPU, change no 
       spread.stages = std::min(4, nodes);
       spread.ipus = ipus;
       spread.schedule = Schedule::zero_bubble;
+      spread.threads = 2;
+      check_same(trained(network, spread), expected);
+    }
+  }
+}
+
+TEST_CASE("law: pipelines of replicas that share variables in parts, or keep them off the chip") {
+  for (const Network& network : all) {
+    const How plain{.optimizer = Kind::adam, .batch = 2, .accumulation = 3, .replicas = 2};
+    const Outcome expected = trained(network, plain);
+    for (const bool is_off_chip : {false, true}) {
+      CAPTURE(network.name);
+      CAPTURE(is_off_chip);
+      How spread = plain;
+      spread.stages = 2;
+      spread.schedule = Schedule::grouped;
+      if (is_off_chip) spread.off_chip.state.is_on = true;
+      if (!is_off_chip) spread.shard.state.is_on = true;
       spread.threads = 2;
       check_same(trained(network, spread), expected);
     }

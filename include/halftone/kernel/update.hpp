@@ -10,7 +10,11 @@
 
 namespace halftone::kernel {
 
-/// op::Update for a step that is made. T: of the weight, S: of gradient and states.
+/// op::Update for a step that is made. T: of the weight, S: of gradient and states. An Op may add to
+/// the squares of which Lamb takes the norms.
+///
+/// Sums of products name the one that is not rounded, because compilers choose it anew for the last
+/// elements: a part of a weight is updated bit for bit as the whole.
 template <class T, class S, class Op>
 void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> s1, View<S> s2,
             View<S> s3, View<float> step, View<const float> h) {
@@ -33,11 +37,11 @@ void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> 
   const auto gradient = [g = g.data, w = w.data, unscale, decay, l2 = op.l2,
                          clear = op.clear](auto lanes) {
     V value = lanes.load(g) * unscale;
-    if (l2) value += decay * lanes.load(w);
+    if (l2) value = fma(decay, V(lanes.load(w)), value);
     if (clear) lanes.store(g, V(S(0)));
     return value;
   };
-  const V lr = at(Op::learning_rate), outside = op.l2 ? S(0) : at(Op::weight_decay), one = S(1);
+  const V less = -at(Op::learning_rate), outside = op.l2 ? S(0) : at(Op::weight_decay);
   const V eps = at(Op::epsilon);
 
   switch (op.kind) {
@@ -49,11 +53,11 @@ void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> 
         const V d = gradient(lanes);
         V x = fresh * d;
         if (v != nullptr) {
-          x = kept * lanes.load(v) + x;
+          x = fma(kept, V(lanes.load(v)), x);
           lanes.store(v, x * scaling);
         }
-        if (nesterov) x = d + momentum * x;
-        lanes.store(w, weight(lanes) - lr * x);
+        if (nesterov) x = fma(momentum, x, d);
+        lanes.store(w, fma(less, x, V(weight(lanes))));
       });
       break;
     }
@@ -72,36 +76,39 @@ void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> 
       const V correct2 = correction(Op::b, op.bias_correction && !largest);
       const auto direction = [=, s1 = s1.data, s2 = s2.data](auto lanes) {
         const V d = gradient(lanes);
-        const V m = beta1 * lanes.load(s1) + rest1 * d;
+        const V m = fma(beta1, V(lanes.load(s1)), rest1 * d);
         lanes.store(s1, m);
         V v = beta2 * lanes.load(s2);
-        v = largest ? max(v, abs(d)) : v + rest2 * d * d;
+        v = largest ? max(v, abs(d)) : fma(rest2 * d, d, v);
         lanes.store(s2, v);
         const V root = largest ? v : sqrt(v * correct2);
-        return m * correct1 / (root + eps) + outside * weight(lanes);
+        return fma(outside, V(weight(lanes)), m * correct1 / (root + eps));
       };
       if (op.kind != Kind::lamb) {
         all([=, w = w.data](auto lanes) {
           const V x = direction(lanes);
-          lanes.store(w, weight(lanes) - lr * x);
+          lanes.store(w, fma(less, x, V(weight(lanes))));
         });
         break;
       }
       S* const x = static_cast<S*>(call.workspace);
       all([=](auto lanes) { lanes.store(x, direction(lanes)); });
-      double w_square = 0, x_square = 0;
+      double squares[2] = {};
+      auto& [w_square, x_square] = squares;
       for (std::int64_t i = 0; i < n; ++i) {
         const auto value = static_cast<double>(static_cast<S>(w.data[i]));
         w_square += value * value;
         x_square += static_cast<double>(x[i]) * static_cast<double>(x[i]);
       }
+      if constexpr (requires { op.add_squares(call, squares); }) op.add_squares(call, squares);
       const double limit = static_cast<double>(h.data[Op::c]);
       const double w_norm = math::min(math::sqrt(w_square), limit);
       const double x_norm = math::sqrt(x_square);
       const bool is_plain = w_square == 0 || x_square == 0 || limit == 0;
-      const V rate = is_plain ? at(Op::learning_rate)
-                              : at(Op::learning_rate) * static_cast<S>(w_norm / x_norm);
-      all([=, w = w.data](auto lanes) { lanes.store(w, weight(lanes) - rate * lanes.load(x)); });
+      const V rate = is_plain ? less : less * V(static_cast<S>(w_norm / x_norm));
+      all([=, w = w.data](auto lanes) {
+        lanes.store(w, fma(rate, V(lanes.load(x)), V(weight(lanes))));
+      });
       break;
     }
     case Kind::adagrad:
@@ -110,22 +117,22 @@ void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> 
     case Kind::adadelta: {
       // v = a v + (1 - a) g^2, x = g / sqrt(v); s3 is momentum b of x
       const V alpha = at(Op::a), rest = 1 - at(Op::a), momentum = at(Op::b);
+      const V rate = at(Op::learning_rate), minus_one = S(-1);
       all([=, w = w.data, s1 = s1.data, s2 = s2.data, s3 = s3.data, kind = op.kind,
            tf_variant = op.tf_variant](auto lanes) {
-        const V d = gradient(lanes), square = d * d;
-        const V v = kind == Kind::adagrad ? lanes.load(s1) + square
-                                          : alpha * lanes.load(s1) + rest * square;
+        const V d = gradient(lanes), kept = lanes.load(s1);
+        const V v = kind == Kind::adagrad ? fma(d, d, kept) : fma(alpha, kept, rest * d * d);
         lanes.store(s1, v);
         V around = v, x;
         if (kind == Kind::centered_rmsprop) {
-          const V average = alpha * lanes.load(s2) + rest * d;
+          const V average = fma(alpha, V(lanes.load(s2)), rest * d);
           lanes.store(s2, average);
-          around -= average * average;
+          around = fma(-average, average, around);
         }
         if (kind == Kind::adadelta) {
           const V before = lanes.load(s2);
           x = d * sqrt(before + eps) / sqrt(v + eps);
-          lanes.store(s2, alpha * before + rest * x * x);
+          lanes.store(s2, fma(alpha, before, rest * x * x));
         } else {
           x = tf_variant ? d / sqrt(around + eps) : d / (sqrt(around) + eps);
         }
@@ -133,10 +140,10 @@ void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> 
         const bool has_rate = tf_variant && s3 != nullptr;
         if (s3 != nullptr) {
           // The tensorflow form keeps the learning rate of each step in the momentum.
-          x = momentum * lanes.load(s3) + (tf_variant ? lr * x : x);
+          x = fma(momentum, V(lanes.load(s3)), tf_variant ? rate * x : x);
           lanes.store(s3, x);
         }
-        lanes.store(w, old - (has_rate ? one : lr) * (x + outside * old));
+        lanes.store(w, fma(has_rate ? minus_one : less, fma(outside, old, x), old));
       });
       break;
     }

@@ -68,7 +68,8 @@ void check_depth(const Graph& graph, std::int64_t micro_batches, bool is_step);
 ///
 /// errors  UsageError: a stage on two IPUs; a node that reads what a later stage computes; a variable
 ///         that one stage changes and another one uses. UnsupportedError: `continuous` with updates
-///         that need several stages; nodes that use streams or remote buffers
+///         that need several stages; nodes that use streams, or change remote
+///         buffers before a step ends
 Spread cut(const Graph& graph, Schedule schedule);
 
 /// The micro-batches of a run in an order in which they can run one after the other; on each IPU they

@@ -2,6 +2,20 @@
 
 #include <halftone/op/list.hpp>
 
+namespace halftone::kernel {
+
+// kernel/shards.hpp
+template <class T>
+void join_total(bool is_mean, const KernelCall& call, View<T> total);
+template <class T>
+void scatter_total(bool is_mean, const KernelCall& call, View<T> total, View<T> part);
+template <class T>
+void gather_parts(const KernelCall& call, View<const T> part, View<T> whole);
+template <class T>
+void add_squares(const KernelCall& call, T (&squares)[2]);
+
+}  // namespace halftone::kernel
+
 namespace halftone::detail::training {
 
 /// A number that the program may set between runs. It counts as modified: plans do not fold it.
@@ -141,6 +155,135 @@ struct AdjustLossScaling {
     if (counts.data[2] < static_cast<T>(period)) return;
     factor.data[0] = next_loss_scale(factor.data[0], counts.data[1], counts.data[0], threshold);
     for (int i = 0; i < 3; ++i) counts.data[i] = 0;
+  }
+};
+
+/// Joins the totals that the replicas have accumulated, each for itself, in the run that ends a step:
+/// every replica gets the sum, or the mean, in the order of the replicas.
+///
+/// total   any shape; changed where apply is true
+/// apply   absent: true; equal in all replicas
+/// source  PopART's reduction of accumulators, ReplicatedAllReduceInplace
+struct JoinTotal {
+  bool is_mean = false;
+
+  static constexpr OpId id{"halftone", "JoinTotal", 1};
+  static constexpr Signature signature = "total& apply:B? -> y@total";
+  using types = TypeList<TypeList<float, double>, TypeList<bool>>;
+  static constexpr bool has_effect = true;
+  static constexpr Reaches reaches = Reaches::replicas;
+
+  constexpr void attributes(auto&& visit) { visit("is_mean", is_mean); }
+  static constexpr Inferred infer(const Inputs& in) { return in[0]; }
+  template <class T, class B>
+  void kernel(const KernelCall& call, View<T> total, View<const B> apply, View<T>) const {
+    if (!apply || apply.data[0]) kernel::join_total<T>(is_mean, call, total);
+  }
+  static constexpr void cost(auto& machine, auto in, auto) {
+    machine.move(in[0]);
+    machine.pass("Add", in[0]);
+  }
+};
+
+/// The same for replicas that update a part of a weight: every replica gets its part of what is
+/// joined, filled up with zeros, and its total starts again with zeros.
+///
+/// total   any shape; changed where apply is true
+/// apply   absent: true; equal in all replicas
+/// part    [elements / replicas, rounded up]; zeros where apply is false
+/// source  ai.graphcore ReplicatedReduceScatter, as PopART shards an optimizer's step
+struct ScatterTotal {
+  bool is_mean = false;
+  std::int64_t replicas = 1;
+
+  static constexpr OpId id{"halftone", "ScatterTotal", 1};
+  static constexpr Signature signature = "total& apply:B? -> part";
+  using types = TypeList<TypeList<float, double>, TypeList<bool>>;
+  static constexpr bool has_effect = true;
+  static constexpr Reaches reaches = Reaches::replicas;
+
+  constexpr void attributes(auto&& visit) {
+    visit("is_mean", is_mean);
+    visit("replicas", replicas);
+  }
+  constexpr Inferred infer(const Inputs& in) const {
+    return TensorInfo{in[0].type, {(in[0].elements() + replicas - 1) / replicas}};
+  }
+  template <class T, class B>
+  void kernel(const KernelCall& call, View<T> total, View<const B> apply, View<T> part) const {
+    if (!apply || apply.data[0]) return kernel::scatter_total<T>(is_mean, call, total, part);
+    for (std::int64_t i = 0; i < part.size(); ++i) part.data[i] = T{};
+  }
+  static constexpr void cost(auto& machine, auto in, auto out) {
+    machine.move(in[0]);
+    machine.pass("Add", out[0]);
+  }
+};
+
+/// Puts the parts of a weight that the replicas have updated together in every replica.
+///
+/// w       the weight, changed where apply is true
+/// part    [elements / replicas, rounded up], of this replica
+/// apply   absent: true; equal in all replicas
+/// source  ai.graphcore ReplicatedAllGather, as PopART shards an optimizer's step
+struct GatherParts {
+  static constexpr OpId id{"halftone", "GatherParts", 1};
+  static constexpr Signature signature = "w& part apply:B? -> w_next@w";
+  using types = TypeList<FloatTypes, TypeList<bool>>;
+  static constexpr bool has_effect = true;
+  static constexpr Reaches reaches = Reaches::replicas;
+
+  static constexpr Inferred infer(const Inputs& in) { return in[0]; }
+  template <class T, class B>
+  void kernel(const KernelCall& call, View<T> w, View<const T> part, View<const B> apply,
+              View<T>) const {
+    if (!apply || apply.data[0]) kernel::gather_parts<T>(call, part, w);
+  }
+  static constexpr void cost(auto& machine, auto in, auto) { machine.move(in[0]); }
+};
+
+/// Lamb's step for a part of a weight: op::Update, with the norms of the whole weight and of its whole
+/// change, to which every replica adds the squares of its part.
+///
+/// elements  of the whole weight; what its last part is filled up with does not count
+/// source    You et al. 2019, arXiv:1904.00962
+struct LambPart {
+  op::Update update{};
+  std::int64_t elements = 0;
+
+  static constexpr OpId id{"halftone", "LambPart", 1};
+  static constexpr Signature signature = op::Update::signature;
+  using types = op::Update::types;
+  static constexpr bool has_effect = true;
+  static constexpr Reaches reaches = Reaches::replicas;
+
+  constexpr void attributes(auto&& visit) {
+    update.attributes(visit);
+    visit("elements", elements);
+  }
+  static constexpr Inferred infer(const Inputs& in) { return op::Update::infer(in); }
+  constexpr void cost(auto& machine, auto in, auto out) const { update.cost(machine, in, out); }
+
+  /// The update as its kernel takes it.
+  struct Whole : op::Update {
+    template <class T>
+    void add_squares(const KernelCall& call, T (&squares)[2]) const {
+      kernel::add_squares<T>(call, squares);
+    }
+  };
+  template <class T, class S, class H, class B>
+  void kernel(const KernelCall& call, View<T> w, View<S> g, View<S> s1, View<S> s2, View<S> s3,
+              View<H> step, View<const H> h, View<const B> apply, View<T>) const {
+    if (apply && !apply.data[0]) return;
+    const std::int64_t replica = call.communicator == nullptr ? 0 : call.communicator->replica;
+    const std::int64_t first = math::min(replica * w.size(), elements);
+    const std::int64_t own = math::min(w.size(), elements - first);
+    kernel::update<T, S>(Whole{update}, call, View<T>{w.data, &own, 1}, g, s1, s2, s3, step, h);
+  }
+  template <class T, class S, class H, class B>
+  constexpr std::size_t workspace(const KernelCall&, View<T> w, View<S>, View<S>, View<S>, View<S>,
+                                  View<H>, View<const H>, View<const B>, View<T>) const {
+    return static_cast<std::size_t>(w.size()) * sizeof(S);
   }
 };
 
