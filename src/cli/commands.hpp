@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <halftone/exec/ranks.hpp>
 #include <halftone/graph/place.hpp>
 
 #include "cli/console.hpp"
@@ -44,7 +45,8 @@ void run(const RunOptions& options, const Console& console);
 /// How a training is spread over time and machines. It changes no result.
 struct Spreading {
   Recomputation recompute = Recomputation::none;
-  std::int32_t replicas = 1;
+  std::int32_t replicas = 1;     ///< of each rank
+  const Ranks* ranks = nullptr;  ///< that mpirun has started; null: this process is alone
 };
 
 struct TrainCase {

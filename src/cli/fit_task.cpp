@@ -168,7 +168,7 @@ void FitTask::apply_factors(Dataset& data) {
 }
 
 void FitTask::choose_batch() {
-  const std::int64_t replicas = options_.spreading.replicas;
+  const std::int64_t replicas = this->replicas();
   if (options_.batch % replicas != 0) {
     fail(ErrorKind::usage, {.what = "the samples of a batch cannot be shared by the replicas",
                             .expected = fmt::format("a multiple of {}", replicas),

@@ -14,7 +14,8 @@ EngineOptions engine_options(const SessionOptions& options, NodeRunner* runner) 
           .stop_at_nan = options.stop_at_nan,
           .recompute = options.recompute,
           .runner = runner,
-          .observer = options.observer};
+          .observer = options.observer,
+          .ranks = options.ranks};
 }
 
 /// The graph with outputs that are what a session returns.

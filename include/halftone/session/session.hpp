@@ -64,6 +64,9 @@ struct SessionOptions {
   /// machine's arithmetic results differ: what is computed again draws from its generators, too.
   Recomputation recompute = Recomputation::none;
   PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
+  /// Borrowed; null: this process runs all replicas. Else what a run is given and returns has the
+  /// dimension of the replicas that its rank runs: see EngineOptions.
+  const Ranks* ranks = nullptr;
   IpuModelOptions ipu{};
 };
 
