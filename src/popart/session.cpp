@@ -273,7 +273,7 @@ struct Session::State {
   /// The IPUs of one replica.
   std::optional<halftone::ipu::Target> replicaTarget() const {
     if (target() == nullptr) return {};
-    const std::int64_t replicas = options.getGlobalReplicationFactor(), ipus = target()->ipus;
+    const std::int64_t replicas = detail::localReplicas(options), ipus = target()->ipus;
     if (ipus % replicas != 0) {
       throw error(
           "The number of IPUs of the device ({}) is not a multiple of the number of replicas "
@@ -408,6 +408,7 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
       .device = target() != nullptr ? halftone::Device::ipu_model : halftone::Device::cpu,
       .prefetch = options.enablePrefetchDatastreams,
       .recompute = recomputation(options),
+      .ranks = detail::ranksOf(options),
       .ipu = ipuOptions(options, ownTarget ? &*ownTarget : nullptr, allowOutOfMemory, isModelled)};
   if (ready.has_value()) return halftone::Session(std::move(*ready), native);
   if (options.enableEngineCaching && !options.cachePath.empty() && native.accumulation == 1) {
@@ -938,7 +939,7 @@ void TrainingSession::updateOptimizerFromHost(const Optimizer* optimizer) {
 
 void TrainingSession::connectStreamToCallback(const std::string& streamHandle,
                                               std::function<void(void*)> callback, unsigned index) {
-  const std::int64_t replicas = state_->options.getGlobalReplicationFactor();
+  const std::int64_t replicas = detail::localReplicas(state_->options);
   if (index >= replicas) {
     throw runtime_error("There is no replica {}: the session runs on {}", index, replicas);
   }
