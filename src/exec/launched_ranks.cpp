@@ -27,7 +27,7 @@ void* open_library() {
   return ::dlopen(library_name, RTLD_NOW | RTLD_GLOBAL);
 }
 
-[[noreturn]] void refuse(const char* what, const std::string& found) {
+[[noreturn]] void refuse_library(const char* what, const std::string& found) {
   fail(ErrorKind::unsupported,
        {.what = what,
         .expected = library_name,
@@ -35,19 +35,20 @@ void* open_library() {
         .hint = "install libopenmpi-dev and openmpi-bin, and build Halftone again with them"});
 }
 
-const Ranks* connect() {
+const Ranks* connect_launched() {
   const char* const size = std::getenv("OMPI_COMM_WORLD_SIZE");
   if (size == nullptr || std::atoi(size) <= 1) return nullptr;
   void* const library = open_library();
   if (library == nullptr) {
     const char* const reason = ::dlerror();
-    refuse("mpirun has started several ranks, and the library that connects them is missing",
-           reason != nullptr ? reason : "");
+    refuse_library(
+        "mpirun has started several ranks, and the library that connects them is missing",
+        reason != nullptr ? reason : "");
   }
   using World = const Ranks* (*)(const char* version);
   const auto world = reinterpret_cast<World>(::dlsym(library, "halftone_mpi_world"));
   const Ranks* const ranks = world != nullptr ? world(HALFTONE_VERSION) : nullptr;
-  if (ranks == nullptr) refuse("the library that connects ranks is another version's", "");
+  if (ranks == nullptr) refuse_library("the library that connects ranks is another version's", "");
   launched = ranks;
   return ranks;
 }
@@ -55,7 +56,7 @@ const Ranks* connect() {
 }  // namespace
 
 const Ranks* launched_ranks() {
-  static const Ranks* const ranks = connect();
+  static const Ranks* const ranks = connect_launched();
   return ranks;
 }
 
