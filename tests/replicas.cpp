@@ -63,7 +63,9 @@ struct LargestFirst {
           for (int k = 1; k < replicas; ++k) {
             most = std::max(most, *static_cast<const T*>(parts[k].given));
           }
-          for (int k = 0; k < replicas; ++k) *static_cast<T*>(parts[k].result) = most;
+          for (int k = 0; k < replicas; ++k) {
+            if (parts[k].result != nullptr) *static_cast<T*>(parts[k].result) = most;
+          }
         }};
     kernel::meet(call.communicator, meeting, {x.data, y.data});
   }

@@ -560,7 +560,9 @@ class Messages {
 
 }  // namespace
 
-int run_program(std::vector<std::string> arguments, const Console& console) {
+namespace {
+
+int run_alone(std::vector<std::string> arguments, const Console& console) {
   const Messages messages(console);
   try {
     execute(std::move(arguments), console);
@@ -588,6 +590,15 @@ int run_program(std::vector<std::string> arguments, const Console& console) {
   } catch (...) {
     return report(console, ErrorKind::internal, "something was thrown that is no exception");
   }
+}
+
+}  // namespace
+
+int run_program(std::vector<std::string> arguments, const Console& console) {
+  const int status = run_alone(std::move(arguments), console);
+  // Other ranks would wait for this one.
+  if (status != 0) abort_launched_ranks(status);
+  return status;
 }
 
 }  // namespace halftone::cli

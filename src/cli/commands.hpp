@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <halftone/exec/ranks.hpp>
 #include <halftone/graph/place.hpp>
 #include <halftone/transform/tensor_kind.hpp>
 
@@ -45,7 +46,8 @@ void run(const RunOptions& options, const Console& console);
 /// How a training is spread over time and machines. It changes no result but for rounding.
 struct Spreading {
   Recomputation recompute = Recomputation::none;
-  std::int32_t replicas = 1;
+  std::int32_t replicas = 1;           ///< of each rank
+  const Ranks* ranks = nullptr;        ///< that mpirun has started; null: this process is alone
   std::int32_t ipus = 0, stages = 0;   ///< see PlaceOptions
   Schedule schedule = Schedule::none;  ///< none: one_f_one_b, if there are stages
   TensorKinds shard{};                 ///< what the replicas hold in parts

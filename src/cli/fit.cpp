@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -25,6 +27,7 @@
 #include "cli/optimizer.hpp"
 #include "cli/spreading.hpp"
 #include "cli/table.hpp"
+#include "exec/rank_link.hpp"
 
 namespace halftone::cli {
 namespace {
@@ -44,6 +47,7 @@ class Fit : FitTask {
   Fit(const FitOptions& options, const Console& console) : FitTask(options), console_(console) {}
 
   void run() {
+    if (ranks() > 1) compare_with_others();
     make_sessions();
     if (!options_.resume.empty()) resume();
     announce();
@@ -51,6 +55,31 @@ class Fit : FitTask {
   }
 
  private:
+  // --- other ranks ----------------------------------------------------------------------------
+
+  /// Throws if they are to do something else; the model is compared when its session is made.
+  void compare_with_others() const {
+    const Ranks& others = *options_.spreading.ranks;
+    compare_ranks(others, "version", hash_of(HALFTONE_VERSION));
+    std::string text =
+        fmt::format("{} {} {} {} {} {} {} {} {} {}", options_.epochs, options_.batch,
+                    options_.held_back, options_.optimizer, options_.loss, options_.output,
+                    options_.spreading.replicas, static_cast<int>(options_.spreading.recompute),
+                    options_.stop_at_nan, options_.resume.empty());
+    for (const Factor& factor : options_.factors) {
+      text += fmt::format(" {}={}", factor.name, factor.value);
+    }
+    compare_ranks(others, "options", hash_of(text));
+    compare_ranks(others, "seed", options_.seed);
+    std::uint64_t hash = static_cast<std::uint64_t>(known_);
+    for (const Feature& feature : data_.features) {
+      const std::string_view bytes(reinterpret_cast<const char*>(feature.values.data()),
+                                   feature.values.bytes());
+      hash = hash * 0x9e3779b97f4a7c15u + hash_of(bytes);
+    }
+    compare_ranks(others, "data", hash);
+  }
+
   // --- the graphs -----------------------------------------------------------------------------
 
   void make_sessions() {
@@ -69,7 +98,7 @@ class Fit : FitTask {
       if (has_labels()) choose_loss(y);
     }
     Graph graph = model_;
-    graph.replicas = options_.spreading.replicas;
+    graph.replicas = static_cast<std::int32_t>(replicas());
     place(graph, options_.spreading);
     const AnyTensor loss = record_loss(graph, false);
     const std::string loss_name(loss.name());
@@ -92,8 +121,10 @@ class Fit : FitTask {
                                           .seed = options_.seed,
                                           .stop_at_nan = options_.stop_at_nan,
                                           .recompute = options_.spreading.recompute,
-                                          .schedule = schedule_of(options_.spreading)});
-    if (options_.validation.empty() && options_.held_back == 0) return;
+                                          .schedule = schedule_of(options_.spreading),
+                                          .ranks = options_.spreading.ranks});
+    // The first rank validates for all: they have the same weights.
+    if ((options_.validation.empty() && options_.held_back == 0) || rank() != 0) return;
     graph = model_;
     const AnyTensor losses = record_loss(graph, true);
     graph.outputs = {losses.id, graph.find(output_)};
@@ -185,9 +216,8 @@ class Fit : FitTask {
     if (loss_ == Loss::absolute) text += fmt::format("mean absolute error of '{}'", y);
     text += fmt::format("\ntrain  {}  batches of {}, {} an epoch", options_.optimizer, step_batch(),
                         known_ / step_batch());
-    if (const std::int32_t replicas = options_.spreading.replicas; replicas > 1) {
-      text += fmt::format(" on {} replicas", replicas);
-    }
+    if (replicas() > 1) text += fmt::format(" on {} replicas", replicas());
+    if (ranks() > 1) text += fmt::format(" of {} ranks", ranks());
     if (options_.accumulation > 1) {
       text += fmt::format(" in {} micro-batches", options_.accumulation);
     }
@@ -234,15 +264,14 @@ class Fit : FitTask {
       std::int64_t right = 0;
       const Clock::time_point begin = Clock::now();
       for (std::int64_t step = 0; step < steps; ++step) {
-        const auto which = std::span(order).subspan(static_cast<std::size_t>(step * step_batch()),
-                                                    static_cast<std::size_t>(step_batch()));
+        const std::vector<std::int64_t> which = own_samples(order, step);
         fill(batch, data_, which);
         const Result result = trained_->run(batch.inputs);
-        const double loss = sum_of(result[0], parts()) / static_cast<double>(parts());
+        const StepFigures figures = figures_of(result, batch);
+        const double loss = figures.loss;
         if (!std::isfinite(loss)) refuse_loss(loss, epoch, step, which, batch);
         now.loss += loss / static_cast<double>(steps);
-        if (loss_ == Loss::cross_entropy)
-          right += count_right(result[1], batch.arrays.back(), step_batch());
+        right += figures.right;
         steps_.x.push_back(static_cast<double>(epoch - 1) +
                            static_cast<double>(step + 1) / static_cast<double>(steps));
         steps_.y.push_back(loss);
@@ -265,6 +294,60 @@ class Fit : FitTask {
       if (!file->empty()) text += fmt::format("\n{} written", detail::escaped(*file));
     }
     activity.print(console_.out, text + "\n");
+  }
+
+  /// The samples of this rank's replicas in a step: of each micro-batch those that are theirs.
+  std::vector<std::int64_t> own_samples(std::span<const std::int64_t> order,
+                                        std::int64_t step) const {
+    std::vector<std::int64_t> which;
+    const std::int64_t local = options_.spreading.replicas;
+    for (std::int64_t a = 0; a < options_.accumulation; ++a) {
+      const std::int64_t first = step * step_batch() + (a * replicas() + rank() * local) * batch_;
+      const auto own =
+          order.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(local * batch_));
+      which.insert(which.end(), own.begin(), own.end());
+    }
+    return which;
+  }
+
+  /// The mean loss of a step and the labels that it has right, of all ranks.
+  struct StepFigures {
+    double loss = 0;
+    std::int64_t right = 0;
+  };
+  StepFigures figures_of(const Result& result, const Batch& batch) const {
+    StepFigures figures;
+    if (loss_ == Loss::cross_entropy) {
+      figures.right = count_right(result[1], batch.arrays.back(), own_batch());
+    }
+    if (ranks() == 1) {
+      figures.loss = sum_of(result[0], parts()) / static_cast<double>(parts());
+      return figures;
+    }
+    // Each micro-batch's loss, so that they are added in the order that one rank would have.
+    const auto own = static_cast<std::size_t>(own_parts());
+    std::vector<double> block, all((own + 1) * static_cast<std::size_t>(ranks()));
+    for (std::size_t k = 0; k < own; ++k) {
+      const auto bytes = static_cast<std::size_t>(size_in_bytes(result[0].info.type));
+      const AnyView one{{result[0].info.type, {}},
+                        static_cast<const std::byte*>(result[0].data) + k * bytes};
+      block.push_back(sum_of(one, 1));
+    }
+    block.push_back(static_cast<double>(figures.right));
+    const Ranks& others = *options_.spreading.ranks;
+    others.all_gather(others.self, block.data(), block.size() * sizeof(double), all.data());
+    figures.right = 0;
+    const auto local = static_cast<std::size_t>(options_.spreading.replicas);
+    for (std::size_t first = 0; first < own; first += local) {
+      for (std::size_t r = 0; r < all.size(); r += own + 1) {
+        for (std::size_t k = 0; k < local; ++k) figures.loss += all[r + first + k];
+      }
+    }
+    for (std::size_t r = own; r < all.size(); r += own + 1) {
+      figures.right += static_cast<std::int64_t>(all[r]);
+    }
+    figures.loss /= static_cast<double>(parts());
+    return figures;
   }
 
   void show_progress(Activity& activity, std::int64_t epoch, std::int64_t step, std::int64_t steps,
@@ -319,11 +402,11 @@ class Fit : FitTask {
     const std::string found = fmt::format("{} in step {} of epoch {}", loss, step + 1, epoch);
     for (const AnyArray& array : batch.arrays) {
       const auto i = static_cast<std::size_t>(&array - batch.arrays.data());
-      const std::int64_t size = array.info().elements() / step_batch();
-      for (std::int64_t s = 0; s < step_batch(); ++s) {
-        const AnyView sample{
-            {array.info().type, {size}},
-            array.data() + s * static_cast<std::int64_t>(array.bytes()) / step_batch()};
+      const auto samples = static_cast<std::int64_t>(which.size());
+      const std::int64_t size = array.info().elements() / samples;
+      for (std::int64_t s = 0; s < samples; ++s) {
+        const AnyView sample{{array.info().type, {size}},
+                             array.data() + s * static_cast<std::int64_t>(array.bytes()) / samples};
         if (std::isfinite(sum_of(sample, is_floating_point(sample.info.type) ? size : 0))) continue;
         const std::string what =
             fmt::format("the loss is no number: sample {} has something else than numbers",
@@ -353,6 +436,7 @@ class Fit : FitTask {
   }
 
   void write_files(std::int64_t epoch) {
+    if (rank() != 0) return;
     if (!options_.save.empty()) save(epoch);
     if (!options_.log.empty()) write_file(options_.log, log_text());
     if (options_.plot.empty()) return;
@@ -425,7 +509,17 @@ void train(const FitOptions& options, const Console& console) {
   if (!options.log.empty() && !options.log.ends_with(".csv") && !options.log.ends_with(".jsonl")) {
     fail(ErrorKind::usage, {.what = "a log ends in .csv or .jsonl", .found = options.log});
   }
-  Fit(options, console).run();
+  FitOptions spread = options;
+  spread.spreading.ranks = launched_ranks();
+  if (const Ranks* const ranks = spread.spreading.ranks; ranks != nullptr && ranks->rank != 0) {
+    // The first rank says how it goes.
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
+                                                                  &std::fclose);
+    if (nowhere == nullptr) fail(ErrorKind::io, {.what = "/dev/null cannot be opened"});
+    Fit(spread, {nowhere.get(), nowhere.get()}).run();
+    return;
+  }
+  Fit(spread, console).run();
   flush(console);
 }
 

@@ -60,9 +60,22 @@ class FitTask {
   };
   /// For runs of several micro-batches and replicas: [micro-batches, replicas, batch, ...].
   Batch make_batch(std::int64_t micro_batches = 1, std::int64_t replicas = 1) const;
-  /// Runs of the model that a step of the optimizer takes, and the samples of them all.
-  std::int64_t parts() const { return options_.accumulation * options_.spreading.replicas; }
+  int rank() const {
+    return options_.spreading.ranks != nullptr ? options_.spreading.ranks->rank : 0;
+  }
+  int ranks() const {
+    return options_.spreading.ranks != nullptr ? options_.spreading.ranks->ranks : 1;
+  }
+  /// Replicas of all ranks.
+  std::int64_t replicas() const {
+    return static_cast<std::int64_t>(options_.spreading.replicas) * ranks();
+  }
+  /// Runs of the model that a step of the optimizer takes: all, and those of this rank.
+  std::int64_t parts() const { return options_.accumulation * replicas(); }
+  std::int64_t own_parts() const { return options_.accumulation * options_.spreading.replicas; }
+  /// The samples of them.
   std::int64_t step_batch() const { return batch_ * parts(); }
+  std::int64_t own_batch() const { return batch_ * own_parts(); }
   void fill(Batch& batch, const Dataset& data, std::span<const std::int64_t> which) const;
   /// How many of the first `samples` of a batch have their label as the greatest output.
   std::int64_t count_right(const AnyView& y, const AnyArray& label, std::int64_t samples) const;

@@ -388,6 +388,12 @@ void write_results(Case& c, const TrainCase& options, const Console& console) {
 }  // namespace
 
 void train(const TrainCase& options, const Console& console) {
+  if (const Ranks* const ranks = launched_ranks(); ranks != nullptr) {
+    fail(ErrorKind::unsupported, {.what = "a case is trained by one process",
+                                  .expected = "1 rank",
+                                  .found = std::to_string(ranks->ranks),
+                                  .hint = "--replicas N spreads it over threads"});
+  }
   Activity activity(console, "train " + detail::escaped(options.model.path));
   Case c(options);
   Engine engine(std::move(c.graph), {.threads = options.threads,

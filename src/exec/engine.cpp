@@ -19,6 +19,7 @@
 #include "initial.hpp"
 #include "machine.hpp"
 #include "program/program_text.hpp"
+#include "rank_link.hpp"
 #include "ready.hpp"
 #include "replicas.hpp"
 #include "run.hpp"
@@ -187,13 +188,16 @@ struct Engine::State {
     std::uint32_t random_state[6] = {};  ///< of the run
     TensorMap<Bytes> variables;          ///< of the first one: the graph's
 
-    Replica(const Graph& graph, Streams& streams, int number)
-        : machine(graph, streams, number), variables(graph) {}
+    Replica(const Graph& graph, Streams& streams, int number, int count)
+        : machine(graph, streams, number, count), variables(graph) {}
   };
 
   Graph graph;
   EngineOptions options;
-  bool meets;  ///< replicas meet
+  int local,
+      first_local;  ///< the replicas that this rank runs: how many, and the number of the first
+  bool meets;       ///< replicas meet
+  std::unique_ptr<RankLink> link;  ///< null: there are no other ranks
   ThreadPool pool;
   kernel::Executor executor;
   Streams streams;
@@ -218,9 +222,11 @@ struct Engine::State {
   State(Graph g, const EngineOptions& o)
       : graph(checked(std::move(g))),
         options(o),
+        local(replicas_of_rank(graph, o.ranks)),
+        first_local(o.ranks != nullptr ? o.ranks->rank * local : 0),
         meets(graph.replicas > 1 && has_meetings(graph)),
         pool(thread_count(o.threads)),
-        executor(graph.replicas > 1 ? kernel::Executor{} : pool.executor()),
+        executor(local > 1 ? kernel::Executor{} : pool.executor()),
         streams(graph),
         aliases(graph) {
     if (graph.replicas > 1 && options.runner != nullptr) {
@@ -231,9 +237,13 @@ struct Engine::State {
     }
     check_modified(graph, aliases);
     initialize_variables(graph, options.seed);
-    if (meets) team = std::make_unique<Replicas>(graph.replicas, pool.executor());
-    for (int k = 0; k < graph.replicas; ++k) {
-      replicas.push_back(std::make_unique<Replica>(graph, streams, k));
+    if (options.ranks != nullptr && options.ranks->ranks > 1 && !options.only_plan) {
+      compare_ranks(*options.ranks, graph, options.seed);
+      link = std::make_unique<RankLink>(*options.ranks);
+    }
+    if (meets) team = std::make_unique<Replicas>(local, pool.executor(), link.get());
+    for (int k = 0; k < local; ++k) {
+      replicas.push_back(std::make_unique<Replica>(graph, streams, k, local));
     }
     for (std::size_t i = 0; i < graph.tensors.size(); ++i) own(static_cast<TensorId>(i));
     seed = options.seed;
@@ -253,7 +263,7 @@ struct Engine::State {
     const VariableLayout layout(graph, id);
     const Bytes host = t.data;
     const auto size = static_cast<std::size_t>(t.info.bytes());
-    for (int k = 0; k < graph.replicas; ++k) {
+    for (int k = 0; k < local; ++k) {
       Replica& replica = *replicas[static_cast<std::size_t>(k)];
       Bytes& memory = replica.variables[id];
       const VariableSettings* settings = layout.settings();
@@ -265,7 +275,7 @@ struct Engine::State {
         const std::byte* data = storage.data();
         memory = Bytes(std::move(storage), data, size);
       }
-      layout.give(host.span().data(), k, writable(memory));
+      layout.give(host.span().data(), first_local + k, writable(memory));
     }
     t.data = replicas[0]->variables[id];
   }
@@ -280,10 +290,23 @@ struct Engine::State {
     const bool returns_all = all && layout.returns_all();
     if (layout.is_plain() && !returns_all) return {t.info, t.data.span().data()};
     AnyArray array(returns_all ? layout.retrieved() : layout.host());
-    for (int k = 0; k < graph.replicas && t.data.size() != 0; ++k) {
+    const auto size = static_cast<std::size_t>(t.info.bytes());
+    std::vector<std::byte> given;  // with ranks: of the own replicas, one behind the other
+    for (int k = 0; k < local && t.data.size() != 0; ++k) {
       const Bytes& own = replicas[static_cast<std::size_t>(k)]->variables[id];
       const Bytes& from = own.size() != 0 ? own : t.data;
-      layout.take(from.span().data(), k, array.data(), returns_all);
+      if (link != nullptr) {
+        given.insert(given.end(), from.span().data(), from.span().data() + size);
+      } else {
+        layout.take(from.span().data(), k, array.data(), returns_all);
+      }
+    }
+    if (link != nullptr && t.data.size() != 0) {
+      link->agree(RankLink::Step::variable, static_cast<std::uint64_t>(id), t.info.bytes());
+      const std::byte* const from = link->gather(given.data(), given.size());
+      for (int k = 0; k < graph.replicas; ++k) {
+        layout.take(from + static_cast<std::size_t>(k) * size, k, array.data(), returns_all);
+      }
     }
     return retrieved[id] = std::move(array);
   }
@@ -296,8 +319,8 @@ struct Engine::State {
   /// For replicas that do not meet: who they are is all that their kernels may ask.
   const kernel::Communicator& single(int k) {
     if (singles.empty()) {
-      for (int i = 0; i < graph.replicas; ++i) {
-        singles.push_back({.replica = i, .replicas = graph.replicas});
+      for (int i = 0; i < local; ++i) {
+        singles.push_back({.replica = first_local + i, .replicas = graph.replicas});
       }
     }
     return singles[static_cast<std::size_t>(k)];
@@ -306,12 +329,12 @@ struct Engine::State {
   /// Gives the other replicas programs like the first one's.
   void add_copies(Ready& ready) {
     std::multimap<const std::byte*, TensorId> variables;
-    for (std::size_t i = 0; graph.replicas > 1 && i < graph.tensors.size(); ++i) {
+    for (std::size_t i = 0; local > 1 && i < graph.tensors.size(); ++i) {
       const auto id = static_cast<TensorId>(i);
       const Bytes& first = replicas[0]->variables[id];
       if (first.size() != 0) variables.emplace(first.span().data(), id);
     }
-    for (int k = 1; k < graph.replicas; ++k) {
+    for (int k = 1; k < local; ++k) {
       const auto give_variables = [&](Graph& own) {
         for (TensorRecord& t : own.tensors) {
           if (t.data.size() == 0) continue;
@@ -339,13 +362,18 @@ struct Engine::State {
     state[1] = static_cast<std::uint32_t>(seed >> 32);
     state[2] = static_cast<std::uint32_t>(runs);
     state[3] = static_cast<std::uint32_t>(runs >> 32);
-    seed = detail::mixed(seed);
-    ++runs;
+    pass_random_states(1);
+  }
+  /// Leaves out the states of other ranks' replicas.
+  void pass_random_states(int count) {
+    for (int k = 0; k < count; ++k) seed = detail::mixed(seed);
+    runs += static_cast<std::uint64_t>(count);
   }
 
   void run(std::span<const AnyView> inputs) {
     Ready& now = *current;
-    for (int k = 0; k < graph.replicas; ++k) {
+    if (now.is_random) pass_random_states(first_local);
+    for (int k = 0; k < local; ++k) {
       Bound& bound = now.of(k);
       Replica& replica = *replicas[static_cast<std::size_t>(k)];
       for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -359,11 +387,12 @@ struct Engine::State {
       }
       replica.machine.rewind();
     }
+    if (now.is_random) pass_random_states(graph.replicas - first_local - local);
     run_replicas([](State& self, int k) { halftone::run(self.current->of(k)); });
   }
   /// f(state, replica) for each of them.
   void run_replicas(void (*f)(State& self, int k)) {
-    if (graph.replicas == 1) {
+    if (local == 1 && !meets) {
       f(*this, 0);
     } else if (meets) {
       task = f;
@@ -373,7 +402,7 @@ struct Engine::State {
       };
       team->run(run_one, this);
     } else {
-      kernel::parallel_for(pool.executor(), graph.replicas,
+      kernel::parallel_for(pool.executor(), local,
                            [&](std::int64_t k) { f(*this, static_cast<int>(k)); });
     }
   }
@@ -383,15 +412,17 @@ struct Engine::State {
     together = micro_batches;
     given.assign(inputs.begin(), inputs.end());
     states.clear();
-    for (std::int64_t i = 0; current->is_random && i < micro_batches * graph.replicas; ++i) {
-      draw_random_state(states.emplace_back().data());
+    for (std::int64_t m = 0; current->is_random && m < micro_batches; ++m) {
+      pass_random_states(first_local);
+      for (int k = 0; k < local; ++k) draw_random_state(states.emplace_back().data());
+      pass_random_states(graph.replicas - first_local - local);
     }
     run_replicas([](State& self, int k) {
       self.current->pipelines[static_cast<std::size_t>(k)]->run(
           self.together, [&self, k](std::size_t i, std::int64_t m) -> const void* {
             const std::size_t count = self.graph.inputs.size();
             if (i == count) {
-              return self.states[static_cast<std::size_t>(m * self.graph.replicas + k)].data();
+              return self.states[static_cast<std::size_t>(m * self.local + k)].data();
             }
             const AnyView& x = self.given[static_cast<std::size_t>(m) * count + i];
             return static_cast<const std::byte*>(x.data) + k * x.info.bytes();
@@ -683,7 +714,8 @@ void Engine::set_variable(TensorId id, AnyView value) {
       const Bytes& memory = replica->variables[id];
       if (memory.size() == 0) continue;
       const auto k = static_cast<int>(&replica - s.replicas.data());
-      layout.give(static_cast<const std::byte*>(value.data), k, State::writable(memory));
+      layout.give(static_cast<const std::byte*>(value.data), s.first_local + k,
+                  State::writable(memory));
     }
     return;
   }

@@ -23,9 +23,9 @@ Streams::Streams(const Graph& graph) {
   for (const auto& s : used_d2h_streams(graph)) stores.push_back({s.name, s.slice});
 }
 
-Machine::Machine(const Graph& graph, Streams& streams, int replica)
+Machine::Machine(const Graph& graph, Streams& streams, int replica, int replicas)
     : streams_(streams),
-      replicas_(graph.replicas),
+      replicas_(replicas),
       replica_(replica),
       loaded_(streams.loads.size()),
       stored_(streams.stores.size()) {

@@ -41,7 +41,8 @@ struct Streams {
 class Machine {
  public:
   /// `streams` is borrowed.
-  Machine(const Graph& graph, Streams& streams, int replica);
+  /// `replica` of so many that share the streams.
+  Machine(const Graph& graph, Streams& streams, int replica, int replicas);
   Machine(const Machine&) = delete;
 
   /// Begins a run: streams start with their first slices.

@@ -90,20 +90,23 @@ void* first_frame(std::byte* end, void* function, void* argument) {
 
 }  // namespace
 
-Replicas::Replicas(int count, const kernel::Executor& executor)
-    : parts_(static_cast<std::size_t>(count)), executor_(executor) {
+Replicas::Replicas(int count, const kernel::Executor& executor, RankLink* link)
+    : parts_(static_cast<std::size_t>(count)), link_(link), executor_(executor) {
+  const int first = link != nullptr ? link->rank() * count : 0;
+  const int all = link != nullptr ? link->ranks() * count : count;
   // Threads that meet must not wait for each other's processor.
   const auto cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   threads_ = std::min({std::max(executor.threads, 1), cores, count});
   for (int k = 0; k < count; ++k) {
     Member& m = *members_.emplace_back(std::make_unique<Member>());
     m.all = this;
-    m.communicator = {.replica = k,
-                      .replicas = count,
+    m.communicator = {.replica = first + k,
+                      .replicas = all,
                       .meet =
                           [](void* self, int replica, const kernel::Communicator::Meeting& meeting,
                              kernel::Communicator::Part part) {
-                            static_cast<Replicas*>(self)->meet(replica, meeting, part);
+                            auto& own = *static_cast<Replicas*>(self);
+                            own.meet(replica - own.first(), meeting, part);
                           },
                       .self = this};
     m.memory = make_stack();
@@ -160,7 +163,7 @@ void Replicas::do_tasks(Member& member) {
   for (;;) {
     std::exception_ptr error;
     try {
-      task_(context_, member.communicator.replica);
+      task_(context_, member.communicator.replica - first());
     } catch (...) {
       error = std::current_exception();
     }
@@ -212,6 +215,7 @@ void Replicas::run(Task task, void* context) {
   task_ = task;
   context_ = context;
   meeting_ = done_ = 0;
+  join_error_ = nullptr;
   for (const auto& m : members_) {
     m->is_done = false;
     m->defect = nullptr;
@@ -220,11 +224,22 @@ void Replicas::run(Task task, void* context) {
   }
   kernel::parallel_for(executor_, threads_,
                        [&](std::int64_t first) { run_some(static_cast<int>(first), threads_); });
+  std::exception_ptr error;
+  if (link_ != nullptr) {
+    const bool is_right = std::all_of(members_.begin(), members_.end(),
+                                      [](const auto& m) { return m->error == nullptr; });
+    try {
+      link_->agree(is_right ? RankLink::Step::end_of_run : RankLink::Step::failure);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  }
   for (const bool is_own : {true, false}) {
     for (const auto& m : members_) {
       if (m->error && (m->defect == nullptr) == is_own) std::rethrow_exception(m->error);
     }
   }
+  if (error) std::rethrow_exception(error);
 }
 
 void Replicas::meet(int replica, const kernel::Communicator::Meeting& meeting,
@@ -244,9 +259,10 @@ void Replicas::meet(int replica, const kernel::Communicator::Meeting& meeting,
   }
   if (!is_last) switch_to(m.place, *m.caller, &m.caller);
   if (m.defect == nullptr) return;
+  if (join_error_) std::rethrow_exception(join_error_);
   fail(ErrorKind::model,
        {.what = m.defect,
-        .found = "replica " + std::to_string(replica),
+        .found = "replica " + std::to_string(m.communicator.replica),
         .hint = "give all replicas the same number of passes and the same branches"});
 }
 
@@ -261,10 +277,14 @@ const char* Replicas::disagreement() const {
 }
 
 void Replicas::settle() {
-  const char* const defect = disagreement();
+  const char* defect = disagreement();
   if (defect == nullptr) {
-    const kernel::Communicator::Meeting& meeting = members_[0]->meeting;
-    meeting.join(meeting.context, parts_.data(), static_cast<int>(members_.size()));
+    try {
+      join(members_[0]->meeting);
+    } catch (...) {
+      join_error_ = std::current_exception();
+      defect = "replicas could not meet";
+    }
   }
   for (const auto& m : members_) {
     if (!m->is_done) m->defect = defect;
@@ -272,6 +292,29 @@ void Replicas::settle() {
   meeting_ = 0;
   round_.fetch_add(1, std::memory_order_release);
   round_is_over_.notify_all();
+}
+
+void Replicas::join(const kernel::Communicator::Meeting& meeting) {
+  const std::size_t own = members_.size();
+  if (link_ == nullptr) {
+    meeting.join(meeting.context, parts_.data(), static_cast<int>(own));
+    return;
+  }
+  link_->agree(RankLink::Step::meeting, meeting.operation, meeting.bytes);
+  const auto bytes = static_cast<std::size_t>(meeting.bytes);
+  const void* given = parts_[0].given;
+  if (own > 1 && bytes > 0) {
+    given_.resize(own * bytes);
+    for (std::size_t k = 0; k < own; ++k) {
+      std::memcpy(given_.data() + k * bytes, parts_[k].given, bytes);
+    }
+    given = given_.data();
+  }
+  const std::byte* const all = link_->gather(given, own * bytes);
+  all_parts_.assign(own * static_cast<std::size_t>(link_->ranks()), {});
+  for (std::size_t k = 0; k < all_parts_.size(); ++k) all_parts_[k].given = all + k * bytes;
+  std::copy(parts_.begin(), parts_.end(), all_parts_.begin() + first());
+  meeting.join(meeting.context, all_parts_.data(), static_cast<int>(all_parts_.size()));
 }
 
 bool has_meetings(const Graph& graph) {

@@ -12,6 +12,8 @@
 #include <halftone/kernel/communicator.hpp>
 #include <halftone/kernel/executor.hpp>
 
+#include "rank_link.hpp"
+
 namespace halftone {
 
 /// Threads of execution for the replicas of a graph, which meet in collective operators: each has a
@@ -22,14 +24,15 @@ class Replicas {
  public:
   using Task = void (*)(void* context, int replica);
 
-  Replicas(int count, const kernel::Executor& executor);
+  /// `link`: to other ranks, each of which has as many replicas; borrowed, null: there are none.
+  Replicas(int count, const kernel::Executor& executor, RankLink* link = nullptr);
   ~Replicas();
   Replicas(const Replicas&) = delete;
 
   /// Has every replica do a task; returns when all are done. What the first of them throws by itself
   /// is thrown; if none did, that they disagreed.
   void run(Task task, void* context);
-  /// For the kernels of a replica.
+  /// For the kernels of a replica; the number, as in tasks, is among those of this rank.
   const kernel::Communicator& communicator(int replica) const;
 
  private:
@@ -55,6 +58,8 @@ class Replicas {
     std::exception_ptr error{};
   };
 
+  /// The number of this rank's first replica among all.
+  int first() const { return members_[0]->communicator.replica; }
   void meet(int replica, const kernel::Communicator::Meeting& meeting,
             kernel::Communicator::Part part);
   /// Runs every replica whose number is `first` and so many steps on, until all are done.
@@ -68,9 +73,14 @@ class Replicas {
   void settle();
   /// Null: all do the same.
   const char* disagreement() const;
+  /// Joins the parts of all replicas. Parts that are not of this rank are fetched before.
+  void join(const kernel::Communicator::Meeting& meeting);
 
   std::vector<std::unique_ptr<Member>> members_;
-  std::vector<kernel::Communicator::Part> parts_;
+  std::vector<kernel::Communicator::Part> parts_, all_parts_;  ///< of this rank; of all
+  RankLink* const link_;
+  std::vector<std::byte> given_;  ///< what this rank's replicas give, for the others
+  std::exception_ptr join_error_{};
   const kernel::Executor executor_;
   int threads_ = 1;  ///< that run replicas at a time
   Task task_ = nullptr;

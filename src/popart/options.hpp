@@ -1,5 +1,6 @@
 #pragma once
 
+#include <halftone/exec/ranks.hpp>
 #include <span>
 
 #include <popart/sessionoptions.hpp>
@@ -32,5 +33,9 @@ void checkBatches(int batchesPerStep);
 /// effect. `isIpu`: the device is an emulated IPU.
 void checkInferenceOptions(const SessionOptions& options, bool isIpu);
 void checkTrainingOptions(const SessionOptions& options, bool isIpu);
+
+/// The replicas that this process runs, and the ranks that run the others; null: there are none.
+std::int64_t localReplicas(const SessionOptions& options);
+const halftone::Ranks* ranksOf(const SessionOptions& options);
 
 }  // namespace popart::detail

@@ -13,6 +13,7 @@
 
 #include "popart/convert.hpp"
 #include "popart/ipu_device.hpp"
+#include "popart/options.hpp"
 
 namespace popart::detail {
 namespace {
@@ -80,7 +81,7 @@ void checkNumbers(const halftone::Graph& graph, const SessionOptions& options) {
 }  // namespace
 
 std::int64_t ipusOfReplica(const DeviceInfo& device, const SessionOptions& options) {
-  const std::int64_t replicas = options.getGlobalReplicationFactor(), ipus = targetOf(device)->ipus;
+  const std::int64_t replicas = localReplicas(options), ipus = targetOf(device)->ipus;
   if (ipus % replicas == 0) return ipus / replicas;
   throw error(
       "The number of IPUs of the device ({}) is not a multiple of the number of replicas ({})",

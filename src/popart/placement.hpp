@@ -9,7 +9,7 @@
 
 namespace popart::detail {
 
-/// The IPUs of a device that each replica has. Throws popart::error if they cannot be shared.
+/// The IPUs of a device that each replica of this process has. Throws popart::error if they cannot be shared.
 std::int64_t ipusOfReplica(const DeviceInfo& device, const SessionOptions& options);
 
 /// Gives the nodes of a model the virtual graphs and pipeline stages that the options ask for, and takes

@@ -407,6 +407,7 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
       .prefetch = options.enablePrefetchDatastreams,
       .recompute = recomputation(options),
       .schedule = detail::scheduleOf(options, isTraining()),
+      .ranks = detail::ranksOf(options),
       .ipu = ipuOptions(options, ownTarget ? &*ownTarget : nullptr, allowOutOfMemory, isModelled)};
   if (ready.has_value()) return halftone::Session(std::move(*ready), native);
   if (options.enableEngineCaching && !options.cachePath.empty() && native.accumulation == 1 &&
@@ -1056,7 +1057,7 @@ void TrainingSession::updateOptimizerFromHost(const Optimizer* optimizer) {
 
 void TrainingSession::connectStreamToCallback(const std::string& streamHandle,
                                               std::function<void(void*)> callback, unsigned index) {
-  const std::int64_t replicas = state_->options.getGlobalReplicationFactor();
+  const std::int64_t replicas = detail::localReplicas(state_->options);
   if (index >= replicas) {
     throw runtime_error("There is no replica {}: the session runs on {}", index, replicas);
   }

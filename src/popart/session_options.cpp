@@ -121,9 +121,9 @@ const OptionRow option_rows[] = {
     // --- several devices, memory ---
     POPART_OPTION(enableReplicatedGraphs, effect, "replicatedGraphCount copies, each with memory of its own")
     POPART_OPTION(replicatedGraphCount, effect, "with enableReplicatedGraphs")
-    POPART_OPTION(enableDistributedReplicatedGraphs, refused, several)
-    POPART_OPTION(globalReplicationFactor, refused, several)
-    POPART_OPTION(globalReplicaOffset, refused, several)
+    POPART_OPTION(enableDistributedReplicatedGraphs, effect, "the replicas of all ranks that mpirun has started")
+    POPART_OPTION(globalReplicationFactor, effect, "has to be the replicas of all ranks")
+    POPART_OPTION(globalReplicaOffset, effect, "has to be those of the ranks before this one")
     POPART_OPTION(enableGradientAccumulation, effect, "refused in inference")
     POPART_OPTION(accumulationFactor, effect, "refused in inference")
     POPART_OPTION(accumulationAndReplicationReductionType, nothing, training)
@@ -171,12 +171,55 @@ bool isOfTraining(std::string_view name) {
          name == "batchSerializationSettings";
 }
 
+void checkDistribution(const SessionOptions& options) {
+  const std::int64_t global = options.globalReplicationFactor;
+  const std::int64_t offset = options.globalReplicaOffset;
+  if (!options.enableDistributedReplicatedGraphs) {
+    if (global == 1 && offset == 0) return;
+    throw error(
+        "globalReplicationFactor and globalReplicaOffset are for sessions with "
+        "enableDistributedReplicatedGraphs");
+  }
+  if (global < 1) {
+    throw error("Invalid globalReplicationFactor value: {}, must be greater or equal than 1",
+                global);
+  }
+  if (offset < 0) {
+    throw error("Invalid globalReplicaOffset value: {}, must be greater or equal than 0", offset);
+  }
+  if (offset > global) {
+    throw error("Global replica offset: {}, is larger than global replication factor: {}", offset,
+                global);
+  }
+  if (options.enableReplicatedGraphs && options.replicatedGraphCount == 1) {
+    throw error("Local replicated graphs enabled but replication factor is 1");
+  }
+  const std::int64_t local = detail::localReplicas(options);
+  if (local > global) {
+    throw error("Invalid local replication factor: {}, larger than global replication factor: {}",
+                local, global);
+  }
+  const halftone::Ranks* const ranks = detail::ranksOf(options);
+  const std::int64_t all = local * (ranks != nullptr ? ranks->ranks : 1);
+  if (all != global) {
+    throw error(
+        "The global replication factor is {}, but the processes that mpirun has started have {} "
+        "replicas: start as many with mpirun -n as it needs",
+        global, all);
+  }
+  if (const std::int64_t first = ranks != nullptr ? local * ranks->rank : 0; offset != first) {
+    throw error("The global replica offset is {}, but the first replica of this process is {}",
+                offset, first);
+  }
+}
+
 void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
   options.getAccumulationFactor();
   options.getBufferingDepth({}, options.rearrangeStreamsOnHost);
   if (options.enableReplicatedGraphs && options.replicatedGraphCount < 1) {
     throw error("The replicated graph count ({}) is not at least 1", options.replicatedGraphCount);
   }
+  checkDistribution(options);
   if (options.aliasZeroCopy &&
       (!options.explicitRecomputation || options.implicitPipeliningEnabled())) {
     throw error(
@@ -240,6 +283,15 @@ void detail::checkTrainingOptions(const SessionOptions& options, bool isIpu) {
         "is always exchanged");
   }
   checkOptions(options, true, isIpu);
+}
+
+std::int64_t detail::localReplicas(const SessionOptions& options) {
+  return options.enableReplicatedGraphs ? options.replicatedGraphCount : 1;
+}
+
+const halftone::Ranks* detail::ranksOf(const SessionOptions& options) {
+  if (!options.enableDistributedReplicatedGraphs) return nullptr;
+  return translated<error>([] { return halftone::launched_ranks(); });
 }
 
 int64_t SessionOptions::getGlobalReplicationFactor() const {

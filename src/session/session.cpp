@@ -8,6 +8,7 @@
 #include <halftone/train.hpp>
 
 #include "base/describe.hpp"
+#include "exec/rank_link.hpp"
 #include "session/state.hpp"
 
 namespace halftone {
@@ -48,7 +49,7 @@ Session::Session(Executable executable, const SessionOptions& options)
 
 Session::Session(Graph graph, const SessionOptions& options, Executable* executable) {
   const DataFlow flow{options.batches_per_step, options.accumulation, options.host_transfers,
-                      graph.replicas};
+                      replicas_of_rank(graph, options.ranks)};
   flow.check();
   if (options.host_transfers > 1 && !graph.inputs.empty()) {
     fail(ErrorKind::usage, {.what = "host_transfers is for graphs without inputs",

@@ -18,7 +18,8 @@ EngineOptions engine_options(const SessionOptions& options, NodeRunner* runner) 
           .recompute = options.recompute,
           .schedule = options.schedule,
           .runner = runner,
-          .observer = options.observer};
+          .observer = options.observer,
+          .ranks = options.ranks};
 }
 
 /// The graph with outputs that are what a session returns.

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -325,4 +326,27 @@ TEST_CASE(
   CHECK(contains(error_of([&] { trained(5); }),
                  "Batch axis: 4 is smaller than the batch serialization factor: 5 for tensor x"));
   CHECK(contains(error_of([&] { trained(3); }), "does not divide the batch"));
+// PopART's texts: willow/src/ir.cpp, verifyDistributedReplicatedGraphSettings.
+TEST_CASE("popart replicas: counts of several processes that cannot be") {
+  const Model m = model();
+  const auto refusal = [&](int64_t local, int64_t global, int64_t offset) {
+    SessionOptions options;
+    options.enableDistributedReplicatedGraphs = true;
+    options.enableReplicatedGraphs = local > 0;
+    options.replicatedGraphCount = std::max<int64_t>(local, 1);
+    options.globalReplicationFactor = global;
+    options.globalReplicaOffset = offset;
+    return error_of([&] { training(m, options, 1, {{m.loss, AnchorReturnType("All")}}); });
+  };
+  CHECK(is(refusal(0, 0, 0), "error", "Invalid globalReplicationFactor value: 0"));
+  CHECK(is(refusal(0, 2, -1), "error", "Invalid globalReplicaOffset value: -1"));
+  CHECK(is(refusal(0, 2, 3), "error",
+           "Global replica offset: 3, is larger than global replication factor: 2"));
+  CHECK(
+      is(refusal(1, 2, 0), "error", "Local replicated graphs enabled but replication factor is 1"));
+  CHECK(is(refusal(4, 2, 0), "error",
+           "Invalid local replication factor: 4, larger than global replication factor: 2"));
+  CHECK(is(refusal(2, 4, 0), "error", "have 2 replicas: start as many with mpirun"));
+  CHECK(is(refusal(2, 2, 1), "error", "the first replica of this process is 0"));
+  CHECK(refusal(2, 2, 0) == "no error");
 }

@@ -6,6 +6,7 @@
 
 #include <halftone/base/array.hpp>
 #include <halftone/base/owned.hpp>
+#include <halftone/exec/ranks.hpp>
 #include <halftone/graph/graph.hpp>
 #include <halftone/graph/streams.hpp>
 #include <halftone/kernel/executor.hpp>
@@ -54,6 +55,9 @@ struct EngineOptions {
   /// are: not read, copied or packed. run() throws.
   bool only_plan = false;
   PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
+  /// Borrowed; null: this process runs all replicas. Else it runs those of its rank: inputs, outputs
+  /// and streams are theirs alone, while variables are given as those of all replicas are.
+  const Ranks* ranks = nullptr;
 };
 
 /// What a node did in the runs since its time was reset.

@@ -94,6 +94,7 @@ void join_all_reduce(const void* context, const Communicator::Part* parts, int) 
                   [&](std::int64_t at, const T* values, std::int64_t count) {
                     for (int i = 0; i < joint.members.size; ++i) {
                       void* y = parts[joint.members.member(group, i)].result;
+                      if (y == nullptr) continue;
                       copy_elements(static_cast<T*>(y) + at, values, count);
                     }
                   });
@@ -114,6 +115,7 @@ void join_reduce_scatter(const void* context, const Communicator::Part* parts, i
   for (int group = 0; group < joint.members.groups; ++group) {
     for (int i = 0; i < joint.members.size; ++i) {
       T* y = static_cast<T*>(parts[joint.members.member(group, i)].result);
+      if (y == nullptr) continue;
       const std::int64_t first = std::min(i * joint.shard, joint.elements);
       const std::int64_t n = std::min(joint.shard, joint.elements - first);
       join_group<T>(joint, parts, group, first, n,
@@ -131,6 +133,7 @@ void join_all_gather(const void* context, const Communicator::Part* parts, int) 
   for (int group = 0; group < joint.members.groups; ++group) {
     for (int i = 0; i < joint.members.size; ++i) {
       T* y = static_cast<T*>(parts[joint.members.member(group, i)].result);
+      if (y == nullptr) continue;
       for (int other = 0; other < joint.members.size; ++other) {
         const void* x = parts[joint.members.member(group, other)].given;
         copy_elements(y + other * joint.elements, static_cast<const T*>(x), joint.elements);

@@ -10,11 +10,14 @@ namespace halftone::kernel {
 /// meet(self, replica, meeting, part) waits until all replicas have come, each with a part of its own;
 /// then one of them calls meeting.join(context, parts, replicas), with the parts in the order of the
 /// replicas, and all return. It throws if replicas come to different meetings, or do not come.
+///
+/// Replicas that another process runs have parts too, but no memory for results: Part::result is null
+/// there, and join leaves it out.
 struct Communicator {
   /// What a replica brings and where it wants the result.
   struct Part {
     const void* given = nullptr;
-    void* result = nullptr;
+    void* result = nullptr;  ///< null: another process joins the same parts, and writes it
   };
   struct Meeting {
     std::uint64_t operation = 0;  ///< equal where replicas do the same

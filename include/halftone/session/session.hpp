@@ -68,6 +68,9 @@ struct SessionOptions {
   /// as there are stages, or more. Step IO is asked for all of them before they run.
   Schedule schedule = Schedule::none;
   PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
+  /// Borrowed; null: this process runs all replicas. Else what a run is given and returns has the
+  /// dimension of the replicas that its rank runs: see EngineOptions.
+  const Ranks* ranks = nullptr;
   IpuModelOptions ipu{};
 };
 

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <halftone/exec/ranks.hpp>
+#include <halftone/graph/graph.hpp>
+
+namespace halftone {
+
+/// How many of a graph's replicas each rank runs; null: all. Throws UsageError if the ranks cannot
+/// share them equally.
+int replicas_of_rank(const Graph& graph, const Ranks* ranks);
+
+/// Throws UsageError on all ranks, naming `subject` and a rank, unless all have the same hash of it.
+void compare_ranks(const Ranks& ranks, std::string_view subject, std::uint64_t hash);
+std::uint64_t hash_of(std::string_view bytes);
+/// Compares versions, instruction sets and graphs with their data.
+void compare_ranks(const Ranks& ranks, const Graph& graph, std::uint64_t seed);
+
+/// An engine's connection with other ranks, which finds out when they do not do the same.
+class RankLink {
+ public:
+  enum class Step : std::uint64_t { meeting, end_of_run, failure, variable };
+
+  explicit RankLink(const Ranks& ranks) : ranks_(ranks) {}
+
+  int rank() const { return ranks_.rank; }
+  int ranks() const { return ranks_.ranks; }
+
+  /// Says what this rank comes to. Throws if another one comes to something else or has failed;
+  /// from then on always, without waiting for anybody.
+  void agree(Step step, std::uint64_t operation = 0, std::int64_t bytes = 0);
+  /// The blocks of all ranks, which have agreed; good until the next call.
+  const std::byte* gather(const void* block, std::size_t bytes);
+
+ private:
+  struct Header {
+    std::uint64_t serial = 0;
+    Step step = Step::meeting;
+    std::uint64_t operation = 0;
+    std::int64_t bytes = 0;
+    bool operator==(const Header&) const = default;
+  };
+  static std::string text(int rank, const Header& header);
+
+  const Ranks ranks_;
+  std::uint64_t serial_ = 0;
+  bool is_broken_ = false;
+  std::vector<Header> headers_;
+  std::vector<std::byte> blocks_;
+};
+
+}  // namespace halftone
