@@ -66,6 +66,8 @@ class Fit : FitTask {
                     options_.held_back, options_.optimizer, options_.loss, options_.output,
                     options_.spreading.replicas, static_cast<int>(options_.spreading.recompute),
                     options_.stop_at_nan, options_.resume.empty());
+    text +=
+        fmt::format(" {} {}", options_.accumulation, static_cast<int>(options_.spreading.schedule));
     for (const Factor& factor : options_.factors) {
       text += fmt::format(" {}={}", factor.name, factor.value);
     }

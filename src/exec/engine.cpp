@@ -214,7 +214,7 @@ struct Engine::State {
   // Of the last run of a pipeline: micro-batches, their inputs, and states of random numbers of each
   // replica's.
   std::int64_t together = 0;
-  std::vector<AnyView> given;
+  std::vector<AnyView> given_together;
   std::vector<std::array<std::uint32_t, 6>> states;
   Aliases aliases;  ///< variables that nodes modify are shared by plans and the graph
   std::map<TensorId, AnyArray> retrieved;  ///< values that were put together for the host
@@ -410,7 +410,7 @@ struct Engine::State {
   /// The same for micro-batches that a pipeline runs together.
   void run_pipeline(std::int64_t micro_batches, std::span<const AnyView> inputs) {
     together = micro_batches;
-    given.assign(inputs.begin(), inputs.end());
+    given_together.assign(inputs.begin(), inputs.end());
     states.clear();
     for (std::int64_t m = 0; current->is_random && m < micro_batches; ++m) {
       pass_random_states(first_local);
@@ -424,7 +424,7 @@ struct Engine::State {
             if (i == count) {
               return self.states[static_cast<std::size_t>(m * self.local + k)].data();
             }
-            const AnyView& x = self.given[static_cast<std::size_t>(m) * count + i];
+            const AnyView& x = self.given_together[static_cast<std::size_t>(m) * count + i];
             return static_cast<const std::byte*>(x.data) + k * x.info.bytes();
           });
     });
