@@ -6,6 +6,7 @@
 #include <map>
 #include <thread>
 
+#include <halftone/base/split_mix.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/transform/seed_random.hpp>
 
