@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include <halftone/base/split_mix.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/program/spread.hpp>
 #include <halftone/transform/complete_places.hpp>
