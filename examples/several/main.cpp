@@ -1,6 +1,9 @@
 // One training, spread in several ways, ends in the same weights to the last bit:
 //
-//   several [FOLDER]     FOLDER holds digits.csv and cnn_untrained.onnx
+//   several [FOLDER]                 as it is, as stages of a pipeline, and as replicas
+//   mpirun -n 4 several [FOLDER]     as it is, and as replicas in several processes
+//
+// FOLDER holds digits.csv and cnn_untrained.onnx.
 
 #include <chrono>
 #include <cstdint>
@@ -9,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include <halftone/exec/ranks.hpp>
 #include <halftone/halftone.hpp>
 #include <halftone/onnx.hpp>
 #include <halftone/train.hpp>
@@ -19,14 +23,18 @@ using namespace halftone;
 
 namespace {
 
-constexpr std::int64_t micro_batch = 8, parts = 4;  // a step takes 32 images
+constexpr int micro_batch = 8, parts = 4;  // a step takes 32 images
 constexpr int epochs = 4;
 
 /// How a training is spread.
 struct Spreading {
   const char* name;
   std::int32_t stages = 0, replicas = 1;
+  const Ranks* ranks = nullptr;  ///< the processes that share the replicas
 };
+
+/// Whether this process is alone, or the one of several that prints.
+bool is_first() { return launched_ranks() == nullptr || launched_ranks()->rank == 0; }
 
 /// A number that weights of other bits do not have (FNV-1a).
 std::uint64_t checksum(const Session& session, const std::vector<std::string>& weights) {
@@ -56,30 +64,44 @@ std::uint64_t train_network(const std::string& folder, const Spreading& how) {
   Session session(std::move(graph),
                   {.outputs = {loss},
                    .accumulation = accumulation,
-                   .threads = 0,
-                   .schedule = how.stages > 0 ? Schedule::one_f_one_b : Schedule::none});
+                   .threads = how.ranks != nullptr ? 1 : 0,
+                   .schedule = how.stages > 0 ? Schedule::one_f_one_b : Schedule::none,
+                   .ranks = how.ranks});
 
+  // A process gives the images of its own replicas.
+  const int rank = how.ranks != nullptr ? how.ranks->rank : 0;
+  const int ranks = how.ranks != nullptr ? how.ranks->ranks : 1;
   constexpr std::size_t step = micro_batch * parts;
-  Array<float> batch({parts, micro_batch, 1, 8, 8});
-  Array<std::int32_t> labels({parts, micro_batch});
+  const std::size_t own = step / static_cast<std::size_t>(ranks);
+  Dims shape{micro_batch, 1, 8, 8}, label_shape{micro_batch};
+  if (ranks < parts) {
+    shape.insert(0, parts / ranks);
+    label_shape.insert(0, parts / ranks);
+  }
+  Array<float> batch(shape);
+  Array<std::int32_t> labels(label_shape);
   const std::size_t steps = (images.size() - digits::test_images) / step;
   double total = 0;
   for (int epoch = 0; epoch < epochs; ++epoch) {
     total = 0;
     for (std::size_t s = 0; s < steps; ++s) {
-      const auto chosen = std::span(images).subspan(s * step, step);
+      const auto chosen =
+          std::span(images).subspan(s * step + static_cast<std::size_t>(rank) * own, own);
       batch.assign(digits::batch_of(chosen).values());
-      for (std::size_t i = 0; i < step; ++i) labels[i] = chosen[i].label;
+      for (std::size_t i = 0; i < own; ++i) labels[i] = chosen[i].label;
       const auto result = session.run({{"image", batch}, {"label", labels}});
       for (const float l : result[0].values<float>()) total += static_cast<double>(l) / parts;
     }
   }
   const std::uint64_t sum = checksum(session, weights);
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  std::printf("%-12s loss %.6f   weights %016llx   %.2f s\n", how.name,
-              total / static_cast<double>(steps), static_cast<unsigned long long>(sum),
-              time.count());
-  std::fflush(stdout);
+  if (is_first()) {
+    // Of the own images: another process has others.
+    std::printf("%-12s loss %.6f   weights %016llx   %.2f s\n", how.name,
+                total * ranks / static_cast<double>(steps), static_cast<unsigned long long>(sum),
+                time.count());
+    std::fflush(stdout);
+  }
   return sum;
 }
 
@@ -90,13 +112,18 @@ int main(int argc, char** argv) {
   try {
     const std::uint64_t plain = train_network(folder, {"plain"});
     bool same = true;
-    for (const Spreading& how : {Spreading{"3 stages", 3, 1}, Spreading{"4 replicas", 0, 4}}) {
-      same = train_network(folder, how) == plain && same;
+    if (const Ranks* const ranks = launched_ranks(); ranks != nullptr) {
+      same = train_network(folder, {"processes", 0, parts, ranks}) == plain;
+    } else {
+      for (const Spreading& how : {Spreading{"3 stages", 3}, Spreading{"4 replicas", 0, parts}}) {
+        same = train_network(folder, how) == plain && same;
+      }
     }
-    std::puts(same ? "all of them have the same weights" : "they have other weights");
+    if (is_first()) std::puts(same ? "they have the same weights" : "they have other weights");
     return same ? 0 : 1;
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
+    abort_launched_ranks(static_cast<int>(error.kind()));
     return static_cast<int>(error.kind());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
