@@ -151,6 +151,11 @@ void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
       ->check(CLI::Range(1, 1024).description(""))
       ->type_name("N");
   command
+      .add_option("--phases", spreading.phases,
+                  "parts of the model that run one after the other, each with its weights alone")
+      ->check(CLI::Range(1, 1024).description(""))
+      ->type_name("N");
+  command
       .add_option("--schedule", texts.schedule,
                   "when stages run: grouped, continuous, one_f_one_b (default) or zero_bubble")
       ->type_name("ORDER");
@@ -298,8 +303,8 @@ void execute(std::vector<std::string> arguments, const Console& console) {
         const std::string name = option->get_name();
         if (option->count() == 0 || name == "MODEL" || name == "--case" || name == "--output-dir" ||
             name == "--threads" || name == "--recompute" || name == "--replicas" ||
-            name == "--ipus" || name == "--stages" || name == "--schedule" || name == "--shard" ||
-            name == "--off-chip" || name == "--serialize-batch") {
+            name == "--ipus" || name == "--stages" || name == "--schedule" || name == "--phases" ||
+            name == "--shard" || name == "--off-chip" || name == "--serialize-batch") {
           continue;
         }
         fail_usage("the case says that already", name);

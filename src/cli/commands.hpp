@@ -46,13 +46,13 @@ void run(const RunOptions& options, const Console& console);
 /// How a training is spread over time and machines. It changes no result but for rounding.
 struct Spreading {
   Recomputation recompute = Recomputation::none;
-  std::int32_t replicas = 1;           ///< of each rank
-  const Ranks* ranks = nullptr;        ///< that mpirun has started; null: this process is alone
-  std::int32_t ipus = 0, stages = 0;   ///< see PlaceOptions
-  Schedule schedule = Schedule::none;  ///< none: one_f_one_b, if there are stages
-  TensorKinds shard{};                 ///< what the replicas hold in parts
-  TensorKinds off_chip{};              ///< what lies beside the machine
-  std::int64_t batch_parts = 1;        ///< in which a micro-batch is computed, one after the other
+  std::int32_t replicas = 1;     ///< of each rank
+  const Ranks* ranks = nullptr;  ///< that mpirun has started; null: this process is alone
+  std::int32_t ipus = 0, stages = 0, phases = 0;  ///< see PlaceOptions
+  Schedule schedule = Schedule::none;             ///< none: one_f_one_b, if there are stages
+  TensorKinds shard{};                            ///< what the replicas hold in parts
+  TensorKinds off_chip{};                         ///< what lies beside the machine
+  std::int64_t batch_parts = 1;  ///< in which a micro-batch is computed, one after the other
 };
 
 struct TrainCase {

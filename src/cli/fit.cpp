@@ -225,6 +225,8 @@ class Fit : FitTask {
     }
     if (options_.spreading.stages > 0) {
       text += fmt::format(", {} stages", options_.spreading.stages);
+    } else if (options_.spreading.phases > 0) {
+      text += fmt::format(", {} phases", options_.spreading.phases);
     } else if (options_.spreading.ipus > 0) {
       text += fmt::format(" on {} IPUs", options_.spreading.ipus);
     }

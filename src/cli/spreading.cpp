@@ -40,7 +40,8 @@ void place(Graph& graph, const Spreading& spreading) {
     fail(ErrorKind::usage, {.what = "a schedule is for the stages of a pipeline",
                             .hint = "--stages says how many there are"});
   }
-  halftone::place(graph, {.ipus = spreading.ipus, .stages = spreading.stages});
+  halftone::place(graph,
+                  {.ipus = spreading.ipus, .stages = spreading.stages, .phases = spreading.phases});
 }
 
 Schedule schedule_of(const Spreading& spreading) {
@@ -78,7 +79,10 @@ Graph spread(Graph graph, const Spreading& spreading) {
                                     "machine",
                             .hint = "give an optimizer, or no --off-chip"});
   }
-  return off_chip(shard(std::move(graph), spreading.shard), spreading.off_chip);
+  TensorKinds remote = spreading.off_chip;
+  // A phase has the weights of its nodes on the machine, and no others.
+  if (spreading.phases > 0 && accumulation_of(graph) != 0) remote.weights.is_on = true;
+  return off_chip(shard(std::move(graph), spreading.shard), remote);
 }
 
 }  // namespace halftone::cli

@@ -270,6 +270,8 @@ void Case::read_options() {
       spreading.ipus = small_number("ipus", 1, 64);
     } else if (name == "stages") {
       spreading.stages = small_number("stages", 1, 1024);
+    } else if (name == "phases") {
+      spreading.phases = small_number("phases", 1, 1024);
     } else if (name == "schedule") {
       const auto text = file.get<std::string>(file.part("options"), "schedule");
       spreading.schedule = file.blamed([&] { return parse_schedule(text); });

@@ -88,7 +88,44 @@ std::int64_t ipusOfReplica(const DeviceInfo& device, const SessionOptions& optio
       ipus, replicas);
 }
 
+namespace {
+
+/// Phase p is on virtual graph p modulo the stages of the settings: PopART's rule.
+void placePhases(halftone::Graph& graph, const ExecutionPhaseSettings& settings) {
+  const auto phases = static_cast<std::int16_t>(settings.phases);
+  const auto stages = static_cast<std::int16_t>(std::max(1, static_cast<int>(settings.stages)));
+  if (!haveAll(graph, &halftone::Place::phase, "execution phase")) {
+    for (halftone::Node& node : graph.nodes) node.place.ipu = node.place.stage = -1;
+    halftone::place(graph, {.ipus = stages, .phases = phases});
+    return;
+  }
+  for (halftone::Node& node : graph.nodes) {
+    halftone::Place& place = node.place;
+    if (place.phase >= phases) {
+      throw error("{} has execution phase {}, and there are {}", textOf(graph, node), place.phase,
+                  phases);
+    }
+    const auto expected = static_cast<std::int16_t>(place.phase % stages);
+    if (place.ipu >= 0 && place.ipu != expected) {
+      throw error("{} of execution phase {} has virtual graph id {}, which should be {}",
+                  textOf(graph, node), place.phase, place.ipu, expected);
+    }
+    place.ipu = expected;
+    place.stage = -1;
+  }
+}
+
+}  // namespace
+
 void placeNodes(halftone::Graph& graph, const SessionOptions& options, std::int64_t ipus) {
+  const bool hasPhases = options.virtualGraphMode == VirtualGraphMode::ExecutionPhases;
+  if (hasPhases && options.executionPhaseSettings.phases > 1 && !options.enablePipelining) {
+    return placePhases(graph, options.executionPhaseSettings);
+  }
+  if (hasPhases && options.enablePipelining) {
+    throw error("Pipelining and virtualGraphMode ExecutionPhases exclude each other");
+  }
+  for (halftone::Node& node : graph.nodes) node.place.phase = -1;
   const bool isOff = options.virtualGraphMode == VirtualGraphMode::Off;
   if (!options.enablePipelining) {
     bool isCleared = false;

@@ -342,7 +342,8 @@ halftone::IpuModelOptions ipuOptions(const SessionOptions& options,
   native.allow_out_of_memory = allowOutOfMemory;
   native.profiling = isModelled;
   native.placement =
-      options.virtualGraphMode == VirtualGraphMode::Manual || options.enablePipelining
+      options.virtualGraphMode == VirtualGraphMode::Manual || options.enablePipelining ||
+              options.virtualGraphMode == VirtualGraphMode::ExecutionPhases
           ? halftone::ipu::Placement::nodes
       : options.virtualGraphMode == VirtualGraphMode::Auto ? halftone::ipu::Placement::automatic
                                                            : halftone::ipu::Placement::none;

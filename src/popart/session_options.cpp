@@ -137,7 +137,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(autoRecomputation, effect, "less memory, more time, the same results; Pipeline wants enablePipelining")
     POPART_OPTION(explicitRecomputation, effect, "what is computed again is always nodes of the graph")
     POPART_OPTION(enableExplicitMainLoops, nothing, "steps are loops of the session, not of the graph")
-    POPART_OPTION(executionPhaseSettings, nothing, placement)
+    POPART_OPTION(executionPhaseSettings, effect, "phases and stages; what lies off the chip is loaded for each phase, in time for it")
     POPART_OPTION(accumulateOuterFragmentSettings, nothing, training)
     POPART_OPTION(batchSerializationSettings, nothing, "only training has a use for it: the factor; parts are always unrolled, in their order")
     POPART_OPTION(activationTensorLocationSettings, nothing, placement)
@@ -237,9 +237,6 @@ void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
     throw error("autoRecomputation Pipeline is for sessions with enablePipelining");
   }
   if (isIpu) {
-    if (options.virtualGraphMode == VirtualGraphMode::ExecutionPhases) {
-      throw error("virtualGraphMode ExecutionPhases is not supported");
-    }
     if (!options.virtualGraphSplitRatios.empty() &&
         options.virtualGraphMode != VirtualGraphMode::Auto) {
       throw error("virtualGraphSplitRatios are for virtualGraphMode Auto");

@@ -15,8 +15,12 @@ namespace {
 struct Stay {
   std::size_t first = 0, last = 0;
   int last_change = no_node;
-  Part part = Part::forward;
+  Place place{};
   TensorId copy = no_tensor;
+  /// Whether a node belongs to it: parts of a step, stages and phases have copies of their own.
+  bool is_at(const Place& other) const {
+    return place.part == other.part && place.stage == other.stage && place.phase == other.phase;
+  }
 };
 
 /// A variable that lies beside the machine.
@@ -107,8 +111,8 @@ class Mover {
       for (const int k : remotes_of(node)) {
         Remote& r = remote(k);
         const bool is_new =
-            r.stays.empty() || (r.stays.back().part != node.place.part && !r.has_other_views);
-        if (is_new) r.stays.push_back({.first = n, .part = node.place.part});
+            r.stays.empty() || (!r.stays.back().is_at(node.place) && !r.has_other_views);
+        if (is_new) r.stays.push_back({.first = n, .place = node.place});
         r.stays.back().last = n;
       }
       for_each_modified(node, [&](std::size_t i) {

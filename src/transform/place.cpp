@@ -193,6 +193,13 @@ void check(const Graph& graph, const PlaceOptions& options) {
   if (options.stages < 0 || options.stages > most_stages) {
     refuse("the number of stages is out of range", most_stages, options.stages);
   }
+  if (options.phases < 0 || options.phases > most_stages) {
+    refuse("the number of phases is out of range", most_stages, options.phases);
+  }
+  if (options.stages > 0 && options.phases > 0) {
+    fail(ErrorKind::usage,
+         {.what = "a pipeline has no phases of execution", .hint = "give stages or phases"});
+  }
   if (options.stages > 0 && options.ipus > options.stages) {
     fail(ErrorKind::usage, {.what = "there are more IPUs than stages of the pipeline",
                             .expected = "at most " + std::to_string(options.stages),
@@ -203,7 +210,7 @@ void check(const Graph& graph, const PlaceOptions& options) {
                             .hint = "call place() before train()"});
   }
   for (const Node& node : graph.nodes) {
-    if (node.place.ipu < 0 && node.place.stage < 0) continue;
+    if (node.place.ipu < 0 && node.place.stage < 0 && node.place.phase < 0) continue;
     fail(ErrorKind::usage, {.what = "nodes have places already",
                             .node = detail::node_text(*node.op, graph.name(node)),
                             .hint = "place all of them or none"});
@@ -214,12 +221,13 @@ void check(const Graph& graph, const PlaceOptions& options) {
 
 void place(Graph& graph, const PlaceOptions& options) {
   check(graph, options);
-  std::int32_t parts = options.stages > 0 ? options.stages : options.ipus;
+  const bool is_counted = options.stages > 0 || options.phases > 0;
+  std::int32_t parts = is_counted ? std::max(options.stages, options.phases) : options.ipus;
   if (parts == 0 || graph.nodes.empty()) return;
   const Divider divider(graph, options.target != nullptr ? *options.target : ipu::gc200);
   std::vector<std::size_t> ends = divider.ends(static_cast<std::size_t>(parts));
-  // IPUs may be left over; a pipeline has the stages that were asked for.
-  while (ends.empty() && options.stages == 0) {
+  // IPUs may be left over; there are the stages and phases that were asked for.
+  while (ends.empty() && !is_counted) {
     ends = divider.ends(static_cast<std::size_t>(--parts));
   }
   if (ends.empty()) {
@@ -232,8 +240,11 @@ void place(Graph& graph, const PlaceOptions& options) {
   for (std::int32_t p = 0; p < parts; ++p) {
     for (; n < ends[static_cast<std::size_t>(p)]; ++n) {
       Place& place = graph.nodes[n].place;
-      if (options.stages > 0) place.stage = static_cast<std::int16_t>(p);
       place.ipu = static_cast<std::int16_t>(p * ipus / parts);
+      if (options.stages > 0) place.stage = static_cast<std::int16_t>(p);
+      if (options.phases == 0) continue;
+      place.phase = static_cast<std::int16_t>(p);
+      place.ipu = static_cast<std::int16_t>(options.ipus > 0 ? p % options.ipus : 0);
     }
   }
 }

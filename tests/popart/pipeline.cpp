@@ -200,3 +200,33 @@ TEST_CASE("popart pipeline: stages are not looked at without pipelining") {
   plain.accumulationFactor = 2;
   CHECK(trained(model(), plain) == trained(model(nullptr), plain));
 }
+
+TEST_CASE("popart phases: each has its weights alone on the machine, and results stay") {
+  const auto phased = [](int layer_of_loss) {
+    return [=](Builder& builder, const TensorId& id, int layer) {
+      builder.executionPhase(id, layer < 2 ? layer : layer_of_loss);
+    };
+  };
+  SessionOptions plain;
+  const std::vector<float> expected = trained(model(nullptr), plain);
+  SessionOptions options;
+  options.virtualGraphMode = VirtualGraphMode::ExecutionPhases;
+  options.executionPhaseSettings.phases = 3;
+  options.weightTensorLocationSettings = {TensorLocation(TensorStorage::OffChip), 1, 1};
+  CHECK(trained(model(nullptr), options) == expected);
+  CHECK(trained(model(phased(2)), options) == expected);
+  CHECK(trained(model(phased(2)), options, machine("2")) == expected);
+  const auto refused = [&](const Place& place, const SessionOptions& with) {
+    return error_of([&] { training(model(place), with, 1, cpu()); });
+  };
+  CHECK(is(refused(phased(3), options), "error", "has execution phase 3, and there are 3"));
+  CHECK(is(refused(
+               [](Builder& builder, const TensorId& id, int layer) {
+                 builder.executionPhase(id, layer);
+                 builder.virtualGraph(id, 1);
+               },
+               options),
+           "error", "of execution phase 0 has virtual graph id 1, which should be 0"));
+  options.enablePipelining = true;
+  CHECK(is(refused(phased(2), options), "error", "exclude each other"));
+}

@@ -326,6 +326,8 @@ TEST_CASE(
   CHECK(contains(error_of([&] { trained(5); }),
                  "Batch axis: 4 is smaller than the batch serialization factor: 5 for tensor x"));
   CHECK(contains(error_of([&] { trained(3); }), "does not divide the batch"));
+}
+
 // PopART's texts: willow/src/ir.cpp, verifyDistributedReplicatedGraphSettings.
 TEST_CASE("popart replicas: counts of several processes that cannot be") {
   const Model m = model();

@@ -461,8 +461,6 @@ TEST_CASE("popart session: the machine's arithmetic on an emulated IPU") {
   CHECK(refused([](auto& o) { o.convolutionOptions["partialsType"] = "double"; }, "half or float"));
   CHECK(refused([](auto& o) { o.matmulOptions["availableMemoryProportion"] = "2"; }, "in (0,1]"));
   CHECK(refused([](auto& o) { o.virtualGraphSplitRatios = {0.5f, 0.5f}; }, "Auto"));
-  CHECK(refused([](auto& o) { o.virtualGraphMode = VirtualGraphMode::ExecutionPhases; },
-                "not supported"));
 }
 
 // ai.onnx's products of float8 numbers have a third input: reference of MatMul and Conv in PopART.

@@ -127,6 +127,7 @@ struct How {
   std::int32_t stages = 0;  ///< of a pipeline
   std::int32_t ipus = 0;    ///< of place(); 0: the stages have equal numbers of nodes
   Schedule schedule = Schedule::none;
+  std::int32_t phases = 0;
   Sharding shard{};
   TensorKinds off_chip{};
   std::int64_t serialize = 1;  ///< parts of the batch
@@ -150,6 +151,7 @@ Outcome trained(const Network& network, const How& how) {
   Graph g = network.make(how.batch);
   g.replicas = how.replicas;
   if (how.ipus > 0) place(g, {.ipus = how.ipus, .stages = how.stages});
+  if (how.phases > 0) place(g, {.ipus = 2, .phases = how.phases});
   // Equal numbers of nodes: places where little data flows are not asked for.
   for (std::size_t n = 0; n < g.nodes.size() && how.stages > 0 && how.ipus == 0; ++n) {
     g.nodes[n].place.stage =
@@ -636,6 +638,22 @@ TEST_CASE("law: pipelines of replicas that share variables in parts, or keep the
       if (is_off_chip) spread.off_chip.state.is_on = true;
       if (!is_off_chip) spread.shard.state.is_on = true;
       spread.threads = 2;
+      check_same(trained(network, spread), expected);
+    }
+  }
+}
+
+TEST_CASE("law: phases of execution, which load their weights, change no bit") {
+  for (const Network& network : all) {
+    const auto nodes = static_cast<std::int32_t>(network.make(2).nodes.size());
+    const How plain{.optimizer = Kind::adam, .accumulation = 2};
+    const Outcome expected = trained(network, plain);
+    for (const std::int32_t phases : {2, 4}) {
+      CAPTURE(network.name);
+      CAPTURE(phases);
+      How spread = plain;
+      spread.phases = std::min(phases, nodes);
+      spread.off_chip.weights.is_on = true;
       check_same(trained(network, spread), expected);
     }
   }

@@ -105,7 +105,8 @@ class OnStage : PlaceScope {
 
 /// The phase of execution. Gradients have phases as they have stages.
 ///
-/// limits  passes and model files keep phases; what runs has none yet
+/// Variables that lie off the chip (off_chip()) are loaded for each phase that uses them.
+///
 /// errors  UsageError: a number below -1 or above 32766
 /// source  popart::Builder::executionPhase
 class OnPhase : PlaceScope {
