@@ -1,6 +1,7 @@
 // This measures what it costs to spread a training: the memory and time of a step that computes values of the
-// forward part again, beside one that keeps them, and a batch that replicas share on two threads,
-// beside a session on one. Times are of alternating runs, the best of each.
+// forward part again, beside one that keeps them, a batch that replicas share on two threads, beside a
+// session on one, and a pipeline of two stages on two threads, beside gradient accumulation on one and
+// on two. Times are of alternating runs, the best of each.
 #include <halftone/train.hpp>
 
 #include <algorithm>
@@ -53,7 +54,36 @@ class Step {
   AnyArray x_, label_;
 };
 
+/// A session that trains in micro-batches, in stages or one after the other.
+class Pipeline {
+ public:
+  static constexpr std::int64_t micro_batches = 16;
+
+  Pipeline(Graph g, int threads, std::int32_t stages, Schedule schedule) {
+    place(g, {.stages = stages});
+    const AnyTensor logits = g["logits"];
+    const AnyTensor label = g.input<std::int32_t>("label", {logits.info().shape[0]});
+    const AnyTensor loss = op::nll_loss(op::softmax(logits), label);
+    train(g, loss, Sgd{.learning_rate = 1e-3f, .momentum = 0.9f},
+          {.accumulation = micro_batches, .reduction = AccumulationReduction::mean});
+    session_ = Session(std::move(g), {.outputs = {loss},
+                                      .accumulation = micro_batches,
+                                      .threads = threads,
+                                      .schedule = schedule});
+    x_ = AnyArray({ElementType::float32, session_->given_shape(0)});
+    for (float& x : x_.values<float>()) x = 0.5f;
+    label_ = AnyArray({ElementType::int32, session_->given_shape(1)});
+    std::fill(label_.values<std::int32_t>().begin(), label_.values<std::int32_t>().end(), 1);
+  }
+  void run() { session_->run({{"x", x_}, {"label", label_}}); }
+
+ private:
+  std::optional<Session> session_;
+  AnyArray x_, label_;
+};
+
 /// Seconds of a run of each, in turns.
+template <class Step>
 std::vector<double> best_of(std::vector<Step*> steps) {
   std::vector<double> best(steps.size(), 1e9);
   for (int i = 0; i < rounds; ++i) {
@@ -78,25 +108,40 @@ Graph encoder(int layers) {
 void compare_recomputation(const char* name, const Graph& g) {
   Step kept(g, 1, 1, Recomputation::none);
   std::printf("%-12s %-10s %8.1f MB %9.2f ms\n", name, "none", kept.megabytes(),
-              best_of({&kept})[0] * 1e3);
+              best_of<Step>({&kept})[0] * 1e3);
   constexpr const char* names[] = {"none", "standard", "norm_only", "all"};
   for (const auto mode : {Recomputation::standard, Recomputation::norm_only, Recomputation::all}) {
     Step again(g, 1, 1, mode);
-    const std::vector<double> seconds = best_of({&kept, &again});
+    const std::vector<double> seconds = best_of<Step>({&kept, &again});
     std::printf("%-12s %-10s %8.1f MB %9.2f ms   %.2f of the memory, %.2f times the time\n", name,
                 names[static_cast<int>(mode)], again.megabytes(), seconds[1] * 1e3,
                 again.megabytes() / kept.megabytes(), seconds[1] / seconds[0]);
   }
 }
 
+void compare_pipelines(const char* name, const Graph& g) {
+  Pipeline one(g, 1, 0, Schedule::none), two(g, 2, 0, Schedule::none);
+  Pipeline grouped(g, 2, 2, Schedule::grouped), list(g, 2, 2, Schedule::one_f_one_b),
+      bubble(g, 2, 2, Schedule::zero_bubble);
+  const std::vector<double> seconds = best_of<Pipeline>({&one, &two, &grouped, &list, &bubble});
+  constexpr const char* names[] = {"one thread", "two threads", "grouped", "1F1B", "zero bubble"};
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    std::printf("%-12s %lld micro-batches, %-12s %9.2f ms   %.2f\n", name,
+                static_cast<long long>(Pipeline::micro_batches), names[i], seconds[i] * 1e3,
+                seconds[i] / seconds[0]);
+  }
+}
+
 }  // namespace
 
 int main() {
+  compare_pipelines("lenet 8", networks::lenet(8));
+  compare_pipelines("encoder-4", encoder(4));
   compare_recomputation("encoder-12", encoder(12));
   compare_recomputation("resnet18", networks::resnet18(8, 32));
   Step one(networks::lenet(64), 1, 1, Recomputation::none);
   Step two(networks::lenet(32), 2, 2, Recomputation::none);
-  const std::vector<double> seconds = best_of({&one, &two});
+  const std::vector<double> seconds = best_of<Step>({&one, &two});
   std::printf(
       "lenet        batch 64 on one thread %.2f ms, as two replicas of 32 on two %.2f ms: "
       "%.2f\n",

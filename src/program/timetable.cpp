@@ -169,20 +169,28 @@ Vector<TimetableEntry> timetable(const Spread& spread, std::int32_t micro_batche
 }
 
 void count_slots(Spread& spread, const Vector<TimetableEntry>& entries) {
-  Vector<std::int32_t> done(spread.fragments.size(), 0);
-  std::int32_t micro_batches = 0;
-  for (const TimetableEntry& entry : entries)
+  // Micro-batches that each fragment has done, and how many of them before the present turn: who reads on
+  // another IPU runs side by side with who writes.
+  Vector<std::int32_t> done(spread.fragments.size(), 0), done_before(spread.fragments.size(), 0);
+  std::int32_t micro_batches = 0, turn = 0;
+  for (const TimetableEntry& entry : entries) {
     micro_batches = std::max(micro_batches, entry.micro_batch + 1);
+  }
   for (Channel& channel : spread.channels) channel.slots = channel.from == Channel::none ? 0 : 1;
   for (const TimetableEntry& entry : entries) {
+    if (entry.turn != turn) done_before = done;
+    turn = entry.turn;
     const Fragment& fragment = spread.fragments[static_cast<std::size_t>(entry.fragment)];
     for (const std::int32_t c : fragment.passed) {
       if (c == Channel::none) continue;
       Channel& channel = spread.channels[static_cast<std::size_t>(c)];
       std::int32_t waiting = 1;
       for (const std::int32_t reader : channel.to) {
-        if (spread.fragments[static_cast<std::size_t>(reader)].is_of_step) continue;
-        waiting = std::max(waiting, entry.micro_batch + 1 - done[static_cast<std::size_t>(reader)]);
+        const auto at = static_cast<std::size_t>(reader);
+        const Fragment& other = spread.fragments[at];
+        if (other.is_of_step) continue;
+        const std::int32_t read = other.ipu == fragment.ipu ? done[at] : done_before[at];
+        waiting = std::max(waiting, entry.micro_batch + 1 - read);
       }
       if (channel.is_output && !fragment.is_of_step) waiting = micro_batches;
       channel.slots = std::max(channel.slots, waiting);
