@@ -50,13 +50,7 @@ void compare_ranks(const Ranks& ranks, const Graph& graph, std::uint64_t seed) {
   compare_ranks(ranks, "seed", seed);
   detail::ArchiveWriter writer;
   detail::write(writer, graph);
-  XXH3_state_t sum;
-  XXH3_64bits_reset(&sum);
-  XXH3_64bits_update(&sum, writer.bytes.data(), writer.bytes.size());
-  for (const Bytes& blob : writer.blobs) {
-    XXH3_64bits_update(&sum, blob.span().data(), blob.size());
-  }
-  compare_ranks(ranks, "model", XXH3_64bits_digest(&sum));
+  compare_ranks(ranks, "model", writer.hash());
 }
 
 std::string RankLink::text(int rank, const Header& header) {

@@ -28,6 +28,13 @@ void ArchiveWriter::text(std::string_view value) {
   bytes.insert(bytes.end(), first, first + value.size());
 }
 
+std::uint64_t ArchiveWriter::hash() const {
+  XXH3_state_t sum;
+  XXH3_64bits_reset(&sum);
+  XXH3_64bits_update(&sum, bytes.data(), bytes.size());
+  for (const Bytes& blob : blobs) XXH3_64bits_update(&sum, blob.span().data(), blob.size());
+  return XXH3_64bits_digest(&sum);
+}
 void ArchiveWriter::blob(const Bytes& data) {
   const std::span<const std::byte> span = data.span();
   if (span.empty()) return number(0);

@@ -25,6 +25,8 @@ class ArchiveWriter {
   void number(std::uint64_t value);
   void text(std::string_view value);
   void blob(const Bytes& data);
+  /// Of all that was written, tensors' bytes included.
+  std::uint64_t hash() const;
 
  private:
   std::map<std::pair<const std::byte*, std::size_t>, std::size_t> known_;  // numbers of blobs

@@ -1,7 +1,5 @@
 #include <halftone/session/cache.hpp>
 
-#include <xxhash.h>
-
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -20,13 +18,7 @@ std::uint64_t key_of(const Graph& graph) {
   writer.text(HALFTONE_VERSION);
   writer.text(instruction_set());
   detail::write(writer, graph);
-  XXH3_state_t sum;
-  XXH3_64bits_reset(&sum);
-  XXH3_64bits_update(&sum, writer.bytes.data(), writer.bytes.size());
-  for (const Bytes& blob : writer.blobs) {
-    XXH3_64bits_update(&sum, blob.span().data(), blob.size());
-  }
-  return XXH3_64bits_digest(&sum);
+  return writer.hash();
 }
 
 }  // namespace
