@@ -33,9 +33,12 @@ Pipeline::Pipeline(const Pipeline& first, const Reach& reach,
 
 void Pipeline::bind(const Reach& reach) {
   arenas_.resize(static_cast<std::size_t>(spread_.ipus));
-  const bool are_apart = executor_.threads > 1 && spread_.ipus > 1;
+  // Nodes of a NodeRunner run one after the other, and replicas meet in one order.
+  const bool may_be_apart = options_.runner == nullptr &&
+                            (reach.communicator == nullptr || reach.communicator->replicas == 1);
+  threads_ = may_be_apart ? std::clamp(executor_.threads, 1, spread_.ipus) : 1;
   for (Fragment& f : spread_.fragments) {
-    pieces_.push_back(bind_piece(f.program, options_, are_apart ? single_ : executor_, reach));
+    pieces_.push_back(bind_piece(f.program, options_, threads_ > 1 ? single_ : executor_, reach));
     std::size_t& bytes = arenas_[static_cast<std::size_t>(f.ipu)];
     bytes = std::max(bytes, static_cast<std::size_t>(f.program.arena_bytes));
   }
@@ -57,7 +60,7 @@ void Pipeline::prepare(std::int64_t micro_batches) {
   if (prepared_ == micro_batches) return;
   const Vector<TimetableEntry> slots = timetable(spread_, static_cast<std::int32_t>(micro_batches));
   count_slots(spread_, slots);
-  const auto parts = static_cast<std::size_t>(std::clamp(executor_.threads, 1, spread_.ipus));
+  const auto parts = static_cast<std::size_t>(threads_);
   parts_.assign(parts, {});
   for (const TimetableEntry& entry : slots) {
     const Fragment& f = spread_.fragments[static_cast<std::size_t>(entry.fragment)];

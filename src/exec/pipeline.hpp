@@ -53,6 +53,7 @@ class Pipeline {
   Spread spread_;
   const EngineOptions options_;
   const kernel::Executor executor_, single_{};  ///< one of them runs the kernels
+  int threads_ = 1;                             ///< that run IPUs side by side
   std::vector<std::unique_ptr<Bound>> pieces_;
   std::vector<std::size_t> arenas_;  ///< bytes, of each IPU
   /// The timetable of the number of micro-batches that ran last, and each thread's part of it.
