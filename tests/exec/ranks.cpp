@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <halftone/collectives.hpp>
+#include <halftone/graph/scopes.hpp>
 #include <halftone/halftone.hpp>
 
 #include "contains.hpp"
@@ -113,7 +114,46 @@ std::string two_runs(const Ranks* ranks, std::uint64_t seed = 5) {
   return bytes_of(session.run({{"x", x}})["y"]);
 }
 
+/// The weights after two steps of a pipeline of two stages, with 4 replicas and 3 micro-batches each.
+std::string pipelined(const Ranks* ranks) {
+  const int local = ranks == nullptr ? 4 : 4 / ranks->ranks;
+  const int first = ranks == nullptr ? 0 : ranks->rank * local;
+  Graph g;
+  g.replicas = 4;
+  AnyTensor x = input<float, Shape<2, 4>>(g, "x");
+  for (int s = 0; s < 2; ++s) {
+    const OnStage here(g, s);
+    x = op::tanh(op::matmul(x, parameter<float, Shape<4, 4>>(g, "w", normal(0, 1))));
+  }
+  const AnyTensor loss = op::mean(x, {.keepdims = 0});
+  train(g, loss, Sgd{.learning_rate = 0.5f}, {.accumulation = 3});
+  Session session(std::move(g), {.outputs = {loss},
+                                 .accumulation = 3,
+                                 .threads = 2,
+                                 .seed = 5,
+                                 .schedule = Schedule::one_f_one_b,
+                                 .ranks = ranks});
+  AnyArray given({ElementType::float32, local == 1 ? Dims{3, 2, 4} : Dims{3, local, 2, 4}});
+  const std::span<float> values = given.values<float>();
+  for (int i = 0; i < 3 * local * 8; ++i) {
+    const int m = i / (local * 8), k = first + i / 8 % local;
+    values[static_cast<std::size_t>(i)] = static_cast<float>((m * 4 + k) * 8 + i % 8) / 96;
+  }
+  for (int step = 0; step < 2; ++step) session.run({{"x", given}});
+  return bytes_of(session.get("w")) + bytes_of(session.get("w_1"));
+}
+
 }  // namespace
+
+TEST_CASE("ranks: each of them runs a pipeline") {
+  const std::string whole = pipelined(nullptr);
+  for (const int count : {1, 2, 4}) {
+    for (const std::string& weights :
+         on_ranks(count, [](const Ranks& r) { return pipelined(&r); })) {
+      CHECK(weights == whole);
+    }
+  }
+}
 
 TEST_CASE("ranks: together they compute what one process does, random numbers too") {
   const std::string whole = two_runs(nullptr);
