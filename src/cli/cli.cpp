@@ -481,10 +481,27 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       .add_option("--compare", profile_options.compare,
                   "another report's report.json, which report.html shows beside this one")
       ->type_name("FILE");
+  profile_command
+      .add_option("--stages", profile_options.spreading.stages,
+                  "stages of a pipeline, each on an IPU unless --ipus says otherwise")
+      ->check(CLI::Range(1, 1024).description(""))
+      ->type_name("N");
+  profile_command
+      .add_option("--schedule", texts.schedule,
+                  "when stages run: grouped, continuous, one_f_one_b (default) or zero_bubble")
+      ->type_name("ORDER");
+  profile_command
+      .add_option("--micro-batches", profile_options.micro_batches,
+                  "that go through the stages; else four for each stage")
+      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->type_name("N");
   profile_command.add_flag("--json", profile_options.json,
                            "print the report, or a sweep's table, as JSON");
   profile_command.callback([&] {
     profile_options.model.sizes = parse_all(texts.sizes, parse_size);
+    if (!texts.schedule.empty()) {
+      profile_options.spreading.schedule = parse_schedule(texts.schedule);
+    }
     profile(profile_options, console);
   });
 

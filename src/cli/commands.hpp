@@ -144,6 +144,8 @@ struct ProfileCommand {
   bool allow_out_of_memory = false, json = false;
   std::vector<std::string> sweeps;  ///< KEY=VALUE,VALUE...
   std::string compare;              ///< the JSON of another report, for the page
+  Spreading spreading;              ///< its stages and schedule: a pipeline
+  std::int32_t micro_batches = 0;   ///< of the pipeline; 0: four for each stage
 };
 /// Says what a model would do on an IPU.
 void profile(const ProfileCommand& options, const Console& console);

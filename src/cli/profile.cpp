@@ -1,3 +1,4 @@
+#include <halftone/ipu/pipeline.hpp>
 #include <halftone/ipu/profile.hpp>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "cli/json.hpp"
 #include "cli/model.hpp"
 #include "cli/new_files.hpp"
+#include "cli/spreading.hpp"
 #include "cli/table.hpp"
 
 namespace halftone::cli {
@@ -96,10 +98,15 @@ Graph with_batch(Graph graph, std::int64_t batch) {
   return graph;
 }
 
-ipu::Report profile_case(const Graph& graph, const SweepPoint& c, const ProfileCommand& options) {
+const ipu::Target& target_of(const SweepPoint& c) {
   const ipu::Target* target = ipu::find_target(c.target);
-  if (target == nullptr)
+  if (target == nullptr) {
     fail_setting("there is no such machine", c.target, "gc2, gc200, bow, c600");
+  }
+  return *target;
+}
+
+ipu::ProfileOptions options_of(const SweepPoint& c, const ProfileCommand& options) {
   if (c.partials != "float" && c.partials != "half") {
     fail_setting("partial sums are float or half", c.partials);
   }
@@ -109,7 +116,12 @@ ipu::Report profile_case(const Graph& graph, const SweepPoint& c, const ProfileC
   profile_options.available_memory_proportion = c.proportion;
   profile_options.partials = c.partials == "half" ? ElementType::float16 : ElementType::float32;
   profile_options.allow_out_of_memory = options.allow_out_of_memory;
-  ipu::Report report = ipu::profile(with_batch(graph, c.batch), *target, profile_options);
+  return profile_options;
+}
+
+ipu::Report profile_case(const Graph& graph, const SweepPoint& c, const ProfileCommand& options) {
+  ipu::Report report =
+      ipu::profile(with_batch(graph, c.batch), target_of(c), options_of(c, options));
   report.model = std::filesystem::path(options.model.path).filename().string();
   return report;
 }
@@ -248,6 +260,31 @@ void sweep(const Graph& graph, const SweepPoint& base, const ProfileCommand& opt
   }
 }
 
+/// A pipeline's clocks instead of a report.
+void profile_stages(const Graph& model, const SweepPoint& base, const ProfileCommand& options,
+                    const Console& console) {
+  if (!options.compare.empty() || !options.sweeps.empty()) {
+    fail_setting("stages are profiled by themselves",
+                 options.compare.empty() ? "--sweep" : "--compare");
+  }
+  Graph graph = with_batch(model, base.batch);
+  Spreading spreading = options.spreading;
+  if (base.ipus > 1) spreading.ipus = static_cast<std::int32_t>(base.ipus);
+  place(graph, spreading);
+  ipu::ProfileOptions profile_options = options_of(base, options);
+  profile_options.ipus = std::max<std::int64_t>(base.ipus, spreading.stages);
+  const ipu::PipelineProfile profile = ipu::profile_pipeline(
+      graph, target_of(base), schedule_of(spreading),
+      options.micro_batches > 0 ? options.micro_batches : 4 * spreading.stages, profile_options);
+  if (!options.output_dir.empty()) {
+    NewFiles files(options.output_dir);
+    write_file(files.add("pipeline.txt"), profile.summary());
+    write_file(files.add("pipeline.json"), profile.json());
+    files.commit();
+  }
+  fmt::print(console.out, "{}", options.json ? profile.json() : profile.summary());
+}
+
 }  // namespace
 
 void profile(const ProfileCommand& options, const Console& console) {
@@ -260,6 +297,10 @@ void profile(const ProfileCommand& options, const Console& console) {
   base.partials = options.partials;
   const Activity activity(console, "profile " + detail::escaped(options.model.path));
   const Graph graph = load_model(options.model);
+  if (options.spreading.stages > 0) return profile_stages(graph, base, options, console);
+  if (options.spreading.schedule != Schedule::none || options.micro_batches > 0) {
+    fail_setting("a schedule and micro-batches are those of stages", "no --stages");
+  }
   if (!options.compare.empty() && (options.output_dir.empty() || !options.sweeps.empty())) {
     fail_setting("a report is compared in the page that --out asks for", options.compare);
   }

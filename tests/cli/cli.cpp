@@ -454,6 +454,31 @@ TEST_CASE("profile: sweeps and comparisons") {
   CHECK(with({(folder / "c"), "--compare", (folder / "nothing")}).code != 0);
 }
 
+TEST_CASE("profile: stages of a pipeline") {
+  const test::Folder folder;
+  const std::vector<std::string> base{
+      "profile", "examples/digits/cnn_trained.onnx", "--batch", "8", "--stages", "3"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), base.begin(), base.end());
+    return halftone_with(std::move(more));
+  };
+  const Answer text = with({"--out", folder / "pipeline"});
+  INFO(text.err);
+  REQUIRE(text.code == 0);
+  CHECK(text.out == read_file(folder / "pipeline/pipeline.txt"));
+  CHECK(test::contains(text.out, "3 on 3 IPUs"));
+  const Answer grouped = with({"--schedule", "grouped", "--micro-batches", "8", "--json"});
+  const auto json = nlohmann::json::parse(grouped.out);
+  CHECK(json["schedule"] == "grouped");
+  CHECK(json["micro_batches"] == 8);
+  CHECK(json["timetable"].size() == 3 * 8);
+  CHECK(with({"--ipus", "2"}).code == 0);
+  CHECK(with({"--micro-batches", "2"}).is(ErrorKind::usage));
+  CHECK(with({"--sweep", "batch=1,2"}).is(ErrorKind::usage));
+  CHECK(halftone_with({"profile", "examples/digits/cnn_trained.onnx", "--schedule", "grouped"})
+            .is(ErrorKind::usage));
+}
+
 TEST_CASE("bench measures") {
   const test::Folder folder;
   const std::vector<std::string> quick{"--seconds", "0.01", "--threads", "1"};

@@ -83,7 +83,7 @@ inline void throw_out_of_memory(const Report& report) {
   if (at < static_cast<std::int32_t>(report.steps.size())) {
     const Step& s = report.steps[static_cast<std::size_t>(at)];
     if (const Operation* o = report.operation_of(s)) {
-      node = joined({o->type, " ", quoted(o->name)});
+      node = joined({o->type, " ", halftone::detail::quoted(o->name)});
       step += joined({", ", name(s.kind), " of ", node});
     }
   }
@@ -91,9 +91,9 @@ inline void throw_out_of_memory(const Report& report) {
   const std::vector<std::int32_t> variables = report.live_variables(tile, at);
   for (std::size_t i = 0; i < variables.size() && i < 10; ++i) {
     const Variable& v = report.variables[static_cast<std::size_t>(variables[i])];
-    what +=
-        joined({"\n", i == 0 ? "largest" : "", "\t",
-                text(v.on_tile(tile % report.target.tiles_per_ipu)), " ", quoted(v.name), ", "});
+    what += joined({"\n", i == 0 ? "largest" : "", "\t",
+                    text(v.on_tile(tile % report.target.tiles_per_ipu)), " ",
+                    halftone::detail::quoted(v.name), ", "});
     what += v.is_always_live ? "always live"
                              : joined({"live in steps ", std::to_string(v.first_step), "..",
                                        std::to_string(v.last_step)});

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <halftone/ipu/profile.hpp>
+#include <halftone/program/spread.hpp>
+
+namespace halftone::ipu {
+
+/// What the stages of a pipeline would do on a machine: a clock for each IPU.
+struct PipelineProfile {
+  Target target;
+  Spread spread;
+  std::int32_t micro_batches = 0;
+  Vector<TimetableEntry> timetable;
+  std::vector<std::int64_t>
+      fragment_cycles;  ///< with the copies over links that a fragment waits for
+  Timeline timeline;    ///< in cycles
+
+  /// Of all micro-batches together, until the last IPU is done.
+  std::int64_t cycles() const { return static_cast<std::int64_t>(timeline.end); }
+  double seconds() const { return target.seconds(cycles()); }
+  /// Of the IPUs that have stages.
+  double idle_share() const { return timeline.idle_share(spread.ipus); }
+  std::int64_t busy_cycles(std::int32_t ipu) const;
+  /// Bytes of the values that wait on an IPU for other stages, most of them for gradients.
+  std::int64_t waiting_bytes(std::int32_t ipu) const;
+
+  /// Numbers, and a lane for each IPU: f forward, b backward, w gradients of weights, u updates.
+  std::string summary() const;
+  /// Schema halftone.ipu.pipeline, version 1.
+  std::string json() const;
+};
+
+/// The stages of a graph (place(), OnStage) run so many micro-batches. The host's exchange is not
+/// counted.
+///
+/// errors  UsageError: no node has a stage, a stage is on an IPU that the machine does not have, there
+///         are fewer micro-batches than stages; those of profile() and cut()
+PipelineProfile profile_pipeline(const Graph& graph, const Target& target, Schedule schedule,
+                                 std::int32_t micro_batches, const ProfileOptions& options = {});
+
+}  // namespace halftone::ipu

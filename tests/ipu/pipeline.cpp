@@ -1,0 +1,86 @@
+#include <halftone/ipu/pipeline.hpp>
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include <halftone/graph/scopes.hpp>
+#include <halftone/halftone.hpp>
+
+#include "../../bench/networks.hpp"
+#include "../contains.hpp"
+#include "../error_of.hpp"
+
+using namespace halftone;
+using namespace test;
+
+namespace {
+
+/// Equal layers, two in each stage.
+Graph stages(std::int32_t count, bool trained) {
+  Graph g;
+  AnyTensor x = g.input<float>("x", {16, 128});
+  for (std::int32_t s = 0; s < count; ++s) {
+    const OnStage here(g, s);
+    for (int layer = 0; layer < 2; ++layer) x = op::relu(networks::dense(g, x, 128, 128));
+  }
+  const AnyTensor loss = op::mean(x, {.keepdims = 0});
+  g.outputs = {trained ? loss.id : x.id};
+  if (trained) train(g, loss, Sgd{.learning_rate = 0.1f}, {.accumulation = 16});
+  return g;
+}
+
+ipu::PipelineProfile profiled(const Graph& g, Schedule schedule, std::int32_t micro_batches = 16) {
+  return ipu::profile_pipeline(g, ipu::gc200, schedule, micro_batches, {.ipus = 4});
+}
+
+}  // namespace
+
+TEST_CASE("a pipeline of equal stages takes the turns that the formula says") {
+  // A micro-batches through S stages: A + S - 1 turns, each as long as its slowest stage.
+  for (const std::int32_t count : {1, 2, 4}) {
+    const ipu::PipelineProfile p = profiled(stages(count, false), Schedule::grouped);
+    CHECK(p.spread.stages == count);
+    const auto [least, most] =
+        std::minmax_element(p.fragment_cycles.begin(), p.fragment_cycles.end());
+    CHECK(p.cycles() <= (16 + count - 1) * *most);
+    CHECK(p.cycles() >= (16 + count - 1) * *least);
+    std::int64_t busy = 0;
+    for (std::int32_t ipu = 0; ipu < p.spread.ipus; ++ipu) busy += p.busy_cycles(ipu);
+    std::int64_t all = 0;
+    for (const std::int64_t cycles : p.fragment_cycles) all += 16 * cycles;
+    CHECK(busy == all);
+    CHECK(p.idle_share() ==
+          doctest::Approx(1 - static_cast<double>(busy) /
+                                  static_cast<double>(p.spread.ipus * p.cycles())));
+  }
+}
+
+TEST_CASE(
+    "of a training 1F1B is idle for less time than turns, and zero bubble for less than that") {
+  const Graph g = stages(4, true);
+  const ipu::PipelineProfile grouped = profiled(g, Schedule::grouped);
+  const ipu::PipelineProfile list = profiled(g, Schedule::one_f_one_b);
+  const ipu::PipelineProfile bubble = profiled(g, Schedule::zero_bubble);
+  CHECK(list.idle_share() < grouped.idle_share());
+  CHECK(bubble.idle_share() < list.idle_share());
+  CHECK(bubble.cycles() < list.cycles());
+  CHECK(list.cycles() < grouped.cycles());
+  // The first stage keeps 7 micro-batches turn by turn, and 4 in 1F1B.
+  CHECK(list.waiting_bytes(0) < grouped.waiting_bytes(0));
+  const auto json = nlohmann::json::parse(list.json());
+  CHECK(json["cycles"] == list.cycles());
+  CHECK(json["by_ipu"].size() == 4);
+  CHECK(contains(list.summary(), "4 on 4 IPUs"));
+}
+
+TEST_CASE("pipelines that cannot be profiled") {
+  const auto refused = [](const Graph& g, Schedule schedule, std::int32_t micro_batches,
+                          std::int64_t ipus) {
+    return error_of(
+        [&] { ipu::profile_pipeline(g, ipu::gc200, schedule, micro_batches, {.ipus = ipus}); });
+  };
+  CHECK(contains(refused(stages(4, false), Schedule::none, 16, 4), "no schedule"));
+  CHECK(contains(refused(stages(4, false), Schedule::grouped, 3, 4), "must equal at least"));
+  CHECK(contains(refused(stages(4, false), Schedule::grouped, 16, 2), "does not have"));
+}
