@@ -1,5 +1,7 @@
 // A program of somebody else's, linked with the installed library: adds two vectors and catches an
 // error thrown in the library.
+#include <iomanip>  // first: its quoted() must not get in the way of the library's
+
 #include <halftone/halftone.hpp>
 #include <utility>
 

@@ -48,7 +48,7 @@ class ComposedError final : public ErrorTexts {
         label = {};
       }
     };
-    if (!tensor_.empty()) details.emplace_back("tensor", quoted(tensor_));
+    if (!tensor_.empty()) details.emplace_back("tensor", detail::quoted(tensor_));
     for (std::size_t i = 1; i < lines.size(); ++i) {
       const std::size_t tab = lines[i].find('\t');
       if (tab == lines[i].npos) {
