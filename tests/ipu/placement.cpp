@@ -227,6 +227,22 @@ TEST_CASE("machines and models that are too large or too small") {
   CHECK_THROWS_AS(ipu::profile(huge, ipu::gc200), Error);
 }
 
+TEST_CASE("IPUs have clocks: one waits for another's result behind a view of it, too") {
+  Graph g;
+  AnyTensor x = g.input<float>("x", {64, 256});
+  for (const int ipu : {0, 1}) {
+    const OnIpu here(g, ipu);
+    const AnyTensor w{&g, g.add_variable({ElementType::float32, {256, 256}},
+                                         Initial{Initial::Rule::fill, 0.5f, 0}, "w")};
+    x = op::relu(op::matmul(x, w));
+    x = op::reshape(op::reshape(x, constant(g, Dims{128, 128})), constant(g, Dims{64, 256}));
+  }
+  output(g, x, "y");
+  const ipu::Report r = ipu::profile(g, ipu::gc200, {.ipus = 2});
+  CHECK(r.waiting_cycles(1) > 0);
+  CHECK(r.ipu_cycles(0) + r.ipu_cycles(1) == r.cycles());  // one behind the other
+}
+
 TEST_CASE("IPUs have clocks: parts that do not depend on each other run side by side") {
   // Two chains of equal layers, each on an IPU, whose ends are added.
   const auto chains = [](int second) {

@@ -54,13 +54,24 @@ inline halftone::Program planned_program(Graph graph) {
 inline void start_steps(Report& report) {
   std::vector<std::int64_t> free_at(static_cast<std::size_t>(report.target.ipus), 0);
   std::vector<std::int64_t> done(report.operations.size(), 0);
+  const auto inputs_done = [&](const Operation& o) {
+    std::int64_t end = 0;
+    for (const std::int32_t input : o.inputs) {
+      end = std::max(end, done[static_cast<std::size_t>(input)]);
+    }
+    return end;
+  };
+  std::size_t seen = 0;  // operations
   for (Step& step : report.steps) {
+    // Views have no steps: they are there when what they show is.
+    for (; step.operation >= 0 && seen < static_cast<std::size_t>(step.operation); ++seen) {
+      const Operation& o = report.operations[seen];
+      if (o.end_step == o.first_step) done[seen] = inputs_done(o);
+    }
     std::int64_t& own = free_at[static_cast<std::size_t>(step.ipu)];
     step.start = own;
     if (const Operation* o = report.operation_of(step); o != nullptr) {
-      for (const std::int32_t input : o->inputs) {
-        step.start = std::max(step.start, done[static_cast<std::size_t>(input)]);
-      }
+      step.start = std::max(step.start, inputs_done(*o));
     }
     own = step.end();
     if (step.operation >= 0) {
