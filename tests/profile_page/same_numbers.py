@@ -98,12 +98,15 @@ def main():
     legend = numbers(page.text["kindlegend"])
     by_size = sorted(zip(legend[::2], legend[1::2]), key=lambda pair: int(pair[0].replace(",", "")))
     compare("kinds of steps", [n for pair in by_size for n in pair],
-            [n for c in sorted(kinds.values()) if c for n in (c, share(c, cycles))])
+            [n for c in sorted(kinds.values()) if c for n in (c, share(c, cycles * ipus))])
     if ipus > 1:
         of_ipu = [memory["by_tile"][i * tiles:(i + 1) * tiles] for i in range(ipus)]
         spent = [sum(c * n for c, n, at in zip(steps["cycles"], steps["repeats"], steps["ipu"]) if at == i)
                  for i in range(ipus)]
-        table("ipus", [[i, spent[i], share(spent[i], cycles), sum(b), share(sum(b), capacity * tiles), max(b)]
+        ends = [max([s + c * n for s, c, n, at in zip(steps["start"], steps["cycles"], steps["repeats"], steps["ipu"])
+                     if at == i], default=0) for i in range(ipus)]
+        table("ipus", [[i, spent[i], share(spent[i], cycles), share(ends[i] - spent[i], cycles),
+                        share(cycles - ends[i], cycles), sum(b), share(sum(b), capacity * tiles), max(b)]
                        for i, b in enumerate(of_ipu)])
 
     compare("memory by category", numbers(page.text["memlegend"]), [sum(c) for c in categories.values()])
