@@ -130,6 +130,20 @@ void add_threads(CLI::App& command, int& threads) {
       ->capture_default_str();
 }
 
+void add_stages(CLI::App& command, Spreading& spreading, Texts& texts) {
+  command
+      .add_option(
+          "--stages", spreading.stages,
+          "parts of the model that work on different micro-batches at a time, each on an IPU "
+          "unless --ipus says otherwise")
+      ->check(CLI::Range(1, 1024).description(""))
+      ->type_name("N");
+  command
+      .add_option("--schedule", texts.schedule,
+                  "when stages run: grouped, continuous, one_f_one_b (default) or zero_bubble")
+      ->type_name("ORDER");
+}
+
 void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
   command
       .add_option("--recompute", texts.recompute,
@@ -143,22 +157,12 @@ void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
   command.add_option("--ipus", spreading.ipus, "IPUs that share the model, a part each")
       ->check(CLI::Range(1, 64).description(""))
       ->type_name("N");
-  command
-      .add_option(
-          "--stages", spreading.stages,
-          "parts of the model that work on different micro-batches at a time; wants as many "
-          "micro-batches")
-      ->check(CLI::Range(1, 1024).description(""))
-      ->type_name("N");
+  add_stages(command, spreading, texts);
   command
       .add_option("--phases", spreading.phases,
                   "parts of the model that run one after the other, each with its weights alone")
       ->check(CLI::Range(1, 1024).description(""))
       ->type_name("N");
-  command
-      .add_option("--schedule", texts.schedule,
-                  "when stages run: grouped, continuous, one_f_one_b (default) or zero_bubble")
-      ->type_name("ORDER");
   command
       .add_option("--shard", texts.shard,
                   "what each replica holds a part of: state, accumulators, weights, all")
@@ -481,15 +485,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       .add_option("--compare", profile_options.compare,
                   "another report's report.json, which report.html shows beside this one")
       ->type_name("FILE");
-  profile_command
-      .add_option("--stages", profile_options.spreading.stages,
-                  "stages of a pipeline, each on an IPU unless --ipus says otherwise")
-      ->check(CLI::Range(1, 1024).description(""))
-      ->type_name("N");
-  profile_command
-      .add_option("--schedule", texts.schedule,
-                  "when stages run: grouped, continuous, one_f_one_b (default) or zero_bubble")
-      ->type_name("ORDER");
+  add_stages(profile_command, profile_options.spreading, texts);
   profile_command
       .add_option("--micro-batches", profile_options.micro_batches,
                   "that go through the stages; else four for each stage")
