@@ -96,7 +96,7 @@ std::uint64_t train_network(const std::string& folder, const Spreading& how) {
   const std::uint64_t sum = checksum(session, weights);
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
   if (is_first()) {
-    // Of the own images: another process has others.
+    // The loss is that of the own images: another process has others.
     std::printf("%-12s loss %.6f   weights %016llx   %.2f s\n", how.name,
                 total * ranks / static_cast<double>(steps), static_cast<unsigned long long>(sum),
                 time.count());

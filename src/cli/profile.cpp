@@ -267,6 +267,9 @@ void profile_stages(const Graph& model, const SweepPoint& base, const ProfileCom
     fail_setting("stages are profiled by themselves",
                  options.compare.empty() ? "--sweep" : "--compare");
   }
+  if (options.allow_out_of_memory) {
+    fail_setting("the memory of stages is not looked at", "--allow-out-of-memory");
+  }
   Graph graph = with_batch(model, base.batch);
   Spreading spreading = options.spreading;
   if (base.ipus > 1) spreading.ipus = static_cast<std::int32_t>(base.ipus);

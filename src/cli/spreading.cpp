@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <halftone/base/error.hpp>
+#include <halftone/program/spread.hpp>
 #include <halftone/train.hpp>
 #include <halftone/transform/off_chip.hpp>
 #include <halftone/transform/place.hpp>
@@ -25,10 +26,9 @@ Recomputation parse_recomputation(std::string_view name) {
 }
 
 Schedule parse_schedule(std::string_view name) {
-  constexpr std::string_view names[] = {"none", "grouped", "continuous", "one_f_one_b",
-                                        "zero_bubble"};
-  for (std::size_t i = 1; i < std::size(names); ++i) {
-    if (name == names[i]) return static_cast<Schedule>(i);
+  for (const Schedule schedule :
+       {Schedule::grouped, Schedule::continuous, Schedule::one_f_one_b, Schedule::zero_bubble}) {
+    if (name == halftone::name(schedule)) return schedule;
   }
   fail(ErrorKind::usage, {.what = "there is no schedule of that name",
                           .expected = "grouped, continuous, one_f_one_b or zero_bubble",

@@ -190,7 +190,7 @@ struct Case {
   /// The runs that a pipeline takes at a time.
   std::int64_t runs_together(const Engine& engine) const;
   /// Takes what the engine has computed in a run: of as many micro-batches as there are replicas.
-  /// Of those that ran together it was number m.
+  /// The run was number m of those that ran together.
   void collect(const Engine& engine, std::int64_t run, std::int64_t m);
 
   CaseFile file;

@@ -11,12 +11,6 @@
 namespace halftone::ipu {
 namespace {
 
-std::string_view name(Schedule schedule) {
-  constexpr std::string_view names[] = {"none", "grouped", "continuous", "one_f_one_b",
-                                        "zero_bubble"};
-  return names[static_cast<std::size_t>(schedule)];
-}
-
 std::int64_t bytes_of(const Spread& spread, const Channel& channel) {
   const Fragment& from = spread.fragments[static_cast<std::size_t>(channel.from)];
   return from.program.graph.info(channel.tensor).bytes();
@@ -74,7 +68,7 @@ std::string PipelineProfile::summary() const {
   std::string text = "Pipeline:\n";
   text += line("Target", std::string(target.name.view()));
   text += line("Stages", fmt::format("{} on {} IPUs", spread.stages, spread.ipus));
-  text += line("Schedule", std::string(name(spread.schedule)));
+  text += line("Schedule", std::string(halftone::name(spread.schedule)));
   text += line("Micro-batches", std::to_string(micro_batches));
   text += line("Total cycles", fmt::format("{}  ({:.1f} us, {:.1f} us a micro-batch)", cycles(),
                                            seconds() * 1e6, seconds() * 1e6 / micro_batches));
@@ -114,7 +108,7 @@ std::string PipelineProfile::json() const {
                       {"target", target.name.view()},
                       {"stages", spread.stages},
                       {"ipus", spread.ipus},
-                      {"schedule", name(spread.schedule)},
+                      {"schedule", halftone::name(spread.schedule)},
                       {"micro_batches", micro_batches},
                       {"cycles", cycles()},
                       {"microseconds", seconds() * 1e6},

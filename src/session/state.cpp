@@ -114,13 +114,14 @@ void SessionState::run_together(std::int64_t m, auto&& give) {
 
 void SessionState::run() {
   const std::int64_t count = flow.micro_batches();
-  for (std::int64_t m = 0; engine.is_pipelined() && m < count; m += together) {
+  const bool is_pipelined = engine.is_pipelined();
+  for (std::int64_t m = 0; is_pipelined && m < count; m += together) {
     run_together(m, [&](std::int64_t now) { inputs.use(now); });
     for (std::int64_t j = 0; outputs.collects() && j < together; ++j) {
       for (std::size_t i = 0; i < outputs.size(); ++i) outputs.collect(i, m + j, j);
     }
   }
-  if (engine.is_pipelined()) return;
+  if (is_pipelined) return;
   for (std::int64_t m = 0; m < count; ++m) {
     inputs.use(m);
     run_engine(m);
@@ -136,7 +137,8 @@ void SessionState::run(StepIo& io, const Session& session) {
   const std::size_t input_count = inputs.ports().size();
   transfer.begin(input_count);
   std::vector<AnyArray> kept;
-  for (std::int64_t m = 0; engine.is_pipelined() && m < count; m += together) {
+  const bool is_pipelined = engine.is_pipelined();
+  for (std::int64_t m = 0; is_pipelined && m < count; m += together) {
     kept.clear();
     run_together(m, [&](std::int64_t) {
       for (std::size_t i = 0; i < input_count; ++i) {
@@ -150,7 +152,7 @@ void SessionState::run(StepIo& io, const Session& session) {
     });
     for (std::int64_t j = 0; j < together; ++j) deliver(io, m + j, j);
   }
-  for (std::int64_t m = 0; !engine.is_pipelined() && m < count; ++m) {
+  for (std::int64_t m = 0; !is_pipelined && m < count; ++m) {
     for (std::size_t i = 0; i < input_count; ++i) transfer.fetch(io, inputs, i);
     run_engine(m);
     if (prefetch && m + 1 < count) {

@@ -144,7 +144,7 @@ class Engine {
   Executable executable() const;
   /// The program that the current plan runs; null before shapes were prepared, and of a pipeline.
   const Program* program() const;
-  /// What a pipeline runs; null for others.
+  /// The fragments that a pipeline runs; null if the graph runs as a whole.
   const Spread* spread() const;
   /// Bytes of the arena, packed weights and other memory of the current plan.
   std::size_t planned_bytes() const;

@@ -90,8 +90,8 @@ class OnIpu : PlaceScope {
 /// The stage of a pipeline. The gradient of a node of stage s has the stage 2 L - s, L being that of
 /// the loss.
 ///
-/// What stages do is up to SessionOptions::schedule; place() finds stages. Nodes without one get that of
-/// what they read.
+/// SessionOptions::schedule says when stages run, and place() finds stages. A node without one gets the
+/// stage of what it reads.
 ///
 /// errors  UsageError: a number below -1 or above 32766
 /// source  popart::Builder::pipelineStage

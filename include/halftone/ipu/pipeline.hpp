@@ -9,7 +9,7 @@
 
 namespace halftone::ipu {
 
-/// What the stages of a pipeline would do on a machine: a clock for each IPU.
+/// This is what the stages of a pipeline would do on a machine whose IPUs have a clock each.
 struct PipelineProfile {
   Target target;
   Spread spread;
@@ -19,10 +19,10 @@ struct PipelineProfile {
       fragment_cycles;  ///< with the copies over links that a fragment waits for
   Timeline timeline;    ///< in cycles
 
-  /// Of all micro-batches together, until the last IPU is done.
+  /// The run takes so long until the last IPU has done the last micro-batch.
   std::int64_t cycles() const { return static_cast<std::int64_t>(timeline.end); }
   double seconds() const { return target.seconds(cycles()); }
-  /// Of the IPUs that have stages.
+  /// The share counts the IPUs that have stages.
   double idle_share() const { return timeline.idle_share(spread.ipus); }
   std::int64_t busy_cycles(std::int32_t ipu) const;
   /// Bytes of the values that wait on an IPU for other stages, most of them for gradients.

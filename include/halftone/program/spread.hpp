@@ -1,12 +1,21 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <halftone/base/vector.hpp>
 #include <halftone/graph/graph.hpp>
 #include <halftone/program/program.hpp>
 
 namespace halftone {
+
+/// What programs and options call a schedule.
+constexpr std::string_view name(Schedule schedule) {
+  constexpr std::string_view names[] = {"none", "grouped", "continuous", "one_f_one_b",
+                                        "zero_bubble"};
+  return names[static_cast<std::size_t>(schedule)];
+}
 
 /// A piece of a graph, that of one stage or less.
 struct Fragment {
@@ -46,7 +55,7 @@ struct Spread {
   Vector<Fragment> fragments;         ///< a fragment reads what those before it pass on
   Vector<Channel> channels;
 
-  /// Where an output of the graph comes from: an output of a fragment, or an input of the graph.
+  /// An output of the graph is an output of a fragment, or an input of the graph.
   struct Output {
     TensorId tensor = no_tensor;
     std::int32_t fragment = Channel::none, number = 0;

@@ -35,7 +35,7 @@ constexpr void complete_places(Graph& graph) {
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     Node& node = graph.nodes[n];
     if (node.place.stage < 0) {
-      // Of several readers the first one has to find it there.
+      // The first one of several readers has to find the value there.
       for (const TensorId id : node.outputs) {
         if (id == no_tensor || read_in[id] < 0) continue;
         const bool is_first = node.place.stage < 0 || read_in[id] < node.place.stage;

@@ -15,7 +15,7 @@ struct TensorKind {
   std::int64_t least_elements = 1;  ///< smaller ones are left alone
 };
 
-/// With which variables something is done.
+/// The variables that something is done with, by kind and by name.
 struct TensorKinds {
   TensorKind state{};         ///< what an optimizer keeps for a weight, but for accumulators
   TensorKind accumulators{};  ///< sums of the micro-batches of a step
