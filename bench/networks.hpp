@@ -197,6 +197,26 @@ inline Graph encoder(std::int64_t batch = 1, std::int64_t tokens = 128, int laye
   return g;
 }
 
+/// BERT-Large with the words of 15 % of its tokens, which pre-training predicts; 370 M parameters.
+inline Graph bert_large(std::int64_t batch, std::int64_t tokens) {
+  constexpr std::int64_t width = 1024, words = 30'522;
+  Graph g;
+  const AnyTensor token = g.input<std::int64_t>("token", {batch, tokens});
+  const auto embedded = op::gather(weight(g, {words, width}), token);
+  AnyTensor x = layer_norm(g, embedded + weight(g, {tokens, width}, "position"), width);
+  for (int i = 0; i < 24; ++i) {
+    g.push_scope("layer" + std::to_string(i));
+    x = layer_norm(g, x + attention(g, x, width, width / 64), width);
+    const AnyTensor wide = op::gelu(linear(g, x, width, 4 * width));
+    x = layer_norm(g, x + linear(g, wide, 4 * width, width), width);
+    g.pop_scope();
+  }
+  const AnyTensor masked =
+      op::slice(x, constant(g, {0}), constant(g, {tokens * 15 / 100}), constant(g, {1}));
+  output(g, linear(g, masked, width, words), "logits");
+  return g;
+}
+
 /// One step of a decoder of 2 layers, normalized before each part as GPT-2 (Radford et al. 2019):
 /// one token a sequence, keys and values of the `past` tokens before it in a cache.
 inline Graph decoder(std::int64_t batch = 1, std::int64_t past = 127) {

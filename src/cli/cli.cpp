@@ -501,6 +501,65 @@ void execute(std::vector<std::string> arguments, const Console& console) {
     profile(profile_options, console);
   });
 
+  PlanCommand plan_options;
+  CLI::App& plan_command =
+      *app.add_subcommand("plan", "search the best way to spread a model over several IPUs");
+  add_model(plan_command, plan_options.model);
+  add_sizes(plan_command, texts);
+  plan_command.add_option("--target", plan_options.target, "gc2, gc200, bow or c600")
+      ->type_name("NAME")
+      ->capture_default_str();
+  plan_command.add_option("--ipus", plan_options.ipus, "IPUs of the whole system")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  plan_command
+      .add_option("--batch", plan_options.batch,
+                  "items of a step of the optimizer, or of a run; else what suits each choice")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
+      ->type_name("N");
+  plan_command
+      .add_option(
+          "--micro-batch", plan_options.micro_batches,
+          "sizes that are tried: a value of the inputs' open first extent; else powers of two")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
+      ->type_name("N,N...");
+  plan_command
+      .add_option("--stages", plan_options.stages, "numbers of stages that are tried; else all")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64).description(""))
+      ->type_name("N,N...");
+  plan_command
+      .add_option("--optimizer", plan_options.optimizer,
+                  "plan the training with it, as train takes it; else inference")
+      ->type_name("TYPE[:K=V,...]");
+  plan_command
+      .add_option(
+          "--loss", plan_options.loss,
+          "cross_entropy, mse, l1, or a scalar of the model; else what the output looks like")
+      ->type_name("LOSS");
+  plan_command
+      .add_option("--memory-proportion", plan_options.memory_proportion,
+                  "of a tile's memory, for what a product needs for a while")
+      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->type_name("P")
+      ->capture_default_str();
+  plan_command
+      .add_option("--partials", plan_options.partials,
+                  "type of partial sums of half products: float or half")
+      ->type_name("TYPE")
+      ->capture_default_str();
+  plan_command
+      .add_option("--save", plan_options.save,
+                  "write the model with the stages of the best way, which train and profile obey")
+      ->type_name("FILE");
+  plan_command.add_flag("--json", plan_options.json, "print all that was tried as JSON");
+  plan_command.callback([&] {
+    plan_options.model.sizes = parse_all(texts.sizes, parse_size);
+    plan(plan_options, console);
+  });
+
   check_command(app, arguments);
   std::reverse(arguments.begin(), arguments.end());
   try {

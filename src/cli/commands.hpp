@@ -150,6 +150,21 @@ struct ProfileCommand {
 /// Says what a model would do on an IPU.
 void profile(const ProfileCommand& options, const Console& console);
 
+struct PlanCommand {
+  ModelFile model;
+  std::string target = "bow";
+  std::int64_t ipus = 16, batch = 0;          ///< of the system; items of a step, 0: what suits
+  std::vector<std::int64_t> micro_batches{};  ///< that are tried; empty: powers of two
+  std::vector<std::int32_t> stages{};         ///< that are tried; empty: all
+  std::string optimizer{}, loss{};            ///< empty: inference; what the output looks like
+  double memory_proportion = 0.6;
+  std::string partials = "float";
+  std::string save{};  ///< a file for the model with the stages of the best way
+  bool json = false;
+};
+/// Searches the best way to spread a model over several IPUs.
+void plan(const PlanCommand& options, const Console& console);
+
 /// The program: arguments without its own name; returns its exit code.
 int run_program(std::vector<std::string> arguments, const Console& console);
 

@@ -17,13 +17,6 @@
 namespace halftone::cli {
 namespace {
 
-std::optional<Loss> loss_named(std::string_view name) {
-  if (name == "cross_entropy") return Loss::cross_entropy;
-  if (name == "mse") return Loss::squared;
-  if (name == "l1") return Loss::absolute;
-  return {};
-}
-
 /// Makes constants of scalars that are numbers of formulas, not weights: exponents, limits, what a
 /// mask puts in, and the numbers that torch.export calls val_0, val_1, ...
 void hold_numbers(Graph& graph) {
@@ -46,14 +39,6 @@ void hold_numbers(Graph& graph) {
       hold(static_cast<TensorId>(i));
     }
   }
-}
-
-/// The node that computes a tensor, null if it is no node's.
-const Node* producer(const Graph& graph, TensorId id) {
-  for (const Node& node : graph.nodes) {
-    if (std::find(node.outputs.begin(), node.outputs.end(), id) != node.outputs.end()) return &node;
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -274,13 +259,8 @@ void FitTask::choose_loss(const TensorInfo& y) {
                             .expected = "[batch, ..., classes]",
                             .found = detail::to_text(y)});
   }
-  label_info_ = {ElementType::int32, y.shape};
-  if (loss_ == Loss::cross_entropy) {
-    classes_ = y.shape[y.rank() - 1];
-    label_info_.shape.pop_back();
-  } else {
-    label_info_.type = y.type;
-  }
+  label_info_ = label_info_of(*loss_, y);
+  if (loss_ == Loss::cross_entropy) classes_ = y.shape[y.rank() - 1];
   for (const Dataset* const data : {&data_, &validation_}) {
     const Feature* const labels = data->find(label_name);
     if (labels == nullptr) continue;
@@ -297,27 +277,8 @@ void FitTask::choose_loss(const TensorInfo& y) {
   }
 }
 
-AnyTensor FitTask::record_loss(Graph& graph, bool of_each) {
-  AnyTensor y = graph[output_];
-  if (loss_ == Loss::own) return y;
-  const AnyTensor label{&graph, graph.add_input(label_info_, label_name)};
-  if (loss_ == Loss::cross_entropy) {
-    op::Nll nll;
-    if (of_each) nll.reduction = LossReduction::no_reduction;
-    const Node* const last = producer(graph, y.id);
-    const bool is_probability = last != nullptr && last->op->id == op::Softmax::id;
-    if (!is_probability) {
-      nll.input_is_log_probability = 1;
-      if (last == nullptr || !(last->op->id == op::LogSoftmax::id)) {
-        y = op::log_softmax(y, {.axis = -1});
-      }
-    }
-    return op::nll_loss(y, label, nll);
-  }
-  const AnyTensor difference = y - label;
-  const AnyTensor size =
-      loss_ == Loss::squared ? AnyTensor(difference * difference) : op::abs(difference);
-  return of_each ? size : op::mean(size, {.keepdims = 0});
+AnyTensor FitTask::record_loss(Graph& graph, bool of_each) const {
+  return cli::record_loss(graph, graph[output_], *loss_, label_info_, of_each);
 }
 
 FitTask::Batch FitTask::make_batch(std::int64_t micro_batches, std::int64_t replicas) const {

@@ -14,13 +14,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/dataset.hpp"
+#include "cli/loss.hpp"
 
 namespace halftone::cli {
-
-/// The input that a loss of the program's own takes labels from.
-inline constexpr std::string_view label_name = "label";
-/// The quantity that training makes small. `own`: a scalar of the model.
-enum class Loss { own, cross_entropy, squared, absolute };
 
 /// The state of an earlier training that a model file has, by name.
 struct SavedState {
@@ -52,7 +48,7 @@ class FitTask {
   bool has_labels() const { return loss_ != Loss::own; }
   void choose_loss(const TensorInfo& y);
   /// The loss of each sample's numbers, or of all together.
-  AnyTensor record_loss(Graph& graph, bool of_each);
+  AnyTensor record_loss(Graph& graph, bool of_each) const;
   /// The inputs of one batch.
   struct Batch {
     std::vector<AnyArray> arrays;

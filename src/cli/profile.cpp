@@ -15,6 +15,7 @@
 #include "cli/json.hpp"
 #include "cli/model.hpp"
 #include "cli/new_files.hpp"
+#include "cli/profile_options.hpp"
 #include "cli/spreading.hpp"
 #include "cli/table.hpp"
 
@@ -83,45 +84,17 @@ Sweep parse_sweep(const std::string& text) {
   return sweep;
 }
 
-/// Gives the inputs' open first extents a value.
-Graph with_batch(Graph graph, std::int64_t batch) {
-  bool used = false;
-  for (const TensorId id : graph.inputs) {
-    TensorInfo& info = graph.tensor(id).info;
-    if (!info.is_known() || info.rank() == 0 || info.shape[0] >= 0) continue;
-    info.shape[0] = batch > 0 ? batch : 1;
-    used = true;
-  }
-  if (batch > 0 && !used) {
-    fail(ErrorKind::input, {.what = "no input has an open first extent that a batch could set"});
-  }
-  return graph;
-}
-
-const ipu::Target& target_of(const SweepPoint& c) {
-  const ipu::Target* target = ipu::find_target(c.target);
-  if (target == nullptr) {
-    fail_setting("there is no such machine", c.target, "gc2, gc200, bow, c600");
-  }
-  return *target;
-}
-
 ipu::ProfileOptions options_of(const SweepPoint& c, const ProfileCommand& options) {
-  if (c.partials != "float" && c.partials != "half") {
-    fail_setting("partial sums are float or half", c.partials);
-  }
-  ipu::ProfileOptions profile_options;
-  profile_options.ipus = c.ipus;
-  profile_options.tiles_per_ipu = c.tiles;
-  profile_options.available_memory_proportion = c.proportion;
-  profile_options.partials = c.partials == "half" ? ElementType::float16 : ElementType::float32;
-  profile_options.allow_out_of_memory = options.allow_out_of_memory;
-  return profile_options;
+  ipu::ProfileOptions chosen = profile_options(c.proportion, c.partials);
+  chosen.ipus = c.ipus;
+  chosen.tiles_per_ipu = c.tiles;
+  chosen.allow_out_of_memory = options.allow_out_of_memory;
+  return chosen;
 }
 
 ipu::Report profile_case(const Graph& graph, const SweepPoint& c, const ProfileCommand& options) {
   ipu::Report report =
-      ipu::profile(with_batch(graph, c.batch), target_of(c), options_of(c, options));
+      ipu::profile(with_batch(graph, c.batch), target_named(c.target), options_of(c, options));
   report.model = std::filesystem::path(options.model.path).filename().string();
   return report;
 }
@@ -272,13 +245,16 @@ void profile_stages(const Graph& model, const SweepPoint& base, const ProfileCom
   }
   Graph graph = with_batch(model, base.batch);
   Spreading spreading = options.spreading;
-  if (base.ipus > 1) spreading.ipus = static_cast<std::int32_t>(base.ipus);
+  if (base.ipus > 1 && spreading.stages > 0) {
+    spreading.ipus = static_cast<std::int32_t>(base.ipus);
+  }
   place(graph, spreading);
-  ipu::ProfileOptions profile_options = options_of(base, options);
-  profile_options.ipus = std::max<std::int64_t>(base.ipus, spreading.stages);
-  const ipu::PipelineProfile profile = ipu::profile_pipeline(
-      graph, target_of(base), schedule_of(spreading),
-      options.micro_batches > 0 ? options.micro_batches : 4 * spreading.stages, profile_options);
+  ipu::ProfileOptions chosen = options_of(base, options);
+  const std::int32_t stages = stages_of(graph);
+  chosen.ipus = std::max<std::int64_t>(base.ipus, stages);
+  const ipu::PipelineProfile profile =
+      ipu::profile_pipeline(graph, target_named(base.target), schedule_of(spreading),
+                            options.micro_batches > 0 ? options.micro_batches : 4 * stages, chosen);
   if (!options.output_dir.empty()) {
     NewFiles files(options.output_dir);
     write_file(files.add("pipeline.txt"), profile.summary());
@@ -300,8 +276,11 @@ void profile(const ProfileCommand& options, const Console& console) {
   base.partials = options.partials;
   const Activity activity(console, "profile " + detail::escaped(options.model.path));
   const Graph graph = load_model(options.model);
-  if (options.spreading.stages > 0) return profile_stages(graph, base, options, console);
-  if (options.spreading.schedule != Schedule::none || options.micro_batches > 0) {
+  const bool has_schedule = options.spreading.schedule != Schedule::none;
+  if (options.spreading.stages > 0 || (has_schedule && has_stages(graph))) {
+    return profile_stages(graph, base, options, console);
+  }
+  if (has_schedule || options.micro_batches > 0) {
     fail_setting("a schedule and micro-batches are those of stages", "no --stages");
   }
   if (!options.compare.empty() && (options.output_dir.empty() || !options.sweeps.empty())) {

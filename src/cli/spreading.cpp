@@ -16,9 +16,10 @@
 namespace halftone::cli {
 
 Recomputation parse_recomputation(std::string_view name) {
-  constexpr std::string_view names[] = {"none", "standard", "norm_only", "all", "pipeline"};
-  for (std::size_t i = 0; i < std::size(names); ++i) {
-    if (name == names[i]) return static_cast<Recomputation>(i);
+  for (const Recomputation mode :
+       {Recomputation::none, Recomputation::standard, Recomputation::norm_only, Recomputation::all,
+        Recomputation::pipeline}) {
+    if (name == halftone::name(mode)) return mode;
   }
   fail(ErrorKind::usage, {.what = "there is no recomputation of that name",
                           .expected = "none, standard, norm_only, all or pipeline",
@@ -36,9 +37,10 @@ Schedule parse_schedule(std::string_view name) {
 }
 
 void place(Graph& graph, const Spreading& spreading) {
-  if (spreading.schedule != Schedule::none && spreading.stages == 0) {
+  if (spreading.schedule != Schedule::none && spreading.stages == 0 && !has_stages(graph)) {
     fail(ErrorKind::usage, {.what = "a schedule is for the stages of a pipeline",
-                            .hint = "--stages says how many there are"});
+                            .hint = "--stages says how many there are; or give a model that says "
+                                    "them (halftone plan --save)"});
   }
   halftone::place(graph,
                   {.ipus = spreading.ipus, .stages = spreading.stages, .phases = spreading.phases});

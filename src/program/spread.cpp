@@ -14,6 +14,7 @@
 #include <halftone/transform/dead_code.hpp>
 
 #include "base/describe.hpp"
+#include "program/step_nodes.hpp"
 
 namespace halftone {
 namespace {
@@ -46,8 +47,14 @@ class Cutter {
       if (node.place.part == Part::forward) last_ = std::max<std::int32_t>(last_, stage(node));
     }
     spread_.stages = last_ + 1;
-    find_step();
-    if (schedule_ == Schedule::zero_bubble) find_weights();
+    if (schedule_ == Schedule::continuous) {
+      check_continuous();
+    } else {
+      is_of_step_ = nodes_of_step(graph_);
+    }
+    if (schedule_ == Schedule::zero_bubble) {
+      is_of_weights_ = nodes_of_weights(graph_, last_, is_of_step_);
+    }
     add_fragments();
     check_order();
     check_variables();
@@ -89,54 +96,14 @@ class Cutter {
     }
   }
 
-  /// Nodes of updates run once a step, but for those that count micro-batches, and what these read.
-  void find_step() {
-    if (schedule_ == Schedule::continuous) {
-      for (const Node& node : graph_.nodes) {
-        if (node.op->id != training::AdjustLossScaling::id) continue;
-        fail(ErrorKind::unsupported,
-             {.what = "the loss scaling cannot change while a continuous pipeline runs",
-              .node = text(node),
-              .hint = "accumulate gradients, with another schedule"});
-      }
-      return;
-    }
-    TensorMap<bool> is_read(graph_, false);  // in each micro-batch
-    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
-      const Node& node = graph_.nodes[n];
-      bool is_of_each = !is_update(node) || node.op->id == training::TrainingStep::id ||
-                        node.op->id == training::AdjustLossScaling::id;
-      for (const TensorId id : node.outputs) {
-        is_of_each = is_of_each || (id != no_tensor && is_read[id]);
-      }
-      is_of_step_[n] = !is_of_each;
-      for (const TensorId id : node.inputs) {
-        if (is_of_each && id != no_tensor) is_read[id] = true;
-      }
-    }
-  }
-
-  /// Nodes of the backward part that nothing outside of their stage waits for.
-  void find_weights() {
-    TensorMap<bool> is_awaited(graph_, false);
-    for (const TensorId id : graph_.outputs) is_awaited[id] = true;
-    const auto is_candidate = [&](std::size_t n) {
-      return graph_.nodes[n].place.part != Part::forward && stage(graph_.nodes[n]) >= last_;
-    };
-    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
-      const Node& node = graph_.nodes[n];
-      bool is_needed = !is_candidate(n);
-      for (const TensorId id : node.outputs) {
-        is_needed = is_needed || (id != no_tensor && is_awaited[id]);
-      }
-      is_of_weights_[n] = !is_needed && !is_of_step_[n];
-      for (const TensorId id : node.inputs) {
-        const int maker = producer(id);
-        if (maker == no_node) continue;
-        const auto at = static_cast<std::size_t>(maker);
-        const bool is_other = stage(graph_.nodes[at]) != stage(node);
-        if (!is_of_step_[n] && (is_needed || is_other)) is_awaited[id] = true;
-      }
+  /// Throws UnsupportedError for what a pipeline without steps cannot do.
+  void check_continuous() const {
+    for (const Node& node : graph_.nodes) {
+      if (node.op->id != training::AdjustLossScaling::id) continue;
+      fail(ErrorKind::unsupported,
+           {.what = "the loss scaling cannot change while a continuous pipeline runs",
+            .node = text(node),
+            .hint = "accumulate gradients, with another schedule"});
     }
   }
 
@@ -408,6 +375,49 @@ class Cutter {
 };
 
 }  // namespace
+
+NodeMap<bool> nodes_of_step(const Graph& graph) {
+  NodeMap<bool> is_of_step(graph, false);
+  TensorMap<bool> is_read(graph, false);  // in each micro-batch
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    bool is_of_each = node.place.part != Part::update ||
+                      node.op->id == training::TrainingStep::id ||
+                      node.op->id == training::AdjustLossScaling::id;
+    for (const TensorId id : node.outputs) {
+      is_of_each = is_of_each || (id != no_tensor && is_read[id]);
+    }
+    is_of_step[n] = !is_of_each;
+    for (const TensorId id : node.inputs) {
+      if (is_of_each && id != no_tensor) is_read[id] = true;
+    }
+  }
+  return is_of_step;
+}
+
+NodeMap<bool> nodes_of_weights(const Graph& graph, std::int32_t last_stage,
+                               const NodeMap<bool>& is_of_step) {
+  const Uses uses(graph);
+  NodeMap<bool> is_of_weights(graph, false);
+  TensorMap<bool> is_awaited(graph, false);
+  for (const TensorId id : graph.outputs) is_awaited[id] = true;
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    bool is_needed = node.place.part == Part::forward || node.place.stage < last_stage;
+    for (const TensorId id : node.outputs) {
+      is_needed = is_needed || (id != no_tensor && is_awaited[id]);
+    }
+    is_of_weights[n] = !is_needed && !is_of_step[n];
+    for (const TensorId id : node.inputs) {
+      const int maker = id == no_tensor ? no_node : uses.producer[id];
+      if (maker == no_node) continue;
+      const bool is_other =
+          graph.nodes[static_cast<std::size_t>(maker)].place.stage != node.place.stage;
+      if (!is_of_step[n] && (is_needed || is_other)) is_awaited[id] = true;
+    }
+  }
+  return is_of_weights;
+}
 
 std::int32_t stages_of(const Graph& graph) {
   std::int32_t count = 0;

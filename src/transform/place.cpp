@@ -209,7 +209,9 @@ void check(const Graph& graph, const PlaceOptions& options) {
     fail(ErrorKind::usage, {.what = "a graph that is trained already is placed",
                             .hint = "call place() before train()"});
   }
+  const bool is_asked = options.ipus > 0 || options.stages > 0 || options.phases > 0;
   for (const Node& node : graph.nodes) {
+    if (!is_asked) break;
     if (node.place.ipu < 0 && node.place.stage < 0 && node.place.phase < 0) continue;
     fail(ErrorKind::usage, {.what = "nodes have places already",
                             .node = detail::node_text(*node.op, graph.name(node)),

@@ -479,6 +479,41 @@ TEST_CASE("profile: stages of a pipeline") {
             .is(ErrorKind::usage));
 }
 
+TEST_CASE("plan: the best way over several IPUs, and a model that says it") {
+  const test::Folder folder;
+  const auto with = [&](std::vector<std::string> more) {
+    const std::vector<std::string> base{"plan", "examples/digits/cnn_trained.onnx"};
+    more.insert(more.begin(), base.begin(), base.end());
+    return halftone_with(std::move(more));
+  };
+  const Answer text = with({"--ipus", "4", "--batch", "256", "--optimizer", "adam"});
+  INFO(text.err);
+  REQUIRE(text.code == 0);
+  CHECK(text.out.find("Best: --batch") != text.out.npos);
+  const Answer json = with({"--ipus", "4", "--stages", "2,4", "--micro-batch", "8,16", "--json"});
+  REQUIRE(json.code == 0);
+  const auto points = nlohmann::json::parse(json.out)["points"];
+  REQUIRE(points.size() == 4);
+  for (const auto& point : points) CHECK(point["stages"].get<int>() >= 2);
+  // train and profile run the stages that the saved model says.
+  const std::string saved = folder / "staged.onnx";
+  REQUIRE(with({"--ipus", "3", "--stages", "3", "--optimizer", "sgd", "--save", saved}).code == 0);
+  const Answer profile =
+      halftone_with({"profile", saved, "--batch", "4", "--ipus", "4", "--schedule", "one_f_one_b"});
+  INFO(profile.err);
+  CHECK(profile.out.find("3 on 3 IPUs") != profile.out.npos);
+  CHECK(halftone_with({"train", saved, "--data", "examples/digits/digits.csv", "--epochs", "1",
+                       "--batch", "8", "--accumulation", "4", "--schedule", "grouped"})
+            .code == 0);
+  CHECK(halftone_with({"train", saved, "--data", "examples/digits/digits.csv", "--stages", "3"})
+            .is(ErrorKind::usage));
+  CHECK(with({"--loss", "mse"}).is(ErrorKind::usage));
+  CHECK(with({"--ipus", "6", "--stages", "4"}).is(ErrorKind::usage));
+  CHECK(with({"--ipus", "4", "--batch", "3", "--optimizer", "sgd", "--stages", "4"})
+            .is(ErrorKind::usage));
+  CHECK(with({"--optimizer", "none"}).is(ErrorKind::unsupported));
+}
+
 TEST_CASE("bench measures") {
   const test::Folder folder;
   const std::vector<std::string> quick{"--seconds", "0.01", "--threads", "1"};

@@ -45,6 +45,18 @@ TEST_CASE("training rates are near the published ones, and in their order") {
   CHECK(tokens384 > bert_rate(bow, 2, 384, float_sums));
 }
 
+// Graphcore's tables: four IPUs a replica, PopART's grouped order; a factor of 1.25 is asked.
+TEST_CASE("planned training of BERT-Large is near what was published, and grows as it did") {
+  const double pod16 = planned_bert_rate(bow, 16, 128), pod64 = planned_bert_rate(bow, 64, 128);
+  const double tokens384 = planned_bert_rate(bow, 16, 384);
+  for (const auto& [ours, published] :
+       {std::pair{pod16, 5179.0}, {pod64, 19'353.0}, {tokens384, 1470.0}}) {
+    CHECK(ours < 1.25 * published);
+    CHECK(published < 1.25 * ours);
+  }
+  CHECK(pod64 / pod16 == doctest::Approx(3.74).epsilon(0.15));
+}
+
 // Graphcore research's notebook: 6 * 1024^2 * 8 bytes of attention, 1024 * 1536 * 8 of a hidden
 // layer, and no place for training on one IPU.
 TEST_CASE("training nanoGPT does not fit on one IPU") {

@@ -17,6 +17,12 @@ constexpr std::string_view name(Schedule schedule) {
   return names[static_cast<std::size_t>(schedule)];
 }
 
+/// The same for recomputation.
+constexpr std::string_view name(Recomputation mode) {
+  constexpr std::string_view names[] = {"none", "standard", "norm_only", "all", "pipeline"};
+  return names[static_cast<std::size_t>(mode)];
+}
+
 /// A piece of a graph, that of one stage or less.
 struct Fragment {
   Program program{};

@@ -12,6 +12,7 @@
 #include <halftone/graph/scopes.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/dead_code.hpp>
+#include <halftone/transform/narrow_cuts.hpp>
 #include <halftone/transform/schedule.hpp>
 
 namespace halftone {
@@ -50,8 +51,9 @@ class RecomputedNodes {
       const Recompute said = graph.nodes[n].place.recompute;
       if (said == Recompute::checkpoint) again_[n] = false;
       if (said == Recompute::recompute) again_[n] = may_repeat(n);
-      any_ = any_ || again_[n];
     }
+    keep_inputs_of_stages();
+    any_ = std::any_of(again_.begin(), again_.end(), [](bool again) { return again; });
   }
   bool any() const { return any_; }
   /// The node that a tensor is computed again by; no_node: it is kept.
@@ -92,12 +94,17 @@ class RecomputedNodes {
       const bool is_wanted = mode != Recomputation::norm_only || is_normalization(graph_.nodes[n]);
       again_[n] = is_wanted && may_repeat(n);
     }
-    if (mode == Recomputation::pipeline) keep_inputs_of_stages();
+    if (mode != Recomputation::pipeline) return;
+    const bool has_stages = std::any_of(graph_.nodes.begin(), graph_.nodes.end(),
+                                        [](const Node& node) { return node.place.stage >= 0; });
+    if (has_stages) return;
+    fail(ErrorKind::usage, {.what = "recomputation for a pipeline is asked for, and no node has a "
+                                    "stage",
+                            .hint = "record nodes within OnStage, or use Recomputation::standard"});
   }
+  /// A stage keeps what it gets from others: it could not compute it again.
   void keep_inputs_of_stages() {
-    bool has_stages = false;
     for (const Node& node : graph_.nodes) {
-      has_stages = has_stages || node.place.stage >= 0;
       for (const TensorId id : node.inputs) {
         const int maker = id == no_tensor ? no_node : uses_.producer[id];
         if (maker == no_node || !is_forward(node)) continue;
@@ -105,80 +112,13 @@ class RecomputedNodes {
         if (graph_.nodes[at].place.stage != node.place.stage) again_[at] = false;
       }
     }
-    if (has_stages) return;
-    fail(ErrorKind::usage, {.what = "recomputation for a pipeline is asked for, and no node has a "
-                                    "stage",
-                            .hint = "record nodes within OnStage, or use Recomputation::standard"});
   }
 
   // --- parts that little data flows between --------------------------------------------------------------
 
-  /// A place between nodes of the forward part where it may be cut.
-  struct Cut {
-    std::size_t end = 0;     ///< nodes before it
-    std::int64_t bytes = 0;  ///< that are live there
-    std::int64_t kept = 0;   ///< of what nodes before it make for the backward part
-  };
-
-  /// All places whose live bytes are the least around, the best ones if there are many.
-  Vector<Cut> find_cuts() const {
-    const std::size_t count = graph_.nodes.size();
-    TensorMap<int> last_forward(graph_, no_node);
-    TensorMap<bool> is_needed(graph_, false);
-    for (std::size_t n = 0; n < count; ++n) {
-      for (const TensorId id : graph_.nodes[n].inputs) {
-        if (id == no_tensor) continue;
-        const TensorId root = aliases_.root(id);
-        if (is_forward(graph_.nodes[n])) {
-          last_forward[root] = static_cast<int>(n);
-        } else {
-          is_needed[root] = true;
-        }
-      }
-    }
-    Vector<Cut> all{{}};
-    std::int64_t live = 0, kept = 0;
-    Vector<Vector<TensorId>> ends(count + 1);
-    for (std::size_t n = 0; n < count; ++n) {
-      const Node& node = graph_.nodes[n];
-      if (!is_forward(node)) continue;
-      for (const TensorId id : node.outputs) {
-        if (id == no_tensor || aliases_.root(id) != id) continue;
-        const std::int64_t bytes = value_bytes(graph_.tensor(id));
-        if (is_needed[id]) kept += bytes;
-        if (last_forward[id] == no_node) continue;
-        live += bytes;
-        ends[static_cast<std::size_t>(last_forward[id])].push_back(id);
-      }
-      for (const TensorId id : ends[n]) live -= value_bytes(graph_.tensor(id));
-      all.push_back({n + 1, live, kept});
-    }
-    Vector<Cut> least;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const bool falls = i == 0 || all[i].bytes < all[i - 1].bytes;
-      const bool rises = i + 1 == all.size() || all[i].bytes <= all[i + 1].bytes;
-      if (i == 0 || i + 1 == all.size() || (falls && rises)) least.push_back(all[i]);
-    }
-    return thinned(std::move(least));
-  }
-  /// The first and the last one, and the best of neighbours.
-  static Vector<Cut> thinned(Vector<Cut> cuts) {
-    constexpr std::size_t most = 256;
-    while (cuts.size() > most) {
-      Vector<Cut> half{cuts.front()};
-      for (std::size_t i = 1; i + 1 < cuts.size(); i += 2) {
-        const bool is_pair = i + 2 < cuts.size();
-        half.push_back(is_pair && cuts[i + 1].bytes < cuts[i].bytes ? cuts[i + 1] : cuts[i]);
-      }
-      half.push_back(cuts.back());
-      cuts = std::move(half);
-    }
-    return cuts;
-  }
-
   /// The cuts with the least sum of what they keep and what the largest part needs when it is there
   /// again; positions in `cuts`.
-  static Vector<std::size_t> best_cuts(const Vector<Cut>& cuts) {
+  static Vector<std::size_t> best_cuts(const Vector<NarrowCut>& cuts) {
     constexpr std::int64_t sizes = 64;
     const std::size_t count = cuts.size();
     Vector<std::size_t> best;
@@ -207,7 +147,7 @@ class RecomputedNodes {
   }
 
   void choose_parts() {
-    const Vector<Cut> cuts = find_cuts();
+    const Vector<NarrowCut> cuts = narrow_cuts(graph_, aliases_, 256);
     const Vector<std::size_t> chosen = best_cuts(cuts);
     if (chosen.empty()) return;
     // The backward part begins with the last one, which is still there.
@@ -295,7 +235,7 @@ class Recomputer {
   void add_copy(const Node& original, const Place& reader) {
     Node node = original;
     node.order = {};
-    node.place = {.ipu = original.place.ipu,
+    node.place = {.ipu = reader.stage >= 0 ? reader.ipu : original.place.ipu,
                   .stage = reader.stage,
                   .phase = reader.phase,
                   .recompute = Recompute::recompute,

@@ -27,7 +27,9 @@ std::vector<std::int32_t> placed_nodes(const Graph& graph);
 /// The IPUs' shares, of which there are `ipus`. Throws UsageError unless they add up to 1.
 std::vector<double> shares(const std::vector<float>& ratios, std::int64_t ipus);
 
-/// The cycles of each node of the graph that a report of a single IPU is about.
+/// The operation of each node of the graph that a report of a single IPU is about; -1: it has none.
+NodeMap<std::int32_t> node_operations(const Graph& graph, const Report& single);
+/// The cycles of each node of that graph.
 NodeMap<double> node_cycles(const Graph& graph, const Report& single);
 
 /// An IPU for each node: consecutive parts with these shares of the cycles on a single IPU; who
@@ -158,15 +160,26 @@ inline std::vector<double> shares(const std::vector<float>& ratios, std::int64_t
   return {ratios.begin(), ratios.end()};
 }
 
-inline NodeMap<double> node_cycles(const Graph& graph, const Report& single) {
-  NodeMap<double> cycles(graph);
+inline NodeMap<std::int32_t> node_operations(const Graph& graph, const Report& single) {
+  NodeMap<std::int32_t> operations(graph, -1);
   std::size_t operation = 0;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     while (operation < single.operations.size() && single.operations[operation].program != 0) {
       ++operation;
     }
     if (!is_operation(graph, graph.nodes[n]) || operation >= single.operations.size()) continue;
-    cycles[n] = static_cast<double>(single.operation_cycles(operation++));
+    operations[n] = static_cast<std::int32_t>(operation++);
+  }
+  return operations;
+}
+
+inline NodeMap<double> node_cycles(const Graph& graph, const Report& single) {
+  const NodeMap<std::int32_t> operations = node_operations(graph, single);
+  NodeMap<double> cycles(graph);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (operations[n] < 0) continue;
+    cycles[n] =
+        static_cast<double>(single.operation_cycles(static_cast<std::size_t>(operations[n])));
   }
   return cycles;
 }
