@@ -12,12 +12,14 @@ void pause() {
 #endif
 }
 
+/// Tasks of a job that have a bit each.
+constexpr std::int64_t few = 64;
 constexpr auto spin_time = std::chrono::microseconds(100);
 
 }  // namespace
 
 ThreadPool::ThreadPool(int threads) {
-  for (int i = 1; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { work(i); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -36,16 +38,30 @@ kernel::Executor ThreadPool::executor() {
           .self = this};
 }
 
-void ThreadPool::drain() {
-  for (;;) {
-    const std::int64_t i = next_.fetch_add(1, std::memory_order_relaxed);
-    if (i >= count_) return;
-    try {
-      task_(context_, i);
-    } catch (...) {
-      const std::lock_guard lock(error_mutex_);
-      if (!error_) error_ = std::current_exception();
+void ThreadPool::run_task(std::int64_t index) {
+  try {
+    task_(context_, index);
+  } catch (...) {
+    const std::lock_guard lock(error_mutex_);
+    if (!error_) error_ = std::current_exception();
+  }
+}
+
+void ThreadPool::drain(int thread) {
+  if (count_ > few) {
+    for (;;) {
+      const std::int64_t i = next_.fetch_add(1, std::memory_order_relaxed);
+      if (i >= count_) return;
+      run_task(i);
     }
+  }
+  const auto threads = static_cast<std::int64_t>(threads_.size()) + 1;
+  const std::int64_t first = thread * count_ / threads;
+  for (std::int64_t k = 0; k < count_; ++k) {
+    const std::int64_t i = first + k < count_ ? first + k : first + k - count_;
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    if ((taken_.load(std::memory_order_relaxed) & bit) != 0) continue;
+    if ((taken_.fetch_or(bit, std::memory_order_relaxed) & bit) == 0) run_task(i);
   }
 }
 
@@ -54,6 +70,7 @@ void ThreadPool::run(std::int64_t count, kernel::Executor::Task task, void* cont
   context_ = context;
   count_ = count;
   next_.store(0, std::memory_order_relaxed);
+  taken_.store(0, std::memory_order_relaxed);
   open_.store(true);
   job_.fetch_add(1);
   if (sleeping_.load() > 0) {
@@ -62,14 +79,14 @@ void ThreadPool::run(std::int64_t count, kernel::Executor::Task task, void* cont
     }
     wake_.notify_all();
   }
-  drain();
+  drain(0);
   // A thread that wakes late finds the job closed: nobody waits for it.
   open_.store(false);
   while (active_.load() > 0) pause();
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(int thread) {
   std::uint64_t seen = 0;
   for (;;) {
     const auto start = std::chrono::steady_clock::now();
@@ -84,7 +101,7 @@ void ThreadPool::work() {
     if (job_.load(std::memory_order_acquire) == seen) return;
     seen = job_.load(std::memory_order_acquire);
     active_.fetch_add(1);
-    if (open_.load()) drain();
+    if (open_.load()) drain(thread);
     active_.fetch_sub(1);
   }
 }

@@ -14,7 +14,9 @@
 namespace halftone {
 
 /// Threads that run the numbered tasks of one job at a time; the caller is one of them. They look
-/// for work for a while before they sleep: waking a sleeping thread takes longer than most kernels.
+/// for work for a while before they sleep: waking a sleeping thread takes longer than most kernels. Of
+/// few tasks each thread begins with its own share, the same ones in each job: what they read may
+/// still be in its cache.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);
@@ -26,8 +28,10 @@ class ThreadPool {
 
  private:
   void run(std::int64_t count, kernel::Executor::Task task, void* context);
-  void work();
-  void drain();
+  void work(int thread);
+  /// Runs tasks until none is left, those first that the thread had in the last job like this one.
+  void drain(int thread);
+  void run_task(std::int64_t index);
 
   std::vector<std::thread> threads_;
   std::mutex mutex_;
@@ -39,9 +43,10 @@ class ThreadPool {
   kernel::Executor::Task task_ = nullptr;
   void* context_ = nullptr;
   std::int64_t count_ = 0;
-  std::atomic<std::int64_t> next_{0};
-  std::atomic<bool> open_{false};  ///< whether threads may still join the job
-  std::atomic<int> active_{0};     ///< threads that joined it
+  std::atomic<std::int64_t> next_{0};    ///< of many tasks, those before are taken
+  std::atomic<std::uint64_t> taken_{0};  ///< of few tasks: a bit each
+  std::atomic<bool> open_{false};        ///< whether threads may still join the job
+  std::atomic<int> active_{0};           ///< threads that joined it
   std::exception_ptr error_;
   std::mutex error_mutex_;
 };

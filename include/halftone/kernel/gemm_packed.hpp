@@ -219,6 +219,32 @@ void multiply_groups(const Product<T>& p, std::int64_t tasks, std::int64_t depth
   });
 }
 
+/// Whether threads take rows of few tiles instead of columns. Neighbouring operators do: what one
+/// thread has computed it then reads itself. But each thread reads all of b.
+template <class T>
+constexpr bool shares_rows(const Product<T>& p, std::int64_t tasks, const Executor& executor) {
+  constexpr std::int64_t least = 2;                     // tiles of a thread
+  constexpr std::int64_t most = std::int64_t{1} << 20;  // bytes of b
+  return executor.threads > 1 && tasks >= executor.threads &&
+         p.tiles.parts >= least * executor.threads &&
+         p.k * p.n * std::int64_t{sizeof(compute_t<T>)} <= most;
+}
+
+/// The panels [p0, p1) with rows that each task packs into its part of `packed`.
+template <class T>
+void multiply_rows(const Product<T>& p, compute_t<T>* packed, const compute_t<T>* b,
+                   std::int64_t p0, std::int64_t p1, const Executor& executor) {
+  const std::int64_t threads = executor.threads;
+  const Parts rows(p.tiles.parts, (p.tiles.parts + threads - 1) / threads);
+  parallel_for(executor, rows.parts, [&](std::int64_t task) {
+    const std::int64_t t0 = rows.begin(task), t1 = rows.begin(task + 1);
+    pack_tiles_of_a(p, t0, t1, 0, p.k, packed + p.tiles.begin(t0) * p.k);
+    for (std::int64_t piece = 0; piece < p.steps.parts; ++piece) {
+      multiply_block(p, packed, 0, p.k, p.steps.begin(piece), b, 0, piece, t0, t1, p0, p1);
+    }
+  });
+}
+
 template <class T>
 void multiply_packed(Product<T> p, void* workspace, const Executor& executor) {
   using S = compute_t<T>;
@@ -230,7 +256,17 @@ void multiply_packed(Product<T> p, void* workspace, const Executor& executor) {
   const std::int64_t tasks = task_count(p.m, p.n, p.k);
   const std::int64_t depth = splits_k && p.k > k_block<S> ? k_block<S> : p.k;
 
+  if constexpr (std::is_same_v<T, S>) {
+    // One row is packed as it is.
+    if (p.m == 1 && p.a.column_stride == 1 && p.packed_a == nullptr) p.packed_a = p.a.data;
+  }
   S* const slots = scratch;
+  const bool by_rows = p.packed_a == nullptr && p.packed_b != nullptr &&
+                       p.tiles.parts <= few_tiles && shares_rows(p, tasks, executor);
+  if (by_rows) {
+    multiply_rows(p, scratch, p.packed_b, 0, Parts(p.n, panel_columns<S>).parts, executor);
+    return;
+  }
   if (p.packed_a == nullptr && p.tiles.parts <= few_tiles) {
     const Parts groups(p.tiles.parts, Parts(p.tiles.parts, tasks).parts);
     parallel_for(executor, groups.parts, [&](std::int64_t g) {

@@ -11,27 +11,50 @@
 #include <halftone/kernel/recurrent_shape.hpp>
 
 /// RNN, GRU and LSTM. The products with the inputs of all time steps are one matrix product; each
-/// step then adds one with the state before it. Everything is computed in float, or in double for
-/// double; half and bfloat16 are rounded when they are stored.
+/// step then adds one with the state before it. Large layers are divided into portions of their hidden
+/// units, a task each: its weights stay in the cache of the core that has it, and steps are all that
+/// tasks wait for. Everything is computed in float, or in double for double; half and bfloat16 are
+/// rounded when they are stored.
 namespace halftone::kernel {
 
 namespace detail {
+
+/// The hidden units in equal portions. Weights lie portion by portion, in each gate by gate; so do
+/// biases and the products with the inputs.
+struct Portions {
+  std::int64_t count = 1, units = 0;
+
+  constexpr explicit Portions(const Recurrent& l) {
+    constexpr std::int64_t least = 32;                       // whole panels of packed weights
+    constexpr std::int64_t weights = std::int64_t{1} << 17;  // that are worth a task
+    constexpr std::int64_t most = 16;
+    while (2 * count <= most && l.hidden % (2 * count * least) == 0 &&
+           2 * count * weights <= l.gates() * l.hidden * l.hidden) {
+      count *= 2;
+    }
+    units = l.hidden / count;
+  }
+  /// Where a gate of a portion lies among `gates` of all units, and where a unit of it.
+  constexpr std::int64_t at(std::int64_t portion, std::int64_t gate, std::int64_t gates) const {
+    return (portion * gates + gate) * units;
+  }
+};
 
 /// The packed weights of one direction, in bytes from their begin: w, then r. GRU's r is two
 /// matrices where the reset gate comes before the product.
 template <class S>
 struct PackedCell {
   std::int64_t r = 0, r_candidate = 0, end = 0;
-  std::int64_t r_columns = 0;  ///< of the product with the state itself
+  std::int64_t r_gates = 0;  ///< of the product with the state itself
 
   constexpr explicit PackedCell(const Recurrent& l) {
     const auto bytes = [](std::int64_t k, std::int64_t n) {
       return (std::int64_t{packed_b_bytes<S>(k, n)} + 63) / 64 * 64;
     };
     const bool is_split = l.cell == Cell::gru && !l.linear_before_reset;
-    r_columns = (is_split ? 2 : l.gates()) * l.hidden;
+    r_gates = is_split ? 2 : l.gates();
     r = bytes(l.inputs, l.gates() * l.hidden);
-    r_candidate = r + bytes(l.hidden, r_columns);
+    r_candidate = r + bytes(l.hidden, r_gates * l.hidden);
     end = r_candidate + (is_split ? bytes(l.hidden, l.hidden) : 0);
   }
 };
@@ -56,9 +79,9 @@ class Room {
 
 template <class S>
 struct RecurrentBuffers {
-  S *x, *products, *gates, *h, *c, *reset, *bias, *candidate_bias, *peepholes;
+  S *x, *products, *gates, *h, *next, *packed_rows, *c, *reset, *bias, *candidate_bias, *peepholes;
   char *packed, *scratch;
-  std::int64_t scratch_bytes;
+  std::int64_t scratch_bytes, portion_bytes;  ///< of a direction; of a portion of it in a step
 
   constexpr RecurrentBuffers(const Recurrent& l, bool converts_x, bool packs, Room& room) {
     const std::int64_t d = l.directions, states = l.batch * l.hidden, wide = l.gates() * l.hidden;
@@ -66,23 +89,26 @@ struct RecurrentBuffers {
     products = room.take<S>(d * l.steps * l.batch * wide);
     gates = room.take<S>(d * l.gates() * states);
     h = room.take<S>(d * states);
+    next = room.take<S>(d * states);
+    packed_rows = room.take<S>(d * states);
     c = room.take<S>(l.cell == Cell::lstm ? d * states : 0);
     reset = room.take<S>(l.cell == Cell::gru ? d * states : 0);
     bias = room.take<S>(d * wide);
     candidate_bias = room.take<S>(d * l.hidden);
     peepholes = room.take<S>(3 * d * l.hidden);
     packed = room.take<char>(packs ? d * PackedCell<S>(l).end : 0);
+    const Portions portions(l);
     const auto product = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-      return std::int64_t{gemm_workspace_bytes<S>(m, n, k, Packed::b)};
+      return (std::int64_t{gemm_workspace_bytes<S>(m, n, k, Packed::b)} + 63) / 64 * 64;
     };
     const std::int64_t once = product(l.steps * l.batch, wide, l.inputs);
-    const std::int64_t step = product(l.batch, wide, l.hidden);
-    const std::int64_t split = product(l.batch, 2 * l.hidden, l.hidden);
-    const std::int64_t candidate = product(l.batch, l.hidden, l.hidden);
-    scratch_bytes = once > step ? once : step;
-    if (split > scratch_bytes) scratch_bytes = split;
-    if (candidate > scratch_bytes) scratch_bytes = candidate;
-    scratch_bytes = (scratch_bytes + 63) / 64 * 64;
+    portion_bytes = 0;
+    for (std::int64_t gates_at_once = 1; gates_at_once <= l.gates(); ++gates_at_once) {
+      const std::int64_t bytes = product(l.batch, gates_at_once * portions.units, l.hidden);
+      portion_bytes = bytes > portion_bytes ? bytes : portion_bytes;
+    }
+    const std::int64_t all = portions.count * portion_bytes;
+    scratch_bytes = once > all ? once : all;
     scratch = room.take<char>(d * scratch_bytes);
   }
 };
@@ -149,15 +175,20 @@ struct RecurrentSteps {
   const Recurrent& l;
   const std::int32_t* lengths;
   const S *products, *candidate_bias, *peepholes;  ///< peepholes: null, or of i, o and f
-  PackedB<S> r, r_candidate;
-  S *gates, *h, *c, *reset;
+  const S *r, *r_candidate;                        ///< packed
+  std::int64_t r_gates;
+  S *gates, *h, *next, *packed_rows, *c, *reset;
   char* scratch;
+  std::int64_t portion_bytes;
   CellActivation f, g, cell;
   bool is_reverse;
   void* y;  ///< null if it is not wanted
   /// Stores n numbers as elements [at, at + n) of y.
   void (*store)(void* y, std::int64_t at, const S* from, std::int64_t n);
   std::int64_t direction;
+
+  const Portions portions{l};
+  const std::int64_t units = portions.units, wide = l.gates() * l.hidden;
 
   std::int64_t length(std::int64_t row) const {
     return lengths == nullptr ? l.steps : std::int64_t{lengths[row]};
@@ -172,20 +203,21 @@ struct RecurrentSteps {
     Row::activate(a, v, n);
   }
 
-  /// One row of a step: `v` has the products with the state, `x` those with the input.
+  /// One row of a portion in a step: `v` has the products with the state, `x` those with the input;
+  /// `first` is the portion's first unit.
   void rnn(S* v, const S* x, S* state) const {
-    const std::int64_t n = l.hidden;
-    Row::add(v, x, n);
-    squash(f, v, n);
-    for (std::int64_t i = 0; i < n; ++i) state[i] = v[i];
+    Row::add(v, x, units);
+    squash(f, v, units);
+    for (std::int64_t i = 0; i < units; ++i) state[i] = v[i];
   }
-  void lstm(S* v, const S* x, S* state, S* memory) const {
-    const std::int64_t n = l.hidden;
+  void lstm(std::int64_t first, S* v, const S* x, S* state, S* memory) const {
+    const std::int64_t n = units;
     S *const input = v, *const output = v + n, *const forget = v + 2 * n, *const now = v + 3 * n;
+    const S* const peep = peepholes == nullptr ? nullptr : peepholes + first;
     Row::add(v, x, 4 * n);
-    if (peepholes != nullptr) {
-      Row::add_product(input, peepholes, memory, n);
-      Row::add_product(forget, peepholes + 2 * n, memory, n);
+    if (peep != nullptr) {
+      Row::add_product(input, peep, memory, n);
+      Row::add_product(forget, peep + 2 * l.hidden, memory, n);
     }
     squash(f, input, n);
     if (!l.input_forget) squash(f, forget, n);
@@ -195,22 +227,22 @@ struct RecurrentSteps {
     } else {
       Row::map(n, [](V m, V i, V z, V k) { return k * m + i * z; }, memory, input, now, forget);
     }
-    if (peepholes != nullptr) Row::add_product(output, peepholes + n, memory, n);
+    if (peep != nullptr) Row::add_product(output, peep + l.hidden, memory, n);
     squash(f, output, n);
     for (std::int64_t i = 0; i < n; ++i) state[i] = memory[i];
     Row::activate(cell, state, n);
     Row::map(n, [](V s, V o) { return s * o; }, state, output);
   }
   void gru_gates(S* v, const S* x) const {
-    Row::add(v, x, 2 * l.hidden);
-    squash(f, v, 2 * l.hidden);
+    Row::add(v, x, 2 * units);
+    squash(f, v, 2 * units);
   }
-  void gru_state(S* v, const S* x, S* state) const {
-    const std::int64_t n = l.hidden;
+  void gru_state(std::int64_t first, S* v, const S* x, S* state) const {
+    const std::int64_t n = units;
     S* const now = v + 2 * n;
     if (l.linear_before_reset) {
       Row::map(
-          n, [](V a, V b, V gate, V z) { return (a + b) * gate + z; }, now, candidate_bias,
+          n, [](V a, V b, V gate, V z) { return (a + b) * gate + z; }, now, candidate_bias + first,
           static_cast<const S*>(v + n), x + 2 * n);
     } else {
       Row::add(now, x + 2 * n, n);
@@ -219,87 +251,132 @@ struct RecurrentSteps {
     Row::map(n, [](V s, V z, V a) { return (V(1) - z) * a + z * s; }, state, v, now);
   }
 
-  /// act(row, row of `gates`, row of `products`, row of the state) for the rows that are not at
+  S* gates_of(std::int64_t portion) const { return gates + portion * l.batch * l.gates() * units; }
+  /// States as the left operand of a product, for all portions at once.
+  const S* packed(const S* x) const {
+    return l.batch == 1 ? x : pack_a(row_major(x, l.batch, l.hidden), packed_rows).data;
+  }
+  /// The products of `count` gates, from gate `from` on, with packed states.
+  void multiply(const S* x, const S* weights, std::int64_t from, std::int64_t count,
+                std::int64_t portion, const Executor& executor) const {
+    const std::int64_t row = l.gates() * units, columns = count * units;
+    if (l.batch == 0 || columns == 0) return;
+    detail::multiply<S>({nullptr, l.batch, l.hidden, 0, 0}, x, {nullptr, l.hidden, columns, 0, 0},
+                        weights + portion * columns * l.hidden,
+                        Matrix<S>{gates_of(portion) + from * units, l.batch, columns, row, 1}, {},
+                        scratch + portion * portion_bytes, executor);
+  }
+
+  /// act(row, its time, row of gates, row of `products`) for the rows [begin, end) that are not at
   /// their end; idle(row) for the others.
   template <class Act, class Idle>
-  void rows(std::int64_t step, const Executor& executor, Act act, Idle idle) const {
-    constexpr std::int64_t task = 1 << 13;  // numbers that are worth one
-    const std::int64_t wide = l.gates() * l.hidden;
-    const std::int64_t per_task = wide >= task ? 1 : task / (wide > 0 ? wide : 1);
-    parallel_for(executor, (l.batch + per_task - 1) / per_task, [&](std::int64_t t) {
-      const std::int64_t first = t * per_task;
-      const std::int64_t end = l.batch - first < per_task ? l.batch : first + per_task;
-      for (std::int64_t n = first; n < end; ++n) {
-        const std::int64_t steps = length(n);
-        if (step >= steps) {
-          idle(n);
-          continue;
-        }
-        const std::int64_t at = is_reverse ? steps - 1 - step : step;
-        const std::int64_t row = l.batch_first ? n * l.steps + at : at * l.batch + n;
-        act(n, at, gates + n * wide, products + row * wide, h + n * l.hidden);
+  void rows(std::int64_t step, std::int64_t portion, std::int64_t begin, std::int64_t end, Act act,
+            Idle idle) const {
+    for (std::int64_t n = begin; n < end; ++n) {
+      const std::int64_t steps = length(n);
+      if (step >= steps) {
+        idle(n);
+        continue;
       }
-    });
+      const std::int64_t at = is_reverse ? steps - 1 - step : step;
+      const std::int64_t row = l.batch_first ? n * l.steps + at : at * l.batch + n;
+      act(n, at, gates_of(portion) + n * l.gates() * units,
+          products + row * wide + portions.at(portion, 0, l.gates()));
+    }
   }
-  void put(std::int64_t n, std::int64_t at, const S* from) const {
+  void put(std::int64_t n, std::int64_t at, std::int64_t first, const S* from) const {
     if (y == nullptr) return;
     const std::int64_t place = l.batch_first ? (n * l.steps + at) * l.directions + direction
                                              : (at * l.directions + direction) * l.batch + n;
-    store(y, place * l.hidden, from, l.hidden);
+    store(y, place * l.hidden + first, from, units);
   }
 
-  void run(const Executor& executor) const {
-    const std::int64_t wide = l.gates() * l.hidden;
-    const auto state = row_major<const S>(h, l.batch, l.hidden);
-    const auto no_action = [](std::int64_t) {};
-    for (std::int64_t step = 0; step < l.steps; ++step) {
-      gemm<S>(state, r, Matrix<S>{gates, l.batch, r.columns, wide, 1}, {}, scratch, executor);
-      switch (l.cell) {
-        case Cell::rnn:
-          rows(
-              step, executor,
-              [&](std::int64_t n, std::int64_t at, S* v, const S* x, S* s) {
-                rnn(v, x, s);
-                put(n, at, s);
-              },
-              no_action);
-          break;
-        case Cell::lstm:
-          rows(
-              step, executor,
-              [&](std::int64_t n, std::int64_t at, S* v, const S* x, S* s) {
-                lstm(v, x, s, c + n * l.hidden);
-                put(n, at, s);
-              },
-              no_action);
-          break;
-        case Cell::gru:
-          if (!l.linear_before_reset) {
-            rows(
-                step, executor,
-                [&](std::int64_t n, std::int64_t, S* v, const S* x, S* s) {
-                  gru_gates(v, x);
-                  S* const to = reset + n * l.hidden;
-                  for (std::int64_t i = 0; i < l.hidden; ++i) to[i] = v[l.hidden + i] * s[i];
-                },
-                [&](std::int64_t n) {
-                  for (std::int64_t i = 0; i < l.hidden; ++i) reset[n * l.hidden + i] = 0;
-                });
-            gemm<S>(row_major<const S>(reset, l.batch, l.hidden), r_candidate,
-                    Matrix<S>{gates + 2 * l.hidden, l.batch, l.hidden, wide, 1}, {}, scratch,
-                    executor);
+  /// The gates of GRU, and what the reset gate leaves of the state `from`.
+  void reset_rows(std::int64_t step, std::int64_t portion, std::int64_t begin, std::int64_t end,
+                  const S* from) const {
+    const std::int64_t first = portion * units;
+    rows(
+        step, portion, begin, end,
+        [&](std::int64_t n, std::int64_t, S* v, const S* x) {
+          gru_gates(v, x);
+          const S* const state = from + n * l.hidden + first;
+          S* const to = reset + n * l.hidden + first;
+          for (std::int64_t i = 0; i < units; ++i) to[i] = v[units + i] * state[i];
+        },
+        [&](std::int64_t n) {
+          for (std::int64_t i = 0; i < units; ++i) reset[n * l.hidden + first + i] = 0;
+        });
+  }
+  /// The states `to` behind a step, of those before it.
+  void state_rows(std::int64_t step, std::int64_t portion, std::int64_t begin, std::int64_t end,
+                  const S* from, S* to) const {
+    const std::int64_t first = portion * units;
+    const auto keep = [&](std::int64_t n) {
+      const std::int64_t at = n * l.hidden + first;
+      for (std::int64_t i = 0; i < units; ++i) to[at + i] = from[at + i];
+    };
+    rows(
+        step, portion, begin, end,
+        [&](std::int64_t n, std::int64_t at, S* v, const S* x) {
+          S* const state = to + n * l.hidden + first;
+          switch (l.cell) {
+            case Cell::rnn:
+              rnn(v, x, state);
+              break;
+            case Cell::lstm:
+              lstm(first, v, x, state, c + n * l.hidden + first);
+              break;
+            case Cell::gru:
+              keep(n);
+              if (l.linear_before_reset) gru_gates(v, x);
+              gru_state(first, v, x, state);
+              break;
           }
-          rows(
-              step, executor,
-              [&](std::int64_t n, std::int64_t at, S* v, const S* x, S* s) {
-                if (l.linear_before_reset) gru_gates(v, x);
-                gru_state(v, x, s);
-                put(n, at, s);
-              },
-              no_action);
-          break;
+          put(n, at, first, state);
+        },
+        keep);
+  }
+
+  /// Returns where the last states are.
+  const S* run(const Executor& executor) const {
+    const bool is_split = l.cell == Cell::gru && !l.linear_before_reset;
+    S *from = h, *to = next;
+    for (std::int64_t step = 0; step < l.steps; ++step) {
+      // act(portion, first row, end) behind its products: portions side by side, or rows.
+      const auto phase = [&](const S* states, const S* weights, std::int64_t first_gate,
+                             std::int64_t count, auto act) {
+        const S* const x = packed(states);
+        if (portions.count > 1) {
+          parallel_for(executor, portions.count, [&](std::int64_t portion) {
+            multiply(x, weights, first_gate, count, portion, {});
+            act(portion, std::int64_t{0}, l.batch);
+          });
+          return;
+        }
+        multiply(x, weights, first_gate, count, 0, executor);
+        constexpr std::int64_t task = 1 << 13;  // numbers that are worth one
+        const std::int64_t per_task = wide >= task ? 1 : task / (wide > 0 ? wide : 1);
+        parallel_for(executor, (l.batch + per_task - 1) / per_task, [&](std::int64_t t) {
+          const std::int64_t begin = t * per_task;
+          act(std::int64_t{0}, begin, l.batch - begin < per_task ? l.batch : begin + per_task);
+        });
+      };
+      const auto end_step = [&](std::int64_t portion, std::int64_t begin, std::int64_t end) {
+        state_rows(step, portion, begin, end, from, to);
+      };
+      if (is_split) {
+        phase(from, r, 0, r_gates, [&](std::int64_t portion, std::int64_t begin, std::int64_t end) {
+          reset_rows(step, portion, begin, end, from);
+        });
+        phase(reset, r_candidate, r_gates, 1, end_step);
+      } else {
+        phase(from, r, 0, r_gates, end_step);
       }
+      S* const swapped = from;
+      from = to;
+      to = swapped;
     }
+    return from;
   }
 };
 
@@ -322,16 +399,31 @@ constexpr std::size_t recurrent_packed_bytes(const Recurrent& layer, const Kerne
 
 template <class T>
 void recurrent_pack(const Recurrent& layer, void* packed, View<const T> w, View<const T> r) {
-  const detail::PackedCell<compute_t<T>> place(layer);
+  using S = compute_t<T>;
+  const detail::PackedCell<S> place(layer);
+  const detail::Portions portions(layer);
   const std::int64_t wide = layer.gates() * layer.hidden, hidden = layer.hidden;
+  // Of `gates` with `columns` numbers for each unit, portion by portion.
+  const auto pack = [&](const T* from, std::int64_t gates, std::int64_t columns, char* to) {
+    if (portions.count == 1) {
+      pack_b(row_major(from, gates * hidden, columns).transposed(), to);
+      return;
+    }
+    for (std::int64_t p = 0; p < portions.count; ++p) {
+      for (std::int64_t gate = 0; gate < gates; ++gate) {
+        const T* const own = from + (gate * hidden + p * portions.units) * columns;
+        pack_b(row_major(own, portions.units, columns).transposed(),
+               to + portions.at(p, gate, gates) * columns * std::int64_t{sizeof(S)});
+      }
+    }
+  };
   for (std::int64_t d = 0; d < layer.directions; ++d) {
     char* const to = static_cast<char*>(packed) + d * place.end;
     const T* const from = r.data + d * wide * hidden;
-    pack_b(row_major(w.data + d * wide * layer.inputs, wide, layer.inputs).transposed(), to);
-    pack_b(row_major(from, place.r_columns, hidden).transposed(), to + place.r);
+    pack(w.data + d * wide * layer.inputs, layer.gates(), layer.inputs, to);
+    pack(from, place.r_gates, hidden, to + place.r);
     if (place.end > place.r_candidate) {
-      pack_b(row_major(from + place.r_columns * hidden, hidden, hidden).transposed(),
-             to + place.r_candidate);
+      pack(from + place.r_gates * hidden * hidden, 1, hidden, to + place.r_candidate);
     }
   }
 }
@@ -360,6 +452,7 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
   detail::Room room(call.workspace);
   const detail::RecurrentBuffers<S> buffers(l, !std::is_same_v<T, S>, call.packed == nullptr, room);
   const detail::PackedCell<S> place(l);
+  const detail::Portions portions(l);
   const auto* packed = static_cast<const char*>(call.packed);
   if (packed == nullptr) {
     recurrent_pack<T>(l, buffers.packed, t.w, t.r);
@@ -389,12 +482,15 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
     // Both biases are added to the products with the inputs, but for the one that the reset gate
     // multiplies.
     for (std::int64_t i = 0; i < wide; ++i) {
-      const bool is_apart = l.cell == Cell::gru && l.linear_before_reset && i >= 2 * hidden;
+      const std::int64_t gate = i / hidden, unit = i % hidden;
+      const bool is_apart = l.cell == Cell::gru && l.linear_before_reset && gate == 2;
       const std::int64_t from = 2 * d * wide + i;
       const S given = t.b ? static_cast<S>(t.b[from]) : S(0);
       const S recurring = t.b ? static_cast<S>(t.b[from + wide]) : S(0);
-      buffers.bias[d * wide + i] = is_apart ? given : given + recurring;
-      if (is_apart) buffers.candidate_bias[d * hidden + i - 2 * hidden] = recurring;
+      const std::int64_t to =
+          portions.at(unit / portions.units, gate, l.gates()) + unit % portions.units;
+      buffers.bias[d * wide + to] = is_apart ? given : given + recurring;
+      if (is_apart) buffers.candidate_bias[d * hidden + unit] = recurring;
     }
     for (std::int64_t i = 0; t.peepholes && i < 3 * hidden; ++i) {
       buffers.peepholes[3 * d * hidden + i] = static_cast<S>(t.peepholes[3 * d * hidden + i]);
@@ -408,6 +504,7 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
             executor);
   }
 
+  const S* last[2]{};  // states, of each direction
   const auto run = [&](std::int64_t d, const Executor& threads) {
     const char* const weights = packed + d * place.end;
     const CellActivation* const functions = l.activations + std::int64_t(functions_of(l.cell)) * d;
@@ -417,13 +514,17 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
         .products = buffers.products + d * l.steps * l.batch * wide,
         .candidate_bias = buffers.candidate_bias + d * hidden,
         .peepholes = t.peepholes ? buffers.peepholes + 3 * d * hidden : nullptr,
-        .r = {reinterpret_cast<const S*>(weights + place.r), hidden, place.r_columns},
-        .r_candidate = {reinterpret_cast<const S*>(weights + place.r_candidate), hidden, hidden},
+        .r = reinterpret_cast<const S*>(weights + place.r),
+        .r_candidate = reinterpret_cast<const S*>(weights + place.r_candidate),
+        .r_gates = place.r_gates,
         .gates = buffers.gates + d * l.batch * wide,
         .h = buffers.h + d * states,
+        .next = buffers.next + d * states,
+        .packed_rows = buffers.packed_rows + d * states,
         .c = buffers.c + d * states,
         .reset = buffers.reset + d * states,
         .scratch = buffers.scratch + d * buffers.scratch_bytes,
+        .portion_bytes = buffers.portion_bytes,
         .f = functions[0],
         .g = functions[l.cell == Cell::rnn ? 0 : 1],
         .cell = functions[l.cell == Cell::lstm ? 2 : 0],
@@ -431,11 +532,10 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
         .y = t.y.data,
         .store = &detail::store_numbers<T>,
         .direction = d};
-    steps.run(threads);
+    last[d] = steps.run(threads);
   };
   // Steps too small to be shared out: the directions are.
-  constexpr std::int64_t small = 1 << 20;
-  if (d_count == 2 && states * wide < small) {
+  if (d_count == 2 && portions.count == 1 && states * wide < (std::int64_t{1} << 20)) {
     parallel_for(executor, d_count, [&](std::int64_t d) { run(d, {}); });
   } else {
     for (std::int64_t d = 0; d < d_count; ++d) run(d, executor);
@@ -444,7 +544,9 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
   for (std::int64_t d = 0; d < d_count; ++d) {
     for (std::int64_t n = 0; n < l.batch; ++n) {
       const std::int64_t from = d * states + n * hidden;
-      if (t.y_h) detail::store_numbers<T>(t.y_h.data, state_at(d, n), buffers.h + from, hidden);
+      if (t.y_h) {
+        detail::store_numbers<T>(t.y_h.data, state_at(d, n), last[d] + n * hidden, hidden);
+      }
       if (t.y_c) detail::store_numbers<T>(t.y_c.data, state_at(d, n), buffers.c + from, hidden);
       if (!t.y || !t.lengths) continue;
       for (std::int64_t at = t.lengths[n]; at < l.steps; ++at) {
