@@ -554,6 +554,11 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       .add_option("--save", plan_options.save,
                   "write the model with the stages of the best way, which train and profile obey")
       ->type_name("FILE");
+  plan_command
+      .add_option(
+          "--out", plan_options.output_dir,
+          "folder for plan.txt, plan.json, and lanes of the best way: pipeline.html, trace.json")
+      ->type_name("DIR");
   plan_command.add_flag("--json", plan_options.json, "print all that was tried as JSON");
   plan_command.callback([&] {
     plan_options.model.sizes = parse_all(texts.sizes, parse_size);

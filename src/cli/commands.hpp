@@ -160,6 +160,7 @@ struct PlanCommand {
   double memory_proportion = 0.6;
   std::string partials = "float";
   std::string save{};  ///< a file for the model with the stages of the best way
+  std::string output_dir{};
   bool json = false;
 };
 /// Searches the best way to spread a model over several IPUs.

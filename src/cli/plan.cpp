@@ -51,8 +51,8 @@ void record(const PlanCommand& options, Graph& graph) {
 }
 
 /// What the best one does in time: as many micro-batches as lanes can show.
-std::string lanes(const Graph& model, const ipu::PlanPoint& point, const ipu::Target& target,
-                  const ipu::PlanOptions& options) {
+ipu::PipelineProfile lanes(const Graph& model, const ipu::PlanPoint& point,
+                           const ipu::Target& target, const ipu::PlanOptions& options) {
   Graph graph = model;
   point.place(graph);
   if (options.train) options.train(graph);
@@ -61,7 +61,7 @@ std::string lanes(const Graph& model, const ipu::PlanPoint& point, const ipu::Ta
   profile.recompute = point.recompute;
   const auto shown = static_cast<std::int32_t>(
       std::min<std::int64_t>(point.micro_batches, 3 * std::int64_t{point.stages}));
-  return ipu::profile_pipeline(graph, target, point.schedule, shown, profile).summary();
+  return ipu::profile_pipeline(graph, target, point.schedule, shown, profile);
 }
 
 }  // namespace
@@ -94,13 +94,23 @@ void plan(const PlanCommand& command, const Console& console) {
     if (best->stages > 1) best->place(tagged);
     onnx::save(tagged, command.save);
   }
-  if (command.json) {
-    fmt::print(console.out, "{}", found.json());
-    return;
+  std::optional<ipu::PipelineProfile> pipeline;
+  if (best != nullptr && best->stages > 1) {
+    pipeline = lanes(of_batch(best->micro_batch), *best, target, options);
   }
-  fmt::print(console.out, "{}", found.summary());
-  if (best == nullptr || best->stages == 1) return;
-  fmt::print(console.out, "\n{}", lanes(of_batch(best->micro_batch), *best, target, options));
+  std::string text = found.summary();
+  if (pipeline) text += "\n" + pipeline->summary();
+  if (!command.output_dir.empty()) {
+    NewFiles files(command.output_dir);
+    write_file(files.add("plan.txt"), text);
+    write_file(files.add("plan.json"), found.json());
+    if (pipeline) {
+      write_file(files.add("pipeline.html"), pipeline->html());
+      write_file(files.add("trace.json"), pipeline->trace());
+    }
+    files.commit();
+  }
+  fmt::print(console.out, "{}", command.json ? found.json() : text);
 }
 
 }  // namespace halftone::cli

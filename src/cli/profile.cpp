@@ -259,6 +259,8 @@ void profile_stages(const Graph& model, const SweepPoint& base, const ProfileCom
     NewFiles files(options.output_dir);
     write_file(files.add("pipeline.txt"), profile.summary());
     write_file(files.add("pipeline.json"), profile.json());
+    write_file(files.add("pipeline.html"), profile.html());
+    write_file(files.add("trace.json"), profile.trace());
     files.commit();
   }
   fmt::print(console.out, "{}", options.json ? profile.json() : profile.summary());

@@ -34,13 +34,13 @@ std::int64_t cycles_of(const Spread& spread, const Fragment& fragment, const Tar
   return cycles;
 }
 
-char letter(const Spread& spread, const Fragment& fragment) {
+}  // namespace
+
+char PipelineProfile::kind(const Fragment& fragment) const {
   if (fragment.is_of_step || fragment.part == Part::update) return 'u';
   if (fragment.is_of_weights) return 'w';
   return fragment.stage < spread.stages ? 'f' : 'b';
 }
-
-}  // namespace
 
 std::int64_t PipelineProfile::busy_cycles(std::int32_t ipu) const {
   std::int64_t sum = 0;
@@ -92,7 +92,7 @@ std::string PipelineProfile::summary() const {
       const auto end =
           static_cast<int>((timeline.start[i] + static_cast<double>(fragment_cycles[f])) * unit);
       for (int at = begin; at < std::max(end, begin + 1) && at < width; ++at) {
-        lane[static_cast<std::size_t>(at)] = letter(spread, spread.fragments[f]);
+        lane[static_cast<std::size_t>(at)] = kind(spread.fragments[f]);
       }
     }
     text += fmt::format("  IPU {:<3} {}\n", ipu, lane);
@@ -120,7 +120,7 @@ std::string PipelineProfile::json() const {
     const Fragment& fragment = spread.fragments[f];
     json["fragments"].push_back({{"ipu", fragment.ipu},
                                  {"stage", fragment.stage},
-                                 {"kind", std::string(1, letter(spread, fragment))},
+                                 {"kind", std::string(1, kind(fragment))},
                                  {"cycles", fragment_cycles[f]}});
   }
   for (std::size_t i = 0; i < timetable.size(); ++i) {

@@ -467,6 +467,12 @@ TEST_CASE("profile: stages of a pipeline") {
   REQUIRE(text.code == 0);
   CHECK(text.out == read_file(folder / "pipeline/pipeline.txt"));
   CHECK(text.out.find("3 on 3 IPUs") != text.out.npos);
+  const std::string page = read_file(folder / "pipeline/pipeline.html");
+  for (const char* const part : {"IPU 2</text>", "stage 1, forward, micro-batch 11", "</html>"}) {
+    CHECK(page.find(part) != page.npos);
+  }
+  const auto trace = nlohmann::json::parse(read_file(folder / "pipeline/trace.json"));
+  CHECK(trace["traceEvents"].size() == 3 + 3 * 12);
   const Answer grouped = with({"--schedule", "grouped", "--micro-batches", "8", "--json"});
   const auto json = nlohmann::json::parse(grouped.out);
   CHECK(json["schedule"] == "grouped");
@@ -496,8 +502,11 @@ TEST_CASE("plan: the best way over several IPUs, and a model that says it") {
   REQUIRE(points.size() == 4);
   for (const auto& point : points) CHECK(point["stages"].get<int>() >= 2);
   // train and profile run the stages that the saved model says.
-  const std::string saved = folder / "staged.onnx";
-  REQUIRE(with({"--ipus", "3", "--stages", "3", "--optimizer", "sgd", "--save", saved}).code == 0);
+  const std::string saved = folder / "staged.onnx", out = folder / "plan";
+  REQUIRE(
+      with({"--ipus", "3", "--stages", "3", "--optimizer", "sgd", "--save", saved, "--out", out})
+          .code == 0);
+  CHECK(read_file(out + "/pipeline.html").find("updates") != std::string::npos);
   const Answer profile =
       halftone_with({"profile", saved, "--batch", "4", "--ipus", "4", "--schedule", "one_f_one_b"});
   INFO(profile.err);

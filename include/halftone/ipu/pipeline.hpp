@@ -32,6 +32,12 @@ struct PipelineProfile {
   std::string summary() const;
   /// Schema halftone.ipu.pipeline, version 1.
   std::string json() const;
+  /// One page with a lane for each IPU, which needs nothing else.
+  std::string html() const;
+  /// Chrome trace events: for Perfetto and chrome://tracing.
+  std::string trace() const;
+  /// What a fragment does, as lanes call it: f, b, w or u.
+  char kind(const Fragment& fragment) const;
 };
 
 /// The stages of a graph (place(), OnStage) run so many micro-batches. The host's exchange is not
