@@ -17,12 +17,14 @@ void check_placement(const Graph& graph, std::int64_t ipus) {
 halftone::Program program_for(const Graph& graph, const ProfileOptions& options) {
   check_subgraphs(graph);
   kernel::Executor executor;
-  halftone::Program program = detail::planned_program(run_passes(ipu_passes, graph,
-                                                                 {.target = "ipu",
-                                                                  .evaluate = &evaluate_constant,
-                                                                  .evaluate_context = &executor,
-                                                                  .recompute = options.recompute,
-                                                                  .observer = options.observer}));
+  Graph ordered = run_passes(ipu_passes, graph,
+                             {.target = "ipu",
+                              .evaluate = &evaluate_constant,
+                              .evaluate_context = &executor,
+                              .recompute = options.recompute,
+                              .observer = options.observer});
+  if (options.outline) ordered = outline(std::move(ordered), *options.outline);
+  halftone::Program program = detail::planned_program(std::move(ordered));
   dump_program("ipu", [&] { return program_text(program); });
   return program;
 }

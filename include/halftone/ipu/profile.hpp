@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <halftone/ipu/mapping.hpp>
 #include <halftone/ipu/planner.hpp>
 #include <halftone/ipu/target.hpp>
+#include <halftone/transform/outline.hpp>
 
 namespace halftone {
 class Graph;
@@ -40,6 +42,8 @@ struct ProfileOptions {
   bool has_launch = true;             ///< count the launch of compute sets, as hardware has it
   /// Says what a training step computes again instead of keeping it.
   Recomputation recompute = Recomputation::none;
+  /// Nodes share code only where outline() makes calls of them; none: equal nodes share it.
+  std::optional<OutlineOptions> outline{};
   PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
 };
 

@@ -105,7 +105,9 @@ inline void Lowering::lower_call(Frame& frame, std::size_t number, std::size_t f
         steps_.open_program(arms.size() > 1 ? "If arm " + std::to_string(a) : "Call", 1);
     Range range{report_.steps.size(), 0, report_.operations.size(), 0};
     Frame inner = body_frame(frame, body, std::span(node.inputs).subspan(first_input));
+    const std::int32_t caller = std::exchange(body_, arms[a]);
     lower_body(inner);
+    body_ = caller;
     for (const TensorId id : body.graph.outputs) {
       if (body.graph.info(id).elements() > 0) layout_.place(inner, id);
     }

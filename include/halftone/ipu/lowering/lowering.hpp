@@ -41,8 +41,9 @@ class Lowering {
   void lower_node(Frame& frame, std::size_t number);
   std::string operation_name(const Frame& frame, const Node& node, std::size_t number);
   void begin_operation(Frame& frame, std::size_t number);
-  /// Whether no node before has the same operator, attributes and inputs on this IPU.
-  bool is_first_of_kind(const Node& node, std::span<const TensorInfo> in);
+  /// Whether no node before has the same operator, attributes and inputs on this IPU; with outlining,
+  /// whether no call before has brought the node's code.
+  bool is_first_of_kind(const Node& node, std::size_t number, std::span<const TensorInfo> in);
 
   // Nodes with bodies: see control.hpp.
   void lower_repetition(Frame& frame, std::size_t number, const op::Repeat& repeat);
@@ -60,8 +61,9 @@ class Lowering {
   Planner planner_;
   std::vector<std::int32_t> placement_;
   std::set<std::pair<std::string_view, std::vector<std::int64_t>>>
-      outlined_{};       // kinds of nodes that have their code already
-  std::string layer_{};  // of the node before, with its slash
+      outlined_{};          // kinds of nodes that have their code already
+  std::int32_t body_ = -1;  // that is called; -1: the main graph
+  std::string layer_{};     // of the node before, with its slash
 };
 
 // --- a run ---------------------------------------------------------------------------------------
@@ -162,8 +164,13 @@ inline std::string Lowering::operation_name(const Frame& frame, const Node& node
   return layer_ + name;
 }
 
-inline bool Lowering::is_first_of_kind(const Node& node, std::span<const TensorInfo> in) {
+inline bool Lowering::is_first_of_kind(const Node& node, std::size_t number,
+                                       std::span<const TensorInfo> in) {
   std::vector<std::int64_t> kind{steps_.here.ipu, static_cast<std::int64_t>(in.size())};
+  if (report_.options.outline) {
+    kind.push_back(body_);
+    kind.push_back(static_cast<std::int64_t>(number));
+  }
   for (const TensorInfo& info : in) {
     kind.push_back(static_cast<std::int64_t>(info.type));
     kind.push_back(static_cast<std::int64_t>(info.rank()));
@@ -213,7 +220,7 @@ inline void Lowering::lower_node(Frame& frame, std::size_t number) {
     out.push_back(id == no_tensor ? TensorInfo{} : graph.info(id));
   out.resize(std::max(out.size(), slots.outputs() - (slots.has_variadic_output() ? 1 : 0)));
 
-  here.has_code = is_first_of_kind(node, in);
+  here.has_code = is_first_of_kind(node, number, in);
   begin_operation(frame, number);
   const std::int32_t operation = here.operation;
 
