@@ -217,6 +217,12 @@ inline Graph bert_large(std::int64_t batch, std::int64_t tokens) {
   return g;
 }
 
+/// GPT-2's form of Gelu, in operators that every peer has.
+inline AnyTensor tanh_gelu(AnyTensor x) {
+  const AnyTensor inner = (x + x * x * x * 0.044715f) * 0.7978845608f;
+  return x * 0.5f * (op::tanh(inner) + 1.f);
+}
+
 /// One step of a decoder of 2 layers, normalized before each part as GPT-2 (Radford et al. 2019):
 /// one token a sequence, keys and values of the `past` tokens before it in a cache.
 inline Graph decoder(std::int64_t batch = 1, std::int64_t past = 127) {
@@ -232,7 +238,7 @@ inline Graph decoder(std::int64_t batch = 1, std::int64_t past = 127) {
     g.push_scope("layer" + layer);
     x = x + attention(g, layer_norm(g, x, width), width, heads, &key, &value);
     const AnyTensor wide = linear(g, layer_norm(g, x, width), width, 4 * width);
-    x = x + linear(g, op::gelu(wide), 4 * width, width);
+    x = x + linear(g, tanh_gelu(wide), 4 * width, width);
     g.pop_scope();
     output(g, key, "key_" + layer);
     output(g, value, "value_" + layer);
