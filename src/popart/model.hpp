@@ -7,7 +7,6 @@
 namespace popart::detail {
 
 /// Reads a model: a file's name, or the model itself. Throws the library's errors.
-halftone::Graph readModel(const std::string& model,
-                          const halftone::onnx::LoadOptions& options = {});
+halftone::Graph readModel(const std::string& model, halftone::onnx::LoadOptions options = {});
 
 }  // namespace popart::detail

@@ -17,6 +17,7 @@
 #include <halftone/session/cache.hpp>
 #include <halftone/streams.hpp>
 #include <halftone/train/state.hpp>
+#include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/off_chip.hpp>
 #include <halftone/transform/serialize_batch.hpp>
 #include <halftone/transform/shard.hpp>
@@ -220,7 +221,8 @@ halftone::Return toNative(AnchorReturnTypeId id) {
 }  // namespace
 
 halftone::Graph detail::readModel(const std::string& model,
-                                  const halftone::onnx::LoadOptions& options) {
+                                  halftone::onnx::LoadOptions options) {
+  options.allow_no_outputs = true;  // anchors are what a session returns
   if (isPath(model)) return halftone::onnx::load(std::string_view(model), options);
   // Data that Builder::saveInitializersExternally moved out are looked up in the working directory.
   return halftone::onnx::load(std::as_bytes(std::span(model.data(), model.size())), options, ".");
@@ -860,6 +862,46 @@ void checkAnchors(const halftone::Graph& graph, const DataFlow& dataFlow) {
   }
 }
 
+/// Throws if nothing is left to run once nodes are dropped that no anchor and no update needs.
+void checkIsAnythingLeft(halftone::Graph graph, const DataFlow& dataFlow) {
+  graph.outputs.clear();
+  for (const TensorId& id : dataFlow.anchors()) {
+    const halftone::TensorId native = graph.find(id);
+    if (native != halftone::no_tensor) graph.outputs.push_back(native);
+  }
+  if (halftone::without_dead_code(std::move(graph)).nodes.empty()) {
+    throw error("All operations in the main graph were pruned, nothing to compute");
+  }
+}
+
+/// The tensors whose gradients are anchors, as far as the loss depends on them.
+std::vector<std::string> anchoredGradients(const halftone::Graph& graph, halftone::TensorId loss,
+                                           const DataFlow& dataFlow) {
+  halftone::TensorMap<bool> isOnPath(graph, false);
+  isOnPath[loss] = true;
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const halftone::Node& node = graph.nodes[n];
+    const auto isUsed = [&](halftone::TensorId id) {
+      return id != halftone::no_tensor && isOnPath[id];
+    };
+    if (std::none_of(node.outputs.begin(), node.outputs.end(), isUsed)) continue;
+    for (const halftone::TensorId id : node.inputs) {
+      if (id == halftone::no_tensor) continue;
+      isOnPath[id] = halftone::is_floating_point(graph.info(id).type);
+    }
+  }
+  constexpr std::string_view prefix = "Gradient___";
+  std::vector<std::string> names;
+  for (const TensorId& id : dataFlow.anchors()) {
+    if (!id.starts_with(prefix)) continue;
+    const std::string name = id.substr(prefix.size());
+    const halftone::TensorId of = graph.find(name);
+    if (of == halftone::no_tensor || !isOnPath[of]) continue;
+    if (graph.tensor(of).role != halftone::Role::constant) names.push_back(name);
+  }
+  return names;
+}
+
 void placeNodes(halftone::Graph& graph, const SessionOptions& options, const DeviceInfo& device) {
   const bool isIpu = detail::targetOf(device) != nullptr;
   const std::int64_t ipus = isIpu ? detail::ipusOfReplica(device, options) : 0;
@@ -1025,8 +1067,9 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
       given = graph;
       serializeBatch(graph, parts);
     }
-    detail::recordTraining(graph, halftone::AnyTensor{&graph, id}, optimizer,
-                           trainOptions(userOptions));
+    halftone::TrainOptions recorded = trainOptions(userOptions);
+    recorded.gradients_of = anchoredGradients(graph, id, dataFlow);
+    detail::recordTraining(graph, halftone::AnyTensor{&graph, id}, optimizer, recorded);
     if (!given) return;
     // The host's model stays as it was; values are those of the graph that trains it.
     for (halftone::TensorRecord& t : given->tensors) {
@@ -1035,6 +1078,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     graph.model[0] = std::move(*given);
   });
   checkAnchors(graph, dataFlow);
+  checkIsAnythingLeft(graph, dataFlow);
   detail::checkPipeline(graph, userOptions, dataFlow, true);
   std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, &optimizer);
   graph = translated<error>([&] { return located(std::move(graph), dataFlow, userOptions); });
@@ -1119,6 +1163,7 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
   placeNodes(graph, userOptions, *deviceInfo);
   checkAnchors(graph, dataFlow);
+  checkIsAnythingLeft(graph, dataFlow);
   detail::checkPipeline(graph, userOptions, dataFlow, false);
   std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, nullptr);
   auto state =

@@ -98,12 +98,14 @@ class Recorder {
     const TensorMap<bool> is_statistic = use_training_mode(graph_);
     const std::size_t forward = graph_.nodes.size();
     Vector<TensorId> tracked = tracked_tensors();
+    std::size_t trained = 0;
     const Training training = [&] {
       const InPart backward(graph_, Part::backward);
       record_loss_scaling();
-      return record_gradients(graph_, loss_, options_, is_statistic, find_, start_, tracked);
+      return record_gradients(graph_, loss_, options_, is_statistic, find_, start_, tracked,
+                              trained);
     }();
-    take_weights(training);
+    take_weights(training, trained);
     take_specific();
     take_groups();
     const std::size_t end_of_gradients = graph_.nodes.size();
@@ -163,11 +165,8 @@ class Recorder {
   }
 
   /// Gradients of weights come first; those that are only asked for are not trained.
-  constexpr void take_weights(const Training& training) {
-    const std::size_t count = options_.weights.empty()
-                                  ? training.weights.size()
-                                  : named_weights(graph_, options_.weights).size();
-    for (std::size_t i = 0; i < count; ++i) {
+  constexpr void take_weights(const Training& training, std::size_t trained) {
+    for (std::size_t i = 0; i < trained; ++i) {
       const TensorId id = training.weights[i];
       if (!is_variable(graph_.tensor(id))) {
         fail(ErrorKind::model,
