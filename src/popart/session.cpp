@@ -220,8 +220,7 @@ halftone::Return toNative(AnchorReturnTypeId id) {
 
 }  // namespace
 
-halftone::Graph detail::readModel(const std::string& model,
-                                  halftone::onnx::LoadOptions options) {
+halftone::Graph detail::readModel(const std::string& model, halftone::onnx::LoadOptions options) {
   options.allow_no_outputs = true;  // anchors are what a session returns
   if (isPath(model)) return halftone::onnx::load(std::string_view(model), options);
   // Data that Builder::saveInitializersExternally moved out are looked up in the working directory.
@@ -230,7 +229,9 @@ halftone::Graph detail::readModel(const std::string& model,
 
 struct Session::State {
   std::string name;
-  halftone::Graph graph;  // until it is prepared
+  detail::GivenModel model;
+  halftone::Graph graph;                  // until it is prepared
+  std::vector<std::string> unusedInputs;  // of the model, which nothing reads
   // Where the model has its initializers' data, and where modelToHost writes them.
   detail::ExternalFiles files, newFiles;
   detail::HostWeights weights;
@@ -246,9 +247,11 @@ struct Session::State {
   bool ran = false;
   std::optional<halftone::ipu::RandomState> generators;  // if nothing draws from them
 
-  State(std::string sessionName, halftone::Graph planned, const DataFlow& flow,
-        const SessionOptions& userOptions, std::shared_ptr<DeviceInfo> deviceInfo)
+  State(std::string sessionName, const std::string& given, halftone::Graph planned,
+        const DataFlow& flow, const SessionOptions& userOptions,
+        std::shared_ptr<DeviceInfo> deviceInfo)
       : name(std::move(sessionName)),
+        model(given),
         graph(std::move(planned)),
         weights(model_of(graph)),
         dataFlow(flow),
@@ -365,6 +368,17 @@ halftone::Recomputation recomputation(const SessionOptions& options) {
   return native[static_cast<std::size_t>(options.autoRecomputation)];
 }
 
+/// The tensors of a graph that are returned; streams are not among them.
+halftone::Vector<halftone::TensorId> anchorsIn(const halftone::Graph& graph,
+                                               const DataFlow& dataFlow) {
+  halftone::Vector<halftone::TensorId> ids;
+  for (const TensorId& id : dataFlow.anchors()) {
+    const halftone::TensorId native = graph.find(id);
+    if (native != halftone::no_tensor) ids.push_back(native);
+  }
+  return ids;
+}
+
 /// The number that the metadata of a model have for a tensor; `otherwise` if there is none.
 int settingOf(const halftone::Graph& graph, const char* key, std::string_view tensor,
               int otherwise) {
@@ -435,11 +449,7 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
 
 halftone::Graph Session::State::withAnchors() const {
   halftone::Graph returned = graph;
-  returned.outputs.clear();
-  for (const TensorId& id : dataFlow.anchors()) {
-    const halftone::TensorId native = graph.find(id);
-    if (native != halftone::no_tensor) returned.outputs.push_back(native);
-  }
+  returned.outputs = anchorsIn(graph, dataFlow);
   return returned;
 }
 
@@ -459,7 +469,8 @@ void Session::State::prepare(std::optional<halftone::Executable> ready) {
         broadcast.emplace_back(input.name);
       }
     }
-    executable = std::make_unique<popx::Executablex>(std::move(session), std::move(broadcast));
+    executable =
+        std::make_unique<popx::Executablex>(std::move(session), std::move(broadcast), unusedInputs);
     graph = {};
   } catch (const halftone::MemoryError& e) {
     throw OutOfMemory(e.what());
@@ -565,12 +576,7 @@ void Session::modelToHost(const std::string& fn) {
   translated<runtime_error>([&] {
     const halftone::Session& session = state_->executable->session();
     state_->weights.to_host(session);
-    halftone::Graph model = model_of(session.graph());
-    if (state_->newFiles.empty()) {
-      halftone::onnx::save(model, fn);
-    } else {
-      detail::saveWithData(std::move(model), fn, state_->newFiles);
-    }
+    detail::saveModel(state_->model, model_of(session.graph()), fn, state_->newFiles);
   });
 }
 
@@ -862,16 +868,27 @@ void checkAnchors(const halftone::Graph& graph, const DataFlow& dataFlow) {
   }
 }
 
-/// Throws if nothing is left to run once nodes are dropped that no anchor and no update needs.
-void checkIsAnythingLeft(halftone::Graph graph, const DataFlow& dataFlow) {
-  graph.outputs.clear();
-  for (const TensorId& id : dataFlow.anchors()) {
-    const halftone::TensorId native = graph.find(id);
-    if (native != halftone::no_tensor) graph.outputs.push_back(native);
-  }
-  if (halftone::without_dead_code(std::move(graph)).nodes.empty()) {
+/// Drops nodes that no anchor and no update needs, and inputs that no node is left to read. Throws if
+/// there is nothing to compute. Gives the inputs that are dropped.
+std::vector<std::string> prune(halftone::Graph& graph, const DataFlow& dataFlow) {
+  graph.outputs = anchorsIn(graph, dataFlow);
+  graph = halftone::without_dead_code(std::move(graph));
+  if (graph.nodes.empty()) {
     throw error("All operations in the main graph were pruned, nothing to compute");
   }
+  halftone::TensorMap<bool> isUsed(graph, false);
+  for (const halftone::Node& node : graph.nodes) {
+    for (const halftone::TensorId id : node.inputs) {
+      if (id != halftone::no_tensor) isUsed[id] = true;
+    }
+  }
+  for (const halftone::TensorId id : graph.outputs) isUsed[id] = true;
+  std::vector<std::string> unused;
+  erase_if(graph.inputs, [&](halftone::TensorId id) {
+    if (!isUsed[id]) unused.emplace_back(graph.name(id));
+    return !isUsed[id];
+  });
+  return unused;
 }
 
 /// The tensors whose gradients are anchors, as far as the loss depends on them.
@@ -1078,14 +1095,15 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     graph.model[0] = std::move(*given);
   });
   checkAnchors(graph, dataFlow);
-  checkIsAnythingLeft(graph, dataFlow);
+  std::vector<std::string> unused = prune(graph, dataFlow);
   detail::checkPipeline(graph, userOptions, dataFlow, true);
   std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, &optimizer);
   graph = translated<error>([&] { return located(std::move(graph), dataFlow, userOptions); });
-  auto state =
-      std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
+  auto state = std::make_unique<State>(name, model, std::move(graph), dataFlow, userOptions,
+                                       std::move(deviceInfo));
+  state->unusedInputs = std::move(unused);
   state->ir = std::move(ir);
-  state->files = translated<error>([&] { return detail::externalFiles(model); });
+  state->files = translated<error>([&] { return detail::externalFiles(state->model); });
   state->optimizer = optimizer.clone();
   return std::unique_ptr<TrainingSession>(new TrainingSession(std::move(state)));
 }
@@ -1163,11 +1181,12 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
   placeNodes(graph, userOptions, *deviceInfo);
   checkAnchors(graph, dataFlow);
-  checkIsAnythingLeft(graph, dataFlow);
+  std::vector<std::string> unused = prune(graph, dataFlow);
   detail::checkPipeline(graph, userOptions, dataFlow, false);
   std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, nullptr);
-  auto state =
-      std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
+  auto state = std::make_unique<State>(name, model, std::move(graph), dataFlow, userOptions,
+                                       std::move(deviceInfo));
+  state->unusedInputs = std::move(unused);
   state->ir = std::move(ir);
   return std::unique_ptr<InferenceSession>(new InferenceSession(std::move(state)));
 }

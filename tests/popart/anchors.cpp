@@ -60,9 +60,23 @@ TEST_CASE("popart anchors: a session that has nothing to compute") {
       InferenceSession::createFromOnnxModel(
           squares().proto, DataFlow(1, {{anchor, AnchorReturnType("All")}}), cpu());
     });
-    CHECK(is(text, "error",
-             "All operations in the main graph were pruned, nothing to compute"));
+    CHECK(is(text, "error", "All operations in the main graph were pruned, nothing to compute"));
   }
+}
+
+// PopART warns of an input that is given though nothing reads it.
+TEST_CASE("popart anchors: inputs that no anchor needs may be given or left out") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorInfo info{"FLOAT", Shape{2}};
+  const TensorId x = builder->addInputTensor(info, "x"), z = builder->addInputTensor(info, "z");
+  const TensorId y = aiOnnx.add({x, x});
+  builder->addOutputTensor(aiOnnx.mul({y, z}));
+  auto session = InferenceSession::createFromOnnxModel(
+      builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}}), cpu());
+  session->prepareDevice();
+  CHECK(step(*session, {{"x", {2, 3}}, {"z", {1, 1}}}, {{y, 2}}).at(y) == std::vector<float>{4, 6});
+  CHECK(step(*session, {{"x", {1, 3}}}, {{y, 2}}).at(y) == std::vector<float>{2, 6});
 }
 
 // dl/dl = s, dl/dy = s, dl/dh = s w, dl/dx = 2 s w x, dl/dw = s x^2 for a loss scaling s.
@@ -75,12 +89,13 @@ TEST_CASE("popart anchors: gradients of all tensors on the way to the loss") {
       options.enableGradientAccumulation = accumulation > 1;
       options.accumulationFactor = accumulation;
       std::map<TensorId, AnchorReturnType> anchors;
-      for (const TensorId& id : {loss, TensorId("y"), TensorId("h"), TensorId("x"), TensorId("w")}) {
+      for (const TensorId& id :
+           {loss, TensorId("y"), TensorId("h"), TensorId("x"), TensorId("w")}) {
         anchors["Gradient___" + id] = AnchorReturnType("All");
       }
       const SGD sgd({{"defaultLearningRate", {0.5f, true}}, {"lossScaling", {4, true}}});
-      auto session = TrainingSession::createFromOnnxModel(
-          model.proto, DataFlow(1, anchors), loss, sgd, device, {}, options);
+      auto session = TrainingSession::createFromOnnxModel(model.proto, DataFlow(1, anchors), loss,
+                                                          sgd, device, {}, options);
       session->prepareDevice();
       session->weightsFromHost();
       const auto both = [&](std::vector<float> first, const std::vector<float>& second) {
@@ -100,8 +115,8 @@ TEST_CASE("popart anchors: gradients of all tensors on the way to the loss") {
       CHECK(out.at("Gradient___x") == both({24, 80}, {72, 160}));
       CHECK(out.at("Gradient___w") == both({4, 16}, {36, 64}));
       // w - 0.5 (sum of x^2); the weight beside the way to the loss is not trained.
-      CHECK(weight(*session, "w") == (accumulation == 1 ? std::vector<float>{2.5f, 3}
-                                                        : std::vector<float>{-2, -5}));
+      CHECK(weight(*session, "w") ==
+            (accumulation == 1 ? std::vector<float>{2.5f, 3} : std::vector<float>{-2, -5}));
       CHECK(weight(*session, "v") == std::vector<float>{1, 1});
     }
   }
