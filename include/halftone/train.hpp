@@ -43,6 +43,7 @@ struct TrainOptions {
   Vector<std::string> gradients_of{};
   std::int64_t accumulation = 1;  ///< runs for each step of the optimizer; sessions set it, too
   AccumulationReduction reduction = AccumulationReduction::sum;
+  StateTypes state_types{};
   Vector<Specific> specific{};
   Vector<ClipNorm> clip_norm{};
   AutomaticLossScaling automatic_loss_scaling{};

@@ -35,6 +35,12 @@ void record_scale_adjustment(Graph& graph, const AutomaticLossScaling& options, 
 /// Throws what is wrong about options and an optimizer's numbers.
 constexpr void check_options(const Rule& rule, const TrainOptions& options) {
   check_numbers(rule);
+  for (const ElementType type : {options.state_types.sum, options.state_types.first,
+                                 options.state_types.second, options.state_types.third}) {
+    if (type == ElementType::undefined || is_floating_point(type)) continue;
+    fail(ErrorKind::usage, {.what = "an optimizer's state is stored in a floating-point type",
+                            .found = halftone::name(type)});
+  }
   for (const ClipNorm& clip : options.clip_norm) {
     check({.name = "max_norm", .value = clip.max_norm, .is_exclusive = true});
   }
@@ -79,7 +85,7 @@ class Recorder {
         own_(own),
         options_(options),
         find_(find),
-        updates_(graph, rule, false) {}
+        updates_(graph, rule, false, options.state_types) {}
 
   constexpr Training run() {
     if (!graph_.model.empty()) {
@@ -235,11 +241,13 @@ class Recorder {
     const AnyTensor count =
         find_or_add_state(graph_, {ElementType::int64, {}}, run_count, no_tensor);
     StepTensors& step = updates_.step;
-    step.scale =
-        record(graph_,
-               training::TrainingStep{.reduction = static_cast<std::int64_t>(options_.reduction),
-                                      .replicas = graph_.replicas},
-               {count.id, step.loss_scaling}, 3)[2];
+    step.scale = record(
+        graph_,
+        training::TrainingStep{.reduction = static_cast<std::int64_t>(options_.reduction),
+                               .replicas = graph_.replicas,
+                               .sum_type = static_cast<std::int64_t>(options_.state_types.sum),
+                               .sum_as_weight = options_.state_types.as_weight},
+        {count.id, step.loss_scaling}, 3)[2];
     if (!rule_.is_scaled_state || !rule_.loss_scaling.may_change) return;
     const AnyTensor previous =
         find_or_add_state(graph_, {ElementType::float32, {1}}, previous_loss_scaling, no_tensor,
