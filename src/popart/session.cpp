@@ -31,6 +31,8 @@
 #include "popart/model.hpp"
 #include "popart/options.hpp"
 #include "popart/placement.hpp"
+#include "popart/rewrites.hpp"
+#include "popart/settings.hpp"
 #include "popart/training.hpp"
 #include "popart/weights.hpp"
 
@@ -247,11 +249,11 @@ struct Session::State {
   bool ran = false;
   std::optional<halftone::ipu::RandomState> generators;  // if nothing draws from them
 
-  State(std::string sessionName, const std::string& given, halftone::Graph planned,
+  State(std::string sessionName, detail::GivenModel given, halftone::Graph planned,
         const DataFlow& flow, const SessionOptions& userOptions,
         std::shared_ptr<DeviceInfo> deviceInfo)
       : name(std::move(sessionName)),
-        model(given),
+        model(std::move(given)),
         graph(std::move(planned)),
         weights(model_of(graph)),
         dataFlow(flow),
@@ -813,6 +815,35 @@ void checkVariableSettings(const halftone::Graph& graph) {
   }
 }
 
+/// Warns of patterns that are switched on or off though they have no rewrite here.
+void checkPatterns(const Patterns& patterns) {
+  const Patterns usual;
+  for (const auto& [name, isOn] : patterns.getSettings()) {
+    if (isOn == usual.isPatternEnabled(name)) continue;
+    const detail::SettingRow& row = *detail::findSetting(detail::patternTable(), name);
+    const bool isAlways = row.status == detail::OptionStatus::built_in;
+    if (row.status != detail::OptionStatus::nothing && !isAlways) continue;
+    detail::say(logging::Module::pattern, logging::Level::Warn,
+                logging::format("Pattern {} {}: {}", name,
+                                isAlways ? "is always on" : "has no effect", row.text));
+  }
+}
+
+/// Applies patterns to the model; `loss`: empty in inference.
+void applyPatterns(halftone::Graph& graph, const Patterns& patterns, detail::NodeSettings& settings,
+                   const DataFlow& dataFlow, const TensorId& loss) {
+  constexpr std::string_view gradient = "Gradient___";
+  for (const TensorId& id : dataFlow.anchors()) {
+    settings.kept.insert(id);
+    if (id.starts_with(gradient)) settings.kept.insert(id.substr(gradient.size()));
+  }
+  settings.kept.insert(loss);
+  for (const auto& [name, count] : detail::applyPatterns(graph, patterns, settings)) {
+    detail::say(logging::Module::pattern, logging::Level::Debug,
+                logging::format("Pattern {} was applied {} times", name, count));
+  }
+}
+
 /// The model, with known inputs and names that sessions leave alone.
 halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inputShapeInfo,
                              const SessionOptions& userOptions, const Patterns& patterns) {
@@ -820,15 +851,15 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
     userOptions.compilationProgressLogger(0, userOptions.compilationProgressTotal);
   }
   patterns.ensureAllMandatoryPatternsAreEnabled();
-  if (!(patterns == Patterns())) {
-    detail::say(logging::Module::pattern, logging::Level::Warn,
-                "Patterns have no effect: the library has its own passes");
-  }
+  checkPatterns(patterns);
+  detail::checkEnvironment();
   halftone::onnx::LoadOptions options;
   for (const auto& [id, info] : inputShapeInfo.getInfos()) {
     options.inputs.push_back({id, detail::toNative(info)});
   }
   halftone::Graph graph = translated<error>([&] { return detail::readModel(model, options); });
+  // A builder lists initialised tensors among the inputs; steps give no values for them.
+  graph.optional_inputs.clear();
   for (const halftone::TensorId id : graph.inputs) {
     checkName(graph.name(id));
     if (!graph.info(id).is_static()) {
@@ -917,6 +948,34 @@ std::vector<std::string> anchoredGradients(const halftone::Graph& graph, halfton
     if (graph.tensor(of).role != halftone::Role::constant) names.push_back(name);
   }
   return names;
+}
+
+void checkStrategy(const TensorId& id, ExchangeStrategy strategy, const SessionOptions& options) {
+  if (strategy == ExchangeStrategy::OverlapStep) {
+    throw error("Tensor {}: ExchangeStrategy::OverlapStep is not supported", id);
+  }
+  const bool isOverlapped =
+      strategy == ExchangeStrategy::OverlapInnerLoop || strategy == ExchangeStrategy::OverlapLoops;
+  if (isOverlapped && !(options.useHostCopyOps && options.enableExplicitMainLoops &&
+                        options.virtualGraphMode != VirtualGraphMode::Off)) {
+    throw error(
+        "Tensor {}: overlapped IO needs useHostCopyOps, enableExplicitMainLoops and a "
+        "virtualGraphMode",
+        id);
+  }
+}
+
+/// Throws for transfers that overlap what they cannot.
+void checkStrategies(const halftone::Graph& graph, const DataFlow& dataFlow,
+                     const SessionOptions& options) {
+  for (const halftone::TensorId id : graph.inputs) {
+    const TensorId name(graph.name(id));
+    const int strategy = settingOf(graph, sExchangeStrategyAttribute, name, 0);
+    checkStrategy(name, static_cast<ExchangeStrategy>(strategy), options);
+  }
+  for (const TensorId& id : dataFlow.anchors()) {
+    checkStrategy(id, dataFlow.art(id).exchangeStrategy(), options);
+  }
 }
 
 void placeNodes(halftone::Graph& graph, const SessionOptions& options, const DeviceInfo& device) {
@@ -1077,30 +1136,39 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     throw error("Loss tensor, {}, must be a scalar, not {}", loss,
                 detail::fromNative(graph.info(id)).shape().size());
   }
+  detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
+  detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
+  graph.outputs = anchorsIn(graph, dataFlow);
+  graph.add_output(id);
+  applyPatterns(graph, patterns, settings, dataFlow, loss);
   translated<error>([&] {
     const int parts = userOptions.batchSerializationSettings.factor;
-    std::optional<halftone::Graph> given;
+    std::optional<halftone::Graph> whole;
     if (parts > 1) {
-      given = graph;
+      whole = graph;
       serializeBatch(graph, parts);
     }
     halftone::TrainOptions recorded = trainOptions(userOptions);
     recorded.gradients_of = anchoredGradients(graph, id, dataFlow);
     detail::recordTraining(graph, halftone::AnyTensor{&graph, id}, optimizer, recorded);
-    if (!given) return;
+    if (!whole) return;
     // The host's model stays as it was; values are those of the graph that trains it.
-    for (halftone::TensorRecord& t : given->tensors) {
+    for (halftone::TensorRecord& t : whole->tensors) {
       if (halftone::is_variable(t)) t.data = {};
     }
-    graph.model[0] = std::move(*given);
+    graph.model[0] = std::move(*whole);
   });
   checkAnchors(graph, dataFlow);
+  checkStrategies(graph, dataFlow, userOptions);
   std::vector<std::string> unused = prune(graph, dataFlow);
   detail::checkPipeline(graph, userOptions, dataFlow, true);
+  if (!userOptions.enablePipelining) {
+    detail::orderNodes(graph, userOptions.kahnTieBreaker, settings);
+  }
   std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, &optimizer);
   graph = translated<error>([&] { return located(std::move(graph), dataFlow, userOptions); });
-  auto state = std::make_unique<State>(name, model, std::move(graph), dataFlow, userOptions,
-                                       std::move(deviceInfo));
+  auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow,
+                                       userOptions, std::move(deviceInfo));
   state->unusedInputs = std::move(unused);
   state->ir = std::move(ir);
   state->files = translated<error>([&] { return detail::externalFiles(state->model); });
@@ -1181,11 +1249,18 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
   placeNodes(graph, userOptions, *deviceInfo);
   checkAnchors(graph, dataFlow);
+  checkStrategies(graph, dataFlow, userOptions);
   std::vector<std::string> unused = prune(graph, dataFlow);
+  detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
+  detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
+  applyPatterns(graph, patterns, settings, dataFlow, {});
   detail::checkPipeline(graph, userOptions, dataFlow, false);
+  if (!userOptions.enablePipelining) {
+    detail::orderNodes(graph, userOptions.kahnTieBreaker, settings);
+  }
   std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, nullptr);
-  auto state = std::make_unique<State>(name, model, std::move(graph), dataFlow, userOptions,
-                                       std::move(deviceInfo));
+  auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow,
+                                       userOptions, std::move(deviceInfo));
   state->unusedInputs = std::move(unused);
   state->ir = std::move(ir);
   return std::unique_ptr<InferenceSession>(new InferenceSession(std::move(state)));

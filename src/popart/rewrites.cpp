@@ -1,0 +1,357 @@
+#include "popart/rewrites.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <halftone/graph/index.hpp>
+#include <halftone/graph/scopes.hpp>
+#include <halftone/op/list.hpp>
+#include <halftone/transform/dead_code.hpp>
+#include <halftone/transform/schedule.hpp>
+
+#include "onnx/proto.hpp"
+#include "popart/options.hpp"
+
+namespace popart::detail {
+
+namespace ops = halftone::op;
+using halftone::no_node;
+using halftone::no_tensor;
+using halftone::Node;
+
+namespace {
+
+/// A graph that patterns change, with what they look up in it.
+class Rewriting {
+ public:
+  Rewriting(halftone::Graph& changed, const NodeSettings& settings)
+      : graph(changed), settings_(settings), uses_(changed), aliases_(changed) {}
+
+  halftone::Graph& graph;
+
+  /// Brings up to date what is looked up.
+  void look() {
+    uses_ = halftone::Uses(graph);
+    aliases_ = halftone::Aliases(graph);
+  }
+  bool isExcluded(const Node& node, std::string_view pattern) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](halftone::TensorId id) {
+      if (id == no_tensor) return false;
+      const auto found = settings_.excludedPatterns.find(TensorId(graph.name(id)));
+      return found != settings_.excludedPatterns.end() &&
+             found->second.contains(std::string(pattern));
+    });
+  }
+  bool isOutput(halftone::TensorId id) const {
+    return std::find(graph.outputs.begin(), graph.outputs.end(), id) != graph.outputs.end() ||
+           settings_.kept.contains(TensorId(graph.name(id)));
+  }
+  bool isModified(halftone::TensorId id) const { return aliases_.is_modified(id); }
+  /// The node that computes a tensor which `reader` alone reads; null if there is none.
+  Node* soleSource(halftone::TensorId id, const Node& reader) const {
+    if (id == no_tensor || uses_.count[id] != 1 || uses_.producer[id] == no_node) return nullptr;
+    Node& source = graph.nodes[static_cast<std::size_t>(uses_.producer[id])];
+    const bool isPlain = source.outputs.size() == 1 && !isOutput(id) && !isModified(id);
+    return isPlain && source.place == reader.place ? &source : nullptr;
+  }
+  bool isRead(halftone::TensorId id) const { return uses_.count[id] != 0; }
+
+ private:
+  const NodeSettings& settings_;
+  halftone::Uses uses_;
+  halftone::Aliases aliases_;
+};
+
+bool isIdentity(const Node& node) {
+  const bool isOne = node.inputs.size() == 1 && node.outputs.size() == 1;
+  return isOne && (node.op->id == ops::Identity::id || node.op->id == ops::Concat::id);
+}
+
+/// The node before gives its output to an Identity alone: it computes the Identity's.
+bool preUniRepl(Rewriting& r, Node& node) {
+  if (!isIdentity(node)) return false;
+  Node* const source = r.soleSource(node.inputs[0], node);
+  if (source == nullptr || r.isModified(node.outputs[0])) return false;
+  source->outputs[0] = node.outputs[0];
+  node.outputs[0] = no_tensor;
+  return true;
+}
+
+/// Who reads the output of an Identity reads its input.
+bool postNRepl(Rewriting& r, Node& node) {
+  if (!isIdentity(node)) return false;
+  const halftone::TensorId x = node.inputs[0], y = node.outputs[0];
+  if (!r.isRead(y) || r.isOutput(y) || r.isModified(x) || r.isModified(y)) return false;
+  for (Node& reader : r.graph.nodes) {
+    for (halftone::TensorId& id : reader.inputs) {
+      if (id == y) id = x;
+    }
+  }
+  return true;
+}
+
+/// An operator that moves nothing and converts nothing.
+bool opToIdentity(Rewriting& r, Node& node) {
+  const halftone::OpId& id = node.op->id;
+  if (node.outputs.size() != 1 || node.outputs[0] == no_tensor || node.inputs.empty()) return false;
+  const halftone::TensorInfo& x = r.graph.info(node.inputs[0]);
+  if (!x.is_static() || x != r.graph.info(node.outputs[0])) return false;
+  bool isNothing = id == ops::Reshape::id || id == ops::Flatten::id || id == ops::Expand::id ||
+                   id == ops::Squeeze::id || id == ops::Unsqueeze::id || id == ops::Cast::id;
+  if (id == ops::Transpose::id) {
+    const halftone::Dims perm = halftone::unpack<ops::Transpose>(node.attributes).perm;
+    isNothing = !perm.empty() && std::is_sorted(perm.begin(), perm.end());
+  }
+  if (!isNothing) return false;
+  node.op = &halftone::descriptor<ops::Identity>;
+  node.attributes = halftone::pack(ops::Identity{});
+  node.inputs.resize(1);
+  return true;
+}
+
+bool negativeOneScale(Rewriting&, Node& node) {
+  if (node.op->id != ops::Scale::id) return false;
+  if (halftone::unpack<ops::Scale>(node.attributes).scale != -1) return false;
+  node.op = &halftone::descriptor<ops::Neg>;
+  node.attributes = halftone::pack(ops::Neg{});
+  return true;
+}
+
+/// Two transpositions, one after the other, are one.
+bool transposeToIdentity(Rewriting& r, Node& node) {
+  if (node.op->id != ops::Transpose::id) return false;
+  const Node* const source = r.soleSource(node.inputs[0], node);
+  if (source == nullptr || source->op->id != ops::Transpose::id) return false;
+  const halftone::Dims first = halftone::unpack<ops::Transpose>(source->attributes).perm;
+  ops::Transpose second = halftone::unpack<ops::Transpose>(node.attributes);
+  if (first.empty() || second.perm.empty()) return false;
+  for (std::int64_t& axis : second.perm) axis = first[static_cast<std::size_t>(axis)];
+  node.attributes = halftone::pack(second);
+  node.inputs[0] = source->inputs[0];
+  return true;
+}
+
+/// What is converted after it was expanded is less before.
+bool expandCast(Rewriting& r, Node& node) {
+  if (node.op->id != ops::Cast::id || node.outputs.size() != 1) return false;
+  Node* const expand = r.soleSource(node.inputs[0], node);
+  if (expand == nullptr || expand->op->id != ops::Expand::id) return false;
+  const halftone::TensorId middle = r.graph.add_tensor(
+      {.info = {r.graph.info(node.outputs[0]).type, r.graph.info(expand->inputs[0]).shape}}, {});
+  const halftone::TensorId x = expand->inputs[0], shape = expand->inputs[1];
+  std::swap(expand->op, node.op);
+  std::swap(expand->attributes, node.attributes);
+  std::swap(expand->name, node.name);
+  expand->inputs = {x};
+  expand->outputs = {middle};
+  node.inputs = {middle, shape};
+  return true;
+}
+
+struct Rewrite {
+  const char* name;
+  bool (*apply)(Rewriting& r, Node& node);
+};
+
+/// By priority.
+constexpr Rewrite rewrites[] = {
+    {"ExpandCast", &expandCast},
+    {"PreUniRepl", &preUniRepl},
+    {"PostNRepl", &postNRepl},
+    {"OpToIdentity", &opToIdentity},
+    {"NegativeOneScale", &negativeOneScale},
+    {"TransposeToIdentityOrReshapePattern", &transposeToIdentity},
+};
+
+/// Applies one pattern to all nodes; gives how often.
+int applyOne(halftone::Graph& graph, const Rewrite& rewrite, const NodeSettings& settings) {
+  int count = 0;
+  Rewriting rewriting(graph, settings);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    Node& node = graph.nodes[n];
+    if (rewriting.isExcluded(node, rewrite.name)) continue;
+    if (!rewrite.apply(rewriting, node)) continue;
+    ++count;
+    rewriting.look();
+  }
+  if (count != 0) graph = halftone::without_dead_code(std::move(graph));
+  return count;
+}
+
+void applyAll(halftone::Graph& graph, const Patterns& patterns, const NodeSettings& settings,
+              PatternCounts& counts) {
+  for (bool isChanged = true; isChanged;) {
+    isChanged = false;
+    for (const Rewrite& rewrite : rewrites) {
+      if (!patterns.isPatternEnabled(rewrite.name)) continue;
+      const int count = applyOne(graph, rewrite, settings);
+      counts[rewrite.name] += count;
+      isChanged = isChanged || count != 0;
+    }
+  }
+  for (halftone::Graph& body : graph.graphs) applyAll(body, patterns, settings, counts);
+}
+
+}  // namespace
+
+NodeSettings nodeSettings(const GivenModel& model) {
+  using namespace halftone::onnx;
+  NodeSettings settings;
+  const std::span<const std::byte> bytes = model.bytes();
+  for (const Message& message : read_graph(read_model({bytes, bytes.data()}).graph).nodes) {
+    const NodeMessage node = read_node(message);
+    if (node.outputs.empty()) continue;
+    const TensorId output(node.outputs[0]);
+    if (const AttributeMessage* a = node.find(sExcludePatternsAttribute); a != nullptr) {
+      for (const std::string_view pattern : a->texts()) {
+        settings.excludedPatterns[output].emplace(pattern);
+      }
+    }
+    if (const AttributeMessage* a = node.find(sSchedulePriority); a != nullptr) {
+      settings.schedulePriorities[output] = a->real;
+    }
+  }
+  return settings;
+}
+
+namespace {
+
+/// Chooses which of the nodes that could run is next.
+class Chooser {
+ public:
+  Chooser(const halftone::Graph& graph, std::string_view tieBreaker, const NodeSettings& settings)
+      : graph_(graph),
+        isGreedy_(tieBreaker == "greedy"),
+        isRandom_(tieBreaker == "random"),
+        reads_(halftone::Uses(graph).count),
+        priority_(graph, 0) {
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      for (const halftone::TensorId id : graph.nodes[n].outputs) {
+        if (id == no_tensor) continue;
+        const auto found = settings.schedulePriorities.find(TensorId(graph.name(id)));
+        if (found != settings.schedulePriorities.end()) priority_[n] = found->second;
+      }
+    }
+  }
+
+  /// Takes one of the ready nodes, which are in the order in which they became ready.
+  std::size_t take(std::vector<std::size_t>& ready) {
+    std::vector<std::size_t> best;  // places of those of the largest priority
+    for (std::size_t i = 0; i < ready.size(); ++i) {
+      if (!best.empty() && priority_[ready[i]] < priority_[ready[best[0]]]) continue;
+      if (!best.empty() && priority_[ready[i]] > priority_[ready[best[0]]]) best.clear();
+      best.push_back(i);
+    }
+    std::size_t chosen = best.back();
+    if (isRandom_) chosen = best[random_() % best.size()];
+    if (isGreedy_) {
+      std::int64_t least = std::numeric_limits<std::int64_t>::max();
+      for (const std::size_t i : best) {
+        const std::int64_t here = growth(ready[i]);
+        if (here > least) continue;
+        least = here;
+        chosen = i;
+      }
+    }
+    const std::size_t n = ready[chosen];
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(chosen));
+    for (const halftone::TensorId id : graph_.nodes[n].inputs) {
+      if (id != no_tensor) --reads_[id];
+    }
+    return n;
+  }
+
+ private:
+  /// By how much memory grows when the node has run.
+  std::int64_t growth(std::size_t n) const {
+    const Node& node = graph_.nodes[n];
+    std::int64_t bytes = 0;
+    for (const halftone::TensorId id : node.outputs) {
+      if (id != no_tensor) bytes += halftone::detail::value_bytes(graph_.tensor(id));
+    }
+    for (auto id = node.inputs.begin(); id != node.inputs.end(); ++id) {
+      if (*id == no_tensor || std::find(node.inputs.begin(), id, *id) != id) continue;
+      const auto own = std::count(id, node.inputs.end(), *id);
+      if (reads_[*id] == own) bytes -= halftone::detail::value_bytes(graph_.tensor(*id));
+    }
+    return bytes;
+  }
+
+  const halftone::Graph& graph_;
+  bool isGreedy_, isRandom_;
+  halftone::TensorMap<int> reads_;  ///< that are still to come
+  halftone::NodeMap<float> priority_;
+  std::mt19937 random_{1};
+};
+
+/// The nodes that have to wait for each node.
+halftone::NodeMap<std::vector<std::size_t>> followers(const halftone::Graph& graph) {
+  halftone::NodeMap<std::vector<std::size_t>> after(graph);
+  const halftone::Uses uses(graph);
+  const halftone::Aliases aliases(graph);
+  halftone::TensorMap<int> lastTouch(graph, no_node);
+  int lastEffect = no_node;
+  const auto wait = [&](int first, std::size_t second) {
+    const auto before = static_cast<std::size_t>(first);
+    if (first != no_node && before != second) after[before].push_back(second);
+  };
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    for (const halftone::TensorId id : node.inputs) {
+      if (id == no_tensor) continue;
+      wait(uses.producer[id], n);
+      if (!aliases.is_modified(id)) continue;
+      int& touched = lastTouch[aliases.root(id)];
+      wait(touched, n);
+      touched = static_cast<int>(n);
+    }
+    if (!halftone::has_effect(graph, node)) continue;
+    wait(lastEffect, n);
+    lastEffect = static_cast<int>(n);
+  }
+  return after;
+}
+
+}  // namespace
+
+void orderNodes(halftone::Graph& graph, const std::string& kahnTieBreaker,
+                const NodeSettings& settings) {
+  const std::string tieBreaker = lowered(kahnTieBreaker);
+  if (tieBreaker == "greedy" && settings.schedulePriorities.empty()) return;
+  const auto after = followers(graph);
+  halftone::NodeMap<int> waits(graph, 0);
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    for (const std::size_t next : after[n]) ++waits[next];
+  }
+  std::vector<std::size_t> ready, order;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    if (waits[n] == 0) ready.push_back(n);
+  }
+  Chooser chooser(graph, tieBreaker, settings);
+  while (!ready.empty()) {
+    order.push_back(chooser.take(ready));
+    for (const std::size_t next : after[order.back()]) {
+      if (--waits[next] == 0) ready.push_back(next);
+    }
+  }
+  halftone::Vector<Node> nodes;
+  for (const std::size_t n : order) {
+    nodes.push_back(std::move(graph.nodes[n]));
+    // One block: the session keeps the order.
+    nodes.back().order = {.block = 1, .position = static_cast<std::int32_t>(nodes.size())};
+  }
+  graph.nodes = std::move(nodes);
+}
+
+PatternCounts applyPatterns(halftone::Graph& graph, const Patterns& patterns,
+                            const NodeSettings& settings) {
+  PatternCounts counts;
+  applyAll(graph, patterns, settings, counts);
+  return counts;
+}
+
+}  // namespace popart::detail

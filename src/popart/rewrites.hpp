@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <halftone/graph/graph.hpp>
+#include <popart/names.hpp>
+#include <popart/patterns/patterns.hpp>
+
+#include "popart/external.hpp"
+
+namespace popart::detail {
+
+/// What nodes of a model say that the graph has no place for, by the names of their outputs.
+struct NodeSettings {
+  std::map<TensorId, std::set<std::string>> excludedPatterns;
+  std::map<TensorId, float> schedulePriorities;
+  std::set<TensorId> kept;  ///< tensors that patterns do not remove, beside the graph's outputs
+};
+
+/// Reads it from the nodes of the main graph. Throws the library's errors.
+NodeSettings nodeSettings(const GivenModel& model);
+
+/// How often each pattern was applied.
+using PatternCounts = std::map<std::string, int>;
+
+/// Applies the patterns that are on and can be switched, until none finds anything. No result changes;
+/// the graph's outputs, and what `settings` excludes, stay as they are.
+PatternCounts applyPatterns(halftone::Graph& graph, const Patterns& patterns,
+                            const NodeSettings& settings);
+
+/// Gives the nodes the order that kahnTieBreaker (fifo, greedy or random) and priorities ask for:
+/// of nodes that could run, the one of the largest priority is next, then what the tie breaker says.
+/// greedy without priorities leaves it to the session.
+void orderNodes(halftone::Graph& graph, const std::string& kahnTieBreaker,
+                const NodeSettings& settings);
+
+}  // namespace popart::detail
