@@ -569,7 +569,8 @@ void BuilderImpl::infer(const ::onnx::NodeProto& node) {
   if (!hasDefaultDomain) model.add_opset_import()->set_version(defaultOpset);
 
   const std::string bytes = model.SerializeAsString();
-  halftone::onnx::LoadResult result = halftone::onnx::try_load(std::as_bytes(std::span(bytes)));
+  halftone::onnx::LoadResult result =
+      halftone::onnx::try_load(std::as_bytes(std::span(bytes)), {.operators = detail::operators()});
   if (!result) {
     // What the library does not offer can be built: a session will refuse it.
     const halftone::Error& e = result.error();

@@ -224,6 +224,7 @@ halftone::Return toNative(AnchorReturnTypeId id) {
 
 halftone::Graph detail::readModel(const std::string& model, halftone::onnx::LoadOptions options) {
   options.allow_no_outputs = true;  // anchors are what a session returns
+  options.operators = operators();
   if (isPath(model)) return halftone::onnx::load(std::string_view(model), options);
   // Data that Builder::saveInitializersExternally moved out are looked up in the working directory.
   return halftone::onnx::load(std::as_bytes(std::span(model.data(), model.size())), options, ".");
@@ -519,7 +520,7 @@ void Session::loadExecutableFromFile(const std::string& filename) {
     throw runtime_error("An executable is loaded before or instead of Session::prepareDevice");
   }
   translated<runtime_error>([&] {
-    halftone::Executable ready = halftone::load_executable(filename);
+    halftone::Executable ready = halftone::load_executable(filename, detail::operators());
     if (!s.isOf(ready.graph())) {
       throw runtime_error("The executable {} is of another model or returns other tensors",
                           filename);
