@@ -485,6 +485,11 @@ std::vector<TensorId> BuilderImpl::addNode(const std::string& domain, const std:
   }
   for (AttributeProto& attribute : given) *node.add_attribute() = std::move(attribute);
 
+  if (logging::shouldLog(logging::Module::builder, logging::Level::Debug)) {
+    detail::say(logging::Module::builder, logging::Level::Debug,
+                logging::format("Adding {}.{} of opset {}, which computes {}", domain, op, opset,
+                                logging::join(outputs.begin(), outputs.end(), ", ")));
+  }
   infer(node);
   for (const TensorId& id : outputs) {
     producers_[id] = graph().node_size();

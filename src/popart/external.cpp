@@ -51,6 +51,12 @@ bool detail::isPath(const std::string& model) {
 detail::GivenModel::GivenModel(const std::string& model) {
   if (isPath(model)) {
     file_ = halftone::detail::map_file(model);
+    // Programs may write a small model anew where it is.
+    constexpr std::size_t small = std::size_t{32} << 20;
+    if (file_.size() <= small) {
+      text_.assign(reinterpret_cast<const char*>(file_.data()), file_.size());
+      file_ = {};
+    }
     folder_ = fs::path(model).parent_path().string();
   } else {
     text_ = model;

@@ -23,8 +23,8 @@ bool isPath(const std::string& model);
 /// A model as it came.
 class GivenModel {
  public:
-  /// A file's name or the model itself. A file is mapped; it must not be changed in place. Throws the
-  /// library's errors.
+  /// A file's name or the model itself. A large file is mapped; it must not be changed in place. Throws
+  /// the library's errors.
   explicit GivenModel(const std::string& model);
 
   std::span<const std::byte> bytes() const;

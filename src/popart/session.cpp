@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <optional>
@@ -22,6 +24,7 @@
 #include <halftone/transform/serialize_batch.hpp>
 #include <halftone/transform/shard.hpp>
 
+#include "base/describe.hpp"
 #include "base/file.hpp"
 #include "popart/convert.hpp"
 #include "popart/executable.hpp"
@@ -31,8 +34,10 @@
 #include "popart/model.hpp"
 #include "popart/options.hpp"
 #include "popart/placement.hpp"
+#include "popart/progress.hpp"
 #include "popart/rewrites.hpp"
 #include "popart/settings.hpp"
+#include "popart/synthetic.hpp"
 #include "popart/training.hpp"
 #include "popart/weights.hpp"
 
@@ -246,6 +251,8 @@ struct Session::State {
   SessionOptions options;
   std::shared_ptr<DeviceInfo> device;
   std::unique_ptr<popx::Executablex> executable;
+  std::unique_ptr<detail::SyntheticIo> synthetic;  // null: the program has data
+  std::unique_ptr<detail::Progress> progress;
   bool loaded = false;
   bool ran = false;
   std::optional<halftone::ipu::RandomState> generators;  // if nothing draws from them
@@ -305,6 +312,41 @@ struct Session::State {
       throw runtime_error("Profiling not enabled: set the engine option autoReport.all to true");
     }
     return *translated<runtime_error>([&] { return &executable->session().report(); });
+  }
+  /// Writes the reports of a machine to the folder that an engine option names.
+  void writeReports() const {
+    const auto folder = options.engineOptions.find("autoReport.directory");
+    if (folder == options.engineOptions.end() || !isPrepared() || target() == nullptr) return;
+    if (!isProfiled()) return;
+    const std::filesystem::path path = std::filesystem::path(folder->second) / name;
+    translated<runtime_error>([&] {
+      std::filesystem::create_directories(path);
+      const auto write = [&](const char* file, const std::string& text) {
+        halftone::detail::OutputFile out((path / file).string());
+        out.write(std::as_bytes(std::span(text)));
+        out.commit();
+      };
+      write("summary.txt", report().summary());
+      write("graph.json", report().graph_json());
+      write("execution.json", report().execution_json());
+      report().write_html((path / "report.html").string());
+    });
+  }
+  /// Says what the session is made of.
+  void tell() const {
+    const halftone::Graph& g = graph;
+    detail::say(logging::Module::ir, logging::Level::Debug,
+                logging::format("The IR of session '{}' has {} operators", name, g.nodes.size()));
+    if (!logging::shouldLog(logging::Module::op, logging::Level::Trace)) return;
+    for (const halftone::Node& node : g.nodes) {
+      std::string outputs;
+      for (const halftone::TensorId id : node.outputs) {
+        if (id == halftone::no_tensor) continue;
+        outputs += " " + std::string(g.name(id)) + " " + halftone::detail::to_text(g.info(id));
+      }
+      detail::say(logging::Module::op, logging::Level::Trace,
+                  halftone::detail::node_text(*node.op, g.name(node)) + " computes" + outputs);
+    }
   }
   bool isPrepared() const { return executable != nullptr && options.compileEngine; }
   /// Whether results depend on the state of the machine's generators.
@@ -427,18 +469,21 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
       .prefetch = options.enablePrefetchDatastreams,
       .recompute = recomputation(options),
       .schedule = detail::scheduleOf(options, isTraining()),
+      .observer = progress.get(),
       .ranks = detail::ranksOf(options),
       .ipu = ipuOptions(options, ownTarget ? &*ownTarget : nullptr, allowOutOfMemory, isModelled)};
   if (ready.has_value()) return halftone::Session(std::move(*ready), native);
-  if (options.enableEngineCaching && !options.cachePath.empty() && native.accumulation == 1 &&
+  if (options.enableEngineCaching && !options.cachePath.empty() &&
+      native.recompute == halftone::Recomputation::none &&
       native.schedule == halftone::Schedule::none) {
     halftone::Graph returned = withAnchors();
+    if (native.accumulation > 1) accumulate_gradients(returned, native.accumulation);
     const bool isStatic =
         std::all_of(returned.inputs.begin(), returned.inputs.end(),
                     [&](halftone::TensorId id) { return returned.info(id).is_static(); });
     if (isStatic) {
       halftone::Executable cached =
-          halftone::compile_cached(std::move(returned), options.cachePath);
+          halftone::compile_cached(std::move(returned), options.cachePath, detail::operators());
       cached.set_model_outputs(graph.outputs);
       return halftone::Session(std::move(cached), native);
     }
@@ -474,6 +519,10 @@ void Session::State::prepare(std::optional<halftone::Executable> ready) {
     }
     executable =
         std::make_unique<popx::Executablex>(std::move(session), std::move(broadcast), unusedInputs);
+    if (options.syntheticDataMode != SyntheticDataMode::Off) {
+      synthetic =
+          std::make_unique<detail::SyntheticIo>(options.syntheticDataMode, executable->session());
+    }
     graph = {};
   } catch (const halftone::MemoryError& e) {
     throw OutOfMemory(e.what());
@@ -485,10 +534,10 @@ void Session::State::prepare(std::optional<halftone::Executable> ready) {
 void Session::prepareDevice(bool loadEngine) {
   State& s = *state_;
   if (s.executable == nullptr) s.prepare({});
-  if (s.options.compilationProgressLogger) {
-    s.options.compilationProgressLogger(s.options.compilationProgressTotal,
-                                        s.options.compilationProgressTotal);
-  }
+  s.writeReports();
+  s.progress->reach(100);
+  detail::say(logging::Module::devicex, logging::Level::Debug,
+              logging::format("Session '{}' is prepared for {}", s.name, s.device->toString()));
   if (loadEngine && s.options.compileEngine) s.load();
 }
 
@@ -536,8 +585,12 @@ void Session::loadEngineAndConnectStreams() { state_->load(); }
 
 void Session::weightsFromHost() {
   state_->load();
-  // Constant weights are the device's from the start.
+  // Constant weights, and those that are used with synthetic data, are the device's from the start.
   if (state_->areWeightsConstant()) return;
+  if (state_->synthetic != nullptr) {
+    state_->hasWeights = true;
+    return;
+  }
   translated<runtime_error>([&] { state_->weights.from_host(state_->executable->session()); });
   state_->hasWeights = true;
 }
@@ -548,7 +601,17 @@ void Session::weightsToHost() {
 }
 
 void Session::buffersFromHost() {
-  throw runtime_error("Session::buffersFromHost needs SessionOptions::updatableNamedBuffers");
+  State& s = *state_;
+  if (s.options.updatableNamedBuffers.empty()) {
+    throw error("Session::buffersFromHost needs SessionOptions::updatableNamedBuffers");
+  }
+  s.load();
+  translated<runtime_error>([&] {
+    for (const TensorId& id : s.options.updatableNamedBuffers) {
+      const halftone::AnyView value = s.weights[s.weights.find(id)];
+      if (value.data != nullptr) s.executable->session().set(id, value);
+    }
+  });
 }
 
 void Session::readWeights(const IWeightsIO& weightsIo) {
@@ -599,8 +662,12 @@ void Session::run(IStepIO& stepIO, std::string debugName) {
     detail::say(logging::Module::session, logging::Level::Debug,
                 "Session '" + s.name + "' runs step '" + debugName + "'");
   }
-  Adapter adapter(stepIO, *s.executable, s.callbacks);
-  translated<runtime_error>([&] { s.executable->session().run(adapter); });
+  if (s.synthetic != nullptr) {
+    translated<runtime_error>([&] { s.executable->session().run(*s.synthetic); });
+  } else {
+    Adapter adapter(stepIO, *s.executable, s.callbacks);
+    translated<runtime_error>([&] { s.executable->session().run(adapter); });
+  }
   s.ran = true;
 }
 
@@ -654,6 +721,7 @@ std::vector<uint32_t> Session::getRNGState() {
     throw runtime_error("Session::getRNGState needs SessionOptions::enableLoadAndOffloadRNGState");
   }
   state_->requirePrepared("getRNGState");
+  if (state_->synthetic != nullptr) return {};
   if (state_->generators) return state_->generators->words();
   if (state_->target() != nullptr) {
     return translated<runtime_error>([&] { return state_->executable->session().rng_state(); });
@@ -816,6 +884,37 @@ void checkVariableSettings(const halftone::Graph& graph) {
   }
 }
 
+/// The options, with what the environment says of the cache.
+SessionOptions withEnvironment(SessionOptions options) {
+  // The later one goes before the other.
+  for (const char* name : {"POPART_CACHE_DIR", "POPXL_CACHE_DIR"}) {
+    const char* const folder = std::getenv(name);
+    if (folder == nullptr || *folder == '\0') continue;
+    options.enableEngineCaching = true;
+    options.cachePath = folder;
+  }
+  return options;
+}
+
+/// Writes a session's IR to the file that the environment names.
+void dumpIr(Session& session) {
+  const char* const file = std::getenv("POPART_IR_DUMP");
+  if (file == nullptr || *file == '\0') return;
+  std::ofstream stream(file);
+  stream << session.serializeIr(IrSerializationFormat::JSON);
+  if (stream) return;
+  detail::say(logging::Module::ir, logging::Level::Err,
+              logging::format("The IR could not be written to {}", file));
+}
+
+void checkNamedBuffers(const halftone::Graph& graph, const SessionOptions& options) {
+  for (const TensorId& id : options.updatableNamedBuffers) {
+    const halftone::TensorId native = graph.find(id);
+    if (native != halftone::no_tensor && halftone::is_variable(graph.tensor(native))) continue;
+    throw error("SessionOptions::updatableNamedBuffers has {}, which is no variable", id);
+  }
+}
+
 /// Warns of patterns that are switched on or off though they have no rewrite here.
 void checkPatterns(const Patterns& patterns) {
   const Patterns usual;
@@ -848,9 +947,6 @@ void applyPatterns(halftone::Graph& graph, const Patterns& patterns, detail::Nod
 /// The model, with known inputs and names that sessions leave alone.
 halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inputShapeInfo,
                              const SessionOptions& userOptions, const Patterns& patterns) {
-  if (userOptions.compilationProgressLogger) {
-    userOptions.compilationProgressLogger(0, userOptions.compilationProgressTotal);
-  }
   patterns.ensureAllMandatoryPatternsAreEnabled();
   checkPatterns(patterns);
   detail::checkEnvironment();
@@ -861,6 +957,7 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
   halftone::Graph graph = translated<error>([&] { return detail::readModel(model, options); });
   // A builder lists initialised tensors among the inputs; steps give no values for them.
   graph.optional_inputs.clear();
+  checkNamedBuffers(graph, userOptions);
   for (const halftone::TensorId id : graph.inputs) {
     checkName(graph.name(id));
     if (!graph.info(id).is_static()) {
@@ -1127,10 +1224,14 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     throw error("Must pass a valid DeviceInfo to TrainingSession::createFromOnnxModel");
   }
   detail::checkTrainingOptions(userOptions, detail::targetOf(*deviceInfo) != nullptr);
-  halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
-  checkRecomputation(graph, userOptions);
-  placeNodes(graph, userOptions, *deviceInfo);
-  if (userOptions.enablePipelining) checkPipelinedOptimizer(optimizer, userOptions);
+  const SessionOptions options = withEnvironment(userOptions);
+  auto progress = std::make_unique<detail::Progress>(options);
+  progress->reach(0);
+  halftone::Graph graph = checkedModel(model, inputShapeInfo, options, patterns);
+  progress->reach(10);
+  checkRecomputation(graph, options);
+  placeNodes(graph, options, *deviceInfo);
+  if (options.enablePipelining) checkPipelinedOptimizer(optimizer, options);
   const halftone::TensorId id = graph.find(loss);
   if (id == halftone::no_tensor) throw error("Loss tensor {} is not in the model", loss);
   if (graph.info(id).elements() != 1) {
@@ -1143,13 +1244,13 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   graph.add_output(id);
   applyPatterns(graph, patterns, settings, dataFlow, loss);
   translated<error>([&] {
-    const int parts = userOptions.batchSerializationSettings.factor;
+    const int parts = options.batchSerializationSettings.factor;
     std::optional<halftone::Graph> whole;
     if (parts > 1) {
       whole = graph;
       serializeBatch(graph, parts);
     }
-    halftone::TrainOptions recorded = trainOptions(userOptions);
+    halftone::TrainOptions recorded = trainOptions(options);
     recorded.gradients_of = anchoredGradients(graph, id, dataFlow);
     detail::recordTraining(graph, halftone::AnyTensor{&graph, id}, optimizer, recorded);
     if (!whole) return;
@@ -1160,21 +1261,26 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     graph.model[0] = std::move(*whole);
   });
   checkAnchors(graph, dataFlow);
-  checkStrategies(graph, dataFlow, userOptions);
+  checkStrategies(graph, dataFlow, options);
   std::vector<std::string> unused = prune(graph, dataFlow);
-  detail::checkPipeline(graph, userOptions, dataFlow, true);
-  if (!userOptions.enablePipelining) {
-    detail::orderNodes(graph, userOptions.kahnTieBreaker, settings);
+  detail::checkPipeline(graph, options, dataFlow, true);
+  if (!options.enablePipelining) {
+    detail::orderNodes(graph, options.kahnTieBreaker, settings);
   }
-  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, &optimizer);
-  graph = translated<error>([&] { return located(std::move(graph), dataFlow, userOptions); });
-  auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow,
-                                       userOptions, std::move(deviceInfo));
+  progress->reach(20);
+  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, options, &optimizer);
+  graph = translated<error>([&] { return located(std::move(graph), dataFlow, options); });
+  auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow, options,
+                                       std::move(deviceInfo));
   state->unusedInputs = std::move(unused);
   state->ir = std::move(ir);
+  state->progress = std::move(progress);
+  state->tell();
   state->files = translated<error>([&] { return detail::externalFiles(state->model); });
   state->optimizer = optimizer.clone();
-  return std::unique_ptr<TrainingSession>(new TrainingSession(std::move(state)));
+  std::unique_ptr<TrainingSession> session(new TrainingSession(std::move(state)));
+  dumpIr(*session);
+  return session;
 }
 
 void TrainingSession::updateOptimizerFromHost(const Optimizer* optimizer) {
@@ -1247,24 +1353,33 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   if (dataFlow.nAnchors() == 0) {
     throw error("User must specify an anchor tensor when doing inference.");
   }
-  halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
-  placeNodes(graph, userOptions, *deviceInfo);
+  const SessionOptions options = withEnvironment(userOptions);
+  auto progress = std::make_unique<detail::Progress>(options);
+  progress->reach(0);
+  halftone::Graph graph = checkedModel(model, inputShapeInfo, options, patterns);
+  progress->reach(10);
+  placeNodes(graph, options, *deviceInfo);
   checkAnchors(graph, dataFlow);
-  checkStrategies(graph, dataFlow, userOptions);
+  checkStrategies(graph, dataFlow, options);
   std::vector<std::string> unused = prune(graph, dataFlow);
   detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
   detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
   applyPatterns(graph, patterns, settings, dataFlow, {});
-  detail::checkPipeline(graph, userOptions, dataFlow, false);
-  if (!userOptions.enablePipelining) {
-    detail::orderNodes(graph, userOptions.kahnTieBreaker, settings);
+  detail::checkPipeline(graph, options, dataFlow, false);
+  if (!options.enablePipelining) {
+    detail::orderNodes(graph, options.kahnTieBreaker, settings);
   }
-  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, nullptr);
-  auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow,
-                                       userOptions, std::move(deviceInfo));
+  progress->reach(20);
+  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, options, nullptr);
+  auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow, options,
+                                       std::move(deviceInfo));
   state->unusedInputs = std::move(unused);
   state->ir = std::move(ir);
-  return std::unique_ptr<InferenceSession>(new InferenceSession(std::move(state)));
+  state->progress = std::move(progress);
+  state->tell();
+  std::unique_ptr<InferenceSession> session(new InferenceSession(std::move(state)));
+  dumpIr(*session);
+  return session;
 }
 
 }  // namespace popart
