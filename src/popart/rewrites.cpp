@@ -1,6 +1,7 @@
 #include "popart/rewrites.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <random>
@@ -238,6 +239,8 @@ class Chooser {
     }
   }
 
+  float priority(std::size_t n) const { return priority_[n]; }
+
   /// Takes one of the ready nodes, which are in the order in which they became ready.
   std::size_t take(std::vector<std::size_t>& ready) {
     std::vector<std::size_t> best;  // places of those of the largest priority
@@ -316,12 +319,116 @@ halftone::NodeMap<std::vector<std::size_t>> followers(const halftone::Graph& gra
   return after;
 }
 
+/// An order of nodes that becomes better when nodes move past their neighbours.
+class Shifts {
+ public:
+  Shifts(const halftone::Graph& graph, std::vector<std::size_t>& order,
+         const halftone::NodeMap<std::vector<std::size_t>>& after, const Chooser& chooser)
+      : graph_(graph), order_(order), after_(after), chooser_(chooser), readers_(graph) {
+    place_.resize(order.size());
+    for (std::size_t at = 0; at < order.size(); ++at) place_[order[at]] = at;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      for (const halftone::TensorId id : graph.nodes[n].inputs) {
+        if (id != no_tensor) readers_[id].push_back(n);
+      }
+    }
+    for (const halftone::TensorId id : graph.outputs) readers_[id].push_back(graph.nodes.size());
+  }
+
+  /// Until nothing becomes better, or a limit is reached.
+  void run(std::int64_t most, std::chrono::duration<double> time) {
+    const auto end = std::chrono::steady_clock::now() + time;
+    std::int64_t count = 0;
+    for (bool isBetter = true; isBetter;) {
+      isBetter = false;
+      for (std::size_t at = 0; at < order_.size(); ++at) {
+        for (const bool isLater : {true, false}) {
+          if (count >= most || std::chrono::steady_clock::now() >= end) return;
+          if (!shift(at, isLater)) continue;
+          isBetter = true;
+          ++count;
+        }
+      }
+    }
+  }
+
+ private:
+  /// Moves the node at a place past its neighbours to where memory is best; false if that is where it is.
+  bool shift(std::size_t from, bool isLater) {
+    constexpr std::size_t window = 64;
+    std::int64_t sum = 0, best = 0;
+    std::size_t at = from, steps = 0, taken = 0;
+    while (steps < window && (isLater ? at + 1 < order_.size() : at > 0)) {
+      const std::size_t first = isLater ? at : at - 1;
+      if (!canSwap(first)) break;
+      sum += gain(first);
+      swap(first);
+      at = isLater ? at + 1 : at - 1;
+      ++steps;
+      if (sum < best) {
+        best = sum;
+        taken = steps;
+      }
+    }
+    for (; steps > taken; --steps) {
+      at = isLater ? at - 1 : at + 1;
+      swap(isLater ? at : at - 1);
+    }
+    return taken != 0;
+  }
+  /// Whether the nodes at a place and the next one may change places.
+  bool canSwap(std::size_t at) const {
+    const auto& next = after_[order_[at]];
+    const bool waits = std::find(next.begin(), next.end(), order_[at + 1]) != next.end();
+    return !waits && chooser_.priority(order_[at]) == chooser_.priority(order_[at + 1]);
+  }
+  /// By how much the sum changes if they do.
+  std::int64_t gain(std::size_t at) const {
+    return change(order_[at + 1], order_[at]) - change(order_[at], order_[at + 1]);
+  }
+  void swap(std::size_t at) {
+    std::swap(place_[order_[at]], place_[order_[at + 1]]);
+    std::swap(order_[at], order_[at + 1]);
+  }
+  /// Bytes that live one step longer because `first` runs right before `second` does: what it makes, and
+  /// what only `second` is the last to read.
+  std::int64_t change(std::size_t first, std::size_t second) const {
+    std::int64_t bytes = 0;
+    for (const halftone::TensorId id : graph_.nodes[first].outputs) {
+      if (id != no_tensor) bytes += halftone::detail::value_bytes(graph_.tensor(id));
+    }
+    const auto& inputs = graph_.nodes[second].inputs;
+    for (auto id = inputs.begin(); id != inputs.end(); ++id) {
+      if (*id == no_tensor || std::find(inputs.begin(), id, *id) != id) continue;
+      const bool isLast =
+          std::all_of(readers_[*id].begin(), readers_[*id].end(), [&](std::size_t reader) {
+            if (reader == second) return true;
+            const bool isBefore = reader < place_.size() && place_[reader] < place_[second];
+            return reader != first && isBefore;
+          });
+      if (isLast) bytes += halftone::detail::value_bytes(graph_.tensor(*id));
+    }
+    return bytes;
+  }
+
+  const halftone::Graph& graph_;
+  std::vector<std::size_t>& order_;
+  const halftone::NodeMap<std::vector<std::size_t>>& after_;
+  const Chooser& chooser_;
+  halftone::TensorMap<std::vector<std::size_t>> readers_;
+  std::vector<std::size_t> place_;  ///< by node
+};
+
 }  // namespace
 
-void orderNodes(halftone::Graph& graph, const std::string& kahnTieBreaker,
+void orderNodes(halftone::Graph& graph, const SessionOptions& options,
                 const NodeSettings& settings) {
-  const std::string tieBreaker = lowered(kahnTieBreaker);
-  if (tieBreaker == "greedy" && settings.schedulePriorities.empty()) return;
+  const std::string tieBreaker = lowered(options.kahnTieBreaker);
+  const SessionOptions usual;
+  const bool isUsual = tieBreaker == usual.kahnTieBreaker &&
+                       options.swapLimitScheduler == usual.swapLimitScheduler &&
+                       options.timeLimitScheduler == usual.timeLimitScheduler;
+  if (isUsual && settings.schedulePriorities.empty()) return;
   const auto after = followers(graph);
   halftone::NodeMap<int> waits(graph, 0);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -338,6 +445,8 @@ void orderNodes(halftone::Graph& graph, const std::string& kahnTieBreaker,
       if (--waits[next] == 0) ready.push_back(next);
     }
   }
+  Shifts(graph, order, after, chooser)
+      .run(options.swapLimitScheduler, std::chrono::duration<double>(options.timeLimitScheduler));
   halftone::Vector<Node> nodes;
   for (const std::size_t n : order) {
     nodes.push_back(std::move(graph.nodes[n]));

@@ -8,6 +8,7 @@
 #include <halftone/graph/graph.hpp>
 #include <popart/names.hpp>
 #include <popart/patterns/patterns.hpp>
+#include <popart/sessionoptions.hpp>
 
 #include "popart/external.hpp"
 
@@ -31,10 +32,12 @@ using PatternCounts = std::map<std::string, int>;
 PatternCounts applyPatterns(halftone::Graph& graph, const Patterns& patterns,
                             const NodeSettings& settings);
 
-/// Gives the nodes the order that kahnTieBreaker (fifo, greedy or random) and priorities ask for:
-/// of nodes that could run, the one of the largest priority is next, then what the tie breaker says.
-/// greedy without priorities leaves it to the session.
-void orderNodes(halftone::Graph& graph, const std::string& kahnTieBreaker,
+/// Gives the nodes the order that the options' scheduler and priorities ask for: of nodes that could
+/// run, the one of the largest priority is next, then what kahnTieBreaker says. Nodes move past
+/// others of equal priority as long as that makes the sum of bytes times steps that tensors live
+/// smaller, at most swapLimitScheduler times and timeLimitScheduler seconds. Without priorities
+/// the default options leave the order to the session.
+void orderNodes(halftone::Graph& graph, const SessionOptions& options,
                 const NodeSettings& settings);
 
 }  // namespace popart::detail

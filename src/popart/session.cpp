@@ -1265,7 +1265,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   std::vector<std::string> unused = prune(graph, dataFlow);
   detail::checkPipeline(graph, options, dataFlow, true);
   if (!options.enablePipelining) {
-    detail::orderNodes(graph, options.kahnTieBreaker, settings);
+    detail::orderNodes(graph, options, settings);
   }
   progress->reach(20);
   std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, options, &optimizer);
@@ -1367,7 +1367,7 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   applyPatterns(graph, patterns, settings, dataFlow, {});
   detail::checkPipeline(graph, options, dataFlow, false);
   if (!options.enablePipelining) {
-    detail::orderNodes(graph, options.kahnTieBreaker, settings);
+    detail::orderNodes(graph, options, settings);
   }
   progress->reach(20);
   std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, options, nullptr);

@@ -90,6 +90,7 @@ std::vector<std::string> orderOf(const std::string& tieBreaker, float priority) 
   const TensorId y = aiOnnx.sum({a, b, c});
   SessionOptions options;
   options.kahnTieBreaker = tieBreaker;
+  if (tieBreaker != "greedy") options.swapLimitScheduler = 0;  // the order as it is found
   auto session = InferenceSession::createFromOnnxModel(
       builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}}), cpu(), {}, options);
   const auto json = nlohmann::json::parse(session->serializeIr(IrSerializationFormat::JSON));
@@ -177,4 +178,53 @@ TEST_CASE("popart schedule: tie breakers and priorities") {
   CHECK(orderOf("fifo", 1) == std::vector<std::string>{"Relu", "Neg", "Exp"});
   CHECK(orderOf("fifo", -1)[2] != "Exp");
   CHECK(orderOf("random", 0) == orderOf("Random", 0));
+}
+
+// The sum of bytes times steps falls with every move; in the end each big tensor is read right after
+// it was made.
+TEST_CASE("law: the more the scheduler moves nodes, the shorter tensors live") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  std::vector<TensorId> big, small;
+  for (int i = 0; i < 6; ++i) {
+    const TensorId x = builder->addInputTensor(TensorInfo{"FLOAT", Shape{100}});
+    big.push_back(aiOnnx.exp({x}));
+  }
+  for (const TensorId& id : big) {
+    small.push_back(aiOnnx.reducesum({id}, std::vector<int64_t>{0}, 0));
+  }
+  const TensorId y = aiOnnx.sum(small);
+  halftone::Graph graph = detail::readModel(builder->getModelProto());
+  graph.outputs = {graph.find(y)};
+  const auto ordered = [&](std::int64_t limit) {
+    SessionOptions options;
+    options.kahnTieBreaker = "random";
+    options.swapLimitScheduler = limit;
+    halftone::Graph g = graph;
+    detail::orderNodes(g, options, {});
+    return g;
+  };
+  const auto stepsOf = [&](const halftone::Graph& g) {
+    int steps = 0;
+    for (std::size_t i = 0; i < big.size(); ++i) {
+      const auto placeOf = [&](const TensorId& id) {
+        for (std::size_t n = 0; n < g.nodes.size(); ++n) {
+          if (g.nodes[n].outputs[0] == g.find(id)) return static_cast<int>(n);
+        }
+        return -1;
+      };
+      const int here = placeOf(small[i]) - placeOf(big[i]);
+      CHECK(here > 0);
+      steps += here;
+    }
+    return steps;
+  };
+  int before = stepsOf(ordered(0));
+  CHECK(before > 6);
+  for (const std::int64_t limit : {1, 2, 1000}) {
+    const int steps = stepsOf(ordered(limit));
+    CHECK(steps <= before);
+    before = steps;
+  }
+  CHECK(before == 6);
 }
