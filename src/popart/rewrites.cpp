@@ -456,6 +456,39 @@ void orderNodes(halftone::Graph& graph, const SessionOptions& options,
   graph.nodes = std::move(nodes);
 }
 
+void strideGroups(halftone::Graph& graph) {
+  for (halftone::Graph& body : graph.graphs) strideGroups(body);
+  halftone::Vector<Node> nodes = std::exchange(graph.nodes, {});
+  for (Node& node : nodes) {
+    if (node.op->id != ops::GroupNormalization::id) {
+      graph.nodes.push_back(std::move(node));
+      continue;
+    }
+    const halftone::PlaceScope there(graph, node.place);
+    const std::int64_t groups =
+        halftone::unpack<ops::GroupNormalization>(node.attributes).num_groups;
+    const std::int64_t channels = graph.info(node.inputs[0]).shape[1], size = channels / groups;
+    std::vector<std::int64_t> order, back(static_cast<std::size_t>(channels));
+    for (std::int64_t c = 0; c < channels; ++c) {
+      order.push_back(c % size * groups + c / size);
+      back[static_cast<std::size_t>(order.back())] = c;
+    }
+    const auto gather = [&](halftone::TensorId id, const std::vector<std::int64_t>& by,
+                            std::int64_t axis) {
+      const halftone::AnyTensor indices =
+          halftone::constant<std::int64_t>(graph, std::span(by), {channels});
+      return ops::gather(halftone::AnyTensor{&graph, id}, indices, {.axis = axis}).id;
+    };
+    for (std::size_t i = 0; i < 3; ++i) node.inputs[i] = gather(node.inputs[i], order, i == 0);
+    const halftone::TensorId y = node.outputs[0];
+    node.outputs[0] = graph.add_tensor({.info = graph.info(y)}, {});
+    const halftone::TensorId grouped = node.outputs[0];
+    graph.nodes.push_back(std::move(node));
+    gather(grouped, back, 1);
+    graph.nodes.back().outputs[0] = y;
+  }
+}
+
 PatternCounts applyPatterns(halftone::Graph& graph, const Patterns& patterns,
                             const NodeSettings& settings) {
   PatternCounts counts;

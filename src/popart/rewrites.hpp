@@ -32,6 +32,10 @@ using PatternCounts = std::map<std::string, int>;
 PatternCounts applyPatterns(halftone::Graph& graph, const Patterns& patterns,
                             const NodeSettings& settings);
 
+/// Makes groups of GroupNormalization those of channels c with the same remainder of c / num_groups,
+/// instead of neighbours: channels are gathered before and put back behind.
+void strideGroups(halftone::Graph& graph);
+
 /// Gives the nodes the order that the options' scheduler and priorities ask for: of nodes that could
 /// run, the one of the largest priority is next, then what kahnTieBreaker says. Nodes move past
 /// others of equal priority as long as that makes the sum of bytes times steps that tensors live

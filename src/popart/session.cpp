@@ -235,6 +235,22 @@ halftone::Graph detail::readModel(const std::string& model, halftone::onnx::Load
   return halftone::onnx::load(std::as_bytes(std::span(model.data(), model.size())), options, ".");
 }
 
+namespace {
+
+/// The model that a graph trains or runs, with what its variables hold as far as the host has a copy.
+halftone::Graph hostModel(const halftone::Graph& graph, const SessionOptions& options) {
+  halftone::Graph model = model_of(graph);
+  if (!options.disableOptimizerStateTensorStreams) return model;
+  for (halftone::TensorRecord& t : model.tensors) {
+    if (!is_stored(t.state)) continue;
+    t.role = halftone::Role::constant;
+    t.state = halftone::State::none;
+  }
+  return model;
+}
+
+}  // namespace
+
 struct Session::State {
   std::string name;
   detail::GivenModel model;
@@ -263,7 +279,7 @@ struct Session::State {
       : name(std::move(sessionName)),
         model(std::move(given)),
         graph(std::move(planned)),
-        weights(model_of(graph)),
+        weights(hostModel(graph, userOptions)),
         dataFlow(flow),
         options(userOptions),
         device(std::move(deviceInfo)) {}
@@ -642,7 +658,8 @@ void Session::modelToHost(const std::string& fn) {
   translated<runtime_error>([&] {
     const halftone::Session& session = state_->executable->session();
     state_->weights.to_host(session);
-    detail::saveModel(state_->model, model_of(session.graph()), fn, state_->newFiles);
+    detail::saveModel(state_->model, hostModel(session.graph(), state_->options), fn,
+                      state_->newFiles);
   });
 }
 
@@ -958,6 +975,9 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
   // A builder lists initialised tensors among the inputs; steps give no values for them.
   graph.optional_inputs.clear();
   checkNamedBuffers(graph, userOptions);
+  if (userOptions.groupNormStridedChannelGrouping) {
+    translated<error>([&] { detail::strideGroups(graph); });
+  }
   for (const halftone::TensorId id : graph.inputs) {
     checkName(graph.name(id));
     if (!graph.info(id).is_static()) {

@@ -133,3 +133,65 @@ TEST_CASE("popart anchors: there are no gradients beside the way to the loss") {
     CHECK(is(text, "error", "not in Ir Tensors"));
   }
 }
+
+// The law: how a session runs changes no gradient.
+TEST_CASE("popart anchors: gradients of pipelines, replicas and what is computed again") {
+  const auto modelOf = [](bool hasStages) {
+    auto builder = Builder::create();
+    auto aiOnnx = builder->aiOnnxOpset9();
+    const TensorInfo info{"FLOAT", Shape{2}};
+    const TensorId x = builder->addInputTensor(info, "x");
+    const float data[] = {3, 5};
+    const TensorId w = builder->addInitializedInputTensor({data, info}, "w");
+    const TensorId h = aiOnnx.tanh({aiOnnx.mul({w, x})}, "h");
+    const TensorId y = aiOnnx.mul({h, h}, "y");
+    const TensorId l = aiOnnx.reducesum({y}, std::vector<int64_t>{0}, 0, "l");
+    if (hasStages) {
+      const TensorId inner = builder->getValueTensorIds().front();
+      for (const TensorId& id : {inner, h}) {
+        builder->virtualGraph(id, 0);
+        builder->pipelineStage(id, 0);
+      }
+      for (const TensorId& id : {y, l}) {
+        builder->virtualGraph(id, 1);
+        builder->pipelineStage(id, 1);
+      }
+    }
+    return Model{builder->getModelProto(), l};
+  };
+  const auto gradientsOf = [&](const SessionOptions& options, std::size_t samples,
+                               const std::string& ipus) {
+    const Model model = modelOf(options.enablePipelining);
+    std::map<TensorId, AnchorReturnType> anchors;
+    std::map<TensorId, std::size_t> sizes;
+    for (const char* id : {"Gradient___h", "Gradient___x"}) {
+      anchors[id] = AnchorReturnType("All");
+      sizes[id] = 2 * samples;
+    }
+    std::map<std::string, std::string> machine{{"numIPUs", ipus}};
+    auto session = TrainingSession::createFromOnnxModel(
+        model.proto, DataFlow(1, anchors), model.loss, ConstSGD(0.5f),
+        DeviceManager::createDeviceManager().createIpuModelDevice(machine), {}, options);
+    session->prepareDevice();
+    session->weightsFromHost();
+    std::vector<float> x;
+    for (std::size_t i = 0; i < 2 * samples; ++i) x.push_back(0.125f * static_cast<float>(i % 7));
+    return step(*session, {{"x", x}}, sizes);
+  };
+  SessionOptions plain;
+  plain.enableGradientAccumulation = true;
+  plain.accumulationFactor = 4;
+  const Values expected = gradientsOf(plain, 4, "1");
+  SessionOptions again = plain;
+  again.autoRecomputation = RecomputationType::RecomputeAll;
+  CHECK(gradientsOf(again, 4, "1") == expected);
+  SessionOptions pipeline = plain;
+  pipeline.virtualGraphMode = VirtualGraphMode::Manual;
+  pipeline.enablePipelining = true;
+  CHECK(gradientsOf(pipeline, 4, "2") == expected);
+  SessionOptions replicas = plain;
+  replicas.accumulationFactor = 2;
+  replicas.enableReplicatedGraphs = true;
+  replicas.replicatedGraphCount = 2;
+  CHECK(gradientsOf(replicas, 4, "2") == expected);
+}

@@ -219,3 +219,56 @@ TEST_CASE("popart options: the IR is written to POPART_IR_DUMP") {
   std::ifstream file(folder / "ir.json");
   CHECK(nlohmann::json::parse(file).contains("maingraph"));
 }
+
+// Of four channels and two groups, 0 and 2 are one group, 1 and 3 the other: of (1, 10, 3, 30) each has
+// its smaller number at -1 and its larger one at 1. dy/dscale, what training sees, is the same.
+TEST_CASE("popart options: groups of channels that are not neighbours") {
+  auto builder = Builder::create();
+  auto aiGraphcore = builder->aiGraphcoreOpset1();
+  const TensorInfo info{"FLOAT", Shape{4}};
+  const TensorId x = builder->addInputTensor(TensorInfo{"FLOAT", Shape{1, 4, 1}}, "x");
+  const float scales[] = {1, 2, 3, 4}, zeros[] = {0, 0, 0, 0};
+  const TensorId scale = builder->addInitializedInputTensor({scales, info}, "scale");
+  const TensorId bias = builder->addInitializedInputTensor({zeros, info}, "bias");
+  const TensorId y = aiGraphcore.groupnormalization({x, scale, bias}, 2, 1e-9f)[0];
+  const TensorId loss =
+      builder->aiOnnxOpset9().reducesum({y}, std::vector<int64_t>{0, 1, 2}, 0, "l");
+  SessionOptions options;
+  options.groupNormStridedChannelGrouping = true;
+  const DataFlow flow(1, {{y, AnchorReturnType("All")}});
+  auto session = TrainingSession::createFromOnnxModel(builder->getModelProto(), flow, loss,
+                                                      ConstSGD(1), cpu(), {}, options);
+  session->prepareDevice();
+  session->weightsFromHost();
+  const std::vector<float> out = step(*session, {{"x", {1, 10, 3, 30}}}, {{y, 4}}).at(y);
+  const float expected[] = {-1, -2, 3, 4};
+  const std::vector<float> trained = weight(*session, "scale");
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(out[i] == doctest::Approx(expected[i]));
+    CHECK(trained[i] == doctest::Approx(scales[i] - (i < 2 ? -1 : 1)));
+  }
+}
+
+TEST_CASE("popart options: an optimizer's state that stays on the device") {
+  const test::Folder folder;
+  const Model m = model();
+  const SGD momentum({{"defaultLearningRate", {0.5f, true}}, {"defaultMomentum", {0.5f, true}}});
+  for (const bool stays : {false, true}) {
+    SessionOptions options;
+    options.disableOptimizerStateTensorStreams = stays;
+    auto session = TrainingSession::createFromOnnxModel(m.proto, DataFlow(1), m.loss, momentum,
+                                                        cpu(), {}, options);
+    session->prepareDevice();
+    session->weightsFromHost();
+    for (int i = 0; i < 2; ++i) {
+      step(*session, {{"x", {1, 2}}}, {});
+      // The weights that are written back leave the velocity alone.
+      session->weightsToHost();
+      session->weightsFromHost();
+    }
+    // 1 - 0.5 (x + 1.5 x)
+    CHECK(weight(*session, "w") == std::vector<float>{-0.25f, -1.5f});
+    session->modelToHost(folder / "model.onnx");
+    CHECK(Builder::createFromOnnxModel(folder / "model.onnx")->isInitializer("Accl___w") != stays);
+  }
+}
