@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <halftone/onnx.hpp>
 
@@ -11,5 +12,9 @@ halftone::OperatorTable operators();
 
 /// Reads a model: a file's name, or the model itself. Throws the library's errors.
 halftone::Graph readModel(const std::string& model, halftone::onnx::LoadOptions options = {});
+
+/// The number that the metadata of a model have for a tensor; `otherwise` if there is none.
+int settingOf(const halftone::Graph& graph, const char* key, std::string_view tensor,
+              int otherwise);
 
 }  // namespace popart::detail

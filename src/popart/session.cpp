@@ -19,13 +19,13 @@
 #include <halftone/session/cache.hpp>
 #include <halftone/streams.hpp>
 #include <halftone/train/state.hpp>
-#include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/off_chip.hpp>
 #include <halftone/transform/serialize_batch.hpp>
 #include <halftone/transform/shard.hpp>
 
 #include "base/describe.hpp"
 #include "base/file.hpp"
+#include "popart/anchors.hpp"
 #include "popart/convert.hpp"
 #include "popart/executable.hpp"
 #include "popart/external.hpp"
@@ -227,14 +227,6 @@ halftone::Return toNative(AnchorReturnTypeId id) {
 
 }  // namespace
 
-halftone::Graph detail::readModel(const std::string& model, halftone::onnx::LoadOptions options) {
-  options.allow_no_outputs = true;  // anchors are what a session returns
-  options.operators = operators();
-  if (isPath(model)) return halftone::onnx::load(std::string_view(model), options);
-  // Data that Builder::saveInitializersExternally moved out are looked up in the working directory.
-  return halftone::onnx::load(std::as_bytes(std::span(model.data(), model.size())), options, ".");
-}
-
 namespace {
 
 /// The model that a graph trains or runs, with what its variables hold as far as the host has a copy.
@@ -429,30 +421,6 @@ halftone::Recomputation recomputation(const SessionOptions& options) {
   return native[static_cast<std::size_t>(options.autoRecomputation)];
 }
 
-/// The tensors of a graph that are returned; streams are not among them.
-halftone::Vector<halftone::TensorId> anchorsIn(const halftone::Graph& graph,
-                                               const DataFlow& dataFlow) {
-  halftone::Vector<halftone::TensorId> ids;
-  for (const TensorId& id : dataFlow.anchors()) {
-    const halftone::TensorId native = graph.find(id);
-    if (native != halftone::no_tensor) ids.push_back(native);
-  }
-  return ids;
-}
-
-/// The number that the metadata of a model have for a tensor; `otherwise` if there is none.
-int settingOf(const halftone::Graph& graph, const char* key, std::string_view tensor,
-              int otherwise) {
-  const std::string wanted = std::string(key) + "/" + std::string(tensor);
-  for (const halftone::Note& note : graph.notes) {
-    if (note.kind != halftone::Note::Kind::metadata || graph.text(note.key) != wanted) continue;
-    const std::span<const std::byte> bytes = note.text.span();
-    return std::atoi(
-        std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()).c_str());
-  }
-  return otherwise;
-}
-
 /// One replica: [2][tiles of all IPUs][workers][4] words.
 std::size_t generatorWords(const halftone::ipu::Target* target) {
   if (target == nullptr) return 8;
@@ -513,7 +481,7 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
 
 halftone::Graph Session::State::withAnchors() const {
   halftone::Graph returned = graph;
-  returned.outputs = anchorsIn(graph, dataFlow);
+  returned.outputs = detail::anchorsIn(graph, dataFlow);
   return returned;
 }
 
@@ -529,7 +497,7 @@ void Session::State::prepare(std::optional<halftone::Executable> ready) {
     std::vector<std::string> broadcast;
     for (const halftone::Port& input : session.inputs()) {
       const auto mode = static_cast<int>(ReplicatedStreamMode::Broadcast);
-      if (settingOf(graph, sReplicatedStreamMode, input.name, 0) == mode) {
+      if (detail::settingOf(graph, sReplicatedStreamMode, input.name, 0) == mode) {
         broadcast.emplace_back(input.name);
       }
     }
@@ -890,8 +858,8 @@ void checkVariableSettings(const halftone::Graph& graph) {
     if (!halftone::is_variable(t)) continue;
     const std::string_view name = graph.text(t.name);
     const auto all = static_cast<int>(CommGroupType::All);
-    if (settingOf(graph, sCommGroupType, name, all) == all &&
-        settingOf(graph, sVariableSettings, name, 0) == 0) {
+    if (detail::settingOf(graph, sCommGroupType, name, all) == all &&
+        detail::settingOf(graph, sVariableSettings, name, 0) == 0) {
       continue;
     }
     throw error(
@@ -1003,96 +971,6 @@ void checkRecomputation(const halftone::Graph& graph, const SessionOptions& opti
         "A mixture of auto and manual recompute annotation is not supported: node '{}' says "
         "itself whether it is computed again",
         graph.name(node));
-  }
-}
-
-void checkAnchors(const halftone::Graph& graph, const DataFlow& dataFlow) {
-  const std::vector<halftone::AnyDeviceToHost> streams = halftone::used_d2h_streams(graph);
-  for (const TensorId& id : dataFlow.anchors()) {
-    const bool isStream = std::any_of(streams.begin(), streams.end(),
-                                      [&](const auto& stream) { return stream.name.view() == id; });
-    if (!isStream && graph.find(id) == halftone::no_tensor) {
-      throw error("Anchor tensor `{}' not in Ir Tensors.", id);
-    }
-  }
-}
-
-/// Drops nodes that no anchor and no update needs, and inputs that no node is left to read. Throws if
-/// there is nothing to compute. Gives the inputs that are dropped.
-std::vector<std::string> prune(halftone::Graph& graph, const DataFlow& dataFlow) {
-  graph.outputs = anchorsIn(graph, dataFlow);
-  graph = halftone::without_dead_code(std::move(graph));
-  if (graph.nodes.empty()) {
-    throw error("All operations in the main graph were pruned, nothing to compute");
-  }
-  halftone::TensorMap<bool> isUsed(graph, false);
-  for (const halftone::Node& node : graph.nodes) {
-    for (const halftone::TensorId id : node.inputs) {
-      if (id != halftone::no_tensor) isUsed[id] = true;
-    }
-  }
-  for (const halftone::TensorId id : graph.outputs) isUsed[id] = true;
-  std::vector<std::string> unused;
-  erase_if(graph.inputs, [&](halftone::TensorId id) {
-    if (!isUsed[id]) unused.emplace_back(graph.name(id));
-    return !isUsed[id];
-  });
-  return unused;
-}
-
-/// The tensors whose gradients are anchors, as far as the loss depends on them.
-std::vector<std::string> anchoredGradients(const halftone::Graph& graph, halftone::TensorId loss,
-                                           const DataFlow& dataFlow) {
-  halftone::TensorMap<bool> isOnPath(graph, false);
-  isOnPath[loss] = true;
-  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
-    const halftone::Node& node = graph.nodes[n];
-    const auto isUsed = [&](halftone::TensorId id) {
-      return id != halftone::no_tensor && isOnPath[id];
-    };
-    if (std::none_of(node.outputs.begin(), node.outputs.end(), isUsed)) continue;
-    for (const halftone::TensorId id : node.inputs) {
-      if (id == halftone::no_tensor) continue;
-      isOnPath[id] = halftone::is_floating_point(graph.info(id).type);
-    }
-  }
-  constexpr std::string_view prefix = "Gradient___";
-  std::vector<std::string> names;
-  for (const TensorId& id : dataFlow.anchors()) {
-    if (!id.starts_with(prefix)) continue;
-    const std::string name = id.substr(prefix.size());
-    const halftone::TensorId of = graph.find(name);
-    if (of == halftone::no_tensor || !isOnPath[of]) continue;
-    if (graph.tensor(of).role != halftone::Role::constant) names.push_back(name);
-  }
-  return names;
-}
-
-void checkStrategy(const TensorId& id, ExchangeStrategy strategy, const SessionOptions& options) {
-  if (strategy == ExchangeStrategy::OverlapStep) {
-    throw error("Tensor {}: ExchangeStrategy::OverlapStep is not supported", id);
-  }
-  const bool isOverlapped =
-      strategy == ExchangeStrategy::OverlapInnerLoop || strategy == ExchangeStrategy::OverlapLoops;
-  if (isOverlapped && !(options.useHostCopyOps && options.enableExplicitMainLoops &&
-                        options.virtualGraphMode != VirtualGraphMode::Off)) {
-    throw error(
-        "Tensor {}: overlapped IO needs useHostCopyOps, enableExplicitMainLoops and a "
-        "virtualGraphMode",
-        id);
-  }
-}
-
-/// Throws for transfers that overlap what they cannot.
-void checkStrategies(const halftone::Graph& graph, const DataFlow& dataFlow,
-                     const SessionOptions& options) {
-  for (const halftone::TensorId id : graph.inputs) {
-    const TensorId name(graph.name(id));
-    const int strategy = settingOf(graph, sExchangeStrategyAttribute, name, 0);
-    checkStrategy(name, static_cast<ExchangeStrategy>(strategy), options);
-  }
-  for (const TensorId& id : dataFlow.anchors()) {
-    checkStrategy(id, dataFlow.art(id).exchangeStrategy(), options);
   }
 }
 
@@ -1260,7 +1138,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   }
   detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
   detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
-  graph.outputs = anchorsIn(graph, dataFlow);
+  graph.outputs = detail::anchorsIn(graph, dataFlow);
   graph.add_output(id);
   applyPatterns(graph, patterns, settings, dataFlow, loss);
   translated<error>([&] {
@@ -1271,7 +1149,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
       serializeBatch(graph, parts);
     }
     halftone::TrainOptions recorded = trainOptions(options);
-    recorded.gradients_of = anchoredGradients(graph, id, dataFlow);
+    recorded.gradients_of = detail::anchoredGradients(graph, id, dataFlow);
     detail::recordTraining(graph, halftone::AnyTensor{&graph, id}, optimizer, recorded);
     if (!whole) return;
     // The host's model stays as it was; values are those of the graph that trains it.
@@ -1280,9 +1158,9 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     }
     graph.model[0] = std::move(*whole);
   });
-  checkAnchors(graph, dataFlow);
-  checkStrategies(graph, dataFlow, options);
-  std::vector<std::string> unused = prune(graph, dataFlow);
+  detail::checkAnchors(graph, dataFlow);
+  detail::checkStrategies(graph, dataFlow, options);
+  std::vector<std::string> unused = detail::prune(graph, dataFlow);
   detail::checkPipeline(graph, options, dataFlow, true);
   if (!options.enablePipelining) {
     detail::orderNodes(graph, options, settings);
@@ -1379,9 +1257,9 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   halftone::Graph graph = checkedModel(model, inputShapeInfo, options, patterns);
   progress->reach(10);
   placeNodes(graph, options, *deviceInfo);
-  checkAnchors(graph, dataFlow);
-  checkStrategies(graph, dataFlow, options);
-  std::vector<std::string> unused = prune(graph, dataFlow);
+  detail::checkAnchors(graph, dataFlow);
+  detail::checkStrategies(graph, dataFlow, options);
+  std::vector<std::string> unused = detail::prune(graph, dataFlow);
   detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
   detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
   applyPatterns(graph, patterns, settings, dataFlow, {});
