@@ -13,7 +13,8 @@ enum class SGDAccumulatorAndMomentum { Combined = 0, Separate };
 /// The combined form keeps gradients and velocity in Accl___w, which decays after the weight was
 /// updated: it starts with (1 - dampening) * weightDecay * velocityScaling * w, and what momentum and
 /// weightDecay become counts one step later. The separate form has Accum___w and Accl1___w, of the
-/// types accumType and accl1Type; UNDEFINED, and the combined form: the weight's.
+/// types accumType and accl1Type. State of an UNDEFINED type, and that of the combined form, has the
+/// weight's type.
 class SGD : public Optimizer {
  public:
   static OptimizerValue getUnsetLearningRate() { return {0.1f, true}; }

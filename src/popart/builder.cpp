@@ -30,7 +30,7 @@ using ::onnx::AttributeProto;
 constexpr const char* defaultDomain = "ai.onnx";
 /// The version that a model has which uses no operator of the default domain.
 constexpr int defaultOpset = 10;
-/// Of an operator that all versions have alike: it decides nothing about the model's.
+/// The version of an operator that all versions have alike, which leaves the model's version open.
 constexpr int anyOpset = 0;
 /// Constants of so many bytes are known when shapes are inferred.
 constexpr std::size_t mostKnownBytes = 4096;

@@ -111,7 +111,7 @@ void detail::writeData(std::span<const TensorData> tensors, const std::string& f
 
 namespace {
 
-/// Writes all that a tensor's message says of its elements anew, except elements that follow as bytes.
+/// Writes a tensor's message anew, without elements that are to follow as bytes, which it returns.
 std::span<const std::byte> describe(::onnx::TensorProto& tensor, const halftone::TensorInfo& info,
                                     std::span<const std::byte> bytes) {
   ::onnx::TensorProto described = halftone::onnx::tensor_header(info, tensor.name());

@@ -23,8 +23,8 @@ struct PatternRow : SettingRow {
 
 constexpr const char* grad = "gradients are recorded in these operators";
 
-/// Those before aliasing, which users switch on and off, and nine that come later. Rows by priority and
-/// class are those of PopART's documentation.
+/// The 55 patterns that run before aliasing, which users switch on and off, and nine later ones. Priorities
+/// and classes are those of PopART's documentation.
 constexpr PatternRow pattern_rows[] = {
     {{"Slice2SliceSubsample", OptionStatus::nothing, "a Slice with steps is one operator"},
      Class::off,

@@ -19,14 +19,14 @@ class Progress final : public halftone::PassObserver {
   explicit Progress(const SessionOptions& options)
       : logger_(options.compilationProgressLogger), total_(options.compilationProgressTotal) {}
 
-  /// Of 100; it never goes back.
+  /// Says that so many percent are done. The number that is told never falls.
   void reach(int percent) {
     percent_ = std::max(percent_, percent);
     if (logger_) logger_(percent_ * total_ / 100, total_);
   }
 
   void passed(const halftone::PassEvent& event) override {
-    // Passes run over subgraphs, too: how many there will be is not known.
+    // The number of passes to come is not known, since they run over subgraphs, too.
     percent_ += (95 - percent_) / 8;
     reach(percent_);
     const bool folds = event.pass == "constants";
@@ -37,7 +37,7 @@ class Progress final : public halftone::PassObserver {
                           event.path.empty() ? "" : " of ", event.path, event.graph.nodes.size(),
                           1e3 * event.seconds));
     }
-    // It is the last pass: what it leaves will run.
+    // The last pass leaves what will run.
     if (event.pass != "schedule" ||
         !logging::shouldLog(logging::Module::opx, logging::Level::Trace))
       return;

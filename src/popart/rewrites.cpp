@@ -34,7 +34,7 @@ class Rewriting {
 
   halftone::Graph& graph;
 
-  /// Brings up to date what is looked up.
+  /// Looks the graph over again, after a change.
   void look() {
     uses_ = halftone::Uses(graph);
     aliases_ = halftone::Aliases(graph);
@@ -72,7 +72,7 @@ bool isIdentity(const Node& node) {
   return isOne && (node.op->id == ops::Identity::id || node.op->id == ops::Concat::id);
 }
 
-/// The node before gives its output to an Identity alone: it computes the Identity's.
+/// A node whose output only an Identity reads computes the Identity's output itself.
 bool preUniRepl(Rewriting& r, Node& node) {
   if (!isIdentity(node)) return false;
   Node* const source = r.soleSource(node.inputs[0], node);
@@ -82,7 +82,7 @@ bool preUniRepl(Rewriting& r, Node& node) {
   return true;
 }
 
-/// Who reads the output of an Identity reads its input.
+/// Nodes that read the output of an Identity read its input instead.
 bool postNRepl(Rewriting& r, Node& node) {
   if (!isIdentity(node)) return false;
   const halftone::TensorId x = node.inputs[0], y = node.outputs[0];
@@ -95,7 +95,7 @@ bool postNRepl(Rewriting& r, Node& node) {
   return true;
 }
 
-/// An operator that moves nothing and converts nothing.
+/// An operator that neither moves nor converts elements becomes an Identity.
 bool opToIdentity(Rewriting& r, Node& node) {
   const halftone::OpId& id = node.op->id;
   if (node.outputs.size() != 1 || node.outputs[0] == no_tensor || node.inputs.empty()) return false;
@@ -122,7 +122,7 @@ bool negativeOneScale(Rewriting&, Node& node) {
   return true;
 }
 
-/// Two transpositions, one after the other, are one.
+/// A Transpose of a Transpose becomes one Transpose.
 bool transposeToIdentity(Rewriting& r, Node& node) {
   if (node.op->id != ops::Transpose::id) return false;
   const Node* const source = r.soleSource(node.inputs[0], node);
@@ -136,7 +136,7 @@ bool transposeToIdentity(Rewriting& r, Node& node) {
   return true;
 }
 
-/// What is converted after it was expanded is less before.
+/// A Cast of an Expand becomes an Expand of a Cast, which converts fewer elements.
 bool expandCast(Rewriting& r, Node& node) {
   if (node.op->id != ops::Cast::id || node.outputs.size() != 1) return false;
   Node* const expand = r.soleSource(node.inputs[0], node);
@@ -158,7 +158,7 @@ struct Rewrite {
   bool (*apply)(Rewriting& r, Node& node);
 };
 
-/// By priority.
+/// The rewrites in the order of their priorities.
 constexpr Rewrite rewrites[] = {
     {"ExpandCast", &expandCast},
     {"PreUniRepl", &preUniRepl},
@@ -168,7 +168,7 @@ constexpr Rewrite rewrites[] = {
     {"TransposeToIdentityOrReshapePattern", &transposeToIdentity},
 };
 
-/// Applies one pattern to all nodes; gives how often.
+/// Applies one pattern to all nodes, and returns how often it was applied.
 int applyOne(halftone::Graph& graph, const Rewrite& rewrite, const NodeSettings& settings) {
   int count = 0;
   Rewriting rewriting(graph, settings);
@@ -335,7 +335,7 @@ class Shifts {
     for (const halftone::TensorId id : graph.outputs) readers_[id].push_back(graph.nodes.size());
   }
 
-  /// Until nothing becomes better, or a limit is reached.
+  /// Moves nodes until nothing becomes better, or a limit is reached.
   void run(std::int64_t most, std::chrono::duration<double> time) {
     const auto end = std::chrono::steady_clock::now() + time;
     std::int64_t count = 0;
@@ -382,7 +382,7 @@ class Shifts {
     const bool waits = std::find(next.begin(), next.end(), order_[at + 1]) != next.end();
     return !waits && chooser_.priority(order_[at]) == chooser_.priority(order_[at + 1]);
   }
-  /// By how much the sum changes if they do.
+  /// By how much the sum of bytes times steps changes if they do.
   std::int64_t gain(std::size_t at) const {
     return change(order_[at + 1], order_[at]) - change(order_[at], order_[at + 1]);
   }
@@ -390,8 +390,8 @@ class Shifts {
     std::swap(place_[order_[at]], place_[order_[at + 1]]);
     std::swap(order_[at], order_[at + 1]);
   }
-  /// Bytes that live one step longer because `first` runs right before `second` does: what it makes, and
-  /// what only `second` is the last to read.
+  /// The bytes that live one step longer because `first` runs right before `second` does: the outputs of
+  /// `first`, and the inputs that `second` is the last to read.
   std::int64_t change(std::size_t first, std::size_t second) const {
     std::int64_t bytes = 0;
     for (const halftone::TensorId id : graph_.nodes[first].outputs) {
@@ -450,7 +450,7 @@ void orderNodes(halftone::Graph& graph, const SessionOptions& options,
   halftone::Vector<Node> nodes;
   for (const std::size_t n : order) {
     nodes.push_back(std::move(graph.nodes[n]));
-    // One block: the session keeps the order.
+    // The session keeps the order of nodes that are in one block.
     nodes.back().order = {.block = 1, .position = static_cast<std::int32_t>(nodes.size())};
   }
   graph.nodes = std::move(nodes);

@@ -14,14 +14,14 @@
 
 namespace popart::detail {
 
-/// What nodes of a model say that the graph has no place for, by the names of their outputs.
+/// Attributes of a model's nodes that a graph has no place for, by the names of the nodes' outputs.
 struct NodeSettings {
   std::map<TensorId, std::set<std::string>> excludedPatterns;
   std::map<TensorId, float> schedulePriorities;
   std::set<TensorId> kept;  ///< tensors that patterns do not remove, beside the graph's outputs
 };
 
-/// Reads it from the nodes of the main graph. Throws the library's errors.
+/// Reads them from the nodes of the main graph. Throws the library's errors.
 NodeSettings nodeSettings(const GivenModel& model);
 
 /// How often each pattern was applied.
@@ -32,8 +32,8 @@ using PatternCounts = std::map<std::string, int>;
 PatternCounts applyPatterns(halftone::Graph& graph, const Patterns& patterns,
                             const NodeSettings& settings);
 
-/// Makes groups of GroupNormalization those of channels c with the same remainder of c / num_groups,
-/// instead of neighbours: channels are gathered before and put back behind.
+/// Makes every GroupNormalization group the channels c of equal c % num_groups instead of neighbours, by
+/// a Gather of the channels before it and another one behind it.
 void strideGroups(halftone::Graph& graph);
 
 /// Gives the nodes the order that the options' scheduler and priorities ask for: of nodes that could

@@ -229,7 +229,7 @@ halftone::Return toNative(AnchorReturnTypeId id) {
 
 namespace {
 
-/// The model that a graph trains or runs, with what its variables hold as far as the host has a copy.
+/// The model that a graph trains or runs, with the values of those variables that the host has a copy of.
 halftone::Graph hostModel(const halftone::Graph& graph, const SessionOptions& options) {
   halftone::Graph model = model_of(graph);
   if (!options.disableOptimizerStateTensorStreams) return model;
@@ -871,7 +871,7 @@ void checkVariableSettings(const halftone::Graph& graph) {
 
 /// The options, with what the environment says of the cache.
 SessionOptions withEnvironment(SessionOptions options) {
-  // The later one goes before the other.
+  // POPXL_CACHE_DIR counts if both are set.
   for (const char* name : {"POPART_CACHE_DIR", "POPXL_CACHE_DIR"}) {
     const char* const folder = std::getenv(name);
     if (folder == nullptr || *folder == '\0') continue;
@@ -916,13 +916,16 @@ void checkPatterns(const Patterns& patterns) {
 
 /// Applies patterns to the model; `loss`: empty in inference.
 void applyPatterns(halftone::Graph& graph, const Patterns& patterns, detail::NodeSettings& settings,
-                   const DataFlow& dataFlow, const TensorId& loss) {
+                   const DataFlow& dataFlow, const TensorId& loss, const SessionOptions& options) {
   constexpr std::string_view gradient = "Gradient___";
   for (const TensorId& id : dataFlow.anchors()) {
     settings.kept.insert(id);
     if (id.starts_with(gradient)) settings.kept.insert(id.substr(gradient.size()));
   }
   settings.kept.insert(loss);
+  if (const auto& tracked = options.automaticLossScalingSettings.toTrackTensors) {
+    settings.kept.insert(tracked->begin(), tracked->end());
+  }
   for (const auto& [name, count] : detail::applyPatterns(graph, patterns, settings)) {
     detail::say(logging::Module::pattern, logging::Level::Debug,
                 logging::format("Pattern {} was applied {} times", name, count));
@@ -1140,7 +1143,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
   graph.outputs = detail::anchorsIn(graph, dataFlow);
   graph.add_output(id);
-  applyPatterns(graph, patterns, settings, dataFlow, loss);
+  applyPatterns(graph, patterns, settings, dataFlow, loss, options);
   translated<error>([&] {
     const int parts = options.batchSerializationSettings.factor;
     std::optional<halftone::Graph> whole;
@@ -1262,7 +1265,7 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   std::vector<std::string> unused = detail::prune(graph, dataFlow);
   detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
   detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
-  applyPatterns(graph, patterns, settings, dataFlow, {});
+  applyPatterns(graph, patterns, settings, dataFlow, {}, options);
   detail::checkPipeline(graph, options, dataFlow, false);
   if (!options.enablePipelining) {
     detail::orderNodes(graph, options, settings);

@@ -7,7 +7,7 @@ namespace popart::detail {
 
 namespace {
 
-/// The largest number of a type, or of double's for wider ranges that a distribution can have.
+/// The largest number of a type; half of it for double, whose whole range no distribution can have.
 template <class T>
 double largest() {
   if constexpr (std::is_same_v<T, halftone::half>) return 65504;

@@ -50,7 +50,7 @@ void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> 
       const V momentum = at(Op::a), fresh = 1 - at(Op::b), scaling = at(Op::c);
       const V kept = at(Op::a) / at(Op::c);
       if (op.combined) {
-        // v += c (1 - b) g, w -= lr / c v, v = a v + c (1 - b) wd w: what decays counts in the next step
+        // v += c (1 - b) g, w -= lr / c v; then v = a v + c (1 - b) wd w for the next step.
         all([=, w = w.data, g = g.data, v = s1.data, nesterov = op.nesterov,
              clear = op.clear](auto lanes) {
           const V d = lanes.load(g) * unscale, old = weight(lanes);

@@ -70,12 +70,13 @@ constexpr void record_update(const Optimizer& optimizer, const W& w, const G& dw
 }  // namespace detail
 
 /// Element types in which an optimizer's state is stored; it is computed in float, or in double for
-/// weights of double. undefined: as it is computed, or as its weight.
+/// weights of double. A type that is undefined is the one that the state is computed in, or, with
+/// as_weight, the weight's.
 struct StateTypes {
   ElementType sum = ElementType::undefined;  ///< of the gradients of a step's runs
   ElementType first = ElementType::undefined, second = ElementType::undefined,
               third = ElementType::undefined;
-  bool as_weight = false;  ///< what is undefined is that of the weight
+  bool as_weight = false;
 };
 
 /// Where weight decay enters: at the weight itself, or as a part of the gradient.
