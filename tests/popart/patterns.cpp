@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <popart/builder.hpp>
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "../../examples/popart_networks/networks.hpp"
 #include "errors.hpp"
 #include "popart/model.hpp"
 #include "popart/rewrites.hpp"
@@ -158,6 +160,32 @@ TEST_CASE("law: results are equal with any set of patterns") {
     SessionOptions options;
     options.kahnTieBreaker = order;
     CHECK(resultsOf(m, Patterns(), options) == expected);
+  }
+}
+
+TEST_CASE("law: a network has equal results with any set of patterns") {
+  NetworkBuilder encoder;
+  encoder.encoder(2, 8, 1);
+  const std::string proto = encoder.model();
+  const halftone::Graph graph = detail::readModel(proto);
+  const TensorId x(graph.name(graph.inputs[0])), y(graph.name(graph.outputs[0]));
+  std::vector<float> in(static_cast<std::size_t>(graph.info(graph.inputs[0]).elements()));
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 251) / 251;
+  const auto size = static_cast<std::size_t>(graph.info(graph.outputs[0]).elements());
+  const auto resultOf = [&](const Patterns& patterns) {
+    auto session = InferenceSession::createFromOnnxModel(
+        proto, DataFlow(1, {{y, AnchorReturnType("All")}}), cpu(), {}, {}, patterns);
+    session->prepareDevice();
+    session->weightsFromHost();
+    return step(*session, {{x, in}}, {{y, size}}).at(y);
+  };
+  const std::vector<float> expected = resultOf(Patterns(PatternsLevel::Minimal));
+  CHECK(std::isfinite(expected[0]));
+  for (const PatternsLevel level : {PatternsLevel::Default, PatternsLevel::All}) {
+    CHECK(resultOf(Patterns(level)) == expected);
+  }
+  for (const char* name : switchable) {
+    CHECK(resultOf(Patterns(PatternsLevel::Minimal).enablePattern(name, true)) == expected);
   }
 }
 
