@@ -14,7 +14,7 @@ enum class SGDAccumulatorAndMomentum { Combined = 0, Separate };
 /// updated: it starts with (1 - dampening) * weightDecay * velocityScaling * w, and what momentum and
 /// weightDecay become counts one step later. The separate form has Accum___w and Accl1___w, of the
 /// types accumType and accl1Type. State of an UNDEFINED type, and that of the combined form, has the
-/// weight's type.
+/// weight's type; with several replicas it is FLOAT for weights of FLOAT16, too.
 class SGD : public Optimizer {
  public:
   static OptimizerValue getUnsetLearningRate() { return {0.1f, true}; }

@@ -522,7 +522,8 @@ halftone::Training detail::recordTraining(halftone::Graph& graph, halftone::AnyT
     }
     options.specific.push_back(std::move(specific));
   }
-  options.state_types.as_weight = true;
+  // Replicas join sums, and share state, in the type that it is computed in.
+  options.state_types.as_weight = graph.replicas == 1;
   switch (optimizer.type()) {
     case OptimizerType::SGD:
       return record(graph, loss, static_cast<const SGD&>(optimizer), options);

@@ -156,8 +156,85 @@ TEST_CASE("popart optimizers: state of the types that are asked for") {
   CHECK(rms->getInfo("Accl1___w").dataType() == DataType::FLOAT16);
   CHECK(rms->getInfo("Accl2___w").dataType() == DataType::FLOAT);
   CHECK(rms->getInfo("Accl3___w").dataType() == DataType::FLOAT16);
+  // Replicas join sums in FLOAT; others are refused.
+  options.enableReplicatedGraphs = true;
+  options.replicatedGraphCount = 2;
+  CHECK(is(error_of([&] { session(adam, options); }), "error", "replicas join sums of gradients"));
   CHECK(is(error_of([&] {
              Adam(params, AdamMode::Adam, DataType::INT32, DataType::FLOAT, DataType::FLOAT);
            }),
            "error", "accumType"));
+}
+
+// The law: where the state lies changes nothing, also where it starts with a decayed weight.
+TEST_CASE("popart optimizers: a velocity that replicas share") {
+  const SGD optimizer({{"defaultLearningRate", {0.5f, true}},
+                       {"defaultMomentum", {0.5f, true}},
+                       {"defaultWeightDecay", {0.25f, true}}});
+  std::vector<std::vector<float>> results;
+  for (const auto sharding : {ReplicatedTensorSharding::Off, ReplicatedTensorSharding::On}) {
+    SessionOptions options;
+    options.enableReplicatedGraphs = true;
+    options.replicatedGraphCount = 2;
+    for (TensorLocationSettings* settings :
+         {&options.weightTensorLocationSettings, &options.optimizerStateTensorLocationSettings}) {
+      settings->location.replicatedTensorSharding = sharding;
+      settings->minElementsForReplicatedTensorSharding = 1;
+    }
+    auto s = session(optimizer, options);
+    for (int t = 0; t < 2; ++t) step(*s, {{"x", {1, 2, 3, 4}}}, {});
+    results.push_back(weight(*s, "w"));
+    results.push_back(weight(*s, "Accl___w"));
+  }
+  CHECK(results[0] == results[2]);
+  CHECK(results[1] == results[3]);
+  // v0 = 0.25 w; v = v + 4; w = w - 0.5 v; v = 0.5 v + 0.25 w, twice, from w = 1.
+  double w = 1, v = 0.25;
+  for (int t = 0; t < 2; ++t) {
+    v += 4;
+    w -= 0.5 * v;
+    v = 0.5 * v + 0.25 * w;
+  }
+  CHECK(results[0][0] == doctest::Approx(w));
+  CHECK(results[1][0] == doctest::Approx(v));
+}
+
+TEST_CASE("popart optimizers: weights of FLOAT16 have state of their type, or FLOAT in replicas") {
+  for (const bool hasReplicas : {false, true}) {
+    auto builder = Builder::create();
+    auto aiOnnx = builder->aiOnnxOpset9();
+    const TensorInfo info{"FLOAT16", Shape{2}};
+    const TensorId x = builder->addInputTensor(info, "x");
+    const float16_t data[] = {1, -2};
+    const TensorId w = builder->addInitializedInputTensor({data, info}, "w");
+    const TensorId l = aiOnnx.reducesum({aiOnnx.mul({w, x})}, std::vector<int64_t>{0}, 0, "l");
+    SessionOptions options;
+    options.enableGradientAccumulation = true;
+    options.accumulationFactor = 2;
+    options.enableReplicatedGraphs = hasReplicas;
+    options.replicatedGraphCount = hasReplicas ? 2 : 1;
+    const SGD momentum({{"defaultLearningRate", {0.5f, true}}, {"defaultMomentum", {0.5f, true}}});
+    auto s = TrainingSession::createFromOnnxModel(builder->getModelProto(), DataFlow(1), l,
+                                                  momentum, cpu(), {}, options);
+    s->prepareDevice();
+    s->weightsFromHost();
+    std::vector<float16_t> in(hasReplicas ? 8 : 4, float16_t(1));
+    NDArrayWrapper<float16_t> array(in.data(), {static_cast<int64_t>(in.size())});
+    std::map<TensorId, IArray&> inputs{{"x", array}}, none;
+    StepIO io(inputs, none);
+    s->run(io);
+    const DataType expected = hasReplicas ? DataType::FLOAT : DataType::FLOAT16;
+    CHECK(s->getInfo("Accl___w").dataType() == expected);
+    CHECK(s->getInfo("Accum___w").dataType() == expected);
+    std::vector<float16_t> trained(2);
+    MutableVoidData values;
+    values.data = trained.data();
+    values.info = info;
+    WeightsIO io2;
+    io2.insert(w, values);
+    s->weightsToHost();
+    s->readWeights(io2);
+    // w - 0.5 times the number of samples
+    CHECK(static_cast<float>(trained[0]) == (hasReplicas ? -1 : 0));
+  }
 }
