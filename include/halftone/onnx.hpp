@@ -46,6 +46,8 @@ struct LoadOptions {
   /// intermediate tensors and its nodes contradict (the nodes count), metadata that have a key twice,
   /// graphs and initializers without a name.
   bool strict = false;
+  /// Read graphs without outputs, of which the caller chooses what is returned; else they are broken.
+  bool allow_no_outputs = false;
 };
 
 /// Reads a model file. Large weights stay in the file, which is mapped as long as the graph or a

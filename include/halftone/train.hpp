@@ -39,10 +39,11 @@ struct TrainOptions {
   /// Names of the variables that are trained; empty: all of floating point that the loss depends
   /// on.
   Vector<std::string> weights{};
-  /// Further variables and inputs whose gradients are wanted.
+  /// Further tensors whose gradients are wanted: variables, inputs, what nodes compute, the loss.
   Vector<std::string> gradients_of{};
   std::int64_t accumulation = 1;  ///< runs for each step of the optimizer; sessions set it, too
   AccumulationReduction reduction = AccumulationReduction::sum;
+  StateTypes state_types{};
   Vector<Specific> specific{};
   Vector<ClipNorm> clip_norm{};
   AutomaticLossScaling automatic_loss_scaling{};

@@ -72,11 +72,15 @@ class Adam : public Optimizer {
   AdamMode getAdamMode() const { return mode_; }
   WeightDecayMode getWeightDecayMode() const { return decayMode_; }
   bool useScaledOptimizerState() const { return scaledOptimizerState_; }
+  DataType accumType() const { return accumType_; }
+  DataType accl1Type() const { return accl1Type_; }
+  DataType accl2Type() const { return accl2Type_; }
 
  private:
   void checkValues() const override;
   AdamMode mode_;
   WeightDecayMode decayMode_;
+  DataType accumType_, accl1Type_, accl2Type_;
   bool scaledOptimizerState_;
 };
 

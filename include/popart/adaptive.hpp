@@ -48,11 +48,16 @@ class Adaptive : public Optimizer {
   AdaptiveMode getAdaptiveMode() const { return mode_; }
   WeightDecayMode getWeightDecayMode() const { return decayMode_; }
   bool usesTFVariant() const { return tfVariant_; }
+  DataType accumType() const { return accumType_; }
+  DataType accl1Type() const { return accl1Type_; }
+  DataType accl2Type() const { return accl2Type_; }
+  DataType accl3Type() const { return accl3Type_; }
 
  private:
   void checkValues() const override;
   AdaptiveMode mode_;
   WeightDecayMode decayMode_;
+  DataType accumType_, accl1Type_, accl2Type_, accl3Type_;
   bool tfVariant_;
 };
 

@@ -10,10 +10,11 @@ enum class SGDAccumulatorAndMomentum { Combined = 0, Separate };
 /// Stochastic gradient descent: v = momentum * v + (1 - dampening) * (g + weightDecay * w),
 /// w -= learningRate * v; see halftone::Sgd.
 ///
-/// PopART's combined form updates the weight before the velocity decays, starts with the velocity
-/// weightDecay * w and takes new hyperparameters one step late. Here both forms do what the formula
-/// says, and differ in the name of the velocity: Accl___w and Accl1___w. State is FLOAT (DOUBLE for
-/// weights that are), whatever accumType and accl1Type say.
+/// The combined form keeps gradients and velocity in Accl___w, which decays after the weight was
+/// updated: it starts with (1 - dampening) * weightDecay * velocityScaling * w, and what momentum and
+/// weightDecay become counts one step later. The separate form has Accum___w and Accl1___w, of the
+/// types accumType and accl1Type. State of an UNDEFINED type, and that of the combined form, has the
+/// weight's type; with several replicas it is FLOAT for weights of FLOAT16, too.
 class SGD : public Optimizer {
  public:
   static OptimizerValue getUnsetLearningRate() { return {0.1f, true}; }

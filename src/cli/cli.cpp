@@ -342,6 +342,10 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   ops_command
       .add_flag("--markdown", ops_options.markdown, "as the table in include/halftone/op/README.md")
       ->excludes(as_json);
+  ops_command
+      .add_flag("--popart", ops_options.popart,
+                "instead, what PopART's settings do: the tables in include/popart/README.md")
+      ->excludes(as_json);
   ops_command.callback([&] { ops(ops_options, console); });
 
   CheckOptions check_options;
@@ -450,7 +454,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->capture_default_str();
   profile_command
       .add_option("--ipus", profile_options.ipus,
-                  "1, or an even number up to 64; nodes are where the model says (__ipu_number)")
+                  "1 to 64; nodes are where the model says (__ipu_number)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}).description(""))
       ->type_name("N")
       ->capture_default_str();

@@ -91,6 +91,7 @@ void train(const FitOptions& options, const Console& console);
 
 struct OpsOptions {
   bool json = false, markdown = false;
+  bool popart = false;  ///< what PopART's settings do, instead
 };
 /// Lists the operators.
 void ops(const OpsOptions& options, const Console& console);

@@ -10,6 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
+#include "popart/settings.hpp"
 
 namespace halftone::cli {
 namespace {
@@ -205,6 +206,7 @@ void print_markdown(const Console& console, const std::vector<const Descriptor*>
 }  // namespace
 
 void ops(const OpsOptions& options, const Console& console) {
+  if (options.popart) return fmt::print(console.out, "{}", popart::detail::settingsText());
   const std::vector<const Descriptor*> operators = sorted_operators();
   if (options.markdown) return print_markdown(console, operators);
   if (options.json) {

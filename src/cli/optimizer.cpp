@@ -73,7 +73,7 @@ Training record_training(const Json& optimizer, Graph& graph, AnyTensor loss,
                      .velocity_scaling = o.number("velocity_scaling", 1.f),
                      .loss_scaling = loss_scaling,
                      .nesterov = o.is("nesterov"),
-                     .separate = form == "separate"},
+                     .combined = form == "combined"},
                  options);
   }
   if (type == "adam" || type == "adam_no_bias" || type == "adamax" || type == "lamb" ||

@@ -109,7 +109,7 @@ void Importer::read_main_graph(const ModelMessage& model, Target& target) {
   Scope scope{.target = target, .opsets = &model_opsets_};
   target.graph.graph_name = target.graph.store_name(message.name);
   read_graph_into(scope, message);
-  if (message.outputs.empty() && target.graph.outputs.empty() &&
+  if (!options_.allow_no_outputs && message.outputs.empty() && target.graph.outputs.empty() &&
       used_d2h_streams(target.graph).empty()) {
     defect({}, "the graph has no outputs");
   }

@@ -18,6 +18,7 @@
 #include "popart/convert.hpp"
 #include "popart/external.hpp"
 #include "popart/model.hpp"
+#include "popart/settings.hpp"
 
 namespace popart {
 
@@ -28,7 +29,9 @@ using ::onnx::AttributeProto;
 
 constexpr const char* defaultDomain = "ai.onnx";
 /// The version that a model has which uses no operator of the default domain.
-constexpr int defaultOpset = 11;
+constexpr int defaultOpset = 10;
+/// The version of an operator that all versions have alike, which leaves the model's version open.
+constexpr int anyOpset = 0;
 /// Constants of so many bytes are known when shapes are inferred.
 constexpr std::size_t mostKnownBytes = 4096;
 /// Data of a file begin at multiples of this, so that they are aligned when it is mapped.
@@ -372,6 +375,8 @@ TensorId BuilderImpl::addInitialized(const ConstVoidData& data, const Shape& sha
   const std::string name = unique(scoped(path.empty() ? "init_input" : path));
   ::onnx::TensorProto tensor = tensorOf(name, data);
   infos_[name] = valueInfo(name, detail::toNative(TensorInfo(data.info.dataType(), shape)));
+  // The inputs of a subgraph are what its node gives it.
+  if (parent == nullptr) *graph().add_input() = infos_[name];
   initializers_[name] = graph().initializer_size();
   *graph().add_initializer() = std::move(tensor);
   names_.insert(name);
@@ -383,10 +388,7 @@ void BuilderImpl::addOutput(const TensorId& id) {
   TensorId own = id;
   // A tensor of a graph around is no output of this one.
   if (!names_.contains(id)) {
-    const int version = opset(defaultDomain);
-    own = addNode(defaultDomain, "Identity", version == 0 ? defaultOpset : version, {id}, {""}, {},
-                  {})
-              .front();
+    own = addNode(defaultDomain, "Identity", anyOpset, {id}, {""}, {}, {}).front();
   }
   auto& output = *graph().add_output();
   if (const auto* known = info(own)) output = *known;
@@ -402,6 +404,7 @@ int BuilderImpl::opset(const std::string& domain) const {
 }
 
 void BuilderImpl::useOpset(const std::string& domain, int opset) {
+  if (opset == anyOpset) return;
   BuilderImpl* outermost = this;
   while (outermost->parent != nullptr) outermost = outermost->parent->impl_.get();
   const auto [used, isNew] = outermost->opsets_.emplace(domain, opset);
@@ -482,6 +485,11 @@ std::vector<TensorId> BuilderImpl::addNode(const std::string& domain, const std:
   }
   for (AttributeProto& attribute : given) *node.add_attribute() = std::move(attribute);
 
+  if (logging::shouldLog(logging::Module::builder, logging::Level::Debug)) {
+    detail::say(logging::Module::builder, logging::Level::Debug,
+                logging::format("Adding {}.{} of opset {}, which computes {}", domain, op, opset,
+                                logging::join(outputs.begin(), outputs.end(), ", ")));
+  }
   infer(node);
   for (const TensorId& id : outputs) {
     producers_[id] = graph().node_size();
@@ -566,7 +574,8 @@ void BuilderImpl::infer(const ::onnx::NodeProto& node) {
   if (!hasDefaultDomain) model.add_opset_import()->set_version(defaultOpset);
 
   const std::string bytes = model.SerializeAsString();
-  halftone::onnx::LoadResult result = halftone::onnx::try_load(std::as_bytes(std::span(bytes)));
+  halftone::onnx::LoadResult result =
+      halftone::onnx::try_load(std::as_bytes(std::span(bytes)), {.operators = detail::operators()});
   if (!result) {
     // What the library does not offer can be built: a session will refuse it.
     const halftone::Error& e = result.error();
@@ -611,22 +620,10 @@ void BuilderImpl::infer(const ::onnx::NodeProto& node) {
 AttributeProto& BuilderImpl::newAttribute(const std::string& name,
                                           const std::set<TensorId>& outputs) {
   // They stay in the model: other readers may have a use for them.
-  constexpr std::string_view unused[] = {sExecutionPhaseAttribute,
-                                         sPipelineStageAttribute,
-                                         sExecutionContextAttribute,
-                                         sOutputTensorLocationAttribute,
-                                         sSchedulePriority,
-                                         sInplaceOpNames,
-                                         sInplaceOpPriorities,
-                                         sEnableConvDitheringAttribute,
-                                         sSerializeMatMulModeAttribute,
-                                         sSerializeMatMulFactorAttribute,
-                                         sOutlineAttribute,
-                                         sSerializeMatMulPrecisionAttribute};
-  if (std::find(std::begin(unused), std::end(unused), name) != std::end(unused) &&
-      warned.insert(name).second) {
+  const detail::SettingRow* const row = detail::findSetting(detail::attributeTable(), name);
+  if (row != nullptr && row->status == detail::OptionStatus::nothing) {
     detail::say(logging::Module::builder, logging::Level::Warn,
-                "The attribute " + name + " of nodes has no effect here");
+                "The attribute " + name + " has no effect: " + row->text);
   }
   auto& found = node(outputs);
   for (const AttributeProto& attribute : found.attribute()) {
@@ -1000,13 +997,10 @@ bool Builder::getRecomputeOutputInBackwardPass(const std::set<TensorId>& nodeOut
   return getBoolNodeAttribute(sRecomputeOutputAttribute, nodeOutputNames);
 }
 std::vector<TensorId> Builder::checkpointOutput(const std::vector<TensorId>& nodeOutputNames) {
-  const int version = impl_->opset(defaultDomain);
   std::vector<TensorId> kept;
   for (const TensorId& id : nodeOutputNames) {
-    kept.push_back(impl_
-                       ->addNode(defaultDomain, "Identity", version == 0 ? defaultOpset : version,
-                                 {id}, {""}, {}, "Checkpoint")
-                       .front());
+    kept.push_back(
+        impl_->addNode(defaultDomain, "Identity", anyOpset, {id}, {""}, {}, "Checkpoint").front());
     recomputeOutputInBackwardPass(kept.back(), RecomputeType::Checkpoint);
     excludePatterns(kept.back(), {"PreUniRepl", "PostNRepl"});
   }

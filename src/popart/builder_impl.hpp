@@ -122,7 +122,6 @@ class BuilderImpl {
   Builder* parent;
   std::vector<std::unique_ptr<Builder>> children;
   std::map<std::string, popart::any> attributes;  ///< of nodes to come
-  std::set<std::string> warned;                   ///< attributes that were said to have no effect
 
  private:
   const BuilderImpl& root() const;

@@ -31,5 +31,7 @@ auto translated(F&& f) {
 
 /// A message of the library itself: printed only if logging was asked for.
 void say(logging::Module module, logging::Level level, const std::string& text);
+/// Forgets what was said: warnings are said again.
+void forgetSaid();
 
 }  // namespace popart::detail

@@ -75,12 +75,12 @@ class IpuDevice final : public DeviceInfo {
   bool attached_ = true;
 };
 
-std::int64_t numberOption(const std::string& key, const std::string& value) {
+std::int64_t numberOption(const std::string& key, const std::string& value, std::int64_t least) {
   std::int64_t number = 0;
   const char* end = value.data() + value.size();
   const auto [stop, problem] = std::from_chars(value.data(), end, number);
-  if (problem != std::errc() || stop != end || number < 1) {
-    throw error("Option `{}' of a device must be a positive number, not '{}'", key, value);
+  if (problem != std::errc() || stop != end || number < least) {
+    throw error("Option `{}' of a device must be a number from {} on, not '{}'", key, least, value);
   }
   return number;
 }
@@ -89,12 +89,14 @@ std::shared_ptr<DeviceInfo> createIpu(DeviceType type,
                                       const std::map<std::string, std::string>& options) {
   const bool isOffline = type == DeviceType::OfflineIpu;
   std::string version = "ipu2";
-  std::int64_t ipus = 1, tiles = 0;
+  // PopART's model has few tiles unless it is told; what is compiled offline has all.
+  constexpr std::int64_t defaultFewTiles = 4;
+  std::int64_t ipus = 1, tiles = isOffline ? 0 : defaultFewTiles;
   for (const auto& [key, value] : options) {
     if (key == "numIPUs") {
-      ipus = numberOption(key, value);
+      ipus = numberOption(key, value, 1);
     } else if (key == "tilesPerIPU") {
-      tiles = numberOption(key, value);
+      tiles = numberOption(key, value, 0);
     } else if (key == "ipuVersion") {
       version = value;
     } else if (key == "compileIPUCode" && !isOffline) {
@@ -119,13 +121,7 @@ std::shared_ptr<DeviceInfo> createIpu(DeviceType type,
                 version);
   }
   halftone::ipu::Target target = known->with_ipus(ipus);
-  // PopART's model has few tiles unless it is told; what is compiled offline has all.
-  constexpr std::int64_t defaultFewTiles = 4;
-  if (tiles != 0) {
-    target.tiles_per_ipu = tiles;
-  } else if (!isOffline) {
-    target.tiles_per_ipu = defaultFewTiles;
-  }
+  if (tiles != 0) target.tiles_per_ipu = tiles;  // else the machine's own
   detail::translated<error>([&] { target.check(); });
   return std::make_shared<IpuDevice>(type, options, target);
 }
@@ -201,8 +197,10 @@ std::vector<std::shared_ptr<DeviceInfo>> DeviceManager::enumerateDevices(SyncPat
                                                                          DeviceType deviceType,
                                                                          DeviceConnectionType,
                                                                          int tilesPerIPU) {
-  if (deviceType != DeviceType::Cpu || numIpus != 1 || tilesPerIPU > 1) return {};
-  return {createCpuDevice()};
+  if (deviceType == DeviceType::Cpu && numIpus == 1 && tilesPerIPU <= 1) return {createCpuDevice()};
+  if (deviceType != DeviceType::IpuModel) return {};
+  return {createHostDevice(deviceType, {{"numIPUs", std::to_string(numIpus)},
+                                        {"tilesPerIPU", std::to_string(tilesPerIPU)}})};
 }
 
 std::shared_ptr<DeviceInfo> DeviceManager::tryAcquireAvailableDevice(

@@ -3,13 +3,17 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <limits>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include <halftone/onnx.hpp>
 #include <popart/error.hpp>
 
 #include "base/file.hpp"
 #include "onnx/proto.hpp"
+#include "onnx/writer.hpp"
 
 namespace popart {
 
@@ -44,20 +48,34 @@ bool detail::isPath(const std::string& model) {
   return ::stat(model.c_str(), &status) == 0 || (model.size() > 5 && model.ends_with(".onnx"));
 }
 
-detail::ExternalFiles detail::externalFiles(const std::string& model) {
-  using namespace halftone::onnx;
-  halftone::Storage file;
-  std::span<const std::byte> bytes = std::as_bytes(std::span(model));
-  fs::path folder;
+detail::GivenModel::GivenModel(const std::string& model) {
   if (isPath(model)) {
-    file = halftone::detail::map_file(model);
-    bytes = {file.data(), file.size()};
-    folder = fs::path(model).parent_path();
+    file_ = halftone::detail::map_file(model);
+    // Programs may write a small model anew where it is.
+    constexpr std::size_t small = std::size_t{32} << 20;
+    if (file_.size() <= small) {
+      text_.assign(reinterpret_cast<const char*>(file_.data()), file_.size());
+      file_ = {};
+    }
+    folder_ = fs::path(model).parent_path().string();
+  } else {
+    text_ = model;
   }
+}
+std::span<const std::byte> detail::GivenModel::bytes() const {
+  if (!text_.empty()) return std::as_bytes(std::span(text_));
+  return {file_.data(), file_.size()};
+}
+
+detail::ExternalFiles detail::externalFiles(const GivenModel& model) {
+  using namespace halftone::onnx;
+  const std::span<const std::byte> bytes = model.bytes();
   ExternalFiles files;
   for (const Message& message : read_graph(read_model({bytes, bytes.data()}).graph).initializers) {
     const TensorMessage tensor = read_tensor(message);
-    if (tensor.is_external) files[TensorId(tensor.name)] = whole(folder / fileOf(tensor));
+    if (tensor.is_external) {
+      files[TensorId(tensor.name)] = whole(fs::path(model.folder()) / fileOf(tensor));
+    }
   }
   return files;
 }
@@ -91,31 +109,56 @@ void detail::writeData(std::span<const TensorData> tensors, const std::string& f
   out.commit();
 }
 
-void detail::saveWithData(halftone::Graph model, const std::string& fn,
-                          const ExternalFiles& files) {
-  // The model is made without the data, which may be more than a message holds.
-  std::map<TensorId, std::pair<halftone::TensorInfo, halftone::Bytes>> taken;
-  for (const auto& [name, file] : files) {
-    const halftone::TensorId id = model.find(name);
-    if (id == halftone::no_tensor) continue;
-    halftone::TensorRecord& record = model.tensor(id);
-    taken[name] = {record.info, std::move(record.data)};
-    record.info.shape = {0};
-    record.data = {};
-  }
-  const std::vector<std::byte> bytes = halftone::onnx::to_bytes(model);
+namespace {
+
+/// Writes a tensor's message anew, without elements that are to follow as bytes, which it returns.
+std::span<const std::byte> describe(::onnx::TensorProto& tensor, const halftone::TensorInfo& info,
+                                    std::span<const std::byte> bytes) {
+  ::onnx::TensorProto described = halftone::onnx::tensor_header(info, tensor.name());
+  const std::span<const std::byte> raw = halftone::onnx::set_data(described, info, bytes);
+  if (tensor.has_doc_string()) described.set_doc_string(tensor.doc_string());
+  tensor = std::move(described);
+  return raw;
+}
+
+}  // namespace
+
+void detail::saveModel(const GivenModel& model, const halftone::Graph& values,
+                       const std::string& fn, const ExternalFiles& files) {
+  const std::span<const std::byte> bytes = model.bytes();
   ::onnx::ModelProto proto;
-  proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  constexpr std::size_t most = std::numeric_limits<int>::max();
+  if (bytes.size() > most || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    halftone::fail(halftone::ErrorKind::unsupported,
+                   {.what = "the model is larger than a protobuf message may be",
+                    .hint = "move elements to a file with Builder::saveInitializersExternally"});
+  }
   std::map<std::string, std::vector<TensorData>> byFile;
+  std::set<std::string_view> written;
+  const auto write = [&](::onnx::TensorProto& tensor, halftone::TensorId id) {
+    const halftone::TensorRecord& t = values.tensor(id);
+    const std::span<const std::byte> raw = describe(tensor, t.info, t.data.span());
+    written.insert(values.name(id));
+    if (const auto file = files.find(tensor.name()); file != files.end()) {
+      tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
+      byFile[file->second].emplace_back(&tensor, raw);
+    } else if (raw.size() == t.data.size()) {
+      tensor.set_raw_data(raw.data(), raw.size());
+    }
+  };
+  // Initializers of other types than these are constants, which stay what they are.
   for (auto& tensor : *proto.mutable_graph()->mutable_initializer()) {
-    const auto found = taken.find(tensor.name());
-    if (found == taken.end()) continue;
-    const auto& [info, data] = found->second;
-    tensor.clear_raw_data();
-    tensor.clear_dims();
-    for (const std::int64_t extent : info.shape) tensor.add_dims(extent);
-    tensor.set_data_location(::onnx::TensorProto::EXTERNAL);
-    byFile[files.at(tensor.name())].emplace_back(&tensor, data.span());
+    const halftone::TensorId id = values.find(tensor.name());
+    if (id == halftone::no_tensor) continue;
+    const bool isExternal = tensor.data_location() == ::onnx::TensorProto::EXTERNAL;
+    if (is_variable(values.tensor(id)) || isExternal) write(tensor, id);
+  }
+  for (std::size_t i = 0; i < values.tensors.size(); ++i) {
+    const auto id = static_cast<halftone::TensorId>(i);
+    if (!is_stored(values.tensor(id).state) || written.contains(values.name(id))) continue;
+    auto& tensor = *proto.mutable_graph()->add_initializer();
+    tensor.set_name(std::string(values.name(id)));
+    write(tensor, id);
   }
   const std::string folder = fs::path(fn).parent_path().string();
   for (const auto& [file, tensors] : byFile) {

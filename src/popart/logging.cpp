@@ -13,6 +13,8 @@
 #include <fstream>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include <halftone/base/log.hpp>
 #include <popart/error.hpp>
@@ -44,9 +46,7 @@ const char* environment(const char* name) {
 class Logger {
  public:
   Logger() {
-    // PopART's own level at the start, for the messages of the program; those of the library are
-    // printed only if somebody asked for messages.
-    levels_.fill(Level::Warn);
+    levels_.fill(Level::Warn);  // PopART's own level at the start
     if (const char* level = environment("POPART_LOG_LEVEL")) {
       setAll(parseLevel(level));
     } else if (environment("HALFTONE_LOG") != nullptr) {
@@ -83,16 +83,19 @@ class Logger {
       }
     }
   }
-  void setAll(Level level) {
-    levels_.fill(level);
-    asked_ = true;
-  }
-  void set(Module module, Level level) {
-    levels_[static_cast<std::size_t>(module)] = level;
-    asked_ = true;
-  }
+  void setAll(Level level) { levels_.fill(level); }
+  void set(Module module, Level level) { levels_[static_cast<std::size_t>(module)] = level; }
   Level get(Module module) const { return levels_[static_cast<std::size_t>(module)]; }
-  bool asked() const { return asked_; }
+  /// Whether a message has not been said before.
+  bool isNew(const std::string& message) {
+    const std::lock_guard lock(mutex_);
+    return said_.insert(message).second;
+  }
+
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    said_.clear();
+  }
 
   void print(Module module, Level level, const std::string& message) {
     const std::string line = formatted(module, level, message) + "\n";
@@ -180,7 +183,7 @@ class Logger {
   }
 
   std::array<Level, modules.size()> levels_;
-  bool asked_ = false;
+  std::set<std::string> said_;
   std::string format_ = "%^%Y-%m-%dT%H:%M:%S.%fZ %n %P.%t %L: %v%$";
   std::FILE* file_ = stderr;
   std::mutex mutex_;
@@ -248,13 +251,13 @@ std::string format(std::string_view text, const Value* arguments, std::size_t co
 namespace popart {
 
 void detail::say(logging::Module module, logging::Level level, const std::string& text) {
-  if (logging::logger().asked()) {
-    logging::log(module, level, std::string(text));
-  } else {
-    halftone::log_message(static_cast<halftone::LogLevel>(level),
-                          logging::modules[static_cast<std::size_t>(module)], text);
-  }
+  if (!logging::shouldLog(module, level)) return;
+  // A program that makes many sessions is warned of a setting once.
+  if (level == logging::Level::Warn && !logging::logger().isNew(text)) return;
+  logging::log(module, level, std::string(text));
 }
+
+void detail::forgetSaid() { logging::logger().forget(); }
 
 ErrorSource getErrorSource(const std::exception& e) {
   if (dynamic_cast<const internal_error*>(&e) != nullptr) return ErrorSource::popart_internal;

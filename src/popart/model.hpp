@@ -1,13 +1,20 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <halftone/onnx.hpp>
 
 namespace popart::detail {
 
+/// The operators that models may have; empty: the library's.
+halftone::OperatorTable operators();
+
 /// Reads a model: a file's name, or the model itself. Throws the library's errors.
-halftone::Graph readModel(const std::string& model,
-                          const halftone::onnx::LoadOptions& options = {});
+halftone::Graph readModel(const std::string& model, halftone::onnx::LoadOptions options = {});
+
+/// The number that the metadata of a model have for a tensor; `otherwise` if there is none.
+int settingOf(const halftone::Graph& graph, const char* key, std::string_view tensor,
+              int otherwise);
 
 }  // namespace popart::detail

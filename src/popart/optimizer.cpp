@@ -46,6 +46,18 @@ void OptimizerValueMap::validReplacement(const OptimizerValueMap& rhs) const {
   }
 }
 
+namespace {
+
+DataType stateType(const char* name, DataType type) {
+  if (type == DataType::FLOAT || type == DataType::FLOAT16 || type == DataType::UNDEFINED) {
+    return type;
+  }
+  throw error("{} of an optimizer must be FLOAT, FLOAT16 or UNDEFINED, not {}", name,
+              getDataTypeInfoMap().at(type).name());
+}
+
+}  // namespace
+
 // --- optimizers
 // ------------------------------------------------------------------------------------
 
@@ -145,8 +157,8 @@ SGD::SGD(OptimizerValue defaultLearningRate, OptimizerValue defaultWeightDecay,
                  {"velocityScaling", defaultVelocityScaling},
                  {"nesterov", nesterovValue}}),
       sgdAccMm_(sgdAccMm),
-      accumType_(accumType),
-      accl1Type_(accl1Type) {
+      accumType_(stateType("accumType", accumType)),
+      accl1Type_(stateType("accl1Type", accl1Type)) {
   SGD::checkValues();
 }
 SGD::SGD(OptimizerValue defaultLearningRate, OptimizerValue defaultWeightDecay,
@@ -225,9 +237,9 @@ void SGD::validReplacement(const Optimizer& other) const {
 Adam::Adam(OptimizerValue defaultLearningRate, OptimizerValue defaultWeightDecay,
            OptimizerValue defaultBeta1, OptimizerValue defaultBeta2, OptimizerValue defaultEps,
            OptimizerValue lossScaling, OptimizerValue maxWeightNorm, AdamMode adamMode,
-           WeightDecayMode weightDecayMode, DataType, DataType, DataType,
-           const std::vector<ClipNormSettings>& clipNormSettings, bool scaledOptimizerState,
-           const DebugContext&)
+           WeightDecayMode weightDecayMode, DataType accumType, DataType accl1Type,
+           DataType accl2Type, const std::vector<ClipNormSettings>& clipNormSettings,
+           bool scaledOptimizerState, const DebugContext&)
     : Optimizer(lossScaling, clipNormSettings,
                 {{"learningRate", defaultLearningRate},
                  {"weightDecay", defaultWeightDecay},
@@ -237,6 +249,9 @@ Adam::Adam(OptimizerValue defaultLearningRate, OptimizerValue defaultWeightDecay
                  {"maxWeightNorm", maxWeightNorm}}),
       mode_(adamMode),
       decayMode_(weightDecayMode),
+      accumType_(stateType("accumType", accumType)),
+      accl1Type_(stateType("accl1Type", accl1Type)),
+      accl2Type_(stateType("accl2Type", accl2Type)),
       scaledOptimizerState_(scaledOptimizerState) {
   Adam::checkValues();
 }
@@ -324,8 +339,9 @@ void Adam::validReplacement(const Optimizer& other) const {
 Adaptive::Adaptive(OptimizerValue defaultLearningRate, OptimizerValue defaultWeightDecay,
                    OptimizerValue defaultAlpha, OptimizerValue defaultMomentum,
                    OptimizerValue defaultEps, OptimizerValue lossScaling, AdaptiveMode mode,
-                   WeightDecayMode weightDecayMode, DataType, DataType, DataType, DataType,
-                   bool rmspropTFVariant, const DebugContext&)
+                   WeightDecayMode weightDecayMode, DataType accumType, DataType accl1Type,
+                   DataType accl2Type, DataType accl3Type, bool rmspropTFVariant,
+                   const DebugContext&)
     : Optimizer(lossScaling, {},
                 {{"learningRate", defaultLearningRate},
                  {"weightDecay", defaultWeightDecay},
@@ -334,6 +350,10 @@ Adaptive::Adaptive(OptimizerValue defaultLearningRate, OptimizerValue defaultWei
                  {"eps", defaultEps}}),
       mode_(mode),
       decayMode_(weightDecayMode),
+      accumType_(stateType("accumType", accumType)),
+      accl1Type_(stateType("accl1Type", accl1Type)),
+      accl2Type_(stateType("accl2Type", accl2Type)),
+      accl3Type_(stateType("accl3Type", accl3Type)),
       tfVariant_(rmspropTFVariant) {
   if (tfVariant_ && mode != AdaptiveMode::RMSProp && mode != AdaptiveMode::CenteredRMSProp) {
     throw error("rmspropTFVariant is for RMSProp and CenteredRMSProp only");
@@ -416,6 +436,11 @@ halftone::WeightDecay weightDecay(WeightDecayMode mode) {
 
 halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, const SGD& sgd,
                           halftone::TrainOptions options) {
+  // The combined form has one tensor for both, of the weight's type.
+  if (sgd.getSGDAccumulatorAndMomentum() == SGDAccumulatorAndMomentum::Separate) {
+    options.state_types.sum = detail::toNative(sgd.accumType());
+    options.state_types.first = detail::toNative(sgd.accl1Type());
+  }
   for (halftone::Specific& specific : options.specific) {
     const bool isNesterov = sgd.nesterov().get(specific.weight).val() != 0;
     specific.values.emplace_back("nesterov", isNesterov ? 1.f : 0.f);
@@ -430,12 +455,15 @@ halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, cons
           .velocity_scaling = hyperparameter(sgd.velocityScalings().getDefault()),
           .loss_scaling = hyperparameter(sgd.lossScaling()),
           .nesterov = sgd.nesterov().getDefault().val() != 0,
-          .separate = sgd.getSGDAccumulatorAndMomentum() == SGDAccumulatorAndMomentum::Separate},
+          .combined = sgd.getSGDAccumulatorAndMomentum() == SGDAccumulatorAndMomentum::Combined},
       options);
 }
 
 halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, const Adam& adam,
-                          const halftone::TrainOptions& options) {
+                          halftone::TrainOptions options) {
+  options.state_types.sum = detail::toNative(adam.accumType());
+  options.state_types.first = detail::toNative(adam.accl1Type());
+  options.state_types.second = detail::toNative(adam.accl2Type());
   const AdamMode mode = adam.getAdamMode();
   return train(graph, loss,
                halftone::Adam{
@@ -455,7 +483,11 @@ halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, cons
 }
 
 halftone::Training record(halftone::Graph& graph, halftone::AnyTensor loss, const Adaptive& a,
-                          const halftone::TrainOptions& options) {
+                          halftone::TrainOptions options) {
+  options.state_types.sum = detail::toNative(a.accumType());
+  options.state_types.first = detail::toNative(a.accl1Type());
+  options.state_types.second = detail::toNative(a.accl2Type());
+  options.state_types.third = detail::toNative(a.accl3Type());
   return train(graph, loss,
                halftone::Adaptive{.kind = static_cast<halftone::AdaptiveKind>(a.getAdaptiveMode()),
                                   .learning_rate = hyperparameter(a.learningRates().getDefault()),
@@ -490,6 +522,8 @@ halftone::Training detail::recordTraining(halftone::Graph& graph, halftone::AnyT
     }
     options.specific.push_back(std::move(specific));
   }
+  // Replicas join sums, and share state, in the type that it is computed in.
+  options.state_types.as_weight = graph.replicas == 1;
   switch (optimizer.type()) {
     case OptimizerType::SGD:
       return record(graph, loss, static_cast<const SGD&>(optimizer), options);

@@ -138,6 +138,9 @@ void placeNodes(halftone::Graph& graph, const SessionOptions& options, std::int6
       say(logging::Module::session, logging::Level::Info,
           "Virtual graphs of ops are not looked at: virtualGraphMode is Off");
     }
+    if (options.virtualGraphMode == VirtualGraphMode::Manual) {
+      haveAll(graph, &halftone::Place::ipu, "virtual graph id");
+    }
     return;
   }
   if (isOff) {

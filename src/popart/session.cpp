@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <optional>
@@ -21,7 +23,9 @@
 #include <halftone/transform/serialize_batch.hpp>
 #include <halftone/transform/shard.hpp>
 
+#include "base/describe.hpp"
 #include "base/file.hpp"
+#include "popart/anchors.hpp"
 #include "popart/convert.hpp"
 #include "popart/executable.hpp"
 #include "popart/external.hpp"
@@ -30,6 +34,10 @@
 #include "popart/model.hpp"
 #include "popart/options.hpp"
 #include "popart/placement.hpp"
+#include "popart/progress.hpp"
+#include "popart/rewrites.hpp"
+#include "popart/settings.hpp"
+#include "popart/synthetic.hpp"
 #include "popart/training.hpp"
 #include "popart/weights.hpp"
 
@@ -219,16 +227,27 @@ halftone::Return toNative(AnchorReturnTypeId id) {
 
 }  // namespace
 
-halftone::Graph detail::readModel(const std::string& model,
-                                  const halftone::onnx::LoadOptions& options) {
-  if (isPath(model)) return halftone::onnx::load(std::string_view(model), options);
-  // Data that Builder::saveInitializersExternally moved out are looked up in the working directory.
-  return halftone::onnx::load(std::as_bytes(std::span(model.data(), model.size())), options, ".");
+namespace {
+
+/// The model that a graph trains or runs, with the values of those variables that the host has a copy of.
+halftone::Graph hostModel(const halftone::Graph& graph, const SessionOptions& options) {
+  halftone::Graph model = model_of(graph);
+  if (!options.disableOptimizerStateTensorStreams) return model;
+  for (halftone::TensorRecord& t : model.tensors) {
+    if (!is_stored(t.state)) continue;
+    t.role = halftone::Role::constant;
+    t.state = halftone::State::none;
+  }
+  return model;
 }
+
+}  // namespace
 
 struct Session::State {
   std::string name;
-  halftone::Graph graph;  // until it is prepared
+  detail::GivenModel model;
+  halftone::Graph graph;                  // until it is prepared
+  std::vector<std::string> unusedInputs;  // of the model, which nothing reads
   // Where the model has its initializers' data, and where modelToHost writes them.
   detail::ExternalFiles files, newFiles;
   detail::HostWeights weights;
@@ -240,15 +259,19 @@ struct Session::State {
   SessionOptions options;
   std::shared_ptr<DeviceInfo> device;
   std::unique_ptr<popx::Executablex> executable;
+  std::unique_ptr<detail::SyntheticIo> synthetic;  // null: the program has data
+  std::unique_ptr<detail::Progress> progress;
   bool loaded = false;
   bool ran = false;
   std::optional<halftone::ipu::RandomState> generators;  // if nothing draws from them
 
-  State(std::string sessionName, halftone::Graph planned, const DataFlow& flow,
-        const SessionOptions& userOptions, std::shared_ptr<DeviceInfo> deviceInfo)
+  State(std::string sessionName, detail::GivenModel given, halftone::Graph planned,
+        const DataFlow& flow, const SessionOptions& userOptions,
+        std::shared_ptr<DeviceInfo> deviceInfo)
       : name(std::move(sessionName)),
+        model(std::move(given)),
         graph(std::move(planned)),
-        weights(model_of(graph)),
+        weights(hostModel(graph, userOptions)),
         dataFlow(flow),
         options(userOptions),
         device(std::move(deviceInfo)) {}
@@ -297,6 +320,41 @@ struct Session::State {
       throw runtime_error("Profiling not enabled: set the engine option autoReport.all to true");
     }
     return *translated<runtime_error>([&] { return &executable->session().report(); });
+  }
+  /// Writes the reports of a machine to the folder that an engine option names.
+  void writeReports() const {
+    const auto folder = options.engineOptions.find("autoReport.directory");
+    if (folder == options.engineOptions.end() || !isPrepared() || target() == nullptr) return;
+    if (!isProfiled()) return;
+    const std::filesystem::path path = std::filesystem::path(folder->second) / name;
+    translated<runtime_error>([&] {
+      std::filesystem::create_directories(path);
+      const auto write = [&](const char* file, const std::string& text) {
+        halftone::detail::OutputFile out((path / file).string());
+        out.write(std::as_bytes(std::span(text)));
+        out.commit();
+      };
+      write("summary.txt", report().summary());
+      write("graph.json", report().graph_json());
+      write("execution.json", report().execution_json());
+      report().write_html((path / "report.html").string());
+    });
+  }
+  /// Says what the session is made of.
+  void tell() const {
+    const halftone::Graph& g = graph;
+    detail::say(logging::Module::ir, logging::Level::Debug,
+                logging::format("The IR of session '{}' has {} operators", name, g.nodes.size()));
+    if (!logging::shouldLog(logging::Module::op, logging::Level::Trace)) return;
+    for (const halftone::Node& node : g.nodes) {
+      std::string outputs;
+      for (const halftone::TensorId id : node.outputs) {
+        if (id == halftone::no_tensor) continue;
+        outputs += " " + std::string(g.name(id)) + " " + halftone::detail::to_text(g.info(id));
+      }
+      detail::say(logging::Module::op, logging::Level::Trace,
+                  halftone::detail::node_text(*node.op, g.name(node)) + " computes" + outputs);
+    }
   }
   bool isPrepared() const { return executable != nullptr && options.compileEngine; }
   /// Whether results depend on the state of the machine's generators.
@@ -363,19 +421,6 @@ halftone::Recomputation recomputation(const SessionOptions& options) {
   return native[static_cast<std::size_t>(options.autoRecomputation)];
 }
 
-/// The number that the metadata of a model have for a tensor; `otherwise` if there is none.
-int settingOf(const halftone::Graph& graph, const char* key, std::string_view tensor,
-              int otherwise) {
-  const std::string wanted = std::string(key) + "/" + std::string(tensor);
-  for (const halftone::Note& note : graph.notes) {
-    if (note.kind != halftone::Note::Kind::metadata || graph.text(note.key) != wanted) continue;
-    const std::span<const std::byte> bytes = note.text.span();
-    return std::atoi(
-        std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()).c_str());
-  }
-  return otherwise;
-}
-
 /// One replica: [2][tiles of all IPUs][workers][4] words.
 std::size_t generatorWords(const halftone::ipu::Target* target) {
   if (target == nullptr) return 8;
@@ -408,18 +453,21 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
       .prefetch = options.enablePrefetchDatastreams,
       .recompute = recomputation(options),
       .schedule = detail::scheduleOf(options, isTraining()),
+      .observer = progress.get(),
       .ranks = detail::ranksOf(options),
       .ipu = ipuOptions(options, ownTarget ? &*ownTarget : nullptr, allowOutOfMemory, isModelled)};
   if (ready.has_value()) return halftone::Session(std::move(*ready), native);
-  if (options.enableEngineCaching && !options.cachePath.empty() && native.accumulation == 1 &&
+  if (options.enableEngineCaching && !options.cachePath.empty() &&
+      native.recompute == halftone::Recomputation::none &&
       native.schedule == halftone::Schedule::none) {
     halftone::Graph returned = withAnchors();
+    if (native.accumulation > 1) accumulate_gradients(returned, native.accumulation);
     const bool isStatic =
         std::all_of(returned.inputs.begin(), returned.inputs.end(),
                     [&](halftone::TensorId id) { return returned.info(id).is_static(); });
     if (isStatic) {
       halftone::Executable cached =
-          halftone::compile_cached(std::move(returned), options.cachePath);
+          halftone::compile_cached(std::move(returned), options.cachePath, detail::operators());
       cached.set_model_outputs(graph.outputs);
       return halftone::Session(std::move(cached), native);
     }
@@ -433,11 +481,7 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
 
 halftone::Graph Session::State::withAnchors() const {
   halftone::Graph returned = graph;
-  returned.outputs.clear();
-  for (const TensorId& id : dataFlow.anchors()) {
-    const halftone::TensorId native = graph.find(id);
-    if (native != halftone::no_tensor) returned.outputs.push_back(native);
-  }
+  returned.outputs = detail::anchorsIn(graph, dataFlow);
   return returned;
 }
 
@@ -453,11 +497,16 @@ void Session::State::prepare(std::optional<halftone::Executable> ready) {
     std::vector<std::string> broadcast;
     for (const halftone::Port& input : session.inputs()) {
       const auto mode = static_cast<int>(ReplicatedStreamMode::Broadcast);
-      if (settingOf(graph, sReplicatedStreamMode, input.name, 0) == mode) {
+      if (detail::settingOf(graph, sReplicatedStreamMode, input.name, 0) == mode) {
         broadcast.emplace_back(input.name);
       }
     }
-    executable = std::make_unique<popx::Executablex>(std::move(session), std::move(broadcast));
+    executable =
+        std::make_unique<popx::Executablex>(std::move(session), std::move(broadcast), unusedInputs);
+    if (options.syntheticDataMode != SyntheticDataMode::Off) {
+      synthetic =
+          std::make_unique<detail::SyntheticIo>(options.syntheticDataMode, executable->session());
+    }
     graph = {};
   } catch (const halftone::MemoryError& e) {
     throw OutOfMemory(e.what());
@@ -469,10 +518,10 @@ void Session::State::prepare(std::optional<halftone::Executable> ready) {
 void Session::prepareDevice(bool loadEngine) {
   State& s = *state_;
   if (s.executable == nullptr) s.prepare({});
-  if (s.options.compilationProgressLogger) {
-    s.options.compilationProgressLogger(s.options.compilationProgressTotal,
-                                        s.options.compilationProgressTotal);
-  }
+  s.writeReports();
+  s.progress->reach(100);
+  detail::say(logging::Module::devicex, logging::Level::Debug,
+              logging::format("Session '{}' is prepared for {}", s.name, s.device->toString()));
   if (loadEngine && s.options.compileEngine) s.load();
 }
 
@@ -504,7 +553,7 @@ void Session::loadExecutableFromFile(const std::string& filename) {
     throw runtime_error("An executable is loaded before or instead of Session::prepareDevice");
   }
   translated<runtime_error>([&] {
-    halftone::Executable ready = halftone::load_executable(filename);
+    halftone::Executable ready = halftone::load_executable(filename, detail::operators());
     if (!s.isOf(ready.graph())) {
       throw runtime_error("The executable {} is of another model or returns other tensors",
                           filename);
@@ -520,8 +569,12 @@ void Session::loadEngineAndConnectStreams() { state_->load(); }
 
 void Session::weightsFromHost() {
   state_->load();
-  // Constant weights are the device's from the start.
+  // Constant weights, and those that are used with synthetic data, are the device's from the start.
   if (state_->areWeightsConstant()) return;
+  if (state_->synthetic != nullptr) {
+    state_->hasWeights = true;
+    return;
+  }
   translated<runtime_error>([&] { state_->weights.from_host(state_->executable->session()); });
   state_->hasWeights = true;
 }
@@ -532,7 +585,17 @@ void Session::weightsToHost() {
 }
 
 void Session::buffersFromHost() {
-  throw runtime_error("Session::buffersFromHost needs SessionOptions::updatableNamedBuffers");
+  State& s = *state_;
+  if (s.options.updatableNamedBuffers.empty()) {
+    throw error("Session::buffersFromHost needs SessionOptions::updatableNamedBuffers");
+  }
+  s.load();
+  translated<runtime_error>([&] {
+    for (const TensorId& id : s.options.updatableNamedBuffers) {
+      const halftone::AnyView value = s.weights[s.weights.find(id)];
+      if (value.data != nullptr) s.executable->session().set(id, value);
+    }
+  });
 }
 
 void Session::readWeights(const IWeightsIO& weightsIo) {
@@ -563,12 +626,8 @@ void Session::modelToHost(const std::string& fn) {
   translated<runtime_error>([&] {
     const halftone::Session& session = state_->executable->session();
     state_->weights.to_host(session);
-    halftone::Graph model = model_of(session.graph());
-    if (state_->newFiles.empty()) {
-      halftone::onnx::save(model, fn);
-    } else {
-      detail::saveWithData(std::move(model), fn, state_->newFiles);
-    }
+    detail::saveModel(state_->model, hostModel(session.graph(), state_->options), fn,
+                      state_->newFiles);
   });
 }
 
@@ -588,8 +647,12 @@ void Session::run(IStepIO& stepIO, std::string debugName) {
     detail::say(logging::Module::session, logging::Level::Debug,
                 "Session '" + s.name + "' runs step '" + debugName + "'");
   }
-  Adapter adapter(stepIO, *s.executable, s.callbacks);
-  translated<runtime_error>([&] { s.executable->session().run(adapter); });
+  if (s.synthetic != nullptr) {
+    translated<runtime_error>([&] { s.executable->session().run(*s.synthetic); });
+  } else {
+    Adapter adapter(stepIO, *s.executable, s.callbacks);
+    translated<runtime_error>([&] { s.executable->session().run(adapter); });
+  }
   s.ran = true;
 }
 
@@ -643,6 +706,7 @@ std::vector<uint32_t> Session::getRNGState() {
     throw runtime_error("Session::getRNGState needs SessionOptions::enableLoadAndOffloadRNGState");
   }
   state_->requirePrepared("getRNGState");
+  if (state_->synthetic != nullptr) return {};
   if (state_->generators) return state_->generators->words();
   if (state_->target() != nullptr) {
     return translated<runtime_error>([&] { return state_->executable->session().rng_state(); });
@@ -794,8 +858,8 @@ void checkVariableSettings(const halftone::Graph& graph) {
     if (!halftone::is_variable(t)) continue;
     const std::string_view name = graph.text(t.name);
     const auto all = static_cast<int>(CommGroupType::All);
-    if (settingOf(graph, sCommGroupType, name, all) == all &&
-        settingOf(graph, sVariableSettings, name, 0) == 0) {
+    if (detail::settingOf(graph, sCommGroupType, name, all) == all &&
+        detail::settingOf(graph, sVariableSettings, name, 0) == 0) {
       continue;
     }
     throw error(
@@ -805,22 +869,86 @@ void checkVariableSettings(const halftone::Graph& graph) {
   }
 }
 
+/// The options, with what the environment says of the cache.
+SessionOptions withEnvironment(SessionOptions options) {
+  // POPXL_CACHE_DIR counts if both are set.
+  for (const char* name : {"POPART_CACHE_DIR", "POPXL_CACHE_DIR"}) {
+    const char* const folder = std::getenv(name);
+    if (folder == nullptr || *folder == '\0') continue;
+    options.enableEngineCaching = true;
+    options.cachePath = folder;
+  }
+  return options;
+}
+
+/// Writes a session's IR to the file that the environment names.
+void dumpIr(Session& session) {
+  const char* const file = std::getenv("POPART_IR_DUMP");
+  if (file == nullptr || *file == '\0') return;
+  std::ofstream stream(file);
+  stream << session.serializeIr(IrSerializationFormat::JSON);
+  if (stream) return;
+  detail::say(logging::Module::ir, logging::Level::Err,
+              logging::format("The IR could not be written to {}", file));
+}
+
+void checkNamedBuffers(const halftone::Graph& graph, const SessionOptions& options) {
+  for (const TensorId& id : options.updatableNamedBuffers) {
+    const halftone::TensorId native = graph.find(id);
+    if (native != halftone::no_tensor && halftone::is_variable(graph.tensor(native))) continue;
+    throw error("SessionOptions::updatableNamedBuffers has {}, which is no variable", id);
+  }
+}
+
+/// Warns of patterns that are switched on or off though they have no rewrite here.
+void checkPatterns(const Patterns& patterns) {
+  const Patterns usual;
+  for (const auto& [name, isOn] : patterns.getSettings()) {
+    if (isOn == usual.isPatternEnabled(name)) continue;
+    const detail::SettingRow& row = *detail::findSetting(detail::patternTable(), name);
+    const bool isAlways = row.status == detail::OptionStatus::built_in;
+    if (row.status != detail::OptionStatus::nothing && !isAlways) continue;
+    detail::say(logging::Module::pattern, logging::Level::Warn,
+                logging::format("Pattern {} {}: {}", name,
+                                isAlways ? "is always on" : "has no effect", row.text));
+  }
+}
+
+/// Applies patterns to the model; `loss`: empty in inference.
+void applyPatterns(halftone::Graph& graph, const Patterns& patterns, detail::NodeSettings& settings,
+                   const DataFlow& dataFlow, const TensorId& loss, const SessionOptions& options) {
+  constexpr std::string_view gradient = "Gradient___";
+  for (const TensorId& id : dataFlow.anchors()) {
+    settings.kept.insert(id);
+    if (id.starts_with(gradient)) settings.kept.insert(id.substr(gradient.size()));
+  }
+  settings.kept.insert(loss);
+  if (const auto& tracked = options.automaticLossScalingSettings.toTrackTensors) {
+    settings.kept.insert(tracked->begin(), tracked->end());
+  }
+  for (const auto& [name, count] : detail::applyPatterns(graph, patterns, settings)) {
+    detail::say(logging::Module::pattern, logging::Level::Debug,
+                logging::format("Pattern {} was applied {} times", name, count));
+  }
+}
+
 /// The model, with known inputs and names that sessions leave alone.
 halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inputShapeInfo,
                              const SessionOptions& userOptions, const Patterns& patterns) {
-  if (userOptions.compilationProgressLogger) {
-    userOptions.compilationProgressLogger(0, userOptions.compilationProgressTotal);
-  }
   patterns.ensureAllMandatoryPatternsAreEnabled();
-  if (!(patterns == Patterns())) {
-    detail::say(logging::Module::pattern, logging::Level::Warn,
-                "Patterns have no effect: the library has its own passes");
-  }
+  checkPatterns(patterns);
+  detail::checkEnvironment();
   halftone::onnx::LoadOptions options;
   for (const auto& [id, info] : inputShapeInfo.getInfos()) {
     options.inputs.push_back({id, detail::toNative(info)});
   }
   halftone::Graph graph = translated<error>([&] { return detail::readModel(model, options); });
+  // A builder lists initialised tensors among the inputs; steps give no values for them.
+  graph.optional_inputs.clear();
+  checkNamedBuffers(graph, userOptions);
+  if (userOptions.groupNormStridedChannelGrouping) {
+    translated<error>([&] { detail::strideGroups(graph); });
+  }
   for (const halftone::TensorId id : graph.inputs) {
     checkName(graph.name(id));
     if (!graph.info(id).is_static()) {
@@ -846,17 +974,6 @@ void checkRecomputation(const halftone::Graph& graph, const SessionOptions& opti
         "A mixture of auto and manual recompute annotation is not supported: node '{}' says "
         "itself whether it is computed again",
         graph.name(node));
-  }
-}
-
-void checkAnchors(const halftone::Graph& graph, const DataFlow& dataFlow) {
-  const std::vector<halftone::AnyDeviceToHost> streams = halftone::used_d2h_streams(graph);
-  for (const TensorId& id : dataFlow.anchors()) {
-    const bool isStream = std::any_of(streams.begin(), streams.end(),
-                                      [&](const auto& stream) { return stream.name.view() == id; });
-    if (!isStream && graph.find(id) == halftone::no_tensor) {
-      throw error("Anchor tensor `{}' not in Ir Tensors.", id);
-    }
   }
 }
 
@@ -1008,42 +1125,63 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     throw error("Must pass a valid DeviceInfo to TrainingSession::createFromOnnxModel");
   }
   detail::checkTrainingOptions(userOptions, detail::targetOf(*deviceInfo) != nullptr);
-  halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
-  checkRecomputation(graph, userOptions);
-  placeNodes(graph, userOptions, *deviceInfo);
-  if (userOptions.enablePipelining) checkPipelinedOptimizer(optimizer, userOptions);
+  const SessionOptions options = withEnvironment(userOptions);
+  auto progress = std::make_unique<detail::Progress>(options);
+  progress->reach(0);
+  halftone::Graph graph = checkedModel(model, inputShapeInfo, options, patterns);
+  progress->reach(10);
+  checkRecomputation(graph, options);
+  placeNodes(graph, options, *deviceInfo);
+  if (options.enablePipelining) checkPipelinedOptimizer(optimizer, options);
   const halftone::TensorId id = graph.find(loss);
   if (id == halftone::no_tensor) throw error("Loss tensor {} is not in the model", loss);
   if (graph.info(id).elements() != 1) {
     throw error("Loss tensor, {}, must be a scalar, not {}", loss,
                 detail::fromNative(graph.info(id)).shape().size());
   }
+  detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
+  detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
+  graph.outputs = detail::anchorsIn(graph, dataFlow);
+  graph.add_output(id);
+  applyPatterns(graph, patterns, settings, dataFlow, loss, options);
   translated<error>([&] {
-    const int parts = userOptions.batchSerializationSettings.factor;
-    std::optional<halftone::Graph> given;
+    const int parts = options.batchSerializationSettings.factor;
+    std::optional<halftone::Graph> whole;
     if (parts > 1) {
-      given = graph;
+      whole = graph;
       serializeBatch(graph, parts);
     }
-    detail::recordTraining(graph, halftone::AnyTensor{&graph, id}, optimizer,
-                           trainOptions(userOptions));
-    if (!given) return;
+    halftone::TrainOptions recorded = trainOptions(options);
+    recorded.gradients_of = detail::anchoredGradients(graph, id, dataFlow);
+    detail::recordTraining(graph, halftone::AnyTensor{&graph, id}, optimizer, recorded);
+    if (!whole) return;
     // The host's model stays as it was; values are those of the graph that trains it.
-    for (halftone::TensorRecord& t : given->tensors) {
+    for (halftone::TensorRecord& t : whole->tensors) {
       if (halftone::is_variable(t)) t.data = {};
     }
-    graph.model[0] = std::move(*given);
+    graph.model[0] = std::move(*whole);
   });
-  checkAnchors(graph, dataFlow);
-  detail::checkPipeline(graph, userOptions, dataFlow, true);
-  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, &optimizer);
-  graph = translated<error>([&] { return located(std::move(graph), dataFlow, userOptions); });
-  auto state =
-      std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
+  detail::checkAnchors(graph, dataFlow);
+  detail::checkStrategies(graph, dataFlow, options);
+  std::vector<std::string> unused = detail::prune(graph, dataFlow);
+  detail::checkPipeline(graph, options, dataFlow, true);
+  if (!options.enablePipelining) {
+    detail::orderNodes(graph, options, settings);
+  }
+  progress->reach(20);
+  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, options, &optimizer);
+  graph = translated<error>([&] { return located(std::move(graph), dataFlow, options); });
+  auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow, options,
+                                       std::move(deviceInfo));
+  state->unusedInputs = std::move(unused);
   state->ir = std::move(ir);
-  state->files = translated<error>([&] { return detail::externalFiles(model); });
+  state->progress = std::move(progress);
+  state->tell();
+  state->files = translated<error>([&] { return detail::externalFiles(state->model); });
   state->optimizer = optimizer.clone();
-  return std::unique_ptr<TrainingSession>(new TrainingSession(std::move(state)));
+  std::unique_ptr<TrainingSession> session(new TrainingSession(std::move(state)));
+  dumpIr(*session);
+  return session;
 }
 
 void TrainingSession::updateOptimizerFromHost(const Optimizer* optimizer) {
@@ -1116,15 +1254,33 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   if (dataFlow.nAnchors() == 0) {
     throw error("User must specify an anchor tensor when doing inference.");
   }
-  halftone::Graph graph = checkedModel(model, inputShapeInfo, userOptions, patterns);
-  placeNodes(graph, userOptions, *deviceInfo);
-  checkAnchors(graph, dataFlow);
-  detail::checkPipeline(graph, userOptions, dataFlow, false);
-  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, userOptions, nullptr);
-  auto state =
-      std::make_unique<State>(name, std::move(graph), dataFlow, userOptions, std::move(deviceInfo));
+  const SessionOptions options = withEnvironment(userOptions);
+  auto progress = std::make_unique<detail::Progress>(options);
+  progress->reach(0);
+  halftone::Graph graph = checkedModel(model, inputShapeInfo, options, patterns);
+  progress->reach(10);
+  placeNodes(graph, options, *deviceInfo);
+  detail::checkAnchors(graph, dataFlow);
+  detail::checkStrategies(graph, dataFlow, options);
+  std::vector<std::string> unused = detail::prune(graph, dataFlow);
+  detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
+  detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
+  applyPatterns(graph, patterns, settings, dataFlow, {}, options);
+  detail::checkPipeline(graph, options, dataFlow, false);
+  if (!options.enablePipelining) {
+    detail::orderNodes(graph, options, settings);
+  }
+  progress->reach(20);
+  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, options, nullptr);
+  auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow, options,
+                                       std::move(deviceInfo));
+  state->unusedInputs = std::move(unused);
   state->ir = std::move(ir);
-  return std::unique_ptr<InferenceSession>(new InferenceSession(std::move(state)));
+  state->progress = std::move(progress);
+  state->tell();
+  std::unique_ptr<InferenceSession> session(new InferenceSession(std::move(state)));
+  dumpIr(*session);
+  return session;
 }
 
 }  // namespace popart

@@ -1,9 +1,17 @@
 #include <popart/sessionoptions.hpp>
 
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <initializer_list>
+#include <iterator>
 #include <ostream>
+#include <string>
+#include <string_view>
 
 #include "popart/convert.hpp"
 #include "popart/options.hpp"
+#include "popart/settings.hpp"
 
 namespace popart {
 
@@ -11,6 +19,7 @@ namespace {
 
 using detail::OptionRow;
 using detail::OptionStatus;
+using detail::SettingRow;
 
 template <class T>
 bool differs(const T& value, const T& otherwise) {
@@ -21,23 +30,114 @@ bool differs(const std::function<void(int, int)>& value, const std::function<voi
 }
 
 constexpr const char* dot = "graphs are not exported to DOT files";
-constexpr const char* schedule = "the schedule is found without a search that could be bounded";
 constexpr const char* poplar = "there is no Poplar below that it could be passed to";
 constexpr const char* codelets = "kernels are C++ operators, compiled with the program";
-constexpr const char* training =
-    "only training on several devices, or with less memory, has a use for it";
-constexpr const char* placement = "the cpu device is one tile: nothing is placed";
-constexpr const char* streams = "the cpu device reads and writes the program's memory directly";
+constexpr const char* layout = "layouts follow from the shapes alone";
+constexpr const char* outlining = "programs are lists of steps, of which there is no code to share";
+constexpr const char* hostCopies = "transfers are steps of the session, not operators of the graph";
+constexpr const char* hostLayout = "host and device have one layout";
+constexpr const char* oneAhead = "one micro-batch is asked for ahead of time";
+constexpr const char* updates = "every weight is updated by itself, in one pass";
 constexpr const char* products =
     "partialsType and availableMemoryProportion of products that ask for none themselves";
-constexpr const char* locations =
-    "only training has a use for it: storage and replicated tensor sharding, but no tile sets";
-constexpr const char* several = "sessions run on one device";
+constexpr const char* locations = "storage and replicated tensor sharding, but no tile sets";
+
+constexpr const char* reports = "reports are written whole";
+constexpr const char* code = "no code of a machine is made";
+constexpr const char* sync = "there is no hardware to wait for";
 
 // clang-format off
+// Engine options of Poplar's documentation.
+const SettingRow engine_rows[] = {
+    {"autoReport.all", OptionStatus::modelled, "reports are made"},
+    {"autoReport.directory", OptionStatus::modelled, "reports are written there when a session is prepared"},
+    {"autoReport.outputGraphProfile", OptionStatus::modelled, "reports are made"},
+    {"autoReport.outputExecutionProfile", OptionStatus::modelled, "reports are made"},
+    {"autoReport.outputLoweredVars", OptionStatus::nothing, reports},
+    {"autoReport.outputSerializedGraph", OptionStatus::nothing, reports},
+    {"autoReport.outputArchive", OptionStatus::nothing, reports},
+    {"autoReport.outputDebugInfo", OptionStatus::nothing, reports},
+    {"autoReport.outputDependencyGraph", OptionStatus::nothing, reports},
+    {"autoReport.streamAtEachRun", OptionStatus::nothing, reports},
+    {"autoReport.executionProfileProgramRunCount", OptionStatus::nothing, reports},
+    {"debug.allowOutOfMemory", OptionStatus::modelled, "false: a model that does not fit is an error"},
+    {"debug.branchRecordTile", OptionStatus::nothing, code},
+    {"debug.checkpoint", OptionStatus::nothing, code},
+    {"debug.computeInstrumentationLevel", OptionStatus::nothing, code},
+    {"debug.cpuMultiThreadExecution", OptionStatus::nothing, code},
+    {"debug.exceptOnSOCError", OptionStatus::nothing, code},
+    {"debug.externalExchangeInstrumentationLevel", OptionStatus::nothing, code},
+    {"debug.floatPointOpException", OptionStatus::nothing, code},
+    {"debug.instrument", OptionStatus::nothing, code},
+    {"debug.instrumentCompute", OptionStatus::nothing, code},
+    {"debug.instrumentControlFlow", OptionStatus::nothing, code},
+    {"debug.instrumentExternalExchange", OptionStatus::nothing, code},
+    {"debug.instrumentCycleCounters", OptionStatus::nothing, code},
+    {"debug.loweredVarDumpFile", OptionStatus::nothing, code},
+    {"debug.nanOverflowException", OptionStatus::nothing, code},
+    {"debug.outputAllSymbols", OptionStatus::nothing, code},
+    {"debug.profilingTile", OptionStatus::nothing, code},
+    {"debug.retainDebugInformation", OptionStatus::nothing, code},
+    {"debug.runtimeVerify", OptionStatus::nothing, code},
+    {"debug.supervisorStackSizeInBytes", OptionStatus::nothing, code},
+    {"debug.trace", OptionStatus::nothing, code},
+    {"debug.traceFile", OptionStatus::nothing, code},
+    {"debug.verify", OptionStatus::nothing, code},
+    {"debug.verboseRegisterDump", OptionStatus::nothing, code},
+    {"debug.workerStackSizeInBytes", OptionStatus::nothing, code},
+    {"exchange.enablePrefetch", OptionStatus::nothing, code},
+    {"exchange.multicastPolicy", OptionStatus::nothing, code},
+    {"exchange.multicastNanoTileStrategy", OptionStatus::nothing, code},
+    {"exchange.streamBufferOverlap", OptionStatus::nothing, code},
+    {"opt.enableInlining", OptionStatus::nothing, code},
+    {"opt.enableMultiAccessCopies", OptionStatus::nothing, code},
+    {"opt.enableRegisterFailureSpilling", OptionStatus::nothing, code},
+    {"opt.enableSkipSyncs", OptionStatus::nothing, code},
+    {"opt.enableSwSyncs", OptionStatus::nothing, code},
+    {"opt.enableSwSyncsAroundCodeCopying", OptionStatus::nothing, code},
+    {"opt.internalExchangeOptimisationTarget", OptionStatus::nothing, code},
+    {"opt.limitVertexStateToLower256K", OptionStatus::nothing, code},
+    {"opt.maxCompilationThreads", OptionStatus::nothing, code},
+    {"opt.maxComputeSetsPerLoopInit", OptionStatus::nothing, code},
+    {"opt.maxCopyMergeSize", OptionStatus::nothing, code},
+    {"opt.maxLinkerThreads", OptionStatus::nothing, code},
+    {"opt.maxInterIPUMessageWords", OptionStatus::nothing, code},
+    {"opt.useAutoloader", OptionStatus::nothing, code},
+    {"prng.enable", OptionStatus::nothing, code},
+    {"profiler.blocks.filter", OptionStatus::nothing, code},
+    {"profiler.includeCycleEstimates", OptionStatus::nothing, code},
+    {"profiler.includeFlopEstimates", OptionStatus::nothing, code},
+    {"profiler.includeCostEstimates", OptionStatus::nothing, code},
+    {"profiler.perExecutionStreamCopyCycles", OptionStatus::nothing, code},
+    {"profiler.programs.filter", OptionStatus::nothing, code},
+    {"profiler.replicaToProfile", OptionStatus::nothing, code},
+    {"profiler.useCompressedReport", OptionStatus::nothing, code},
+    {"profiling.perExecutionStreamCopyCycles", OptionStatus::nothing, code},
+    {"streamCallbacks.maxLookahead", OptionStatus::nothing, sync},
+    {"streamCallbacks.multiThreadMode", OptionStatus::nothing, sync},
+    {"streamCallbacks.numaAware", OptionStatus::nothing, sync},
+    {"streamCallbacks.numWorkerThreads", OptionStatus::nothing, sync},
+    {"target.deterministicWorkers", OptionStatus::nothing, sync},
+    {"target.exceptionPollPeriodUs", OptionStatus::nothing, sync},
+    {"target.extendedMemory", OptionStatus::nothing, sync},
+    {"target.gatewayMode", OptionStatus::nothing, sync},
+    {"target.gatewayWriteCombining", OptionStatus::nothing, sync},
+    {"target.hostSyncTimeout", OptionStatus::nothing, sync},
+    {"target.ipuLinkDomainSize", OptionStatus::nothing, sync},
+    {"target.ipuLinkTopology", OptionStatus::nothing, sync},
+    {"target.maxStreamCallbackThreadsPerNumaNode", OptionStatus::nothing, sync},
+    {"target.saveArchive", OptionStatus::nothing, sync},
+    {"target.supervisorStackSizeInBytes", OptionStatus::nothing, sync},
+    {"target.syncConfiguration", OptionStatus::nothing, sync},
+    {"target.syncMethod", OptionStatus::nothing, sync},
+    {"target.syncPollPeriodUs", OptionStatus::nothing, sync},
+    {"target.syncReplicasIndependently", OptionStatus::nothing, sync},
+    {"target.useBufferedCompletions", OptionStatus::nothing, sync},
+    {"target.workerStackSizeInBytes", OptionStatus::nothing, sync},
+};
 const OptionRow option_rows[] = {
 #define POPART_OPTION(name, status, text)                              \
-  {#name, OptionStatus::status, text, [](const SessionOptions& options) { \
+  {{#name, OptionStatus::status, text}, [](const SessionOptions& options) { \
      return differs(options.name, SessionOptions().name);              \
    }},
     // --- diagnostics, planning, caching ---
@@ -52,20 +152,20 @@ const OptionRow option_rows[] = {
     POPART_OPTION(compileEngine, effect, "without it the session cannot run")
     POPART_OPTION(instrumentWithHardwareCycleCounter, effect, "getCycleCount works on IPU models")
     POPART_OPTION(hardwareInstrumentations, refused, "only whole runs are counted, Instrumentation::Outer")
-    POPART_OPTION(timeLimitScheduler, nothing, schedule)
-    POPART_OPTION(swapLimitScheduler, nothing, schedule)
-    POPART_OPTION(kahnTieBreaker, nothing, schedule)
-    POPART_OPTION(transitiveClosureOptimizationThreshold, nothing, schedule)
+    POPART_OPTION(timeLimitScheduler, effect, "seconds that nodes are moved to where memory is free earlier")
+    POPART_OPTION(swapLimitScheduler, effect, "how often nodes are moved to where memory is free earlier")
+    POPART_OPTION(kahnTieBreaker, effect, "which of several nodes that could run is next: greedy (the one that frees most memory), fifo (the one that could run last) or random")
+    POPART_OPTION(transitiveClosureOptimizationThreshold, nothing, "the order is found without the closure of the graph")
     POPART_OPTION(serializedPoprithmsShiftGraphsDir, refused, "no schedule graphs are written")
-    POPART_OPTION(enableEngineCaching, effect, "what was compiled is kept in the folder cachePath, without accumulation")
+    POPART_OPTION(enableEngineCaching, effect, "what was compiled is kept in the folder cachePath, without pipelining and recomputation")
     POPART_OPTION(cachePath, effect, "with enableEngineCaching")
     POPART_OPTION(enableVariablesCaching, nothing, "variables always have a copy on the host")
-    POPART_OPTION(compilationProgressLogger, effect, "called with 0 and compilationProgressTotal")
+    POPART_OPTION(compilationProgressLogger, effect, "called from 0 to compilationProgressTotal")
     POPART_OPTION(compilationProgressTotal, effect, "the last number that the logger is called with")
     POPART_OPTION(developerSettings, nothing, "no summary of compile times is logged")
-    POPART_OPTION(engineOptions, effect, "autoReport.* and debug.allowOutOfMemory of IPU models")
+    POPART_OPTION(engineOptions, effect, "see the engine options")
     POPART_OPTION(reportOptions, nothing, poplar)
-    POPART_OPTION(gclOptions, nothing, poplar)
+    POPART_OPTION(gclOptions, nothing, "collectives have one algorithm")
     POPART_OPTION(convolutionOptions, modelled, products)
     POPART_OPTION(matmulOptions, modelled, products)
     POPART_OPTION(lstmOptions, modelled, products)
@@ -75,49 +175,49 @@ const OptionRow option_rows[] = {
     POPART_OPTION(opxModifyChecking, nothing, "there is no lowering of its own to compare with")
     POPART_OPTION(enableInplaceAmbiguityChecking, nothing, "memory is reused only where nobody can tell")
     POPART_OPTION(strictOpVersions, nothing, "operators of unknown versions are always errors")
-    POPART_OPTION(updatableNamedBuffers, refused, "single buffers cannot be updated; write all weights")
+    POPART_OPTION(updatableNamedBuffers, effect, "buffersFromHost copies these variables")
     POPART_OPTION(experimentalSettings, refused, "transforms of the program's own are not applied")
     // --- graph and numerics ---
-    POPART_OPTION(autodiffSettings, nothing, training)
+    POPART_OPTION(autodiffSettings, nothing, "gradients of subgraphs read what their forward part has kept")
     POPART_OPTION(enableNonStableSoftmax, nothing, "softmax always subtracts the maximum")
     POPART_OPTION(enableStableNorm, nothing, "statistics are always taken in two passes")
-    POPART_OPTION(groupNormStridedChannelGrouping, refused, "group normalization is not offered")
+    POPART_OPTION(groupNormStridedChannelGrouping, effect, "a group has every num_groups-th channel, not neighbours")
     POPART_OPTION(enableFloatingPointChecks, machine, "runs end at the first exception; slow")
     POPART_OPTION(enableStochasticRounding, machine, "half is the machine's; slow")
-    POPART_OPTION(_enableRngStateManagement, refused, "there is one replica: its states need no management")
+    POPART_OPTION(_enableRngStateManagement, refused, "which replicas share states of generators is not analysed")
     POPART_OPTION(enableLoadAndOffloadRNGState, effect, "allows getRNGState and setRNGState")
     POPART_OPTION(partialsTypeMatMuls, modelled, "the partialsType of matmulOptions, if they have none")
-    POPART_OPTION(enableFullyConnectedPass, nothing, placement)
-    POPART_OPTION(enableSerializedMatmuls, nothing, placement)
+    POPART_OPTION(enableFullyConnectedPass, nothing, layout)
+    POPART_OPTION(enableSerializedMatmuls, nothing, "products are planned whole: setSerializeMatMul is not looked at")
     POPART_OPTION(enableConstantFoldingOfMultipleConsumers, nothing, "constants are folded wherever they are used")
     POPART_OPTION(enableSupportedDataTypeCasting, nothing, "64-bit integers stay what they are")
     POPART_OPTION(throwIfLog2ScaleTensorNotInRange, machine, "checked with stochastic rounding or floating-point checks")
-    POPART_OPTION(ensureFp32LossScaleTensor, nothing, training)
+    POPART_OPTION(ensureFp32LossScaleTensor, nothing, "the loss scaling is FLOAT, and is converted at the loss")
     POPART_OPTION(constantWeights, effect, "weights of an inference session cannot be changed")
-    POPART_OPTION(useLoopCandidateCreator, nothing, placement)
-    POPART_OPTION(syntheticDataMode, refused, "steps take the program's data")
-    POPART_OPTION(aliasZeroCopy, nothing, placement)
-    POPART_OPTION(decomposeGradSum, nothing, training)
-    POPART_OPTION(delayVarUpdates, nothing, training)
-    POPART_OPTION(scheduleNonWeightUpdateGradientConsumersEarly, nothing, training)
-    POPART_OPTION(mergeVarUpdate, nothing, training)
-    POPART_OPTION(mergeVarUpdateMemThreshold, nothing, training)
-    POPART_OPTION(looseThresholdAtPeak, nothing, training)
+    POPART_OPTION(useLoopCandidateCreator, nothing, layout)
+    POPART_OPTION(syntheticDataMode, effect, "steps take numbers that the session makes up, integers 0, and return nothing")
+    POPART_OPTION(aliasZeroCopy, nothing, "arguments of subgraphs are copied only where they have to be")
+    POPART_OPTION(decomposeGradSum, nothing, "gradients are added one after the other as they arrive")
+    POPART_OPTION(delayVarUpdates, nothing, "updates come where the order of nodes has them")
+    POPART_OPTION(scheduleNonWeightUpdateGradientConsumersEarly, nothing, "updates come where the order of nodes has them")
+    POPART_OPTION(mergeVarUpdate, nothing, updates)
+    POPART_OPTION(mergeVarUpdateMemThreshold, nothing, updates)
+    POPART_OPTION(looseThresholdAtPeak, nothing, updates)
     // --- streams ---
-    POPART_OPTION(rearrangeAnchorsOnHost, nothing, streams)
-    POPART_OPTION(rearrangeStreamsOnHost, nothing, streams)
+    POPART_OPTION(rearrangeAnchorsOnHost, nothing, hostLayout)
+    POPART_OPTION(rearrangeStreamsOnHost, nothing, hostLayout)
     POPART_OPTION(enablePrefetchDatastreams, effect, "step IO is asked for the next micro-batch ahead of time")
-    POPART_OPTION(defaultBufferingDepth, nothing, "one micro-batch is asked for ahead of time")
-    POPART_OPTION(bufferingDepthMap, nothing, "one micro-batch is asked for ahead of time")
-    POPART_OPTION(defaultPrefetchBufferingDepth, nothing, "one micro-batch is asked for ahead of time")
-    POPART_OPTION(prefetchBufferingDepthMap, nothing, "one micro-batch is asked for ahead of time")
-    POPART_OPTION(disableGradAccumulationTensorStreams, nothing, training)
-    POPART_OPTION(disableOptimizerStateTensorStreams, nothing, training)
-    POPART_OPTION(useHostCopyOps, nothing, streams)
-    POPART_OPTION(groupHostSync, nothing, streams)
-    POPART_OPTION(enableMergeExchange, nothing, streams)
-    POPART_OPTION(numIOTiles, nothing, placement)
-    POPART_OPTION(enableEfficientOverlapIOTopoCons, nothing, streams)
+    POPART_OPTION(defaultBufferingDepth, nothing, oneAhead)
+    POPART_OPTION(bufferingDepthMap, nothing, oneAhead)
+    POPART_OPTION(defaultPrefetchBufferingDepth, nothing, oneAhead)
+    POPART_OPTION(prefetchBufferingDepthMap, nothing, oneAhead)
+    POPART_OPTION(disableGradAccumulationTensorStreams, nothing, "sums of gradients belong to a step: weights that are exchanged have none")
+    POPART_OPTION(disableOptimizerStateTensorStreams, training, "the optimizer's state stays on the device: it is not exchanged, and not saved")
+    POPART_OPTION(useHostCopyOps, nothing, hostCopies)
+    POPART_OPTION(groupHostSync, nothing, hostCopies)
+    POPART_OPTION(enableMergeExchange, nothing, hostCopies)
+    POPART_OPTION(numIOTiles, nothing, "all tiles compute")
+    POPART_OPTION(enableEfficientOverlapIOTopoCons, nothing, hostCopies)
     // --- several devices, memory ---
     POPART_OPTION(enableReplicatedGraphs, effect, "replicatedGraphCount copies, each with memory of its own")
     POPART_OPTION(replicatedGraphCount, effect, "with enableReplicatedGraphs")
@@ -126,31 +226,31 @@ const OptionRow option_rows[] = {
     POPART_OPTION(globalReplicaOffset, effect, "has to be those of the ranks before this one")
     POPART_OPTION(enableGradientAccumulation, effect, "refused in inference")
     POPART_OPTION(accumulationFactor, effect, "refused in inference")
-    POPART_OPTION(accumulationAndReplicationReductionType, nothing, training)
-    POPART_OPTION(meanAccumulationAndReplicationReductionStrategy, nothing, training)
-    POPART_OPTION(replicatedCollectivesSettings, nothing, several)
+    POPART_OPTION(accumulationAndReplicationReductionType, training, "Sum or Mean")
+    POPART_OPTION(meanAccumulationAndReplicationReductionStrategy, training, "Post or Running")
+    POPART_OPTION(replicatedCollectivesSettings, nothing, "gradients are reduced one by one")
     POPART_OPTION(virtualGraphMode, effect, "Off, Manual or Auto: which IPU computes a node; no result changes")
     POPART_OPTION(virtualGraphSplitRatios, modelled, "the IPUs' shares, of virtualGraphMode Auto")
     POPART_OPTION(enablePipelining, effect, "stages run side by side on different micro-batches, wants virtualGraphMode")
-    POPART_OPTION(createImplicitPipeliningFwdOnlyProgram, refused, several)
+    POPART_OPTION(createImplicitPipeliningFwdOnlyProgram, refused, "a training session has one program")
     POPART_OPTION(stashAllTensorsInferencePipeline, nothing, "values wait where they were made, for all stages that read them")
     POPART_OPTION(autoRecomputation, effect, "less memory, more time, the same results; Pipeline wants enablePipelining")
     POPART_OPTION(explicitRecomputation, effect, "what is computed again is always nodes of the graph")
     POPART_OPTION(enableExplicitMainLoops, nothing, "steps are loops of the session, not of the graph")
     POPART_OPTION(executionPhaseSettings, effect, "phases and stages; what lies off the chip is loaded for each phase, in time for it")
-    POPART_OPTION(accumulateOuterFragmentSettings, nothing, training)
-    POPART_OPTION(batchSerializationSettings, nothing, "only training has a use for it: the factor; parts are always unrolled, in their order")
-    POPART_OPTION(activationTensorLocationSettings, nothing, placement)
-    POPART_OPTION(weightTensorLocationSettings, nothing, locations)
-    POPART_OPTION(optimizerStateTensorLocationSettings, nothing, locations)
-    POPART_OPTION(accumulatorTensorLocationSettings, nothing, locations)
-    POPART_OPTION(tensorLocationSettingsOverride, nothing, locations)
-    POPART_OPTION(enableOutlining, nothing, placement)
-    POPART_OPTION(outlineThreshold, nothing, placement)
-    POPART_OPTION(outlineSequenceBreakCost, nothing, placement)
-    POPART_OPTION(enableOutliningCopyCostPruning, nothing, placement)
-    POPART_OPTION(subgraphCopyingStrategy, nothing, placement)
-    POPART_OPTION(automaticLossScalingSettings, nothing, training)
+    POPART_OPTION(accumulateOuterFragmentSettings, nothing, "updates of several IPUs run side by side as far as their inputs are there")
+    POPART_OPTION(batchSerializationSettings, training, "the factor; parts are always unrolled, in their order")
+    POPART_OPTION(activationTensorLocationSettings, nothing, "activations stay on the chip")
+    POPART_OPTION(weightTensorLocationSettings, training, locations)
+    POPART_OPTION(optimizerStateTensorLocationSettings, training, locations)
+    POPART_OPTION(accumulatorTensorLocationSettings, training, locations)
+    POPART_OPTION(tensorLocationSettingsOverride, training, locations)
+    POPART_OPTION(enableOutlining, nothing, outlining)
+    POPART_OPTION(outlineThreshold, nothing, outlining)
+    POPART_OPTION(outlineSequenceBreakCost, nothing, outlining)
+    POPART_OPTION(enableOutliningCopyCostPruning, nothing, outlining)
+    POPART_OPTION(subgraphCopyingStrategy, nothing, "arguments of subgraphs are copied only where they have to be")
+    POPART_OPTION(automaticLossScalingSettings, training, "halves and doubles the loss scaling; an error in inference")
 #undef POPART_OPTION
 };
 // clang-format on
@@ -158,18 +258,9 @@ const OptionRow option_rows[] = {
 }  // namespace
 
 std::span<const OptionRow> detail::optionTable() { return option_rows; }
+std::span<const SettingRow> detail::engineOptionTable() { return engine_rows; }
 
 namespace {
-
-/// Options that training has a use for.
-bool isOfTraining(std::string_view name) {
-  return name == "accumulationAndReplicationReductionType" ||
-         name == "meanAccumulationAndReplicationReductionStrategy" ||
-         name == "automaticLossScalingSettings" || name == "weightTensorLocationSettings" ||
-         name == "optimizerStateTensorLocationSettings" ||
-         name == "accumulatorTensorLocationSettings" || name == "tensorLocationSettingsOverride" ||
-         name == "batchSerializationSettings";
-}
 
 void checkDistribution(const SessionOptions& options) {
   const std::int64_t global = options.globalReplicationFactor;
@@ -213,6 +304,23 @@ void checkDistribution(const SessionOptions& options) {
   }
 }
 
+bool isOneOf(std::string_view text, std::initializer_list<std::string_view> all) {
+  return std::find(all.begin(), all.end(), text) != all.end();
+}
+void checkEngineOptions(const SessionOptions& options, bool isIpu) {
+  for (const auto& [key, value] : options.engineOptions) {
+    const SettingRow* const row = detail::findSetting(engine_rows, key);
+    if (row == nullptr) {
+      throw error("Unrecognised engine option '{}': Poplar has none of this name", key);
+    }
+    const bool isNothing = row->status == OptionStatus::nothing;
+    if ((!isNothing && isIpu) || value == "false") continue;
+    detail::say(logging::Module::devicex, logging::Level::Warn,
+                logging::format("The engine option {} has no effect{}: {}", key,
+                                isNothing ? "" : " on the cpu device", row->text));
+  }
+}
+
 void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
   options.getAccumulationFactor();
   options.getBufferingDepth({}, options.rearrangeStreamsOnHost);
@@ -234,7 +342,9 @@ void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
     throw error("More than one execution phase needs virtualGraphMode ExecutionPhases");
   }
   if (options.autoRecomputation == RecomputationType::Pipeline && !options.enablePipelining) {
-    throw error("autoRecomputation Pipeline is for sessions with enablePipelining");
+    throw error(
+        "Invalid RecomputationType::Pipeline in autoAnnotate: it is for sessions with "
+        "enablePipelining");
   }
   if (isIpu) {
     if (!options.virtualGraphSplitRatios.empty() &&
@@ -242,20 +352,39 @@ void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
       throw error("virtualGraphSplitRatios are for virtualGraphMode Auto");
     }
   }
-  for (const OptionRow& row : option_rows) {
-    if (row.status == OptionStatus::effect || !row.isSet(options)) continue;
-    const bool isOfIpu =
-        row.status == OptionStatus::machine || row.status == OptionStatus::modelled;
-    if (isIpu && isOfIpu) continue;
-    if (row.status == OptionStatus::machine) {
-      throw error("SessionOptions::{} is for emulated IPUs: {}", row.name, row.text);
-    }
-    if (isTraining && isOfTraining(row.name)) continue;
-    if (row.status == OptionStatus::refused) {
-      throw error("SessionOptions::{} is not supported: {}", row.name, row.text);
-    }
+  if (const std::string& kahn = options.kahnTieBreaker;
+      !isOneOf(detail::lowered(kahn), {"fifo", "greedy", "random"})) {
+    throw error("Unrecognised KahnTieBreaker '{}', expected one of fifo, greedy, random", kahn);
+  }
+  for (const std::string& codelet : options.customCodelets) {
+    if (!std::filesystem::exists(codelet)) throw error("Custom codelet {} does not exist", codelet);
+  }
+  checkEngineOptions(options, isIpu);
+  const auto warn = [](const char* name, std::string_view where, const char* text) {
     detail::say(logging::Module::session, logging::Level::Warn,
-                logging::format("SessionOptions::{} has no effect: {}", row.name, row.text));
+                logging::format("SessionOptions::{} has no effect{}: {}", name, where, text));
+  };
+  for (const OptionRow& row : option_rows) {
+    if (!row.isSet(options)) continue;
+    switch (row.status) {
+      case OptionStatus::effect:
+      case OptionStatus::built_in:
+        break;
+      case OptionStatus::training:
+        if (!isTraining) warn(row.name, " in inference", row.text);
+        break;
+      case OptionStatus::modelled:
+        if (!isIpu) warn(row.name, " on the cpu device", row.text);
+        break;
+      case OptionStatus::nothing:
+        warn(row.name, "", row.text);
+        break;
+      case OptionStatus::machine:
+        if (isIpu) break;
+        throw error("SessionOptions::{} is for emulated IPUs: {}", row.name, row.text);
+      case OptionStatus::refused:
+        throw error("SessionOptions::{} is not supported: {}", row.name, row.text);
+    }
   }
 }
 
@@ -266,6 +395,9 @@ void detail::checkInferenceOptions(const SessionOptions& options, bool isIpu) {
   if (options.enableGradientAccumulation) {
     throw error("Gradient Accumulation only available when training.");
   }
+  if (options.automaticLossScalingSettings.enabled) {
+    throw error("[AutomaticLossScale] Automatic loss scaling is for training: there is no loss");
+  }
   checkOptions(options, false, isIpu);
 }
 
@@ -273,13 +405,12 @@ void detail::checkTrainingOptions(const SessionOptions& options, bool isIpu) {
   if (options.accumulationFactor < 1) {
     throw error("The accumulation factor ({}) is not at least 1", options.accumulationFactor);
   }
-  if (options.disableOptimizerStateTensorStreams) {
-    throw error(
-        "SessionOptions::disableOptimizerStateTensorStreams is not supported: the optimizer's "
-        "state "
-        "is always exchanged");
-  }
   checkOptions(options, true, isIpu);
+}
+
+std::string detail::lowered(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
 }
 
 std::int64_t detail::localReplicas(const SessionOptions& options) {

@@ -57,6 +57,11 @@ void checkIn(const popx::Executablex& executable, const TensorId& id, std::int64
   const halftone::Session& session = executable.session();
   const std::string said =
       "The tensor '" + id + "' has been provided as one of the inputs to the stepIO";
+  if (executable.isUnused(id)) {
+    detail::say(logging::Module::session, logging::Level::Warn,
+                "The input '" + id + "' is given, but nothing that is computed reads it");
+    return;
+  }
   if (!session.has(id)) {
     fail(ErrorKind::input,
          {.what = said + ". But there is no Tensor named " + id + " in the Ir's main Graph",

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include <popart/debugcontext.hpp>
+#include <popart/half.hpp>
 #include <popart/tensordebuginfo.hpp>
 #include <popart/voiddata.hpp>
 
@@ -277,5 +278,9 @@ TensorDebugInfo::TensorDebugInfo(const DebugContext& context, const TensorId& te
 TensorDebugInfo::TensorDebugInfo(const DebugContext& context, const TensorId& tensor,
                                  const TensorType&)
     : DebugInfo(context, "popart"), tensor_(tensor) {}
+
+std::ostream& printing::operator<<(std::ostream& stream, float16_t value) {
+  return stream << static_cast<float>(value);
+}
 
 }  // namespace popart

@@ -23,13 +23,13 @@ std::uint64_t key_of(const Graph& graph) {
 
 }  // namespace
 
-Executable compile_cached(Graph graph, std::string_view folder) {
+Executable compile_cached(Graph graph, std::string_view folder, OperatorTable operators) {
   const std::filesystem::path path =
       std::filesystem::path(folder) / (std::to_string(key_of(graph)) + ".htx");
   std::error_code error;
   if (std::filesystem::exists(path, error)) {
     try {
-      Executable executable = load_executable(path.string());
+      Executable executable = load_executable(path.string(), operators);
       executable.verify();
       return executable;
     } catch (const Error& e) {

@@ -24,21 +24,51 @@ auto* clock_of(G& graph) {
   return at == graph.nodes.end() ? nullptr : &*at;
 }
 
+/// The element type in which the gradients g of a weight are added up.
+ElementType sum_type_of(const Graph& graph, TensorId g, TensorId weight,
+                        const training::TrainingStep& step) {
+  const auto asked = static_cast<ElementType>(step.sum_type);
+  if (asked == ElementType::undefined && !step.sum_as_weight) return graph.info(g).type;
+  const ElementType type =
+      detail::stored_element_of(graph.info(weight).type, asked, step.sum_as_weight);
+  if (type != graph.info(g).type && graph.replicas > 1) {
+    fail(ErrorKind::unsupported,
+         {.what = "replicas join sums of gradients only in the type that updates are computed in",
+          .tensor = graph.name(weight),
+          .expected = name(graph.info(g).type),
+          .found = name(type)});
+  }
+  return type;
+}
+
 /// Adds a gradient to what the runs of a step have brought so far; gives the sum or mean.
-TensorId record_accumulation(Graph& graph, TensorId g, TensorId weight, std::int64_t reduction,
-                             TensorId position, TensorId& total) {
-  total = detail::find_or_add_state(graph, graph.info(g), detail::sum_state, weight).id;
-  if (reduction != static_cast<std::int64_t>(AccumulationReduction::running_mean)) {
+TensorId record_accumulation(Graph& graph, TensorId g, TensorId weight,
+                             const training::TrainingStep& step, TensorId position,
+                             TensorId& total) {
+  const TensorInfo computed = graph.info(g);
+  TensorInfo info = computed;
+  info.type = sum_type_of(graph, g, weight, step);
+  const bool is_mean =
+      static_cast<AccumulationReduction>(step.reduction) == AccumulationReduction::running_mean;
+  total = detail::find_or_add_state(graph, info, detail::sum_state, weight).id;
+  if (!is_mean && info.type == computed.type) {
     return detail::record(graph, op::Accumulate{}, {total, g}, 1)[0];
   }
   AnyTensor before{&graph, position};
-  if (graph.info(g).type != ElementType::float32) {
-    before = op::cast(before, {.to = graph.info(g).type});
+  if (computed.type != ElementType::float32) before = op::cast(before, {.to = computed.type});
+  if (computed.rank() == 0) before = op::reshape(before, constant(graph, Dims{}));
+  AnyTensor so_far{&graph, total};
+  if (info.type != computed.type) so_far = op::cast(so_far, {.to = computed.type});
+  AnyTensor next{&graph, g};
+  if (is_mean) {
+    next = (so_far * before + next) / (before + 1);
+  } else {
+    next = so_far + next;
   }
-  if (graph.info(g).rank() == 0) before = op::reshape(before, constant(graph, Dims{}));
-  const AnyTensor so_far{&graph, total}, next{&graph, g};
-  const AnyTensor mean = (so_far * before + next) / (before + 1);
-  return detail::record(graph, op::CopyVarUpdate{}, {total, mean.id}, 1)[0];
+  if (info.type != computed.type) next = op::cast(next, {.to = info.type});
+  next.id = detail::record(graph, op::CopyVarUpdate{}, {total, next.id}, 1)[0];
+  if (info.type != computed.type) next = op::cast(next, {.to = computed.type});
+  return next.id;
 }
 
 /// Whether a node joins the gradients of the replicas, of which the weights are known.
@@ -53,14 +83,22 @@ TensorId record_join(Graph& graph, const Node& join, TensorId total, TensorId ap
   return detail::record(graph, training::JoinTotal{.is_mean = is_mean}, {total, apply}, 1)[0];
 }
 
-/// Makes an update use the total of its gradient, in the runs that end a step.
-void use_total(Node& node, TensorId total, TensorId apply) {
+/// Records an update that uses the total of its gradient, in the runs that end a step.
+void record_with_total(Graph& graph, Node node, TensorId total, TensorId apply) {
   auto update = unpack<op::Update>(node.attributes);
   update.clear = true;
   node.attributes = pack(update);
-  node.inputs[1] = total;
+  const ElementType computed = graph.info(node.inputs[1]).type;
+  const bool is_rounded = graph.info(total).type != computed;
+  const Place place = node.place;
+  node.inputs[1] = is_rounded ? op::cast(AnyTensor{&graph, total}, {.to = computed}).id : total;
   node.inputs.resize(descriptor<op::Update>.signature.inputs(), no_tensor);
   node.inputs.back() = apply;
+  graph.nodes.push_back(std::move(node));
+  if (!is_rounded) return;
+  const PlaceScope there(graph, place);
+  const AnyTensor next = op::where(AnyTensor{&graph, apply}, 0, AnyTensor{&graph, total});
+  detail::record(graph, op::CopyVarUpdate{}, {total, next.id}, 1);
 }
 
 /// The nodes of a step that are right in every run of it as they are.
@@ -173,20 +211,21 @@ void accumulate_gradients(Graph& graph, std::int64_t runs) {
       continue;
     }
     if (!has_own && node.op->id == op::Update::id) {
-      use_total(node, total[node.inputs[1]], apply);
-    } else {
-      for (TensorId& id : node.inputs) {
-        if (id != no_tensor && sum[id] != no_tensor) id = sum[id];
-      }
-      if (node.op->id == training::AdjustLossScaling::id) node.inputs.push_back(apply);
+      const TensorId own = total[node.inputs[1]];
+      record_with_total(graph, std::move(node), own, apply);
+      continue;
     }
+    for (TensorId& id : node.inputs) {
+      if (id != no_tensor && sum[id] != no_tensor) id = sum[id];
+    }
+    if (node.op->id == training::AdjustLossScaling::id) node.inputs.push_back(apply);
     const bool is_clock = node.op->id == training::TrainingStep::id;
     const Vector<TensorId> outputs = node.outputs;
     graph.nodes.push_back(std::move(node));
     if (is_clock) record_copies(graph, kept);
     for (const TensorId g : outputs) {
       if (g == no_tensor || weight[g] == no_tensor) continue;
-      sum[g] = record_accumulation(graph, g, weight[g], step.reduction, position, total[g]);
+      sum[g] = record_accumulation(graph, g, weight[g], step, position, total[g]);
       if (has_own) totals.push_back(total[g]);
     }
   }

@@ -78,6 +78,10 @@ class Sharder {
       share.shares_total = is_shared(detail::sum_state, sharding_.accumulators, w);
       const bool is_any = share.shares_total || share.shares_weight || shares_state(w);
       if (!is_any || info.rank() == 0 || n == 0 || graph_.settings(w) != nullptr) continue;
+      for (std::size_t i = 2; i < 5; ++i) {
+        const TensorId state = node.inputs[i];
+        if (state != no_tensor && !is_variable(graph_.tensor(state))) refuse_types(w);
+      }
       share.part = {info.type, {(n + graph_.replicas - 1) / graph_.replicas}};
       share.next = node.outputs[0];
       const int number = static_cast<int>(shares_.size());
@@ -85,6 +89,14 @@ class Sharder {
       if (share.shares_weight) weight_[w] = weight_[share.next] = number;
       shares_.push_back(share);
     }
+  }
+
+  [[noreturn]] void refuse_types(TensorId weight) const {
+    fail(
+        ErrorKind::unsupported,
+        {.what = "replicas do not share an optimizer's state of other types than it is computed in",
+         .tensor = graph_.name(weight),
+         .hint = "leave TrainOptions::state_types alone, or keep the weight and its state whole"});
   }
 
   bool is_shared(const detail::StateName& state, const TensorKind& kind, TensorId weight) const {

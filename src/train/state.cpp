@@ -39,6 +39,26 @@ void detail::refuse_state(const Graph& graph, TensorId saved, const TensorInfo& 
                           .found = to_text(graph.info(saved))});
 }
 
+void detail::start_velocity(Graph& graph, TensorId velocity, TensorId weight, float factor) {
+  const TensorRecord& w = graph.tensor(weight);
+  if (w.data.size() == 0) return;
+  const TensorInfo& info = graph.info(velocity);
+  AnyArray start(info);
+  visit_type<FloatTypes>(w.info.type, [&]<class W>() {
+    const W* const from = reinterpret_cast<const W*>(w.data.span().data());
+    visit_type<FloatTypes>(info.type, [&]<class S>() {
+      using C = std::conditional_t<std::is_same_v<S, double>, double, float>;
+      const std::span<S> to = start.values<S>();
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        to[i] = static_cast<S>(static_cast<C>(from[i]) * static_cast<C>(factor));
+      }
+    });
+  });
+  TensorRecord& t = graph.tensor(velocity);
+  t.data = Bytes(start.storage(), start.data(), start.bytes());
+  t.initial = {};
+}
+
 Graph model_of(const Graph& graph) {
   if (graph.model.empty()) return graph;
   Graph model = graph.model[0];

@@ -65,7 +65,7 @@ TEST_CASE("builder: shapes follow, and can be asked for") {
   CHECK(builder->isInitializer(w));
   CHECK_FALSE(builder->isInitializer(y));
   CHECK(builder->getTrainableTensorIds() == std::vector<TensorId>{w});
-  CHECK(builder->getInputTensorIds() == std::vector<TensorId>{x});
+  CHECK(builder->getInputTensorIds() == std::vector<TensorId>{x, w});
   const TensorId flat = builder->reshape_const(aiOnnx, {y}, {1, -1});
   CHECK(builder->getTensorShape(flat) == std::vector<int64_t>{1, 64});
   builder->addOutputTensor(flat);

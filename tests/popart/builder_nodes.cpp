@@ -1,7 +1,6 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <halftone/base/log.hpp>
 #include <popart/builder.hpp>
 #include <popart/dataflow.hpp>
 #include <popart/devicemanager.hpp>
@@ -371,23 +370,17 @@ TEST_CASE("builder: ai.graphcore as PopART's programs call it") {
 }
 
 TEST_CASE("builder: attributes that nothing reads are said to have no effect, once") {
-  std::vector<std::string> said;
-  halftone::set_log_sink(
-      [](void* list, halftone::LogLevel, std::string_view, std::string_view text) {
-        static_cast<std::vector<std::string>*>(list)->emplace_back(text);
-      },
-      &said);
-  const halftone::LogLevel before = halftone::log_level();
-  halftone::set_log_level(halftone::LogLevel::warn);
-  const auto builder = Builder::create();
-  auto opset = builder->aiOnnxOpset10();
-  const TensorId x = builder->addInputTensor(TensorInfo("FLOAT", Shape{2, 2}));
-  const TensorId y = opset.matmul({x, x}), z = opset.matmul({y, y});
-  builder->virtualGraph(y, 0);
-  builder->pipelineStage(y, 0);
-  builder->pipelineStage(z, 1);
-  halftone::set_log_level(before);
-  halftone::set_log_sink(nullptr, nullptr);
-  CHECK(said ==
-        std::vector<std::string>{"The attribute __pipeline_stage of nodes has no effect here"});
+  const std::string said = popart_test::printed([] {
+    const auto builder = Builder::create();
+    auto opset = builder->aiOnnxOpset10();
+    const TensorId x = builder->addInputTensor(TensorInfo("FLOAT", Shape{2, 2}));
+    const TensorId y = opset.matmul({x, x}), z = opset.matmul({y, y});
+    builder->virtualGraph(y, 0);
+    builder->pipelineStage(y, 0);
+    builder->setEnableConvDithering(y, 1);
+    builder->setEnableConvDithering(z, 1);
+  });
+  CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+  CHECK(contains(said, "popart:builder"));
+  CHECK(contains(said, " W: The attribute __enable_conv_dithering has no effect: "));
 }

@@ -321,9 +321,9 @@ TEST_CASE("popart session: options that are refused, and those without effect") 
   };
   options.compilationProgressTotal = 50;
   Program program(DataFlow(1, std::vector<TensorId>{"y"}), options);
-  CHECK(last == 0);
+  CHECK(calls > 1);
+  CHECK(last < 50);
   program.session->prepareDevice();
-  CHECK(calls == 2);
   CHECK(last == 50);
 }
 

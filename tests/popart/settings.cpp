@@ -3,6 +3,7 @@
 #include <popart/dataflow.hpp>
 #include <popart/devicemanager.hpp>
 #include <popart/error.hpp>
+#include <popart/half.hpp>
 #include <popart/inputshapeinfo.hpp>
 #include <popart/logging.hpp>
 #include <popart/patterns/patterns.hpp>
@@ -170,6 +171,12 @@ TEST_CASE("popart tensor infos") {
   CHECK(contains(error_of([&] { shapes.get("b"); }), "b"));
 }
 
+TEST_CASE("popart half: it prints as a float does") {
+  std::ostringstream stream;
+  stream << float16_t(1.5f) << ' ' << Half(-2.f);
+  CHECK(stream.str() == "1.5 -2");
+}
+
 TEST_CASE("popart logging: texts and levels") {
   CHECK(logging::format("{} and {:.2f}, {:>4}|{}", 1, 2.5, "a", true) == "1 and 2.50,    a|true");
   CHECK(logging::format("{{}}") == "{}");
@@ -218,13 +225,17 @@ TEST_CASE("popart devices: emulated IPUs") {
   CHECK(few->getTilesPerIPU() == 32);
   CHECK(manager.createOfflineIpuFromDeviceInfo(*few)->getTilesPerIPU() == 32);
   CHECK(contains(error_of([&] { offline->attach(); }), "Cannot attach to a device"));
+  for (const char* ipus : {"3", "5", "7"}) {
+    options = {{"numIPUs", ipus}, {"tilesPerIPU", "0"}, {"ipuVersion", "ipu1"}};
+    const auto odd = manager.createIpuModelDevice(options);
+    CHECK(std::to_string(odd->getNumIpus()) == ipus);
+    CHECK(odd->getTilesPerIPU() == 1216);
+  }
   for (const std::map<std::string, std::string>& wrong :
        std::vector<std::map<std::string, std::string>>{{{"numIPU", "2"}},
                                                        {{"numIPUs", "0"}},
-                                                       {{"numIPUs", "3"}},
                                                        {{"numIPUs", "two"}},
                                                        {{"tilesPerIPU", "-1"}},
-                                                       {{"tilesPerIPU", "0"}},
                                                        {{"tilesPerIPU", "4611686018427387904"}},
                                                        {{"tilesPerIPU", "99999999999999999999"}},
                                                        {{"compileIPUCode", "maybe"}},
@@ -293,7 +304,11 @@ TEST_CASE("popart devices: what is there, and words of sync patterns and connect
   DeviceManager& manager = DeviceManager::createDeviceManager();
   CHECK(manager.enumerateDevices(SyncPattern::Full, 2).empty());
   CHECK(manager.enumerateDevices(SyncPattern::Full, 2, DeviceType::Cpu).empty());
-  CHECK(manager.enumerateDevices(SyncPattern::Full, 1, DeviceType::IpuModel).empty());
+  const auto models = manager.enumerateDevices(SyncPattern::Full, 2, DeviceType::IpuModel);
+  REQUIRE(models.size() == 1);
+  CHECK(models[0]->getType() == DeviceType::IpuModel);
+  CHECK(models[0]->getNumIpus() == 2);
+  CHECK(models[0]->getTilesPerIPU() == 1472);
   CHECK(manager.getDevice() == nullptr);
   for (const auto& f : std::vector<std::function<void()>>{
            [&] { manager.getDevice(SyncPattern::Full, 0, DeviceConnectionType::Never); },

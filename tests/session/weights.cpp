@@ -71,7 +71,7 @@ TEST_CASE("weights: an optimizer's state goes along, hyperparameters do not") {
   first.set("learning_rate", 0.5f);
   first.run({{"x", x}});
   second.run({{"x", x}});
-  for (const char* name : {"w", "Accl___w"}) {
+  for (const char* name : {"w", "Accl1___w"}) {
     CHECK(floats(first.get(name)) == floats(second.get(name)));
   }
 }

@@ -479,7 +479,7 @@ TEST_CASE(
   train(g, loss, Sgd{.learning_rate = 1e-2f, .momentum = 0.9f});
   TensorKinds kinds;
   kinds.weights = {.is_on = true, .least_elements = 100};
-  kinds.named = {{"Accl___w", true}, {"w", false}};
+  kinds.named = {{"Accl1___w", true}, {"w", false}};
   const Graph moved = off_chip(g, kinds);
   // The two weights of more than 100 elements that are not named, and the state that is. A weight is
   // read in all parts of a step, but the first one, behind an input, forward and in its update.

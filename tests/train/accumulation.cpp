@@ -85,7 +85,7 @@ TEST_CASE("accumulation: micro-batches are one large batch") {
                  .dampening = 0.5f,
                  .weight_decay = 0.1f,
                  .loss_scaling = 16.f});
-  check_same(Sgd{.learning_rate = 0.1f, .momentum = 0.9f, .nesterov = true, .separate = true});
+  check_same(Sgd{.learning_rate = 0.1f, .momentum = 0.9f, .nesterov = true, .combined = true});
   check_same(Adam{.learning_rate = 0.1f, .weight_decay = 0.1f, .loss_scaling = variable{8}});
   check_same(Adam{.learning_rate = 0.1f, .lamb = true});
   check_same(Adaptive{.learning_rate = 0.1f, .momentum = 0.5f});

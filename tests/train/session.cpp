@@ -147,7 +147,7 @@ TEST_CASE("training session: hyperparameters of one weight") {
   const AnyTensor loss = AnyTensor{&g, a} * x + AnyTensor{&g, b} * x;
   train(g, loss, Sgd{.learning_rate = 0.5f},
         {.specific = {{"b", {{"learning_rate", variable{0.125f}}, {"momentum", 0.5f}}}}});
-  CHECK(g.find("Accl___a") == no_tensor);
+  CHECK(g.find("Accl1___a") == no_tensor);
   Session session(std::move(g), {.outputs = {loss}});
   const Array<float> one_x({}, {1});
   session.run({{"x", one_x}});

@@ -74,10 +74,10 @@ TEST_CASE("state is found in a file, and only what is called like state") {
   onnx::save(Session(std::move(g)).graph(), folder / "net.onnx");
   Graph stored = onnx::load(folder / "net.onnx");
   const std::map<std::string, std::pair<State, std::string>> expected{
-      {"Accl___v", {State::moment, "v"}}, {"Accl___w", {State::moment, "w"}}};
+      {"Accl1___v", {State::moment, "v"}}, {"Accl1___w", {State::moment, "w"}}};
   CHECK(states(stored) == expected);
   CHECK(stored.tensor(stored.find("Accl1___nothing")).role == Role::variable);
   CHECK(stored.tensor(stored.find("Accl1___x")).role == Role::variable);
   train(stored, stored["loss"], Sgd{.learning_rate = 0.5f, .momentum = 0.5f});
-  CHECK(states(stored).at("Accl___w") == expected.at("Accl___w"));
+  CHECK(states(stored).at("Accl1___w") == expected.at("Accl1___w"));
 }

@@ -91,14 +91,14 @@ struct Target {
     return t;
   }
 
-  /// Throws UsageError unless numbers of IPUs and tiles and all rates make sense: 1, or an even
-  /// number of up to 64 IPUs; 1 to 65536 tiles.
+  /// Throws UsageError unless numbers of IPUs and tiles and all rates make sense: 1 to 64 IPUs,
+  /// 1 to 65536 tiles.
   void check() const {
     const auto refuse = [&](std::string_view what, std::string_view expected) {
       fail(ErrorKind::usage, {.what = what, .tensor = name.view(), .expected = expected});
     };
-    if (ipus < 1 || ipus > 64 || (ipus > 1 && ipus % 2 != 0)) {
-      refuse("the number of IPUs is out of range", "1, or an even number up to 64");
+    if (ipus < 1 || ipus > 64) {
+      refuse("the number of IPUs is out of range", "1 to 64");
     }
     if (tiles_per_ipu < 1 || tiles_per_ipu > 65'536) {
       refuse("the number of tiles per IPU is out of range", "1 to 65536");

@@ -49,6 +49,19 @@ void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> 
       // v = a v + c (1 - b) g, w -= lr / c v: a momentum, b dampening, c velocity scaling
       const V momentum = at(Op::a), fresh = 1 - at(Op::b), scaling = at(Op::c);
       const V kept = at(Op::a) / at(Op::c);
+      if (op.combined) {
+        // v += c (1 - b) g, w -= lr / c v; then v = a v + c (1 - b) wd w for the next step.
+        all([=, w = w.data, g = g.data, v = s1.data, nesterov = op.nesterov,
+             clear = op.clear](auto lanes) {
+          const V d = lanes.load(g) * unscale, old = weight(lanes);
+          if (clear) lanes.store(g, V(S(0)));
+          const V x = fma(fresh, d, V(lanes.load(v)) / scaling);
+          const V direction = nesterov ? fma(momentum, x, fma(decay, old, d)) : x;
+          lanes.store(w, fma(less, direction, old));
+          lanes.store(v, fma(momentum, x, fresh * decay * V(weight(lanes))) * scaling);
+        });
+        break;
+      }
       all([=, w = w.data, v = s1.data, nesterov = op.nesterov](auto lanes) {
         const V d = gradient(lanes);
         V x = fresh * d;

@@ -71,7 +71,7 @@ struct Bucketize {
 /// How many elements fall into each interval between levels.
 ///
 /// x                any shape
-/// levels           ascending, at most 255
+/// levels           at most 255, in any order: they are sorted
 /// absoluteOfInput  1: |x| is looked at
 /// y                uint32 [levels + 1], levels[i - 1] <= x < levels[i]; NaN counts to y[0]
 /// source           ai.graphcore Histogram-1
@@ -96,17 +96,27 @@ struct Histogram {
     machine.reduce(in[0], out[0].elements());
   }
   constexpr Inferred infer(TensorInfo) const {
-    for (std::size_t i = 1; i < levels.size(); ++i) {
-      if (!(levels[i - 1] < levels[i])) {
-        return Inferred::mismatch("the levels are not ascending", 0, static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      if (levels[i] != levels[i]) {
+        return Inferred::mismatch("a level is not a number", 0, static_cast<std::int64_t>(i));
       }
     }
     return TensorInfo{ElementType::uint32, {static_cast<std::int64_t>(levels.size() + 1)}};
+  }
+  constexpr BoundedList<float, 255> sorted() const {
+    BoundedList<float, 255> list;
+    for (const float level : levels) {
+      std::size_t at = list.size();
+      while (at > 0 && list[at - 1] > level) --at;
+      list.insert(at, level);
+    }
+    return list;
   }
   template <class T, class I>
   void kernel(const KernelCall& call, View<const T> x, View<I> y) const {
     auto* const counts = static_cast<std::uint32_t*>(call.workspace);
     const std::int64_t n = x.size(), tasks = task_count(n), bins = y.size();
+    const auto edges = sorted();
     kernel::parallel_for(*call.executor, tasks, [&](std::int64_t t) {
       std::uint32_t* const mine = counts + t * bins;
       for (std::int64_t i = 0; i < bins; ++i) mine[i] = 0;
@@ -114,10 +124,10 @@ struct Histogram {
       for (std::int64_t i = n * t / tasks; i < end; ++i) {
         double value = static_cast<double>(x[i]);
         if (absolute_of_input != 0 && value < 0) value = -value;
-        std::size_t low = 0, high = levels.size();
+        std::size_t low = 0, high = edges.size();
         while (low < high) {
           const std::size_t middle = (low + high) / 2;
-          if (value >= static_cast<double>(levels[middle])) {
+          if (value >= static_cast<double>(edges[middle])) {
             low = middle + 1;
           } else {
             high = middle;

@@ -96,6 +96,7 @@ constexpr std::span<const std::string_view> names_of(Optimizing) { return optimi
 struct Update {
   Optimizing kind = Optimizing::sgd;
   bool nesterov = false, bias_correction = true, l2 = false, tf_variant = false, clear = false;
+  bool combined = false;  ///< of sgd: the velocity decays at the end of a step, for the next one
 
   static constexpr OpId id{"halftone", "Update", 1};
   static constexpr Signature signature =
@@ -112,6 +113,7 @@ struct Update {
     visit("l2", l2);
     visit("tf_variant", tf_variant);
     visit("clear", clear);
+    visit("combined", combined);
   }
   constexpr void cost(auto& machine, auto in, auto) const {
     const auto passes = [&](std::initializer_list<std::string_view> names) {
@@ -124,6 +126,7 @@ struct Update {
       case Optimizing::sgd:
         if (in[2].is_known()) passes({"ScaledAdd"});
         if (nesterov) passes({"ScaledAdd"});
+        if (combined) passes({"ScaledAdd"});
         break;
       case Optimizing::adamax:
         passes({"ScaledAdd", "Abs", "Max", "Div"});

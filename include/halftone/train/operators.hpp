@@ -45,6 +45,8 @@ struct Setting {
 struct TrainingStep {
   std::int64_t runs = 1, reduction = 0;  ///< an AccumulationReduction
   std::int64_t replicas = 1;
+  std::int64_t sum_type = 0;   ///< StateTypes::sum
+  bool sum_as_weight = false;  ///< StateTypes::as_weight
 
   static constexpr OpId id{"halftone", "TrainingStep", 1};
   static constexpr Signature signature = "count& loss_scaling:H -> apply:B position:H scale:H";
@@ -54,6 +56,8 @@ struct TrainingStep {
     visit("runs", runs);
     visit("reduction", reduction);
     visit("replicas", replicas);
+    visit("sum_type", sum_type);
+    visit("sum_as_weight", sum_as_weight);
   }
   static constexpr Inferred infer(TensorInfo, TensorInfo loss_scaling) {
     return {TensorInfo{ElementType::boolean, {}}, loss_scaling, loss_scaling};

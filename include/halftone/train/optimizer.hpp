@@ -69,6 +69,16 @@ constexpr void record_update(const Optimizer& optimizer, const W& w, const G& dw
 
 }  // namespace detail
 
+/// Element types in which an optimizer's state is stored; it is computed in float, or in double for
+/// weights of double. A type that is undefined is the one that the state is computed in, or, with
+/// as_weight, the weight's.
+struct StateTypes {
+  ElementType sum = ElementType::undefined;  ///< of the gradients of a step's runs
+  ElementType first = ElementType::undefined, second = ElementType::undefined,
+              third = ElementType::undefined;
+  bool as_weight = false;
+};
+
 /// Where weight decay enters: at the weight itself, or as a part of the gradient.
 enum class WeightDecay : std::uint8_t { decay, l2 };
 
@@ -79,8 +89,10 @@ enum class WeightDecay : std::uint8_t { decay, l2 };
 /// Sgd<variable>. An Sgd<Hyperparameter> is every Sgd that the program chooses at run time.
 ///
 /// velocity_scaling  what is stored is v times this
-/// separate          v has the name of a first moment, as beside a separate sum of gradients; without
-///                   momentum there is no v
+/// combined          PopART's form with one tensor for gradients and velocity: v decays at the end of a
+///                   step, v = momentum * v + (1 - dampening) * weight_decay * w, so that what momentum
+///                   and weight_decay become counts one step later; it is stored as it is then, and
+///                   starts as if a step had ended with the weight that the graph has
 /// source            PopART's SGD; Sutskever et al. 2013
 template <hyperparameter_kind Rate = float, hyperparameter_kind Momentum = detail::Other<Rate>,
           hyperparameter_kind Dampening = detail::Other<Rate>,
@@ -94,7 +106,7 @@ struct Sgd {
   Decay weight_decay = detail::default_value<Decay>(0);
   Velocity velocity_scaling = detail::default_value<Velocity>(1);
   Loss loss_scaling = detail::default_value<Loss>(1);
-  bool nesterov = false, separate = false;
+  bool nesterov = false, combined = false;
 
   /// Records the update of one weight from its gradient: see `optimizer`.
   constexpr void update(const tensor_handle auto& w, const tensor_handle auto& dw) const {

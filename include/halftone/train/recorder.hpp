@@ -35,6 +35,12 @@ void record_scale_adjustment(Graph& graph, const AutomaticLossScaling& options, 
 /// Throws what is wrong about options and an optimizer's numbers.
 constexpr void check_options(const Rule& rule, const TrainOptions& options) {
   check_numbers(rule);
+  for (const ElementType type : {options.state_types.sum, options.state_types.first,
+                                 options.state_types.second, options.state_types.third}) {
+    if (type == ElementType::undefined || is_floating_point(type)) continue;
+    fail(ErrorKind::usage, {.what = "an optimizer's state is stored in a floating-point type",
+                            .found = halftone::name(type)});
+  }
   for (const ClipNorm& clip : options.clip_norm) {
     check({.name = "max_norm", .value = clip.max_norm, .is_exclusive = true});
   }
@@ -79,7 +85,7 @@ class Recorder {
         own_(own),
         options_(options),
         find_(find),
-        updates_(graph, rule, false) {}
+        updates_(graph, rule, false, options.state_types) {}
 
   constexpr Training run() {
     if (!graph_.model.empty()) {
@@ -98,12 +104,14 @@ class Recorder {
     const TensorMap<bool> is_statistic = use_training_mode(graph_);
     const std::size_t forward = graph_.nodes.size();
     Vector<TensorId> tracked = tracked_tensors();
+    std::size_t trained = 0;
     const Training training = [&] {
       const InPart backward(graph_, Part::backward);
       record_loss_scaling();
-      return record_gradients(graph_, loss_, options_, is_statistic, find_, start_, tracked);
+      return record_gradients(graph_, loss_, options_, is_statistic, find_, start_, tracked,
+                              trained);
     }();
-    take_weights(training);
+    take_weights(training, trained);
     take_specific();
     take_groups();
     const std::size_t end_of_gradients = graph_.nodes.size();
@@ -163,11 +171,8 @@ class Recorder {
   }
 
   /// Gradients of weights come first; those that are only asked for are not trained.
-  constexpr void take_weights(const Training& training) {
-    const std::size_t count = options_.weights.empty()
-                                  ? training.weights.size()
-                                  : named_weights(graph_, options_.weights).size();
-    for (std::size_t i = 0; i < count; ++i) {
+  constexpr void take_weights(const Training& training, std::size_t trained) {
+    for (std::size_t i = 0; i < trained; ++i) {
       const TensorId id = training.weights[i];
       if (!is_variable(graph_.tensor(id))) {
         fail(ErrorKind::model,
@@ -236,11 +241,13 @@ class Recorder {
     const AnyTensor count =
         find_or_add_state(graph_, {ElementType::int64, {}}, run_count, no_tensor);
     StepTensors& step = updates_.step;
-    step.scale =
-        record(graph_,
-               training::TrainingStep{.reduction = static_cast<std::int64_t>(options_.reduction),
-                                      .replicas = graph_.replicas},
-               {count.id, step.loss_scaling}, 3)[2];
+    step.scale = record(
+        graph_,
+        training::TrainingStep{.reduction = static_cast<std::int64_t>(options_.reduction),
+                               .replicas = graph_.replicas,
+                               .sum_type = static_cast<std::int64_t>(options_.state_types.sum),
+                               .sum_as_weight = options_.state_types.as_weight},
+        {count.id, step.loss_scaling}, 3)[2];
     if (!rule_.is_scaled_state || !rule_.loss_scaling.may_change) return;
     const AnyTensor previous =
         find_or_add_state(graph_, {ElementType::float32, {1}}, previous_loss_scaling, no_tensor,

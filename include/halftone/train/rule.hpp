@@ -43,10 +43,13 @@ struct Rule {
 
 template <class... K>
 constexpr Rule rule_of(const Sgd<K...>& o) {
-  return {.update = {.kind = op::Optimizing::sgd, .nesterov = o.nesterov, .l2 = true},
+  return {.update = {.kind = op::Optimizing::sgd,
+                     .nesterov = o.nesterov,
+                     .l2 = true,
+                     .combined = o.combined},
           .s1 = true,
           .s1_with_a = true,
-          .first = o.separate ? first_state : velocity_state,
+          .first = o.combined ? velocity_state : first_state,
           .h = {{"learning_rate", o.learning_rate},
                 {"weight_decay", o.weight_decay},
                 {},

@@ -35,6 +35,12 @@ constexpr ElementType state_element_of(ElementType weight) {
   return weight == ElementType::float64 ? weight : ElementType::float32;
 }
 
+/// The element type in which state of a weight is stored.
+constexpr ElementType stored_element_of(ElementType weight, ElementType asked, bool is_as_weight) {
+  if (asked != ElementType::undefined) return asked;
+  return is_as_weight ? weight : state_element_of(weight);
+}
+
 /// Throws that a number is outside its range, or one of the loss scaling.
 constexpr void check_numbers(const Rule& rule) {
   for (const Number& number : rule.h) {
@@ -67,6 +73,11 @@ constexpr AnyTensor find_or_add_number(G& graph, const TensorInfo& info, std::st
   return {&graph, record(graph, training::Setting{}, {known}, 1)[0]};
 }
 
+/// Gives the velocity of a weight the value that it has at the end of a step that leaves the weight as
+/// the graph has it. Weights that start by a rule have velocities that start with zeros. Defined in
+/// the core: not for constant evaluation.
+void start_velocity(Graph& graph, TensorId velocity, TensorId weight, float factor);
+
 /// A weight that is trained.
 struct TrainedWeight {
   TensorId id = no_tensor;
@@ -91,8 +102,9 @@ class RuleUpdates {
 
  public:
   /// finds_numbers  hyperparameters that may change are found if the graph has them
-  constexpr RuleUpdates(G& graph, const Rule& rule, bool finds_numbers)
-      : graph_(graph), rule_(rule), finds_numbers_(finds_numbers) {}
+  constexpr RuleUpdates(G& graph, const Rule& rule, bool finds_numbers,
+                        const StateTypes& types = {})
+      : graph_(graph), rule_(rule), finds_numbers_(finds_numbers), types_(types) {}
 
   StepTensors step{};
 
@@ -127,16 +139,15 @@ class RuleUpdates {
   }
 
   constexpr void record(const TrainedWeight& w) {
-    TensorInfo info = graph_.info(w.id);
-    info.type = state_element_of(info.type);
-    const auto state = [&](bool wanted, const StateName& kind, float first = 0) {
-      return wanted ? find_or_add_state(graph_, info, kind, w.id, first).id : no_tensor;
-    };
     const bool has_s1 = rule_.s1 && !(rule_.s1_with_a && is_zero(w, op::Update::a));
     const bool has_s3 = rule_.s3 && !(rule_.s3_with_b && is_zero(w, op::Update::b));
-    const TensorId s1 = state(has_s1, rule_.first, rule_.start);
-    const TensorId s2 = state(rule_.s2, second_state);
-    const TensorId s3 = state(has_s3, third_state);
+    Vector<Stored> stored;
+    const auto state = [&](bool wanted, const StateName& kind, ElementType type, float first = 0) {
+      return wanted ? record_state(w, kind, type, first, stored) : no_tensor;
+    };
+    const TensorId s1 = state(has_s1, rule_.first, types_.first, rule_.start);
+    const TensorId s2 = state(rule_.s2, second_state, types_.second);
+    const TensorId s3 = state(has_s3, third_state, types_.third);
     TensorId steps = no_tensor;
     if (rule_.step) {
       steps = find_or_add_state(graph_, {ElementType::float32, {}}, step_state, w.id).id;
@@ -154,13 +165,38 @@ class RuleUpdates {
     if (const Hyperparameter* const h = own(w, nesterov); h != nullptr) {
       update.nesterov = h->value != 0;
     }
+    update.combined = update.combined && has_s1;
     const TensorId next = node(update, {w.id, w.gradient, s1, s2, s3, steps, w.numbers});
     graph_.rename(next, JoinedText({"UpdatedVar___", graph_.name(w.id)}));
+    for (const Stored& s : stored) {
+      const Handle rounded = op::cast(tensor(s.computed), {.to = graph_.info(s.variable).type});
+      node(op::CopyVarUpdate{}, {s.variable, rounded.id});
+    }
   }
 
   static constexpr std::string_view nesterov = "nesterov";
 
  private:
+  /// State that is stored in another type than the update computes it in.
+  struct Stored {
+    TensorId variable = no_tensor, computed = no_tensor;
+  };
+
+  constexpr TensorId record_state(const TrainedWeight& w, const StateName& kind, ElementType asked,
+                                  float first, Vector<Stored>& stored) {
+    TensorInfo info = graph_.info(w.id);
+    const ElementType computed = state_element_of(info.type);
+    info.type = stored_element_of(info.type, asked, types_.as_weight);
+    const bool is_new = graph_.find(JoinedText({kind.prefix, graph_.name(w.id)})) == no_tensor;
+    const TensorId id = find_or_add_state(graph_, info, kind, w.id, first).id;
+    const float decay = value(w, op::Update::weight_decay) * (1 - value(w, op::Update::b)) *
+                        value(w, op::Update::c);
+    if (rule_.update.combined && is_new && decay != 0) start_velocity(graph_, id, w.id, decay);
+    if (info.type == computed) return id;
+    stored.push_back({id, op::cast(tensor(id), {.to = computed}).id});
+    return stored.back().computed;
+  }
+
   constexpr Handle tensor(TensorId id) { return {&graph_, id}; }
   template <class Op>
   constexpr TensorId node(const Op& op, Vector<TensorId> inputs) {
@@ -175,10 +211,16 @@ class RuleUpdates {
     }
     return nullptr;
   }
-  constexpr bool is_zero(const TrainedWeight& w, std::size_t number) const {
+  constexpr const Hyperparameter& hyperparameter(const TrainedWeight& w, std::size_t number) const {
     const Hyperparameter* const h = own(w, rule_.h[number].name);
-    const Hyperparameter& value = h != nullptr ? *h : rule_.h[number].value;
-    return !value.may_change && value.value == 0;
+    return h != nullptr ? *h : rule_.h[number].value;
+  }
+  /// What a number starts with.
+  constexpr float value(const TrainedWeight& w, std::size_t number) const {
+    return hyperparameter(w, number).value;
+  }
+  constexpr bool is_zero(const TrainedWeight& w, std::size_t number) const {
+    return !hyperparameter(w, number).may_change && value(w, number) == 0;
   }
 
   constexpr Handle record_number(const TrainedWeight& w, std::size_t k) {
@@ -199,6 +241,7 @@ class RuleUpdates {
   G& graph_;
   const Rule& rule_;
   bool finds_numbers_;
+  StateTypes types_;
   Handle shared_[op::Update::count]{};
 };
 

@@ -44,12 +44,13 @@ constexpr TensorMap<bool> use_training_mode(Graph& graph) {
   return TensorMap<bool>(graph, false);
 }
 
-/// The weights of these names.
-constexpr Vector<TensorId> named_weights(const Graph& graph, const Vector<std::string>& names) {
+/// The weights of these names; with `is_any` they may be what nodes compute, too.
+constexpr Vector<TensorId> named_weights(const Graph& graph, const Vector<std::string>& names,
+                                         bool is_any = false) {
   Vector<TensorId> ids;
   for (const std::string& name : names) {
     const TensorId id = graph.find(name);
-    if (id == no_tensor || graph.tensor(id).role == Role::value ||
+    if (id == no_tensor || (!is_any && graph.tensor(id).role == Role::value) ||
         (graph.tensor(id).role == Role::constant && is_floating_point(graph.info(id).type))) {
       fail(ErrorKind::model, {.what = "there is no weight of that name", .tensor = name});
     }
@@ -77,36 +78,41 @@ constexpr Vector<TensorId> all_weights(const Graph& graph, const TensorMap<bool>
 }
 
 /// Records the gradients of the loss, which start with `start` (absent: 1), by the weights that the
-/// options say, and by the tensors of `more`, which become their gradients.
+/// options say, and by the tensors of `more`, which become their gradients. `trained`: how many of
+/// what is returned are to be trained, the first ones; the others are those of gradients_of.
 constexpr Training record_gradients(Graph& graph, AnyTensor loss, const TrainOptions& options,
                                     const TensorMap<bool>& is_statistic, FindGradient find,
-                                    TensorId start, Vector<TensorId>& more) {
+                                    TensorId start, Vector<TensorId>& more, std::size_t& trained) {
   if (options.accumulation < 1) {
     fail(ErrorKind::usage, {.what = "the accumulation is not at least one run",
                             .found = DecimalText(options.accumulation)});
   }
-  const bool by_name = !options.weights.empty() || !options.gradients_of.empty();
   Vector<TensorId> wanted;  // no ?: of vectors: g++ 12 destroys them in constant evaluation
   if (options.weights.empty()) {
     wanted = all_weights(graph, is_statistic);
   } else {
     wanted = named_weights(graph, options.weights);
   }
-  for (const TensorId id : named_weights(graph, options.gradients_of)) wanted.push_back(id);
+  const std::size_t own = wanted.size();
+  for (const TensorId id : named_weights(graph, options.gradients_of, true)) {
+    if (std::find(wanted.begin(), wanted.end(), id) == wanted.end()) wanted.push_back(id);
+  }
   const std::size_t weights = wanted.size();
   wanted.insert(wanted.end(), more.begin(), more.end());
   const Vector<TensorId> found = differentiate_with(find, graph, loss.id, wanted, start);
   Training result;
+  trained = 0;
   for (std::size_t i = 0; i < weights; ++i) {
     AnyTensor gradient{&graph, found[i]};
     if (gradient.is_absent()) {  // the loss does not depend on it
-      if (!by_name) continue;
+      if (i < own && options.weights.empty()) continue;
       gradient = GradientScope::zeros(graph, graph.info(wanted[i]));
     }
     gradient = op::identity(gradient);
     graph.rename(gradient.id, JoinedText({"Gradient___", graph.name(wanted[i])}));
     result.weights.push_back(wanted[i]);
     result.gradients.push_back(gradient.id);
+    trained += i < own;
   }
   more.assign(found.begin() + static_cast<std::ptrdiff_t>(weights), found.end());
   return result;

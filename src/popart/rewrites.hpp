@@ -1,0 +1,47 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <halftone/graph/graph.hpp>
+#include <popart/names.hpp>
+#include <popart/patterns/patterns.hpp>
+#include <popart/sessionoptions.hpp>
+
+#include "popart/external.hpp"
+
+namespace popart::detail {
+
+/// Attributes of a model's nodes that a graph has no place for, by the names of the nodes' outputs.
+struct NodeSettings {
+  std::map<TensorId, std::set<std::string>> excludedPatterns;
+  std::map<TensorId, float> schedulePriorities;
+  std::set<TensorId> kept;  ///< tensors that patterns do not remove, beside the graph's outputs
+};
+
+/// Reads them from the nodes of the main graph. Throws the library's errors.
+NodeSettings nodeSettings(const GivenModel& model);
+
+/// How often each pattern was applied.
+using PatternCounts = std::map<std::string, int>;
+
+/// Applies the patterns that are on and can be switched, until none finds anything. No result changes;
+/// the graph's outputs, and what `settings` excludes, stay as they are.
+PatternCounts applyPatterns(halftone::Graph& graph, const Patterns& patterns,
+                            const NodeSettings& settings);
+
+/// Makes every GroupNormalization group the channels c of equal c % num_groups instead of neighbours, by
+/// a Gather of the channels before it and another one behind it.
+void strideGroups(halftone::Graph& graph);
+
+/// Gives the nodes the order that the options' scheduler and priorities ask for: of nodes that could
+/// run, the one of the largest priority is next, then what kahnTieBreaker says. Nodes move past
+/// others of equal priority as long as that makes the sum of bytes times steps that tensors live
+/// smaller, at most swapLimitScheduler times and timeLimitScheduler seconds. Without priorities
+/// the default options leave the order to the session.
+void orderNodes(halftone::Graph& graph, const SessionOptions& options,
+                const NodeSettings& settings);
+
+}  // namespace popart::detail
