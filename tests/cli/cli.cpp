@@ -54,7 +54,7 @@ TEST_CASE("arguments that make no sense are usage errors") {
            {"train", model},
            {"profile"},
            {"profile", model, "--target", "gc3"},
-           {"profile", model, "--ipus", "3"},
+           {"profile", model, "--ipus", "65"},
            {"profile", model, "--tiles", "0"},
            {"profile", model, "--partials", "quarter"},
            {"profile", model, "--sweep", "batch"},
