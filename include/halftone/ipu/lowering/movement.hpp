@@ -38,14 +38,15 @@ inline void lower_gather(NodeWork& at, const Work& w) {
   const std::int64_t offsets = divide_up(w.count * serial, t.worker_contexts);
   const std::int64_t here = divide_up(offsets, dictionary);
   at.steps.compute("popops::MultiSlice", over,
-                   gather_cycles(t, here, elements, w.x.type, offsets - here));
+                   gather_cycles(t, {offsets, here}, elements, w.x.type));
   if (dictionary > 1) {
     const std::int64_t shared = divide_up(w.count, dictionary);
+    const std::int64_t second = divide_up(shared, t.worker_contexts);
     at.steps.exchange(w.count * elements * element_bytes(w.x) / dictionary *
                           std::min<std::int64_t>(dictionary, 8),
                       tiles);
     at.steps.compute("popops::MultiSlice", over,
-                     gather_cycles(t, divide_up(shared, t.worker_contexts), elements, w.x.type));
+                     gather_cycles(t, {second, second}, elements, w.x.type));
   }
   at.home = at.layout.fresh(spread_mapping(t, w.groups * w.count * w.each, tiles));
 }
@@ -61,13 +62,13 @@ inline void lower_scatter(NodeWork& at, const Work& w) {
   if (w.is_sum) {
     const std::int64_t here = divide_up(rows, dictionary);
     at.steps.compute("popops::MultiUpdateAdd", over,
-                     scatter_add_cycles(t, here, elements, w.x.type, rows - here), 1,
+                     scatter_add_cycles(t, {rows, here}, elements, w.x.type), 1,
                      at.steps.flops_of(w.groups * w.count * w.each));
   } else {
     const std::int64_t offsets = divide_up(rows, t.worker_contexts);
     const std::int64_t here = divide_up(offsets, dictionary);
     at.steps.compute("popops::MultiUpdate", over,
-                     scatter_cycles(t, here, elements, w.x.type, offsets - here));
+                     scatter_cycles(t, {offsets, here}, elements, w.x.type));
   }
 }
 

@@ -100,9 +100,13 @@ inline void lower_product(NodeWork& at, const Work& w) {
                 balance_of(t, p, plan, options),
                 static_cast<std::int64_t>(2 * p.macs()) * steps.here.times);
   if (plan.split_inner > 1) {
-    const std::int64_t reduced = plan.reduce_exchange - sync;
-    steps.exchange(reduced * t.exchange_bytes_per_cycle, tiles, reduced);
-    steps.compute("poplin::ConvPartialReduce", over, plan.reduce);
+    const ElementType sums = size_in_bytes(p.input) == 4 ? ElementType::float32 : options.partials;
+    for_each_reduction_stage(plan.reduced_outputs, plan.split_inner, sums, p.output, true,
+                             [&](std::int64_t outputs, std::int64_t copies, ElementType to) {
+                               steps.exchange(outputs * (copies - 1) * size_in_bytes(sums), tiles);
+                               steps.compute("poplin::ConvPartialReduce", over,
+                                             partials_stage_cycles(t, outputs, copies, sums, to));
+                             });
   } else if (plan.reduce > 0) {
     steps.compute("popops::Cast", over, plan.reduce);
   }
