@@ -68,7 +68,8 @@ struct ProductPlan {
   std::int64_t serial_columns = 1, serial_inner = 1;
   std::int64_t split_groups = 1, split_rows = 1, split_columns = 1, split_inner = 1;
   std::int64_t compute = 0;                      ///< cycles of the vertices
-  std::int64_t exchange = 0;                     ///< cycles, with sync and setup
+  std::int64_t received_bytes = 0;               ///< by a tile: what is not there already
+  std::int64_t exchange = 0;                     ///< cycles of that, with sync and setup
   std::int64_t reduce_exchange = 0, reduce = 0;  ///< of partial sums; a cast if there are none
   std::int64_t reduced_outputs = 0;              ///< of a tile, of which there are partial sums
   std::int64_t update = 0;                       ///< adding or writing a serial step's result
@@ -304,15 +305,21 @@ class PlanSearch {
     if (temporary > limit_) return;
 
     const std::int64_t sync = t_.sync_cycles + t_.exchange_setup_cycles;
+    // A tile that shares its inputs or weights with others holds a part of them before.
+    const std::int64_t inputs_received = in - divide_up(in, splits.split_columns);
+    const std::int64_t weights_received = weights - divide_up(weights, splits.split_rows);
+    const std::int64_t received = inputs_received + weights_received;
     const std::int64_t exchange =
-        exchange_cycles(t_, in - divide_up(in, splits.split_columns),
-                        splits.split_columns % t_.tiles_per_super_tile == 0) +
-        exchange_cycles(t_, weights - divide_up(weights, splits.split_rows)) + sync;
+        received == 0 ? 0
+                      : exchange_cycles(t_, inputs_received,
+                                        splits.split_columns % t_.tiles_per_super_tile == 0) +
+                            exchange_cycles(t_, weights_received) + sync;
     if (found_ && static_cast<double>(splits.serial()) * static_cast<double>(exchange) >=
                       static_cast<double>(best_.cycles)) {
       return;
     }
     ProductPlan plan = splits;
+    plan.received_bytes = received;
     plan.exchange = exchange;
     plan.input_bytes = in;
     plan.weight_bytes = weights;

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <halftone/graph/place.hpp>
 #include <halftone/ipu/mapping.hpp>
-#include <halftone/ipu/planner.hpp>
 #include <halftone/ipu/target.hpp>
 #include <halftone/transform/outline.hpp>
 

@@ -91,8 +91,7 @@ inline void lower_product(NodeWork& at, const Work& w) {
   const Steps::Here before = steps.here;
   if (plan.serial() > 1) steps.open_program("Repeat", plan.serial());
   const std::int64_t sync = t.sync_cycles + t.exchange_setup_cycles;
-  steps.exchange(std::max<std::int64_t>(plan.input_bytes + plan.weight_bytes, 1), tiles,
-                 plan.exchange - sync);
+  steps.exchange(plan.received_bytes, tiles, plan.exchange - sync);
   const std::int32_t partials =
       steps.add_variable(steps.operation().name + "/partials",
                          spread_mapping(t, plan.partials_bytes * tiles, tiles), 1);
