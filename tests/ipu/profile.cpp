@@ -242,7 +242,7 @@ TEST_CASE("remote buffers are in streaming memory, whose time is counted apart")
 
 TEST_CASE("options and shapes that make no sense") {
   const Graph g = layers(4, 8, 1);
-  CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.ipus = 3}), UsageError);
+  CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.ipus = 65}), UsageError);
   CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.tiles_per_ipu = -1}), UsageError);
   CHECK_THROWS_AS(ipu::profile(g, ipu::gc200, {.available_memory_proportion = 2}), UsageError);
   CHECK_THROWS_AS(ipu::profile(layers(dynamic, 8, 1), ipu::gc200), UnsupportedError);
