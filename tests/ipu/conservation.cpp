@@ -74,6 +74,22 @@ void check_exchange(const Report& r) {
   }
 }
 
+/// What an IPU sends over links another one receives, at the same time.
+void check_links(const Report& r) {
+  std::int64_t balance = 0;
+  for (std::size_t i = 0; i < r.steps.size(); ++i) {
+    const Step& s = r.steps[i];
+    if (s.kind != StepKind::link) continue;
+    REQUIRE(s.peer >= 0);
+    const Step& other = r.steps[index(s.peer)];
+    REQUIRE(other.ipu != s.ipu);
+    REQUIRE(other.bytes == s.bytes);
+    REQUIRE(other.start == s.start);
+    balance += index(s.peer) > i ? s.bytes : -s.bytes;
+  }
+  REQUIRE(balance == 0);
+}
+
 void check_conservation(const std::string& name, const Graph& graph) {
   for (const std::int64_t ipus : {1, 2, 4, 16}) {
     CAPTURE(name);
@@ -82,6 +98,7 @@ void check_conservation(const std::string& name, const Graph& graph) {
         profile(graph, gc200.with_tiles(24).with_ipus(ipus), {.allow_out_of_memory = true});
     check_memory(r);
     check_exchange(r);
+    check_links(r);
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <halftone/ipu/lowering/work.hpp>
+#include <halftone/op/list.hpp>
 
 // Pieces of work that move data: rows of tables, slices, copies, streaming memory.
 namespace halftone::ipu::detail {
@@ -93,8 +94,36 @@ inline void lower_keep(NodeWork& at, const Work& w) {
   at.steps.copy(copy_cycles(at.target(), over.largest() * element_bytes(w.x)), over.pieces);
 }
 
+/// How many replicas the node's tensors go between.
+inline std::int64_t members_of(const Node& node, std::int64_t replicas) {
+  const auto of = [&](const op::Collective& collective) -> std::int64_t {
+    if (collective.collective_operator == CollectiveOperator::local) return 1;
+    return collective.members(static_cast<int>(replicas)).size;
+  };
+  if (node.op->id == op::ReplicatedAllReduce::id) {
+    return of(unpack<op::ReplicatedAllReduce>(node.attributes).collective);
+  }
+  if (node.op->id == op::ReplicatedReduceScatter::id) {
+    return of(unpack<op::ReplicatedReduceScatter>(node.attributes).collective);
+  }
+  if (node.op->id == op::ReplicatedAllGather::id) {
+    return of(unpack<op::ReplicatedAllGather>(node.attributes).collective);
+  }
+  return replicas;
+}
+
 inline void lower_move(NodeWork& at, const Work& w) {
   if (w.x.elements() == 0) return;
+  if (at.node.op->reaches == Reaches::replicas) {
+    // What is joined as a whole is added up part by part, and the sums go round once more.
+    const TensorId x = at.first_input(),
+                   y = at.node.outputs.empty() ? no_tensor : at.node.outputs[0];
+    const bool is_whole =
+        x != no_tensor && y != no_tensor && at.info(x).elements() == at.info(y).elements();
+    at.work_on(w.x);
+    at.steps.join(w.x.bytes(), members_of(at.node, at.steps.report.replicas), is_whole ? 2 : 1);
+    return;
+  }
   const Mapping over = at.work_on(w.x);
   at.steps.exchange(over.largest() * element_bytes(w.x), over.pieces);
 }

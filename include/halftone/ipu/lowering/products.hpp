@@ -92,12 +92,24 @@ inline void lower_product(NodeWork& at, const Work& w) {
   if (plan.serial() > 1) steps.open_program("Repeat", plan.serial());
   const std::int64_t sync = t.sync_cycles + t.exchange_setup_cycles;
   steps.exchange(plan.received_bytes, tiles, plan.exchange - sync);
+  // What is there already is copied, too, unless it is a weight that lies as the vertices want it.
+  const std::int64_t sides[] = {divide_up(plan.input_bytes, plan.split_columns),
+                                divide_up(plan.weight_bytes, plan.split_rows)};
+  std::int64_t arranged = 0;
+  for (std::size_t i = 0; i < 2 && i < at.node.inputs.size(); ++i) {
+    const TensorId id = at.node.inputs[i];
+    if (id == no_tensor || at.frame.graph->tensor(id).role != Role::value) continue;
+    arranged += sides[plan.is_swapped ? 1 - i : i];
+  }
+  const std::int32_t arrangement = steps.add_variable(steps.operation().name + "/arranged",
+                                                 spread_mapping(t, arranged * tiles, tiles), 1);
   const std::int32_t partials =
       steps.add_variable(steps.operation().name + "/partials",
                          spread_mapping(t, plan.partials_bytes * tiles, tiles), 1);
   steps.compute(joined({name(plan.vertex), "<", type, ">"}), over, plan.compute,
                 balance_of(t, p, plan, options),
                 static_cast<std::int64_t>(2 * p.macs()) * steps.here.times);
+  steps.keep_until(arrangement, steps.newest());
   if (plan.split_inner > 1) {
     const ElementType sums = size_in_bytes(p.input) == 4 ? ElementType::float32 : options.partials;
     for_each_reduction_stage(plan.reduced_outputs, plan.split_inner, sums, p.output, true,
