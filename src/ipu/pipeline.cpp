@@ -171,8 +171,8 @@ class Composition {
     const auto first = static_cast<std::int32_t>(report_.programs.size());
     for (Program program : part.programs) {
       if (program.parent < 0) {
-        program.name = fmt::format("stage {} {}", fragment.stage,
-                                   part_name(profile_.kind(fragment)));
+        program.name =
+            fmt::format("stage {} {}", fragment.stage, part_name(profile_.kind(fragment)));
         program.parent = 0;
         program.repeats = runs;
       } else {
