@@ -10,6 +10,7 @@
 
 #include <halftone/halftone.hpp>
 #include <halftone/ipu/elementwise.hpp>
+#include <halftone/ipu/planner.hpp>
 #include <halftone/ipu/profile.hpp>
 
 #include "lattice.hpp"

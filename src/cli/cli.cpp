@@ -144,6 +144,7 @@ void add_stages(CLI::App& command, Spreading& spreading, Texts& texts) {
       ->type_name("ORDER");
 }
 
+/// How a training is spread, but for the IPUs of a replica.
 void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
   command
       .add_option("--recompute", texts.recompute,
@@ -154,9 +155,6 @@ void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
       ->check(CLI::Range(1, 1024).description(""))
       ->type_name("N")
       ->capture_default_str();
-  command.add_option("--ipus", spreading.ipus, "IPUs that share the model, a part each")
-      ->check(CLI::Range(1, 64).description(""))
-      ->type_name("N");
   add_stages(command, spreading, texts);
   command
       .add_option("--phases", spreading.phases,
@@ -176,6 +174,22 @@ void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
       .add_option("--serialize-batch", spreading.batch_parts,
                   "parts of the batch that are computed one after the other")
       ->check(CLI::Range(1, 1 << 20).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void read_spreading(Spreading& spreading, const Texts& texts) {
+  if (!texts.recompute.empty()) spreading.recompute = parse_recomputation(texts.recompute);
+  if (!texts.schedule.empty()) spreading.schedule = parse_schedule(texts.schedule);
+  if (!texts.shard.empty()) spreading.shard = parse_kinds(texts.shard);
+  if (!texts.off_chip.empty()) spreading.off_chip = parse_kinds(texts.off_chip);
+}
+
+void add_accumulation(CLI::App& command, std::int64_t& accumulation) {
+  command
+      .add_option("--accumulation,--accumulate", accumulation,
+                  "micro-batches that a batch is divided into, one after the other")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20).description(""))
       ->type_name("N")
       ->capture_default_str();
 }
@@ -258,12 +272,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   train_command.add_option("--batch", fit.batch, "samples in a batch; else the model's, or 32")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
       ->type_name("N");
-  train_command
-      .add_option("--accumulation", fit.accumulation,
-                  "micro-batches that a batch is divided into, one after the other")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20).description(""))
-      ->type_name("N")
-      ->capture_default_str();
+  add_accumulation(train_command, fit.accumulation);
   train_command
       .add_option("--optimizer", fit.optimizer,
                   "sgd, adam, lamb, rmsprop, ... with NAME=VALUE as in adam:lr=1e-3,beta1=0.9")
@@ -296,12 +305,12 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   train_command.add_option("--output-dir", train_case.output_dir, "folder for a case's outputs")
       ->type_name("DIR");
   add_spreading(train_command, fit.spreading, texts);
+  train_command.add_option("--ipus", fit.spreading.ipus, "IPUs that share the model, a part each")
+      ->check(CLI::Range(1, 64).description(""))
+      ->type_name("N");
   add_threads(train_command, fit.threads);
   train_command.callback([&] {
-    if (!texts.recompute.empty()) fit.spreading.recompute = parse_recomputation(texts.recompute);
-    if (!texts.schedule.empty()) fit.spreading.schedule = parse_schedule(texts.schedule);
-    if (!texts.shard.empty()) fit.spreading.shard = parse_kinds(texts.shard);
-    if (!texts.off_chip.empty()) fit.spreading.off_chip = parse_kinds(texts.off_chip);
+    read_spreading(fit.spreading, texts);
     if (!train_case.case_file.empty()) {
       for (const CLI::Option* option : train_command.get_options()) {
         const std::string name = option->get_name();
@@ -454,7 +463,8 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->capture_default_str();
   profile_command
       .add_option("--ipus", profile_options.ipus,
-                  "1 to 64; nodes are where the model says (__ipu_number)")
+                  "IPUs that share the model; nodes are where it says (__ipu_number), or parts "
+                  "take about the same time")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{64}).description(""))
       ->type_name("N")
       ->capture_default_str();
@@ -489,19 +499,30 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       .add_option("--compare", profile_options.compare,
                   "another report's report.json, which report.html shows beside this one")
       ->type_name("FILE");
-  add_stages(profile_command, profile_options.spreading, texts);
+  profile_command
+      .add_option("--train", profile_options.train,
+                  "a step of training: cross_entropy, mse, l1 or a scalar of the model, and an "
+                  "optimizer as in cross_entropy:adam:lr=1e-3")
+      ->type_name("LOSS:OPTIMIZER");
+  profile_command.add_flag("--half", profile_options.half, "half in place of float");
+  add_accumulation(profile_command, profile_options.accumulation);
+  add_spreading(profile_command, profile_options.spreading, texts);
+  profile_command
+      .add_option("--io-tiles", profile_options.io_tiles,
+                  "tiles of each IPU that exchange data with the host while the others compute")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{65535}).description(""))
+      ->type_name("N")
+      ->capture_default_str();
   profile_command
       .add_option("--micro-batches", profile_options.micro_batches,
-                  "that go through the stages; else four for each stage")
+                  "that go through the stages of a model that is not trained; else four for each")
       ->check(CLI::Range(1, 1 << 20).description(""))
       ->type_name("N");
   profile_command.add_flag("--json", profile_options.json,
                            "print the report, or a sweep's table, as JSON");
   profile_command.callback([&] {
     profile_options.model.sizes = parse_all(texts.sizes, parse_size);
-    if (!texts.schedule.empty()) {
-      profile_options.spreading.schedule = parse_schedule(texts.schedule);
-    }
+    read_spreading(profile_options.spreading, texts);
     profile(profile_options, console);
   });
 

@@ -145,8 +145,12 @@ struct ProfileCommand {
   bool allow_out_of_memory = false, json = false;
   std::vector<std::string> sweeps;  ///< KEY=VALUE,VALUE...
   std::string compare;              ///< the JSON of another report, for the page
-  Spreading spreading;              ///< its stages and schedule: a pipeline
-  std::int32_t micro_batches = 0;   ///< of the pipeline; 0: four for each stage
+  std::string train;                ///< LOSS:OPTIMIZER; empty: the model as it is
+  bool half = false;                ///< half in place of float
+  std::int64_t accumulation = 1;    ///< micro-batches in a step of the optimizer
+  std::int64_t io_tiles = 0;        ///< of each IPU, for the host
+  Spreading spreading;              ///< with stages: a pipeline
+  std::int32_t micro_batches = 0;   ///< of a pipeline that is not trained; 0: four for each stage
 };
 /// Says what a model would do on an IPU.
 void profile(const ProfileCommand& options, const Console& console);

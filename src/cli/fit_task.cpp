@@ -15,33 +15,6 @@
 #include "exec/fold.hpp"
 
 namespace halftone::cli {
-namespace {
-
-/// Makes constants of scalars that are numbers of formulas, not weights: exponents, limits, what a
-/// mask puts in, and the numbers that torch.export calls val_0, val_1, ...
-void hold_numbers(Graph& graph) {
-  const auto hold = [&](TensorId id) {
-    if (id == no_tensor) return;
-    TensorRecord& t = graph.tensor(id);
-    if (t.role == Role::variable && t.info.rank() == 0) t.role = Role::constant;
-  };
-  for (const Node& node : graph.nodes) {
-    const bool has_numbers = node.op->id == op::Pow::id || node.op->id == op::Clip::id ||
-                             node.op->id == op::Where::id || node.op->id == op::Max::id ||
-                             node.op->id == op::Min::id;
-    if (!has_numbers) continue;
-    const std::size_t first = node.op->id == op::Pow::id || node.op->id == op::Clip::id ? 1 : 0;
-    for (std::size_t i = first; i < node.inputs.size(); ++i) hold(node.inputs[i]);
-  }
-  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    const std::string_view name = graph.name(static_cast<TensorId>(i));
-    if (name.starts_with("val_") && name.find_first_not_of("0123456789", 4) == name.npos) {
-      hold(static_cast<TensorId>(i));
-    }
-  }
-}
-
-}  // namespace
 
 SavedState take_state(Graph& graph) {
   const Uses uses(graph);
@@ -253,13 +226,7 @@ void FitTask::choose_loss(const TensorInfo& y) {
     }
     loss_ = has_classes && is_integer ? Loss::cross_entropy : Loss::squared;
   }
-  if (loss_ == Loss::cross_entropy && y.rank() < 2) {
-    fail(ErrorKind::model, {.what = "the output has no dimension for classes",
-                            .tensor = output_,
-                            .expected = "[batch, ..., classes]",
-                            .found = detail::to_text(y)});
-  }
-  label_info_ = label_info_of(*loss_, y);
+  label_info_ = label_info_for(*loss_, y, output_);
   if (loss_ == Loss::cross_entropy) classes_ = y.shape[y.rank() - 1];
   for (const Dataset* const data : {&data_, &validation_}) {
     const Feature* const labels = data->find(label_name);

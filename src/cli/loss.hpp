@@ -1,10 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
-#include <halftone/graph/graph.hpp>
+#include <halftone/graph/handle.hpp>
 
 namespace halftone::cli {
 
@@ -13,14 +12,17 @@ inline constexpr std::string_view label_name = "label";
 /// The quantity that training makes small. `own`: a scalar of the model.
 enum class Loss { own, cross_entropy, squared, absolute };
 
-/// cross_entropy, mse or l1; nothing for another name.
+/// The loss that options call so; empty: none of the program's own.
 std::optional<Loss> loss_named(std::string_view name);
 
-/// What labels of a loss of y are; y has a known shape.
-TensorInfo label_info_of(Loss loss, const TensorInfo& y);
+/// The labels for a loss of an output. Throws ModelError for an output without classes.
+TensorInfo label_info_for(Loss loss, const TensorInfo& y, std::string_view output);
 
-/// The loss of the output y: of each sample's numbers, or of all together. Adds the input `label`,
-/// unless the loss is the model's own.
+/// Records the loss of an output, or of each of its samples, with an input for labels.
 AnyTensor record_loss(Graph& graph, AnyTensor y, Loss loss, const TensorInfo& label, bool of_each);
+
+/// Makes constants of scalars that are numbers of formulas, not weights: exponents, limits, what a
+/// mask puts in, and the numbers that torch.export calls val_0, val_1, ...
+void hold_numbers(Graph& graph);
 
 }  // namespace halftone::cli

@@ -38,7 +38,8 @@ void record(const PlanCommand& options, Graph& graph) {
   const AnyTensor y{&graph, is_name ? graph.find(options.loss) : graph.outputs[0]};
   const TensorInfo info = static_info(graph, y.id);
   const Loss kind = loss_of(options.loss, info);
-  const AnyTensor loss = record_loss(graph, y, kind, label_info_of(kind, info), false);
+  const AnyTensor loss =
+      record_loss(graph, y, kind, label_info_for(kind, info, graph.name(y.id)), false);
   float loss_scaling = 1;
   graph.outputs = {loss.id};
   Json optimizer = parse_optimizer(options.optimizer);

@@ -1,5 +1,8 @@
+#include <halftone/ipu/lowering/memory.hpp>
 #include <halftone/ipu/pipeline.hpp>
 #include <halftone/ipu/profile.hpp>
+#include <halftone/train.hpp>
+#include <halftone/transform/serialize_batch.hpp>
 
 #include <fmt/format.h>
 
@@ -7,17 +10,23 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
 #include "cli/commands.hpp"
 #include "cli/file.hpp"
+#include "cli/half.hpp"
 #include "cli/json.hpp"
+#include "cli/loss.hpp"
 #include "cli/model.hpp"
 #include "cli/new_files.hpp"
+#include "cli/optimizer.hpp"
 #include "cli/profile_options.hpp"
 #include "cli/spreading.hpp"
 #include "cli/table.hpp"
+#include "exec/fold.hpp"
 
 namespace halftone::cli {
 namespace {
@@ -89,14 +98,185 @@ ipu::ProfileOptions options_of(const SweepPoint& c, const ProfileCommand& option
   chosen.ipus = c.ipus;
   chosen.tiles_per_ipu = c.tiles;
   chosen.allow_out_of_memory = options.allow_out_of_memory;
+  chosen.recompute = options.spreading.recompute;
+  chosen.io_tiles = options.io_tiles;
   return chosen;
 }
 
-ipu::Report profile_case(const Graph& graph, const SweepPoint& c, const ProfileCommand& options) {
-  ipu::Report report =
-      ipu::profile(with_batch(graph, c.batch), target_named(c.target), options_of(c, options));
+/// "LOSS:OPTIMIZER"
+std::pair<std::string, std::string> parse_training(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == text.npos || colon == 0 || colon + 1 == text.size()) {
+    fail_setting("training is given as LOSS:OPTIMIZER", text,
+                 "cross_entropy:adam:lr=1e-3; mse, l1, or a scalar of the model as the loss");
+  }
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+void refuse_without_training(const ProfileCommand& options) {
+  const auto refuse = [](std::string_view option) {
+    fail_setting("an option is about training", option, "--train LOSS:OPTIMIZER");
+  };
+  if (options.spreading.recompute != Recomputation::none) refuse("--recompute");
+  if (options.accumulation > 1) refuse("--accumulation");
+  if (options.spreading.shard.any()) refuse("--shard");
+  if (options.spreading.off_chip.any()) refuse("--off-chip");
+}
+
+Graph trained(Graph graph, const ProfileCommand& options) {
+  const auto [loss_name, optimizer] = parse_training(options.train);
+  const std::optional<Loss> named = loss_named(loss_name);
+  const TensorId own = named ? no_tensor : graph.find(loss_name);
+  if (!named && own == no_tensor) {
+    fail_setting("there is no such loss", loss_name,
+                 "cross_entropy, mse, l1, or the name of a scalar of the model");
+  }
+  if (named && graph.outputs.empty()) {
+    fail(ErrorKind::model, {.what = "the model has no output"});
+  }
+  const AnyTensor y{&graph, named ? graph.outputs[0] : own};
+  const Loss kind = named.value_or(Loss::own);
+  const AnyTensor loss =
+      record_loss(graph, y, kind,
+                  named ? label_info_for(kind, y.info(), graph.name(y.id)) : TensorInfo{}, false);
+  graph = serialize_batch(std::move(graph), options.spreading.batch_parts);
+  float loss_scaling = 1;
+  record_training(parse_optimizer(optimizer), graph, {&graph, loss.id},
+                  {.accumulation = options.accumulation}, loss_scaling,
+                  [](const std::string& what) { fail_setting(what, "--train"); });
+  graph.outputs = {loss.id};
+  return graph;
+}
+
+/// The model as it is profiled: with a batch, in half, trained, spread.
+Graph prepared(Graph graph, const SweepPoint& c, const ProfileCommand& options) {
+  graph = with_batch(std::move(graph), c.batch);
+  if (options.half) graph = in_half(std::move(graph));
+  if (!options.train.empty()) hold_numbers(graph);
+  fold_shapes(graph);
+  graph.replicas = options.spreading.replicas;
+  Spreading spreading = options.spreading;
+  if (c.ipus > 1) spreading.ipus = static_cast<std::int32_t>(c.ipus);
+  // IPUs without stages and phases get their parts when the report is made.
+  if (spreading.stages > 0 || spreading.phases > 0) place(graph, spreading);
+  if (options.train.empty()) {
+    refuse_without_training(options);
+    return serialize_batch(std::move(graph), spreading.batch_parts);
+  }
+  return spread(trained(std::move(graph), options), spreading);
+}
+
+/// Samples that a run of the model takes: the first extent of its first input that has one.
+std::int64_t batch_of(const Graph& graph) {
+  for (const TensorId id : graph.inputs) {
+    const TensorInfo& info = graph.info(id);
+    if (info.is_static() && info.rank() > 0) return info.shape[0];
+  }
+  return 0;
+}
+
+ipu::Report profile_case(const Graph& model, const SweepPoint& c, const ProfileCommand& options) {
+  const Graph graph = prepared(model, c, options);
+  ipu::Report report = ipu::profile(graph, target_named(c.target), options_of(c, options));
   report.model = std::filesystem::path(options.model.path).filename().string();
+  report.batch = batch_of(graph);
   return report;
+}
+
+/// Whether options or the model itself say the stages of a pipeline.
+bool is_pipeline(const Graph& model, const ProfileCommand& options) {
+  return options.spreading.stages > 0 ||
+         (options.spreading.schedule != Schedule::none && has_stages(model));
+}
+
+ipu::PipelineProfile profile_stages(const Graph& model, const SweepPoint& c,
+                                    const ProfileCommand& options) {
+  const Graph graph = prepared(model, c, options);
+  const std::int32_t stages =
+      options.spreading.stages > 0 ? options.spreading.stages : stages_of(model);
+  ipu::ProfileOptions chosen = options_of(c, options);
+  chosen.ipus = c.ipus > 1 ? c.ipus : stages;
+  std::int64_t together = options.accumulation;
+  if (options.train.empty()) {
+    together = options.micro_batches > 0 ? options.micro_batches : 4 * stages;
+  } else if (options.micro_batches > 0) {
+    fail_setting("the micro-batches of a trained pipeline are those of a step", "--micro-batches",
+                 "--accumulation N");
+  }
+  ipu::PipelineProfile profile =
+      ipu::profile_pipeline(graph, target_named(c.target), schedule_of(options.spreading),
+                            static_cast<std::int32_t>(together), chosen);
+  profile.report.model = std::filesystem::path(options.model.path).filename().string();
+  profile.report.batch = batch_of(graph);
+  return profile;
+}
+
+/// The report of a case, however it is spread; it may not fit.
+ipu::Report any_report(const Graph& model, const SweepPoint& c, ProfileCommand options) {
+  options.allow_out_of_memory = true;
+  if (is_pipeline(model, options)) return profile_stages(model, c, options).report;
+  return profile_case(model, c, options);
+}
+
+/// A change of the command with which the model fits, after trying it.
+std::string tried_hint(const Graph& model, const SweepPoint& base, const ProfileCommand& options) {
+  struct Change {
+    std::string text;
+    SweepPoint point;
+    ProfileCommand options;
+  };
+  std::vector<Change> changes;
+  const auto add = [&](std::string text, auto&& change) {
+    changes.push_back({std::move(text), base, options});
+    change(changes.back());
+  };
+  if (base.proportion > 0.2) {
+    add("--memory-proportion 0.2", [](Change& c) { c.point.proportion = 0.2; });
+  }
+  if (!options.train.empty() && options.spreading.recompute == Recomputation::none) {
+    add("--recompute standard",
+        [](Change& c) { c.options.spreading.recompute = Recomputation::standard; });
+  }
+  if (!options.half) {
+    add("--half --partials half", [](Change& c) {
+      c.options.half = true;
+      c.point.partials = "half";
+    });
+  }
+  if (!options.train.empty() && !options.spreading.off_chip.any()) {
+    add("--off-chip state", [](Change& c) { c.options.spreading.off_chip.state.is_on = true; });
+  }
+  for (std::int64_t ipus = 2; !is_pipeline(model, options) && ipus <= 16; ipus *= 2) {
+    if (ipus <= base.ipus) continue;
+    add("--ipus " + std::to_string(ipus), [&](Change& c) { c.point.ipus = ipus; });
+  }
+  std::string tried;
+  for (const Change& c : changes) {
+    try {
+      const ipu::Report r = any_report(model, c.point, c.options);
+      if (r.fits()) {
+        return fmt::format("{} fits: the fullest tile is {:.1f} % full", c.text,
+                           100 * static_cast<double>(r.tile_bytes(r.fullest_tile())) /
+                               static_cast<double>(r.target.bytes_per_tile));
+      }
+    } catch (const Error&) {
+      continue;  // the model cannot be spread so
+    }
+    tried += (tried.empty() ? "" : ", ") + c.text;
+  }
+  return "a smaller batch or another machine; these do not suffice, each by itself: " + tried;
+}
+
+void write_reports(NewFiles& files, const ipu::Report& report, const std::string& other,
+                   const ipu::PipelineProfile* pipeline) {
+  write_file(files.add("summary.txt"), report.summary());
+  write_file(files.add("report.json"), report.json());
+  write_file(files.add("report.html"), report.html(other));
+  write_file(files.add("trace.json"), pipeline != nullptr ? pipeline->trace() : report.trace());
+  write_file(files.add("program.dot"), report.dot());
+  write_file(files.add("stacks.txt"), report.stacks());
+  write_file(files.add("tiles.csv"), report.tiles_csv());
+  write_file(files.add("steps.csv"), report.steps_csv());
 }
 
 /// The JSON of a report of this version.
@@ -203,8 +383,7 @@ void sweep(const Graph& graph, const SweepPoint& base, const ProfileCommand& opt
     ProfileCommand all = options;
     all.allow_out_of_memory = true;
     const ipu::Report r = profile_case(graph, cases[i], all);
-    const double rate =
-        static_cast<double>(std::max<std::int64_t>(cases[i].batch, 1)) / r.seconds();
+    const double rate = r.samples_per_second();
     const double full = 100 * static_cast<double>(r.tile_bytes(r.fullest_tile())) /
                         static_cast<double>(r.target.bytes_per_tile);
     table.add({detail::escaped(labels[i]), fmt::format("{}", r.cycles()),
@@ -233,39 +412,6 @@ void sweep(const Graph& graph, const SweepPoint& base, const ProfileCommand& opt
   }
 }
 
-/// A pipeline's clocks instead of a report.
-void profile_stages(const Graph& model, const SweepPoint& base, const ProfileCommand& options,
-                    const Console& console) {
-  if (!options.compare.empty() || !options.sweeps.empty()) {
-    fail_setting("stages are profiled by themselves",
-                 options.compare.empty() ? "--sweep" : "--compare");
-  }
-  if (options.allow_out_of_memory) {
-    fail_setting("the memory of stages is not looked at", "--allow-out-of-memory");
-  }
-  Graph graph = with_batch(model, base.batch);
-  Spreading spreading = options.spreading;
-  if (base.ipus > 1 && spreading.stages > 0) {
-    spreading.ipus = static_cast<std::int32_t>(base.ipus);
-  }
-  place(graph, spreading);
-  ipu::ProfileOptions chosen = options_of(base, options);
-  const std::int32_t stages = stages_of(graph);
-  chosen.ipus = std::max<std::int64_t>(base.ipus, stages);
-  const ipu::PipelineProfile profile =
-      ipu::profile_pipeline(graph, target_named(base.target), schedule_of(spreading),
-                            options.micro_batches > 0 ? options.micro_batches : 4 * stages, chosen);
-  if (!options.output_dir.empty()) {
-    NewFiles files(options.output_dir);
-    write_file(files.add("pipeline.txt"), profile.summary());
-    write_file(files.add("pipeline.json"), profile.json());
-    write_file(files.add("pipeline.html"), profile.html());
-    write_file(files.add("trace.json"), profile.trace());
-    files.commit();
-  }
-  fmt::print(console.out, "{}", options.json ? profile.json() : profile.summary());
-}
-
 }  // namespace
 
 void profile(const ProfileCommand& options, const Console& console) {
@@ -278,11 +424,8 @@ void profile(const ProfileCommand& options, const Console& console) {
   base.partials = options.partials;
   const Activity activity(console, "profile " + detail::escaped(options.model.path));
   const Graph graph = load_model(options.model);
-  const bool has_schedule = options.spreading.schedule != Schedule::none;
-  if (options.spreading.stages > 0 || (has_schedule && has_stages(graph))) {
-    return profile_stages(graph, base, options, console);
-  }
-  if (has_schedule || options.micro_batches > 0) {
+  const bool is_staged = is_pipeline(graph, options);
+  if (!is_staged && (options.spreading.schedule != Schedule::none || options.micro_batches > 0)) {
     fail_setting("a schedule and micro-batches are those of stages", "no --stages");
   }
   if (!options.compare.empty() && (options.output_dir.empty() || !options.sweeps.empty())) {
@@ -290,21 +433,32 @@ void profile(const ProfileCommand& options, const Console& console) {
   }
   const std::string other = options.compare.empty() ? std::string() : read_report(options.compare);
   if (!options.sweeps.empty()) {
+    if (is_staged) fail_setting("stages are profiled by themselves", "--sweep");
     sweep(graph, base, options, console);
     return;
   }
-  const ipu::Report report = profile_case(graph, base, options);
+  // What does not fit is reported all the same, before it is refused.
+  ProfileCommand all = options;
+  all.allow_out_of_memory = true;
+  std::optional<ipu::PipelineProfile> pipeline;
+  if (is_staged) pipeline = profile_stages(graph, base, all);
+  const ipu::Report report = pipeline ? pipeline->report : profile_case(graph, base, all);
   if (!options.output_dir.empty()) {
     NewFiles files(options.output_dir);
-    write_file(files.add("summary.txt"), report.summary());
-    write_file(files.add("report.json"), report.json());
-    write_file(files.add("report.html"), report.html(other));
-    write_file(files.add("trace.json"), report.trace());
-    write_file(files.add("program.dot"), report.dot());
-    write_file(files.add("stacks.txt"), report.stacks());
-    write_file(files.add("tiles.csv"), report.tiles_csv());
-    write_file(files.add("steps.csv"), report.steps_csv());
+    write_reports(files, report, other, pipeline ? &*pipeline : nullptr);
+    if (pipeline) {
+      write_file(files.add("pipeline.txt"), pipeline->summary());
+      write_file(files.add("pipeline.json"), pipeline->json());
+      write_file(files.add("pipeline.html"), pipeline->html());
+    }
     files.commit();
+  }
+  if (!options.allow_out_of_memory && !report.fits()) {
+    ipu::detail::throw_out_of_memory(report, tried_hint(graph, base, options));
+  }
+  if (pipeline) {
+    fmt::print(console.out, "{}", options.json ? pipeline->json() : pipeline->summary());
+    return;
   }
   fmt::print(console.out, "{}", options.json ? report.json() : report.summary());
 }

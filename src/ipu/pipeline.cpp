@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include <halftone/ipu/exchange.hpp>
+#include <halftone/ipu/lowering/make_report.hpp>
 #include <halftone/transform/complete_places.hpp>
 
 namespace halftone::ipu {
@@ -16,23 +20,241 @@ std::int64_t bytes_of(const Spread& spread, const Channel& channel) {
   return from.program.graph.info(channel.tensor).bytes();
 }
 
-/// A fragment by itself on one IPU, and what comes over links for it.
-std::int64_t cycles_of(const Spread& spread, const Fragment& fragment, const Target& target,
-                       ProfileOptions options) {
+const Fragment& fragment_at(const Spread& spread, std::int32_t number) {
+  return spread.fragments[static_cast<std::size_t>(number)];
+}
+
+/// Bytes that a fragment gets from other IPUs, and bytes that it gives to them.
+struct Crossing {
+  std::int64_t received = 0, sent = 0;
+};
+
+Crossing crossing_of(const Spread& spread, const Fragment& fragment) {
+  Crossing crossing;
+  for (const std::int32_t c : fragment.given) {
+    const Channel& channel = spread.channels[static_cast<std::size_t>(c)];
+    if (channel.from == Channel::none) continue;
+    if (fragment_at(spread, channel.from).ipu != fragment.ipu) {
+      crossing.received += bytes_of(spread, channel);
+    }
+  }
+  for (const std::int32_t c : fragment.passed) {
+    if (c == Channel::none) continue;
+    const Channel& channel = spread.channels[static_cast<std::size_t>(c)];
+    std::set<std::int32_t> ipus;
+    for (const std::int32_t to : channel.to) ipus.insert(fragment_at(spread, to).ipu);
+    ipus.erase(fragment.ipu);
+    crossing.sent += static_cast<std::int64_t>(ipus.size()) * bytes_of(spread, channel);
+  }
+  return crossing;
+}
+
+/// What comes from other IPUs at one moment comes together, and links add up what they carry.
+std::int64_t copy_cycles_of(const Target& target, std::int64_t bytes) {
+  return bytes == 0 ? 0 : global_sync_cycles(target) + link_cycles(target, bytes);
+}
+
+/// A fragment by itself on one IPU. What it gets and gives goes over links, or stays: not to the host.
+Report fragment_report(const Fragment& fragment, const Target& target, ProfileOptions options) {
   options.ipus = 1;
   options.placement = Placement::none;
   options.split_ratios.clear();
   options.allow_out_of_memory = true;
-  const Report report = profile(fragment.program.graph, target, options);
-  std::int64_t cycles = report.cycles() - report.cycles(StepKind::host);
-  for (const std::int32_t c : fragment.given) {
-    const Channel& channel = spread.channels[static_cast<std::size_t>(c)];
-    if (channel.from == Channel::none) continue;
-    if (spread.fragments[static_cast<std::size_t>(channel.from)].ipu == fragment.ipu) continue;
-    cycles += global_sync_cycles(target) + link_cycles(target, bytes_of(spread, channel));
+  Report report = profile(fragment.program.graph, target, options);
+  for (Step& step : report.steps) {
+    if (step.kind == StepKind::host) step.repeats = 0;
   }
-  return cycles;
+  detail::start_steps(report, true);
+  return report;
 }
+
+std::string_view part_name(char letter) {
+  return letter == 'f'   ? "forward"
+         : letter == 'b' ? "backward"
+         : letter == 'w' ? "gradients of weights"
+                         : "updates";
+}
+
+/// Puts the reports of fragments together to that of a run.
+class Composition {
+ public:
+  Composition(const PipelineProfile& profile, std::string_view model, const ProfileOptions& options)
+      : profile_(profile), per_ipu_(static_cast<std::size_t>(profile.target.tiles_per_ipu)) {
+    report_.model = model;
+    report_.target = profile.target;
+    report_.options = options;
+    report_.programs.push_back({.name = "main"});
+    report_.memory.assign(static_cast<std::size_t>(profile.target.tiles()), {});
+    report_.tile_cycles.assign(static_cast<std::size_t>(profile.target.tiles()), 0.0);
+  }
+
+  void add(std::size_t number, const Report& part) {
+    const Fragment& fragment = profile_.spread.fragments[number];
+    const auto runs = std::count_if(
+        profile_.timetable.begin(), profile_.timetable.end(),
+        [&](const TimetableEntry& e) { return static_cast<std::size_t>(e.fragment) == number; });
+    const auto first_step = static_cast<std::int32_t>(report_.steps.size());
+    const auto first_operation = static_cast<std::int32_t>(report_.operations.size());
+    const auto first_program = static_cast<std::int32_t>(report_.programs.size());
+    const Crossing crossing = crossing_of(profile_.spread, fragment);
+    now_ = start_of(number);
+    program_ = first_program;
+    add_programs(part, fragment, runs);
+    add_copy(fragment, crossing.received, runs);
+    const auto behind_copy = static_cast<std::int32_t>(report_.steps.size());
+    for (Step step : part.steps) {
+      step.ipu = fragment.ipu;
+      if (step.vertex >= 0)
+        step.vertex = vertex(part.vertices[static_cast<std::size_t>(step.vertex)]);
+      if (step.operation >= 0) step.operation += first_operation;
+      step.program += first_program;
+      step.repeats *= runs;
+      step.flops *= runs;
+      step.start += now_;
+      report_.steps.push_back(step);
+    }
+    now_ += part.cycles();
+    add_copy(fragment, crossing.sent, runs);
+    for (Operation o : part.operations) {
+      o.ipu = fragment.ipu;
+      o.program += first_program;
+      o.first_step += behind_copy;
+      o.end_step += behind_copy;
+      o.flops *= runs;
+      for (std::int32_t& input : o.inputs) input += first_operation;
+      report_.operations.push_back(std::move(o));
+    }
+    add_variables(part, fragment, behind_copy, first_operation, first_step);
+    add_code(part, fragment, runs);
+    report_.products_planned += part.products_planned;
+    report_.products_reused += part.products_reused;
+    report_.replicas = part.replicas;
+  }
+
+  /// Values that wait for other stages lie on the IPU that made them.
+  void add_stashes() {
+    for (const Channel& channel : profile_.spread.channels) {
+      if (channel.from == Channel::none || channel.to.empty() || channel.slots == 0) continue;
+      const Fragment& from = fragment_at(profile_.spread, channel.from);
+      const Graph& graph = from.program.graph;
+      const TensorInfo& info = graph.info(channel.tensor);
+      std::int64_t& next = next_tile_[from.ipu];
+      const Mapping mapping =
+          linear_mapping(report_.target, info.elements() * channel.slots, info.type, next);
+      next = mapping.end_tile();
+      report_.variables.push_back({.name = std::string(graph.name(channel.tensor)) + "/stash",
+                                   .element_bytes = size_in_bytes(info.type),
+                                   .mapping = mapping,
+                                   .ipu = from.ipu,
+                                   .is_always_live = true,
+                                   .category = Category::variables});
+    }
+  }
+
+  Report finish() {
+    report_.run_cycles = profile_.cycles();
+    report_.accumulation = profile_.micro_batches;
+    detail::lay_out_memory(report_);
+    return std::move(report_);
+  }
+
+ private:
+  std::int64_t start_of(std::size_t number) const {
+    for (std::size_t i = 0; i < profile_.timetable.size(); ++i) {
+      if (static_cast<std::size_t>(profile_.timetable[i].fragment) != number) continue;
+      return static_cast<std::int64_t>(profile_.timeline.start[i]);
+    }
+    return 0;
+  }
+
+  void add_programs(const Report& part, const Fragment& fragment, std::int64_t runs) {
+    const auto first = static_cast<std::int32_t>(report_.programs.size());
+    for (Program program : part.programs) {
+      if (program.parent < 0) {
+        program.name =
+            fmt::format("stage {} {}", fragment.stage, part_name(profile_.kind(fragment)));
+        program.parent = 0;
+        program.repeats = runs;
+      } else {
+        program.parent += first;
+      }
+      if (program.operation >= 0) {
+        program.operation += static_cast<std::int32_t>(report_.operations.size());
+      }
+      report_.programs.push_back(std::move(program));
+    }
+  }
+
+  void add_copy(const Fragment& fragment, std::int64_t bytes, std::int64_t runs) {
+    if (bytes == 0) return;
+    const Target& t = report_.target;
+    for (const StepKind kind : {StepKind::sync, StepKind::link}) {
+      const bool is_link = kind == StepKind::link;
+      report_.steps.push_back({.kind = kind,
+                               .ipu = fragment.ipu,
+                               .program = program_,
+                               .repeats = runs,
+                               .cycles = is_link ? link_cycles(t, bytes) : global_sync_cycles(t),
+                               .tiles = t.tiles_per_ipu,
+                               .bytes = is_link ? bytes : 0,
+                               .start = now_});
+      now_ += report_.steps.back().cycles;
+    }
+  }
+
+  void add_variables(const Report& part, const Fragment& fragment, std::int32_t first_step,
+                     std::int32_t first_operation, std::int32_t first) {
+    for (Variable v : part.variables) {
+      // Weights are there once, whichever fragments of the IPU use them.
+      if (v.is_always_live && !known_.emplace(fragment.ipu, v.name).second) continue;
+      v.ipu = fragment.ipu;
+      // What the fragment is given comes with the copy before its first step.
+      v.first_step = v.first_step == 0 ? first : v.first_step + first_step;
+      v.last_step += first_step;
+      if (v.operation >= 0) v.operation += first_operation;
+      report_.variables.push_back(std::move(v));
+    }
+  }
+
+  /// Fragments of an IPU have code of their own, but vertices and the stack in common.
+  void add_code(const Report& part, const Fragment& fragment, std::int64_t runs) {
+    const std::size_t first = static_cast<std::size_t>(fragment.ipu) * per_ipu_;
+    for (std::size_t tile = 0; tile < per_ipu_; ++tile) {
+      report_.tile_cycles[first + tile] += static_cast<double>(runs) * part.tile_cycles[tile];
+      for (std::size_t c = 0; c < categories; ++c) {
+        std::int64_t& bytes = report_.memory[first + tile][c];
+        switch (static_cast<Category>(c)) {
+          case Category::variables:
+          case Category::constants:
+          case Category::temporaries:
+            break;
+          case Category::stack:
+          case Category::vertex_code:
+          case Category::host_exchange_code:
+            bytes = std::max(bytes, part.memory[tile][c]);
+            break;
+          default:
+            bytes += part.memory[tile][c];
+        }
+      }
+    }
+  }
+
+  std::int16_t vertex(const std::string& name) {
+    const auto at = std::find(report_.vertices.begin(), report_.vertices.end(), name);
+    const auto number = static_cast<std::int16_t>(at - report_.vertices.begin());
+    if (at == report_.vertices.end()) report_.vertices.push_back(name);
+    return number;
+  }
+
+  const PipelineProfile& profile_;
+  const std::size_t per_ipu_;
+  Report report_;
+  std::set<std::pair<std::int32_t, std::string>> known_;
+  std::map<std::int32_t, std::int64_t> next_tile_;
+  std::int64_t now_ = 0;
+  std::int32_t program_ = 0;
+};
 
 }  // namespace
 
@@ -73,6 +295,16 @@ std::string PipelineProfile::summary() const {
   text += line("Total cycles", fmt::format("{}  ({:.1f} us, {:.1f} us a micro-batch)", cycles(),
                                            seconds() * 1e6, seconds() * 1e6 / micro_batches));
   text += line("Idle", fmt::format("{:.1f} %", 100 * idle_share()));
+  if (report.batch > 0) {
+    text += line("Samples a second", fmt::format("{:.1f}  ({} replicas x {} micro-batches of {})",
+                                                 report.samples_per_second(), report.replicas,
+                                                 micro_batches, report.batch));
+  }
+  const std::int64_t fullest = report.fullest_tile();
+  text += line("Fullest tile",
+               fmt::format("{} B of {}  (tile {} of IPU {})", report.tile_bytes(fullest),
+                           target.bytes_per_tile, fullest % target.tiles_per_ipu,
+                           fullest / target.tiles_per_ipu));
   for (std::int32_t ipu = 0; ipu < spread.ipus; ++ipu) {
     const double share =
         cycles() > 0 ? static_cast<double>(busy_cycles(ipu)) / static_cast<double>(cycles()) : 0;
@@ -112,9 +344,15 @@ std::string PipelineProfile::json() const {
                       {"micro_batches", micro_batches},
                       {"cycles", cycles()},
                       {"microseconds", seconds() * 1e6},
-                      {"idle_share", idle_share()}};
+                      {"idle_share", idle_share()},
+                      {"replicas", report.replicas},
+                      {"samples_per_second", report.samples_per_second()},
+                      {"fullest_tile_bytes", report.tile_bytes(report.fullest_tile())},
+                      {"fits", report.fits()}};
   for (std::int32_t ipu = 0; ipu < spread.ipus; ++ipu) {
-    json["by_ipu"].push_back({{"busy", busy_cycles(ipu)}, {"waiting_bytes", waiting_bytes(ipu)}});
+    json["by_ipu"].push_back({{"busy", busy_cycles(ipu)},
+                              {"waiting_bytes", waiting_bytes(ipu)},
+                              {"bytes", report.ipu_bytes(ipu)}});
   }
   for (std::size_t f = 0; f < spread.fragments.size(); ++f) {
     const Fragment& fragment = spread.fragments[f];
@@ -154,12 +392,24 @@ PipelineProfile profile_pipeline(const Graph& graph, const Target& target, Sched
   }
   result.timetable = timetable(result.spread, micro_batches);
   count_slots(result.spread, result.timetable);
+  std::vector<Report> parts;
   Vector<double> times;
   for (const Fragment& fragment : result.spread.fragments) {
-    result.fragment_cycles.push_back(cycles_of(result.spread, fragment, result.target, options));
+    parts.push_back(fragment_report(fragment, result.target, options));
+    const Crossing crossing = crossing_of(result.spread, fragment);
+    result.fragment_cycles.push_back(parts.back().cycles() +
+                                     copy_cycles_of(result.target, crossing.received) +
+                                     copy_cycles_of(result.target, crossing.sent));
     times.push_back(static_cast<double>(result.fragment_cycles.back()));
   }
   result.timeline = timeline(result.spread, result.timetable, times);
+  Composition composition(result, graph.text(graph.graph_name), options);
+  for (std::size_t f = 0; f < parts.size(); ++f) composition.add(f, parts[f]);
+  composition.add_stashes();
+  result.report = composition.finish();
+  if (!options.allow_out_of_memory && !result.report.fits()) {
+    detail::throw_out_of_memory(result.report);
+  }
   return result;
 }
 

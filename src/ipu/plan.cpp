@@ -23,7 +23,7 @@ constexpr double never = std::numeric_limits<double>::infinity();
 
 /// What one stage of consecutive segments takes, for one micro-batch unless it says otherwise.
 struct Stage {
-  double forward = 0, backward = 0, of_weights = 0;  ///< cycles, with the copies they wait for
+  double forward = 0, backward = 0, of_weights = 0;  ///< cycles, with copies from and to others
   double step = 0;                                   ///< cycles behind all micro-batches
   PlanPoint::Bytes bytes{};
   double micro_batch() const { return forward + backward + of_weights; }

@@ -2,6 +2,9 @@
 
 #include <halftone/ipu/lowering/make_report.hpp>
 #include <halftone/kernel/executor.hpp>
+#include <halftone/train.hpp>
+
+#include <algorithm>
 
 #include "exec/fold.hpp"
 #include "graph/subgraphs.hpp"
@@ -30,8 +33,10 @@ halftone::Program program_for(const Graph& graph, const ProfileOptions& options)
 }
 
 Report profile(const Graph& graph, const Target& target, const ProfileOptions& options) {
-  return detail::make_report(graph.text(graph.graph_name), target, options,
-                             [&] { return program_for(graph, options); });
+  Report report = detail::make_report(graph.text(graph.graph_name), target, options,
+                                      [&] { return program_for(graph, options); });
+  report.accumulation = std::max<std::int64_t>(accumulation_of(graph), 1);
+  return report;
 }
 
 }  // namespace halftone::ipu

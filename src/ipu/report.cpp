@@ -174,6 +174,15 @@ struct Summary {
     line(2, "Total cycles",
          fmt::format("{:>14}  ({:.1f} us, approx. {:.0f} runs/s)", grouped(all), r.seconds() * 1e6,
                      all > 0 ? 1 / r.seconds() : 0.0));
+    if (r.replicas > 1 || r.accumulation > 1 || r.batch > 0) {
+      line(2, "A step's cycles",
+           fmt::format("{:>14}  ({} replicas x {} micro-batches)", grouped(r.step_cycles()),
+                       r.replicas, r.accumulation));
+    }
+    if (r.batch > 0) {
+      line(2, "Samples a second",
+           fmt::format("{:>14.1f}  ({} a micro-batch)", r.samples_per_second(), r.batch));
+    }
     const auto of_cycles = [&](std::int64_t part) {
       // Of what all IPUs do in that time.
       return fmt::format("{:>14}  ({:.1f} %)", grouped(part), percent(part, all * r.target.ipus));
@@ -289,6 +298,8 @@ std::string Report::stacks() const {
   std::string text;
   for (const Step& s : steps) {
     if (s.total() == 0) continue;
+    // A copy over links is counted once, for the IPU whose operation it belongs to.
+    if (const Operation* o = operation_of(s); o != nullptr && o->ipu != s.ipu) continue;
     // From the outermost program inwards; names of operations have folders of their own.
     std::vector<std::string> frames;
     for (std::int32_t p = s.program; p > 0; p = programs[static_cast<std::size_t>(p)].parent) {

@@ -121,6 +121,11 @@ void add_execution(Json& json, const Report& r) {
   const std::int64_t cycles = r.cycles();
   Json execution{{"cycles", cycles},
                  {"microseconds", r.seconds() * 1e6},
+                 {"step_cycles", r.step_cycles()},
+                 {"replicas", r.replicas},
+                 {"accumulation", r.accumulation},
+                 {"batch", r.batch},
+                 {"samples_per_second", r.samples_per_second()},
                  {"flops", r.flops()},
                  {"share_of_peak", r.share_of_peak()},
                  {"busy_compute_cycles", r.busy_cycles()}};
@@ -149,7 +154,8 @@ void add_execution(Json& json, const Report& r) {
        {"tiles", [](auto& s) -> Json { return s.tiles; }},
        {"bytes", [](auto& s) -> Json { return s.bytes; }},
        {"flops", [](auto& s) -> Json { return s.flops; }},
-       {"start", [](auto& s) -> Json { return s.start; }}});
+       {"start", [](auto& s) -> Json { return s.start; }},
+       {"peer", [](auto& s) -> Json { return s.peer; }}});
   json["compute_cycles_by_tile"] =
       std::vector<std::int64_t>(r.tile_cycles.begin(), r.tile_cycles.end());
 }

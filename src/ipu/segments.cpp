@@ -179,7 +179,7 @@ class SegmentPricer {
   struct Flow {
     std::int32_t from = 0;
     Kind kind = Kind::forward;
-    double cycles = 0;
+    std::int64_t bytes = 0;
     std::vector<std::int32_t> forward{}, backward{};  // who reads it
   };
 
@@ -274,7 +274,6 @@ class SegmentPricer {
   }
 
   void add_values() {
-    const Target& target = report_.target;
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
       const auto id = static_cast<TensorId>(i);
       const int made = uses_.producer[id];
@@ -282,8 +281,7 @@ class SegmentPricer {
       const auto at = static_cast<std::size_t>(made);
       if (kind_[at] == Kind::update) continue;
       Flow flow{.from = segment_[at], .kind = kind_[at]};
-      flow.cycles = static_cast<double>(global_sync_cycles(target) +
-                                        link_cycles(target, graph_.info(id).bytes()));
+      flow.bytes = graph_.info(id).bytes();
       flows_.push_back(std::move(flow));
       number_[id] = flows_.size();
     }
@@ -382,6 +380,20 @@ class SegmentPricer {
                        [&](std::int32_t s) { return begin <= s && s < end; });
   }
 
+  static bool is_beyond(const std::vector<std::int32_t>& readers, std::int32_t begin,
+                        std::int32_t end) {
+    return std::any_of(readers.begin(), readers.end(),
+                       [&](std::int32_t s) { return s < begin || s >= end; });
+  }
+
+  /// What goes one way at one moment goes together.
+  double copy_cycles(std::int64_t bytes) const {
+    const Target& target = report_.target;
+    return bytes == 0
+               ? 0.0
+               : static_cast<double>(global_sync_cycles(target) + link_cycles(target, bytes));
+  }
+
   void fill_ranges(Segments& segments) const {
     // Most values stay within a segment.
     std::vector<const Flow*> leaving;
@@ -410,12 +422,21 @@ class SegmentPricer {
           sum.*member = std::max(sum.*member, next.*member);
         }
         const auto begin = static_cast<std::int32_t>(b), end = static_cast<std::int32_t>(e);
-        sum.forward_copies = sum.backward_copies = 0;
+        std::int64_t forward_received = 0, backward_received = 0, forward_sent = 0,
+                     backward_sent = 0;
         for (const Flow* flow : leaving) {
-          if (begin <= flow->from && flow->from < end) continue;
-          if (is_within(flow->forward, begin, end)) sum.forward_copies += flow->cycles;
-          if (is_within(flow->backward, begin, end)) sum.backward_copies += flow->cycles;
+          if (begin <= flow->from && flow->from < end) {
+            const bool is_sent =
+                is_beyond(flow->forward, begin, end) || is_beyond(flow->backward, begin, end);
+            if (!is_sent) continue;
+            (flow->kind == Kind::forward ? forward_sent : backward_sent) += flow->bytes;
+            continue;
+          }
+          if (is_within(flow->forward, begin, end)) forward_received += flow->bytes;
+          if (is_within(flow->backward, begin, end)) backward_received += flow->bytes;
         }
+        sum.forward_copies = copy_cycles(forward_received) + copy_cycles(forward_sent);
+        sum.backward_copies = copy_cycles(backward_received) + copy_cycles(backward_sent);
         segments.ranges_[b * (count_ + 1) + e] = sum;
       }
     }

@@ -11,7 +11,7 @@ namespace halftone::ipu {
 
 /// What consecutive parts of a model take on one IPU, for one micro-batch unless it says otherwise.
 struct Range {
-  // Cycles. Copies are those from other IPUs that a part waits for.
+  // Cycles. Copies are those between a part and other IPUs, which both take the time of.
   double forward = 0, backward = 0, of_weights = 0;
   double forward_copies = 0, backward_copies = 0;
   double repeated = 0;  ///< of the forward part that Recomputation::standard runs again

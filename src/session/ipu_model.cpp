@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <halftone/ipu/pipeline.hpp>
+#include <halftone/train.hpp>
+
 namespace halftone::detail {
 namespace {
 
@@ -33,7 +36,11 @@ std::unique_ptr<ipu::ArithmeticRunner> device_arithmetic(const SessionOptions& o
   return runner;
 }
 
-IpuModel::IpuModel(const SessionOptions& options) : target_(target_of(options)) {
+IpuModel::IpuModel(const SessionOptions& options)
+    : target_(target_of(options)),
+      schedule_(options.schedule),
+      batches_(options.batches_per_step),
+      accumulation_(options.accumulation) {
   options_.available_memory_proportion = options.ipu.available_memory_proportion;
   if (options.ipu.half_partials) options_.partials = ElementType::float16;
   options_.placement = options.ipu.placement;
@@ -56,8 +63,20 @@ void IpuModel::follow(const Graph& graph, std::span<const AnyView> inputs) {
     shaped.tensor(shaped.inputs[i]).info = inputs[i].info;
     infos.push_back(inputs[i].info);
   }
-  report_ = std::make_unique<ipu::Report>(ipu::profile(shaped, target_, options_));
+  report_ = std::make_unique<ipu::Report>(made_report(shaped));
   profiled_ = std::move(infos);
+}
+
+ipu::Report IpuModel::made_report(const Graph& graph) const {
+  if (schedule_ == Schedule::none || !has_stages(graph)) {
+    return ipu::profile(graph, target_, options_);
+  }
+  // The micro-batches that go through the stages together: those of a step, or of a run.
+  const bool is_step = accumulation_of(graph) != 0 && schedule_ != Schedule::continuous;
+  const std::int64_t together = is_step ? accumulation_ : batches_ * accumulation_;
+  return ipu::profile_pipeline(graph, target_, schedule_, static_cast<std::int32_t>(together),
+                               options_)
+      .report;
 }
 
 }  // namespace halftone::detail

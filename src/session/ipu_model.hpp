@@ -26,8 +26,12 @@ class IpuModel {
   const ipu::Report* report() const { return report_.get(); }
 
  private:
+  ipu::Report made_report(const Graph& graph) const;
+
   ipu::Target target_;
   ipu::ProfileOptions options_;
+  Schedule schedule_;
+  std::int64_t batches_, accumulation_;
   std::unique_ptr<ipu::Report> report_;
   Vector<TensorInfo> profiled_;  // the inputs that the report is about
 };

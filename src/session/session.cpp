@@ -291,7 +291,10 @@ const ipu::Report& Session::report() const {
   return *state_->model->report();
 }
 std::int64_t Session::cycle_count() const {
-  return report().cycles() * state_->flow.micro_batches();
+  const ipu::Report& r = report();
+  // A pipeline's run is of several micro-batches.
+  const std::int64_t together = r.run_cycles > 0 ? r.accumulation : 1;
+  return r.cycles() * (state_->flow.micro_batches() / together);
 }
 
 const DataFlow& Session::data_flow() const { return state_->flow; }

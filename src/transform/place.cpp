@@ -1,11 +1,11 @@
 #include <halftone/transform/place.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include <halftone/graph/index.hpp>
+#include <halftone/ipu/lowering/division.hpp>
 #include <halftone/ipu/lowering/placement.hpp>
 #include <halftone/ipu/profile.hpp>
 #include <halftone/ipu/target.hpp>
@@ -50,135 +50,51 @@ std::vector<double> costs_of(const Graph& graph, const ipu::Target& target) {
   return costs;
 }
 
-class Divider {
- public:
-  Divider(const Graph& graph, const ipu::Target& target)
-      : count_(graph.nodes.size()),
-        capacity_(static_cast<double>(target.bytes_per_ipu())),
-        cycles_(count_ + 1, 0),
-        weights_(count_ + 1, 0),
-        crossing_(count_ + 1, 0),
-        may_cut_(count_ + 1, true) {
-    const std::vector<double> costs = costs_of(graph, target);
-    for (std::size_t n = 0; n < count_; ++n) cycles_[n + 1] = cycles_[n] + costs[n];
-    const double bytes_per_cycle =
-        target.link_bytes_per_second * static_cast<double>(target.parallel_links) / target.clock_hz;
-    find_crossing(graph, bytes_per_cycle);
-    find_weights(graph);
+/// The nodes in their order, with what a cut between two costs.
+ipu::detail::Division division_of(const Graph& graph, const ipu::Target& target) {
+  const std::size_t count = graph.nodes.size();
+  ipu::detail::Division division(count);
+  division.capacity = static_cast<double>(target.bytes_per_ipu());
+  const std::vector<double> costs = costs_of(graph, target);
+  for (std::size_t n = 0; n < count; ++n) division.cycles[n + 1] = costs[n];
+  const double bytes_per_cycle =
+      target.link_bytes_per_second * static_cast<double>(target.parallel_links) / target.clock_hz;
+  const Uses uses(graph);
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const auto id = static_cast<TensorId>(i);
+    const int made = uses.producer[id];
+    const int read = std::min(uses.last_read[id], static_cast<int>(count) - 1);
+    if (made == no_node || read <= made || !graph.info(id).is_static()) continue;
+    division.cross(static_cast<std::size_t>(made), static_cast<std::size_t>(read),
+                   static_cast<double>(graph.info(id).bytes()) / bytes_per_cycle);
   }
-
-  /// The end of each of so many parts: nodes before it.
-  std::vector<std::size_t> ends(std::size_t parts) const {
-    std::vector<std::size_t> best = divided(parts, true);
-    return best.empty() ? divided(parts, false) : best;
-  }
-
- private:
-  /// What crosses a cut costs its bytes over the links.
-  void find_crossing(const Graph& graph, double bytes_per_cycle) {
-    const Uses uses(graph);
-    std::vector<double> change(count_ + 2, 0);
-    for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-      const auto id = static_cast<TensorId>(i);
-      const int made = uses.producer[id];
-      const int read = std::min(uses.last_read[id], static_cast<int>(count_) - 1);
-      if (made == no_node || read <= made || !graph.info(id).is_static()) continue;
-      const auto bytes = static_cast<double>(graph.info(id).bytes());
-      change[static_cast<std::size_t>(made) + 1] += bytes / bytes_per_cycle;
-      change[static_cast<std::size_t>(read) + 1] -= bytes / bytes_per_cycle;
-    }
-    double now = 0;
-    for (std::size_t n = 0; n <= count_; ++n) crossing_[n] = now += change[n];
-    crossing_[0] = crossing_[count_] = 0;
-  }
-  /// Where weights are used first; and no cut may part those who change one from those who use it.
-  void find_weights(const Graph& graph) {
-    const Aliases aliases(graph);
-    TensorMap<int> first(graph, no_node), last(graph, no_node);
-    for (std::size_t n = 0; n < count_; ++n) {
-      weights_[n + 1] = weights_[n];
-      for (const TensorId id : graph.nodes[n].inputs) {
-        if (id == no_tensor) continue;
-        const TensorId root = aliases.root(id);
-        const TensorRecord& t = graph.tensor(root);
-        if (!is_variable(t) && t.role != Role::constant) continue;
-        if (first[root] == no_node) {
-          first[root] = static_cast<int>(n);
-          if (t.info.is_static()) weights_[n + 1] += static_cast<double>(t.info.bytes());
-        }
-        last[root] = static_cast<int>(n);
+  // Weights count where they are used first; and no cut may part those who change one from those who
+  // use it.
+  const Aliases aliases(graph);
+  TensorMap<int> first(graph, no_node), last(graph, no_node);
+  for (std::size_t n = 0; n < count; ++n) {
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id == no_tensor) continue;
+      const TensorId root = aliases.root(id);
+      const TensorRecord& t = graph.tensor(root);
+      if (!is_variable(t) && t.role != Role::constant) continue;
+      if (first[root] == no_node) {
+        first[root] = static_cast<int>(n);
+        if (t.info.is_static()) division.bytes[n + 1] += static_cast<double>(t.info.bytes());
       }
-    }
-    for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-      const auto id = static_cast<TensorId>(i);
-      if (first[id] == no_node || !aliases.is_modified(id)) continue;
-      for (int n = first[id] + 1; n <= last[id]; ++n) may_cut_[static_cast<std::size_t>(n)] = false;
+      last[root] = static_cast<int>(n);
     }
   }
-
-  double cost(std::size_t begin, std::size_t end) const {
-    return cycles_[end] - cycles_[begin] + crossing_[begin] + crossing_[end];
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const auto id = static_cast<TensorId>(i);
+    if (first[id] == no_node || !aliases.is_modified(id)) continue;
+    for (int n = first[id] + 1; n <= last[id]; ++n) {
+      division.may_cut[static_cast<std::size_t>(n)] = false;
+    }
   }
-
-  /// By dynamic programming over where a part ends; empty: there is no such division.
-  std::vector<std::size_t> divided(std::size_t parts, bool must_fit) const {
-    constexpr double never = std::numeric_limits<double>::infinity();
-    // The best slowest part of nodes [0, end), and the sum of what crosses, which decides among equals.
-    struct Best {
-      double slowest = never, crossing = 0;
-      std::size_t begin = 0;
-    };
-    const std::vector<std::size_t> cuts = candidates(parts);
-    std::vector<std::vector<Best>> best(parts + 1, std::vector<Best>(cuts.size()));
-    best[0][0].slowest = 0;
-    for (std::size_t p = 1; p <= parts; ++p) {
-      for (std::size_t e = p; e < cuts.size(); ++e) {
-        for (std::size_t b = p - 1; b < e; ++b) {
-          const Best& before = best[p - 1][b];
-          if (before.slowest == never) continue;
-          if (must_fit && weights_[cuts[e]] - weights_[cuts[b]] > capacity_) continue;
-          const double slowest = std::max(before.slowest, cost(cuts[b], cuts[e]));
-          const double crossing = before.crossing + crossing_[cuts[e]];
-          Best& now = best[p][e];
-          if (slowest > now.slowest || (slowest == now.slowest && crossing >= now.crossing))
-            continue;
-          now = {slowest, crossing, b};
-        }
-      }
-    }
-    if (best[parts].back().slowest == never) return {};
-    std::vector<std::size_t> ends(parts);
-    for (std::size_t p = parts, e = cuts.size() - 1; p > 0; --p) {
-      ends[p - 1] = cuts[e];
-      e = best[p][e].begin;
-    }
-    return ends;
-  }
-
-  /// Places for cuts, the beginning and the end: of large graphs those where little crosses.
-  std::vector<std::size_t> candidates(std::size_t parts) const {
-    constexpr std::size_t most = 512;
-    std::vector<std::size_t> cuts;
-    for (std::size_t n = 1; n < count_; ++n) {
-      if (may_cut_[n]) cuts.push_back(n);
-    }
-    if (cuts.size() > most) {
-      std::stable_sort(cuts.begin(), cuts.end(),
-                       [&](std::size_t a, std::size_t b) { return crossing_[a] < crossing_[b]; });
-      cuts.resize(std::max(most, 4 * parts));
-      std::sort(cuts.begin(), cuts.end());
-    }
-    cuts.insert(cuts.begin(), 0);
-    cuts.push_back(count_);
-    return cuts;
-  }
-
-  std::size_t count_;
-  double capacity_;
-  std::vector<double> cycles_, weights_;  ///< of all nodes before
-  std::vector<double> crossing_;          ///< cycles over the links, between nodes
-  std::vector<char> may_cut_;
-};
+  division.add_up();
+  return division;
+}
 
 void check(const Graph& graph, const PlaceOptions& options) {
   constexpr std::int32_t most_ipus = 64, most_stages = 1024;
@@ -226,11 +142,15 @@ void place(Graph& graph, const PlaceOptions& options) {
   const bool is_counted = options.stages > 0 || options.phases > 0;
   std::int32_t parts = is_counted ? std::max(options.stages, options.phases) : options.ipus;
   if (parts == 0 || graph.nodes.empty()) return;
-  const Divider divider(graph, options.target != nullptr ? *options.target : ipu::gc200);
-  std::vector<std::size_t> ends = divider.ends(static_cast<std::size_t>(parts));
+  const ipu::detail::Division division =
+      division_of(graph, options.target != nullptr ? *options.target : ipu::gc200);
+  const auto equal = [](std::int32_t n) {
+    return std::vector<double>(static_cast<std::size_t>(n), 1.0 / n);
+  };
+  std::vector<std::size_t> ends = division.ends(equal(parts));
   // IPUs may be left over; there are the stages and phases that were asked for.
   while (ends.empty() && !is_counted) {
-    ends = divider.ends(static_cast<std::size_t>(--parts));
+    ends = division.ends(equal(--parts));
   }
   if (ends.empty()) {
     fail(ErrorKind::usage, {.what = "the graph cannot be divided into so many parts",

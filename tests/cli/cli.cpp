@@ -55,6 +55,12 @@ TEST_CASE("arguments that make no sense are usage errors") {
            {"profile"},
            {"profile", model, "--target", "gc3"},
            {"profile", model, "--ipus", "65"},
+           {"profile", model, "--recompute", "all"},
+           {"profile", model, "--accumulation", "2"},
+           {"profile", model, "--off-chip", "state"},
+           {"profile", model, "--train", "mse"},
+           {"profile", model, "--train", "no_such_loss:adam"},
+           {"profile", model, "--io-tiles", "1472"},
            {"profile", model, "--tiles", "0"},
            {"profile", model, "--partials", "quarter"},
            {"profile", model, "--sweep", "batch"},
@@ -521,6 +527,67 @@ TEST_CASE("plan: the best way over several IPUs, and a model that says it") {
   CHECK(with({"--ipus", "4", "--batch", "3", "--optimizer", "sgd", "--stages", "4"})
             .is(ErrorKind::usage));
   CHECK(with({"--optimizer", "none"}).is(ErrorKind::unsupported));
+}
+
+// The rate is what its numbers say, and each option has a subject: it changes the report.
+TEST_CASE("profile: a step of training") {
+  const test::Folder folder;
+  const auto trained = [&](std::vector<std::string> more) {
+    const std::vector<std::string> base{
+        "profile", "examples/digits/cnn_untrained.onnx", "--batch", "8",
+        "--train", "cross_entropy:adam:lr=1e-3",         "--json"};
+    more.insert(more.begin(), base.begin(), base.end());
+    const Answer answer = halftone_with(std::move(more));
+    INFO(answer.err);
+    REQUIRE(answer.code == 0);
+    return nlohmann::json::parse(answer.out);
+  };
+  const auto plain = trained({});
+  const auto spread = trained({"--replicas", "4", "--accumulate", "16"});
+  const auto& execution = spread["execution"];
+  CHECK(execution["replicas"] == 4);
+  CHECK(execution["accumulation"] == 16);
+  CHECK(execution["batch"] == 8);
+  const double seconds = execution["step_cycles"].get<double>() / 1.325e9;
+  CHECK(execution["samples_per_second"].get<double>() == doctest::Approx(4 * 16 * 8 / seconds));
+  const std::vector<std::vector<std::string>> options{{"--half", "--partials", "half"},
+                                                      {"--recompute", "all"},
+                                                      {"--replicas", "2", "--shard", "state"},
+                                                      {"--off-chip", "all"},
+                                                      {"--phases", "2"},
+                                                      {"--serialize-batch", "2"},
+                                                      {"--io-tiles", "64"},
+                                                      {"--ipus", "3"}};
+  for (const std::vector<std::string>& option : options) {
+    CAPTURE(option[0]);
+    const auto changed = trained(option);
+    CHECK(changed["execution"]["cycles"] != plain["execution"]["cycles"]);
+    // Of so small a network nothing has to wait at the peak.
+    const bool is_peak = option[0] != "--recompute";
+    if (is_peak) CHECK(changed["memory"]["bytes"] != plain["memory"]["bytes"]);
+  }
+  const auto pipeline = trained({"--stages", "3", "--accumulation", "8"});
+  CHECK(pipeline["micro_batches"] == 8);
+  CHECK(pipeline["schedule"] == "one_f_one_b");
+  CHECK(pipeline["samples_per_second"] > 0);
+}
+
+TEST_CASE("profile: what does not fit is reported all the same, with a way out that was tried") {
+  const test::Folder folder;
+  const std::vector<std::string> base{
+      "profile", "examples/digits/cnn_untrained.onnx", "--batch", "5000", "--tiles", "64"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), base.begin(), base.end());
+    return halftone_with(std::move(more));
+  };
+  const Answer answer = with({"--out", folder / "full"});
+  CHECK(answer.is(ErrorKind::memory));
+  const auto report = nlohmann::json::parse(read_file(folder / "full/report.json"));
+  CHECK(report["memory"]["fits"] == false);
+  // The first change that suffices is the hint.
+  CHECK(answer.err.find("--half --partials half fits") != std::string::npos);
+  CHECK(with({"--half", "--partials", "half"}).code == 0);
+  CHECK(with({"--allow-out-of-memory"}).code == 0);
 }
 
 TEST_CASE("bench measures") {

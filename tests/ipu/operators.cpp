@@ -231,8 +231,8 @@ TEST_CASE("gathers cost what is gathered, not the table") {
                      }),
                      "GroupedGather", StepKind::compute);
   };
-  CHECK(groups(1472) == gather_cycles(gc200, 100, 2, ElementType::float32));
-  CHECK(groups(2 * 1472) == gather_cycles(gc200, 200, 2, ElementType::float32));
+  CHECK(groups(1472) == gather_cycles(gc200, {100, 100}, 2, ElementType::float32));
+  CHECK(groups(2 * 1472) == gather_cycles(gc200, {200, 200}, 2, ElementType::float32));
 }
 
 TEST_CASE("scatters cost their updates, sums more than copies") {
@@ -263,7 +263,7 @@ TEST_CASE("scatters cost their updates, sums more than copies") {
                      }),
                      "ScatterReduce", StepKind::compute);
   };
-  CHECK(reduced(false) - reduced(true) == fill_cycles(gc200, 683, ElementType::float32));
+  CHECK(reduced(false) - reduced(true) == 6 * fill_worker_cycles(683, ElementType::float32));
 }
 
 TEST_CASE("scaled casts to float8 and back cost what casts do") {
@@ -303,7 +303,7 @@ TEST_CASE("losses pass over their probabilities, sorts are the top n") {
                         {.reduction = LossReduction::no_reduction});
   });
   CHECK(cycles_of(loss, "Nll") ==
-        unary_cycles(gc200, *find_elementwise("CrossEntropy"), 600, ElementType::float32));
+        elementwise_cycles(gc200, "CrossEntropy", 600, ElementType::float32));
   const Graph sorted =
       graph_of([](Graph& g) { return op::sort(input(g, "x", {64, 1024}), {.axis = 1}); });
   const Graph top = graph_of([](Graph& g) {

@@ -70,6 +70,56 @@ TEST_CASE("products of float8 are planned for machines that have them") {
   CHECK(old.cycles > halves.cycles);
 }
 
+// Two thirds of the four-wide window are in use, against a dot product of one channel each: at most
+// 3000 cycles are asked of 64 channels of 56 x 56.
+TEST_CASE("depthwise convolutions and few channels have vertices of their own") {
+  const Product depthwise{.groups = 64,
+                          .rows = 3136,
+                          .inner = 1,
+                          .columns = 1,
+                          .kernel_rows = 3,
+                          .kernel_columns = 3,
+                          .input_rows = 3136,
+                          .width = 56,
+                          .input = f16,
+                          .output = f16};
+  const ProductPlan plan = plan_product(gc200, depthwise, {.partials = f16});
+  CHECK(plan.vertex == Vertex::window);
+  CHECK(plan.cycles <= 3000);
+  CHECK(plan.split_groups * plan.together <= 64);
+  // The window moves by one or two outputs; with others each channel is summed by itself.
+  Product apart = depthwise;
+  apart.input_rows = 9 * apart.rows;
+  CHECK(plan_product(gc200, apart, {.partials = f16}).vertex == Vertex::vertical);
+  // Four channels fill the four-wide window; a kernel of one column leaves most of it idle.
+  Product grouped = depthwise;
+  grouped.groups = 16;
+  grouped.inner = grouped.columns = 4;
+  CHECK(plan_product(gc200, grouped, {.partials = f16}).vertex == Vertex::window);
+  grouped.input = grouped.output = f32;
+  CHECK(plan_product(gc200, grouped, {.partials = f32}).vertex != Vertex::window);
+  const Product outer{
+      .groups = 1, .rows = 4096, .inner = 1, .columns = 4096, .input = f16, .output = f16};
+  CHECK(plan_product(gc200, outer, {.partials = f16}).vertex == Vertex::outer_product);
+}
+
+// Two rows of the kernel fill up what eight channels leave of the units' sixteen.
+TEST_CASE("few input channels share the matrix units with rows of the kernel") {
+  const Product p{.groups = 1,
+                  .rows = 12'544,
+                  .inner = 8,
+                  .columns = 64,
+                  .kernel_rows = 4,
+                  .kernel_columns = 3,
+                  .input_rows = 12'544,
+                  .width = 112,
+                  .input = f16,
+                  .output = f16};
+  const ProductPlan plan = plan_product(gc200, p, {.partials = f16});
+  CHECK(plan.vertex == Vertex::matrix_window);
+  CHECK(plan.kernel_height == 2);
+}
+
 TEST_CASE("laws of plans") {
   for (const Product& p : {Product{.rows = 1, .inner = 1, .columns = 1},
                            Product{.groups = 7, .rows = 5, .inner = 3, .columns = 2},

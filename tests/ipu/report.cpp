@@ -134,7 +134,10 @@ TEST_CASE("CSV by step has the report's numbers") {
   const ipu::Report r = layer();
   const auto rows = table_of(r.steps_csv());
   REQUIRE(rows.size() == r.steps.size());
-  CHECK(sum(rows, "total_cycles") == r.cycles());
+  // One IPU behind the other, but for copies, which take the time of both.
+  std::int64_t both = 0;
+  for (const ipu::Step& s : r.steps) both += s.peer >= 0 ? s.total() : 0;
+  CHECK(sum(rows, "total_cycles") == r.cycles() + both / 2);
   CHECK(sum(rows, "flops") == r.flops());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     CHECK(number(rows[i], "step") == static_cast<std::int64_t>(i));

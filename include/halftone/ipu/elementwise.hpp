@@ -4,123 +4,44 @@
 #include <cstdint>
 #include <string_view>
 
+#include <halftone/ipu/elementwise_costs.hpp>
+#include <halftone/ipu/nonlinearity.hpp>
 #include <halftone/ipu/target.hpp>
 
 /// Cycles of element-wise vertices on one tile of six workers. n: elements on the tile.
 /// source: poplibs' popops estimators.
 namespace halftone::ipu {
 
-/// A loop that takes `cycles` for every `unroll` elements. unroll 0: `cycles` and an overhead of 4
-/// for each vector; -1: for each element.
-struct Loop {
-  int cycles = 0, unroll = 0;
-};
-
-/// What an element-wise operator costs, by element type; `in_place` where that differs.
-struct ElementwiseCost {
-  std::string_view op;
-  Loop float32{}, float16{}, int32{};
-  Loop float32_in_place{}, float16_in_place{};
-  int inputs = 1;
-
-  constexpr Loop loop(ElementType type, bool is_in_place) const {
-    const bool is_half = size_in_bytes(type) <= 2 && is_floating_point(type);
-    if (!is_floating_point(type)) return int32.cycles != 0 ? int32 : float32;
-    const Loop in_place = is_half ? float16_in_place : float32_in_place;
-    if (is_in_place && in_place.cycles != 0) return in_place;
-    return is_half ? float16 : float32;
-  }
-};
+constexpr std::int64_t supervisor_cycles = 11;
 
 namespace detail {
 
-/// By ONNX name. Operators that the machine has no vertex for have the sum of those they are made
-/// of.
-inline constexpr ElementwiseCost elementwise_costs[] = {
-    {"Exp", {6, 2}, {4, 4}},
-    {"Log", {12, 2}, {4, 4}, {}, {14, 2}, {6, 4}},
-    {"Tanh", {12, 2}, {4, 4}, {}, {10, 2}, {2, 4}},
-    {"Sigmoid", {12, 2}, {6, 4}, {}, {10, 2}, {4, 4}},
-    {"Sqrt", {10, 2}, {23, 4}, {110, -1}},
-    {"Reciprocal", {6, 2}, {15, 4}},
-    {"Erf", {41, 1}, {13, 1}},
-    {"Gelu", {10, 2}, {5, 4}},
-    {"GeluErf", {22, 1}, {16, 1}},
-    {"Swish", {15, 2}, {9, 4}},
-    {"Sin", {2300, -1}, {25, 1}},
-    {"Cos", {2300, -1}, {25, 1}},
-    {"Tan", {5100, 1}, {5700, 1}},
-    {"Asin", {102, -1}, {102, -1}},
-    {"Neg", {2, 2}, {2, 4}, {2, -1}, {3, 2}, {3, 4}},
-    {"Relu", {3, 2}, {3, 4}, {}, {2, 2}, {2, 4}},
-    {"Abs", {1, -1}, {1, -1}, {2, -1}, {1, 0}, {1, 0}},
-    {"Ceil", {2, 0}, {2, 0}},
-    {"Floor", {2, 0}, {2, 0}},
-    {"Round", {2, 0}, {2, 0}},
-    {"Sign", {5, 0}, {5, 0}},
-    {"IsNaN", {3, 0}, {3, 0}},
-    {"IsInf", {3, 0}, {5, 0}},
-    {"Expm1", {4, -1}, {5, 0}},
-    {"Log1p", {18, 0}, {18, 0}},
-    {"Not", {17, -1}, {17, -1}, {17, -1}},
-    {"BitwiseNot", {1, 0}, {1, 0}, {1, -1}},
-    {"Add", {3, 2}, {3, 4}, {7, 1}, {}, {}, 2},
-    {"Sub", {3, 2}, {3, 4}, {7, 1}, {}, {}, 2},
-    {"Mul", {3, 2}, {3, 4}, {7, 1}, {}, {}, 2},
-    {"Div", {10, 2}, {21, 4}, {277, 1}, {}, {}, 2},
-    {"Max", {3, 2}, {4, 4}, {7, 1}, {4, 2}, {4, 4}, 2},
-    {"Min", {3, 2}, {4, 4}, {7, 1}, {4, 2}, {4, 4}, 2},
-    {"Pow", {312, 1}, {325, 1}, {32, 1}, {}, {}, 2},
-    {"Atan2", {272, 2}, {578, 4}, {}, {}, {}, 2},
-    {"Mod", {133, 2}, {300, 4}, {292, 1}, {}, {}, 2},
-    {"Equal", {14, 4}, {9, 4}, {22, 4}, {}, {}, 2},
-    {"Less", {14, 4}, {9, 4}, {22, 4}, {}, {}, 2},
-    {"Greater", {14, 4}, {9, 4}, {22, 4}, {}, {}, 2},
-    {"LessOrEqual", {14, 4}, {9, 4}, {26, 4}, {}, {}, 2},
-    {"GreaterOrEqual", {14, 4}, {9, 4}, {26, 4}, {}, {}, 2},
-    {"And", {5, 4}, {5, 4}, {5, 4}, {}, {}, 2},
-    {"Or", {5, 4}, {5, 4}, {5, 4}, {}, {}, 2},
-    {"Xor", {14, 4}, {9, 4}, {22, 4}, {}, {}, 2},
-    {"BitwiseAnd", {7, 1}, {3, 4}, {7, 1}, {}, {}, 2},
-    {"BitwiseOr", {7, 1}, {3, 4}, {7, 1}, {}, {}, 2},
-    {"BitwiseXor", {7, 1}, {5, 2}, {7, 1}, {}, {}, 2},
-    {"BitwiseXnor", {7, 1}, {6, 2}, {7, 1}, {}, {}, 2},
-    {"Where", {5, 1}, {5, 1}, {5, 1}, {}, {}, 3},
-    {"Clip", {2, 2}, {2, 4}, {7, 1}, {}, {}, 3},
-    {"Scale", {2, 2}, {2, 4}, {6, 1}},
-    {"ScaledAdd", {3, 2}, {3, 4}, {26, 3}, {}, {}, 2},
-    // Of losses: over the probabilities, and over the labels.
-    {"CrossEntropy", {9, 1}, {9, 1}},
-    {"OneHot", {74, 1}, {74, 1}, {74, 1}},
-};
-
+/// A loop over the elements of a worker; `overhead` is that of a vector, or of an element.
 constexpr std::int64_t loop_cycles(const Target& t, Loop loop, std::int64_t elements,
-                                   ElementType type) {
+                                   ElementType type, std::int64_t overhead) {
   if (loop.unroll > 0) return divide_up(elements, loop.unroll) * loop.cycles;
   const std::int64_t q = loop.unroll == 0 ? t.vector_width(type) : 1;
-  return (loop.cycles + 4) * (elements + q - 1) / q;
+  return divide_up(elements, q) * (loop.cycles + overhead);
+}
+
+/// Cycles for each of so many elements, `width` of them at a time; the last ones count in part.
+constexpr std::int64_t in_vectors(std::int64_t cycles, std::int64_t elements, std::int64_t width) {
+  return cycles * (elements + width - 1) / width;
 }
 
 }  // namespace detail
 
-constexpr std::int64_t supervisor_cycles = 11;
-
-/// The row of an operator by its ONNX name, null if it has none.
-constexpr const ElementwiseCost* find_elementwise(std::string_view op) {
-  for (const ElementwiseCost& cost : detail::elementwise_costs) {
-    if (cost.op == op) return &cost;
-  }
-  return nullptr;
-}
-
 /// A function of one tensor, the tile's elements in one region.
 constexpr std::int64_t unary_cycles(const Target& t, const ElementwiseCost& op, std::int64_t n,
                                     ElementType type, bool is_in_place = false) {
-  const std::int64_t w = t.worker_contexts;
+  const std::int64_t w = t.worker_contexts, on_worker = divide_up(n, w);
   const std::int64_t base = is_in_place ? 55 : op.op == "Exp" ? 33 : 17;
-  const std::int64_t loop =
-      detail::loop_cycles(t, op.loop(type, is_in_place), divide_up(n, w), type);
-  return 9 + supervisor_cycles + w * (base + loop);
+  const Loop loop = op.loop(type, is_in_place);
+  const std::int64_t cycles = loop.unroll > 0
+                                  ? divide_up(on_worker, loop.unroll) * loop.cycles
+                                  : detail::in_vectors(loop.cycles + 4, on_worker,
+                                                       loop.unroll == 0 ? t.vector_width(type) : 1);
+  return 9 + supervisor_cycles + w * (base + cycles);
 }
 
 /// A function of two tensors of one layout.
@@ -128,74 +49,189 @@ constexpr std::int64_t binary_cycles(const Target& t, const ElementwiseCost& op,
                                      ElementType type, bool is_in_place = false) {
   const std::int64_t w = t.worker_contexts;
   const std::int64_t base = is_in_place ? 58 : type == ElementType::float32 ? 29 : 26;
-  const std::int64_t loop =
-      detail::loop_cycles(t, op.loop(type, is_in_place), divide_up(n, w), type);
-  return supervisor_cycles + w * (base + loop);
+  return supervisor_cycles +
+         w * (base + detail::loop_cycles(t, op.loop(type, is_in_place), divide_up(n, w), type,
+                                         op.is_fast(type) ? 2 : 5));
 }
 
 /// One operand is a scalar.
 constexpr std::int64_t scalar_broadcast_cycles(const Target& t, const ElementwiseCost& op,
-                                               std::int64_t n, ElementType type) {
+                                               std::int64_t n, ElementType type,
+                                               bool is_in_place = false) {
   const std::int64_t w = t.worker_contexts;
-  Loop loop = op.loop(type, false);
-  if (!is_floating_point(type)) {
-    if (loop.unroll == 1 && loop.cycles == 7) loop.cycles = 6;
-  } else if (op.op == "Add" || op.op == "Sub" || op.op == "Mul") {
-    loop.cycles = 2;
-  } else if (op.op == "Div") {
-    loop.cycles = type == ElementType::float32 ? 6 : 8;
-    loop.unroll = 2;
-  } else if (op.op == "Max" || op.op == "Min") {
-    loop.cycles = 3;
-  } else if (loop.unroll == 4 && loop.cycles == 14) {
-    loop.cycles = 12;
-  } else if (loop.unroll == 4 && loop.cycles == 9) {
-    loop.cycles = 8;
-  }
-  return supervisor_cycles + w * (20 + detail::loop_cycles(t, loop, divide_up(n, w), type));
+  return supervisor_cycles +
+         w * (20 + detail::loop_cycles(t, op.scalar_loop(type, is_in_place), divide_up(n, w), type,
+                                       op.is_fast(type) ? 1 : 4));
 }
 
-/// One operand is a vector of `columns`, the other has `rows` rows of it. Workers take rows, or
-/// columns.
-constexpr std::int64_t vector_broadcast_cycles(const Target& t, std::int64_t rows,
-                                               std::int64_t columns, ElementType type,
-                                               bool is_split_by_row = true,
-                                               bool is_aligned = true) {
+/// One operand has an element for each of `rows` rows of `columns` of the other one. Workers take
+/// rows, or columns.
+constexpr std::int64_t outer_broadcast_cycles(const Target& t, std::int64_t rows,
+                                              std::int64_t columns, ElementType type,
+                                              bool is_split_by_row = true, bool is_aligned = true) {
   const std::int64_t w = t.worker_contexts, v = t.vector_width(type);
-  if (is_split_by_row) {
-    rows = divide_up(rows, w);
-  } else {
-    columns = divide_up(columns, w);
-  }
-  const std::int64_t row = (is_aligned ? 7 : 25) + 2 * (columns + v - 1) / v;
+  (is_split_by_row ? rows : columns) = divide_up(is_split_by_row ? rows : columns, w);
+  const std::int64_t row = (is_aligned ? 7 : 25) + detail::in_vectors(2, columns, v);
   return supervisor_cycles + w * (15 + rows * row);
 }
 
-/// y += a x, without pointer scaling.
-constexpr std::int64_t scaled_add_cycles(const Target& t, std::int64_t n, ElementType type) {
-  const std::int64_t w = t.worker_contexts;
-  if (!is_floating_point(type)) return 73 + 26 * (n / 3 + n % 3);
-  const std::int64_t v = t.vector_width(type), remainder = n % v;
-  const std::int64_t vectors = std::max<std::int64_t>(n / v / w, 1);
-  constexpr std::int64_t half_tail[] = {0, 5, 12, 18};
-  const std::int64_t tail = remainder == 0 ? 0 : v == 2 ? 8 : half_tail[remainder % 4];
-  const std::int64_t supervisor = 21 + 11 + (remainder != 0 ? 13 : 7) + 12 + 6;
-  return supervisor + w * (15 + 6 + 3 * (vectors - 1) + 4 + tail);
+namespace detail {
+
+/// A worker's cycles for a vector of `length` that it adds to each of `blocks` rows.
+constexpr std::int64_t inner_add_cycles(const Target& t, std::int64_t length, std::int64_t blocks,
+                                        ElementType type) {
+  if (blocks == 0) return 1;
+  if (t.vector_width(type) <= 2) return 7 + length * (8 + 2 * blocks);
+  const std::int64_t one_by_one = 6 + length * (5 + 9 * blocks);
+  if (length > 2048) return 3 + one_by_one;
+  if (length % 8 == 0) {
+    return 5 + (blocks == 1 ? 6 + 7 * (length / 8) : 7 + length / 8 * (13 + 2 * blocks));
+  }
+  if (blocks < 2) return 7 + one_by_one;
+  if (length % 4 != 0) return 9 + one_by_one;
+  return 15 + length / 4 * (13 + 2 * (blocks / 2 - 1) + blocks % 2);
 }
 
-/// popnn's fused non-linearity of `o` cycles a vector, `o_v` in the loop.
-constexpr std::int64_t nonlinearity_cycles(const Target& t, std::int64_t n, ElementType type,
-                                           std::int64_t o, std::int64_t o_v) {
-  const std::int64_t w = t.worker_contexts, v = t.vector_width(type);
-  const std::int64_t vectors = std::max<std::int64_t>(divide_up(n / v, w), 1);
-  return 9 + w * (20 + 2 + o + (vectors - 1) * o_v + 1 + o + (v == 2 ? 3 : 4));
+/// The same for products.
+constexpr std::int64_t inner_multiply_cycles(const Target& t, std::int64_t length,
+                                             std::int64_t blocks, ElementType type,
+                                             bool is_in_place) {
+  if (t.vector_width(type) <= 2) return blocks == 0 ? 2 : 7 + length * (8 + 2 * blocks);
+  if (length % 4 != 0) return 8 + length * (5 + 9 * blocks);
+  const std::int64_t vectors = length / 4, plain = 4 + vectors * (7 + 2 * blocks);
+  if (is_in_place) return 5 + plain;
+  if (length > 2044) return 7 + plain;
+  return 9 + (blocks < 2 ? plain : 4 + vectors * (9 + blocks));
 }
 
-/// n random numbers: uniform 4 cycles a vector, normal 4, Bernoulli 1, dropout 2.
-constexpr std::int64_t random_cycles(const Target& t, std::int64_t n, ElementType type,
-                                     std::int64_t cycles_per_vector) {
-  const std::int64_t w = t.worker_contexts;
-  return 4 + w * (24 + divide_up(divide_up(n, w), t.vector_width(type)) * cycles_per_vector);
+/// The same for quotients, of which each takes 3 cycles.
+constexpr std::int64_t inner_divide_cycles(const Target& t, std::int64_t length,
+                                           std::int64_t blocks, ElementType type) {
+  if (blocks == 0) return 2;
+  const std::int64_t pairs = length / 2;
+  if (t.vector_width(type) <= 2) {
+    return length % 2 != 0 ? 9 + length * (9 + 4 * (blocks - 1)) : 10 + pairs * (5 + 6 * blocks);
+  }
+  if (length == 1) {
+    const std::int64_t odd = blocks % 2 != 0 ? 8 : 0;
+    return 9 + (blocks == 1 ? 15 : 19 + 8 * (blocks / 2 - 1) + odd);
+  }
+  if (length % 2 != 0) {
+    const std::int64_t first = 12 + 9 * (pairs - 1), second = 24 + 10 * (pairs - 1);
+    return 10 + blocks / 2 * (first + second) + (blocks % 2 != 0 ? first + 8 : 0);
+  }
+  return 14 + pairs * (13 + 8 * (blocks - 1));
+}
+
+}  // namespace detail
+
+/// One operand is a vector of `slices` slices of `length`, each of which meets `rows` rows of the
+/// other one in turn. Workers take rows. For Add, Sub, Mul and Div.
+constexpr std::int64_t inner_broadcast_cycles(const Target& t, std::string_view op,
+                                              std::int64_t rows, std::int64_t length,
+                                              std::int64_t slices, ElementType type,
+                                              bool is_in_place = false) {
+  const std::int64_t w = t.worker_contexts, blocks = divide_up(rows, w);
+  const bool is_half = t.vector_width(type) > 2, is_multiply = op == "Mul";
+  const std::int64_t more = slices > 1 ? 17 * slices : 0;
+  if (op == "Div") {
+    const std::int64_t each = detail::inner_divide_cycles(t, length, blocks, type);
+    return 14 + (is_in_place ? 2 : 4) + w * ((is_half ? 24 : 19) + slices * each + more);
+  }
+  std::int64_t worker = is_half ? 19 : 17;
+  // Rows of an odd length begin within a word: workers take two at a time.
+  if (is_half && length % 2 != 0) worker += 7 + (rows < w ? 1 : 0);
+  if (is_multiply) worker += is_half ? 24 : 17;
+  worker +=
+      slices * (is_multiply ? detail::inner_multiply_cycles(t, length, blocks, type, is_in_place)
+                            : detail::inner_add_cycles(t, length, blocks, type));
+  // Where another operator's vertex is entered first, it takes a branch to leave it.
+  const bool is_other = is_multiply ? is_in_place : !(op == "Add" && is_in_place);
+  return 13 + (is_other ? 6 : 0) + w * (worker + (is_other ? 3 : 2) + more);
+}
+
+/// y += a x, or y -= a x, where x may have another type than y.
+constexpr std::int64_t scaled_add_cycles(const Target& t, std::int64_t n, ElementType type,
+                                         ElementType operand, bool is_subtraction = false,
+                                         bool is_apart = false) {
+  if (!is_floating_point(type)) return 73 + (is_subtraction ? 1 : 0) + 26 * (n / 3 + n % 3);
+  const std::int64_t w = t.worker_contexts, v = t.vector_width(type), remainder = n % v;
+  const std::int64_t vectors = n / v / w, last = n / v % w;  // the worker that does the remainder
+  const std::int64_t supervisor = 50 + (remainder != 0 ? 13 : 7) + (is_subtraction ? 7 : 0);
+  if (v == 4 && size_in_bytes(operand) == 4) {
+    constexpr std::int64_t tail[] = {0, 11, 9, 15};
+    const auto worker = [](std::int64_t of) { return 19 + (of > 0 ? 9 + 5 * (of - 1) : 0); };
+    const std::int64_t first = worker(vectors + (last > 0 ? 1 : 0));
+    return supervisor + w * std::max(first, worker(vectors) + 1 + tail[remainder]);
+  }
+  constexpr std::int64_t tail[] = {0, 5, 12, 18};
+  const std::int64_t rest = remainder == 0 ? 0 : v == 2 ? 8 : tail[remainder];
+  // Operands in different memory elements are loaded at once.
+  const std::int64_t each = is_apart ? (vectors >= 16 ? 1 : 2) : type == operand ? 3 : 4;
+  return supervisor + w * (19 + (vectors > 0 ? 6 + each * (vectors - 1) : 0) + rest);
+}
+
+/// x where a condition holds, else y: of one worker, for `regions` of so many elements.
+constexpr std::int64_t select_worker_cycles(std::int64_t elements, std::int64_t regions = 1) {
+  return 5 + regions * (6 + 5 * elements);
+}
+/// The same for scalars x and y.
+constexpr std::int64_t scalar_select_worker_cycles(std::int64_t elements, ElementType type,
+                                                   std::int64_t regions = 1) {
+  const int bytes = size_in_bytes(type);
+  std::int64_t each = 8 + 4 * elements;
+  if (bytes == 2) each = (elements % 2 != 0 ? 23 : 30) + 4 * elements;
+  if (bytes == 1) each = 66 + 17 * (elements / 4);
+  return 10 + regions * each;
+}
+/// x within two limits: of one worker, for `regions` of so many elements.
+constexpr std::int64_t clamp_worker_cycles(const Target& t, std::int64_t elements, ElementType type,
+                                           std::int64_t regions = 1) {
+  const std::int64_t cycles = is_floating_point(type) ? 2 : 7;
+  return 5 + regions * (6 + detail::in_vectors(cycles, elements, t.vector_width(type)));
+}
+
+/// A worker's part of the loss of `elements` probabilities: the cross entropy, or a sum of squares.
+constexpr std::int64_t loss_worker_cycles(std::int64_t elements, ElementType type,
+                                          bool is_cross_entropy) {
+  const std::int64_t each = is_cross_entropy ? 9 : 4, base = is_cross_entropy ? 20 : 19;
+  if (size_in_bytes(type) == 4) return base + each * elements;
+  const std::int64_t odd = elements % 2 != 0 ? (is_cross_entropy ? 11 : 6) : 0;
+  return base + 3 + each * (elements / 2) + odd;
+}
+
+/// Ones at so many indices.
+constexpr std::int64_t one_hot_cycles(std::int64_t indices, ElementType index, ElementType type) {
+  if (index == ElementType::uint32 && type == ElementType::float16) {
+    return supervisor_cycles + 74 * indices;
+  }
+  return 100 * indices;
+}
+
+/// The element-wise operator of an ONNX name over n elements of a tile, all operands of one layout.
+/// An operator without a vertex takes 10 cycles an element.
+constexpr std::int64_t elementwise_cycles(const Target& t, std::string_view op, std::int64_t n,
+                                          ElementType type, bool is_in_place = false) {
+  const std::int64_t w = t.worker_contexts, on_worker = divide_up(n, w);
+  if (op == "Where") return w * select_worker_cycles(on_worker);
+  if (op == "Clip") return w * clamp_worker_cycles(t, on_worker, type);
+  if (op == "Scale") {
+    return scalar_broadcast_cycles(t, *find_elementwise("Mul"), n, type, is_in_place);
+  }
+  if (op == "ScaledAdd") return scaled_add_cycles(t, n, type, type);
+  if (op == "CrossEntropy") return w * loss_worker_cycles(on_worker, type, true);
+  if (op == "OneHot") return one_hot_cycles(n, ElementType::uint32, ElementType::float16);
+  if (op == "BitShift") op = "ShiftLeft";
+  if (op == "Gelu" || op == "Swish") {
+    return nonlinearity_cycles(t, op == "Gelu" ? Nonlinearity::gelu : Nonlinearity::swish, n, type,
+                               is_in_place);
+  }
+  if (op == "ReluGradient") return nonlinearity_gradient_cycles(t, Nonlinearity::relu, n, type);
+  const ElementwiseCost* row = find_elementwise(op);
+  constexpr ElementwiseCost unlisted{.op = {}, .plain = {.f32 = {10, 1}}};
+  if (row == nullptr) return unary_cycles(t, unlisted, n, type);
+  return row->inputs == 1 ? unary_cycles(t, *row, n, type, is_in_place)
+                          : binary_cycles(t, *row, n, type, is_in_place);
 }
 
 }  // namespace halftone::ipu

@@ -53,12 +53,17 @@ constexpr std::int64_t streaming_cycles(const Target& t, std::int64_t bytes) {
       t.clock_hz);
 }
 
+/// Parts of B bytes go round the ring of `replicas`, one part in each of its steps.
+constexpr std::int64_t ring_steps(std::int64_t replicas, std::int64_t rounds) {
+  return replicas < 2 ? 0 : rounds * (replicas - 1);
+}
+
 /// All of `replicas` add up B bytes each: a ring of reduce-scatter and all-gather.
 constexpr std::int64_t all_reduce_cycles(const Target& t, std::int64_t bytes,
                                          std::int64_t replicas) {
   if (replicas < 2) return 0;
-  const std::int64_t steps = 2 * (replicas - 1);
-  return steps * (link_cycles(t, divide_up(bytes, replicas)) + global_sync_cycles(t));
+  return ring_steps(replicas, 2) *
+         (link_cycles(t, divide_up(bytes, replicas)) + global_sync_cycles(t));
 }
 
 }  // namespace halftone::ipu

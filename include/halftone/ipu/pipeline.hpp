@@ -16,8 +16,11 @@ struct PipelineProfile {
   std::int32_t micro_batches = 0;
   Vector<TimetableEntry> timetable;
   std::vector<std::int64_t>
-      fragment_cycles;  ///< with the copies over links that a fragment waits for
+      fragment_cycles;  ///< with the copies over links, of what a fragment gets and gives
   Timeline timeline;    ///< in cycles
+  /// The run as a report: each fragment's steps repeat for its micro-batches, and begin with the first
+  /// one; values that wait for other stages lie in memory.
+  Report report;
 
   /// The run takes so long until the last IPU has done the last micro-batch.
   std::int64_t cycles() const { return static_cast<std::int64_t>(timeline.end); }

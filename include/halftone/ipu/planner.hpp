@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <halftone/ipu/convolution.hpp>
 #include <halftone/ipu/copy.hpp>
 #include <halftone/ipu/exchange.hpp>
+#include <halftone/ipu/grouped_convolution.hpp>
 #include <halftone/ipu/reduce.hpp>
 
 namespace halftone::ipu {
@@ -48,22 +50,28 @@ struct ProductOptions {
   friend constexpr bool operator==(const ProductOptions&, const ProductOptions&) = default;
 };
 
-enum class Vertex : std::uint8_t { matrix, matrix_window, dot };
+enum class Vertex : std::uint8_t { matrix, matrix_window, dot, vertical, window, outer_product };
 constexpr std::string_view name(Vertex v) {
-  constexpr std::string_view names[] = {"poplin::ConvPartial1x1Out", "poplin::ConvPartialnx1",
-                                        "poplin::ConvPartialHorizontalMac"};
+  constexpr std::string_view names[] = {
+      "poplin::ConvPartial1x1Out",        "poplin::ConvPartialnx1",
+      "poplin::ConvPartialHorizontalMac", "poplin::ConvPartialVerticalMac",
+      "poplin::ConvPartial1xNSLIC",       "poplin::OuterProduct"};
   return names[static_cast<int>(v)];
 }
 
 /// How a product is spread over an IPU, and what each of its `serial()` steps costs there.
 struct ProductPlan {
   Vertex vertex = Vertex::matrix;
-  bool is_swapped = false;  ///< rows and columns changed places
+  bool is_swapped = false;         ///< rows and columns changed places
+  std::int64_t together = 1;       ///< convolution groups that the vertex takes at once
+  std::int64_t kernel_height = 1;  ///< kernel rows that share the units' input channels
   std::int64_t serial_columns = 1, serial_inner = 1;
   std::int64_t split_groups = 1, split_rows = 1, split_columns = 1, split_inner = 1;
   std::int64_t compute = 0;                      ///< cycles of the vertices
-  std::int64_t exchange = 0;                     ///< cycles, with sync and setup
+  std::int64_t received_bytes = 0;               ///< by a tile: what is not there already
+  std::int64_t exchange = 0;                     ///< cycles of that, with sync and setup
   std::int64_t reduce_exchange = 0, reduce = 0;  ///< of partial sums; a cast if there are none
+  std::int64_t reduced_outputs = 0;              ///< of a tile, of which there are partial sums
   std::int64_t update = 0;                       ///< adding or writing a serial step's result
   std::int64_t input_bytes = 0, weight_bytes = 0, partials_bytes = 0;  ///< on a tile
   std::int64_t temporary_bytes = 0;
@@ -117,23 +125,81 @@ class PlanSearch {
   }
 
  private:
+  /// A vertex, and how it takes channels: input and output channels, and convolution groups, at a
+  /// time; `rate`: products a cycle that it never exceeds.
+  struct Candidate {
+    Vertex vertex = Vertex::matrix;
+    std::int64_t in = 1, out = 1, together = 1, kernel_height = 1;
+    double rate = 1;
+    bool is_swapped = false;
+  };
+
   void search_all() {
-    const bool has_units = t_.units(p_.input, partials()) > 0 &&
-                           (size_in_bytes(p_.input) == 4 || size_in_bytes(p_.input) <= 2);
+    const ConvolutionVertex units = matrix_vertex(t_, p_.input, partials());
+    const bool has_units = units.units > 0 && size_in_bytes(p_.input) <= 4;
     const bool is_window = p_.taps() > 1;
+    const auto vector = static_cast<double>(t_.vector_width(p_.input));
+    const auto unit_rate = static_cast<double>(t_.macs_per_cycle(p_.input, partials()));
     if (has_units) {
-      search(p_, is_window ? Vertex::matrix_window : Vertex::matrix, false);
+      Candidate c{.vertex = is_window ? Vertex::matrix_window : Vertex::matrix,
+                  .in = units.channels(),
+                  .out = units.units,
+                  .rate = unit_rate};
+      search(p_, c);
+      // Few input channels: rows of the kernel fill up what the units take.
+      for (c.kernel_height = 2; is_window && c.kernel_height <= 4; c.kernel_height *= 2) {
+        c.in = units.channels() / c.kernel_height;
+        if (size_in_bytes(p_.input) > 1 && p_.kernel_rows > 1 && p_.inner <= c.in) search(p_, c);
+      }
       if (!is_window) {
         Product swapped = p_;
         std::swap(swapped.rows, swapped.columns);
         swapped.input_rows = swapped.width = 0;
-        search(swapped, Vertex::matrix, true);
+        search(swapped, {.vertex = Vertex::matrix,
+                         .in = units.channels(),
+                         .out = units.units,
+                         .rate = unit_rate,
+                         .is_swapped = true});
       }
     }
     // Dot products are for what leaves most of the matrix units idle.
     if (!has_units || p_.inner < 16 || p_.columns < 8 || p_.rows * p_.columns <= 4096) {
-      search(p_, Vertex::dot, false);
+      search(p_, {.vertex = Vertex::dot, .rate = vector});
     }
+    if (p_.inner == 1 && !is_window && size_in_bytes(p_.input) >= 2) {
+      search(p_, {.vertex = Vertex::outer_product, .rate = vector});
+    }
+    search_grouped(units);
+  }
+
+  /// The vertices for half and few channels a group.
+  void search_grouped(const ConvolutionVertex& units) {
+    const bool is_half = size_in_bytes(p_.input) == 2;
+    if (p_.taps() == 1 || (!is_half && size_in_bytes(p_.input) != 1)) return;
+    if (is_half && p_.inner == 1 && p_.columns == 1) {
+      for (const std::int64_t together : {4, 8, 16}) {
+        search(p_, {.vertex = Vertex::vertical, .together = together, .rate = 4});
+      }
+    }
+    const std::int64_t channels = p_.inner <= 1 ? 1 : p_.inner <= 2 ? 2 : 4;
+    if (units.units == 0 || p_.inner > 4 || p_.width == 0 || stride() > 2) return;
+    const double rate = static_cast<double>(units.units * channels);
+    const bool has_half_partials = size_in_bytes(partials()) == 2;
+    for (std::int64_t together = 4 / channels; together <= 16; together *= 2) {
+      search(p_, {.vertex = Vertex::window,
+                  .in = channels,
+                  .out = channels,
+                  .together = together,
+                  .rate = rate});
+      if (channels > 1 || !has_half_partials) break;
+    }
+  }
+
+  /// How far apart the windows of neighbouring outputs lie.
+  std::int64_t stride() const {
+    std::int64_t s = 1;
+    while (p_.rows * (s + 1) * (s + 1) <= p_.input_rows) ++s;
+    return s;
   }
 
   ElementType partials() const {
@@ -151,23 +217,23 @@ class PlanSearch {
     return std::clamp<std::int64_t>(read, 1, p.input_rows);
   }
 
-  void search(const Product& p, Vertex kind, bool is_swapped) {
+  void search(const Product& p, const Candidate& candidate) {
     const ElementType part_type = partials();
     const ConvolutionVertex vertex = matrix_vertex(t_, p.input, part_type);
-    const std::int64_t gi = kind == Vertex::dot ? 1 : vertex.channels();
-    const std::int64_t go = kind == Vertex::dot ? 1 : vertex.units;
+    const std::int64_t gi = candidate.in, go = candidate.out;
     const std::int64_t b = std::max(size_in_bytes(p.input), 1), bp = size_in_bytes(part_type),
                        bo = std::max(size_in_bytes(p.output), 1);
     const std::int64_t kg = divide_up(p.inner, gi), ng = divide_up(p.columns, go);
-    const double rate = kind == Vertex::dot
-                            ? static_cast<double>(t_.vector_width(p.input))
-                            : static_cast<double>(t_.macs_per_cycle(p.input, part_type));
+    const double rate = candidate.rate;
     const double taps = static_cast<double>(p.taps());
-    const std::int64_t tiles = t_.tiles_per_ipu;
-    const std::vector<std::int64_t> group_splits = useful_splits(p.groups, tiles);
+    const std::int64_t tiles = t_.tiles_per_ipu, groups = divide_up(p.groups, candidate.together);
+    const std::vector<std::int64_t> group_splits = useful_splits(groups, tiles);
     const std::vector<std::int64_t> row_splits = useful_splits(p.rows, tiles);
 
-    ProductPlan splits{.vertex = kind, .is_swapped = is_swapped};
+    ProductPlan splits{.vertex = candidate.vertex,
+                       .is_swapped = candidate.is_swapped,
+                       .together = candidate.together,
+                       .kernel_height = candidate.kernel_height};
     for (const std::int64_t sn : {1, 2, 4, 8, 16, 32}) {
       if (sn > ng) break;
       splits.serial_columns = sn;
@@ -178,7 +244,7 @@ class PlanSearch {
         const std::vector<std::int64_t> column_splits = useful_splits(divide_up(ng, sn), tiles);
         const std::vector<std::int64_t> inner_splits = useful_splits(divide_up(kg, sk), tiles);
         for (const std::int64_t pg : group_splits) {
-          const std::int64_t g = divide_up(p.groups, pg);
+          const std::int64_t g = divide_up(groups, pg);
           splits.split_groups = pg;
           for (const std::int64_t pn : column_splits) {
             if (pg * pn > tiles) break;
@@ -194,8 +260,9 @@ class PlanSearch {
               while (last != row_splits.begin()) {
                 const std::int64_t pm = *--last;
                 const std::int64_t m = divide_up(p.rows, pm);
-                const double bound = serial * static_cast<double>(g) * static_cast<double>(m) *
-                                     static_cast<double>(n) * static_cast<double>(k) * taps / rate;
+                const double bound = serial * static_cast<double>(g * candidate.together) *
+                                     static_cast<double>(m) * static_cast<double>(n) *
+                                     static_cast<double>(k) * taps / rate;
                 if (found_ && bound >= static_cast<double>(best_.cycles)) break;
                 splits.split_rows = pm;
                 consider({p, vertex, b, bp, bo, g, m, og, ig, k, n}, splits);
@@ -207,8 +274,8 @@ class PlanSearch {
     }
   }
 
-  /// A tile's share of a product: bytes of an element of inputs, partial sums and outputs; groups,
-  /// rows, channels in groups and one by one.
+  /// A tile's share of a product: bytes of an element of inputs, partial sums and outputs; groups as
+  /// the vertex takes them, rows, channels in groups and one by one.
   struct Share {
     const Product& p;
     const ConvolutionVertex& vertex;
@@ -218,44 +285,54 @@ class PlanSearch {
   /// Takes a plan with these splits if it is better than the best so far.
   void consider(const Share& c, const ProductPlan& splits) {
     const Product& p = c.p;
-    const double in_double = static_cast<double>(c.g) * static_cast<double>(positions(p, c.m)) *
+    const std::int64_t groups = c.g * splits.together;
+    const double in_double = static_cast<double>(groups) * static_cast<double>(positions(p, c.m)) *
                              static_cast<double>(c.k) * static_cast<double>(c.b);
-    const double part_double = static_cast<double>(c.g) * static_cast<double>(c.m) *
+    const double part_double = static_cast<double>(groups) * static_cast<double>(c.m) *
                                static_cast<double>(c.n) * static_cast<double>(c.bp);
-    const double weight_double = static_cast<double>(c.g) * static_cast<double>(c.k) *
+    const double weight_double = static_cast<double>(groups) * static_cast<double>(c.k) *
                                  static_cast<double>(c.n) * static_cast<double>(c.b * p.taps());
     if (in_double + part_double + weight_double > 1e15) return;
     const auto in = static_cast<std::int64_t>(in_double);
     const auto part = static_cast<std::int64_t>(part_double);
     const auto weights = static_cast<std::int64_t>(weight_double);
     const std::int64_t copies = splits.split_inner;  // of partial sums
-    const std::int64_t outputs = c.g * divide_up(c.m * c.n, copies);
-    std::int64_t temporary = in + weights + part;
+    const std::int64_t outputs = groups * divide_up(c.m * c.n, copies);
+    // In the vertical vertex each worker has sums of its own.
+    const std::int64_t sums = splits.vertex == Vertex::vertical ? t_.worker_contexts : 1;
+    std::int64_t temporary = in + weights + sums * part;
     if (copies > 1) temporary = std::max(temporary, part + outputs * (copies * c.bp + c.bo));
     if (temporary > limit_) return;
 
     const std::int64_t sync = t_.sync_cycles + t_.exchange_setup_cycles;
+    // A tile that shares its inputs or weights with others holds a part of them before.
+    const std::int64_t inputs_received = in - divide_up(in, splits.split_columns);
+    const std::int64_t weights_received = weights - divide_up(weights, splits.split_rows);
+    const std::int64_t received = inputs_received + weights_received;
     const std::int64_t exchange =
-        exchange_cycles(t_, in - divide_up(in, splits.split_columns),
-                        splits.split_columns % t_.tiles_per_super_tile == 0) +
-        exchange_cycles(t_, weights - divide_up(weights, splits.split_rows)) + sync;
+        received == 0 ? 0
+                      : exchange_cycles(t_, inputs_received,
+                                        splits.split_columns % t_.tiles_per_super_tile == 0) +
+                            exchange_cycles(t_, weights_received) + sync;
     if (found_ && static_cast<double>(splits.serial()) * static_cast<double>(exchange) >=
                       static_cast<double>(best_.cycles)) {
       return;
     }
     ProductPlan plan = splits;
+    plan.received_bytes = received;
     plan.exchange = exchange;
     plan.input_bytes = in;
     plan.weight_bytes = weights;
     plan.partials_bytes = part;
     plan.temporary_bytes = temporary;
-    plan.compute = compute_cycles(c, plan.vertex);
-    if (copies > 1) {
-      plan.reduce_exchange = exchange_cycles(t_, outputs * (copies - 1) * c.bp) + sync;
-      plan.reduce = partials_reduce_cycles(t_, outputs, copies, c.vertex.partials, p.output);
-    } else if (c.bp != c.bo) {
-      plan.reduce = cast_cycles(t_, outputs, c.vertex.partials, p.output);
-    }
+    plan.compute = compute_cycles(c, plan);
+    plan.reduced_outputs = outputs;
+    plan.reduce = partials_reduce_cycles(t_, outputs, copies, c.vertex.partials, p.output);
+    for_each_reduction_stage(outputs, copies, c.vertex.partials, p.output, true,
+                             [&](std::int64_t size, std::int64_t now, ElementType) {
+                               plan.reduce_exchange +=
+                                   exchange_cycles(t_, size * (now - 1) * c.bp) + sync;
+                             });
     if (plan.serial() > 1) plan.update = divide_up(outputs * c.bo, 8);
     plan.cycles = plan.serial() *
                   (plan.exchange + plan.compute + plan.reduce_exchange + plan.reduce + plan.update);
@@ -267,16 +344,46 @@ class PlanSearch {
     found_ = true;
   }
 
-  std::int64_t compute_cycles(const Share& c, Vertex vertex) const {
-    if (vertex == Vertex::matrix) return matrix_cycles(t_, c.vertex, c.m, c.ig, c.og, c.g);
-    const std::int64_t zero = zero_cycles(t_, c.g * c.m * c.n, c.vertex.partials);
-    if (vertex == Vertex::dot) {
-      return dot_cycles(t_, c.vertex, c.m, c.k, c.n, c.p.taps(), c.g) + zero;
+  std::int64_t compute_cycles(const Share& c, const ProductPlan& plan) const {
+    const Product& p = c.p;
+    const OutputLines outputs{c.m, p.width > 0 ? p.width : c.m};
+    const bool has_float_partials = size_in_bytes(c.vertex.partials) == 4;
+    switch (plan.vertex) {
+      case Vertex::matrix:
+        return matrix_cycles(t_, c.vertex, c.m, c.ig, c.og, c.g);
+      case Vertex::matrix_window:
+        return matrix_window_cycles(t_, c.vertex, outputs,
+                                    {divide_up(p.kernel_rows, plan.kernel_height), p.kernel_columns,
+                                     plan.kernel_height},
+                                    c.ig, c.og, c.g) +
+               zero_cycles(t_, c.m * c.vertex.units, ElementType::float32, c.og * c.g);
+      case Vertex::dot:
+        return planned_dot_cycles(t_, c.vertex, divide_up(c.m, outputs.width),
+                                  std::min(outputs.width, c.m),
+                                  {.in = c.k, .out = c.n, .taps = p.taps(), .groups = c.g},
+                                  has_plain_dot(c.vertex, p.taps()));
+      case Vertex::vertical:
+        return vertical_cycles(t_, {.together = plan.together,
+                                    .groups = c.g,
+                                    .kernel_rows = p.kernel_rows,
+                                    .kernel_columns = p.kernel_columns,
+                                    .outputs = c.m,
+                                    .zeroed = c.m * plan.together,
+                                    .has_float_partials = has_float_partials});
+      case Vertex::window:
+        return window_cycles(t_, p.input, c.vertex.partials,
+                             {.together = plan.together,
+                              .channels = c.k / c.ig,
+                              .group_groups = c.g * c.ig * c.og,
+                              .sub_kernels = p.kernel_rows * divide_up(p.kernel_columns, 4),
+                              .stride = stride(),
+                              .chains = c.vertex.units / 4,
+                              .outputs = outputs});
+      case Vertex::outer_product:
+        return t_.worker_contexts * c.g *
+               outer_product_worker_cycles(divide_up(c.m, t_.worker_contexts), c.n, c.n, p.input);
     }
-    const std::int64_t lines = c.p.width > 0 ? divide_up(c.m, c.p.width) : 1;
-    return matrix_window_cycles(t_, c.vertex, c.m, divide_up(lines, t_.worker_contexts),
-                                c.p.kernel_rows, c.p.kernel_columns, c.ig, c.og, c.g) +
-           zero;
+    return 0;
   }
 
   const Target& t_;

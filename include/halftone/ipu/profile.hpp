@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <halftone/graph/place.hpp>
 #include <halftone/ipu/mapping.hpp>
-#include <halftone/ipu/planner.hpp>
 #include <halftone/ipu/target.hpp>
 #include <halftone/transform/outline.hpp>
 
@@ -40,6 +40,8 @@ struct ProfileOptions {
   bool allow_out_of_memory = false;   ///< report a model that does not fit instead of throwing
   bool prefetch = true;               ///< the host has inputs ready before they are needed
   bool has_launch = true;             ///< count the launch of compute sets, as hardware has it
+  /// So many tiles of each IPU exchange data with the host while the others compute.
+  std::int64_t io_tiles = 0;
   /// Says what a training step computes again instead of keeping it.
   Recomputation recompute = Recomputation::none;
   /// Nodes share code only where outline() makes calls of them; none: equal nodes share it.
@@ -125,6 +127,7 @@ struct Step {
   std::int64_t bytes = 0;    ///< moved each time, on all tiles
   std::int64_t flops = 0;    ///< of all times
   std::int64_t start = 0;    ///< the cycle of a run in which it begins the first time
+  std::int32_t peer = -1;    ///< the step of the other IPU of a copy over links; -1: none
 
   std::int64_t total() const { return cycles * repeats; }
   std::int64_t end() const { return start + total(); }
@@ -136,6 +139,7 @@ struct Operation {
   std::int32_t ipu = 0, program = 0;
   std::int32_t first_step = 0, end_step = 0;
   std::int64_t flops = 0, output_bytes = 0;
+  Part part = Part::forward;           ///< of a training step
   std::vector<std::int32_t> inputs{};  ///< the operations whose results it reads
 };
 
@@ -166,6 +170,11 @@ class Report {
   std::vector<double> tile_cycles;
   std::vector<std::int64_t> live_bytes;  ///< not always live, on all tiles, by step
   std::size_t products_planned = 0, products_reused = 0;
+  /// Copies of the machine that run side by side, of which this is one; the micro-batches of each in
+  /// a step of the optimizer; and the cycles of one without updates of weights.
+  std::int64_t replicas = 1, accumulation = 1, micro_batch_cycles = 0;
+  std::int64_t run_cycles = 0;  ///< of a pipeline, whose fragments take turns; 0: the steps say it
+  std::int64_t batch = 0;       ///< samples of a micro-batch; 0: nobody said it
 
   /// Cycles of one run: until the last IPU has done its last step.
   std::int64_t cycles() const;
@@ -173,6 +182,14 @@ class Report {
   /// Tile cycles of compute steps without idle threads, the mean over tiles.
   double busy_cycles() const;
   double seconds() const { return target.seconds(cycles()); }
+  /// Cycles of a step of the optimizer: all its micro-batches, and the updates once.
+  std::int64_t step_cycles() const { return cycles() + (accumulation - 1) * micro_batch_cycles; }
+  /// Samples that all replicas get through in a second; 0: the batch is not known.
+  double samples_per_second() const {
+    const std::int64_t cycles = step_cycles();
+    if (cycles == 0) return 0;
+    return static_cast<double>(batch * accumulation * replicas) / target.seconds(cycles);
+  }
   std::int64_t flops() const;
   /// Floating-point operations a second, as a share of the matrix units' peak.
   double share_of_peak() const;
@@ -184,7 +201,7 @@ class Report {
   std::int64_t tiles_out_of_memory() const;
   /// Sum over all tiles.
   std::int64_t bytes() const;
-  /// Cycles of the steps of one IPU in a run. Those of a copy over links are the receiver's.
+  /// Cycles of the steps of one IPU in a run. A copy over links takes the time of both ends.
   std::int64_t ipu_cycles(std::int64_t ipu) const;
   /// Cycles in which an IPU waits for others, and those when its last step is over: with ipu_cycles they
   /// are those of the run.
@@ -234,7 +251,8 @@ constexpr std::int64_t sum_of(const auto& list, auto&& f) {
 }  // namespace detail
 
 inline std::int64_t Report::cycles() const {
-  std::int64_t end = 0;
+  std::int64_t end = run_cycles;
+  if (end > 0) return end;
   for (const Step& s : steps) end = std::max(end, s.end());
   return end;
 }
@@ -281,6 +299,7 @@ inline std::int64_t Report::ipu_cycles(std::int64_t ipu) const {
   return detail::sum_of(steps, [&](const Step& s) { return s.ipu == ipu ? s.total() : 0; });
 }
 inline std::int64_t Report::idle_cycles(std::int64_t ipu) const {
+  if (run_cycles > 0) return 0;  // steps say when they begin, not when they run for the last time
   std::int64_t last = 0;
   for (const Step& s : steps) {
     if (s.ipu == ipu) last = std::max(last, s.end());
@@ -324,7 +343,8 @@ inline std::int64_t Report::operation_cycles(std::size_t operation) const {
   const Operation& o = operations.at(operation);
   std::int64_t sum = 0;
   for (std::int32_t s = o.first_step; s < o.end_step; ++s) {
-    sum += steps[static_cast<std::size_t>(s)].total();
+    const Step& step = steps[static_cast<std::size_t>(s)];
+    if (step.ipu == o.ipu) sum += step.total();
   }
   return sum;
 }

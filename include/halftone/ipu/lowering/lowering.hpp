@@ -33,10 +33,12 @@ class Lowering {
   std::int32_t first_reader(const Graph& graph, TensorId id) const;
   /// x comes from the host, or goes there.
   void add_host_step(const Placed& x, const TensorInfo& info, bool is_first);
-  /// Inputs are ready on the host since the run before, unless they take longer than the rest: the
-  /// first `inputs` steps wait for the difference.
-  void prefetch(std::size_t inputs);
+  /// Inputs, the first steps, are ready on the host since the run before, unless they take longer than
+  /// the rest: they wait for the difference. With tiles for it so do the outputs, the last steps.
+  void hide_host(std::size_t inputs, std::size_t outputs);
 
+  /// A tensor of the main graph goes to the other IPUs that read it as soon as it is there.
+  void send(Frame& frame, TensorId id);
   void lower_graph(Frame& frame);
   void lower_node(Frame& frame, std::size_t number);
   std::string operation_name(const Frame& frame, const Node& node, std::size_t number);
@@ -60,6 +62,7 @@ class Lowering {
   Layout layout_;
   Planner planner_;
   std::vector<std::int32_t> placement_;
+  TensorMap<std::uint64_t> read_on_;  ///< by tensor of the main graph: a bit for each IPU
   std::set<std::pair<std::string_view, std::vector<std::int64_t>>>
       outlined_{};          // kinds of nodes that have their code already
   std::int32_t body_ = -1;  // that is called; -1: the main graph
@@ -86,6 +89,7 @@ inline void Lowering::add_host_step(const Placed& x, const TensorInfo& info, boo
 
 inline void Lowering::run(const halftone::Program& program) {
   const Graph& graph = program.graph;
+  report_.replicas = graph.replicas;
   Frame frame = layout_.frame(program);
   // Inputs come first: one host sync, then their streams.
   for (const TensorId id : graph.inputs) {
@@ -95,7 +99,15 @@ inline void Lowering::run(const halftone::Program& program) {
     add_host_step(layout_.place(frame, id), info, report_.steps.empty());
   }
   const std::size_t inputs = report_.steps.size();
+  read_on_ = TensorMap<std::uint64_t>(graph, 0);
+  for (std::size_t n = 0; n < placement_.size(); ++n) {
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id != no_tensor) read_on_[id] |= std::uint64_t{1} << placement_[n];
+    }
+  }
+  for (const TensorId id : graph.inputs) send(frame, id);
   lower_graph(frame);
+  const std::size_t outputs = report_.steps.size();
   steps_.here.operation = -1;
   steps_.here.node = nullptr;
   for (const TensorId& id : graph.outputs) {
@@ -104,29 +116,45 @@ inline void Lowering::run(const halftone::Program& program) {
     add_host_step(p, graph.info(id), &id == &graph.outputs.front());
   }
   layout_.end_lives(frame);
-  if (report_.options.prefetch) prefetch(inputs);
+  if (report_.options.prefetch || report_.options.io_tiles > 0) hide_host(inputs, outputs);
   report_.products_planned = planner_.planned();
   report_.products_reused = planner_.reused();
   steps_.finish(inputs > 0 || !graph.outputs.empty());
 }
 
-inline void Lowering::prefetch(std::size_t inputs) {
+inline void Lowering::hide_host(std::size_t inputs, std::size_t outputs) {
+  const std::int64_t io_tiles = report_.options.io_tiles;
+  const auto is_hidden = [&](std::size_t i) {
+    return i < inputs || (io_tiles > 0 && i >= outputs);
+  };
   std::int64_t rest = 0, host = 0;
   for (std::size_t i = 0; i < report_.steps.size(); ++i) {
-    (i < inputs ? host : rest) += report_.steps[i].total();
+    (is_hidden(i) ? host : rest) += report_.steps[i].total();
   }
   const double waits =
       host > rest ? static_cast<double>(host - rest) / static_cast<double>(host) : 0.0;
-  for (std::size_t i = 0; i < inputs; ++i) {
+  for (std::size_t i = 0; i < report_.steps.size(); ++i) {
+    if (!is_hidden(i)) continue;
     Step& step = report_.steps[i];
-    const Variable& v = report_.variables[i];
-    const std::int64_t on_tile = exchange_cycles(steps_.t, v.mapping.largest() * v.element_bytes);
-    step.cycles =
-        std::max(on_tile, static_cast<std::int64_t>(waits * static_cast<double>(step.cycles)));
+    // What is left for the tiles that compute: their share, or what tiles beside them pass on.
+    const std::int64_t on_tile = divide_up(step.bytes, io_tiles > 0 ? io_tiles : step.tiles);
+    step.cycles = std::max(exchange_cycles(steps_.t, on_tile),
+                           static_cast<std::int64_t>(waits * static_cast<double>(step.cycles)));
   }
 }
 
 // --- nodes ---------------------------------------------------------------------------------------
+
+inline void Lowering::send(Frame& frame, TensorId id) {
+  if (placement_.empty() || id == no_tensor || !frame.placed[id].is_known) return;
+  const std::int32_t own = frame.placed[id].ipu, here = steps_.here.ipu;
+  for (std::int32_t ipu = 0; ipu < steps_.t.ipus; ++ipu) {
+    if (ipu == own || (read_on_[id] >> ipu & 1) == 0) continue;
+    steps_.here.ipu = ipu;
+    layout_.local(frame, id);
+  }
+  steps_.here.ipu = here;
+}
 
 inline void Lowering::lower_graph(Frame& frame) {
   for (std::size_t n = 0; n < frame.graph->nodes.size(); ++n) {
@@ -188,7 +216,8 @@ inline void Lowering::begin_operation(Frame& frame, std::size_t number) {
                       .plan = {},
                       .ipu = here.ipu,
                       .program = here.program,
-                      .first_step = static_cast<std::int32_t>(report_.steps.size())};
+                      .first_step = static_cast<std::int32_t>(report_.steps.size()),
+                      .part = node.place.part};
   here.graph = frame.graph;
   here.node = &node;
   here.operation = static_cast<std::int32_t>(report_.operations.size());
@@ -242,6 +271,9 @@ inline void Lowering::lower_node(Frame& frame, std::size_t number) {
     }
     here.times = 1;
     work.place_outputs();
+  }
+  if (here.program == 0) {
+    for (const TensorId id : node.outputs) send(frame, id);
   }
   steps_.drop_received();
   report_.operations[static_cast<std::size_t>(operation)].end_step =

@@ -50,8 +50,9 @@ inline halftone::Program planned_program(Graph graph) {
 }
 
 /// Gives each IPU a clock: a step begins when its IPU is free and the operations whose results it reads
-/// are done, wherever they run. Copies over links take the receiver's time: the sender goes on.
-inline void start_steps(Report& report) {
+/// are done, wherever they run. The two ends of a copy over links begin together. Returns the end;
+/// `has_updates`: updates of weights take their time.
+inline std::int64_t start_steps(Report& report, bool has_updates) {
   std::vector<std::int64_t> free_at(static_cast<std::size_t>(report.target.ipus), 0);
   std::vector<std::int64_t> done(report.operations.size(), 0);
   const auto inputs_done = [&](const Operation& o) {
@@ -61,24 +62,34 @@ inline void start_steps(Report& report) {
     }
     return end;
   };
+  const auto free = [&](const Step& step) -> std::int64_t& {
+    return free_at[static_cast<std::size_t>(step.ipu)];
+  };
   std::size_t seen = 0;  // operations
-  for (Step& step : report.steps) {
+  for (std::size_t s = 0; s < report.steps.size(); ++s) {
+    Step& step = report.steps[s];
+    const bool has_begun = step.peer >= 0 && static_cast<std::size_t>(step.peer) < s;
+    if (has_begun) continue;
     // Views have no steps: they are there when what they show is.
     for (; step.operation >= 0 && seen < static_cast<std::size_t>(step.operation); ++seen) {
       const Operation& o = report.operations[seen];
       if (o.end_step == o.first_step) done[seen] = inputs_done(o);
     }
-    std::int64_t& own = free_at[static_cast<std::size_t>(step.ipu)];
-    step.start = own;
-    if (const Operation* o = report.operation_of(step); o != nullptr) {
-      step.start = std::max(step.start, inputs_done(*o));
+    const Operation* o = report.operation_of(step);
+    step.start = free(step);
+    if (o != nullptr) step.start = std::max(step.start, inputs_done(*o));
+    if (step.peer >= 0) {
+      Step& other = report.steps[static_cast<std::size_t>(step.peer)];
+      other.start = step.start = std::max(step.start, free(other));
+      free(other) = other.end();
     }
-    own = step.end();
-    if (step.operation >= 0) {
-      std::int64_t& end = done[static_cast<std::size_t>(step.operation)];
-      end = std::max(end, step.end());
-    }
+    const bool is_counted = has_updates || o == nullptr || o->part != Part::update;
+    free(step) = is_counted ? step.end() : step.start;
+    if (step.operation < 0) continue;
+    std::int64_t& end = done[static_cast<std::size_t>(step.operation)];
+    end = std::max(end, free(step));
   }
+  return *std::max_element(free_at.begin(), free_at.end());
 }
 
 /// What a program would do on the machine: `program()` makes it once the machine and the options are
@@ -92,6 +103,13 @@ inline Report make_report(std::string_view model, const Target& target,
   if (options.ipus != 0) report.target.ipus = options.ipus;
   if (options.tiles_per_ipu != 0) report.target.tiles_per_ipu = options.tiles_per_ipu;
   report.target.check();
+  if (options.io_tiles < 0 || options.io_tiles >= report.target.tiles_per_ipu) {
+    fail(ErrorKind::usage,
+         {.what = "the number of tiles for the host is out of range",
+          .expected = joined({"0 to ", std::to_string(report.target.tiles_per_ipu - 1)}),
+          .found = std::to_string(options.io_tiles)});
+  }
+  report.target.tiles_per_ipu -= options.io_tiles;
   if (!(options.available_memory_proportion >= 0 && options.available_memory_proportion <= 1)) {
     fail(ErrorKind::usage,
          {.what = "the available memory proportion is out of range", .expected = "0 to 1"});
@@ -118,7 +136,8 @@ inline Report make_report(std::string_view model, const Target& target,
     placement = automatic_placement(g, single, split);
   }
   Lowering(report, std::move(placement)).run(made);
-  start_steps(report);
+  report.micro_batch_cycles = start_steps(report, false);
+  start_steps(report, true);
   lay_out_memory(report);
   if (!options.allow_out_of_memory && !report.fits()) throw_out_of_memory(report);
   return report;

@@ -11,8 +11,9 @@ namespace halftone::ipu::detail {
 /// Adds the variables of a report to its tiles' memory and follows what is live from step to step.
 void lay_out_memory(Report& report);
 
-/// Throws MemoryError with the fullest tile, its peak and its largest variables.
-[[noreturn]] void throw_out_of_memory(const Report& report);
+/// Throws MemoryError with the fullest tile, its peak and its largest variables; `hint`: what to do,
+/// if anybody knows better than this.
+[[noreturn]] void throw_out_of_memory(const Report& report, std::string hint = {});
 
 /// Calls f(number of the tile, bytes there) for each tile that holds a part of a variable.
 inline void for_each_tile(const Report& report, const Variable& v, auto&& f) {
@@ -67,7 +68,7 @@ inline void lay_out_memory(Report& report) {
   }
 }
 
-inline void throw_out_of_memory(const Report& report) {
+inline void throw_out_of_memory(const Report& report, std::string hint) {
   const auto text = [](std::int64_t bytes) {
     return halftone::detail::bytes_text(static_cast<std::uint64_t>(bytes));
   };
@@ -101,12 +102,14 @@ inline void throw_out_of_memory(const Report& report) {
   what += joined({"\nother tiles\t", std::to_string(report.tiles_out_of_memory() - 1), " of ",
                   std::to_string(report.target.tiles()), " are too full as well"});
   const std::int64_t all = report.bytes();
-  std::string hint = all > report.target.tiles() * there
-                         ? "the whole model is larger than all tiles: more IPUs, a smaller batch "
-                           "or half instead of float"
-                         : "a smaller batch, half instead of float, a smaller "
-                           "available_memory_proportion, or more IPUs";
-  hint += "; allow_out_of_memory reports it all the same";
+  if (hint.empty()) {
+    hint = all > report.target.tiles() * there
+               ? "the whole model is larger than all tiles: more IPUs, a smaller batch or half "
+                 "instead of float"
+               : "a smaller batch, half instead of float, a smaller available_memory_proportion, "
+                 "or more IPUs";
+    hint += "; allow_out_of_memory reports it all the same";
+  }
   fail(ErrorKind::memory, {.what = what,
                            .node = node,
                            .expected = std::to_string(there) + " bytes",

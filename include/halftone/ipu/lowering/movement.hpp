@@ -1,6 +1,7 @@
 #pragma once
 
 #include <halftone/ipu/lowering/work.hpp>
+#include <halftone/op/list.hpp>
 
 // Pieces of work that move data: rows of tables, slices, copies, streaming memory.
 namespace halftone::ipu::detail {
@@ -38,14 +39,15 @@ inline void lower_gather(NodeWork& at, const Work& w) {
   const std::int64_t offsets = divide_up(w.count * serial, t.worker_contexts);
   const std::int64_t here = divide_up(offsets, dictionary);
   at.steps.compute("popops::MultiSlice", over,
-                   gather_cycles(t, here, elements, w.x.type, offsets - here));
+                   gather_cycles(t, {offsets, here}, elements, w.x.type));
   if (dictionary > 1) {
     const std::int64_t shared = divide_up(w.count, dictionary);
+    const std::int64_t second = divide_up(shared, t.worker_contexts);
     at.steps.exchange(w.count * elements * element_bytes(w.x) / dictionary *
                           std::min<std::int64_t>(dictionary, 8),
                       tiles);
     at.steps.compute("popops::MultiSlice", over,
-                     gather_cycles(t, divide_up(shared, t.worker_contexts), elements, w.x.type));
+                     gather_cycles(t, {second, second}, elements, w.x.type));
   }
   at.home = at.layout.fresh(spread_mapping(t, w.groups * w.count * w.each, tiles));
 }
@@ -61,13 +63,13 @@ inline void lower_scatter(NodeWork& at, const Work& w) {
   if (w.is_sum) {
     const std::int64_t here = divide_up(rows, dictionary);
     at.steps.compute("popops::MultiUpdateAdd", over,
-                     scatter_add_cycles(t, here, elements, w.x.type, rows - here), 1,
+                     scatter_add_cycles(t, {rows, here}, elements, w.x.type), 1,
                      at.steps.flops_of(w.groups * w.count * w.each));
   } else {
     const std::int64_t offsets = divide_up(rows, t.worker_contexts);
     const std::int64_t here = divide_up(offsets, dictionary);
     at.steps.compute("popops::MultiUpdate", over,
-                     scatter_cycles(t, here, elements, w.x.type, offsets - here));
+                     scatter_cycles(t, {offsets, here}, elements, w.x.type));
   }
 }
 
@@ -92,8 +94,36 @@ inline void lower_keep(NodeWork& at, const Work& w) {
   at.steps.copy(copy_cycles(at.target(), over.largest() * element_bytes(w.x)), over.pieces);
 }
 
+/// How many replicas the node's tensors go between.
+inline std::int64_t members_of(const Node& node, std::int64_t replicas) {
+  const auto of = [&](const op::Collective& collective) -> std::int64_t {
+    if (collective.collective_operator == CollectiveOperator::local) return 1;
+    return collective.members(static_cast<int>(replicas)).size;
+  };
+  if (node.op->id == op::ReplicatedAllReduce::id) {
+    return of(unpack<op::ReplicatedAllReduce>(node.attributes).collective);
+  }
+  if (node.op->id == op::ReplicatedReduceScatter::id) {
+    return of(unpack<op::ReplicatedReduceScatter>(node.attributes).collective);
+  }
+  if (node.op->id == op::ReplicatedAllGather::id) {
+    return of(unpack<op::ReplicatedAllGather>(node.attributes).collective);
+  }
+  return replicas;
+}
+
 inline void lower_move(NodeWork& at, const Work& w) {
   if (w.x.elements() == 0) return;
+  if (at.node.op->reaches == Reaches::replicas) {
+    // What is joined as a whole is added up part by part, and the sums go round once more.
+    const TensorId x = at.first_input(),
+                   y = at.node.outputs.empty() ? no_tensor : at.node.outputs[0];
+    const bool is_whole =
+        x != no_tensor && y != no_tensor && at.info(x).elements() == at.info(y).elements();
+    at.work_on(w.x);
+    at.steps.join(w.x.bytes(), members_of(at.node, at.steps.report.replicas), is_whole ? 2 : 1);
+    return;
+  }
   const Mapping over = at.work_on(w.x);
   at.steps.exchange(over.largest() * element_bytes(w.x), over.pieces);
 }

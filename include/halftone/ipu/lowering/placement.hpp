@@ -10,6 +10,8 @@
 #include <halftone/graph/graph.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/graph/planning.hpp>
+#include <halftone/ipu/exchange.hpp>
+#include <halftone/ipu/lowering/division.hpp>
 #include <halftone/ipu/profile.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/infer.hpp>
@@ -32,8 +34,9 @@ NodeMap<std::int32_t> node_operations(const Graph& graph, const Report& single);
 /// The cycles of each node of that graph.
 NodeMap<double> node_cycles(const Graph& graph, const Report& single);
 
-/// An IPU for each node: consecutive parts with these shares of the cycles on a single IPU; who
-/// uses a variable that another node used is where that is.
+/// An IPU for each node: consecutive parts with these shares of the cycles on a single IPU. Gradients
+/// and updates go with the nodes whose they are, and who uses a variable that another node used is
+/// where that is.
 std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& single,
                                               const std::vector<double>& split);
 
@@ -184,41 +187,97 @@ inline NodeMap<double> node_cycles(const Graph& graph, const Report& single) {
   return cycles;
 }
 
+/// For each node the node of the forward part that it goes with: for gradients that whose results or
+/// weights they read, for updates that whose weights they change.
+inline std::vector<std::size_t> forward_nodes(const Graph& graph) {
+  constexpr std::int32_t none = -1;
+  const std::size_t count = graph.nodes.size();
+  std::vector<std::size_t> position(count, 0);
+  TensorMap<std::int32_t> home(graph, none), made(graph, none), made_behind(graph, none);
+  std::int32_t last = 0;
+  for (std::size_t n = 0; n < count; ++n) {
+    const Node& node = graph.nodes[n];
+    const bool is_forward = node.place.part == Part::forward;
+    std::int32_t of = last_ipu(home, node);
+    if (of == none && is_forward) of = last = static_cast<std::int32_t>(n);
+    if (of == none) of = last_ipu(made, node);
+    if (of == none) {
+      // A sum of gradients belongs to the earlier of the nodes that they come from.
+      for (const TensorId id : node.inputs) {
+        if (id == no_tensor || made_behind[id] == none) continue;
+        of = of == none ? made_behind[id] : std::min(of, made_behind[id]);
+      }
+    }
+    if (of == none) of = last;
+    position[n] = static_cast<std::size_t>(of);
+    for_each_variable(graph, node, [&](TensorId id) {
+      if (home[id] == none) home[id] = of;
+    });
+    note_outputs(is_forward ? made : made_behind, node, of);
+  }
+  return position;
+}
+
 inline std::vector<std::int32_t> automatic_placement(const Graph& graph, const Report& single,
                                                      const std::vector<double>& split) {
   const NodeMap<double> cycles = node_cycles(graph, single);
-  // Nodes that bring in variables lead; the time of all that follow them is theirs.
-  TensorMap<std::int32_t> home(graph, -1), of_tensor(graph, -1);
-  std::vector<std::int32_t> placement(graph.nodes.size());
-  double leading = 0;
-  NodeMap<bool> leads(graph, false);
+  const std::vector<std::size_t> position = forward_nodes(graph);
+  const std::size_t count = graph.nodes.size();
+  const Target& t = single.target;
+  Division division(count);
+  division.capacity = static_cast<double>(t.bytes_per_ipu());
+  // Cuts lie between nodes of the forward part, with which all others go.
+  division.may_cut.assign(count + 1, false);
+  for (const std::size_t p : position) division.may_cut[p] = true;
   TensorMap<bool> seen(graph, false);
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    for_each_variable(graph, graph.nodes[n], [&](TensorId id) {
-      leads[n] = leads[n] || !seen[id];
-      seen[id] = true;
-    });
-    if (leads[n]) leading += cycles[n];
-  }
-  double sum = 0;
-  std::int32_t last = 0;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+  TensorMap<std::int32_t> least(graph, -1), most(graph, -1);  // positions that a tensor is at
+  const auto note = [&](TensorId id, std::size_t at) {
+    const auto p = static_cast<std::int32_t>(at);
+    least[id] = least[id] < 0 ? p : std::min(least[id], p);
+    most[id] = std::max(most[id], p);
+  };
+  for (std::size_t n = 0; n < count; ++n) {
     const Node& node = graph.nodes[n];
-    std::int32_t ipu = last_ipu(home, node);
-    if (ipu < 0 && leads[n] && leading > 0) {
-      ipu = 0;
-      double end = split[0];
-      while (static_cast<std::size_t>(ipu) + 1 < split.size() && sum / leading >= end - 1e-9) {
-        end += split[static_cast<std::size_t>(++ipu)];
-      }
-      last = std::max(last, ipu);
+    division.cycles[position[n] + 1] += cycles[n];
+    for (const TensorId id : node.outputs) {
+      if (id != no_tensor) note(id, position[n]);
     }
-    if (ipu < 0) ipu = last_ipu(of_tensor, node);
-    if (ipu < 0) ipu = last;
-    if (leads[n]) sum += cycles[n];
-    placement[n] = ipu;
-    for_each_variable(graph, node, [&](TensorId id) { home[id] = ipu; });
-    note_outputs(of_tensor, node, ipu);
+    for (const TensorId id : node.inputs) {
+      if (id == no_tensor) continue;
+      const bool is_kept = is_variable(graph.tensor(id));
+      if (!is_kept && least[id] >= 0) note(id, position[n]);
+      // Weights and state stay; results of the forward part wait for the gradients that read them.
+      const bool waits = node.place.part == Part::backward && least[id] >= 0;
+      if ((!is_kept && !waits) || seen[id]) continue;
+      seen[id] = true;
+      division.bytes[position[n] + 1] += static_cast<double>(graph.info(id).bytes());
+    }
+  }
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const auto id = static_cast<TensorId>(i);
+    if (least[id] < 0 || most[id] == least[id]) continue;
+    division.cross(static_cast<std::size_t>(least[id]), static_cast<std::size_t>(most[id]),
+                   static_cast<double>(link_cycles(t, graph.info(id).bytes())) +
+                       static_cast<double>(global_sync_cycles(t)));
+  }
+  division.add_up();
+  std::vector<double> shares;
+  std::vector<std::int32_t> ipus;  // that have a share
+  for (std::size_t i = 0; i < split.size(); ++i) {
+    if (split[i] <= 0) continue;
+    shares.push_back(split[i]);
+    ipus.push_back(static_cast<std::int32_t>(i));
+  }
+  std::vector<std::size_t> ends = division.ends(shares);
+  while (ends.empty() && shares.size() > 1) {
+    shares.pop_back();
+    ends = division.ends(shares);
+  }
+  std::vector<std::int32_t> placement(count, 0);
+  for (std::size_t n = 0; n < count && !ends.empty(); ++n) {
+    const auto part = std::upper_bound(ends.begin(), ends.end(), position[n]);
+    const auto last = static_cast<std::ptrdiff_t>(ends.size()) - 1;
+    placement[n] = ipus[static_cast<std::size_t>(std::min(part - ends.begin(), last))];
   }
   return placement;
 }

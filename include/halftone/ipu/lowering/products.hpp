@@ -91,18 +91,33 @@ inline void lower_product(NodeWork& at, const Work& w) {
   const Steps::Here before = steps.here;
   if (plan.serial() > 1) steps.open_program("Repeat", plan.serial());
   const std::int64_t sync = t.sync_cycles + t.exchange_setup_cycles;
-  steps.exchange(std::max<std::int64_t>(plan.input_bytes + plan.weight_bytes, 1), tiles,
-                 plan.exchange - sync);
+  steps.exchange(plan.received_bytes, tiles, plan.exchange - sync);
+  // What is there already is copied, too, unless it is a weight that lies as the vertices want it.
+  const std::int64_t sides[] = {divide_up(plan.input_bytes, plan.split_columns),
+                                divide_up(plan.weight_bytes, plan.split_rows)};
+  std::int64_t arranged = 0;
+  for (std::size_t i = 0; i < 2 && i < at.node.inputs.size(); ++i) {
+    const TensorId id = at.node.inputs[i];
+    if (id == no_tensor || at.frame.graph->tensor(id).role != Role::value) continue;
+    arranged += sides[plan.is_swapped ? 1 - i : i];
+  }
+  const std::int32_t arrangement = steps.add_variable(steps.operation().name + "/arranged",
+                                                 spread_mapping(t, arranged * tiles, tiles), 1);
   const std::int32_t partials =
       steps.add_variable(steps.operation().name + "/partials",
                          spread_mapping(t, plan.partials_bytes * tiles, tiles), 1);
   steps.compute(joined({name(plan.vertex), "<", type, ">"}), over, plan.compute,
                 balance_of(t, p, plan, options),
                 static_cast<std::int64_t>(2 * p.macs()) * steps.here.times);
+  steps.keep_until(arrangement, steps.newest());
   if (plan.split_inner > 1) {
-    const std::int64_t reduced = plan.reduce_exchange - sync;
-    steps.exchange(reduced * t.exchange_bytes_per_cycle, tiles, reduced);
-    steps.compute("poplin::ConvPartialReduce", over, plan.reduce);
+    const ElementType sums = size_in_bytes(p.input) == 4 ? ElementType::float32 : options.partials;
+    for_each_reduction_stage(plan.reduced_outputs, plan.split_inner, sums, p.output, true,
+                             [&](std::int64_t outputs, std::int64_t copies, ElementType to) {
+                               steps.exchange(outputs * (copies - 1) * size_in_bytes(sums), tiles);
+                               steps.compute("poplin::ConvPartialReduce", over,
+                                             partials_stage_cycles(t, outputs, copies, sums, to));
+                             });
   } else if (plan.reduce > 0) {
     steps.compute("popops::Cast", over, plan.reduce);
   }

@@ -55,8 +55,11 @@ class Steps {
     exchange(bytes_on_tile, tiles, exchange_cycles(t, bytes_on_tile));
   }
   void copy(std::int64_t cycles, std::int64_t tiles);
-  /// A tensor comes to this IPU from another one over links.
+  /// A tensor comes to this IPU from another one over links. What comes from there at one moment
+  /// comes together.
   void link(std::int32_t from, std::int64_t bytes);
+  /// The replicas pass parts of so many bytes to each other, so many times round.
+  void join(std::int64_t bytes, std::int64_t members, std::int64_t rounds);
 
   /// A program within this one, for the steps to come; returns where the steps behind it belong.
   /// Throws UnsupportedError for more than `most_repeats` passes.
@@ -94,6 +97,7 @@ class Steps {
   }
 
   double cycles_ = 0;                   // so far
+  std::int32_t link_step_ = -1;         // the receiver's, of the newest copy over links
   std::vector<std::int32_t> received_;  // live until the next compute set
   std::vector<std::array<std::int64_t, categories>> on_all_tiles_;  // of each IPU
   std::map<std::string, std::int16_t, std::less<>> vertex_numbers_{};
@@ -224,11 +228,42 @@ inline void Steps::copy(std::int64_t cycles, std::int64_t tiles) {
 }
 
 inline void Steps::link(std::int32_t from, std::int64_t bytes) {
-  add(StepKind::sync, global_sync_cycles(t));
-  add(StepKind::link, link_cycles(t, bytes), bytes, t.tiles_per_ipu);
-  for (const std::int32_t ipu : {from, here.ipu}) {
+  const auto received = static_cast<std::size_t>(link_step_);
+  if (link_step_ >= 0 && link_step_ + 2 == static_cast<std::int32_t>(report.steps.size()) &&
+      report.steps[received].operation == here.operation &&
+      report.steps[received].ipu == here.ipu && report.steps[received + 1].ipu == from) {
+    for (const std::size_t s : {received, received + 1}) {
+      report.steps[s].bytes += bytes;
+      report.steps[s].cycles = link_cycles(t, report.steps[s].bytes);
+    }
+    return;
+  }
+  const std::int32_t to = here.ipu;
+  for (const StepKind kind : {StepKind::sync, StepKind::link}) {
+    const std::int64_t cycles =
+        kind == StepKind::sync ? global_sync_cycles(t) : link_cycles(t, bytes);
+    const auto number = static_cast<std::int32_t>(report.steps.size());
+    for (const std::int32_t ipu : {to, from}) {
+      here.ipu = ipu;
+      Step& step = add(kind, cycles, kind == StepKind::link ? bytes : 0, t.tiles_per_ipu);
+      step.peer = ipu == to ? number + 1 : number;
+    }
+    link_step_ = number;
+  }
+  here.ipu = to;
+  for (const std::int32_t ipu : {from, to}) {
     bytes_on_all(ipu, Category::global_exchange_code) += link_bytes;
   }
+}
+
+inline void Steps::join(std::int64_t bytes, std::int64_t members, std::int64_t rounds) {
+  const std::int64_t steps = ring_steps(members, rounds);
+  if (steps == 0 || bytes == 0) return;
+  const Target all = t.with_ipus(t.ipus * report.replicas);
+  const std::int64_t part = divide_up(bytes, members);
+  add(StepKind::sync, steps * global_sync_cycles(all));
+  add(StepKind::link, steps * link_cycles(all, part), steps * part, t.tiles_per_ipu);
+  bytes_on_all(here.ipu, Category::global_exchange_code) += link_bytes;
 }
 
 inline Steps::Here Steps::open_program(std::string name, std::int64_t repeats) {

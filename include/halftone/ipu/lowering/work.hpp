@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -7,6 +8,8 @@
 #include <halftone/ipu/elementwise.hpp>
 #include <halftone/ipu/lowering/layout.hpp>
 #include <halftone/ipu/planner.hpp>
+#include <halftone/ipu/pool.hpp>
+#include <halftone/ipu/random.hpp>
 #include <halftone/ipu/slice.hpp>
 #include <halftone/op/list.hpp>
 
@@ -146,13 +149,6 @@ inline std::int64_t distinct(const Dims& x, const Dims& y, std::int64_t count) {
   return read;
 }
 
-/// Cycles of an element-wise operator by its ONNX name; 10 an element if it is not listed.
-inline const ElementwiseCost& elementwise_cost(std::string_view op) {
-  static constexpr ElementwiseCost unlisted{"", {10, 1}, {10, 1}, {10, 1}};
-  const ElementwiseCost* row = find_elementwise(op);
-  return row != nullptr ? *row : unlisted;
-}
-
 /// The operand of an element-wise node that keeps its place: one with as many elements as the
 /// output, and rather one that was computed than one that has no place yet.
 inline TensorId leading_operand(const NodeWork& at, std::int64_t elements) {
@@ -170,14 +166,21 @@ inline void lower_pass(NodeWork& at, const Work& w) {
   const std::int64_t elements = w.x.elements();
   if (elements == 0) return;
   const Mapping over = at.work_on(w.x);
-  const ElementwiseCost& cost = elementwise_cost(w.op);
   at.steps.exchange(std::min(at.broadcast_bytes, over.largest() * 4), over.pieces);
   at.broadcast_bytes = 0;
-  const std::int64_t cycles = cost.inputs == 1
-                                  ? unary_cycles(at.target(), cost, over.largest(), w.x.type)
-                                  : binary_cycles(at.target(), cost, over.largest(), w.x.type);
-  at.steps.compute(joined({"popops::", w.op, "<", halftone::name(w.x.type), ">"}), over, cycles, 1,
+  at.steps.compute(joined({"popops::", w.op, "<", halftone::name(w.x.type), ">"}), over,
+                   elementwise_cycles(at.target(), w.op, over.largest(), w.x.type), 1,
                    at.steps.flops_of(elements));
+}
+
+/// Whether the first dimensions have so many elements: what is reduced to these lies together.
+inline bool has_leading(const Dims& shape, std::int64_t elements) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : shape) {
+    if (product == elements) return true;
+    product *= extent;
+  }
+  return product == elements;
 }
 
 inline void lower_reduce(NodeWork& at, const Work& w) {
@@ -193,10 +196,15 @@ inline void lower_reduce(NodeWork& at, const Work& w) {
   const std::int64_t on_tile_outputs = std::min(divide_up(on_tile, each), outputs);
   const std::string vertex =
       joined({"popops::Reduce", w.is_sum ? "Add<" : "Max<", halftone::name(w.x.type), ">"});
-  at.steps.compute(
-      vertex, over,
-      reduce_on_tile_cycles(t, on_tile_outputs, std::min(each, on_tile), w.x.type, w.is_sum), 1,
-      at.steps.flops_of(std::max<std::int64_t>(elements - outputs, 0)));
+  const std::int64_t reduced = std::min(each, on_tile);
+  const bool is_place = at.node.op->id == op::ArgMax::id || at.node.op->id == op::ArgMin::id;
+  const std::int64_t cycles =
+      is_place ? on_tile_outputs *
+                     arg_max_cycles(t, reduced, divide_up(reduced, t.worker_contexts), w.x.type)
+               : reduce_on_tile_cycles(t, on_tile_outputs, reduced, w.x.type, w.is_sum,
+                                       has_leading(w.x.shape, outputs));
+  at.steps.compute(vertex, over, cycles, 1,
+                   at.steps.flops_of(std::max<std::int64_t>(elements - outputs, 0)));
   // Rows that end within a tile, or span several of them.
   const std::int64_t spread = std::min(divide_up(each, std::max<std::int64_t>(on_tile, 1)) +
                                            (each % std::max<std::int64_t>(on_tile, 1) != 0 ? 1 : 0),
@@ -230,7 +238,28 @@ inline void lower_fill(NodeWork& at, const Work& w) {
   const Mapping over = at.work_on(w.x);
   const std::int64_t on_worker = divide_up(over.largest(), t.worker_contexts);
   at.steps.compute(joined({"popops::Fill<", halftone::name(w.x.type), ">"}), over,
-                   fill_cycles(t, on_worker, w.x.type));
+                   t.worker_contexts * fill_worker_cycles(on_worker, w.x.type));
+}
+
+/// A tile's share of a pooling to y: some channels of neighbouring positions, which the workers
+/// divide; each kernel position takes a run of them.
+inline PoolShape pool_shape(const Target& t, const TensorInfo& y, std::int64_t on_tile,
+                            std::int64_t taps) {
+  constexpr std::int64_t most_channels = 16;
+  const std::int64_t v = t.vector_width(y.type);
+  const std::int64_t all = y.rank() > 1 ? y.shape[1] : 1;
+  const std::int64_t channels = divide_up(std::min({all, most_channels, on_tile}), v) * v;
+  const std::int64_t positions =
+      divide_up(on_tile, std::min(channels, std::max<std::int64_t>(all, 1)));
+  const std::int64_t on_worker = divide_up(positions, t.worker_contexts);
+  const std::int64_t line = y.rank() > 2 ? y.shape.back() : 1;
+  const std::int64_t width = std::clamp<std::int64_t>(line, 1, on_worker);
+  const std::int64_t busy = divide_up(positions, on_worker);
+  return {.channels = channels,
+          .outputs = positions,
+          .rows = busy * divide_up(on_worker, width),
+          .items = taps,
+          .width = width};
 }
 
 inline void lower_pool(NodeWork& at, const Work& w) {
@@ -241,8 +270,17 @@ inline void lower_pool(NodeWork& at, const Work& w) {
   const std::int64_t taps = std::max<std::int64_t>(w.count, 1);
   const std::int64_t flops = at.steps.flops_of(w.x.elements(), taps);
   at.steps.exchange(divide_up(x.bytes(), std::max<std::int64_t>(over.pieces, 1)), over.pieces);
-  at.steps.compute(w.is_sum ? "popnn::SumPooling" : "popnn::MaxPooling", over,
-                   pool_cycles(t, over.largest(), taps, w.x.type, !w.is_sum), 1, flops);
+  const bool is_gradient = !w.is_sum && at.node.op->id.name.ends_with("Gradient");
+  at.steps.compute(w.is_sum      ? "popnn::SumPooling"
+                   : is_gradient ? "popnn::MaxPoolingGrad"
+                                 : "popnn::MaxPooling",
+                   over,
+                   pool_cycles(t,
+                               w.is_sum      ? PoolVertex::sum
+                               : is_gradient ? PoolVertex::max_gradient
+                                             : PoolVertex::max,
+                               pool_shape(t, w.x, over.largest(), taps), w.x.type),
+                   1, flops);
   at.home = at.layout.fresh(over, true);
 }
 
@@ -251,8 +289,13 @@ inline void lower_random(NodeWork& at, const Work& w) {
   const TensorId id = at.first_input();
   const bool has_operand = id != no_tensor && at.info(id).elements() == w.x.elements();
   at.home = has_operand ? at.layout.local(at.frame, id) : at.layout.linear(w.x);
+  const bool is_normal = at.node.op->id.name.find("Normal") != std::string_view::npos;
+  const RandomVertex vertex = w.count == 1   ? RandomVertex::bernoulli
+                              : w.count == 2 ? RandomVertex::dropout
+                              : is_normal    ? RandomVertex::normal
+                                             : RandomVertex::uniform;
   at.steps.compute("poprand::Random", at.home->mapping,
-                   random_cycles(at.target(), at.home->mapping.largest(), w.x.type, w.count));
+                   random_cycles(at.target(), vertex, at.home->mapping.largest(), w.x.type));
 }
 
 inline void lower_top_k(NodeWork& at, const Work& w) {
@@ -262,8 +305,11 @@ inline void lower_top_k(NodeWork& at, const Work& w) {
   if (stages == 0) return;
   const Steps::Here before = at.steps.open_program("Repeat", stages);
   at.steps.exchange(over.largest() * 8, over.pieces);
-  at.steps.compute("popops::CompareAndSwap", over,
-                   compare_and_swap_cycles(at.target(), divide_up(over.largest(), 2)));
+  const std::int64_t pairs = divide_up(divide_up(over.largest(), 2), at.target().worker_contexts);
+  at.steps.compute(
+      "popops::CompareAndSwapAtDistanceKeyVal", over,
+      compare_and_swap_cycles(at.target(), {.pairs = pairs, .distance = pairs, .first = pairs},
+                              is_floating_point(w.x.type), PairValues::carried));
   at.steps.here = before;
 }
 
@@ -276,14 +322,53 @@ inline void lower_vertex(NodeWork& at, const Work& w) {
                    at.target().worker_contexts * w.count);
 }
 
+/// How an operand that is smaller than y meets it: a run of `length` elements of it for each of
+/// `rows` rows in turn, or, with length 1, each of its elements for `columns` elements of y.
+struct Broadcast {
+  std::int64_t length = 1, rows = 1, columns = 1;
+};
+
+inline Broadcast broadcast_of(const Dims& x, const Dims& y) {
+  Broadcast b;
+  std::size_t i = 0;
+  const auto extent = [&](std::size_t axis) {
+    return axis < x.size() ? x[x.size() - 1 - axis] : std::int64_t{1};
+  };
+  const auto own = [&](std::size_t axis) { return y[y.size() - 1 - axis]; };
+  for (; i < y.size() && extent(i) == 1; ++i) b.columns *= own(i);
+  if (b.columns > 1) return b;
+  for (; i < y.size() && extent(i) == own(i); ++i) b.length *= own(i);
+  for (; i < y.size() && extent(i) == 1; ++i) b.rows *= own(i);
+  return b;
+}
+
+/// Cycles of an element-wise operator on a tile's elements, one of whose operands is broadcast.
+inline std::int64_t broadcast_cycles(const Target& t, std::string_view op, const Broadcast& b,
+                                     std::int64_t on_tile, ElementType type, bool is_in_place) {
+  const ElementwiseCost* row = find_elementwise(op);
+  const bool is_fast = row != nullptr && row->is_fast(type);
+  if (is_fast && b.columns > 1) {
+    const std::int64_t columns = std::min(b.columns, on_tile);
+    return outer_broadcast_cycles(t, divide_up(on_tile, columns), columns, type);
+  }
+  const bool has_inner = is_fast || (op == "Div" && is_floating_point(type));
+  if (has_inner && b.columns == 1 && b.length > 1 && b.length < on_tile) {
+    const std::int64_t rows = std::min(b.rows, divide_up(on_tile, b.length));
+    return inner_broadcast_cycles(t, op, rows, b.length, divide_up(on_tile, b.length * rows), type,
+                                  is_in_place);
+  }
+  return elementwise_cycles(t, op, on_tile, type, is_in_place);
+}
+
 inline void lower_elementwise(NodeWork& at) {
   const Target& t = at.target();
   const TensorInfo& y = at.info(at.node.outputs[0]);
   const TensorId leading = leading_operand(at, y.elements());
   at.home = leading != no_tensor ? at.layout.local(at.frame, leading) : at.layout.linear(y);
   const std::int64_t on_tile = at.home->mapping.largest();
-  bool has_scalar = false, has_vector = false;
-  std::int64_t operands = 0, columns = 1, received = 0;
+  bool has_scalar = false;
+  std::optional<Broadcast> broadcast;
+  std::int64_t operands = 0, received = 0;
   for (const TensorId id : at.node.inputs) {
     if (id == no_tensor) continue;
     ++operands;
@@ -300,25 +385,23 @@ inline void lower_elementwise(NodeWork& at) {
     if (info.elements() == 1) {
       has_scalar = true;
     } else {
-      has_vector = true;
-      columns = info.shape.empty() ? 1 : info.shape.back();
+      broadcast = broadcast_of(info.shape, y.shape);
     }
   }
   at.steps.exchange(received, at.home->mapping.pieces);
 
   const std::string_view op = at.node.op->id.name;
-  const ElementwiseCost& cost = elementwise_cost(op);
   const ElementType type = leading != no_tensor ? at.info(leading).type : y.type;
-  const std::int64_t wide = std::min(columns, on_tile);
+  const bool is_in_place =
+      leading != no_tensor && at.layout.overwritten(at.frame, at.number, &*at.home) == leading;
+  const ElementwiseCost* row = find_elementwise(op);
   std::int64_t cycles = 0;
-  if (operands <= 1) {
-    cycles = unary_cycles(t, cost, on_tile, type);
-  } else if (has_vector && columns > 1 && cost.loop(type, false).cycles <= 4) {
-    cycles = vector_broadcast_cycles(t, divide_up(on_tile, wide), wide, type);
-  } else if (has_scalar && operands == 2) {
-    cycles = scalar_broadcast_cycles(t, cost, on_tile, type);
+  if (operands == 2 && broadcast) {
+    cycles = broadcast_cycles(t, op, *broadcast, on_tile, type, is_in_place);
+  } else if (operands == 2 && has_scalar && row != nullptr && row->inputs == 2) {
+    cycles = scalar_broadcast_cycles(t, *row, on_tile, type, is_in_place);
   } else {
-    cycles = binary_cycles(t, cost, on_tile, type);
+    cycles = elementwise_cycles(t, op, on_tile, type, is_in_place);
   }
   at.steps.compute(joined({"popops::", op, "<", halftone::name(type), ">"}), at.home->mapping,
                    cycles, 1, y.elements());
