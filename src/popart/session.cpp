@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <ostream>
@@ -406,6 +407,13 @@ halftone::IpuModelOptions ipuOptions(const SessionOptions& options,
       : options.virtualGraphMode == VirtualGraphMode::Auto ? halftone::ipu::Placement::automatic
                                                            : halftone::ipu::Placement::none;
   native.split_ratios = options.virtualGraphSplitRatios;
+  native.io_tiles = options.numIOTiles;
+  // The default shares all that outlining could.
+  if (!options.enableOutlining) {
+    native.outline = {.threshold = std::numeric_limits<double>::infinity()};
+  } else if (options.outlineThreshold != SessionOptions().outlineThreshold) {
+    native.outline = {.threshold = static_cast<double>(options.outlineThreshold)};
+  }
   native.arithmetic.stochastic_rounding = options.enableStochasticRounding;
   native.arithmetic.floating_point_checks = options.enableFloatingPointChecks;
   native.arithmetic.check_float8_scale = options.throwIfLog2ScaleTensorNotInRange;

@@ -33,7 +33,7 @@ constexpr const char* dot = "graphs are not exported to DOT files";
 constexpr const char* poplar = "there is no Poplar below that it could be passed to";
 constexpr const char* codelets = "kernels are C++ operators, compiled with the program";
 constexpr const char* layout = "layouts follow from the shapes alone";
-constexpr const char* outlining = "programs are lists of steps, of which there is no code to share";
+constexpr const char* outlining = "calls of a subgraph copy nothing, wherever it begins and ends";
 constexpr const char* hostCopies = "transfers are steps of the session, not operators of the graph";
 constexpr const char* hostLayout = "host and device have one layout";
 constexpr const char* oneAhead = "one micro-batch is asked for ahead of time";
@@ -216,7 +216,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(useHostCopyOps, nothing, hostCopies)
     POPART_OPTION(groupHostSync, nothing, hostCopies)
     POPART_OPTION(enableMergeExchange, nothing, hostCopies)
-    POPART_OPTION(numIOTiles, nothing, "all tiles compute")
+    POPART_OPTION(numIOTiles, modelled, "so many tiles of each IPU exchange data with the host while the others compute")
     POPART_OPTION(enableEfficientOverlapIOTopoCons, nothing, hostCopies)
     // --- several devices, memory ---
     POPART_OPTION(enableReplicatedGraphs, effect, "replicatedGraphCount copies, each with memory of its own")
@@ -245,8 +245,8 @@ const OptionRow option_rows[] = {
     POPART_OPTION(optimizerStateTensorLocationSettings, training, locations)
     POPART_OPTION(accumulatorTensorLocationSettings, training, locations)
     POPART_OPTION(tensorLocationSettingsOverride, training, locations)
-    POPART_OPTION(enableOutlining, nothing, outlining)
-    POPART_OPTION(outlineThreshold, nothing, outlining)
+    POPART_OPTION(enableOutlining, modelled, "false: every node brings its own code")
+    POPART_OPTION(outlineThreshold, modelled, "the value that a subgraph saves, of nodes that share code")
     POPART_OPTION(outlineSequenceBreakCost, nothing, outlining)
     POPART_OPTION(enableOutliningCopyCostPruning, nothing, outlining)
     POPART_OPTION(subgraphCopyingStrategy, nothing, "arguments of subgraphs are copied only where they have to be")

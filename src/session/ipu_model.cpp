@@ -48,6 +48,8 @@ IpuModel::IpuModel(const SessionOptions& options)
   options_.observer = options.observer;
   options_.split_ratios = options.ipu.split_ratios;
   options_.allow_out_of_memory = options.ipu.allow_out_of_memory;
+  options_.io_tiles = options.ipu.io_tiles;
+  options_.outline = options.ipu.outline;
   target_.check();
 }
 

@@ -272,3 +272,36 @@ TEST_CASE("popart options: an optimizer's state that stays on the device") {
     CHECK(Builder::createFromOnnxModel(folder / "model.onnx")->isInitializer("Accl___w") != stays);
   }
 }
+
+// Equal layers on an emulated IPU: code that is not shared takes memory, and tiles that are set aside take
+// the host's time from those that compute.
+TEST_CASE("popart options: outlining and IO tiles move the report") {
+  const auto report = [](const SessionOptions& options) {
+    auto builder = Builder::create();
+    auto aiOnnx = builder->aiOnnxOpset10();
+    const TensorInfo info{"FLOAT", Shape{64, 64}};
+    const std::vector<float> ones(64 * 64, 1.f);
+    TensorId x = builder->addInputTensor(info, "x");
+    for (int i = 0; i < 6; ++i) {
+      x = aiOnnx.tanh(
+          {aiOnnx.matmul({x, builder->addInitializedInputTensor({ones.data(), info})})});
+    }
+    std::map<std::string, std::string> device{{"tilesPerIPU", "64"}};
+    const auto session = InferenceSession::createFromOnnxModel(
+        builder->getModelProto(), DataFlow(1, {{x, AnchorReturnType("All")}}),
+        DeviceManager::createDeviceManager().createOfflineIPUDevice(device), {}, options);
+    session->prepareDevice(false);
+    return session->getReport();
+  };
+  const halftone::ipu::Report usual = report({});
+  SessionOptions alone, dear, io;
+  alone.enableOutlining = false;
+  dear.outlineThreshold = 1e9f;
+  io.numIOTiles = 8;
+  CHECK(report(alone).bytes() > usual.bytes());
+  CHECK(report(dear).bytes() == report(alone).bytes());
+  const halftone::ipu::Report apart = report(io);
+  const auto host = halftone::ipu::StepKind::host, compute = halftone::ipu::StepKind::compute;
+  CHECK(apart.cycles(host) < usual.cycles(host));
+  CHECK(apart.cycles(compute) > usual.cycles(compute));
+}

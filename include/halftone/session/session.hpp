@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include <halftone/session/data_flow.hpp>
 #include <halftone/session/step_io.hpp>
 #include <halftone/session/weights.hpp>
+#include <halftone/transform/outline.hpp>
 
 namespace halftone {
 
@@ -41,7 +43,10 @@ struct IpuModelOptions {
   bool half_partials = false;        ///< sum products of half in half
   bool allow_out_of_memory = false;  ///< run and report what does not fit
   bool profiling = true;             ///< off: no reports, and no error for what does not fit
-  ipu::Arithmetic arithmetic{};      ///< compute as the machine does; slow
+  std::int64_t io_tiles = 0;         ///< of each IPU, exchange data with the host meanwhile
+  /// Nodes share code in calls of outline() alone; none: equal nodes share it.
+  std::optional<OutlineOptions> outline{};
+  ipu::Arithmetic arithmetic{};  ///< compute as the machine does; slow
 };
 
 struct SessionOptions {
