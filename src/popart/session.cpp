@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <sstream>
 
 #include <halftone/graph/planning.hpp>
 #include <halftone/ipu/profile.hpp>
@@ -254,7 +255,7 @@ struct Session::State {
   std::unique_ptr<Optimizer> optimizer;  // of training
   bool hasWeights = false;               // they were copied to the device
   Adapter::Callbacks callbacks;          // of streams
-  std::unique_ptr<Ir> ir;
+  std::shared_ptr<Ir> ir;
   DataFlow dataFlow;
   SessionOptions options;
   std::shared_ptr<DeviceInfo> device;
@@ -412,15 +413,6 @@ halftone::IpuModelOptions ipuOptions(const SessionOptions& options,
   return native;
 }
 
-/// What the options ask to be computed again.
-halftone::Recomputation recomputation(const SessionOptions& options) {
-  constexpr halftone::Recomputation native[] = {
-      halftone::Recomputation::none, halftone::Recomputation::standard,
-      halftone::Recomputation::norm_only, halftone::Recomputation::pipeline,
-      halftone::Recomputation::all};
-  return native[static_cast<std::size_t>(options.autoRecomputation)];
-}
-
 /// One replica: [2][tiles of all IPUs][workers][4] words.
 std::size_t generatorWords(const halftone::ipu::Target* target) {
   if (target == nullptr) return 8;
@@ -451,7 +443,7 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
       .accumulation = options.getAccumulationFactor(),
       .device = target() != nullptr ? halftone::Device::ipu_model : halftone::Device::cpu,
       .prefetch = options.enablePrefetchDatastreams,
-      .recompute = recomputation(options),
+      .recompute = detail::recomputationOf(options),
       .schedule = detail::scheduleOf(options, isTraining()),
       .observer = progress.get(),
       .ranks = detail::ranksOf(options),
@@ -789,8 +781,9 @@ const popx::Executablex& Session::getExecutable() const {
 }
 const Ir& Session::getIr() const { return *state_->ir; }
 std::string Session::serializeIr(IrSerializationFormat) {
-  const State& s = *state_;
-  return detail::serialized(s.executable == nullptr ? s.graph : s.executable->session().graph());
+  std::stringstream text;
+  getIr().serialise(Ir::SerialiseFormat::JSON, text);
+  return text.str();
 }
 const SessionOptions& Session::getSessionOptions() const { return state_->options; }
 
@@ -1141,9 +1134,11 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   }
   detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
   detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
+  halftone::Graph untrained = graph;
   graph.outputs = detail::anchorsIn(graph, dataFlow);
   graph.add_output(id);
   applyPatterns(graph, patterns, settings, dataFlow, loss, options);
+  halftone::Graph rewritten = graph;
   translated<error>([&] {
     const int parts = options.batchSerializationSettings.factor;
     std::optional<halftone::Graph> whole;
@@ -1169,8 +1164,19 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     detail::orderNodes(graph, options, settings);
   }
   progress->reach(20);
-  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, options, &optimizer);
   graph = translated<error>([&] { return located(std::move(graph), dataFlow, options); });
+  std::shared_ptr<Ir> ir = detail::makeIr({.model = std::move(untrained),
+                                           .rewritten = std::move(rewritten),
+                                           .graph = graph,
+                                           .bytes = model,
+                                           .dataFlow = dataFlow,
+                                           .options = options,
+                                           .patterns = patterns,
+                                           .inputShapeInfo = inputShapeInfo,
+                                           .device = deviceInfo,
+                                           .optimizer = optimizer.clone(),
+                                           .loss = loss,
+                                           .name = name});
   auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow, options,
                                        std::move(deviceInfo));
   state->unusedInputs = std::move(unused);
@@ -1265,13 +1271,23 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   std::vector<std::string> unused = detail::prune(graph, dataFlow);
   detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
   detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
+  halftone::Graph unchanged = graph;
   applyPatterns(graph, patterns, settings, dataFlow, {}, options);
   detail::checkPipeline(graph, options, dataFlow, false);
   if (!options.enablePipelining) {
     detail::orderNodes(graph, options, settings);
   }
   progress->reach(20);
-  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, options, nullptr);
+  std::shared_ptr<Ir> ir = detail::makeIr({.model = std::move(unchanged),
+                                           .rewritten = graph,
+                                           .graph = graph,
+                                           .bytes = model,
+                                           .dataFlow = dataFlow,
+                                           .options = options,
+                                           .patterns = patterns,
+                                           .inputShapeInfo = inputShapeInfo,
+                                           .device = deviceInfo,
+                                           .name = name});
   auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow, options,
                                        std::move(deviceInfo));
   state->unusedInputs = std::move(unused);

@@ -1,0 +1,925 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include <halftone/graph/index.hpp>
+#include <halftone/graph/subgraphs.hpp>
+#include <halftone/kernel/executor.hpp>
+#include <halftone/program/buffers.hpp>
+#include <halftone/train.hpp>
+#include <halftone/train/operators.hpp>
+#include <halftone/train/state.hpp>
+#include <halftone/transform/recompute.hpp>
+#include <halftone/transform/schedule.hpp>
+#include <popart/error.hpp>
+#include <popart/op/classes.gen.hpp>
+#include <popart/operators.hpp>
+#include <popart/tensornames.hpp>
+
+#include "base/describe.hpp"
+#include "exec/fold.hpp"
+#include "popart/convert.hpp"
+#include "popart/ir_graph.hpp"
+#include "popart/operator_classes.hpp"
+#include "popart/operator_versions.hpp"
+#include "popart/options.hpp"
+#include "transform/pipeline.hpp"
+
+namespace popart::detail {
+
+namespace {
+
+/// A node's attributes as JSON, and the graphs among them.
+class JsonAttributes final : public halftone::AttributeVisitor {
+ public:
+  explicit JsonAttributes(const halftone::Node& node) {
+    halftone::Vector<halftone::Word> words = node.attributes;
+    node.op->attributes(words, *this);
+  }
+  std::vector<std::pair<std::string, std::string>> values;
+  std::vector<std::int32_t> graphs;
+
+  std::string operator[](std::string_view name) const {
+    for (const auto& [key, value] : values) {
+      if (key == name) return value;
+    }
+    return {};
+  }
+
+  void integer(std::string_view name, std::int64_t& value, bool& present) override {
+    if (present) add(name, value);
+  }
+  void real(std::string_view name, float& value, bool& present) override {
+    if (present) add(name, value);
+  }
+  void integers(std::string_view name, std::int64_t* list, std::uint8_t& count,
+                std::size_t) override {
+    add(name, std::vector<std::int64_t>(list, list + count));
+  }
+  void reals(std::string_view name, float* list, std::uint8_t& count, std::size_t) override {
+    add(name, std::vector<float>(list, list + count));
+  }
+  void text(std::string_view name, char* text, std::size_t) override {
+    add(name, halftone::detail::escaped(text));
+  }
+  void choice(std::string_view name, std::int64_t& value,
+              std::span<const std::string_view> names) override {
+    add(name, names[static_cast<std::size_t>(value)]);
+  }
+  void choices(std::string_view name, std::int64_t* list, std::uint8_t& count, std::size_t,
+               std::span<const std::string_view> names) override {
+    std::vector<std::string_view> chosen;
+    for (std::size_t i = 0; i < count; ++i) {
+      chosen.push_back(names[static_cast<std::size_t>(list[i])]);
+    }
+    add(name, chosen);
+  }
+  void graph(std::string_view name, std::int32_t& index) override {
+    add(name, index);
+    graphs.push_back(index);
+  }
+
+ private:
+  void add(std::string_view name, const nlohmann::json& value) {
+    values.emplace_back(name, value.dump());
+  }
+};
+
+/// A gradient or an update as PopART calls it; empty if it has no such operator.
+std::string graphcoreType(const halftone::Node& node, const JsonAttributes& attributes) {
+  constexpr std::pair<std::string_view, std::string_view> types[] = {
+      {"Accumulate", "Accumulate"},
+      {"AdjustLossScaling", "LossScaleUpdate"},
+      {"AdvanceRandom", "GetRandomSeed"},
+      {"AveragePoolGradient", "AveragePoolGrad"},
+      {"ConvWeightGradient", "ConvWeightsGrad"},
+      {"DeriveSeed", "ModifyRandomSeed"},
+      {"GatherGradient", "GatherGrad"},
+      {"MaxPoolGradient", "MaxPoolGrad"},
+      {"NegativeLogLikelihoodLossGradient", "NllGrad"},
+      {"NllGradient", "NllGrad"},
+      {"PadGradient", "PadGrad"},
+      {"ReluGradient", "ReluGrad"},
+      {"ResizeGradient", "ResizeGrad"},
+      {"SliceGradient", "SliceGrad"},
+      {"SoftmaxNllGradient", "SoftmaxGradDirect"},
+  };
+  const std::string_view name = node.op->id.name;
+  for (const auto& [here, there] : types) {
+    if (name == here) return std::string(there);
+  }
+  if (name == "RecurrentGradient") {
+    const std::string cell = attributes["cell"];
+    return (cell.find("lstm") != cell.npos  ? "LSTM"
+            : cell.find("gru") != cell.npos ? "GRU"
+                                            : "RNN") +
+           std::string("Grad");
+  }
+  return {};
+}
+
+/// The whole step of an optimizer for one weight has the type of the part that changes the weight.
+std::string updateType(const halftone::Graph& graph, const halftone::Node& node,
+                       const JsonAttributes& attributes) {
+  const std::string kind = attributes["kind"];
+  if (kind == "\"sgd\"") {
+    const halftone::TensorId velocity = node.inputs[2];
+    if (velocity == halftone::no_tensor) return "SGD0VarUpdate";
+    const bool isCombined =
+        graph.name(velocity).starts_with(halftone::detail::velocity_state.prefix);
+    return isCombined ? "SGD1VarUpdate" : "SGD2VarUpdate";
+  }
+  const bool isAdam = kind == "\"adam\"" || kind == "\"adamax\"" || kind == "\"lamb\"";
+  return isAdam ? "AdamVarUpdate" : "ScaledVarUpdate";
+}
+
+/// The version that introduced an operator's meaning in the model's operator set; 0: ONNX up to version 17
+/// does not have it.
+unsigned versionOf(const std::string& domain, const std::string& type, const IrSource& source) {
+  if (domain != Domain::ai_onnx) return 0;
+  const std::span<const OperatorVersions> rows = operatorVersions();
+  const auto row =
+      std::lower_bound(rows.begin(), rows.end(), std::string_view(type),
+                       [](const auto& a, std::string_view name) { return a.name < name; });
+  if (row == rows.end() || row->name != type) return 0;
+  const auto opset = source.file().opsets.find(domain);
+  const auto asked = static_cast<unsigned>(opset == source.file().opsets.end() ? defaultAiOnnxOpset
+                                                                               : opset->second);
+  unsigned version = row->versions[0];
+  for (const unsigned since : row->versions) {
+    if (since != 0 && since <= asked) version = since;
+  }
+  return version;
+}
+
+/// What PopART calls a node of a model's operator sets.
+OperatorIdentifier identifierOf(const halftone::Graph& graph, const halftone::Node& node,
+                                const JsonAttributes& attributes, const IrSource& source) {
+  const halftone::OpId& id = node.op->id;
+  const std::string type(id.name), domain(id.domain);
+  const bool isBackward = node.place.part == halftone::Part::backward;
+  if (node.op->id == halftone::op::Update::id) {
+    return AiGraphcoreOpIdV1(updateType(graph, node, attributes));
+  }
+  if (domain == "halftone") {
+    const std::string known = graphcoreType(node, attributes);
+    if (!known.empty()) return AiGraphcoreOpIdV1(known);
+  }
+  if (isBackward && id == halftone::op::Gemm::id && node.inputs.size() == 2) {
+    if (attributes["transA"] == "1") return AiGraphcoreOpIdV1("MatMulRhsGrad");
+    return AiGraphcoreOpIdV1("MatMulLhsGrad");
+  }
+  if (isBackward && id == halftone::op::ConvTranspose::id) {
+    return AiGraphcoreOpIdV1("ConvDataGrad");
+  }
+  unsigned version = versionOf(domain, type, source);
+  if (version == 0) version = static_cast<unsigned>(id.versions.back());
+  return {domain, type, version};
+}
+
+/// In-place operators of PopART's for a node that writes over its input of that number.
+std::string inPlaceType(const std::string& type, InIndex over, std::size_t inputs) {
+  const std::span<const std::string_view> known = inPlaceOperators();
+  const auto has = [&](const std::string& name) {
+    return std::binary_search(known.begin(), known.end(), std::string_view(name));
+  };
+  // Softplus and Softsign have another spelling in place.
+  std::string stem = type;
+  if (stem == "Softplus") stem = "SoftPlus";
+  if (stem == "Softsign") stem = "SoftSign";
+  if (inputs == 2 && over <= 1 && has(stem + (over == 0 ? "LhsInplace" : "RhsInplace"))) {
+    return stem + (over == 0 ? "LhsInplace" : "RhsInplace");
+  }
+  return over == 0 && has(stem + "Inplace") ? stem + "Inplace" : std::string();
+}
+
+/// Names of tensors that have none tell them apart.
+TensorId idOf(const halftone::Graph& graph, halftone::TensorId id) {
+  const std::string_view name = graph.name(id);
+  return name.empty() ? TensorId("#" + std::to_string(id)) : TensorId(name);
+}
+
+/// Views without a name that change no shape, and those that only give another node's output a name, are
+/// no steps of a program and nothing that PopART has.
+void removeIdle(halftone::Graph& graph) {
+  const halftone::Uses uses(graph);
+  halftone::TensorMap<halftone::TensorId> same(graph, halftone::no_tensor);
+  const auto isOutput = [&](halftone::TensorId id) {
+    return std::count(graph.outputs.begin(), graph.outputs.end(), id) != 0;
+  };
+  for (halftone::Node& node : graph.nodes) {
+    for (halftone::TensorId& id : node.inputs) {
+      if (id != halftone::no_tensor && same[id] != halftone::no_tensor) id = same[id];
+    }
+    if (!halftone::is_view(node) || node.op->id == halftone::op::Detach::id) continue;
+    const halftone::TensorId in = node.inputs[0], out = node.outputs[0];
+    if (graph.info(in) != graph.info(out)) continue;
+    if (graph.name(out).empty()) {
+      if (isOutput(out)) continue;
+      same[out] = in;
+      node.outputs.clear();
+    } else if (const int maker = uses.producer[in];
+               graph.name(in).empty() && maker != halftone::no_node && uses.count[in] == 1) {
+      halftone::Node& made = graph.nodes[static_cast<std::size_t>(maker)];
+      std::replace(made.outputs.begin(), made.outputs.end(), in, out);
+      node.outputs.clear();
+    }
+  }
+  const auto end = std::remove_if(
+      graph.nodes.begin(), graph.nodes.end(),
+      [](const halftone::Node& node) { return halftone::is_view(node) && node.outputs.empty(); });
+  graph.nodes.resize(static_cast<std::size_t>(end - graph.nodes.begin()));
+}
+
+/// Where a program would write outputs over inputs: for each node (input, output), or (-1, -1).
+class InPlace {
+ public:
+  explicit InPlace(const halftone::Graph& graph) : over_(graph.nodes.size(), {-1, -1}) {
+    // A program reads inputs from the caller's memory; on a device they are buffers that the host
+    // has written, as if a node had made them.
+    halftone::Graph made = graph;
+    for (const halftone::TensorId id : graph.inputs) {
+      halftone::Node load{.op = &halftone::descriptor<halftone::op::HostLoad>};
+      load.outputs.push_back(id);
+      made.tensor(id).role = halftone::Role::value;
+      made.nodes.push_back(std::move(load));
+    }
+    std::rotate(made.nodes.begin(),
+                made.nodes.begin() + static_cast<std::ptrdiff_t>(graph.nodes.size()),
+                made.nodes.end());
+    made.inputs.clear();
+    const halftone::Buffers buffers(made, true, true);
+    const std::size_t first = graph.inputs.size();
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      const halftone::Node& node = graph.nodes[n];
+      for (std::size_t o = 0; o < node.outputs.size() && over_[n].first < 0; ++o) {
+        const halftone::TensorId out = node.outputs[o];
+        if (out == halftone::no_tensor || buffers.is_late[n + first]) continue;
+        for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+          const halftone::TensorId in = node.inputs[i];
+          if (in == halftone::no_tensor) continue;
+          const bool isView =
+              buffers.shares(made, n + first) && buffers.root[in] == buffers.root[out];
+          const int buffer = buffers.of(out);
+          if (!isView && (buffer == halftone::Buffers::none || buffer != buffers.of(in))) continue;
+          over_[n] = {static_cast<int>(i), static_cast<int>(o)};
+          break;
+        }
+      }
+    }
+  }
+  std::pair<int, int> operator[](std::size_t n) const { return over_[n]; }
+
+ private:
+  std::vector<std::pair<int, int>> over_;
+};
+
+}  // namespace
+
+/// Makes the graphs of an Ir.
+class ViewBuilder {
+ public:
+  ViewBuilder(Ir& ir, const IrSource& source, IrPoint point)
+      : ir_(ir), source_(source), point_(point) {}
+
+  Graphs run() {
+    const halftone::Graph native = prepared();
+    popart::Graph& main = add(GraphId::root());
+    fill(main, native);
+    join(main);
+    placeUpdates(main);
+    if (point_ != IrPoint::Fwd0 && point_ != IrPoint::Fwd1) {
+      copyBetweenIpus(main);
+      if (point_ >= IrPoint::PreAlias) {
+        stash(main);
+        if (source_.options.useHostCopyOps) copyHost(main);
+      }
+    }
+    for (auto& [id, graph] : graphs_) removeUnused(*graph);
+    findWays(main);
+    return std::move(graphs_);
+  }
+
+ private:
+  const SessionOptions& options() const { return source_.options; }
+  bool isPipelined() const { return options().enablePipelining; }
+
+  /// The library's graph at the point.
+  halftone::Graph prepared() {
+    const bool isForward = point_ == IrPoint::Fwd0 || point_ == IrPoint::Fwd1;
+    halftone::Graph graph = isForward ? source_.model : source_.graph;
+    graph.model.clear();
+    halftone::Vector<halftone::TensorId> kept;
+    for (const TensorId& id : source_.dataFlow.anchors()) {
+      if (const halftone::TensorId anchor = graph.find(id); anchor != halftone::no_tensor) {
+        kept.push_back(anchor);
+      }
+    }
+    if (isForward && !source_.loss.empty()) kept.push_back(graph.find(source_.loss));
+    if (!kept.empty() || !isForward) graph.outputs = std::move(kept);
+    if (point_ == IrPoint::Fwd0) return graph;
+    halftone::kernel::Executor executor;
+    const halftone::PassOptions passes{.evaluate = &halftone::evaluate_constant,
+                                       .evaluate_context = &executor};
+    if (!source_.isTraining() && options().constantWeights) {
+      graph = halftone::pass::constants(std::move(graph), passes);
+    }
+    graph = halftone::pass::random_seeds(std::move(graph), passes);
+    graph = halftone::pass::infer(std::move(graph), passes);
+    graph = halftone::without_dead_code(std::move(graph));
+    removeIdle(graph);
+    const halftone::Recomputation mode = recomputationOf(options());
+    findRecomputed(graph, mode);
+    if (options().explicitRecomputation && point_ >= IrPoint::PreAlias) {
+      graph = halftone::recompute(std::move(graph), mode);
+    }
+    return point_ >= IrPoint::PreAlias ? halftone::schedule(std::move(graph)) : graph;
+  }
+  void findRecomputed(const halftone::Graph& graph, halftone::Recomputation mode) {
+    if (!halftone::detail::may_recompute(graph, mode)) return;
+    const halftone::detail::RecomputedNodes again(graph, mode);
+    for (const halftone::Node& node : graph.nodes) {
+      for (const halftone::TensorId id : node.outputs) {
+        if (again.repeated_by(id) != halftone::no_node) recomputed_.insert(id);
+      }
+    }
+  }
+
+  popart::Graph& add(const GraphId& id) {
+    auto& graph = graphs_[id];
+    graph = std::make_unique<popart::Graph>(ir_, id);
+    return *graph;
+  }
+  GraphId freeId(const halftone::Graph& body, const std::string& node, std::size_t number) const {
+    const std::string_view own = body.text(body.graph_name);
+    std::string stem =
+        own.empty() ? node + "_subgraph(" + std::to_string(number) + ")" : std::string(own);
+    std::string id = stem;
+    for (int k = 1; graphs_.count(id) != 0; ++k) id = stem + "_" + std::to_string(k);
+    return id;
+  }
+
+  void fill(popart::Graph& graph, const halftone::Graph& native) {
+    const Scope scope = graph.getScope();
+    const auto tensor = [&](halftone::TensorId id) -> Tensor& {
+      const TensorId name = addScope(scope, idOf(native, id));
+      auto& known = graph.tensors_.tensors_[name];
+      if (known == nullptr) known = makeTensor(graph, native, id, name);
+      return *known;
+    };
+    for (const halftone::TensorId id : native.inputs) graph.inputs_.push_back(tensor(id).id);
+    if (scope.empty()) graph.inputs_.clear();  // the main graph has streams instead
+    const bool isFinal = point_ == IrPoint::Final && source_.patterns.getInplaceEnabled();
+    const InPlace inPlace(isFinal ? native : halftone::Graph());
+    std::vector<const halftone::Graph*> bodies;
+    std::vector<popart::Graph*> called;
+    std::map<std::int32_t, popart::Graph*> known;  // calls of one body share its graph
+    for (std::size_t n = 0; n < native.nodes.size(); ++n) {
+      const halftone::Node& node = native.nodes[n];
+      const JsonAttributes attributes(node);
+      OperatorIdentifier opid = identifierOf(native, node, attributes, source_);
+      OpFacts facts;
+      facts.attributes = attributes.values;
+      facts.has_effect = node.op->has_effect;
+      halftone::for_each_modified(
+          node, [&](std::size_t i) { facts.modified.push_back(static_cast<InIndex>(i)); });
+      halftone::for_each_view(node, [&](std::size_t o, std::size_t i) {
+        if (!halftone::is_view(node)) {
+          facts.aliases.emplace_back(static_cast<int>(i), static_cast<int>(o));
+        }
+      });
+      if (isFinal && inPlace[n].first >= 0) {
+        const auto [over, out] = inPlace[n];
+        const std::string type = inPlaceType(opid.type, over, node.inputs.size());
+        if (!type.empty()) {
+          opid = AiGraphcoreOpIdV1(type);
+          facts.aliases.emplace_back(over, out);
+          if (!halftone::is_view(node)) facts.modified.push_back(over);
+        }
+      }
+      if (opid.type == "Loop") facts.explicit_inputs = static_cast<int>(node.inputs.size()) - 2;
+      std::unique_ptr<Op> op = makeOp(opid, settingsOf(graph, native, node));
+      op->id = nextId_++;
+      for (std::size_t k = 0; k < attributes.graphs.size(); ++k) {
+        const std::int32_t index = attributes.graphs[k];
+        popart::Graph*& body = known[index];
+        if (body == nullptr) {
+          const halftone::Graph& inner = native.graphs[static_cast<std::size_t>(index)];
+          const std::string stem = op->name().empty() ? opid.type : op->name();
+          body = &add(freeId(inner, stem, k));
+          bodies.push_back(&inner);
+          called.push_back(body);
+        }
+        facts.called.push_back(body);
+      }
+      *op->facts_ = std::move(facts);
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] != halftone::no_tensor) {
+          connectIn(*op, static_cast<int>(i), tensor(node.inputs[i]));
+        }
+      }
+      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+        if (node.outputs[o] != halftone::no_tensor) {
+          connectOut(*op, static_cast<int>(o), tensor(node.outputs[o]));
+        }
+      }
+      findUpdates(*op, node);
+      if (node.place.part == halftone::Part::backward) backward_.insert(op.get());
+      graph.schedule_.push_back(op.get());
+      graph.ops_[op->id] = std::move(op);
+    }
+    for (const halftone::TensorId id : native.outputs) {
+      Tensor& output = tensor(id);
+      if (!scope.empty()) graph.outputs_.push_back(output.id);
+    }
+    if (scope.empty()) {
+      graph.loss_ = source_.loss;
+      // Tensors that nothing reads any more are not there, but for inputs.
+      if (const auto loss = graph.tensors_.tensors_.find(source_.loss);
+          loss != graph.tensors_.tensors_.end()) {
+        loss->second->isLoss_ = true;
+      }
+    }
+    for (std::size_t i = 0; i < bodies.size(); ++i) fill(*called[i], *bodies[i]);
+  }
+
+  std::unique_ptr<Tensor> makeTensor(popart::Graph& graph, const halftone::Graph& native,
+                                     halftone::TensorId id, const TensorId& name) {
+    const halftone::TensorRecord& record = native.tensor(id);
+    const bool isMain = graph.id == GraphId::root();
+    const bool isHyperparameter = record.state == halftone::State::hyperparameter;
+    TensorType type = TensorType::ActGrad;
+    if (record.role == halftone::Role::input && isMain) type = TensorType::Stream;
+    if (record.role == halftone::Role::constant) type = TensorType::Const;
+    if (halftone::is_variable(record)) {
+      type = isHyperparameter ? TensorType::Stream : TensorType::Variable;
+    }
+    auto tensor = std::make_unique<Tensor>(name, type, graph);
+    if (record.info.is_static()) tensor->info = fromNative(record.info);
+    tensor->isHyperparameter_ = isHyperparameter;
+    tensor->isAccumulator_ = record.state == halftone::State::partial;
+    tensor->isState_ = record.state != halftone::State::none && !isHyperparameter;
+    if (record.data.size() != 0) {
+      auto owner = std::make_shared<halftone::Bytes>(record.data);
+      const std::span<const std::byte> bytes = owner->span();
+      tensor->data_ = std::make_unique<popart::TensorData>(owner, bytes.data(), bytes.size());
+    }
+    if (const halftone::VariableSettings* settings = native.settings(id)) {
+      tensor->tensorLocationInfo.setSharded(settings->shard_over > 1);
+      tensor->tensorLocationInfo.setRemote(settings->remote_buffer >= 0);
+      if (settings->remote_buffer >= 0) {
+        tensor->tensorLocationInfo.setRemoteBufferInfo(settings->remote_buffer,
+                                                       settings->remote_entry);
+      }
+    }
+    if (type == TensorType::Const) graph.tensors_.constants_.insert(name);
+    return tensor;
+  }
+
+  Op::Settings settingsOf(popart::Graph& graph, const halftone::Graph& native,
+                          const halftone::Node& node) const {
+    Op::Settings settings(graph, std::string(native.name(node)), graph.getScope());
+    const halftone::Place& place = node.place;
+    if (options().virtualGraphMode != VirtualGraphMode::Off && place.ipu >= 0) {
+      settings.vgraphId = place.ipu;
+    }
+    if (isPipelined() && place.stage >= 0) settings.pipelineStage = place.stage;
+    if (options().executionPhaseSettings.phases > 1 && place.phase >= 0) {
+      settings.executionPhase = place.phase;
+    }
+    settings.recomputeType = recomputeTypeOf(node);
+    settings.optimizerOp = place.part == halftone::Part::update;
+    settings.tileSet = node.planning.on_io_tiles ? TileSet::IO : TileSet::Compute;
+    if (!graph.getScope().empty()) {
+      settings.executionContext = ExecutionContext::Subgraph;
+    } else if (settings.optimizerOp && options().enableGradientAccumulation) {
+      settings.executionContext = ExecutionContext::AccumulateOuterFragment;
+    }
+    return settings;
+  }
+  RecomputeType recomputeTypeOf(const halftone::Node& node) const {
+    if (halftone::is_recomputed(node.place)) return RecomputeType::Recomputed;
+    const bool isAgain =
+        std::any_of(node.outputs.begin(), node.outputs.end(),
+                    [&](halftone::TensorId id) { return recomputed_.count(id) != 0; });
+    // With explicit recomputation another node does it.
+    if (isAgain && !options().explicitRecomputation) return RecomputeType::Recompute;
+    if (isAgain || node.place.recompute == halftone::Recompute::checkpoint ||
+        options().autoRecomputationEnabled()) {
+      return RecomputeType::Checkpoint;
+    }
+    return RecomputeType::Undefined;
+  }
+
+  static void connectIn(Op& op, int index, Tensor& tensor) {
+    op.input->insert(index, &tensor);
+    ++tensor.consumers.counts_[&op];
+  }
+  static void connectOut(Op& op, int index, Tensor& tensor) {
+    op.output->insert(index, &tensor);
+    tensor.producer_ = &op;
+  }
+  static void findUpdates(const Op& op, const halftone::Node& node) {
+    for (const InIndex index : op.facts_->modified) {
+      if (!op.input->hasIndex(index)) continue;
+      Tensor& changed = *op.input->tensor(index);
+      if (changed.type_ != TensorType::Variable) continue;
+      const bool isCopy = node.op->id == halftone::op::CopyVarUpdate::id ||
+                          node.op->id == halftone::op::BatchNormalization::id;
+      changed.updateType_ = isCopy ? VariableUpdateType::Copy : VariableUpdateType::Gradient;
+    }
+  }
+
+  // --- operators that the library has no node for -----------------------------------------------------
+
+  /// Operators of the model that stand for several of the library's are one again, unless a gradient reads
+  /// what is between.
+  void join(popart::Graph& graph) {
+    for (const ModelNode& node : source_.file().nodes) {
+      if (node.outputs.empty() || !graph.tensors_.contains(node.outputs[0])) continue;
+      Op* const last = graph.tensors_.get(node.outputs[0])->getProducerUnsafe();
+      if (last == nullptr || last->opid.type.compare(0, node.type.size(), node.type) == 0) continue;
+      std::set<Op*> parts{last};
+      if (collect(*last, node, parts)) joinParts(graph, *last, node, parts);
+    }
+  }
+  /// The operators between the node's inputs and its last part; false if somebody else reads some of theirs.
+  static bool collect(const Op& part, const ModelNode& node, std::set<Op*>& parts) {
+    for (const auto& [index, tensor] : part.input->tensorMap()) {
+      Op* const maker = tensor->getProducerUnsafe();
+      if (maker == nullptr || tensor->id[0] != '#' || parts.count(maker) != 0) continue;
+      parts.insert(maker);
+      if (!collect(*maker, node, parts)) return false;
+    }
+    for (const Op* op : parts) {
+      for (const auto& [index, tensor] : op->output->tensorMap()) {
+        if (tensor->id[0] != '#') continue;
+        for (Op* reader : tensor->consumers.getOps()) {
+          if (parts.count(reader) == 0) return false;
+        }
+      }
+    }
+    return true;
+  }
+  void joinParts(popart::Graph& graph, Op& last, const ModelNode& node,
+                 const std::set<Op*>& parts) {
+    Op::Settings settings = last.settings;
+    if (settings.name.empty()) settings.name = node.name;
+    Op& joined = insert(graph, identifierIn(node.domain, node.type), settings, &last);
+    joined.id = last.id;
+    joined.facts_->attributes = node.attributes;
+    std::vector<std::pair<int, Tensor*>> inputs, outputs;
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].empty() && graph.tensors_.contains(node.inputs[i])) {
+        inputs.emplace_back(static_cast<int>(i), graph.tensors_.get(node.inputs[i]));
+      }
+    }
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      if (!node.outputs[o].empty() && graph.tensors_.contains(node.outputs[o])) {
+        outputs.emplace_back(static_cast<int>(o), graph.tensors_.get(node.outputs[o]));
+      }
+    }
+    std::unique_ptr<Op> own = std::move(graph.ops_[nextId_ - 1]);
+    graph.ops_.erase(nextId_ - 1);
+    for (Op* part : parts) remove(graph, *part);
+    graph.ops_[joined.id] = std::move(own);
+    for (const auto& [index, tensor] : inputs) connectIn(joined, index, *tensor);
+    for (const auto& [index, tensor] : outputs) connectOut(joined, index, *tensor);
+  }
+  static void remove(popart::Graph& graph, Op& op) {
+    for (Tensor* tensor : op.input->tensors()) tensor->consumers.counts_.erase(&op);
+    for (Tensor* tensor : op.output->tensors()) tensor->producer_ = nullptr;
+    std::erase(graph.schedule_, &op);
+    graph.ops_.erase(op.id);
+  }
+  OperatorIdentifier identifierIn(const std::string& domain, const std::string& type) const {
+    if (domain == Domain::ai_graphcore) return AiGraphcoreOpIdV1(type);
+    return {domain, type, versionOf(domain, type, source_)};
+  }
+
+  /// Updates run where their variable lies, sums of gradients where the gradient is computed.
+  void placeUpdates(popart::Graph& graph) {
+    for (Op* op : graph.schedule_) {
+      if (!op->isConvertibleTo<VarUpdateOp>()) continue;
+      if (op->isConvertibleTo<AccumulateBaseOp>()) {
+        op->settings.executionContext = ExecutionContext::Normal;
+        const Op* const maker = op->inTensor(1)->getProducerUnsafe();
+        if (maker == nullptr || op->hasVirtualGraphId()) continue;
+        op->settings.vgraphId = maker->getOptionalVGraphId();
+        op->settings.pipelineStage = maker->getOptionalPipelineStage();
+      } else if (!op->hasVirtualGraphId()) {
+        const VGraphId ipu = op->inTensor(0)->getVirtualGraphIdUnsafe();
+        if (ipu >= 0) op->settings.vgraphId = ipu;
+      }
+    }
+  }
+
+  // --- copies between virtual graphs, pipelines, the host ---------------------------------------------
+
+  Tensor& newTensor(popart::Graph& graph, const TensorId& id, const TensorInfo& info) {
+    auto& tensor = graph.tensors_.tensors_[id];
+    tensor = std::make_unique<Tensor>(id, TensorType::ActGrad, graph);
+    tensor->info = info;
+    return *tensor;
+  }
+  /// Has readers take another tensor.
+  static void rewire(Tensor& from, Tensor& to, const std::vector<Op*>& readers) {
+    for (Op* reader : readers) {
+      TensorIndexMap inputs;
+      for (const auto& [index, tensor] : reader->input->tensorMap()) {
+        inputs.insert(index, tensor == &from ? &to : tensor);
+      }
+      *reader->input = std::move(inputs);
+      to.consumers.counts_[reader] += from.consumers.counts_[reader];
+      from.consumers.counts_.erase(reader);
+    }
+  }
+  /// Puts a new operator before the first of these in the order, or behind its input's producer.
+  Op& insert(popart::Graph& graph, const OperatorIdentifier& opid, const Op::Settings& settings,
+             const Op* before) {
+    std::unique_ptr<Op> op = makeOp(opid, settings);
+    op->id = nextId_++;
+    Op& added = *op;
+    graph.schedule_.insert(std::find(graph.schedule_.begin(), graph.schedule_.end(), before),
+                           &added);
+    graph.ops_[added.id] = std::move(op);
+    return added;
+  }
+  static Op* behind(const popart::Graph& graph, const Op* op) {
+    const auto at = std::find(graph.schedule_.begin(), graph.schedule_.end(), op);
+    return at == graph.schedule_.end() || at + 1 == graph.schedule_.end() ? nullptr : *(at + 1);
+  }
+  static std::map<const Op*, std::size_t> positions(const popart::Graph& graph) {
+    std::map<const Op*, std::size_t> at;
+    for (std::size_t i = 0; i < graph.schedule_.size(); ++i) at[graph.schedule_[i]] = i;
+    return at;
+  }
+
+  /// One IpuCopy for each tensor and virtual graph that reads it; in a pipeline from stage to stage.
+  void copyBetweenIpus(popart::Graph& graph) {
+    std::vector<TensorId> ids = graph.tensors_.getAllTensorIds();
+    for (const TensorId& id : ids) {
+      Tensor& tensor = *graph.tensors_.get(id);
+      if (tensor.type_ == TensorType::Const) continue;
+      const VGraphId home = tensor.getVirtualGraphIdUnsafe();
+      if (home < 0) continue;
+      std::map<std::pair<PipelineStage, VGraphId>, std::vector<Op*>> readers;
+      for (Op* op : tensor.consumers.getOps()) {
+        if (!op->hasVirtualGraphId() || op->getVirtualGraphId() == home) continue;
+        readers[{op->hasPipelineStage() ? op->getPipelineStage() : -1, op->getVirtualGraphId()}]
+            .push_back(op);
+      }
+      copyTensor(graph, tensor, home, readers);
+    }
+  }
+  void copyTensor(popart::Graph& graph, Tensor& tensor, VGraphId home,
+                  const std::map<std::pair<PipelineStage, VGraphId>, std::vector<Op*>>& readers) {
+    std::map<VGraphId, Tensor*> there{{home, &tensor}};
+    const OptionalPipelineStage from = stageOf(tensor);
+    for (const auto& [place, ops] : readers) {
+      const auto [stage, ipu] = place;
+      Tensor* last = &tensor;
+      VGraphId at = home;
+      // A value passes through the virtual graphs of the stages between.
+      std::vector<VGraphId> way;
+      if (from && stage >= 0) {
+        for (PipelineStage s = *from + 1; s < stage; ++s) {
+          const auto between = virtualGraphs_.find(s);
+          if (between == virtualGraphs_.end()) continue;
+          way.push_back(between->second);
+          if (between->second == ipu) break;  // it is there from that stage on
+        }
+      }
+      way.push_back(ipu);
+      for (const VGraphId next : way) {
+        if (const auto known = there.find(next); known != there.end()) {
+          last = known->second;
+          at = next;
+          continue;
+        }
+        last = &copyTo(graph, *last, tensor.id, at, next, ops);
+        there[next] = last;
+        at = next;
+      }
+      rewire(tensor, *last, ops);
+    }
+  }
+  OptionalPipelineStage stageOf(const Tensor& tensor) {
+    if (!isPipelined()) return {};
+    if (virtualGraphs_.empty()) {
+      for (const Op* op : tensor.getGraph().schedule_) {
+        if (op->hasPipelineStage() && op->hasVirtualGraphId()) {
+          virtualGraphs_[op->getPipelineStage()] = op->getVirtualGraphId();
+        }
+      }
+    }
+    if (tensor.hasProducer()) return tensor.getProducerUnsafe()->getOptionalPipelineStage();
+    return tensor.consumers.findLowestPipelineStage();
+  }
+  Tensor& copyTo(popart::Graph& graph, Tensor& source, const TensorId& original, VGraphId from,
+                 VGraphId to, const std::vector<Op*>& readers) {
+    Op::Settings settings(graph, "", graph.getScope());
+    const Op* const maker = source.getProducerUnsafe();
+    if (maker != nullptr) {
+      settings.pipelineStage = maker->getOptionalPipelineStage();
+      settings.executionContext = maker->settings.executionContext;
+      if (const auto* copy = dynamic_cast<const IpuCopyOp*>(maker)) {
+        if (copy->getDestPipelineStage() >= 0)
+          settings.pipelineStage = copy->getDestPipelineStage();
+      }
+    } else {
+      settings.pipelineStage = source.consumers.findLowestPipelineStage();
+    }
+    const Op* before = maker != nullptr ? behind(graph, maker) : first(graph, readers);
+    Op& copy = insert(graph, Onnx::CustomOperators::IpuCopy, settings, before);
+    copy.facts_->sources[source.id] = from;
+    copy.facts_->destination = to;
+    if (settings.pipelineStage) {
+      for (const auto& [stage, ipu] : virtualGraphs_) {
+        if (stage > *settings.pipelineStage && ipu == to) {
+          copy.facts_->destination_stage = stage;
+          break;
+        }
+      }
+    }
+    connectIn(copy, 0, source);
+    Tensor& made = newTensor(graph, original + "_c" + std::to_string(to), source.info);
+    connectOut(copy, 0, made);
+    return made;
+  }
+  static const Op* first(const popart::Graph& graph, const std::vector<Op*>& ops) {
+    for (const Op* op : graph.schedule_) {
+      if (std::count(ops.begin(), ops.end(), op) != 0) return op;
+    }
+    return nullptr;
+  }
+
+  /// In a pipeline a later stage of the same virtual graph gets values from a stash.
+  void stash(popart::Graph& graph) {
+    if (!source_.isTraining() || !options().implicitPipeliningEnabled()) return;
+    for (const TensorId& id : graph.tensors_.getAllTensorIds()) {
+      Tensor& tensor = *graph.tensors_.get(id);
+      if (tensor.type_ == TensorType::Const || tensor.type_ == TensorType::Variable ||
+          tensor.isOptimizerTensor() || tensor.isRandomSeedTensor()) {
+        continue;
+      }
+      const OptionalPipelineStage made = madeIn(tensor);
+      if (!made) continue;
+      std::map<PipelineStage, std::vector<Op*>> later;
+      for (Op* op : tensor.consumers.getOps()) {
+        if (!op->hasPipelineStage() || op->isIpuCopyOp() || op->isOptimizerOp()) continue;
+        if (op->getPipelineStage() > *made) later[op->getPipelineStage()].push_back(op);
+      }
+      if (!later.empty()) stashTensor(graph, tensor, *made, later);
+    }
+  }
+  static OptionalPipelineStage madeIn(const Tensor& tensor) {
+    const Op* const maker = tensor.getProducerUnsafe();
+    if (maker == nullptr) return tensor.consumers.findLowestPipelineStage();
+    if (const auto* copy = dynamic_cast<const IpuCopyOp*>(maker)) {
+      if (copy->getDestPipelineStage() >= 0) return copy->getDestPipelineStage();
+    }
+    return maker->getOptionalPipelineStage();
+  }
+  void stashTensor(popart::Graph& graph, Tensor& tensor, PipelineStage made,
+                   const std::map<PipelineStage, std::vector<Op*>>& later) {
+    const int64_t size = later.rbegin()->first - made + 1;
+    Op::Settings settings(graph, "", graph.getScope());
+    settings.vgraphId = later.begin()->second.front()->getOptionalVGraphId();
+    settings.pipelineStage = made;
+    const Op* const maker = tensor.getProducerUnsafe();
+    const Op* const before =
+        maker != nullptr ? behind(graph, maker) : first(graph, tensor.consumers.getOps());
+    Op& stash = insert(graph, Onnx::CustomOperators::Stash, settings, before);
+    stash.facts_->stash_size = size;
+    connectIn(stash, StashOp::getInIndex(), tensor);
+    TensorInfo kept = tensor.info;
+    if (kept.isSet()) {
+      Shape shape{size};
+      shape.insert(shape.end(), kept.shape().begin(), kept.shape().end());
+      kept.set(kept.dataType(), shape);
+    }
+    Tensor& stashed = newTensor(graph, reservedStashedPrefix() + tensor.id, kept);
+    connectOut(stash, StashOp::getOutIndex(), stashed);
+    for (const auto& [stage, readers] : later) {
+      settings.pipelineStage = stage;
+      Op& restore =
+          insert(graph, Onnx::CustomOperators::RestoreInplace, settings, first(graph, readers));
+      restore.facts_->stash_size = size;
+      restore.facts_->modified = {RestoreOp::getActToRestoreInIndex()};
+      restore.facts_->aliases = {
+          {RestoreOp::getActToRestoreInIndex(), RestoreOp::getRestoredActOutIndex()}};
+      connectIn(restore, RestoreOp::getActToRestoreInIndex(), tensor);
+      connectIn(restore, RestoreOp::getStashInIndex(), stashed);
+      TensorId name = reservedRestoredPrefix() + tensor.id;
+      if (graph.tensors_.contains(name)) name += "_" + std::to_string(stage);
+      Tensor& restored = newTensor(graph, name, tensor.info);
+      connectOut(restore, RestoreOp::getRestoredActOutIndex(), restored);
+      rewire(tensor, restored, readers);
+    }
+  }
+
+  /// Inputs are loaded and anchors stored by operators.
+  void copyHost(popart::Graph& graph) {
+    for (const TensorId& id : source_.inputs) {
+      if (!graph.tensors_.contains(id)) continue;
+      Tensor& stream = *graph.tensors_.get(id);
+      const std::vector<Op*> readers = stream.consumers.getOps();
+      if (readers.empty()) continue;
+      Op::Settings settings = readers.front()->settings;
+      settings.name.clear();
+      settings.recomputeType = RecomputeType::Undefined;
+      const Op* const before = first(graph, readers);
+      Op& init = insert(graph, Onnx::CustomOperators::Init_1, settings, before);
+      Tensor& space = newTensor(graph, reservedInitPrefix() + id, stream.info);
+      connectOut(init, InitOp::getOutIndex(), space);
+      Op& load = insert(graph, Onnx::CustomOperators::HostLoad, settings, before);
+      load.facts_->stream = id;
+      load.facts_->has_effect = true;
+      connectIn(load, HostLoadOp::getLocalTensorInIndex(), space);
+      // The stream has its name; what is loaded has another one.
+      Tensor& loaded = newTensor(graph, id + "__t0", stream.info);
+      connectOut(load, HostLoadOp::getLocalTensorOutIndex(), loaded);
+      rewire(stream, loaded, readers);
+    }
+    for (const TensorId& id : source_.dataFlow.anchors()) {
+      if (!graph.tensors_.contains(id)) continue;
+      Tensor& anchor = *graph.tensors_.get(id);
+      Op::Settings settings(graph, "", graph.getScope());
+      if (const Op* maker = anchor.getProducerUnsafe()) {
+        settings.vgraphId = maker->getOptionalVGraphId();
+        settings.pipelineStage = maker->getOptionalPipelineStage();
+      }
+      Op& store = insert(graph, Onnx::CustomOperators::HostStore, settings, nullptr);
+      store.facts_->stream = id;
+      store.facts_->has_effect = true;
+      connectIn(store, HostStoreOp::getLocalTensorInIndex(), anchor);
+    }
+  }
+
+  /// Tensors without a name that no operator has any more.
+  static void removeUnused(popart::Graph& graph) {
+    std::erase_if(graph.tensors_.tensors_, [](const auto& entry) {
+      const Tensor& tensor = *entry.second;
+      return tensor.id[0] == '#' && tensor.producer_ == nullptr && tensor.consumers.getTotal() == 0;
+    });
+  }
+
+  /// Which operators and tensors the loss depends on, and what depends on it.
+  void findWays(popart::Graph& graph) {
+    if (source_.loss.empty() || !graph.tensors_.contains(source_.loss)) return;
+    std::set<const Vertex*> to, from;
+    Tensor* const loss = graph.tensors_.get(source_.loss);
+    to.insert(loss);
+    for (auto op = graph.schedule_.rbegin(); op != graph.schedule_.rend(); ++op) {
+      const auto& outputs = (*op)->output->tensorMap();
+      if (std::none_of(outputs.begin(), outputs.end(),
+                       [&](const auto& t) { return to.count(t.second) != 0; })) {
+        continue;
+      }
+      to.insert(*op);
+      for (const auto& [index, tensor] : (*op)->input->tensorMap()) to.insert(tensor);
+    }
+    from.insert(loss);
+    bool isBefore = true;
+    for (Op* op : graph.schedule_) {
+      const auto& inputs = op->input->tensorMap();
+      // Gradients start with a constant.
+      const bool follows = backward_.count(op) != 0 ||
+                           std::any_of(inputs.begin(), inputs.end(),
+                                       [&](const auto& t) { return from.count(t.second) != 0; });
+      if (follows) from.insert(op);
+      for (const auto& [index, tensor] : op->output->tensorMap()) {
+        if (follows) from.insert(tensor);
+      }
+      op->scheduledPreLoss =
+          isBefore && !op->isOptimizerOp() ? ScheduledPreLoss::Yes : ScheduledPreLoss::No;
+      if (loss->getProducerUnsafe() == op) isBefore = false;
+    }
+    const auto mark = [&](Vertex& vertex) {
+      vertex.toLoss = to.count(&vertex) != 0 ? PathToLoss::Yes : PathToLoss::No;
+      vertex.fromLoss = from.count(&vertex) != 0 ? PathFromLoss::Yes : PathFromLoss::No;
+    };
+    for (Op* op : graph.schedule_) mark(*op);
+    for (auto& [id, tensor] : graph.tensors_.tensors_) {
+      mark(*tensor);
+      const Op* const maker = tensor->producer_;
+      tensor->scheduledPreLoss = maker == nullptr ? ScheduledPreLoss::Yes : maker->scheduledPreLoss;
+    }
+  }
+
+  Ir& ir_;
+  const IrSource& source_;
+  IrPoint point_;
+  Graphs graphs_;
+  OpId nextId_ = 100;  // PopART's first
+  std::set<halftone::TensorId> recomputed_;
+  std::set<const Op*> backward_;
+  std::map<PipelineStage, VGraphId> virtualGraphs_;  // of stages
+};
+
+Graphs viewOf(Ir& ir, const IrSource& source, IrPoint point) {
+  return translated<error>([&] { return ViewBuilder(ir, source, point).run(); });
+}
+
+}  // namespace popart::detail
