@@ -524,6 +524,11 @@ void Session::compileAndExport(const std::string& filename) {
 
 void Session::compileAndExport(std::ostream& out) {
   prepareDevice(false);
+  saveExecutableToStream(out);
+}
+
+void Session::saveExecutableToStream(std::ostream& out) {
+  state_->requirePrepared("saveExecutableToStream");
   translated<runtime_error>([&] {
     const std::vector<std::byte> bytes =
         halftone::executable_bytes(state_->executable->session().executable());
@@ -768,7 +773,9 @@ std::string Session::getSerializedGraph() const {
   if (!state_->isPrepared()) {
     throw runtime_error("Session must have been prepared before a report can be fetched");
   }
-  throw runtime_error("There is no serialized graph of the device {}", state_->device->getType());
+  const std::vector<std::byte> bytes = translated<runtime_error>(
+      [&] { return halftone::executable_bytes(state_->executable->session().executable()); });
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 void Session::setDeviceInfo(std::shared_ptr<DeviceInfo> deviceInfo) {
@@ -1200,8 +1207,8 @@ void TrainingSession::updateOptimizerFromHost(const Optimizer* optimizer) {
       [&] { detail::setHyperparameters(s.executable->session(), *s.optimizer); });
 }
 
-void TrainingSession::connectStreamToCallback(const std::string& streamHandle,
-                                              std::function<void(void*)> callback, unsigned index) {
+void Session::connectStreamToCallback(const std::string& streamHandle,
+                                      std::function<void(void*)> callback, unsigned index) {
   const std::int64_t replicas = detail::localReplicas(state_->options);
   if (index >= replicas) {
     throw runtime_error("There is no replica {}: the session runs on {}", index, replicas);
@@ -1217,6 +1224,20 @@ void TrainingSession::connectStreamToCallback(const std::string& streamHandle,
                         streamHandle);
   }
   state_->callbacks[{streamHandle, index}] = std::move(callback);
+}
+
+void Session::connectStream(const std::string& streamHandle, void* buffer) {
+  const bool isInput = streamHandle.starts_with("h2d_");
+  const TensorId id = streamHandle.substr(
+      std::min(streamHandle.size(), std::string_view(isInput ? "h2d_" : "anchor_d2h_").size()));
+  connectStreamToCallback(streamHandle, [=, this](void* data) {
+    const auto bytes = static_cast<std::size_t>(getInfo(id).nbytes());
+    if (isInput) {
+      std::memcpy(data, buffer, bytes);
+    } else {
+      std::memcpy(buffer, data, bytes);
+    }
+  });
 }
 
 void TrainingSession::updateExternallySavedTensorLocations(const std::string& fromLocation,
@@ -1297,6 +1318,86 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   std::unique_ptr<InferenceSession> session(new InferenceSession(std::move(state)));
   dumpIr(*session);
   return session;
+}
+
+void Session::broadcastWeights(int rootRank) {
+  const halftone::Ranks* ranks = detail::ranksOf(state_->options);
+  if (ranks == nullptr) return;
+  if (rootRank < 0 || rootRank >= ranks->ranks) {
+    throw runtime_error("There is no rank {} among the {} of this session", rootRank, ranks->ranks);
+  }
+  detail::HostWeights& weights = state_->weights;
+  translated<runtime_error>([&] {
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const halftone::AnyView own = weights[i];
+      if (own.data == nullptr) continue;
+      const auto bytes = static_cast<std::size_t>(own.info.bytes());
+      std::vector<std::byte> all(bytes * static_cast<std::size_t>(ranks->ranks));
+      ranks->all_gather(ranks->self, own.data, bytes, all.data());
+      weights.set(i, {own.info, all.data() + bytes * static_cast<std::size_t>(rootRank)});
+    }
+  });
+}
+
+namespace {
+
+/// A variable in streaming memory, and the part of it that a replica has.
+struct RemotePart {
+  std::string variable;
+  std::size_t first = 0, count = 0;  ///< bytes of the whole value
+};
+
+RemotePart remotePart(const halftone::Graph& graph, const std::string& buffer, int repeatIndex,
+                      unsigned replica) {
+  constexpr std::string_view prefix = "RB_";
+  int number = -1;
+  if (buffer.starts_with(prefix)) {
+    std::from_chars(buffer.data() + prefix.size(), buffer.data() + buffer.size(), number);
+  }
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const auto id = static_cast<halftone::TensorId>(i);
+    const halftone::VariableSettings* settings = graph.settings(id);
+    if (settings == nullptr || number < 0 || settings->remote_buffer != number ||
+        settings->remote_entry != repeatIndex) {
+      continue;
+    }
+    const halftone::TensorInfo& info = graph.info(id);
+    const auto own = static_cast<std::size_t>(info.bytes());
+    std::size_t whole = own;
+    if (settings->shard_over > 1) {
+      whole =
+          static_cast<std::size_t>(halftone::TensorInfo{info.type, settings->host_shape}.bytes());
+    }
+    const std::size_t part = replica % static_cast<unsigned>(settings->shard_over);
+    const std::size_t first = std::min(whole, part * own);
+    return {std::string(graph.name(id)), first, std::min(own, whole - first)};
+  }
+  throw runtime_error("No variable is in entry {} of remote buffer {}", repeatIndex, buffer);
+}
+
+}  // namespace
+
+void TrainingSession::copyFromRemoteBuffer(const std::string& buffer, void* to, int repeatIndex,
+                                           unsigned replicationIndex) {
+  state_->requirePrepared("copyFromRemoteBuffer");
+  translated<runtime_error>([&] {
+    const halftone::Session& session = state_->executable->session();
+    const RemotePart part = remotePart(session.graph(), buffer, repeatIndex, replicationIndex);
+    const halftone::AnyView value = session.get(part.variable);
+    std::memcpy(to, static_cast<const std::byte*>(value.data) + part.first, part.count);
+  });
+}
+
+void TrainingSession::copyToRemoteBuffer(void* from, const std::string& buffer, int repeatIndex,
+                                         unsigned replicationIndex) {
+  state_->requirePrepared("copyToRemoteBuffer");
+  translated<runtime_error>([&] {
+    halftone::Session& session = state_->executable->session();
+    const RemotePart part = remotePart(session.graph(), buffer, repeatIndex, replicationIndex);
+    halftone::AnyArray value = halftone::AnyArray::copy_of(session.get(part.variable));
+    std::memcpy(value.data() + part.first, from, part.count);
+    session.set(part.variable, value);
+  });
 }
 
 }  // namespace popart
