@@ -428,6 +428,12 @@ class ViewBuilder {
       graph.schedule_.push_back(op.get());
       graph.ops_[op->id] = std::move(op);
     }
+    // Nodes exchange entries of remote buffers, and do not read what lies there.
+    for (std::size_t i = 0; i < native.tensors.size(); ++i) {
+      const auto id = static_cast<halftone::TensorId>(i);
+      const halftone::VariableSettings* settings = native.settings(id);
+      if (settings != nullptr && settings->remote_buffer >= 0) tensor(id);
+    }
     for (const halftone::TensorId id : native.outputs) {
       Tensor& output = tensor(id);
       if (!scope.empty()) graph.outputs_.push_back(output.id);
