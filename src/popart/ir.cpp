@@ -113,7 +113,12 @@ detail::ModelNode nodeOf(const ::onnx::NodeProto& node) {
     if (a.type() == ::onnx::AttributeProto::FLOATS) {
       value = std::vector<float>(a.floats().begin(), a.floats().end());
     }
-    if (!value.is_null()) result.attributes.emplace_back(a.name(), value.dump());
+    if (a.type() == ::onnx::AttributeProto::STRINGS) {
+      value = std::vector<std::string>(a.strings().begin(), a.strings().end());
+    }
+    if (value.is_null()) continue;
+    result.attributes.emplace_back(a.name(),
+                                   value.dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   return result;
 }

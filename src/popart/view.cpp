@@ -280,13 +280,18 @@ class InPlace {
 class ViewBuilder {
  public:
   ViewBuilder(Ir& ir, const IrSource& source, IrPoint point)
-      : ir_(ir), source_(source), point_(point) {}
+      : ir_(ir), source_(source), point_(point) {
+    for (const ModelNode& node : source.file().nodes) {
+      if (!node.outputs.empty()) nodes_[node.outputs[0]] = &node;
+    }
+  }
 
   Graphs run() {
     const halftone::Graph native = prepared();
     popart::Graph& main = add(GraphId::root());
     fill(main, native);
     join(main);
+    takeAttributes(main);
     placeUpdates(main);
     if (point_ != IrPoint::Fwd0 && point_ != IrPoint::Fwd1) {
       copyBetweenIpus(main);
@@ -391,7 +396,8 @@ class ViewBuilder {
       if (isFinal && inPlace[n].first >= 0) {
         const auto [over, out] = inPlace[n];
         const std::string type = inPlaceType(opid.type, over, node.inputs.size());
-        if (!type.empty()) {
+        const bool isAllowed = !scope.empty() || allowsInPlace(idOf(native, node.outputs[0]), type);
+        if (!type.empty() && isAllowed) {
           opid = AiGraphcoreOpIdV1(type);
           facts.aliases.emplace_back(over, out);
           if (!halftone::is_view(node)) facts.modified.push_back(over);
@@ -601,6 +607,52 @@ class ViewBuilder {
   OperatorIdentifier identifierIn(const std::string& domain, const std::string& type) const {
     if (domain == Domain::ai_graphcore) return AiGraphcoreOpIdV1(type);
     return {domain, type, versionOf(domain, type, source_)};
+  }
+
+  /// What nodes of the model say about how they are to be run.
+  void takeAttributes(popart::Graph& graph) {
+    for (const auto& [id, node] : nodes_) {
+      if (!graph.tensors_.contains(id)) continue;
+      Op* const op = graph.tensors_.get(id)->getProducerUnsafe();
+      if (op == nullptr) continue;
+      op->settings.inplacePriorityVeto = inPlacePriorities(*node);
+      for (const std::string& pattern : excludedPatterns(*node)) {
+        op->settings.excludePatterns.insert(pattern);
+      }
+      if (const nlohmann::json value = attributeOf(*node, sSchedulePriority); value.is_number()) {
+        op->settings.schedulePriority = value.get<double>();
+      }
+    }
+  }
+  static nlohmann::json attributeOf(const ModelNode& node, std::string_view name) {
+    for (const auto& [key, text] : node.attributes) {
+      if (key == name) return nlohmann::json::parse(text);
+    }
+    return {};
+  }
+  static std::vector<std::string> excludedPatterns(const ModelNode& node) {
+    const nlohmann::json names = attributeOf(node, sExcludePatternsAttribute);
+    return names.is_array() ? names.get<std::vector<std::string>>() : std::vector<std::string>();
+  }
+  static std::vector<std::tuple<std::string, float>> inPlacePriorities(const ModelNode& node) {
+    const nlohmann::json names = attributeOf(node, sInplaceOpNames),
+                         priorities = attributeOf(node, sInplaceOpPriorities);
+    std::vector<std::tuple<std::string, float>> result;
+    for (std::size_t i = 0; i < names.size() && i < priorities.size(); ++i) {
+      result.emplace_back(names[i].get<std::string>(), priorities[i].get<float>());
+    }
+    return result;
+  }
+  /// A negative priority, and a pattern that is excluded, forbid an in-place form.
+  bool allowsInPlace(const TensorId& output, const std::string& type) const {
+    const auto found = nodes_.find(output);
+    if (found == nodes_.end()) return true;
+    const std::vector<std::string> excluded = excludedPatterns(*found->second);
+    if (std::count(excluded.begin(), excluded.end(), "InPlace") != 0) return false;
+    const auto priorities = inPlacePriorities(*found->second);
+    return std::none_of(priorities.begin(), priorities.end(), [&](const auto& p) {
+      return std::get<0>(p) == type && std::get<1>(p) < 0;
+    });
   }
 
   /// Updates run where their variable lies, sums of gradients where the gradient is computed.
@@ -918,7 +970,8 @@ class ViewBuilder {
   const IrSource& source_;
   IrPoint point_;
   Graphs graphs_;
-  OpId nextId_ = 100;  // PopART's first
+  OpId nextId_ = 100;                           // PopART's first
+  std::map<TensorId, const ModelNode*> nodes_;  // by their first output
   std::set<halftone::TensorId> recomputed_;
   std::set<const Op*> backward_;
   std::map<PipelineStage, VGraphId> virtualGraphs_;  // of stages

@@ -348,6 +348,30 @@ TEST_CASE("popart ir: operators say whether they run again for the gradients") {
   }
 }
 
+TEST_CASE("popart ir: operators have the attributes of their nodes") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorId x = builder->addInputTensor(square_info, "x");
+  const TensorId y = aiOnnx.matmul({x, weight(*builder, "w")}, "y");
+  const TensorId z = aiOnnx.relu({y}, "z");
+  builder->addNodeAttribute(sSchedulePriority, 2.5f, {y});
+  builder->excludePatterns(z, {"InPlace"});
+  builder->setInplacePreferences(z, {{"ReluInplace", -1.f}});
+  builder->addOutputTensor(z);
+  const Prepared prepared{builder->getModelProto(), DataFlow(1, {{z, AnchorReturnType("All")}})};
+  Ir ir;
+  prepared.into(ir);
+  const Op* product = ir.getTensor("y")->getProducer();
+  CHECK(product->settings.schedulePriority == 2.5);
+  CHECK(product->settings.excludePatterns.empty());
+  const Op* relu = ir.getTensor("z")->getProducer();
+  CHECK(relu->settings.excludePatterns.count("InPlace") == 1);
+  REQUIRE(relu->settings.inplacePriorityVeto.size() == 1);
+  CHECK(std::get<0>(relu->settings.inplacePriorityVeto[0]) == "ReluInplace");
+  // A node that must not run in place has no in-place form.
+  CHECK(relu->opid == Onnx::AiOnnx::OpSet9::Relu);
+}
+
 TEST_CASE("popart ir: a session from an Ir runs what it shows") {
   const Prepared prepared = chain(1);
   auto ir = std::make_shared<Ir>();
