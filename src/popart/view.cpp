@@ -95,6 +95,7 @@ std::string graphcoreType(const halftone::Node& node, const JsonAttributes& attr
       {"ConvWeightGradient", "ConvWeightsGrad"},
       {"DeriveSeed", "ModifyRandomSeed"},
       {"GatherGradient", "GatherGrad"},
+      {"LambPart", "AdamVarUpdate"},
       {"MaxPoolGradient", "MaxPoolGrad"},
       {"NegativeLogLikelihoodLossGradient", "NllGrad"},
       {"NllGradient", "NllGrad"},
@@ -109,11 +110,8 @@ std::string graphcoreType(const halftone::Node& node, const JsonAttributes& attr
     if (name == here) return std::string(there);
   }
   if (name == "RecurrentGradient") {
-    const std::string cell = attributes["cell"];
-    return (cell.find("lstm") != cell.npos  ? "LSTM"
-            : cell.find("gru") != cell.npos ? "GRU"
-                                            : "RNN") +
-           std::string("Grad");
+    const std::string cell = attributes["cell"];  // a text of JSON's
+    return cell.substr(1, cell.size() - 2) + "Grad";
   }
   return {};
 }
@@ -409,8 +407,14 @@ class ViewBuilder {
       for (std::size_t k = 0; k < attributes.graphs.size(); ++k) {
         const std::int32_t index = attributes.graphs[k];
         popart::Graph*& body = known[index];
+        const halftone::Graph& inner = native.graphs[static_cast<std::size_t>(index)];
+        for (std::size_t b = 0; b < bodies.size() && body == nullptr && opid.type == "Call"; ++b) {
+          // Each node has its graph; PopART's share one of that name.
+          const bool isNamed =
+              inner.text(inner.graph_name) == bodies[b]->text(bodies[b]->graph_name);
+          if (isNamed && inner == *bodies[b]) body = called[b];
+        }
         if (body == nullptr) {
-          const halftone::Graph& inner = native.graphs[static_cast<std::size_t>(index)];
           const std::string stem = op->name().empty() ? opid.type : op->name();
           body = &add(freeId(inner, stem, k));
           bodies.push_back(&inner);
@@ -551,6 +555,8 @@ class ViewBuilder {
       if (node.outputs.empty() || !graph.tensors_.contains(node.outputs[0])) continue;
       Op* const last = graph.tensors_.get(node.outputs[0])->getProducerUnsafe();
       if (last == nullptr || last->opid.type.compare(0, node.type.size(), node.type) == 0) continue;
+      // Nothing is dropped in inference.
+      if (last->isConvertibleTo<IdentityOp>() && node.type.ends_with("Dropout")) continue;
       std::set<Op*> parts{last};
       if (collect(*last, node, parts)) joinParts(graph, *last, node, parts);
     }

@@ -307,6 +307,29 @@ TEST_CASE("popart ir: graphs that operators call") {
   CHECK(is(error_of([&] { ir.getGraph(GraphId("nothing")); }), "error", "No graph with id"));
 }
 
+TEST_CASE("popart ir: calls of one graph share it, and dropout is nothing in inference") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  Builder& body = builder->createSubgraphBuilder();
+  body.setGraphName("twice");
+  const TensorId in = body.addInputTensor(square_info);
+  body.addOutputTensor(body.aiOnnxOpset9().add({in, in}));
+  TensorId y = builder->addInputTensor(square_info, "x");
+  for (int i = 0; i < 2; ++i) y = builder->aiGraphcoreOpset1().call({y}, 1, body)[0];
+  y = aiOnnx.relu({aiOnnx.dropout({y}, 1, 0.5f)[0]});
+  builder->addOutputTensor(y);
+  const Prepared prepared{builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}})};
+  Ir ir;
+  prepared.into(ir);
+  CHECK(ir.getGraphs().size() == 2);
+  const std::vector<Op*> calls = ir.opsOfType(Onnx::AiGraphcore::OpSet1::Call);
+  REQUIRE(calls.size() == 2);
+  CHECK(dynamic_cast<const CallOp&>(*calls[0]).getCalledGraph().id.str() == "twice");
+  CHECK(ir.getGraph(GraphId("twice")).getCallSiteOps() == calls);
+  CHECK(count(ir, "Dropout") == 0);
+  check_laws(ir);
+}
+
 TEST_CASE("popart ir: operators say whether they run again for the gradients") {
   auto builder = Builder::create();
   auto aiOnnx = builder->aiOnnxOpset9();
