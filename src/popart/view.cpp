@@ -4,273 +4,27 @@
 
 #include <halftone/graph/index.hpp>
 #include <halftone/graph/subgraphs.hpp>
-#include <halftone/kernel/executor.hpp>
-#include <halftone/program/buffers.hpp>
-#include <halftone/train.hpp>
-#include <halftone/train/operators.hpp>
-#include <halftone/train/state.hpp>
-#include <halftone/transform/recompute.hpp>
-#include <halftone/transform/schedule.hpp>
+#include <halftone/op/list.hpp>
 #include <popart/error.hpp>
 #include <popart/op/classes.gen.hpp>
 #include <popart/operators.hpp>
 #include <popart/tensornames.hpp>
 
-#include "base/describe.hpp"
-#include "exec/fold.hpp"
 #include "popart/convert.hpp"
 #include "popart/ir_graph.hpp"
 #include "popart/operator_classes.hpp"
-#include "popart/operator_versions.hpp"
-#include "popart/options.hpp"
-#include "transform/pipeline.hpp"
+#include "popart/operator_names.hpp"
+#include "popart/view_graph.hpp"
 
 namespace popart::detail {
 
 namespace {
-
-/// A node's attributes as JSON, and the graphs among them.
-class JsonAttributes final : public halftone::AttributeVisitor {
- public:
-  explicit JsonAttributes(const halftone::Node& node) {
-    halftone::Vector<halftone::Word> words = node.attributes;
-    node.op->attributes(words, *this);
-  }
-  std::vector<std::pair<std::string, std::string>> values;
-  std::vector<std::int32_t> graphs;
-
-  std::string operator[](std::string_view name) const {
-    for (const auto& [key, value] : values) {
-      if (key == name) return value;
-    }
-    return {};
-  }
-
-  void integer(std::string_view name, std::int64_t& value, bool& present) override {
-    if (present) add(name, value);
-  }
-  void real(std::string_view name, float& value, bool& present) override {
-    if (present) add(name, value);
-  }
-  void integers(std::string_view name, std::int64_t* list, std::uint8_t& count,
-                std::size_t) override {
-    add(name, std::vector<std::int64_t>(list, list + count));
-  }
-  void reals(std::string_view name, float* list, std::uint8_t& count, std::size_t) override {
-    add(name, std::vector<float>(list, list + count));
-  }
-  void text(std::string_view name, char* text, std::size_t) override {
-    add(name, halftone::detail::escaped(text));
-  }
-  void choice(std::string_view name, std::int64_t& value,
-              std::span<const std::string_view> names) override {
-    add(name, names[static_cast<std::size_t>(value)]);
-  }
-  void choices(std::string_view name, std::int64_t* list, std::uint8_t& count, std::size_t,
-               std::span<const std::string_view> names) override {
-    std::vector<std::string_view> chosen;
-    for (std::size_t i = 0; i < count; ++i) {
-      chosen.push_back(names[static_cast<std::size_t>(list[i])]);
-    }
-    add(name, chosen);
-  }
-  void graph(std::string_view name, std::int32_t& index) override {
-    add(name, index);
-    graphs.push_back(index);
-  }
-
- private:
-  void add(std::string_view name, const nlohmann::json& value) {
-    values.emplace_back(name, value.dump());
-  }
-};
-
-/// A gradient or an update as PopART calls it; empty if it has no such operator.
-std::string graphcoreType(const halftone::Node& node, const JsonAttributes& attributes) {
-  constexpr std::pair<std::string_view, std::string_view> types[] = {
-      {"Accumulate", "Accumulate"},
-      {"AdjustLossScaling", "LossScaleUpdate"},
-      {"AdvanceRandom", "GetRandomSeed"},
-      {"AveragePoolGradient", "AveragePoolGrad"},
-      {"ConvWeightGradient", "ConvWeightsGrad"},
-      {"DeriveSeed", "ModifyRandomSeed"},
-      {"GatherGradient", "GatherGrad"},
-      {"LambPart", "AdamVarUpdate"},
-      {"MaxPoolGradient", "MaxPoolGrad"},
-      {"NegativeLogLikelihoodLossGradient", "NllGrad"},
-      {"NllGradient", "NllGrad"},
-      {"PadGradient", "PadGrad"},
-      {"ReluGradient", "ReluGrad"},
-      {"ResizeGradient", "ResizeGrad"},
-      {"SliceGradient", "SliceGrad"},
-      {"SoftmaxNllGradient", "SoftmaxGradDirect"},
-  };
-  const std::string_view name = node.op->id.name;
-  for (const auto& [here, there] : types) {
-    if (name == here) return std::string(there);
-  }
-  if (name == "RecurrentGradient") {
-    const std::string cell = attributes["cell"];  // a text of JSON's
-    return cell.substr(1, cell.size() - 2) + "Grad";
-  }
-  return {};
-}
-
-/// The whole step of an optimizer for one weight has the type of the part that changes the weight.
-std::string updateType(const halftone::Graph& graph, const halftone::Node& node,
-                       const JsonAttributes& attributes) {
-  const std::string kind = attributes["kind"];
-  if (kind == "\"sgd\"") {
-    const halftone::TensorId velocity = node.inputs[2];
-    if (velocity == halftone::no_tensor) return "SGD0VarUpdate";
-    const bool isCombined =
-        graph.name(velocity).starts_with(halftone::detail::velocity_state.prefix);
-    return isCombined ? "SGD1VarUpdate" : "SGD2VarUpdate";
-  }
-  const bool isAdam = kind == "\"adam\"" || kind == "\"adamax\"" || kind == "\"lamb\"";
-  return isAdam ? "AdamVarUpdate" : "ScaledVarUpdate";
-}
-
-/// The version that introduced an operator's meaning in the model's operator set; 0: ONNX up to version 17
-/// does not have it.
-unsigned versionOf(const std::string& domain, const std::string& type, const IrSource& source) {
-  if (domain != Domain::ai_onnx) return 0;
-  const std::span<const OperatorVersions> rows = operatorVersions();
-  const auto row =
-      std::lower_bound(rows.begin(), rows.end(), std::string_view(type),
-                       [](const auto& a, std::string_view name) { return a.name < name; });
-  if (row == rows.end() || row->name != type) return 0;
-  const auto opset = source.file().opsets.find(domain);
-  const auto asked = static_cast<unsigned>(opset == source.file().opsets.end() ? defaultAiOnnxOpset
-                                                                               : opset->second);
-  unsigned version = row->versions[0];
-  for (const unsigned since : row->versions) {
-    if (since != 0 && since <= asked) version = since;
-  }
-  return version;
-}
-
-/// What PopART calls a node of a model's operator sets.
-OperatorIdentifier identifierOf(const halftone::Graph& graph, const halftone::Node& node,
-                                const JsonAttributes& attributes, const IrSource& source) {
-  const halftone::OpId& id = node.op->id;
-  const std::string type(id.name), domain(id.domain);
-  const bool isBackward = node.place.part == halftone::Part::backward;
-  if (node.op->id == halftone::op::Update::id) {
-    return AiGraphcoreOpIdV1(updateType(graph, node, attributes));
-  }
-  if (domain == "halftone") {
-    const std::string known = graphcoreType(node, attributes);
-    if (!known.empty()) return AiGraphcoreOpIdV1(known);
-  }
-  if (isBackward && id == halftone::op::Gemm::id && node.inputs.size() == 2) {
-    if (attributes["transA"] == "1") return AiGraphcoreOpIdV1("MatMulRhsGrad");
-    return AiGraphcoreOpIdV1("MatMulLhsGrad");
-  }
-  if (isBackward && id == halftone::op::ConvTranspose::id) {
-    return AiGraphcoreOpIdV1("ConvDataGrad");
-  }
-  unsigned version = versionOf(domain, type, source);
-  if (version == 0) version = static_cast<unsigned>(id.versions.back());
-  return {domain, type, version};
-}
-
-/// In-place operators of PopART's for a node that writes over its input of that number.
-std::string inPlaceType(const std::string& type, InIndex over, std::size_t inputs) {
-  const std::span<const std::string_view> known = inPlaceOperators();
-  const auto has = [&](const std::string& name) {
-    return std::binary_search(known.begin(), known.end(), std::string_view(name));
-  };
-  // Softplus and Softsign have another spelling in place.
-  std::string stem = type;
-  if (stem == "Softplus") stem = "SoftPlus";
-  if (stem == "Softsign") stem = "SoftSign";
-  if (inputs == 2 && over <= 1 && has(stem + (over == 0 ? "LhsInplace" : "RhsInplace"))) {
-    return stem + (over == 0 ? "LhsInplace" : "RhsInplace");
-  }
-  return over == 0 && has(stem + "Inplace") ? stem + "Inplace" : std::string();
-}
 
 /// Names of tensors that have none tell them apart.
 TensorId idOf(const halftone::Graph& graph, halftone::TensorId id) {
   const std::string_view name = graph.name(id);
   return name.empty() ? TensorId("#" + std::to_string(id)) : TensorId(name);
 }
-
-/// Views without a name that change no shape, and those that only give another node's output a name, are
-/// no steps of a program and nothing that PopART has.
-void removeIdle(halftone::Graph& graph) {
-  const halftone::Uses uses(graph);
-  halftone::TensorMap<halftone::TensorId> same(graph, halftone::no_tensor);
-  const auto isOutput = [&](halftone::TensorId id) {
-    return std::count(graph.outputs.begin(), graph.outputs.end(), id) != 0;
-  };
-  for (halftone::Node& node : graph.nodes) {
-    for (halftone::TensorId& id : node.inputs) {
-      if (id != halftone::no_tensor && same[id] != halftone::no_tensor) id = same[id];
-    }
-    if (!halftone::is_view(node) || node.op->id == halftone::op::Detach::id) continue;
-    const halftone::TensorId in = node.inputs[0], out = node.outputs[0];
-    if (graph.info(in) != graph.info(out)) continue;
-    if (graph.name(out).empty()) {
-      if (isOutput(out)) continue;
-      same[out] = in;
-      node.outputs.clear();
-    } else if (const int maker = uses.producer[in];
-               graph.name(in).empty() && maker != halftone::no_node && uses.count[in] == 1) {
-      halftone::Node& made = graph.nodes[static_cast<std::size_t>(maker)];
-      std::replace(made.outputs.begin(), made.outputs.end(), in, out);
-      node.outputs.clear();
-    }
-  }
-  const auto end = std::remove_if(
-      graph.nodes.begin(), graph.nodes.end(),
-      [](const halftone::Node& node) { return halftone::is_view(node) && node.outputs.empty(); });
-  graph.nodes.resize(static_cast<std::size_t>(end - graph.nodes.begin()));
-}
-
-/// Where a program would write outputs over inputs: for each node (input, output), or (-1, -1).
-class InPlace {
- public:
-  explicit InPlace(const halftone::Graph& graph) : over_(graph.nodes.size(), {-1, -1}) {
-    // A program reads inputs from the caller's memory; on a device they are buffers that the host
-    // has written, as if a node had made them.
-    halftone::Graph made = graph;
-    for (const halftone::TensorId id : graph.inputs) {
-      halftone::Node load{.op = &halftone::descriptor<halftone::op::HostLoad>};
-      load.outputs.push_back(id);
-      made.tensor(id).role = halftone::Role::value;
-      made.nodes.push_back(std::move(load));
-    }
-    std::rotate(made.nodes.begin(),
-                made.nodes.begin() + static_cast<std::ptrdiff_t>(graph.nodes.size()),
-                made.nodes.end());
-    made.inputs.clear();
-    const halftone::Buffers buffers(made, true, true);
-    const std::size_t first = graph.inputs.size();
-    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      const halftone::Node& node = graph.nodes[n];
-      for (std::size_t o = 0; o < node.outputs.size() && over_[n].first < 0; ++o) {
-        const halftone::TensorId out = node.outputs[o];
-        if (out == halftone::no_tensor || buffers.is_late[n + first]) continue;
-        for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-          const halftone::TensorId in = node.inputs[i];
-          if (in == halftone::no_tensor) continue;
-          const bool isView =
-              buffers.shares(made, n + first) && buffers.root[in] == buffers.root[out];
-          const int buffer = buffers.of(out);
-          if (!isView && (buffer == halftone::Buffers::none || buffer != buffers.of(in))) continue;
-          over_[n] = {static_cast<int>(i), static_cast<int>(o)};
-          break;
-        }
-      }
-    }
-  }
-  std::pair<int, int> operator[](std::size_t n) const { return over_[n]; }
-
- private:
-  std::vector<std::pair<int, int>> over_;
-};
 
 }  // namespace
 
@@ -285,7 +39,7 @@ class ViewBuilder {
   }
 
   Graphs run() {
-    const halftone::Graph native = prepared();
+    const halftone::Graph native = viewedGraph(source_, point_, recomputed_);
     popart::Graph& main = add(GraphId::root());
     fill(main, native);
     join(main);
@@ -306,47 +60,6 @@ class ViewBuilder {
  private:
   const SessionOptions& options() const { return source_.options; }
   bool isPipelined() const { return options().enablePipelining; }
-
-  /// The library's graph at the point.
-  halftone::Graph prepared() {
-    const bool isForward = point_ == IrPoint::Fwd0 || point_ == IrPoint::Fwd1;
-    halftone::Graph graph = isForward ? source_.model : source_.graph;
-    graph.model.clear();
-    halftone::Vector<halftone::TensorId> kept;
-    for (const TensorId& id : source_.dataFlow.anchors()) {
-      if (const halftone::TensorId anchor = graph.find(id); anchor != halftone::no_tensor) {
-        kept.push_back(anchor);
-      }
-    }
-    if (isForward && !source_.loss.empty()) kept.push_back(graph.find(source_.loss));
-    if (!kept.empty() || !isForward) graph.outputs = std::move(kept);
-    if (point_ == IrPoint::Fwd0) return graph;
-    halftone::kernel::Executor executor;
-    const halftone::PassOptions passes{.evaluate = &halftone::evaluate_constant,
-                                       .evaluate_context = &executor};
-    if (!source_.isTraining() && options().constantWeights) {
-      graph = halftone::pass::constants(std::move(graph), passes);
-    }
-    graph = halftone::pass::random_seeds(std::move(graph), passes);
-    graph = halftone::pass::infer(std::move(graph), passes);
-    graph = halftone::without_dead_code(std::move(graph));
-    removeIdle(graph);
-    const halftone::Recomputation mode = recomputationOf(options());
-    findRecomputed(graph, mode);
-    if (options().explicitRecomputation && point_ >= IrPoint::PreAlias) {
-      graph = halftone::recompute(std::move(graph), mode);
-    }
-    return point_ >= IrPoint::PreAlias ? halftone::schedule(std::move(graph)) : graph;
-  }
-  void findRecomputed(const halftone::Graph& graph, halftone::Recomputation mode) {
-    if (!halftone::detail::may_recompute(graph, mode)) return;
-    const halftone::detail::RecomputedNodes again(graph, mode);
-    for (const halftone::Node& node : graph.nodes) {
-      for (const halftone::TensorId id : node.outputs) {
-        if (again.repeated_by(id) != halftone::no_node) recomputed_.insert(id);
-      }
-    }
-  }
 
   popart::Graph& add(const GraphId& id) {
     auto& graph = graphs_[id];
@@ -379,7 +92,7 @@ class ViewBuilder {
     std::map<std::int32_t, popart::Graph*> known;  // calls of one body share its graph
     for (std::size_t n = 0; n < native.nodes.size(); ++n) {
       const halftone::Node& node = native.nodes[n];
-      const JsonAttributes attributes(node);
+      const NodeAttributes attributes = attributesOf(node);
       OperatorIdentifier opid = identifierOf(native, node, attributes, source_);
       OpFacts facts;
       facts.attributes = attributes.values;
@@ -583,7 +296,7 @@ class ViewBuilder {
                  const std::set<Op*>& parts) {
     Op::Settings settings = last.settings;
     if (settings.name.empty()) settings.name = node.name;
-    Op& joined = insert(graph, identifierIn(node.domain, node.type), settings, &last);
+    Op& joined = insert(graph, identifierOf(node, source_), settings, &last);
     joined.id = last.id;
     joined.facts_->attributes = node.attributes;
     std::vector<std::pair<int, Tensor*>> inputs, outputs;
@@ -610,11 +323,6 @@ class ViewBuilder {
     std::erase(graph.schedule_, &op);
     graph.ops_.erase(op.id);
   }
-  OperatorIdentifier identifierIn(const std::string& domain, const std::string& type) const {
-    if (domain == Domain::ai_graphcore) return AiGraphcoreOpIdV1(type);
-    return {domain, type, versionOf(domain, type, source_)};
-  }
-
   /// What nodes of the model say about how they are to be run.
   void takeAttributes(popart::Graph& graph) {
     for (const auto& [id, node] : nodes_) {
@@ -712,11 +420,6 @@ class ViewBuilder {
   static Op* behind(const popart::Graph& graph, const Op* op) {
     const auto at = std::find(graph.schedule_.begin(), graph.schedule_.end(), op);
     return at == graph.schedule_.end() || at + 1 == graph.schedule_.end() ? nullptr : *(at + 1);
-  }
-  static std::map<const Op*, std::size_t> positions(const popart::Graph& graph) {
-    std::map<const Op*, std::size_t> at;
-    for (std::size_t i = 0; i < graph.schedule_.size(); ++i) at[graph.schedule_[i]] = i;
-    return at;
   }
 
   /// One IpuCopy for each tensor and virtual graph that reads it; in a pipeline from stage to stage.
