@@ -40,6 +40,7 @@
 #include "popart/settings.hpp"
 #include "popart/synthetic.hpp"
 #include "popart/training.hpp"
+#include "popart/transforms.hpp"
 #include "popart/weights.hpp"
 
 namespace popart {
@@ -935,6 +936,7 @@ void applyPatterns(halftone::Graph& graph, const Patterns& patterns, detail::Nod
 /// The model, with known inputs and names that sessions leave alone.
 halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inputShapeInfo,
                              const SessionOptions& userOptions, const Patterns& patterns) {
+  detail::checkTransforms(userOptions);
   patterns.ensureAllMandatoryPatternsAreEnabled();
   checkPatterns(patterns);
   detail::checkEnvironment();
@@ -1133,6 +1135,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   checkRecomputation(graph, options);
   placeNodes(graph, options, *deviceInfo);
   if (options.enablePipelining) checkPipelinedOptimizer(optimizer, options);
+  detail::applyTransforms(graph, options, "Fwd0");
   const halftone::TensorId id = graph.find(loss);
   if (id == halftone::no_tensor) throw error("Loss tensor {} is not in the model", loss);
   if (graph.info(id).elements() != 1) {
@@ -1146,6 +1149,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   graph.add_output(id);
   applyPatterns(graph, patterns, settings, dataFlow, loss, options);
   halftone::Graph rewritten = graph;
+  detail::applyTransforms(graph, options, "Fwd1");
   translated<error>([&] {
     const int parts = options.batchSerializationSettings.factor;
     std::optional<halftone::Graph> whole;
@@ -1154,8 +1158,11 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
       serializeBatch(graph, parts);
     }
     halftone::TrainOptions recorded = trainOptions(options);
-    recorded.gradients_of = detail::anchoredGradients(graph, id, dataFlow);
-    detail::recordTraining(graph, halftone::AnyTensor{&graph, id}, optimizer, recorded);
+    // A transform may have given tensors other ids.
+    const halftone::TensorId start = graph.find(loss);
+    if (start == halftone::no_tensor) throw error("A transform has removed the loss {}", loss);
+    recorded.gradients_of = detail::anchoredGradients(graph, start, dataFlow);
+    detail::recordTraining(graph, halftone::AnyTensor{&graph, start}, optimizer, recorded);
     if (!whole) return;
     // The host's model stays as it was; values are those of the graph that trains it.
     for (halftone::TensorRecord& t : whole->tensors) {
@@ -1163,6 +1170,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     }
     graph.model[0] = std::move(*whole);
   });
+  detail::applyTransforms(graph, options, "Bwd0");
   detail::checkAnchors(graph, dataFlow);
   detail::checkStrategies(graph, dataFlow, options);
   std::vector<std::string> unused = detail::prune(graph, dataFlow);
@@ -1172,6 +1180,8 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   }
   progress->reach(20);
   graph = translated<error>([&] { return located(std::move(graph), dataFlow, options); });
+  detail::applyTransforms(graph, options, "PreAlias");
+  detail::applyTransforms(graph, options, "Final");
   std::shared_ptr<Ir> ir = detail::makeIr({.model = std::move(untrained),
                                            .rewritten = std::move(rewritten),
                                            .graph = graph,
@@ -1287,6 +1297,7 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   halftone::Graph graph = checkedModel(model, inputShapeInfo, options, patterns);
   progress->reach(10);
   placeNodes(graph, options, *deviceInfo);
+  detail::applyTransforms(graph, options, "Fwd0");
   detail::checkAnchors(graph, dataFlow);
   detail::checkStrategies(graph, dataFlow, options);
   std::vector<std::string> unused = detail::prune(graph, dataFlow);
@@ -1294,13 +1305,17 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
   halftone::Graph unchanged = graph;
   applyPatterns(graph, patterns, settings, dataFlow, {}, options);
+  halftone::Graph rewritten = graph;
+  detail::applyTransforms(graph, options, "Fwd1");
   detail::checkPipeline(graph, options, dataFlow, false);
   if (!options.enablePipelining) {
     detail::orderNodes(graph, options, settings);
   }
+  detail::applyTransforms(graph, options, "PreAlias");
+  detail::applyTransforms(graph, options, "Final");
   progress->reach(20);
   std::shared_ptr<Ir> ir = detail::makeIr({.model = std::move(unchanged),
-                                           .rewritten = graph,
+                                           .rewritten = std::move(rewritten),
                                            .graph = graph,
                                            .bytes = model,
                                            .dataFlow = dataFlow,

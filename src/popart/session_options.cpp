@@ -175,7 +175,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(enableInplaceAmbiguityChecking, nothing, "memory is reused only where nobody can tell")
     POPART_OPTION(strictOpVersions, nothing, "operators of unknown versions are always errors")
     POPART_OPTION(updatableNamedBuffers, effect, "buffersFromHost copies these variables")
-    POPART_OPTION(experimentalSettings, refused, "transforms of the program's own are not applied")
+    POPART_OPTION(experimentalSettings, effect, "transforms of the program's own: see customtransform.hpp; no tensors with offsets")
     // --- graph and numerics ---
     POPART_OPTION(autodiffSettings, nothing, "gradients of subgraphs read what their forward part has kept")
     POPART_OPTION(enableNonStableSoftmax, nothing, "softmax always subtracts the maximum")
