@@ -174,6 +174,12 @@ class Op : public Vertex {
 
  protected:
   const detail::OpFacts& facts() const { return *facts_; }
+  /// Attributes; what the node does not have is `otherwise`.
+  bool hasAttribute(const std::string& key) const;
+  int64_t integer(const std::string& key, int64_t otherwise) const;
+  float number(const std::string& key, float otherwise) const;
+  std::vector<int64_t> integers(const std::string& key) const;
+  std::string text(const std::string& key, const std::string& otherwise) const;
 
  private:
   friend class detail::ViewBuilder;

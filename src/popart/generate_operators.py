@@ -494,7 +494,37 @@ MEMBERS = {
   int64_t getStashSize() const;
   TensorId getRestoredTensorId() const { return outId(getRestoredActOutIndex()); }
 ''',
-    'MultiExchangeOp': '',
+    'ConcatOp': '''
+  int64_t getAxis() const { return integer("axis", 0); }
+''',
+    'GatherOp': '''
+  int64_t getAxis() const { return integer("axis", 0); }
+''',
+    'TransposeBaseOp': '''
+  Shape getPerm() const { return integers("perm"); }
+''',
+    'ReshapeBaseOp': '''
+  const Shape& getOutShape() const { return outShape(getOutIndex()); }
+''',
+    'DropoutBaseOp': '''
+  float getRatio() const { return number("ratio", 0.5f); }
+''',
+    'ScaleOp': '''
+  float getScaleFactor() const { return number("scale", 1); }
+''',
+    'LossOp': '''
+  ReductionType getReductionType() const;
+''',
+    'L1Op': '''
+  float getLambda() const { return number("lambda", 1); }
+''',
+    'NllOp': '''
+  bool hasIgnoreIndex() const { return hasAttribute("ignoreIndex"); }
+  int getIgnoreIndex() const { return static_cast<int>(integer("ignoreIndex", 0)); }
+''',
+    'RemoteBaseOp': '''
+  RemoteBufferId getRemoteBufferId() const { return integer("bufferid", -1); }
+''',
     'HostBaseOp': '''
   /// The tensor whose stream is meant.
   TensorId getHostStreamTensorId() const;
@@ -666,6 +696,7 @@ def class_header(every):
 #include <map>
 
 #include <popart/op.hpp>
+#include <popart/op/loss.hpp>
 
 {NOTE}
 // The classes of operators, for Op::isConvertibleTo and dynamic_cast. They are what PopART calls them;

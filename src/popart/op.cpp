@@ -1,9 +1,9 @@
 #include <popart/op.hpp>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <sstream>
-#include <typeinfo>
 
 #include <popart/error.hpp>
 #include <popart/graph.hpp>
@@ -172,6 +172,36 @@ std::vector<std::string> Op::getCalledGraphIds() const {
 }
 const std::vector<std::pair<std::string, std::string>>& Op::getAttributes() const {
   return facts_->attributes;
+}
+
+namespace {
+
+/// The value of an attribute; null if there is none.
+nlohmann::json valueOf(const Op& op, const std::string& key) {
+  for (const auto& [name, value] : op.getAttributes()) {
+    if (name == key) return nlohmann::json::parse(value);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool Op::hasAttribute(const std::string& key) const { return !valueOf(*this, key).is_null(); }
+int64_t Op::integer(const std::string& key, int64_t otherwise) const {
+  const nlohmann::json value = valueOf(*this, key);
+  return value.is_number() ? value.get<int64_t>() : otherwise;
+}
+float Op::number(const std::string& key, float otherwise) const {
+  const nlohmann::json value = valueOf(*this, key);
+  return value.is_number() ? value.get<float>() : otherwise;
+}
+std::vector<int64_t> Op::integers(const std::string& key) const {
+  const nlohmann::json value = valueOf(*this, key);
+  return value.is_array() ? value.get<std::vector<int64_t>>() : std::vector<int64_t>();
+}
+std::string Op::text(const std::string& key, const std::string& otherwise) const {
+  const nlohmann::json value = valueOf(*this, key);
+  return value.is_string() ? value.get<std::string>() : otherwise;
 }
 
 }  // namespace popart

@@ -1,6 +1,7 @@
 #include "popart/operator_classes.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include <popart/error.hpp>
 #include <popart/graph.hpp>
@@ -55,6 +56,13 @@ VGraphId IpuCopyOp::getMaxSourceIpu() const {
   return most;
 }
 PipelineStage IpuCopyOp::getDestPipelineStage() const { return facts().destination_stage; }
+
+ReductionType LossOp::getReductionType() const {
+  std::string reduction = text("reduction", "Mean");
+  for (char& c : reduction) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (reduction == "sum") return ReductionType::Sum;
+  return reduction == "mean" ? ReductionType::Mean : ReductionType::NoReduction;
+}
 
 int64_t StashOp::getStashSize() const { return facts().stash_size; }
 int64_t RestoreOp::getStashSize() const { return facts().stash_size; }

@@ -8,6 +8,7 @@
 #include <popart/operators.hpp>
 
 #include "base/describe.hpp"
+#include "op/builtin.hpp"
 #include "popart/operator_versions.hpp"
 
 namespace popart {
@@ -171,6 +172,13 @@ OperatorIdentifier detail::identifierOf(const halftone::Graph& graph, const half
 OperatorIdentifier detail::identifierOf(const ModelNode& node, const IrSource& source) {
   if (node.domain == Domain::ai_graphcore) return AiGraphcoreOpIdV1(node.type);
   return {node.domain, node.type, std::max(1u, versionOf(node.domain, node.type, source))};
+}
+
+bool detail::isReadAsOthers(const ModelNode& node) {
+  const halftone::OperatorTable all = halftone::builtin_operators();
+  return std::any_of(all.begin(), all.end(), [&](const halftone::Descriptor* op) {
+    return op->expand != nullptr && op->id.name == node.type && op->id.domain == node.domain;
+  });
 }
 
 std::string detail::inPlaceType(const std::string& type, InIndex over, std::size_t inputs) {

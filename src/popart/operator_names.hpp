@@ -29,6 +29,9 @@ OperatorIdentifier identifierOf(const halftone::Graph& graph, const halftone::No
 /// The same of an operator of the model.
 OperatorIdentifier identifierOf(const ModelNode& node, const IrSource& source);
 
+/// Whether the library reads an operator of the model as others, which mean the same.
+bool isReadAsOthers(const ModelNode& node);
+
 /// The in-place form of an operator that writes over its input of that number; empty if PopART has none.
 std::string inPlaceType(const std::string& type, InIndex over, std::size_t inputs);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -20,10 +21,15 @@ namespace popart::detail {
 
 namespace {
 
+constexpr char unnamed = '#';
+
 /// Names of tensors that have none tell them apart.
 TensorId idOf(const halftone::Graph& graph, halftone::TensorId id) {
   const std::string_view name = graph.name(id);
-  return name.empty() ? TensorId("#" + std::to_string(id)) : TensorId(name);
+  if (!name.empty()) return TensorId(name);
+  TensorId made = unnamed + std::to_string(id);
+  while (graph.find(made) != halftone::no_tensor) made.insert(0, 1, unnamed);
+  return made;
 }
 
 }  // namespace
@@ -75,6 +81,23 @@ class ViewBuilder {
     return id;
   }
 
+  static OpFacts factsOf(const halftone::Node& node, const NodeAttributes& attributes) {
+    OpFacts facts;
+    facts.attributes = attributes.values;
+    facts.has_effect = node.op->has_effect;
+    halftone::for_each_modified(
+        node, [&](std::size_t i) { facts.modified.push_back(static_cast<InIndex>(i)); });
+    if (halftone::is_view(node)) return facts;
+    halftone::for_each_view(node, [&](std::size_t o, std::size_t i) {
+      facts.aliases.emplace_back(static_cast<int>(i), static_cast<int>(o));
+    });
+    return facts;
+  }
+  static bool isSameGraph(const halftone::Graph& a, const halftone::Graph& b) {
+    return a.text(a.graph_name) == b.text(b.graph_name) && a == b;
+  }
+
+  /// Adds the operators and tensors of one of the library's graphs, and then those of its bodies.
   void fill(popart::Graph& graph, const halftone::Graph& native) {
     const Scope scope = graph.getScope();
     const auto tensor = [&](halftone::TensorId id) -> Tensor& {
@@ -94,16 +117,7 @@ class ViewBuilder {
       const halftone::Node& node = native.nodes[n];
       const NodeAttributes attributes = attributesOf(node);
       OperatorIdentifier opid = identifierOf(native, node, attributes, source_);
-      OpFacts facts;
-      facts.attributes = attributes.values;
-      facts.has_effect = node.op->has_effect;
-      halftone::for_each_modified(
-          node, [&](std::size_t i) { facts.modified.push_back(static_cast<InIndex>(i)); });
-      halftone::for_each_view(node, [&](std::size_t o, std::size_t i) {
-        if (!halftone::is_view(node)) {
-          facts.aliases.emplace_back(static_cast<int>(i), static_cast<int>(o));
-        }
-      });
+      OpFacts facts = factsOf(node, attributes);
       if (isFinal && inPlace[n].first >= 0) {
         const auto [over, out] = inPlace[n];
         const std::string type = inPlaceType(opid.type, over, node.inputs.size());
@@ -122,10 +136,8 @@ class ViewBuilder {
         popart::Graph*& body = known[index];
         const halftone::Graph& inner = native.graphs[static_cast<std::size_t>(index)];
         for (std::size_t b = 0; b < bodies.size() && body == nullptr && opid.type == "Call"; ++b) {
-          // Each node has its graph; PopART's share one of that name.
-          const bool isNamed =
-              inner.text(inner.graph_name) == bodies[b]->text(bodies[b]->graph_name);
-          if (isNamed && inner == *bodies[b]) body = called[b];
+          // Each node of a file has its own graph; PopART's calls share it.
+          if (isSameGraph(inner, *bodies[b])) body = called[b];
         }
         if (body == nullptr) {
           const std::string stem = op->name().empty() ? opid.type : op->name();
@@ -163,7 +175,7 @@ class ViewBuilder {
     }
     if (scope.empty()) {
       graph.loss_ = source_.loss;
-      // Tensors that nothing reads any more are not there, but for inputs.
+      // The loss is not there if nothing reads it: its gradient may not.
       if (const auto loss = graph.tensors_.tensors_.find(source_.loss);
           loss != graph.tensors_.tensors_.end()) {
         loss->second->isLoss_ = true;
@@ -261,30 +273,41 @@ class ViewBuilder {
 
   // --- operators that the library has no node for -----------------------------------------------------
 
-  /// Operators of the model that stand for several of the library's are one again, unless a gradient reads
-  /// what is between.
+  /// Operators of the model that the library has others for are one again, unless a gradient reads what is
+  /// between.
   void join(popart::Graph& graph) {
     for (const ModelNode& node : source_.file().nodes) {
       if (node.outputs.empty() || !graph.tensors_.contains(node.outputs[0])) continue;
       Op* const last = graph.tensors_.get(node.outputs[0])->getProducerUnsafe();
-      if (last == nullptr || last->opid.type.compare(0, node.type.size(), node.type) == 0) continue;
-      // Nothing is dropped in inference.
-      if (last->isConvertibleTo<IdentityOp>() && node.type.ends_with("Dropout")) continue;
+      if (last == nullptr || !isReadAsOthers(node) || isForm(last->opid.type, node.type)) continue;
       std::set<Op*> parts{last};
-      if (collect(*last, node, parts)) joinParts(graph, *last, node, parts);
+      collect(*last, parts);
+      // What is one other operator is what PopART's patterns make of ONNX's, such as Add of Sum.
+      if (parts.size() == 1 && node.domain != Domain::ai_graphcore) continue;
+      if (areOnlyReadBy(parts)) joinParts(graph, *last, node, parts);
     }
   }
-  /// The operators between the node's inputs and its last part; false if somebody else reads some of theirs.
-  static bool collect(const Op& part, const ModelNode& node, std::set<Op*>& parts) {
+  /// Whether a type is that of an operator, perhaps in place.
+  static bool isForm(const std::string& type, const std::string& of) {
+    const auto isSame = [](char a, char b) {
+      return std::tolower(static_cast<unsigned char>(a)) ==
+             std::tolower(static_cast<unsigned char>(b));
+    };
+    return type.size() >= of.size() && std::equal(of.begin(), of.end(), type.begin(), isSame);
+  }
+  static bool isUnnamed(const Tensor& tensor) { return tensor.id[0] == unnamed; }
+  /// Adds the operators between a node's named inputs and one of its parts.
+  static void collect(const Op& part, std::set<Op*>& parts) {
     for (const auto& [index, tensor] : part.input->tensorMap()) {
       Op* const maker = tensor->getProducerUnsafe();
-      if (maker == nullptr || tensor->id[0] != '#' || parts.count(maker) != 0) continue;
-      parts.insert(maker);
-      if (!collect(*maker, node, parts)) return false;
+      if (maker == nullptr || !isUnnamed(*tensor)) continue;
+      if (parts.insert(maker).second) collect(*maker, parts);
     }
+  }
+  static bool areOnlyReadBy(const std::set<Op*>& parts) {
     for (const Op* op : parts) {
       for (const auto& [index, tensor] : op->output->tensorMap()) {
-        if (tensor->id[0] != '#') continue;
+        if (!isUnnamed(*tensor)) continue;
         for (Op* reader : tensor->consumers.getOps()) {
           if (parts.count(reader) == 0) return false;
         }
@@ -323,6 +346,7 @@ class ViewBuilder {
     std::erase(graph.schedule_, &op);
     graph.ops_.erase(op.id);
   }
+
   /// What nodes of the model say about how they are to be run.
   void takeAttributes(popart::Graph& graph) {
     for (const auto& [id, node] : nodes_) {
@@ -628,7 +652,7 @@ class ViewBuilder {
   static void removeUnused(popart::Graph& graph) {
     std::erase_if(graph.tensors_.tensors_, [](const auto& entry) {
       const Tensor& tensor = *entry.second;
-      return tensor.id[0] == '#' && tensor.producer_ == nullptr && tensor.consumers.getTotal() == 0;
+      return isUnnamed(tensor) && tensor.producer_ == nullptr && tensor.consumers.getTotal() == 0;
     });
   }
 

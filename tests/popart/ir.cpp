@@ -8,12 +8,14 @@
 #include <popart/adam.hpp>
 #include <popart/adaptive.hpp>
 #include <popart/op/call.hpp>
+#include <popart/op/concat.hpp>
 #include <popart/op/identity.hpp>
 #include <popart/op/if.hpp>
 #include <popart/op/l1.hpp>
 #include <popart/op/loop.hpp>
 #include <popart/op/matmul.hpp>
 #include <popart/op/relu.hpp>
+#include <popart/op/transpose.hpp>
 #include <popart/op/varupdate.hpp>
 #include <popart/session.hpp>
 #include <popart/tensornames.hpp>
@@ -251,6 +253,15 @@ TEST_CASE("popart ir: an operator that is several of the library's is one") {
   const Op* sum = ir.getTensor("y")->getProducer();
   CHECK(sum->input->getSerialised() == std::vector<TensorId>{"x", "w", "x"});
   check_laws(ir);
+  // Of two summands PopART's pattern SumToAdd makes an Add.
+  auto both = Builder::create();
+  const TensorId a = both->addInputTensor(square_info, "a");
+  both->addOutputTensor(both->aiOnnxOpset9().sum({a, weight(*both, "b")}, "c"));
+  const Prepared two{both->getModelProto(), DataFlow(1, {{"c", AnchorReturnType("All")}})};
+  Ir added;
+  two.into(added);
+  CHECK(added.getMainGraphOps().size() == 1);
+  CHECK(count(added, "AddLhsInplace") == 1);
 }
 
 TEST_CASE("popart ir: graphs that operators call") {
@@ -393,6 +404,26 @@ TEST_CASE("popart ir: operators have the attributes of their nodes") {
   CHECK(std::get<0>(relu->settings.inplacePriorityVeto[0]) == "ReluInplace");
   // A node that must not run in place has no in-place form.
   CHECK(relu->opid == Onnx::AiOnnx::OpSet9::Relu);
+}
+
+TEST_CASE("popart ir: classes of operators have their attributes") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorId x = builder->addInputTensor(TensorInfo("FLOAT", Shape{2, 3}), "x");
+  const TensorId turned = aiOnnx.transpose({x}, {1, 0}, "turned");
+  const TensorId joined = aiOnnx.concat({turned, turned}, 1, "joined");
+  const TensorId scaled = builder->aiGraphcoreOpset1().scale({joined}, 2.5f);
+  const TensorId loss = builder->aiGraphcoreOpset1().l1loss({scaled}, 0.25f, ReductionType::Sum);
+  builder->addOutputTensor(loss);
+  const Prepared prepared{builder->getModelProto(), DataFlow(1, {{loss, AnchorReturnType("All")}})};
+  Ir ir;
+  prepared.into(ir);
+  const auto makerOf = [&](const TensorId& id) { return ir.getTensor(id)->getProducer(); };
+  CHECK(dynamic_cast<const TransposeBaseOp&>(*makerOf(turned)).getPerm() == Shape{1, 0});
+  CHECK(dynamic_cast<const ConcatOp&>(*makerOf(joined)).getAxis() == 1);
+  const auto& l1 = dynamic_cast<const L1Op&>(*makerOf(loss));
+  CHECK(l1.getLambda() == 0.25f);
+  CHECK(l1.getReductionType() == ReductionType::Sum);
 }
 
 TEST_CASE("popart ir: a session from an Ir runs what it shows") {

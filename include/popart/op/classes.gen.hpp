@@ -3,6 +3,7 @@
 #include <map>
 
 #include <popart/op.hpp>
+#include <popart/op/loss.hpp>
 
 // Written by src/popart/generate_operators.py.
 
@@ -54,6 +55,8 @@ class LossOp : public Op {
   using Op::Op;
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
+
+  ReductionType getReductionType() const;
 };
 
 class LossGradOp : public Op {
@@ -270,6 +273,8 @@ class ConcatOp : public Op {
  public:
   using Op::Op;
   static OutIndex getOutIndex() { return 0; }
+
+  int64_t getAxis() const { return integer("axis", 0); }
 };
 
 class ConcatGradOp : public Op {
@@ -368,6 +373,8 @@ class GatherOp : public Op {
   static InIndex getDataInIndex() { return 0; }
   static InIndex getIndicesInIndex() { return 1; }
   static OutIndex getOutIndex() { return 0; }
+
+  int64_t getAxis() const { return integer("axis", 0); }
 };
 
 class GatherGradOp : public Op {
@@ -584,6 +591,8 @@ class ReshapeBaseOp : public Op {
   using Op::Op;
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
+
+  const Shape& getOutShape() const { return outShape(getOutIndex()); }
 };
 
 class ResizeOp : public Op {
@@ -781,6 +790,8 @@ class TransposeBaseOp : public Op {
   using Op::Op;
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
+
+  Shape getPerm() const { return integers("perm"); }
 };
 
 class UnsqueezeBaseOp : public Op {
@@ -870,6 +881,8 @@ class DropoutBaseOp : public RandomBaseOp {
   using RandomBaseOp::RandomBaseOp;
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
+
+  float getRatio() const { return number("ratio", 0.5f); }
 };
 
 class DynamicSliceBaseOp : public DynamicBaseOp {
@@ -895,6 +908,8 @@ class HostBaseOp : public ExchangeBaseOp {
 class RemoteBaseOp : public ExchangeBaseOp {
  public:
   using ExchangeBaseOp::ExchangeBaseOp;
+
+  RemoteBufferId getRemoteBufferId() const { return integer("bufferid", -1); }
 };
 
 class AbsOp : public ElementWiseUnaryOp {
@@ -1196,6 +1211,8 @@ class IncrementModOp : public ElementWiseUnaryOp {
 class L1Op : public LossOp {
  public:
   using LossOp::LossOp;
+
+  float getLambda() const { return number("lambda", 1); }
 };
 
 class L1GradOp : public LossGradOp {
@@ -1316,6 +1333,9 @@ class NllOp : public LossOp {
   static InIndex getProbsInIndex() { return 0; }
   static InIndex getLabelInIndex() { return 1; }
   static OutIndex getOutIndex() { return 0; }
+
+  bool hasIgnoreIndex() const { return hasAttribute("ignoreIndex"); }
+  int getIgnoreIndex() const { return static_cast<int>(integer("ignoreIndex", 0)); }
 };
 
 class NllGradOp : public LossGradOp {
@@ -1455,6 +1475,8 @@ class ReverseInplaceOp : public ReverseOp {
 class ScaleOp : public ElementWiseUnaryOp {
  public:
   using ElementWiseUnaryOp::ElementWiseUnaryOp;
+
+  float getScaleFactor() const { return number("scale", 1); }
 };
 
 class ScaledAddLhsInplaceOp : public ScaledAddOp {
