@@ -1148,8 +1148,8 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   graph.outputs = detail::anchorsIn(graph, dataFlow);
   graph.add_output(id);
   applyPatterns(graph, patterns, settings, dataFlow, loss, options);
-  halftone::Graph rewritten = graph;
   detail::applyTransforms(graph, options, "Fwd1");
+  halftone::Graph rewritten = graph;
   translated<error>([&] {
     const int parts = options.batchSerializationSettings.factor;
     std::optional<halftone::Graph> whole;
@@ -1305,8 +1305,8 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
   halftone::Graph unchanged = graph;
   applyPatterns(graph, patterns, settings, dataFlow, {}, options);
-  halftone::Graph rewritten = graph;
   detail::applyTransforms(graph, options, "Fwd1");
+  halftone::Graph rewritten = graph;
   detail::checkPipeline(graph, options, dataFlow, false);
   if (!options.enablePipelining) {
     detail::orderNodes(graph, options, settings);

@@ -68,7 +68,9 @@ std::set<halftone::TensorId> recomputedTensors(const halftone::Graph& graph,
 halftone::Graph detail::viewedGraph(const IrSource& source, IrPoint point,
                                     std::set<halftone::TensorId>& recomputed) {
   const bool isForward = point == IrPoint::Fwd0 || point == IrPoint::Fwd1;
-  halftone::Graph graph = isForward ? source.model : source.graph;
+  halftone::Graph graph = point == IrPoint::Fwd0   ? source.model
+                          : point == IrPoint::Fwd1 ? source.rewritten
+                                                   : source.graph;
   graph.model.clear();
   halftone::Vector<halftone::TensorId> kept;
   for (const TensorId& id : source.dataFlow.anchors()) {
