@@ -49,9 +49,22 @@ class Session {
   void compileAndExport(std::ostream& out);
   /// Writes what prepareDevice made, with the device's weights.
   void saveExecutableToFile(const std::string& filename);
+  void saveExecutableToStream(std::ostream& out);
+  /// The same; into the file executable.popef if `path` is a folder. There is one format, `.htx`, which
+  /// always has the names of tensors and the weights: the two switches cannot be off.
+  void saveExecutable(const std::string& path, bool savePopartMetadata = true,
+                      bool saveVariables = true);
   /// Takes what compileAndExport wrote for this model in prepareDevice's place. Throws a
   /// runtime_error for files that are damaged, of another version or of another model.
   void loadExecutableFromFile(const std::string& filename);
+  void loadExecutableFromStream(std::istream& in);
+  void loadExecutableFromStream(std::shared_ptr<std::istream> in);
+  /// Executables in SessionOptions::cachePath are looked up whenever a session is prepared: there is no
+  /// list of them to be renewed.
+  void updateEngineCache() {}
+  /// Does nothing, whatever the model: operators run in one order, and memory is written over only when
+  /// nobody reads it any more, so that no result can depend on which operators run in place.
+  void checkInplacingAmbiguity() const {}
 
   /// Copies the weights to the device, and back.
   void weightsFromHost();
@@ -66,6 +79,18 @@ class Session {
                         const bool ignoreWeightsInModelWithoutCorrespondingHostWeight = false);
   /// Writes the model with the weights of the device to a file.
   void modelToHost(const std::string& fn);
+
+  /// Gives all processes of a distributed session the weights that one of them has on its host. Does
+  /// nothing in other sessions.
+  void broadcastWeights(int rootRank = 0);
+
+  /// Calls the program for each micro-batch of an input (handle h2d_ID, to write it) or anchor
+  /// (anchor_d2h_ID, to read it) instead of asking step IO. Throws a runtime_error for other
+  /// handles; `index` is that of the replica.
+  void connectStreamToCallback(const std::string& streamHandle, std::function<void(void*)> callback,
+                               unsigned index = 0);
+  /// The same with memory that is read or written for every micro-batch of the first replica.
+  void connectStream(const std::string& streamHandle, void* buffer);
 
   /// Runs one step.
   void run(IStepIO& stepIO, std::string debugName = "");
@@ -88,19 +113,21 @@ class Session {
   std::string getGraphReport(bool useCbor = false) const;
   std::string getExecutionReport(bool useCbor = false, bool resetProfile = false) const;
   const halftone::ipu::Report& getReport() const;
+  /// What saveExecutableToFile writes, in memory.
   std::string getSerializedGraph() const;
   void setDeviceInfo(std::shared_ptr<DeviceInfo> deviceInfo);
   const popx::Executablex& getExecutable() const;
   const Ir& getIr() const;
-  /// {"maingraph": [operators]} and the same for each subgraph, "maingraph/NUMBER"; operators in
-  /// their order, each with type, domain, version, name, inputs and outputs (index, name, type,
-  /// shape) and attributes. They are the library's: the newest meaning of ONNX's, and its own.
+  /// {"maingraph": [operators]} and the same for each subgraph under its name; operators in their
+  /// order, each with type, name, domain, version, inputs and outputs (name, shape, type, index) and
+  /// attributes. All values are texts, as PopART has them.
   std::string serializeIr(IrSerializationFormat format);
   const SessionOptions& getSessionOptions() const;
 
  protected:
   struct State;
   explicit Session(std::unique_ptr<State> state);
+  static std::shared_ptr<const detail::IrSource> sourceOf(const Ir* ir);
   std::unique_ptr<State> state_;
 };
 
@@ -128,11 +155,17 @@ class TrainingSession : public Session {
   /// Gives hyperparameters that are not constant other values, from the next step on. Throws a
   /// runtime_error for any other change; see Optimizer::validReplacement.
   void updateOptimizerFromHost(const Optimizer* optimizer);
-  /// Calls the program for each micro-batch of an input (handle h2d_ID, to write it) or anchor
-  /// (anchor_d2h_ID, to read it) instead of asking step IO. Throws a runtime_error for other
-  /// handles; `index` is that of the one replica.
-  void connectStreamToCallback(const std::string& streamHandle, std::function<void(void*)> callback,
-                               unsigned index = 0);
+  /// The same from an Ir that was prepared for training.
+  static std::unique_ptr<TrainingSession> createFromIr(std::shared_ptr<Ir> ir,
+                                                       std::shared_ptr<DeviceInfo> deviceInfo,
+                                                       const std::string name = "fromIr");
+  /// Copies a variable in streaming memory, as one replica has it, to or from the program's memory.
+  /// `buffer` is RB_NUMBER: Tensor::tensorLocationInfo has the number and the index of each variable.
+  /// Throws a runtime_error if no variable lies there.
+  void copyFromRemoteBuffer(const std::string& buffer, void* to, int repeatIndex,
+                            unsigned replicationIndex = 0);
+  void copyToRemoteBuffer(void* from, const std::string& buffer, int repeatIndex,
+                          unsigned replicationIndex = 0);
   /// Copies the file `fromLocation`, in which the model has initializers' data, to the new file
   /// `toLocation`; modelToHost writes their values there from now on. (Without it, it writes one
   /// file.) Throws a runtime_error if there is no such file or initializer, or a file already.
@@ -153,6 +186,10 @@ class InferenceSession : public Session {
       const InputShapeInfo& inputShapeInfo = InputShapeInfo(),
       const SessionOptions& userOptions = SessionOptions(), const Patterns& patterns = Patterns(),
       const std::string name = "inference");
+  /// The same from an Ir that was prepared for inference.
+  static std::unique_ptr<InferenceSession> createFromIr(std::shared_ptr<Ir> ir,
+                                                        std::shared_ptr<DeviceInfo> deviceInfo,
+                                                        const std::string name = "fromIr");
 
  private:
   using Session::Session;

@@ -14,7 +14,7 @@
 #include <popart/builder.hpp>
 #include <popart/error.hpp>
 
-#include "popart/onnx_messages.hpp"
+#include <popart/vendored/onnx.hpp>
 
 namespace popart {
 

@@ -9,7 +9,7 @@
 #include <halftone/graph/graph.hpp>
 #include <popart/names.hpp>
 
-#include "popart/onnx_messages.hpp"
+#include <popart/vendored/onnx.hpp>
 
 /// Initializers whose data are in a file of their own beside the model.
 namespace popart::detail {

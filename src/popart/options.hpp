@@ -1,6 +1,7 @@
 #pragma once
 
 #include <halftone/exec/ranks.hpp>
+#include <halftone/graph/place.hpp>
 #include <span>
 #include <string>
 
@@ -46,6 +47,9 @@ void checkTrainingOptions(const SessionOptions& options, bool isIpu);
 
 /// A text in lower case, as names of tie breakers are compared.
 std::string lowered(std::string text);
+
+/// What the options ask to be computed again.
+halftone::Recomputation recomputationOf(const SessionOptions& options);
 
 /// The replicas that this process runs, and the ranks that run the others; null: there are none.
 std::int64_t localReplicas(const SessionOptions& options);

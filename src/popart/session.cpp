@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <sstream>
 
 #include <halftone/graph/planning.hpp>
 #include <halftone/ipu/profile.hpp>
@@ -40,6 +41,7 @@
 #include "popart/settings.hpp"
 #include "popart/synthetic.hpp"
 #include "popart/training.hpp"
+#include "popart/transforms.hpp"
 #include "popart/weights.hpp"
 
 namespace popart {
@@ -255,7 +257,7 @@ struct Session::State {
   std::unique_ptr<Optimizer> optimizer;  // of training
   bool hasWeights = false;               // they were copied to the device
   Adapter::Callbacks callbacks;          // of streams
-  std::unique_ptr<Ir> ir;
+  std::shared_ptr<Ir> ir;
   DataFlow dataFlow;
   SessionOptions options;
   std::shared_ptr<DeviceInfo> device;
@@ -420,15 +422,6 @@ halftone::IpuModelOptions ipuOptions(const SessionOptions& options,
   return native;
 }
 
-/// What the options ask to be computed again.
-halftone::Recomputation recomputation(const SessionOptions& options) {
-  constexpr halftone::Recomputation native[] = {
-      halftone::Recomputation::none, halftone::Recomputation::standard,
-      halftone::Recomputation::norm_only, halftone::Recomputation::pipeline,
-      halftone::Recomputation::all};
-  return native[static_cast<std::size_t>(options.autoRecomputation)];
-}
-
 /// One replica: [2][tiles of all IPUs][workers][4] words.
 std::size_t generatorWords(const halftone::ipu::Target* target) {
   if (target == nullptr) return 8;
@@ -459,7 +452,7 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
       .accumulation = options.getAccumulationFactor(),
       .device = target() != nullptr ? halftone::Device::ipu_model : halftone::Device::cpu,
       .prefetch = options.enablePrefetchDatastreams,
-      .recompute = recomputation(options),
+      .recompute = detail::recomputationOf(options),
       .schedule = detail::scheduleOf(options, isTraining()),
       .observer = progress.get(),
       .ranks = detail::ranksOf(options),
@@ -540,6 +533,11 @@ void Session::compileAndExport(const std::string& filename) {
 
 void Session::compileAndExport(std::ostream& out) {
   prepareDevice(false);
+  saveExecutableToStream(out);
+}
+
+void Session::saveExecutableToStream(std::ostream& out) {
+  state_->requirePrepared("saveExecutableToStream");
   translated<runtime_error>([&] {
     const std::vector<std::byte> bytes =
         halftone::executable_bytes(state_->executable->session().executable());
@@ -784,7 +782,9 @@ std::string Session::getSerializedGraph() const {
   if (!state_->isPrepared()) {
     throw runtime_error("Session must have been prepared before a report can be fetched");
   }
-  throw runtime_error("There is no serialized graph of the device {}", state_->device->getType());
+  const std::vector<std::byte> bytes = translated<runtime_error>(
+      [&] { return halftone::executable_bytes(state_->executable->session().executable()); });
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 void Session::setDeviceInfo(std::shared_ptr<DeviceInfo> deviceInfo) {
@@ -797,8 +797,9 @@ const popx::Executablex& Session::getExecutable() const {
 }
 const Ir& Session::getIr() const { return *state_->ir; }
 std::string Session::serializeIr(IrSerializationFormat) {
-  const State& s = *state_;
-  return detail::serialized(s.executable == nullptr ? s.graph : s.executable->session().graph());
+  std::stringstream text;
+  getIr().serialise(Ir::SerialiseFormat::JSON, text);
+  return text.str();
 }
 const SessionOptions& Session::getSessionOptions() const { return state_->options; }
 
@@ -943,6 +944,7 @@ void applyPatterns(halftone::Graph& graph, const Patterns& patterns, detail::Nod
 /// The model, with known inputs and names that sessions leave alone.
 halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inputShapeInfo,
                              const SessionOptions& userOptions, const Patterns& patterns) {
+  detail::checkTransforms(userOptions);
   patterns.ensureAllMandatoryPatternsAreEnabled();
   checkPatterns(patterns);
   detail::checkEnvironment();
@@ -1141,6 +1143,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   checkRecomputation(graph, options);
   placeNodes(graph, options, *deviceInfo);
   if (options.enablePipelining) checkPipelinedOptimizer(optimizer, options);
+  detail::applyTransforms(graph, options, "Fwd0");
   const halftone::TensorId id = graph.find(loss);
   if (id == halftone::no_tensor) throw error("Loss tensor {} is not in the model", loss);
   if (graph.info(id).elements() != 1) {
@@ -1149,9 +1152,12 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   }
   detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
   detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
+  halftone::Graph untrained = graph;
   graph.outputs = detail::anchorsIn(graph, dataFlow);
   graph.add_output(id);
   applyPatterns(graph, patterns, settings, dataFlow, loss, options);
+  detail::applyTransforms(graph, options, "Fwd1");
+  halftone::Graph rewritten = graph;
   translated<error>([&] {
     const int parts = options.batchSerializationSettings.factor;
     std::optional<halftone::Graph> whole;
@@ -1160,8 +1166,11 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
       serializeBatch(graph, parts);
     }
     halftone::TrainOptions recorded = trainOptions(options);
-    recorded.gradients_of = detail::anchoredGradients(graph, id, dataFlow);
-    detail::recordTraining(graph, halftone::AnyTensor{&graph, id}, optimizer, recorded);
+    // A transform may have given tensors other ids.
+    const halftone::TensorId start = graph.find(loss);
+    if (start == halftone::no_tensor) throw error("A transform has removed the loss {}", loss);
+    recorded.gradients_of = detail::anchoredGradients(graph, start, dataFlow);
+    detail::recordTraining(graph, halftone::AnyTensor{&graph, start}, optimizer, recorded);
     if (!whole) return;
     // The host's model stays as it was; values are those of the graph that trains it.
     for (halftone::TensorRecord& t : whole->tensors) {
@@ -1169,6 +1178,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     }
     graph.model[0] = std::move(*whole);
   });
+  detail::applyTransforms(graph, options, "Bwd0");
   detail::checkAnchors(graph, dataFlow);
   detail::checkStrategies(graph, dataFlow, options);
   std::vector<std::string> unused = detail::prune(graph, dataFlow);
@@ -1177,8 +1187,21 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     detail::orderNodes(graph, options, settings);
   }
   progress->reach(20);
-  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, options, &optimizer);
   graph = translated<error>([&] { return located(std::move(graph), dataFlow, options); });
+  detail::applyTransforms(graph, options, "PreAlias");
+  detail::applyTransforms(graph, options, "Final");
+  std::shared_ptr<Ir> ir = detail::makeIr({.model = std::move(untrained),
+                                           .rewritten = std::move(rewritten),
+                                           .graph = graph,
+                                           .bytes = model,
+                                           .dataFlow = dataFlow,
+                                           .options = options,
+                                           .patterns = patterns,
+                                           .inputShapeInfo = inputShapeInfo,
+                                           .device = deviceInfo,
+                                           .optimizer = optimizer.clone(),
+                                           .loss = loss,
+                                           .name = name});
   auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow, options,
                                        std::move(deviceInfo));
   state->unusedInputs = std::move(unused);
@@ -1202,8 +1225,8 @@ void TrainingSession::updateOptimizerFromHost(const Optimizer* optimizer) {
       [&] { detail::setHyperparameters(s.executable->session(), *s.optimizer); });
 }
 
-void TrainingSession::connectStreamToCallback(const std::string& streamHandle,
-                                              std::function<void(void*)> callback, unsigned index) {
+void Session::connectStreamToCallback(const std::string& streamHandle,
+                                      std::function<void(void*)> callback, unsigned index) {
   const std::int64_t replicas = detail::localReplicas(state_->options);
   if (index >= replicas) {
     throw runtime_error("There is no replica {}: the session runs on {}", index, replicas);
@@ -1219,6 +1242,20 @@ void TrainingSession::connectStreamToCallback(const std::string& streamHandle,
                         streamHandle);
   }
   state_->callbacks[{streamHandle, index}] = std::move(callback);
+}
+
+void Session::connectStream(const std::string& streamHandle, void* buffer) {
+  const bool isInput = streamHandle.starts_with("h2d_");
+  const TensorId id = streamHandle.substr(
+      std::min(streamHandle.size(), std::string_view(isInput ? "h2d_" : "anchor_d2h_").size()));
+  connectStreamToCallback(streamHandle, [=, this](void* data) {
+    const auto bytes = static_cast<std::size_t>(getInfo(id).nbytes());
+    if (isInput) {
+      std::memcpy(data, buffer, bytes);
+    } else {
+      std::memcpy(buffer, data, bytes);
+    }
+  });
 }
 
 void TrainingSession::updateExternallySavedTensorLocations(const std::string& fromLocation,
@@ -1268,18 +1305,33 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   halftone::Graph graph = checkedModel(model, inputShapeInfo, options, patterns);
   progress->reach(10);
   placeNodes(graph, options, *deviceInfo);
+  detail::applyTransforms(graph, options, "Fwd0");
   detail::checkAnchors(graph, dataFlow);
   detail::checkStrategies(graph, dataFlow, options);
   std::vector<std::string> unused = detail::prune(graph, dataFlow);
   detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
   detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
+  halftone::Graph unchanged = graph;
   applyPatterns(graph, patterns, settings, dataFlow, {}, options);
+  detail::applyTransforms(graph, options, "Fwd1");
+  halftone::Graph rewritten = graph;
   detail::checkPipeline(graph, options, dataFlow, false);
   if (!options.enablePipelining) {
     detail::orderNodes(graph, options, settings);
   }
+  detail::applyTransforms(graph, options, "PreAlias");
+  detail::applyTransforms(graph, options, "Final");
   progress->reach(20);
-  std::unique_ptr<Ir> ir = detail::describe(graph, dataFlow, options, nullptr);
+  std::shared_ptr<Ir> ir = detail::makeIr({.model = std::move(unchanged),
+                                           .rewritten = std::move(rewritten),
+                                           .graph = graph,
+                                           .bytes = model,
+                                           .dataFlow = dataFlow,
+                                           .options = options,
+                                           .patterns = patterns,
+                                           .inputShapeInfo = inputShapeInfo,
+                                           .device = deviceInfo,
+                                           .name = name});
   auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow, options,
                                        std::move(deviceInfo));
   state->unusedInputs = std::move(unused);
@@ -1289,6 +1341,86 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   std::unique_ptr<InferenceSession> session(new InferenceSession(std::move(state)));
   dumpIr(*session);
   return session;
+}
+
+void Session::broadcastWeights(int rootRank) {
+  const halftone::Ranks* ranks = detail::ranksOf(state_->options);
+  if (ranks == nullptr) return;
+  if (rootRank < 0 || rootRank >= ranks->ranks) {
+    throw runtime_error("There is no rank {} among the {} of this session", rootRank, ranks->ranks);
+  }
+  detail::HostWeights& weights = state_->weights;
+  translated<runtime_error>([&] {
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const halftone::AnyView own = weights[i];
+      if (own.data == nullptr) continue;
+      const auto bytes = static_cast<std::size_t>(own.info.bytes());
+      std::vector<std::byte> all(bytes * static_cast<std::size_t>(ranks->ranks));
+      ranks->all_gather(ranks->self, own.data, bytes, all.data());
+      weights.set(i, {own.info, all.data() + bytes * static_cast<std::size_t>(rootRank)});
+    }
+  });
+}
+
+namespace {
+
+/// A variable in streaming memory, and the part of it that a replica has.
+struct RemotePart {
+  std::string variable;
+  std::size_t first = 0, count = 0;  ///< bytes of the whole value
+};
+
+RemotePart remotePart(const halftone::Graph& graph, const std::string& buffer, int repeatIndex,
+                      unsigned replica) {
+  constexpr std::string_view prefix = "RB_";
+  int number = -1;
+  if (buffer.starts_with(prefix)) {
+    std::from_chars(buffer.data() + prefix.size(), buffer.data() + buffer.size(), number);
+  }
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const auto id = static_cast<halftone::TensorId>(i);
+    const halftone::VariableSettings* settings = graph.settings(id);
+    if (settings == nullptr || number < 0 || settings->remote_buffer != number ||
+        settings->remote_entry != repeatIndex) {
+      continue;
+    }
+    const halftone::TensorInfo& info = graph.info(id);
+    const auto own = static_cast<std::size_t>(info.bytes());
+    std::size_t whole = own;
+    if (settings->shard_over > 1) {
+      whole =
+          static_cast<std::size_t>(halftone::TensorInfo{info.type, settings->host_shape}.bytes());
+    }
+    const std::size_t part = replica % static_cast<unsigned>(settings->shard_over);
+    const std::size_t first = std::min(whole, part * own);
+    return {std::string(graph.name(id)), first, std::min(own, whole - first)};
+  }
+  throw runtime_error("No variable is in entry {} of remote buffer {}", repeatIndex, buffer);
+}
+
+}  // namespace
+
+void TrainingSession::copyFromRemoteBuffer(const std::string& buffer, void* to, int repeatIndex,
+                                           unsigned replicationIndex) {
+  state_->requirePrepared("copyFromRemoteBuffer");
+  translated<runtime_error>([&] {
+    const halftone::Session& session = state_->executable->session();
+    const RemotePart part = remotePart(session.graph(), buffer, repeatIndex, replicationIndex);
+    const halftone::AnyView value = session.get(part.variable);
+    std::memcpy(to, static_cast<const std::byte*>(value.data) + part.first, part.count);
+  });
+}
+
+void TrainingSession::copyToRemoteBuffer(void* from, const std::string& buffer, int repeatIndex,
+                                         unsigned replicationIndex) {
+  state_->requirePrepared("copyToRemoteBuffer");
+  translated<runtime_error>([&] {
+    halftone::Session& session = state_->executable->session();
+    const RemotePart part = remotePart(session.graph(), buffer, repeatIndex, replicationIndex);
+    halftone::AnyArray value = halftone::AnyArray::copy_of(session.get(part.variable));
+    std::memcpy(value.data() + part.first, from, part.count);
+    session.set(part.variable, value);
+  });
 }
 
 }  // namespace popart

@@ -29,7 +29,6 @@ bool differs(const std::function<void(int, int)>& value, const std::function<voi
   return static_cast<bool>(value);
 }
 
-constexpr const char* dot = "graphs are not exported to DOT files";
 constexpr const char* poplar = "there is no Poplar below that it could be passed to";
 constexpr const char* codelets = "kernels are C++ operators, compiled with the program";
 constexpr const char* layout = "layouts follow from the shapes alone";
@@ -141,14 +140,14 @@ const OptionRow option_rows[] = {
      return differs(options.name, SessionOptions().name);              \
    }},
     // --- diagnostics, planning, caching ---
-    POPART_OPTION(logDir, nothing, dot)
-    POPART_OPTION(dotChecks, refused, dot)
-    POPART_OPTION(firstDotOp, nothing, dot)
-    POPART_OPTION(finalDotOp, nothing, dot)
-    POPART_OPTION(dotOpNames, nothing, dot)
+    POPART_OPTION(logDir, effect, "where DOT files are written")
+    POPART_OPTION(dotChecks, effect, "the points at which graphs are written as DOT files")
+    POPART_OPTION(firstDotOp, effect, "the first operator in DOT files")
+    POPART_OPTION(finalDotOp, effect, "the end of the operators in DOT files")
+    POPART_OPTION(dotOpNames, effect, "names of operators in DOT files")
     POPART_OPTION(exportPoplarComputationGraph, nothing, poplar)
     POPART_OPTION(exportPoplarVertexGraph, nothing, poplar)
-    POPART_OPTION(separateCallOpPdfs, nothing, dot)
+    POPART_OPTION(separateCallOpPdfs, effect, "a DOT file for each graph")
     POPART_OPTION(compileEngine, effect, "without it the session cannot run")
     POPART_OPTION(instrumentWithHardwareCycleCounter, effect, "getCycleCount works on IPU models")
     POPART_OPTION(hardwareInstrumentations, refused, "only whole runs are counted, Instrumentation::Outer")
@@ -176,7 +175,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(enableInplaceAmbiguityChecking, nothing, "memory is reused only where nobody can tell")
     POPART_OPTION(strictOpVersions, nothing, "operators of unknown versions are always errors")
     POPART_OPTION(updatableNamedBuffers, effect, "buffersFromHost copies these variables")
-    POPART_OPTION(experimentalSettings, refused, "transforms of the program's own are not applied")
+    POPART_OPTION(experimentalSettings, effect, "transforms of the program's own: see customtransform.hpp; no tensors with offsets")
     // --- graph and numerics ---
     POPART_OPTION(autodiffSettings, nothing, "gradients of subgraphs read what their forward part has kept")
     POPART_OPTION(enableNonStableSoftmax, nothing, "softmax always subtracts the maximum")
@@ -468,6 +467,14 @@ bool SessionOptions::shouldDelayVarUpdates() const {
 std::ostream& operator<<(std::ostream& stream, const ReductionType& type) {
   constexpr const char* names[] = {"Sum", "Mean", "NoReduction"};
   return stream << names[static_cast<int>(type)];
+}
+
+halftone::Recomputation detail::recomputationOf(const SessionOptions& options) {
+  constexpr halftone::Recomputation native[] = {
+      halftone::Recomputation::none, halftone::Recomputation::standard,
+      halftone::Recomputation::norm_only, halftone::Recomputation::pipeline,
+      halftone::Recomputation::all};
+  return native[static_cast<std::size_t>(options.autoRecomputation)];
 }
 
 }  // namespace popart

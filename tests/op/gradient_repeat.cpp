@@ -30,8 +30,8 @@ List record_node(Graph& graph, const auto& op, std::vector<TensorId> inputs,
 }
 
 /// A loop of so many passes: s' = tanh(s * w) + slow, slow' = slow * w / (pass + 1), and the slices
-/// s * slow. w is captured.
-List record_loop(Graph& graph, std::int64_t passes, const List& x) {
+/// s * slow. w is captured. `is_copied`: the body gives the condition that it got through an Identity.
+List record_loop(Graph& graph, std::int64_t passes, const List& x, bool is_copied = false) {
   Graph body;
   const AnyTensor number = add_input(body, {ElementType::int64, {}});
   const AnyTensor go = add_input(body, {ElementType::boolean, {}});
@@ -40,7 +40,8 @@ List record_loop(Graph& graph, std::int64_t passes, const List& x) {
   const AnyTensor later =
       op::div(op::mul(slow, w), op::add(op::cast(number, {.to = ElementType::float64}), 1.));
   const AnyTensor slice = op::mul(s, slow);
-  body.outputs = {go.id, next.id, later.id, w.id, slice.id};
+  const TensorId keep_going = is_copied ? op::identity(go).id : go.id;
+  body.outputs = {keep_going, next.id, later.id, w.id, slice.id};
   const Subgraph inner = add(graph, std::move(body));
   const AnyTensor most = constant<std::int64_t>(graph, std::span(&passes, 1), {});
   const bool yes = true;
@@ -88,8 +89,11 @@ List record_scan(Graph& graph, const List& x) {
 TEST_CASE("gradient of Loop") {
   for (const std::int64_t passes : {0, 1, 4}) {
     CAPTURE(passes);
-    check_gradients({scattered({3}), scattered({3}, -1, 1, 2), scattered({3}, -1, 1, 3)},
-                    [&](Graph& graph, auto& in) { return record_loop(graph, passes, in); });
+    for (const bool is_copied : {false, true}) {
+      check_gradients(
+          {scattered({3}), scattered({3}, -1, 1, 2), scattered({3}, -1, 1, 3)},
+          [&](Graph& graph, auto& in) { return record_loop(graph, passes, in, is_copied); });
+    }
   }
 }
 

@@ -72,6 +72,51 @@ TEST_CASE("popart executable: what one session exports another one loads and run
   CHECK(stream.str().size() == std::string(std::istreambuf_iterator<char>(written), {}).size());
 }
 
+TEST_CASE("popart executable: through streams, into folders and as bytes") {
+  const test::Folder folder;
+  const auto made = session_of(model(3));
+  CHECK(is(error_of([&] { made->getSerializedGraph(); }), "runtime_error",
+           "must have been prepared"));
+  made->prepareDevice();
+  std::ostringstream out;
+  made->saveExecutableToStream(out);
+  CHECK(made->getSerializedGraph() == out.str());
+  const auto loaded = session_of(model(3));
+  loaded->loadExecutableFromStream(std::make_shared<std::istringstream>(out.str()));
+  CHECK(run(*loaded) == std::vector<float>{5, 7});  // as above
+  made->saveExecutable(folder.path.string());
+  made->saveExecutable(folder / "named");
+  CHECK(folder.files() == std::vector<std::string>{"executable.popef", "named"});
+  CHECK(is(error_of([&] { made->saveExecutable(folder / "bare", false); }), "runtime_error",
+           "always saved with its metadata"));
+  const auto fresh = session_of(model(3));
+  std::istringstream foreign("something else");
+  CHECK(is(error_of([&] { fresh->loadExecutableFromStream(foreign); }), "runtime_error",
+           "no executable of this library"));
+}
+
+TEST_CASE("popart executable: streams with memory of the program's") {
+  const auto session = session_of(model(3));
+  float x[] = {1, 2}, y[] = {-1, -1};
+  session->connectStream("h2d_x", x);
+  session->connectStream("anchor_d2h_y", y);
+  CHECK(is(error_of([&] { session->connectStream("h2d", x); }), "runtime_error",
+           "There is no stream h2d"));
+  session->prepareDevice();
+  session->weightsFromHost();
+  session->broadcastWeights();  // there is one process
+  session->checkInplacingAmbiguity();
+  std::map<TensorId, IArray&> none;
+  StepIO io(none, none);
+  session->run(io);
+  CHECK(y[0] == 5);
+  CHECK(y[1] == 7);
+  x[1] = 0;
+  session->run(io);
+  CHECK(y[0] == 3);
+  CHECK(y[1] == 1);
+}
+
 TEST_CASE("popart executable: those that do not fit are refused") {
   const test::Folder folder;
   const std::string file = folder / "model.popef";

@@ -97,7 +97,10 @@ std::vector<std::string> orderOf(const std::string& tieBreaker, float priority) 
       builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}}), cpu(), {}, options);
   const auto json = nlohmann::json::parse(session->serializeIr(IrSerializationFormat::JSON));
   std::vector<std::string> types;
-  for (const auto& op : json.at("maingraph")) types.push_back(op.at("type"));
+  for (const auto& op : json.at("maingraph")) {
+    const std::string type = op.at("type");
+    types.push_back(type.substr(0, type.find("Inplace")));  // whichever is the last to read x
+  }
   types.resize(std::min<std::size_t>(types.size(), 3));
   return types;
 }

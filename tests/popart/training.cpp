@@ -4,17 +4,18 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <popart/adam.hpp>
 #include <popart/adaptive.hpp>
 #include <popart/builder.hpp>
 #include <popart/dataflow.hpp>
 #include <popart/devicemanager.hpp>
 #include <popart/error.hpp>
+#include <popart/graph.hpp>
 #include <popart/ndarraywrapper.hpp>
 #include <popart/session.hpp>
 #include <popart/sgd.hpp>
 #include <popart/stepio.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -309,28 +310,7 @@ TEST_CASE("popart training: callbacks instead of step IO, and what a session was
   CHECK(ir.containsTensor("Gradient___w"));
   CHECK(ir.getOptimizer().type_s() == "SGD");
   CHECK(ir.getModelInputIds() == std::vector<TensorId>{"x"});
-  // The model's operators come first, then those of gradients and updates.
-  const std::vector<Ir::Operator>& operators = ir.getOperators();
-  REQUIRE(operators.size() > 3);
-  CHECK(operators[0].type == "Mul");
-  CHECK(operators[0].domain == "ai.onnx");
-  CHECK(operators[0].inputs == std::vector<TensorId>{"w", "x"});
-  CHECK(operators[0].outputs == std::vector<TensorId>{"y"});
-  CHECK(operators[1].outputs == std::vector<TensorId>{lossName});
-  CHECK(operators.back().outputs == std::vector<TensorId>{"UpdatedVar___w"});
-  Program other(sgd(0.5f), {}, 1, anchors);
-  for (const bool isPrepared : {false, true}) {
-    if (isPrepared) other.prepare();
-    const auto json =
-        nlohmann::json::parse(other.session->serializeIr(IrSerializationFormat::JSON));
-    const auto& main = json.at("maingraph");
-    REQUIRE(main.size() == operators.size());
-    for (std::size_t i = 0; i < main.size(); ++i) CHECK(main[i].at("type") == operators[i].type);
-    CHECK(main[0].at("inputs")[0].at("name") == "w");
-    CHECK(main[0].at("inputs")[0].at("type") == "FLOAT");
-    CHECK(main[0].at("outputs")[0].at("shape") == std::vector<int>{2});
-    CHECK(main[1].at("attributes").at("keepdims") == 0);
-  }
+  CHECK(ir.getOpSchedule().back()->outId(0) == "UpdatedVar___w");
   CHECK(is(error_of([&] {
              p.session->updateExternallySavedTensorLocations("not there", "not there either");
            }),

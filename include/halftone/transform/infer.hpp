@@ -86,6 +86,20 @@ constexpr bool describe_repeat(const Graph& graph, const Node& node, op::Repeat&
   return is_loop ? op::Loop::describe(node, body, repeat) : op::Scan::describe(node, body, repeat);
 }
 
+namespace detail {
+
+/// The tensor whose value an Identity, or a row of them, hands on; itself for others.
+constexpr TensorId handed_on(const Graph& graph, TensorId id) {
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    if (node.op->id != op::Identity::id || node.outputs.empty()) continue;
+    if (node.outputs[0] == id) id = node.inputs[0];
+  }
+  return id;
+}
+
+}  // namespace detail
+
 /// How often a Loop or Scan runs its body, if that is known before the run; else `dynamic`.
 constexpr std::int64_t pass_count(const Graph& graph, const Node& node, const op::Repeat& repeat) {
   const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
@@ -114,7 +128,7 @@ constexpr std::int64_t pass_count(const Graph& graph, const Node& node, const op
   if (most.size() != 1) return dynamic;
   if (most[0] <= 0) return 0;
   // A body may hand on the condition that it got, which was true.
-  if (given(1) && body.outputs[0] != body.inputs[1]) {
+  if (given(1) && detail::handed_on(body, body.outputs[0]) != body.inputs[1]) {
     const Vector<std::int64_t> next = constant(body, body.outputs[0]);
     if (next.size() != 1) return dynamic;
     if (next[0] == 0) return 1;

@@ -1,0 +1,51 @@
+#include <doctest/doctest.h>
+
+#include <popart/ndarraywrapper.hpp>
+#include <popart/op/exchange/remote.hpp>
+#include <popart/session.hpp>
+#include <popart/stepio.hpp>
+
+#include "ir_models.hpp"
+
+using namespace popart_test;
+
+TEST_CASE("popart remote buffers: variables in streaming memory are seen and exchanged") {
+  auto builder = Builder::create();
+  const TensorId x = builder->addInputTensor(square_info, "x");
+  const TensorId y = builder->aiOnnxOpset9().mul({x, weight(*builder, "w")}, "y");
+  const TensorId loss = builder->aiGraphcoreOpset1().l1loss({y}, 1.f, ReductionType::Sum);
+  builder->addOutputTensor(loss);
+  SessionOptions options;
+  options.weightTensorLocationSettings = {TensorLocation(TensorStorage::OffChip), 1, 1};
+  const auto session = TrainingSession::createFromOnnxModel(
+      builder->getModelProto(), DataFlow(1, {{loss, AnchorReturnType("All")}}), loss,
+      SGD({{"defaultLearningRate", {0.5f, true}}}), cpu(), {}, options);
+  const Ir& ir = session->getIr();
+  CHECK(count(ir, "RemoteLoad") >= 1);
+  CHECK(count(ir, "RemoteStore") == 1);
+  const TensorLocationInfo& location = ir.getTensor("w")->tensorLocationInfo;
+  CHECK(location.isRemote());
+  CHECK_FALSE(location.isSharded());
+  const auto [number, index] = location.getRemoteBufferInfo();
+  const std::string buffer = "RB_" + std::to_string(number);
+  float values[4] = {};
+  CHECK(is(error_of([&] { session->copyFromRemoteBuffer(buffer, values, 0); }), "runtime_error",
+           "prepareDevice must be called before"));
+  session->prepareDevice();
+  session->weightsFromHost();
+  float data[] = {1, 1, 1, 1}, sum[] = {0};
+  NDArrayWrapper<float> in(data, {2, 2}), out(sum, {1});
+  std::map<TensorId, IArray&> inputs{{x, in}}, anchors{{loss, out}};
+  StepIO io(inputs, anchors);
+  session->run(io);
+  CHECK(sum[0] == 10);  // 1 + 2 + 3 + 4
+  session->copyFromRemoteBuffer(buffer, values, static_cast<int>(index));
+  // The gradient is 1 for each weight, the learning rate 0.5.
+  CHECK(std::vector<float>(values, values + 4) == std::vector<float>{0.5f, 1.5f, 2.5f, 3.5f});
+  float zeros[4] = {};
+  session->copyToRemoteBuffer(zeros, buffer, static_cast<int>(index));
+  session->run(io);
+  CHECK(sum[0] == 0);
+  CHECK(is(error_of([&] { session->copyFromRemoteBuffer("RB_77", values, 0); }), "runtime_error",
+           "No variable is in entry 0 of remote buffer RB_77"));
+}
