@@ -85,5 +85,8 @@ int main() {
   layer("isolated", 64, 256, 56, 1, 1, p, p);
   layer("isolated", 144, 144, 56, 3, 1, p, p, 144);
   layer("resnext", 128, 128, 56, 3, 1, b, b, 32);
+  layer("resnext", 256, 256, 56, 3, 2, b, b, 32);
+  layer("resnext", 256, 256, 28, 3, 1, b, b, 32);
+  layer("resnext", 512, 512, 14, 3, 1, b, b, 32);
   layer("resnext", 128, 128, 56, 3, 1, p, p, 32);
 }

@@ -67,6 +67,16 @@ std::vector<Case> cases() {
       {"depthwise 5x5 stride 2", shape2(1, 17, 17, 17, 12, 31, 5, 5, 2, 2)},
       {"depthwise wider than x", shape2(1, 20, 20, 20, 3, 2, 5, 5, 1, 2)},
       {"depthwise, two filters each", shape2(1, 6, 12, 6, 8, 8, 3, 3, 1, 1)},
+      {"groups of 2, 3x3", shape2(2, 34, 34, 17, 9, 13, 3, 3, 1, 1)},
+      {"groups of 4, 3x3", shape2(1, 40, 40, 10, 7, 21, 3, 3, 1, 1)},
+      {"groups of 4, 3x3 stride 2", shape2(2, 32, 32, 8, 12, 17, 3, 3, 2, 1)},
+      {"groups of 4, no padding", shape2(1, 16, 16, 4, 5, 12, 3, 3)},
+      {"groups of 4, one column", shape2(1, 16, 16, 4, 5, 1, 3, 3, 1, 1)},
+      {"groups of 4, dilated", shape2(1, 24, 24, 6, 12, 11, 3, 3, 1, 2, 2)},
+      {"groups of 4, 5x5 stride 2", shape2(1, 20, 20, 5, 12, 11, 5, 5, 2, 2)},
+      {"groups of 4, 1x1", shape2(1, 20, 20, 5, 6, 7, 1, 1)},
+      {"groups of 8, 3x3", shape2(1, 72, 72, 9, 8, 10, 3, 3, 1, 1)},
+      {"groups of 8, 3x3 stride 2", shape2(1, 32, 32, 4, 8, 19, 3, 3, 2, 1)},
       {"groups of 32", shape2(1, 64, 96, 2, 9, 9, 3, 3, 1, 1)},
       {"groups of 4", shape2(2, 24, 12, 6, 9, 8, 3, 3, 2, 1)},
       {"padding beyond the kernel", shape2(1, 16, 16, 1, 2, 3, 3, 3, 1, 5)},
@@ -289,7 +299,8 @@ TEST_CASE("the fast kinds are chosen where they should be") {
   CHECK(kind(shape2(1, 3, 64, 1, 224, 224, 7, 7, 2, 3), Layout::plain) == ConvKind::line);
   CHECK(kind(shape2(1, 64, 64, 64, 56, 56, 3, 3, 1, 1), Layout::blocked) == ConvKind::depthwise);
   CHECK(kind(shape2(1, 64, 64, 2, 56, 56, 3, 3, 1, 1), Layout::blocked) == ConvKind::blocked);
-  CHECK(kind(shape2(1, 64, 64, 32, 56, 56, 3, 3, 1, 1), Layout::blocked) == ConvKind::general);
+  CHECK(kind(shape2(1, 64, 64, 32, 56, 56, 3, 3, 1, 1), Layout::blocked) == ConvKind::depthwise);
+  CHECK(kind(shape2(1, 64, 128, 32, 56, 56, 3, 3, 1, 1), Layout::blocked) == ConvKind::general);
   // A blocked 1x1 reads x in place, as does anything without padding and stride.
   CHECK_FALSE(conv_plan<float>(shape2(1, 64, 64, 1, 56, 56, 1, 1), Layout::blocked, Layout::blocked)
                   .copies);

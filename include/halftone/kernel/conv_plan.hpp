@@ -9,7 +9,7 @@ namespace halftone::kernel {
 enum class ConvKind : std::uint8_t {
   blocked,    ///< channels of x by vectors of filters, activations in blocks
   line,       ///< few channels, read from plain rows
-  depthwise,  ///< one channel per group and filter, a block at a time
+  depthwise,  ///< groups of a few channels and as many filters, a block at a time
   general,    ///< products with patches: any type, groups and dimensions
   simple,     ///< integers
 };
@@ -173,9 +173,13 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output) {
                      s.kernel[2] <= detail::most_kernel_columns;
   const bool few = input == Layout::plain && s.groups == 1 &&
                    (s.channels * 2 <= N || (s.channels < N && s.kernel[2] > 2));
+  // Only floats have kernels for groups of more than one channel.
+  const std::int64_t group = s.channels_per_group();
+  const bool is_narrow = s.groups > 1 && s.channels == s.filters && group > 0 && group < N &&
+                         N % group == 0 && (group == 1 || std::is_same_v<T, float>);
   if (!detail::is_real<T>) {
     plan.kind = ConvKind::simple;
-  } else if (tiled && s.groups > 1 && s.groups == s.channels && s.groups == s.filters) {
+  } else if (tiled && is_narrow) {
     plan.kind = ConvKind::depthwise;
   } else if (tiled && few) {
     plan.kind = ConvKind::line;
@@ -199,7 +203,7 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output) {
       plan.workspace_bytes += plan.images * blocks * N * s.output_pixels() * bytes;
     }
   } else if (plan.kind == ConvKind::depthwise) {
-    plan.packed_bytes = blocks * N * s.kernel_size() * bytes;
+    plan.packed_bytes = blocks * N * group * s.kernel_size() * bytes;
     plan.workspace_bytes = detail::round_up(blocks * N * bytes, 64);
     if (input == Layout::plain) plan.workspace_bytes += blocks * N * s.input_pixels() * bytes;
     if (output == Layout::plain) plan.workspace_bytes += blocks * N * s.output_pixels() * bytes;

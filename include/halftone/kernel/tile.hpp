@@ -149,7 +149,7 @@ void run_tile(const Tile<S>& t) {
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[i][v] = min(max(sum[i][v], lower), upper);
+      for (int v = 0; v < V; ++v) sum[i][v] = clamp(sum[i][v], lower, upper);
     }
   }
 #pragma GCC unroll 16
