@@ -1,4 +1,7 @@
-// Rates of convolutions, one thread, batch 1, as shares of the peak measured in the same run.
+// Rates of convolutions, one thread, batch 1, as shares of the peak measured in the same run, and the
+// time of layers by the direct sum beside that by Winograd's forms.
+#include <span>
+
 #include <halftone/kernel/conv.hpp>
 
 #include "measure.hpp"
@@ -38,6 +41,59 @@ double layer(const char* model, std::int64_t channels, std::int64_t filters, std
       name, "GFLOP/s", "peak", 1e-9 * flops,
       [&] { conv(plan, x.data(), packed.data(), y.data(), e, workspace.data()); },
       bench::fma_rate<float>, 0.2);
+}
+
+/// A 3 x 3 layer by each form, in turn; every call has other weights, more of them than caches hold.
+void forms(const char* model, std::int64_t channels, std::int64_t filters, std::int64_t size) {
+  ConvShape s;
+  s.channels = channels, s.filters = filters;
+  for (int a = 1; a < 3; ++a) {
+    s.input[a] = size, s.kernel[a] = 3;
+    s.pads_begin[a] = s.pads_end[a] = 1;
+  }
+  constexpr Layout blocked = Layout::blocked;
+  bench::Buffer<float> x(activation_size<float>(blocked, 1, channels, s.input_pixels()));
+  bench::Buffer<float> y(activation_size<float>(blocked, 1, filters, s.output_pixels()));
+  bench::Buffer<float> w(filters * channels * 9);
+  x.randomize(1), w.randomize(2);
+  struct Form {
+    ConvPlan plan;
+    std::int64_t copies;
+    bench::Buffer<char> packed, workspace;
+    double best = 1e9;
+    explicit Form(const ConvPlan& p)
+        : plan(p),
+          copies((std::int64_t{64} << 20) / p.packed_bytes + 1),
+          packed(copies * p.packed_bytes),
+          workspace(p.workspace_bytes) {}
+  };
+  Form all[]{Form(conv_plan<float>(s, blocked, blocked)),
+             Form(conv_plan<float>(s, blocked, blocked, 2)),
+             Form(conv_plan<float>(s, blocked, blocked, 4))};
+  for (Form& form : all) {
+    for (std::int64_t i = 0; i < form.copies; ++i) {
+      conv_pack(form.plan, w.data(), form.packed.data() + i * form.plan.packed_bytes);
+    }
+  }
+  const double begin = bench::now();
+  for (std::int64_t i = 0; bench::now() - begin < 1; ++i) {
+    for (Form& form : all) {
+      const char* const packed = form.packed.data() + i % form.copies * form.plan.packed_bytes;
+      const double start = bench::now();
+      conv(form.plan, x.data(), packed, y.data(), {}, form.workspace.data());
+      const double seconds = bench::now() - start;
+      if (seconds < form.best) form.best = seconds;
+    }
+  }
+  std::printf("%-9s 3x3 %4lld to %4lld %3lld^2   direct %7.3f ms", model, (long long)channels,
+              (long long)filters, (long long)size, 1e3 * all[0].best);
+  for (const Form& form : std::span(all).subspan(1)) {
+    const long long edge = form.plan.edge;
+    std::printf("   F(%lldx%lld) %7.3f ms, %.2f times as fast", edge, edge, 1e3 * form.best,
+                all[0].best / form.best);
+  }
+  std::printf("\n");
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -85,5 +141,20 @@ int main() {
   layer("isolated", 64, 256, 56, 1, 1, p, p);
   layer("isolated", 144, 144, 56, 3, 1, p, p, 144);
   layer("resnext", 128, 128, 56, 3, 1, b, b, 32);
+  layer("resnext", 256, 256, 56, 3, 2, b, b, 32);
+  layer("resnext", 256, 256, 28, 3, 1, b, b, 32);
+  layer("resnext", 512, 512, 14, 3, 1, b, b, 32);
   layer("resnext", 128, 128, 56, 3, 1, p, p, 32);
+
+  forms("resnet", 64, 64, 56);
+  forms("resnet", 128, 128, 28);
+  forms("resnet", 256, 256, 14);
+  forms("resnet", 512, 512, 7);
+  forms("vgg", 64, 64, 224);
+  forms("vgg", 64, 128, 112);
+  forms("vgg", 128, 256, 56);
+  forms("vgg", 256, 256, 56);
+  forms("vgg", 256, 512, 28);
+  forms("vgg", 512, 512, 28);
+  forms("vgg", 512, 512, 14);
 }

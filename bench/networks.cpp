@@ -83,9 +83,14 @@ int measure(const char* name, const std::string& path, double gflop, double weig
 
 int main(int count, char** arguments) {
   const std::string folder = count > 1 ? arguments[1] : "/tmp";
-  Network all[]{{"resnet50", networks::resnet50()},   {"alexnet_b4", networks::alexnet()},
-                {"mobilenet", networks::mobilenet()}, {"encoder", networks::encoder()},
-                {"decoder", networks::decoder()},     {"lstm", networks::lstm()}};
+  Network all[]{{"resnet18", networks::resnet18(1, 224)},
+                {"resnet50", networks::resnet50()},
+                {"vgg11", networks::vgg11()},
+                {"alexnet_b4", networks::alexnet()},
+                {"mobilenet", networks::mobilenet()},
+                {"encoder", networks::encoder()},
+                {"decoder", networks::decoder()},
+                {"lstm", networks::lstm()}};
   for (Network& network : all) {
     double weights = 0;
     for (const TensorRecord& t : network.graph.tensors) {

@@ -88,6 +88,24 @@ inline Graph resnet50(std::int64_t batch = 1) {
   return g;
 }
 
+/// VGG-11 (Simonyan and Zisserman 2014), 133 M parameters.
+inline Graph vgg11(std::int64_t batch = 1) {
+  Graph g;
+  AnyTensor x = g.input<float>("image", {batch, 3, 224, 224});
+  std::int64_t channels = 3;
+  const std::int64_t filters[]{64, 128, 256, 256, 512, 512, 512, 512};
+  for (int layer = 0; layer < 8; ++layer) {
+    x = op::relu(conv(g, x, channels, filters[layer], 3, 1, 1, true));
+    channels = filters[layer];
+    const bool is_pooled = layer < 2 || layer % 2 == 1;
+    if (is_pooled) x = op::max_pool(x, {.kernel_shape = {2, 2}, .strides = {2, 2}});
+  }
+  x = op::relu(dense(g, op::flatten(x), 512 * 7 * 7, 4096));
+  x = op::relu(dense(g, x, 4096, 4096));
+  output(g, dense(g, x, 4096, 1000), "logits");
+  return g;
+}
+
 /// AlexNet as in torchvision (Krizhevsky 2014), 61 M parameters if it is 4096 wide.
 inline Graph alexnet(std::int64_t batch = 4, std::int64_t width = 4096) {
   Graph g;

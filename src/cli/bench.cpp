@@ -77,7 +77,11 @@ struct Bench {
 
     const auto planning = Clock::now();
     Bench bench{
-        std::move(model).engine({.threads = options.threads}), std::move(arrays), {}, {}, load};
+        std::move(model).engine({.threads = options.threads, .convolution = options.convolution}),
+        std::move(arrays),
+        {},
+        {},
+        load};
     for (const auto& [id, array] : variables) bench.engine.set_variable(id, array);
     bench.engine.prepare(infos);
     bench.plan = seconds_since(planning);

@@ -90,7 +90,7 @@ Factor parse_factor(const std::string& text) {
 /// The texts of options that are more than a number or a word, as given.
 struct Texts {
   std::vector<std::string> inputs, sizes, data, validation, factors;
-  std::string format = "pb", emit, recompute, schedule, shard, off_chip;
+  std::string format = "pb", emit, recompute, schedule, shard, off_chip, convolution = "fast";
 };
 
 template <class Item>
@@ -128,6 +128,13 @@ void add_threads(CLI::App& command, int& threads) {
       ->check(CLI::Range(0, 1024).description(""))
       ->type_name("N")
       ->capture_default_str();
+}
+
+void add_convolution(CLI::App& command, Texts& texts) {
+  command
+      .add_option("--convolution", texts.convolution,
+                  "forms of convolutions that may be chosen: exact, fast (default) or fastest")
+      ->type_name("FORMS");
 }
 
 void add_stages(CLI::App& command, Spreading& spreading, Texts& texts) {
@@ -237,11 +244,13 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->type_name("FORMAT")
       ->capture_default_str();
   add_threads(run_command, run_options.threads);
+  add_convolution(run_command, texts);
   run_command.add_flag("--json", run_options.json, "print the summary as JSON");
   run_command.callback([&] {
     run_options.inputs = parse_all(texts.inputs, parse_input);
     run_options.model.sizes = parse_all(texts.sizes, parse_size);
     run_options.format = parse_format(texts.format);
+    run_options.convolution = parse_convolution(texts.convolution);
     if (run_options.output_dir.empty() && output_dir->count() > 0) {
       fail_usage("--output-dir names no folder");
     }
@@ -438,6 +447,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
       ->type_name("N");
   add_threads(bench_command, bench_options.threads);
+  add_convolution(bench_command, texts);
   bench_command.add_option("--seconds", bench_options.seconds, "how long to measure")
       ->check(CLI::Range(0.0, 86400.0).description(""))
       ->type_name("S")
@@ -451,6 +461,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   bench_command.callback([&] {
     bench_options.inputs = parse_all(texts.inputs, parse_input);
     bench_options.model.sizes = parse_all(texts.sizes, parse_size);
+    bench_options.convolution = parse_convolution(texts.convolution);
     bench(bench_options, console);
   });
 

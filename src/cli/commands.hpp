@@ -6,6 +6,7 @@
 
 #include <halftone/exec/ranks.hpp>
 #include <halftone/graph/place.hpp>
+#include <halftone/transform/convolution.hpp>
 #include <halftone/transform/tensor_kind.hpp>
 
 #include "cli/console.hpp"
@@ -37,6 +38,7 @@ struct RunOptions {
   std::vector<InputFile> inputs;
   TensorFormat format = TensorFormat::pb;
   int threads = 0;
+  Convolution convolution = Convolution::fast;
   bool json = false;
 };
 /// Runs a model once and writes its outputs, all or none. With neither inputs nor a folder it runs on
@@ -129,6 +131,7 @@ struct BenchOptions {
   std::vector<InputFile> inputs;
   std::int64_t batch = 0;  ///< 0: not given
   int threads = 0;
+  Convolution convolution = Convolution::fast;
   double seconds = 5;
   int slowest = 10;  ///< rows of the table of operators
   std::string json;  ///< a file, "-" for standard output, empty: none

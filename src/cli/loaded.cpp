@@ -1,8 +1,11 @@
 #include "cli/loaded.hpp"
 
+#include <iterator>
 #include <utility>
 
 #include <halftone/base/error.hpp>
+
+#include "base/describe.hpp"
 
 namespace halftone::cli {
 namespace {
@@ -37,6 +40,16 @@ Session LoadedModel::session(const SessionOptions& options) && {
 
 Engine LoadedModel::engine(const EngineOptions& options) && {
   return std::visit([&](auto& model) { return Engine(std::move(model), options); }, model_);
+}
+
+Convolution parse_convolution(std::string_view name) {
+  constexpr std::string_view names[] = {"exact", "fast", "fastest"};
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    if (name == names[i]) return static_cast<Convolution>(i);
+  }
+  fail(ErrorKind::usage, {.what = "there are no forms of convolutions of that name",
+                          .expected = "exact, fast or fastest",
+                          .found = detail::quoted(name)});
 }
 
 }  // namespace halftone::cli

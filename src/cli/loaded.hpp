@@ -25,6 +25,9 @@ class LoadedModel {
   std::variant<Graph, Executable> model_;
 };
 
+/// Throws UsageError for another name.
+Convolution parse_convolution(std::string_view name);
+
 /// Whether a file's name is that of a model that is ready to run.
 bool is_executable(std::string_view path);
 

@@ -52,6 +52,7 @@ struct CpuPasses {
                       {.fuse = fuse,
                        .change_weights = fuse && !options.only_plan,
                        .reorder = !options.stop_at_nan,
+                       .convolution = options.convolution,
                        .float_lanes = float_lanes(),
                        .observer = options.observer,
                        .path = nesting.path});

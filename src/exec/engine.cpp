@@ -528,7 +528,8 @@ Engine::Engine(Executable executable, const EngineOptions& options) {
   State& s = *state_;
   s.weights = std::move(given.weights);
   if (!given.ready.has_value() || options.runner != nullptr || options.stop_at_nan ||
-      !options.fuse || options.recompute != Recomputation::none ||
+      !options.fuse || options.convolution == Convolution::exact ||
+      options.recompute != Recomputation::none ||
       (options.schedule != Schedule::none && has_stages(given.graph))) {
     s.prepare_if_static();
     return;

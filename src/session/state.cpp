@@ -17,6 +17,7 @@ EngineOptions engine_options(const SessionOptions& options, NodeRunner* runner) 
           .stop_at_nan = options.stop_at_nan,
           .recompute = options.recompute,
           .schedule = options.schedule,
+          .convolution = options.convolution,
           .runner = runner,
           .observer = options.observer,
           .ranks = options.ranks};

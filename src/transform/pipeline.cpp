@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <halftone/transform/block_channels.hpp>
+#include <halftone/transform/choose_convolutions.hpp>
 #include <halftone/transform/fuse.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/seed_random.hpp>
@@ -52,6 +53,9 @@ Graph fuse_convolutions(Graph graph, const PassOptions&) {
 }
 Graph block_channels(Graph graph, const PassOptions& options) {
   return halftone::block_channels(std::move(graph), options.float_lanes);
+}
+Graph choose_convolutions(Graph graph, const PassOptions& options) {
+  return halftone::choose_convolutions(std::move(graph), options.convolution);
 }
 Graph fuse_elementwise(Graph graph, const PassOptions&) {
   return halftone::fuse_elementwise(std::move(graph));

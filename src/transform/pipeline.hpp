@@ -18,6 +18,7 @@ Graph infer(Graph graph, const PassOptions& options);
 Graph fold_normalizations(Graph graph, const PassOptions& options);
 Graph fuse_convolutions(Graph graph, const PassOptions& options);
 Graph block_channels(Graph graph, const PassOptions& options);
+Graph choose_convolutions(Graph graph, const PassOptions& options);
 Graph fuse_elementwise(Graph graph, const PassOptions& options);
 Graph defer(Graph graph, const PassOptions& options);
 }  // namespace pass
@@ -36,6 +37,7 @@ inline constexpr Pass cpu_choice_passes[] = {
     {"fold_normalizations", &pass::fold_normalizations, &PassOptions::change_weights},
     {"fuse_convolutions", &pass::fuse_convolutions, &PassOptions::fuse},
     {"block_channels", &pass::block_channels, &PassOptions::fuse},
+    {"choose_convolutions", &pass::choose_convolutions, &PassOptions::fuse},
 };
 inline constexpr Pass cpu_piece_passes[] = {
     {"fuse_elementwise", &pass::fuse_elementwise, &PassOptions::fuse},

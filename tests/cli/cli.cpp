@@ -81,6 +81,7 @@ TEST_CASE("arguments that make no sense are usage errors") {
            {"run", model, "--output-dir", "a", "--format", "csv"},
            {"run", model, "--output-dir", "a", "--threads", "-1"},
            {"run", model, "--output-dir", "a", "--threads", "many"},
+           {"run", model, "--convolution", "slow"},
            {"ops", "more"},
            {"ops", "--json", "--markdown"},
            {"check"},

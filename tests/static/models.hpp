@@ -215,6 +215,21 @@ struct Normalized {
   }
 };
 
+/// Convolutions that Winograd's forms and groups within a block of channels have kernels for.
+struct Convolved {
+  static constexpr void build(Graph& g) {
+    const auto x = input<float, Shape<1, 16, 8, 8>>(g, "x");
+    const op::Conv same{.pads = {1, 1, 1, 1}};
+    const auto first = parameter<float, Shape<32, 16, 3, 3>>(g, "first");
+    const auto second = parameter<float, Shape<16, 32, 3, 3>>(g, "second");
+    const auto b = parameter<float, Shape<16>>(g, "b", uniform{-1, 1});
+    const AnyTensor y = op::relu(op::conv(op::relu(op::conv(x, first, same)), second, b, same) + x);
+    output(g, y, "y");
+    const auto third = parameter<float, Shape<16, 2, 3, 3>>(g, "third");
+    output(g, op::conv(y, third, {.pads = {1, 1, 1, 1}, .group = 8}), "z");
+  }
+};
+
 /// Random numbers, which are others in each run and each pass of a loop.
 struct Random {
   static constexpr void build(Graph& g) {

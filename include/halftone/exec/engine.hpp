@@ -10,6 +10,7 @@
 #include <halftone/graph/graph.hpp>
 #include <halftone/graph/streams.hpp>
 #include <halftone/kernel/executor.hpp>
+#include <halftone/transform/convolution.hpp>
 #include <halftone/transform/observer.hpp>
 
 namespace halftone {
@@ -50,6 +51,9 @@ struct EngineOptions {
   Recomputation recompute = Recomputation::none;
   /// Runs a graph whose nodes have stages as a pipeline: see run_together.
   Schedule schedule = Schedule::none;
+  /// The forms of convolutions that may be chosen. A model that is ready to run keeps those that it was
+  /// made ready with, but for `exact`.
+  Convolution convolution = Convolution::fast;
   NodeRunner* runner = nullptr;  ///< borrowed; runs every node, one after the other, unfused
   /// Plan as for a run, which tells whether there could be one, but leave large weights where they
   /// are: not read, copied or packed. run() throws.
@@ -79,7 +83,7 @@ class Engine {
   /// Takes the graph; throws the errors of its inference when the input shapes are known.
   explicit Engine(Graph graph, const EngineOptions& options = {});
   /// Takes a model that is ready to run. Options that kernels depend on (`runner`, `stop_at_nan`,
-  /// `fuse`, `recompute`) have it planned again. Throws ModelError at the first use of damaged weights.
+  /// `fuse`, `recompute`, exact convolutions) have it planned again. Throws ModelError at the first use of damaged weights.
   explicit Engine(Executable executable, const EngineOptions& options = {});
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;

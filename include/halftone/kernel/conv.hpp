@@ -3,6 +3,7 @@
 #include <halftone/kernel/conv_blocked.hpp>
 #include <halftone/kernel/conv_depthwise.hpp>
 #include <halftone/kernel/conv_general.hpp>
+#include <halftone/kernel/conv_winograd.hpp>
 
 namespace halftone::kernel {
 
@@ -20,6 +21,11 @@ void conv_pack(const ConvPlan& plan, const T* weights, void* packed,
       detail::pack_tiles(plan, weights, detail::WeightOrder::plain, packed, executor);
     } else if (plan.kind == ConvKind::depthwise) {
       detail::pack_depthwise(plan, weights, packed);
+    } else if (plan.kind == ConvKind::winograd) {
+      if constexpr (std::is_same_v<T, float>) {
+        const auto pack = plan.edge == 2 ? detail::pack_winograd<2> : detail::pack_winograd<4>;
+        pack(plan, weights, packed, executor);
+      }
     } else {
       detail::pack_general(plan, weights, packed);
     }
@@ -88,30 +94,44 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
   const std::int64_t x_size = activation_size<T>(plan.input, 1, s.channels, s.input_pixels());
   const std::int64_t y_size = activation_size<T>(Layout::blocked, 1, s.filters, s.output_pixels());
 
-  const bool depthwise = plan.kind == ConvKind::depthwise;
+  // Kinds that do not copy x themselves need it in blocks.
+  const bool tiled = plan.kind == ConvKind::blocked || plan.kind == ConvKind::line;
   T* const copy = scratch;
-  if (depthwise && plan.input == Layout::plain) {
-    scratch += blocks * N * s.input_pixels();
-  } else if (!depthwise && plan.copies) {
+  if (!tiled && plan.input == Layout::plain) {
+    scratch += channel_blocks<T>(s.channels) * N * s.input_pixels();
+  } else if (tiled && plan.copies) {
     scratch += round_up(plan.planes * plan.plane_size(), 64 / std::int64_t(sizeof(T)));
   }
-  if (depthwise && !plain && plan.input == Layout::blocked) {
-    run_depthwise(plan, s.batch, x, static_cast<const T*>(packed), bias, y, inner, 0, executor);
+  T* const blocked = scratch;
+  if (plain) scratch += plan.images * blocks * N * s.output_pixels();
+  const auto run_blocked = [&](std::int64_t images, const T* from, T* to,
+                               const ConvEpilogue<T>& own, std::int64_t row) {
+    if (plan.kind == ConvKind::depthwise) {
+      run_depthwise(plan, images, from, static_cast<const T*>(packed), bias, to, own, row,
+                    executor);
+      return;
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      const auto run = plan.edge == 2 ? run_winograd<2> : run_winograd<4>;
+      run(plan, images, from, packed, bias, to, own, row, scratch, executor);
+    }
+  };
+  if (!tiled && !plain && plan.input == Layout::blocked) {
+    run_blocked(s.batch, x, y, inner, 0);
     return;
   }
   for (std::int64_t image = 0; image < s.batch; image += plan.images) {
     const std::int64_t images = s.batch - image < plan.images ? s.batch - image : plan.images;
     const T* from = x + image * x_size;
-    T* const to = plain ? scratch : y + image * y_size;
-    if (depthwise) {
+    T* const to = plain ? blocked : y + image * y_size;
+    if (!tiled) {
       if (plan.input == Layout::plain) {
         block_channels(from, copy, 1, s.channels, s.input_pixels(), executor);
         from = copy;
       }
       ConvEpilogue<T> one = inner;
       if (one.residual != nullptr) one.residual += image * y_size;
-      run_depthwise(plan, 1, from, static_cast<const T*>(packed), bias, to, one, image * blocks,
-                    executor);
+      run_blocked(1, from, to, one, image * blocks);
     } else {
       if (plan.copies) {
         parallel_for(executor, plan.planes, [&](std::int64_t plane) {

@@ -246,6 +246,9 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
   }
 }
 
+/// More tiles than these compute for so long that fetching weights ahead does not show.
+inline constexpr std::int64_t most_fetching_tiles = 32;
+
 /// The plan's number of images. y is blocked; `bias` holds whole blocks; `residual` is blocked or
 /// null; `row` is the hook's first row of the image.
 template <class T, Source source>
@@ -285,6 +288,19 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
     const std::int64_t first = task / panels * plan.band;
     const std::int64_t last = first + plan.band < units ? first + plan.band : units;
     const bool rows = plan.output_rows > 1;
+    // The tiles of a task share in fetching the weights of the thread's next one.
+    const std::int64_t passes = (last - first) * (rows ? tiles.parts : 1);
+    const std::int64_t panel_bytes = plan.steps * vectors * N * std::int64_t(sizeof(T));
+    [[maybe_unused]] const bool fetches = passes <= most_fetching_tiles;
+    const std::int64_t ahead = panel_bytes * (executor.threads > 1 ? executor.threads : 1);
+    tile.ahead_step = (vectors * N * std::int64_t(sizeof(T)) + passes - 1) / passes;
+    const auto kernel = [&](std::int64_t count) {
+      if constexpr (source == Source::pixels && std::is_same_v<T, float>) {
+        // Where sums have two chains they keep them.
+        if (fetches && count * vectors >= 8) return tile_kernel<T, Source::tiles>(count, vectors);
+      }
+      return tile_kernel<T, source>(count, vectors);
+    };
     for (std::int64_t r = rows ? first : 0; r < (rows ? last : 1); ++r) {
       for (std::int64_t t = rows ? 0 : first; t < (rows ? tiles.parts : last); ++t) {
         const std::int64_t column = tiles.begin(t), count = tiles.begin(t + 1) - column;
@@ -292,7 +308,9 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
         tile.x = from + r * step + column * plan.unit;
         tile.y = y + at;
         tile.residual = residual == nullptr ? nullptr : residual + at;
-        tile_kernel<T, source>(count, vectors)(tile);
+        const std::int64_t pass = rows ? (r - first) * tiles.parts + t : t - first;
+        tile.ahead = reinterpret_cast<const char*>(tile.w) + ahead + pass * panel_bytes / passes;
+        kernel(count)(tile);
       }
     }
     const std::int64_t begin = rows ? first * plan.output_columns : tiles.begin(first);

@@ -2,15 +2,26 @@
 
 #include <halftone/kernel/conv_reorder.hpp>
 
-/// Depthwise convolutions of blocked activations: every lane is a channel of its own.
+/// Convolutions of blocked activations whose groups are no larger than a block: every lane is a filter,
+/// and its channels are lanes of the same block. Of depthwise ones they are the same lane.
 namespace halftone::kernel::detail {
 
-/// Weights as [block][kernel row][kernel column][channel].
+/// Weights as [block][kernel row][kernel column][channel of the group][filter].
 template <class T>
 void pack_depthwise(const ConvPlan& plan, const T* weights, void* packed) {
   const ConvShape& s = plan.shape;
   constexpr std::int64_t N = Vec<T>::size;
   T* to = static_cast<T*>(packed);
+  const std::int64_t width = s.channels_per_group();
+  if (width > 1) {
+    const std::int64_t size = s.kernel_size();
+    for (std::int64_t i = 0; i < plan.packed_bytes / std::int64_t(sizeof(T)); ++i) to[i] = 0;
+    for (std::int64_t i = 0; i < s.filters * width * size; ++i) {
+      const std::int64_t f = i / size / width, c = i / size % width, tap = i % size;
+      to[((f / N * size + tap) * width + c) * N + f % N] = weights[i];
+    }
+    return;
+  }
   for (std::int64_t c = 0; c < s.channels; c += N) {
     block_pixels(weights + c * s.kernel_size(), s.kernel_size(),
                  s.channels - c < N ? s.channels - c : N, 0, s.kernel_size(),
@@ -28,144 +39,171 @@ struct DepthwiseRun {
   std::int64_t pixel, row, column;  ///< x from output to output, from tap to tap down and right
   std::int64_t rows, columns;       ///< taps in range
   std::int64_t w_row;
+  std::int64_t left, right;  ///< columns that are not in x, of those of a run with a known kernel
   Vec<T> bias;
   bool clamp;
   T lower, upper;
 };
 
-/// Adds one row of K neighbouring taps to W outputs that are `Pixel` pixels apart. The first output
-/// has no taps in x for its first `Left`, the last one none for its last `Right`. Each x serves all
-/// its outputs; every sum still gets its taps from left to right.
-template <class T, int W, int Pixel, int K, int Left, int Right>
-HALFTONE_INLINE void add_taps(const T* x, const T* w, Vec<T>* sum) {
-  using V = Vec<T>;
-  constexpr int last = (W - 1) * Pixel + K - 1;
-  V weight[K];
-#pragma GCC unroll 8
-  for (int k = 0; k < K; ++k) weight[k] = V::load(w + k * V::size);
-#pragma GCC unroll 32
-  for (int j = Left; j <= last - Right; ++j) {
-    const V one = V::load(x + j * V::size);
-#pragma GCC unroll 8
-    for (int k = 0; k < K; ++k) {
-      if (j >= k && (j - k) % Pixel == 0 && (j - k) / Pixel < W) {
-        sum[(j - k) / Pixel] = fma(one, weight[k], sum[(j - k) / Pixel]);
-      }
-    }
-  }
-}
-
-/// W outputs. With K the taps of a row are K neighbours and the outputs' inputs are `Pixel` pixels
-/// apart, see add_taps; K = 0 takes any.
-template <class T, int W, int Pixel, int K, int Left, int Right>
-void depthwise_run(const DepthwiseRun<T>& r) {
+/// What follows the sums of W outputs.
+template <int W, class T>
+HALFTONE_INLINE void finish_run(const DepthwiseRun<T>& r, Vec<T>* sum) {
   using V = Vec<T>;
   constexpr std::int64_t N = V::size;
-  V sum[W];
-#pragma GCC unroll 8
-  for (int i = 0; i < W; ++i) sum[i] = r.bias;
-  for (std::int64_t h = 0; h < r.rows; ++h) {
-    const T* x = r.x + h * r.row;
-    const T* w = r.w + h * r.w_row;
-    if constexpr (K > 0) {
-      add_taps<T, W, Pixel, K, Left, Right>(x, w, sum);
-    } else {
-      for (std::int64_t c = 0; c < r.columns; ++c, x += r.column, w += N) {
-        const V weight = V::load(w);
-#pragma GCC unroll 8
-        for (int i = 0; i < W; ++i) sum[i] = fma(V::load(x + i * r.pixel), weight, sum[i]);
-      }
-    }
-  }
   if (r.residual != nullptr) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int i = 0; i < W; ++i) sum[i] += V::load(r.residual + i * N);
   }
   if (r.clamp) {
     const V lower = r.lower, upper = r.upper;
-#pragma GCC unroll 8
-    for (int i = 0; i < W; ++i) sum[i] = min(max(sum[i], lower), upper);
+#pragma GCC unroll 16
+    for (int i = 0; i < W; ++i) sum[i] = clamp(sum[i], lower, upper);
   }
+  T* const y = r.y;
+#pragma GCC unroll 16
+  for (int i = 0; i < W; ++i) sum[i].store(y + i * N);
+}
+
+/// Lane i is lane C of its group of G lanes.
+template <int G, int C, class T, int N, int... I>
+HALFTONE_INLINE Vec<T, N> spread(Vec<T, N> x, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(x.v, x.v, (I / G * G + C)...);
+}
+template <int G, int C, class T, int N>
+HALFTONE_INLINE Vec<T, N> spread(Vec<T, N> x) {
+  if constexpr (G == 1) return x;
+  return spread<G, C>(x, std::make_integer_sequence<int, N>{});
+}
+
+/// Adds the channels C + I... of one row of K taps to W outputs of groups of G, whose inputs are
+/// `Pixel` pixels apart. Each x serves all its outputs; every sum gets its taps from left to right.
+template <class T, int W, int Pixel, int K, int G, int C, int... I>
+HALFTONE_INLINE void add_taps(const DepthwiseRun<T>& r, const T* x, const T* w, Vec<T>* sum,
+                              std::integer_sequence<int, I...>) {
+  using V = Vec<T>;
+  constexpr int N = V::size, count = sizeof...(I), last = (W - 1) * Pixel + K - 1;
+  static constexpr T zeros[N] = {};
+  V weight[K][count];
 #pragma GCC unroll 8
-  for (int i = 0; i < W; ++i) sum[i].store(r.y + i * N);
+  for (int k = 0; k < K; ++k) ((weight[k][I] = V::load(w + (k * G + C + I) * N)), ...);
+#pragma GCC unroll 40
+  for (int j = 0; j <= last; ++j) {
+    const bool is_outside = (j < K / 2 && j < r.left) || (last - j < K / 2 && last - j < r.right);
+    const V one = V::load(is_outside ? zeros : x + j * N);
+    const V part[count] = {spread<G, C + I>(one)...};
+#pragma GCC unroll 8
+    for (int k = 0; k < K; ++k) {
+      if (j < k || (j - k) % Pixel != 0 || (j - k) / Pixel >= W) continue;
+      V& own = sum[(j - k) / Pixel];
+      ((own = fma(part[I], weight[k][I], own)), ...);
+    }
+  }
+}
+
+/// W outputs of groups of G, the taps of a row K neighbours.
+template <class T, int W, int Pixel, int K, int G>
+void depthwise_run(const DepthwiseRun<T>& r) {
+  constexpr int count = G < 4 ? G : 4;
+  constexpr std::make_integer_sequence<int, count> some{};
+  Vec<T> sum[W];
+#pragma GCC unroll 16
+  for (int i = 0; i < W; ++i) sum[i] = r.bias;
+  const T* x = r.x;
+  const T* w = r.w;
+  for (std::int64_t h = 0; h < r.rows; ++h, x += r.row, w += r.w_row) {
+    add_taps<T, W, Pixel, K, G, 0>(r, x, w, sum, some);
+    if constexpr (G > 4) add_taps<T, W, Pixel, K, G, 4>(r, x, w, sum, some);
+  }
+  finish_run<W>(r, sum);
+}
+
+/// W outputs with any taps, which all lie in x.
+template <class T, int W, int G>
+void depthwise_any(const DepthwiseRun<T>& r) {
+  using V = Vec<T>;
+  constexpr std::int64_t N = V::size;
+  V sum[W];
+#pragma GCC unroll 16
+  for (int i = 0; i < W; ++i) sum[i] = r.bias;
+  for (std::int64_t h = 0; h < r.rows; ++h) {
+    const T* x = r.x + h * r.row;
+    const T* w = r.w + h * r.w_row;
+    for (std::int64_t c = 0; c < r.columns; ++c, x += r.column, w += G * N) {
+#pragma GCC unroll 16
+      for (int i = 0; i < W; ++i) {
+        const V one = V::load(x + i * r.pixel);
+        [&]<int... C>(std::integer_sequence<int, C...>) __attribute__((always_inline)) {
+          ((sum[i] = fma(spread<G, C>(one), V::load(w + C * N), sum[i])), ...);
+        }(std::make_integer_sequence<int, G>{});
+      }
+    }
+  }
+  finish_run<W>(r, sum);
 }
 
 template <class T>
 using DepthwiseKernel = void (*)(const DepthwiseRun<T>&);
 
-inline constexpr int depthwise_width = register_bytes == 64 ? 8 : 6;
+/// Outputs of a run: with fewer sums than these the latency of additions would show.
+inline constexpr int depthwise_width = register_bytes == 64 ? 14 : 8;
 
-/// Kernels by the number of outputs less one.
-template <class T, int Pixel, int K, int Left, int Right>
+/// Kernels by the number of outputs less one; K = 0: any taps.
+template <class T, int Pixel, int K, int G>
 struct DepthwiseTable {
   DepthwiseKernel<T> kernels[depthwise_width];
   constexpr DepthwiseTable() { fill<1>(); }
   template <int W>
   constexpr void fill() {
-    kernels[W - 1] = depthwise_run<T, W, Pixel, K, Left, Right>;
+    if constexpr (K == 0) {
+      kernels[W - 1] = depthwise_any<T, W, G>;
+    } else {
+      kernels[W - 1] = depthwise_run<T, W, Pixel, K, G>;
+    }
     if constexpr (W < depthwise_width) fill<W + 1>();
   }
 };
 
-template <class T, int Pixel, int K, int Left, int Right>
-inline constexpr DepthwiseTable<T, Pixel, K, Left, Right> depthwise_table{};
+template <class T, int Pixel, int K, int G>
+inline constexpr DepthwiseTable<T, Pixel, K, G> depthwise_table{};
 
-/// Kernels for rows whose first output lacks `left` taps (0 or half a kernel) and whose last lacks
-/// `right` of them.
-template <class T, int Pixel, int K>
-const DepthwiseKernel<T>* edge_kernels(std::int64_t left, std::int64_t right) {
-  constexpr int half = K / 2;
-  if (left == 0) {
-    return right == 0   ? depthwise_table<T, Pixel, K, 0, 0>.kernels
-           : right == 1 ? depthwise_table<T, Pixel, K, 0, 1>.kernels
-                        : depthwise_table<T, Pixel, K, 0, half>.kernels;
-  }
-  return right == 0   ? depthwise_table<T, Pixel, K, half, 0>.kernels
-         : right == 1 ? depthwise_table<T, Pixel, K, half, 1>.kernels
-                      : depthwise_table<T, Pixel, K, half, half>.kernels;
-}
-
-/// The same for any of the usual kernels, null for others.
-template <class T>
-const DepthwiseKernel<T>* depthwise_kernels(const ConvShape& s, std::int64_t left,
-                                            std::int64_t right) {
-  if (s.dilation[2] != 1 || (left != 0 && left != s.kernel[2] / 2) || right > s.kernel[2] / 2) {
-    return nullptr;
-  }
-  if (s.stride[2] == 1) {
-    if (s.kernel[2] == 3) return edge_kernels<T, 1, 3>(left, right);
-    if (s.kernel[2] == 5) return edge_kernels<T, 1, 5>(left, right);
-  }
-  if (s.stride[2] == 2) {
-    if (s.kernel[2] == 3) return edge_kernels<T, 2, 3>(left, right);
-    if (s.kernel[2] == 5) return edge_kernels<T, 2, 5>(left, right);
-  }
-  return nullptr;
-}
-
-/// How the outputs of a row are divided into runs. `first`, `middle`, `last` and `only` are the
-/// kernels of the runs when the usual ones cover whole rows; else only the outputs [inside,
-/// outside) whose taps all lie in the row form runs, and the others are computed alone.
+/// How the outputs of a row are divided into runs. A usual kernel covers whole rows; else only the
+/// outputs [inside, outside) whose taps all lie in the row form runs, and the others are computed
+/// alone.
 template <class T>
 struct DepthwiseRows {
-  const DepthwiseKernel<T>*first, *middle, *last, *only;
+  const DepthwiseKernel<T>*runs = nullptr, *single = nullptr;
   std::int64_t inside = 0, outside = 0;
 
   explicit DepthwiseRows(const ConvShape& s) {
+    const std::int64_t group = s.channels_per_group();
+    if (group == 1) choose<1>(s);
+    if constexpr (std::is_same_v<T, float>) {
+      if (group == 2) choose<2>(s);
+      if (group == 4) choose<4>(s);
+      if (group == 8) choose<8>(s);
+    }
+  }
+
+ private:
+  template <int G>
+  void choose(const ConvShape& s) {
+    single = depthwise_table<T, 1, 0, G>.kernels;
     const std::int64_t width = s.output(2), stride = s.stride[2], left = s.pads_begin[2];
-    const std::int64_t over = (width - 1) * stride - left + s.reach(2) - s.input[2];
-    const std::int64_t right = over > 0 ? over : 0;
-    middle = depthwise_kernels<T>(s, 0, 0);
-    first = depthwise_kernels<T>(s, left, 0);
-    last = depthwise_kernels<T>(s, 0, right);
-    only = depthwise_kernels<T>(s, left, right);
+    const std::int64_t taps = s.kernel[2], room = s.input[2] - s.reach(2) + left;
+    const std::int64_t right = (width - 1) * stride - room;  // columns of the last output behind x
+    if (s.dilation[2] == 1 && left <= taps / 2 && right <= taps / 2) {
+      if (taps == 3 && stride == 1) runs = depthwise_table<T, 1, 3, G>.kernels;
+      if (taps == 3 && stride == 2) runs = depthwise_table<T, 2, 3, G>.kernels;
+      if constexpr (G == 1) {
+        if (taps == 5 && stride == 1) runs = depthwise_table<T, 1, 5, G>.kernels;
+        if (taps == 5 && stride == 2) runs = depthwise_table<T, 2, 5, G>.kernels;
+      }
+    }
     outside = width;
-    if (middle != nullptr && only != nullptr) return;
-    if (middle == nullptr) middle = depthwise_table<T, 1, 0, 0, 0>.kernels;
-    first = last = only = middle;
+    if (runs != nullptr) return;
+    runs = single;
     inside = (left + stride - 1) / stride;
     if (inside > width) inside = width;
-    const std::int64_t room = s.input[2] - s.reach(2) + left;
     outside = room < 0 ? 0 : room / stride + 1;
     if (outside > width) outside = width;
     if (outside < inside) outside = inside;
@@ -185,21 +223,20 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
   const std::int64_t pixels = output_height * output_width;
   const std::int64_t blocks = channel_blocks<T>(s.channels);
   const std::int64_t sw = s.stride[2], pad = s.pads_begin[2];
-  const DepthwiseRows<T> row_of_runs(s);
-  const std::int64_t inside = row_of_runs.inside, outside = row_of_runs.outside;
-  const Parts runs(outside - inside, depthwise_width);
-  const DepthwiseKernel<T>* const any = depthwise_table<T, 1, 0, 0, 0>.kernels;
+  const DepthwiseRows<T> rows(s);
+  const Parts runs(rows.outside - rows.inside, depthwise_width);
+  const std::int64_t group = s.channels_per_group();
 
   parallel_for(executor, images * blocks, [&](std::int64_t task) {
     const std::int64_t block = task % blocks;
     const T* plane = x + task * height * width * N;
-    const T* weights = packed + block * s.kernel_size() * N;
+    const T* weights = packed + block * s.kernel_size() * group * N;
     T* to = y + task * pixels * N;
     DepthwiseRun<T> run;
     run.pixel = sw * N;
     run.row = s.dilation[1] * width * N;
     run.column = s.dilation[2] * N;
-    run.w_row = s.kernel[2] * N;
+    run.w_row = s.kernel[2] * group * N;
     run.bias = bias == nullptr ? V(T(0)) : V::load(bias + block * N);
     run.clamp = e.clamp;
     run.lower = e.lower;
@@ -210,11 +247,13 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
       run.rows = down.end - down.begin;
       const auto outputs = [&](std::int64_t ow, std::int64_t count, std::int64_t first,
                                std::int64_t taps, const DepthwiseKernel<T>* kernels) {
+        const std::int64_t left = ow * sw - pad, end = left + (count - 1) * sw + s.reach(2);
+        run.left = -left;
+        run.right = end - width;
         run.columns = taps;
-        run.x = plane + ((top + down.begin * s.dilation[1]) * width + ow * sw - pad +
-                         first * s.dilation[2]) *
-                            N;
-        run.w = weights + (down.begin * s.kernel[2] + first) * N;
+        run.x =
+            plane + ((top + down.begin * s.dilation[1]) * width + left + first * s.dilation[2]) * N;
+        run.w = weights + (down.begin * s.kernel[2] + first) * group * N;
         const std::int64_t at = (oh * output_width + ow) * N;
         run.y = to + at;
         run.residual = e.residual == nullptr ? nullptr : e.residual + task * pixels * N + at;
@@ -222,17 +261,14 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
       };
       const auto single = [&](std::int64_t ow) {
         const Taps right(ow * sw - pad, s.dilation[2], s.kernel[2], width);
-        outputs(ow, 1, right.begin, right.end - right.begin, any);
+        outputs(ow, 1, right.begin, right.end - right.begin, rows.single);
       };
-      for (std::int64_t ow = 0; ow < inside; ++ow) single(ow);
+      for (std::int64_t ow = 0; ow < rows.inside; ++ow) single(ow);
       for (std::int64_t r = 0; r < runs.parts; ++r) {
-        const DepthwiseKernel<T>* const kernels = runs.parts == 1      ? row_of_runs.only
-                                                  : r == 0             ? row_of_runs.first
-                                                  : r + 1 < runs.parts ? row_of_runs.middle
-                                                                       : row_of_runs.last;
-        outputs(inside + runs.begin(r), runs.begin(r + 1) - runs.begin(r), 0, s.kernel[2], kernels);
+        const std::int64_t begin = runs.begin(r);
+        outputs(rows.inside + begin, runs.begin(r + 1) - begin, 0, s.kernel[2], rows.runs);
       }
-      for (std::int64_t ow = outside; ow < output_width; ++ow) single(ow);
+      for (std::int64_t ow = rows.outside; ow < output_width; ++ow) single(ow);
     }
     if (e.post != nullptr) e.post(e.context, to, row + task, 0, 1, pixels * N, pixels * N);
     if (s.channels % N != 0 && block + 1 == blocks && (e.post != nullptr || e.clamp)) {

@@ -9,7 +9,8 @@ namespace halftone::kernel {
 enum class ConvKind : std::uint8_t {
   blocked,    ///< channels of x by vectors of filters, activations in blocks
   line,       ///< few channels, read from plain rows
-  depthwise,  ///< one channel per group and filter, a block at a time
+  depthwise,  ///< groups of a few channels and as many filters, a block at a time
+  winograd,   ///< channels by vectors of filters in transformed tiles, activations in blocks
   general,    ///< products with patches: any type, groups and dimensions
   simple,     ///< integers
 };
@@ -37,8 +38,11 @@ struct ConvPlan {
   std::int64_t segments = 0, steps = 0;  ///< of one sum
   std::int64_t panels = 0;               ///< groups of filters, of one group
   std::int64_t band = 1;                 ///< output rows (tiles if there is one row) a task
-  // Kind general.
-  std::int64_t tasks = 1, panels_per_task = 1;
+  // Kind winograd: output_rows and output_columns count tiles of `edge` by `edge` outputs.
+  std::int64_t edge = 0, tiles_per_block = 1, panels_per_group = 1;
+  // Kinds winograd and general.
+  std::int64_t tasks = 1;
+  std::int64_t panels_per_task = 1;  ///< of kind general
 
   constexpr std::int64_t column_size() const { return images * unit; }
   constexpr std::int64_t row_size() const { return phases * columns * column_size(); }
@@ -95,6 +99,11 @@ inline constexpr std::int64_t band_bytes = 384 * 1024;
 
 /// Rows of fewer pixels leave a tile's registers empty.
 inline constexpr std::int64_t short_row = (tile_rows + 1) / 2;
+
+/// Bytes of a block of transformed tiles, and of their products, that a task should find in L2, and
+/// the tiles that a block has at least.
+inline constexpr std::int64_t winograd_bytes = 384 * 1024;
+inline constexpr std::int64_t winograd_tiles = 28;
 
 /// Elements of patches that a task of the general kind packs at once.
 inline constexpr std::int64_t patch_elements = 64 * 1024;
@@ -154,11 +163,67 @@ constexpr void plan_images(ConvPlan& plan) {
   plan_tiles<T>(plan);
 }
 
+/// Channels that are summed up in one chain: the sums of several such chains are added, which keeps
+/// rounding errors from growing with the number of channels.
+inline constexpr std::int64_t winograd_channels = 64;
+
+/// Neighbouring tiles that are transformed together.
+inline constexpr std::int64_t winograd_run = 8;
+
+/// Elements from a position of transformed tiles to the next: the same elements of all positions
+/// must not share a set of the cache.
+constexpr std::int64_t winograd_position(std::int64_t elements, std::int64_t lanes) {
+  return elements + lanes;
+}
+
+template <class T>
+constexpr void plan_winograd(ConvPlan& plan) {
+  const ConvShape& s = plan.shape;
+  constexpr std::int64_t N = channel_block<T>;
+  const std::int64_t bytes = sizeof(T), panel = panel_columns<compute_t<T>>;
+  const std::int64_t positions = (plan.edge + 2) * (plan.edge + 2);
+  plan.unit = N;
+  plan.planes = plan.segments = channel_blocks<T>(s.channels);
+  plan.steps = plan.planes * N;
+  plan.output_rows = Parts(s.output(1), plan.edge).parts;
+  plan.output_columns = Parts(s.output(2), plan.edge).parts;
+  const std::int64_t filters = round_up(s.filters, N);
+  plan.panels = Parts(filters, panel).parts;
+  plan.packed_bytes = segment_bytes(plan) + positions * filters * plan.steps * bytes;
+
+  const bool together = plan.input == Layout::blocked && plan.output == Layout::blocked;
+  const std::int64_t images = together ? s.batch : 1;
+  const std::int64_t tiles = images * plan.output_rows * plan.output_columns;
+  std::int64_t most = winograd_bytes / (positions * plan.steps * bytes);
+  if (most < winograd_tiles) most = winograd_tiles;
+  plan.tiles_per_block = Parts(tiles, Parts(tiles, most).parts).parts;
+  const std::int64_t blocks = Parts(tiles, plan.tiles_per_block).parts;
+  plan.tasks = blocks < 4 ? 1 : blocks < 8 ? blocks : 8;
+  const std::int64_t wanted = plan.tasks > 1 ? 1 : 8;
+  std::int64_t group = winograd_bytes / (positions * plan.tiles_per_block * panel * bytes);
+  if (group > Parts(plan.panels, wanted).parts) group = Parts(plan.panels, wanted).parts;
+  plan.panels_per_group = group < 1 ? 1 : group;
+  const std::int64_t groups = Parts(plan.panels, plan.panels_per_group).parts;
+  const std::int64_t input = winograd_position(plan.tiles_per_block * plan.steps, N);
+  const std::int64_t products =
+      winograd_position(plan.tiles_per_block * plan.panels_per_group * panel, N);
+  plan.workspace_bytes =
+      positions * (plan.tasks * input + (plan.tasks > 1 ? plan.tasks : groups) * products) * bytes;
+}
+
 }  // namespace detail
 
-/// Chooses how to compute a convolution of elements T whose x and y have these layouts.
+/// Whether a convolution has the form F(edge x edge, 3 x 3).
+constexpr bool has_winograd(const ConvShape& s, std::int64_t edge) {
+  return (edge == 2 || edge == 4) && s.groups == 1 && s.kernel[1] == 3 && s.kernel[2] == 3 &&
+         s.stride[1] == 1 && s.stride[2] == 1 && s.dilation[1] == 1 && s.dilation[2] == 1;
+}
+
+/// Chooses how to compute a convolution of elements T whose x and y have these layouts; by the form
+/// F(edge x edge, 3 x 3) if there is one and T is float.
 template <class T>
-constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output) {
+constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output,
+                             std::int64_t edge = 0) {
   using S = compute_t<T>;
   constexpr std::int64_t N = channel_block<T>;
   ConvPlan plan;
@@ -173,10 +238,17 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output) {
                      s.kernel[2] <= detail::most_kernel_columns;
   const bool few = input == Layout::plain && s.groups == 1 &&
                    (s.channels * 2 <= N || (s.channels < N && s.kernel[2] > 2));
+  // Only floats have kernels for groups of more than one channel.
+  const std::int64_t group = s.channels_per_group();
+  const bool is_narrow = s.groups > 1 && s.channels == s.filters && group > 0 && group < N &&
+                         N % group == 0 && (group == 1 || std::is_same_v<T, float>);
   if (!detail::is_real<T>) {
     plan.kind = ConvKind::simple;
-  } else if (tiled && s.groups > 1 && s.groups == s.channels && s.groups == s.filters) {
+  } else if (tiled && is_narrow) {
     plan.kind = ConvKind::depthwise;
+  } else if (tiled && std::is_same_v<T, float> && has_winograd(s, edge)) {
+    plan.kind = ConvKind::winograd;
+    plan.edge = edge;
   } else if (tiled && few) {
     plan.kind = ConvKind::line;
   } else if (tiled && (s.groups == 1 ||
@@ -198,8 +270,13 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output) {
     if (output == Layout::plain) {
       plan.workspace_bytes += plan.images * blocks * N * s.output_pixels() * bytes;
     }
+  } else if (plan.kind == ConvKind::winograd) {
+    detail::plan_winograd<T>(plan);
+    plan.workspace_bytes += detail::round_up(blocks * N * bytes, 64);
+    if (input == Layout::plain) plan.workspace_bytes += plan.steps * s.input_pixels() * bytes;
+    if (output == Layout::plain) plan.workspace_bytes += blocks * N * s.output_pixels() * bytes;
   } else if (plan.kind == ConvKind::depthwise) {
-    plan.packed_bytes = blocks * N * s.kernel_size() * bytes;
+    plan.packed_bytes = blocks * N * group * s.kernel_size() * bytes;
     plan.workspace_bytes = detail::round_up(blocks * N * bytes, 64);
     if (input == Layout::plain) plan.workspace_bytes += blocks * N * s.input_pixels() * bytes;
     if (output == Layout::plain) plan.workspace_bytes += blocks * N * s.output_pixels() * bytes;

@@ -84,7 +84,7 @@ void finish(const compute_t<T>* sums, std::int64_t ld, T* y, std::int64_t y_row,
                      (column + j) * e.residual_column_stride;
         v = v + load_strided(p, e.residual_column_stride, count);
       }
-      if (e.clamp) v = min(max(v, V(e.lower)), V(e.upper));
+      if (e.clamp) v = clamp(v, V(e.lower), V(e.upper));
       T* to = y + i * y_row + j * y_column;
       if (y_column != 1) {
         T lanes[V::size];

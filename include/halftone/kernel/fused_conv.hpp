@@ -25,7 +25,7 @@ constexpr ConvPlan plan_of(const Op& op, View<const T> x, View<const T> w) {
     s.pads_end[1 + i] = op.pads[2 + at];
   }
   return conv_plan<T>(s, op.blocked_input ? Layout::blocked : Layout::plain,
-                      op.blocked_output ? Layout::blocked : Layout::plain);
+                      op.blocked_output ? Layout::blocked : Layout::plain, op.winograd);
 }
 
 }  // namespace detail

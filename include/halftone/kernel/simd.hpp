@@ -576,6 +576,13 @@ struct Vec {
     return a.v == a.v ? r.v : a.v;
   }
 
+  /// min(max(a, low), high) for limits that are numbers; NaN stays NaN.
+  friend HALFTONE_INLINE Vec clamp(Vec a, Vec low, Vec high) {
+    const Vec r = detail::lower<T>(detail::upper<T>(a.v, low.v), high.v);
+    if constexpr (!is_float) return r;
+    return a.v == a.v ? r.v : a.v;
+  }
+
   /// Clears the sign, of NaN too. The lowest integer stays as it is.
   friend HALFTONE_INLINE Vec abs(Vec a) {
     if constexpr (is_float) {

@@ -13,6 +13,7 @@ enum class Source {
   line,    ///< x[i + q]: plain activations
   panel,   ///< x[i + q * H]: packed rows of a matrix
   rows,    ///< x[i * x_row + q * x_step]: any matrix; w is not packed either
+  tiles,   ///< as pixels; each sum is one chain, however many rows there are
 };
 
 /// Vectors of a packed panel of weights: w(q, column) is w[q * V * N + column].
@@ -47,7 +48,8 @@ struct Tile {
   std::int64_t residual_row = 0;
   bool clamp = false;
   S lower = 0, upper = 0;
-  /// Of Source::panel: memory that is needed next, fetched `ahead_step` bytes further each step.
+  /// Of Source::panel and Source::tiles: memory that is needed next, fetched `ahead_step` bytes further
+  /// each step.
   const char* ahead = nullptr;
   std::int64_t ahead_step = 0;
 };
@@ -84,7 +86,8 @@ void run_tile(const Tile<S>& t) {
   }
 
   constexpr bool direct = source == Source::rows;
-  const std::int64_t x_row = direct ? t.x_row : source == Source::pixels ? N : 1;
+  constexpr bool blocked = source == Source::pixels || source == Source::tiles;
+  const std::int64_t x_row = direct ? t.x_row : blocked ? N : 1;
   const std::int64_t x_step = direct ? t.x_step : source == Source::panel ? H : 1;
   const std::int64_t w_step = direct ? t.w_step : V * N;
   const S* w = t.w;
@@ -127,6 +130,11 @@ void run_tile(const Tile<S>& t) {
         __builtin_prefetch(ahead, 0, 2);
         ahead += t.ahead_step;
       }
+      if constexpr (source == Source::tiles) {
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) __builtin_prefetch(ahead + v * t.ahead_step / V, 0, 2);
+        ahead += t.ahead_step;
+      }
     }
   }
   if constexpr (halves) {
@@ -149,7 +157,7 @@ void run_tile(const Tile<S>& t) {
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) sum[i][v] = min(max(sum[i][v], lower), upper);
+      for (int v = 0; v < V; ++v) sum[i][v] = clamp(sum[i][v], lower, upper);
     }
   }
 #pragma GCC unroll 16

@@ -9,8 +9,8 @@
 namespace halftone::op {
 
 /// Convolution of two spatial dimensions with what follows it, in either layout:
-/// y = clamp(conv(x, w) + b + residual). Made by the passes `fuse_convolutions` and
-/// `block_channels`.
+/// y = clamp(conv(x, w) + b + residual). Made by the passes `fuse_convolutions`,
+/// `block_channels` and `choose_convolutions`.
 ///
 /// x         [batch, channels, height, width], or in blocks [batch, channels / block, height,
 /// width,
@@ -27,6 +27,7 @@ struct FusedConv {
   bool blocked_input = false, blocked_output = false;
   bool clamp = false;
   float lower = 0, upper = 0;
+  std::int64_t winograd = 0;  ///< edge of the output tiles of Winograd's form; 0: the direct sum
 
   static constexpr OpId id{"halftone", "Conv", 1};
   static constexpr Signature signature = "x w b? residual? -> y";
@@ -43,6 +44,7 @@ struct FusedConv {
     visit("clamp", clamp);
     visit("lower", lower);
     visit("upper", upper);
+    visit("winograd", winograd);
   }
 
   constexpr Inferred infer(TensorInfo x, TensorInfo w, TensorInfo, TensorInfo) const {

@@ -72,7 +72,8 @@ struct SessionOptions {
   /// the micro-batches of a batch together, others and continuous pipelines those of all batches: as many
   /// as there are stages, or more. Step IO is asked for all of them before they run.
   Schedule schedule = Schedule::none;
-  PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
+  Convolution convolution = Convolution::fast;  ///< forms that may be chosen: see EngineOptions
+  PassObserver* observer = nullptr;             ///< borrowed; told of the passes over the graph
   /// Borrowed; null: this process runs all replicas. Else what a run is given and returns has the
   /// dimension of the replicas that its rank runs: see EngineOptions.
   const Ranks* ranks = nullptr;

@@ -8,6 +8,7 @@
 #include <halftone/kernel/simd.hpp>
 #include <halftone/static/operators.hpp>
 #include <halftone/transform/block_channels.hpp>
+#include <halftone/transform/choose_convolutions.hpp>
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/fold_batch_norm.hpp>
 #include <halftone/transform/fuse.hpp>
@@ -134,6 +135,7 @@ class FirstNodes {
 /// The engine's passes from fusion on.
 constexpr Graph fused_and_ordered(Graph graph) {
   graph = block_channels(fuse_convolutions(std::move(graph)), kernel::Vec<float>::size);
+  graph = choose_convolutions(std::move(graph), Convolution::fast);
   return schedule(fuse_elementwise(std::move(graph), &has_static_group));
 }
 

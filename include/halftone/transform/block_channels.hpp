@@ -93,9 +93,9 @@ class ChannelBlocks {
     auto conv = unpack<op::FusedConv>(node.attributes);
     const std::int64_t channels = graph_.info(node.inputs[0]).shape[1];
     const std::int64_t filters = graph_.info(node.inputs[1]).shape[0];
-    const bool depthwise = conv.group > 1 && conv.group == channels && conv.group == filters;
-    const bool grouped = channels / conv.group % block_ == 0 && filters / conv.group % block_ == 0;
-    if (conv.group != 1 && !depthwise && !grouped) return false;
+    const bool narrow = channels == filters && block_ % (channels / conv.group) == 0;
+    const bool wide = channels / conv.group % block_ == 0 && filters / conv.group % block_ == 0;
+    if (conv.group != 1 && !narrow && !wide) return false;
     conv.block = block_;
     // A first layer's few channels are read as they are.
     conv.blocked_input = conv.group != 1 || channels >= block_ || has_blocked(node.inputs[0]);

@@ -9,6 +9,7 @@
 
 #include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
+#include <halftone/transform/convolution.hpp>
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/defects.hpp>
 #include <halftone/transform/observer.hpp>
@@ -26,6 +27,7 @@ struct PassOptions {
   bool change_weights = true;  ///< fold normalizations into them
   bool reorder = true;
   Recomputation recompute = Recomputation::none;
+  Convolution convolution = Convolution::fast;
   std::int64_t float_lanes = 1;  ///< of a vector register
   PassObserver* observer = nullptr;
   std::string path{};  ///< see PassEvent

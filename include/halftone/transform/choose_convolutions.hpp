@@ -1,0 +1,65 @@
+#pragma once
+
+#include <utility>
+
+#include <halftone/op/list.hpp>
+#include <halftone/transform/convolution.hpp>
+
+namespace halftone {
+
+namespace detail {
+
+/// What one image costs, in multiply-adds, by the form F(edge x edge, 3 x 3); edge 0: by the direct
+/// sum. Batches do not count, so that parts of a batch are computed as the whole is.
+constexpr std::int64_t convolution_cost(std::int64_t edge, std::int64_t channels,
+                                        std::int64_t filters, std::int64_t height,
+                                        std::int64_t width) {
+  constexpr std::int64_t weight = 8;     // to fetch one from memory
+  constexpr std::int64_t transform = 8;  // one number of a tile, for each channel or filter
+  const std::int64_t weights = channels * filters;
+  if (edge == 0) return 9 * weights * (height * width + weight);
+  const std::int64_t positions = (edge + 2) * (edge + 2);
+  const std::int64_t tiles = ((height + edge - 1) / edge) * ((width + edge - 1) / edge);
+  return positions * (tiles * (weights + transform * (channels + filters)) + weight * weights);
+}
+
+/// The edge of the output tiles of the form that costs least, up to `most`; 0: the direct sum, unless
+/// another form costs a tenth less.
+constexpr std::int64_t cheapest_edge(std::int64_t most, std::int64_t channels, std::int64_t filters,
+                                     std::int64_t height, std::int64_t width) {
+  std::int64_t best = 0;
+  std::int64_t least = convolution_cost(0, channels, filters, height, width) / 10 * 9;
+  for (std::int64_t edge = 2; edge <= most; edge += 2) {
+    const std::int64_t cost = convolution_cost(edge, channels, filters, height, width);
+    if (cost >= least) continue;
+    least = cost;
+    best = edge;
+  }
+  return best;
+}
+
+}  // namespace detail
+
+/// Chooses the form of every FusedConv whose weights are constant, by what an image costs. After
+/// block_channels: the forms are of activations in blocks.
+constexpr Graph choose_convolutions(Graph graph, Convolution allowed) {
+  constexpr std::int64_t fewest = 16;  // channels or filters
+  const std::int64_t most = allowed == Convolution::fastest ? 4 : 2;
+  if (allowed == Convolution::exact) return graph;
+  for (Node& node : graph.nodes) {
+    if (node.op->id != op::FusedConv::id) continue;
+    auto conv = unpack<op::FusedConv>(node.attributes);
+    const TensorRecord& w = graph.tensor(node.inputs[1]);
+    const Dims& y = graph.info(node.outputs[0]).shape;
+    const bool fits = w.role == Role::constant && conv.group == 1 && conv.block != 0 &&
+                      w.info.shape[2] == 3 && w.info.shape[3] == 3 && conv.strides == Dims{1, 1} &&
+                      conv.dilations == Dims{1, 1} && w.info.shape[0] >= fewest &&
+                      w.info.shape[1] >= fewest;
+    if (!fits) continue;
+    conv.winograd = detail::cheapest_edge(most, w.info.shape[1], w.info.shape[0], y[2], y[3]);
+    node.attributes = pack(conv);
+  }
+  return graph;
+}
+
+}  // namespace halftone

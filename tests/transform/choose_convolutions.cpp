@@ -1,0 +1,157 @@
+#include <halftone/transform/choose_convolutions.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <vector>
+
+#include <halftone/exec/executable.hpp>
+#include <halftone/halftone.hpp>
+#include <halftone/train.hpp>
+#include <halftone/transform/block_channels.hpp>
+
+#include "floats.hpp"
+#include "folder.hpp"
+
+using namespace halftone;
+using test::Floats;
+
+namespace {
+
+/// x is [batch, 32, 14, 14]; two convolutions that Winograd's forms pay for.
+Graph two_convolutions(std::int64_t batch = 1) {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {batch, 32, 14, 14});
+  const auto weight = [&](std::string_view name) {
+    return AnyTensor{&g, g.add_variable({ElementType::float32, {32, 32, 3, 3}},
+                                        Initial{Initial::Rule::normal, 0, 0.1f}, name)};
+  };
+  const AnyTensor v = weight("v"), w = weight("w");
+  const op::Conv same{.pads = {1, 1, 1, 1}};
+  output(g, op::conv(op::relu(op::conv(x, v, same)), w, same) + x, "y");
+  return g;
+}
+
+AnyArray image(std::int64_t batch, float phase = 0) {
+  AnyArray x(TensorInfo{ElementType::float32, {batch, 32, 14, 14}});
+  for (std::size_t i = 0; i < x.values<float>().size(); ++i) {
+    x.values<float>()[i] = std::sin(static_cast<float>(i) * 0.37f + phase);
+  }
+  return x;
+}
+
+Floats run(Session& session, const AnyArray& x) {
+  return test::floats_of(session.run({{"x", static_cast<AnyView>(x)}})[0]);
+}
+Floats run(Graph graph, const AnyArray& x, const SessionOptions& options = {}) {
+  Session session(std::move(graph), options);
+  return run(session, x);
+}
+
+/// The edges that are chosen, convolution by convolution.
+std::vector<std::int64_t> chosen(Graph graph, Convolution allowed) {
+  const Graph ready =
+      choose_convolutions(block_channels(fuse_convolutions(std::move(graph)), 16), allowed);
+  std::vector<std::int64_t> edges;
+  for (const Node& node : ready.nodes) {
+    if (node.op->id != op::FusedConv::id) continue;
+    edges.push_back(unpack<op::FusedConv>(node.attributes).winograd);
+  }
+  return edges;
+}
+
+Graph one_convolution(const Dims& x, const Dims& w, const op::Conv& conv, Role role) {
+  Graph g;
+  const AnyTensor input = g.input<float>("x", x);
+  const AnyTensor weight{&g, g.add_variable({ElementType::float32, w}, Initial{}, "w")};
+  g.tensor(weight.id).role = role;
+  output(g, op::conv(input, weight, conv), "y");
+  return g;
+}
+
+}  // namespace
+
+TEST_CASE("choose convolutions: by shape and weights, whatever the batch") {
+  const auto edge = [](const Dims& x, const Dims& w, op::Conv conv = {.pads = {1, 1, 1, 1}},
+                       Role role = Role::constant, Convolution allowed = Convolution::fast) {
+    return chosen(one_convolution(x, w, conv, role), allowed).at(0);
+  };
+  // The layers of ResNet-18 save multiplications enough, those with few pixels fetch more weights.
+  for (const std::int64_t batch : {1, 8}) {
+    CAPTURE(batch);
+    CHECK(edge({batch, 64, 56, 56}, {64, 64, 3, 3}) == 2);
+    CHECK(edge({batch, 512, 7, 7}, {512, 512, 3, 3}) == 2);
+    CHECK(edge({batch, 64, 56, 56}, {64, 64, 3, 3}, {.pads = {1, 1, 1, 1}}, Role::constant,
+               Convolution::fastest) == 4);
+    CHECK(edge({batch, 512, 2, 2}, {512, 512, 3, 3}) == 0);
+  }
+  CHECK(edge({1, 3, 224, 224}, {64, 3, 3, 3}) == 0);
+  CHECK(edge({1, 64, 56, 56}, {64, 64, 1, 1}, {}) == 0);
+  CHECK(edge({1, 64, 56, 56}, {64, 64, 3, 3}, {.strides = {2, 2}, .pads = {1, 1, 1, 1}}) == 0);
+  CHECK(edge({1, 64, 56, 56}, {64, 64, 3, 3}, {.dilations = {2, 2}, .pads = {2, 2, 2, 2}}) == 0);
+  CHECK(edge({1, 64, 56, 56}, {64, 1, 3, 3}, {.pads = {1, 1, 1, 1}, .group = 64}) == 0);
+  // Weights that a step changes are transformed by nobody.
+  CHECK(edge({1, 64, 56, 56}, {64, 64, 3, 3}, {.pads = {1, 1, 1, 1}}, Role::variable) == 0);
+}
+
+TEST_CASE("convolutions are exact or fast as the options say") {
+  const AnyArray x = image(1);
+  const Floats exact = run(two_convolutions(), x, {.convolution = Convolution::exact});
+  const Floats fast = run(two_convolutions(), x);
+  const Floats fastest = run(two_convolutions(), x, {.convolution = Convolution::fastest});
+  CHECK(exact != fast);
+  CHECK(fast != fastest);
+  // Sums of 288 products of numbers below 1 with ones of deviation 0.1, twice: below 16 units in the
+  // last place of 32 for each, which the second one carries on.
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    CHECK(std::abs(exact[i] - fast[i]) <= 1e-4f);
+    CHECK(std::abs(exact[i] - fastest[i]) <= 1e-4f);
+  }
+}
+
+TEST_CASE("fast convolutions have the same bits with any number of threads and in any batch") {
+  for (const Convolution convolution : {Convolution::fast, Convolution::fastest}) {
+    constexpr std::int64_t batch = 3;
+    const AnyArray x = image(batch);
+    const SessionOptions options{.convolution = convolution};
+    const Floats together = run(two_convolutions(batch), x, options);
+    for (const int threads : {2, 4}) {
+      CHECK(run(two_convolutions(batch), x, {.threads = threads, .convolution = convolution}) ==
+            together);
+    }
+    Session alone(two_convolutions(), options);
+    const std::size_t size = together.size() / batch;
+    for (std::size_t i = 0; i < batch; ++i) {
+      AnyArray one(TensorInfo{ElementType::float32, {1, 32, 14, 14}});
+      for (std::size_t k = 0; k < size; ++k) {
+        one.values<float>()[k] = x.values<float>()[i * size + k];
+      }
+      const auto begin = together.begin() + static_cast<std::ptrdiff_t>(i * size);
+      CHECK(run(alone, one) == Floats(begin, begin + static_cast<std::ptrdiff_t>(size)));
+    }
+  }
+}
+
+TEST_CASE("a model that is ready to run keeps its convolutions, unless exact ones are asked for") {
+  const AnyArray x = image(1);
+  const test::Folder folder;
+  const std::string path = folder / "model.htx";
+  save_executable(compile(two_convolutions()), path);
+  Session kept(load_executable(path));
+  CHECK(run(kept, x) == run(two_convolutions(), x));
+  const SessionOptions options{.convolution = Convolution::exact};
+  Session exact(load_executable(path), options);
+  CHECK(run(exact, x) == run(two_convolutions(), x, options));
+}
+
+TEST_CASE("training computes convolutions by the direct sum") {
+  Graph g = two_convolutions();
+  const AnyTensor loss = op::mean(op::square(g["y"]));
+  output(g, loss, "loss");
+  const AnyArray x = image(1);
+  const Floats exact = run(g, x, {.convolution = Convolution::exact});
+  train(g, loss, Sgd{.learning_rate = 0.01f});
+  // The first step returns what the weights that it starts with give.
+  Session session(std::move(g));
+  CHECK(test::floats_of(session.run({{"x", static_cast<AnyView>(x)}})["y"]) == exact);
+}
