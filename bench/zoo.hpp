@@ -46,30 +46,6 @@ inline AnyTensor images(Graph& g, std::int64_t batch) {
   return g.input<float>("image", {batch, 3, 224, 224});
 }
 
-/// VGG of 11 layers (Simonyan and Zisserman 2014), 133 M parameters.
-inline Graph vgg11(std::int64_t batch = 1) {
-  Graph g;
-  AnyTensor x = images(g, batch);
-  std::int64_t channels = 3;
-  op::MaxPool halve;
-  halve.kernel_shape = halve.strides = {2, 2};
-  const auto layer = [&](std::int64_t filters, bool ends) {
-    x = conv_relu(g, x, channels, filters, 3, 1, 1);
-    channels = filters;
-    if (ends) x = op::max_pool(x, halve);
-  };
-  layer(64, true);
-  layer(128, true);
-  for (const std::int64_t filters : {256, 512, 512}) {
-    layer(filters, false);
-    layer(filters, true);
-  }
-  x = op::relu(dense(g, op::flatten(x), 512 * 7 * 7, 4096));
-  x = op::relu(dense(g, x, 4096, 4096));
-  output(g, dense(g, x, 4096, 1000), "logits");
-  return g;
-}
-
 /// SqueezeNet 1.1 (Iandola et al. 2016), 1.2 M parameters.
 inline Graph squeezenet(std::int64_t batch = 1) {
   Graph g;
