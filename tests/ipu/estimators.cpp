@@ -173,14 +173,15 @@ std::optional<std::int64_t> dot_form(const Point& p) {
 }
 
 ReduceVertex reduce(const Point& p) {
-  static const std::map<std::string, Reduction> operations{{"ADD", Reduction::add},
-                                                           {"SQUARE_ADD", Reduction::square_add},
-                                                           {"MUL", Reduction::multiply},
-                                                           {"MAX", Reduction::max},
-                                                           {"MIN", Reduction::min},
-                                                           {"LOG_ADD", Reduction::log_add},
-                                                           {"LOGICAL_AND", Reduction::logical},
-                                                           {"LOGICAL_OR", Reduction::logical}};
+  static const std::map<std::string, ipu::Reduction> operations{
+      {"ADD", ipu::Reduction::add},
+      {"SQUARE_ADD", ipu::Reduction::square_add},
+      {"MUL", ipu::Reduction::multiply},
+      {"MAX", ipu::Reduction::max},
+      {"MIN", ipu::Reduction::min},
+      {"LOG_ADD", ipu::Reduction::log_add},
+      {"LOGICAL_AND", ipu::Reduction::logical},
+      {"LOGICAL_OR", ipu::Reduction::logical}};
   return {operations.at(p.text("operation")), p.type("partials"), p.type("output"),
           p.flag("update")};
 }

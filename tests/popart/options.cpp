@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <halftone/ipu/profile.hpp>
 #include <nlohmann/json.hpp>
 #include <popart/builder.hpp>
 #include <popart/dataflow.hpp>
@@ -276,7 +277,8 @@ TEST_CASE("popart options: an optimizer's state that stays on the device") {
 // Equal layers on an emulated IPU: code that is not shared takes memory, and tiles that are set aside take
 // the host's time from those that compute.
 TEST_CASE("popart options: outlining and IO tiles move the report") {
-  const auto report = [](const SessionOptions& options) {
+  const auto report = [](SessionOptions options) {
+    options.engineOptions["autoReport.all"] = "true";
     auto builder = Builder::create();
     auto aiOnnx = builder->aiOnnxOpset10();
     const TensorInfo info{"FLOAT", Shape{64, 64}};

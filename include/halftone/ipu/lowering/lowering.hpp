@@ -124,22 +124,24 @@ inline void Lowering::run(const halftone::Program& program) {
 
 inline void Lowering::hide_host(std::size_t inputs, std::size_t outputs) {
   const std::int64_t io_tiles = report_.options.io_tiles;
-  const auto is_hidden = [&](std::size_t i) {
-    return i < inputs || (io_tiles > 0 && i >= outputs);
-  };
-  std::int64_t rest = 0, host = 0;
+  // Both ways at once, beside the rest: the longer one is waited for.
+  const auto is_input = [&](std::size_t i) { return i < inputs; };
+  const auto is_output = [&](std::size_t i) { return io_tiles > 0 && i >= outputs; };
+  std::int64_t in = 0, out = 0, rest = 0;
   for (std::size_t i = 0; i < report_.steps.size(); ++i) {
-    (is_hidden(i) ? host : rest) += report_.steps[i].total();
+    (is_input(i) ? in : is_output(i) ? out : rest) += report_.steps[i].total();
   }
+  const std::int64_t host = std::max(in, out);
   const double waits =
       host > rest ? static_cast<double>(host - rest) / static_cast<double>(host) : 0.0;
   for (std::size_t i = 0; i < report_.steps.size(); ++i) {
-    if (!is_hidden(i)) continue;
+    if (!is_input(i) && !is_output(i)) continue;
     Step& step = report_.steps[i];
+    const double share = is_input(i) == (in >= out) ? waits : 0;
     // What is left for the tiles that compute: their share, or what tiles beside them pass on.
     const std::int64_t on_tile = divide_up(step.bytes, io_tiles > 0 ? io_tiles : step.tiles);
     step.cycles = std::max(exchange_cycles(steps_.t, on_tile),
-                           static_cast<std::int64_t>(waits * static_cast<double>(step.cycles)));
+                           static_cast<std::int64_t>(share * static_cast<double>(step.cycles)));
   }
 }
 
