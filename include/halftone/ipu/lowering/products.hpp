@@ -101,8 +101,8 @@ inline void lower_product(NodeWork& at, const Work& w) {
     if (id == no_tensor || at.frame.graph->tensor(id).role != Role::value) continue;
     arranged += sides[plan.is_swapped ? 1 - i : i];
   }
-  const std::int32_t arrangement = steps.add_variable(steps.operation().name + "/arranged",
-                                                 spread_mapping(t, arranged * tiles, tiles), 1);
+  const std::int32_t arrangement = steps.add_variable(
+      steps.operation().name + "/arranged", spread_mapping(t, arranged * tiles, tiles), 1);
   const std::int32_t partials =
       steps.add_variable(steps.operation().name + "/partials",
                          spread_mapping(t, plan.partials_bytes * tiles, tiles), 1);
