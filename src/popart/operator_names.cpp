@@ -118,11 +118,11 @@ std::string updateType(const halftone::Graph& graph, const halftone::Node& node,
 /// does not have it.
 unsigned versionOf(const std::string& domain, const std::string& type, const IrSource& source) {
   if (domain != Domain::ai_onnx) return 0;
-  const std::span<const OperatorVersions> rows = detail::operatorVersions();
+  const std::span<const OperatorVersions> versions = detail::operatorVersions();
   const auto row =
-      std::lower_bound(rows.begin(), rows.end(), std::string_view(type),
+      std::lower_bound(versions.begin(), versions.end(), std::string_view(type),
                        [](const auto& a, std::string_view name) { return a.name < name; });
-  if (row == rows.end() || row->name != type) return 0;
+  if (row == versions.end() || row->name != type) return 0;
   const auto opset = source.file().opsets.find(domain);
   const auto asked = static_cast<unsigned>(opset == source.file().opsets.end() ? defaultAiOnnxOpset
                                                                                : opset->second);
