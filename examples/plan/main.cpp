@@ -84,6 +84,7 @@ int main() {
   trained(g);
   options.profile.ipus = best->stages;
   options.profile.recompute = best->recompute;
+  options.profile.allow_out_of_memory = true;  // one replica, with its state on the chip
   std::printf("%s",
               ipu::profile_pipeline(g, ipu::bow, best->schedule, 3 * best->stages, options.profile)
                   .summary()

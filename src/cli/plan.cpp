@@ -60,6 +60,8 @@ ipu::PipelineProfile lanes(const Graph& model, const ipu::PlanPoint& point,
   ipu::ProfileOptions profile = options.profile;
   profile.ipus = point.stages;
   profile.recompute = point.recompute;
+  // One replica is shown, with all of its state on the chip: what fits is in the table.
+  profile.allow_out_of_memory = true;
   const auto shown = static_cast<std::int32_t>(
       std::min<std::int64_t>(point.micro_batches, 3 * std::int64_t{point.stages}));
   return ipu::profile_pipeline(graph, target, point.schedule, shown, profile);
