@@ -175,6 +175,18 @@ class Search {
     for (const std::int64_t items : options_.micro_batches) {
       if (items < 1) refuse("a micro-batch has no items", "1 or more", items);
     }
+    for (const Recomputation mode : options_.recompute) {
+      if (mode == Recomputation::none || mode == Recomputation::standard) continue;
+      fail(ErrorKind::usage, {.what = "a plan has no price for this recomputation",
+                              .expected = "none or standard",
+                              .found = halftone::name(mode)});
+    }
+    for (const Schedule schedule : options_.schedules) {
+      if (schedule != Schedule::none && schedule != Schedule::continuous) continue;
+      fail(ErrorKind::usage, {.what = "a plan has no price for this schedule",
+                              .expected = "grouped, one_f_one_b or zero_bubble",
+                              .found = halftone::name(schedule)});
+    }
     for (const std::int32_t stages : options_.stages) {
       if (stages < 1 || options_.ipus % stages != 0) {
         refuse("replicas of so many stages do not fill the system",

@@ -144,6 +144,10 @@ TEST_CASE("systems and batches that no choice fits are refused") {
   CHECK(contains(error_of(encoder, {.ipus = 4, .micro_batches = {0}}), "no items"));
   CHECK(contains(error_of(encoder, {.ipus = 6, .stages = {4}}), "a divisor of 6"));
   CHECK(contains(error_of(encoder, {.ipus = 4, .batch = 510, .micro_batches = {8}}), "512 items"));
+  CHECK(contains(error_of(encoder, {.ipus = 4, .recompute = {Recomputation::norm_only}}),
+                 "none or standard"));
+  CHECK(contains(error_of(encoder, {.ipus = 4, .schedules = {Schedule::continuous}}),
+                 "grouped, one_f_one_b or zero_bubble"));
   const auto small = [](std::int64_t items) { return mlp(items, 2); };
   CHECK(contains(error_of(small, {.ipus = 64, .stages = {64}}), "stages"));
 }

@@ -96,7 +96,8 @@ struct Plan {
 /// memory  bytes of weights, state, waiting values, temporaries and code of a stage, times the share
 ///         by which the fullest tile exceeds the mean in the whole graph
 /// omits   the host's exchange
-/// errors  UsageError: a system or numbers out of range, or a batch that no choice divides; those of
+/// errors  UsageError: a system or numbers out of range, another recomputation than none and standard, a
+///         schedule that is not one of the three, or a batch that no choice divides; those of
 ///         profile() and cut()
 Plan plan(const ModelOfBatch& model, const Target& target, const PlanOptions& options);
 
