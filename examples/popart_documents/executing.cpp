@@ -67,7 +67,7 @@ void buffers() {
   std::printf("  StepIOCallback: %g\n", static_cast<double>(result[0]));
 }
 
-/// What each anchor return type gives of four batches.
+/// Prints what each anchor return type gives of four batches.
 void anchors() {
   TensorId o;
   const std::string model = sum(o);

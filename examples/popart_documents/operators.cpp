@@ -21,7 +21,7 @@ ConstVoidData floats(const std::vector<float>& data, const Shape& shape) {
   return {data.data(), TensorInfo("FLOAT", shape)};
 }
 
-/// What a model without inputs returns of these tensors.
+/// Runs a model without inputs and returns these tensors.
 std::vector<std::vector<float>> values(Builder& builder, const std::vector<TensorId>& ids) {
   std::map<TensorId, AnchorReturnType> types;
   for (const TensorId& id : ids) {
@@ -72,7 +72,7 @@ void dynamic() {
   print("out = tensor, out[offset] = 0.0:      ", found[3]);
 }
 
-/// One multi-convolution does what several convolutions do.
+/// Shows that one multi-convolution does what several convolutions do.
 void convolutions() {
   auto builder = Builder::create();
   auto aiOnnx = builder->aiOnnxOpset9();

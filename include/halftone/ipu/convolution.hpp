@@ -183,7 +183,7 @@ constexpr std::int64_t zero_cycles(const Target& t, std::int64_t outputs, Elemen
   return w * groups * (divide_up(divide_up(outputs, w), t.vector_width(partials)) + 5);
 }
 
-/// What dot products are taken over: channels of a group, kernel positions, groups of each kind.
+/// Says what dot products are taken over: channels of a group, kernel positions, groups of each kind.
 struct DotShape {
   std::int64_t in = 1, out = 1, taps = 1, groups = 1, in_groups = 1, out_groups = 1;
 };

@@ -138,7 +138,7 @@ inline void Lowering::hide_host(std::size_t inputs, std::size_t outputs) {
     if (!is_input(i) && !is_output(i)) continue;
     Step& step = report_.steps[i];
     const double share = is_input(i) == (in >= out) ? waits : 0;
-    // What is left for the tiles that compute: their share, or what tiles beside them pass on.
+    // The tiles that compute still receive their share, or what the tiles beside them pass on.
     const std::int64_t on_tile = divide_up(step.bytes, io_tiles > 0 ? io_tiles : step.tiles);
     step.cycles = std::max(exchange_cycles(steps_.t, on_tile),
                            static_cast<std::int64_t>(share * static_cast<double>(step.cycles)));
