@@ -24,6 +24,7 @@ namespace training = detail::training;
 /// What tells fragments apart, in their order.
 struct Key {
   bool is_of_step = false;
+  std::int32_t round = 0;  ///< of a step: behind what earlier rounds of all stages have computed
   std::int32_t stage = 0;
   bool is_update = false, is_of_weights = false;
   friend auto operator<=>(const Key&, const Key&) = default;
@@ -38,6 +39,7 @@ class Cutter {
         aliases_(graph),
         is_of_step_(graph, false),
         is_of_weights_(graph, false),
+        round_(graph, 0),
         fragment_of_(graph, Channel::none) {}
 
   Spread cut() {
@@ -51,6 +53,7 @@ class Cutter {
       check_continuous();
     } else {
       is_of_step_ = nodes_of_step(graph_);
+      find_rounds();
     }
     if (schedule_ == Schedule::zero_bubble) {
       is_of_weights_ = nodes_of_weights(graph_, last_, is_of_step_);
@@ -107,9 +110,41 @@ class Cutter {
     }
   }
 
+  /// Updates may need what a later stage computes, such as the norm of all gradients: these wait for
+  /// the next round.
+  void find_rounds() {
+    TensorMap<bool> is_changed(graph_, false);
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!is_of_step_[n]) continue;
+      const Node& node = graph_.nodes[n];
+      for_each_modified(node,
+                        [&](std::size_t i) { is_changed[aliases_.root(node.inputs[i])] = true; });
+    }
+    TensorMap<std::int32_t> last_use(graph_, 0);
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!is_of_step_[n]) continue;
+      const Node& node = graph_.nodes[n];
+      std::int32_t& round = round_[n];
+      for (const TensorId id : node.inputs) {
+        if (id == no_tensor) continue;
+        round = std::max(round, last_use[aliases_.root(id)]);
+        const int maker = producer(id);
+        if (maker == no_node || !is_of_step_[static_cast<std::size_t>(maker)]) continue;
+        const auto m = static_cast<std::size_t>(maker);
+        const bool is_later = stage(graph_.nodes[m]) > stage(node);
+        round = std::max(round, round_[m] + (is_later ? 1 : 0));
+      }
+      for (const TensorId id : node.inputs) {
+        if (id == no_tensor || !is_changed[aliases_.root(id)]) continue;
+        last_use[aliases_.root(id)] = round;
+      }
+    }
+  }
+
   Key key(std::size_t n) const {
     const Node& node = graph_.nodes[n];
     return {.is_of_step = is_of_step_[n] != 0,
+            .round = round_[n],
             .stage = stage(node),
             .is_update = is_update(node) && schedule_ == Schedule::continuous,
             .is_of_weights = is_of_weights_[n] != 0};
@@ -366,9 +401,9 @@ class Cutter {
   Uses uses_;
   Aliases aliases_;
   NodeMap<bool> is_of_step_, is_of_weights_;
-  NodeMap<std::int32_t> fragment_of_;
+  NodeMap<std::int32_t> round_, fragment_of_;
   std::int32_t last_ = 0;  ///< stage of the forward part
-  static constexpr Key one_step_{.is_of_step = true, .stage = INT32_MAX};
+  static constexpr Key one_step_{.is_of_step = true, .round = INT32_MAX};
   bool is_one_step_ = false;
   std::map<TensorId, std::int32_t> channel_of_;
   Spread spread_;

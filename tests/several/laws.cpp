@@ -625,6 +625,22 @@ TEST_CASE("law: stages that place() finds, several of them on an IPU, change no 
   }
 }
 
+TEST_CASE("law: pipelines clip the norm of the gradients of all stages") {
+  How plain{.optimizer = Kind::adam, .batch = 2, .accumulation = 4};
+  plain.clip_norm = 0.05f;
+  for (const Network& network : all) {
+    const Outcome expected = trained(network, plain);
+    for (const Schedule schedule : {Schedule::grouped, Schedule::zero_bubble}) {
+      CAPTURE(network.name);
+      How spread = plain;
+      spread.stages = 3;
+      spread.schedule = schedule;
+      spread.threads = 2;
+      check_same(trained(network, spread), expected);
+    }
+  }
+}
+
 TEST_CASE("law: pipelines of replicas that share variables in parts, or keep them off the chip") {
   for (const Network& network : all) {
     const How plain{.optimizer = Kind::adam, .batch = 2, .accumulation = 3, .replicas = 2};

@@ -8,6 +8,8 @@
 #include <halftone/graph/scopes.hpp>
 #include <halftone/program/spread.hpp>
 #include <halftone/train.hpp>
+#include <halftone/transform/off_chip.hpp>
+#include <halftone/transform/shard.hpp>
 
 #include "../../bench/networks.hpp"
 
@@ -16,8 +18,10 @@ using namespace halftone;
 namespace {
 
 /// Two dense layers in each stage, a softmax and a loss, trained.
-Graph layers(std::int32_t stages, std::int64_t accumulation) {
+Graph layers(std::int32_t stages, std::int64_t accumulation, std::int32_t replicas = 1,
+             float max_norm = 0) {
   Graph g;
+  g.replicas = replicas;
   AnyTensor x = g.input<float>("x", {2, 8});
   for (std::int32_t s = 0; s < stages; ++s) {
     const OnStage here(g, s);
@@ -25,7 +29,9 @@ Graph layers(std::int32_t stages, std::int64_t accumulation) {
   }
   const AnyTensor loss = op::nll_loss(op::softmax(x), g.input<std::int32_t>("label", {2}));
   output(g, loss, "loss");
-  train(g, loss, Adam{.learning_rate = 0.01f}, {.accumulation = accumulation});
+  TrainOptions options{.accumulation = accumulation};
+  if (max_norm > 0) options.clip_norm = {{.max_norm = max_norm}};
+  train(g, loss, Adam{.learning_rate = 0.01f}, options);
   g.outputs = {loss.id};
   return g;
 }
@@ -104,6 +110,29 @@ TEST_CASE("a training of S stages is cut into their forward and backward parts a
     CHECK(static_cast<std::int32_t>(micro_batch.size()) == 2 * stages - 1);
     CHECK(static_cast<std::int32_t>(step.size()) == stages);
   }
+}
+
+TEST_CASE("each stage updates its weights, whatever is done with their state") {
+  const TensorKinds state{.state = {.is_on = true}}, sums{.accumulators = {.is_on = true}};
+  const Graph alone = layers(3, 4), replicated = layers(3, 4, 2);
+  const Graph graphs[]{off_chip(alone, state), off_chip(replicated, state),
+                       shard(replicated, state), shard(replicated, sums),
+                       off_chip(shard(replicated, state), state)};
+  for (const Graph& graph : graphs) {
+    const Engine engine(graph, {.schedule = Schedule::grouped});
+    std::multiset<std::int32_t> stages;
+    for (const Fragment& f : engine.spread()->fragments) {
+      if (f.is_of_step) stages.insert(f.stage);
+    }
+    CHECK(stages == std::multiset<std::int32_t>{2, 3, 4});
+  }
+  // The norm needs the gradients of all stages: the first of them has to wait for it.
+  const Engine clipped(layers(3, 4, 1, 0.1f), {.schedule = Schedule::grouped});
+  std::vector<std::int32_t> stages;
+  for (const Fragment& f : clipped.spread()->fragments) {
+    if (f.is_of_step) stages.push_back(f.stage);
+  }
+  CHECK(stages == std::vector<std::int32_t>{2, 3, 4, 2, 3});
 }
 
 TEST_CASE("grouped turns are fill, main and flush") {
