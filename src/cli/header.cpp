@@ -49,23 +49,29 @@ std::string quoted(std::string_view text) {
   return result + '"';
 }
 
+/// Writes how a graph is recorded, and those of its loops and branches inside it.
 class HeaderWriter {
  public:
-  HeaderWriter(const Graph& graph, std::string_view space)
-      : graph_(graph), space_(space), is_needed_(graph, false) {}
+  /// arrays  takes the weights
+  /// suffix  of names, which tells those of bodies apart
+  /// indent  in front of each line
+  HeaderWriter(const Graph& graph, std::string& arrays, std::string suffix, std::string indent)
+      : graph_(graph),
+        arrays_(arrays),
+        suffix_(std::move(suffix)),
+        indent_(std::move(indent)),
+        is_needed_(graph, false) {}
 
+  /// The statements that record the graph in an empty one.
   std::string run() {
-    for (const auto* ids : {&graph_.inputs, &graph_.outputs}) {
-      for (const TensorId id : *ids) is_needed_[id] = true;
-    }
+    for (const TensorId id : graph_.outputs) is_needed_[id] = true;
     for (const Node& node : graph_.nodes) {
       for (const TensorId id : node.inputs) {
         if (id != no_tensor) is_needed_[id] = true;
       }
     }
-    for (const TensorId id : graph_.inputs) {
-      add("    const TensorId t{} = g.add_input({}, {});\n", id, info(id), quoted(graph_.name(id)));
-    }
+    for (std::size_t i = 0; i < graph_.graphs.size(); ++i) add_body(i);
+    for (const TensorId id : graph_.inputs) add_input(id);
     for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
       const auto id = static_cast<TensorId>(i);
       const Role role = graph_.tensor(id).role;
@@ -76,23 +82,38 @@ class HeaderWriter {
     for (const TensorId id : graph_.outputs) {
       // Others have their names.
       if (graph_.tensor(id).role == Role::value && !is_named[id]) {
-        add("    g.rename(t{}, {});\n", id, quoted(graph_.name(id)));
+        add("g{}.rename(t{}, {});\n", suffix_, id, quoted(graph_.name(id)));
       }
       is_named[id] = true;
-      add("    g.add_output(t{});\n", id);
+      add("g{}.add_output(t{});\n", suffix_, id);
     }
-    return fmt::format(
-        "#pragma once\n\n// Made by halftone compile --emit header.\n"
-        "#include <halftone/static.hpp>\n\nnamespace {} {{\n\n{}\n"
-        "struct Model {{\n  static constexpr void build(halftone::Graph& g) {{\n"
-        "    using namespace halftone;\n{}  }}\n}};\n\n}}  // namespace {}\n",
-        space_, arrays_, build_, space_);
+    return std::move(build_);
   }
 
  private:
   template <class... A>
   void add(fmt::format_string<A...> text, A&&... values) {
+    build_ += indent_;
     fmt::format_to(std::back_inserter(build_), text, std::forward<A>(values)...);
+  }
+  /// The body of a loop or branch: nodes name it by its place among the graph's graphs.
+  void add_body(std::size_t place) {
+    const std::string suffix = fmt::format("{}_{}", suffix_, place);
+    add("g{}.graphs.push_back([] {{\n", suffix_);
+    add("  Graph g{};\n", suffix);
+    build_ += HeaderWriter(graph_.graphs[place], arrays_, suffix, indent_ + "  ").run();
+    add("  return g{};\n", suffix);
+    add("}}());\n");
+  }
+  void add_input(TensorId id) {
+    if (graph_.tensor(id).role == Role::constant) {  // of a body: each pass gets the same
+      add_weight(id);
+      add("g{}.inputs.push_back(t{});\n", suffix_, id);
+      is_needed_[id] = false;  // as it is there
+      return;
+    }
+    const std::string left = is_needed_[id] ? fmt::format("const TensorId t{} = ", id) : "";
+    add("{}g{}.add_input({}, {});\n", left, suffix_, info(id), quoted(graph_.name(id)));
   }
   [[noreturn]] void refuse(std::string_view what, std::string_view tensor, std::string_view found) {
     fail(ErrorKind::unsupported, {.what = what, .tensor = tensor, .found = found});
@@ -179,17 +200,17 @@ class HeaderWriter {
       if (code.empty()) {
         refuse("a header has no weights of this type", graph_.name(id), name(t.info.type));
       }
-      fmt::format_to(std::back_inserter(arrays_), "alignas(64) inline constexpr {} w{}[] = {{",
-                     code, id);
+      fmt::format_to(std::back_inserter(arrays_), "alignas(64) inline constexpr {} w{}{}[] = {{",
+                     code, id, suffix_);
       add_values(code, t.info.type, t.data.span());
       arrays_ += "};\n";
-      data = fmt::format("halftone::detail::bytes_of(in_place(w{}))", id);
+      data = fmt::format("halftone::detail::bytes_of(in_place(w{}{}))", id, suffix_);
     } else if (t.role == Role::constant || t.info.bytes() == 0) {
       data = "Bytes{}";
     } else {
       refuse("a weight has no value", graph_.name(id), {});
     }
-    add("    const TensorId t{} = g.add_{}({}, {}, {});\n", id,
+    add("const TensorId t{} = g{}.add_{}({}, {}, {});\n", id, suffix_,
         t.role == Role::constant ? "constant" : "variable", info(id), data,
         quoted(graph_.name(id)));
   }
@@ -199,7 +220,7 @@ class HeaderWriter {
   }
   void add_node(const Node& node) {
     const std::string_view op = struct_name(node.op->id);
-    if (op.empty() || !subgraphs_of(node).empty()) {
+    if (op.empty()) {
       refuse("static programs do not have this operator", {}, node.op->id.name);
     }
     std::vector<std::string> inputs, infos;
@@ -208,30 +229,38 @@ class HeaderWriter {
       // An output that nobody wants has a place all the same.
       infos.push_back(id == no_tensor ? "{}" : info(id));
     }
-    add("    const std::size_t n{} = record_static<op::{}>(g, {{{}}}, {{{}}}, {{{}}});\n", nodes_,
-        op, fmt::join(node.attributes, ", "), fmt::join(inputs, ", "), fmt::join(infos, ", "));
+    add("const std::size_t n{} = record_static<op::{}>(g{}, {{{}}}, {{{}}}, {{{}}});\n", nodes_, op,
+        suffix_, fmt::join(node.attributes, ", "), fmt::join(inputs, ", "), fmt::join(infos, ", "));
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
       const TensorId id = node.outputs[o];
       if (id == no_tensor) {
-        add("    g.nodes[n{}].outputs[{}] = no_tensor;\n", nodes_, o);
+        add("g{}.nodes[n{}].outputs[{}] = no_tensor;\n", suffix_, nodes_, o);
       } else if (is_needed_[id]) {
-        add("    const TensorId t{} = g.nodes[n{}].outputs[{}];\n", id, nodes_, o);
+        add("const TensorId t{} = g{}.nodes[n{}].outputs[{}];\n", id, suffix_, nodes_, o);
       }
     }
     ++nodes_;
   }
 
   const Graph& graph_;
-  std::string_view space_;
+  std::string& arrays_;
+  std::string suffix_, indent_;
   TensorMap<bool> is_needed_;
-  std::string arrays_, build_;
+  std::string build_;
   int nodes_ = 0;
 };
 
 }  // namespace
 
 std::string static_header(const Graph& graph, std::string_view name) {
-  return HeaderWriter(graph, name).run();
+  std::string arrays;
+  const std::string build = HeaderWriter(graph, arrays, "", "    ").run();
+  return fmt::format(
+      "#pragma once\n\n// Made by halftone compile --emit header.\n"
+      "#include <halftone/static.hpp>\n\nnamespace {} {{\n\n{}\n"
+      "struct Model {{\n  static constexpr void build(halftone::Graph& g) {{\n"
+      "    using namespace halftone;\n{}  }}\n}};\n\n}}  // namespace {}\n",
+      name, arrays, build, name);
 }
 
 }  // namespace halftone::cli
