@@ -82,16 +82,17 @@ class Static {
   /// seed  of variables that start with random numbers, and of random operators, as
   ///       SessionOptions::seed
   explicit Static(std::uint64_t seed = 0) : random_{seed} {
-    constexpr bool draws = [] {
+    constexpr detail::Drawn drawn = [] {
+      detail::Drawn result;
       for (const detail::StaticPort& port : Plan::variables) {
-        if (port.array == nullptr && port.data < 0 && detail::is_drawn(port.initial)) return true;
+        if (port.array == nullptr && port.data < 0) result.add(port);
       }
-      return false;
+      return result;
     }();
     for (const detail::StaticPort& port : Plan::variables) {
       const void* data = port.array;
       if (port.data >= 0) data = Plan::data.data() + port.data;
-      detail::start_variable<draws>(variables_ + port.at.offset, port, data, seed);
+      detail::start_variable<drawn>(variables_ + port.at.offset, port, data, seed);
     }
     for (std::size_t i = 0; i < Plan::arguments.size(); ++i) {
       const detail::PlacedTensor& a = Plan::arguments[i];

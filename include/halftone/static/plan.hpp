@@ -125,6 +125,9 @@ struct StaticPort {
   Initial initial{};
   bool is_constant = false;            ///< a variable that no node changes
   std::array<std::byte, 8> element{};  ///< that one which fills a variable
+  // As the table of element types has them, which programs are to do without.
+  std::uint8_t element_bytes = 0;
+  std::int64_t bytes = 0;
   BoundedText<64> name{};
 };
 
@@ -315,7 +318,10 @@ class StaticDraft {
   }
   constexpr StaticPort port(TensorId id) const {
     const TensorRecord& t = program_->graph.tensor(id);
-    StaticPort port{.info = t.info, .initial = t.initial};
+    StaticPort port{.info = t.info,
+                    .initial = t.initial,
+                    .element_bytes = static_cast<std::uint8_t>(size_in_bytes(t.info.type)),
+                    .bytes = t.info.bytes()};
     port.name.assign(program_->graph.name(id));
     if (t.initial.rule == Initial::Rule::data && t.initial.a == 0) return port;
     const Bytes bytes = scalar_bytes(t.info.type, t.initial.a);
