@@ -175,7 +175,7 @@ void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
   command
       .add_option("--off-chip", texts.off_chip,
                   "what lies beside the machine and is loaded for its use: state, accumulators, "
-                  "weights, all")
+                  "weights, all of these, activations")
       ->type_name("KINDS");
   command
       .add_option("--serialize-batch", spreading.batch_parts,

@@ -59,14 +59,16 @@ TensorKinds parse_kinds(std::string_view names) {
     begin = end + 1;
     const bool is_all = name == "all";
     if (!is_all && name != "none" && name != "state" && name != "accumulators" &&
-        name != "weights") {
-      fail(ErrorKind::usage, {.what = "there is no kind of variables of that name",
-                              .expected = "none, state, accumulators, weights or all",
+        name != "weights" && name != "activations") {
+      fail(ErrorKind::usage, {.what = "there is no kind of tensors of that name",
+                              .expected = "none, state, accumulators, weights, all of these, or "
+                                          "activations",
                               .found = detail::quoted(name)});
     }
     if (is_all || name == "state") kinds.state.is_on = true;
     if (is_all || name == "accumulators") kinds.accumulators.is_on = true;
     if (is_all || name == "weights") kinds.weights.is_on = true;
+    if (name == "activations") kinds.activations.is_on = true;
   }
   return kinds;
 }
@@ -77,8 +79,8 @@ Graph spread(Graph graph, const Spreading& spreading) {
                             .hint = "--replicas N, or no --shard"});
   }
   if (spreading.off_chip.any() && accumulation_of(graph) == 0) {
-    fail(ErrorKind::usage, {.what = "without an optimizer no variable changes: all stay on the "
-                                    "machine",
+    fail(ErrorKind::usage, {.what = "without an optimizer no variable changes and no gradient "
+                                    "waits: all stay on the machine",
                             .hint = "give an optimizer, or no --off-chip"});
   }
   TensorKinds remote = spreading.off_chip;

@@ -1101,9 +1101,12 @@ halftone::Graph located(halftone::Graph graph, const DataFlow& dataFlow,
                   [](const TensorLocation& location) {
                     return location.replicatedTensorSharding == ReplicatedTensorSharding::On;
                   });
-  const halftone::TensorKinds remote = tensorKinds(
+  halftone::TensorKinds remote = tensorKinds(
       graph, options, &TensorLocationSettings::minElementsForOffChip,
       [](const TensorLocation& location) { return location.storage == TensorStorage::OffChip; });
+  const TensorLocationSettings& activations = options.activationTensorLocationSettings;
+  remote.activations = {.is_on = activations.location.storage == TensorStorage::OffChip,
+                        .least_elements = activations.minElementsForOffChip};
   std::vector<halftone::TensorInfo> infos;
   for (const TensorId& id : dataFlow.anchors()) {
     const halftone::TensorId native = graph.find(id);

@@ -239,7 +239,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(executionPhaseSettings, effect, "phases and stages; what lies off the chip is loaded for each phase, in time for it")
     POPART_OPTION(accumulateOuterFragmentSettings, nothing, "updates of several IPUs run side by side as far as their inputs are there")
     POPART_OPTION(batchSerializationSettings, training, "the factor; parts are always unrolled, in their order")
-    POPART_OPTION(activationTensorLocationSettings, nothing, "activations stay on the chip")
+    POPART_OPTION(activationTensorLocationSettings, training, "storage; a pipeline's activations have to stay on the chip")
     POPART_OPTION(weightTensorLocationSettings, training, locations)
     POPART_OPTION(optimizerStateTensorLocationSettings, training, locations)
     POPART_OPTION(accumulatorTensorLocationSettings, training, locations)

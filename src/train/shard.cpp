@@ -347,6 +347,10 @@ Graph shard(Graph graph, const Sharding& sharding) {
   if (is_sharded(graph)) {
     fail(ErrorKind::usage, {.what = "the replicas share the weights of this graph already"});
   }
+  if (sharding.activations.is_on) {
+    fail(ErrorKind::usage, {.what = "replicas have activations of their own, and cannot share them",
+                            .expected = "state, accumulators or weights"});
+  }
   sharding.check_names(graph);
   if (graph.replicas == 1) return graph;
   return Sharder(std::move(graph), sharding).run();

@@ -1,5 +1,6 @@
 #include <halftone/transform/off_chip.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -164,12 +165,59 @@ class Mover {
       views_;  ///< and the copies that they share memory with
 };
 
+/// Stores what gradients read of the forward part, and loads it before the first one that does.
+Graph move_activations(Graph graph, const TensorKind& kind) {
+  const Aliases aliases(graph);
+  const Uses uses(graph);
+  const auto is_forward = [](const Node& node) { return node.place.part == Part::forward; };
+  TensorMap<int> number(graph, -1);
+  std::vector<AnyRemoteBuffer> buffers;
+  for (const Node& node : graph.nodes) {
+    if (is_forward(node)) continue;
+    for (const TensorId id : node.inputs) {
+      const int maker = id == no_tensor ? no_node : uses.producer[id];
+      if (maker == no_node || !is_forward(graph.nodes[static_cast<std::size_t>(maker)])) continue;
+      const TensorInfo& info = graph.info(id);
+      if (number[id] >= 0 || aliases.is_modified(id) || !info.is_static() ||
+          graph.tensor(aliases.root(id)).role != Role::value ||
+          info.elements() < std::max<std::int64_t>(kind.least_elements, 1)) {
+        continue;
+      }
+      number[id] = static_cast<int>(buffers.size());
+      buffers.push_back(remote_buffer(graph, info));
+    }
+  }
+  std::vector<TensorId> loaded(buffers.size(), no_tensor);
+  const auto number_of = [&](TensorId id) {
+    return id == no_tensor || !number.has(id) ? -1 : number[id];
+  };
+  for (Node& node : std::exchange(graph.nodes, {})) {
+    const PlaceScope there(graph, node.place);
+    for (TensorId& id : node.inputs) {
+      const int k = is_forward(node) ? -1 : number_of(id);
+      if (k < 0) continue;
+      TensorId& copy = loaded[static_cast<std::size_t>(k)];
+      if (copy == no_tensor) copy = remote_load(graph, buffers[static_cast<std::size_t>(k)]).id;
+      id = copy;
+    }
+    const Vector<TensorId> outputs = node.outputs;
+    graph.nodes.push_back(std::move(node));
+    for (const TensorId id : outputs) {
+      if (const int k = number_of(id); k >= 0) {
+        remote_store(buffers[static_cast<std::size_t>(k)], 0, AnyTensor{&graph, id});
+      }
+    }
+  }
+  return graph;
+}
+
 }  // namespace
 
-Graph off_chip(Graph graph, const TensorKinds& variables) {
-  variables.check_names(graph);
-  if (!variables.any()) return graph;
-  return Mover(std::move(graph), variables).run();
+Graph off_chip(Graph graph, const TensorKinds& tensors) {
+  tensors.check_names(graph);
+  if (tensors.activations.is_on) graph = move_activations(std::move(graph), tensors.activations);
+  if (!tensors.any()) return graph;
+  return Mover(std::move(graph), tensors).run();
 }
 
 }  // namespace halftone

@@ -437,14 +437,15 @@ TEST_CASE("a replica holds its part of a weight and of its state") {
   }
 }
 
-TEST_CASE("law: variables in remote buffers change no bit of a training") {
+TEST_CASE("law: what lies in remote buffers changes no bit of a training") {
   const struct {
     const char* name;
     TensorKinds kinds;
   } places[]{{"state", {.state = on}},
              {"weights", {.weights = on}},
              {"accumulators", {.accumulators = on}},
-             {"all", {.state = on, .accumulators = on, .weights = on}}};
+             {"activations", {.activations = on}},
+             {"all", {.state = on, .accumulators = on, .weights = on, .activations = on}}};
   const How hows[]{
       {.optimizer = Kind::sgd, .accumulation = 2, .clip_norm = 0.05f},
       {.optimizer = Kind::adam, .recompute = Recomputation::standard},
@@ -623,6 +624,17 @@ TEST_CASE("law: stages that place() finds, several of them on an IPU, change no 
       check_same(trained(network, spread), expected);
     }
   }
+}
+
+TEST_CASE("activations of a pipeline stay on the machine, and no replica has a part of one") {
+  How how{.optimizer = Kind::sgd, .batch = 2, .accumulation = 2, .replicas = 2};
+  how.shard.activations = on;
+  CHECK_THROWS_AS(trained(all[0], how), UsageError);
+  how.shard.activations = {};
+  how.off_chip.activations = on;
+  how.stages = 2;
+  how.schedule = Schedule::grouped;
+  CHECK_THROWS_AS(trained(all[0], how), UnsupportedError);
 }
 
 TEST_CASE("law: pipelines clip the norm of the gradients of all stages") {

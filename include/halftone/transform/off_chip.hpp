@@ -5,14 +5,19 @@
 
 namespace halftone {
 
-/// A graph in which variables lie in remote buffers, in the streaming memory beside the machine: they
-/// are loaded before the nodes that read them, anew in each part of a training step (forward,
-/// backward, update), stage and phase, and stored behind those that change them. No result changes. The host sees the
-/// same variables.
+/// A graph in which tensors lie in remote buffers, in the streaming memory beside the machine. No
+/// result changes.
 ///
-/// limits  variables that no node changes count as constants, and stay where they are
+/// variables    They are loaded before the nodes that read them, anew in each part of a training step
+///              (forward, backward, update), stage and phase, and stored behind those that change
+///              them. The host sees the same variables.
+/// activations  They are stored where they are computed, and loaded before the first gradient that
+///              reads them.
+///
+/// limits  variables that no node changes count as constants, and stay where they are; a pipeline
+///         stores nothing while micro-batches are under way, so that its activations have to stay
 /// errors  ModelError: a name that is no variable's
 /// source  PopART's TensorStorage::OffChip
-Graph off_chip(Graph graph, const TensorKinds& variables);
+Graph off_chip(Graph graph, const TensorKinds& tensors);
 
 }  // namespace halftone

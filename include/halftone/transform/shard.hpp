@@ -24,9 +24,9 @@ using Sharding = TensorKinds;
 ///   train(g, loss, Adam{}, {.accumulation = 2});
 ///   Session session(shard(std::move(g), {.state = {.is_on = true}}), {.accumulation = 2});
 ///
-/// errors  UsageError: a graph that is not trained, or is shared already; UnsupportedError: an update
-///         of the program's own, which may need whole tensors; ModelError: a name that is no
-///         variable's
+/// errors  UsageError: a graph that is not trained, or is shared already; activations;
+///         UnsupportedError: an update of the program's own, which may need whole tensors;
+///         ModelError: a name that is no variable's
 /// source  PopART's TensorLocation::replicatedTensorSharding
 Graph shard(Graph graph, const Sharding& sharding);
 

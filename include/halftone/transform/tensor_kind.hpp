@@ -9,17 +9,18 @@
 
 namespace halftone {
 
-/// Whether something is done with one kind of variables.
+/// Whether something is done with one kind of tensors.
 struct TensorKind {
   bool is_on = false;
   std::int64_t least_elements = 1;  ///< smaller ones are left alone
 };
 
-/// The variables that something is done with, by kind and by name.
+/// The tensors that something is done with: variables by kind and by name, and values.
 struct TensorKinds {
   TensorKind state{};         ///< what an optimizer keeps for a weight, but for accumulators
   TensorKind accumulators{};  ///< sums of the micro-batches of a step
   TensorKind weights{};       ///< and other variables of the model
+  TensorKind activations{};   ///< values of the forward part that gradients read
   /// Variables by name: what is said here counts more than their kind and size.
   struct Named {
     std::string name;
@@ -30,7 +31,7 @@ struct TensorKinds {
   /// Throws ModelError if the graph has no variable of a name.
   void check_names(const Graph& graph) const;
   bool any() const {
-    bool found = state.is_on || accumulators.is_on || weights.is_on;
+    bool found = state.is_on || accumulators.is_on || weights.is_on || activations.is_on;
     for (const Named& one : named) found = found || one.is_on;
     return found;
   }
