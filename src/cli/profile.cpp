@@ -2,6 +2,7 @@
 #include <halftone/ipu/pipeline.hpp>
 #include <halftone/ipu/profile.hpp>
 #include <halftone/train.hpp>
+#include <halftone/transform/in_half.hpp>
 #include <halftone/transform/serialize_batch.hpp>
 
 #include <fmt/format.h>
@@ -17,7 +18,6 @@
 #include "cli/activity.hpp"
 #include "cli/commands.hpp"
 #include "cli/file.hpp"
-#include "cli/half.hpp"
 #include "cli/json.hpp"
 #include "cli/loss.hpp"
 #include "cli/model.hpp"
