@@ -586,6 +586,15 @@ void execute(std::vector<std::string> arguments, const Console& console) {
                   "type of partial sums of half products: float or half")
       ->type_name("TYPE")
       ->capture_default_str();
+  plan_command.add_flag("--half", plan_options.half, "half in place of float");
+  plan_command
+      .add_option("--io-tiles", plan_options.io_tiles,
+                  "tiles of each IPU that exchange data with the host while the others compute")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{65535}).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  plan_command.add_flag("--no-host", plan_options.no_host,
+                        "leave out the streams of inputs and outputs");
   plan_command
       .add_option("--save", plan_options.save,
                   "write the model with the stages of the best way, which train and profile obey")
