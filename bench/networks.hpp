@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cmath>
-#include <cstring>
 #include <string>
 
 #include <halftone/halftone.hpp>
 #include <halftone/train.hpp>
+#include <halftone/transform/in_half.hpp>
 
 /// Networks with random weights, made with the functions of the operators.
 namespace networks {
@@ -347,24 +347,6 @@ inline Graph classifier(std::int64_t batch = 4, std::int64_t tokens = 128) {
   const AnyTensor first = op::slice(g["y"], constant(g, {0}), constant(g, {1}), constant(g, {1}));
   g.outputs.clear();
   output(g, linear(g, reshaped(g, first, {batch, 768}), 768, 2), "logits");
-  return g;
-}
-
-/// The graph with half in place of float.
-inline Graph in_half(Graph g) {
-  for (TensorRecord& t : g.tensors) {
-    if (t.info.type != ElementType::float32) continue;
-    t.info.type = ElementType::float16;
-    if (t.data.size() == 0) continue;
-    std::vector<std::byte> bytes(t.data.size() / 2);
-    for (std::size_t i = 0; i < bytes.size() / 2; ++i) {
-      float value = 0;
-      std::memcpy(&value, t.data.span().data() + 4 * i, 4);
-      const half narrow = static_cast<half>(value);
-      std::memcpy(bytes.data() + 2 * i, &narrow, 2);
-    }
-    t.data = Bytes(std::move(bytes));
-  }
   return g;
 }
 

@@ -65,6 +65,25 @@ inline double planned_bert_rate(const Target& t, std::int64_t ipus, std::int64_t
   return found.best() != nullptr ? found.best()->items_per_second : 0;
 }
 
+/// Images a second of ResNet-50 in steps of `batch` images, a replica on each IPU with 16 images in
+/// each micro-batch and all of its state. It may not fit.
+inline double planned_image_rate(const Target& t, std::int64_t ipus, std::int64_t batch) {
+  PlanOptions options{.ipus = ipus, .batch = batch};
+  options.micro_batches = {16};
+  options.stages = {1};
+  options.recompute = {Recomputation::none};
+  options.state = {StatePlace::on_chip};
+  options.profile = half_sums;
+  options.half = true;
+  options.train = [](Graph& g) {
+    const AnyTensor loss = op::mean(AnyTensor{&g, g.outputs[0]}, {.keepdims = 0});
+    train(g, loss, Sgd{.momentum = 0.9f}, {.accumulation = 2});
+    g.outputs = {loss.id};
+  };
+  const Plan found = plan([](std::int64_t items) { return networks::resnet50(items); }, t, options);
+  return found.points.at(0).items_per_second;
+}
+
 /// Bytes of the largest tensor whose last extents are those, of a graph.
 inline double tensor_bytes(const Graph& g, std::int64_t rows, std::int64_t columns) {
   std::int64_t bytes = 0;

@@ -505,7 +505,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
                   "folder for report.html, report.json, trace.json, ...")
       ->type_name("DIR");
   add_list(profile_command, "--sweep", profile_options.sweeps, "KEY=A,B...",
-           "compare cases: batch, target, ipus, tiles, partials, memory-proportion");
+           "compare cases: batch, target, ipus, tiles, stages, partials, memory-proportion");
   profile_command
       .add_option("--compare", profile_options.compare,
                   "another report's report.json, which report.html shows beside this one")
@@ -586,6 +586,15 @@ void execute(std::vector<std::string> arguments, const Console& console) {
                   "type of partial sums of half products: float or half")
       ->type_name("TYPE")
       ->capture_default_str();
+  plan_command.add_flag("--half", plan_options.half, "half in place of float");
+  plan_command
+      .add_option("--io-tiles", plan_options.io_tiles,
+                  "tiles of each IPU that exchange data with the host while the others compute")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{65535}).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  plan_command.add_flag("--no-host", plan_options.no_host,
+                        "leave out the streams of inputs and outputs");
   plan_command
       .add_option("--save", plan_options.save,
                   "write the model with the stages of the best way, which train and profile obey")

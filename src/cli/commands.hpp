@@ -167,7 +167,10 @@ struct PlanCommand {
   std::string optimizer{}, loss{};            ///< empty: inference; what the output looks like
   double memory_proportion = 0.6;
   std::string partials = "float";
-  std::string save{};  ///< a file for the model with the stages of the best way
+  bool half = false;          ///< half in place of float
+  std::int64_t io_tiles = 0;  ///< of each IPU, for the host
+  bool no_host = false;       ///< leave out the host's streams
+  std::string save{};         ///< a file for the model with the stages of the best way
   std::string output_dir{};
   bool json = false;
 };

@@ -7,6 +7,7 @@
 
 #include <halftone/ipu/pipeline.hpp>
 #include <halftone/onnx.hpp>
+#include <halftone/transform/in_half.hpp>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
@@ -54,7 +55,7 @@ void record(const PlanCommand& options, Graph& graph) {
 /// What the best one does in time: as many micro-batches as lanes can show.
 ipu::PipelineProfile lanes(const Graph& model, const ipu::PlanPoint& point,
                            const ipu::Target& target, const ipu::PlanOptions& options) {
-  Graph graph = model;
+  Graph graph = point.half ? in_half(model) : model;
   point.place(graph);
   if (options.train) options.train(graph);
   ipu::ProfileOptions profile = options.profile;
@@ -77,6 +78,9 @@ void plan(const PlanCommand& command, const Console& console) {
   options.micro_batches = command.micro_batches;
   options.stages = command.stages;
   options.profile = profile_options(command.memory_proportion, command.partials);
+  options.profile.io_tiles = command.io_tiles;
+  options.half = command.half;
+  options.host = !command.no_host;
   if (!command.optimizer.empty()) {
     options.train = [&](Graph& graph) { record(command, graph); };
   } else if (!command.loss.empty()) {
@@ -102,7 +106,7 @@ void plan(const PlanCommand& command, const Console& console) {
     pipeline = lanes(of_batch(best->micro_batch), *best, target, options);
   }
   std::string text = found.summary();
-  if (pipeline) text += "\n" + pipeline->summary();
+  if (pipeline) text += "\n" + pipeline->summary() + "  lanes leave out the host's streams\n";
   if (!command.output_dir.empty()) {
     NewFiles files(command.output_dir);
     write_file(files.add("plan.txt"), text);

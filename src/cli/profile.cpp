@@ -2,6 +2,7 @@
 #include <halftone/ipu/pipeline.hpp>
 #include <halftone/ipu/profile.hpp>
 #include <halftone/train.hpp>
+#include <halftone/transform/in_half.hpp>
 #include <halftone/transform/serialize_batch.hpp>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -17,7 +19,6 @@
 #include "cli/activity.hpp"
 #include "cli/commands.hpp"
 #include "cli/file.hpp"
-#include "cli/half.hpp"
 #include "cli/json.hpp"
 #include "cli/loss.hpp"
 #include "cli/model.hpp"
@@ -40,6 +41,7 @@ namespace {
 struct SweepPoint {
   std::string target;
   std::int64_t batch = 0, ipus = 0, tiles = 0;
+  std::int32_t stages = 0;
   double proportion = 0.6;
   std::string partials;
 };
@@ -61,6 +63,12 @@ void set(SweepPoint& c, const std::string& key, const std::string& value) {
     c.target = value;
   } else if (key == "ipus") {
     c.ipus = number_of(key, value);
+  } else if (key == "stages") {
+    // More stages than a Place has numbers for are refused as those of --stages are.
+    constexpr std::int64_t most = std::numeric_limits<std::int16_t>::max();
+    const std::int64_t stages = number_of(key, value);
+    if (stages > most) fail_setting("there are too many stages", key + "=" + value);
+    c.stages = static_cast<std::int32_t>(stages);
   } else if (key == "tiles") {
     c.tiles = number_of(key, value);
   } else if (key == "partials") {
@@ -71,7 +79,7 @@ void set(SweepPoint& c, const std::string& key, const std::string& value) {
     if (value.empty() || *end != '\0') fail_setting("a proportion is no number", value);
   } else {
     fail_setting("there is nothing of this name to vary", key,
-                 "batch, target, ipus, tiles, partials, memory-proportion");
+                 "batch, target, ipus, tiles, stages, partials, memory-proportion");
   }
 }
 
@@ -381,8 +389,8 @@ void sweep(const Graph& graph, const SweepPoint& base, const ProfileCommand& opt
   Json json = Json::array();
   for (std::size_t i = 0; i < cases.size(); ++i) {
     ProfileCommand all = options;
-    all.allow_out_of_memory = true;
-    const ipu::Report r = profile_case(graph, cases[i], all);
+    all.spreading.stages = cases[i].stages;
+    const ipu::Report r = any_report(graph, cases[i], all);
     const double rate = r.samples_per_second();
     const double full = 100 * static_cast<double>(r.tile_bytes(r.fullest_tile())) /
                         static_cast<double>(r.target.bytes_per_tile);
@@ -420,11 +428,15 @@ void profile(const ProfileCommand& options, const Console& console) {
   base.batch = options.batch;
   base.ipus = options.ipus;
   base.tiles = options.tiles;
+  base.stages = options.spreading.stages;
   base.proportion = options.memory_proportion;
   base.partials = options.partials;
   const Activity activity(console, "profile " + detail::escaped(options.model.path));
   const Graph graph = load_model(options.model);
-  const bool is_staged = is_pipeline(graph, options);
+  const bool varies_stages =
+      std::any_of(options.sweeps.begin(), options.sweeps.end(),
+                  [](const std::string& text) { return text.rfind("stages=", 0) == 0; });
+  const bool is_staged = varies_stages || is_pipeline(graph, options);
   if (!is_staged && (options.spreading.schedule != Schedule::none || options.micro_batches > 0)) {
     fail_setting("a schedule and micro-batches are those of stages", "no --stages");
   }
@@ -433,7 +445,6 @@ void profile(const ProfileCommand& options, const Console& console) {
   }
   const std::string other = options.compare.empty() ? std::string() : read_report(options.compare);
   if (!options.sweeps.empty()) {
-    if (is_staged) fail_setting("stages are profiled by themselves", "--sweep");
     sweep(graph, base, options, console);
     return;
   }

@@ -13,6 +13,7 @@
 
 #include <halftone/ipu/exchange.hpp>
 #include <halftone/program/spread.hpp>
+#include <halftone/transform/in_half.hpp>
 
 #include "ipu/segments.hpp"
 
@@ -141,10 +142,11 @@ class Search {
   }
 
   Plan run() {
-    Plan plan{target_, options_.ipus, is_training(), {}};
+    Plan plan{target_, options_.ipus, is_training(), options_.host, {}};
     for (const std::int64_t items : micro_batches()) {
       if (options_.batch % items != 0) continue;
-      segments_ = segments_of(model_(items), options_.train, target_, options_.profile);
+      Graph model = options_.half ? in_half(model_(items)) : model_(items);
+      segments_ = segments_of(std::move(model), options_.train, target_, options_.profile);
       items_ = items;
       most_parts_ = std::max(most_parts_, segments_.count());
       for (const std::int32_t stages : stages_to_try()) try_stages(stages, plan.points);
@@ -234,7 +236,8 @@ class Search {
     PlanPoint point{.stages = stages,
                     .replicas = options_.ipus / stages,
                     .micro_batch = items_,
-                    .micro_batches = 4 * std::int64_t{stages}};
+                    .micro_batches = 4 * std::int64_t{stages},
+                    .half = options_.half};
     if (options_.batch != 0) {
       const std::int64_t round = items_ * point.replicas;
       point.micro_batches = options_.batch / round;
@@ -268,6 +271,21 @@ class Search {
     return behind + 1;
   }
 
+  /// What a stage that works so many cycles waits for the host, as lowering hides it.
+  double host_wait(const Range& range, double work) const {
+    const bool hides_outputs = options_.profile.io_tiles > 0;
+    if (!options_.profile.prefetch && !hides_outputs) return range.inputs.all + range.outputs.all;
+    if (!hides_outputs) {
+      const double hidden = range.inputs.all - (work + range.outputs.all);
+      return std::max(range.inputs.last, hidden) + range.outputs.all;
+    }
+    // Both ways at once: the longer one is waited for.
+    const bool is_in = range.inputs.all >= range.outputs.all;
+    const double rest = std::max(range.inputs.all, range.outputs.all) - work;
+    return std::max(range.inputs.last, is_in ? rest : 0) +
+           std::max(range.outputs.last, is_in ? 0 : rest);
+  }
+
   Stage stage_of(const PlanPoint& point, std::int32_t number, std::size_t begin,
                  std::size_t end) const {
     const Range& range = segments_.range(begin, end);
@@ -286,6 +304,7 @@ class Search {
       stage.bytes.temporaries += range.largest_part;
       kept = range.kept_by_standard;
     }
+    if (options_.host) stage.forward += host_wait(range, stage.micro_batch());
     stage.bytes.waiting = kept * waiting(point, number);
     // Gradients of weights come later, of as many micro-batches as stages before.
     if (point.schedule == Schedule::zero_bubble) {
@@ -312,8 +331,9 @@ class Search {
   }
 
   double share(const Stage& stage) const {
+    const std::int64_t tiles = target_.tiles_per_ipu - options_.profile.io_tiles;
     return static_cast<double>(stage.bytes.sum()) * segments_.unevenness() /
-           static_cast<double>(target_.bytes_per_ipu());
+           static_cast<double>(tiles * target_.bytes_per_tile);
   }
 
   /// The ends of stages, in segments, so that the slowest stage is as fast as it can be; by dynamic

@@ -57,6 +57,7 @@ std::string PlanPoint::text() const {
   if (recompute != Recomputation::none) {
     text += fmt::format(" --recompute {}", halftone::name(recompute));
   }
+  if (half) text += " --half";
   if (state == StatePlace::sharded) text += " --shard state";
   if (state == StatePlace::off_chip) text += " --off-chip state";
   return text;
@@ -107,13 +108,16 @@ std::string Plan::summary() const {
   }
   if (!failures.empty()) text += "\nFaster, but too large for a tile's memory:\n" + failures;
   if (!front.empty()) text += "\nBest: " + front.front()->text() + "\n";
+  text += counts_host ? "Streams of the host are counted.\n"
+                      : "Streams of the host are left out: inputs and outputs take no time.\n";
   return text;
 }
 
 std::string Plan::json() const {
-  nlohmann::json json{{"schema", "halftone.ipu.plan"}, {"version", 1},
-                      {"target", target.name.view()},  {"ipus", ipus},
-                      {"training", is_training},       {"points", nlohmann::json::array()}};
+  nlohmann::json json{{"schema", "halftone.ipu.plan"},    {"version", 1},
+                      {"target", target.name.view()},     {"ipus", ipus},
+                      {"training", is_training},          {"counts_host", counts_host},
+                      {"points", nlohmann::json::array()}};
   for (const PlanPoint& p : points) json["points"].push_back(json_of(p));
   return json.dump(1) + "\n";
 }

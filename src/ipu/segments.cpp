@@ -161,6 +161,7 @@ class SegmentPricer {
     segments.ends_ = std::move(ends);
     find_copied();
     add_cycles();
+    add_streams();
     add_variables();
     add_values();
     add_temporaries();
@@ -243,6 +244,42 @@ class SegmentPricer {
           break;
       }
       if (is_copied_[n]) own(n).repeated += cycles;
+    }
+  }
+
+  /// Inputs are of the segment that first reads them, outputs of the one that makes them. The report
+  /// has their steps in the order of the graph, already shortened by what hides them.
+  void add_streams() {
+    const Target& t = report_.target;
+    const std::int64_t io_tiles = report_.options.io_tiles;
+    std::size_t at = 0;
+    const auto next = [&](std::size_t segment, Range::Streams Range::* way, bool is_first) {
+      while (at < report_.steps.size() && report_.steps[at].kind != StepKind::host) ++at;
+      if (at == report_.steps.size()) return;
+      const Step& step = report_.steps[at++];
+      const std::int64_t latency = is_first ? t.host_latency_cycles : 0;
+      Range::Streams& streams = own_[segment].*way;
+      streams.all += static_cast<double>(
+          latency + host_cycles(t, step.bytes, divide_up(step.bytes, step.tiles)));
+      const std::int64_t tiles = io_tiles > 0 ? io_tiles : step.tiles;
+      streams.last += static_cast<double>(exchange_cycles(t, divide_up(step.bytes, tiles)));
+    };
+    bool is_first = true;
+    for (const TensorId id : graph_.inputs) {
+      if (graph_.info(id).elements() == 0) continue;
+      std::size_t n = 0;
+      const auto reads = [&](const Node& node) {
+        return std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
+      };
+      while (n < graph_.nodes.size() && !reads(graph_.nodes[n])) ++n;
+      const std::int32_t segment = n < graph_.nodes.size() ? segment_[n] : 0;
+      next(static_cast<std::size_t>(segment), &Range::inputs, std::exchange(is_first, false));
+    }
+    is_first = true;
+    for (const TensorId id : graph_.outputs) {
+      const int made = uses_.producer[id];
+      const std::int32_t segment = made != no_node ? segment_[static_cast<std::size_t>(made)] : 0;
+      next(static_cast<std::size_t>(segment), &Range::outputs, std::exchange(is_first, false));
     }
   }
 
@@ -417,6 +454,10 @@ class SegmentPricer {
              {&Range::weights, &Range::accumulators, &Range::state, &Range::trained, &Range::kept,
               &Range::gradients, &Range::kept_by_standard, &Range::boundaries, &Range::code}) {
           sum.*member += next.*member;
+        }
+        for (const auto way : {&Range::inputs, &Range::outputs}) {
+          (sum.*way).all += (next.*way).all;
+          (sum.*way).last += (next.*way).last;
         }
         for (const auto member : {&Range::largest_part, &Range::temporaries}) {
           sum.*member = std::max(sum.*member, next.*member);

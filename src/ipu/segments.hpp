@@ -16,6 +16,11 @@ struct Range {
   double forward_copies = 0, backward_copies = 0;
   double repeated = 0;  ///< of the forward part that Recomputation::standard runs again
   double update = 0;    ///< once a step
+  /// Between host and tiles, by itself; and the part that tiles do in any case, whatever hides the rest.
+  struct Streams {
+    double all = 0, last = 0;
+  };
+  Streams inputs{}, outputs{};
   // Bytes.
   std::int64_t weights = 0, accumulators = 0, state = 0;
   std::int64_t trained = 0;           ///< of the weights that change

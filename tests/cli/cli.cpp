@@ -487,7 +487,17 @@ TEST_CASE("profile: stages of a pipeline") {
   CHECK(json["timetable"].size() == 3 * 8);
   CHECK(with({"--ipus", "2"}).code == 0);
   CHECK(with({"--micro-batches", "2"}).is(ErrorKind::usage));
-  CHECK(with({"--sweep", "batch=1,2"}).is(ErrorKind::usage));
+  // The law: a case of a sweep is what the profile by itself says.
+  const Answer cases =
+      with({"--schedule", "grouped", "--micro-batches", "8", "--sweep", "stages=2,3", "--json"});
+  INFO(cases.err);
+  REQUIRE(cases.code == 0);
+  const auto swept = nlohmann::json::parse(cases.out);
+  REQUIRE(swept.size() == 2);
+  CHECK(swept[1]["cycles"] == json["cycles"]);
+  CHECK(swept[0]["cycles"] != swept[1]["cycles"]);
+  CHECK(with({"--sweep", "stages=0"}).is(ErrorKind::usage));
+  CHECK(with({"--sweep", "stages=40000"}).is(ErrorKind::usage));
   CHECK(halftone_with({"profile", "examples/digits/cnn_trained.onnx", "--schedule", "grouped"})
             .is(ErrorKind::usage));
 }
@@ -503,6 +513,12 @@ TEST_CASE("plan: the best way over several IPUs, and a model that says it") {
   INFO(text.err);
   REQUIRE(text.code == 0);
   CHECK(text.out.find("Best: --batch") != text.out.npos);
+  const Answer half = with({"--ipus", "4", "--stages", "4", "--half", "--io-tiles", "32"});
+  INFO(half.err);
+  REQUIRE(half.code == 0);
+  CHECK(half.out.find(" --half\n") != half.out.npos);
+  CHECK(half.out.find("Streams of the host are counted") != half.out.npos);
+  CHECK(with({"--ipus", "4", "--no-host"}).out.find("left out") != std::string::npos);
   const Answer json = with({"--ipus", "4", "--stages", "2,4", "--micro-batch", "8,16", "--json"});
   REQUIRE(json.code == 0);
   const auto points = nlohmann::json::parse(json.out)["points"];

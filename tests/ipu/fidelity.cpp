@@ -57,6 +57,15 @@ TEST_CASE("planned training of BERT-Large is near what was published, and grows 
   CHECK(pod64 / pod16 == doctest::Approx(3.74).epsilon(0.15));
 }
 
+// Graphcore's tables: 44,059 and 153,205 images/s. They do not say the batch of a step: sizes from one
+// micro-batch on each of 64 IPUs to 16 of them.
+TEST_CASE("ResNet-50 grows from 16 to 64 IPUs as was published") {
+  for (const std::int64_t batch : {1024, 2048, 16'384}) {
+    const double growth = planned_image_rate(bow, 64, batch) / planned_image_rate(bow, 16, batch);
+    CHECK(growth == doctest::Approx(3.48).epsilon(0.15));
+  }
+}
+
 // Graphcore research's notebook: 6 * 1024^2 * 8 bytes of attention, 1024 * 1536 * 8 of a hidden
 // layer, and no place for training on one IPU.
 TEST_CASE("training nanoGPT does not fit on one IPU") {

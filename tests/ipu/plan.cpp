@@ -9,6 +9,7 @@
 #include <halftone/halftone.hpp>
 #include <halftone/ipu/pipeline.hpp>
 #include <halftone/train.hpp>
+#include <halftone/transform/in_half.hpp>
 
 #include "../../bench/networks.hpp"
 #include "../contains.hpp"
@@ -52,27 +53,73 @@ const ModelOfBatch encoder = [](std::int64_t items) {
 
 // The law: a search adds up what the profile of the pipeline adds up.
 TEST_CASE("a plan says what the profile of its pipeline says") {
-  for (const Schedule schedule :
-       {Schedule::grouped, Schedule::one_f_one_b, Schedule::zero_bubble}) {
-    for (const std::int32_t stages : {2, 4}) {
-      PlanOptions options{.ipus = stages, .batch = 8 * 6 * stages};
-      options.micro_batches = {8};
-      options.stages = {stages};
-      options.schedules = {schedule};
-      options.recompute = {Recomputation::none};
-      options.train = with_adam;
-      const Plan found = plan(encoder, bow, options);
-      const PlanPoint* const best = found.best();
-      REQUIRE(best != nullptr);
-      CHECK(best->micro_batches == 6 * stages);
-      Graph g = encoder(8);
-      best->place(g);
-      with_adam(g);
-      const PipelineProfile profile =
-          profile_pipeline(g, bow, schedule, 6 * stages, {.ipus = stages});
-      const auto cycles = static_cast<double>(profile.cycles());
-      CHECK(static_cast<double>(best->cycles) == doctest::Approx(cycles).epsilon(0.05));
-      CHECK(best->idle_share == doctest::Approx(profile.idle_share()).epsilon(0.05));
+  struct Case {
+    Schedule schedule;
+    std::int32_t stages;
+    Recomputation recompute = Recomputation::none;
+    bool half = false;
+  };
+  for (const Case& c :
+       {Case{Schedule::grouped, 2}, Case{Schedule::grouped, 4}, Case{Schedule::one_f_one_b, 2},
+        Case{Schedule::one_f_one_b, 4}, Case{Schedule::zero_bubble, 2},
+        Case{Schedule::zero_bubble, 4}, Case{Schedule::grouped, 2, Recomputation::standard},
+        Case{Schedule::one_f_one_b, 2, Recomputation::standard},
+        Case{Schedule::zero_bubble, 2, Recomputation::standard},
+        Case{Schedule::grouped, 2, Recomputation::none, true},
+        Case{Schedule::one_f_one_b, 4, Recomputation::none, true}}) {
+    CAPTURE(name(c.schedule));
+    CAPTURE(c.stages);
+    CAPTURE(name(c.recompute));
+    CAPTURE(c.half);
+    PlanOptions options{.ipus = c.stages, .batch = 8 * 6 * c.stages};
+    options.micro_batches = {8};
+    options.stages = {c.stages};
+    options.schedules = {c.schedule};
+    options.recompute = {c.recompute};
+    options.train = with_adam;
+    options.half = c.half;
+    options.host = false;
+    const Plan found = plan(encoder, bow, options);
+    const PlanPoint* const best = found.best();
+    REQUIRE(best != nullptr);
+    CHECK(best->micro_batches == 6 * c.stages);
+    Graph g = c.half ? in_half(encoder(8)) : encoder(8);
+    best->place(g);
+    with_adam(g);
+    const PipelineProfile profile = profile_pipeline(g, bow, c.schedule, 6 * c.stages,
+                                                     {.ipus = c.stages, .recompute = c.recompute});
+    const auto cycles = static_cast<double>(profile.cycles());
+    CHECK(static_cast<double>(best->cycles) == doctest::Approx(cycles).epsilon(0.05));
+    CHECK(best->idle_share == doctest::Approx(profile.idle_share()).epsilon(0.05));
+  }
+}
+
+// The law: one IPU without training runs as many micro-batches as profile() has runs.
+TEST_CASE("a plan counts the host as a profile does") {
+  const ModelOfBatch wide = [](std::int64_t items) { return mlp(items, 1); };
+  struct Case {
+    bool prefetch;
+    std::int64_t io_tiles;
+  };
+  for (const Case& c : {Case{true, 0}, Case{false, 0}, Case{true, 32}}) {
+    for (const std::int64_t items : {8, 2048}) {
+      CAPTURE(c.prefetch);
+      CAPTURE(c.io_tiles);
+      CAPTURE(items);
+      PlanOptions options{.ipus = 1, .batch = items};
+      options.micro_batches = {items};
+      options.profile.prefetch = c.prefetch;
+      options.profile.io_tiles = c.io_tiles;
+      const Report report = profile(wide(items), bow, options.profile);
+      const Plan counted = plan(wide, bow, options);
+      options.host = false;
+      const Plan left_out = plan(wide, bow, options);
+      const auto cycles = static_cast<double>(report.cycles());
+      CHECK(static_cast<double>(counted.points.at(0).cycles) ==
+            doctest::Approx(cycles).epsilon(0.05));
+      CHECK(left_out.points.at(0).cycles < counted.points.at(0).cycles);
+      CHECK(contains(counted.summary(), "Streams of the host are counted"));
+      CHECK(contains(left_out.summary(), "Streams of the host are left out"));
     }
   }
 }

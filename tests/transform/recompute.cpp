@@ -6,6 +6,7 @@
 #include <halftone/exec/engine.hpp>
 #include <halftone/ipu/profile.hpp>
 #include <halftone/onnx.hpp>
+#include <halftone/program/program.hpp>
 #include <halftone/train.hpp>
 #include <halftone/transform/fuse.hpp>
 #include <halftone/transform/recompute.hpp>
@@ -86,6 +87,15 @@ TEST_CASE("places: nodes, their gradients and updates say what part of a step th
   }
   CHECK(has_backward);
   CHECK(has_update);
+}
+
+// The law: the second time there is nothing left to choose.
+TEST_CASE("what is computed again already is not divided another time") {
+  const Graph once =
+      ipu::program_for(encoder_training(2), {.recompute = Recomputation::standard}).graph;
+  REQUIRE(repeated(once) > 0);
+  CHECK(recompute(once, Recomputation::standard) == once);
+  CHECK(recompute(once, Recomputation::all) == once);
 }
 
 TEST_CASE("places: scopes check their numbers and are restored, inner ones win") {

@@ -38,6 +38,10 @@ struct PlanOptions {
   /// Records training in the model of a micro-batch; empty: inference.
   std::function<void(Graph&)> train{};
   ProfileOptions profile{};  ///< `ipus` and placement are not looked at
+  bool half = false;  ///< the model computes in half (in_half()), before training is recorded
+  /// Counts the streams of inputs and outputs, as profile() does, `prefetch` and `io_tiles` included;
+  /// false: they are left out, as profile_pipeline() leaves them out.
+  bool host = true;
 };
 
 /// One way to spread a model over a system.
@@ -49,6 +53,7 @@ struct PlanPoint {
   Schedule schedule = Schedule::none;
   Recomputation recompute = Recomputation::none;
   StatePlace state = StatePlace::on_chip;
+  bool half = false;  ///< the model computes in half
 
   std::vector<std::int64_t> stage_ends{};  ///< nodes of the model before the end of each stage
   std::int64_t cycles = 0;                 ///< of a step, or of a run
@@ -75,7 +80,7 @@ struct PlanPoint {
 struct Plan {
   Target target;
   std::int64_t ipus = 0;
-  bool is_training = false;
+  bool is_training = false, counts_host = true;
   std::vector<PlanPoint>
       points;  ///< all that were tried, the fastest first; those that fit before others
 
@@ -95,7 +100,8 @@ struct Plan {
 ///
 /// memory  bytes of weights, state, waiting values, temporaries and code of a stage, times the share
 ///         by which the fullest tile exceeds the mean in the whole graph
-/// omits   the host's exchange
+/// host    a stage waits for what its own work of a micro-batch does not hide: inputs with `prefetch`,
+///         outputs as well with `io_tiles`
 /// errors  UsageError: a system or numbers out of range, another recomputation than none and standard, a
 ///         schedule that is not one of the three, or a batch that no choice divides; those of
 ///         profile() and cut()

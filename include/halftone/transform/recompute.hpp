@@ -26,10 +26,12 @@ inline bool is_normalization(const Node& node) {
          id == op::RMSNormalization::id || id == op::LRN::id;
 }
 
-/// Whether something may be computed again: most graphs are not trained, and keep all.
+/// Whether something may be computed again: most graphs are not trained, and keep all. What has copies
+/// already was divided before: another division would copy the part that the first one left.
 inline bool may_recompute(const Graph& graph, Recomputation mode) {
   bool has_backward = false, is_asked_for = mode != Recomputation::none;
   for (const Node& node : graph.nodes) {
+    if (is_recomputed(node.place)) return false;
     has_backward = has_backward || node.place.part == Part::backward;
     is_asked_for = is_asked_for || node.place.recompute == Recompute::recompute;
   }
@@ -269,7 +271,8 @@ class Recomputer {
 
 /// Has the backward part of a training step compute values of the forward part again, which then
 /// need no memory between. Copies of nodes stand before the first node that reads what they make,
-/// and draw the same random numbers: they read the same seeds. All infos must be known.
+/// and draw the same random numbers: they read the same seeds. All infos must be known. A graph that
+/// has copies stays as it is.
 inline Graph recompute(Graph graph, Recomputation mode) {
   if (!detail::may_recompute(graph, mode)) return graph;
   const detail::RecomputedNodes again(graph, mode);

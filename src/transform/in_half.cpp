@@ -1,4 +1,4 @@
-#include "cli/half.hpp"
+#include <halftone/transform/in_half.hpp>
 
 #include <cstring>
 #include <utility>
@@ -7,7 +7,7 @@
 #include <halftone/base/half.hpp>
 #include <halftone/op/list.hpp>
 
-namespace halftone::cli {
+namespace halftone {
 
 Graph in_half(Graph graph) {
   for (TensorRecord& t : graph.tensors) {
@@ -34,4 +34,4 @@ Graph in_half(Graph graph) {
   return graph;
 }
 
-}  // namespace halftone::cli
+}  // namespace halftone
