@@ -1,5 +1,5 @@
-// Rates of products of 8-bit matrices, one thread, as shares of the peak of VNNI measured in the
-// same run, or of the float peak where the machine has no VNNI.
+// Rates of products of 8-bit matrices and of convolutions, one thread, as shares of the peak of VNNI
+// measured in the same run, or of the float peak where the machine has no VNNI.
 #include <halftone/kernel/integer_product.hpp>
 
 #include "measure.hpp"
@@ -82,6 +82,45 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, bool is_packed) {
       [&] { integer_matmul<A, B>(call, va, vb, zero_a, zero_b, vy); }, peak);
 }
 
+void convolution(std::int64_t channels, std::int64_t filters, std::int64_t extent,
+                 std::int64_t kernel) {
+  using X = std::uint8_t;
+  using W = std::int8_t;
+  const std::int64_t input[]{1, channels, extent, extent};
+  const std::int64_t weights[]{filters, channels, kernel, kernel};
+  const std::int64_t output[]{1, filters, extent, extent};
+  const std::int64_t pad = kernel / 2, pixels = extent * extent, terms = channels * kernel * kernel;
+  bench::Buffer<X> x(channels * pixels);
+  bench::Buffer<W> w(filters * terms);
+  bench::Buffer<std::int32_t> y(filters * pixels);
+  for (std::int64_t i = 0; i < x.size; ++i) x.data()[i] = static_cast<X>(i * 7);
+  for (std::int64_t i = 0; i < w.size; ++i) w.data()[i] = static_cast<W>(i * 5);
+  const auto window = halftone::Window::over(
+      std::span(input).subspan(2), {.kernel = {kernel, kernel}, .pads = {pad, pad, pad, pad}});
+  const halftone::View<const X> vx{x.data(), input, 4};
+  const halftone::View<const W> vw{w.data(), weights, 4};
+  const halftone::View<std::int32_t> vy{y.data(), output, 4};
+  const Executor executor;
+  halftone::KernelCall call;
+  call.executor = &executor;
+  call.constants = 2;
+  bench::Buffer<char> workspace(
+      std::int64_t(integer_convolution_workspace<X, W>(window, 1, vx, vw)));
+  bench::Buffer<char> packed(std::int64_t(integer_convolution_packed_bytes<X, W>(1, call, vw)));
+  call.workspace = workspace.data();
+  if (packed.size > 0) {
+    integer_convolution_pack<X, W>(1, call, packed.data(), vw);
+    call.packed = packed.data();
+  }
+  char name[100];
+  std::snprintf(name, sizeof(name), "conv %lldx%lld %lld to %lld of %lldx%lld u8 s8",
+                (long long)kernel, (long long)kernel, (long long)channels, (long long)filters,
+                (long long)extent, (long long)extent);
+  bench::report(
+      name, "GOP/s", "peak", 2e-9 * double(filters) * double(pixels) * double(terms),
+      [&] { integer_convolution<X, W>(window, 1, call, vx, vw, {}, {}, vy); }, peak);
+}
+
 }  // namespace
 
 int main() {
@@ -91,4 +130,11 @@ int main() {
   }
   product(1, 1024, 1024, true);
   product(196, 512, 4608, true);
+  // Layers of ResNet-50.
+  convolution(64, 64, 56, 1);
+  convolution(64, 64, 56, 3);
+  convolution(64, 256, 56, 1);
+  convolution(128, 128, 28, 3);
+  convolution(256, 256, 14, 3);
+  convolution(1024, 256, 14, 1);
 }
