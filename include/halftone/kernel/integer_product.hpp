@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <halftone/base/window.hpp>
 #include <halftone/graph/runner.hpp>
 #include <halftone/kernel/gemm.hpp>
+#include <halftone/kernel/gemm_bytes.hpp>
 
 namespace halftone::kernel {
 
@@ -81,6 +83,13 @@ void integer_product(std::int64_t m, std::int64_t n, std::int64_t k, A&& fill_a,
   }
 }
 
+/// Scratch memory of a product, whichever way the machine computes it.
+constexpr std::size_t integer_product_bytes(const ByteShape& shape) {
+  const std::size_t in_float = IntegerBlocks(shape.m, shape.n, shape.k).bytes();
+  const auto by_bytes = static_cast<std::size_t>(shape.workspace_bytes());
+  return can_multiply_bytes && by_bytes > in_float ? by_bytes : in_float;
+}
+
 /// A stack of matrices [..., rows, columns] less zero points that broadcast to it. A vector of zero
 /// points belongs to the dimension `vector_axis`, counted from the end.
 template <class T>
@@ -140,6 +149,12 @@ struct CenteredMatrices {
       stride *= batch[d - missing];
     }
   }
+  /// A piece of a row as it is.
+  void fill(std::int64_t at, std::int64_t row, std::int64_t column, std::int64_t count,
+            std::uint8_t* to) const {
+    __builtin_memcpy(to, data + at + row * columns + column, static_cast<std::size_t>(count));
+  }
+  /// A piece of a row less its zero points.
   void fill(std::int64_t at, std::int64_t zero_at, std::int64_t row, std::int64_t column,
             std::int64_t count, float* to) const {
     const T* const from = data + at + row * columns + column;
@@ -154,68 +169,155 @@ struct CenteredMatrices {
   }
 };
 
+/// Whether zero points are the same for all terms of a sum, so that sums of rows and columns take
+/// care of them. `sums` is the dimension of x, counted from the end, that the terms lie along.
+constexpr bool repeats_along(const auto& x, const auto& zeros, std::size_t sums) {
+  if (zeros.rank == 0) return true;
+  if (x.rank == 1) return zeros.extent(zeros.rank - 1) == 1;
+  return zeros.rank == 1 || zeros.extent(zeros.rank - sums) == 1;
+}
+
+/// Sizes of op::MatMulInteger, whose right operand may be packed once.
+template <class A, class B>
+struct IntegerMatMulShape {
+  ByteShape one;
+  std::int64_t b_count;
+  bool fits_bytes;
+
+  constexpr IntegerMatMulShape(View<const A> a, View<const B> b, View<const A> zero_a,
+                               View<const B> zero_b)
+      : one{a.rank == 1 ? 1 : a.extent(a.rank - 2), b.rank == 1 ? 1 : b.extent(b.rank - 1),
+            a.extent(a.rank - 1)},
+        b_count(b.rank > 2 ? b.size(0, b.rank - 2) : 1),
+        fits_bytes(repeats_along(a, zero_a, 1) && repeats_along(b, zero_b, 2)) {
+    // The rows of a stack follow each other.
+    if (b.rank <= 2 && zero_a.rank == 0 && a.rank > 2) one.m = a.size(0, a.rank - 1);
+  }
+};
+
 }  // namespace detail
 
 /// op::MatMulInteger.
 template <class A, class B>
-void integer_matmul(View<const A> a, View<const B> b, View<const A> zero_a, View<const B> zero_b,
-                    View<std::int32_t> y, void* workspace, const Executor& executor) {
+void integer_matmul(const KernelCall& call, View<const A> a, View<const B> b, View<const A> zero_a,
+                    View<const B> zero_b, View<std::int32_t> y) {
   const detail::CenteredMatrices<A> left(a, zero_a, false, 2);
   const detail::CenteredMatrices<B> right(b, zero_b, true, 1);
-  const std::int64_t m = left.rows, n = right.columns, k = left.columns;
+  const detail::IntegerMatMulShape<A, B> shape(a, b, zero_a, zero_b);
   if (y.size() == 0) return;
+  const std::int64_t m = shape.one.m, n = shape.one.n, k = shape.one.k;
   const std::size_t lost = (a.rank == 1 ? 1 : 0) + (b.rank == 1 ? 1 : 0);
   const auto stack = y.shape().first(y.rank + lost - 2);
+  const bool by_bytes = shape.fits_bytes && detail::multiplies_bytes();
   for (std::int64_t i = 0, count = y.size() / (m * n); i < count; ++i) {
     std::int64_t at_a, zero_at_a, at_b, zero_at_b;
     left.find(i, stack, at_a, zero_at_a);
     right.find(i, stack, at_b, zero_at_b);
-    detail::integer_product(
-        m, n, k,
-        [&](std::int64_t row, std::int64_t term, std::int64_t terms, float* to) {
-          left.fill(at_a, zero_at_a, row, term, terms, to);
+    const auto rows = [&](std::int64_t row, std::int64_t term, std::int64_t terms, auto* to) {
+      if constexpr (std::is_same_v<decltype(to), float*>) {
+        left.fill(at_a, zero_at_a, row, term, terms, to);
+      } else {
+        left.fill(at_a, row, term, terms, to);
+      }
+    };
+    const auto lines = [&](std::int64_t term, std::int64_t column, std::int64_t columns, auto* to) {
+      if constexpr (std::is_same_v<decltype(to), float*>) {
+        right.fill(at_b, zero_at_b, term, column, columns, to);
+      } else {
+        right.fill(at_b, term, column, columns, to);
+      }
+    };
+    std::int32_t* const to = y.data + i * m * n;
+    if (!by_bytes) {
+      detail::integer_product(m, n, k, rows, lines, to, call.workspace, *call.executor);
+      continue;
+    }
+    const char* const packed = static_cast<const char*>(call.packed);
+    const std::int64_t matrix = at_b / (k * n == 0 ? 1 : k * n);
+    detail::multiply_bytes<A, B>(
+        shape.one, rows, lines,
+        [&](std::int64_t row) {
+          return zero_a ? std::int32_t{left.zero[zero_at_a + row * left.zero_row]} : 0;
         },
-        [&](std::int64_t term, std::int64_t column, std::int64_t columns, float* to) {
-          right.fill(at_b, zero_at_b, term, column, columns, to);
+        [&](std::int64_t column) {
+          return zero_b ? std::int32_t{right.zero[zero_at_b + column * right.zero_column]} : 0;
         },
-        y.data + i * m * n, workspace, executor);
+        nullptr, packed == nullptr ? nullptr : packed + matrix * shape.one.b_bytes(), to,
+        call.workspace, *call.executor);
   }
 }
 
 template <class A, class B>
-constexpr std::size_t integer_matmul_workspace(View<const A> a, View<const B> b) {
-  const std::int64_t m = a.rank == 1 ? 1 : a.extent(a.rank - 2);
-  const std::int64_t n = b.rank == 1 ? 1 : b.extent(b.rank - 1);
-  return detail::IntegerBlocks(m, n, a.extent(a.rank - 1)).bytes();
+constexpr std::size_t integer_matmul_workspace(View<const A> a, View<const B> b,
+                                               View<const A> zero_a, View<const B> zero_b) {
+  const detail::IntegerMatMulShape<A, B> shape(a, b, zero_a, zero_b);
+  return detail::integer_product_bytes(shape.one);
+}
+
+template <class A, class B>
+constexpr std::size_t integer_matmul_packed_bytes(const KernelCall& call, View<const A> a,
+                                                  View<const B> b, View<const A> zero_a,
+                                                  View<const B> zero_b) {
+  const detail::IntegerMatMulShape<A, B> shape(a, b, zero_a, zero_b);
+  if (!detail::multiplies_bytes() || !shape.fits_bytes) return 0;
+  if (!call.is_constant(1) || call.is_constant(0)) return 0;
+  return static_cast<std::size_t>(shape.b_count * shape.one.b_bytes());
+}
+
+template <class A, class B>
+void integer_matmul_pack(const KernelCall& call, void* packed, View<const A> a, View<const B> b,
+                         View<const A> zero_a, View<const B> zero_b) {
+  const detail::IntegerMatMulShape<A, B> shape(a, b, zero_a, zero_b);
+  const detail::CenteredMatrices<B> right(b, {}, true, 1);
+  for (std::int64_t i = 0; i < shape.b_count; ++i) {
+    detail::pack_bytes_right<B>(
+        shape.one,
+        [&](std::int64_t term, std::int64_t column, std::int64_t columns, std::uint8_t* to) {
+          right.fill(i * right.rows * right.columns, term, column, columns, to);
+        },
+        0, shape.one.panels(), static_cast<char*>(packed) + i * shape.one.b_bytes(),
+        call.executor == nullptr ? Executor{} : *call.executor);
+  }
 }
 
 /// op::ConvInteger: the weights of a group times the input's elements under the window, one column
 /// for each output; w's zero points are one or one for each filter.
 template <class X, class W>
-void integer_convolution(const Window& window, std::int64_t groups, View<const X> x,
-                         View<const W> w, View<const X> zero_x, View<const W> zero_w,
-                         View<std::int32_t> y, void* workspace, const Executor& executor) {
+void integer_convolution(const Window& window, std::int64_t groups, const KernelCall& call,
+                         View<const X> x, View<const W> w, View<const X> zero_x,
+                         View<const W> zero_w, View<std::int32_t> y) {
   if (y.size() == 0) return;
   const std::size_t rank = window.rank();
   const std::int64_t channels = w.extent(1), filters = w.extent(0) / groups;
   const std::int64_t positions = w.size(2, w.rank), pixels = y.size(2, y.rank);
   const std::int64_t input = x.size(2, x.rank), terms = channels * positions;
-  const float zero = zero_x ? static_cast<float>(zero_x[0]) : 0.f;
+  const X zero = zero_x ? zero_x[0] : X(0);
   const bool has_zeros = zero_w && zero_w.size() > 1;
   const std::int64_t columns = window.output[rank - 1], width = x.extent(x.rank - 1);
   const std::int64_t step = window.strides[rank - 1];
+  const detail::ByteShape shape{filters, pixels, terms};
+  // Elements of a column: bytes as they are, or floats less the zero point.
+  const auto element = [zero]<class E>(X v, E* to) {
+    *to = static_cast<E>(std::is_same_v<E, float> ? v - zero : v);
+  };
   for (std::int64_t i = 0; i < x.extent(0) * groups; ++i) {
     const std::int64_t first = i % groups * filters;
     const X* const image = x.data + i * channels * input;
-    const auto weights = [&](std::int64_t row, std::int64_t term, std::int64_t count, float* to) {
-      const std::int64_t filter = first + row;
-      const float z = zero_w ? static_cast<float>(zero_w[has_zeros ? filter : 0]) : 0.f;
-      const W* const from = w.data + filter * terms + term;
-      for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<float>(from[j]) - z;
+    const auto zero_filter = [&](std::int64_t row) {
+      return zero_w ? std::int32_t{zero_w[has_zeros ? first + row : 0]} : 0;
+    };
+    const auto weights = [&](std::int64_t row, std::int64_t term, std::int64_t count, auto* to) {
+      const W* const from = w.data + (first + row) * terms + term;
+      if constexpr (std::is_same_v<decltype(to), float*>) {
+        const std::int32_t z = zero_filter(row);
+        for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<float>(from[j] - z);
+      } else {
+        __builtin_memcpy(to, from, static_cast<std::size_t>(count));
+      }
     };
     // This is one position of the kernel in one channel, for `count` outputs from `pixel` on.
     const auto under_window = [&](std::int64_t term, std::int64_t pixel, std::int64_t count,
-                                  float* to) {
+                                  auto* to) {
       std::int64_t place[max_rank], rest = term % positions;
       for (std::size_t d = rank; d-- > 0; rest /= window.kernel[d]) {
         place[d] = rest % window.kernel[d] * window.dilations[d] - window.pad_begin(d);
@@ -238,16 +340,14 @@ void integer_convolution(const Window& window, std::int64_t groups, View<const X
         const std::int64_t start = column * step + place[rank - 1];
         while (low < high && start + low * step < 0) ++low;
         while (low < high && start + (high - 1) * step >= width) --high;
-        for (std::int64_t j = 0; j < low; ++j) to[j] = 0;
-        for (std::int64_t j = high; j < run; ++j) to[j] = 0;
+        for (std::int64_t j = 0; j < low; ++j) element(zero, to + j);
+        for (std::int64_t j = high; j < run; ++j) element(zero, to + j);
         if (low < high) {
           const X* const from = plane + offset + start;
           if (step == 1) {
-            for (std::int64_t j = low; j < high; ++j) to[j] = static_cast<float>(from[j]) - zero;
+            for (std::int64_t j = low; j < high; ++j) element(from[j], to + j);
           } else {
-            for (std::int64_t j = low; j < high; ++j) {
-              to[j] = static_cast<float>(from[j * step]) - zero;
-            }
+            for (std::int64_t j = low; j < high; ++j) element(from[j * step], to + j);
           }
         }
         to += run;
@@ -255,16 +355,49 @@ void integer_convolution(const Window& window, std::int64_t groups, View<const X
         count -= run;
       }
     };
-    detail::integer_product(filters, pixels, terms, weights, under_window,
-                            y.data + i * filters * pixels, workspace, executor);
+    std::int32_t* const to = y.data + i * filters * pixels;
+    if (!detail::multiplies_bytes()) {
+      detail::integer_product(filters, pixels, terms, weights, under_window, to, call.workspace,
+                              *call.executor);
+      continue;
+    }
+    const char* const packed = static_cast<const char*>(call.packed);
+    detail::multiply_bytes<W, X>(
+        shape, weights, under_window, zero_filter, [zero](std::int64_t) { return +zero; },
+        packed == nullptr ? nullptr : packed + i % groups * shape.a_bytes(), nullptr, to,
+        call.workspace, *call.executor);
   }
 }
 
 template <class X, class W>
 constexpr std::size_t integer_convolution_workspace(const Window& window, std::int64_t groups,
                                                     View<const X>, View<const W> w) {
-  return detail::IntegerBlocks(w.extent(0) / groups, product(window.output), w.size(1, w.rank))
-      .bytes();
+  return detail::integer_product_bytes(
+      {w.extent(0) / groups, product(window.output), w.size(1, w.rank)});
+}
+
+template <class X, class W>
+constexpr std::size_t integer_convolution_packed_bytes(std::int64_t groups, const KernelCall& call,
+                                                       View<const W> w) {
+  if (!detail::multiplies_bytes() || !call.is_constant(1) || call.is_constant(0)) return 0;
+  const detail::ByteShape shape{w.extent(0) / groups, 0, w.size(1, w.rank)};
+  return static_cast<std::size_t>(groups * shape.a_bytes());
+}
+
+template <class X, class W>
+void integer_convolution_pack(std::int64_t groups, const KernelCall& call, void* packed,
+                              View<const W> w) {
+  const detail::ByteShape shape{w.extent(0) / groups, 0, w.size(1, w.rank)};
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const W* const filters = w.data + g * shape.m * shape.k;
+    detail::pack_bytes_left<W>(
+        shape,
+        [&](std::int64_t row, std::int64_t term, std::int64_t count, std::uint8_t* to) {
+          __builtin_memcpy(to, filters + row * shape.k + term, static_cast<std::size_t>(count));
+        },
+        static_cast<char*>(packed) + g * shape.a_bytes(),
+        call.executor == nullptr ? Executor{} : *call.executor);
+  }
 }
 
 }  // namespace halftone::kernel

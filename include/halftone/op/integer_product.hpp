@@ -12,17 +12,31 @@ namespace kernel {
 
 // kernel/integer_product.hpp
 template <class A, class B>
-void integer_matmul(View<const A> a, View<const B> b, View<const A> zero_a, View<const B> zero_b,
-                    View<std::int32_t> y, void* workspace, const Executor& executor);
+void integer_matmul(const KernelCall& call, View<const A> a, View<const B> b, View<const A> zero_a,
+                    View<const B> zero_b, View<std::int32_t> y);
 template <class A, class B>
-constexpr std::size_t integer_matmul_workspace(View<const A> a, View<const B> b);
+constexpr std::size_t integer_matmul_workspace(View<const A> a, View<const B> b,
+                                               View<const A> zero_a, View<const B> zero_b);
+template <class A, class B>
+constexpr std::size_t integer_matmul_packed_bytes(const KernelCall& call, View<const A> a,
+                                                  View<const B> b, View<const A> zero_a,
+                                                  View<const B> zero_b);
+template <class A, class B>
+void integer_matmul_pack(const KernelCall& call, void* packed, View<const A> a, View<const B> b,
+                         View<const A> zero_a, View<const B> zero_b);
 template <class X, class W>
-void integer_convolution(const Window& window, std::int64_t groups, View<const X> x,
-                         View<const W> w, View<const X> zero_x, View<const W> zero_w,
-                         View<std::int32_t> y, void* workspace, const Executor& executor);
+void integer_convolution(const Window& window, std::int64_t groups, const KernelCall& call,
+                         View<const X> x, View<const W> w, View<const X> zero_x,
+                         View<const W> zero_w, View<std::int32_t> y);
 template <class X, class W>
 constexpr std::size_t integer_convolution_workspace(const Window& window, std::int64_t groups,
                                                     View<const X> x, View<const W> w);
+template <class X, class W>
+constexpr std::size_t integer_convolution_packed_bytes(std::int64_t groups, const KernelCall& call,
+                                                       View<const W> w);
+template <class X, class W>
+void integer_convolution_pack(std::int64_t groups, const KernelCall& call, void* packed,
+                              View<const W> w);
 
 }  // namespace kernel
 
@@ -82,6 +96,7 @@ namespace halftone::op {
 struct MatMulInteger {
   static constexpr OpId id{"ai.onnx", "MatMulInteger", 10};
   static constexpr Signature signature = "a:A b:B a_zero_point:A? b_zero_point:B? -> y";
+  static constexpr int packed_input = 1;
   using types = TypeList<TypeList<std::int8_t, std::uint8_t>, TypeList<std::int8_t, std::uint8_t>,
                          TypeList<std::int32_t>>;
 
@@ -102,12 +117,22 @@ struct MatMulInteger {
   template <class A, class B, class T>
   void kernel(const KernelCall& call, View<const A> a, View<const B> b, View<const A> zero_a,
               View<const B> zero_b, View<T> y) const {
-    kernel::integer_matmul<A, B>(a, b, zero_a, zero_b, y, call.workspace, *call.executor);
+    kernel::integer_matmul<A, B>(call, a, b, zero_a, zero_b, y);
   }
   template <class A, class B, class T>
   constexpr std::size_t workspace(const KernelCall&, View<const A> a, View<const B> b,
-                                  View<const A>, View<const B>, View<T>) const {
-    return kernel::integer_matmul_workspace<A, B>(a, b);
+                                  View<const A> zero_a, View<const B> zero_b, View<T>) const {
+    return kernel::integer_matmul_workspace<A, B>(a, b, zero_a, zero_b);
+  }
+  template <class A, class B, class T>
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const A> a, View<const B> b,
+                                     View<const A> zero_a, View<const B> zero_b, View<T>) const {
+    return kernel::integer_matmul_packed_bytes<A, B>(call, a, b, zero_a, zero_b);
+  }
+  template <class A, class B, class T>
+  void pack(const KernelCall& call, void* packed, View<const A> a, View<const B> b,
+            View<const A> zero_a, View<const B> zero_b, View<T>) const {
+    kernel::integer_matmul_pack<A, B>(call, packed, a, b, zero_a, zero_b);
   }
 };
 
@@ -124,6 +149,7 @@ struct ConvInteger {
 
   static constexpr OpId id{"ai.onnx", "ConvInteger", 10};
   static constexpr Signature signature = "x:X w:W x_zero_point:X? w_zero_point:W? -> y";
+  static constexpr int packed_input = 1;
   using types = TypeList<TypeList<std::int8_t, std::uint8_t>, TypeList<std::int8_t, std::uint8_t>,
                          TypeList<std::int32_t>>;
 
@@ -152,13 +178,23 @@ struct ConvInteger {
   template <class X, class W, class T>
   void kernel(const KernelCall& call, View<const X> x, View<const W> w, View<const X> zero_x,
               View<const W> zero_w, View<T> y) const {
-    kernel::integer_convolution<X, W>(conv.window_over(x, w), conv.group, x, w, zero_x, zero_w, y,
-                                      call.workspace, *call.executor);
+    kernel::integer_convolution<X, W>(conv.window_over(x, w), conv.group, call, x, w, zero_x,
+                                      zero_w, y);
   }
   template <class X, class W, class T>
   constexpr std::size_t workspace(const KernelCall&, View<const X> x, View<const W> w,
                                   View<const X>, View<const W>, View<T>) const {
     return kernel::integer_convolution_workspace<X, W>(conv.window_over(x, w), conv.group, x, w);
+  }
+  template <class X, class W, class T>
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const X>, View<const W> w,
+                                     View<const X>, View<const W>, View<T>) const {
+    return kernel::integer_convolution_packed_bytes<X, W>(conv.group, call, w);
+  }
+  template <class X, class W, class T>
+  void pack(const KernelCall& call, void* packed, View<const X>, View<const W> w, View<const X>,
+            View<const W>, View<T>) const {
+    kernel::integer_convolution_pack<X, W>(conv.group, call, packed, w);
   }
 };
 
