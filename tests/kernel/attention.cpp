@@ -145,7 +145,10 @@ TEST_CASE("attention kernel: the definition, for lengths from one to several blo
     Case(shape(3, length, 5, 17), false, true).check();
     Case(shape(length, 6, 33, 3), true, true).check();
   }
-  Case(shape(1, 300, 64, 64), false, false).check();
+  for (const std::int64_t size : {16, 37, 64}) {
+    Case(shape(1, 300, size, 64), true, true).check();
+    Case(shape(2, 131, size, 9), false, false).check();
+  }
 }
 
 TEST_CASE("attention kernel: fills, queries that see nothing, heads that share keys") {

@@ -21,6 +21,8 @@ class HeadAttention {
   static constexpr std::int64_t N = V::size;
   static constexpr std::int64_t key_block = 128;
   static constexpr std::int64_t query_block = 4 * direct_rows;
+  /// Up to these, the keys are read where they are: packing would cost more than the products.
+  static constexpr std::int64_t few_queries = 2;
 
  public:
   /// Queries of a task: each task packs the keys for itself.
@@ -52,13 +54,19 @@ class HeadAttention {
     largest_ = sums_ + queries_at_once * width_;
     total_ = largest_ + queries_at_once;
 
+    const bool reads_keys = end - begin <= few_queries && q_.column == 1 && k_.column == 1;
     const Parts keys(shape_.keys, key_block);
     for (std::int64_t part = 0; part < keys.parts; ++part) {
       const std::int64_t first = keys.begin(part), count = keys.begin(part + 1) - first;
-      pack(first, count);
+      if (!reads_keys) pack_keys(first, count);
+      if (has_packed_values()) pack_values(first, count);
       for (std::int64_t row = 0; row < end - begin; row += query_block) {
         const std::int64_t rows = end - begin - row < query_block ? end - begin - row : query_block;
-        multiply_keys(row, rows, count);
+        if (reads_keys) {
+          multiply_few(rows, first, count);
+        } else {
+          multiply_keys(row, rows, count);
+        }
         for (std::int64_t r = 0; r < rows; ++r)
           powers(row + r, scores_ + r * key_block, first, count);
         multiply_values(row, rows, first, count);
@@ -70,11 +78,13 @@ class HeadAttention {
  private:
   bool has_packed_values() const { return v_.column != 1 || width_ != shape_.values; }
 
-  /// Keys [first, first + count) as columns, and values with whole vectors.
-  void pack(std::int64_t first, std::int64_t count) {
+  /// Keys [first, first + count) as columns.
+  void pack_keys(std::int64_t first, std::int64_t count) {
     pack_strip(k_.data + first * k_.row, k_.row, k_.column, count, shape_.size, packed_keys_,
                round_up(count, N));
-    if (!has_packed_values()) return;
+  }
+  /// Values [first, first + count) in rows of whole vectors.
+  void pack_values(std::int64_t first, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       const T* const from = v_.data + (first + i) * v_.row;
       T* const to = packed_values_ + i * width_;
@@ -109,6 +119,32 @@ class HeadAttention {
     t.w_step = round_up(count, N);
     t.y_row = key_block;
     multiply(t, q_.data + row * q_.row, packed_keys_, scores_, rows, t.w_step, shape_.size);
+  }
+  /// Scores of few queries: a vector of partial sums for each of N keys, then added up side by side.
+  void multiply_few(std::int64_t rows, std::int64_t first, std::int64_t count) {
+    for (std::int64_t j = 0; j < count; j += N) {
+      const std::int64_t lanes = count - j < N ? count - j : N;
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const T* const q = q_.data + r * q_.row;
+        V sums[N];
+        for (std::int64_t l = 0; l < N; ++l) {
+          sums[l] = V(T(0));
+          if (l >= lanes) continue;
+          const T* const k = k_.data + (first + j + l) * k_.row;
+          std::int64_t c = 0;
+          for (; c + N <= shape_.size; c += N)
+            sums[l] = fma(V::load(q + c), V::load(k + c), sums[l]);
+          if (const std::int64_t rest = shape_.size - c; rest > 0) {
+            sums[l] = fma(V::load_partial(q + c, rest), V::load_partial(k + c, rest), sums[l]);
+          }
+        }
+        transpose(sums);
+        for (std::int64_t half = N / 2; half > 0; half /= 2) {
+          for (std::int64_t l = 0; l < half; ++l) sums[l] += sums[l + half];
+        }
+        sums[0].store(scores_ + r * key_block + j);
+      }
+    }
   }
   void multiply_values(std::int64_t row, std::int64_t rows, std::int64_t first,
                        std::int64_t count) {
