@@ -43,10 +43,10 @@ class AttentionFusion {
     if (first == no_node) return;
     TensorId weights = graph_.nodes[softmax].outputs[0];
     const int regrouped = uses_.only_reader(weights);
-    if (is_grouped_ && (regrouped == no_node || !take_as<op::Reshape>(regrouped))) return;
+    if (is_grouped_ && (regrouped == no_node || !take_as(op::Reshape::id, regrouped))) return;
     if (is_grouped_) weights = graph_.nodes[index(regrouped)].outputs[0];
     const int last = uses_.only_reader(weights);
-    if (last == no_node || !take_as<op::MatMul>(last)) return;
+    if (last == no_node || !take_as(op::MatMul::id, last)) return;
     if (graph_.nodes[index(last)].inputs[0] != weights) return;
 
     TensorId query = graph_.nodes[index(first)].inputs[0];
@@ -54,7 +54,7 @@ class AttentionFusion {
     TensorId value = graph_.nodes[index(last)].inputs[1];
     const int grouped = is_grouped_ ? producer_[query] : no_node;
     if (is_grouped_) {
-      if (grouped == no_node || !is_a<op::Reshape>(grouped)) return;
+      if (grouped == no_node || !is_a(op::Reshape::id, grouped)) return;
       query = graph_.nodes[index(grouped)].inputs[0];
     }
     if (!fits(query, key, value, info)) return;
@@ -71,7 +71,7 @@ class AttentionFusion {
     TensorId y = graph_.nodes[index(last)].outputs[0];
     if (is_grouped_) {
       end = uses_.only_reader(y);
-      if (end == no_node || !take_as<op::Reshape>(end)) return;
+      if (end == no_node || !take_as(op::Reshape::id, end)) return;
       y = graph_.nodes[index(end)].outputs[0];
       const Dims& shape = graph_.info(y).shape;
       Dims expected = info.shape;
@@ -80,7 +80,7 @@ class AttentionFusion {
     }
     attention_.output_perm = identity();
     const int transpose = uses_.only_reader(y);
-    if (transpose != no_node && is_a<op::Transpose>(transpose) &&
+    if (transpose != no_node && is_a(op::Transpose::id, transpose) &&
         may_share_kernel(graph_.nodes[index(transpose)].place, place_)) {
       const Dims perm = perm_of(transpose);
       if (perm[rank_ - 1] == last_dimension()) {
@@ -96,19 +96,15 @@ class AttentionFusion {
   static constexpr std::size_t index(int node) { return static_cast<std::size_t>(node); }
   constexpr std::int64_t last_dimension() const { return static_cast<std::int64_t>(rank_) - 1; }
 
-  template <class Op>
-  constexpr bool is_a(int node) const {
-    return graph_.nodes[index(node)].op != nullptr && graph_.nodes[index(node)].op->id == Op::id;
+  constexpr bool is_a(const OpId& id, int node) const {
+    return graph_.nodes[index(node)].op != nullptr && graph_.nodes[index(node)].op->id == id;
   }
   constexpr bool take(int node) {
     if (!may_share_kernel(graph_.nodes[index(node)].place, place_)) return false;
     merged_.push_back(node);
     return true;
   }
-  template <class Op>
-  constexpr bool take_as(int node) {
-    return is_a<Op>(node) && take(node);
-  }
+  constexpr bool take_as(const OpId& id, int node) { return is_a(id, node) && take(node); }
 
   /// From the softmax back to the product of queries and keys: masks, then factors.
   constexpr int find_products(TensorId t) {
@@ -211,7 +207,7 @@ class AttentionFusion {
   /// The permutation by which an operand is read; a transpose in front of it is skipped.
   constexpr Dims absorbed(TensorId& t) const {
     const int at = producer_[t];
-    if (at == no_node || !is_a<op::Transpose>(at)) return identity();
+    if (at == no_node || !is_a(op::Transpose::id, at)) return identity();
     t = graph_.nodes[index(at)].inputs[0];
     return perm_of(at);
   }
