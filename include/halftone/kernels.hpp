@@ -5,6 +5,7 @@
 #include <halftone/op/list.hpp>
 
 #include <halftone/kernel/arg_extreme.hpp>
+#include <halftone/kernel/attention.hpp>
 #include <halftone/kernel/batch_normalization.hpp>
 #include <halftone/kernel/cast.hpp>
 #include <halftone/kernel/collective.hpp>

@@ -14,6 +14,7 @@
 #include <halftone/transform/block_channels.hpp>
 #include <halftone/transform/choose_convolutions.hpp>
 #include <halftone/transform/fuse.hpp>
+#include <halftone/transform/fuse_attention.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/seed_random.hpp>
 
@@ -47,6 +48,9 @@ Graph infer(Graph graph, const PassOptions& options) {
 
 Graph fold_normalizations(Graph graph, const PassOptions&) {
   return fold_batch_norm(std::move(graph));
+}
+Graph fuse_attention(Graph graph, const PassOptions&) {
+  return halftone::fuse_attention(std::move(graph));
 }
 Graph fuse_convolutions(Graph graph, const PassOptions&) {
   return halftone::fuse_convolutions(std::move(graph));

@@ -16,6 +16,7 @@ Graph constants(Graph graph, const PassOptions& options);
 Graph random_seeds(Graph graph, const PassOptions& options);
 Graph infer(Graph graph, const PassOptions& options);
 Graph fold_normalizations(Graph graph, const PassOptions& options);
+Graph fuse_attention(Graph graph, const PassOptions& options);
 Graph fuse_convolutions(Graph graph, const PassOptions& options);
 Graph block_channels(Graph graph, const PassOptions& options);
 Graph choose_convolutions(Graph graph, const PassOptions& options);
@@ -35,6 +36,7 @@ inline constexpr Pass cpu_shape_passes[] = {
 inline constexpr Pass cpu_choice_passes[] = {
     {"dead_code", &pass::dead_code},
     {"fold_normalizations", &pass::fold_normalizations, &PassOptions::change_weights},
+    {"fuse_attention", &pass::fuse_attention, &PassOptions::fuse},
     {"fuse_convolutions", &pass::fuse_convolutions, &PassOptions::fuse},
     {"block_channels", &pass::block_channels, &PassOptions::fuse},
     {"choose_convolutions", &pass::choose_convolutions, &PassOptions::fuse},

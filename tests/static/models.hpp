@@ -43,6 +43,21 @@ struct Mixed {
   }
 };
 
+/// An attention of two heads that becomes one operator, with a choice of scores.
+struct Attending {
+  static constexpr void build(Graph& g) {
+    const auto x = input<float, Shape<2, 5, 16>>(g, "x");
+    const auto heads = [&](const AnyTensor& t, const Dims& perm) -> AnyTensor {
+      return op::transpose(op::reshape(t, constant(g, {2, 5, 2, 8})), {.perm = perm});
+    };
+    const AnyTensor scores = op::matmul(heads(x, {0, 2, 1, 3}), heads(x, {0, 2, 3, 1})) * 0.25f;
+    const AnyTensor sees = heads(x, {0, 2, 1, 3}) > 0.f;
+    const AnyTensor mask = op::slice(sees, constant(g, {0}), constant(g, {5}), constant(g, {3}));
+    const AnyTensor masked = op::where(mask, scores, -2.f);
+    output(g, op::matmul(op::softmax(masked), heads(x, {0, 2, 1, 3})), "y");
+  }
+};
+
 constexpr auto classifier_loss(Graph& g) {
   const auto x = input<float, Shape<8, 20>>(g, "x");
   const auto label = input<std::int32_t, Shape<8>>(g, "label");

@@ -84,6 +84,34 @@ constexpr std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, Vi
 template <class T, class Op>
 void gemm_pack(const Op& op, void* packed, View<const T> b);
 
+// kernel/attention.hpp
+/// A tensor [batch, heads, rows, columns] by its strides in elements.
+template <class T>
+struct Heads {
+  T* data = nullptr;
+  std::int64_t batch = 0, head = 0, row = 0, column = 1;
+  constexpr Heads at(std::int64_t b, std::int64_t h, std::int64_t r) const {
+    return {data + b * batch + h * head + r * row, batch, head, row, column};
+  }
+};
+/// What op::FusedAttention computes; its bias and choice have strides 0 where they are broadcast.
+template <class T>
+struct AttentionTensors {
+  Heads<const T> query, key, value, bias;
+  Heads<const bool> chosen;
+  Heads<T> output;
+};
+struct AttentionShape {
+  std::int64_t batch = 1, heads = 1, key_heads = 1, queries = 0, keys = 0, size = 0, values = 0;
+  float scale = 1, fill = 0;
+  bool fills_chosen = false, bias_first = false;
+};
+template <class T>
+void attention(const KernelCall& call, const AttentionShape& shape,
+               const AttentionTensors<T>& tensors);
+template <class T>
+constexpr std::size_t attention_workspace(const AttentionShape& shape);
+
 // kernel/pool.hpp
 template <class T>
 void max_pool(const Executor& executor, const Window& window, bool column_major, View<const T> x,

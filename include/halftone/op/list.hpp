@@ -450,6 +450,7 @@
   OLD(Irfft)                                                     \
   OLD(IsAllFinite)                                               \
   OLD(FusedConv)                                                 \
+  OLD(FusedAttention)                                            \
   OLD(ReorderChannels)                                           \
   OLD(Fused)                                                     \
   OLD(ReluGradient)
@@ -507,6 +508,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/flatten.hpp>
 #include <halftone/op/fused.hpp>
 #include <halftone/op/fused_conv.hpp>
+#include <halftone/op/fused_attention.hpp>
 #include <halftone/op/gather.hpp>
 #include <halftone/op/gemm.hpp>
 #include <halftone/op/identity.hpp>

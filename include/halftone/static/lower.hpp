@@ -12,6 +12,7 @@
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/fold_batch_norm.hpp>
 #include <halftone/transform/fuse.hpp>
+#include <halftone/transform/fuse_attention.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/inline_calls.hpp>
 #include <halftone/transform/schedule.hpp>
@@ -134,7 +135,8 @@ class FirstNodes {
 
 /// The engine's passes from fusion on.
 constexpr Graph fused_and_ordered(Graph graph) {
-  graph = block_channels(fuse_convolutions(std::move(graph)), kernel::Vec<float>::size);
+  graph = fuse_convolutions(fuse_attention(std::move(graph)));
+  graph = block_channels(std::move(graph), kernel::Vec<float>::size);
   graph = choose_convolutions(std::move(graph), Convolution::fast);
   return schedule(fuse_elementwise(std::move(graph), &has_static_group));
 }
