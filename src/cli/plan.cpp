@@ -8,6 +8,8 @@
 #include <halftone/ipu/pipeline.hpp>
 #include <halftone/onnx.hpp>
 #include <halftone/transform/in_half.hpp>
+#include <halftone/transform/off_chip.hpp>
+#include <halftone/transform/shard.hpp>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
@@ -57,11 +59,17 @@ ipu::PipelineProfile lanes(const Graph& model, const ipu::PlanPoint& point,
                            const ipu::Target& target, const ipu::PlanOptions& options) {
   Graph graph = point.half ? in_half(model) : model;
   point.place(graph);
-  if (options.train) options.train(graph);
+  graph.replicas = static_cast<std::int32_t>(point.replicas);
+  if (options.train) {
+    options.train(graph);
+    const TensorKinds state{.state = {.is_on = true}};
+    if (point.state == ipu::StatePlace::sharded) graph = shard(std::move(graph), state);
+    if (point.state == ipu::StatePlace::off_chip) graph = off_chip(std::move(graph), state);
+  }
   ipu::ProfileOptions profile = options.profile;
   profile.ipus = point.stages;
   profile.recompute = point.recompute;
-  // One replica is shown, with all of its state on the chip: what fits is in the table.
+  // What fits is in the table.
   profile.allow_out_of_memory = true;
   const auto shown = static_cast<std::int32_t>(
       std::min<std::int64_t>(point.micro_batches, 3 * std::int64_t{point.stages}));

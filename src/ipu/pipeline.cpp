@@ -59,6 +59,7 @@ Report fragment_report(const Fragment& fragment, const Target& target, ProfileOp
   options.ipus = 1;
   options.placement = Placement::none;
   options.split_ratios.clear();
+  options.recompute = Recomputation::none;  // the whole graph was recomputed
   options.allow_out_of_memory = true;
   Report report = profile(fragment.program.graph, target, options);
   for (Step& step : report.steps) {
