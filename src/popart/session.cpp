@@ -279,6 +279,20 @@ struct Session::State {
         options(userOptions),
         device(std::move(deviceInfo)) {}
 
+  /// The last step of creating a session: `source.graph` is what it runs.
+  static std::unique_ptr<State> of(detail::IrSource source, detail::GivenModel given,
+                                   std::vector<std::string> unused,
+                                   std::unique_ptr<detail::Progress> reached) {
+    auto state = std::make_unique<State>(source.name, std::move(given), source.graph,
+                                         source.dataFlow, source.options, source.device);
+    state->unusedInputs = std::move(unused);
+    state->ir = detail::makeIr(std::move(source));
+    state->progress = std::move(reached);
+    state->progress->reach(20);
+    state->tell();
+    return state;
+  }
+
   halftone::Session makeSession(std::optional<halftone::Executable> ready);
   /// Takes what was made ready before, or makes the model ready.
   void prepare(std::optional<halftone::Executable> ready);
@@ -973,6 +987,33 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
   return graph;
 }
 
+/// What the creation of a session starts with.
+struct Opened {
+  SessionOptions options;
+  std::unique_ptr<detail::Progress> progress;
+  halftone::Graph graph;
+  detail::GivenModel given;
+  detail::NodeSettings settings;
+};
+Opened opened(const std::string& model, const InputShapeInfo& inputShapeInfo,
+              const SessionOptions& userOptions, const Patterns& patterns) {
+  const SessionOptions options = withEnvironment(userOptions);
+  auto progress = std::make_unique<detail::Progress>(options);
+  progress->reach(0);
+  halftone::Graph graph = checkedModel(model, inputShapeInfo, options, patterns);
+  progress->reach(10);
+  detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
+  detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
+  return {options, std::move(progress), std::move(graph), std::move(given), std::move(settings)};
+}
+
+/// What follows when all nodes are there: stages are checked, or nodes are put in order.
+void order(halftone::Graph& graph, const SessionOptions& options,
+           const detail::NodeSettings& settings, const DataFlow& dataFlow, bool isTraining) {
+  detail::checkPipeline(graph, options, dataFlow, isTraining);
+  if (!options.enablePipelining) detail::orderNodes(graph, options, settings);
+}
+
 void checkRecomputation(const halftone::Graph& graph, const SessionOptions& options) {
   if (options.autoRecomputation == RecomputationType::None ||
       options.executionPhaseSettings.phases >= 2) {
@@ -1138,11 +1179,8 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     throw error("Must pass a valid DeviceInfo to TrainingSession::createFromOnnxModel");
   }
   detail::checkTrainingOptions(userOptions, detail::targetOf(*deviceInfo) != nullptr);
-  const SessionOptions options = withEnvironment(userOptions);
-  auto progress = std::make_unique<detail::Progress>(options);
-  progress->reach(0);
-  halftone::Graph graph = checkedModel(model, inputShapeInfo, options, patterns);
-  progress->reach(10);
+  auto [options, progress, graph, given, settings] =
+      opened(model, inputShapeInfo, userOptions, patterns);
   checkRecomputation(graph, options);
   placeNodes(graph, options, *deviceInfo);
   if (options.enablePipelining) checkPipelinedOptimizer(optimizer, options);
@@ -1153,8 +1191,6 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     throw error("Loss tensor, {}, must be a scalar, not {}", loss,
                 detail::fromNative(graph.info(id)).shape().size());
   }
-  detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
-  detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
   halftone::Graph untrained = graph;
   graph.outputs = detail::anchorsIn(graph, dataFlow);
   graph.add_output(id);
@@ -1185,32 +1221,23 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   detail::checkAnchors(graph, dataFlow);
   detail::checkStrategies(graph, dataFlow, options);
   std::vector<std::string> unused = detail::prune(graph, dataFlow);
-  detail::checkPipeline(graph, options, dataFlow, true);
-  if (!options.enablePipelining) {
-    detail::orderNodes(graph, options, settings);
-  }
-  progress->reach(20);
+  order(graph, options, settings, dataFlow, true);
   graph = translated<error>([&] { return located(std::move(graph), dataFlow, options); });
   detail::applyTransforms(graph, options, "PreAlias");
   detail::applyTransforms(graph, options, "Final");
-  std::shared_ptr<Ir> ir = detail::makeIr({.model = std::move(untrained),
-                                           .rewritten = std::move(rewritten),
-                                           .graph = graph,
-                                           .bytes = model,
-                                           .dataFlow = dataFlow,
-                                           .options = options,
-                                           .patterns = patterns,
-                                           .inputShapeInfo = inputShapeInfo,
-                                           .device = deviceInfo,
-                                           .optimizer = optimizer.clone(),
-                                           .loss = loss,
-                                           .name = name});
-  auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow, options,
-                                       std::move(deviceInfo));
-  state->unusedInputs = std::move(unused);
-  state->ir = std::move(ir);
-  state->progress = std::move(progress);
-  state->tell();
+  auto state = State::of({.model = std::move(untrained),
+                          .rewritten = std::move(rewritten),
+                          .graph = std::move(graph),
+                          .bytes = model,
+                          .dataFlow = dataFlow,
+                          .options = options,
+                          .patterns = patterns,
+                          .inputShapeInfo = inputShapeInfo,
+                          .device = std::move(deviceInfo),
+                          .optimizer = optimizer.clone(),
+                          .loss = loss,
+                          .name = name},
+                         std::move(given), std::move(unused), std::move(progress));
   state->files = translated<error>([&] { return detail::externalFiles(state->model); });
   state->optimizer = optimizer.clone();
   std::unique_ptr<TrainingSession> session(new TrainingSession(std::move(state)));
@@ -1302,45 +1329,31 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   if (dataFlow.nAnchors() == 0) {
     throw error("User must specify an anchor tensor when doing inference.");
   }
-  const SessionOptions options = withEnvironment(userOptions);
-  auto progress = std::make_unique<detail::Progress>(options);
-  progress->reach(0);
-  halftone::Graph graph = checkedModel(model, inputShapeInfo, options, patterns);
-  progress->reach(10);
+  auto [options, progress, graph, given, settings] =
+      opened(model, inputShapeInfo, userOptions, patterns);
   placeNodes(graph, options, *deviceInfo);
   detail::applyTransforms(graph, options, "Fwd0");
   detail::checkAnchors(graph, dataFlow);
   detail::checkStrategies(graph, dataFlow, options);
   std::vector<std::string> unused = detail::prune(graph, dataFlow);
-  detail::GivenModel given = translated<error>([&] { return detail::GivenModel(model); });
-  detail::NodeSettings settings = translated<error>([&] { return detail::nodeSettings(given); });
   halftone::Graph unchanged = graph;
   applyPatterns(graph, patterns, settings, dataFlow, {}, options);
   detail::applyTransforms(graph, options, "Fwd1");
   halftone::Graph rewritten = graph;
-  detail::checkPipeline(graph, options, dataFlow, false);
-  if (!options.enablePipelining) {
-    detail::orderNodes(graph, options, settings);
-  }
+  order(graph, options, settings, dataFlow, false);
   detail::applyTransforms(graph, options, "PreAlias");
   detail::applyTransforms(graph, options, "Final");
-  progress->reach(20);
-  std::shared_ptr<Ir> ir = detail::makeIr({.model = std::move(unchanged),
-                                           .rewritten = std::move(rewritten),
-                                           .graph = graph,
-                                           .bytes = model,
-                                           .dataFlow = dataFlow,
-                                           .options = options,
-                                           .patterns = patterns,
-                                           .inputShapeInfo = inputShapeInfo,
-                                           .device = deviceInfo,
-                                           .name = name});
-  auto state = std::make_unique<State>(name, std::move(given), std::move(graph), dataFlow, options,
-                                       std::move(deviceInfo));
-  state->unusedInputs = std::move(unused);
-  state->ir = std::move(ir);
-  state->progress = std::move(progress);
-  state->tell();
+  auto state = State::of({.model = std::move(unchanged),
+                          .rewritten = std::move(rewritten),
+                          .graph = std::move(graph),
+                          .bytes = model,
+                          .dataFlow = dataFlow,
+                          .options = options,
+                          .patterns = patterns,
+                          .inputShapeInfo = inputShapeInfo,
+                          .device = std::move(deviceInfo),
+                          .name = name},
+                         std::move(given), std::move(unused), std::move(progress));
   std::unique_ptr<InferenceSession> session(new InferenceSession(std::move(state)));
   dumpIr(*session);
   return session;
