@@ -273,7 +273,7 @@ ipucopy          IpuCopyOp                           Op IpuCopy
 isinf            IsInf                               ElementWiseUnaryBooleanOp IsInf
 isnan            IsNaN                               ElementWiseUnaryBooleanOp IsNaN
 l1               L1Op                                LossOp L1
-l1               L1GradOp                            LossGradOp L1Grad
+l1               L1GradOp                            LossGradOp L1Grad FwdActIn=0 GradIn=1 Out=0
 lamb             LambSquareOp                        Op LambSquare In=0 Out=0
 leakyrelu        LeakyReluOp                         ElementWiseUnaryOp LeakyRelu
 leakyrelu        LeakyReluInplaceOp                  ElementWiseInplaceUnaryOp LeakyReluInplace

@@ -1,6 +1,7 @@
 #include "popart/operator_names.hpp"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include <halftone/op/list.hpp>
@@ -179,6 +180,19 @@ bool detail::isReadAsOthers(const ModelNode& node) {
   return std::any_of(all.begin(), all.end(), [&](const halftone::Descriptor* op) {
     return op->expand != nullptr && op->id.name == node.type && op->id.domain == node.domain;
   });
+}
+
+InIndex detail::inputIndex(const std::string& type, std::size_t input) {
+  // The indices of PopART's gradient operators, for the library's inputs in their order.
+  constexpr std::pair<std::string_view, std::array<InIndex, 3>> moved[] = {
+      {"AveragePoolGrad", {2, 0, 1}},   {"ConvDataGrad", {1, 0, 2}}, {"ConvWeightsGrad", {1, 0, 2}},
+      {"MatMulRhsGrad", {1, 0, 2}},     {"MaxPoolGrad", {0, 2, 1}},  {"NllGrad", {2, 0, 1}},
+      {"SoftmaxGradDirect", {0, 2, 1}},
+  };
+  for (const auto& [name, indices] : moved) {
+    if (name == type && input < indices.size()) return indices[input];
+  }
+  return static_cast<InIndex>(input);
 }
 
 std::string detail::inPlaceType(const std::string& type, InIndex over, std::size_t inputs) {

@@ -32,6 +32,10 @@ OperatorIdentifier identifierOf(const ModelNode& node, const IrSource& source);
 /// Whether the library reads an operator of the model as others, which mean the same.
 bool isReadAsOthers(const ModelNode& node);
 
+/// The index that an operator of PopART's has for an input of the library's node: gradient operators take the
+/// same tensors in another order.
+InIndex inputIndex(const std::string& type, std::size_t input);
+
 /// The in-place form of an operator that writes over its input of that number; empty if PopART has none.
 std::string inPlaceType(const std::string& type, InIndex over, std::size_t inputs);
 

@@ -50,10 +50,12 @@ class ViewBuilder {
     fill(main, native);
     join(main);
     takeAttributes(main);
+    joinL1Gradients(main);
     placeUpdates(main);
     if (point_ != IrPoint::Fwd0 && point_ != IrPoint::Fwd1) {
       copyBetweenIpus(main);
       if (point_ >= IrPoint::PreAlias) {
+        joinLossGradients(main);
         stash(main);
         if (source_.options.useHostCopyOps) copyHost(main);
       }
@@ -150,7 +152,7 @@ class ViewBuilder {
       *op->facts_ = std::move(facts);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i] != halftone::no_tensor) {
-          connectIn(*op, static_cast<int>(i), tensor(node.inputs[i]));
+          connectIn(*op, inputIndex(opid.type, i), tensor(node.inputs[i]));
         }
       }
       for (std::size_t o = 0; o < node.outputs.size(); ++o) {
@@ -339,6 +341,78 @@ class ViewBuilder {
     graph.ops_[joined.id] = std::move(own);
     for (const auto& [index, tensor] : inputs) connectIn(joined, index, *tensor);
     for (const auto& [index, tensor] : outputs) connectOut(joined, index, *tensor);
+  }
+  /// Makes one operator of several, in the place of `last`. The caller connects it.
+  Op& replace(popart::Graph& graph, const std::string& type, Op& last, Op& other) {
+    Op& joined = insert(graph, AiGraphcoreOpIdV1(type), last.settings, &last);
+    if (backward_.count(&last) != 0) backward_.insert(&joined);
+    for (Op* part : {&last, &other}) {
+      backward_.erase(part);
+      remove(graph, *part);
+    }
+    return joined;
+  }
+  /// The gradient of an L1 loss is a Sign and a Mul here.
+  void joinL1Gradients(popart::Graph& graph) {
+    const std::vector<Op*> before = graph.schedule_;
+    for (Op* sign : before) {
+      if (backward_.count(sign) == 0 || !isForm(sign->opid.type, "Sign")) continue;
+      Tensor& x = *sign->input->tensor(0);
+      Tensor& signs = *sign->output->tensor(0);
+      const std::vector<Op*> siblings = x.consumers.getOps(), readers = signs.consumers.getOps();
+      const auto loss = std::find_if(siblings.begin(), siblings.end(),
+                                     [](const Op* op) { return op->isConvertibleTo<L1Op>(); });
+      if (loss == siblings.end() || readers.size() != 1 || !isUnnamed(signs)) continue;
+      Op& product = *readers[0];
+      if (!isForm(product.opid.type, "Mul") || product.inTensorCount() != 2) continue;
+      Tensor& gradient = *product.input->tensor(product.inTensor(0) == &signs ? 1 : 0);
+      // The gradient of an Abs that reads the same tensor is not meant. A folded gradient has x's shape.
+      const bool isOfLoss = gradient.tensorType() == TensorType::Const ||
+                            gradient.info.nelms() == (*loss)->outInfo(L1Op::getOutIndex()).nelms();
+      if (!isOfLoss) continue;
+      Tensor& made = *product.output->tensor(0);
+      Op& joined = replace(graph, "L1Grad", product, *sign);
+      joined.facts_->attributes = (*loss)->facts_->attributes;
+      connectIn(joined, L1GradOp::getFwdActInIndex(), x);
+      connectIn(joined, L1GradOp::getGradInIndex(), gradient);
+      connectOut(joined, L1GradOp::getOutIndex(), made);
+    }
+  }
+  /// With the pattern NlllWithSoftmaxGradDirect a loss and its gradient are one operator, if nothing reads the
+  /// loss before the gradient is there.
+  void joinLossGradients(popart::Graph& graph) {
+    constexpr const char* pattern = "NlllWithSoftmaxGradDirect";
+    if (!source_.patterns.isPatternEnabled(pattern)) return;
+    const std::vector<Op*> before = graph.schedule_;
+    const auto position = [&](const Op* op) { return std::find(before.begin(), before.end(), op); };
+    for (Op* gradient : before) {
+      if (!gradient->isConvertibleTo<SoftmaxGradDirectOp>()) continue;
+      using Joined = NlllWithSoftmaxGradDirectOp;
+      const std::map<int, Tensor*> inputs = gradient->input->tensorMap();
+      Tensor& label = *inputs.at(SoftmaxGradDirectOp::getLabelInIndex());
+      for (Op* loss : inputs.at(SoftmaxGradDirectOp::getProbsInIndex())->consumers.getOps()) {
+        if (!loss->isConvertibleTo<NllOp>() || loss->inTensor(NllOp::getLabelInIndex()) != &label ||
+            loss->settings.excludePatterns.count(pattern) != 0 ||
+            loss->settings.pipelineStage != gradient->settings.pipelineStage ||
+            loss->settings.vgraphId != gradient->settings.vgraphId) {
+          continue;
+        }
+        Tensor& value = *loss->output->tensor(NllOp::getOutIndex());
+        const std::vector<Op*> readers = value.consumers.getOps();
+        if (std::any_of(readers.begin(), readers.end(),
+                        [&](const Op* reader) { return position(reader) < position(gradient); })) {
+          continue;
+        }
+        Tensor& made = *gradient->output->tensor(SoftmaxGradDirectOp::getOutIndex());
+        const auto attributes = loss->facts_->attributes;
+        Op& joined = replace(graph, pattern, *gradient, *loss);
+        joined.facts_->attributes = attributes;
+        for (const auto& [index, tensor] : inputs) connectIn(joined, index, *tensor);
+        connectOut(joined, Joined::getLossOutIndex(), value);
+        connectOut(joined, Joined::getGradOutIndex(), made);
+        break;
+      }
+    }
   }
   static void remove(popart::Graph& graph, Op& op) {
     for (Tensor* tensor : op.input->tensors()) tensor->consumers.counts_.erase(&op);

@@ -9,12 +9,15 @@
 #include <popart/adaptive.hpp>
 #include <popart/op/call.hpp>
 #include <popart/op/concat.hpp>
+#include <popart/op/conv.hpp>
 #include <popart/op/identity.hpp>
 #include <popart/op/if.hpp>
 #include <popart/op/l1.hpp>
 #include <popart/op/loop.hpp>
 #include <popart/op/matmul.hpp>
+#include <popart/op/maxpool.hpp>
 #include <popart/op/relu.hpp>
+#include <popart/op/softmax.hpp>
 #include <popart/op/transpose.hpp>
 #include <popart/op/varupdate.hpp>
 #include <popart/session.hpp>
@@ -436,4 +439,87 @@ TEST_CASE("popart ir: a session from an Ir runs what it shows") {
            "prepared for inference"));
   auto session = InferenceSession::createFromIr(ir, cpu());
   CHECK(session->getIr().getHash() == ir->getHash());
+}
+
+TEST_CASE("popart ir: gradient operators have their inputs at PopART's indices") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  auto aiGraphcore = builder->aiGraphcoreOpset1();
+  const TensorId image = builder->addInputTensor("FLOAT", {1, 2, 4, 4}, "image");
+  const std::vector<float> data(36, 0.5f);
+  const TensorId filter = builder->addInitializedInputTensor(
+      ConstVoidData{data.data(), TensorInfo("FLOAT", Shape{2, 2, 3, 3})}, "filter");
+  const TensorId once = aiOnnx.conv({image, filter}, {1, 1}, 1, {}, {1, 1, 1, 1}, {1, 1}, "once");
+  const TensorId conv = aiOnnx.conv({once, filter}, {1, 1}, 1, {}, {1, 1, 1, 1}, {1, 1}, "conv");
+  const TensorId pool = aiOnnx.maxpool({conv}, 1, {2, 2}, {}, 0, {2, 2}, "pool")[0];
+  const TensorId rows = aiOnnx.flatten({pool}, 1, "rows");
+  const TensorId w = builder->addInitializedInputTensor(
+      ConstVoidData{data.data(), TensorInfo("FLOAT", Shape{8, 4})}, "w");
+  const TensorId scores = aiOnnx.matmul({rows, w}, "scores");
+  const TensorId probabilities = aiOnnx.softmax({scores}, 1, "probabilities");
+  const TensorId label = builder->addInputTensor("INT32", {1}, "label");
+  const TensorId nll = aiGraphcore.nllloss({probabilities, label}, ReductionType::Sum);
+  const TensorId l1 = aiGraphcore.l1loss({scores}, 0.1f, ReductionType::Sum, "l1");
+  const TensorId loss = aiOnnx.add({nll, l1}, "loss");
+  builder->addOutputTensor(loss);
+  const ConstSGD optimizer(0.1f);
+  Prepared prepared{builder->getModelProto(), DataFlow(1, {{loss, AnchorReturnType("All")}}), loss};
+
+  // The indices are those of PopART's op/matmul.hpp, conv.hpp, maxpool.hpp, l1.hpp and softmax.hpp.
+  const auto check = [&](const OperatorIdentifier& lossGradient) {
+    Ir ir;
+    prepared.into(ir, &optimizer);
+    check_laws(ir);
+    const auto one = [&](const OperatorIdentifier& type) {
+      const std::vector<Op*> ops = ir.opsOfType(type);
+      CAPTURE(type.type);
+      REQUIRE(!ops.empty());
+      return ops[0];
+    };
+    CHECK(one(Onnx::GradOperators::MatMulRhsGrad)->inId(MatMulRhsGradOp::getLhsInIndex()) == rows);
+    CHECK(one(Onnx::GradOperators::MatMulLhsGrad)->inId(MatMulLhsGradOp::getRhsInIndex()) == w);
+    CHECK(one(Onnx::GradOperators::ConvDataGrad)->inId(ConvDataGradOp::getWeightsInIndex()) ==
+          filter);
+    CHECK(one(Onnx::GradOperators::ConvWeightsGrad)
+              ->inId(ConvWeightsGradOp::getPreConvolvedInIndex()) == once);
+    const Op* const pooled = one(Onnx::GradOperators::MaxPoolGrad);
+    CHECK(pooled->inId(MaxPoolGradOp::getPrePooledInIndex()) == conv);
+    CHECK(pooled->inShape(MaxPoolGradOp::getGradPooledInIndex()) == Shape{1, 2, 2, 2});
+    const auto* const l1Gradient =
+        dynamic_cast<const L1GradOp*>(one(Onnx::CustomGradOperators::L1Grad));
+    REQUIRE(l1Gradient != nullptr);
+    CHECK(l1Gradient->inId(L1GradOp::getFwdActInIndex()) == scores);
+    CHECK(l1Gradient->inTensor(L1GradOp::getGradInIndex())->tensorType() == TensorType::Const);
+    CHECK(count(ir, "Sign") + count(ir, "SignInplace") == 0);
+    const Op* const direct = one(lossGradient);
+    CHECK(direct->inId(SoftmaxGradDirectOp::getProbsInIndex()) == probabilities);
+    CHECK(direct->inId(SoftmaxGradDirectOp::getLabelInIndex()) == label);
+  };
+  // The sum of the losses may come before the gradient; without the pattern they are never joined.
+  prepared.patterns.enableNlllWithSoftMaxGradDirect(false);
+  check(Onnx::CustomGradOperators::SoftmaxGradDirect);
+}
+
+TEST_CASE("popart ir: a loss and its gradient are one operator with NlllWithSoftmaxGradDirect") {
+  auto builder = Builder::create();
+  const TensorId x = builder->addInputTensor(square_info, "x");
+  const TensorId label = builder->addInputTensor("INT32", {2}, "label");
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorId p = aiOnnx.softmax({aiOnnx.matmul({x, weight(*builder, "w")})}, 1, "p");
+  const TensorId loss = builder->aiGraphcoreOpset1().nllloss({p, label});
+  builder->addOutputTensor(loss);
+  Prepared prepared{builder->getModelProto(), DataFlow(1, {{loss, AnchorReturnType("All")}}), loss};
+  const ConstSGD optimizer(0.1f);
+  for (const bool isOn : {true, false}) {
+    prepared.patterns.enableNlllWithSoftMaxGradDirect(isOn);
+    Ir ir;
+    prepared.into(ir, &optimizer);
+    check_laws(ir);
+    CHECK(count(ir, "NlllWithSoftmaxGradDirect") == (isOn ? 1 : 0));
+    CHECK(count(ir, "SoftmaxGradDirect") == (isOn ? 0 : 1));
+    CHECK(count(ir, "Nll") == (isOn ? 0 : 1));
+    const Op* const maker = ir.getTensor(loss)->getProducer();
+    CHECK(maker->inId(NlllWithSoftmaxGradDirectOp::getLabelInIndex()) == label);
+    CHECK(ir.getFinalLossOpId() == maker->id);
+  }
 }

@@ -1218,6 +1218,9 @@ class L1Op : public LossOp {
 class L1GradOp : public LossGradOp {
  public:
   using LossGradOp::LossGradOp;
+  static InIndex getFwdActInIndex() { return 0; }
+  static InIndex getGradInIndex() { return 1; }
+  static OutIndex getOutIndex() { return 0; }
 };
 
 class LeakyReluOp : public ElementWiseUnaryOp {
