@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include <popart/util.hpp>
+
 namespace popart {
 
 /// Which patterns are on: none, those that cannot be left out, the usual ones, all.
 enum class PatternsLevel { NoPatterns, Minimal, Default, All };
 
-/// Names of graph patterns, switched on and off. Results do not depend on them here: the library
-/// has its own passes.
+/// Names of graph patterns, switched on and off. Results do not depend on them; Ir shows what they change.
 class Patterns {
  public:
   Patterns() : Patterns(PatternsLevel::Default) {}
