@@ -13,6 +13,7 @@
 #include <halftone/op/list.hpp>
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/schedule.hpp>
+#include <popart/error.hpp>
 
 #include "onnx/proto.hpp"
 #include "popart/options.hpp"
@@ -210,6 +211,14 @@ NodeSettings nodeSettings(const GivenModel& model) {
     if (const AttributeMessage* a = node.find(sExcludePatternsAttribute); a != nullptr) {
       for (const std::string_view pattern : a->texts()) {
         settings.excludedPatterns[output].emplace(pattern);
+      }
+    }
+    if (const AttributeMessage* a = node.find(sSerializeMatMulModeAttribute); a != nullptr) {
+      SerializedMatMul& parts = settings.serializedMatMuls[output];
+      parts.mode = a->text;
+      if (const auto* f = node.find(sSerializeMatMulFactorAttribute)) parts.factor = f->integer;
+      if (const auto* k = node.find(sSerializeMatMulPrecisionAttribute)) {
+        parts.keepsPrecision = k->integer != 0;
       }
     }
     if (const AttributeMessage* a = node.find(sSchedulePriority); a != nullptr) {
@@ -486,6 +495,92 @@ void strideGroups(halftone::Graph& graph) {
     graph.nodes.push_back(std::move(node));
     gather(grouped, back, 1);
     graph.nodes.back().outputs[0] = y;
+  }
+}
+
+namespace {
+
+/// Part `k` of `count` along an axis.
+halftone::AnyTensor partOf(halftone::AnyTensor x, std::int64_t axis, std::int64_t k,
+                           std::int64_t count) {
+  const std::int64_t size = x.info().shape[static_cast<std::size_t>(axis)] / count;
+  const auto index = [&](std::int64_t value) {
+    return halftone::constant<std::int64_t>(*x.graph, std::span<const std::int64_t>(&value, 1),
+                                            {1});
+  };
+  const halftone::AnyTensor first = index(k * size), last = index((k + 1) * size),
+                            along = index(axis);
+  return ops::slice(x, first, last, along);
+}
+
+/// Records the product in parts; the last node computes the whole.
+void recordParts(halftone::Graph& graph, const Node& node, const SerializedMatMul& parts) {
+  const halftone::AnyTensor a{&graph, node.inputs[0]}, b{&graph, node.inputs[1]};
+  const TensorId name(graph.name(node.outputs[0]));
+  const auto rankOf = [](halftone::AnyTensor x) {
+    return static_cast<std::int64_t>(x.info().shape.size());
+  };
+  const bool isReducing = parts.mode == sSerializeMatMulMode_ReducingDim;
+  const bool isRows = parts.mode == sSerializeMatMulMode_InputChannels;
+  if (!isReducing && !isRows && parts.mode != sSerializeMatMulMode_OutputChannels) {
+    throw error("MatMul of {}: unknown serialization mode '{}'; modes are {}, {}, {}, {}", name,
+                parts.mode, sSerializeMatMulMode_None, sSerializeMatMulMode_InputChannels,
+                sSerializeMatMulMode_ReducingDim, sSerializeMatMulMode_OutputChannels);
+  }
+  if (rankOf(a) < 2 || rankOf(b) < 2) {
+    throw error("MatMul of {}: vectors cannot be serialized", name);
+  }
+  const std::int64_t axisOfA = isRows ? rankOf(a) - 2 : rankOf(a) - 1;
+  const std::int64_t axisOfB = isReducing ? rankOf(b) - 2 : rankOf(b) - 1;
+  const std::int64_t extent = isRows ? a.info().shape[static_cast<std::size_t>(axisOfA)]
+                                     : b.info().shape[static_cast<std::size_t>(axisOfB)];
+  if (parts.factor < 1 || extent % parts.factor != 0) {
+    throw error("MatMul of {}: the serialization factor {} does not divide {} of {}", name,
+                parts.factor, extent, parts.mode);
+  }
+  const halftone::ElementType type = a.info().type;
+  const bool isWidened =
+      isReducing && parts.keepsPrecision && type == halftone::ElementType::float16;
+  std::vector<halftone::AnyTensor> products;
+  for (std::int64_t k = 0; k < parts.factor; ++k) {
+    halftone::AnyTensor left = a, right = b;
+    if (isRows || isReducing) left = partOf(a, axisOfA, k, parts.factor);
+    if (!isRows) right = partOf(b, axisOfB, k, parts.factor);
+    if (isWidened) {
+      left = ops::cast(left, {.to = halftone::ElementType::float32});
+      right = ops::cast(right, {.to = halftone::ElementType::float32});
+    }
+    products.push_back(ops::matmul(left, right));
+  }
+  if (!isReducing) {
+    const std::int64_t rank = rankOf(halftone::AnyTensor{&graph, node.outputs[0]});
+    ops::concat(std::span<const halftone::AnyTensor>(products),
+                {.axis = isRows ? rank - 2 : rank - 1});
+    return;
+  }
+  halftone::AnyTensor sum = products[0];
+  for (std::size_t k = 1; k < products.size(); ++k) sum = ops::add(sum, products[k]);
+  if (isWidened) ops::cast(sum, {.to = type});
+}
+
+}  // namespace
+
+void serializeMatMuls(halftone::Graph& graph, const NodeSettings& settings) {
+  if (settings.serializedMatMuls.empty()) return;
+  halftone::Vector<Node> nodes = std::exchange(graph.nodes, {});
+  for (Node& node : nodes) {
+    const bool isProduct = node.op->id == ops::MatMul::id && node.outputs[0] != no_tensor;
+    const auto found = isProduct
+                           ? settings.serializedMatMuls.find(TensorId(graph.name(node.outputs[0])))
+                           : settings.serializedMatMuls.end();
+    if (found == settings.serializedMatMuls.end() || found->second.factor == 1 ||
+        found->second.mode == sSerializeMatMulMode_None) {
+      graph.nodes.push_back(std::move(node));
+      continue;
+    }
+    const halftone::PlaceScope there(graph, node.place);
+    recordParts(graph, node, found->second);
+    graph.nodes.back().outputs[0] = node.outputs[0];
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -14,10 +15,18 @@
 
 namespace popart::detail {
 
+/// How a product is computed in parts: see Builder::setSerializeMatMul.
+struct SerializedMatMul {
+  std::string mode = sSerializeMatMulMode_None;
+  std::int64_t factor = 0;
+  bool keepsPrecision = false;  ///< parts of half products are added as float
+};
+
 /// Attributes of a model's nodes that a graph has no place for, by the names of the nodes' outputs.
 struct NodeSettings {
   std::map<TensorId, std::set<std::string>> excludedPatterns;
   std::map<TensorId, float> schedulePriorities;
+  std::map<TensorId, SerializedMatMul> serializedMatMuls;
   std::set<TensorId> kept;  ///< tensors that patterns do not remove, beside the graph's outputs
 };
 
@@ -35,6 +44,10 @@ PatternCounts applyPatterns(halftone::Graph& graph, const Patterns& patterns,
 /// Makes every GroupNormalization group the channels c of equal c % num_groups instead of neighbours, by
 /// a Gather of the channels before it and another one behind it.
 void strideGroups(halftone::Graph& graph);
+
+/// Computes products in the parts that `settings` asks for: a Slice and a MatMul for each part, and one Concat or
+/// several Add. Throws popart::error for a mode that is unknown and a factor that does not divide the extent.
+void serializeMatMuls(halftone::Graph& graph, const NodeSettings& settings);
 
 /// Gives the nodes the order that the options' scheduler and priorities ask for: of nodes that could
 /// run, the one of the largest priority is next, then what kahnTieBreaker says. Nodes move past

@@ -937,7 +937,7 @@ void checkPatterns(const Patterns& patterns) {
   }
 }
 
-/// Applies patterns to the model; `loss`: empty in inference.
+/// Serializes products of the model and applies patterns; `loss`: empty in inference.
 void applyPatterns(halftone::Graph& graph, const Patterns& patterns, detail::NodeSettings& settings,
                    const DataFlow& dataFlow, const TensorId& loss, const SessionOptions& options) {
   constexpr std::string_view gradient = "Gradient___";
@@ -948,6 +948,10 @@ void applyPatterns(halftone::Graph& graph, const Patterns& patterns, detail::Nod
   settings.kept.insert(loss);
   if (const auto& tracked = options.automaticLossScalingSettings.toTrackTensors) {
     settings.kept.insert(tracked->begin(), tracked->end());
+  }
+  // Patterns may have another node compute an output, by whose name settings are known.
+  if (options.enableSerializedMatmuls) {
+    translated<error>([&] { detail::serializeMatMuls(graph, settings); });
   }
   for (const auto& [name, count] : detail::applyPatterns(graph, patterns, settings)) {
     detail::say(logging::Module::pattern, logging::Level::Debug,

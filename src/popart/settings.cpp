@@ -10,7 +10,6 @@
 namespace popart::detail {
 namespace {
 
-constexpr const char* serialized = "products are planned whole";
 constexpr const char* inPlace = "the memory plan finds what can be computed in place";
 
 constexpr SettingRow attribute_rows[] = {
@@ -30,9 +29,11 @@ constexpr SettingRow attribute_rows[] = {
     {sPartialsTypeAttribute, OptionStatus::modelled, "the type of a product's partial sums"},
     {sAvailMemAttribute, OptionStatus::modelled, "a product's share of tile memory"},
     {sEnableConvDitheringAttribute, OptionStatus::nothing, "plans all start at tile 0"},
-    {sSerializeMatMulModeAttribute, OptionStatus::nothing, serialized},
-    {sSerializeMatMulFactorAttribute, OptionStatus::nothing, serialized},
-    {sSerializeMatMulPrecisionAttribute, OptionStatus::nothing, serialized},
+    {sSerializeMatMulModeAttribute, OptionStatus::effect,
+     "the axis along which a product is computed in parts"},
+    {sSerializeMatMulFactorAttribute, OptionStatus::effect, "the number of parts"},
+    {sSerializeMatMulPrecisionAttribute, OptionStatus::effect,
+     "half parts along reducing_dim are added as float"},
     {sOutlineAttribute, OptionStatus::nothing, "there is no code to share"},
     {sTileSetAttribute, OptionStatus::nothing, "all tiles compute"},
     {sExchangeStrategyAttribute, OptionStatus::nothing,

@@ -1,0 +1,93 @@
+// Products in parts: the operators that a part has follow from PopART's documentation of setSerializeMatMul; the
+// numbers are those of the whole product, which are small integers and exact in any order.
+#include <doctest/doctest.h>
+
+#include <popart/session.hpp>
+
+#include "ir_models.hpp"
+#include "step.hpp"
+
+using namespace popart_test;
+
+namespace {
+
+struct Product {
+  Prepared prepared;
+  TensorId y;
+};
+
+/// y = x w, [4, 6] by [6, 2], in parts; empty mode: whole.
+Product product(const std::string& mode, std::int64_t factor, const char* type = "FLOAT") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorId x = builder->addInputTensor("FLOAT", {4, 6}, "x");
+  std::vector<float> data;
+  for (int i = 0; i < 12; ++i) data.push_back(static_cast<float>(i % 5 - 2));
+  const TensorId w = builder->addInitializedInputTensor(
+      ConstVoidData{data.data(), TensorInfo("FLOAT", Shape{6, 2})}, "w");
+  const TensorId y = aiOnnx.matmul({aiOnnx.cast({x}, type), aiOnnx.cast({w}, type)}, "y");
+  if (!mode.empty()) builder->setSerializeMatMul({y}, mode, factor, true);
+  const TensorId out = aiOnnx.cast({y}, "FLOAT");
+  const TensorId loss = builder->aiGraphcoreOpset1().l1loss({out}, 1, ReductionType::Sum);
+  builder->addOutputTensor(loss);
+  return {{builder->getModelProto(), DataFlow(1, {{out, AnchorReturnType("All")}}), loss}, out};
+}
+
+struct Trained {
+  std::vector<float> y, w;
+};
+Trained train(const Product& product) {
+  const ConstSGD optimizer(1);
+  const auto session = TrainingSession::createFromOnnxModel(
+      product.prepared.proto, product.prepared.flow, product.prepared.loss, optimizer, cpu());
+  session->prepareDevice();
+  session->weightsFromHost();
+  std::vector<float> x;
+  for (int i = 0; i < 24; ++i) x.push_back(static_cast<float>(i % 7 - 3));
+  const Values result = step(*session, {{"x", x}}, {{product.y, 8}});
+  return {result.at(product.y), popart_test::weight(*session, "w")};
+}
+
+}  // namespace
+
+TEST_CASE("popart serialized products: parts are operators of their own, and results stay") {
+  const auto types = [](const Product& product) {
+    Ir ir;
+    product.prepared.into(ir);
+    return std::vector<std::ptrdiff_t>{count(ir, "MatMul"), count(ir, "Slice"),
+                                       count(ir, "Concat")};
+  };
+  using Counts = std::vector<std::ptrdiff_t>;
+  CHECK(types(product("", 0)) == Counts{1, 0, 0});
+  CHECK(types(product("none", 0)) == Counts{1, 0, 0});
+  CHECK(types(product("input_channels", 2)) == Counts{2, 2, 1});
+  // The weight is constant in inference: its slices are folded.
+  CHECK(types(product("output_channels", 2)) == Counts{2, 0, 1});
+  CHECK(types(product("reducing_dim", 3)) == Counts{3, 3, 0});
+  Product off = product("input_channels", 2);
+  off.prepared.options.enableSerializedMatmuls = false;
+  CHECK(types(off) == Counts{1, 0, 0});
+
+  for (const char* type : {"FLOAT", "FLOAT16"}) {
+    const Trained whole = train(product("", 0, type));
+    for (const auto& [mode, factor] :
+         {std::pair("input_channels", 4), {"output_channels", 2}, {"reducing_dim", 3}}) {
+      CAPTURE(mode);
+      const Trained parts = train(product(mode, factor, type));
+      CHECK(parts.y == whole.y);
+      CHECK(parts.w == whole.w);
+    }
+  }
+}
+
+TEST_CASE("popart serialized products: a factor that does not divide the extent is an error") {
+  const auto error = [](const std::string& mode, std::int64_t factor) {
+    return error_of([&] {
+      Ir ir;
+      product(mode, factor).prepared.into(ir);
+    });
+  };
+  CHECK(is(error("input_channels", 3), "error", "the serialization factor 3 does not divide 4"));
+  CHECK(is(error("reducing_dim", 4), "error", "does not divide 6 of reducing_dim"));
+  CHECK(is(error("output_channels", 0), "error", "the serialization factor 0 does not divide 2"));
+}
