@@ -70,8 +70,7 @@ TEST_CASE("outlined models compute the same bits") {
     Session session(std::move(g));
     return bits(session.run({{"x", ramp({2, 8, 64})}})["y"]);
   };
-  const std::string flat = result(model);
-  CHECK(result(outline(ordered(model))) == flat);
+  CHECK(result(outline(ordered(model))) == result(ordered(model)));
 
   Graph trained = networks::encoder(2, 8, 4, 64);
   const AnyTensor loss = op::mean(trained["y"], {.keepdims = 0});

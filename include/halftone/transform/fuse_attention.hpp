@@ -242,11 +242,14 @@ class AttentionFusion {
 
 /// Softmax over products of queries and keys, and the product with the values behind it, become one
 /// FusedAttention with the scale, the masks and the transposes around, where nothing else reads the
-/// values between: the gradient does, so that training keeps the single operators. Float only. All
-/// infos must be known.
+/// values between. Float only. All infos must be known.
+///
+/// A graph that is trained keeps its single operators: gradients read them, unless they are computed
+/// again or loaded, which must not change a bit.
 constexpr Graph fuse_attention(Graph graph) {
   bool may_have_one = false;
   for (const Node& node : graph.nodes) {
+    if (node.place.part != Part::forward) return graph;
     if (node.op->id != op::Softmax::id) continue;
     may_have_one = may_have_one || graph.info(node.inputs[0]).rank() > 2;
   }
