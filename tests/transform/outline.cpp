@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include <halftone/halftone.hpp>
 #include <halftone/ipu/profile.hpp>
@@ -64,13 +66,19 @@ TEST_CASE("equal layers become calls of one body") {
 }
 
 // The law: outlining changes nothing but where nodes stand.
-TEST_CASE("outlined models compute the same bits") {
+TEST_CASE("outlined models compute the same") {
+  // What an encoder computes for inference may differ by rounding: the cpu has one kernel for an
+  // attention whose scale it knows, and a body is given it.
   const Graph model = networks::encoder(2, 8, 4, 64);
   const auto result = [&](Graph g) {
     Session session(std::move(g));
-    return bits(session.run({{"x", ramp({2, 8, 64})}})["y"]);
+    const AnyView y = session.run({{"x", ramp({2, 8, 64})}})["y"];
+    const auto* const data = static_cast<const float*>(y.data);
+    return std::vector<float>(data, data + y.info.elements());
   };
-  CHECK(result(outline(ordered(model))) == result(ordered(model)));
+  const std::vector<float> found = result(outline(ordered(model))), flat = result(ordered(model));
+  REQUIRE(found.size() == flat.size());
+  for (std::size_t i = 0; i < flat.size(); ++i) CHECK(std::abs(found[i] - flat[i]) < 1e-5f);
 
   Graph trained = networks::encoder(2, 8, 4, 64);
   const AnyTensor loss = op::mean(trained["y"], {.keepdims = 0});
