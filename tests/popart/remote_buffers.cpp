@@ -49,3 +49,37 @@ TEST_CASE("popart remote buffers: variables in streaming memory are seen and exc
   CHECK(is(error_of([&] { session->copyFromRemoteBuffer("RB_77", values, 0); }), "runtime_error",
            "No variable is in entry 0 of remote buffer RB_77"));
 }
+
+TEST_CASE("popart remote buffers: activations wait for their gradients there") {
+  auto builder = Builder::create();
+  const TensorId x = builder->addInputTensor(square_info, "x");
+  const TensorId hidden = builder->aiOnnxOpset9().sigmoid(
+      {builder->aiOnnxOpset9().mul({x, weight(*builder, "w")})}, "hidden");
+  const TensorId loss = builder->aiGraphcoreOpset1().l1loss({hidden}, 1.f, ReductionType::Sum);
+  builder->addOutputTensor(loss);
+  const auto trained = [&](TensorStorage storage, std::size_t& stores) {
+    SessionOptions options;
+    options.activationTensorLocationSettings = {TensorLocation(storage), 1, 1};
+    const auto session = TrainingSession::createFromOnnxModel(
+        builder->getModelProto(), DataFlow(1, {{loss, AnchorReturnType("All")}}), loss,
+        SGD({{"defaultLearningRate", {0.5f, true}}}), cpu(), {}, options);
+    stores = count(session->getIr(), "RemoteStore");
+    session->prepareDevice();
+    session->weightsFromHost();
+    float data[] = {1, -1, 2, 0.5f}, sum[] = {0};
+    NDArrayWrapper<float> in(data, {2, 2}), out(sum, {1});
+    std::map<TensorId, IArray&> inputs{{x, in}}, anchors{{loss, out}};
+    std::vector<float> sums;
+    for (int step = 0; step < 3; ++step) {
+      StepIO io(inputs, anchors);
+      session->run(io);
+      sums.push_back(sum[0]);
+    }
+    return sums;
+  };
+  std::size_t here = 0, beside = 0;
+  // The law: where a value waits changes no bit.
+  CHECK(trained(TensorStorage::OnChip, here) == trained(TensorStorage::OffChip, beside));
+  CHECK(here == 0);
+  CHECK(beside >= 1);
+}
