@@ -1,6 +1,5 @@
 #include <halftone/transform/off_chip.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -166,7 +165,7 @@ class Mover {
 };
 
 /// Stores what gradients read of the forward part, and loads it before the first one that does.
-Graph move_activations(Graph graph, const TensorKind& kind) {
+Graph move_activations(Graph graph, const TensorKinds& kinds) {
   const Aliases aliases(graph);
   const Uses uses(graph);
   const auto is_forward = [](const Node& node) { return node.place.part == Part::forward; };
@@ -179,8 +178,8 @@ Graph move_activations(Graph graph, const TensorKind& kind) {
       if (maker == no_node || !is_forward(graph.nodes[static_cast<std::size_t>(maker)])) continue;
       const TensorInfo& info = graph.info(id);
       if (number[id] >= 0 || aliases.is_modified(id) || !info.is_static() ||
-          graph.tensor(aliases.root(id)).role != Role::value ||
-          info.elements() < std::max<std::int64_t>(kind.least_elements, 1)) {
+          graph.tensor(aliases.root(id)).role != Role::value || info.elements() == 0 ||
+          !kinds.has(graph.name(id), kinds.activations, info.elements())) {
         continue;
       }
       number[id] = static_cast<int>(buffers.size());
@@ -214,10 +213,9 @@ Graph move_activations(Graph graph, const TensorKind& kind) {
 }  // namespace
 
 Graph off_chip(Graph graph, const TensorKinds& tensors) {
-  tensors.check_names(graph);
-  if (tensors.activations.is_on) graph = move_activations(std::move(graph), tensors.activations);
+  tensors.check_names(graph, true);
   if (!tensors.any()) return graph;
-  return Mover(std::move(graph), tensors).run();
+  return Mover(move_activations(std::move(graph), tensors), tensors).run();
 }
 
 }  // namespace halftone

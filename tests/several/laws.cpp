@@ -475,8 +475,9 @@ TEST_CASE("law: what lies in remote buffers changes no bit of a training") {
 TEST_CASE(
     "variables in remote buffers are loaded before they are read, and stored when they changed") {
   Graph g = mlp(2);
-  const AnyTensor loss =
-      op::nll_loss(op::softmax(g["logits"]), g.input<std::int32_t>("label", {2}));
+  const AnyTensor probabilities = op::softmax(g["logits"]);
+  g.rename(probabilities.id, "probabilities");
+  const AnyTensor loss = op::nll_loss(probabilities, g.input<std::int32_t>("label", {2}));
   train(g, loss, Sgd{.learning_rate = 1e-2f, .momentum = 0.9f});
   TensorKinds kinds;
   kinds.weights = {.is_on = true, .least_elements = 100};
@@ -494,8 +495,12 @@ TEST_CASE(
   CHECK(stores == 3);
   kinds.named = {{"nobody", true}};
   CHECK_THROWS_AS(off_chip(g, kinds), ModelError);
-  kinds.named = {{"logits", true}};
+  kinds.named = {{"x", true}};
   CHECK_THROWS_AS(off_chip(g, kinds), ModelError);
+  // An activation by its name, and no variable.
+  const Graph waiting = off_chip(g, {.named = {{"probabilities", true}}});
+  CHECK(waiting.remote_buffers.size() == 1);
+  CHECK_THROWS_AS(shard(g, {.named = {{"logits", true}}}), ModelError);
 }
 
 TEST_CASE("law: shared and remote variables are in the file of what was made ready") {

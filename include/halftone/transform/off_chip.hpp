@@ -16,7 +16,7 @@ namespace halftone {
 ///
 /// limits  variables that no node changes count as constants, and stay where they are; a pipeline
 ///         stores nothing while micro-batches are under way, so that its activations have to stay
-/// errors  ModelError: a name that is no variable's
+/// errors  ModelError: a name of neither a variable nor a value
 /// source  PopART's TensorStorage::OffChip
 Graph off_chip(Graph graph, const TensorKinds& tensors);
 

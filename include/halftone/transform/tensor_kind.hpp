@@ -21,15 +21,15 @@ struct TensorKinds {
   TensorKind accumulators{};  ///< sums of the micro-batches of a step
   TensorKind weights{};       ///< and other variables of the model
   TensorKind activations{};   ///< values of the forward part that gradients read
-  /// Variables by name: what is said here counts more than their kind and size.
+  /// Tensors by name: what is said here counts more than their kind and size.
   struct Named {
     std::string name;
     bool is_on = false;
   };
   std::vector<Named> named{};
 
-  /// Throws ModelError if the graph has no variable of a name.
-  void check_names(const Graph& graph) const;
+  /// Throws ModelError if the graph has no variable of a name, or no value either.
+  void check_names(const Graph& graph, bool may_be_values = false) const;
   bool any() const {
     bool found = state.is_on || accumulators.is_on || weights.is_on || activations.is_on;
     for (const Named& one : named) found = found || one.is_on;
