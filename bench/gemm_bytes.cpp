@@ -83,20 +83,22 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, bool is_packed) {
 }
 
 void convolution(std::int64_t channels, std::int64_t filters, std::int64_t extent,
-                 std::int64_t kernel) {
+                 std::int64_t kernel, std::int64_t stride = 1) {
   using X = std::uint8_t;
   using W = std::int8_t;
   const std::int64_t input[]{1, channels, extent, extent};
   const std::int64_t weights[]{filters, channels, kernel, kernel};
-  const std::int64_t output[]{1, filters, extent, extent};
-  const std::int64_t pad = kernel / 2, pixels = extent * extent, terms = channels * kernel * kernel;
-  bench::Buffer<X> x(channels * pixels);
+  const std::int64_t side = (extent + stride - 1) / stride, pixels = side * side;
+  const std::int64_t output[]{1, filters, side, side};
+  const std::int64_t pad = kernel / 2, terms = channels * kernel * kernel;
+  bench::Buffer<X> x(channels * extent * extent);
   bench::Buffer<W> w(filters * terms);
   bench::Buffer<std::int32_t> y(filters * pixels);
   for (std::int64_t i = 0; i < x.size; ++i) x.data()[i] = static_cast<X>(i * 7);
   for (std::int64_t i = 0; i < w.size; ++i) w.data()[i] = static_cast<W>(i * 5);
   const auto window = halftone::Window::over(
-      std::span(input).subspan(2), {.kernel = {kernel, kernel}, .pads = {pad, pad, pad, pad}});
+      std::span(input).subspan(2),
+      {.kernel = {kernel, kernel}, .strides = {stride, stride}, .pads = {pad, pad, pad, pad}});
   const halftone::View<const X> vx{x.data(), input, 4};
   const halftone::View<const W> vw{w.data(), weights, 4};
   const halftone::View<std::int32_t> vy{y.data(), output, 4};
@@ -113,9 +115,9 @@ void convolution(std::int64_t channels, std::int64_t filters, std::int64_t exten
     call.packed = packed.data();
   }
   char name[100];
-  std::snprintf(name, sizeof(name), "conv %lldx%lld %lld to %lld of %lldx%lld u8 s8",
+  std::snprintf(name, sizeof(name), "conv %lldx%lld %lld to %lld of %lldx%lld by %lld u8 s8",
                 (long long)kernel, (long long)kernel, (long long)channels, (long long)filters,
-                (long long)extent, (long long)extent);
+                (long long)extent, (long long)extent, (long long)stride);
   bench::report(
       name, "GOP/s", "peak", 2e-9 * double(filters) * double(pixels) * double(terms),
       [&] { integer_convolution<X, W>(window, 1, call, vx, vw, {}, {}, vy); }, peak);
@@ -131,10 +133,15 @@ int main() {
   product(1, 1024, 1024, true);
   product(196, 512, 4608, true);
   // Layers of ResNet-50.
+  convolution(3, 64, 224, 7, 2);
   convolution(64, 64, 56, 1);
   convolution(64, 64, 56, 3);
   convolution(64, 256, 56, 1);
   convolution(128, 128, 28, 3);
+  convolution(128, 128, 56, 3, 2);
   convolution(256, 256, 14, 3);
+  convolution(512, 512, 7, 3);
   convolution(1024, 256, 14, 1);
+  convolution(256, 512, 56, 1, 2);
+  convolution(1, 1, 56, 3);
 }

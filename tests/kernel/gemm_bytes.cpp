@@ -106,13 +106,22 @@ void check_products() {
 }
 
 template <class X, class W>
-void check_convolution(const Window& window, std::int64_t groups, const Extents& input,
-                       const Extents& weights, const Extents& output) {
+void check_convolution(const WindowAttributes& attributes, std::int64_t groups,
+                       const Extents& input, std::int64_t filters) {
   const auto size = [](const Extents& e) {
     std::int64_t n = 1;
     for (const std::int64_t v : e) n *= v;
     return n;
   };
+  const Window window = Window::over(std::span(input).subspan(2), attributes);
+  REQUIRE(window.ok());
+  const std::int64_t channels = input[1] / groups;
+  Extents weights{filters, channels}, output{input[0], filters};
+  for (const std::int64_t extent : window.kernel) weights.push_back(extent);
+  for (const std::int64_t extent : window.output) output.push_back(extent);
+  CAPTURE(input);
+  CAPTURE(weights);
+  CAPTURE(output);
   const auto x = bytes<X>(size(input), 1);
   const auto w = bytes<W>(size(weights), 2);
   const ZeroPoints<X> zero_x(Zeros::one, 1, 3);
@@ -138,32 +147,35 @@ void check_convolution(const Window& window, std::int64_t groups, const Extents&
     std::vector<std::int32_t> y(static_cast<std::size_t>(size(output)), -1);
     integer_convolution<X, W>(window, groups, call, vx, vw, zero_x.view, zero_w.view,
                               view(y.data(), output));
-    const std::int64_t filters = weights[0], channels = weights[1];
+    const std::int64_t positions = size(weights) / (filters * channels);
+    const std::int64_t pixels = size(output) / (output[0] * filters);
     std::int64_t wrong = 0, at = 0;
     for (std::int64_t image = 0; image < input[0]; ++image) {
       for (std::int64_t f = 0; f < filters; ++f) {
         const std::int64_t first = f / (filters / groups) * channels;
-        for (std::int64_t i = 0; i < output[2]; ++i) {
-          for (std::int64_t j = 0; j < output[3]; ++j, ++at) {
-            std::int64_t sum = 0;
-            for (std::int64_t c = 0; c < channels; ++c) {
-              for (std::int64_t p = 0; p < weights[2]; ++p) {
-                for (std::int64_t q = 0; q < weights[3]; ++q) {
-                  const std::int64_t row =
-                      i * window.strides[0] + p * window.dilations[0] - window.pad_begin(0);
-                  const std::int64_t column =
-                      j * window.strides[1] + q * window.dilations[1] - window.pad_begin(1);
-                  if (row < 0 || row >= input[2] || column < 0 || column >= input[3]) continue;
-                  const std::int64_t plane = image * input[1] + first + c;
-                  sum +=
-                      (x[std::size_t((plane * input[2] + row) * input[3] + column)] - zero_x[0]) *
-                      (w[std::size_t(((f * channels + c) * weights[2] + p) * weights[3] + q)] -
-                       zero_w[f]);
-                }
-              }
+        for (std::int64_t pixel = 0; pixel < pixels; ++pixel, ++at) {
+          std::int64_t sum = 0;
+          for (std::int64_t p = 0; p < positions; ++p) {
+            std::int64_t place = 0, stride = 1, rest_pixel = pixel, rest = p;
+            bool is_inside = true;
+            for (std::size_t d = window.rank(); d-- > 0;) {
+              const std::int64_t i = rest_pixel % output[2 + d] * window.strides[d] +
+                                     rest % weights[2 + d] * window.dilations[d] -
+                                     window.pad_begin(d);
+              is_inside = is_inside && i >= 0 && i < input[2 + d];
+              place += i * stride;
+              stride *= input[2 + d];
+              rest_pixel /= output[2 + d];
+              rest /= weights[2 + d];
             }
-            wrong += y[std::size_t(at)] != sum;
+            if (!is_inside) continue;
+            for (std::int64_t c = 0; c < channels; ++c) {
+              const std::int64_t plane = image * input[1] + first + c;
+              sum += (x[std::size_t(plane * stride + place)] - zero_x[0]) *
+                     (w[std::size_t((f * channels + c) * positions + p)] - zero_w[f]);
+            }
           }
+          wrong += y[std::size_t(at)] != sum;
         }
       }
     }
@@ -182,18 +194,46 @@ TEST_CASE("integer product: bytes of any signs, sizes and zero points give the e
 
 TEST_CASE(
     "integer product: convolutions of bytes give the exact sums, padding has the zero point") {
-  const auto window = [](std::int64_t extent, Dims kernel, Dims strides, Dims dilations,
-                         Pads pads) {
-    const std::int64_t input[]{extent, extent};
-    const Window w = Window::over(
-        input, {.kernel = kernel, .strides = strides, .dilations = dilations, .pads = pads});
-    REQUIRE(w.ok());
-    return w;
-  };
-  check_convolution<std::uint8_t, std::int8_t>(window(9, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}), 1,
-                                               {2, 5, 9, 9}, {13, 5, 3, 3}, {2, 13, 9, 9});
-  check_convolution<std::int8_t, std::int8_t>(window(12, {3, 2}, {2, 2}, {2, 1}, {0, 1, 2, 0}), 2,
-                                              {1, 6, 12, 12}, {8, 3, 3, 2}, {1, 8, 5, 6});
-  check_convolution<std::uint8_t, std::uint8_t>(window(20, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}), 1,
-                                                {1, 7, 20, 20}, {3, 7, 1, 1}, {1, 3, 20, 20});
+  using U = std::uint8_t;
+  using S = std::int8_t;
+  check_convolution<U, S>({.kernel = {3, 3}, .pads = {1, 1, 1, 1}}, 1, {2, 5, 9, 9}, 13);
+  check_convolution<S, S>(
+      {.kernel = {3, 2}, .strides = {2, 2}, .dilations = {2, 1}, .pads = {0, 1, 2, 0}}, 2,
+      {1, 6, 12, 12}, 8);
+  check_convolution<U, U>({.kernel = {1, 1}}, 1, {1, 7, 20, 20}, 3);
+}
+
+TEST_CASE("integer product: steps, dilations and padding of any size read the right elements") {
+  using U = std::uint8_t;
+  using S = std::int8_t;
+  // The window is wider than the input and starts in front of it by more than a stride.
+  check_convolution<U, S>({.kernel = {5, 7}, .strides = {3, 2}, .pads = {4, 5, 4, 6}}, 1,
+                          {1, 3, 2, 3}, 2);
+  // Dilations below, at and above the stride, and a stride above the window's reach.
+  check_convolution<S, U>(
+      {.kernel = {3, 3}, .strides = {1, 3}, .dilations = {3, 2}, .pads = {3, 1, 0, 4}}, 1,
+      {2, 4, 11, 40}, 5);
+  check_convolution<U, U>({.kernel = {3, 2}, .strides = {2, 2}, .dilations = {2, 2}}, 1,
+                          {1, 9, 17, 9}, 3);
+  check_convolution<S, S>({.kernel = {2, 1}, .strides = {4, 3}, .pads = {0, 2, 1, 1}}, 1,
+                          {1, 6, 13, 14}, 4);
+  // A last piece of the input has an output of its own.
+  check_convolution<U, S>({.kernel = {3, 2}, .strides = {2, 3}, .ceil_mode = true}, 1, {1, 2, 6, 9},
+                          3);
+}
+
+TEST_CASE("integer product: convolutions along one and three dimensions and by channel are exact") {
+  using U = std::uint8_t;
+  using S = std::int8_t;
+  check_convolution<U, S>({.kernel = {5}, .pads = {2, 2}}, 1, {2, 3, 75}, 14);
+  check_convolution<S, U>({.kernel = {1}, .strides = {2}}, 2, {1, 10, 70}, 2);
+  check_convolution<U, S>({.kernel = {1}}, 1, {2, 6, 33}, 13);
+  check_convolution<S, S>({.kernel = {2, 3, 3},
+                           .strides = {2, 1, 2},
+                           .dilations = {1, 2, 1},
+                           .pads = {1, 0, 1, 0, 2, 1}},
+                          1, {1, 5, 4, 6, 5}, 3);
+  check_convolution<U, U>({.kernel = {3, 3}, .pads = {1, 1, 1, 1}}, 6, {1, 6, 8, 19}, 12);
+  // Each output is a line of its own.
+  check_convolution<U, S>({.kernel = {2, 3}}, 1, {1, 5, 18, 3}, 3);
 }

@@ -48,11 +48,12 @@ inline constexpr std::int64_t byte_block = std::int64_t{1} << 19;
 /// Panels whose lines are asked for together.
 inline constexpr std::int64_t byte_strip = 8;
 
-/// Sizes of the packed operands of an [m, k] by [k, n] product.
+/// Sizes of the packed operands of an [m, k] by [k, n] product. The terms are `runs` equal runs,
+/// each padded to a multiple of four.
 struct ByteShape {
-  std::int64_t m, n, k;
+  std::int64_t m, n, k, runs = 1;
 
-  constexpr std::int64_t terms() const { return round_up(k, 4); }
+  constexpr std::int64_t terms() const { return runs * round_up(k / runs, 4); }
   constexpr std::int64_t columns() const { return round_up(n, byte_lanes); }
   /// The rows and their sums.
   constexpr std::int64_t a_bytes() const { return round_up(m * terms(), 64) + round_up(4 * m, 64); }
@@ -67,7 +68,7 @@ struct ByteShape {
   }
   /// Scratch memory for operands that are not packed and for zero points.
   constexpr std::int64_t workspace_bytes() const {
-    const ByteShape block{m, panels_at_once() * byte_columns, k};
+    const ByteShape block{m, panels_at_once() * byte_columns, k, runs};
     return 64 + a_bytes() + block.b_bytes() + 2 * round_up(4 * m, 64) + 4 * columns();
   }
 };
@@ -89,21 +90,24 @@ void pack_byte_tile(const ByteShape& s, Fill&& fill, std::int64_t row, std::int6
                     std::uint8_t* to, std::int32_t* sums) {
   constexpr std::int64_t piece = 512;
   std::uint8_t line[piece];
+  const std::int64_t length = s.k / s.runs, stride = round_up(length, 4);
   for (std::int64_t i = 0; i < rows; ++i) {
     std::int32_t sum = 0;
-    for (std::int64_t q = 0; q < s.k; q += piece) {
-      const std::int64_t count = s.k - q < piece ? s.k - q : piece;
-      fill(row + i, q, count, line);
-      std::int32_t part = 0;
-      for (std::int64_t j = 0; j < count; ++j) {
-        line[j] = static_cast<std::uint8_t>(line[j] ^ flip_left<A>);
-        part += line[j];
+    for (std::int64_t run = 0; run < s.runs; ++run) {
+      for (std::int64_t q = 0; q < length; q += piece) {
+        const std::int64_t count = length - q < piece ? length - q : piece;
+        fill(row + i, run * length + q, count, line);
+        std::int32_t part = 0;
+        for (std::int64_t j = 0; j < count; ++j) {
+          line[j] = static_cast<std::uint8_t>(line[j] ^ flip_left<A>);
+          part += line[j];
+        }
+        sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) +
+                                        static_cast<std::uint32_t>(part));
+        for (std::int64_t j = count; j < round_up(count, 4); ++j) line[j] = 0;
+        std::uint8_t* out = to + (run * stride + q) * rows + i * 4;
+        for (std::int64_t j = 0; j < count; j += 4) __builtin_memcpy(out + j * rows, line + j, 4);
       }
-      sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) +
-                                      static_cast<std::uint32_t>(part));
-      for (std::int64_t j = count; j < round_up(count, 4); ++j) line[j] = 0;
-      std::uint8_t* out = to + q * rows + i * 4;
-      for (std::int64_t j = 0; j < count; j += 4) __builtin_memcpy(out + j * rows, line + j, 4);
     }
     sums[i] = sum;
   }
@@ -227,9 +231,10 @@ void pack_bytes_left(const ByteShape& s, Fill&& fill, void* packed, const Execut
   });
 }
 
-/// Packs the panels [first, last) of the right operand, the sums of their columns behind them.
-template <class B, class Fill>
-void pack_bytes_right(const ByteShape& s, Fill&& fill, std::int64_t first, std::int64_t last,
+/// Packs the panels [first, last) of the right operand, the sums of their columns behind them;
+/// pack(first, last, to, sums) packs up to byte_strip panels.
+template <class Pack>
+void pack_bytes_right(const ByteShape& s, Pack&& pack, std::int64_t first, std::int64_t last,
                       void* packed, const Executor& executor) {
   auto* const to = static_cast<std::uint8_t*>(packed);
   const std::int64_t column = first * byte_columns;
@@ -238,17 +243,17 @@ void pack_bytes_right(const ByteShape& s, Fill&& fill, std::int64_t first, std::
   parallel_for(executor, (last - first + byte_strip - 1) / byte_strip, [&](std::int64_t strip) {
     const std::int64_t p = first + strip * byte_strip;
     const std::int64_t at = (p - first) * byte_columns;
-    pack_byte_panels<B>(s, fill, p, p + byte_strip < last ? p + byte_strip : last,
-                        to + at * s.terms(), sums + at);
+    pack(p, p + byte_strip < last ? p + byte_strip : last, to + at * s.terms(), sums + at);
   });
 }
 
 /// y[m, n] = sum over k of (a[m, k] - zero_row(m)) (b[k, n] - zero_column(n)), modulo 2^32.
-/// packed_a, packed_b: operands packed before, or null for those that fill_a and fill_b give.
+/// packed_a, packed_b: operands packed before, or null for those that fill_a and pack_b give, as
+/// pack_bytes_left and pack_bytes_right have them.
 /// workspace: ByteShape::workspace_bytes, 64-byte aligned.
-template <class A, class B, class FillA, class FillB, class ZeroRow, class ZeroColumn>
+template <class A, class B, class FillA, class PackB, class ZeroRow, class ZeroColumn>
 void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&& fill_a,
-                    [[maybe_unused]] FillB&& fill_b, [[maybe_unused]] ZeroRow&& zero_row,
+                    [[maybe_unused]] PackB&& pack_b, [[maybe_unused]] ZeroRow&& zero_row,
                     [[maybe_unused]] ZeroColumn&& zero_column,
                     [[maybe_unused]] const void* packed_a, [[maybe_unused]] const void* packed_b,
                     [[maybe_unused]] std::int32_t* y, [[maybe_unused]] void* workspace,
@@ -292,7 +297,7 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
     const std::int64_t end = p1 * byte_columns < s.columns() ? p1 * byte_columns : s.columns();
     const auto* b = static_cast<const std::uint8_t*>(packed_b);
     if (b == nullptr) {
-      pack_bytes_right<B>(s, fill_b, p0, p1, scratch, executor);
+      pack_bytes_right(s, pack_b, p0, p1, scratch, executor);
       b = reinterpret_cast<const std::uint8_t*>(scratch);
     }
     const auto* const column_sums =

@@ -6,6 +6,7 @@
 
 #include <halftone/base/window.hpp>
 #include <halftone/graph/runner.hpp>
+#include <halftone/kernel/byte_image.hpp>
 #include <halftone/kernel/gemm.hpp>
 #include <halftone/kernel/gemm_bytes.hpp>
 
@@ -83,10 +84,11 @@ void integer_product(std::int64_t m, std::int64_t n, std::int64_t k, A&& fill_a,
   }
 }
 
-/// Scratch memory of a product, whichever way the machine computes it.
-constexpr std::size_t integer_product_bytes(const ByteShape& shape) {
+/// Scratch memory of a product, whichever way the machine computes it; `more` follows that of the
+/// product of bytes.
+constexpr std::size_t integer_product_bytes(const ByteShape& shape, std::size_t more = 0) {
   const std::size_t in_float = IntegerBlocks(shape.m, shape.n, shape.k).bytes();
-  const auto by_bytes = static_cast<std::size_t>(shape.workspace_bytes());
+  const auto by_bytes = static_cast<std::size_t>(round_up(shape.workspace_bytes(), 64)) + more;
   return can_multiply_bytes && by_bytes > in_float ? by_bytes : in_float;
 }
 
@@ -235,7 +237,10 @@ void integer_matmul(const KernelCall& call, View<const A> a, View<const B> b, Vi
     const char* const packed = static_cast<const char*>(call.packed);
     const std::int64_t matrix = at_b / (k * n == 0 ? 1 : k * n);
     detail::multiply_bytes<A, B>(
-        shape.one, rows, lines,
+        shape.one, rows,
+        [&](std::int64_t first, std::int64_t last, std::uint8_t* panels, std::int32_t* sums) {
+          detail::pack_byte_panels<B>(shape.one, lines, first, last, panels, sums);
+        },
         [&](std::int64_t row) {
           return zero_a ? std::int32_t{left.zero[zero_at_a + row * left.zero_row]} : 0;
         },
@@ -270,15 +275,72 @@ void integer_matmul_pack(const KernelCall& call, void* packed, View<const A> a, 
   const detail::IntegerMatMulShape<A, B> shape(a, b, zero_a, zero_b);
   const detail::CenteredMatrices<B> right(b, {}, true, 1);
   for (std::int64_t i = 0; i < shape.b_count; ++i) {
-    detail::pack_bytes_right<B>(
+    const auto lines = [&](std::int64_t term, std::int64_t column, std::int64_t columns,
+                           std::uint8_t* to) {
+      right.fill(i * right.rows * right.columns, term, column, columns, to);
+    };
+    detail::pack_bytes_right(
         shape.one,
-        [&](std::int64_t term, std::int64_t column, std::int64_t columns, std::uint8_t* to) {
-          right.fill(i * right.rows * right.columns, term, column, columns, to);
+        [&](std::int64_t first, std::int64_t last, std::uint8_t* to, std::int32_t* sums) {
+          detail::pack_byte_panels<B>(shape.one, lines, first, last, to, sums);
         },
         0, shape.one.panels(), static_cast<char*>(packed) + i * shape.one.b_bytes(),
         call.executor == nullptr ? Executor{} : *call.executor);
   }
 }
+
+namespace detail {
+
+/// The product that a group's filters take part in, but for its columns.
+template <class W>
+constexpr ByteShape byte_filters(std::int64_t groups, View<const W> w) {
+  return {w.extent(0) / groups, 0, w.size(1, w.rank), w.size(2, w.rank)};
+}
+
+/// A piece of a run of a filter [channels, positions], whose terms go position by position.
+template <class W>
+void fill_byte_filter(const ByteShape& s, const W* filters, std::int64_t row, std::int64_t term,
+                      std::int64_t count, std::uint8_t* to) {
+  const std::int64_t channels = s.k / s.runs;
+  const W* const from = filters + row * s.k + term % channels * s.runs + term / channels;
+  for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<std::uint8_t>(from[i * s.runs]);
+}
+
+/// Convolves one group of an image. packed: its filters, or null where they are not packed yet.
+template <class X, class W, class ZeroFilter>
+void multiply_byte_image([[maybe_unused]] const Window& window, [[maybe_unused]] View<const X> x,
+                         [[maybe_unused]] const X* group, [[maybe_unused]] X zero,
+                         [[maybe_unused]] const ByteShape& filters, [[maybe_unused]] const W* w,
+                         [[maybe_unused]] ZeroFilter&& zero_filter,
+                         [[maybe_unused]] const void* packed, [[maybe_unused]] std::int32_t* y,
+                         [[maybe_unused]] void* workspace,
+                         [[maybe_unused]] const Executor& executor) {
+#if HALFTONE_AVX512
+  const ByteImage image(window, filters.k / filters.runs);
+  const ByteShape shape = image.product(filters.m);
+  auto* const words = reinterpret_cast<std::uint32_t*>(static_cast<char*>(workspace) +
+                                                       round_up(shape.workspace_bytes(), 64));
+  auto* const places = reinterpret_cast<std::int64_t*>(words + round_up(image.words(), byte_lanes));
+  if (!image.is_pointwise) {
+    write_byte_image(image, window, x, group, zero, words, places, executor);
+  }
+  multiply_bytes<W, X>(
+      shape,
+      [&](std::int64_t row, std::int64_t term, std::int64_t count, std::uint8_t* to) {
+        fill_byte_filter(shape, w, row, term, count, to);
+      },
+      [&](std::int64_t first, std::int64_t last, std::uint8_t* to, std::int32_t* sums) {
+        if (image.is_pointwise) {
+          pack_pointwise_panels(image, shape, group, first, last, to, sums);
+        } else {
+          pack_image_panels(image, shape, window, words, places, first, last, to, sums);
+        }
+      },
+      zero_filter, [zero](std::int64_t) { return +zero; }, packed, nullptr, y, workspace, executor);
+#endif
+}
+
+}  // namespace detail
 
 /// op::ConvInteger: the weights of a group times the input's elements under the window, one column
 /// for each output; w's zero points are one or one for each filter.
@@ -295,29 +357,31 @@ void integer_convolution(const Window& window, std::int64_t groups, const Kernel
   const bool has_zeros = zero_w && zero_w.size() > 1;
   const std::int64_t columns = window.output[rank - 1], width = x.extent(x.rank - 1);
   const std::int64_t step = window.strides[rank - 1];
-  const detail::ByteShape shape{filters, pixels, terms};
-  // Elements of a column: bytes as they are, or floats less the zero point.
-  const auto element = [zero]<class E>(X v, E* to) {
-    *to = static_cast<E>(std::is_same_v<E, float> ? v - zero : v);
-  };
+  const detail::ByteShape shape = detail::byte_filters(groups, w);
+  const auto centered = [zero](X v) { return static_cast<float>(v - zero); };
   for (std::int64_t i = 0; i < x.extent(0) * groups; ++i) {
     const std::int64_t first = i % groups * filters;
     const X* const image = x.data + i * channels * input;
     const auto zero_filter = [&](std::int64_t row) {
       return zero_w ? std::int32_t{zero_w[has_zeros ? first + row : 0]} : 0;
     };
-    const auto weights = [&](std::int64_t row, std::int64_t term, std::int64_t count, auto* to) {
+    std::int32_t* const sums = y.data + i * filters * pixels;
+    if (detail::multiplies_bytes()) {
+      const char* const packed = static_cast<const char*>(call.packed);
+      detail::multiply_byte_image(
+          window, x, image, zero, shape, w.data + first * terms, zero_filter,
+          packed == nullptr ? nullptr : packed + i % groups * shape.a_bytes(), sums, call.workspace,
+          *call.executor);
+      continue;
+    }
+    const auto weights = [&](std::int64_t row, std::int64_t term, std::int64_t count, float* to) {
       const W* const from = w.data + (first + row) * terms + term;
-      if constexpr (std::is_same_v<decltype(to), float*>) {
-        const std::int32_t z = zero_filter(row);
-        for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<float>(from[j] - z);
-      } else {
-        __builtin_memcpy(to, from, static_cast<std::size_t>(count));
-      }
+      const std::int32_t z = zero_filter(row);
+      for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<float>(from[j] - z);
     };
     // This is one position of the kernel in one channel, for `count` outputs from `pixel` on.
     const auto under_window = [&](std::int64_t term, std::int64_t pixel, std::int64_t count,
-                                  auto* to) {
+                                  float* to) {
       std::int64_t place[max_rank], rest = term % positions;
       for (std::size_t d = rank; d-- > 0; rest /= window.kernel[d]) {
         place[d] = rest % window.kernel[d] * window.dilations[d] - window.pad_begin(d);
@@ -340,14 +404,14 @@ void integer_convolution(const Window& window, std::int64_t groups, const Kernel
         const std::int64_t start = column * step + place[rank - 1];
         while (low < high && start + low * step < 0) ++low;
         while (low < high && start + (high - 1) * step >= width) --high;
-        for (std::int64_t j = 0; j < low; ++j) element(zero, to + j);
-        for (std::int64_t j = high; j < run; ++j) element(zero, to + j);
+        for (std::int64_t j = 0; j < low; ++j) to[j] = centered(zero);
+        for (std::int64_t j = high; j < run; ++j) to[j] = centered(zero);
         if (low < high) {
           const X* const from = plane + offset + start;
           if (step == 1) {
-            for (std::int64_t j = low; j < high; ++j) element(from[j], to + j);
+            for (std::int64_t j = low; j < high; ++j) to[j] = centered(from[j]);
           } else {
-            for (std::int64_t j = low; j < high; ++j) element(from[j * step], to + j);
+            for (std::int64_t j = low; j < high; ++j) to[j] = centered(from[j * step]);
           }
         }
         to += run;
@@ -355,45 +419,37 @@ void integer_convolution(const Window& window, std::int64_t groups, const Kernel
         count -= run;
       }
     };
-    std::int32_t* const to = y.data + i * filters * pixels;
-    if (!detail::multiplies_bytes()) {
-      detail::integer_product(filters, pixels, terms, weights, under_window, to, call.workspace,
-                              *call.executor);
-      continue;
-    }
-    const char* const packed = static_cast<const char*>(call.packed);
-    detail::multiply_bytes<W, X>(
-        shape, weights, under_window, zero_filter, [zero](std::int64_t) { return +zero; },
-        packed == nullptr ? nullptr : packed + i % groups * shape.a_bytes(), nullptr, to,
-        call.workspace, *call.executor);
+    detail::integer_product(filters, pixels, terms, weights, under_window, sums, call.workspace,
+                            *call.executor);
   }
 }
 
 template <class X, class W>
 constexpr std::size_t integer_convolution_workspace(const Window& window, std::int64_t groups,
                                                     View<const X>, View<const W> w) {
+  const detail::ByteImage image(window, w.extent(1));
+  const detail::ByteShape shape = image.product(w.extent(0) / groups);
   return detail::integer_product_bytes(
-      {w.extent(0) / groups, product(window.output), w.size(1, w.rank)});
+      shape, detail::can_multiply_bytes ? static_cast<std::size_t>(image.bytes()) : 0);
 }
 
 template <class X, class W>
 constexpr std::size_t integer_convolution_packed_bytes(std::int64_t groups, const KernelCall& call,
                                                        View<const W> w) {
   if (!detail::multiplies_bytes() || !call.is_constant(1) || call.is_constant(0)) return 0;
-  const detail::ByteShape shape{w.extent(0) / groups, 0, w.size(1, w.rank)};
-  return static_cast<std::size_t>(groups * shape.a_bytes());
+  return static_cast<std::size_t>(groups * detail::byte_filters(groups, w).a_bytes());
 }
 
 template <class X, class W>
 void integer_convolution_pack(std::int64_t groups, const KernelCall& call, void* packed,
                               View<const W> w) {
-  const detail::ByteShape shape{w.extent(0) / groups, 0, w.size(1, w.rank)};
+  const detail::ByteShape shape = detail::byte_filters(groups, w);
   for (std::int64_t g = 0; g < groups; ++g) {
     const W* const filters = w.data + g * shape.m * shape.k;
     detail::pack_bytes_left<W>(
         shape,
         [&](std::int64_t row, std::int64_t term, std::int64_t count, std::uint8_t* to) {
-          __builtin_memcpy(to, filters + row * shape.k + term, static_cast<std::size_t>(count));
+          detail::fill_byte_filter(shape, filters, row, term, count, to);
         },
         static_cast<char*>(packed) + g * shape.a_bytes(),
         call.executor == nullptr ? Executor{} : *call.executor);
