@@ -48,6 +48,9 @@ struct LoadOptions {
   bool strict = false;
   /// Read graphs without outputs, of which the caller chooses what is returned; else they are broken.
   bool allow_no_outputs = false;
+  /// Read nodes that have attributes which their operators do not, and leave those out; else such
+  /// nodes are broken. Attributes whose names begin with "__" are always left out.
+  bool allow_unknown_attributes = false;
 };
 
 /// Reads a model file. Large weights stay in the file, which is mapped as long as the graph or a

@@ -24,9 +24,9 @@ struct ClipNorm {
 };
 
 /// Halves the loss scaling after steps in which more than the proportion `threshold` of the numbers
-/// in half-precision gradients are beyond the edge 65504 * bin_edge_location, else doubles it. The
-/// factor by which it differs from the optimizer's loss_scaling, which has to be a `variable`, is
-/// state.
+/// in gradients are beyond the edge, else doubles it. The edge is bin_edge_location times the
+/// largest number of the gradient's type, float or half. The factor by which the scaling differs
+/// from the optimizer's loss_scaling, which has to be a `variable`, is state.
 struct AutomaticLossScaling {
   bool enabled = false;
   float bin_edge_location = 0.125f, threshold = 1e-7f;

@@ -46,7 +46,7 @@ void Importer::call_function(Scope& scope, const NodeMessage& node, const Functi
                                     a.name) != function.attributes.end();
     if (has_default || is_named) {
       bindings.push_back(a);
-    } else if (!a.name.starts_with("__")) {
+    } else if (!is_ignored(a.name, described)) {
       defect(described, "a node has an unknown attribute", {}, {}, quoted(a.name));
     }
   }

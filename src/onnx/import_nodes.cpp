@@ -326,7 +326,7 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   ok = ok && defects.empty();
   for (std::size_t i = 0; i < taken.size(); ++i) {
     const AttributeMessage& attribute = attributes[i];
-    if (taken[i] || attribute.name.starts_with("__")) continue;
+    if (taken[i] || is_ignored(attribute.name, described)) continue;
     if (attribute.type == AttributeType::undefined) continue;  // reported by split_tensors()
     defect(described, "a node has an unknown attribute", {}, {}, quoted(attribute.name));
     ok = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 
+#include <halftone/base/log.hpp>
 #include <halftone/graph/infer.hpp>
 #include <halftone/streams.hpp>
 #include <halftone/transform/infer.hpp>
@@ -183,6 +184,16 @@ void Importer::contradiction(bool is_output, const std::string& node, std::strin
   TensorInfo both = stated;
   if (stated.rank() == given.rank()) detail::refine(both, given, wanted, there);
   report_.add_shape(parts, wanted, there);
+}
+
+bool Importer::is_ignored(std::string_view attribute, const std::string& node) const {
+  if (attribute.starts_with("__")) return true;
+  if (!options_.allow_unknown_attributes) return false;
+  if (log_enabled(LogLevel::debug)) {
+    log_message(LogLevel::debug, "onnx",
+                "the attribute " + quoted(attribute) + " is left out: " + node + " has none");
+  }
+  return true;
 }
 
 void Importer::defect(const std::string& node, std::string_view what, std::string_view tensor,

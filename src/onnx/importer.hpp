@@ -183,6 +183,8 @@ class Importer {
   std::int64_t opset_of(const Scope& scope, std::string_view domain) const;
   /// Whether the model promises its callers a tensor of that name, and what it states is taken at
   /// its word.
+  /// Whether an attribute that a node's operator does not have may be left out.
+  bool is_ignored(std::string_view attribute, const std::string& node) const;
   bool is_output(const Target& target, std::string_view tensor) const;
   /// The model states something else of a tensor than what its node gives: a warning, as the node
   /// is right, and a defect of an output of the model.

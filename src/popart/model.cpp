@@ -8,7 +8,8 @@
 namespace popart {
 
 halftone::Graph detail::readModel(const std::string& model, halftone::onnx::LoadOptions options) {
-  options.allow_no_outputs = true;  // anchors are what a session returns
+  options.allow_no_outputs = true;          // anchors are what a session returns
+  options.allow_unknown_attributes = true;  // Builder::addNodeAttribute takes any name
   options.operators = operators();
   if (isPath(model)) return halftone::onnx::load(std::string_view(model), options);
   // Data that Builder::saveInitializersExternally moved out are looked up in the working directory.

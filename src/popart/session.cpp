@@ -923,18 +923,23 @@ void checkNamedBuffers(const halftone::Graph& graph, const SessionOptions& optio
   }
 }
 
-/// Warns of patterns that are switched on or off though they have no rewrite here.
+/// Warns of patterns that are switched on or off though they have no rewrite here, all in one line.
 void checkPatterns(const Patterns& patterns) {
   const Patterns usual;
+  std::string names;
   for (const auto& [name, isOn] : patterns.getSettings()) {
     if (isOn == usual.isPatternEnabled(name)) continue;
     const detail::SettingRow& row = *detail::findSetting(detail::patternTable(), name);
     const bool isAlways = row.status == detail::OptionStatus::built_in;
     if (row.status != detail::OptionStatus::nothing && !isAlways) continue;
-    detail::say(logging::Module::pattern, logging::Level::Warn,
+    names += (names.empty() ? "" : ", ") + name;
+    detail::say(logging::Module::pattern, logging::Level::Debug,
                 logging::format("Pattern {} {}: {}", name,
                                 isAlways ? "is always on" : "has no effect", row.text));
   }
+  if (names.empty()) return;
+  detail::say(logging::Module::pattern, logging::Level::Warn,
+              "Switching these patterns on or off has no effect: " + names);
 }
 
 /// Serializes products of the model and applies patterns; `loss`: empty in inference.

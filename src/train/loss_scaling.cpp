@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <vector>
 
 #include <halftone/train/recorder.hpp>
@@ -7,13 +8,22 @@
 namespace halftone::detail {
 namespace {
 
-bool is_half(const Graph& graph, TensorId id) {
-  return id != no_tensor && graph.info(id).type == ElementType::float16;
+/// The largest number of a tensor's type, or 0 if its type is none that is looked at.
+float largest_number(const Graph& graph, TensorId id) {
+  if (id == no_tensor) return 0;
+  switch (graph.info(id).type) {
+    case ElementType::float16:
+      return 65504;
+    case ElementType::float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return 0;
+  }
 }
 
 /// Whether automatic loss scaling looks at what a node of the gradients computes.
 bool is_tracked(const Graph& graph, const Node& node, bool only_products) {
-  if (node.outputs.empty() || !is_half(graph, node.outputs[0])) return false;
+  if (node.outputs.empty() || largest_number(graph, node.outputs[0]) == 0) return false;
   const std::string_view name = node.op->id.name;
   if (only_products) {
     constexpr std::string_view products[] = {"Conv", "MatMul", "Gemm"};
@@ -46,17 +56,18 @@ void record_scale_adjustment(Graph& graph, const AutomaticLossScaling& options, 
     if (is_tracked(graph, node, options.only_products)) tracked.push_back(node.outputs[0]);
   }
   for (const TensorId id : gradients) {
-    if (is_half(graph, id)) tracked.push_back(id);
+    if (largest_number(graph, id) != 0) tracked.push_back(id);
   }
   if (tracked.empty()) {
-    fail(ErrorKind::usage,
-         {.what = "automatic loss scaling finds no half-precision gradients to look at"});
+    fail(ErrorKind::usage, {.what = "automatic loss scaling finds no gradients to look at",
+                            .expected = "gradients of type float or float16"});
   }
   std::int64_t all = 0;
   AnyTensor beyond{&graph, no_tensor};
   for (const TensorId id : tracked) {
     all += graph.info(id).elements();
-    const AnyTensor count = count_beyond(AnyTensor{&graph, id}, 65504 * options.bin_edge_location);
+    const float edge = largest_number(graph, id) * options.bin_edge_location;
+    const AnyTensor count = count_beyond(AnyTensor{&graph, id}, edge);
     beyond = beyond.is_absent() ? count : op::add(beyond, count);
   }
   const AnyTensor counts =

@@ -25,7 +25,8 @@ struct Model {
   TensorId loss, y;
 };
 
-/// l = sum(|w x|), with operators of ai.graphcore, a name scope and attributes of PopART's own.
+/// l = sum(|w x|), with operators of ai.graphcore, a name scope and attributes of PopART's and of the
+/// program's own.
 Model model() {
   auto builder = Builder::create();
   auto aiOnnx = builder->aiOnnxOpset10();
@@ -39,6 +40,7 @@ Model model() {
   builder->popNameScope();
   builder->pipelineStage(y, 0);
   builder->excludePatterns(y, {"PreUniRepl"});
+  builder->addNodeAttribute("mine", int64_t{3}, {y});
   const TensorId l = aiGraphcore.l1loss({y}, 1.f, ReductionType::Sum, "l");
   builder->embedReplicationFactor(1);
   return {builder->getModelProto(), l, y};
@@ -86,6 +88,7 @@ TEST_CASE("popart checkpoint: new weights and state, and a builder goes on") {
   CHECK(builder->getInputTensorIds() ==
         Builder::createFromOnnxModel(given.proto)->getInputTensorIds());
   CHECK(builder->getInt64NodeAttribute(sPipelineStageAttribute, {given.y}) == 0);
+  CHECK(builder->getInt64NodeAttribute("mine", {given.y}) == 3);
   CHECK(builder->getStringVectorNodeAttribute(sExcludePatternsAttribute, {given.y}) ==
         std::vector<std::string>{"PreUniRepl"});
   for (const char* id : {"w", "Accl1___w", "Accl2___w"}) CHECK(builder->isInitializer(id));

@@ -307,3 +307,17 @@ TEST_CASE("popart options: outlining and IO tiles move the report") {
   CHECK(apart.cycles(host) < usual.cycles(host));
   CHECK(apart.cycles(compute) > usual.cycles(compute));
 }
+
+TEST_CASE("popart options: patterns without effect are one warning") {
+  const std::string said = printed([] {
+    auto builder = Builder::create();
+    const TensorId y = builder->aiOnnxOpset10().sin({builder->addInputTensor("FLOAT", Shape{2})});
+    Patterns patterns(PatternsLevel::NoPatterns);
+    patterns.enableRuntimeAsserts(false);
+    InferenceSession::createFromOnnxModel(builder->getModelProto(),
+                                          DataFlow(1, {{y, AnchorReturnType("All")}}), cpu(),
+                                          InputShapeInfo(), {}, patterns);
+  });
+  CHECK(contains(said, "SumToAdd"));
+  CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+}

@@ -278,6 +278,25 @@ TEST_CASE("training session: automatic loss scaling") {
   CHECK(factor(1) == 2);
 }
 
+TEST_CASE("training session: automatic loss scaling of float gradients") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {4});
+  const AnyTensor w{
+      &g, g.add_variable({ElementType::float32, {4}}, Initial{Initial::Rule::fill, 1, 0}, "w")};
+  const AnyTensor loss = op::sum(w * x, {.keepdims = 0});
+  train(g, loss, Sgd{.learning_rate = 1e-38f, .loss_scaling = variable{16}},
+        {.automatic_loss_scaling = {.enabled = true}});
+  Session session(std::move(g), {.outputs = {loss}});
+  const auto factor = [&](float value) {
+    session.run({{"x", Array<float>({4}, {value, 1, 1, 1})}});
+    return weight(session, "lossScaleUpdateFactor")[0];
+  };
+  // The edge is the largest float, about 2^128, / 8: 32 x 2^119 is below it, 64 x 2^120 beyond.
+  CHECK(factor(1) == 2);
+  CHECK(factor(0x1p119f) == 4);
+  CHECK(factor(0x1p120f) == 2);
+}
+
 // Powers of two lose no bits: whatever the loss scaling is, and becomes, the weights are the same,
 // m is multiplied by it, and v by its square (by itself in AdaMax, whose v is a size, no square).
 TEST_CASE("training session: scaled state follows a loss scaling that changes") {
@@ -398,9 +417,9 @@ TEST_CASE("training: what cannot be") {
   CHECK(contains(refused({}, {.clip_norm = {{1, {}}, {1, {"w"}}}}), "no other group"));
   CHECK(contains(refused({}, {.clip_norm = {{1, {"w"}}, {2, {"w"}}}}), "two groups"));
   CHECK(contains(refused({}, {.automatic_loss_scaling = {.enabled = true}}), "may change"));
-  CHECK(contains(
-      refused({.loss_scaling = variable{1}}, {.automatic_loss_scaling = {.enabled = true}}),
-      "no half-precision"));
+  CHECK(contains(refused({.loss_scaling = variable{1}},
+                         {.automatic_loss_scaling = {.enabled = true, .only_products = true}}),
+                 "finds no gradients"));
   CHECK(contains(error_of([&] {
                    Linear m = linear();
                    m.loss.graph = &m.graph;

@@ -25,7 +25,7 @@ struct NodeRange {
   std::size_t first = 0, end = 0;
 };
 
-/// Records what automatic loss scaling does: counts numbers in half-precision gradients that are
+/// Records what automatic loss scaling does: counts numbers in float and half gradients that are
 /// beyond the edge, and changes the factor after a step. It looks at `gradients`, and, if options
 /// name no tensors, at what the nodes of a range compute. Throws UsageError if there is nothing to
 /// look at. Defined in the core: not for constant evaluation.

@@ -1,0 +1,3 @@
+#pragma once
+
+#include <popart/vendored/any.hpp>
