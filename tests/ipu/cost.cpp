@@ -47,6 +47,11 @@ TEST_CASE("cycles of element-wise vertices are poplibs'") {
   CHECK(outer_broadcast_cycles(gc200, 64, 128, f16, false) == 7397);
   CHECK(scaled_add_cycles(gc200, 1024, f32, f32) == 1719);
   CHECK(scaled_add_cycles(gc200, 1024, f16, f16) == 945);
+  CHECK(elementwise_cycles(gc200, "WeightedAdd", 66, f32) == 285);
+  // A vertex of C++ takes 100 cycles of one of the six workers for an index.
+  CHECK(elementwise_cycles(gc200, "OneHot", 6, f32) == 6 * 100);
+  CHECK(elementwise_cycles(gc200, "OneHotValues", 6, f16) == 6 * 100);
+  CHECK(elementwise_cycles(gc200, "OneHot", 6, f16) == 11 + 6 * 74);
   CHECK(nonlinearity_cycles(gc200, Nonlinearity::gelu, 1200, f16) == 1701);
 }
 

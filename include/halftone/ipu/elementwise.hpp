@@ -150,14 +150,19 @@ constexpr std::int64_t inner_broadcast_cycles(const Target& t, std::string_view 
   return 13 + (is_other ? 6 : 0) + w * (worker + (is_other ? 3 : 2) + more);
 }
 
-/// y += a x, or y -= a x, where x may have another type than y.
+/// What is done to y: += a x; -= a x; y = a y + b x (or y - a y + b x); y = a y - b x.
+enum class Scaled : std::uint8_t { add, subtract, weighted_add, weighted_subtract };
+
+/// A vertex of `Scaled`. x may have another type than y.
 constexpr std::int64_t scaled_add_cycles(const Target& t, std::int64_t n, ElementType type,
-                                         ElementType operand, bool is_subtraction = false,
+                                         ElementType operand, Scaled kind = Scaled::add,
                                          bool is_apart = false) {
+  const bool is_subtraction = kind == Scaled::subtract;
   if (!is_floating_point(type)) return 73 + (is_subtraction ? 1 : 0) + 26 * (n / 3 + n % 3);
   const std::int64_t w = t.worker_contexts, v = t.vector_width(type), remainder = n % v;
   const std::int64_t vectors = n / v / w, last = n / v % w;  // the worker that does the remainder
-  const std::int64_t supervisor = 50 + (remainder != 0 ? 13 : 7) + (is_subtraction ? 7 : 0);
+  const std::int64_t supervisor = 50 + (remainder != 0 ? 13 : 7) + (is_subtraction ? 7 : 0) +
+                                  (kind == Scaled::weighted_add ? 12 : 0);
   if (v == 4 && size_in_bytes(operand) == 4) {
     constexpr std::int64_t tail[] = {0, 11, 9, 15};
     const auto worker = [](std::int64_t of) { return 19 + (of > 0 ? 9 + 5 * (of - 1) : 0); };
@@ -166,9 +171,29 @@ constexpr std::int64_t scaled_add_cycles(const Target& t, std::int64_t n, Elemen
   }
   constexpr std::int64_t tail[] = {0, 5, 12, 18};
   const std::int64_t rest = remainder == 0 ? 0 : v == 2 ? 8 : tail[remainder];
+  // Floats of two weights are multiplied one after the other, wherever they lie.
+  const bool has_weighted_floats = v == 2 && kind >= Scaled::weighted_add;
   // Operands in different memory elements are loaded at once.
-  const std::int64_t each = is_apart ? (vectors >= 16 ? 1 : 2) : type == operand ? 3 : 4;
-  return supervisor + w * (19 + (vectors > 0 ? 6 + each * (vectors - 1) : 0) + rest);
+  std::int64_t each = type == operand ? 3 : 4;
+  if (is_apart && !has_weighted_floats) each = vectors >= 16 ? 1 : 2;
+  return supervisor + w * (19 - (has_weighted_floats ? 1 : 0) +
+                           (vectors > 0 ? 6 + each * (vectors - 1) : 0) + rest);
+}
+
+/// The sum or difference of two weights, for halves with weights of float: workers take pairs.
+constexpr std::int64_t float_weighted_cycles(const Target& t, std::int64_t n,
+                                             bool is_apart = false) {
+  const std::int64_t w = t.worker_contexts, remainder = n % w;
+  const auto worker = [](std::int64_t of) -> std::int64_t {
+    constexpr std::int64_t few[] = {6, 20, 19, 28, 6};
+    return of <= 4 ? few[of] : 20 + 5 * ((of - 4) / 2 - 1) + of % 2 * 9;
+  };
+  // poplibs adds what is left over, in elements, to the pairs of one worker, and a pair to those
+  // before it.
+  const std::int64_t pairs = n / w / 2 * 2, last = n / w % w + divide_up(remainder, 2);
+  std::int64_t most = worker(pairs + (last > 0 ? 2 : 0));
+  if (last < w) most = std::max(most, worker(pairs + 2 + remainder) + 1);
+  return 149 + (is_apart ? 6 : 0) + (remainder == 0 ? 5 : 0) + w * (19 + most);
 }
 
 /// x where a condition holds, else y: of one worker, for `regions` of so many elements.
@@ -183,6 +208,12 @@ constexpr std::int64_t scalar_select_worker_cycles(std::int64_t elements, Elemen
   if (bytes == 2) each = (elements % 2 != 0 ? 23 : 30) + 4 * elements;
   if (bytes == 1) each = 66 + 17 * (elements / 4);
   return 10 + regions * each;
+}
+/// y = x where one condition for all holds: of one worker, which copies rows.
+constexpr std::int64_t row_select_worker_cycles(std::int64_t elements, ElementType type,
+                                                std::int64_t regions = 1) {
+  const std::int64_t bytes = elements * std::max(size_in_bytes(type), 1);
+  return 12 + regions * (35 + bytes / 4 + 5 * (bytes % 4));
 }
 /// x within two limits: of one worker, for `regions` of so many elements.
 constexpr std::int64_t clamp_worker_cycles(const Target& t, std::int64_t elements, ElementType type,
@@ -200,9 +231,11 @@ constexpr std::int64_t loss_worker_cycles(std::int64_t elements, ElementType typ
   return base + 3 + each * (elements / 2) + odd;
 }
 
-/// Ones at so many indices.
-constexpr std::int64_t one_hot_cycles(std::int64_t indices, ElementType index, ElementType type) {
-  if (index == ElementType::uint32 && type == ElementType::float16) {
+/// Ones, or given values, at so many indices: of a tile for ones of uint32 to half, else of one
+/// worker.
+constexpr std::int64_t one_hot_cycles(std::int64_t indices, ElementType index, ElementType type,
+                                      bool has_values = false) {
+  if (!has_values && index == ElementType::uint32 && type == ElementType::float16) {
     return supervisor_cycles + 74 * indices;
   }
   return 100 * indices;
@@ -220,7 +253,13 @@ constexpr std::int64_t elementwise_cycles(const Target& t, std::string_view op, 
   }
   if (op == "ScaledAdd") return scaled_add_cycles(t, n, type, type);
   if (op == "CrossEntropy") return w * loss_worker_cycles(on_worker, type, true);
-  if (op == "OneHot") return one_hot_cycles(n, ElementType::uint32, ElementType::float16);
+  if (op == "WeightedAdd") return scaled_add_cycles(t, n, type, type, Scaled::weighted_add);
+  if (op == "OneHot" && type == ElementType::float16) {
+    return one_hot_cycles(n, ElementType::uint32, type);
+  }
+  if (op == "OneHot" || op == "OneHotValues") {
+    return w * one_hot_cycles(on_worker, ElementType::uint32, type, op == "OneHotValues");
+  }
   if (op == "BitShift") op = "ShiftLeft";
   if (op == "Gelu" || op == "Swish") {
     return nonlinearity_cycles(t, op == "Gelu" ? Nonlinearity::gelu : Nonlinearity::swish, n, type,

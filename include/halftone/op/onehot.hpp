@@ -30,7 +30,7 @@ struct OneHot {
 
   static constexpr void cost(auto& machine, auto in, auto out) {
     machine.fill(out[0]);
-    machine.pass("OneHot", {out[0].type, in[0].shape});
+    machine.pass("OneHotValues", {out[0].type, in[0].shape});
   }
   constexpr Inferred infer(const Inputs& in) const {
     const std::size_t rank = in[0].rank() + 1;

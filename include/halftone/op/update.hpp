@@ -124,27 +124,27 @@ struct Update {
     if (clear) machine.fill(in[1]);
     switch (kind) {
       case Optimizing::sgd:
-        if (in[2].is_known()) passes({"ScaledAdd"});
+        if (in[2].is_known()) passes({"WeightedAdd"});
         if (nesterov) passes({"ScaledAdd"});
         if (combined) passes({"ScaledAdd"});
         break;
       case Optimizing::adamax:
-        passes({"ScaledAdd", "Abs", "Max", "Div"});
+        passes({"WeightedAdd", "Abs", "Max", "Div"});
         break;
       case Optimizing::adam:
       case Optimizing::lamb:
-        passes({"ScaledAdd", "Mul", "ScaledAdd", "Sqrt", "Div"});
+        passes({"WeightedAdd", "Mul", "WeightedAdd", "Sqrt", "Div"});
         break;
       case Optimizing::centered_rmsprop:
-        passes({"ScaledAdd", "Mul", "Sub"});
+        passes({"WeightedAdd", "Mul", "Sub"});
         [[fallthrough]];
       case Optimizing::adagrad:
       case Optimizing::rmsprop:
-        passes({"Mul", "ScaledAdd", "Sqrt", "Div"});
+        passes({"Mul", kind == Optimizing::adagrad ? "ScaledAdd" : "WeightedAdd", "Sqrt", "Div"});
         if (in[4].is_known()) passes({"ScaledAdd"});
         break;
       case Optimizing::adadelta:
-        passes({"Mul", "ScaledAdd", "Sqrt", "Sqrt", "Div", "Mul", "Mul", "ScaledAdd"});
+        passes({"Mul", "WeightedAdd", "Sqrt", "Sqrt", "Div", "Mul", "Mul", "WeightedAdd"});
         break;
     }
     if (kind == Optimizing::lamb) {

@@ -400,6 +400,11 @@ inline void lower_elementwise(NodeWork& at) {
     cycles = broadcast_cycles(t, op, *broadcast, on_tile, type, is_in_place);
   } else if (operands == 2 && has_scalar && row != nullptr && row->inputs == 2) {
     cycles = scalar_broadcast_cycles(t, *row, on_tile, type, is_in_place);
+  } else if (op == "Where" && has_scalar && at.info(at.node.inputs[0]).elements() == 1 &&
+             at.info(at.node.inputs[1]).elements() == y.elements() &&
+             at.info(at.node.inputs[2]).elements() == y.elements()) {
+    cycles =
+        t.worker_contexts * row_select_worker_cycles(divide_up(on_tile, t.worker_contexts), type);
   } else {
     cycles = elementwise_cycles(t, op, on_tile, type, is_in_place);
   }
