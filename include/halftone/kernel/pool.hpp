@@ -626,39 +626,45 @@ HALFTONE_INLINE Vec<T, N> interleaved(Vec<T, N> a, Vec<T, N> b, std::integer_seq
   return Vec<T, N>(__builtin_shufflevector(a.v, b.v, (Half * N + I) / 2 + I % 2 * N...));
 }
 
-/// Adds to `to`, elements [0, width) of a row of the input, what its windows send there:
-/// term(c, w) is what a vector of windows from w sends to their column c. Reads up to a
-/// vector and the kernel's reach beyond the windows on both sides; the stride is 1, or 2 without
-/// dilation.
+/// What the windows of a row send to elements of a row of the input: with Stride 1 to those from i
+/// on; with 2 to those from i, i even, two apart in sums[0] and to their neighbours in sums[1].
+/// term(c, w) is what a vector of windows from w sends to their column c. K: the columns of a
+/// window, or 0: as the shape says. Adds in ascending c. Reads up to a vector and the kernel's reach
+/// beyond the windows on both sides; the stride is 1, or 2 without dilation.
+template <int Stride, int K, class V, class F>
+HALFTONE_INLINE void column_sums(const PoolShape& s, std::int64_t i, V (&sums)[Stride], F&& term) {
+  const std::int64_t columns = K ? K : s.kernel[2], from = i + s.begin[2];
+  for (V& sum : sums) sum = V(0);
+  if constexpr (Stride == 1) {
+    for (std::int64_t c = 0; c < columns; ++c) sums[0] += term(c, from - c * s.dilation[2]);
+  } else if (s.begin[2] % 2 == 0) {
+    for (std::int64_t c = 0; c < columns; c += 2) sums[0] += term(c, (from - c) >> 1);
+    for (std::int64_t c = 1; c < columns; c += 2) sums[1] += term(c, (from + 1 - c) >> 1);
+  } else {
+    for (std::int64_t c = 1; c < columns; c += 2) sums[0] += term(c, (from - c) >> 1);
+    for (std::int64_t c = 0; c < columns; c += 2) sums[1] += term(c, (from + 1 - c) >> 1);
+  }
+}
+
+/// Puts the sums of column_sums() side by side.
+template <class V>
+HALFTONE_INLINE void interleave(V (&)[1]) {}
+template <class V>
+HALFTONE_INLINE void interleave(V (&sums)[2]) {
+  constexpr auto all = std::make_integer_sequence<int, V::size>();
+  const V low = interleaved<0>(sums[0], sums[1], all), high = interleaved<1>(sums[0], sums[1], all);
+  sums[0] = low, sums[1] = high;
+}
+
+/// Adds to `to`, elements [0, width) of a row of the input, the sums of column_sums().
 template <int Stride, class T, class F>
 HALFTONE_INLINE void add_columns(const PoolShape& s, std::int64_t width, T* to, F&& term) {
   using V = Vec<T>;
-  constexpr auto all = std::make_integer_sequence<int, V::size>();
-  const std::int64_t columns = s.kernel[2], begin = s.begin[2];
-  if constexpr (Stride == 1) {
-    for (std::int64_t i = 0; i < width; i += V::size) {
-      V sum(0);
-      for (std::int64_t c = 0; c < columns; ++c) sum += term(c, i + begin - c * s.dilation[2]);
-      add_to(to + i, sum, width - i);
-    }
-  } else {
-    // Columns 2 w - begin take from the windows' even columns, the ones behind them from the odd.
-    const std::int64_t skipped = begin % 2;
-    for (std::int64_t i = -skipped; i < width; i += 2 * V::size) {
-      const std::int64_t w = (i + begin) / 2;
-      V even(0), odd(0);
-      for (std::int64_t c = 0; c < columns; c += 2) even += term(c, w - c / 2);
-      for (std::int64_t c = 1; c < columns; c += 2) odd += term(c, w - c / 2);
-      const V low = interleaved<0>(even, odd, all), high = interleaved<1>(even, odd, all);
-      if (i >= 0) {
-        add_to(to + i, low, width - i);
-      } else {
-        T lanes[V::size];
-        low.store(lanes);
-        for (int k = 1; k < V::size && k - 1 < width; ++k) to[k - 1] += lanes[k];
-      }
-      add_to(to + i + V::size, high, width - i - V::size);
-    }
+  for (std::int64_t i = 0; i < width; i += Stride * V::size) {
+    V sums[Stride];
+    column_sums<Stride, 0>(s, i, sums, term);
+    interleave(sums);
+    for (int k = 0; k < Stride; ++k) add_to(to + i + k * V::size, sums[k], width - i - k * V::size);
   }
 }
 
@@ -691,33 +697,321 @@ struct PoolGradientRow {
   }
 };
 
-/// The place of the largest element of each window of a row of outputs, [0, last - first), whose
+/// The place of the largest element of each window of a row of outputs, [first, last), whose
 /// windows lie inside the input's rows: which of the rows, times the columns, and which column.
-template <int Stride, class T, class P>
+/// K: the columns of a window, or 0: as the shape says.
+template <int Stride, int K, class T, class P>
 void find_largest(const PoolShape& s, const PoolInputRows& rows, const T* x, std::int64_t first,
                   std::int64_t last, P* places) {
   using V = Vec<compute_t<T>>;
   using Place = Vec<P>;
-  const std::int64_t columns = s.kernel[2], stride = s.stride[2];
-  for (std::int64_t w = first; w < last; w += V::size) {
-    const std::int64_t n = last - w < V::size ? last - w : V::size;
+  const std::int64_t columns = K ? K : s.kernel[2], stride = s.stride[2];
+  const auto find = [&](std::int64_t w, std::int64_t n, auto&& load) {
     const T* const from = x + w * stride - s.begin[2];
-    V best(0);
-    Place place(P(-1));
-    for (int r = 0; r < rows.count; ++r) {
-      for (std::int64_t c = 0; c < columns; ++c) {
-        const V v =
-            load_strided_partial<Stride>(from + rows.offsets[r] + c * s.dilation[2], stride, n);
-        // As the indices of MaxPool: the first largest element, NaN before all.
-        const auto is_first = typename V::mask(r == 0 && c == 0);
-        const auto is_better = is_first | (v > best) | ((v != v) & (best == best));
-        best = select(is_better, v, best);
-        place = select(is_better, Place(P(r * columns + c)), place);
-      }
+    V best = load(from + rows.offsets[0], std::int64_t{0});
+    Place place(P(0));
+    const auto look_at = [&](int r, std::int64_t c) {
+      const V v = load(from + rows.offsets[r], c);
+      // As the indices of MaxPool: the first largest element, NaN before all.
+      const auto is_better = ~(v <= best) & (best == best);
+      best = select(is_better, v, best);
+      place = select(is_better, Place(P(r * columns + c)), place);
+    };
+    for (std::int64_t c = 1; c < columns; ++c) look_at(0, c);
+    for (int r = 1; r < rows.count; ++r) {
+      for (std::int64_t c = 0; c < columns; ++c) look_at(r, c);
     }
-    place.store_partial(places + w, n);
+    if (n == V::size) {
+      place.store(places + w);
+    } else {
+      place.store_partial(places + w, n);
+    }
+  };
+  if (last - first < V::size) {
+    if (first < last) {
+      find(first, last - first, [&](const T* row, std::int64_t c) {
+        return load_strided_partial<Stride>(row + c * s.dilation[2], stride, last - first);
+      });
+    }
+    return;
+  }
+  for (std::int64_t w = first; w < last; w += V::size) {
+    if (w > last - V::size) w = last - V::size;  // finds some places again
+    find(w, V::size, [&](const T* row, std::int64_t c) {
+      const T* const p = row + c * s.dilation[2];
+      if constexpr (Stride == 2 && K > 1) {
+        // Whole vectors that end with the window: columns 0 and 1 come from the same two.
+        constexpr auto all = std::make_integer_sequence<int, V::size>();
+        const bool is_even = c == 0;
+        const T* const pair = is_even ? p : p - 1;
+        const V a = load_compute(pair), b = load_compute(pair + V::size);
+        return is_even ? even_lanes(a, b, all) : odd_lanes(a, b, all);
+      } else {
+        return load_strided_partial<Stride>(p, stride, V::size);
+      }
+    });
   }
 }
+
+/// Chooses the code for narrow windows: f(stride, columns), as constants; 0 columns: any number.
+template <class F>
+void for_columns(const PoolShape& s, F&& f) {
+  using std::integral_constant;
+  const bool is_dense = s.dilation[2] == 1;
+  if (s.stride[2] == 1) {
+    if (is_dense && s.kernel[2] == 3)
+      return f(integral_constant<int, 1>(), integral_constant<int, 3>());
+    return f(integral_constant<int, 1>(), integral_constant<int, 0>());
+  }
+  if (s.kernel[2] == 2) return f(integral_constant<int, 2>(), integral_constant<int, 2>());
+  if (s.kernel[2] == 3) return f(integral_constant<int, 2>(), integral_constant<int, 3>());
+  f(integral_constant<int, 2>(), integral_constant<int, 0>());
+}
+
+/// Gradients of windows that do not reach over the depth, row by row of dx: a ring of slots holds
+/// what the last rows of windows send, so that each row of dx is summed in registers and written
+/// once. The sums are those of adding the rows of windows one after the other.
+template <class T>
+struct GradientRing {
+  using S = compute_t<T>;
+  using V = Vec<S>;
+  static constexpr std::int64_t room = 12 * 1024;  ///< numbers of all slots
+  static constexpr int most_slots = 8;
+
+  const PoolShape& s;
+  std::int64_t margin, pitch, slots;
+  std::int64_t width;  ///< columns of the input that windows reach
+  bool fits;
+
+  explicit GradientRing(const PoolShape& shape) : s(shape) {
+    const std::int64_t reach = (s.kernel[2] - 1) * s.dilation[2] + 1;
+    margin = (reach + 3 * V::size - 1) / V::size * V::size;
+    const std::int64_t longest = s.input[2] > s.output[2] ? s.input[2] : s.output[2];
+    pitch = (longest + V::size - 1) / V::size * V::size + 2 * margin;
+    slots = (s.kernel[1] - 1) * s.dilation[1] / s.stride[1] + 1;
+    width = (s.output[2] - 1) * s.stride[2] - s.begin[2] + reach;
+    if (width > s.input[2]) width = s.input[2];
+    const bool is_flat =
+        s.kernel[0] == 1 && s.stride[0] == 1 && s.begin[0] == 0 && s.output[0] == s.input[0];
+    fits = is_flat && s.lanes == 1 && s.output[1] > 0 && s.output[2] > 1 &&
+           (s.stride[2] == 1 || (s.stride[2] == 2 && s.dilation[2] == 1)) && s.kernel[1] <= 256 &&
+           s.begin[2] <= reach && s.begin[1] <= (s.kernel[1] - 1) * s.dilation[1] + 1 &&
+           slots <= most_slots && slots * pitch <= room;
+  }
+
+  /// A row of windows that reads a row of the input: its slot, and which row of the windows that is.
+  struct Source {
+    std::int64_t slot;
+    int row;
+  };
+
+  /// For each task a value of Rows(ring), of which make(slice, row of windows, slot) fills a slot
+  /// and sum(sources, count, i, sums) gives dx from column i on.
+  template <class Rows>
+  void run(const Executor& executor, T* dx, const auto&... arguments) const {
+    const std::int64_t size = s.input[1] * s.input[2], slices = s.planes * s.input[0];
+    const std::int64_t grain = pool_grain / (size + 1) + 1;
+    const bool streams = has_stream && std::is_same_v<T, S> &&
+                         slices * size * std::int64_t(sizeof(T)) >= beyond_caches &&
+                         is_in_lines(dx, s.input[2] * std::int64_t(sizeof(T)));
+    parallel_for(executor, (slices + grain - 1) / grain, [&](std::int64_t task) {
+      const std::int64_t last = (task + 1) * grain < slices ? (task + 1) * grain : slices;
+      Rows rows(*this, arguments...);
+      for (std::int64_t p = task * grain; p < last; ++p) run_slice(rows, p, dx + p * size, streams);
+      if (streams) stream_end();
+    });
+  }
+
+ private:
+  template <class Rows>
+  void run_slice(Rows& rows, std::int64_t slice, T* dx, bool streams) const {
+    std::int64_t made = 0;
+    for (std::int64_t b = 0; b < s.input[1]; ++b) {
+      const std::int64_t at = b + s.begin[1], stride = s.stride[1];
+      for (; made < s.output[1] && made * stride <= at; ++made) {
+        rows.make(slice, made, made % slots * pitch + margin);
+      }
+      Source sources[most_slots];
+      int count = 0;
+      for (std::int64_t h = made > slots ? made - slots : 0; h < made; ++h) {
+        const std::int64_t distance = at - h * stride;
+        if (distance % s.dilation[1] != 0 || distance / s.dilation[1] >= s.kernel[1]) continue;
+        // Rows above the input are not among those of a window.
+        const auto skipped = (b - s.range(1, h).first) / s.dilation[1];
+        sources[count++] = {h % slots * pitch + margin, static_cast<int>(skipped)};
+      }
+      T* const to = dx + b * s.input[2];
+      if (count == 1) {
+        sum_row<1>(rows, sources, 1, to, streams);
+      } else if (count == 2) {
+        sum_row<2>(rows, sources, 2, to, streams);
+      } else if (count == 3) {
+        sum_row<3>(rows, sources, 3, to, streams);
+      } else {
+        sum_row<0>(rows, sources, count, to, streams);
+      }
+    }
+  }
+  template <int Count, class Rows>
+  void sum_row(const Rows& rows, const Source* sources, int count, T* to, bool streams) const {
+    constexpr std::int64_t step = Rows::vectors * V::size;
+    for (std::int64_t i = 0; i < s.input[2]; i += step) {
+      V sums[Rows::vectors];
+      for (V& sum : sums) sum = V(0);
+      if (i < width) rows.sum(sources, Count ? Count : count, i, sums);
+      for (int k = 0; k < Rows::vectors; ++k) {
+        const std::int64_t at = i + k * V::size, n = s.input[2] - at;
+        if (n >= V::size) {
+          if constexpr (std::is_same_v<T, S>) {
+            if (streams) {
+              sums[k].stream(to + at);
+              continue;
+            }
+          }
+          store_compute(to + at, sums[k]);
+        } else if (n > 0) {
+          store_compute_partial(to + at, sums[k], n);
+        }
+      }
+    }
+  }
+};
+
+/// The first largest element of a window of a plane, NaN before all: found(its place in the plane,
+/// which of the window's rows, its column), unless the window is empty.
+template <class T, class F>
+void find_largest_of(const PoolShape& s, const T* plane, const PoolShape::Range (&r)[3],
+                     std::int64_t lane, F&& found) {
+  using S = compute_t<T>;
+  S best = 0;
+  std::int64_t place = -1, row = 0, best_row = 0, best_column = 0;
+  for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
+    for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step, ++row) {
+      for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
+        const std::int64_t at = ((a * s.input[1] + b) * s.input[2] + c) * s.lanes + lane;
+        const auto v = static_cast<S>(plane[at]);
+        if (place >= 0 && !(v > best) && !(v != v && best == best)) continue;
+        best = v;
+        place = at;
+        best_row = row;
+        best_column = c;
+      }
+    }
+  }
+  if (place >= 0) found(place, best_row, best_column);
+}
+
+/// The places of the largest elements of a row of outputs, [0, output[2]), as find_largest() has
+/// them; -1 for a window that has none.
+template <int Stride, int K, class T, class P>
+void find_places(const PoolShape& s, const T* plane, std::int64_t row, const PoolInputRows& rows,
+                 P* places) {
+  const std::int64_t columns = s.kernel[2], stride = s.stride[2];
+  // Outputs whose windows lie inside the input's rows.
+  std::int64_t first = (s.begin[2] + stride - 1) / stride;
+  std::int64_t last = s.input[2] - 1 - (columns - 1) * s.dilation[2] + s.begin[2];
+  last = last < 0 ? 0 : last / stride + 1;
+  if (last > s.output[2]) last = s.output[2];
+  if (first > s.output[2]) first = s.output[2];
+  if (last < first) last = first;
+  const auto at_edge = [&](std::int64_t, const auto& r, const auto& at) {
+    places[at[2]] = -1;
+    find_largest_of(s, plane, r, 0, [&](std::int64_t, std::int64_t which, std::int64_t column) {
+      const std::int64_t c = (column - at[2] * stride + s.begin[2]) / s.dilation[2];
+      places[at[2]] = static_cast<P>(which * columns + c);
+    });
+  };
+  for_each_window(s, row, 0, first, at_edge);
+  if (rows.count > 0) {
+    find_largest<Stride, K>(s, rows, plane, first, last, places);
+  } else {
+    for (std::int64_t w = first; w < last; ++w) places[w] = -1;
+  }
+  for_each_window(s, row, last, s.output[2], at_edge);
+}
+
+/// The slots of MaxPool's gradient: where the largest elements are, and dy.
+template <int Stride, int K, class T>
+struct MaxGradientRows {
+  using Ring = GradientRing<T>;
+  using S = compute_t<T>;
+  using V = Vec<S>;
+  using P = typename V::mask::lane;
+  static constexpr int vectors = Stride;
+
+  const PoolShape& s;
+  const T *x, *dy;
+  alignas(64) P places[Ring::room];
+  alignas(64) S own[Ring::room];
+
+  MaxGradientRows(const Ring& ring, const T* x_, const T* dy_) : s(ring.s), x(x_), dy(dy_) {
+    for (std::int64_t i = 0; i < ring.slots * ring.pitch; ++i) places[i] = -1, own[i] = 0;
+  }
+  void make(std::int64_t slice, std::int64_t h, std::int64_t slot) {
+    const std::int64_t d = slice % s.input[0], row = d * s.output[1] + h;
+    const std::int64_t plane = slice / s.input[0];
+    const PoolInputRows rows(s, row);
+    find_places<Stride, K>(s, x + plane * s.input_size(), row, rows, places + slot);
+    const T* const from = dy + plane * s.output_size() + row * s.output[2];
+    for (std::int64_t w = 0; w < s.output[2]; ++w) own[slot + w] = static_cast<S>(from[w]);
+  }
+  HALFTONE_INLINE void sum(const typename Ring::Source* sources, int count, std::int64_t i,
+                           V (&sums)[Stride]) const {
+    for (int k = 0; k < count; ++k) {
+      const P* const at = places + sources[k].slot;
+      const S* const sent = own + sources[k].slot;
+      const std::int64_t base = sources[k].row * (K ? K : s.kernel[2]);
+      V terms[Stride];
+      column_sums<Stride, K>(s, i, terms, [&](std::int64_t c, std::int64_t w) {
+        return select(Vec<P>::load(at + w) == P(base + c), V::load(sent + w), V(0));
+      });
+      for (int j = 0; j < Stride; ++j) sums[j] += terms[j];
+    }
+    interleave(sums);
+  }
+};
+
+/// The slots of AveragePool's gradient: what a row of windows sends to each column.
+template <int Stride, int K, class T, class Count>
+struct AverageGradientRows {
+  using Ring = GradientRing<T>;
+  using S = compute_t<T>;
+  using V = Vec<S>;
+  static constexpr int vectors = 1;
+
+  const PoolShape& s;
+  const T* dy;
+  const Count& count;
+  std::int64_t margin, width;
+  alignas(64) S along[Ring::room], sent[Ring::room], columns[Ring::room];
+
+  AverageGradientRows(const Ring& ring, const T* dy_, const Count& count_)
+      : s(ring.s), dy(dy_), count(count_), margin(ring.margin), width(ring.width) {
+    for (std::int64_t i = 0; i < ring.pitch; ++i) sent[i] = 0;
+    for (std::int64_t w = 0; w < s.output[2]; ++w) columns[w] = static_cast<S>(count(2, w));
+  }
+  void make(std::int64_t slice, std::int64_t h, std::int64_t slot) {
+    const std::int64_t row = slice % s.input[0] * s.output[1] + h;
+    const T* const from = dy + slice / s.input[0] * s.output_size() + row * s.output[2];
+    const auto high = static_cast<S>(count(0, slice % s.input[0]) * count(1, h));
+    S* const own = sent + margin;
+    for (std::int64_t w = 0; w < s.output[2]; ++w) {
+      const S elements = columns[w] * high;
+      own[w] = elements == 0 ? S(0) : static_cast<S>(from[w]) / elements;
+    }
+    for (std::int64_t i = 0; i < width; i += Stride * V::size) {
+      V sums[Stride];
+      column_sums<Stride, K>(s, i, sums,
+                             [&](std::int64_t, std::int64_t w) { return V::load(own + w); });
+      interleave(sums);
+      for (int k = 0; k < Stride; ++k) sums[k].store(along + slot + i + k * V::size);
+    }
+  }
+  HALFTONE_INLINE void sum(const typename Ring::Source* sources, int n, std::int64_t i,
+                           V (&sums)[1]) const {
+    for (int k = 0; k < n; ++k) sums[0] += V::load(along + sources[k].slot + i);
+  }
+};
 
 }  // namespace detail
 
@@ -737,45 +1031,29 @@ void max_pool_gradient(const KernelCall& call, const Window& window, View<const 
   using P = typename V::mask::lane;
   using Row = detail::PoolGradientRow;
   const detail::PoolShape s(window, x);
+  const detail::GradientRing<T> ring(s);
+  if (ring.fits) {
+    detail::for_columns(s, [&](auto stride, auto columns) {
+      ring.template run<detail::MaxGradientRows<stride(), columns(), T>>(*call.executor, dx.data,
+                                                                         x.data, dy.data);
+    });
+    return;
+  }
   const Row gradient_row(s);
   const std::int64_t columns = s.kernel[2], stride = s.stride[2];
-  // Outputs whose windows lie inside the input's rows.
-  const std::int64_t first = (s.begin[2] + stride - 1) / stride;
-  std::int64_t last = s.input[2] - 1 - (columns - 1) * s.dilation[2] + s.begin[2];
-  last = last < 0 ? 0 : last / stride + 1;
-  if (last > s.output[2]) last = s.output[2];
-  if (last < first) last = first;
   detail::add_up_planes<T>(
       *call.executor, s, dx.data, call.workspace, [&](std::int64_t p, S* sums) {
         const T* const plane = x.data + p * s.input_size();
         const T* const from = dy.data + p * s.output_size();
-        // The row and column of a window's first largest element, NaN before all.
-        const auto largest = [&](const auto& r, std::int64_t lane, auto found) {
-          S best = 0;
-          std::int64_t place = -1, row = 0, best_row = 0, best_column = 0;
-          for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
-            for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step, ++row) {
-              for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
-                const std::int64_t at = ((a * s.input[1] + b) * s.input[2] + c) * s.lanes + lane;
-                const auto v = static_cast<S>(plane[at]);
-                if (place >= 0 && !(v > best) && !(v != v && best == best)) continue;
-                best = v;
-                place = at;
-                best_row = row;
-                best_column = c;
-              }
-            }
-          }
-          if (place >= 0) found(place, best_row, best_column);
-        };
         if (!gradient_row.fits) {
           for (std::int64_t row = 0; row < s.output[0] * s.output[1]; ++row) {
             detail::for_each_window(
                 s, row, 0, s.output[2], [&](std::int64_t out, const auto& r, const auto&) {
                   for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
-                    largest(r, lane, [&](std::int64_t place, std::int64_t, std::int64_t) {
-                      sums[place] += static_cast<S>(from[out * s.lanes + lane]);
-                    });
+                    detail::find_largest_of(
+                        s, plane, r, lane, [&](std::int64_t place, std::int64_t, std::int64_t) {
+                          sums[place] += static_cast<S>(from[out * s.lanes + lane]);
+                        });
                   }
                 });
           }
@@ -789,25 +1067,16 @@ void max_pool_gradient(const KernelCall& call, const Window& window, View<const 
         S* const own = sent + Row::margin;
         for (std::int64_t row = 0; row < s.output[0] * s.output[1]; ++row) {
           const detail::PoolInputRows rows(s, row);
-          const auto at_edge = [&](std::int64_t, const auto& r, const auto& at) {
-            own_places[at[2]] = -1;
-            largest(r, 0, [&](std::int64_t, std::int64_t which, std::int64_t column) {
-              const std::int64_t c = (column - at[2] * stride + s.begin[2]) / s.dilation[2];
-              own_places[at[2]] = static_cast<P>(which * columns + c);
-            });
-          };
-          detail::for_each_window(s, row, 0, first < s.output[2] ? first : s.output[2], at_edge);
           if (stride == 1) {
-            detail::find_largest<1>(s, rows, plane, first, last, own_places);
+            detail::find_places<1, 0>(s, plane, row, rows, own_places);
           } else if (stride == 2) {
-            detail::find_largest<2>(s, rows, plane, first, last, own_places);
+            detail::find_places<2, 0>(s, plane, row, rows, own_places);
           } else {
-            detail::find_largest<0>(s, rows, plane, first, last, own_places);
+            detail::find_places<0, 0>(s, plane, row, rows, own_places);
           }
-          detail::for_each_window(s, row, last, s.output[2], at_edge);
           const T* const dy_row = from + row * s.output[2];
           for (std::int64_t w = 0; w < s.output[2]; ++w) own[w] = static_cast<S>(dy_row[w]);
-          if (!gradient_row.by_column) {
+          if (!gradient_row.by_column || s.output[2] == 1) {
             for (std::int64_t w = 0; w < s.output[2]; ++w) {
               const std::int64_t place = own_places[w];
               if (place < 0) continue;
@@ -847,6 +1116,14 @@ void average_pool_gradient(const KernelCall& call, const Window& window, PoolCou
     if (counted == PoolCount::inside) return s.range(axis, at).count();
     return counted == PoolCount::padded ? s.padded_count(axis, at) : std::int64_t{1};
   };
+  const detail::GradientRing<T> ring(s);
+  if (ring.fits) {
+    detail::for_columns(s, [&](auto stride, auto columns) {
+      using Rows = detail::AverageGradientRows<stride(), columns(), T, decltype(count)>;
+      ring.template run<Rows>(*call.executor, dx.data, dy.data, count);
+    });
+    return;
+  }
   detail::add_up_planes<T>(
       *call.executor, s, dx.data, call.workspace, [&](std::int64_t p, S* sums) {
         const T* const from = dy.data + p * s.output_size();
