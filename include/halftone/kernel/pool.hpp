@@ -628,12 +628,12 @@ HALFTONE_INLINE Vec<T, N> interleaved(Vec<T, N> a, Vec<T, N> b, std::integer_seq
 
 /// What the windows of a row send to elements of a row of the input: with Stride 1 to those from i
 /// on; with 2 to those from i, i even, two apart in sums[0] and to their neighbours in sums[1].
-/// term(c, w) is what a vector of windows from w sends to their column c. K: the columns of a
-/// window, or 0: as the shape says. Adds in ascending c. Reads up to a vector and the kernel's reach
-/// beyond the windows on both sides; the stride is 1, or 2 without dilation.
-template <int Stride, int K, class V, class F>
+/// term(c, w) is what a vector of windows from w sends to their column c. Adds in ascending c. Reads
+/// up to a vector and the kernel's reach beyond the windows on both sides; the stride is 1, or 2
+/// without dilation.
+template <int Stride, class V, class F>
 HALFTONE_INLINE void column_sums(const PoolShape& s, std::int64_t i, V (&sums)[Stride], F&& term) {
-  const std::int64_t columns = K ? K : s.kernel[2], from = i + s.begin[2];
+  const std::int64_t columns = s.kernel[2], from = i + s.begin[2];
   for (V& sum : sums) sum = V(0);
   if constexpr (Stride == 1) {
     for (std::int64_t c = 0; c < columns; ++c) sums[0] += term(c, from - c * s.dilation[2]);
@@ -644,6 +644,32 @@ HALFTONE_INLINE void column_sums(const PoolShape& s, std::int64_t i, V (&sums)[S
     for (std::int64_t c = 1; c < columns; c += 2) sums[0] += term(c, (from - c) >> 1);
     for (std::int64_t c = 0; c < columns; c += 2) sums[1] += term(c, (from + 1 - c) >> 1);
   }
+}
+
+/// The same for K columns without dilation, the first of them Begin columns before the input:
+/// term(c, move) is what windows send that begin `move`, a constant, after those from i / Stride.
+template <int Stride, int K, int Begin, class V, class F>
+HALFTONE_INLINE void column_sums(V (&sums)[Stride], F&& term) {
+  for (V& sum : sums) sum = V(0);
+  const auto add = [&](auto c) __attribute__((always_inline)) {
+    constexpr int column = c(), parity = (column + Begin) % Stride;
+    constexpr int move = (parity + Begin - column) / Stride;
+    sums[parity] += term(column, std::integral_constant<int, move>());
+  };
+  add(std::integral_constant<int, 0>());
+  if constexpr (K > 1) add(std::integral_constant<int, 1>());
+  if constexpr (K > 2) add(std::integral_constant<int, 2>());
+}
+
+/// Lanes from `Move` after p on, from vectors that begin at p and whole vectors from it: those were
+/// just stored, and the machine passes no others on.
+template <int Move, class T, class V = Vec<T>>
+HALFTONE_INLINE V load_moved(const T* p) {
+  constexpr auto all = std::make_integer_sequence<int, V::size>();
+  const V at = V::load(p);
+  if constexpr (Move < 0) return moved_lanes<Move>(V::load(p - V::size), at, at, all);
+  if constexpr (Move > 0) return moved_lanes<Move>(at, at, V::load(p + V::size), all);
+  return at;
 }
 
 /// Puts the sums of column_sums() side by side.
@@ -662,7 +688,7 @@ HALFTONE_INLINE void add_columns(const PoolShape& s, std::int64_t width, T* to, 
   using V = Vec<T>;
   for (std::int64_t i = 0; i < width; i += Stride * V::size) {
     V sums[Stride];
-    column_sums<Stride, 0>(s, i, sums, term);
+    column_sums<Stride>(s, i, sums, term);
     interleave(sums);
     for (int k = 0; k < Stride; ++k) add_to(to + i + k * V::size, sums[k], width - i - k * V::size);
   }
@@ -699,73 +725,116 @@ struct PoolGradientRow {
 
 /// The place of the largest element of each window of a row of outputs, [first, last), whose
 /// windows lie inside the input's rows: which of the rows, times the columns, and which column.
-/// K: the columns of a window, or 0: as the shape says.
-template <int Stride, int K, class T, class P>
+template <int Stride, class T, class P>
 void find_largest(const PoolShape& s, const PoolInputRows& rows, const T* x, std::int64_t first,
                   std::int64_t last, P* places) {
   using V = Vec<compute_t<T>>;
   using Place = Vec<P>;
-  const std::int64_t columns = K ? K : s.kernel[2], stride = s.stride[2];
-  const auto find = [&](std::int64_t w, std::int64_t n, auto&& load) {
-    const T* const from = x + w * stride - s.begin[2];
-    V best = load(from + rows.offsets[0], std::int64_t{0});
-    Place place(P(0));
-    const auto look_at = [&](int r, std::int64_t c) {
-      const V v = load(from + rows.offsets[r], c);
-      // As the indices of MaxPool: the first largest element, NaN before all.
-      const auto is_better = ~(v <= best) & (best == best);
-      best = select(is_better, v, best);
-      place = select(is_better, Place(P(r * columns + c)), place);
-    };
-    for (std::int64_t c = 1; c < columns; ++c) look_at(0, c);
-    for (int r = 1; r < rows.count; ++r) {
-      for (std::int64_t c = 0; c < columns; ++c) look_at(r, c);
-    }
-    if (n == V::size) {
-      place.store(places + w);
-    } else {
-      place.store_partial(places + w, n);
-    }
-  };
-  if (last - first < V::size) {
-    if (first < last) {
-      find(first, last - first, [&](const T* row, std::int64_t c) {
-        return load_strided_partial<Stride>(row + c * s.dilation[2], stride, last - first);
-      });
-    }
-    return;
-  }
+  const std::int64_t columns = s.kernel[2], stride = s.stride[2];
   for (std::int64_t w = first; w < last; w += V::size) {
-    if (w > last - V::size) w = last - V::size;  // finds some places again
-    find(w, V::size, [&](const T* row, std::int64_t c) {
-      const T* const p = row + c * s.dilation[2];
-      if constexpr (Stride == 2 && K > 1) {
-        // Whole vectors that end with the window: columns 0 and 1 come from the same two.
-        constexpr auto all = std::make_integer_sequence<int, V::size>();
-        const bool is_even = c == 0;
-        const T* const pair = is_even ? p : p - 1;
-        const V a = load_compute(pair), b = load_compute(pair + V::size);
-        return is_even ? even_lanes(a, b, all) : odd_lanes(a, b, all);
-      } else {
-        return load_strided_partial<Stride>(p, stride, V::size);
+    const std::int64_t n = last - w < V::size ? last - w : V::size;
+    const T* const from = x + w * stride - s.begin[2];
+    V best(0);
+    Place place(P(-1));
+    for (int r = 0; r < rows.count; ++r) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const V v =
+            load_strided_partial<Stride>(from + rows.offsets[r] + c * s.dilation[2], stride, n);
+        // As the indices of MaxPool: the first largest element, NaN before all.
+        const auto is_first = typename V::mask(r == 0 && c == 0);
+        const auto is_better = is_first | (~(v <= best) & (best == best));
+        best = select(is_better, v, best);
+        place = select(is_better, Place(P(r * columns + c)), place);
       }
-    });
+    }
+    place.store_partial(places + w, n);
   }
 }
 
-/// Chooses the code for narrow windows: f(stride, columns), as constants; 0 columns: any number.
-template <class F>
-void for_columns(const PoolShape& s, F&& f) {
-  using std::integral_constant;
-  const bool is_dense = s.dilation[2] == 1;
-  if (s.stride[2] == 1) {
-    if (is_dense && s.kernel[2] == 3)
-      return f(integral_constant<int, 1>(), integral_constant<int, 3>());
-    return f(integral_constant<int, 1>(), integral_constant<int, 0>());
+/// Narrow windows without dilation: their constants.
+template <int Stride_, int K_, int Begin_>
+struct NarrowWindow {
+  static constexpr int stride = Stride_, columns = K_, begin = Begin_;
+};
+
+/// A vector of the windows from w on (a multiple of the vector), `n` of which exist: the places of
+/// their largest elements, as find_largest() has them, -1 where there is none. `row_count` rows of
+/// `width` elements, `pitch` apart. IsInside: all of their elements lie in the rows.
+template <class W, bool IsInside, class P, class T>
+HALFTONE_INLINE Vec<P> find_narrow(const T* x, std::int64_t pitch, int row_count,
+                                   std::int64_t width, std::int64_t w, std::int64_t n) {
+  using V = Vec<compute_t<T>>;
+  using Place = Vec<P>;
+  constexpr auto all = std::make_integer_sequence<int, V::size>();
+  V best(0);
+  Place place(P(-1));
+  for (int r = 0; r < row_count; ++r) {
+    const T* const row = x + r * pitch;
+    // The vector of a row `at` behind the windows' own first column.
+    const auto load = [&](auto at) __attribute__((always_inline)) {
+      const std::int64_t from = w * W::stride + at();
+      if constexpr (IsInside) {
+        return load_compute(row + from);
+      } else {
+        const auto part = [&](std::int64_t p) __attribute__((always_inline)) {
+          const std::int64_t rest = width - p;
+          return rest >= V::size
+                     ? load_compute(row + p)
+                     : load_compute_partial(row + (rest > 0 ? p : 0), rest > 0 ? rest : 0);
+        };
+        if constexpr (at() < 0) {
+          if (w == 0) return moved_lanes<at()>(V(0), part(0), V(0), all);
+        }
+        return part(from);
+      }
+    };
+    const auto look_at = [&](auto c, V v) __attribute__((always_inline)) {
+      typename Place::mask is_better = ~(v <= best) & (best == best);
+      if constexpr (IsInside) {
+        if (c() == 0 && r == 0) is_better = typename Place::mask(true);
+      } else {
+        const Place column = (Place::iota() + P(w)) * P(W::stride) + P(c() - W::begin);
+        is_better = (is_better | (place < P(0))) & (column >= P(0)) & (column < P(width));
+      }
+      best = select(is_better, v, best);
+      place = select(is_better, Place(P(r * W::columns + c())), place);
+    };
+    using std::integral_constant;
+    constexpr integral_constant<int, -W::begin> first;
+    constexpr integral_constant<int, 0> c0;
+    constexpr integral_constant<int, 1> c1;
+    constexpr integral_constant<int, 2> c2;
+    if constexpr (W::stride == 1) {
+      look_at(c0, load(first));
+      look_at(c1, load(integral_constant<int, 1 - W::begin>()));
+      if constexpr (W::columns > 2) look_at(c2, load(integral_constant<int, 2 - W::begin>()));
+    } else {
+      const V a = load(first), b = load(integral_constant<int, V::size - W::begin>());
+      look_at(c0, even_lanes(a, b, all));
+      look_at(c1, odd_lanes(a, b, all));
+      if constexpr (W::columns > 2) {  // of vectors that end with the windows
+        look_at(c2, odd_lanes(load(integral_constant<int, 1 - W::begin>()),
+                              load(integral_constant<int, 1 + V::size - W::begin>()), all));
+      }
+    }
   }
-  if (s.kernel[2] == 2) return f(integral_constant<int, 2>(), integral_constant<int, 2>());
-  if (s.kernel[2] == 3) return f(integral_constant<int, 2>(), integral_constant<int, 3>());
-  f(integral_constant<int, 2>(), integral_constant<int, 0>());
+  if constexpr (!IsInside) place = select(Place::mask::first(n), place, Place(P(-1)));
+  return place;
+}
+
+/// f(a NarrowWindow) for the windows of most networks; else f of one without columns.
+template <class F>
+void for_window(const PoolShape& s, F&& f) {
+  const bool is_dense = s.dilation[2] == 1;
+  const std::int64_t stride = s.stride[2], columns = s.kernel[2], begin = s.begin[2];
+  if (stride == 1) {
+    if (is_dense && columns == 3 && begin == 1) return f(NarrowWindow<1, 3, 1>());
+    return f(NarrowWindow<1, 0, 0>());
+  }
+  if (columns == 2 && begin == 0) return f(NarrowWindow<2, 2, 0>());
+  if (columns == 3 && begin == 0) return f(NarrowWindow<2, 3, 0>());
+  if (columns == 3 && begin == 1) return f(NarrowWindow<2, 3, 1>());
+  f(NarrowWindow<2, 0, 0>());
 }
 
 /// Gradients of windows that do not reach over the depth, row by row of dx: a ring of slots holds
@@ -825,20 +894,24 @@ struct GradientRing {
  private:
   template <class Rows>
   void run_slice(Rows& rows, std::int64_t slice, T* dx, bool streams) const {
-    std::int64_t made = 0;
+    const std::int64_t stride = s.stride[1], dilation = s.dilation[1];
+    const auto by_dilation = [&](std::int64_t n) { return dilation == 1 ? n : n / dilation; };
+    std::int64_t made = 0, slot = 0;  // slot: the next one to fill
     for (std::int64_t b = 0; b < s.input[1]; ++b) {
-      const std::int64_t at = b + s.begin[1], stride = s.stride[1];
+      const std::int64_t at = b + s.begin[1];
       for (; made < s.output[1] && made * stride <= at; ++made) {
-        rows.make(slice, made, made % slots * pitch + margin);
+        rows.make(slice, made, slot * pitch + margin);
+        slot = slot + 1 == slots ? 0 : slot + 1;
       }
       Source sources[most_slots];
       int count = 0;
-      for (std::int64_t h = made > slots ? made - slots : 0; h < made; ++h) {
-        const std::int64_t distance = at - h * stride;
-        if (distance % s.dilation[1] != 0 || distance / s.dilation[1] >= s.kernel[1]) continue;
+      std::int64_t h = made > slots ? made - slots : 0, from = made > slots ? slot : 0;
+      for (; h < made; ++h, from = from + 1 == slots ? 0 : from + 1) {
+        const std::int64_t distance = at - h * stride, row = by_dilation(distance);
+        if (row * dilation != distance || row >= s.kernel[1]) continue;
         // Rows above the input are not among those of a window.
-        const auto skipped = (b - s.range(1, h).first) / s.dilation[1];
-        sources[count++] = {h % slots * pitch + margin, static_cast<int>(skipped)};
+        const std::int64_t first = s.range(1, h).first;
+        sources[count++] = {from * pitch + margin, static_cast<int>(by_dilation(b - first))};
       }
       T* const to = dx + b * s.input[2];
       if (count == 1) {
@@ -903,7 +976,7 @@ void find_largest_of(const PoolShape& s, const T* plane, const PoolShape::Range 
 
 /// The places of the largest elements of a row of outputs, [0, output[2]), as find_largest() has
 /// them; -1 for a window that has none.
-template <int Stride, int K, class T, class P>
+template <int Stride, class T, class P>
 void find_places(const PoolShape& s, const T* plane, std::int64_t row, const PoolInputRows& rows,
                  P* places) {
   const std::int64_t columns = s.kernel[2], stride = s.stride[2];
@@ -923,7 +996,7 @@ void find_places(const PoolShape& s, const T* plane, std::int64_t row, const Poo
   };
   for_each_window(s, row, 0, first, at_edge);
   if (rows.count > 0) {
-    find_largest<Stride, K>(s, rows, plane, first, last, places);
+    find_largest<Stride>(s, rows, plane, first, last, places);
   } else {
     for (std::int64_t w = first; w < last; ++w) places[w] = -1;
   }
@@ -931,13 +1004,13 @@ void find_places(const PoolShape& s, const T* plane, std::int64_t row, const Poo
 }
 
 /// The slots of MaxPool's gradient: where the largest elements are, and dy.
-template <int Stride, int K, class T>
+template <class W, class T>
 struct MaxGradientRows {
   using Ring = GradientRing<T>;
   using S = compute_t<T>;
   using V = Vec<S>;
   using P = typename V::mask::lane;
-  static constexpr int vectors = Stride;
+  static constexpr int vectors = W::stride;
 
   const PoolShape& s;
   const T *x, *dy;
@@ -948,31 +1021,64 @@ struct MaxGradientRows {
     for (std::int64_t i = 0; i < ring.slots * ring.pitch; ++i) places[i] = -1, own[i] = 0;
   }
   void make(std::int64_t slice, std::int64_t h, std::int64_t slot) {
-    const std::int64_t d = slice % s.input[0], row = d * s.output[1] + h;
-    const std::int64_t plane = slice / s.input[0];
-    const PoolInputRows rows(s, row);
-    find_places<Stride, K>(s, x + plane * s.input_size(), row, rows, places + slot);
-    const T* const from = dy + plane * s.output_size() + row * s.output[2];
-    for (std::int64_t w = 0; w < s.output[2]; ++w) own[slot + w] = static_cast<S>(from[w]);
+    const T* const from = dy + (slice * s.output[1] + h) * s.output[2];
+    for (std::int64_t w = 0; w < s.output[2]; w += V::size) {
+      const std::int64_t n = s.output[2] - w;
+      (n < V::size ? load_compute_partial(from + w, n) : load_compute(from + w))
+          .store(own + slot + w);
+    }
+    const T* const plane = x + slice * s.input[1] * s.input[2];
+    if constexpr (W::columns == 0) {
+      find_places<W::stride>(s, plane, h, PoolInputRows(s, h), places + slot);
+    } else {
+      const auto high = s.range(1, h);
+      const T* const first = plane + high.first * s.input[2];
+      const auto count = static_cast<int>(high.count());
+      const std::int64_t pitch = high.step * s.input[2], width = s.input[2];
+      // Behind the last window whose columns lie in the input.
+      const std::int64_t last = (width - W::columns + W::begin) / W::stride + 1;
+      for (std::int64_t w = 0; w < s.output[2]; w += V::size) {
+        const std::int64_t n = s.output[2] - w;
+        Vec<P> found;
+        if ((w == 0 && W::begin > 0) || n < V::size || w + V::size > last || count == 0) {
+          found = find_narrow<W, false, P>(first, pitch, count, width, w, n);
+        } else if (count == W::columns) {
+          found = find_narrow<W, true, P>(first, pitch, W::columns, width, w, n);
+        } else {
+          found = find_narrow<W, true, P>(first, pitch, count, width, w, n);
+        }
+        found.store(places + slot + w);
+      }
+    }
   }
   HALFTONE_INLINE void sum(const typename Ring::Source* sources, int count, std::int64_t i,
-                           V (&sums)[Stride]) const {
+                           V (&sums)[vectors]) const {
     for (int k = 0; k < count; ++k) {
       const P* const at = places + sources[k].slot;
       const S* const sent = own + sources[k].slot;
-      const std::int64_t base = sources[k].row * (K ? K : s.kernel[2]);
-      V terms[Stride];
-      column_sums<Stride, K>(s, i, terms, [&](std::int64_t c, std::int64_t w) {
-        return select(Vec<P>::load(at + w) == P(base + c), V::load(sent + w), V(0));
-      });
-      for (int j = 0; j < Stride; ++j) sums[j] += terms[j];
+      V terms[vectors];
+      if constexpr (W::columns == 0) {
+        const std::int64_t base = sources[k].row * s.kernel[2];
+        column_sums(s, i, terms, [&](std::int64_t c, std::int64_t w) {
+          return select(Vec<P>::load(at + w) == P(base + c), V::load(sent + w), V(0));
+        });
+      } else {
+        const int base = sources[k].row * W::columns;
+        column_sums<W::stride, W::columns, W::begin>(
+            terms, [&](int c, auto move) __attribute__((always_inline)) {
+              const std::int64_t w = i / W::stride;
+              return select(load_moved<move()>(at + w) == P(base + c), load_moved<move()>(sent + w),
+                            V(0));
+            });
+      }
+      for (int j = 0; j < vectors; ++j) sums[j] += terms[j];
     }
     interleave(sums);
   }
 };
 
 /// The slots of AveragePool's gradient: what a row of windows sends to each column.
-template <int Stride, int K, class T, class Count>
+template <class W, class T, class Count>
 struct AverageGradientRows {
   using Ring = GradientRing<T>;
   using S = compute_t<T>;
@@ -983,28 +1089,38 @@ struct AverageGradientRows {
   const T* dy;
   const Count& count;
   std::int64_t margin, width;
-  alignas(64) S along[Ring::room], sent[Ring::room], columns[Ring::room];
+  alignas(64) S along[Ring::room];
+  alignas(64) S sent[Ring::room];
+  alignas(64) S columns[Ring::room];
 
   AverageGradientRows(const Ring& ring, const T* dy_, const Count& count_)
       : s(ring.s), dy(dy_), count(count_), margin(ring.margin), width(ring.width) {
-    for (std::int64_t i = 0; i < ring.pitch; ++i) sent[i] = 0;
+    for (std::int64_t i = 0; i < ring.pitch; ++i) sent[i] = columns[i] = 0;
     for (std::int64_t w = 0; w < s.output[2]; ++w) columns[w] = static_cast<S>(count(2, w));
   }
   void make(std::int64_t slice, std::int64_t h, std::int64_t slot) {
-    const std::int64_t row = slice % s.input[0] * s.output[1] + h;
-    const T* const from = dy + slice / s.input[0] * s.output_size() + row * s.output[2];
-    const auto high = static_cast<S>(count(0, slice % s.input[0]) * count(1, h));
+    const std::int64_t depth = s.input[0] == 1 ? 0 : slice % s.input[0];
+    const T* const from = dy + (slice * s.output[1] + h) * s.output[2];
+    const V high(static_cast<S>(count(0, depth) * count(1, h)));
     S* const own = sent + margin;
-    for (std::int64_t w = 0; w < s.output[2]; ++w) {
-      const S elements = columns[w] * high;
-      own[w] = elements == 0 ? S(0) : static_cast<S>(from[w]) / elements;
+    for (std::int64_t w = 0; w < s.output[2]; w += V::size) {
+      const std::int64_t n = s.output[2] - w;
+      const V elements = V::load(columns + w) * high;
+      const V v = n < V::size ? load_compute_partial(from + w, n) : load_compute(from + w);
+      select(elements == V(0), V(0), v / elements).store(own + w);
     }
-    for (std::int64_t i = 0; i < width; i += Stride * V::size) {
-      V sums[Stride];
-      column_sums<Stride, K>(s, i, sums,
-                             [&](std::int64_t, std::int64_t w) { return V::load(own + w); });
+    for (std::int64_t i = 0; i < width; i += W::stride * V::size) {
+      V sums[W::stride];
+      if constexpr (W::columns == 0) {
+        column_sums(s, i, sums, [&](std::int64_t, std::int64_t w) { return V::load(own + w); });
+      } else {
+        column_sums<W::stride, W::columns, W::begin>(
+            sums, [&](int, auto move) __attribute__((always_inline)) {
+              return load_moved<move()>(own + i / W::stride);
+            });
+      }
       interleave(sums);
-      for (int k = 0; k < Stride; ++k) sums[k].store(along + slot + i + k * V::size);
+      for (int k = 0; k < W::stride; ++k) sums[k].store(along + slot + i + k * V::size);
     }
   }
   HALFTONE_INLINE void sum(const typename Ring::Source* sources, int n, std::int64_t i,
@@ -1033,9 +1149,8 @@ void max_pool_gradient(const KernelCall& call, const Window& window, View<const 
   const detail::PoolShape s(window, x);
   const detail::GradientRing<T> ring(s);
   if (ring.fits) {
-    detail::for_columns(s, [&](auto stride, auto columns) {
-      ring.template run<detail::MaxGradientRows<stride(), columns(), T>>(*call.executor, dx.data,
-                                                                         x.data, dy.data);
+    detail::for_window(s, [&]<class W>(W) {
+      ring.template run<detail::MaxGradientRows<W, T>>(*call.executor, dx.data, x.data, dy.data);
     });
     return;
   }
@@ -1068,11 +1183,11 @@ void max_pool_gradient(const KernelCall& call, const Window& window, View<const 
         for (std::int64_t row = 0; row < s.output[0] * s.output[1]; ++row) {
           const detail::PoolInputRows rows(s, row);
           if (stride == 1) {
-            detail::find_places<1, 0>(s, plane, row, rows, own_places);
+            detail::find_places<1>(s, plane, row, rows, own_places);
           } else if (stride == 2) {
-            detail::find_places<2, 0>(s, plane, row, rows, own_places);
+            detail::find_places<2>(s, plane, row, rows, own_places);
           } else {
-            detail::find_places<0, 0>(s, plane, row, rows, own_places);
+            detail::find_places<0>(s, plane, row, rows, own_places);
           }
           const T* const dy_row = from + row * s.output[2];
           for (std::int64_t w = 0; w < s.output[2]; ++w) own[w] = static_cast<S>(dy_row[w]);
@@ -1118,8 +1233,8 @@ void average_pool_gradient(const KernelCall& call, const Window& window, PoolCou
   };
   const detail::GradientRing<T> ring(s);
   if (ring.fits) {
-    detail::for_columns(s, [&](auto stride, auto columns) {
-      using Rows = detail::AverageGradientRows<stride(), columns(), T, decltype(count)>;
+    detail::for_window(s, [&]<class W>(W) {
+      using Rows = detail::AverageGradientRows<W, T, decltype(count)>;
       ring.template run<Rows>(*call.executor, dx.data, dy.data, count);
     });
     return;
