@@ -141,6 +141,17 @@ HALFTONE_INLINE V load_strided(const typename V::value_type* p, std::int64_t str
   }
 }
 
+/// Fetches what will be read soon after the row of outputs whose windows begin at x: the machine
+/// does not see a stream in rows that are read side by side. Inlined: g++ leaves out calls of a
+/// function that only fetches.
+template <class T>
+HALFTONE_INLINE void fetch_ahead(const PoolShape& s, const T* x) {
+  constexpr std::int64_t distance = 8192, line = 64;
+  const std::int64_t bytes = s.stride[1] * s.input[2] * std::int64_t(sizeof(T));
+  const auto* const from = reinterpret_cast<const char*>(x) + distance;
+  for (std::int64_t i = 0; i < bytes; i += line) __builtin_prefetch(from + i);
+}
+
 /// Sums or maxima of the windows of some rows of outputs. `finish` makes of them, and of the number
 /// of elements that count (a vector, or one number for all lanes), what is stored.
 template <bool Max, class T, class Finish>
@@ -244,16 +255,6 @@ struct PoolRows {
     return s.input[2] - 2 * V::size - (s.kernel[2] - 1) / 2 * 2;
   }
 
-  /// Fetches what will be read soon after the row of outputs whose windows begin at x: the machine
-  /// does not see a stream in rows that are read side by side. Inlined: g++ leaves out calls of a
-  /// function that only fetches.
-  HALFTONE_INLINE void fetch_ahead(const T* x) const {
-    constexpr std::int64_t distance = 8192, line = 64;
-    const std::int64_t bytes = s.stride[1] * s.input[2] * std::int64_t(sizeof(T));
-    const auto* const from = reinterpret_cast<const char*>(x) + distance;
-    for (std::int64_t i = 0; i < bytes; i += line) __builtin_prefetch(from + i);
-  }
-
   /// The rows of a plane that the windows of row h of depth d read; gives their number.
   int rows_read(const T* x, std::int64_t d, std::int64_t h, const T** rows) const {
     const Range deep = s.range(0, d), high = s.range(1, h);
@@ -289,7 +290,7 @@ struct PoolRows {
     std::int64_t d = first / s.output[1], h = first % s.output[1];
     for (std::int64_t row = first; row < last; ++row, ++h) {
       if (h == s.output[1]) ++d, h = 0;
-      fetch_ahead(x + (d * s.stride[0] * s.input[1] + h * s.stride[1]) * s.input[2]);
+      fetch_ahead(s, x + (d * s.stride[0] * s.input[1] + h * s.stride[1]) * s.input[2]);
       const T* rows[most_rows];
       const int row_count = rows_read(x, d, h, rows);
       const auto joined = [&](std::int64_t c) {
@@ -341,7 +342,7 @@ struct PoolRows {
     std::int64_t d = first / s.output[1], h = first % s.output[1];
     for (std::int64_t row = first; row < last; ++row, ++h) {
       if (h == s.output[1]) ++d, h = 0;
-      fetch_ahead(x + (d * s.stride[0] * s.input[1] + h * s.stride[1]) * s.input[2]);
+      fetch_ahead(s, x + (d * s.stride[0] * s.input[1] + h * s.stride[1]) * s.input[2]);
       const T* rows[most_rows];
       const int row_count = rows_read(x, d, h, rows);
       const auto join_rows = [&](std::int64_t begin, std::int64_t end) {
@@ -1034,6 +1035,7 @@ struct MaxGradientRows {
       const auto high = s.range(1, h);
       const T* const first = plane + high.first * s.input[2];
       const auto count = static_cast<int>(high.count());
+      fetch_ahead(s, first);
       const std::int64_t pitch = high.step * s.input[2], width = s.input[2];
       // Behind the last window whose columns lie in the input.
       const std::int64_t last = (width - W::columns + W::begin) / W::stride + 1;
