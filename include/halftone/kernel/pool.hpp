@@ -766,60 +766,75 @@ HALFTONE_INLINE Vec<P> find_narrow(const T* x, std::int64_t pitch, int row_count
                                    std::int64_t width, std::int64_t w, std::int64_t n) {
   using V = Vec<compute_t<T>>;
   using Place = Vec<P>;
+  using std::integral_constant;
   constexpr auto all = std::make_integer_sequence<int, V::size>();
-  V best(0);
+  // No element outside is larger than one inside, so that none is chosen if the search starts at
+  // the first column inside.
+  const V outside(static_cast<compute_t<T>>(lowest<T>()));
+  Place start(P(0));
+  if constexpr (!IsInside) {
+    const Place before = Place(P(W::begin)) - (Place::iota() + P(w)) * P(W::stride);
+    start = select(before > P(0), before, Place(P(0)));
+  }
+  // As the indices of MaxPool: the first largest element, NaN before all.
+  const auto look_at = [](V v, Place at, V& best, Place& place) __attribute__((always_inline)) {
+    const auto is_better = ~(v <= best) & (best == best);
+    best = select(is_better, v, best);
+    place = select(is_better, at, place);
+  };
+  V best = outside;
   Place place(P(-1));
   for (int r = 0; r < row_count; ++r) {
     const T* const row = x + r * pitch;
-    // The vector of a row `at` behind the windows' own first column.
-    const auto load = [&](auto at) __attribute__((always_inline)) {
-      const std::int64_t from = w * W::stride + at();
+    // The vector of a row that begins at a column of the first window.
+    const auto load = [&](auto column) __attribute__((always_inline)) {
+      constexpr int at = column() - W::begin;
       if constexpr (IsInside) {
-        return load_compute(row + from);
+        return load_compute(row + w * W::stride + at);
       } else {
-        const auto part = [&](std::int64_t p) __attribute__((always_inline)) {
-          const std::int64_t rest = width - p;
-          return rest >= V::size
-                     ? load_compute(row + p)
-                     : load_compute_partial(row + (rest > 0 ? p : 0), rest > 0 ? rest : 0);
+        const auto part = [&](std::int64_t from) __attribute__((always_inline)) {
+          const std::int64_t rest = width - from;
+          if (rest >= V::size) return load_compute(row + from);
+          if (rest <= 0) return outside;
+          return select(V::mask::first(rest), load_compute_partial(row + from, rest), outside);
         };
-        if constexpr (at() < 0) {
-          if (w == 0) return moved_lanes<at()>(V(0), part(0), V(0), all);
+        if constexpr (at < 0) {
+          if (w == 0) return moved_lanes<at>(outside, part(0), outside, all);
         }
-        return part(from);
+        return part(w * W::stride + at);
       }
     };
-    const auto look_at = [&](auto c, V v) __attribute__((always_inline)) {
-      typename Place::mask is_better = ~(v <= best) & (best == best);
-      if constexpr (IsInside) {
-        if (c() == 0 && r == 0) is_better = typename Place::mask(true);
-      } else {
-        const Place column = (Place::iota() + P(w)) * P(W::stride) + P(c() - W::begin);
-        is_better = (is_better | (place < P(0))) & (column >= P(0)) & (column < P(width));
-      }
-      best = select(is_better, v, best);
-      place = select(is_better, Place(P(r * W::columns + c())), place);
-    };
-    using std::integral_constant;
-    constexpr integral_constant<int, -W::begin> first;
-    constexpr integral_constant<int, 0> c0;
-    constexpr integral_constant<int, 1> c1;
-    constexpr integral_constant<int, 2> c2;
+    // Rows by themselves: no row waits for the one before.
+    const P base = P(r * W::columns);
+    V largest;
+    Place column = start + base;
+    constexpr integral_constant<int, 0> first;
+    constexpr integral_constant<int, 1> second;
+    constexpr integral_constant<int, 2> third;
     if constexpr (W::stride == 1) {
-      look_at(c0, load(first));
-      look_at(c1, load(integral_constant<int, 1 - W::begin>()));
-      if constexpr (W::columns > 2) look_at(c2, load(integral_constant<int, 2 - W::begin>()));
+      largest = load(first);
+      look_at(load(second), Place(base + 1), largest, column);
+      if constexpr (W::columns > 2) look_at(load(third), Place(base + 2), largest, column);
     } else {
-      const V a = load(first), b = load(integral_constant<int, V::size - W::begin>());
-      look_at(c0, even_lanes(a, b, all));
-      look_at(c1, odd_lanes(a, b, all));
+      const V a = load(first), b = load(integral_constant<int, V::size>());
+      largest = even_lanes(a, b, all);
+      look_at(odd_lanes(a, b, all), Place(base + 1), largest, column);
       if constexpr (W::columns > 2) {  // of vectors that end with the windows
-        look_at(c2, odd_lanes(load(integral_constant<int, 1 - W::begin>()),
-                              load(integral_constant<int, 1 + V::size - W::begin>()), all));
+        const V c = load(second), d = load(integral_constant<int, V::size + 1>());
+        look_at(odd_lanes(c, d, all), Place(base + 2), largest, column);
       }
     }
+    if (r == 0) {
+      best = largest, place = column;
+    } else {
+      look_at(largest, column, best, place);
+    }
   }
-  if constexpr (!IsInside) place = select(Place::mask::first(n), place, Place(P(-1)));
+  if constexpr (!IsInside) {
+    // A window that begins behind the row has no elements.
+    const std::int64_t nonempty = (width + W::begin + W::stride - 1) / W::stride - w;
+    place = select(Place::mask::first(n < nonempty ? n : nonempty), place, Place(P(-1)));
+  }
   return place;
 }
 
