@@ -784,7 +784,7 @@ HALFTONE_INLINE Vec<P> find_narrow(const T* x, std::int64_t pitch, int row_count
   };
   V best = outside;
   Place place(P(-1));
-  for (int r = 0; r < row_count; ++r) {
+  const auto look_at_row = [&](int r) __attribute__((always_inline)) {
     const T* const row = x + r * pitch;
     // The vector of a row that begins at a column of the first window.
     const auto load = [&](auto column) __attribute__((always_inline)) {
@@ -829,6 +829,12 @@ HALFTONE_INLINE Vec<P> find_narrow(const T* x, std::int64_t pitch, int row_count
     } else {
       look_at(largest, column, best, place);
     }
+  };
+  if (row_count == W::columns) {  // most windows are as high as wide
+#pragma GCC unroll 3
+    for (int r = 0; r < W::columns; ++r) look_at_row(r);
+  } else {
+    for (int r = 0; r < row_count; ++r) look_at_row(r);
   }
   if constexpr (!IsInside) {
     // A window that begins behind the row has no elements.
@@ -891,7 +897,8 @@ struct GradientRing {
   };
 
   /// For each task a value of Rows(ring), of which make(slice, row of windows, slot) fills a slot
-  /// and sum(sources, count, i, sums) gives dx from column i on.
+  /// and add(sender(slot, row of the windows), i, sums) adds what it sends from column i on, to
+  /// sums as column_sums() has them.
   template <class Rows>
   void run(const Executor& executor, T* dx, const auto&... arguments) const {
     const std::int64_t size = s.input[1] * s.input[2], slices = s.planes * s.input[0];
@@ -944,10 +951,22 @@ struct GradientRing {
   template <int Count, class Rows>
   void sum_row(const Rows& rows, const Source* sources, int count, T* to, bool streams) const {
     constexpr std::int64_t step = Rows::vectors * V::size;
+    typename Rows::Sender senders[Count ? Count : most_slots];
+    for (int k = 0; k < (Count ? Count : count); ++k) {
+      senders[k] = rows.sender(sources[k].slot, sources[k].row);
+    }
     for (std::int64_t i = 0; i < s.input[2]; i += step) {
       V sums[Rows::vectors];
       for (V& sum : sums) sum = V(0);
-      if (i < width) rows.sum(sources, Count ? Count : count, i, sums);
+      if (i < width) {
+        if constexpr (Count > 0) {
+#pragma GCC unroll 3
+          for (int k = 0; k < Count; ++k) rows.add(senders[k], i, sums);
+        } else {
+          for (int k = 0; k < count; ++k) rows.add(senders[k], i, sums);
+        }
+      }
+      interleave(sums);
       for (int k = 0; k < Rows::vectors; ++k) {
         const std::int64_t at = i + k * V::size, n = s.input[2] - at;
         if (n >= V::size) {
@@ -1059,8 +1078,6 @@ struct MaxGradientRows {
         Vec<P> found;
         if ((w == 0 && W::begin > 0) || n < V::size || w + V::size > last || count == 0) {
           found = find_narrow<W, false, P>(first, pitch, count, width, w, n);
-        } else if (count == W::columns) {
-          found = find_narrow<W, true, P>(first, pitch, W::columns, width, w, n);
         } else {
           found = find_narrow<W, true, P>(first, pitch, count, width, w, n);
         }
@@ -1068,29 +1085,34 @@ struct MaxGradientRows {
       }
     }
   }
-  HALFTONE_INLINE void sum(const typename Ring::Source* sources, int count, std::int64_t i,
-                           V (&sums)[vectors]) const {
-    for (int k = 0; k < count; ++k) {
-      const P* const at = places + sources[k].slot;
-      const S* const sent = own + sources[k].slot;
-      V terms[vectors];
-      if constexpr (W::columns == 0) {
-        const std::int64_t base = sources[k].row * s.kernel[2];
-        column_sums(s, i, terms, [&](std::int64_t c, std::int64_t w) {
-          return select(Vec<P>::load(at + w) == P(base + c), V::load(sent + w), V(0));
-        });
-      } else {
-        const int base = sources[k].row * W::columns;
-        column_sums<W::stride, W::columns, W::begin>(
-            terms, [&](int c, auto move) __attribute__((always_inline)) {
-              const std::int64_t w = i / W::stride;
-              return select(load_moved<move()>(at + w) == P(base + c), load_moved<move()>(sent + w),
-                            V(0));
-            });
-      }
-      for (int j = 0; j < vectors; ++j) sums[j] += terms[j];
+  /// A row of windows as one of the rows that it reads sees it.
+  struct Sender {
+    const P* places;
+    const S* own;
+    P base;
+    Vec<P> columns[W::columns + 1];
+  };
+  HALFTONE_INLINE Sender sender(std::int64_t slot, int row) const {
+    Sender r{places + slot, own + slot, P(row * s.kernel[2]), {}};
+    for (int c = 0; c < W::columns; ++c) r.columns[c] = Vec<P>(P(r.base + c));
+    return r;
+  }
+  HALFTONE_INLINE void add(const Sender& from, std::int64_t i, V (&sums)[vectors]) const {
+    V terms[vectors];
+    if constexpr (W::columns == 0) {
+      column_sums(s, i, terms, [&](std::int64_t c, std::int64_t w) {
+        const auto is_here = Vec<P>::load(from.places + w) == P(from.base + c);
+        return select(is_here, V::load(from.own + w), V(0));
+      });
+    } else {
+      const std::int64_t w = i / W::stride;
+      column_sums<W::stride, W::columns, W::begin>(
+          terms, [&](int c, auto move) __attribute__((always_inline)) {
+            const auto is_here = load_moved<move()>(from.places + w) == from.columns[c];
+            return select(is_here, load_moved<move()>(from.own + w), V(0));
+          });
     }
-    interleave(sums);
+    for (int j = 0; j < vectors; ++j) sums[j] += terms[j];
   }
 };
 
@@ -1140,9 +1162,10 @@ struct AverageGradientRows {
       for (int k = 0; k < W::stride; ++k) sums[k].store(along + slot + i + k * V::size);
     }
   }
-  HALFTONE_INLINE void sum(const typename Ring::Source* sources, int n, std::int64_t i,
-                           V (&sums)[1]) const {
-    for (int k = 0; k < n; ++k) sums[0] += V::load(along + sources[k].slot + i);
+  using Sender = const S*;
+  HALFTONE_INLINE Sender sender(std::int64_t slot, int) const { return along + slot; }
+  HALFTONE_INLINE void add(Sender from, std::int64_t i, V (&sums)[1]) const {
+    sums[0] += V::load(from + i);
   }
 };
 
