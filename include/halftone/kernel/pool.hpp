@@ -662,8 +662,8 @@ HALFTONE_INLINE void column_sums(V (&sums)[Stride], F&& term) {
   if constexpr (K > 2) add(std::integral_constant<int, 2>());
 }
 
-/// Lanes from `Move` after p on, from vectors that begin at p and whole vectors from it: those were
-/// just stored, and the machine passes no others on.
+/// The vector that begins `Move` lanes after p, made of whole vectors from p: the machine forwards a
+/// store in flight only to a load of the same place.
 template <int Move, class T, class V = Vec<T>>
 HALFTONE_INLINE V load_moved(const T* p) {
   constexpr auto all = std::make_integer_sequence<int, V::size>();
