@@ -129,12 +129,17 @@ int main() {
   pool2.strides = {2, 2};
   gradient("gradient of max pool 2x2", pool2, images);
   gradient("gradient of max pool 3x3, stride 2", pool3(op::MaxPool(), 2), images);
-  row("gradient of average pool 3x3, stride 2", {32, 64, 64, 64}, [&](Graph& g, AnyTensor dy) {
-    const auto pool = pool3(op::AveragePool(), 2);
-    const op::AveragePoolGradient made(pool.window_over(std::vector<std::int64_t>{128, 128}),
-                                       images, op::PoolCount::inside);
-    return AnyTensor{&g, halftone::detail::record(g, made, {dy.id}, 1)[0]};
-  });
+  gradient("gradient of max pool 3x3, stride 1", pool3(op::MaxPool(), 1), images);
+  const auto average = [&](const char* name, std::int64_t stride) {
+    row(name, {32, 64, 128 / stride, 128 / stride}, [&, stride](Graph& g, AnyTensor dy) {
+      const auto pool = pool3(op::AveragePool(), stride);
+      const op::AveragePoolGradient made(pool.window_over(std::vector<std::int64_t>{128, 128}),
+                                         images, op::PoolCount::inside);
+      return AnyTensor{&g, halftone::detail::record(g, made, {dy.id}, 1)[0]};
+    });
+  };
+  average("gradient of average pool 3x3, stride 2", 2);
+  average("gradient of average pool 3x3, stride 1", 1);
   row(
       "global average pool", images, [](Graph&, AnyTensor x) { return op::global_average_pool(x); },
       false);

@@ -245,3 +245,136 @@ TEST_CASE("pool: NaN is not lost, wherever it is in a window") {
     CHECK(dx[place] == 1);
   }
 }
+
+namespace {
+
+/// The gradients of pooling over rows and columns as plain loops over the windows, in double: dy
+/// goes to the first largest element, NaN before all, or in equal parts to all elements.
+template <class T>
+void check_against_plain_loops(std::int64_t planes, std::int64_t height, std::int64_t width,
+                               const WindowAttributes& attributes, const kernel::Executor& on) {
+  const std::int64_t extents[] = {1, planes, height, width};
+  const Window w = Window::over(std::span<const std::int64_t>(extents).subspan(2), attributes);
+  REQUIRE(w.ok());
+  const std::int64_t outputs[] = {1, planes, w.output[0], w.output[1]};
+  const auto size = static_cast<std::size_t>(planes * height * width);
+  const auto out_size = static_cast<std::size_t>(planes * w.output[0] * w.output[1]);
+  // Exact blocks, so that a sanitizer sees accesses outside; aligned, so that rows can be streamed.
+  const Storage memory = Storage::allocate(size * sizeof(T));
+  auto* const dx = reinterpret_cast<T*>(memory.data());
+  std::vector<T> x(size), dy(out_size);
+  std::vector<float> sums(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    // Few numbers, so that many are equal; whole windows of -infinity.
+    const std::size_t kind = i * 2654435761u % 23;
+    x[i] = static_cast<T>(static_cast<float>(kind % 5));
+    if (kind == 22) x[i] = static_cast<T>(std::nanf(""));
+    if (kind == 21 || i / 7 % 4 == 0) x[i] = static_cast<T>(-static_cast<float>(infinity));
+  }
+  for (std::size_t i = 0; i < out_size; ++i) dy[i] = static_cast<T>(static_cast<int>(i % 7) - 2);
+  std::vector<double> largest(size), inside(size), padded(size);
+  for (std::int64_t o = 0; o < static_cast<std::int64_t>(out_size); ++o) {
+    const std::int64_t p = o / (w.output[0] * w.output[1]);
+    const std::int64_t top = o / w.output[1] % w.output[0] * w.strides[0] - w.pad_begin(0);
+    const std::int64_t left = o % w.output[1] * w.strides[1] - w.pad_begin(1);
+    std::vector<std::size_t> elements;
+    int padded_count = 0;
+    for (std::int64_t k = 0; k < w.kernel[0] * w.kernel[1]; ++k) {
+      const std::int64_t a = top + k / w.kernel[1] * w.dilations[0];
+      const std::int64_t b = left + k % w.kernel[1] * w.dilations[1];
+      padded_count += a < height + w.pad_end(0) && b < width + w.pad_end(1);
+      if (a < 0 || a >= height || b < 0 || b >= width) continue;
+      elements.push_back(static_cast<std::size_t>((p * height + a) * width + b));
+    }
+    if (elements.empty()) continue;
+    const auto sent = static_cast<double>(dy[static_cast<std::size_t>(o)]);
+    std::size_t best = elements[0];
+    for (const std::size_t i : elements) {
+      const auto v = static_cast<double>(x[i]), old = static_cast<double>(x[best]);
+      if (v > old || (std::isnan(v) && !std::isnan(old))) best = i;
+      inside[i] += sent / static_cast<double>(elements.size());
+      padded[i] += sent / padded_count;
+    }
+    largest[best] += sent;
+  }
+  KernelCall call;
+  call.executor = &on;
+  call.workspace = sums.data();
+  const View<const T> from{x.data(), extents, 4}, given{dy.data(), outputs, 4};
+  const View<T> to{dx, extents, 4};
+  const auto compare = [&](const std::vector<double>& expected, double tolerance) {
+    for (std::size_t i = 0; i < size; ++i) {
+      if (std::fabs(static_cast<double>(dx[i]) - expected[i]) <= tolerance) continue;
+      CAPTURE(i);
+      REQUIRE(static_cast<double>(dx[i]) == expected[i]);
+    }
+  };
+  for (std::size_t i = 0; i < size; ++i) dx[i] = static_cast<T>(77);
+  kernel::max_pool_gradient<T>(call, w, from, given, to);
+  compare(largest, 0);
+  // Sums of at most 25 shares of at most 4, each rounded.
+  const double tolerance = sizeof(T) == 2 ? 2e-2 : 2e-5;
+  kernel::average_pool_gradient<T>(call, w, kernel::PoolCount::inside, given, to);
+  compare(inside, tolerance);
+  kernel::average_pool_gradient<T>(call, w, kernel::PoolCount::padded, given, to);
+  compare(padded, tolerance);
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("pool: gradients are those of plain loops, with ties, NaN and infinity", T,
+                   float, double, half) {
+  const WindowAttributes windows[] = {
+      {.kernel = {2, 2}, .strides = {2, 2}},
+      {.kernel = {2, 2}, .strides = {2, 2}, .pads = {0, 0, 1, 1}, .ceil_mode = true},
+      {.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1}},
+      {.kernel = {3, 3}, .strides = {2, 2}, .ceil_mode = true},
+      {.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 2, 2}, .ceil_mode = true},
+      {.kernel = {3, 3}, .pads = {1, 1, 1, 1}},
+      {.kernel = {3, 3}},
+      {.kernel = {2, 3}, .strides = {3, 1}, .dilations = {2, 1}, .pads = {1, 1, 1, 1}},
+      {.kernel = {3, 2}, .strides = {1, 2}, .dilations = {3, 1}, .pads = {2, 0, 2, 0}},
+      {.kernel = {5, 5}, .pads = {2, 2, 2, 2}},
+      {.kernel = {2, 2}, .dilations = {2, 2}},
+      {.kernel = {4, 3}, .strides = {3, 3}},
+  };
+  for (const std::int64_t width : {5, 16, 33, 64, 71}) {
+    for (const WindowAttributes& window : windows) {
+      check_against_plain_loops<T>(2, 9, width, window, backwards);
+    }
+  }
+}
+
+TEST_CASE("pool: gradients that no cache keeps are those of each plane by itself") {
+  const std::int64_t planes = 2100, size = 64 * 64, all[] = {1, planes, 64, 64},
+                     one[] = {1, 1, 64, 64}, dy_all[] = {1, planes, 32, 32},
+                     dy_one[] = {1, 1, 32, 32};
+  std::vector<float> x(static_cast<std::size_t>(planes * size)), dy(x.size() / 4), expected(size);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 2654435761u % 101);
+  for (std::size_t i = 0; i < dy.size(); ++i) dy[i] = static_cast<float>(i * 2654435761u % 103);
+  // 64-byte aligned, as tensors are.
+  const Storage memory = Storage::allocate(x.size() * sizeof(float));
+  auto* const dx = reinterpret_cast<float*>(memory.data());
+  const Window w = Window::over(std::span<const std::int64_t>(one).subspan(2),
+                                {.kernel = {3, 3}, .strides = {2, 2}, .pads = {1, 1, 1, 1}});
+  const kernel::Executor alone;
+  KernelCall many, single;
+  many.executor = &backwards;
+  single.executor = &alone;
+  const auto compare = [&](auto gradient) {
+    gradient(many, View<const float>{x.data(), all, 4}, View<const float>{dy.data(), dy_all, 4},
+             View<float>{dx, all, 4});
+    for (std::int64_t p = 0; p < planes; ++p) {
+      gradient(single, View<const float>{x.data() + p * size, one, 4},
+               View<const float>{dy.data() + p * size / 4, dy_one, 4},
+               View<float>{expected.data(), one, 4});
+      REQUIRE(std::memcmp(expected.data(), dx + p * size, expected.size() * sizeof(float)) == 0);
+    }
+  };
+  compare([&](const KernelCall& call, auto from, auto given, auto to) {
+    kernel::max_pool_gradient<float>(call, w, from, given, to);
+  });
+  compare([&](const KernelCall& call, auto, auto given, auto to) {
+    kernel::average_pool_gradient<float>(call, w, kernel::PoolCount::inside, given, to);
+  });
+}

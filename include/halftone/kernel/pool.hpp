@@ -141,6 +141,17 @@ HALFTONE_INLINE V load_strided(const typename V::value_type* p, std::int64_t str
   }
 }
 
+/// Fetches what will be read soon after the row of outputs whose windows begin at x: the machine
+/// does not see a stream in rows that are read side by side. Inlined: g++ leaves out calls of a
+/// function that only fetches.
+template <class T>
+HALFTONE_INLINE void fetch_ahead(const PoolShape& s, const T* x) {
+  constexpr std::int64_t distance = 8192, line = 64;
+  const std::int64_t bytes = s.stride[1] * s.input[2] * std::int64_t(sizeof(T));
+  const auto* const from = reinterpret_cast<const char*>(x) + distance;
+  for (std::int64_t i = 0; i < bytes; i += line) __builtin_prefetch(from + i);
+}
+
 /// Sums or maxima of the windows of some rows of outputs. `finish` makes of them, and of the number
 /// of elements that count (a vector, or one number for all lanes), what is stored.
 template <bool Max, class T, class Finish>
@@ -244,16 +255,6 @@ struct PoolRows {
     return s.input[2] - 2 * V::size - (s.kernel[2] - 1) / 2 * 2;
   }
 
-  /// Fetches what will be read soon after the row of outputs whose windows begin at x: the machine
-  /// does not see a stream in rows that are read side by side. Inlined: g++ leaves out calls of a
-  /// function that only fetches.
-  HALFTONE_INLINE void fetch_ahead(const T* x) const {
-    constexpr std::int64_t distance = 8192, line = 64;
-    const std::int64_t bytes = s.stride[1] * s.input[2] * std::int64_t(sizeof(T));
-    const auto* const from = reinterpret_cast<const char*>(x) + distance;
-    for (std::int64_t i = 0; i < bytes; i += line) __builtin_prefetch(from + i);
-  }
-
   /// The rows of a plane that the windows of row h of depth d read; gives their number.
   int rows_read(const T* x, std::int64_t d, std::int64_t h, const T** rows) const {
     const Range deep = s.range(0, d), high = s.range(1, h);
@@ -289,7 +290,7 @@ struct PoolRows {
     std::int64_t d = first / s.output[1], h = first % s.output[1];
     for (std::int64_t row = first; row < last; ++row, ++h) {
       if (h == s.output[1]) ++d, h = 0;
-      fetch_ahead(x + (d * s.stride[0] * s.input[1] + h * s.stride[1]) * s.input[2]);
+      fetch_ahead(s, x + (d * s.stride[0] * s.input[1] + h * s.stride[1]) * s.input[2]);
       const T* rows[most_rows];
       const int row_count = rows_read(x, d, h, rows);
       const auto joined = [&](std::int64_t c) {
@@ -341,7 +342,7 @@ struct PoolRows {
     std::int64_t d = first / s.output[1], h = first % s.output[1];
     for (std::int64_t row = first; row < last; ++row, ++h) {
       if (h == s.output[1]) ++d, h = 0;
-      fetch_ahead(x + (d * s.stride[0] * s.input[1] + h * s.stride[1]) * s.input[2]);
+      fetch_ahead(s, x + (d * s.stride[0] * s.input[1] + h * s.stride[1]) * s.input[2]);
       const T* rows[most_rows];
       const int row_count = rows_read(x, d, h, rows);
       const auto join_rows = [&](std::int64_t begin, std::int64_t end) {
@@ -626,39 +627,71 @@ HALFTONE_INLINE Vec<T, N> interleaved(Vec<T, N> a, Vec<T, N> b, std::integer_seq
   return Vec<T, N>(__builtin_shufflevector(a.v, b.v, (Half * N + I) / 2 + I % 2 * N...));
 }
 
-/// Adds to `to`, elements [0, width) of a row of the input, what its windows send there:
-/// term(c, w) is what a vector of windows from w sends to their column c. Reads up to a
-/// vector and the kernel's reach beyond the windows on both sides; the stride is 1, or 2 without
-/// dilation.
+/// What the windows of a row send to elements of a row of the input: with Stride 1 to those from i
+/// on; with 2 to those from i, i even, two apart in sums[0] and to their neighbours in sums[1].
+/// term(c, w) is what a vector of windows from w sends to their column c. Adds in ascending c. Reads
+/// up to a vector and the kernel's reach beyond the windows on both sides; the stride is 1, or 2
+/// without dilation.
+template <int Stride, class V, class F>
+HALFTONE_INLINE void column_sums(const PoolShape& s, std::int64_t i, V (&sums)[Stride], F&& term) {
+  const std::int64_t columns = s.kernel[2], from = i + s.begin[2];
+  for (V& sum : sums) sum = V(0);
+  if constexpr (Stride == 1) {
+    for (std::int64_t c = 0; c < columns; ++c) sums[0] += term(c, from - c * s.dilation[2]);
+  } else if (s.begin[2] % 2 == 0) {
+    for (std::int64_t c = 0; c < columns; c += 2) sums[0] += term(c, (from - c) >> 1);
+    for (std::int64_t c = 1; c < columns; c += 2) sums[1] += term(c, (from + 1 - c) >> 1);
+  } else {
+    for (std::int64_t c = 1; c < columns; c += 2) sums[0] += term(c, (from - c) >> 1);
+    for (std::int64_t c = 0; c < columns; c += 2) sums[1] += term(c, (from + 1 - c) >> 1);
+  }
+}
+
+/// The same for K columns without dilation, the first of them Begin columns before the input:
+/// term(c, move) is what windows send that begin `move`, a constant, after those from i / Stride.
+template <int Stride, int K, int Begin, class V, class F>
+HALFTONE_INLINE void column_sums(V (&sums)[Stride], F&& term) {
+  for (V& sum : sums) sum = V(0);
+  const auto add = [&](auto c) __attribute__((always_inline)) {
+    constexpr int column = c(), parity = (column + Begin) % Stride;
+    constexpr int move = (parity + Begin - column) / Stride;
+    sums[parity] += term(column, std::integral_constant<int, move>());
+  };
+  add(std::integral_constant<int, 0>());
+  if constexpr (K > 1) add(std::integral_constant<int, 1>());
+  if constexpr (K > 2) add(std::integral_constant<int, 2>());
+}
+
+/// The vector that begins `Move` lanes after p, made of whole vectors from p: the machine forwards a
+/// store in flight only to a load of the same place.
+template <int Move, class T, class V = Vec<T>>
+HALFTONE_INLINE V load_moved(const T* p) {
+  constexpr auto all = std::make_integer_sequence<int, V::size>();
+  const V at = V::load(p);
+  if constexpr (Move < 0) return moved_lanes<Move>(V::load(p - V::size), at, at, all);
+  if constexpr (Move > 0) return moved_lanes<Move>(at, at, V::load(p + V::size), all);
+  return at;
+}
+
+/// Puts the sums of column_sums() side by side.
+template <class V>
+HALFTONE_INLINE void interleave(V (&)[1]) {}
+template <class V>
+HALFTONE_INLINE void interleave(V (&sums)[2]) {
+  constexpr auto all = std::make_integer_sequence<int, V::size>();
+  const V low = interleaved<0>(sums[0], sums[1], all), high = interleaved<1>(sums[0], sums[1], all);
+  sums[0] = low, sums[1] = high;
+}
+
+/// Adds to `to`, elements [0, width) of a row of the input, the sums of column_sums().
 template <int Stride, class T, class F>
 HALFTONE_INLINE void add_columns(const PoolShape& s, std::int64_t width, T* to, F&& term) {
   using V = Vec<T>;
-  constexpr auto all = std::make_integer_sequence<int, V::size>();
-  const std::int64_t columns = s.kernel[2], begin = s.begin[2];
-  if constexpr (Stride == 1) {
-    for (std::int64_t i = 0; i < width; i += V::size) {
-      V sum(0);
-      for (std::int64_t c = 0; c < columns; ++c) sum += term(c, i + begin - c * s.dilation[2]);
-      add_to(to + i, sum, width - i);
-    }
-  } else {
-    // Columns 2 w - begin take from the windows' even columns, the ones behind them from the odd.
-    const std::int64_t skipped = begin % 2;
-    for (std::int64_t i = -skipped; i < width; i += 2 * V::size) {
-      const std::int64_t w = (i + begin) / 2;
-      V even(0), odd(0);
-      for (std::int64_t c = 0; c < columns; c += 2) even += term(c, w - c / 2);
-      for (std::int64_t c = 1; c < columns; c += 2) odd += term(c, w - c / 2);
-      const V low = interleaved<0>(even, odd, all), high = interleaved<1>(even, odd, all);
-      if (i >= 0) {
-        add_to(to + i, low, width - i);
-      } else {
-        T lanes[V::size];
-        low.store(lanes);
-        for (int k = 1; k < V::size && k - 1 < width; ++k) to[k - 1] += lanes[k];
-      }
-      add_to(to + i + V::size, high, width - i - V::size);
-    }
+  for (std::int64_t i = 0; i < width; i += Stride * V::size) {
+    V sums[Stride];
+    column_sums<Stride>(s, i, sums, term);
+    interleave(sums);
+    for (int k = 0; k < Stride; ++k) add_to(to + i + k * V::size, sums[k], width - i - k * V::size);
   }
 }
 
@@ -691,7 +724,7 @@ struct PoolGradientRow {
   }
 };
 
-/// The place of the largest element of each window of a row of outputs, [0, last - first), whose
+/// The place of the largest element of each window of a row of outputs, [first, last), whose
 /// windows lie inside the input's rows: which of the rows, times the columns, and which column.
 template <int Stride, class T, class P>
 void find_largest(const PoolShape& s, const PoolInputRows& rows, const T* x, std::int64_t first,
@@ -710,7 +743,7 @@ void find_largest(const PoolShape& s, const PoolInputRows& rows, const T* x, std
             load_strided_partial<Stride>(from + rows.offsets[r] + c * s.dilation[2], stride, n);
         // As the indices of MaxPool: the first largest element, NaN before all.
         const auto is_first = typename V::mask(r == 0 && c == 0);
-        const auto is_better = is_first | (v > best) | ((v != v) & (best == best));
+        const auto is_better = is_first | (~(v <= best) & (best == best));
         best = select(is_better, v, best);
         place = select(is_better, Place(P(r * columns + c)), place);
       }
@@ -718,6 +751,423 @@ void find_largest(const PoolShape& s, const PoolInputRows& rows, const T* x, std
     place.store_partial(places + w, n);
   }
 }
+
+/// Narrow windows without dilation: their constants.
+template <int Stride_, int K_, int Begin_>
+struct NarrowWindow {
+  static constexpr int stride = Stride_, columns = K_, begin = Begin_;
+};
+
+/// A vector of the windows from w on (a multiple of the vector), `n` of which exist: the places of
+/// their largest elements, as find_largest() has them, -1 where there is none. `row_count` rows of
+/// `width` elements, `pitch` apart. IsInside: all of their elements lie in the rows.
+template <class W, bool IsInside, class P, class T>
+HALFTONE_INLINE Vec<P> find_narrow(const T* x, std::int64_t pitch, int row_count,
+                                   std::int64_t width, std::int64_t w, std::int64_t n) {
+  using V = Vec<compute_t<T>>;
+  using Place = Vec<P>;
+  using std::integral_constant;
+  constexpr auto all = std::make_integer_sequence<int, V::size>();
+  // No element outside is larger than one inside, so that none is chosen if the search starts at
+  // the first column inside.
+  const V outside(static_cast<compute_t<T>>(lowest<T>()));
+  Place start(P(0));
+  if constexpr (!IsInside) {
+    const Place before = Place(P(W::begin)) - (Place::iota() + P(w)) * P(W::stride);
+    start = select(before > P(0), before, Place(P(0)));
+  }
+  // As the indices of MaxPool: the first largest element, NaN before all.
+  const auto look_at = [](V v, Place at, V& best, Place& place) __attribute__((always_inline)) {
+    const auto is_better = ~(v <= best) & (best == best);
+    best = select(is_better, v, best);
+    place = select(is_better, at, place);
+  };
+  V best = outside;
+  Place place(P(-1));
+  const auto look_at_row = [&](int r) __attribute__((always_inline)) {
+    const T* const row = x + r * pitch;
+    // The vector of a row that begins at a column of the first window.
+    const auto load = [&](auto column) __attribute__((always_inline)) {
+      constexpr int at = column() - W::begin;
+      if constexpr (IsInside) {
+        return load_compute(row + w * W::stride + at);
+      } else {
+        const auto part = [&](std::int64_t from) __attribute__((always_inline)) {
+          const std::int64_t rest = width - from;
+          if (rest >= V::size) return load_compute(row + from);
+          if (rest <= 0) return outside;
+          return select(V::mask::first(rest), load_compute_partial(row + from, rest), outside);
+        };
+        if constexpr (at < 0) {
+          if (w == 0) return moved_lanes<at>(outside, part(0), outside, all);
+        }
+        return part(w * W::stride + at);
+      }
+    };
+    // Rows by themselves: no row waits for the one before.
+    const P base = P(r * W::columns);
+    V largest;
+    Place column = start + base;
+    constexpr integral_constant<int, 0> first;
+    constexpr integral_constant<int, 1> second;
+    constexpr integral_constant<int, 2> third;
+    if constexpr (W::stride == 1) {
+      largest = load(first);
+      look_at(load(second), Place(base + 1), largest, column);
+      if constexpr (W::columns > 2) look_at(load(third), Place(base + 2), largest, column);
+    } else {
+      const V a = load(first), b = load(integral_constant<int, V::size>());
+      largest = even_lanes(a, b, all);
+      look_at(odd_lanes(a, b, all), Place(base + 1), largest, column);
+      if constexpr (W::columns > 2) {  // of vectors that end with the windows
+        const V c = load(second), d = load(integral_constant<int, V::size + 1>());
+        look_at(odd_lanes(c, d, all), Place(base + 2), largest, column);
+      }
+    }
+    if (r == 0) {
+      best = largest, place = column;
+    } else {
+      look_at(largest, column, best, place);
+    }
+  };
+  if (row_count == W::columns) {  // most windows are as high as wide
+#pragma GCC unroll 3
+    for (int r = 0; r < W::columns; ++r) look_at_row(r);
+  } else {
+    for (int r = 0; r < row_count; ++r) look_at_row(r);
+  }
+  if constexpr (!IsInside) {
+    // A window that begins behind the row has no elements.
+    const std::int64_t nonempty = (width + W::begin + W::stride - 1) / W::stride - w;
+    place = select(Place::mask::first(n < nonempty ? n : nonempty), place, Place(P(-1)));
+  }
+  return place;
+}
+
+/// f(a NarrowWindow) for the windows of most networks; else f of one without columns.
+template <class F>
+void for_window(const PoolShape& s, F&& f) {
+  const bool is_dense = s.dilation[2] == 1;
+  const std::int64_t stride = s.stride[2], columns = s.kernel[2], begin = s.begin[2];
+  if (stride == 1) {
+    if (is_dense && columns == 3 && begin == 1) return f(NarrowWindow<1, 3, 1>());
+    return f(NarrowWindow<1, 0, 0>());
+  }
+  if (columns == 2 && begin == 0) return f(NarrowWindow<2, 2, 0>());
+  if (columns == 3 && begin == 0) return f(NarrowWindow<2, 3, 0>());
+  if (columns == 3 && begin == 1) return f(NarrowWindow<2, 3, 1>());
+  f(NarrowWindow<2, 0, 0>());
+}
+
+/// Gradients of windows that do not reach over the depth, row by row of dx: a ring of slots holds
+/// what the last rows of windows send, so that each row of dx is summed in registers and written
+/// once. The sums are those of adding the rows of windows one after the other.
+template <class T>
+struct GradientRing {
+  using S = compute_t<T>;
+  using V = Vec<S>;
+  static constexpr std::int64_t room = 12 * 1024;  ///< numbers of all slots
+  static constexpr int most_slots = 8;
+
+  const PoolShape& s;
+  std::int64_t margin, pitch, slots;
+  std::int64_t width;  ///< columns of the input that windows reach
+  bool fits;
+
+  explicit GradientRing(const PoolShape& shape) : s(shape) {
+    const std::int64_t reach = (s.kernel[2] - 1) * s.dilation[2] + 1;
+    margin = (reach + 3 * V::size - 1) / V::size * V::size;
+    const std::int64_t longest = s.input[2] > s.output[2] ? s.input[2] : s.output[2];
+    pitch = (longest + V::size - 1) / V::size * V::size + 2 * margin;
+    slots = (s.kernel[1] - 1) * s.dilation[1] / s.stride[1] + 1;
+    width = (s.output[2] - 1) * s.stride[2] - s.begin[2] + reach;
+    if (width > s.input[2]) width = s.input[2];
+    const bool is_flat =
+        s.kernel[0] == 1 && s.stride[0] == 1 && s.begin[0] == 0 && s.output[0] == s.input[0];
+    fits = is_flat && s.lanes == 1 && s.output[1] > 0 && s.output[2] > 1 &&
+           (s.stride[2] == 1 || (s.stride[2] == 2 && s.dilation[2] == 1)) && s.kernel[1] <= 256 &&
+           s.begin[2] <= reach && s.begin[1] <= (s.kernel[1] - 1) * s.dilation[1] + 1 &&
+           slots <= most_slots && slots * pitch <= room;
+  }
+
+  /// A row of windows that reads a row of the input: its slot, and which row of the windows that is.
+  struct Source {
+    std::int64_t slot;
+    int row;
+  };
+
+  /// For each task a value of Rows(ring), of which make(slice, row of windows, slot) fills a slot
+  /// and add(sender(slot, row of the windows), i, sums) adds what it sends from column i on, to
+  /// sums as column_sums() has them.
+  template <class Rows>
+  void run(const Executor& executor, T* dx, const auto&... arguments) const {
+    const std::int64_t size = s.input[1] * s.input[2], slices = s.planes * s.input[0];
+    const std::int64_t grain = pool_grain / (size + 1) + 1;
+    const bool streams = has_stream && std::is_same_v<T, S> &&
+                         slices * size * std::int64_t(sizeof(T)) >= beyond_caches &&
+                         is_in_lines(dx, s.input[2] * std::int64_t(sizeof(T)));
+    parallel_for(executor, (slices + grain - 1) / grain, [&](std::int64_t task) {
+      const std::int64_t last = (task + 1) * grain < slices ? (task + 1) * grain : slices;
+      Rows rows(*this, arguments...);
+      for (std::int64_t p = task * grain; p < last; ++p) run_slice(rows, p, dx + p * size, streams);
+      if (streams) stream_end();
+    });
+  }
+
+ private:
+  template <class Rows>
+  void run_slice(Rows& rows, std::int64_t slice, T* dx, bool streams) const {
+    const std::int64_t stride = s.stride[1], dilation = s.dilation[1];
+    const auto by_dilation = [&](std::int64_t n) { return dilation == 1 ? n : n / dilation; };
+    std::int64_t made = 0, slot = 0;  // slot: the next one to fill
+    for (std::int64_t b = 0; b < s.input[1]; ++b) {
+      const std::int64_t at = b + s.begin[1];
+      for (; made < s.output[1] && made * stride <= at; ++made) {
+        rows.make(slice, made, slot * pitch + margin);
+        slot = slot + 1 == slots ? 0 : slot + 1;
+      }
+      Source sources[most_slots];
+      int count = 0;
+      std::int64_t h = made > slots ? made - slots : 0, from = made > slots ? slot : 0;
+      for (; h < made; ++h, from = from + 1 == slots ? 0 : from + 1) {
+        const std::int64_t distance = at - h * stride, row = by_dilation(distance);
+        if (row * dilation != distance || row >= s.kernel[1]) continue;
+        // Rows above the input are not among those of a window.
+        const std::int64_t first = s.range(1, h).first;
+        sources[count++] = {from * pitch + margin, static_cast<int>(by_dilation(b - first))};
+      }
+      T* const to = dx + b * s.input[2];
+      if (count == 1) {
+        sum_row<1>(rows, sources, 1, to, streams);
+      } else if (count == 2) {
+        sum_row<2>(rows, sources, 2, to, streams);
+      } else if (count == 3) {
+        sum_row<3>(rows, sources, 3, to, streams);
+      } else {
+        sum_row<0>(rows, sources, count, to, streams);
+      }
+    }
+  }
+  template <int Count, class Rows>
+  void sum_row(const Rows& rows, const Source* sources, int count, T* to, bool streams) const {
+    constexpr std::int64_t step = Rows::vectors * V::size;
+    typename Rows::Sender senders[Count ? Count : most_slots];
+    for (int k = 0; k < (Count ? Count : count); ++k) {
+      senders[k] = rows.sender(sources[k].slot, sources[k].row);
+    }
+    for (std::int64_t i = 0; i < s.input[2]; i += step) {
+      V sums[Rows::vectors];
+      for (V& sum : sums) sum = V(0);
+      if (i < width) {
+        if constexpr (Count > 0) {
+#pragma GCC unroll 3
+          for (int k = 0; k < Count; ++k) rows.add(senders[k], i, sums);
+        } else {
+          for (int k = 0; k < count; ++k) rows.add(senders[k], i, sums);
+        }
+      }
+      interleave(sums);
+      for (int k = 0; k < Rows::vectors; ++k) {
+        const std::int64_t at = i + k * V::size, n = s.input[2] - at;
+        if (n >= V::size) {
+          if constexpr (std::is_same_v<T, S>) {
+            if (streams) {
+              sums[k].stream(to + at);
+              continue;
+            }
+          }
+          store_compute(to + at, sums[k]);
+        } else if (n > 0) {
+          store_compute_partial(to + at, sums[k], n);
+        }
+      }
+    }
+  }
+};
+
+/// The first largest element of a window of a plane, NaN before all: found(its place in the plane,
+/// which of the window's rows, its column), unless the window is empty.
+template <class T, class F>
+void find_largest_of(const PoolShape& s, const T* plane, const PoolShape::Range (&r)[3],
+                     std::int64_t lane, F&& found) {
+  using S = compute_t<T>;
+  S best = 0;
+  std::int64_t place = -1, row = 0, best_row = 0, best_column = 0;
+  for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
+    for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step, ++row) {
+      for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
+        const std::int64_t at = ((a * s.input[1] + b) * s.input[2] + c) * s.lanes + lane;
+        const auto v = static_cast<S>(plane[at]);
+        if (place >= 0 && !(v > best) && !(v != v && best == best)) continue;
+        best = v;
+        place = at;
+        best_row = row;
+        best_column = c;
+      }
+    }
+  }
+  if (place >= 0) found(place, best_row, best_column);
+}
+
+/// The places of the largest elements of a row of outputs, [0, output[2]), as find_largest() has
+/// them; -1 for a window that has none.
+template <int Stride, class T, class P>
+void find_places(const PoolShape& s, const T* plane, std::int64_t row, const PoolInputRows& rows,
+                 P* places) {
+  const std::int64_t columns = s.kernel[2], stride = s.stride[2];
+  // Outputs whose windows lie inside the input's rows.
+  std::int64_t first = (s.begin[2] + stride - 1) / stride;
+  std::int64_t last = s.input[2] - 1 - (columns - 1) * s.dilation[2] + s.begin[2];
+  last = last < 0 ? 0 : last / stride + 1;
+  if (last > s.output[2]) last = s.output[2];
+  if (first > s.output[2]) first = s.output[2];
+  if (last < first) last = first;
+  const auto at_edge = [&](std::int64_t, const auto& r, const auto& at) {
+    places[at[2]] = -1;
+    find_largest_of(s, plane, r, 0, [&](std::int64_t, std::int64_t which, std::int64_t column) {
+      const std::int64_t c = (column - at[2] * stride + s.begin[2]) / s.dilation[2];
+      places[at[2]] = static_cast<P>(which * columns + c);
+    });
+  };
+  for_each_window(s, row, 0, first, at_edge);
+  if (rows.count > 0) {
+    find_largest<Stride>(s, rows, plane, first, last, places);
+  } else {
+    for (std::int64_t w = first; w < last; ++w) places[w] = -1;
+  }
+  for_each_window(s, row, last, s.output[2], at_edge);
+}
+
+/// The slots of MaxPool's gradient: where the largest elements are, and dy.
+template <class W, class T>
+struct MaxGradientRows {
+  using Ring = GradientRing<T>;
+  using S = compute_t<T>;
+  using V = Vec<S>;
+  using P = typename V::mask::lane;
+  static constexpr int vectors = W::stride;
+
+  const PoolShape& s;
+  const T *x, *dy;
+  alignas(64) P places[Ring::room];
+  alignas(64) S own[Ring::room];
+
+  MaxGradientRows(const Ring& ring, const T* x_, const T* dy_) : s(ring.s), x(x_), dy(dy_) {
+    for (std::int64_t i = 0; i < ring.slots * ring.pitch; ++i) places[i] = -1, own[i] = 0;
+  }
+  void make(std::int64_t slice, std::int64_t h, std::int64_t slot) {
+    const T* const from = dy + (slice * s.output[1] + h) * s.output[2];
+    for (std::int64_t w = 0; w < s.output[2]; w += V::size) {
+      const std::int64_t n = s.output[2] - w;
+      (n < V::size ? load_compute_partial(from + w, n) : load_compute(from + w))
+          .store(own + slot + w);
+    }
+    const T* const plane = x + slice * s.input[1] * s.input[2];
+    if constexpr (W::columns == 0) {
+      find_places<W::stride>(s, plane, h, PoolInputRows(s, h), places + slot);
+    } else {
+      const auto high = s.range(1, h);
+      const T* const first = plane + high.first * s.input[2];
+      const auto count = static_cast<int>(high.count());
+      fetch_ahead(s, first);
+      const std::int64_t pitch = high.step * s.input[2], width = s.input[2];
+      // Behind the last window whose columns lie in the input.
+      const std::int64_t last = (width - W::columns + W::begin) / W::stride + 1;
+      for (std::int64_t w = 0; w < s.output[2]; w += V::size) {
+        const std::int64_t n = s.output[2] - w;
+        Vec<P> found;
+        if ((w == 0 && W::begin > 0) || n < V::size || w + V::size > last || count == 0) {
+          found = find_narrow<W, false, P>(first, pitch, count, width, w, n);
+        } else {
+          found = find_narrow<W, true, P>(first, pitch, count, width, w, n);
+        }
+        found.store(places + slot + w);
+      }
+    }
+  }
+  /// A row of windows as one of the rows that it reads sees it.
+  struct Sender {
+    const P* places;
+    const S* own;
+    P base;
+    Vec<P> columns[W::columns + 1];
+  };
+  HALFTONE_INLINE Sender sender(std::int64_t slot, int row) const {
+    Sender r{places + slot, own + slot, P(row * s.kernel[2]), {}};
+    for (int c = 0; c < W::columns; ++c) r.columns[c] = Vec<P>(P(r.base + c));
+    return r;
+  }
+  HALFTONE_INLINE void add(const Sender& from, std::int64_t i, V (&sums)[vectors]) const {
+    V terms[vectors];
+    if constexpr (W::columns == 0) {
+      column_sums(s, i, terms, [&](std::int64_t c, std::int64_t w) {
+        const auto is_here = Vec<P>::load(from.places + w) == P(from.base + c);
+        return select(is_here, V::load(from.own + w), V(0));
+      });
+    } else {
+      const std::int64_t w = i / W::stride;
+      column_sums<W::stride, W::columns, W::begin>(
+          terms, [&](int c, auto move) __attribute__((always_inline)) {
+            const auto is_here = load_moved<move()>(from.places + w) == from.columns[c];
+            return select(is_here, load_moved<move()>(from.own + w), V(0));
+          });
+    }
+    for (int j = 0; j < vectors; ++j) sums[j] += terms[j];
+  }
+};
+
+/// The slots of AveragePool's gradient: what a row of windows sends to each column.
+template <class W, class T, class Count>
+struct AverageGradientRows {
+  using Ring = GradientRing<T>;
+  using S = compute_t<T>;
+  using V = Vec<S>;
+  static constexpr int vectors = 1;
+
+  const PoolShape& s;
+  const T* dy;
+  const Count& count;
+  std::int64_t margin, width;
+  alignas(64) S along[Ring::room];
+  alignas(64) S sent[Ring::room];
+  alignas(64) S columns[Ring::room];
+
+  AverageGradientRows(const Ring& ring, const T* dy_, const Count& count_)
+      : s(ring.s), dy(dy_), count(count_), margin(ring.margin), width(ring.width) {
+    for (std::int64_t i = 0; i < ring.pitch; ++i) sent[i] = columns[i] = 0;
+    for (std::int64_t w = 0; w < s.output[2]; ++w) columns[w] = static_cast<S>(count(2, w));
+  }
+  void make(std::int64_t slice, std::int64_t h, std::int64_t slot) {
+    const std::int64_t depth = s.input[0] == 1 ? 0 : slice % s.input[0];
+    const T* const from = dy + (slice * s.output[1] + h) * s.output[2];
+    const V high(static_cast<S>(count(0, depth) * count(1, h)));
+    S* const own = sent + margin;
+    for (std::int64_t w = 0; w < s.output[2]; w += V::size) {
+      const std::int64_t n = s.output[2] - w;
+      const V elements = V::load(columns + w) * high;
+      const V v = n < V::size ? load_compute_partial(from + w, n) : load_compute(from + w);
+      select(elements == V(0), V(0), v / elements).store(own + w);
+    }
+    for (std::int64_t i = 0; i < width; i += W::stride * V::size) {
+      V sums[W::stride];
+      if constexpr (W::columns == 0) {
+        column_sums(s, i, sums, [&](std::int64_t, std::int64_t w) { return V::load(own + w); });
+      } else {
+        column_sums<W::stride, W::columns, W::begin>(
+            sums, [&](int, auto move) __attribute__((always_inline)) {
+              return load_moved<move()>(own + i / W::stride);
+            });
+      }
+      interleave(sums);
+      for (int k = 0; k < W::stride; ++k) sums[k].store(along + slot + i + k * V::size);
+    }
+  }
+  using Sender = const S*;
+  HALFTONE_INLINE Sender sender(std::int64_t slot, int) const { return along + slot; }
+  HALFTONE_INLINE void add(Sender from, std::int64_t i, V (&sums)[1]) const {
+    sums[0] += V::load(from + i);
+  }
+};
 
 }  // namespace detail
 
@@ -737,45 +1187,28 @@ void max_pool_gradient(const KernelCall& call, const Window& window, View<const 
   using P = typename V::mask::lane;
   using Row = detail::PoolGradientRow;
   const detail::PoolShape s(window, x);
+  const detail::GradientRing<T> ring(s);
+  if (ring.fits) {
+    detail::for_window(s, [&]<class W>(W) {
+      ring.template run<detail::MaxGradientRows<W, T>>(*call.executor, dx.data, x.data, dy.data);
+    });
+    return;
+  }
   const Row gradient_row(s);
   const std::int64_t columns = s.kernel[2], stride = s.stride[2];
-  // Outputs whose windows lie inside the input's rows.
-  const std::int64_t first = (s.begin[2] + stride - 1) / stride;
-  std::int64_t last = s.input[2] - 1 - (columns - 1) * s.dilation[2] + s.begin[2];
-  last = last < 0 ? 0 : last / stride + 1;
-  if (last > s.output[2]) last = s.output[2];
-  if (last < first) last = first;
   detail::add_up_planes<T>(
       *call.executor, s, dx.data, call.workspace, [&](std::int64_t p, S* sums) {
         const T* const plane = x.data + p * s.input_size();
         const T* const from = dy.data + p * s.output_size();
-        // The row and column of a window's first largest element, NaN before all.
-        const auto largest = [&](const auto& r, std::int64_t lane, auto found) {
-          S best = 0;
-          std::int64_t place = -1, row = 0, best_row = 0, best_column = 0;
-          for (std::int64_t a = r[0].first; a < r[0].last; a += r[0].step) {
-            for (std::int64_t b = r[1].first; b < r[1].last; b += r[1].step, ++row) {
-              for (std::int64_t c = r[2].first; c < r[2].last; c += r[2].step) {
-                const std::int64_t at = ((a * s.input[1] + b) * s.input[2] + c) * s.lanes + lane;
-                const auto v = static_cast<S>(plane[at]);
-                if (place >= 0 && !(v > best) && !(v != v && best == best)) continue;
-                best = v;
-                place = at;
-                best_row = row;
-                best_column = c;
-              }
-            }
-          }
-          if (place >= 0) found(place, best_row, best_column);
-        };
         if (!gradient_row.fits) {
           for (std::int64_t row = 0; row < s.output[0] * s.output[1]; ++row) {
             detail::for_each_window(
                 s, row, 0, s.output[2], [&](std::int64_t out, const auto& r, const auto&) {
                   for (std::int64_t lane = 0; lane < s.lanes; ++lane) {
-                    largest(r, lane, [&](std::int64_t place, std::int64_t, std::int64_t) {
-                      sums[place] += static_cast<S>(from[out * s.lanes + lane]);
-                    });
+                    detail::find_largest_of(
+                        s, plane, r, lane, [&](std::int64_t place, std::int64_t, std::int64_t) {
+                          sums[place] += static_cast<S>(from[out * s.lanes + lane]);
+                        });
                   }
                 });
           }
@@ -789,25 +1222,16 @@ void max_pool_gradient(const KernelCall& call, const Window& window, View<const 
         S* const own = sent + Row::margin;
         for (std::int64_t row = 0; row < s.output[0] * s.output[1]; ++row) {
           const detail::PoolInputRows rows(s, row);
-          const auto at_edge = [&](std::int64_t, const auto& r, const auto& at) {
-            own_places[at[2]] = -1;
-            largest(r, 0, [&](std::int64_t, std::int64_t which, std::int64_t column) {
-              const std::int64_t c = (column - at[2] * stride + s.begin[2]) / s.dilation[2];
-              own_places[at[2]] = static_cast<P>(which * columns + c);
-            });
-          };
-          detail::for_each_window(s, row, 0, first < s.output[2] ? first : s.output[2], at_edge);
           if (stride == 1) {
-            detail::find_largest<1>(s, rows, plane, first, last, own_places);
+            detail::find_places<1>(s, plane, row, rows, own_places);
           } else if (stride == 2) {
-            detail::find_largest<2>(s, rows, plane, first, last, own_places);
+            detail::find_places<2>(s, plane, row, rows, own_places);
           } else {
-            detail::find_largest<0>(s, rows, plane, first, last, own_places);
+            detail::find_places<0>(s, plane, row, rows, own_places);
           }
-          detail::for_each_window(s, row, last, s.output[2], at_edge);
           const T* const dy_row = from + row * s.output[2];
           for (std::int64_t w = 0; w < s.output[2]; ++w) own[w] = static_cast<S>(dy_row[w]);
-          if (!gradient_row.by_column) {
+          if (!gradient_row.by_column || s.output[2] == 1) {
             for (std::int64_t w = 0; w < s.output[2]; ++w) {
               const std::int64_t place = own_places[w];
               if (place < 0) continue;
@@ -847,6 +1271,14 @@ void average_pool_gradient(const KernelCall& call, const Window& window, PoolCou
     if (counted == PoolCount::inside) return s.range(axis, at).count();
     return counted == PoolCount::padded ? s.padded_count(axis, at) : std::int64_t{1};
   };
+  const detail::GradientRing<T> ring(s);
+  if (ring.fits) {
+    detail::for_window(s, [&]<class W>(W) {
+      using Rows = detail::AverageGradientRows<W, T, decltype(count)>;
+      ring.template run<Rows>(*call.executor, dx.data, dy.data, count);
+    });
+    return;
+  }
   detail::add_up_planes<T>(
       *call.executor, s, dx.data, call.workspace, [&](std::int64_t p, S* sums) {
         const T* const from = dy.data + p * s.output_size();
