@@ -253,7 +253,11 @@ constexpr std::int64_t elementwise_cycles(const Target& t, std::string_view op, 
   }
   if (op == "ScaledAdd") return scaled_add_cycles(t, n, type, type);
   if (op == "CrossEntropy") return w * loss_worker_cycles(on_worker, type, true);
-  if (op == "WeightedAdd") return scaled_add_cycles(t, n, type, type, Scaled::weighted_add);
+  if (op == "WeightedAdd") {
+    // The weights are hyperparameters, of float.
+    return type == ElementType::float16 ? float_weighted_cycles(t, n)
+                                        : scaled_add_cycles(t, n, type, type, Scaled::weighted_add);
+  }
   if (op == "OneHot" && type == ElementType::float16) {
     return one_hot_cycles(n, ElementType::uint32, type);
   }
