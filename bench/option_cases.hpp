@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <popart/adam.hpp>
 #include <popart/builder.hpp>
 #include <popart/dataflow.hpp>
 #include <popart/devicemanager.hpp>
@@ -57,10 +58,12 @@ struct Case {
   Network network = Network::dense;
   SessionOptions options;
   Patterns patterns;
-  int ipus = 0;  ///< 0: the cpu device
+  std::vector<std::pair<std::string, bool>> switched;  ///< Patterns that are turned on or off.
+  int ipus = 0;                                        ///< 0: the cpu device
   int batches_per_step = 1;
   float momentum = 0, loss_scaling = 1;
   SGDAccumulatorAndMomentum form = SGDAccumulatorAndMomentum::Combined;
+  bool is_adam = false;    ///< The optimizer is Adam, not SGD.
   bool is_placed = false;  ///< Layers have a virtual graph, a pipeline stage and a phase.
   bool is_misuse = false;  ///< Some option has no value of its type: the case has to be refused.
   std::vector<const char*> changed;
@@ -274,6 +277,7 @@ inline Case draw_case(std::uint64_t seed) {
   c.momentum = random.pick({0.f, 0.f, 0.5f});
   c.loss_scaling = random.pick({1.f, 1.f, 8.f});
   c.form = random.pick({SGDAccumulatorAndMomentum::Combined, SGDAccumulatorAndMomentum::Separate});
+  c.is_adam = random.one_in(4);
   c.is_placed = random.one_in(4);
   // Many options at once are mostly refused, few at once never meet.
   const std::uint64_t rarity = random.pick<std::uint64_t>({8, 16, 32, 64});
@@ -287,7 +291,11 @@ inline Case draw_case(std::uint64_t seed) {
       Patterns(random.pick({PatternsLevel::Default, PatternsLevel::Default, PatternsLevel::All,
                             PatternsLevel::Minimal, PatternsLevel::NoPatterns}));
   if (!random.one_in(16)) c.patterns.enableRuntimeAsserts(false);
-  if (random.one_in(4)) c.patterns.enableInPlace(random.one_in(2));
+  if (random.one_in(4)) {
+    for (const auto& [name, is_on] : c.patterns.getSettings()) {
+      if (random.one_in(8)) c.switched.emplace_back(name, !is_on);
+    }
+  }
   return c;
 }
 
@@ -381,18 +389,26 @@ inline Values run(const Case& c, const Model& m, std::int64_t batch) {
     return manager.createIpuModelDevice(flags);
   }();
   const DataFlow flow(c.batches_per_step, {{m.output, AnchorReturnType("All")}});
+  Patterns patterns = c.patterns;
+  for (const auto& [name, is_on] : c.switched) patterns.enablePattern(name, is_on);
   std::unique_ptr<Session> session;
   if (c.is_training()) {
-    const SGD sgd(
-        {{"defaultLearningRate", {0.03125f, true}},
-         {"defaultMomentum", {c.momentum, true}},
-         {"lossScaling", {c.loss_scaling, !c.options.automaticLossScalingSettings.enabled}}},
-        {}, c.form);
-    session = TrainingSession::createFromOnnxModel(m.proto, flow, m.output, sgd, device, {},
-                                                   c.options, c.patterns);
+    const std::pair<float, bool> rate{0.03125f, true};
+    const std::pair<float, bool> scaling{c.loss_scaling,
+                                         !c.options.automaticLossScalingSettings.enabled};
+    const SGD sgd({{"defaultLearningRate", rate},
+                   {"defaultMomentum", {c.momentum, true}},
+                   {"lossScaling", scaling}},
+                  {}, c.form);
+    // With a large eps, rounding in small gradients does not become an update of its own.
+    const Adam adam(
+        {{"defaultLearningRate", rate}, {"defaultEps", {0.125f, true}}, {"lossScaling", scaling}},
+        AdamMode::Adam, DataType::FLOAT, DataType::FLOAT, DataType::FLOAT);
+    const Optimizer& optimizer = c.is_adam ? static_cast<const Optimizer&>(adam) : sgd;
+    session = TrainingSession::createFromOnnxModel(m.proto, flow, m.output, optimizer, device, {},
+                                                   c.options, patterns);
   } else {
-    session =
-        InferenceSession::createFromOnnxModel(m.proto, flow, device, {}, c.options, c.patterns);
+    session = InferenceSession::createFromOnnxModel(m.proto, flow, device, {}, c.options, patterns);
   }
   session->prepareDevice();
   session->setRandomSeed(7);
@@ -442,6 +458,7 @@ inline Values plain(const Case& c) {
   p.batches_per_step = c.batches_per_step;
   p.momentum = c.momentum;
   p.form = c.form;
+  p.is_adam = c.is_adam;
   std::int64_t batch = rows;
   float scale = 1;
   if (by_batch) {
@@ -463,6 +480,7 @@ inline Values plain(const Case& c) {
                                       c.batches_per_step,
                                       static_cast<std::int64_t>(2 * c.momentum),
                                       static_cast<std::int64_t>(c.form),
+                                      c.is_adam,
                                       c.is_mean()};
   const auto [place, is_new] = known.try_emplace(key);
   if (is_new) place->second = run(p, model(p.network, batch, scale, false), batch);
