@@ -53,6 +53,9 @@ int main(int argc, char** argv) {
   for (const int signal : {SIGALRM, SIGSEGV, SIGABRT, SIGFPE, SIGBUS}) std::signal(signal, stopped);
   std::uint64_t equal = 0, wrong = 0;
   std::map<std::string, std::uint64_t> refused;
+  // An option that is never part of an equal case was not compared at all.
+  std::map<std::string, std::uint64_t> compared;
+  for (const Draw& draw : draws()) compared[draw.option] = 0;
   const auto start = std::chrono::steady_clock::now();
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     running = seed;
@@ -60,7 +63,10 @@ int main(int argc, char** argv) {
     const Case c = draw_case(seed);
     const Outcome result = outcome(c);
     alarm(0);
-    if (result.kind == Outcome::Kind::equal) ++equal;
+    if (result.kind == Outcome::Kind::equal) {
+      ++equal;
+      for (const char* option : c.changed) ++compared[option];
+    }
     if (result.kind == Outcome::Kind::refused) ++refused[reason(result.text)];
     if (result.kind == Outcome::Kind::wrong) {
       ++wrong;
@@ -78,6 +84,9 @@ int main(int argc, char** argv) {
   fmt::print("equal    {:6}  {:5.1f} %\n", equal, percent(equal));
   fmt::print("refused  {:6}  {:5.1f} %\n", refusals, percent(refusals));
   fmt::print("wrong    {:6}  {:5.1f} %\n", wrong, percent(wrong));
+  fmt::print("reasons of refusals\n");
   for (const auto& [text, n] : refused) fmt::print("  {:6}  {}\n", n, text);
+  fmt::print("equal cases with the option\n");
+  for (const auto& [option, n] : compared) fmt::print("  {:6}  {}\n", n, option);
   return wrong == 0 ? 0 : 1;
 }
