@@ -27,7 +27,7 @@ namespace option_cases {
 
 using namespace popart;
 
-enum class Network { dense, convolution, lstm, dropout, inference, count };
+enum class Network { dense, convolution, lstm, dropout, half, inference, count };
 
 /// SplitMix64 (Steele et al. 2014): the same numbers with every standard library.
 class Random {
@@ -195,10 +195,13 @@ inline const std::vector<Draw>& draws() {
       FLIP(enableOutlining) DRAW(outlineThreshold, r.pick({-1.f, 0.f, 1000.f}))
       DRAW(outlineSequenceBreakCost, r.pick({0.f, 100.f})) FLIP(enableOutliningCopyCostPruning)
       DRAW(subgraphCopyingStrategy, r.any(SubgraphCopyingStrategy::JustInTime))
+      // Loss scaling is meant for gradients of halves.
       DRAW(automaticLossScalingSettings,
-           {true, r.pick({0.f, 0.125f, 1000.f}), r.pick({0.f, 1e-7f, 0.5f}), {},
-            r.pick({0, 1, 2}),
-            r.any(GradientTensorTrackingMethod::GradientsOfUserSpecifiedTensors)})
+           {true, r.pick({0.125f, 0.25f, 0.5f, 1000.f}), r.pick({1e-7f, 0.f, 0.5f}), {},
+            r.pick({0, 1, 1, 2}),
+            r.one_in(8) ? GradientTensorTrackingMethod::GradientsOfUserSpecifiedTensors
+                        : GradientTensorTrackingMethod::AllNonViewChangingGradientTensors};
+           if (!r.one_in(4)) c.network = Network::half)
       DRAW(matmulOptions, {}; c.options.matmulOptions.emplace(
                "availableMemoryProportion",
                r.pick({"0.1", "0.2", "0.3", "0.6", "1", "2", "-1", "text"})))
@@ -362,7 +365,10 @@ inline Model model(Network network, std::int64_t batch, float scale, bool is_pla
     y = place(opset.squeeze({outputs[1]}, {0}), 1);
     y = dense(y, 4, 3, 1);
   } else {
-    y = place(opset.tanh({dense(input({6}), 6, 8, 0)}), 0);
+    y = dense(input({6}), 6, 8, 0);
+    if (network == Network::half) y = place(opset.cast({y}, "FLOAT16"), 0);
+    y = place(opset.tanh({y}), 0);
+    if (network == Network::half) y = place(opset.cast({y}, "FLOAT"), 0);
     if (network == Network::dropout) y = place(opset.dropout({y}, 1, 0.5f)[0], 0);
     y = dense(y, 8, 3, 1);
     if (network == Network::inference) y = place(opset.softmax({y}), 1);
@@ -511,6 +517,10 @@ inline double tolerance(const Case& c) {
   const bool sums_in_another_order = c.is_training() && (c.accumulation() * c.replicas() > 1 ||
                                                          o.batchSerializationSettings.factor > 1);
   const bool is_scaled = c.loss_scaling != 1 || o.automaticLossScalingSettings.enabled;
+  // Halves of 11 bits are rounded in other places once they are scaled, or at random.
+  if (c.network == Network::half) {
+    return sums_in_another_order || is_scaled || o.enableStochasticRounding ? 0.01 : 0;
+  }
   return sums_in_another_order || is_scaled ? 1e-4 : 0;
 }
 
@@ -563,7 +573,7 @@ inline Outcome outcome(const Case& c) {
 
 /// The case in words.
 inline std::string description(const Case& c) {
-  constexpr const char* names[] = {"dense", "convolution", "lstm", "dropout", "inference"};
+  constexpr const char* names[] = {"dense", "convolution", "lstm", "dropout", "half", "inference"};
   std::string text = names[static_cast<std::size_t>(c.network)];
   text += ", " + (c.ipus == 0 ? std::string("cpu") : std::to_string(c.ipus) + " IPUs");
   text += ", accumulation " + std::to_string(c.options.accumulationFactor) + ", replicas " +
