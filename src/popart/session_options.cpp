@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <initializer_list>
 #include <iterator>
+#include <limits>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "popart/convert.hpp"
 #include "popart/options.hpp"
@@ -320,7 +322,70 @@ void checkEngineOptions(const SessionOptions& options, bool isIpu) {
   }
 }
 
+/// An enumeration counts from 0 to `last`; what lies beside that came from a cast.
+template <class E>
+void checkChoice(const char* name, E value, E last) {
+  if (const auto number = static_cast<int>(value); number < 0 || value > last) {
+    throw error("SessionOptions::{} has the value {}, expected one of 0 to {}", name, number,
+                static_cast<int>(last));
+  }
+}
+void checkLocation(const char* name, const TensorLocation& location) {
+  checkChoice(name, location.storage, TensorStorage::OnChip);
+  checkChoice(name, location.loadTileSet, TileSet::Undefined);
+  checkChoice(name, location.storageTileSet, TileSet::Undefined);
+  checkChoice(name, location.replicatedTensorSharding, ReplicatedTensorSharding::On);
+}
+void checkChoices(const SessionOptions& options) {
+#define POPART_CHOICE(name, last) checkChoice(#name, options.name, last);
+  POPART_CHOICE(autodiffSettings.stitchStrategy, AutodiffStitchStrategy::SafeAddFwdOutputs)
+  POPART_CHOICE(syntheticDataMode, SyntheticDataMode::RandomUniform)
+  POPART_CHOICE(mergeVarUpdate, MergeVarUpdateType::AutoTight)
+  POPART_CHOICE(accumulationAndReplicationReductionType, ReductionType::NoReduction)
+  POPART_CHOICE(meanAccumulationAndReplicationReductionStrategy, MeanReductionStrategy::Post)
+  POPART_CHOICE(virtualGraphMode, VirtualGraphMode::ExecutionPhases)
+  POPART_CHOICE(autoRecomputation, RecomputationType::RecomputeAll)
+  POPART_CHOICE(executionPhaseSettings.weightIOSchedule, ExecutionPhaseIOSchedule::OnDemand)
+  POPART_CHOICE(executionPhaseSettings.activationIOSchedule, ExecutionPhaseIOSchedule::OnDemand)
+  POPART_CHOICE(executionPhaseSettings.optimizerStateIOSchedule, ExecutionPhaseIOSchedule::OnDemand)
+  POPART_CHOICE(executionPhaseSettings.accumulatorIOSchedule, ExecutionPhaseIOSchedule::OnDemand)
+  POPART_CHOICE(executionPhaseSettings.schedule, ExecutionPhaseSchedule::BatchClusteredIO)
+  POPART_CHOICE(accumulateOuterFragmentSettings.schedule,
+                AccumulateOuterFragmentSchedule::OverlapMemoryOptimized)
+  POPART_CHOICE(batchSerializationSettings.transformContext,
+                BatchSerializationTransformContext::Bwd)
+  POPART_CHOICE(batchSerializationSettings.method, BatchSerializationMethod::Loop)
+  POPART_CHOICE(batchSerializationSettings.batchSchedule,
+                BatchSerializationBatchSchedule::OverlapOnCompute)
+  POPART_CHOICE(subgraphCopyingStrategy, SubgraphCopyingStrategy::JustInTime)
+  POPART_CHOICE(automaticLossScalingSettings.gradientTensorTrackingMethod,
+                GradientTensorTrackingMethod::GradientsOfUserSpecifiedTensors)
+#undef POPART_CHOICE
+  checkLocation("activationTensorLocationSettings",
+                options.activationTensorLocationSettings.location);
+  checkLocation("weightTensorLocationSettings", options.weightTensorLocationSettings.location);
+  checkLocation("optimizerStateTensorLocationSettings",
+                options.optimizerStateTensorLocationSettings.location);
+  checkLocation("accumulatorTensorLocationSettings",
+                options.accumulatorTensorLocationSettings.location);
+  for (const auto& [id, location] : options.tensorLocationSettingsOverride) {
+    checkLocation("tensorLocationSettingsOverride", location);
+  }
+}
+
 void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
+  checkChoices(options);
+  if (options.numIOTiles < 0) {
+    throw error("{} is an invalid number of IO tiles", static_cast<int>(options.numIOTiles));
+  }
+  // Places of nodes hold phases and IPUs in 16 bits.
+  constexpr int most = std::numeric_limits<std::int16_t>::max();
+  if (const auto& [phases, stages] =
+          std::pair(options.executionPhaseSettings.phases, options.executionPhaseSettings.stages);
+      phases < 0 || phases > most || stages < 0 || stages > most) {
+    throw error("Execution phases ({}) and their stages ({}) have to be from 0 to {}", phases,
+                stages, most);
+  }
   options.getAccumulationFactor();
   options.getBufferingDepth({}, options.rearrangeStreamsOnHost);
   if (options.enableReplicatedGraphs && options.replicatedGraphCount < 1) {

@@ -321,3 +321,23 @@ TEST_CASE("popart options: patterns without effect are one warning") {
   CHECK(contains(said, "SumToAdd"));
   CHECK(std::count(said.begin(), said.end(), '\n') == 1);
 }
+
+TEST_CASE("popart options: values beside an enumeration or a range are errors") {
+  const auto refused = [](void (*change)(SessionOptions&)) {
+    SessionOptions options;
+    change(options);
+    return error_of([&] { training(options); });
+  };
+  CHECK(is(refused([](SessionOptions& o) { o.autoRecomputation = RecomputationType::N; }), "error",
+           "SessionOptions::autoRecomputation has the value 5, expected one of 0 to 4"));
+  CHECK(is(refused([](SessionOptions& o) { o.virtualGraphMode = VirtualGraphMode::N; }), "error",
+           "SessionOptions::virtualGraphMode has the value 4, expected one of 0 to 3"));
+  CHECK(is(refused([](SessionOptions& o) {
+             o.weightTensorLocationSettings.location.storage = TensorStorage::N;
+           }),
+           "error", "SessionOptions::weightTensorLocationSettings has the value 2"));
+  CHECK(is(refused([](SessionOptions& o) { o.numIOTiles = -1; }), "error",
+           "-1 is an invalid number of IO tiles"));
+  CHECK(is(refused([](SessionOptions& o) { o.executionPhaseSettings.phases = 40000; }), "error",
+           "Execution phases (40000) and their stages (2) have to be from 0 to 32767"));
+}
