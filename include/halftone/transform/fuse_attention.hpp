@@ -15,14 +15,7 @@ namespace detail {
 /// Finds what exporters write for attention: softmax(mask(scale (q k'))) v and the transposes around.
 class AttentionFusion {
  public:
-  constexpr explicit AttentionFusion(Graph& graph)
-      : graph_(graph), uses_(graph), aliases_(graph), producer_(graph, no_node) {
-    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-      for (const TensorId y : graph.nodes[n].outputs) {
-        if (y != no_tensor) producer_[y] = static_cast<int>(n);
-      }
-    }
-  }
+  constexpr explicit AttentionFusion(Graph& graph) : graph_(graph), uses_(graph), aliases_(graph) {}
 
   /// Fuses what is around a softmax; leaves the graph alone where that is no attention.
   constexpr void fuse(std::size_t softmax) {
@@ -52,7 +45,7 @@ class AttentionFusion {
     TensorId query = graph_.nodes[index(first)].inputs[0];
     TensorId key = graph_.nodes[index(first)].inputs[1];
     TensorId value = graph_.nodes[index(last)].inputs[1];
-    const int grouped = is_grouped_ ? producer_[query] : no_node;
+    const int grouped = is_grouped_ ? uses_.producer[query] : no_node;
     if (is_grouped_) {
       if (grouped == no_node || !is_a(op::Reshape::id, grouped)) return;
       query = graph_.nodes[index(grouped)].inputs[0];
@@ -112,7 +105,7 @@ class AttentionFusion {
     is_grouped_ = false;
     const TensorInfo info = graph_.info(t);
     for (;;) {
-      const int at = producer_[t];
+      const int at = uses_.producer[t];
       if (at == no_node || uses_.only_reader(t) == no_node || !take(at)) return no_node;
       const Node& node = graph_.nodes[index(at)];
       if (node.op == nullptr) return no_node;
@@ -152,7 +145,7 @@ class AttentionFusion {
   /// Whether a tensor comes, through masks and factors, from a product.
   constexpr bool leads(TensorId t) const {
     for (int steps = 0; steps < 8; ++steps) {
-      const int at = producer_[t];
+      const int at = uses_.producer[t];
       if (at == no_node || uses_.only_reader(t) == no_node) return false;
       const Node& node = graph_.nodes[index(at)];
       if (node.op == nullptr) return false;
@@ -206,7 +199,7 @@ class AttentionFusion {
   }
   /// The permutation by which an operand is read; a transpose in front of it is skipped.
   constexpr Dims absorbed(TensorId& t) const {
-    const int at = producer_[t];
+    const int at = uses_.producer[t];
     if (at == no_node || !is_a(op::Transpose::id, at)) return identity();
     t = graph_.nodes[index(at)].inputs[0];
     return perm_of(at);
@@ -229,7 +222,6 @@ class AttentionFusion {
   Graph& graph_;
   Uses uses_;
   Aliases aliases_;
-  TensorMap<int> producer_;
   std::size_t rank_ = 0;
   bool is_grouped_ = false;  ///< query heads that share a key's head are queries of one head
   op::FusedAttention attention_{};
