@@ -220,8 +220,8 @@ class Composition {
   /// Fragments of an IPU have code of their own, but vertices and the stack in common.
   void add_code(const Report& part, const Fragment& fragment, std::int64_t runs) {
     const std::size_t first = static_cast<std::size_t>(fragment.ipu) * per_ipu_;
-    // Tiles for the host are none of a fragment's.
-    const std::size_t tiles = std::min({per_ipu_, part.tile_cycles.size(), part.memory.size()});
+    // A fragment has the tiles that compute: those for the host are none of them.
+    const auto tiles = static_cast<std::size_t>(part.target.tiles_per_ipu);
     for (std::size_t tile = 0; tile < tiles; ++tile) {
       report_.tile_cycles[first + tile] += static_cast<double>(runs) * part.tile_cycles[tile];
       for (std::size_t c = 0; c < categories; ++c) {
