@@ -13,23 +13,17 @@ using namespace halftone::kernel;
 HALFTONE_VNNI double byte_rate() {
   constexpr int chains = 24;
   constexpr std::int64_t rounds = 20000;
-  using Lanes = detail::raw_t<int, 16>;
-  static volatile int source = 0x01020304;
+  using Lanes = detail::ByteWords;
+  static volatile std::uint32_t source = 0x01020304;
   const Lanes a = Lanes{} + source, b = Lanes{} + source;
   Lanes x[chains];
 #pragma GCC unroll 24
-  for (int i = 0; i < chains; ++i) x[i] = a + i;
+  for (int i = 0; i < chains; ++i) x[i] = a + std::uint32_t(i);
   const double begin = bench::now();
 #pragma GCC unroll 1
   for (std::int64_t r = 0; r < rounds; ++r) {
 #pragma GCC unroll 24
-    for (int i = 0; i < chains; ++i) {
-#ifdef __clang__
-      x[i] = (Lanes)__builtin_ia32_vpdpbusd512(x[i], a, b);
-#else
-      x[i] = (Lanes)__builtin_ia32_vpdpbusd_v16si(x[i], a, b);
-#endif
-    }
+    for (int i = 0; i < chains; ++i) x[i] = detail::add_products(x[i], a, b);
   }
   const double seconds = bench::now() - begin;
   Lanes sum = x[0];

@@ -57,8 +57,6 @@ struct ByteImage {
 };
 
 #if HALFTONE_AVX512
-using ByteWords = raw_t<std::uint32_t, int(byte_lanes)>;
-
 /// Words of every `step`-th element of `given` channels, which are `plane` elements apart; words
 /// from `count` on and other channels are 0. A lane as wide as the step has its element first.
 template <int step = 1, class X>
@@ -156,13 +154,7 @@ void write_byte_image(const ByteImage& s, const Window& window, View<const X> x,
 
 /// Adds the signed bytes of each word to its sum.
 HALFTONE_VNNI inline void add_bytes(const ByteWords& words, ByteWords& sums) {
-  using Lanes = raw_t<int, int(byte_lanes)>;
-  const Lanes ones = Lanes{} + 0x01010101;
-#ifdef __clang__
-  sums = (ByteWords)__builtin_ia32_vpdpbusd512((Lanes)sums, ones, (Lanes)words);
-#else
-  sums = (ByteWords)__builtin_ia32_vpdpbusd_v16si((Lanes)sums, ones, (Lanes)words);
-#endif
+  sums = add_products(sums, ByteWords{} + 0x01010101u, words);
 }
 
 /// Vectors of columns of the panels [first, last): calls f(column, the place of its first word, the

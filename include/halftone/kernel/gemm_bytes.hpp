@@ -78,7 +78,7 @@ template <class T>
 inline constexpr std::uint8_t flip_left = std::is_signed_v<T> ? 0x80 : 0;
 template <class T>
 inline constexpr std::uint8_t flip_right = std::is_signed_v<T> ? 0 : 0x80;
-/// What is added to a zero point with it.
+/// A zero point grows by this when its bytes are flipped.
 template <class T>
 inline constexpr std::int32_t shift_left = std::is_signed_v<T> ? 128 : 0;
 template <class T>
@@ -160,16 +160,28 @@ struct ByteTile {
 };
 
 #if HALFTONE_AVX512
+using ByteWords = raw_t<std::uint32_t, int(byte_lanes)>;
+
+/// Adds the products of four unsigned and four signed bytes in each lane to its sum, modulo 2^32.
+HALFTONE_VNNI __attribute__((always_inline)) inline ByteWords add_products(ByteWords sums,
+                                                                           ByteWords left,
+                                                                           ByteWords right) {
+  using Lanes = raw_t<int, int(byte_lanes)>;
+#ifdef __clang__
+  return (ByteWords)__builtin_ia32_vpdpbusd512((Lanes)sums, (Lanes)left, (Lanes)right);
+#else
+  return (ByteWords)__builtin_ia32_vpdpbusd_v16si((Lanes)sums, (Lanes)left, (Lanes)right);
+#endif
+}
+
 /// H rows by V vectors of sums. They begin with what the zero points z of rows and columns add to
 /// the sum of products: z_column (k z_row - sum of the row) - z_row (sum of the column).
 template <int H, int V>
 HALFTONE_VNNI void run_byte_tile(const ByteTile& t) {
-  using Sums = raw_t<std::uint32_t, int(byte_lanes)>;
-  using Lanes = raw_t<int, int(byte_lanes)>;
-  Sums sum[H][V];
+  ByteWords sum[H][V];
 #pragma GCC unroll 4
   for (int v = 0; v < V; ++v) {
-    Sums zeros, columns;
+    ByteWords zeros, columns;
     __builtin_memcpy(&zeros, t.zero_columns + v * byte_lanes, sizeof(zeros));
     __builtin_memcpy(&columns, t.column_sums + v * byte_lanes, sizeof(columns));
 #pragma GCC unroll 16
@@ -180,22 +192,16 @@ HALFTONE_VNNI void run_byte_tile(const ByteTile& t) {
   }
   const std::uint8_t *a = t.a, *b = t.b;
   for (std::int64_t q = 0; q < t.steps; ++q) {
-    Lanes right[V];
+    ByteWords right[V];
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) __builtin_memcpy(&right[v], b + v * 64, 64);
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
-      int four;
+      std::uint32_t four;
       __builtin_memcpy(&four, a + i * 4, 4);
-      const Lanes left = Lanes{} + four;
+      const ByteWords left = ByteWords{} + four;
 #pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) {
-#ifdef __clang__
-        sum[i][v] = (Sums)__builtin_ia32_vpdpbusd512((Lanes)sum[i][v], left, right[v]);
-#else
-        sum[i][v] = (Sums)__builtin_ia32_vpdpbusd_v16si((Lanes)sum[i][v], left, right[v]);
-#endif
-      }
+      for (int v = 0; v < V; ++v) sum[i][v] = add_products(sum[i][v], left, right[v]);
     }
     a += H * 4;
     b += V * 64;
@@ -204,7 +210,7 @@ HALFTONE_VNNI void run_byte_tile(const ByteTile& t) {
   for (int i = 0; i < H; ++i) {
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
-      __builtin_memcpy(t.y + i * t.y_row + v * byte_lanes, &sum[i][v], sizeof(Sums));
+      __builtin_memcpy(t.y + i * t.y_row + v * byte_lanes, &sum[i][v], sizeof(ByteWords));
     }
   }
 }

@@ -724,6 +724,13 @@ struct PoolGradientRow {
   }
 };
 
+/// Whether elements come before the best so far, which is the order of MaxPool's indices: the first
+/// largest element, and NaN before all.
+template <class V>
+HALFTONE_INLINE typename V::mask comes_before(V v, V best) {
+  return ~(v <= best) & (best == best);
+}
+
 /// The place of the largest element of each window of a row of outputs, [first, last), whose
 /// windows lie inside the input's rows: which of the rows, times the columns, and which column.
 template <int Stride, class T, class P>
@@ -741,9 +748,8 @@ void find_largest(const PoolShape& s, const PoolInputRows& rows, const T* x, std
       for (std::int64_t c = 0; c < columns; ++c) {
         const V v =
             load_strided_partial<Stride>(from + rows.offsets[r] + c * s.dilation[2], stride, n);
-        // As the indices of MaxPool: the first largest element, NaN before all.
         const auto is_first = typename V::mask(r == 0 && c == 0);
-        const auto is_better = is_first | (~(v <= best) & (best == best));
+        const auto is_better = is_first | comes_before(v, best);
         best = select(is_better, v, best);
         place = select(is_better, Place(P(r * columns + c)), place);
       }
@@ -776,9 +782,8 @@ HALFTONE_INLINE Vec<P> find_narrow(const T* x, std::int64_t pitch, int row_count
     const Place before = Place(P(W::begin)) - (Place::iota() + P(w)) * P(W::stride);
     start = select(before > P(0), before, Place(P(0)));
   }
-  // As the indices of MaxPool: the first largest element, NaN before all.
   const auto look_at = [](V v, Place at, V& best, Place& place) __attribute__((always_inline)) {
-    const auto is_better = ~(v <= best) & (best == best);
+    const auto is_better = comes_before(v, best);
     best = select(is_better, v, best);
     place = select(is_better, at, place);
   };
