@@ -1,5 +1,7 @@
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cstring>
 #include <memory>
 #include <string>
@@ -15,6 +17,28 @@
 namespace test {
 
 using Results = std::vector<std::string>;
+
+/// Calls f(p, q) for all floats of two runs, which have as many.
+template <class F>
+void for_each_pair(const Results& x, const Results& y, F&& f) {
+  REQUIRE(x.size() == y.size());
+  for (std::size_t o = 0; o < x.size(); ++o) {
+    REQUIRE(x[o].size() == y[o].size());
+    for (std::size_t at = 0; at < x[o].size(); at += sizeof(float)) {
+      float p, q;
+      std::memcpy(&p, x[o].data() + at, sizeof p);
+      std::memcpy(&q, y[o].data() + at, sizeof q);
+      f(p, q);
+    }
+  }
+}
+
+/// The number of nodes of an operator.
+inline std::size_t count(const halftone::Graph& g, const halftone::OpId& id) {
+  std::size_t n = 0;
+  for (const halftone::Node& node : g.nodes) n += node.op->id == id ? 1 : 0;
+  return n;
+}
 
 /// Outputs of two runs, with an arena of zeros or of signalling NaNs before each.
 inline Results results(halftone::Program program, bool with_nan = false) {

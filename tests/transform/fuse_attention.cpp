@@ -15,25 +15,11 @@ using namespace halftone;
 
 namespace {
 
-std::size_t count(const Graph& g, const OpId& id) {
-  std::size_t n = 0;
-  for (const Node& node : g.nodes) n += node.op->id == id ? 1 : 0;
-  return n;
-}
-
 /// Projections are in [0, 1]: weights have the error of scores (8 products and a scale) and the sum's.
 void check_close(const Graph& a, const Graph& b) {
-  const test::Results x = test::results(a), y = test::results(b);
-  REQUIRE(x.size() == y.size());
-  for (std::size_t o = 0; o < x.size(); ++o) {
-    REQUIRE(x[o].size() == y[o].size());
-    for (std::size_t at = 0; at < x[o].size(); at += sizeof(float)) {
-      float p, q;
-      std::memcpy(&p, x[o].data() + at, sizeof p);
-      std::memcpy(&q, y[o].data() + at, sizeof q);
-      CHECK((std::isnan(p) ? std::isnan(q) : std::abs(p - q) <= 2 * 8 * 10 * 0x1p-24f));
-    }
-  }
+  test::for_each_pair(test::results(a), test::results(b), [](float p, float q) {
+    CHECK((std::isnan(p) ? std::isnan(q) : std::abs(p - q) <= 2 * 8 * 10 * 0x1p-24f));
+  });
 }
 
 /// [2, 5, 24] as three heads, [2, 3, 5, 8], or turned for keys.
@@ -65,9 +51,9 @@ TEST_CASE("fuse attention: an encoder's, with its transposes, scale and mask") {
   const AnyTensor y = op::matmul(op::softmax(scores), heads(g, in.v));
   output(g, together(g, y), "y");
   const Graph fused = fuse_attention(g);
-  CHECK(count(fused, op::FusedAttention::id) == 1);
-  CHECK(count(fused, op::Transpose::id) == 0);
-  CHECK(count(fused, op::MatMul::id) == 0);
+  CHECK(test::count(fused, op::FusedAttention::id) == 1);
+  CHECK(test::count(fused, op::Transpose::id) == 0);
+  CHECK(test::count(fused, op::MatMul::id) == 0);
   CHECK(fused.outputs == g.outputs);
   CHECK(fuse_attention(fused) == fused);
   check_close(g, fused);
@@ -88,8 +74,8 @@ TEST_CASE("fuse attention: a decoder's choice, in front of its bias or behind it
       if (!bias_first) scores = op::add(scores, bias);
       output(g, op::matmul(op::softmax(scores), heads(g, in.v)), "y");
       const Graph fused = fuse_attention(g);
-      REQUIRE(count(fused, op::FusedAttention::id) == 1);
-      CHECK(count(fused, op::Where::id) == 0);
+      REQUIRE(test::count(fused, op::FusedAttention::id) == 1);
+      CHECK(test::count(fused, op::Where::id) == 0);
       check_close(g, fused);
     }
   }
@@ -110,8 +96,8 @@ TEST_CASE("fuse attention: without a dimension of heads, and Attention with shar
                   v = shared.input<float>("v", {2, 2, 7, 8});
   output(shared, op::attention(q, k, v, op::Attention{.is_causal = 1}), "y");
   const Graph one = fuse_attention(shared);
-  CHECK(count(one, op::FusedAttention::id) == 1);
-  CHECK(count(one, op::MatMul::id) == 0);
+  CHECK(test::count(one, op::FusedAttention::id) == 1);
+  CHECK(test::count(one, op::MatMul::id) == 0);
   check_close(shared, one);
 }
 

@@ -18,25 +18,11 @@ namespace {
 AnyTensor convolution(Graph& g, const AnyTensor& x) {
   return op::conv(x, parameter<float, Shape<4, 4, 3, 3>>(g, "w"), {.pads = {1, 1, 1, 1}});
 }
-std::size_t count(const Graph& g, const OpId& id) {
-  std::size_t n = 0;
-  for (const Node& node : g.nodes) n += node.op->id == id ? 1 : 0;
-  return n;
-}
 
 /// The sum of a product of 36 terms below 1 / 2 in another order: 36 roundings of it.
 void check_close(const Graph& a, const Graph& b) {
-  const test::Results x = test::results(a), y = test::results(b);
-  REQUIRE(x.size() == y.size());
-  for (std::size_t o = 0; o < x.size(); ++o) {
-    REQUIRE(x[o].size() == y[o].size());
-    for (std::size_t at = 0; at < x[o].size(); at += sizeof(float)) {
-      float p, q;
-      std::memcpy(&p, x[o].data() + at, sizeof p);
-      std::memcpy(&q, y[o].data() + at, sizeof q);
-      CHECK(std::abs(p - q) <= 36 * 36 * 0x1p-24f);
-    }
-  }
+  test::for_each_pair(test::results(a), test::results(b),
+                      [](float p, float q) { CHECK(std::abs(p - q) <= 36 * 36 * 0x1p-24f); });
 }
 
 }  // namespace
@@ -66,7 +52,7 @@ TEST_CASE("fuse convolutions: leaves values alone that something else reads") {
   output(g, op::tanh(y), "tanh");
   const Graph fused = fuse_convolutions(g);
   CHECK(fused.nodes.size() == 3);
-  CHECK(count(fused, op::Relu::id) == 1);
+  CHECK(test::count(fused, op::Relu::id) == 1);
   check_close(g, fused);
 
   // An output of the graph is read outside of it.
@@ -89,10 +75,10 @@ TEST_CASE("fuse convolutions: what comes behind a clamp or is broadcast stays") 
   const AnyTensor line = g.input<float>("line", {1, 2, 9});
   output(g, op::relu(op::conv(line, parameter<float, Shape<2, 2, 3>>(g, "v"))), "line_out");
   const Graph fused = fuse_convolutions(g);
-  CHECK(count(fused, op::Add::id) == 2);
-  CHECK(count(fused, op::Relu::id) == 2);
-  CHECK(count(fused, op::Clip::id) == 1);
-  CHECK(count(fused, op::Conv::id) == 1);
-  CHECK(count(fused, op::FusedConv::id) == 3);
+  CHECK(test::count(fused, op::Add::id) == 2);
+  CHECK(test::count(fused, op::Relu::id) == 2);
+  CHECK(test::count(fused, op::Clip::id) == 1);
+  CHECK(test::count(fused, op::Conv::id) == 1);
+  CHECK(test::count(fused, op::FusedConv::id) == 3);
   check_close(g, fused);
 }
