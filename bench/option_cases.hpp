@@ -44,7 +44,7 @@ class Random {
   T pick(std::initializer_list<T> values) {
     return values.begin()[below(values.size())];
   }
-  /// One of an enumeration's values from 0 to `last`.
+  /// Draws a value of an enumeration, from 0 to `last`.
   template <class E>
   E any(E last) {
     return static_cast<E>(below(static_cast<std::uint64_t>(last) + 1));
@@ -406,7 +406,7 @@ inline Values run(const Case& c, const Model& m, std::int64_t batch) {
                    {"defaultMomentum", {c.momentum, true}},
                    {"lossScaling", scaling}},
                   {}, c.form);
-    // With a large eps, rounding in small gradients does not become an update of its own.
+    // The eps is large, so that rounding in small gradients is no update of its own.
     const Adam adam(
         {{"defaultLearningRate", rate}, {"defaultEps", {0.125f, true}}, {"lossScaling", scaling}},
         AdamMode::Adam, DataType::FLOAT, DataType::FLOAT, DataType::FLOAT);

@@ -150,7 +150,8 @@ constexpr std::int64_t inner_broadcast_cycles(const Target& t, std::string_view 
   return 13 + (is_other ? 6 : 0) + w * (worker + (is_other ? 3 : 2) + more);
 }
 
-/// What is done to y: += a x; -= a x; y = a y + b x (or y - a y + b x); y = a y - b x.
+/// A vertex changes y in one of these ways: y += a x; y -= a x; y = a y + b x (or y - a y + b x);
+/// y = a y - b x.
 enum class Scaled : std::uint8_t { add, subtract, weighted_add, weighted_subtract };
 
 /// A vertex of `Scaled`. x may have another type than y.

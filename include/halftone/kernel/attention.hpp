@@ -194,7 +194,7 @@ class HeadAttention {
     }
     T largest = reduce_max(most);
     if (first > 0 && !(largest > largest_[row])) largest = largest_[row];
-    // Where nothing is seen yet, all powers are zero: no -infinity is subtracted from another.
+    // All powers are zero where nothing is seen yet: no -infinity is subtracted from another.
     const V shift(largest == lowest ? T(0) : largest);
     V sum(0);
     for (std::int64_t j = 0; j < count; j += N) {

@@ -108,7 +108,7 @@ struct FusedAttention {
       if (back > perm.size()) return std::int64_t{0};
       return x.size(static_cast<std::size_t>(perm[perm.size() - back]) + 1, x.rank);
     };
-    // Of rank 3, the first dimension is the heads'.
+    // A tensor of rank 3 has its heads in the first dimension.
     return {x.data, stride(4), stride(3), stride(2), stride(1)};
   }
   template <class T>

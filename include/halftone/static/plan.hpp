@@ -125,7 +125,7 @@ struct StaticPort {
   Initial initial{};
   bool is_constant = false;            ///< a variable that no node changes
   std::array<std::byte, 8> element{};  ///< that one which fills a variable
-  // As the table of element types has them, which programs are to do without.
+  // These repeat the table of element types, which programs are to do without.
   std::uint8_t element_bytes = 0;
   std::int64_t bytes = 0;
   BoundedText<64> name{};

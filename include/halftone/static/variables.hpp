@@ -45,7 +45,7 @@ template <Drawn drawn>
           const std::uint64_t own = own_seed(seed, port.name.view());
           auto* const elements = static_cast<T*>(static_cast<void*>(to));
           for (std::uint64_t i = 0; i < bytes / sizeof(T); ++i) {
-            // Of its switch the compiler keeps what it cannot exclude.
+            // The compiler leaves out the cases of the rule that no variable has.
             if (!drawn.has(port.initial.rule)) __builtin_unreachable();
             elements[i] = static_cast<T>(initial_value(port.initial, port.info.shape, own, i));
           }
