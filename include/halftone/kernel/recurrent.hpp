@@ -26,7 +26,7 @@ struct Portions {
 
   constexpr explicit Portions(const Recurrent& l) {
     constexpr std::int64_t least = 32;                       // whole panels of packed weights
-    constexpr std::int64_t weights = std::int64_t{1} << 17;  // that are worth a task
+    constexpr std::int64_t weights = std::int64_t{1} << 16;  // that are worth a task
     constexpr std::int64_t most = 16;
     while (2 * count <= most && l.hidden % (2 * count * least) == 0 &&
            2 * count * weights <= l.gates() * l.hidden * l.hidden) {
@@ -347,7 +347,10 @@ struct RecurrentSteps {
                              std::int64_t count, auto act) {
         const S* const x = packed(states);
         if (portions.count > 1) {
-          parallel_for(executor, portions.count, [&](std::int64_t portion) {
+          parallel_for(executor, portions.count, [&](std::int64_t task) {
+            // A thread that has them all turns round: the weights read last are still in its cache.
+            const std::int64_t portion =
+                executor.threads <= 1 && step % 2 == 1 ? portions.count - 1 - task : task;
             multiply(x, weights, first_gate, count, portion, {});
             act(portion, std::int64_t{0}, l.batch);
           });
