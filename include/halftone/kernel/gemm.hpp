@@ -74,7 +74,7 @@ void gemm(Matrix<const std::type_identity_t<T>> a, Matrix<const std::type_identi
     }
     if constexpr (std::is_same_v<T, compute_t<T>>) {
       if (detail::is_direct_product<T>(y.rows, y.columns, a.columns, b)) {
-        detail::multiply_direct<T>(a, b, y, epilogue);
+        detail::multiply_direct<T>(a, b, y, epilogue, executor);
         return;
       }
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <halftone/kernel/epilogue.hpp>
+#include <halftone/kernel/executor.hpp>
 #include <halftone/kernel/gemm_pack.hpp>
 
 /// Products that are too small for packing to pay, and those of integers.
@@ -22,7 +23,8 @@ constexpr bool is_direct_product(std::int64_t m, std::int64_t n, std::int64_t k,
 /// Float or double, at least one vector of columns, b's and y's columns contiguous. The last
 /// vectors of a row overlap the ones before when n is no multiple of their size.
 template <class S>
-void multiply_direct(Matrix<const S> a, Matrix<const S> b, Matrix<S> y, const Epilogue<S>& e) {
+void multiply_direct(Matrix<const S> a, Matrix<const S> b, Matrix<S> y, const Epilogue<S>& e,
+                     const Executor& executor) {
   constexpr std::int64_t N = Vec<S>::size;
   const std::int64_t n = b.columns, whole = n / N;
   const bool fused = n % N == 0 && e.alpha == S(1) &&
@@ -31,43 +33,47 @@ void multiply_direct(Matrix<const S> a, Matrix<const S> b, Matrix<S> y, const Ep
                      (e.residual == nullptr || e.residual_column_stride == 1);
   const Segment segment{0, b.rows};
   const Parts tiles(a.rows, direct_rows), panels(whole, direct_vectors);
-  Tile<S> tile;
-  tile.x_row = a.row_stride;
-  tile.x_step = a.column_stride;
-  tile.w_step = b.row_stride;
-  tile.y_row = y.row_stride;
-  tile.segments = &segment;
-  tile.segment_count = 1;
+  const Parts tasks(tiles.parts, Parts(tiles.parts, task_count(a.rows, n, b.rows)).parts);
+  Tile<S> model;
+  model.x_row = a.row_stride;
+  model.x_step = a.column_stride;
+  model.w_step = b.row_stride;
+  model.y_row = y.row_stride;
+  model.segments = &segment;
+  model.segment_count = 1;
   if (fused) {
-    tile.residual_row = e.residual_row_stride;
-    tile.clamp = e.clamp;
-    tile.lower = e.lower;
-    tile.upper = e.upper;
+    model.residual_row = e.residual_row_stride;
+    model.clamp = e.clamp;
+    model.lower = e.lower;
+    model.upper = e.upper;
   }
-  for (std::int64_t t = 0; t < tiles.parts; ++t) {
-    const std::int64_t i = tiles.begin(t), rows = tiles.begin(t + 1) - i;
-    S* const row = y.data + i * y.row_stride;
-    tile.x = a.data + i * a.row_stride;
-    for (std::int64_t p = 0; p < panels.parts; ++p) {
-      const std::int64_t j = panels.begin(p) * N;
-      tile.w = b.data + j;
-      tile.y = row + j;
-      if (fused && e.addend != nullptr) tile.bias = e.addend + j;
-      if (fused && e.residual != nullptr) {
-        tile.residual = e.residual + i * e.residual_row_stride + j;
+  parallel_for(executor, tasks.parts, [&](std::int64_t task) {
+    Tile<S> tile = model;
+    for (std::int64_t t = tasks.begin(task); t < tasks.begin(task + 1); ++t) {
+      const std::int64_t i = tiles.begin(t), rows = tiles.begin(t + 1) - i;
+      S* const row = y.data + i * y.row_stride;
+      tile.x = a.data + i * a.row_stride;
+      for (std::int64_t p = 0; p < panels.parts; ++p) {
+        const std::int64_t j = panels.begin(p) * N;
+        tile.w = b.data + j;
+        tile.y = row + j;
+        if (fused && e.addend != nullptr) tile.bias = e.addend + j;
+        if (fused && e.residual != nullptr) {
+          tile.residual = e.residual + i * e.residual_row_stride + j;
+        }
+        tile_kernel<S, Source::rows>(rows, panels.begin(p + 1) - panels.begin(p))(tile);
       }
-      tile_kernel<S, Source::rows>(rows, panels.begin(p + 1) - panels.begin(p))(tile);
+      if (n % N != 0) {
+        tile.w = b.data + n - N;
+        tile.y = row + n - N;
+        tile_kernel<S, Source::rows>(rows, 1)(tile);
+      }
+      if (!fused && !e.is_plain()) {
+        finish(row, y.row_stride, row, y.row_stride, 1, i, 0, rows, n, e);
+      }
+      if (e.post != nullptr) e.post(e.context, row, i, 0, rows, n, y.row_stride);
     }
-    if (n % N != 0) {
-      tile.w = b.data + n - N;
-      tile.y = row + n - N;
-      tile_kernel<S, Source::rows>(rows, 1)(tile);
-    }
-    if (!fused && !e.is_plain()) {
-      finish(row, y.row_stride, row, y.row_stride, 1, i, 0, rows, n, e);
-    }
-    if (e.post != nullptr) e.post(e.context, row, i, 0, rows, n, y.row_stride);
-  }
+  });
 }
 
 /// Any element type, in the compute type, wrapping around for integers.

@@ -8,6 +8,14 @@
 namespace halftone::kernel {
 namespace detail {
 
+inline constexpr std::int64_t most_tasks = 16;
+
+/// Tasks that a product is worth, by its size alone.
+constexpr std::int64_t task_count(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const double tasks = double(m) * double(n) * double(k) / double(1 << 19);
+  return tasks < 1 ? 1 : tasks > double(most_tasks) ? most_tasks : std::int64_t(tasks);
+}
+
 template <int D, class R, int... I>
 HALFTONE_INLINE void exchange(R& a, R& b, std::integer_sequence<int, I...>) {
   constexpr int N = sizeof...(I);

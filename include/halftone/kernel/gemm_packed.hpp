@@ -30,20 +30,12 @@ constexpr std::int64_t panels_at_once(std::int64_t n, std::int64_t k) {
   return block > panels ? panels : block < 1 ? 1 : block;
 }
 
-inline constexpr std::int64_t most_tasks = 16;
-
 /// Tasks that divide the rows, each with a slot of scratch memory for a group of tiles.
 constexpr std::int64_t slot_count(std::int64_t tiles) {
   const std::int64_t groups = Parts(tiles, tiles_per_group).parts;
   return groups < most_tasks ? groups : most_tasks;
 }
 inline constexpr std::int64_t slot_rows = round_up(tiles_per_group * tile_rows, 16);
-
-/// Tasks that a product is worth, by its size alone.
-constexpr std::int64_t task_count(std::int64_t m, std::int64_t n, std::int64_t k) {
-  const double tasks = double(m) * double(n) * double(k) / double(1 << 19);
-  return tasks < 1 ? 1 : tasks > double(most_tasks) ? most_tasks : std::int64_t(tasks);
-}
 
 template <class T>
 struct Product {
