@@ -69,6 +69,47 @@ void finish_plain(const ConvPlan& plan, const T* blocked, T* y, std::int64_t fir
   });
 }
 
+/// Kinds blocked and line: the parts of a batch, side by side or one after the other. The tiles do
+/// `inner`, finish_plain what `epilogue` has beside it; `scratch`: of each task.
+template <class T>
+void run_tiled(const ConvPlan& plan, const T* x, const void* packed, const T* bias, T* y,
+               const ConvEpilogue<T>& inner, const ConvEpilogue<T>& epilogue, T* scratch,
+               const Executor& executor) {
+  const ConvShape& s = plan.shape;
+  const bool plain = plan.output == Layout::plain;
+  const std::int64_t blocks = channel_blocks<T>(s.filters);
+  const std::int64_t x_size = activation_size<T>(plan.input, 1, s.channels, s.input_pixels());
+  const std::int64_t y_size = activation_size<T>(Layout::blocked, 1, s.filters, s.output_pixels());
+  const auto run =
+      plan.kind == ConvKind::line ? run_tiles<T, Source::line> : run_tiles<T, Source::pixels>;
+  const Parts parts(s.batch, plan.images);
+  const Parts tasks(parts.parts, Parts(parts.parts, plan.tasks).parts);
+  const auto run_task = [&](std::int64_t task, const Executor& threads) {
+    T* const copy = scratch + task * tiled_scratch<T>(plan);
+    T* const blocked = copy + copied_size<T>(plan);
+    for (std::int64_t part = tasks.begin(task); part < tasks.begin(task + 1); ++part) {
+      const std::int64_t image = part * plan.images;
+      const std::int64_t images = s.batch - image < plan.images ? s.batch - image : plan.images;
+      const T* from = x + image * x_size;
+      T* const to = plain ? blocked : y + image * y_size;
+      if (plan.copies) {
+        parallel_for(threads, plan.planes, [&](std::int64_t plane) {
+          copy_plane(plan, from, images, plane, copy + plane * plan.plane_size());
+        });
+        from = copy;
+      }
+      const T* residual = inner.residual == nullptr ? nullptr : inner.residual + image * y_size;
+      run(plan, from, packed, bias, to, inner, residual, image * blocks, threads);
+      if (plain) finish_plain(plan, to, y, image, images, epilogue, threads);
+    }
+  };
+  if (tasks.parts == 1) {
+    run_task(0, executor);
+  } else {
+    parallel_for(executor, tasks.parts, [&](std::int64_t task) { run_task(task, {}); });
+  }
+}
+
 template <class T>
 void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
               const ConvEpilogue<T>& epilogue, void* workspace, const Executor& executor) {
@@ -94,16 +135,16 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
   const std::int64_t x_size = activation_size<T>(plan.input, 1, s.channels, s.input_pixels());
   const std::int64_t y_size = activation_size<T>(Layout::blocked, 1, s.filters, s.output_pixels());
 
-  // Kinds that do not copy x themselves need it in blocks.
-  const bool tiled = plan.kind == ConvKind::blocked || plan.kind == ConvKind::line;
-  T* const copy = scratch;
-  if (!tiled && plan.input == Layout::plain) {
-    scratch += channel_blocks<T>(s.channels) * N * s.input_pixels();
-  } else if (tiled && plan.copies) {
-    scratch += round_up(plan.planes * plan.plane_size(), 64 / std::int64_t(sizeof(T)));
+  if (plan.kind == ConvKind::blocked || plan.kind == ConvKind::line) {
+    run_tiled(plan, x, packed, bias, y, inner, epilogue, scratch, executor);
+    return;
   }
+
+  // The other kinds need x in blocks.
+  T* const copy = scratch;
+  if (plan.input == Layout::plain) scratch += channel_blocks<T>(s.channels) * N * s.input_pixels();
   T* const blocked = scratch;
-  if (plain) scratch += plan.images * blocks * N * s.output_pixels();
+  if (plain) scratch += y_size;
   const auto run_blocked = [&](std::int64_t images, const T* from, T* to,
                                const ConvEpilogue<T>& own, std::int64_t row) {
     if (plan.kind == ConvKind::depthwise) {
@@ -116,35 +157,21 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
       run(plan, images, from, packed, bias, to, own, row, scratch, executor);
     }
   };
-  if (!tiled && !plain && plan.input == Layout::blocked) {
+  if (!plain && plan.input == Layout::blocked) {
     run_blocked(s.batch, x, y, inner, 0);
     return;
   }
-  for (std::int64_t image = 0; image < s.batch; image += plan.images) {
-    const std::int64_t images = s.batch - image < plan.images ? s.batch - image : plan.images;
+  for (std::int64_t image = 0; image < s.batch; ++image) {
     const T* from = x + image * x_size;
     T* const to = plain ? blocked : y + image * y_size;
-    if (!tiled) {
-      if (plan.input == Layout::plain) {
-        block_channels(from, copy, 1, s.channels, s.input_pixels(), executor);
-        from = copy;
-      }
-      ConvEpilogue<T> one = inner;
-      if (one.residual != nullptr) one.residual += image * y_size;
-      run_blocked(1, from, to, one, image * blocks);
-    } else {
-      if (plan.copies) {
-        parallel_for(executor, plan.planes, [&](std::int64_t plane) {
-          copy_plane(plan, from, images, plane, copy + plane * plan.plane_size());
-        });
-        from = copy;
-      }
-      const T* residual = inner.residual == nullptr ? nullptr : inner.residual + image * y_size;
-      const auto run =
-          plan.kind == ConvKind::line ? run_tiles<T, Source::line> : run_tiles<T, Source::pixels>;
-      run(plan, from, packed, bias, to, inner, residual, image * blocks, executor);
+    if (plan.input == Layout::plain) {
+      block_channels(from, copy, 1, s.channels, s.input_pixels(), executor);
+      from = copy;
     }
-    if (plain) finish_plain(plan, to, y, image, images, epilogue, executor);
+    ConvEpilogue<T> one = inner;
+    if (one.residual != nullptr) one.residual += image * y_size;
+    run_blocked(1, from, to, one, image * blocks);
+    if (plain) finish_plain(plan, to, y, image, 1, epilogue, executor);
   }
 }
 

@@ -263,12 +263,12 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
   const std::int64_t pixels = plan.output_rows * plan.output_columns;
   const Parts tiles(plan.output_columns, tile_rows);
   const std::int64_t units = plan.output_rows > 1 ? plan.output_rows : tiles.parts;
-  const std::int64_t bands = Parts(units, plan.band).parts;
+  const Parts bands(units, plan.band);
   const std::int64_t panels = plan.panels * s.groups;
   const std::int64_t filters = round_up(s.filters_per_group(), N);
   const std::int64_t step = plan.row_step * plan.row_size();
 
-  parallel_for(executor, bands * panels, [&](std::int64_t task) {
+  parallel_for(executor, bands.parts * panels, [&](std::int64_t task) {
     const std::int64_t group = task % panels / plan.panels;
     const std::int64_t f = task % plan.panels * panel_columns<T>;
     const std::int64_t vectors = vectors_of_panel<T>(f, filters);
@@ -285,8 +285,7 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
     tile.lower = e.lower;
     tile.upper = e.upper;
 
-    const std::int64_t first = task / panels * plan.band;
-    const std::int64_t last = first + plan.band < units ? first + plan.band : units;
+    const std::int64_t first = bands.begin(task / panels), last = bands.begin(task / panels + 1);
     const bool rows = plan.output_rows > 1;
     // The tiles of a task share in fetching the weights of the thread's next one.
     const std::int64_t passes = (last - first) * (rows ? tiles.parts : 1);

@@ -40,7 +40,8 @@ struct ConvPlan {
   std::int64_t band = 1;                 ///< output rows (tiles if there is one row) a task
   // Kind winograd: output_rows and output_columns count tiles of `edge` by `edge` outputs.
   std::int64_t edge = 0, tiles_per_block = 1, panels_per_group = 1;
-  // Kinds winograd and general.
+  /// Parts that run side by side, each with scratch memory of its own. Kinds blocked and line divide
+  /// the batch.
   std::int64_t tasks = 1;
   std::int64_t panels_per_task = 1;  ///< of kind general
 
@@ -163,6 +164,29 @@ constexpr void plan_images(ConvPlan& plan) {
   plan_tiles<T>(plan);
 }
 
+/// Batches are divided where each thread then has all weights in L2, and enough images.
+constexpr std::int64_t batch_tasks(const ConvPlan& plan) {
+  constexpr std::int64_t least = 4, most = 8;
+  const std::int64_t parts = Parts(plan.shape.batch, plan.images).parts;
+  if (parts < least || plan.packed_bytes > band_bytes) return 1;
+  return parts < most ? parts : most;
+}
+
+/// Elements of scratch memory that a part of a batch needs: for its x with the padding, and with y
+/// in blocks.
+template <class T>
+constexpr std::int64_t copied_size(const ConvPlan& plan) {
+  return plan.copies ? round_up(plan.planes * plan.plane_size(), 64 / std::int64_t(sizeof(T))) : 0;
+}
+template <class T>
+constexpr std::int64_t tiled_scratch(const ConvPlan& plan) {
+  if (plan.output == Layout::blocked) return copied_size<T>(plan);
+  const ConvShape& s = plan.shape;
+  const std::int64_t filters = channel_blocks<T>(s.filters) * channel_block<T>;
+  return copied_size<T>(plan) +
+         round_up(plan.images * filters * s.output_pixels(), 64 / std::int64_t(sizeof(T)));
+}
+
 /// Channels that are summed up in one chain: the sums of several such chains are added, which keeps
 /// rounding errors from growing with the number of channels.
 inline constexpr std::int64_t winograd_channels = 64;
@@ -263,13 +287,9 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output,
     if (plan.kind == ConvKind::blocked && input == Layout::plain && output == Layout::plain) {
       detail::plan_images<T>(plan);
     }
-    plan.workspace_bytes = detail::round_up(blocks * N * bytes, 64);  // the bias, padded
-    if (plan.copies) {
-      plan.workspace_bytes += detail::round_up(plan.planes * plan.plane_size() * bytes, 64);
-    }
-    if (output == Layout::plain) {
-      plan.workspace_bytes += plan.images * blocks * N * s.output_pixels() * bytes;
-    }
+    plan.tasks = detail::batch_tasks(plan);
+    plan.workspace_bytes = detail::round_up(blocks * N * bytes, 64) +  // the bias, padded
+                           plan.tasks * detail::tiled_scratch<T>(plan) * bytes;
   } else if (plan.kind == ConvKind::winograd) {
     detail::plan_winograd<T>(plan);
     plan.workspace_bytes += detail::round_up(blocks * N * bytes, 64);
