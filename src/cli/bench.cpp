@@ -152,7 +152,7 @@ Times measure(Bench& bench, double seconds, Activity& activity) {
 
 struct OperatorTime {
   std::string op, name;
-  double seconds = 0;  // of one run
+  double seconds = 0, idle = 0;  // of one run
   std::int64_t flops = 0, bytes = 0;
 };
 
@@ -169,8 +169,8 @@ std::vector<OperatorTime> operator_times(Bench& bench, double seconds) {
   } while (++runs < most && seconds_since(start) < seconds);
   std::vector<OperatorTime> times;
   for (const NodeTime& node : bench.engine.times()) {
-    times.push_back({std::string(node.op), std::string(node.name), node.seconds / runs, node.flops,
-                     node.bytes});
+    times.push_back({std::string(node.op), std::string(node.name), node.seconds / runs,
+                     node.idle / runs, node.flops, node.bytes});
   }
   bench.engine.measure(false);
   std::sort(times.begin(), times.end(),
@@ -210,8 +210,14 @@ void bench(const BenchOptions& options, const Console& console) {
   const auto items = static_cast<double>(bench.items() * times.runs) / times.total;
   const auto planned = static_cast<std::int64_t>(bench.engine.planned_bytes());
   const std::int64_t peak = peak_bytes();
-  double all = 0;
-  for (const OperatorTime& op : operators) all += op.seconds;
+  double all = 0, idle = 0;
+  for (const OperatorTime& op : operators) {
+    all += op.seconds;
+    idle += op.idle;
+  }
+  const auto idle_share = [&](double waited, double seconds) {
+    return seconds > 0 ? waited / (threads * seconds) : 0;
+  };
   if (operators.size() > static_cast<std::size_t>(options.slowest)) {
     operators.resize(static_cast<std::size_t>(options.slowest));
   }
@@ -236,18 +242,31 @@ void bench(const BenchOptions& options, const Console& console) {
       fmt::print(console.out, "         (percentiles of the means of {} runs each)\n",
                  times.runs_per_sample);
     }
+    if (threads > 1) {
+      fmt::print(console.out, "idle     {:.1f} % of the threads' time\n",
+                 100 * idle_share(idle, all));
+    }
     fmt::print(console.out, "memory   planned {}, peak of the process {}\n",
                detail::bytes_text(static_cast<std::uint64_t>(planned)),
                detail::bytes_text(static_cast<std::uint64_t>(peak)));
     if (!operators.empty()) {
       using enum Table::Align;
-      Table table(
-          {{"slowest"}, {"node"}, {"time", right}, {"share", right}, {"", right}, {"", right}});
+      std::vector<Table::Column> columns{{"slowest"},      {"node"},    {"time", right},
+                                         {"share", right}, {"", right}, {"", right}};
+      if (threads > 1) columns.push_back({"idle", right});
+      Table table(columns);
       for (const OperatorTime& op : operators) {
-        table.add({detail::escaped(op.op), detail::escaped(op.name), duration(op.seconds),
-                   fmt::format("{:.1f} %", all > 0 ? 100 * op.seconds / all : 0),
-                   per_second(static_cast<double>(op.flops), op.seconds, "GFLOP/s"),
-                   per_second(static_cast<double>(op.bytes), op.seconds, "GB/s")});
+        std::vector<std::string> row{
+            detail::escaped(op.op),
+            detail::escaped(op.name),
+            duration(op.seconds),
+            fmt::format("{:.1f} %", all > 0 ? 100 * op.seconds / all : 0),
+            per_second(static_cast<double>(op.flops), op.seconds, "GFLOP/s"),
+            per_second(static_cast<double>(op.bytes), op.seconds, "GB/s")};
+        if (threads > 1) {
+          row.push_back(fmt::format("{:.0f} %", 100 * idle_share(op.idle, op.seconds)));
+        }
+        table.add(std::move(row));
       }
       fmt::print(console.out, "\n");
       table.print(console.out);
@@ -269,6 +288,7 @@ void bench(const BenchOptions& options, const Console& console) {
             {"items_per_second", items},
             {"planned_bytes", planned},
             {"peak_bytes", peak},
+            {"idle", idle_share(idle, all)},
             {"inputs", Json::array()},
             {"slowest", Json::array()}};
   for (std::size_t i = 0; i < bench.inputs.size(); ++i) {
@@ -281,6 +301,7 @@ void bench(const BenchOptions& options, const Console& console) {
     json["slowest"].push_back({{"op", op.op},
                                {"node", op.name},
                                {"seconds", op.seconds},
+                               {"idle", idle_share(op.idle, op.seconds)},
                                {"flops", op.flops},
                                {"bytes", op.bytes}});
   }

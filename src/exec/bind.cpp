@@ -353,9 +353,9 @@ void Bound::give_output(std::size_t i, void* data) const {
   if (from != data) copy_bytes(data, from, output(i).info.bytes());
 }
 
-void Bound::measure(bool on) {
-  measures = on;
-  for_each_called(*this, [&](Bound& body) { body.measure(on); });
+void Bound::measure(MeasuredExecutor* with) {
+  measured = with;
+  for_each_called(*this, [&](Bound& body) { body.measure(with); });
 }
 
 void Bound::add_times(std::vector<NodeTime*>& all) {

@@ -12,6 +12,7 @@
 
 #include "group.hpp"
 #include "machine.hpp"
+#include "measured_executor.hpp"
 #include "node_kernel.hpp"
 
 namespace halftone {
@@ -55,8 +56,8 @@ struct Bound {
   const kernel::Executor& executor;
   const Reach reach;
   Nesting nesting{};
-  bool is_open = false;   ///< for any shapes: its bodies are not made ready for those that come
-  bool measures = false;  ///< a run adds to `times`
+  bool is_open = false;  ///< for any shapes: its bodies are not made ready for those that come
+  MeasuredExecutor* measured = nullptr;  ///< if a run adds to `times`
   std::vector<Step> steps;
   std::vector<NodeTime> times;  ///< of the steps
   std::vector<TensorArgument> arguments;
@@ -106,8 +107,8 @@ struct Bound {
   }
   /// Of the arena and packed weights, bodies included.
   std::size_t bytes() const;
-  /// Whether runs measure the steps, and those of the bodies of calls.
-  void measure(bool on);
+  /// Has runs measure the steps, and those of the bodies of calls, by `with`; null: no more.
+  void measure(MeasuredExecutor* with);
   /// The times of the steps; those of a call are its body's.
   void add_times(std::vector<NodeTime*>& all);
 };

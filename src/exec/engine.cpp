@@ -200,7 +200,8 @@ struct Engine::State {
   bool meets;       ///< replicas meet
   std::unique_ptr<RankLink> link;  ///< null: there are no other ranks
   ThreadPool pool;
-  kernel::Executor executor;
+  std::optional<MeasuredExecutor> measured;
+  kernel::Executor executor;  ///< of the kernels: they point to it
   Streams streams;
   std::vector<std::unique_ptr<Replica>> replicas;
   std::unique_ptr<Replicas> team;
@@ -220,6 +221,8 @@ struct Engine::State {
   Aliases aliases;  ///< variables that nodes modify are shared by plans and the graph
   std::map<TensorId, AnyArray> retrieved;  ///< values that were put together for the host
 
+  kernel::Executor kernel_executor() { return local > 1 ? kernel::Executor{} : pool.executor(); }
+
   State(Graph g, const EngineOptions& o)
       : graph(checked(std::move(g))),
         options(o),
@@ -227,7 +230,7 @@ struct Engine::State {
         first_local(o.ranks != nullptr ? o.ranks->rank * local : 0),
         meets(graph.replicas > 1 && has_meetings(graph)),
         pool(thread_count(o.threads)),
-        executor(local > 1 ? kernel::Executor{} : pool.executor()),
+        executor(kernel_executor()),
         streams(graph),
         aliases(graph) {
     if (graph.replicas > 1 && options.runner != nullptr) {
@@ -753,12 +756,23 @@ std::size_t Engine::live_bytes() const {
 }
 
 void Engine::measure(bool on) {
-  if (Pipeline* const pipeline = state_->pipeline()) pipeline->measure(on);
-  if (Bound* bound = state_->bound(); bound != nullptr) bound->measure(on);
+  State& state = *state_;
+  Pipeline* const pipeline = state.pipeline();
+  Bound* const bound = state.bound();
+  MeasuredExecutor* measured = nullptr;
+  state.executor = state.kernel_executor();
+  if (on) {
+    // Pieces of a pipeline have executors of their own.
+    const kernel::Executor inner = pipeline != nullptr ? kernel::Executor{} : state.executor;
+    measured = &state.measured.emplace(inner);
+    if (pipeline == nullptr) state.executor = measured->executor();
+  }
+  if (pipeline != nullptr) pipeline->measure(measured);
+  if (bound != nullptr) bound->measure(measured);
 }
 
 void Engine::reset_times() {
-  for (NodeTime* time : state_->times()) time->seconds = 0;
+  for (NodeTime* time : state_->times()) time->seconds = time->idle = 0;
 }
 
 std::vector<NodeTime> Engine::times() const {

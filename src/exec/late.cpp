@@ -80,7 +80,7 @@ namespace {
 
 std::vector<AnyArray> run_body(const Late& late, LateBody& body, std::span<const AnyView> inputs) {
   Bound& bound = body.with(inputs, !late.bound.is_open && body.has_products());
-  bound.measures = late.bound.measures && late.step.kind == Program::Kind::call;
+  bound.measured = late.step.kind == Program::Kind::call ? late.bound.measured : nullptr;
   return results_of(bound);
 }
 

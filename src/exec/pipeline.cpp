@@ -201,8 +201,8 @@ std::size_t Pipeline::bytes() const {
   return sum;
 }
 
-void Pipeline::measure(bool on) {
-  for (const auto& piece : pieces_) piece->measure(on);
+void Pipeline::measure(MeasuredExecutor* with) {
+  for (const auto& piece : pieces_) piece->measure(with);
 }
 void Pipeline::add_times(std::vector<NodeTime*>& all) {
   for (const auto& piece : pieces_) piece->add_times(all);

@@ -38,7 +38,7 @@ class Pipeline {
   /// Arenas, one an IPU; and with packed weights and what waits between fragments.
   std::size_t arena_bytes() const;
   std::size_t bytes() const;
-  void measure(bool on);
+  void measure(MeasuredExecutor* with);
   void add_times(std::vector<NodeTime*>& all);
 
  private:

@@ -112,12 +112,14 @@ void run(Bound& bound) {
         run_step();
         check_numbers(bound, at);
       }
-    } else if (bound.measures) {
+    } else if (bound.measured != nullptr) {
       for (; at < end; ++at) {
         const auto start = std::chrono::steady_clock::now();
         run_step();
-        bound.times[at].seconds +=
+        const double seconds =
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        bound.times[at].seconds += seconds;
+        bound.times[at].idle += bound.measured->take_idle(seconds);
       }
     } else {
       for (; at < end; ++at) run_step();

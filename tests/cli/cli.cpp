@@ -627,6 +627,10 @@ TEST_CASE("bench measures") {
   CHECK(json.at("iterations") > 0);
   CHECK(json.at("inputs").at(1).at("shape") == std::vector{7, 2});
   CHECK(json.at("slowest").size() == 1);
+  CHECK(json.at("idle") == 0);
+  const Answer two = halftone_with(
+      {"bench", models + "add.onnx", "--batch", "5", "--seconds", "0.01", "--threads", "2"});
+  CHECK(two.out.find("\nidle     ") != std::string::npos);
   const auto given = nlohmann::json::parse(
       bench_with({models + "add.onnx", "--input", "x=" + models + "x.pb", "--json", "-"}).out);
   CHECK(given.at("inputs").at(0).at("shape") == std::vector{2, 3});

@@ -1,5 +1,7 @@
 #include "exec/thread_pool.hpp"
 
+#include "exec/measured_executor.hpp"
+
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -73,4 +75,40 @@ TEST_CASE("thread pool: an exception of a task reaches the caller when all other
     CHECK_NOTHROW(job(-1));  // nothing is left of the error
     CHECK(done == 100);
   }
+}
+
+// By definition: n threads have n times the seconds, less those that tasks take and those of the
+// caller between jobs.
+TEST_CASE("measured executor: what threads wait is what they do not work") {
+  using Clock = std::chrono::steady_clock;
+  const auto work = [] {
+    const auto end = Clock::now() + std::chrono::milliseconds(2);
+    while (Clock::now() < end) {
+    }
+  };
+  const auto idle = [](MeasuredExecutor& measured, auto f) {
+    const auto start = Clock::now();
+    f(measured.executor());
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    return measured.take_idle(seconds) / (measured.executor().threads * seconds);
+  };
+  const auto tasks = [&](const kernel::Executor& executor) {
+    kernel::parallel_for(executor, 2, [&](std::int64_t) { work(); });
+  };
+  ThreadPool pool(2);
+  MeasuredExecutor measured(pool.executor());
+  CHECK(idle(measured, [&](const auto&) { work(); }) == doctest::Approx(.5));
+  CHECK(idle(measured, tasks) < .75);
+  // Four threads of which one does it all.
+  MeasuredExecutor lazy(
+      {.threads = 4,
+       .run = [](void*, std::int64_t count, kernel::Executor::Task task, void* context) {
+         for (std::int64_t i = 0; i < count; ++i) task(context, i);
+       }});
+  const double share = idle(lazy, tasks);
+  CHECK(share > .749);
+  CHECK(share < 1);
+  ThreadPool one(1);
+  MeasuredExecutor single(one.executor());
+  CHECK(idle(single, tasks) == 0);
 }

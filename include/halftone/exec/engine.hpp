@@ -68,6 +68,7 @@ struct EngineOptions {
 struct NodeTime {
   std::string_view op, name;  ///< views into the engine
   double seconds = 0;
+  double idle = 0;  ///< seconds of all threads in which they waited for others; 0: not measured
   std::int64_t flops = 0, bytes = 0;  ///< of one run
 };
 
@@ -156,7 +157,8 @@ class Engine {
   /// subgraphs, and the largest sum that is live at one of its steps: no arena can be smaller.
   std::size_t arena_bytes() const;
   std::size_t live_bytes() const;
-  /// Measures each node of the current plan from the next run on, if `on`.
+  /// Measures each node of the current plan from the next run on, if `on`; how long threads waited,
+  /// too, unless they run replicas or IPUs side by side.
   void measure(bool on);
   void reset_times();
   /// The times of the nodes, those in bodies of Call included.
