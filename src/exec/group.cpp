@@ -67,8 +67,33 @@ Group::Member& Group::add_member(const Node& node, const NodeKernel& kernel,
   return members_.emplace_back(member);
 }
 
+/// Weights and biases of channels reach a chain without being copied for every pixel.
+void Group::find_span() {
+  const Member& head = members_[0];
+  if (broadcast_.empty() || head.link == nullptr || head.chain_length != members_.size() ||
+      is_broadcast(value_of(head))) {
+    return;
+  }
+  const std::int64_t lanes = chain_.tile / 8;
+  std::int64_t span = 0;
+  for (const kernel::BroadcastInput& input : broadcast_) {
+    const std::int64_t own = input.repeats(lanes);
+    if (own == 0 || (span != 0 && own != span)) return;
+    span = own;
+  }
+  // What fills no tile costs as much as a tile.
+  if (span % lanes != 0 || (span % chain_.tile != 0 && span < 16 * chain_.tile)) return;
+  for (Input& input : inputs_) {
+    if (input.broadcast < 0) continue;
+    const auto& broadcast = broadcast_[static_cast<std::size_t>(input.broadcast)];
+    input.repeats_element = broadcast.repeats(1) == span;
+  }
+  span_ = span;
+}
+
 void Group::finish() {
   total_ = product(shape_);
+  find_span();
   const std::size_t blocks = slots_ + broadcast_.size();
   if (inputs_.size() + output_size_.size() + blocks + absent_.size() > max_places) {
     fail(ErrorKind::internal, {.what = "a group of element-wise operators is too large"});
@@ -88,7 +113,15 @@ Group::Group(const Node& node, const NodeKernel& kernel, std::span<const TensorI
     add_input(info);
   }
   output_size_.push_back(static_cast<std::uint8_t>(size_in_bytes(output.type)));
-  add_member(node, kernel, inputs, places, output, static_cast<Place>(inputs.size()));
+  Member& member =
+      add_member(node, kernel, inputs, places, output, static_cast<Place>(inputs.size()));
+  // A chain of one serves inputs that are broadcast.
+  for (std::size_t i = 0; i < inputs.size() && kernel.functions().link != nullptr; ++i) {
+    if (!inputs[i].is_known() || is_uniform(places[i]) || is_broadcast(places[i])) continue;
+    member.chained = 1u << i;
+    member.link = kernel.functions().link(member.chained);
+    chain_ = kernel.functions().chain();
+  }
   finish();
 }
 
@@ -162,6 +195,8 @@ void Group::find_chain(Draft& draft, std::size_t n) const {
     for (const TensorId id : before.inputs) {
       if (id == no_tensor || is_uniform(draft.place[id])) continue;
       const std::uint32_t own = bits_of(before, id);
+      // One that is broadcast only if there is no other.
+      if (draft.chained[n - 1] != 0 && is_broadcast(draft.place[id])) continue;
       if (link_of(n - 1, own) != nullptr) draft.chained[n - 1] = own;
     }
     if (draft.chained[n - 1] == 0) return;
@@ -224,7 +259,9 @@ void Group::run_chain(const Member* members, std::byte* const* places, std::int6
       if ((m->chained >> i & 1) != 0) continue;
       const Place p = operands[i];
       at[count][other] = p;
-      if (is_uniform(p)) {
+      if (span_ != 0 && is_broadcast(p) && !inputs_[p].repeats_element) {
+        step.others[other++] = {.data = places[p], .mask = 0};
+      } else if (is_uniform(p) || (span_ != 0 && is_broadcast(p))) {
         float* all = repeated[values++];
         for (std::size_t k = 0; k < vector_floats; ++k)
           all[k] = *reinterpret_cast<float*>(places[p]);
@@ -241,8 +278,7 @@ void Group::run_chain(const Member* members, std::byte* const* places, std::int6
                       .op = nullptr,
                       .others = {{.data = places[m->output], .mask = -1}}};
   }
-  const Place x = operands_[members->first_input +
-                            static_cast<std::size_t>(std::countr_zero(members->chained))];
+  const Place x = value_of(*members);
   const auto* from = reinterpret_cast<const float*>(places[x]);
   const std::int64_t whole = n / chain_.tile * chain_.tile, rest = n - whole;
   if (whole != 0) chain_.run(steps, from, whole);
@@ -301,21 +337,24 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
   // Without values between members there is nothing to keep in the cache.
   const bool whole = broadcast_.empty() && members_[0].chain_length == members_.size();
   const std::int64_t step = whole && slots_ == 0 ? last - first : block_;
-  for (; first < last; first += step) {
-    const std::int64_t n = std::min(step, last - first);
+  const std::int64_t lanes = chain_.tile / 8;
+  std::int64_t n;
+  for (; first < last; first += n) {
+    n = std::min(span_ != 0 ? span_ - first % span_ : step, last - first);
     if (!broadcast_.empty()) {
       for (std::size_t i = 0; i < outputs; ++i) {
         const int b = inputs_[i].broadcast;
         if (b < 0) continue;
         std::byte* own = block + static_cast<std::size_t>(b) * slot_bytes_;
-        places[i] = static_cast<std::byte*>(const_cast<void*>(
-            broadcast_[static_cast<std::size_t>(b)].fetch(call.arguments[i].data, first, n, own)));
+        places[i] =
+            static_cast<std::byte*>(const_cast<void*>(broadcast_[static_cast<std::size_t>(b)].fetch(
+                call.arguments[i].data, first, span_ != 0 ? lanes : n, own)));
       }
     }
     for (const Member *next = members_.data(), *end = next + members_.size(); next != end;) {
       const Member& m = *next;
       next += m.chain_length;
-      if (m.chain_length > 1) {
+      if (m.chain_length > 1 || span_ != 0) {
         run_chain(&m, places, n);
         continue;
       }
@@ -327,7 +366,7 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
     for (std::size_t i = 0; i < slots; ++i) {
       const bool moves = i >= outputs || (!inputs_[i].uniform && inputs_[i].broadcast < 0);
       const std::size_t size = i < outputs ? inputs_[i].element_size : output_size_[i - outputs];
-      if (moves && places[i] != nullptr) places[i] += static_cast<std::size_t>(step) * size;
+      if (moves && places[i] != nullptr) places[i] += static_cast<std::size_t>(n) * size;
     }
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -48,7 +49,8 @@ class Group {
   struct Input {
     std::uint8_t element_size = 0;
     bool uniform = false;
-    std::int16_t broadcast = -1;  ///< in broadcast_; -1: dense or uniform
+    std::int16_t broadcast = -1;   ///< in broadcast_; -1: dense or uniform
+    bool repeats_element = false;  ///< within a span, not a vector
   };
 
   struct Draft;
@@ -62,16 +64,27 @@ class Group {
     return place < inputs_.size() ? inputs_[place].uniform
                                   : place > max_places - 1 - absent_.size();
   }
+  /// Of the first member of a chain: where the value that goes through comes from.
+  Place value_of(const Member& head) const {
+    return operands_[head.first_input + static_cast<std::size_t>(std::countr_zero(head.chained))];
+  }
+  bool is_broadcast(Place place) const {
+    return place < inputs_.size() && inputs_[place].broadcast >= 0;
+  }
   bool is_slot(Place place) const {
     const std::size_t first = inputs_.size() + output_size_.size();
     return place >= first && place < first + slots_;
   }
   void run_chain(const Member* members, std::byte* const* places, std::int64_t n) const;
   void finish();
+  void find_span();
   void run_blocks(const KernelCall& call, std::int64_t first, std::int64_t last) const;
 
   Dims shape_;
   std::int64_t total_ = 0, block_ = 0;
+  /// Of a single chain: outputs for which every input that is broadcast is one element, or one
+  /// vector; they run at once. 0: blocks are filled instead.
+  std::int64_t span_ = 0;
   std::vector<Input> inputs_;
   std::vector<kernel::BroadcastInput> broadcast_;
   std::vector<std::uint8_t> output_size_;

@@ -8,12 +8,6 @@
 namespace halftone {
 namespace {
 
-float element(const Graph& graph, TensorId id, std::size_t i) {
-  float value;  // the bytes may lie anywhere in a file
-  std::memcpy(&value, graph.tensor(id).data.span().data() + i * sizeof value, sizeof value);
-  return value;
-}
-
 TensorId add_constant(Graph& graph, const Dims& shape, Storage storage) {
   const std::byte* data = storage.data();
   const std::size_t bytes = storage.size();
@@ -33,8 +27,11 @@ void fold(Graph& graph, Node& conv, const Node& norm) {
   auto* to_bias = reinterpret_cast<float*>(bias.data());
   const std::byte* from = graph.tensor(w).data.span().data();
   for (std::size_t f = 0; f < filters; ++f) {
-    const auto of_norm = [&](std::size_t input) { return element(graph, norm.inputs[input], f); };
-    const float before = conv.inputs[2] != no_tensor ? element(graph, conv.inputs[2], f) : 0;
+    const auto at = [&](TensorId id) {
+      return detail::float_element(graph, id, static_cast<std::int64_t>(f));
+    };
+    const auto of_norm = [&](std::size_t input) { return at(norm.inputs[input]); };
+    const float before = conv.inputs[2] != no_tensor ? at(conv.inputs[2]) : 0;
     const detail::FoldedFilter filter(before, of_norm(1), of_norm(2), of_norm(3), of_norm(4),
                                       epsilon);
     to_bias[f] = filter.bias;

@@ -47,6 +47,30 @@ TEST_CASE("group: fused nodes give what they give alone, for every size") {
   }
 }
 
+// The law, for parameters of channels, plain and in blocks of as many as a vector of some processor
+// has: they are read in place where pixels fill tiles (128 elements) or are many, copied else.
+TEST_CASE("group: chains read parameters of channels in place") {
+  for (const std::int64_t lanes : {4, 8, 16}) {
+    for (const std::int64_t edge : {1, 7, 8, 14, 31, 56}) {
+      CAPTURE(lanes);
+      CAPTURE(edge);
+      Graph g;
+      const AnyTensor plain = g.input<float>("plain", {2, 3, edge, edge});
+      const AnyTensor a = g.input<float>("a", {3, 1, 1}), b = g.input<float>("b", {3, 1, 1});
+      const AnyTensor blocks = g.input<float>("blocks", {2, 3, edge, edge, lanes});
+      const AnyTensor c = g.input<float>("c", {3, 1, 1, lanes});
+      const AnyTensor d = g.input<float>("d", {2, 3, 1, 1, lanes});
+      output(g, op::relu(op::add(op::mul(plain, a), b)), "of_plain");
+      output(g, op::relu(op::add(op::mul(c, blocks), d)), "of_blocks");
+      output(g, op::mul(blocks, d), "alone");
+      output(g, op::sub(op::relu(op::add(plain, g.input<float>("e", {1, edge}))), a), "both");
+      const Graph fused = fuse_elementwise(g);
+      CHECK(test::count(fused, op::Fused::id) == 3);
+      CHECK(test::results(fused) == test::results(g));
+    }
+  }
+}
+
 // The partition is that of the size alone, whoever runs the tasks and in whatever order.
 TEST_CASE("group: results do not depend on the order of tasks") {
   const kernel::Executor backwards{

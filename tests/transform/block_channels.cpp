@@ -74,6 +74,37 @@ TEST_CASE("block channels: results stay within the rounding of another order of 
   }
 }
 
+// Other roundings of the same formula: 64 products of the first convolution, then x times a factor
+// and an addend in place of a difference times a factor; all values below 100.
+TEST_CASE("block channels: a normalization that no convolution takes in joins its neighbours") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2, 32, 9, 8});
+  const AnyTensor w = parameter<float, Shape<32, 32, 1, 1>>(g, "w");
+  const AnyTensor both =
+      op::concat(std::vector<AnyTensor>{op::conv(x, w), op::conv(x, w)}, {.axis = 1});
+  std::vector<float> lists[4];
+  for (std::size_t c = 0; c < 64; ++c) {
+    const auto at = static_cast<float>(c) / 64;
+    lists[0].push_back(1 - at);
+    lists[1].push_back(at - 0.5f);
+    lists[2].push_back(2 * at - 1);
+    lists[3].push_back(0.5f + at);
+  }
+  AnyTensor p[4];
+  for (std::size_t i = 0; i < 4; ++i) p[i] = constant<float>(g, lists[i], {64});
+  output(g, op::relu(op::batch_normalization(both, p[0], p[1], p[2], p[3])[0]), "y");
+  g = fuse_convolutions(std::move(g));
+  Graph blocked = block_channels(g, float_lanes());
+  CHECK(infer(blocked).empty());
+  CHECK(test::count(blocked, op::BatchNormalization::id) == 0);
+  CHECK(test::count(blocked, op::Mul::id) == 1);
+  // Only what comes in and goes out is reordered.
+  CHECK(test::count(blocked, op::ReorderChannels::id) == 2);
+  test::for_each_pair(test::results(blocked), test::results(g), [](float a, float b) {
+    CHECK(std::abs(a - b) <= 100 * (64 + 4) * 0x1p-24f);
+  });
+}
+
 TEST_CASE("block channels: a graph without convolutions stays as it is") {
   Graph g;
   const AnyTensor x = g.input<float>("x", {1, 32, 4, 4});

@@ -84,6 +84,14 @@ class BroadcastInput {
   /// Whether every element of the output reads the same one: a block once filled serves again.
   constexpr bool is_uniform() const { return rank_ == 1 && strides_[0] == 0; }
 
+  /// Outputs in a row, beginning at any multiple of their number, that all read the same `period`
+  /// elements over and over; 0: there are none.
+  constexpr std::int64_t repeats(std::int64_t period) const {
+    if (strides_[0] == 0) return extents_[0];
+    const bool is_row = rank_ > 1 && strides_[0] == 1 && strides_[1] == 0;
+    return is_row && extents_[0] == period ? extents_[0] * extents_[1] : 0;
+  }
+
   /// The elements that outputs [first, first + n) read: in place where they lie side by side, else
   /// in `temporary`, which has room for n elements and is then filled.
   const void* fetch(const void* data, std::int64_t first, std::int64_t n, void* temporary) const {

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 #include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
-#include <halftone/transform/fuse_convolutions.hpp>
+#include <halftone/transform/fold_batch_norm.hpp>
 
 namespace halftone {
 
@@ -29,7 +30,7 @@ class ChannelBlocks {
       // Nodes of a later stage may stand before those of an earlier one: complete_places finds where.
       here_.stage = here_.ipu = -1;
       if (!place_convolution(node) && !place_elementwise(node) && !place_pool(node) &&
-          !place_concat(node)) {
+          !place_concat(node) && !place_normalization(node)) {
         for (const TensorId id : node.inputs) plain(id);
         graph_.nodes.push_back(std::move(node));
       }
@@ -226,6 +227,47 @@ class ChannelBlocks {
     return true;
   }
 
+  /// A normalization that no convolution has taken in becomes a multiplication and an addition, which
+  /// join their neighbours. Not in constant evaluation: weights are not known there.
+  constexpr bool place_normalization(Node& node) {
+    if (std::is_constant_evaluated() || node.op->id != op::BatchNormalization::id ||
+        !has_blocked(node.inputs[0]) || node.outputs.size() != 1) {
+      return false;
+    }
+    const auto norm = unpack<op::BatchNormalization>(node.attributes);
+    const TensorInfo y = graph_.info(node.outputs[0]);
+    if (norm.training_mode != 0 || !fits(y) || !is_whole(y)) return false;
+    for (std::size_t i = 1; i < 5; ++i) {
+      const TensorRecord& parameter = graph_.tensor(node.inputs[i]);
+      if (parameter.role != Role::constant || parameter.info.type != ElementType::float32) {
+        return false;
+      }
+    }
+    Vector<float> factors, addends;
+    channel_factors(graph_, node, norm.epsilon, factors, addends);
+    const Dims shape{y.shape[1] / block_, 1, 1, block_};
+    const TensorId x = blocked_[node.inputs[0]];
+    const auto constant_of = [&](const Vector<float>& list) {
+      return constant<float>(graph_, {list.data(), list.size()}, shape).id;
+    };
+    const TensorId factor = constant_of(factors), addend = constant_of(addends);
+    const TensorId product = graph_.add_tensor({.info = blocked_info(y)}, {});
+    follow();
+    graph_.nodes.push_back({.op = &descriptor<op::Mul>,
+                            .attributes = pack(op::Mul{}),
+                            .inputs = {x, factor},
+                            .outputs = {product},
+                            .name = node.name,
+                            .place = here_});
+    graph_.nodes.push_back({.op = &descriptor<op::Add>,
+                            .attributes = pack(op::Add{}),
+                            .inputs = {product, addend},
+                            .outputs = {blocked_output(node.outputs[0])},
+                            .name = node.name,
+                            .place = here_});
+    return true;
+  }
+
   /// A convolution whose input or output alone is reordered does that itself.
   constexpr void drop_reorders() {
     const Uses uses(graph_);
@@ -266,7 +308,7 @@ class ChannelBlocks {
 
 /// Brings the activations between convolutions of float32 into blocks of `block` channels, the
 /// layout of the fast kernels: [batch, channels / block, height, width, block]. Element-wise
-/// operators, pooling and concatenation between them work on the blocks; what else reads such a
+/// operators, pooling, concatenation and normalization between them work on the blocks; what else reads such a
 /// tensor gets it reordered.
 constexpr Graph block_channels(Graph graph, std::int64_t block) {
   bool has_convolutions = false;

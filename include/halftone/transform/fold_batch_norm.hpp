@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include <halftone/op/list.hpp>
@@ -9,6 +10,14 @@
 namespace halftone {
 
 namespace detail {
+
+/// An element of a constant of floats; its bytes may lie anywhere in a file.
+inline float float_element(const Graph& graph, TensorId id, std::int64_t i) {
+  float value;
+  std::memcpy(&value, graph.tensor(id).data.span().data() + i * std::int64_t{sizeof value},
+              sizeof value);
+  return value;
+}
 
 /// What one filter of a convolution becomes with the normalization behind it: its weights times
 /// `scale`, and a bias.
@@ -25,6 +34,17 @@ struct FoldedFilter {
     bias = product + beta;
   }
 };
+
+/// What a normalization of constants does to each channel: x times a factor, and an addend.
+inline void channel_factors(const Graph& graph, const Node& norm, float epsilon,
+                            Vector<float>& factors, Vector<float>& addends) {
+  for (std::int64_t c = 0; c < graph.info(norm.inputs[1]).shape[0]; ++c) {
+    const auto at = [&](std::size_t i) { return float_element(graph, norm.inputs[i], c); };
+    const FoldedFilter channel(0, at(1), at(2), at(3), at(4), epsilon);
+    factors.push_back(channel.scale);
+    addends.push_back(channel.bias);
+  }
+}
 
 /// The normalization that a convolution takes in, no_node if there is none: nothing else reads what
 /// is between them, and the parameters of both are constants of float32.
