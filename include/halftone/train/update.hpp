@@ -1,9 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,10 +64,11 @@ constexpr AnyTensor find_or_add_number(G& graph, const TensorInfo& info, std::st
                             .tensor = name,
                             .hint = "hyperparameters of one name start with one value"});
   }
-  const auto setting = std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) {
-    return node.op->id == training::Setting::id && node.inputs[0] == known;
-  });
-  if (setting != graph.nodes.end()) return {&graph, setting->outputs[0]};
+  for (const Node& node : graph.nodes) {
+    if (node.op->id == training::Setting::id && node.inputs[0] == known) {
+      return {&graph, node.outputs[0]};
+    }
+  }
   return {&graph, record(graph, training::Setting{}, {known}, 1)[0]};
 }
 
