@@ -108,7 +108,14 @@ class Builder {
   TensorId reshape_const(T& opset, const std::vector<TensorId>& args,
                          const std::vector<int64_t>& shape, const std::string& name = {}) {
     const TensorInfo info("INT64", Shape{static_cast<int64_t>(shape.size())});
-    const TensorId constant = opset.constant({shape.data(), info}, name + "_const");
+    const ConstVoidData data{shape.data(), info};
+    TensorId constant;
+    // From opset 11 on, whether the value is sparse stands before the name.
+    if constexpr (requires { opset.constant(data, false, name); }) {
+      constant = opset.constant(data, false, name + "_const");
+    } else {
+      constant = opset.constant(data, name + "_const");
+    }
     return opset.reshape({args.at(0), constant}, name);
   }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <halftone/session/step_io.hpp>
+#include <popart/stepio_size_assertion.hpp>
 
 #include "base/describe.hpp"
 #include "popart/convert.hpp"
@@ -53,7 +54,7 @@ std::string inputNames(const halftone::Session& session) {
   return "inputs are " + listOf(inputs) + (more.empty() ? "" : "; may be given: " + listOf(more));
 }
 
-void checkIn(const popx::Executablex& executable, const TensorId& id, std::int64_t elements) {
+void requireIn(const popx::Executablex& executable, const TensorId& id, std::int64_t elements) {
   const halftone::Session& session = executable.session();
   const std::string said =
       "The tensor '" + id + "' has been provided as one of the inputs to the stepIO";
@@ -80,7 +81,7 @@ void checkIn(const popx::Executablex& executable, const TensorId& id, std::int64
         .hint = inputNames(session)});
 }
 
-void checkOut(const halftone::Session& session, const TensorId& id, std::int64_t elements) {
+void requireOut(const halftone::Session& session, const TensorId& id, std::int64_t elements) {
   const std::vector<halftone::Port> outputs = session.outputs();
   const std::string hint = "a run returns " + listOf(outputs);
   if (!session.has(id)) {
@@ -121,6 +122,15 @@ void checkProvided(const Elements& buffers, const TensorId& id, const std::strin
 
 }  // namespace
 
+void iosizecheck::checkIn(const popx::Executablex& executable, const TensorId& id,
+                          std::int64_t elements) {
+  detail::translated<runtime_error>([&] { requireIn(executable, id, elements); });
+}
+void iosizecheck::checkOut(const popx::Executablex& executable, const TensorId& id,
+                           std::int64_t elements) {
+  detail::translated<runtime_error>([&] { requireOut(executable.session(), id, elements); });
+}
+
 struct StepIO::Buffers {
   halftone::StepBuffers native;
   Elements inputs, outputs;
@@ -147,14 +157,9 @@ StepIO::StepIO(std::map<TensorId, IArray&> inputs, std::map<TensorId, IArray&> o
 StepIO::~StepIO() = default;
 
 void StepIO::assertNumElements(const popx::Executablex& executable) const {
-  detail::translated<runtime_error>([&] {
-    for (const auto& [id, elements] : buffers_->inputs) {
-      checkIn(executable, id, elements);
-    }
-    for (const auto& [id, elements] : buffers_->outputs) {
-      checkOut(executable.session(), id, elements);
-    }
-  });
+  const auto elementsOf = [](std::int64_t elements) { return elements; };
+  iosizecheck::assertInCorrect(executable, buffers_->inputs, elementsOf);
+  iosizecheck::assertOutCorrect(executable, buffers_->outputs, elementsOf);
 }
 
 ConstVoidData StepIO::in(TensorId id, int64_t numElements, bool prefetch, bool) {

@@ -7,6 +7,7 @@
 #include <popart/ndarraywrapper.hpp>
 #include <popart/session.hpp>
 #include <popart/stepio.hpp>
+#include <popart/stepio_generic.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -525,4 +526,50 @@ TEST_CASE("popart session: virtual graphs on emulated IPUs") {
   CHECK(report(VirtualGraphMode::Auto, "2").size() == 2);
   CHECK(is(error_of([&] { report(VirtualGraphMode::Manual, "1"); }), "error",
            "that the machine does not have"));
+}
+
+namespace {
+
+/// What StepIOGeneric asks of arrays: here a program's own vectors.
+struct Accessor {
+  static void* getDataPointer(std::vector<float>* array) { return array->data(); }
+  static std::size_t getArraySize(const std::vector<float>* array) { return array->size(); }
+  static DataType getArrayDataType(std::vector<float>*) { return DataType::FLOAT; }
+  static std::size_t getArrayRank(std::vector<float>*) { return 1; }
+  static int64_t getArrayDim(std::vector<float>* array, std::size_t) {
+    return static_cast<int64_t>(array->size());
+  }
+};
+struct VectorIO : StepIOGeneric<std::vector<float>*, Accessor, std::vector<float>*> {
+  VectorIO(std::map<TensorId, std::vector<float>*> in,
+           std::map<TensorId, std::vector<float>*> out) {
+    for (const auto& [id, array] : in) inputsInfo.insert({id, {array, 0}});
+    for (const auto& [id, array] : out) outputsInfo.insert({id, {array, 0}});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("popart step io: arrays of a program's own type") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset11();
+  const TensorId x = builder->addInputTensor(TensorInfo{"FLOAT", Shape{2, 2}}, "x");
+  const TensorId y = builder->reshape_const(aiOnnx, {aiOnnx.neg({x})}, {4}, "flat");
+  builder->addOutputTensor(y);
+  auto session = InferenceSession::createFromOnnxModel(
+      builder->getModelProto(), DataFlow(3, {{y, AnchorReturnType("All")}}), cpu());
+  session->prepareDevice();
+  std::vector<float> in(12), out(12), few(8);
+  std::iota(in.begin(), in.end(), 1.f);
+  // Sizes are checked before the first step.
+  VectorIO small({{x, &few}}, {{y, &out}});
+  CHECK(is(error_of([&] { session->run(small); }), "runtime_error", "Expected 12, but received 8"));
+  VectorIO io({{x, &in}}, {{y, &out}});
+  for (int step = 0; step < 2; ++step) {  // arrays start over
+    std::fill(out.begin(), out.end(), 0.f);
+    session->run(io);
+    for (std::size_t i = 0; i < 12; ++i) CHECK(out[i] == -in[i]);
+  }
+  VectorIO none({}, {{y, &out}});
+  CHECK(is(error_of([&] { session->run(none); }), "error", "No tensor x provided"));
 }
