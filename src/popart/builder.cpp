@@ -889,13 +889,20 @@ TensorId Builder::addInitializedInputTensor(const ConstVoidData& initData,
                                             const DebugContext& debugContext) {
   const auto replicas = static_cast<unsigned>(impl_->replicationFactor());
   const TensorId id = impl_->addInitialized(
-      initData, variableSettings.shapeOnReplica(initData.info.shape(), replicas), debugContext);
+      initData,
+      variableSettings.shapeOnReplica(initData.info.shape(), replicas, debugContext.getPathName()),
+      debugContext);
   const auto set = [&](const char* key, auto value) {
     impl_->setMetadata(std::string(key) + "/" + id, std::to_string(static_cast<int>(value)));
   };
   set(sVariableSettings, variableSettings.getRetrievalMode());
-  set(sCommGroupType, variableSettings.getSharedVariableDomain().type);
-  set(sCommGroupSize, variableSettings.getSharedVariableDomain().replicaGroupSize);
+  if (variableSettings.isUsingCommGroup()) {
+    set(sCommGroupType, variableSettings.getSharedVariableDomain().type);
+    set(sCommGroupSize, variableSettings.getSharedVariableDomain().replicaGroupSize);
+  } else {
+    set(detail::variableStride, variableSettings.getStride(replicas));
+    set(sCommGroupSize, variableSettings.getRealGroupSize(replicas));
+  }
   return id;
 }
 void Builder::addOutputTensor(const TensorId& tensorId) { impl_->addOutput(tensorId); }

@@ -12,6 +12,7 @@
 #include <popart/error.hpp>
 
 #include "base/file.hpp"
+#include "exec/variables.hpp"
 #include "onnx/proto.hpp"
 #include "onnx/writer.hpp"
 
@@ -65,6 +66,18 @@ detail::GivenModel::GivenModel(const std::string& model) {
 std::span<const std::byte> detail::GivenModel::bytes() const {
   if (!text_.empty()) return std::as_bytes(std::span(text_));
   return {file_.data(), file_.size()};
+}
+
+::onnx::ModelProto detail::parsed(const GivenModel& model) {
+  const std::span<const std::byte> bytes = model.bytes();
+  ::onnx::ModelProto proto;
+  constexpr std::size_t most = std::numeric_limits<int>::max();
+  if (bytes.size() > most || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    halftone::fail(halftone::ErrorKind::unsupported,
+                   {.what = "the model is larger than a protobuf message may be",
+                    .hint = "move elements to a file with Builder::saveInitializersExternally"});
+  }
+  return proto;
 }
 
 detail::ExternalFiles detail::externalFiles(const GivenModel& model) {
@@ -125,19 +138,13 @@ std::span<const std::byte> describe(::onnx::TensorProto& tensor, const halftone:
 
 void detail::saveModel(const GivenModel& model, const halftone::Graph& values,
                        const std::string& fn, const ExternalFiles& files) {
-  const std::span<const std::byte> bytes = model.bytes();
-  ::onnx::ModelProto proto;
-  constexpr std::size_t most = std::numeric_limits<int>::max();
-  if (bytes.size() > most || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    halftone::fail(halftone::ErrorKind::unsupported,
-                   {.what = "the model is larger than a protobuf message may be",
-                    .hint = "move elements to a file with Builder::saveInitializersExternally"});
-  }
+  ::onnx::ModelProto proto = parsed(model);
   std::map<std::string, std::vector<TensorData>> byFile;
   std::set<std::string_view> written;
   const auto write = [&](::onnx::TensorProto& tensor, halftone::TensorId id) {
     const halftone::TensorRecord& t = values.tensor(id);
-    const std::span<const std::byte> raw = describe(tensor, t.info, t.data.span());
+    const halftone::TensorInfo info = halftone::VariableLayout(values, id).host();
+    const std::span<const std::byte> raw = describe(tensor, info, t.data.span());
     written.insert(values.name(id));
     if (const auto file = files.find(tensor.name()); file != files.end()) {
       tensor.set_data_location(::onnx::TensorProto::EXTERNAL);

@@ -36,6 +36,9 @@ class GivenModel {
   std::string folder_;
 };
 
+/// Throws the library's errors.
+::onnx::ModelProto parsed(const GivenModel& model);
+
 /// The files that a model refers to: absolute. Throws the library's errors.
 ExternalFiles externalFiles(const GivenModel& model);
 

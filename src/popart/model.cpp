@@ -1,16 +1,112 @@
 #include "popart/model.hpp"
 
 #include <cstdlib>
+#include <cstring>
+#include <map>
+#include <popart/error.hpp>
+#include <popart/variablesettings.hpp>
 #include <span>
+#include <vector>
 
+#include "onnx/proto.hpp"
 #include "popart/external.hpp"
 
 namespace popart {
+
+namespace {
+
+/// For how many replicas a model with VariableSettings was made; 1: it has none.
+int groupedReplicas(std::span<const std::byte> bytes) {
+  int replicas = 1;
+  bool hasSettings = false;
+  for (const auto& [key, value] : halftone::onnx::read_model({bytes, bytes.data()}).metadata) {
+    hasSettings = hasSettings || key.starts_with(sVariableSettings);
+    if (key == sReplicationFactor) replicas = std::atoi(std::string(value).c_str());
+  }
+  return hasSettings ? replicas : 1;
+}
+
+/// The value of all groups of a variable, of which the model that is read has the first one's.
+struct Grouped {
+  std::string name;
+  std::string data;
+};
+
+halftone::Retrieval retrievalOf(VariableRetrievalMode mode) {
+  if (mode == VariableRetrievalMode::AllReduceReplicas) {
+    throw error("VariableRetrievalMode::AllReduceReplicas is not supported");
+  }
+  return mode == VariableRetrievalMode::AllReplicas ? halftone::Retrieval::all_replicas
+                                                    : halftone::Retrieval::one_per_group;
+}
+
+/// Gives initializers that have a value for each group of replicas the first group's alone, as the
+/// nodes of one replica read it.
+std::vector<Grouped> takeGroups(::onnx::ModelProto& model) {
+  std::map<std::string, int> ranks;
+  for (const auto& input : model.graph().input()) {
+    ranks[input.name()] = input.type().tensor_type().shape().dim_size();
+  }
+  std::vector<Grouped> taken;
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    const auto rank = ranks.find(tensor.name());
+    if (rank == ranks.end() || tensor.dims_size() != rank->second + 1 || tensor.dims(0) < 1)
+      continue;
+    const auto groups = static_cast<std::size_t>(tensor.dims(0));
+    taken.push_back({tensor.name(), tensor.raw_data()});
+    tensor.mutable_dims()->erase(tensor.dims().begin());
+    tensor.mutable_raw_data()->resize(tensor.raw_data().size() / groups);
+  }
+  return taken;
+}
+
+/// Says of the variables of a model with VariableSettings which replicas share them.
+void setGroups(halftone::Graph& graph, const std::vector<Grouped>& groups, int replicas) {
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const auto id = static_cast<halftone::TensorId>(i);
+    if (!halftone::is_variable(graph.tensor(id))) continue;
+    const std::string_view name = graph.name(id);
+    const auto setting = [&](const char* key, int otherwise) {
+      return detail::settingOf(graph, key, name, otherwise);
+    };
+    const auto mode = static_cast<VariableRetrievalMode>(setting(sVariableSettings, -1));
+    if (static_cast<int>(mode) < 0) continue;
+    const auto size = static_cast<unsigned>(setting(sCommGroupSize, 0));
+    const auto stride = static_cast<unsigned>(setting(detail::variableStride, 0));
+    const auto type = static_cast<CommGroupType>(setting(sCommGroupType, 0));
+    const VariableSettings own = stride > 0 ? VariableSettings(stride, size, mode)
+                                            : VariableSettings(CommGroup(type, size), mode);
+    const ReplicaGrouping grouping = own.getReplicaGrouping(static_cast<unsigned>(replicas));
+    graph.set_variable(id, {.grouping = {replicas, static_cast<int>(grouping.getStride()),
+                                         static_cast<int>(grouping.getGroupSize())},
+                            .retrieval = retrievalOf(mode)});
+    for (const Grouped& group : groups) {
+      if (group.name != name) continue;
+      halftone::Storage storage = halftone::Storage::allocate(group.data.size());
+      std::memcpy(storage.data(), group.data.data(), group.data.size());
+      const std::byte* const data = storage.data();
+      graph.tensor(id).data = halftone::Bytes(std::move(storage), data, group.data.size());
+    }
+  }
+}
+
+}  // namespace
 
 halftone::Graph detail::readModel(const std::string& model, halftone::onnx::LoadOptions options) {
   options.allow_no_outputs = true;          // anchors are what a session returns
   options.allow_unknown_attributes = true;  // Builder::addNodeAttribute takes any name
   options.operators = operators();
+  const GivenModel given(model);
+  const int replicas = groupedReplicas(given.bytes());
+  if (replicas > 1) {
+    ::onnx::ModelProto proto = parsed(given);
+    const std::vector<Grouped> groups = takeGroups(proto);
+    const std::string first = proto.SerializeAsString();
+    halftone::Graph graph =
+        halftone::onnx::load(std::as_bytes(std::span(first)), options, given.folder());
+    setGroups(graph, groups, replicas);
+    return graph;
+  }
   if (isPath(model)) return halftone::onnx::load(std::string_view(model), options);
   // Data that Builder::saveInitializersExternally moved out are looked up in the working directory.
   return halftone::onnx::load(std::as_bytes(std::span(model.data(), model.size())), options, ".");

@@ -876,22 +876,6 @@ void planProducts(halftone::Graph& graph, const SessionOptions& options) {
   apply(apply, graph);
 }
 
-void checkVariableSettings(const halftone::Graph& graph) {
-  for (const halftone::TensorRecord& t : graph.tensors) {
-    if (!halftone::is_variable(t)) continue;
-    const std::string_view name = graph.text(t.name);
-    const auto all = static_cast<int>(CommGroupType::All);
-    if (detail::settingOf(graph, sCommGroupType, name, all) == all &&
-        detail::settingOf(graph, sVariableSettings, name, 0) == 0) {
-      continue;
-    }
-    throw error(
-        "Variable {} has VariableSettings: variables of groups of replicas are not offered "
-        "here, popxl and halftone::parameter() have them",
-        name);
-  }
-}
-
 /// The options, with what the environment says of the cache.
 SessionOptions withEnvironment(SessionOptions options) {
   // POPXL_CACHE_DIR counts if both are set.
@@ -992,7 +976,11 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
   for (const halftone::TensorId id : graph.outputs) checkName(graph.name(id));
   planProducts(graph, userOptions);
   graph.replicas = static_cast<std::int32_t>(userOptions.getGlobalReplicationFactor());
-  if (graph.replicas > 1) checkVariableSettings(graph);
+  for (halftone::TensorRecord& t : graph.tensors) {
+    // One replica is one group, if the model has one value.
+    const bool isOne = static_cast<std::int64_t>(t.data.size()) == t.info.bytes();
+    if (graph.replicas == 1 && isOne) t.settings = -1;
+  }
   return graph;
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/describe.hpp"
+#include "exec/variables.hpp"
 #include "popart/convert.hpp"
 
 namespace popart::detail {
@@ -59,12 +60,14 @@ void resetWeights(HostWeights& weights, const halftone::Graph& graph, bool ignor
       halftone::fail(halftone::ErrorKind::input,
                      {.what = "resetWeights, no tensor '" + std::string(name) + "' in tensors"});
     }
-    if (weights.info(mine) != t.info) {
+    const auto id = static_cast<halftone::TensorId>(&t - graph.tensors.data());
+    const halftone::TensorInfo info = halftone::VariableLayout(graph, id).host();
+    if (weights.info(mine) != info) {
       halftone::fail(halftone::ErrorKind::input,
                      {.what = "resetWeights, non matching tensor info",
                       .tensor = name,
                       .expected = halftone::detail::to_text(weights.info(mine)),
-                      .found = halftone::detail::to_text(t.info)});
+                      .found = halftone::detail::to_text(info)});
     }
     found.emplace_back(mine, &t);
   }

@@ -80,7 +80,9 @@ TensorId record_join(Graph& graph, const Node& join, TensorId total, TensorId ap
   const auto reduce = unpack<op::ReplicatedAllReduce>(join.attributes);
   const bool is_mean = reduce.collective.collective_operator == CollectiveOperator::mean;
   const PlaceScope there(graph, join.place);
-  return detail::record(graph, training::JoinTotal{.is_mean = is_mean}, {total, apply}, 1)[0];
+  return detail::record(
+      graph, training::JoinTotal{.is_mean = is_mean, .grouping = reduce.collective.grouping},
+      {total, apply}, 1)[0];
 }
 
 /// Records an update that uses the total of its gradient, in the runs that end a step.

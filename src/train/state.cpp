@@ -63,6 +63,7 @@ Graph model_of(const Graph& graph) {
   if (graph.model.empty()) return graph;
   Graph model = graph.model[0];
   const std::size_t own = model.tensors.size();
+  model.variable_settings.clear();
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const TensorRecord& t = graph.tensors[i];
     if (!is_variable(t)) continue;
@@ -72,6 +73,9 @@ Graph model_of(const Graph& graph) {
       // How replicas and remote buffers hold the training's variables is no matter of the model.
       if (settings->shard_over > 1) whole.info.shape = settings->host_shape;
       whole.settings = -1;
+    } else if (settings != nullptr) {
+      whole.settings = static_cast<std::int32_t>(model.variable_settings.size());
+      model.variable_settings.push_back(*settings);
     }
     if (i < own) {
       TensorRecord& mine = model.tensors[i];

@@ -10,9 +10,11 @@
 #include <popart/dataflow.hpp>
 #include <popart/devicemanager.hpp>
 #include <popart/ndarraywrapper.hpp>
+#include <popart/replicagrouping.hpp>
 #include <popart/session.hpp>
 #include <popart/sgd.hpp>
 #include <popart/stepio.hpp>
+#include <popart/variablesettings.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -187,19 +189,129 @@ TEST_CASE("popart replicas: sizes and devices that do not fit") {
   auto device = DeviceManager::createDeviceManager().createIpuModelDevice(options);
   CHECK(is(error_of([&] { training(m, replicated(4), 1, {}, device); }), "error",
            "The number of IPUs of the device (2) is not a multiple of the number of replicas (4)"));
-  auto builder = Builder::create();
-  builder->embedReplicationFactor(2);
-  const TensorInfo host{"FLOAT", Shape{2}};
-  const float data[] = {1, 2};
-  const TensorId w = builder->addInitializedInputTensor(
-      {data, host}, VariableSettings(VariableRetrievalMode::AllReplicas), "w");
-  const TensorId y = builder->aiOnnxOpset9().relu({w});
-  builder->addOutputTensor(y);
-  const std::string refused = error_of([&] {
-    InferenceSession::createFromOnnxModel(
-        builder->getModelProto(), DataFlow(1, std::vector<TensorId>{y}), cpu(), {}, replicated(2));
-  });
-  CHECK(is(refused, "error", "Variable w has VariableSettings"));
+}
+
+// Member i of group g is replica g / stride * stride * size + g % stride + i * stride: by formula, and
+// by hand for 12 replicas, stride 2, size 3.
+TEST_CASE("popart replica groups: members, transposes, settings") {
+  const ReplicaGrouping twelve(12, 2, 3);
+  CHECK(twelve.getNumGroups() == 4);
+  CHECK(twelve.getReplicasAt(1) == std::vector<unsigned>{1, 3, 5});
+  CHECK(twelve.getReplicasAt(2) == std::vector<unsigned>{6, 8, 10});
+  for (unsigned replica = 0; replica < 12; ++replica) {
+    CHECK(twelve.getReplicaAt(twelve.getGroupAt(replica), twelve.getIndexInGroupAt(replica)) ==
+          replica);
+  }
+  CHECK(ReplicaGrouping(8, 2, 4).getTranspose() == ReplicaGrouping(8, 1, 2));
+  CHECK(ReplicaGrouping(8, 1, 2).getTranspose() == ReplicaGrouping(8, 2, 4));
+  CHECK(is(error_of([&] { twelve.getTranspose(); }), "error", "cannot be represented"));
+  CHECK(is(error_of([] { ReplicaGrouping(6, 2, 2); }), "error", "must be divisible"));
+  CHECK(is(error_of([&] { twelve.getGroupAt(12); }), "error", "outside the valid range"));
+  const VariableSettings orthogonal(CommGroup(CommGroupType::Orthogonal, 2));
+  CHECK(orthogonal.groups(4) == std::vector<std::vector<std::int64_t>>{{0, 2}, {1, 3}});
+  CHECK(orthogonal == VariableSettings(orthogonal.getSharedVariableDomain()));
+  CHECK(VariableSettings(2, 2).getReplicaGrouping(4) == orthogonal.getReplicaGrouping(4));
+  CHECK(VariableSettings(2, 2).getGroupRepresentative(3) == 5);
+  CHECK(orthogonal.shapeOnHost({5}, 4) == Shape{2, 5});
+  CHECK(orthogonal.shapeOnReplica({2, 5}, 4, "w") == Shape{5});
+  CHECK(is(error_of([&] { orthogonal.shapeOnReplica({3, 5}, 4, "w"); }), "internal_error",
+           "outer dimension (3) of Tensor: \"w\""));
+  CHECK(is(error_of([] { VariableSettings(CommGroup(CommGroupType::Consecutive, 0)); }),
+           "internal_error", "1 errors"));
+}
+
+// The formula of SGD for each group: w - 0.5 times the sum of its members' gradients, which are the x
+// of the replicas; with momentum 0.5 the second step adds half of the first sum. Two micro-batches that
+// are accumulated are one step. With means sums are divided by all replicas and micro-batches.
+TEST_CASE("popart replica groups: each group trains weights of its own") {
+  for (const bool isMean : {false, true}) {
+    for (const float momentum : {0.f, 0.5f, -1.f}) {  // -1: accumulates
+      const bool accumulates = momentum < 0;
+      for (const auto& settings :
+           {VariableSettings(CommGroup(CommGroupType::Consecutive, 2)), VariableSettings(2, 2),
+            VariableSettings(CommGroup(CommGroupType::None, 0)),
+            VariableSettings(CommGroup(CommGroupType::Orthogonal, 2),
+                             VariableRetrievalMode::AllReplicas)}) {
+        const unsigned groups = settings.getGroupCount(4);
+        auto builder = Builder::create();
+        builder->embedReplicationFactor(4);
+        auto aiOnnx = builder->aiOnnxOpset9();
+        const TensorInfo one{"FLOAT", Shape{2}}, host{"FLOAT", settings.shapeOnHost({2}, 4)};
+        const TensorId x = builder->addInputTensor(one, "x");
+        std::vector<float> start(2 * groups);
+        for (std::size_t i = 0; i < start.size(); ++i) start[i] = static_cast<float>(10 * i);
+        const TensorId w = builder->addInitializedInputTensor({start.data(), host}, settings, "w");
+        const TensorId l =
+            aiOnnx.reducesum({aiOnnx.mul({w, x}, "y")}, std::vector<int64_t>{0}, 0, "l");
+        builder->addOutputTensor(l);
+        SessionOptions options = replicated(4);
+        options.accumulationAndReplicationReductionType =
+            isMean ? ReductionType::Mean : ReductionType::Sum;
+        options.enableGradientAccumulation = accumulates;
+        options.accumulationFactor = accumulates ? 2 : 1;
+        const SGD sgd({{"defaultLearningRate", {0.5f, true}},
+                       {"defaultMomentum", {accumulates ? 0.f : momentum, true}}});
+        auto session = TrainingSession::createFromOnnxModel(
+            builder->getModelProto(), DataFlow(accumulates ? 1 : 2, {{l, AnchorReturnType("All")}}),
+            l, sgd, cpu(), {}, options);
+        session->prepareDevice();
+        session->weightsFromHost();
+        std::vector<float> in = {1, 2, 3, 4, 5, 6, 7, 8, 1, 0, 0, 1, 1, 1, 2, 0}, loss(8);
+        NDArrayWrapper<float> given(in.data(), {2, 4, 2}), losses(loss.data(), {2, 4});
+        std::map<TensorId, IArray&> inputs = {{"x", given}}, outputs = {{l, losses}};
+        StepIO io(inputs, outputs);
+        session->run(io);
+        std::vector<float> expected = start;
+        const ReplicaGrouping grouping = settings.getReplicaGrouping(4);
+        for (unsigned g = 0; g < groups; ++g) {
+          for (unsigned i = 0; i < 2; ++i) {
+            float sums[2] = {0, 0};
+            for (const unsigned r : grouping.getReplicasAt(g)) {
+              for (unsigned step = 0; step < 2; ++step) {
+                sums[step] += in[8 * step + 2 * r + i] / (isMean ? 4.f : 1.f);
+              }
+            }
+            expected[2 * g + i] -= accumulates
+                                       ? 0.5f * (sums[0] + sums[1]) / (isMean ? 2.f : 1.f)
+                                       : 0.5f * sums[0] + 0.5f * (sums[1] + momentum * sums[0]);
+          }
+        }
+        const bool isAll = settings.getRetrievalMode() == VariableRetrievalMode::AllReplicas;
+        std::vector<float> got(isAll ? 8 : 2 * groups, -99.f);
+        MutableVoidData data;
+        data.data = got.data();
+        data.info = TensorInfo{"FLOAT", Shape{static_cast<int64_t>(got.size())}};
+        WeightsIO read;
+        read.insert(w, data);
+        session->weightsToHost();
+        session->readWeights(read);
+        for (unsigned r = 0; r < (isAll ? 4 : groups); ++r) {
+          const unsigned group = isAll ? grouping.getGroupAt(r) : r;
+          CHECK(got[2 * r] == expected[2 * group]);
+          CHECK(got[2 * r + 1] == expected[2 * group + 1]);
+        }
+        if (isAll) continue;
+        // A saved model has all groups, and goes on.
+        const test::Folder folder;
+        session->modelToHost(folder / "w.onnx");
+        session->resetHostWeights(folder / "w.onnx");
+        options.enableGradientAccumulation = false;
+        options.accumulationFactor = 1;
+        auto again = InferenceSession::createFromOnnxModel(
+            folder / "w.onnx", DataFlow(1, {{l, AnchorReturnType("All")}}), cpu(), {}, options);
+        again->prepareDevice();
+        std::vector<float> ones(8, 1.f), sums(4);
+        NDArrayWrapper<float> onesIn(ones.data(), {4, 2}), out(sums.data(), {4});
+        std::map<TensorId, IArray&> i2 = {{"x", onesIn}}, o2 = {{l, out}};
+        StepIO io2(i2, o2);
+        again->run(io2);
+        for (unsigned r = 0; r < 4; ++r) {
+          const unsigned g = grouping.getGroupAt(r);
+          CHECK(sums[r] == expected[2 * g] + expected[2 * g + 1]);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("popart recomputation: every mode gives the same weights and losses") {

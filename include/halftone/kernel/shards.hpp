@@ -43,10 +43,10 @@ void join_squares(const void*, const Communicator::Part* parts, int replicas) {
 
 }  // namespace detail
 
-/// Every replica's total becomes that of all: a block is joined before it is written.
+/// Every replica's total becomes that of its group: a block is joined before it is written.
 template <class T>
-void join_total(bool is_mean, const KernelCall& call, View<T> total) {
-  const detail::Joint joint{detail::sum_or_mean(is_mean), detail::all_replicas(call), total.size(),
+void join_total(const op::Collective& collective, const KernelCall& call, View<T> total) {
+  const detail::Joint joint{collective.collective_operator, collective.members(call), total.size(),
                             0};
   meet(call.communicator,
        {call.number, total.size() * static_cast<std::int64_t>(sizeof(T)), &joint,

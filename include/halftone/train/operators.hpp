@@ -6,7 +6,7 @@ namespace halftone::kernel {
 
 // kernel/shards.hpp
 template <class T>
-void join_total(bool is_mean, const KernelCall& call, View<T> total);
+void join_total(const op::Collective& collective, const KernelCall& call, View<T> total);
 template <class T>
 void scatter_total(bool is_mean, const KernelCall& call, View<T> total, View<T> part);
 template <class T>
@@ -170,6 +170,7 @@ struct AdjustLossScaling {
 /// source  PopART's reduction of accumulators, ReplicatedAllReduceInplace
 struct JoinTotal {
   bool is_mean = false;
+  Dims grouping{};  ///< of replicas whose totals are joined: [replicas, stride, size]; none: all
 
   static constexpr OpId id{"halftone", "JoinTotal", 1};
   static constexpr Signature signature = "total& apply:B? -> y@total";
@@ -177,11 +178,18 @@ struct JoinTotal {
   static constexpr bool has_effect = true;
   static constexpr Reaches reaches = Reaches::replicas;
 
-  constexpr void attributes(auto&& visit) { visit("is_mean", is_mean); }
+  constexpr void attributes(auto&& visit) {
+    visit("is_mean", is_mean);
+    visit("grouping", grouping);
+  }
   static constexpr Inferred infer(const Inputs& in) { return in[0]; }
   template <class T, class B>
   void kernel(const KernelCall& call, View<T> total, View<const B> apply, View<T>) const {
-    if (!apply || apply.data[0]) kernel::join_total<T>(is_mean, call, total);
+    if (apply && !apply.data[0]) return;
+    kernel::join_total<T>(
+        {.collective_operator = is_mean ? CollectiveOperator::mean : CollectiveOperator::add,
+         .grouping = grouping},
+        call, total);
   }
   static constexpr void cost(auto& machine, auto in, auto) {
     machine.move(in[0]);

@@ -266,8 +266,20 @@ class Recorder {
       // Replicas go on alike: each has the gradients of all, as if it had run them one after the
       // other. The mean of sums is the clock's work.
       const bool is_running = options_.reduction == AccumulationReduction::running_mean;
-      const op::Collective joined{.collective_operator = is_running ? CollectiveOperator::mean
-                                                                    : CollectiveOperator::add};
+      op::Collective joined{.collective_operator =
+                                is_running ? CollectiveOperator::mean : CollectiveOperator::add};
+      // Or those of its group, if each group has a weight of its own.
+      const VariableSettings* const settings = graph_.settings(w.id);
+      if (settings != nullptr && settings->grouping.num_groups() > 1) {
+        const ReplicaGrouping& groups = settings->grouping;
+        if (is_running) {
+          fail(ErrorKind::unsupported,
+               {.what = "a running mean over replicas is not offered for weights of groups of them",
+                .tensor = graph_.name(w.id),
+                .hint = "AccumulationReduction::mean or sum"});
+        }
+        joined.grouping = {groups.replicas(), groups.stride(), groups.group_size()};
+      }
       w.gradient =
           record(graph_, op::ReplicatedAllReduce{.collective = joined}, {w.gradient}, 1)[0];
     }

@@ -56,6 +56,11 @@ constexpr AnyTensor add_state(Graph& graph, const TensorInfo& info, std::string_
   }
   const TensorId id = graph.add_variable(info, Initial{Initial::Rule::fill, first, 0}, name);
   make_state(graph, id, state, weight);
+  // Replicas that share a weight share its state.
+  const VariableSettings* const of_weight = weight == no_tensor ? nullptr : graph.settings(weight);
+  if (of_weight != nullptr && of_weight->grouping.num_groups() > 1) {
+    graph.set_variable(id, {.grouping = ReplicaGrouping(of_weight->grouping)});
+  }
   return {&graph, id};
 }
 
