@@ -74,7 +74,7 @@ void Group::find_span() {
       is_broadcast(value_of(head))) {
     return;
   }
-  const std::int64_t lanes = chain_.tile / 8;
+  const std::int64_t lanes = chain_.lanes;
   std::int64_t span = 0;
   for (const kernel::BroadcastInput& input : broadcast_) {
     const std::int64_t own = input.repeats(lanes);
@@ -337,7 +337,7 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
   // Without values between members there is nothing to keep in the cache.
   const bool whole = broadcast_.empty() && members_[0].chain_length == members_.size();
   const std::int64_t step = whole && slots_ == 0 ? last - first : block_;
-  const std::int64_t lanes = chain_.tile / 8;
+  const std::int64_t lanes = chain_.lanes;
   std::int64_t n;
   for (; first < last; first += n) {
     n = std::min(span_ != 0 ? span_ - first % span_ : step, last - first);

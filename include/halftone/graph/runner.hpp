@@ -72,7 +72,8 @@ struct ChainFunctions {
   /// n floats from x on, a multiple of `tile`, through all steps; the last one stores.
   void (*run)(const ChainStep* steps, const float* x, std::int64_t n);
   ChainLink store, store_last;
-  std::int64_t tile;  ///< elements that go through at once
+  std::int64_t tile;   ///< elements that go through at once
+  std::int64_t lanes;  ///< of a vector
 };
 
 }  // namespace kernel

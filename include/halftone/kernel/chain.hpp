@@ -128,7 +128,8 @@ ChainLink link_of(std::uint32_t chained) {
 
 inline ChainFunctions chain_functions() {
   return {&detail::run_chain, reinterpret_cast<ChainLink>(&detail::store_link<false>),
-          reinterpret_cast<ChainLink>(&detail::store_link<true>), detail::chain_tile};
+          reinterpret_cast<ChainLink>(&detail::store_link<true>), detail::chain_tile,
+          detail::chain_lanes};
 }
 
 }  // namespace halftone::kernel
