@@ -55,6 +55,11 @@ struct Spreading {
   TensorKinds shard{};                            ///< what the replicas hold in parts
   TensorKinds off_chip{};                         ///< what lies beside the machine
   std::int64_t batch_parts = 1;  ///< in which a micro-batch is computed, one after the other
+
+  int rank() const { return ranks != nullptr ? ranks->rank : 0; }
+  int rank_count() const { return ranks != nullptr ? ranks->ranks : 1; }
+  /// The replicas of all ranks.
+  std::int32_t all_replicas() const { return replicas * rank_count(); }
 };
 
 struct TrainCase {
