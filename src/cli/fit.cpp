@@ -12,7 +12,6 @@
 
 #include <halftone/onnx.hpp>
 #include <halftone/session/session.hpp>
-#include <halftone/transform/serialize_batch.hpp>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
@@ -100,7 +99,7 @@ class Fit : FitTask {
     place(graph, options_.spreading);
     const AnyTensor loss = record_loss(graph, false);
     const std::string loss_name(loss.name());
-    graph = serialize_batch(std::move(graph), options_.spreading.batch_parts);
+    graph = in_parts(std::move(graph), options_.spreading);
     optimizer_ = parse_optimizer(options_.optimizer);
     float loss_scaling = 1;
     // A continuous pipeline takes a step after each micro-batch.

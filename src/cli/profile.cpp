@@ -3,7 +3,6 @@
 #include <halftone/ipu/profile.hpp>
 #include <halftone/train.hpp>
 #include <halftone/transform/in_half.hpp>
-#include <halftone/transform/serialize_batch.hpp>
 
 #include <fmt/format.h>
 
@@ -147,7 +146,7 @@ Graph trained(Graph graph, const ProfileCommand& options) {
   const AnyTensor loss =
       record_loss(graph, y, kind,
                   named ? label_info_for(kind, y.info(), graph.name(y.id)) : TensorInfo{}, false);
-  graph = serialize_batch(std::move(graph), options.spreading.batch_parts);
+  graph = in_parts(std::move(graph), options.spreading);
   float loss_scaling = 1;
   record_training(parse_optimizer(optimizer), graph, {&graph, loss.id},
                   {.accumulation = options.accumulation}, loss_scaling,
@@ -169,7 +168,7 @@ Graph prepared(Graph graph, const SweepPoint& c, const ProfileCommand& options) 
   if (spreading.stages > 0 || spreading.phases > 0) place(graph, spreading);
   if (options.train.empty()) {
     refuse_without_training(options);
-    return serialize_batch(std::move(graph), spreading.batch_parts);
+    return in_parts(std::move(graph), spreading);
   }
   return spread(trained(std::move(graph), options), spreading);
 }

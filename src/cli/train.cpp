@@ -12,7 +12,6 @@
 #include <halftone/exec/engine.hpp>
 #include <halftone/onnx.hpp>
 #include <halftone/program/spread.hpp>
-#include <halftone/transform/serialize_batch.hpp>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
@@ -284,7 +283,11 @@ void Case::read_options() {
       const auto text = file.get<std::string>(file.part("options"), "schedule");
       spreading.schedule = file.blamed([&] { return parse_schedule(text); });
     } else if (name == "serialize_batch") {
-      spreading.batch_parts = file.get<std::int64_t>(file.part("options"), "serialize_batch");
+      if (value.is_string()) {
+        file.blamed([&] { parse_batch_parts(value.get<std::string>(), spreading); });
+      } else {
+        spreading.batch_parts = small_number("serialize_batch", 1, 1 << 20);
+      }
     } else if (name == "shard" || name == "off_chip") {
       TensorKinds& kinds = name == "shard" ? spreading.shard : spreading.off_chip;
       const auto names = file.get<std::string>(file.part("options"), name.c_str());
@@ -321,7 +324,7 @@ void Case::record() {
   TrainOptions of_replica = how;
   of_replica.accumulation /= spreading.all_replicas();
   const Training training = file.blamed([&] {
-    graph = serialize_batch(std::move(graph), spreading.batch_parts);
+    graph = in_parts(std::move(graph), spreading);
     if (optimizer == nullptr || optimizer->is_null()) {
       return differentiate_weights(graph, loss, of_replica);
     }

@@ -1089,8 +1089,10 @@ halftone::TrainOptions trainOptions(const SessionOptions& options) {
   return native;
 }
 
-/// Computes the batch in parts.
-void serializeBatch(halftone::Graph& graph, std::int64_t factor) {
+/// Computes the batch in parts, if it is to be.
+void serializeBatch(halftone::Graph& graph, const BatchSerializationSettings& settings) {
+  const std::int64_t factor = settings.factor;
+  if (factor < 2) return;
   for (const halftone::TensorId id : graph.inputs) {
     const halftone::TensorInfo& info = graph.info(id);
     if (info.rank() == 0) continue;
@@ -1100,7 +1102,11 @@ void serializeBatch(halftone::Graph& graph, std::int64_t factor) {
     }
     break;
   }
-  graph = halftone::serialize_batch(std::move(graph), factor);
+  constexpr halftone::BatchMethod methods[] = {halftone::BatchMethod::unroll_dynamic,
+                                               halftone::BatchMethod::unroll_static,
+                                               halftone::BatchMethod::loop};
+  graph = halftone::serialize_batch(std::move(graph), factor,
+                                    methods[static_cast<std::size_t>(settings.method)]);
 }
 
 /// What the options say of variables: whether `isMeant` is true of their location.
@@ -1207,12 +1213,9 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   detail::applyTransforms(graph, options, "Fwd1");
   halftone::Graph rewritten = graph;
   translated<error>([&] {
-    const int parts = options.batchSerializationSettings.factor;
     std::optional<halftone::Graph> whole;
-    if (parts > 1) {
-      whole = graph;
-      serializeBatch(graph, parts);
-    }
+    if (options.batchSerializationSettings.factor > 1) whole = graph;
+    serializeBatch(graph, options.batchSerializationSettings);
     halftone::TrainOptions recorded = trainOptions(options);
     // A transform may have given tensors other ids.
     const halftone::TensorId start = graph.find(loss);
@@ -1349,6 +1352,7 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   applyPatterns(graph, patterns, settings, dataFlow, {}, options);
   detail::applyTransforms(graph, options, "Fwd1");
   halftone::Graph rewritten = graph;
+  translated<error>([&] { serializeBatch(graph, options.batchSerializationSettings); });
   order(graph, options, settings, dataFlow, false);
   detail::applyTransforms(graph, options, "PreAlias");
   detail::applyTransforms(graph, options, "Final");
