@@ -506,7 +506,8 @@ void execute(std::vector<std::string> arguments, const Console& console) {
                   "folder for report.html, report.json, trace.json, ...")
       ->type_name("DIR");
   add_list(profile_command, "--sweep", profile_options.sweeps, "KEY=A,B...",
-           "compare cases: batch, target, ipus, tiles, stages, partials, memory-proportion");
+           "compare cases: batch, target, ipus, tiles, stages, schedule, replicas, recompute, "
+           "accumulate, partials, memory-proportion");
   profile_command
       .add_option("--compare", profile_options.compare,
                   "another report's report.json, which report.html shows beside this one")
