@@ -312,6 +312,36 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("law: 12 samples are a step, as one batch, micro-batches or replicas") {
+  // Where samples do not meet, in statistics or in random masks, and are behind each other in memory.
+  for (const Network& network : {all[0], all[1]}) {
+    for (const Kind optimizer : {Kind::sgd, Kind::lamb}) {
+      const auto variables = [&](std::int64_t batch, std::int64_t accumulation, int replicas) {
+        Outcome outcome = trained(network, {.optimizer = optimizer,
+                                            .batch = batch,
+                                            .accumulation = accumulation,
+                                            .replicas = replicas,
+                                            .reduction = AccumulationReduction::mean});
+        outcome.losses.clear();  // one for each micro-batch
+        return outcome;
+      };
+      const Outcome whole = variables(12, 1, 1);
+      for (const std::int64_t batch : {2, 3, 4, 6}) {
+        for (const std::int64_t accumulation : {1, 2, 3}) {
+          if (12 % (batch * accumulation) != 0) continue;
+          const auto replicas = static_cast<int>(12 / batch / accumulation);
+          CAPTURE(network.name);
+          CAPTURE(static_cast<int>(optimizer));
+          CAPTURE(batch);
+          CAPTURE(accumulation);
+          CHECK(relative_difference(network, variables(batch, accumulation, replicas), whole) <
+                1e-5);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("replicas that accumulate join the gradient of a weight once in a step") {
   Graph g = mlp(4);
   g.replicas = 2;
