@@ -293,7 +293,7 @@ class Search {
     Stage stage{.forward = range.forward + range.forward_copies,
                 .backward = range.backward + range.backward_copies,
                 .of_weights = range.of_weights,
-                .step = range.update};
+                .step = range.update + range.update_copies};
     std::int64_t kept = range.kept;
     stage.bytes.weights = range.weights;
     stage.bytes.state = range.accumulators;
