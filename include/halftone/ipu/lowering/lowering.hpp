@@ -39,8 +39,7 @@ class Lowering {
   void leave(const Frame& frame) const;
   /// x comes from the host, or goes there.
   void add_host_step(const Placed& x, const TensorInfo& info, bool is_first);
-  /// Inputs, the first steps, are ready on the host since the run before, unless they take longer than
-  /// the rest: they wait for the difference. With tiles for it so do the outputs, the last steps.
+  /// Leaves of the inputs, the first steps, and the outputs, the last ones, what is waited for.
   void hide_host(std::size_t inputs, std::size_t outputs);
 
   /// A tensor of the main graph goes to the other IPUs that read it as soon as it is there.
@@ -154,7 +153,7 @@ inline void Lowering::run(const halftone::Program& program) {
   }
   leave(frame);
   layout_.end_lives(frame);
-  if (report_.options.prefetch || report_.options.io_tiles > 0) hide_host(inputs, outputs);
+  hide_host(inputs, outputs);
   report_.products_planned = planner_.planned();
   report_.products_reused = planner_.reused();
   steps_.finish(inputs > 0 || !graph.outputs.empty());
@@ -162,20 +161,20 @@ inline void Lowering::run(const halftone::Program& program) {
 
 inline void Lowering::hide_host(std::size_t inputs, std::size_t outputs) {
   const std::int64_t io_tiles = report_.options.io_tiles;
-  // Both ways at once, beside the rest: the longer one is waited for.
   const auto is_input = [&](std::size_t i) { return i < inputs; };
-  const auto is_output = [&](std::size_t i) { return io_tiles > 0 && i >= outputs; };
+  const auto is_output = [&](std::size_t i) { return i >= outputs; };
   std::int64_t in = 0, out = 0, rest = 0;
   for (std::size_t i = 0; i < report_.steps.size(); ++i) {
     (is_input(i) ? in : is_output(i) ? out : rest) += report_.steps[i].total();
   }
-  const std::int64_t host = std::max(in, out);
-  const double waits =
-      host > rest ? static_cast<double>(host - rest) / static_cast<double>(host) : 0.0;
+  const HostShares shares =
+      host_shares(static_cast<double>(in), static_cast<double>(out), static_cast<double>(rest),
+                  report_.options.prefetch, io_tiles > 0);
   for (std::size_t i = 0; i < report_.steps.size(); ++i) {
     if (!is_input(i) && !is_output(i)) continue;
     Step& step = report_.steps[i];
-    const double share = is_input(i) == (in >= out) ? waits : 0;
+    const double share = is_input(i) ? shares.inputs : shares.outputs;
+    if (share == 1) continue;
     // The tiles that compute still receive their share, or what the tiles beside them pass on.
     const std::int64_t on_tile = divide_up(step.bytes, io_tiles > 0 ? io_tiles : step.tiles);
     step.cycles = std::max(exchange_cycles(steps_.t, on_tile),
