@@ -103,8 +103,11 @@ class ScannedNodes {
     scan.body = {static_cast<std::int32_t>(graph_.graphs.size()) - 1};
     const std::size_t node =
         graph_.add_node(descriptor<op::Scan>, pack(scan), std::move(inputs), infos);
+    Vector<TensorId> outputs = graph_.nodes[node].outputs;
+    // Nobody wants the states, which stay as they are.
+    std::fill_n(graph_.nodes[node].outputs.begin(), states_.size(), no_tensor);
     for (std::size_t i = 0; i < given_.size(); ++i) {
-      const AnyTensor y{&graph_, graph_.nodes[node].outputs[states_.size() + i]};
+      const AnyTensor y{&graph_, outputs[states_.size() + i]};
       op::reshape(y, constant(graph_, Dims(graph_.info(given_[i]).shape)));
       graph_.nodes.back().outputs[0] = given_[i];
     }
