@@ -514,8 +514,8 @@ inline double tolerance(const Case& c) {
                      o.partialsTypeMatMuls == "half" || o.partialsTypeMatMuls == "HALF")) {
     return 0.05;
   }
-  const bool sums_in_another_order = c.is_training() && (c.accumulation() * c.replicas() > 1 ||
-                                                         o.batchSerializationSettings.factor > 1);
+  const bool sums_in_another_order = (c.is_training() && c.accumulation() * c.replicas() > 1) ||
+                                     o.batchSerializationSettings.factor > 1;
   const bool is_scaled = c.loss_scaling != 1 || o.automaticLossScalingSettings.enabled;
   // Halves of 11 bits are rounded in other places once they are scaled, or at random.
   if (c.network == Network::half) {

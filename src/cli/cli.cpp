@@ -90,7 +90,8 @@ Factor parse_factor(const std::string& text) {
 /// The texts of options that are more than a number or a word, as given.
 struct Texts {
   std::vector<std::string> inputs, sizes, data, validation, factors;
-  std::string format = "pb", emit, recompute, schedule, shard, off_chip, convolution = "fast";
+  std::string format = "pb", emit, recompute, schedule, shard, off_chip, batch_parts,
+              convolution = "fast";
 };
 
 template <class Item>
@@ -178,11 +179,10 @@ void add_spreading(CLI::App& command, Spreading& spreading, Texts& texts) {
                   "weights, all of these, activations")
       ->type_name("KINDS");
   command
-      .add_option("--serialize-batch", spreading.batch_parts,
-                  "parts of the batch that are computed one after the other")
-      ->check(CLI::Range(1, 1 << 20).description(""))
-      ->type_name("N")
-      ->capture_default_str();
+      .add_option("--serialize-batch", texts.batch_parts,
+                  "parts of the batch that are computed one after the other: unrolled (static, the "
+                  "default, or dynamic slices), or in a loop")
+      ->type_name("N[:METHOD]");
 }
 
 void read_spreading(Spreading& spreading, const Texts& texts) {
@@ -190,6 +190,7 @@ void read_spreading(Spreading& spreading, const Texts& texts) {
   if (!texts.schedule.empty()) spreading.schedule = parse_schedule(texts.schedule);
   if (!texts.shard.empty()) spreading.shard = parse_kinds(texts.shard);
   if (!texts.off_chip.empty()) spreading.off_chip = parse_kinds(texts.off_chip);
+  if (!texts.batch_parts.empty()) parse_batch_parts(texts.batch_parts, spreading);
 }
 
 void add_accumulation(CLI::App& command, std::int64_t& accumulation) {
@@ -505,7 +506,8 @@ void execute(std::vector<std::string> arguments, const Console& console) {
                   "folder for report.html, report.json, trace.json, ...")
       ->type_name("DIR");
   add_list(profile_command, "--sweep", profile_options.sweeps, "KEY=A,B...",
-           "compare cases: batch, target, ipus, tiles, stages, partials, memory-proportion");
+           "compare cases: batch, target, ipus, tiles, stages, schedule, replicas, recompute, "
+           "accumulate, partials, memory-proportion");
   profile_command
       .add_option("--compare", profile_options.compare,
                   "another report's report.json, which report.html shows beside this one")

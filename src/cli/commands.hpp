@@ -7,6 +7,7 @@
 #include <halftone/exec/ranks.hpp>
 #include <halftone/graph/place.hpp>
 #include <halftone/transform/convolution.hpp>
+#include <halftone/transform/serialize_batch.hpp>
 #include <halftone/transform/tensor_kind.hpp>
 
 #include "cli/console.hpp"
@@ -55,6 +56,12 @@ struct Spreading {
   TensorKinds shard{};                            ///< what the replicas hold in parts
   TensorKinds off_chip{};                         ///< what lies beside the machine
   std::int64_t batch_parts = 1;  ///< in which a micro-batch is computed, one after the other
+  BatchMethod batch_method = BatchMethod::unroll_static;
+
+  int rank() const { return ranks != nullptr ? ranks->rank : 0; }
+  int rank_count() const { return ranks != nullptr ? ranks->ranks : 1; }
+  /// The replicas of all ranks.
+  std::int32_t all_replicas() const { return replicas * rank_count(); }
 };
 
 struct TrainCase {

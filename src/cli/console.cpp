@@ -22,4 +22,12 @@ void flush(const Console& console) {
   }
 }
 
+RankConsole::RankConsole(const Console& console, int rank)
+    : nowhere_(rank == 0 ? nullptr : std::fopen("/dev/null", "w"), &std::fclose),
+      console_(console) {
+  if (rank == 0) return;
+  if (nowhere_ == nullptr) fail(ErrorKind::io, {.what = "/dev/null cannot be opened"});
+  console_ = {nowhere_.get(), nowhere_.get()};
+}
+
 }  // namespace halftone::cli

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -14,7 +12,6 @@
 
 #include <halftone/onnx.hpp>
 #include <halftone/session/session.hpp>
-#include <halftone/transform/serialize_batch.hpp>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
@@ -75,9 +72,7 @@ class Fit : FitTask {
     compare_ranks(others, "seed", options_.seed);
     std::uint64_t hash = static_cast<std::uint64_t>(known_);
     for (const Feature& feature : data_.features) {
-      const std::string_view bytes(reinterpret_cast<const char*>(feature.values.data()),
-                                   feature.values.bytes());
-      hash = hash * 0x9e3779b97f4a7c15u + hash_of(bytes);
+      hash = hash_with(hash, feature.values);
     }
     compare_ranks(others, "data", hash);
   }
@@ -104,7 +99,7 @@ class Fit : FitTask {
     place(graph, options_.spreading);
     const AnyTensor loss = record_loss(graph, false);
     const std::string loss_name(loss.name());
-    graph = serialize_batch(std::move(graph), options_.spreading.batch_parts);
+    graph = in_parts(std::move(graph), options_.spreading);
     optimizer_ = parse_optimizer(options_.optimizer);
     float loss_scaling = 1;
     // A continuous pipeline takes a step after each micro-batch.
@@ -515,16 +510,9 @@ void train(const FitOptions& options, const Console& console) {
   }
   FitOptions spread = options;
   spread.spreading.ranks = launched_ranks();
-  if (const Ranks* const ranks = spread.spreading.ranks; ranks != nullptr && ranks->rank != 0) {
-    // The first rank says how it goes.
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> nowhere(std::fopen("/dev/null", "w"),
-                                                                  &std::fclose);
-    if (nowhere == nullptr) fail(ErrorKind::io, {.what = "/dev/null cannot be opened"});
-    Fit(spread, {nowhere.get(), nowhere.get()}).run();
-    return;
-  }
-  Fit(spread, console).run();
-  flush(console);
+  const RankConsole of_rank(console, spread.spreading.rank());
+  Fit(spread, of_rank.console()).run();
+  flush(of_rank.console());
 }
 
 }  // namespace halftone::cli

@@ -56,16 +56,10 @@ class FitTask {
   };
   /// For runs of several micro-batches and replicas: [micro-batches, replicas, batch, ...].
   Batch make_batch(std::int64_t micro_batches = 1, std::int64_t replicas = 1) const;
-  int rank() const {
-    return options_.spreading.ranks != nullptr ? options_.spreading.ranks->rank : 0;
-  }
-  int ranks() const {
-    return options_.spreading.ranks != nullptr ? options_.spreading.ranks->ranks : 1;
-  }
+  int rank() const { return options_.spreading.rank(); }
+  int ranks() const { return options_.spreading.rank_count(); }
   /// Replicas of all ranks.
-  std::int64_t replicas() const {
-    return static_cast<std::int64_t>(options_.spreading.replicas) * ranks();
-  }
+  std::int64_t replicas() const { return options_.spreading.all_replicas(); }
   /// Runs of the model that a step of the optimizer takes: all, and those of this rank.
   std::int64_t parts() const { return options_.accumulation * replicas(); }
   std::int64_t own_parts() const { return options_.accumulation * options_.spreading.replicas; }

@@ -3,7 +3,6 @@
 #include <halftone/ipu/profile.hpp>
 #include <halftone/train.hpp>
 #include <halftone/transform/in_half.hpp>
-#include <halftone/transform/serialize_batch.hpp>
 
 #include <fmt/format.h>
 
@@ -37,49 +36,50 @@ namespace {
   fail(ErrorKind::usage, {.what = what, .found = found, .hint = hint});
 }
 
-/// One way to run the model: what a sweep varies.
-struct SweepPoint {
-  std::string target;
-  std::int64_t batch = 0, ipus = 0, tiles = 0;
-  std::int32_t stages = 0;
-  double proportion = 0.6;
-  std::string partials;
-};
-
-std::int64_t number_of(const std::string& key, const std::string& text) {
-  std::int64_t value = 0;
+/// A number of 1 or more, at most what T holds.
+template <class T>
+T number_of(const std::string& key, const std::string& text) {
+  T value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end || value < 1) {
-    fail_setting("a value of a sweep is no positive number", key + "=" + text);
+    fail_setting("a value of a sweep is no positive number, or too large", key + "=" + text);
   }
   return value;
 }
 
-void set(SweepPoint& c, const std::string& key, const std::string& value) {
+/// Changes what one value of a sweep says.
+void set(ProfileCommand& c, const std::string& key, const std::string& value) {
+  Spreading& spreading = c.spreading;
   if (key == "batch") {
-    c.batch = number_of(key, value);
+    c.batch = number_of<std::int64_t>(key, value);
   } else if (key == "target") {
     c.target = value;
   } else if (key == "ipus") {
-    c.ipus = number_of(key, value);
+    c.ipus = number_of<std::int64_t>(key, value);
   } else if (key == "stages") {
-    // More stages than a Place has numbers for are refused as those of --stages are.
-    constexpr std::int64_t most = std::numeric_limits<std::int16_t>::max();
-    const std::int64_t stages = number_of(key, value);
-    if (stages > most) fail_setting("there are too many stages", key + "=" + value);
-    c.stages = static_cast<std::int32_t>(stages);
+    // A Place has no numbers for more.
+    spreading.stages = number_of<std::int16_t>(key, value);
+  } else if (key == "schedule") {
+    spreading.schedule = parse_schedule(value);
+  } else if (key == "replicas") {
+    spreading.replicas = number_of<std::int16_t>(key, value);
+  } else if (key == "recompute") {
+    spreading.recompute = parse_recomputation(value);
+  } else if (key == "accumulate" || key == "accumulation") {
+    c.accumulation = number_of<std::int32_t>(key, value);
   } else if (key == "tiles") {
-    c.tiles = number_of(key, value);
+    c.tiles = number_of<std::int64_t>(key, value);
   } else if (key == "partials") {
     c.partials = value;
   } else if (key == "memory-proportion") {
     char* end = nullptr;
-    c.proportion = std::strtod(value.c_str(), &end);
+    c.memory_proportion = std::strtod(value.c_str(), &end);
     if (value.empty() || *end != '\0') fail_setting("a proportion is no number", value);
   } else {
     fail_setting("there is nothing of this name to vary", key,
-                 "batch, target, ipus, tiles, stages, partials, memory-proportion");
+                 "batch, target, ipus, tiles, stages, schedule, replicas, recompute, accumulate, "
+                 "partials, memory-proportion");
   }
 }
 
@@ -101,10 +101,10 @@ Sweep parse_sweep(const std::string& text) {
   return sweep;
 }
 
-ipu::ProfileOptions options_of(const SweepPoint& c, const ProfileCommand& options) {
-  ipu::ProfileOptions chosen = profile_options(c.proportion, c.partials);
-  chosen.ipus = c.ipus;
-  chosen.tiles_per_ipu = c.tiles;
+ipu::ProfileOptions options_of(const ProfileCommand& options) {
+  ipu::ProfileOptions chosen = profile_options(options.memory_proportion, options.partials);
+  chosen.ipus = options.ipus;
+  chosen.tiles_per_ipu = options.tiles;
   chosen.allow_out_of_memory = options.allow_out_of_memory;
   chosen.recompute = options.spreading.recompute;
   chosen.io_tiles = options.io_tiles;
@@ -147,7 +147,7 @@ Graph trained(Graph graph, const ProfileCommand& options) {
   const AnyTensor loss =
       record_loss(graph, y, kind,
                   named ? label_info_for(kind, y.info(), graph.name(y.id)) : TensorInfo{}, false);
-  graph = serialize_batch(std::move(graph), options.spreading.batch_parts);
+  graph = in_parts(std::move(graph), options.spreading);
   float loss_scaling = 1;
   record_training(parse_optimizer(optimizer), graph, {&graph, loss.id},
                   {.accumulation = options.accumulation}, loss_scaling,
@@ -157,19 +157,19 @@ Graph trained(Graph graph, const ProfileCommand& options) {
 }
 
 /// The model as it is profiled: with a batch, in half, trained, spread.
-Graph prepared(Graph graph, const SweepPoint& c, const ProfileCommand& options) {
-  graph = with_batch(std::move(graph), c.batch);
+Graph prepared(Graph graph, const ProfileCommand& options) {
+  graph = with_batch(std::move(graph), options.batch);
   if (options.half) graph = in_half(std::move(graph));
   if (!options.train.empty()) hold_numbers(graph);
   fold_shapes(graph);
   graph.replicas = options.spreading.replicas;
   Spreading spreading = options.spreading;
-  if (c.ipus > 1) spreading.ipus = static_cast<std::int32_t>(c.ipus);
+  if (options.ipus > 1) spreading.ipus = static_cast<std::int32_t>(options.ipus);
   // IPUs without stages and phases get their parts when the report is made.
   if (spreading.stages > 0 || spreading.phases > 0) place(graph, spreading);
   if (options.train.empty()) {
     refuse_without_training(options);
-    return serialize_batch(std::move(graph), spreading.batch_parts);
+    return in_parts(std::move(graph), spreading);
   }
   return spread(trained(std::move(graph), options), spreading);
 }
@@ -183,27 +183,31 @@ std::int64_t batch_of(const Graph& graph) {
   return 0;
 }
 
-ipu::Report profile_case(const Graph& model, const SweepPoint& c, const ProfileCommand& options) {
-  const Graph graph = prepared(model, c, options);
-  ipu::Report report = ipu::profile(graph, target_named(c.target), options_of(c, options));
+ipu::Report profile_case(const Graph& model, const ProfileCommand& options) {
+  const Graph graph = prepared(model, options);
+  ipu::Report report = ipu::profile(graph, target_named(options.target), options_of(options));
   report.model = std::filesystem::path(options.model.path).filename().string();
   report.batch = batch_of(graph);
   return report;
 }
 
-/// Whether options or the model itself say the stages of a pipeline.
+/// Whether options or the model itself say the stages of a pipeline. Throws UsageError if neither does
+/// and the options are about some.
 bool is_pipeline(const Graph& model, const ProfileCommand& options) {
-  return options.spreading.stages > 0 ||
-         (options.spreading.schedule != Schedule::none && has_stages(model));
+  const bool has_schedule = options.spreading.schedule != Schedule::none;
+  if (options.spreading.stages > 0 || (has_schedule && has_stages(model))) return true;
+  if (has_schedule || options.micro_batches > 0) {
+    fail_setting("a schedule and micro-batches are those of stages", "no --stages");
+  }
+  return false;
 }
 
-ipu::PipelineProfile profile_stages(const Graph& model, const SweepPoint& c,
-                                    const ProfileCommand& options) {
-  const Graph graph = prepared(model, c, options);
+ipu::PipelineProfile profile_stages(const Graph& model, const ProfileCommand& options) {
+  const Graph graph = prepared(model, options);
   const std::int32_t stages =
       options.spreading.stages > 0 ? options.spreading.stages : stages_of(model);
-  ipu::ProfileOptions chosen = options_of(c, options);
-  chosen.ipus = c.ipus > 1 ? c.ipus : stages;
+  ipu::ProfileOptions chosen = options_of(options);
+  chosen.ipus = options.ipus > 1 ? options.ipus : stages;
   std::int64_t together = options.accumulation;
   if (options.train.empty()) {
     together = options.micro_batches > 0 ? options.micro_batches : 4 * stages;
@@ -212,7 +216,7 @@ ipu::PipelineProfile profile_stages(const Graph& model, const SweepPoint& c,
                  "--accumulation N");
   }
   ipu::PipelineProfile profile =
-      ipu::profile_pipeline(graph, target_named(c.target), schedule_of(options.spreading),
+      ipu::profile_pipeline(graph, target_named(options.target), schedule_of(options.spreading),
                             static_cast<std::int32_t>(together), chosen);
   profile.report.model = std::filesystem::path(options.model.path).filename().string();
   profile.report.batch = batch_of(graph);
@@ -220,48 +224,47 @@ ipu::PipelineProfile profile_stages(const Graph& model, const SweepPoint& c,
 }
 
 /// The report of a case, however it is spread; it may not fit.
-ipu::Report any_report(const Graph& model, const SweepPoint& c, ProfileCommand options) {
+ipu::Report any_report(const Graph& model, ProfileCommand options) {
   options.allow_out_of_memory = true;
-  if (is_pipeline(model, options)) return profile_stages(model, c, options).report;
-  return profile_case(model, c, options);
+  if (is_pipeline(model, options)) return profile_stages(model, options).report;
+  return profile_case(model, options);
 }
 
 /// A change of the command with which the model fits, after trying it.
-std::string tried_hint(const Graph& model, const SweepPoint& base, const ProfileCommand& options) {
+std::string tried_hint(const Graph& model, const ProfileCommand& options) {
   struct Change {
     std::string text;
-    SweepPoint point;
     ProfileCommand options;
   };
   std::vector<Change> changes;
   const auto add = [&](std::string text, auto&& change) {
-    changes.push_back({std::move(text), base, options});
-    change(changes.back());
+    changes.push_back({std::move(text), options});
+    change(changes.back().options);
   };
-  if (base.proportion > 0.2) {
-    add("--memory-proportion 0.2", [](Change& c) { c.point.proportion = 0.2; });
+  if (options.memory_proportion > 0.2) {
+    add("--memory-proportion 0.2", [](ProfileCommand& c) { c.memory_proportion = 0.2; });
   }
   if (!options.train.empty() && options.spreading.recompute == Recomputation::none) {
     add("--recompute standard",
-        [](Change& c) { c.options.spreading.recompute = Recomputation::standard; });
+        [](ProfileCommand& c) { c.spreading.recompute = Recomputation::standard; });
   }
   if (!options.half) {
-    add("--half --partials half", [](Change& c) {
-      c.options.half = true;
-      c.point.partials = "half";
+    add("--half --partials half", [](ProfileCommand& c) {
+      c.half = true;
+      c.partials = "half";
     });
   }
   if (!options.train.empty() && !options.spreading.off_chip.any()) {
-    add("--off-chip state", [](Change& c) { c.options.spreading.off_chip.state.is_on = true; });
+    add("--off-chip state", [](ProfileCommand& c) { c.spreading.off_chip.state.is_on = true; });
   }
   for (std::int64_t ipus = 2; !is_pipeline(model, options) && ipus <= 16; ipus *= 2) {
-    if (ipus <= base.ipus) continue;
-    add("--ipus " + std::to_string(ipus), [&](Change& c) { c.point.ipus = ipus; });
+    if (ipus <= options.ipus) continue;
+    add("--ipus " + std::to_string(ipus), [&](ProfileCommand& c) { c.ipus = ipus; });
   }
   std::string tried;
   for (const Change& c : changes) {
     try {
-      const ipu::Report r = any_report(model, c.point, c.options);
+      const ipu::Report r = any_report(model, c.options);
       if (r.fits()) {
         return fmt::format("{} fits: the fullest tile is {:.1f} % full", c.text,
                            100 * static_cast<double>(r.tile_bytes(r.fullest_tile())) /
@@ -358,13 +361,12 @@ std::string plot(const std::vector<Point>& points) {
   return svg + "</svg>\n";
 }
 
-void sweep(const Graph& graph, const SweepPoint& base, const ProfileCommand& options,
-           const Console& console) {
-  std::vector<SweepPoint> cases{base};
+void sweep(const Graph& graph, const ProfileCommand& options, const Console& console) {
+  std::vector<ProfileCommand> cases{options};
   std::vector<std::string> labels{""};
   for (const std::string& text : options.sweeps) {
     const Sweep s = parse_sweep(text);
-    std::vector<SweepPoint> more;
+    std::vector<ProfileCommand> more;
     std::vector<std::string> more_labels;
     for (std::size_t i = 0; i < cases.size(); ++i) {
       for (const std::string& value : s.values) {
@@ -388,9 +390,7 @@ void sweep(const Graph& graph, const SweepPoint& base, const ProfileCommand& opt
   std::vector<Point> points;
   Json json = Json::array();
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    ProfileCommand all = options;
-    all.spreading.stages = cases[i].stages;
-    const ipu::Report r = any_report(graph, cases[i], all);
+    const ipu::Report r = any_report(graph, cases[i]);
     const double rate = r.samples_per_second();
     const double full = 100 * static_cast<double>(r.tile_bytes(r.fullest_tile())) /
                         static_cast<double>(r.target.bytes_per_tile);
@@ -423,37 +423,22 @@ void sweep(const Graph& graph, const SweepPoint& base, const ProfileCommand& opt
 }  // namespace
 
 void profile(const ProfileCommand& options, const Console& console) {
-  SweepPoint base;
-  base.target = options.target;
-  base.batch = options.batch;
-  base.ipus = options.ipus;
-  base.tiles = options.tiles;
-  base.stages = options.spreading.stages;
-  base.proportion = options.memory_proportion;
-  base.partials = options.partials;
   const Activity activity(console, "profile " + detail::escaped(options.model.path));
   const Graph graph = load_model(options.model);
-  const bool varies_stages =
-      std::any_of(options.sweeps.begin(), options.sweeps.end(),
-                  [](const std::string& text) { return text.rfind("stages=", 0) == 0; });
-  const bool is_staged = varies_stages || is_pipeline(graph, options);
-  if (!is_staged && (options.spreading.schedule != Schedule::none || options.micro_batches > 0)) {
-    fail_setting("a schedule and micro-batches are those of stages", "no --stages");
-  }
   if (!options.compare.empty() && (options.output_dir.empty() || !options.sweeps.empty())) {
     fail_setting("a report is compared in the page that --out asks for", options.compare);
   }
   const std::string other = options.compare.empty() ? std::string() : read_report(options.compare);
   if (!options.sweeps.empty()) {
-    sweep(graph, base, options, console);
+    sweep(graph, options, console);
     return;
   }
   // What does not fit is reported all the same, before it is refused.
   ProfileCommand all = options;
   all.allow_out_of_memory = true;
   std::optional<ipu::PipelineProfile> pipeline;
-  if (is_staged) pipeline = profile_stages(graph, base, all);
-  const ipu::Report report = pipeline ? pipeline->report : profile_case(graph, base, all);
+  if (is_pipeline(graph, options)) pipeline = profile_stages(graph, all);
+  const ipu::Report report = pipeline ? pipeline->report : profile_case(graph, all);
   if (!options.output_dir.empty()) {
     NewFiles files(options.output_dir);
     write_reports(files, report, other, pipeline ? &*pipeline : nullptr);
@@ -465,7 +450,7 @@ void profile(const ProfileCommand& options, const Console& console) {
     files.commit();
   }
   if (!options.allow_out_of_memory && !report.fits()) {
-    ipu::detail::throw_out_of_memory(report, tried_hint(graph, base, options));
+    ipu::detail::throw_out_of_memory(report, tried_hint(graph, options));
   }
   if (pipeline) {
     fmt::print(console.out, "{}", options.json ? pipeline->json() : pipeline->summary());

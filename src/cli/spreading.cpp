@@ -1,7 +1,10 @@
 #include "cli/spreading.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <iterator>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <halftone/base/error.hpp>
@@ -71,6 +74,36 @@ TensorKinds parse_kinds(std::string_view names) {
     if (name == "activations") kinds.activations.is_on = true;
   }
   return kinds;
+}
+
+void parse_batch_parts(std::string_view text, Spreading& spreading) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const char* const end = text.data() + colon;
+  const auto [read, error] = std::from_chars(text.data(), end, spreading.batch_parts);
+  const bool is_number = error == std::errc() && read == end;
+  if (!is_number || spreading.batch_parts < 1 || spreading.batch_parts > 1 << 20) {
+    fail(ErrorKind::usage, {.what = "there is no such number of parts of a batch",
+                            .expected = "1 to 1048576",
+                            .found = detail::quoted(text)});
+  }
+  if (colon == text.size()) return;
+  const std::string_view name = text.substr(colon + 1);
+  constexpr std::pair<std::string_view, BatchMethod> methods[] = {
+      {"static", BatchMethod::unroll_static},
+      {"dynamic", BatchMethod::unroll_dynamic},
+      {"loop", BatchMethod::loop}};
+  const auto* const at = std::find_if(std::begin(methods), std::end(methods),
+                                      [&](const auto& method) { return method.first == name; });
+  if (at == std::end(methods)) {
+    fail(ErrorKind::usage, {.what = "there is no such way to compute a batch in parts",
+                            .expected = "static, dynamic or loop",
+                            .found = detail::quoted(name)});
+  }
+  spreading.batch_method = at->second;
+}
+
+Graph in_parts(Graph graph, const Spreading& spreading) {
+  return serialize_batch(std::move(graph), spreading.batch_parts, spreading.batch_method);
 }
 
 Graph spread(Graph graph, const Spreading& spreading) {

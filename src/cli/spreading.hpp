@@ -20,6 +20,11 @@ Schedule schedule_of(const Spreading& spreading);
 /// listing them.
 TensorKinds parse_kinds(std::string_view names);
 
+/// PARTS or PARTS:METHOD, into `spreading`. Throws UsageError, listing the methods.
+void parse_batch_parts(std::string_view text, Spreading& spreading);
+/// A model that computes its batch in these parts. Comes before train().
+Graph in_parts(Graph graph, const Spreading& spreading);
+
 /// A trained graph, as it is spread.
 Graph spread(Graph graph, const Spreading& spreading);
 

@@ -12,7 +12,6 @@
 #include <halftone/exec/engine.hpp>
 #include <halftone/onnx.hpp>
 #include <halftone/program/spread.hpp>
-#include <halftone/transform/serialize_batch.hpp>
 
 #include "base/describe.hpp"
 #include "cli/activity.hpp"
@@ -27,6 +26,7 @@
 #include "cli/table.hpp"
 #include "cli/tensor_file.hpp"
 #include "exec/fold.hpp"
+#include "exec/rank_link.hpp"
 #include "graph/inputs.hpp"
 
 namespace halftone::cli {
@@ -184,7 +184,7 @@ AnyArray scaled(const std::vector<double>& sum, const TensorInfo& info, double f
 
 /// A case: what is trained, for how long, and what is wanted of it.
 struct Case {
-  explicit Case(const TrainCase& options);
+  Case(const TrainCase& options, const Spreading& spread_as);
 
   void keep_weights(const Engine& engine, std::int64_t after);
   /// The runs that a pipeline takes at a time.
@@ -192,6 +192,8 @@ struct Case {
   /// Takes what the engine has computed in a run: of as many micro-batches as there are replicas.
   /// The run was number m of those that ran together.
   void collect(const Engine& engine, std::int64_t run, std::int64_t m);
+  /// Throws on all ranks unless they are to train the same; the engine compares their models.
+  void compare_ranks() const;
 
   CaseFile file;
   std::int64_t steps = 0;
@@ -207,16 +209,21 @@ struct Case {
   AnyArray losses;
 
  private:
+  /// Output number i of the replicas of all ranks, one behind the other; good until the next call.
+  std::vector<AnyView> of_all_replicas(const Engine& engine, std::size_t i, std::int64_t m);
   void read_options();
   void want_gradients();
   void record();
+
+  std::vector<std::byte> own_outputs_, all_outputs_;
 };
 
-Case::Case(const TrainCase& options) : file(options.case_file), spreading(options.spreading) {
+Case::Case(const TrainCase& options, const Spreading& spread_as)
+    : file(options.case_file), spreading(spread_as) {
   read_options();
   outputs = wanted_outputs(file, steps);
   graph = load_model(options.model);
-  graph.replicas = spreading.replicas;
+  graph.replicas = spreading.all_replicas();
   place(graph, spreading);
   data = bind_inputs(file, graph, steps, how.accumulation);
   loss_name = file.get<std::string>(file.json(), "loss");
@@ -276,7 +283,11 @@ void Case::read_options() {
       const auto text = file.get<std::string>(file.part("options"), "schedule");
       spreading.schedule = file.blamed([&] { return parse_schedule(text); });
     } else if (name == "serialize_batch") {
-      spreading.batch_parts = file.get<std::int64_t>(file.part("options"), "serialize_batch");
+      if (value.is_string()) {
+        file.blamed([&] { parse_batch_parts(value.get<std::string>(), spreading); });
+      } else {
+        spreading.batch_parts = small_number("serialize_batch", 1, 1 << 20);
+      }
     } else if (name == "shard" || name == "off_chip") {
       TensorKinds& kinds = name == "shard" ? spreading.shard : spreading.off_chip;
       const auto names = file.get<std::string>(file.part("options"), name.c_str());
@@ -287,12 +298,12 @@ void Case::read_options() {
       fail(ErrorKind::unsupported, {.what = "there is no such option", .found = name});
     }
   }
-  if (how.accumulation % spreading.replicas != 0) {
+  if (how.accumulation % spreading.all_replicas() != 0) {
     file.blamed([&] {
       fail(ErrorKind::usage,
            {.what = "the micro-batches of a step cannot be shared by the replicas",
             .expected = fmt::format("a divisor of {}", how.accumulation),
-            .found = fmt::format("{} replicas", spreading.replicas)});
+            .found = fmt::format("{} replicas", spreading.all_replicas())});
     });
   }
 }
@@ -311,9 +322,9 @@ void Case::want_gradients() {
 void Case::record() {
   const Json* optimizer = file.json().contains("optimizer") ? &file.json()["optimizer"] : nullptr;
   TrainOptions of_replica = how;
-  of_replica.accumulation /= spreading.replicas;
+  of_replica.accumulation /= spreading.all_replicas();
   const Training training = file.blamed([&] {
-    graph = serialize_batch(std::move(graph), spreading.batch_parts);
+    graph = in_parts(std::move(graph), spreading);
     if (optimizer == nullptr || optimizer->is_null()) {
       return differentiate_weights(graph, loss, of_replica);
     }
@@ -327,7 +338,7 @@ void Case::record() {
 
 std::int64_t Case::runs_together(const Engine& engine) const {
   const bool is_continuous = spreading.schedule == Schedule::continuous;
-  const std::int64_t of_step = how.accumulation / spreading.replicas;
+  const std::int64_t of_step = how.accumulation / spreading.all_replicas();
   check_depth(engine.graph(), is_continuous ? steps * of_step : of_step, !is_continuous);
   if (!is_continuous) return of_step;
   if (of_step > 1) file.refuse("a continuous pipeline has no accumulation");
@@ -346,18 +357,51 @@ void Case::keep_weights(const Engine& engine, std::int64_t after) {
 }
 
 void Case::collect(const Engine& engine, std::int64_t run, std::int64_t m) {
-  const auto size = static_cast<std::size_t>(size_in_bytes(losses.info().type));
-  const std::int64_t first = run * spreading.replicas, step = first / how.accumulation + 1;
-  for (int k = 0; k < spreading.replicas; ++k) {
-    std::memcpy(losses.data() + static_cast<std::size_t>(first + k) * size,
-                checked_output(engine, 0, k, m, planned[0]).data, size);
-    for (Wanted& w : outputs) {
-      if (w.kind == Wanted::Kind::gradient && w.step == step) {
-        add_values(w.sum, checked_output(engine, 1 + w.index, k, m, planned[1 + w.index]));
-      }
-    }
+  const std::int64_t replicas = spreading.all_replicas(), first = run * replicas,
+                     step = first / how.accumulation + 1;
+  std::byte* loss_data =
+      losses.data() + first * static_cast<std::int64_t>(size_in_bytes(losses.info().type));
+  for (const AnyView& y : of_all_replicas(engine, 0, m)) {
+    loss_data = std::copy_n(static_cast<const std::byte*>(y.data), y.bytes(), loss_data);
   }
-  if ((first + spreading.replicas) % how.accumulation == 0) keep_weights(engine, step);
+  for (Wanted& w : outputs) {
+    if (w.kind != Wanted::Kind::gradient || w.step != step) continue;
+    for (const AnyView& y : of_all_replicas(engine, 1 + w.index, m)) add_values(w.sum, y);
+  }
+  if ((first + replicas) % how.accumulation == 0) keep_weights(engine, step);
+}
+
+std::vector<AnyView> Case::of_all_replicas(const Engine& engine, std::size_t i, std::int64_t m) {
+  std::vector<AnyView> all;
+  for (int k = 0; k < spreading.replicas; ++k) {
+    all.push_back(checked_output(engine, i, k, m, planned[i]));
+  }
+  if (spreading.rank_count() == 1) return all;
+  own_outputs_.clear();
+  for (const AnyView& y : all) {
+    const auto* const values = static_cast<const std::byte*>(y.data);
+    own_outputs_.insert(own_outputs_.end(), values, values + y.bytes());
+  }
+  all_outputs_.resize(own_outputs_.size() * static_cast<std::size_t>(spreading.rank_count()));
+  const Ranks& ranks = *spreading.ranks;
+  ranks.all_gather(ranks.self, own_outputs_.data(), own_outputs_.size(), all_outputs_.data());
+  all.clear();
+  for (std::size_t at = 0; at < all_outputs_.size(); at += planned[i].bytes()) {
+    all.push_back({planned[i], all_outputs_.data() + at});
+  }
+  return all;
+}
+
+void Case::compare_ranks() const {
+  if (spreading.rank_count() == 1) return;
+  const Ranks& ranks = *spreading.ranks;
+  halftone::compare_ranks(ranks, "case",
+                          hash_of(fmt::format("{} {} {} {}", file.json().dump(), spreading.replicas,
+                                              static_cast<int>(spreading.recompute),
+                                              static_cast<int>(spreading.schedule))));
+  std::uint64_t hash = 0;
+  for (const AnyArray& x : data) hash = hash_with(hash, x);
+  halftone::compare_ranks(ranks, "data", hash);
 }
 
 /// Writes what is wanted, and a table of losses.
@@ -390,19 +434,19 @@ void write_results(Case& c, const TrainCase& options, const Console& console) {
 }  // namespace
 
 void train(const TrainCase& options, const Console& console) {
-  if (const Ranks* const ranks = launched_ranks(); ranks != nullptr) {
-    fail(ErrorKind::unsupported, {.what = "a case is trained by one process",
-                                  .expected = "1 rank",
-                                  .found = std::to_string(ranks->ranks),
-                                  .hint = "--replicas N spreads it over threads"});
-  }
-  Activity activity(console, "train " + detail::escaped(options.model.path));
-  Case c(options);
+  Spreading spreading = options.spreading;
+  spreading.ranks = launched_ranks();
+  const RankConsole of_rank(console, spreading.rank());
+  Activity activity(of_rank.console(), "train " + detail::escaped(options.model.path));
+  Case c(options, spreading);
+  c.compare_ranks();
   Engine engine(std::move(c.graph), {.threads = options.threads,
                                      .recompute = c.spreading.recompute,
-                                     .schedule = schedule_of(c.spreading)});
+                                     .schedule = schedule_of(c.spreading),
+                                     .ranks = c.spreading.ranks});
   c.keep_weights(engine, 0);
-  const std::int64_t replicas = c.spreading.replicas;
+  const std::int64_t replicas = c.spreading.all_replicas(),
+                     own = c.spreading.rank() * c.spreading.replicas;
   const std::int64_t runs = c.steps * c.how.accumulation / replicas;
   const std::int64_t together = engine.is_pipelined() ? c.runs_together(engine) : 1;
   for (std::int64_t first = 0; first < runs; first += together) {
@@ -411,7 +455,7 @@ void train(const TrainCase& options, const Console& console) {
       for (const AnyArray& x : c.data) {
         const TensorInfo info{x.info().type, Dims(x.info().shape.span().subspan(2))};
         inputs.push_back(
-            {info, x.data() + static_cast<std::size_t>(run * replicas * info.bytes())});
+            {info, x.data() + static_cast<std::size_t>((run * replicas + own) * info.bytes())});
       }
     }
     if (engine.is_pipelined()) {
@@ -422,7 +466,7 @@ void train(const TrainCase& options, const Console& console) {
     for (std::int64_t m = 0; m < together; ++m) c.collect(engine, first + m, m);
     activity.done(static_cast<double>(first + together) / static_cast<double>(runs));
   }
-  write_results(c, options, console);
+  if (c.spreading.rank() == 0) write_results(c, options, console);
 }
 
 }  // namespace halftone::cli

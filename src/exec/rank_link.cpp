@@ -31,6 +31,12 @@ int replicas_of_rank(const Graph& graph, const Ranks* ranks) {
 
 std::uint64_t hash_of(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
+std::uint64_t hash_with(std::uint64_t hash, AnyView x) {
+  const bool is_plain = !has_objects(x.info.type);
+  hash = hash * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(x.info.elements());
+  return is_plain ? XXH3_64bits_withSeed(x.data, x.bytes(), hash) : hash;
+}
+
 void compare_ranks(const Ranks& ranks, std::string_view subject, std::uint64_t hash) {
   if (ranks.ranks == 1) return;
   std::vector<std::uint64_t> all(static_cast<std::size_t>(ranks.ranks));

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <halftone/base/array.hpp>
 #include <halftone/exec/ranks.hpp>
 #include <halftone/graph/graph.hpp>
 
@@ -18,6 +19,8 @@ int replicas_of_rank(const Graph& graph, const Ranks* ranks);
 /// Throws UsageError on all ranks, naming `subject` and a rank, unless all have the same hash of it.
 void compare_ranks(const Ranks& ranks, std::string_view subject, std::uint64_t hash);
 std::uint64_t hash_of(std::string_view bytes);
+/// A hash that goes on with an array's values; texts and other objects count by their number alone.
+std::uint64_t hash_with(std::uint64_t hash, AnyView x);
 /// Compares versions, instruction sets and graphs with their data.
 void compare_ranks(const Ranks& ranks, const Graph& graph, std::uint64_t seed);
 

@@ -24,17 +24,24 @@ const Fragment& fragment_at(const Spread& spread, std::int32_t number) {
   return spread.fragments[static_cast<std::size_t>(number)];
 }
 
-/// Bytes that a fragment gets from other IPUs, and bytes that it gives to them.
+/// Bytes that a fragment gets from other IPUs, and bytes that it gives to them. A value comes to an IPU
+/// once: with the first of its fragments that reads it.
 struct Crossing {
   std::int64_t received = 0, sent = 0;
 };
 
-Crossing crossing_of(const Spread& spread, const Fragment& fragment) {
+Crossing crossing_of(const Spread& spread, std::size_t number) {
+  const Fragment& fragment = spread.fragments[number];
+  const auto is_first = [&](const Channel& channel) {
+    return std::none_of(channel.to.begin(), channel.to.end(), [&](std::int32_t to) {
+      return static_cast<std::size_t>(to) < number && fragment_at(spread, to).ipu == fragment.ipu;
+    });
+  };
   Crossing crossing;
   for (const std::int32_t c : fragment.given) {
     const Channel& channel = spread.channels[static_cast<std::size_t>(c)];
     if (channel.from == Channel::none) continue;
-    if (fragment_at(spread, channel.from).ipu != fragment.ipu) {
+    if (fragment_at(spread, channel.from).ipu != fragment.ipu && is_first(channel)) {
       crossing.received += bytes_of(spread, channel);
     }
   }
@@ -55,19 +62,48 @@ std::int64_t copy_cycles_of(const Target& target, std::int64_t bytes) {
 }
 
 /// A fragment by itself on one IPU. What it gets and gives goes over links, or stays: not to the host.
-Report fragment_report(const Fragment& fragment, const Target& target, ProfileOptions options) {
+Report fragment_report(const Fragment& fragment, const Target& target, ProfileOptions options,
+                       detail::Boundary& boundary) {
   options.ipus = 1;
   options.placement = Placement::none;
   options.split_ratios.clear();
   options.recompute = Recomputation::none;  // the whole graph was recomputed
   options.allow_out_of_memory = true;
-  Report report = profile(fragment.program.graph, target, options);
+  Report report = detail::make_report(
+      {}, target, options, [&] { return program_for(fragment.program.graph, options); }, &boundary);
   for (Step& step : report.steps) {
     if (step.kind == StepKind::host) step.repeats = 0;
   }
   detail::start_steps(report, true);
   return report;
 }
+
+/// How tensors lie that fragments have in common: variables of an IPU as the first fragment has placed
+/// them, values as they were made, on another IPU as well.
+class Boundaries {
+ public:
+  Report report(const Spread& spread, const Fragment& fragment, const Target& target,
+                const ProfileOptions& options) {
+    detail::Boundary& boundary = of_ipu_[fragment.ipu];
+    boundary.layouts = layouts_;
+    boundary.inputs.clear();
+    for (const std::int32_t channel : fragment.given) boundary.inputs.push_back(made_[channel]);
+    Report report = fragment_report(fragment, target, options, boundary);
+    layouts_ = boundary.layouts;
+    for (std::size_t i = 0; i < fragment.passed.size() && i < boundary.outputs.size(); ++i) {
+      const std::int32_t channel = fragment.passed[i];
+      if (channel == Channel::none) continue;
+      if (spread.channels[static_cast<std::size_t>(channel)].from == Channel::none) continue;
+      made_[channel] = boundary.outputs[i];
+    }
+    return report;
+  }
+
+ private:
+  std::map<std::int32_t, detail::Boundary> of_ipu_;
+  std::map<std::int32_t, detail::Placed> made_;  ///< by channel
+  std::uint32_t layouts_ = 1;
+};
 
 std::string_view part_name(char letter) {
   return letter == 'f'   ? "forward"
@@ -97,7 +133,7 @@ class Composition {
     const auto first_step = static_cast<std::int32_t>(report_.steps.size());
     const auto first_operation = static_cast<std::int32_t>(report_.operations.size());
     const auto first_program = static_cast<std::int32_t>(report_.programs.size());
-    const Crossing crossing = crossing_of(profile_.spread, fragment);
+    const Crossing crossing = crossing_of(profile_.spread, number);
     now_ = start_of(number);
     program_ = first_program;
     add_programs(part, fragment, runs);
@@ -397,9 +433,11 @@ PipelineProfile profile_pipeline(const Graph& graph, const Target& target, Sched
   count_slots(result.spread, result.timetable);
   std::vector<Report> parts;
   Vector<double> times;
-  for (const Fragment& fragment : result.spread.fragments) {
-    parts.push_back(fragment_report(fragment, result.target, options));
-    const Crossing crossing = crossing_of(result.spread, fragment);
+  Boundaries boundaries;
+  for (std::size_t f = 0; f < result.spread.fragments.size(); ++f) {
+    const Fragment& fragment = result.spread.fragments[f];
+    parts.push_back(boundaries.report(result.spread, fragment, result.target, options));
+    const Crossing crossing = crossing_of(result.spread, f);
     result.fragment_cycles.push_back(parts.back().cycles() +
                                      copy_cycles_of(result.target, crossing.received) +
                                      copy_cycles_of(result.target, crossing.sent));

@@ -271,19 +271,12 @@ class Search {
     return behind + 1;
   }
 
-  /// What a stage that works so many cycles waits for the host, as lowering hides it.
+  /// What a stage that works so many cycles waits for the host.
   double host_wait(const Range& range, double work) const {
-    const bool hides_outputs = options_.profile.io_tiles > 0;
-    if (!options_.profile.prefetch && !hides_outputs) return range.inputs.all + range.outputs.all;
-    if (!hides_outputs) {
-      const double hidden = range.inputs.all - (work + range.outputs.all);
-      return std::max(range.inputs.last, hidden) + range.outputs.all;
-    }
-    // Both ways at once: the longer one is waited for.
-    const bool is_in = range.inputs.all >= range.outputs.all;
-    const double rest = std::max(range.inputs.all, range.outputs.all) - work;
-    return std::max(range.inputs.last, is_in ? rest : 0) +
-           std::max(range.outputs.last, is_in ? 0 : rest);
+    const HostShares shares = host_shares(range.inputs.all, range.outputs.all, work,
+                                          options_.profile.prefetch, options_.profile.io_tiles > 0);
+    return std::max(range.inputs.last, shares.inputs * range.inputs.all) +
+           std::max(range.outputs.last, shares.outputs * range.outputs.all);
   }
 
   Stage stage_of(const PlanPoint& point, std::int32_t number, std::size_t begin,
@@ -293,7 +286,7 @@ class Search {
     Stage stage{.forward = range.forward + range.forward_copies,
                 .backward = range.backward + range.backward_copies,
                 .of_weights = range.of_weights,
-                .step = range.update};
+                .step = range.update + range.update_copies};
     std::int64_t kept = range.kept;
     stage.bytes.weights = range.weights;
     stage.bytes.state = range.accumulators;

@@ -175,13 +175,12 @@ class SegmentPricer {
   }
 
  private:
-  /// A value that segments pass on: who makes it, and the first and last segment whose forward and
-  /// backward parts read it.
+  /// A value that segments pass on: who makes it, and the segments whose parts read it.
   struct Flow {
     std::int32_t from = 0;
     Kind kind = Kind::forward;
     std::int64_t bytes = 0;
-    std::vector<std::int32_t> forward{}, backward{};  // who reads it
+    std::vector<std::int32_t> forward{}, backward{}, update{};
   };
 
   Range& own(std::size_t node) { return own_[static_cast<std::size_t>(segment_[node])]; }
@@ -316,7 +315,6 @@ class SegmentPricer {
       const int made = uses_.producer[id];
       if (made == no_node || !is_value(id)) continue;
       const auto at = static_cast<std::size_t>(made);
-      if (kind_[at] == Kind::update) continue;
       Flow flow{.from = segment_[at], .kind = kind_[at]};
       flow.bytes = graph_.info(id).bytes();
       flows_.push_back(std::move(flow));
@@ -324,12 +322,14 @@ class SegmentPricer {
     }
     TensorMap<bool> is_kept(graph_, false);
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (kind_[n] == Kind::update) continue;
       for (const TensorId id : graph_.nodes[n].inputs) {
         if (id == no_tensor || number_[id] == 0) continue;
         Flow& flow = flows_[number_[id] - 1];
-        std::vector<std::int32_t>& to = kind_[n] == Kind::forward ? flow.forward : flow.backward;
+        std::vector<std::int32_t>& to = kind_[n] == Kind::forward  ? flow.forward
+                                        : kind_[n] == Kind::update ? flow.update
+                                                                   : flow.backward;
         if (std::find(to.begin(), to.end(), segment_[n]) == to.end()) to.push_back(segment_[n]);
+        if (kind_[n] == Kind::update) continue;
         const TensorId root = aliases_.root(id);
         Range& maker = own_[static_cast<std::size_t>(flow.from)];
         const bool is_kept_for_gradients = flow.kind == Kind::forward && kind_[n] != Kind::forward;
@@ -436,10 +436,11 @@ class SegmentPricer {
     std::vector<const Flow*> leaving;
     for (const Flow& flow : flows_) {
       const auto is_other = [&](std::int32_t s) { return s != flow.from; };
-      if (std::any_of(flow.forward.begin(), flow.forward.end(), is_other) ||
-          std::any_of(flow.backward.begin(), flow.backward.end(), is_other)) {
-        leaving.push_back(&flow);
+      bool leaves = false;
+      for (const auto readers : {&Flow::forward, &Flow::backward, &Flow::update}) {
+        leaves = leaves || std::any_of((flow.*readers).begin(), (flow.*readers).end(), is_other);
       }
+      if (leaves) leaving.push_back(&flow);
     }
     segments.ranges_.resize((count_ + 1) * (count_ + 1));
     for (std::size_t b = 0; b < count_; ++b) {
@@ -463,21 +464,31 @@ class SegmentPricer {
           sum.*member = std::max(sum.*member, next.*member);
         }
         const auto begin = static_cast<std::int32_t>(b), end = static_cast<std::int32_t>(e);
-        std::int64_t forward_received = 0, backward_received = 0, forward_sent = 0,
-                     backward_sent = 0;
+        std::int64_t forward_received = 0, backward_received = 0, update_received = 0,
+                     forward_sent = 0, backward_sent = 0, update_sent = 0;
         for (const Flow* flow : leaving) {
           if (begin <= flow->from && flow->from < end) {
-            const bool is_sent =
-                is_beyond(flow->forward, begin, end) || is_beyond(flow->backward, begin, end);
+            const bool is_sent = is_beyond(flow->forward, begin, end) ||
+                                 is_beyond(flow->backward, begin, end) ||
+                                 is_beyond(flow->update, begin, end);
             if (!is_sent) continue;
-            (flow->kind == Kind::forward ? forward_sent : backward_sent) += flow->bytes;
+            (flow->kind == Kind::forward  ? forward_sent
+             : flow->kind == Kind::update ? update_sent
+                                          : backward_sent) += flow->bytes;
             continue;
           }
-          if (is_within(flow->forward, begin, end)) forward_received += flow->bytes;
-          if (is_within(flow->backward, begin, end)) backward_received += flow->bytes;
+          // A value comes once, for the first part that reads it.
+          if (is_within(flow->forward, begin, end)) {
+            forward_received += flow->bytes;
+          } else if (is_within(flow->backward, begin, end)) {
+            backward_received += flow->bytes;
+          } else if (is_within(flow->update, begin, end)) {
+            update_received += flow->bytes;
+          }
         }
         sum.forward_copies = copy_cycles(forward_received) + copy_cycles(forward_sent);
         sum.backward_copies = copy_cycles(backward_received) + copy_cycles(backward_sent);
+        sum.update_copies = copy_cycles(update_received) + copy_cycles(update_sent);
         segments.ranges_[b * (count_ + 1) + e] = sum;
       }
     }

@@ -13,7 +13,7 @@ namespace halftone::ipu {
 struct Range {
   // Cycles. Copies are those between a part and other IPUs, which both take the time of.
   double forward = 0, backward = 0, of_weights = 0;
-  double forward_copies = 0, backward_copies = 0;
+  double forward_copies = 0, backward_copies = 0, update_copies = 0;
   double repeated = 0;  ///< of the forward part that Recomputation::standard runs again
   double update = 0;    ///< once a step
   /// Between host and tiles, by itself; and the part that tiles do in any case, whatever hides the rest.

@@ -14,6 +14,7 @@
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/schedule.hpp>
 #include <popart/error.hpp>
+#include <popart/tensorlocation.hpp>
 
 #include "onnx/proto.hpp"
 #include "popart/options.hpp"
@@ -200,6 +201,36 @@ void applyAll(halftone::Graph& graph, const Patterns& patterns, const NodeSettin
 
 }  // namespace
 
+namespace {
+
+/// A location from the numbers that Builder::outputTensorLocation writes; without the last two, the
+/// sharding domain, all replicas.
+TensorLocation locationOf(const std::vector<std::int64_t>& numbers, const TensorId& id) {
+  const auto isBelow = [&](std::size_t i, auto end) {
+    return numbers[i] >= 0 && numbers[i] < static_cast<std::int64_t>(end);
+  };
+  const bool hasDomain = numbers.size() == 6;
+  const bool isLocation = (hasDomain || numbers.size() == 4) && isBelow(0, TensorStorage::N) &&
+                          isBelow(1, TileSet::N) && isBelow(2, TileSet::N) &&
+                          isBelow(3, ReplicatedTensorSharding::N);
+  if (!isLocation || (hasDomain && (!isBelow(4, CommGroupType::N) || numbers[5] < 0))) {
+    throw error(
+        "The attribute {} of the node that computes {} is no tensor location: it has 4 or 6 "
+        "numbers, storage, load and storage tile set, sharding, and the sharding domain",
+        sOutputTensorLocationAttribute, id);
+  }
+  TensorLocation location(static_cast<TensorStorage>(numbers[0]), static_cast<TileSet>(numbers[1]),
+                          static_cast<TileSet>(numbers[2]),
+                          static_cast<ReplicatedTensorSharding>(numbers[3]));
+  if (hasDomain) {
+    location.shardingDomain =
+        CommGroup(static_cast<CommGroupType>(numbers[4]), static_cast<unsigned>(numbers[5]));
+  }
+  return location;
+}
+
+}  // namespace
+
 NodeSettings nodeSettings(const GivenModel& model) {
   using namespace halftone::onnx;
   NodeSettings settings;
@@ -219,6 +250,12 @@ NodeSettings nodeSettings(const GivenModel& model) {
       if (const auto* f = node.find(sSerializeMatMulFactorAttribute)) parts.factor = f->integer;
       if (const auto* k = node.find(sSerializeMatMulPrecisionAttribute)) {
         parts.keepsPrecision = k->integer != 0;
+      }
+    }
+    if (const AttributeMessage* a = node.find(sOutputTensorLocationAttribute); a != nullptr) {
+      const TensorLocation location = locationOf(a->integers(), output);
+      for (const std::string_view id : node.outputs) {
+        if (!id.empty()) settings.locations[TensorId(id)] = location;
       }
     }
     if (const AttributeMessage* a = node.find(sSchedulePriority); a != nullptr) {

@@ -10,6 +10,7 @@
 #include <popart/names.hpp>
 #include <popart/patterns/patterns.hpp>
 #include <popart/sessionoptions.hpp>
+#include <popart/tensorlocation.hpp>
 
 #include "popart/external.hpp"
 
@@ -27,10 +28,12 @@ struct NodeSettings {
   std::map<TensorId, std::set<std::string>> excludedPatterns;
   std::map<TensorId, float> schedulePriorities;
   std::map<TensorId, SerializedMatMul> serializedMatMuls;
+  std::map<TensorId, TensorLocation> locations;
   std::set<TensorId> kept;  ///< tensors that patterns do not remove, beside the graph's outputs
 };
 
-/// Reads them from the nodes of the main graph. Throws the library's errors.
+/// Reads them from the nodes of the main graph. Throws the library's errors, and popart::error for a
+/// location that is none.
 NodeSettings nodeSettings(const GivenModel& model);
 
 /// How often each pattern was applied.

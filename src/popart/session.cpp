@@ -1077,8 +1077,10 @@ halftone::TrainOptions trainOptions(const SessionOptions& options) {
   return native;
 }
 
-/// Computes the batch in parts.
-void serializeBatch(halftone::Graph& graph, std::int64_t factor) {
+/// Computes the batch in parts, if it is to be.
+void serializeBatch(halftone::Graph& graph, const BatchSerializationSettings& settings) {
+  const std::int64_t factor = settings.factor;
+  if (factor < 2) return;
   for (const halftone::TensorId id : graph.inputs) {
     const halftone::TensorInfo& info = graph.info(id);
     if (info.rank() == 0) continue;
@@ -1088,12 +1090,30 @@ void serializeBatch(halftone::Graph& graph, std::int64_t factor) {
     }
     break;
   }
-  graph = halftone::serialize_batch(std::move(graph), factor);
+  constexpr halftone::BatchMethod methods[] = {halftone::BatchMethod::unroll_dynamic,
+                                               halftone::BatchMethod::unroll_static,
+                                               halftone::BatchMethod::loop};
+  graph = halftone::serialize_batch(std::move(graph), factor,
+                                    methods[static_cast<std::size_t>(settings.method)]);
+}
+
+using TensorLocations = std::map<TensorId, TensorLocation>;
+
+/// The tensors whose location is said by name: in the options, or else by the nodes that compute them,
+/// as far as the graph still has these tensors.
+TensorLocations namedLocations(const halftone::Graph& graph, const SessionOptions& options,
+                               const detail::NodeSettings& settings) {
+  TensorLocations locations(options.tensorLocationSettingsOverride.begin(),
+                            options.tensorLocationSettingsOverride.end());
+  for (const auto& [id, location] : settings.locations) {
+    if (graph.find(id) != halftone::no_tensor) locations.emplace(id, location);
+  }
+  return locations;
 }
 
 /// What the options say of variables: whether `isMeant` is true of their location.
 halftone::TensorKinds tensorKinds(const halftone::Graph& graph, const SessionOptions& options,
-                                  int TensorLocationSettings::* least,
+                                  const TensorLocations& named, int TensorLocationSettings::* least,
                                   bool (*isMeant)(const TensorLocation&)) {
   const auto kind = [&](const TensorLocationSettings& settings) {
     return halftone::TensorKind{.is_on = isMeant(settings.location),
@@ -1102,7 +1122,7 @@ halftone::TensorKinds tensorKinds(const halftone::Graph& graph, const SessionOpt
   halftone::TensorKinds kinds{.state = kind(options.optimizerStateTensorLocationSettings),
                               .accumulators = kind(options.accumulatorTensorLocationSettings),
                               .weights = kind(options.weightTensorLocationSettings)};
-  for (const auto& [id, location] : options.tensorLocationSettingsOverride) {
+  for (const auto& [id, location] : named) {
     const halftone::TensorId native = graph.find(id);
     const bool isVariable =
         native != halftone::no_tensor && halftone::is_variable(graph.tensor(native));
@@ -1124,27 +1144,32 @@ void checkShardingDomain(const TensorLocation& location, std::int64_t replicas) 
 
 /// A trained graph whose variables are where the options say.
 halftone::Graph located(halftone::Graph graph, const DataFlow& dataFlow,
-                        const SessionOptions& options) {
+                        const SessionOptions& options, const detail::NodeSettings& nodes) {
   const std::int64_t replicas = graph.replicas;
+  const TensorLocations named = namedLocations(graph, options, nodes);
   for (const auto* settings :
        {&options.weightTensorLocationSettings, &options.optimizerStateTensorLocationSettings,
         &options.accumulatorTensorLocationSettings}) {
     checkShardingDomain(settings->location, replicas);
   }
-  for (const auto& [id, location] : options.tensorLocationSettingsOverride) {
-    checkShardingDomain(location, replicas);
-  }
-  const halftone::TensorKinds shared =
-      tensorKinds(graph, options, &TensorLocationSettings::minElementsForReplicatedTensorSharding,
-                  [](const TensorLocation& location) {
-                    return location.replicatedTensorSharding == ReplicatedTensorSharding::On;
-                  });
+  for (const auto& [id, location] : named) checkShardingDomain(location, replicas);
+  const halftone::TensorKinds shared = tensorKinds(
+      graph, options, named, &TensorLocationSettings::minElementsForReplicatedTensorSharding,
+      [](const TensorLocation& location) {
+        return location.replicatedTensorSharding == ReplicatedTensorSharding::On;
+      });
   halftone::TensorKinds remote = tensorKinds(
-      graph, options, &TensorLocationSettings::minElementsForOffChip,
+      graph, options, named, &TensorLocationSettings::minElementsForOffChip,
       [](const TensorLocation& location) { return location.storage == TensorStorage::OffChip; });
   const TensorLocationSettings& activations = options.activationTensorLocationSettings;
   remote.activations = {.is_on = activations.location.storage == TensorStorage::OffChip,
                         .least_elements = activations.minElementsForOffChip};
+  for (const auto& [id, location] : nodes.locations) {
+    // Activations that stay, whatever the others do.
+    if (named.contains(id) && named.at(id).storage == TensorStorage::OnChip) {
+      remote.named.push_back({id, false});
+    }
+  }
   std::vector<halftone::TensorInfo> infos;
   for (const TensorId& id : dataFlow.anchors()) {
     const halftone::TensorId native = graph.find(id);
@@ -1195,12 +1220,9 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   detail::applyTransforms(graph, options, "Fwd1");
   halftone::Graph rewritten = graph;
   translated<error>([&] {
-    const int parts = options.batchSerializationSettings.factor;
     std::optional<halftone::Graph> whole;
-    if (parts > 1) {
-      whole = graph;
-      serializeBatch(graph, parts);
-    }
+    if (options.batchSerializationSettings.factor > 1) whole = graph;
+    serializeBatch(graph, options.batchSerializationSettings);
     halftone::TrainOptions recorded = trainOptions(options);
     // A transform may have given tensors other ids.
     const halftone::TensorId start = graph.find(loss);
@@ -1219,7 +1241,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   detail::checkStrategies(graph, dataFlow, options);
   std::vector<std::string> unused = detail::prune(graph, dataFlow);
   order(graph, options, settings, dataFlow, true);
-  graph = translated<error>([&] { return located(std::move(graph), dataFlow, options); });
+  graph = translated<error>([&] { return located(std::move(graph), dataFlow, options, settings); });
   detail::applyTransforms(graph, options, "PreAlias");
   detail::applyTransforms(graph, options, "Final");
   auto state = State::of({.model = std::move(untrained),
@@ -1337,6 +1359,7 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
   applyPatterns(graph, patterns, settings, dataFlow, {}, options);
   detail::applyTransforms(graph, options, "Fwd1");
   halftone::Graph rewritten = graph;
+  translated<error>([&] { serializeBatch(graph, options.batchSerializationSettings); });
   order(graph, options, settings, dataFlow, false);
   detail::applyTransforms(graph, options, "PreAlias");
   detail::applyTransforms(graph, options, "Final");

@@ -240,7 +240,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(enableExplicitMainLoops, nothing, "steps are loops of the session, not of the graph")
     POPART_OPTION(executionPhaseSettings, effect, "phases and stages; what lies off the chip is loaded for each phase, in time for it")
     POPART_OPTION(accumulateOuterFragmentSettings, nothing, "updates of several IPUs run side by side as far as their inputs are there")
-    POPART_OPTION(batchSerializationSettings, training, "the factor; parts are always unrolled, in their order")
+    POPART_OPTION(batchSerializationSettings, effect, "factor and method; gradients are computed in parts, too, which run in their order")
     POPART_OPTION(activationTensorLocationSettings, training, "storage; a pipeline's activations have to stay on the chip")
     POPART_OPTION(weightTensorLocationSettings, training, locations)
     POPART_OPTION(optimizerStateTensorLocationSettings, training, locations)
@@ -468,6 +468,13 @@ void detail::checkInferenceOptions(const SessionOptions& options, bool isIpu) {
 void detail::checkTrainingOptions(const SessionOptions& options, bool isIpu) {
   if (options.accumulationFactor < 1) {
     throw error("The accumulation factor ({}) is not at least 1", options.accumulationFactor);
+  }
+  const BatchSerializationSettings& batch = options.batchSerializationSettings;
+  if (batch.method == BatchSerializationMethod::Loop &&
+      batch.transformContext == BatchSerializationTransformContext::Fwd) {
+    throw error(
+        "Loop batch serialization is only supported in BatchSerializationTransformContext::Bwd due "
+        "to LoopGradOp missing.");
   }
   checkOptions(options, true, isIpu);
 }

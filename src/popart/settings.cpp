@@ -20,9 +20,9 @@ constexpr SettingRow attribute_rows[] = {
     {sExecutionContextAttribute, OptionStatus::nothing,
      "a node's part of a step follows from the graph"},
     {sRecomputeOutputAttribute, OptionStatus::training, "outputs are kept or computed again"},
-    {sOutputTensorLocationAttribute, OptionStatus::nothing,
-     "activationTensorLocationSettings and tensorLocationSettingsOverride say where activations "
-     "are"},
+    {sOutputTensorLocationAttribute, OptionStatus::training,
+     "storage; goes before activationTensorLocationSettings, behind "
+     "tensorLocationSettingsOverride"},
     {sOutputTypeAttribute, OptionStatus::nothing, "types follow from the operators"},
     {sExcludePatternsAttribute, OptionStatus::effect, "patterns that leave the node alone"},
     {sSchedulePriority, OptionStatus::effect, "of nodes that could run, the largest is next"},

@@ -53,6 +53,7 @@ class Cutter {
       check_continuous();
     } else {
       is_of_step_ = nodes_of_step(graph_);
+      find_meetings();
       find_rounds();
     }
     if (schedule_ == Schedule::zero_bubble) {
@@ -110,85 +111,17 @@ class Cutter {
     }
   }
 
-  /// Updates may need what a later stage computes, such as the norm of all gradients: these wait for
-  /// the next round.
-  void find_rounds() {
-    TensorMap<bool> is_changed(graph_, false);
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (!is_of_step_[n]) continue;
-      const Node& node = graph_.nodes[n];
-      for_each_modified(node,
-                        [&](std::size_t i) { is_changed[aliases_.root(node.inputs[i])] = true; });
-    }
-    TensorMap<std::int32_t> last_use(graph_, 0);
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (!is_of_step_[n]) continue;
-      const Node& node = graph_.nodes[n];
-      std::int32_t& round = round_[n];
-      for (const TensorId id : node.inputs) {
-        if (id == no_tensor) continue;
-        round = std::max(round, last_use[aliases_.root(id)]);
-        const int maker = producer(id);
-        if (maker == no_node || !is_of_step_[static_cast<std::size_t>(maker)]) continue;
-        const auto m = static_cast<std::size_t>(maker);
-        const bool is_later = stage(graph_.nodes[m]) > stage(node);
-        round = std::max(round, round_[m] + (is_later ? 1 : 0));
-      }
-      for (const TensorId id : node.inputs) {
-        if (id == no_tensor || !is_changed[aliases_.root(id)]) continue;
-        last_use[aliases_.root(id)] = round;
-      }
-    }
-  }
-
-  Key key(std::size_t n) const {
-    const Node& node = graph_.nodes[n];
-    return {.is_of_step = is_of_step_[n] != 0,
-            .round = round_[n],
-            .stage = stage(node),
-            .is_update = is_update(node) && schedule_ == Schedule::continuous,
-            .is_of_weights = is_of_weights_[n] != 0};
-  }
-
-  void add_fragments() {
-    std::map<Key, std::int32_t> numbers;
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (!is_evaluated(graph_.nodes[n])) numbers[key(n)] = 0;
-    }
-    if (changes_cross_in_step()) {
-      const auto first = numbers.lower_bound({.is_of_step = true});
-      numbers.erase(first, numbers.end());
-      numbers[one_step_] = 0;
-      is_one_step_ = true;
-    }
-    for (auto& [k, number] : numbers) {
-      number = static_cast<std::int32_t>(spread_.fragments.size());
-      Part part = k.stage > last_ ? Part::backward : Part::forward;
-      if (k.is_of_step || k.is_update) part = Part::update;
-      spread_.fragments.push_back({.stage = k.stage,
-                                   .part = part,
-                                   .is_of_weights = k.is_of_weights,
-                                   .is_of_step = k.is_of_step});
-    }
-    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (is_evaluated(graph_.nodes[n])) continue;
-      const Key k = key(n);
-      fragment_of_[n] = numbers[k.is_of_step && is_one_step_ ? one_step_ : k];
-    }
-    find_ipus();
-  }
-
-  /// Whether a variable is changed at the end of a step in one stage, and used then in another one.
-  bool changes_cross_in_step() const {
-    TensorMap<std::int32_t> at(graph_, -1);
-    bool crosses = false;
+  /// Finds the stages that change or read the same variable when a step ends: their nodes of a step run
+  /// in the latest of them, one after the other.
+  void find_meetings() {
+    TensorMap<std::int32_t> at(graph_, Channel::none);
     for (const bool looks_at_changes : {true, false}) {
       for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-        const Node& node = graph_.nodes[n];
         if (!is_of_step_[n]) continue;
+        const Node& node = graph_.nodes[n];
         const auto look = [&](TensorId id) {
           std::int32_t& other = at[aliases_.root(id)];
-          if (other >= 0 && other != stage(node)) crosses = true;
+          if (other >= 0) meet(other, stage(node));
           if (looks_at_changes) other = stage(node);
         };
         if (looks_at_changes) {
@@ -200,7 +133,115 @@ class Cutter {
         }
       }
     }
-    return crosses;
+  }
+  void meet(std::int32_t a, std::int32_t b) {
+    a = meeting(a);
+    b = meeting(b);
+    if (a != b) later_[std::min(a, b)] = std::max(a, b);
+  }
+  std::int32_t meeting(std::int32_t stage) const {
+    const auto later = later_.find(stage);
+    return later == later_.end() ? stage : meeting(later->second);
+  }
+  std::int32_t step_stage(std::size_t n) const { return meeting(stage(graph_.nodes[n])); }
+  /// The node of a step that computes a tensor; no_node: none does.
+  int step_producer(TensorId id) const {
+    const int maker = producer(id);
+    return maker != no_node && is_of_step_[static_cast<std::size_t>(maker)] ? maker : no_node;
+  }
+
+  /// Nodes of a step that several stages need, such as the norm of all gradients or an optimizer's
+  /// numbers. They change no variable, so that they can run before the updates, which then wait for
+  /// nothing else.
+  NodeMap<bool> nodes_for_all(const TensorMap<bool>& is_changed) const {
+    NodeMap<bool> is_for_all(graph_, false);
+    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
+      if (!is_of_step_[n]) continue;
+      for (const TensorId id : graph_.nodes[n].inputs) {
+        const int maker = step_producer(id);
+        if (maker == no_node) continue;
+        const auto m = static_cast<std::size_t>(maker);
+        is_for_all[m] = is_for_all[m] || is_for_all[n] || step_stage(m) != step_stage(n);
+      }
+    }
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!is_for_all[n]) continue;
+      bool waits = has_effect(graph_, graph_.nodes[n]);
+      for (const TensorId id : graph_.nodes[n].inputs) {
+        const int maker = step_producer(id);
+        waits = waits || (id != no_tensor && is_changed[aliases_.root(id)]) ||
+                (maker != no_node && !is_for_all[static_cast<std::size_t>(maker)]);
+      }
+      is_for_all[n] = !waits;
+    }
+    return is_for_all;
+  }
+
+  /// What all stages need comes first. Nodes may need what a later stage computes: these wait for the
+  /// next round.
+  void find_rounds() {
+    TensorMap<bool> is_changed(graph_, false);
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!is_of_step_[n]) continue;
+      const Node& node = graph_.nodes[n];
+      for_each_modified(node,
+                        [&](std::size_t i) { is_changed[aliases_.root(node.inputs[i])] = true; });
+    }
+    const NodeMap<bool> is_for_all = nodes_for_all(is_changed);
+    TensorMap<std::int32_t> last_use(graph_, 0);
+    std::int32_t first = 0;  // of the other nodes
+    for (const bool are_for_all : {true, false}) {
+      for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+        if (!is_of_step_[n] || (is_for_all[n] != 0) != are_for_all) continue;
+        const Node& node = graph_.nodes[n];
+        std::int32_t& round = round_[n];
+        if (!are_for_all) round = first;
+        for (const TensorId id : node.inputs) {
+          if (id == no_tensor) continue;
+          round = std::max(round, last_use[aliases_.root(id)]);
+          const int maker = step_producer(id);
+          if (maker == no_node) continue;
+          const auto m = static_cast<std::size_t>(maker);
+          round = std::max(round, round_[m] + (step_stage(m) > step_stage(n) ? 1 : 0));
+        }
+        for (const TensorId id : node.inputs) {
+          if (id == no_tensor || !is_changed[aliases_.root(id)]) continue;
+          last_use[aliases_.root(id)] = round;
+        }
+      }
+      for (std::size_t n = 0; n < graph_.nodes.size() && are_for_all; ++n) {
+        if (is_for_all[n]) first = std::max(first, round_[n] + 1);
+      }
+    }
+  }
+
+  Key key(std::size_t n) const {
+    const Node& node = graph_.nodes[n];
+    return {.is_of_step = is_of_step_[n] != 0,
+            .round = round_[n],
+            .stage = is_of_step_[n] ? step_stage(n) : stage(node),
+            .is_update = is_update(node) && schedule_ == Schedule::continuous,
+            .is_of_weights = is_of_weights_[n] != 0};
+  }
+
+  void add_fragments() {
+    std::map<Key, std::int32_t> numbers;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!is_evaluated(graph_.nodes[n])) numbers[key(n)] = 0;
+    }
+    for (auto& [k, number] : numbers) {
+      number = static_cast<std::int32_t>(spread_.fragments.size());
+      Part part = k.stage > last_ ? Part::backward : Part::forward;
+      if (k.is_of_step || k.is_update) part = Part::update;
+      spread_.fragments.push_back({.stage = k.stage,
+                                   .part = part,
+                                   .is_of_weights = k.is_of_weights,
+                                   .is_of_step = k.is_of_step});
+    }
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!is_evaluated(graph_.nodes[n])) fragment_of_[n] = numbers[key(n)];
+    }
+    find_ipus();
   }
 
   void find_ipus() {
@@ -402,9 +443,8 @@ class Cutter {
   Aliases aliases_;
   NodeMap<bool> is_of_step_, is_of_weights_;
   NodeMap<std::int32_t> round_, fragment_of_;
-  std::int32_t last_ = 0;  ///< stage of the forward part
-  static constexpr Key one_step_{.is_of_step = true, .round = INT32_MAX};
-  bool is_one_step_ = false;
+  std::int32_t last_ = 0;                       ///< stage of the forward part
+  std::map<std::int32_t, std::int32_t> later_;  ///< see find_meetings
   std::map<TensorId, std::int32_t> channel_of_;
   Spread spread_;
 };

@@ -156,13 +156,14 @@ Vector<TimetableEntry> timetable(const Spread& spread, std::int32_t micro_batche
   Vector<TimetableEntry> entries =
       is_listed ? ListScheduler(spread, micro_batches).run() : turn_by_turn(spread, micro_batches);
   std::int32_t turn = entries.empty() ? 0 : entries.back().turn + 1;
+  Vector<std::int32_t> turns(spread.fragments.size(), 0);  // of those of the step
   for (std::size_t f = 0; f < spread.fragments.size(); ++f) {
     if (!spread.fragments[f].is_of_step) continue;
     // What a fragment of a step waits for are others of the step, which come before it.
-    bool waits = false;
-    for_each_source(spread, spread.fragments[f],
-                    [&](std::size_t from) { waits = waits || spread.fragments[from].is_of_step; });
-    if (waits) ++turn;
+    for_each_source(spread, spread.fragments[f], [&](std::size_t from) {
+      if (spread.fragments[from].is_of_step) turn = std::max(turn, turns[from] + 1);
+    });
+    turns[f] = turn;
     entries.push_back({static_cast<std::int32_t>(f), micro_batches - 1, turn});
   }
   return entries;

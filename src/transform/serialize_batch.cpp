@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <halftone/graph/index.hpp>
 #include <halftone/graph/scopes.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/transform/dead_code.hpp>
 
 #include "base/describe.hpp"
 
@@ -26,22 +28,144 @@ struct Rows {
   std::vector<TensorId> parts{};  ///< empty: they are not there yet
 };
 
+/// The nodes that one Scan computes part by part, as the graph has them.
+class ScannedNodes {
+ public:
+  ScannedNodes(Graph& graph, std::int64_t factor) : graph_(graph), factor_(factor) {
+    body_.replicas = graph.replicas;
+  }
+
+  /// Hands a tensor of the graph in, whole or, if it has rows along `axis`, part by part.
+  void take(TensorId id, RowAxis axis) {
+    if (id == no_tensor || find(id) != no_tensor) return;
+    TensorInfo info = graph_.info(id);
+    if (const TensorRecord& t = graph_.tensor(id); t.role == Role::constant) {
+      known_.emplace_back(id, body_.add_constant(info, t.data));
+      return;
+    }
+    if (axis.has_value()) {
+      info.shape[*axis] /= factor_;
+      scanned_.push_back(id);
+      scanned_axes_.push_back(*axis);
+    } else {
+      states_.push_back(id);
+    }
+    known_.emplace_back(id, body_.add_tensor({.info = info, .role = Role::input}, {}));
+  }
+  void add(const Node& node, std::size_t axis, bool is_reshape) {
+    TensorInfo info = graph_.info(node.outputs[0]);
+    info.shape[axis] /= factor_;
+    TensorId y = no_tensor;
+    if (is_reshape) {
+      const AnyTensor x{&body_, find(node.inputs[0])};
+      y = op::reshape(x, constant(body_, info.shape)).id;
+    } else {
+      Node copy = node;
+      for (TensorId& id : copy.inputs) id = find(id);
+      y = body_.add_tensor({.info = info}, {});
+      copy.outputs = {y};
+      copy.name = {};
+      if (!graph_.name(node).empty()) body_.rename(copy, graph_.name(node));
+      body_.nodes.push_back(std::move(copy));
+    }
+    known_.emplace_back(node.outputs[0], y);
+  }
+  void give(TensorId id, std::size_t axis) {
+    given_.push_back(id);
+    given_axes_.push_back(static_cast<std::int64_t>(axis));
+  }
+  /// Whether a Scan, and that of its gradient, can have so many inputs and outputs.
+  bool fits() const { return scanned_.size() + given_.size() <= op::ScanList::capacity(); }
+
+  /// Appends the Scan to the graph.
+  void record() {
+    op::Scan scan{.num_scan_inputs = static_cast<std::int64_t>(scanned_.size())};
+    Vector<TensorId> inputs(states_.begin(), states_.end());
+    Vector<TensorInfo> infos;
+    for (const TensorId id : states_) {
+      body_.inputs.push_back(find(id));
+      body_.outputs.push_back(find(id));
+      infos.push_back(graph_.info(id));
+    }
+    for (std::size_t i = 0; i < scanned_.size(); ++i) {
+      scan.scan_input_axes.push_back(static_cast<std::int64_t>(scanned_axes_[i]));
+      body_.inputs.push_back(find(scanned_[i]));
+      const AnyTensor x{&graph_, scanned_[i]};
+      inputs.push_back(
+          op::reshape(x, constant(graph_, divided(graph_.info(x.id), scanned_axes_[i]).shape)).id);
+    }
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      scan.scan_output_axes.push_back(given_axes_[i]);
+      body_.outputs.push_back(find(given_[i]));
+      infos.push_back(divided(graph_.info(given_[i]), static_cast<std::size_t>(given_axes_[i])));
+    }
+    graph_.graphs.push_back(std::move(body_));
+    scan.body = {static_cast<std::int32_t>(graph_.graphs.size()) - 1};
+    const std::size_t node =
+        graph_.add_node(descriptor<op::Scan>, pack(scan), std::move(inputs), infos);
+    Vector<TensorId> outputs = graph_.nodes[node].outputs;
+    // Nobody wants the states, which stay as they are.
+    std::fill_n(graph_.nodes[node].outputs.begin(), states_.size(), no_tensor);
+    for (std::size_t i = 0; i < given_.size(); ++i) {
+      const AnyTensor y{&graph_, outputs[states_.size() + i]};
+      op::reshape(y, constant(graph_, Dims(graph_.info(given_[i]).shape)));
+      graph_.nodes.back().outputs[0] = given_[i];
+    }
+  }
+
+ private:
+  TensorId find(TensorId id) const {
+    const auto at = std::find_if(known_.begin(), known_.end(),
+                                 [&](const auto& known) { return known.first == id; });
+    return at == known_.end() ? no_tensor : at->second;
+  }
+  /// [.., rows, ..] as [.., parts, rows of a part, ..]
+  TensorInfo divided(TensorInfo info, std::size_t axis) const {
+    info.shape[axis] /= factor_;
+    info.shape.insert(axis, factor_);
+    return info;
+  }
+
+  Graph& graph_;
+  const std::int64_t factor_;
+  Graph body_;
+  std::vector<std::pair<TensorId, TensorId>> known_;  ///< in the graph and in the body
+  std::vector<TensorId> states_, scanned_, given_;
+  std::vector<std::size_t> scanned_axes_;
+  std::vector<std::int64_t> given_axes_;
+};
+
 class Serializer {
  public:
-  Serializer(Graph graph, std::int64_t factor)
-      : graph_(std::move(graph)), factor_(factor), number_(graph_, none) {}
+  Serializer(Graph graph, std::int64_t factor, BatchMethod method)
+      : graph_(std::move(graph)),
+        factor_(factor),
+        method_(method),
+        number_(graph_, none),
+        uses_(graph_) {}
 
   Graph run() {
     find_inputs();
     Vector<Node> nodes = std::exchange(graph_.nodes, {});
-    for (Node& node : nodes) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      Node& node = nodes[n];
       const PlaceScope there(graph_, node.place);
-      if (const RowAxis axis = row_axis(node); axis.has_value()) {
+      const RowAxis axis = row_axis(node);
+      if (method_ == BatchMethod::loop) {
+        if (ends_loop(node, axis)) scan_waiting();
+        if (axis.has_value()) {
+          add(node.outputs[0], *axis);
+          waiting_.push_back({static_cast<int>(n), *axis, std::move(node)});
+          continue;
+        }
+      }
+      if (axis.has_value()) {
         repeat(node, *axis);
       } else {
         keep(std::move(node));
       }
     }
+    scan_waiting();
     return std::move(graph_);
   }
 
@@ -95,6 +219,8 @@ class Serializer {
         node.op->signature.has_seed() || node.op->signature.modifies()) {
       return {};
     }
+    // The tensors of a Scan have the number of the part as another dimension.
+    if (method_ == BatchMethod::loop && has_full_rank(node)) return {};
     const OpId& id = node.op->id;
     if (node.op->elementwise) return of_elements(node, y);
     if (id == op::MatMul::id) return of_product(node, y);
@@ -128,6 +254,12 @@ class Serializer {
     return is_of_samples ? RowAxis(0) : RowAxis();
   }
 
+  bool has_full_rank(const Node& node) const {
+    const auto is_full = [&](TensorId id) {
+      return id != no_tensor && graph_.info(id).rank() == max_rank;
+    };
+    return is_full(node.outputs[0]) || std::any_of(node.inputs.begin(), node.inputs.end(), is_full);
+  }
   static RowAxis beside(std::int64_t axis, const Rows& x, const TensorInfo& y) {
     return normalized_axis(axis, y.rank()) != x.axis ? RowAxis(x.axis) : RowAxis();
   }
@@ -204,10 +336,14 @@ class Serializer {
       const std::int64_t size = x.info().shape[rows_[number].axis] / factor_;
       std::vector<TensorId> parts;
       for (std::int64_t i = 0; i < factor_; ++i) {
-        const AnyTensor y =
-            op::slice(x, constant(graph_, Dims{i * size}), constant(graph_, Dims{(i + 1) * size}),
-                      constant(graph_, Dims{axis}));
-        parts.push_back(y.id);
+        parts.push_back(is_dynamic()
+                            ? op::dynamic_slice(x, offset(i * size),
+                                                {.axes = {axis}, .sizes = {size}, .no_overlap = 1})
+                                  .id
+                            : op::slice(x, constant(graph_, Dims{i * size}),
+                                        constant(graph_, Dims{(i + 1) * size}),
+                                        constant(graph_, Dims{axis}))
+                                  .id);
       }
       rows_[number].parts = std::move(parts);
     }
@@ -231,13 +367,84 @@ class Serializer {
       parts.push_back(copy.outputs[0]);
       graph_.nodes.push_back(std::move(copy));
     }
-    const TensorInfo infos[]{graph_.info(whole)};
-    Vector<TensorId> ids(parts.begin(), parts.end());
-    const std::size_t n = graph_.add_node(descriptor<op::Concat>,
-                                          pack(op::Concat{.axis = static_cast<std::int64_t>(axis)}),
-                                          std::move(ids), infos);
-    graph_.nodes[n].outputs[0] = whole;
+    join(parts, static_cast<std::int64_t>(axis), whole);
     add(whole, axis, std::move(parts));
+  }
+
+  bool is_dynamic() const { return method_ == BatchMethod::unroll_dynamic; }
+  /// A constant, which a part begins at.
+  AnyTensor offset(std::int64_t row) {
+    const std::uint32_t value[]{static_cast<std::uint32_t>(row)};
+    return constant<std::uint32_t>(graph_, value, {1});
+  }
+  /// Records how a tensor is put together from its parts.
+  void join(const std::vector<TensorId>& parts, std::int64_t axis, TensorId whole) {
+    const TensorInfo info = graph_.info(whole);
+    if (!is_dynamic()) {
+      const TensorInfo infos[]{info};
+      graph_.add_node(descriptor<op::Concat>, pack(op::Concat{.axis = axis}),
+                      Vector<TensorId>(parts.begin(), parts.end()), infos);
+    } else {
+      const std::int64_t size = info.shape[static_cast<std::size_t>(axis)] / factor_;
+      AnyTensor y = GradientScope::zeros(graph_, info);
+      for (std::size_t k = 0; k < parts.size(); ++k) {
+        y = op::dynamic_update(y, offset(static_cast<std::int64_t>(k) * size),
+                               AnyTensor{&graph_, parts[k]},
+                               {.axes = {axis}, .sizes = {size}, .no_overlap = 1});
+      }
+    }
+    graph_.nodes.back().outputs[0] = whole;
+  }
+
+  // --- a loop over the parts --------------------------------------------------------------------
+
+  /// A node that is to be part of the next Scan, and its number in the model.
+  struct Waiting {
+    int number = 0;
+    std::size_t axis = 0;
+    Node node{};
+  };
+
+  bool is_waiting(TensorId id) const {
+    return std::any_of(waiting_.begin(), waiting_.end(),
+                       [&](const Waiting& w) { return w.node.outputs[0] == id; });
+  }
+  /// Whether the nodes that wait have to come before this one.
+  bool ends_loop(const Node& node, RowAxis axis) const {
+    if (waiting_.empty()) return false;
+    if (axis.has_value()) return !may_merge(waiting_.front().node.place, node.place);
+    return node.op->has_bodies || has_effect(node) ||
+           std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](TensorId id) { return is_waiting(id); });
+  }
+  void scan_waiting() {
+    const std::vector<Waiting> nodes = std::exchange(waiting_, {});
+    scan(nodes);
+  }
+  /// Computes nodes in one Scan, or, if it had too many inputs and outputs, in several.
+  void scan(std::span<const Waiting> nodes) {
+    if (nodes.empty()) return;
+    const PlaceScope there(graph_, nodes.front().node.place);
+    ScannedNodes scanned(graph_, factor_);
+    for (const Waiting& w : nodes) {
+      if (is_reshape(w.node)) {
+        scanned.take(w.node.inputs[0], rows(w.node.inputs[0])->axis);
+      } else {
+        for (const TensorId id : w.node.inputs) {
+          const Rows* const x = rows(id);
+          scanned.take(id, x != nullptr ? RowAxis(x->axis) : RowAxis());
+        }
+      }
+      scanned.add(w.node, w.axis, is_reshape(w.node));
+    }
+    for (const Waiting& w : nodes) {
+      // What nobody reads may be asked for by its name.
+      const int last = uses_.last_read[w.node.outputs[0]];
+      if (last == no_node || last > nodes.back().number) scanned.give(w.node.outputs[0], w.axis);
+    }
+    if (scanned.fits() || nodes.size() == 1) return scanned.record();
+    scan(nodes.first(nodes.size() / 2));
+    scan(nodes.subspan(nodes.size() / 2));
   }
 
   void keep(Node node) {
@@ -251,13 +458,16 @@ class Serializer {
 
   Graph graph_;
   std::int64_t factor_;
+  BatchMethod method_;
   TensorMap<int> number_;  ///< of the graph's own tensors, in `rows_`
+  Uses uses_;              ///< of the model
   std::vector<Rows> rows_;
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace
 
-Graph serialize_batch(Graph graph, std::int64_t factor) {
+Graph serialize_batch(Graph graph, std::int64_t factor, BatchMethod method) {
   if (factor < 1) {
     fail(ErrorKind::usage, {.what = "the batch serialization factor is not at least 1",
                             .found = std::to_string(factor)});
@@ -267,7 +477,7 @@ Graph serialize_batch(Graph graph, std::int64_t factor) {
     fail(ErrorKind::usage, {.what = "the batch of a graph that is trained is not divided any more",
                             .hint = "serialize_batch(), then train()"});
   }
-  return Serializer(std::move(graph), factor).run();
+  return Serializer(std::move(graph), factor, method).run();
 }
 
 }  // namespace halftone

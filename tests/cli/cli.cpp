@@ -498,8 +498,51 @@ TEST_CASE("profile: stages of a pipeline") {
   CHECK(swept[0]["cycles"] != swept[1]["cycles"]);
   CHECK(with({"--sweep", "stages=0"}).is(ErrorKind::usage));
   CHECK(with({"--sweep", "stages=40000"}).is(ErrorKind::usage));
-  CHECK(halftone_with({"profile", "examples/digits/cnn_trained.onnx", "--schedule", "grouped"})
-            .is(ErrorKind::usage));
+  const std::vector<std::string> whole{"profile", "examples/digits/cnn_trained.onnx"};
+  for (const std::vector<std::string>& schedule :
+       {std::vector<std::string>{"--schedule", "grouped"}, {"--sweep", "schedule=grouped"}}) {
+    std::vector<std::string> arguments = whole;
+    arguments.insert(arguments.end(), schedule.begin(), schedule.end());
+    CHECK(halftone_with(arguments).is(ErrorKind::usage));
+  }
+}
+
+TEST_CASE("profile: sweeps over the ways to spread a training") {
+  const auto with = [](std::vector<std::string> more) {
+    const std::vector<std::string> base{
+        "profile", "examples/digits/cnn_untrained.onnx", "--batch", "8", "--stages", "2",
+        "--train", "cross_entropy:sgd:lr=0.1",           "--json"};
+    more.insert(more.begin(), base.begin(), base.end());
+    const Answer answer = halftone_with(std::move(more));
+    INFO(answer.err);
+    REQUIRE(answer.code == 0);
+    return nlohmann::json::parse(answer.out);
+  };
+  struct Row {
+    std::string key, option;
+    std::vector<std::string> values;
+  };
+  const Row rows[] = {{"schedule", "--schedule", {"grouped", "zero_bubble"}},
+                      {"replicas", "--replicas", {"1", "4"}},
+                      {"recompute", "--recompute", {"none", "pipeline"}},
+                      {"accumulate", "--accumulate", {"4", "8"}}};
+  for (const auto& [key, option, values] : rows) {
+    CAPTURE(key);
+    std::vector<std::string> accumulate{"--accumulate", "4"};
+    if (key == "accumulate") accumulate.clear();
+    std::vector<std::string> arguments = accumulate;
+    arguments.insert(arguments.end(), {"--sweep", key + "=" + values[0] + "," + values[1]});
+    const nlohmann::json swept = with(arguments);
+    REQUIRE(swept.size() == 2);
+    CHECK(swept[0]["cycles"] != swept[1]["cycles"]);
+    // The law: a case of a sweep is what the profile by itself says.
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      arguments = accumulate;
+      arguments.insert(arguments.end(), {option, values[i]});
+      CHECK(swept[i]["case"] == key + "=" + values[i]);
+      CHECK(swept[i]["cycles"] == with(arguments)["cycles"]);
+    }
+  }
 }
 
 TEST_CASE("plan: the best way over several IPUs, and a model that says it") {

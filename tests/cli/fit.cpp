@@ -462,4 +462,5 @@ TEST_CASE("law: a case has its spread as options, and gives the same weights") {
   CHECK(trained({{"replicas", 2}, {"shard", "state"}}) == plain);
   CHECK(trained({{"replicas", 2}, {"shard", "all"}, {"off_chip", "all"}}) == plain);
   CHECK(trained({{"serialize_batch", 2}}).size() == plain.size());
+  CHECK(trained({{"serialize_batch", "2:loop"}}).size() == plain.size());
 }

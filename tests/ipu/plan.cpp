@@ -65,6 +65,7 @@ TEST_CASE("a plan says what the profile of its pipeline says") {
         Case{Schedule::zero_bubble, 4}, Case{Schedule::grouped, 2, Recomputation::standard},
         Case{Schedule::one_f_one_b, 2, Recomputation::standard},
         Case{Schedule::zero_bubble, 2, Recomputation::standard},
+        Case{Schedule::zero_bubble, 4, Recomputation::standard},
         Case{Schedule::grouped, 2, Recomputation::none, true},
         Case{Schedule::one_f_one_b, 4, Recomputation::none, true}}) {
     CAPTURE(name(c.schedule));
@@ -91,6 +92,33 @@ TEST_CASE("a plan says what the profile of its pipeline says") {
     const auto cycles = static_cast<double>(profile.cycles());
     CHECK(static_cast<double>(best->cycles) == doctest::Approx(cycles).epsilon(0.05));
     CHECK(best->idle_share == doctest::Approx(profile.idle_share()).epsilon(0.05));
+  }
+}
+
+// The same, where the parts are so small that copies and layouts are much of their time.
+TEST_CASE("a plan of few small layers says what the profile of its pipeline says") {
+  const ModelOfBatch model = [](std::int64_t items) { return mlp(items, 8); };
+  for (const Schedule schedule :
+       {Schedule::grouped, Schedule::one_f_one_b, Schedule::zero_bubble}) {
+    for (const Recomputation recompute : {Recomputation::none, Recomputation::standard}) {
+      CAPTURE(name(schedule));
+      CAPTURE(name(recompute));
+      PlanOptions options{.ipus = 4, .batch = 4 * 24};
+      options.micro_batches = {4};
+      options.stages = {4};
+      options.schedules = {schedule};
+      options.recompute = {recompute};
+      options.train = with_adam;
+      options.host = false;
+      const Plan found = plan(model, bow, options);
+      Graph g = model(4);
+      found.points.at(0).place(g);
+      with_adam(g);
+      const PipelineProfile profile =
+          profile_pipeline(g, bow, schedule, 24, {.ipus = 4, .recompute = recompute});
+      CHECK(static_cast<double>(found.points.at(0).cycles) ==
+            doctest::Approx(static_cast<double>(profile.cycles())).epsilon(0.05));
+    }
   }
 }
 

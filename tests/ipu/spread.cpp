@@ -26,6 +26,7 @@ namespace {
 struct Case {
   std::int32_t layers = 4, width = 512, batch = 64;
   std::int64_t accumulation = 1, batch_parts = 1;
+  BatchMethod batch_method = BatchMethod::unroll_static;
   std::int32_t replicas = 1, phases = 0, stages = 0;
   Sharding shard{};
   TensorKinds off_chip{};
@@ -37,7 +38,7 @@ struct Case {
     g.outputs = {x.id};
     g.replicas = replicas;
     if (phases > 0 || stages > 0) place(g, {.stages = stages, .phases = phases});
-    g = serialize_batch(std::move(g), batch_parts);
+    g = serialize_batch(std::move(g), batch_parts, batch_method);
     const AnyTensor y{&g, g.outputs[0]};
     const AnyTensor loss = op::mean(y * y, {.keepdims = 0});
     g.outputs = {loss.id};
@@ -117,6 +118,14 @@ TEST_CASE("options of spreading move a report the way they should") {
       {"serial batches",
        large.report(),
        Case{.batch = 1024, .batch_parts = 4}.report(),
+       {.cycles = 1, .temporary = -1}},
+      {"serial batches, cut at run time",
+       large.report(),
+       Case{.batch = 1024, .batch_parts = 4, .batch_method = BatchMethod::unroll_dynamic}.report(),
+       {.cycles = 1, .temporary = -1}},
+      {"serial batches in a loop",
+       large.report(),
+       Case{.batch = 1024, .batch_parts = 4, .batch_method = BatchMethod::loop}.report(),
        {.cycles = 1, .temporary = -1}},
       {"tiles for the host",
        large.report({.prefetch = false}),

@@ -1,6 +1,6 @@
 // One of several processes with PopART's words: the loss is sum(w x), so that the gradient of w is x, and SGD's
 // formula gives w after a step on all replicas' x, {k + 1, 10} for replica k of 4: (1, 2) - 0.5 (10, 40). Argument:
-// the replicas of each process.
+// the replicas of each process, then, if any, a file for the model, which is not trained then.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -16,7 +16,7 @@
 
 using namespace popart;
 
-int main(int, char** argv) {
+int main(int argc, char** argv) {
   const int64_t local = std::atoi(argv[1]);
   const char* const rank = std::getenv("OMPI_COMM_WORLD_RANK");
   auto builder = Builder::create();
@@ -27,6 +27,10 @@ int main(int, char** argv) {
   auto aiOnnx = builder->aiOnnxOpset9();
   const TensorId l = aiOnnx.reducesum({aiOnnx.mul({w, x}, "y")}, std::vector<int64_t>{0}, 0, "l");
   builder->addOutputTensor(l);
+  if (argc > 2) {
+    builder->saveModelProto(argv[2]);
+    return 0;
+  }
 
   SessionOptions options;
   options.enableReplicatedGraphs = local > 1;

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <functional>
+
 #include <popart/ndarraywrapper.hpp>
 #include <popart/op/exchange/remote.hpp>
 #include <popart/session.hpp>
@@ -82,4 +84,50 @@ TEST_CASE("popart remote buffers: activations wait for their gradients there") {
   CHECK(trained(TensorStorage::OnChip, here) == trained(TensorStorage::OffChip, beside));
   CHECK(here == 0);
   CHECK(beside >= 1);
+}
+
+TEST_CASE("popart remote buffers: nodes say themselves where their outputs wait") {
+  const TensorLocation here(TensorStorage::OnChip), beside(TensorStorage::OffChip);
+  const TensorId hidden = "hidden";
+  const auto session = [&](const std::function<void(Builder&)>& mark,
+                           const SessionOptions& options) {
+    auto builder = Builder::create();
+    auto aiOnnx = builder->aiOnnxOpset9();
+    const TensorId x = builder->addInputTensor(square_info, "x");
+    aiOnnx.sigmoid({aiOnnx.mul({x, weight(*builder, "w")})}, hidden);
+    const TensorId loss = builder->aiGraphcoreOpset1().l1loss({hidden}, 1.f, ReductionType::Sum);
+    builder->addOutputTensor(loss);
+    mark(*builder);
+    return TrainingSession::createFromOnnxModel(
+        builder->getModelProto(), DataFlow(1, {{loss, AnchorReturnType("All")}}), loss,
+        SGD({{"defaultLearningRate", {0.5f, true}}}), cpu(), {}, options);
+  };
+  const auto stores = [&](const std::function<void(Builder&)>& mark,
+                          const SessionOptions& options) {
+    return count(session(mark, options)->getIr(), "RemoteStore");
+  };
+  const auto at = [&](const TensorLocation& location) {
+    return [&](Builder& builder) { builder.outputTensorLocation(hidden, location); };
+  };
+  const auto nowhere = [](Builder&) {};
+  SessionOptions plain, all, override;
+  all.activationTensorLocationSettings = {beside, 1, 1};
+  override.tensorLocationSettingsOverride = {{hidden, here}};
+  CHECK(stores(at(beside), plain) == 1);
+  CHECK(stores(at(beside), override) == 0);
+  CHECK(stores(at(here), all) == stores(nowhere, all) - 1);
+  const auto marked = [&](const std::vector<int64_t>& numbers) {
+    return error_of([&] {
+      session(
+          [&](Builder& builder) {
+            builder.addNodeAttribute(sOutputTensorLocationAttribute, numbers, {hidden});
+          },
+          plain);
+    });
+  };
+  CHECK(contains(marked({0, 1, 1}), "is no tensor location"));
+  CHECK(contains(marked({2, 1, 1, 0}), "is no tensor location"));
+  CHECK(contains(marked({0, 1, 1, 0, 0, -1}), "is no tensor location"));
+  // Replicas compute values of their own: there is nothing to share.
+  CHECK(contains(marked({1, 1, 1, 1}), "is no variable"));
 }

@@ -418,9 +418,14 @@ TEST_CASE(
   const TensorId l = aiOnnx.reducesum({y}, std::vector<int64_t>{0, 1}, 0, "l");
   builder->addOutputTensor(l);
   const Model m{builder->getModelProto(), l};
-  const auto trained = [&](int factor) {
+  using Method = BatchSerializationMethod;
+  using Context = BatchSerializationTransformContext;
+  const auto trained = [&](int factor, Method method = Method::UnrollDynamic,
+                           Context context = Context::Bwd) {
     SessionOptions options;
     options.batchSerializationSettings.factor = factor;
+    options.batchSerializationSettings.method = method;
+    options.batchSerializationSettings.transformContext = context;
     auto session =
         training(m, options, 1, {{l, AnchorReturnType("All")}, {y, AnchorReturnType("All")}});
     std::vector<float> in{1, 2, 3, 4, 5, 6, 7, 8}, loss(1), rows(8);
@@ -435,9 +440,33 @@ TEST_CASE(
   };
   // All numbers are small and whole: sums are exact in any order.
   CHECK(trained(2) == trained(0));
+  CHECK(trained(2, Method::UnrollStatic, Context::Fwd) == trained(0));
+  CHECK(trained(4, Method::Loop) == trained(0));
+  CHECK(contains(error_of([&] { trained(2, Method::Loop, Context::Fwd); }),
+                 "Loop batch serialization is only supported"));
   CHECK(contains(error_of([&] { trained(5); }),
                  "Batch axis: 4 is smaller than the batch serialization factor: 5 for tensor x"));
   CHECK(contains(error_of([&] { trained(3); }), "does not divide the batch"));
+
+  const auto inferred = [&](int factor, Method method) {
+    SessionOptions options;
+    options.batchSerializationSettings.factor = factor;
+    options.batchSerializationSettings.method = method;
+    auto session = InferenceSession::createFromOnnxModel(
+        m.proto, DataFlow(1, {{y, AnchorReturnType("All")}}),
+        DeviceManager::createDeviceManager().createCpuDevice(), {}, options);
+    session->prepareDevice();
+    session->weightsFromHost();
+    std::vector<float> in{1, 2, 3, 4, 5, 6, 7, 8}, rows(8);
+    NDArrayWrapper<float> given(in.data(), {4, 2}), all(rows.data(), {4, 2});
+    StepIO io({{x, given}}, {{y, all}});
+    session->run(io);
+    return rows;
+  };
+  const std::vector<float> whole = inferred(0, Method::UnrollDynamic);
+  for (const Method method : {Method::UnrollDynamic, Method::UnrollStatic, Method::Loop}) {
+    CHECK(inferred(2, method) == whole);
+  }
 }
 
 // PopART's texts: willow/src/ir.cpp, verifyDistributedReplicatedGraphSettings.

@@ -46,6 +46,25 @@ constexpr std::int64_t host_cycles(const Target& t, std::int64_t bytes, std::int
   return link > tile ? link : tile;
 }
 
+/// The shares of the host's cycles that a run waits for.
+struct HostShares {
+  double inputs = 1, outputs = 1;
+};
+
+/// What of the transfers between host and tiles is waited for: `inputs` and `outputs` cycles, beside
+/// `rest` cycles of other work. With prefetch, inputs are ready on the host since the run before; with
+/// tiles for the host (`has_io_tiles`) outputs go beside the work as well, both ways at once. Either
+/// hides what takes no longer than the rest.
+constexpr HostShares host_shares(double inputs, double outputs, double rest, bool prefetch,
+                                 bool has_io_tiles) {
+  if (!prefetch && !has_io_tiles) return {};
+  const bool is_in = !has_io_tiles || inputs >= outputs;
+  const double host = is_in ? inputs : outputs;
+  const double beside = has_io_tiles ? rest : rest + outputs;
+  const double share = host > beside ? (host - beside) / host : 0;
+  return {.inputs = is_in ? share : 0, .outputs = !has_io_tiles ? 1 : is_in ? 0 : share};
+}
+
 /// Bytes between one IPU and its streaming memory.
 constexpr std::int64_t streaming_cycles(const Target& t, std::int64_t bytes) {
   return detail::ceil_cycles(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -21,6 +22,16 @@ struct Placed {
   std::uint32_t layout = 0;
   bool is_grouped = false;                ///< channels as products want them
   std::vector<std::int32_t> variables{};  ///< whose memory it is
+};
+
+/// How a part of a program finds the tensors that it has in common with the parts before it, and leaves
+/// them to those behind it, on one IPU.
+struct Boundary {
+  std::vector<Placed>
+      inputs{};  ///< of the part's graph; one that is not known is placed by the part
+  std::vector<Placed> outputs{};                           ///< as the part leaves them
+  std::map<std::string, Placed, std::less<>> variables{};  ///< by name, of all parts
+  std::uint32_t layouts = 1;  ///< the next number of a layout: those of all parts differ
 };
 
 /// A graph that is being lowered: the main one, or a body.
@@ -50,7 +61,8 @@ TensorMap<TensorId> updated_variables(const Graph& graph);
 /// Where tensors lie on the tiles.
 class Layout {
  public:
-  explicit Layout(Steps& steps) : steps_(steps), t_(steps.t) {}
+  explicit Layout(Steps& steps, std::uint32_t first_layout = 1)
+      : steps_(steps), t_(steps.t), layouts_(first_layout) {}
 
   /// Throws MemoryError for a tensor that no machine holds.
   Frame frame(const halftone::Program& program) const;
@@ -59,6 +71,8 @@ class Layout {
   Placed& place(Frame& frame, TensorId id, const Placed* wanted = nullptr);
   /// The tensor on this IPU, copied if it lies on another.
   Placed& local(Frame& frame, TensorId id, const Placed* wanted = nullptr);
+  /// The tensor lies as it did in another part of the program.
+  void place_as(Frame& frame, TensorId id, const Placed& before);
   /// Brings all inputs of a node to this IPU.
   void fetch_inputs(Frame& frame, const Node& node);
   /// A body's input is a tensor of the graph outside, whose memory the body leaves as it is.
@@ -80,9 +94,12 @@ class Layout {
   Placed linear(const TensorInfo& info);
   /// A layout that no tensor has yet.
   Placed fresh(const Mapping& mapping, bool is_grouped = false);
+  std::uint32_t next_layout() const { return layouts_; }
 
  private:
   void check_size(const Graph& graph, TensorId id) const;
+  /// Memory on this IPU for a tensor whose layout is known.
+  void reserve(Frame& frame, TensorId id);
   /// What the tensor lies in lives as long as the program says of the tensor.
   static void extend_lives(Frame& frame, TensorId id) {
     extend_lives(frame, frame.placed[id], frame.last_step[id]);
@@ -91,7 +108,7 @@ class Layout {
 
   Steps& steps_;
   const Target& t_;
-  std::uint32_t layouts_ = 1;
+  std::uint32_t layouts_;
   std::map<std::int32_t, std::int64_t> next_tile_{};  // of each IPU's linear mappings
 };
 
@@ -212,6 +229,19 @@ inline Placed& Layout::place(Frame& frame, TensorId id, const Placed* wanted) {
   } else {
     p = linear(record.info);
   }
+  reserve(frame, id);
+  return p;
+}
+
+inline void Layout::place_as(Frame& frame, TensorId id, const Placed& before) {
+  check_size(*frame.graph, id);
+  frame.placed[id] = before;
+  reserve(frame, id);
+}
+
+inline void Layout::reserve(Frame& frame, TensorId id) {
+  const TensorRecord& record = frame.graph->tensor(id);
+  Placed& p = frame.placed[id];
   p.ipu = steps_.here.ipu;
   const Category category = record.role == Role::variable   ? Category::variables
                             : record.role == Role::constant ? Category::constants
@@ -219,7 +249,6 @@ inline Placed& Layout::place(Frame& frame, TensorId id, const Placed* wanted) {
   p.variables = {steps_.add_variable(name_of(*frame.graph, id, "#" + std::to_string(id)), p.mapping,
                                      element_bytes(record.info), category)};
   extend_lives(frame, id);
-  return p;
 }
 
 inline Placed& Layout::local(Frame& frame, TensorId id, const Placed* wanted) {

@@ -19,22 +19,27 @@ namespace halftone::ipu::detail {
 /// Turns a program into supersteps with a mapping of every tensor. Appends to a report.
 class Lowering {
  public:
-  /// `placement`: the IPU of each node of the main graph; empty: all on the first.
-  Lowering(Report& report, std::vector<std::int32_t> placement)
+  /// `placement`: the IPU of each node of the main graph; empty: all on the first. `boundary`: of the
+  /// main graph, if it is a part of a program; borrowed.
+  Lowering(Report& report, std::vector<std::int32_t> placement, Boundary* boundary = nullptr)
       : report_(report),
         steps_(report),
-        layout_(steps_),
+        layout_(steps_, boundary != nullptr ? boundary->layouts : 1),
         planner_(report.target),
-        placement_(std::move(placement)) {}
+        placement_(std::move(placement)),
+        boundary_(boundary) {}
   void run(const halftone::Program& program);
 
  private:
   /// The IPU of the first node that reads a tensor of the main graph.
   std::int32_t first_reader(const Graph& graph, TensorId id) const;
+  /// Tensors of the main graph that other parts have placed.
+  void enter(Frame& frame);
+  /// Says how the main graph's tensors lie in the end.
+  void leave(const Frame& frame) const;
   /// x comes from the host, or goes there.
   void add_host_step(const Placed& x, const TensorInfo& info, bool is_first);
-  /// Inputs, the first steps, are ready on the host since the run before, unless they take longer than
-  /// the rest: they wait for the difference. With tiles for it so do the outputs, the last steps.
+  /// Leaves of the inputs, the first steps, and the outputs, the last ones, what is waited for.
   void hide_host(std::size_t inputs, std::size_t outputs);
 
   /// A tensor of the main graph goes to the other IPUs that read it as soon as it is there.
@@ -62,6 +67,7 @@ class Lowering {
   Layout layout_;
   Planner planner_;
   std::vector<std::int32_t> placement_;
+  Boundary* boundary_;
   TensorMap<std::uint64_t> read_on_;  ///< by tensor of the main graph: a bit for each IPU
   std::set<std::pair<std::string_view, std::vector<std::int64_t>>>
       outlined_{};          // kinds of nodes that have their code already
@@ -79,6 +85,35 @@ inline std::int32_t Lowering::first_reader(const Graph& graph, TensorId id) cons
   return 0;
 }
 
+inline void Lowering::enter(Frame& frame) {
+  if (boundary_ == nullptr) return;
+  const Graph& graph = *frame.graph;
+  for (std::size_t i = 0; i < graph.inputs.size() && i < boundary_->inputs.size(); ++i) {
+    const Placed& before = boundary_->inputs[i];
+    if (before.is_known) layout_.place_as(frame, graph.inputs[i], before);
+  }
+  for (const Node& node : graph.nodes) {
+    for (const TensorId id : node.inputs) {
+      if (id == no_tensor || !is_variable(graph.tensor(id)) || frame.placed[id].is_known) continue;
+      const auto before = boundary_->variables.find(graph.name(id));
+      if (before != boundary_->variables.end()) layout_.place_as(frame, id, before->second);
+    }
+  }
+}
+
+inline void Lowering::leave(const Frame& frame) const {
+  if (boundary_ == nullptr) return;
+  const Graph& graph = *frame.graph;
+  boundary_->layouts = layout_.next_layout();
+  boundary_->outputs.clear();
+  for (const TensorId id : graph.outputs) boundary_->outputs.push_back(frame.placed[id]);
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const auto id = static_cast<TensorId>(i);
+    if (!is_variable(graph.tensor(id)) || !frame.placed[id].is_known) continue;
+    boundary_->variables.emplace(graph.name(id), frame.placed[id]);
+  }
+}
+
 inline void Lowering::add_host_step(const Placed& x, const TensorInfo& info, bool is_first) {
   const std::int64_t on_tile = x.mapping.largest() * element_bytes(info);
   const std::int64_t latency = is_first ? steps_.t.host_latency_cycles : 0;
@@ -91,6 +126,7 @@ inline void Lowering::run(const halftone::Program& program) {
   const Graph& graph = program.graph;
   report_.replicas = graph.replicas;
   Frame frame = layout_.frame(program);
+  enter(frame);
   // Inputs come first: one host sync, then their streams.
   for (const TensorId id : graph.inputs) {
     const TensorInfo& info = graph.info(id);
@@ -115,8 +151,9 @@ inline void Lowering::run(const halftone::Program& program) {
     steps_.here.ipu = p.ipu;
     add_host_step(p, graph.info(id), &id == &graph.outputs.front());
   }
+  leave(frame);
   layout_.end_lives(frame);
-  if (report_.options.prefetch || report_.options.io_tiles > 0) hide_host(inputs, outputs);
+  hide_host(inputs, outputs);
   report_.products_planned = planner_.planned();
   report_.products_reused = planner_.reused();
   steps_.finish(inputs > 0 || !graph.outputs.empty());
@@ -124,20 +161,20 @@ inline void Lowering::run(const halftone::Program& program) {
 
 inline void Lowering::hide_host(std::size_t inputs, std::size_t outputs) {
   const std::int64_t io_tiles = report_.options.io_tiles;
-  // Both ways at once, beside the rest: the longer one is waited for.
   const auto is_input = [&](std::size_t i) { return i < inputs; };
-  const auto is_output = [&](std::size_t i) { return io_tiles > 0 && i >= outputs; };
+  const auto is_output = [&](std::size_t i) { return i >= outputs; };
   std::int64_t in = 0, out = 0, rest = 0;
   for (std::size_t i = 0; i < report_.steps.size(); ++i) {
     (is_input(i) ? in : is_output(i) ? out : rest) += report_.steps[i].total();
   }
-  const std::int64_t host = std::max(in, out);
-  const double waits =
-      host > rest ? static_cast<double>(host - rest) / static_cast<double>(host) : 0.0;
+  const HostShares shares =
+      host_shares(static_cast<double>(in), static_cast<double>(out), static_cast<double>(rest),
+                  report_.options.prefetch, io_tiles > 0);
   for (std::size_t i = 0; i < report_.steps.size(); ++i) {
     if (!is_input(i) && !is_output(i)) continue;
     Step& step = report_.steps[i];
-    const double share = is_input(i) == (in >= out) ? waits : 0;
+    const double share = is_input(i) ? shares.inputs : shares.outputs;
+    if (share == 1) continue;
     // The tiles that compute still receive their share, or what the tiles beside them pass on.
     const std::int64_t on_tile = divide_up(step.bytes, io_tiles > 0 ? io_tiles : step.tiles);
     step.cycles = std::max(exchange_cycles(steps_.t, on_tile),

@@ -93,9 +93,10 @@ inline std::int64_t start_steps(Report& report, bool has_updates) {
 }
 
 /// What a program would do on the machine: `program()` makes it once the machine and the options are
-/// checked. Throws what ipu::profile does.
+/// checked. `boundary`: of a program that is a part of another one. Throws what ipu::profile does.
 inline Report make_report(std::string_view model, const Target& target,
-                          const ProfileOptions& options, auto&& program) {
+                          const ProfileOptions& options, auto&& program,
+                          Boundary* boundary = nullptr) {
   Report report;
   report.model = model;
   report.target = target;
@@ -135,7 +136,7 @@ inline Report make_report(std::string_view model, const Target& target,
     Lowering(single, {}).run(made);
     placement = automatic_placement(g, single, split);
   }
-  Lowering(report, std::move(placement)).run(made);
+  Lowering(report, std::move(placement), boundary).run(made);
   report.micro_batch_cycles = start_steps(report, false);
   start_steps(report, true);
   lay_out_memory(report);
