@@ -400,7 +400,8 @@ void train(const TrainCase& options, const Console& console) {
   Case c(options);
   Engine engine(std::move(c.graph), {.threads = options.threads,
                                      .recompute = c.spreading.recompute,
-                                     .schedule = schedule_of(c.spreading)});
+                                     .schedule = schedule_of(c.spreading),
+                                     .precision = options.precision});
   c.keep_weights(engine, 0);
   const std::int64_t replicas = c.spreading.replicas;
   const std::int64_t runs = c.steps * c.how.accumulation / replicas;

@@ -71,18 +71,19 @@ template <class T>
 constexpr std::size_t matmul_packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
                                           View<T> y);
 template <class T>
-void matmul_pack(void* packed, View<const T> a, View<const T> b, View<T> y);
+void matmul_pack(const KernelCall& call, void* packed, View<const T> a, View<const T> b, View<T> y);
 template <class T, class Op>
 void gemm_with_addend(const Op& op, const KernelCall& call, View<const T> a, View<const T> b,
                       View<const T> c, View<T> y);
 template <class T, class Op>
 constexpr std::size_t gemm_workspace(const Op& op, const KernelCall& call, View<const T> a,
-                                     View<const T> b, View<T> y);
+                                     View<const T> b);
 template <class T, class Op>
 constexpr std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const T> a,
                                         View<const T> b);
 template <class T, class Op>
-void gemm_pack(const Op& op, void* packed, View<const T> b);
+void gemm_pack(const Op& op, const KernelCall& call, void* packed, View<const T> a,
+               View<const T> b);
 
 // kernel/attention.hpp
 /// A tensor [batch, heads, rows, columns] by its strides in elements.
