@@ -104,20 +104,26 @@ void pack_strip(const T* x, std::int64_t stride, std::int64_t step, std::int64_t
 inline constexpr std::int64_t narrow_terms = 64;
 
 #if HALFTONE_AVX512
-/// Rounds two terms of each lane to bfloat16 (to nearest, ties to even; subnormal numbers to zero).
+/// The floats of two vectors as bfloat16, one behind the other (to nearest, ties to even; subnormal
+/// numbers become zero).
+HALFTONE_BF16 __attribute__((always_inline)) inline raw_t<std::uint16_t, 32> rounded_pairs(
+    Vec<float> first, Vec<float> second) {
+#ifdef __clang__
+  return (raw_t<std::uint16_t, 32>)__builtin_ia32_cvtne2ps2bf16_512(second.v, first.v);
+#elif __GNUC__ >= 13
+  return (raw_t<std::uint16_t, 32>)__builtin_ia32_cvtne2ps2bf16_v32bf(second.v, first.v);
+#else
+  return (raw_t<std::uint16_t, 32>)__builtin_ia32_cvtne2ps2bf16_v32hi(second.v, first.v);
+#endif
+}
+
+/// Pairs of what two vectors hold in the same lane.
 HALFTONE_BF16 __attribute__((always_inline)) inline Vec<std::uint32_t> pairs_of(Vec<float> first,
                                                                                 Vec<float> second) {
-#ifdef __clang__
-  const auto both = __builtin_ia32_cvtne2ps2bf16_512(second.v, first.v);
-#elif __GNUC__ >= 13
-  const auto both = __builtin_ia32_cvtne2ps2bf16_v32bf(second.v, first.v);
-#else
-  const auto both = __builtin_ia32_cvtne2ps2bf16_v32hi(second.v, first.v);
-#endif
-  const auto halves = (raw_t<std::uint16_t, 32>)both;
+  const auto both = rounded_pairs(first, second);
   return (raw_t<std::uint32_t, 16>)__builtin_shufflevector(
-      halves, halves, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25, 10, 26,
-      11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+      both, both, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25, 10, 26, 11,
+      27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
 /// to[q][i] = the terms 2 q and 2 q + 1 of lane i, for rows of `width` lanes that are `stride` apart
