@@ -10,14 +10,6 @@ namespace {
 
 using namespace halftone::kernel;
 
-bool multiplies_pairs() {
-#if HALFTONE_AVX512
-  return __builtin_cpu_supports("avx512bf16") != 0;
-#else
-  return false;
-#endif
-}
-
 double layer(const char* model, std::int64_t channels, std::int64_t filters, std::int64_t size,
              std::int64_t kernel, std::int64_t stride, Layout input, Layout output,
              std::int64_t groups = 1, std::int64_t batch = 1,
@@ -81,7 +73,10 @@ void forms(const char* model, std::int64_t channels, std::int64_t filters, std::
   };
   Form all[]{Form(conv_plan<float>(s, blocked, blocked)),
              Form(conv_plan<float>(s, blocked, blocked, 2)),
-             Form(conv_plan<float>(s, blocked, blocked, 4))};
+             Form(conv_plan<float>(s, blocked, blocked, 4)),
+             Form(conv_plan<float>(s, blocked, blocked, 0,
+                                   detail::multiplies_pairs() ? halftone::Precision::bfloat16
+                                                              : halftone::Precision::float32))};
   for (Form& form : all) {
     for (std::int64_t i = 0; i < form.copies; ++i) {
       conv_pack(form.plan, w.data(), form.packed.data() + i * form.plan.packed_bytes);
@@ -100,8 +95,11 @@ void forms(const char* model, std::int64_t channels, std::int64_t filters, std::
   std::printf("%-9s 3x3 %4lld to %4lld %3lld^2   direct %7.3f ms", model, (long long)channels,
               (long long)filters, (long long)size, 1e3 * all[0].best);
   for (const Form& form : std::span(all).subspan(1)) {
-    const long long edge = form.plan.edge;
-    std::printf("   F(%lldx%lld) %7.3f ms, %.2f times as fast", edge, edge, 1e3 * form.best,
+    const char* const name = form.plan.edge == 2   ? "F(2x2)"
+                             : form.plan.edge == 4 ? "F(4x4)"
+                             : form.plan.pairs     ? "bfloat16"
+                                                   : "direct";
+    std::printf("   %s %7.3f ms, %.2f times as fast", name, 1e3 * form.best,
                 all[0].best / form.best);
   }
   std::printf("\n");
@@ -133,7 +131,7 @@ int main() {
   const Layout b = Layout::blocked, p = Layout::plain;
   layer("resnet50", 3, 64, 224, 7, 2, p, b);
   resnet(halftone::Precision::float32);
-  if (multiplies_pairs()) resnet(halftone::Precision::bfloat16);
+  if (detail::multiplies_pairs()) resnet(halftone::Precision::bfloat16);
   layer("vgg", 3, 64, 224, 3, 1, p, b);
   layer("vgg", 64, 64, 224, 3, 1, b, b);
   layer("vgg", 256, 256, 56, 3, 1, b, b);

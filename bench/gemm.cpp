@@ -75,17 +75,9 @@ HALFTONE_BF16 double pair_rate() {
 }
 #endif
 
-bool multiplies_pairs() {
-#if HALFTONE_AVX512
-  return __builtin_cpu_supports("avx512bf16") != 0;
-#else
-  return false;
-#endif
-}
-
 [[maybe_unused]] double pair_peak() {
 #if HALFTONE_AVX512
-  if (multiplies_pairs()) return pair_rate();
+  if (detail::multiplies_pairs()) return pair_rate();
 #endif
   return bench::fma_rate<float>();
 }
@@ -96,7 +88,7 @@ template <class W>
 void narrow_product(const char* type, std::int64_t m, std::int64_t n, std::int64_t k,
                     bool is_packed) {
   if constexpr (detail::has_tiles<float, W>) {
-    if (std::is_same_v<W, BfloatPair> && !multiplies_pairs()) return;
+    if (std::is_same_v<W, BfloatPair> && !detail::multiplies_pairs()) return;
     bench::Buffer<float> a(m * k), b(k * n), y(m * n);
     a.randomize(1), b.randomize(2);
     const auto left = row_major<const float>(a.data(), m, k);

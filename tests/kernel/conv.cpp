@@ -136,21 +136,13 @@ TEST_CASE_TEMPLATE("conv equals its definition", T, float, double) {
   for (const Case& c : cases()) check<T>(c, true);
 }
 
-bool multiplies_pairs() {
-#if HALFTONE_AVX512
-  return __builtin_cpu_supports("avx512bf16") != 0;
-#else
-  return false;
-#endif
-}
-
 TEST_CASE("conv in bfloat16 equals its definition for numbers that bfloat16 holds") {
-  if (!multiplies_pairs()) return;
+  if (!detail::multiplies_pairs()) return;
   for (const Case& c : cases()) check<float>(c, true, halftone::Precision::bfloat16);
 }
 
 TEST_CASE("conv in bfloat16 sums products of rounded operands") {
-  if (!multiplies_pairs()) return;
+  if (!detail::multiplies_pairs()) return;
   // The reference convolves what base/ has rounded in double; a float sum of k terms is off by at most k
   // units in the last place of the sum of magnitudes, which is at most k here.
   const ConvShape s = shape2(2, 40, 35, 1, 9, 11, 3, 3, 1, 1);

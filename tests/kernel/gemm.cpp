@@ -87,19 +87,11 @@ void reversed(void*, std::int64_t count, Executor::Task task, void* context) {
 /// The last three, for float alone, hold operands in 16 bits.
 enum class Way { plain, packed_a, packed_b, pairs, packed_pairs, packed_halves };
 
-bool multiplies_pairs() {
-#if HALFTONE_AVX512
-  return __builtin_cpu_supports("avx512bf16") != 0;
-#else
-  return false;
-#endif
-}
-
 template <class T>
 std::vector<Way> ways() {
   std::vector<Way> all{Way::plain, Way::packed_a, Way::packed_b};
   if (std::is_same_v<T, float>) {
-    if (multiplies_pairs()) all.insert(all.end(), {Way::pairs, Way::packed_pairs});
+    if (detail::multiplies_pairs()) all.insert(all.end(), {Way::pairs, Way::packed_pairs});
     if (detail::has_tiles<float, halftone::half>) all.push_back(Way::packed_halves);
   }
   return all;

@@ -116,6 +116,19 @@ HALFTONE_INLINE void store_half_of_pairs(Vec<float, N> lanes, bool second, void*
   __builtin_memcpy(to, &words.v, sizeof(words.v));
 }
 
+/// Stores the weights of a channel of a plane; `to` is where those of the first one go.
+template <class T>
+HALFTONE_INLINE void store_weights(const ConvPlan& plan, Vec<T> lanes, std::int64_t channel,
+                                   std::int64_t width, T* to) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (plan.pairs) {
+      store_half_of_pairs(lanes, channel % 2 != 0, to + channel / 2 * width);
+      return;
+    }
+  }
+  lanes.store(to + channel * width);
+}
+
 /// Packs the weights of one panel and plane: [kernel row][kernel column][channel][filters], kernel
 /// columns in the order of for_each_column.
 template <class T>
@@ -136,14 +149,8 @@ void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::
                       const std::int64_t kw = tap % s.kernel[2];
                       tap += places[kw] - kw;
                     }
-                    if constexpr (std::is_same_v<T, float>) {
-                      if (plan.pairs) {
-                        T* const pair = to + (tap * plan.unit + channel / 2) * width + v * N;
-                        store_half_of_pairs(lanes, channel % 2 != 0, pair);
-                        return;
-                      }
-                    }
-                    lanes.store(to + (tap * plan.unit + channel) * width + v * N);
+                    store_weights(plan, lanes, channel, width,
+                                  to + tap * plan.unit * width + v * N);
                   });
   clear_missing_weights(plan, plane, width, to);
 }

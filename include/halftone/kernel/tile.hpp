@@ -289,6 +289,15 @@ inline constexpr bool has_tiles = std::is_same_v<W, BfloatPair> ? HALFTONE_AVX51
                                   : std::is_same_v<S, W>        ? true
                                                                 : register_bytes >= 32;
 
+/// Whether this machine runs the tiles of pairs.
+inline bool multiplies_pairs() {
+#if HALFTONE_AVX512
+  return __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  return false;
+#endif
+}
+
 /// The kernels of one source by rows and vectors.
 template <class S, class W, Source source>
 struct TileTable {
