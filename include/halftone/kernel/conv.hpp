@@ -82,7 +82,7 @@ void run_tiled(const ConvPlan& plan, const T* x, const void* packed, const T* bi
   const std::int64_t y_size = activation_size<T>(Layout::blocked, 1, s.filters, s.output_pixels());
   auto run =
       plan.kind == ConvKind::line ? run_tiles<T, Source::line> : run_tiles<T, Source::pixels>;
-  if constexpr (std::is_same_v<T, float> && has_tiles<float, BfloatPair>) {
+  if constexpr (takes_pairs<T>) {
     if (plan.pairs) run = run_tiles<T, Source::pixels, BfloatPair>;
   }
   const Parts parts(s.batch, plan.images);

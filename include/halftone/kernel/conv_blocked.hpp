@@ -120,7 +120,7 @@ HALFTONE_INLINE void store_half_of_pairs(Vec<float, N> lanes, bool second, void*
 template <class T>
 HALFTONE_INLINE void store_weights(const ConvPlan& plan, Vec<T> lanes, std::int64_t channel,
                                    std::int64_t width, T* to) {
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (takes_pairs<T>) {
     if (plan.pairs) {
       store_half_of_pairs(lanes, channel % 2 != 0, to + channel / 2 * width);
       return;
@@ -218,7 +218,7 @@ HALFTONE_BF16 inline void round_run(const float* from, std::int64_t n, BfloatPai
 /// One pixel of a block as the plan has it.
 template <class T>
 HALFTONE_INLINE void store_pixel(const ConvPlan& plan, Vec<T> lanes, T* to) {
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (takes_pairs<T>) {
     if (plan.pairs) {
       const auto bits = bfloat16_from_float(lanes);
       __builtin_memcpy(to, &bits.v, sizeof(bits.v));
@@ -289,7 +289,7 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
       } else {
         const T* pixel = from + at * block;
 #if HALFTONE_AVX512
-        if constexpr (std::is_same_v<T, float>) {
+        if constexpr (takes_pairs<T>) {
           if (plan.pairs && stride == 1) {
             round_run(pixel, (end - begin) * block,
                       reinterpret_cast<BfloatPair*>(out + begin * unit));

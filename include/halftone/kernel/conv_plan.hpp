@@ -55,6 +55,10 @@ struct ConvPlan {
 
 namespace detail {
 
+/// Whether kernels of T take pairs of channels where they are asked for bfloat16.
+template <class T>
+inline constexpr bool takes_pairs = std::is_same_v<T, float> && has_tiles<float, BfloatPair>;
+
 /// The taps [begin, end) of a kernel of `count` that fall on elements [0, extent) when tap 0 falls
 /// on `start`; begin and end are 0 if none does.
 struct Taps {
@@ -271,8 +275,7 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
   const std::int64_t group = s.channels_per_group();
   const bool is_narrow = s.groups > 1 && s.channels == s.filters && group > 0 && group < N &&
                          N % group == 0 && (group == 1 || std::is_same_v<T, float>);
-  const bool in_pairs = std::is_same_v<T, float> && detail::has_tiles<float, BfloatPair> &&
-                        precision == Precision::bfloat16;
+  const bool in_pairs = detail::takes_pairs<T> && precision == Precision::bfloat16;
   if (!detail::is_real<T>) {
     plan.kind = ConvKind::simple;
   } else if (tiled && is_narrow) {

@@ -23,6 +23,14 @@ namespace halftone {
 /// source  Intel 64 and IA-32 Architectures Software Developer's Manual, VDPBF16PS, VCVTPH2PS
 enum class Precision : std::uint8_t { float32, bfloat16, float16 };
 
+/// Whether the kernels that are compiled here know more than float32. The core's do; static programs,
+/// which ask for nothing else, compile faster without.
+#ifdef HALFTONE_PRECISIONS
+inline constexpr bool has_precisions = true;
+#else
+inline constexpr bool has_precisions = false;
+#endif
+
 constexpr std::string_view name(Precision precision) {
   constexpr std::string_view names[] = {"float32", "bfloat16", "float16"};
   return names[static_cast<std::size_t>(precision)];

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <halftone/kernel/precision.hpp>
 #include <halftone/kernel/simd.hpp>
 #include <type_traits>
 
@@ -282,17 +283,17 @@ HALFTONE_BF16 void run_pair_tile(const Tile<float, BfloatPair>& t) {
 }
 #endif
 
-/// Whether this instruction set has tiles for weights W. Pairs also need a processor that multiplies
-/// them.
+/// Whether there are tiles for weights W. Pairs also need a processor that multiplies them.
 template <class S, class W>
-inline constexpr bool has_tiles = std::is_same_v<W, BfloatPair> ? HALFTONE_AVX512 != 0
-                                  : std::is_same_v<S, W>        ? true
-                                                                : register_bytes >= 32;
+inline constexpr bool has_tiles =
+    std::is_same_v<S, W> ||
+    (has_precisions &&
+     (std::is_same_v<W, BfloatPair> ? HALFTONE_AVX512 != 0 : register_bytes >= 32));
 
 /// Whether this machine runs the tiles of pairs.
 inline bool multiplies_pairs() {
 #if HALFTONE_AVX512
-  return __builtin_cpu_supports("avx512bf16") != 0;
+  return has_precisions && __builtin_cpu_supports("avx512bf16") != 0;
 #else
   return false;
 #endif
