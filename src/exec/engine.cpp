@@ -153,9 +153,9 @@ namespace {
 EngineOptions with_available_precision(EngineOptions options) {
   if (has_products_in(options.precision)) return options;
   log_message(LogLevel::warn, "engine",
-              std::string("products are computed in float32: the processor or HALFTONE_ISA=") +
-                  std::string(instruction_set()) + " has none in " +
-                  std::string(name(options.precision)));
+              "products are computed in float32: this machine has none in " +
+                  std::string(name(options.precision)) + " with the instruction set " +
+                  std::string(instruction_set()));
   options.precision = Precision::float32;
   return options;
 }

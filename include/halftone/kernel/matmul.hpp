@@ -76,11 +76,12 @@ constexpr auto with_elements(Precision precision, F&& f) {
   return f(std::type_identity<compute_t<T>>{});
 }
 
-/// Fewer columns would leave most of a panel empty.
-inline constexpr std::int64_t least_narrow_columns = 8;
-/// Smaller products lose more by rounding both operands on the way than they gain.
-inline constexpr std::int64_t least_rounded_rows = 8;
-inline constexpr double least_rounded_work = 96. * 96 * 96;
+/// Weights of so many elements are read from beyond L1, where 16 bits pay with any number of rows.
+inline constexpr double many_weights = 1 << 14;
+/// Products of so many rows, columns and steps gain more in bfloat16 than rounding their factors costs:
+/// one factor, if the other one is constant, or both.
+inline constexpr double rounding_work = 64. * 64 * 64, rounding_both_work = 96. * 96 * 96;
+inline constexpr std::int64_t rounding_rows = 8, rounding_columns = 32;
 
 /// A product of [m, k] by b [k, n] in one precision: what form its right operand takes.
 struct ProductForm {
@@ -92,10 +93,11 @@ struct ProductForm {
   template <class T>
   constexpr bool is_narrow(Matrix<const T> b) const {
     if (!std::is_same_v<T, float> || precision == Precision::float32) return false;
-    if (is_constant) return b.columns >= least_narrow_columns;
-    return precision == Precision::bfloat16 && m >= least_rounded_rows &&
-           b.columns >= least_narrow_columns &&
-           double(m) * double(b.rows) * double(b.columns) >= least_rounded_work;
+    const double weights = double(b.rows) * double(b.columns);
+    if (is_constant && weights >= many_weights) return b.columns >= Vec<float>::size;
+    return precision == Precision::bfloat16 && m >= rounding_rows &&
+           b.columns >= rounding_columns &&
+           double(m) * weights >= (is_constant ? rounding_work : rounding_both_work);
   }
   /// Whether packing a constant right operand pays: products that would not pack it are faster with
   /// b as it is.
