@@ -12,14 +12,15 @@ using namespace halftone::kernel;
 
 double layer(const char* model, std::int64_t channels, std::int64_t filters, std::int64_t size,
              std::int64_t kernel, std::int64_t stride, Layout input, Layout output,
-             std::int64_t groups = 1, std::int64_t batch = 1) {
+             std::int64_t groups = 1, std::int64_t batch = 1,
+             halftone::Precision precision = halftone::Precision::float32) {
   ConvShape s;
   s.batch = batch, s.channels = channels, s.filters = filters, s.groups = groups;
   s.input[1] = s.input[2] = size;
   s.kernel[1] = s.kernel[2] = kernel;
   s.stride[1] = s.stride[2] = stride;
   for (int a = 1; a < 3; ++a) s.pads_begin[a] = s.pads_end[a] = kernel / 2;
-  const ConvPlan plan = conv_plan<float>(s, input, output);
+  const ConvPlan plan = conv_plan<float>(s, input, output, 0, precision);
   bench::Buffer<float> x(activation_size<float>(input, batch, channels, s.input_pixels()));
   bench::Buffer<float> y(activation_size<float>(output, batch, filters, s.output_pixels()));
   bench::Buffer<float> w(filters * channels / groups * kernel * kernel), bias(filters);
@@ -33,7 +34,10 @@ double layer(const char* model, std::int64_t channels, std::int64_t filters, std
   char name[100];
   std::snprintf(name, sizeof(name), "conv %-9s %lldx%lld %lld to %lld%s /%lld %lld^2%s", model,
                 (long long)kernel, (long long)kernel, (long long)channels, (long long)filters,
-                groups > 1 ? " grouped" : "", (long long)stride, (long long)size,
+                plan.pairs   ? " bfloat16"
+                : groups > 1 ? " grouped"
+                             : "",
+                (long long)stride, (long long)size,
                 input == output ? input == Layout::plain ? " plain" : "" : " from plain");
   const double flops = 2.0 * double(batch * filters * s.output_pixels() * kernel * kernel) *
                        double(channels / groups);
@@ -69,7 +73,10 @@ void forms(const char* model, std::int64_t channels, std::int64_t filters, std::
   };
   Form all[]{Form(conv_plan<float>(s, blocked, blocked)),
              Form(conv_plan<float>(s, blocked, blocked, 2)),
-             Form(conv_plan<float>(s, blocked, blocked, 4))};
+             Form(conv_plan<float>(s, blocked, blocked, 4)),
+             Form(conv_plan<float>(s, blocked, blocked, 0,
+                                   detail::multiplies_pairs() ? halftone::Precision::bfloat16
+                                                              : halftone::Precision::float32))};
   for (Form& form : all) {
     for (std::int64_t i = 0; i < form.copies; ++i) {
       conv_pack(form.plan, w.data(), form.packed.data() + i * form.plan.packed_bytes);
@@ -88,42 +95,43 @@ void forms(const char* model, std::int64_t channels, std::int64_t filters, std::
   std::printf("%-9s 3x3 %4lld to %4lld %3lld^2   direct %7.3f ms", model, (long long)channels,
               (long long)filters, (long long)size, 1e3 * all[0].best);
   for (const Form& form : std::span(all).subspan(1)) {
-    const long long edge = form.plan.edge;
-    std::printf("   F(%lldx%lld) %7.3f ms, %.2f times as fast", edge, edge, 1e3 * form.best,
+    const char* const name = form.plan.edge == 2   ? "F(2x2)"
+                             : form.plan.edge == 4 ? "F(4x4)"
+                             : form.plan.pairs     ? "bfloat16"
+                                                   : "direct";
+    std::printf("   %s %7.3f ms, %.2f times as fast", name, 1e3 * form.best,
                 all[0].best / form.best);
   }
   std::printf("\n");
   std::fflush(stdout);
 }
 
+/// The layers of ResNet-50.
+void resnet(halftone::Precision precision) {
+  constexpr Layout blocked = Layout::blocked;
+  struct {
+    std::int64_t channels, filters, size, kernel, stride;
+  } constexpr layers[]{
+      {64, 64, 56, 1, 1},    {64, 64, 56, 3, 1},    {64, 256, 56, 1, 1},    {256, 64, 56, 1, 1},
+      {256, 128, 56, 1, 1},  {128, 128, 56, 3, 2},  {256, 512, 56, 1, 2},   {128, 512, 28, 1, 1},
+      {512, 128, 28, 1, 1},  {128, 128, 28, 3, 1},  {512, 256, 28, 1, 1},   {256, 256, 28, 3, 2},
+      {512, 1024, 28, 1, 2}, {256, 1024, 14, 1, 1}, {1024, 256, 14, 1, 1},  {256, 256, 14, 3, 1},
+      {1024, 512, 14, 1, 1}, {512, 512, 14, 3, 2},  {1024, 2048, 14, 1, 2}, {512, 2048, 7, 1, 1},
+      {2048, 512, 7, 1, 1},  {512, 512, 7, 3, 1},
+  };
+  for (const auto& l : layers) {
+    layer("resnet50", l.channels, l.filters, l.size, l.kernel, l.stride, blocked, blocked, 1, 1,
+          precision);
+  }
+}
+
 }  // namespace
 
 int main() {
   const Layout b = Layout::blocked, p = Layout::plain;
-  const char* r = "resnet50";
-  layer(r, 3, 64, 224, 7, 2, p, b);
-  layer(r, 64, 64, 56, 1, 1, b, b);
-  layer(r, 64, 64, 56, 3, 1, b, b);
-  layer(r, 64, 256, 56, 1, 1, b, b);
-  layer(r, 256, 64, 56, 1, 1, b, b);
-  layer(r, 256, 128, 56, 1, 1, b, b);
-  layer(r, 128, 128, 56, 3, 2, b, b);
-  layer(r, 256, 512, 56, 1, 2, b, b);
-  layer(r, 128, 512, 28, 1, 1, b, b);
-  layer(r, 512, 128, 28, 1, 1, b, b);
-  layer(r, 128, 128, 28, 3, 1, b, b);
-  layer(r, 512, 256, 28, 1, 1, b, b);
-  layer(r, 256, 256, 28, 3, 2, b, b);
-  layer(r, 512, 1024, 28, 1, 2, b, b);
-  layer(r, 256, 1024, 14, 1, 1, b, b);
-  layer(r, 1024, 256, 14, 1, 1, b, b);
-  layer(r, 256, 256, 14, 3, 1, b, b);
-  layer(r, 1024, 512, 14, 1, 1, b, b);
-  layer(r, 512, 512, 14, 3, 2, b, b);
-  layer(r, 1024, 2048, 14, 1, 2, b, b);
-  layer(r, 512, 2048, 7, 1, 1, b, b);
-  layer(r, 2048, 512, 7, 1, 1, b, b);
-  layer(r, 512, 512, 7, 3, 1, b, b);
+  layer("resnet50", 3, 64, 224, 7, 2, p, b);
+  resnet(halftone::Precision::float32);
+  if (detail::multiplies_pairs()) resnet(halftone::Precision::bfloat16);
   layer("vgg", 3, 64, 224, 3, 1, p, b);
   layer("vgg", 64, 64, 224, 3, 1, b, b);
   layer("vgg", 256, 256, 56, 3, 1, b, b);

@@ -8,6 +8,7 @@
 namespace {
 
 using namespace halftone::kernel;
+using halftone::half;
 
 template <class T>
 void product(const char* type, const char* form, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -49,9 +50,98 @@ void product(const char* type, const char* form, std::int64_t m, std::int64_t n,
   }
 }
 
+#if HALFTONE_AVX512
+/// Rate of one run of products of pairs on registers, in GFLOP/s.
+HALFTONE_BF16 double pair_rate() {
+  constexpr int chains = 24;
+  constexpr std::int64_t rounds = 20000;
+  static volatile std::uint32_t source = 0x3f003f00;
+  const Vec<std::uint32_t> pair = std::uint32_t(source);
+  Vec<float> x[chains];
+#pragma GCC unroll 24
+  for (int i = 0; i < chains; ++i) x[i] = float(i);
+  const double begin = bench::now();
+#pragma GCC unroll 1
+  for (std::int64_t r = 0; r < rounds; ++r) {
+#pragma GCC unroll 24
+    for (int i = 0; i < chains; ++i) x[i] = detail::add_pairs(x[i], pair, pair);
+  }
+  const double seconds = bench::now() - begin;
+  Vec<float> sum = x[0];
+#pragma GCC unroll 24
+  for (int i = 1; i < chains; ++i) sum += x[i];
+  source = sum[0] > 1e30f ? 0x3f003f01 : 0x3f003f00;
+  return 64e-9 * double(rounds) * chains / seconds;
+}
+#endif
+
+[[maybe_unused]] double pair_peak() {
+#if HALFTONE_AVX512
+  if (detail::multiplies_pairs()) return pair_rate();
+#endif
+  return bench::fma_rate<float>();
+}
+
+/// A product of floats with constant weights of W, or with both operands rounded on the way; for one
+/// row as a share of the time of float, else of the peak.
+template <class W>
+void narrow_product(const char* type, std::int64_t m, std::int64_t n, std::int64_t k,
+                    bool is_packed) {
+  if constexpr (detail::has_tiles<float, W>) {
+    if (std::is_same_v<W, BfloatPair> && !detail::multiplies_pairs()) return;
+    bench::Buffer<float> a(m * k), b(k * n), y(m * n);
+    a.randomize(1), b.randomize(2);
+    const auto left = row_major<const float>(a.data(), m, k);
+    const auto right = row_major<const float>(b.data(), k, n);
+    const auto out = row_major(y.data(), m, n);
+    bench::Buffer<char> workspace(gemm_workspace_bytes<float, W>(m, n, k));
+    bench::Buffer<char> storage(packed_b_bytes<float, W>(k, n));
+    const PackedB<float, W> weights = pack_b<W>(right, storage.data());
+    char name[100];
+    std::snprintf(name, sizeof(name), "gemm %lldx%lldx%lld %s%s", (long long)m, (long long)n,
+                  (long long)k, type, is_packed ? " packed" : "");
+    const auto run = [&] {
+      is_packed ? gemm<float, W>(left, weights, out, {}, workspace.data())
+                : gemm_in_bfloat16(left, right, out, {}, workspace.data());
+    };
+    if (m == 1) {
+      bench::Buffer<char> wide(gemm_workspace_bytes<float>(m, n, k));
+      const auto float_rate = [&] {
+        std::int64_t calls = 1;
+        return 4e-9 * double(k * n) /
+               bench::time_once([&] { gemm<float>(left, right, out, {}, wide.data()); }, calls);
+      };
+      bench::report(name, "GB/s   ", "float's GB/s", 2e-9 * double(k * n), run, float_rate, 0.6);
+    } else {
+      bench::report(name, "GFLOP/s", "peak", 2e-9 * double(m) * double(n) * double(k), run,
+                    std::is_same_v<W, BfloatPair> ? pair_peak : bench::fma_rate<float>);
+    }
+  }
+}
+
+void narrow_products() {
+  for (const std::int64_t n : {32, 64, 96, 128, 256, 512, 1024}) {
+    narrow_product<BfloatPair>("bfloat16", n, n, n, false);
+    narrow_product<BfloatPair>("bfloat16", n, n, n, true);
+  }
+  narrow_product<BfloatPair>("bfloat16", 4096, 768, 768, true);
+  narrow_product<BfloatPair>("bfloat16", 128, 768, 768, true);
+  narrow_product<BfloatPair>("bfloat16", 128, 3072, 768, true);
+  narrow_product<BfloatPair>("bfloat16", 128, 768, 3072, true);
+  narrow_product<BfloatPair>("bfloat16", 4, 4096, 9216, true);
+  narrow_product<half>("half weights", 1024, 1024, 1024, true);
+  narrow_product<half>("half weights", 128, 768, 768, true);
+  narrow_product<half>("half weights", 4, 4096, 9216, true);
+  for (const std::int64_t n : {1024, 4096}) {
+    narrow_product<BfloatPair>("bfloat16", 1, n, 4 * n, true);
+    narrow_product<half>("half weights", 1, n, 4 * n, true);
+  }
+}
+
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+  if (count > 1 && arguments[1][0] == 'n') return narrow_products(), 0;  // of narrow elements alone
   for (const std::int64_t n : {16, 32, 64, 96, 128, 256, 512, 1024}) {
     product<float>("float", "nn", n, n, n, false);
     product<float>("float", "nt", n, n, n, false);
@@ -83,4 +173,5 @@ int main() {
   product<halftone::half>("half", "nn", 512, 512, 512, false);
   product<halftone::half>("half", "nn", 512, 512, 512, true);
   product<halftone::bfloat16>("bfloat16", "nn", 512, 512, 512, true);
+  narrow_products();
 }

@@ -76,12 +76,13 @@ struct Bench {
     }
 
     const auto planning = Clock::now();
-    Bench bench{
-        std::move(model).engine({.threads = options.threads, .convolution = options.convolution}),
-        std::move(arrays),
-        {},
-        {},
-        load};
+    Bench bench{std::move(model).engine({.threads = options.threads,
+                                         .convolution = options.convolution,
+                                         .precision = options.precision}),
+                std::move(arrays),
+                {},
+                {},
+                load};
     for (const auto& [id, array] : variables) bench.engine.set_variable(id, array);
     bench.engine.prepare(infos);
     bench.plan = seconds_since(planning);
@@ -246,6 +247,13 @@ void bench(const BenchOptions& options, const Console& console) {
       fmt::print(console.out, "idle     {:.1f} % of the threads' time\n",
                  100 * idle_share(idle, all));
     }
+    if (options.precision != Precision::float32) {
+      const bool is_available = bench.engine.precision() == options.precision;
+      fmt::print(console.out, "products {}{}\n", name(bench.engine.precision()),
+                 is_available
+                     ? ""
+                     : fmt::format("  (the processor has none in {})", name(options.precision)));
+    }
     fmt::print(console.out, "memory   planned {}, peak of the process {}\n",
                detail::bytes_text(static_cast<std::uint64_t>(planned)),
                detail::bytes_text(static_cast<std::uint64_t>(peak)));
@@ -278,6 +286,8 @@ void bench(const BenchOptions& options, const Console& console) {
             {"nodes", facts.nodes},
             {"parameters", facts.parameters},
             {"threads", threads},
+            {"precision", name(bench.engine.precision())},
+            {"wanted_precision", name(options.precision)},
             {"load_seconds", bench.load},
             {"plan_seconds", bench.plan},
             {"iterations", times.runs},

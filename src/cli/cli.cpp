@@ -91,7 +91,7 @@ Factor parse_factor(const std::string& text) {
 struct Texts {
   std::vector<std::string> inputs, sizes, data, validation, factors;
   std::string format = "pb", emit, recompute, schedule, shard, off_chip, batch_parts,
-              convolution = "fast";
+              convolution = "fast", precision = "float32";
 };
 
 template <class Item>
@@ -136,6 +136,14 @@ void add_convolution(CLI::App& command, Texts& texts) {
       .add_option("--convolution", texts.convolution,
                   "forms of convolutions that may be chosen: exact, fast (default) or fastest")
       ->type_name("FORMS");
+}
+
+void add_precision(CLI::App& command, Texts& texts) {
+  command
+      .add_option("--precision", texts.precision,
+                  "what dense products of floats are computed in: float32 (default), bfloat16, or "
+                  "float16, which holds constant weights in half")
+      ->type_name("TYPE");
 }
 
 void add_stages(CLI::App& command, Spreading& spreading, Texts& texts) {
@@ -246,12 +254,14 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->capture_default_str();
   add_threads(run_command, run_options.threads);
   add_convolution(run_command, texts);
+  add_precision(run_command, texts);
   run_command.add_flag("--json", run_options.json, "print the summary as JSON");
   run_command.callback([&] {
     run_options.inputs = parse_all(texts.inputs, parse_input);
     run_options.model.sizes = parse_all(texts.sizes, parse_size);
     run_options.format = parse_format(texts.format);
     run_options.convolution = parse_convolution(texts.convolution);
+    run_options.precision = parse_precision(texts.precision);
     if (run_options.output_dir.empty() && output_dir->count() > 0) {
       fail_usage("--output-dir names no folder");
     }
@@ -319,15 +329,18 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->check(CLI::Range(1, 64).description(""))
       ->type_name("N");
   add_threads(train_command, fit.threads);
+  add_precision(train_command, texts);
   train_command.callback([&] {
     read_spreading(fit.spreading, texts);
+    fit.precision = train_case.precision = parse_precision(texts.precision);
     if (!train_case.case_file.empty()) {
       for (const CLI::Option* option : train_command.get_options()) {
         const std::string name = option->get_name();
         if (option->count() == 0 || name == "MODEL" || name == "--case" || name == "--output-dir" ||
-            name == "--threads" || name == "--recompute" || name == "--replicas" ||
-            name == "--ipus" || name == "--stages" || name == "--schedule" || name == "--phases" ||
-            name == "--shard" || name == "--off-chip" || name == "--serialize-batch") {
+            name == "--threads" || name == "--precision" || name == "--recompute" ||
+            name == "--replicas" || name == "--ipus" || name == "--stages" ||
+            name == "--schedule" || name == "--phases" || name == "--shard" ||
+            name == "--off-chip" || name == "--serialize-batch") {
           continue;
         }
         fail_usage("the case says that already", name);
@@ -449,6 +462,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->type_name("N");
   add_threads(bench_command, bench_options.threads);
   add_convolution(bench_command, texts);
+  add_precision(bench_command, texts);
   bench_command.add_option("--seconds", bench_options.seconds, "how long to measure")
       ->check(CLI::Range(0.0, 86400.0).description(""))
       ->type_name("S")
@@ -463,6 +477,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
     bench_options.inputs = parse_all(texts.inputs, parse_input);
     bench_options.model.sizes = parse_all(texts.sizes, parse_size);
     bench_options.convolution = parse_convolution(texts.convolution);
+    bench_options.precision = parse_precision(texts.precision);
     bench(bench_options, console);
   });
 

@@ -6,6 +6,7 @@
 
 #include <halftone/exec/ranks.hpp>
 #include <halftone/graph/place.hpp>
+#include <halftone/kernel/precision.hpp>
 #include <halftone/transform/convolution.hpp>
 #include <halftone/transform/serialize_batch.hpp>
 #include <halftone/transform/tensor_kind.hpp>
@@ -40,6 +41,7 @@ struct RunOptions {
   TensorFormat format = TensorFormat::pb;
   int threads = 0;
   Convolution convolution = Convolution::fast;
+  Precision precision = Precision::float32;
   bool json = false;
 };
 /// Runs a model once and writes its outputs, all or none. With neither inputs nor a folder it runs on
@@ -69,6 +71,7 @@ struct TrainCase {
   std::string case_file, output_dir;
   Spreading spreading;
   int threads = 0;
+  Precision precision = Precision::float32;
 };
 /// Trains a model as a case file says, and writes what it wants, all or nothing.
 void train(const TrainCase& options, const Console& console);
@@ -93,6 +96,7 @@ struct FitOptions {
   std::uint64_t seed = 0;
   Spreading spreading;
   int threads = 0;
+  Precision precision = Precision::float32;
   bool stop_at_nan = false;  ///< name the first tensor that is not a number
 };
 /// Trains a model on data, and writes it after every epoch.
@@ -139,6 +143,7 @@ struct BenchOptions {
   std::int64_t batch = 0;  ///< 0: not given
   int threads = 0;
   Convolution convolution = Convolution::fast;
+  Precision precision = Precision::float32;
   double seconds = 5;
   int slowest = 10;  ///< rows of the table of operators
   std::string json;  ///< a file, "-" for standard output, empty: none

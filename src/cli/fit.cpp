@@ -119,13 +119,15 @@ class Fit : FitTask {
                                           .stop_at_nan = options_.stop_at_nan,
                                           .recompute = options_.spreading.recompute,
                                           .schedule = schedule_of(options_.spreading),
+                                          .precision = options_.precision,
                                           .ranks = options_.spreading.ranks});
     // The first rank validates for all: they have the same weights.
     if ((options_.validation.empty() && options_.held_back == 0) || rank() != 0) return;
     graph = model_;
     const AnyTensor losses = record_loss(graph, true);
     graph.outputs = {losses.id, graph.find(output_)};
-    tested_ = Session(std::move(graph), {.threads = options_.threads});
+    tested_ =
+        Session(std::move(graph), {.threads = options_.threads, .precision = options_.precision});
   }
 
   // --- saved state ----------------------------------------------------------------------------

@@ -52,4 +52,13 @@ Convolution parse_convolution(std::string_view name) {
                           .found = detail::quoted(name)});
 }
 
+Precision parse_precision(std::string_view text) {
+  for (const auto precision : {Precision::float32, Precision::bfloat16, Precision::float16}) {
+    if (text == name(precision)) return precision;
+  }
+  fail(ErrorKind::usage, {.what = "there is no precision of that name",
+                          .expected = "float32, bfloat16 or float16",
+                          .found = detail::quoted(text)});
+}
+
 }  // namespace halftone::cli

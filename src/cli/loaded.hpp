@@ -27,6 +27,7 @@ class LoadedModel {
 
 /// Throws UsageError for another name.
 Convolution parse_convolution(std::string_view name);
+Precision parse_precision(std::string_view text);
 
 /// Whether a file's name is that of a model that is ready to run.
 bool is_executable(std::string_view path);

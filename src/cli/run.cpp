@@ -112,8 +112,9 @@ void run(const RunOptions& options, const Console& console) {
   }
   std::vector<Input> inputs;
   for (std::size_t i = 0; i < names.size(); ++i) inputs.emplace_back(names[i], arrays[i]);
-  Session session =
-      std::move(model).session({.threads = options.threads, .convolution = options.convolution});
+  Session session = std::move(model).session({.threads = options.threads,
+                                              .convolution = options.convolution,
+                                              .precision = options.precision});
   const auto start = Clock::now();
   const Result result = session.run(inputs);
   const double seconds = seconds_since(start);

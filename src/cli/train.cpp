@@ -443,6 +443,7 @@ void train(const TrainCase& options, const Console& console) {
   Engine engine(std::move(c.graph), {.threads = options.threads,
                                      .recompute = c.spreading.recompute,
                                      .schedule = schedule_of(c.spreading),
+                                     .precision = options.precision,
                                      .ranks = c.spreading.ranks});
   c.keep_weights(engine, 0);
   const std::int64_t replicas = c.spreading.all_replicas(),

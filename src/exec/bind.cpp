@@ -150,7 +150,8 @@ class Binder {
                                .constants = step.constants,
                                .executor = &executor_,
                                .communicator = bound_.reach.communicator,
-                               .host = bound_.reach.host}};
+                               .host = bound_.reach.host,
+                               .precision = options_.precision}};
     const Vector<TensorInfo> in = infos(arguments.first(step.inputs)),
                              out = infos(arguments.subspan(step.inputs));
     if (step.is_late) {

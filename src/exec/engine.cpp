@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include <halftone/base/log.hpp>
 #include <halftone/base/split_mix.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/program/spread.hpp>
@@ -18,6 +19,7 @@
 #include "graph/inputs.hpp"
 #include "graph/subgraphs.hpp"
 #include "initial.hpp"
+#include "kernel_table.hpp"
 #include "machine.hpp"
 #include "program/program_text.hpp"
 #include "rank_link.hpp"
@@ -147,6 +149,17 @@ PassOptions shape_pass_options(const EngineOptions& options, const kernel::Execu
 namespace {
 
 /// The pipeline of a graph that has been inferred.
+/// The options with a precision that this machine has products in.
+EngineOptions with_available_precision(EngineOptions options) {
+  if (has_products_in(options.precision)) return options;
+  log_message(LogLevel::warn, "engine",
+              "products are computed in float32: this machine has none in " +
+                  std::string(name(options.precision)) + " with the instruction set " +
+                  std::string(instruction_set()));
+  options.precision = Precision::float32;
+  return options;
+}
+
 Spread spread_of(Graph graph, const EngineOptions& options) {
   if (!is_static(graph)) {
     fail(ErrorKind::unsupported,
@@ -171,6 +184,7 @@ std::unique_ptr<Ready> make_ready(const Graph& model, std::span<const TensorInfo
   graph = run_passes(cpu_shape_passes, std::move(graph),
                      shape_pass_options(options, executor, nesting));
   ready->is_random = graph.inputs.size() > inputs.size();
+  ready->precision = options.precision;
   if (options.schedule != Schedule::none && nesting.depth == 0 && has_stages(graph)) {
     ready->pipelines.push_back(
         std::make_unique<Pipeline>(spread_of(std::move(graph), options), options, executor, reach));
@@ -225,7 +239,7 @@ struct Engine::State {
 
   State(Graph g, const EngineOptions& o)
       : graph(checked(std::move(g))),
-        options(o),
+        options(with_available_precision(o)),
         local(replicas_of_rank(graph, o.ranks)),
         first_local(o.ranks != nullptr ? o.ranks->rank * local : 0),
         meets(graph.replicas > 1 && has_meetings(graph)),
@@ -243,6 +257,7 @@ struct Engine::State {
     initialize_variables(graph, options.seed);
     if (options.ranks != nullptr && options.ranks->ranks > 1 && !options.only_plan) {
       compare_ranks(*options.ranks, graph, options.seed);
+      compare_ranks(*options.ranks, "precision", static_cast<std::uint64_t>(options.precision));
       link = std::make_unique<RankLink>(*options.ranks);
     }
     if (meets) team = std::make_unique<Replicas>(local, pool.executor(), link.get());
@@ -532,7 +547,7 @@ Engine::Engine(Executable executable, const EngineOptions& options) {
   s.weights = std::move(given.weights);
   if (!given.ready.has_value() || options.runner != nullptr || options.stop_at_nan ||
       !options.fuse || options.convolution == Convolution::exact ||
-      options.recompute != Recomputation::none ||
+      given.ready->precision != s.options.precision || options.recompute != Recomputation::none ||
       (options.schedule != Schedule::none && has_stages(given.graph))) {
     s.prepare_if_static();
     return;
@@ -738,6 +753,8 @@ const Spread* Engine::spread() const {
   const Pipeline* const pipeline = state_->pipeline();
   return pipeline != nullptr ? &pipeline->spread() : nullptr;
 }
+
+Precision Engine::precision() const { return state_->options.precision; }
 
 std::size_t Engine::planned_bytes() const {
   if (const Pipeline* const pipeline = state_->pipeline()) return pipeline->bytes();

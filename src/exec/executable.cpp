@@ -14,7 +14,7 @@
 namespace halftone {
 namespace {
 
-constexpr std::uint32_t format_version = 4;
+constexpr std::uint32_t format_version = 5;
 constexpr std::size_t weight_alignment = 4096, blob_alignment = 64;
 
 /// The first bytes of a file. Behind them come the structure, filled up to a page, and the weights.
@@ -119,6 +119,7 @@ class ExecutableWriter {
     const bool is_ready = state.ready.has_value();
     const Prepared ready = state.ready.value_or(Prepared{});
     for (const bool flag : {is_ready, ready.is_random}) writer_.number(flag ? 1 : 0);
+    writer_.number(static_cast<std::uint64_t>(ready.precision));
     detail::write(writer_, ready.program);
 
     // Sizes of the weights come first: whoever reads needs them before what refers to them.
@@ -214,6 +215,9 @@ Executable load_executable(std::string_view path, OperatorTable operators) {
   Prepared ready;
   const bool is_ready = reader.number() != 0;
   ready.is_random = reader.number() != 0;
+  const std::uint64_t precision = reader.number();
+  if (precision > static_cast<std::uint64_t>(Precision::float16)) reader.fail_here();
+  ready.precision = static_cast<Precision>(precision);
   ready.program = detail::read_program(reader, operators);
   for (const TensorId id : state->graph.inputs) {
     ready.inputs.push_back(state->graph.info(id));

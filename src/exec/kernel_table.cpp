@@ -150,4 +150,15 @@ std::int64_t float_lanes() {
   return name == "v4" ? 16 : name == "v3" ? 8 : 4;
 }
 
+bool has_products_in([[maybe_unused]] Precision precision) {
+#if defined(__x86_64__)
+  const std::string_view name = chosen().name;
+  if (precision == Precision::bfloat16) {
+    return name == "v4" && __builtin_cpu_supports("avx512bf16") != 0;
+  }
+  if (precision == Precision::float16) return name == "v4" || name == "v3";
+#endif
+  return precision == Precision::float32;
+}
+
 }  // namespace halftone

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <halftone/graph/descriptor.hpp>
+#include <halftone/kernel/precision.hpp>
 
 namespace halftone {
 
@@ -17,5 +18,8 @@ std::string_view instruction_set();
 
 /// Floats in a vector of that instruction set: channels of a block.
 std::int64_t float_lanes();
+
+/// Whether that instruction set has dense products in this precision, and this machine, too.
+bool has_products_in(Precision precision);
 
 }  // namespace halftone

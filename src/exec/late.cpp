@@ -149,7 +149,7 @@ std::vector<AnyArray> compute(Late& late, std::span<const AnyView> inputs) {
   }
   const bool keeps = late.node().op->signature.attributes() > 0;
   return run_node(graph, late.node(), inputs, late.bound.executor, keeps ? &late.kept : nullptr,
-                  late.bound.reach);
+                  late.bound.reach, late.bound.options.precision);
 }
 
 }  // namespace

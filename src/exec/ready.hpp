@@ -19,6 +19,7 @@ struct Prepared {
   Vector<TensorInfo> inputs{};
   Program program{};
   bool is_random = false;  ///< the program has one input more: the state of random numbers
+  Precision precision = Precision::float32;  ///< that its weights are packed for
 };
 
 /// The same with what it runs with.

@@ -95,7 +95,7 @@ bool has_constant_attributes(const Graph& graph, const Node& node) {
 
 std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
                                std::span<const AnyView> inputs, const kernel::Executor& executor,
-                               KeptNode* kept, const Reach& reach) {
+                               KeptNode* kept, const Reach& reach, Precision precision) {
   if (node.op->run != nullptr && is_for_values(graph, node, inputs)) {
     try {
       std::vector<AnyArray> outputs = node.op->run(node.attributes, inputs, node.outputs.size());
@@ -156,7 +156,8 @@ std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
                   .outputs = static_cast<std::uint32_t>(outputs.size()),
                   .executor = &executor,
                   .communicator = reach.communicator,
-                  .host = reach.host};
+                  .host = reach.host,
+                  .precision = precision};
   const Kernel& f = kernel.functions();
   if (f.block != nullptr) {
     const Group group(node, kernel, input_infos, outputs[0].info());

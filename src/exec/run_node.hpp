@@ -29,7 +29,8 @@ struct KeptNode {
 /// Computes one node from complete inputs: infers, allocates, runs.
 std::vector<AnyArray> run_node(const Graph& graph, const Node& node,
                                std::span<const AnyView> inputs, const kernel::Executor& executor,
-                               KeptNode* kept = nullptr, const Reach& reach = {});
+                               KeptNode* kept = nullptr, const Reach& reach = {},
+                               Precision precision = Precision::float32);
 
 /// The infos of a node's outputs, found from complete inputs; throws what is wrong with them.
 Vector<TensorInfo> infos_of_outputs(const Graph& graph, const Node& node,

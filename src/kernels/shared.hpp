@@ -40,6 +40,19 @@ HALFTONE_SHARED(half);
 HALFTONE_SHARED(bfloat16);
 #undef HALFTONE_SHARED
 
+// Products of floats in fewer bits.
+#define HALFTONE_SHARED(W)                                               \
+  HALFTONE_PRODUCTS HALFTONE_INSTANCE(detail::pack_narrow<W>);           \
+  HALFTONE_PRODUCTS HALFTONE_INSTANCE(detail::multiply_block<float, W>); \
+  HALFTONE_PRODUCTS HALFTONE_INSTANCE(detail::multiply_packed<float, W>)
+#if defined(__AVX2__)
+HALFTONE_SHARED(half);
+#endif
+#if HALFTONE_AVX512
+HALFTONE_SHARED(BfloatPair);
+#endif
+#undef HALFTONE_SHARED
+
 // Of types that are computed in as they are.
 #define HALFTONE_SHARED(T)                                         \
   HALFTONE_PRODUCTS HALFTONE_INSTANCE(detail::multiply_direct<T>); \

@@ -15,6 +15,12 @@ const ipu::Target& target_of(const SessionOptions& options) {
 }  // namespace
 
 std::unique_ptr<ipu::ArithmeticRunner> device_arithmetic(const SessionOptions& options) {
+  if (options.device == Device::ipu_model && options.precision != Precision::float32) {
+    fail(ErrorKind::usage, {.what = "precision is that of products on the device cpu",
+                            .expected = "float32",
+                            .found = name(options.precision),
+                            .hint = "a graph in half, or ipu.half_partials"});
+  }
   const ipu::Arithmetic& arithmetic = options.ipu.arithmetic;
   if (!arithmetic.any()) return nullptr;
   if (options.device != Device::ipu_model) {

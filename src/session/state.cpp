@@ -18,6 +18,7 @@ EngineOptions engine_options(const SessionOptions& options, NodeRunner* runner) 
           .recompute = options.recompute,
           .schedule = options.schedule,
           .convolution = options.convolution,
+          .precision = options.precision,
           .runner = runner,
           .observer = options.observer,
           .ranks = options.ranks};

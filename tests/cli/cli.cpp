@@ -82,6 +82,7 @@ TEST_CASE("arguments that make no sense are usage errors") {
            {"run", model, "--output-dir", "a", "--threads", "-1"},
            {"run", model, "--output-dir", "a", "--threads", "many"},
            {"run", model, "--convolution", "slow"},
+           {"run", model, "--precision", "half"},
            {"ops", "more"},
            {"ops", "--json", "--markdown"},
            {"check"},
@@ -677,6 +678,14 @@ TEST_CASE("bench measures") {
   const auto given = nlohmann::json::parse(
       bench_with({models + "add.onnx", "--input", "x=" + models + "x.pb", "--json", "-"}).out);
   CHECK(given.at("inputs").at(0).at("shape") == std::vector{2, 3});
+  const Answer narrow =
+      bench_with({models + "add.onnx", "--precision", "float16", "--json", (folder / "half.json")});
+  REQUIRE(narrow.code == 0);
+  const auto half = nlohmann::json::parse(read_file((folder / "half.json")));
+  CHECK(half.at("wanted_precision") == "float16");
+  CHECK(json.at("wanted_precision") == "float32");
+  CHECK(narrow.out.find("products " + half.at("precision").get<std::string>()) !=
+        std::string::npos);
   CHECK(bench_with({models + "mismatch.onnx", "--batch", "2"}).is(ErrorKind::model));
   CHECK(bench_with({models + "hostile_names.onnx", "--batch", "2"}).is(ErrorKind::input));
   CHECK(bench_with({models + "add.onnx", "--input", "z=" + models + "x.pb"}).is(ErrorKind::input));

@@ -105,6 +105,24 @@ TEST_CASE("a network learns from a table, and what is asked for is written") {
   CHECK(epochs[2]["validation_accuracy"] == right / 32.0);
 }
 
+TEST_CASE("digits are learned with products in bfloat16 as well as in float32") {
+  const test::Folder folder;
+  write_file((folder / "data.csv"), few_digits(960));
+  const auto accuracy = [&](const std::string& precision) {
+    const Answer answer =
+        train_with({digits, "--data", (folder / "data.csv"), "--scale", "1/16", "--validate", "320",
+                    "--epochs", "4", "--batch", "32", "--optimizer", "adam:lr=3e-3", "--log",
+                    (folder / "log.jsonl"), "--precision", precision});
+    CHECK(answer.err == "");
+    REQUIRE(answer.code == 0);
+    return lines_of((folder / "log.jsonl")).back().at("validation_accuracy").get<double>();
+  };
+  const double wide = accuracy("float32");
+  CHECK(wide > 0.9);
+  // Within one standard deviation of a share of 320 samples of which 0.9 are right.
+  CHECK(accuracy("bfloat16") > wide - 0.017);
+}
+
 TEST_CASE("a training that goes on is the one that was never interrupted") {
   const test::Folder folder;
   write_file((folder / "data.csv"), few_digits(64));

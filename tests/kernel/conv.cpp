@@ -90,8 +90,10 @@ std::vector<Case> cases() {
 }
 
 template <class T>
-void check(const Case& c, bool layouts) {
+void check(const Case& c, bool layouts,
+           halftone::Precision precision = halftone::Precision::float32) {
   CAPTURE(c.name);
+  const auto run = [&](auto&&... with) { return convolution::run<T>(with..., 0, precision); };
   const ConvShape& s = c.shape;
   const auto x = numbers<T>(s.batch * s.channels * s.input_pixels(), 1, 4);
   const auto w = numbers<T>(s.filters * s.channels_per_group() * s.kernel_size(), 2, 4);
@@ -109,17 +111,17 @@ void check(const Case& c, bool layouts) {
         if (!layouts && (input != output || input == Layout::blocked) && form != 3) continue;
         CAPTURE(int(input));
         CAPTURE(int(output));
-        const auto y = run<T>(s, input, output, x, w, e, {});
+        const auto y = run(s, input, output, x, w, e, Executor{});
         REQUIRE(y.size() == expected.size());
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < y.size(); ++i) wrong += y[i] == expected[i] ? 0 : 1;
         CHECK(wrong == 0);
         if (form != 3) continue;
-        CHECK(run<T>(s, input, output, x, w, e, {2, reversed, nullptr}) == y);
+        CHECK(run(s, input, output, x, w, e, Executor{2, reversed, nullptr}) == y);
         Seen seen;
         e.post = twice<T>;
         e.context = &seen;
-        const auto hooked = run<T>(s, input, output, x, w, e, {});
+        const auto hooked = run(s, input, output, x, w, e, Executor{});
         CHECK(seen.elements == activation_size<T>(output, s.batch, s.filters, s.output_pixels()));
         wrong = 0;
         for (std::size_t i = 0; i < y.size(); ++i) wrong += hooked[i] == T(y[i] + T(1)) ? 0 : 1;
@@ -132,6 +134,42 @@ void check(const Case& c, bool layouts) {
 
 TEST_CASE_TEMPLATE("conv equals its definition", T, float, double) {
   for (const Case& c : cases()) check<T>(c, true);
+}
+
+TEST_CASE("conv in bfloat16 equals its definition for numbers that bfloat16 holds") {
+  if (!detail::multiplies_pairs()) return;
+  for (const Case& c : cases()) check<float>(c, true, halftone::Precision::bfloat16);
+}
+
+TEST_CASE("conv in bfloat16 sums products of rounded operands") {
+  if (!detail::multiplies_pairs()) return;
+  // The reference convolves what base/ has rounded in double; a float sum of k terms is off by at most k
+  // units in the last place of the sum of magnitudes, which is at most k here.
+  const ConvShape s = shape2(2, 40, 35, 1, 9, 11, 3, 3, 1, 1);
+  const auto round = [](std::vector<float> v) {
+    for (float& value : v) value = float(halftone::bfloat16(value));
+    return v;
+  };
+  std::vector<float> x = numbers<float>(s.batch * s.channels * s.input_pixels(), 1, 1000);
+  std::vector<float> w = numbers<float>(s.filters * s.channels * s.kernel_size(), 2, 1000);
+  for (std::vector<float>* v : {&x, &w}) {
+    for (float& value : *v) value *= 8.f / 1001;
+  }
+  const std::vector<float> expected = reference(s, round(x), round(w), {});
+  const float most = float(s.channels * s.kernel_size());
+  for (const Layout layout : {Layout::plain, Layout::blocked}) {
+    const auto y =
+        convolution::run<float>(s, layout, layout, x, w, {}, {}, 2, halftone::Precision::bfloat16);
+    std::size_t wrong = 0, exact = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      const float error = y[i] - expected[i];
+      wrong += !(error <= most * most * 0x1p-24f && error >= -most * most * 0x1p-24f);
+    }
+    const auto wide = convolution::run<float>(s, layout, layout, x, w, {}, {});
+    for (std::size_t i = 0; i < y.size(); ++i) exact += y[i] == wide[i];
+    CHECK(wrong == 0);
+    CHECK(exact < y.size() / 8);  // float32 gives other numbers
+  }
 }
 
 TEST_CASE_TEMPLATE("conv of narrow floats rounds the exact sum once", T, halftone::half,

@@ -103,8 +103,9 @@ void twice(void* context, T* block, std::int64_t, std::int64_t, std::int64_t row
 template <class T>
 std::vector<T> run(const ConvShape& s, Layout input, Layout output, const std::vector<T>& x,
                    const std::vector<T>& w, ConvEpilogue<T> e, const Executor& executor,
-                   std::int64_t edge = 0) {
-  const ConvPlan plan = conv_plan<T>(s, input, output, edge);
+                   std::int64_t edge = 0,
+                   halftone::Precision precision = halftone::Precision::float32) {
+  const ConvPlan plan = conv_plan<T>(s, input, output, edge, precision);
   std::vector<char> packed(plan.packed_bytes + 64), workspace(plan.workspace_bytes + 64 + 64, 0x7f);
   char* const guard = aligned(workspace) + plan.workspace_bytes;
   conv_pack(plan, w.data(), aligned(packed));

@@ -84,7 +84,31 @@ void reversed(void*, std::int64_t count, Executor::Task task, void* context) {
   for (std::int64_t i = count; i-- > 0;) task(context, i);
 }
 
-enum class Way { plain, packed_a, packed_b };
+/// The last three, for float alone, hold operands in 16 bits.
+enum class Way { plain, packed_a, packed_b, pairs, packed_pairs, packed_halves };
+
+template <class T>
+std::vector<Way> ways() {
+  std::vector<Way> all{Way::plain, Way::packed_a, Way::packed_b};
+  if (std::is_same_v<T, float>) {
+    if (detail::multiplies_pairs()) all.insert(all.end(), {Way::pairs, Way::packed_pairs});
+    if (detail::has_tiles<float, halftone::half>) all.push_back(Way::packed_halves);
+  }
+  return all;
+}
+
+/// b packed as elements W, and the product with it.
+template <class W>
+void multiply_packed_as(Matrix<const float> a, Matrix<const float> b, Matrix<float> y,
+                        const Epilogue<float>& e, const Executor& executor) {
+  if constexpr (detail::has_tiles<float, W>) {
+    Memory workspace(gemm_workspace_bytes<float, W>(a.rows, b.columns, a.columns, Packed::b));
+    Memory right(packed_b_bytes<float, W>(b.rows, b.columns));
+    gemm<float, W>(a, pack_b<W>(b, right.data()), y, e, workspace.data(), executor);
+    CHECK(workspace.whole());
+    CHECK(right.whole());
+  }
+}
 
 template <class T>
 std::vector<T> run(Matrix<const T> a, Matrix<const T> b, const Epilogue<T>& e, Way way,
@@ -103,6 +127,15 @@ std::vector<T> run(Matrix<const T> a, Matrix<const T> b, const Epilogue<T>& e, W
   }
   if (way == Way::packed_b) {
     gemm(a, pack_b(b, right.data()), out, e, workspace.data(), executor);
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (way == Way::packed_pairs) multiply_packed_as<BfloatPair>(a, b, out, e, executor);
+    if (way == Way::packed_halves) multiply_packed_as<halftone::half>(a, b, out, e, executor);
+    if (way == Way::pairs) {
+      Memory rounded(gemm_workspace_bytes<float, BfloatPair>(m, n, k));
+      gemm_in_bfloat16(a, b, out, e, rounded.data(), executor);
+      CHECK(rounded.whole());
+    }
   }
   CHECK(workspace.whole());
   CHECK(left.whole());
@@ -162,7 +195,7 @@ void check(Size size, int form) {
       const auto expected = reference(a.view, b.view, e);
       CAPTURE(int(left));
       CAPTURE(int(right));
-      for (const Way way : {Way::plain, Way::packed_a, Way::packed_b}) {
+      for (const Way way : ways<T>()) {
         CAPTURE(int(way));
         const auto y = run(a.view, b.view, e, way);
         CHECK(differences(y, expected) == 0);
@@ -222,6 +255,82 @@ TEST_CASE("a row of a batch equals the same row alone, bit for bit") {
     for (const Way way : {Way::plain, Way::packed_b}) {
       const auto some = rows(m, way);
       CHECK(differences(some, {all.begin(), all.begin() + m * n}) == 0);
+    }
+  }
+}
+
+std::vector<float> uniform(std::int64_t n, unsigned seed) {
+  std::vector<float> v(static_cast<std::size_t>(n));
+  for (float& x : v) {
+    seed = seed * 1664525 + 1013904223;
+    x = float(std::int32_t(seed)) * 0x1p-31f;
+  }
+  return v;
+}
+
+TEST_CASE("products in 16 bits are those of rounded operands, summed in float") {
+  // The reference sums products of operands that base/ has rounded in double. A float sum of k terms is
+  // off by at most k units in the last place of the sum of magnitudes.
+  const auto check_rounded = [](std::int64_t m, std::int64_t n, std::int64_t k, Way way, auto left,
+                                auto right) {
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(k);
+    CAPTURE(int(way));
+    const auto a = uniform(m * k, 1), b = uniform(k * n, 2);
+    const auto y = run<float>(row_major(a.data(), m, k), row_major(b.data(), k, n), {}, way);
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0, magnitudes = 0;
+        for (std::int64_t q = 0; q < k; ++q) {
+          const double product = double(left(a[i * k + q])) * double(right(b[q * n + j]));
+          sum += product;
+          magnitudes += product < 0 ? -product : product;
+        }
+        const double error = double(y[i * n + j]) - sum;
+        wrong += !(error <= double(k) * 0x1p-24 * magnitudes) ||
+                 !(error >= -double(k) * 0x1p-24 * magnitudes);
+      }
+    }
+    CHECK(wrong == 0);
+  };
+  const auto as_bfloat16 = [](float x) { return float(halftone::bfloat16(x)); };
+  const auto as_half = [](float x) { return float(halftone::half(x)); };
+  const auto as_is = [](float x) { return x; };
+  for (const auto& [m, n, k] : {Size{1, 40, 77}, Size{3, 33, 200}, Size{30, 70, 63}}) {
+    for (const Way way : ways<float>()) {
+      if (way == Way::packed_halves) check_rounded(m, n, k, way, as_is, as_half);
+      if (way == Way::pairs || way == Way::packed_pairs) {
+        check_rounded(m, n, k, way, as_bfloat16, as_bfloat16);
+      }
+    }
+  }
+}
+
+TEST_CASE("values that 16 bits do not hold: NaN, infinity, subnormal and large numbers") {
+  const float infinity = __builtin_inff(), nan = __builtin_nanf("");
+  for (const Way way : ways<float>()) {
+    if (way < Way::pairs) continue;
+    CAPTURE(int(way));
+    const auto product = [&](float a, float b) {
+      std::vector<float> left(20, 0.f), right(20 * 8, 0.f);
+      left[7] = a;
+      for (int j = 0; j < 8; ++j) right[7 * 8 + std::size_t(j)] = b;
+      return run<float>(row_major<const float>(left.data(), 1, 20),
+                        row_major<const float>(right.data(), 20, 8), {}, way)[5];
+    };
+    CHECK(product(2, infinity) == infinity);
+    CHECK(product(-2, infinity) == -infinity);
+    CHECK(product(nan, 1) != product(nan, 1));
+    CHECK(product(1, nan) != product(1, nan));
+    if (way == Way::packed_halves) {
+      CHECK(product(1, 65504) == 65504);
+      CHECK(product(1, 65520) == infinity);  // half way to the next power of two
+    } else {
+      CHECK(product(0x1p-130f, 1) == 0);
+      CHECK(product(1, 0x1p-130f) == 0);
+      CHECK(product(0x1p127f, 0x1p-126f) == 2);
     }
   }
 }

@@ -10,6 +10,7 @@
 #include <halftone/graph/graph.hpp>
 #include <halftone/graph/streams.hpp>
 #include <halftone/kernel/executor.hpp>
+#include <halftone/kernel/precision.hpp>
 #include <halftone/transform/convolution.hpp>
 #include <halftone/transform/observer.hpp>
 
@@ -54,6 +55,9 @@ struct EngineOptions {
   /// The forms of convolutions that may be chosen. A model that is ready to run keeps those that it was
   /// made ready with, but for `exact`.
   Convolution convolution = Convolution::fast;
+  /// What dense products of floats are computed in. A model that was made ready with another precision
+  /// is made ready again.
+  Precision precision = Precision::float32;
   NodeRunner* runner = nullptr;  ///< borrowed; runs every node, one after the other, unfused
   /// Plan as for a run, which tells whether there could be one, but leave large weights where they
   /// are: not read, copied or packed. run() throws.
@@ -84,7 +88,7 @@ class Engine {
   /// Takes the graph; throws the errors of its inference when the input shapes are known.
   explicit Engine(Graph graph, const EngineOptions& options = {});
   /// Takes a model that is ready to run. Options that kernels depend on (`runner`, `stop_at_nan`,
-  /// `fuse`, `recompute`, exact convolutions) have it planned again. Throws ModelError at the first use of damaged weights.
+  /// `fuse`, `recompute`, `precision`, exact convolutions) have it planned again. Throws ModelError at the first use of damaged weights.
   explicit Engine(Executable executable, const EngineOptions& options = {});
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
@@ -151,6 +155,9 @@ class Engine {
   const Program* program() const;
   /// The fragments that a pipeline runs; null if the graph runs as a whole.
   const Spread* spread() const;
+  /// What dense products are computed in: the precision asked for, or float32 where this machine has no
+  /// instructions for it.
+  Precision precision() const;
   /// Bytes of the arena, packed weights and other memory of the current plan.
   std::size_t planned_bytes() const;
   /// Bytes of the arena that the current plan keeps values and scratch memory in, without those of

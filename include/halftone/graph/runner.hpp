@@ -13,6 +13,7 @@
 #include <halftone/graph/signature.hpp>
 #include <halftone/kernel/communicator.hpp>
 #include <halftone/kernel/executor.hpp>
+#include <halftone/kernel/precision.hpp>
 
 namespace halftone {
 
@@ -47,6 +48,7 @@ struct KernelCall {
   const kernel::Communicator* communicator = nullptr;  ///< null: there are no other replicas
   const kernel::Host* host = nullptr;
   std::uint32_t number = 0;  ///< of a step where replicas meet: the same in all of them
+  Precision precision = Precision::float32;  ///< of dense products; one that this machine has
   const SubgraphRunner* subgraphs = nullptr;
 
   constexpr bool is_constant(std::size_t input) const { return (constants >> input & 1) != 0; }

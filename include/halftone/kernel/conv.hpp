@@ -80,8 +80,11 @@ void run_tiled(const ConvPlan& plan, const T* x, const void* packed, const T* bi
   const std::int64_t blocks = channel_blocks<T>(s.filters);
   const std::int64_t x_size = activation_size<T>(plan.input, 1, s.channels, s.input_pixels());
   const std::int64_t y_size = activation_size<T>(Layout::blocked, 1, s.filters, s.output_pixels());
-  const auto run =
+  auto run =
       plan.kind == ConvKind::line ? run_tiles<T, Source::line> : run_tiles<T, Source::pixels>;
+  if constexpr (takes_pairs<T>) {
+    if (plan.pairs) run = run_tiles<T, Source::pixels, BfloatPair>;
+  }
   const Parts parts(s.batch, plan.images);
   const Parts tasks(parts.parts, Parts(parts.parts, plan.tasks).parts);
   const auto run_task = [&](std::int64_t task, const Executor& threads) {

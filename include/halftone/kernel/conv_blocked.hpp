@@ -51,7 +51,7 @@ HALFTONE_INLINE void for_each_weight(const ConvPlan& plan, std::int64_t area, co
   const ConvShape& s = plan.shape;
   const std::int64_t channels = s.channels_per_group(), filters = s.filters_per_group();
   const std::int64_t vectors = vectors_of_panel<T>(first, filters);
-  const std::int64_t c = plane * plan.unit, count = channels_of_plane(plan, plane);
+  const std::int64_t c = plane * plan.channels_per_plane(), count = channels_of_plane(plan, plane);
   const auto rows_of = [&](std::int64_t v) {
     const std::int64_t left = filters - first - v * N;
     return left < N ? left : N;
@@ -96,11 +96,37 @@ T* place_of_weights(const ConvPlan& plan, void* packed, std::int64_t panel, std:
 template <class T>
 void clear_missing_weights(const ConvPlan& plan, std::int64_t plane, std::int64_t width, T* to) {
   const std::int64_t area = plan.shape.kernel[1] * plan.shape.kernel[2];
-  const std::int64_t count = channels_of_plane(plan, plane);
+  std::int64_t count = channels_of_plane(plan, plane);
+  if (plan.pairs) count = (count + 1) / 2;
   for (std::int64_t tap = 0; count < plan.unit && tap < area; ++tap) {
     T* const missing = to + (tap * plan.unit + count) * width;
     for (std::int64_t i = 0; i < (plan.unit - count) * width; ++i) missing[i] = 0;
   }
+}
+
+/// Rounds the first or second terms of pairs to bfloat16; the first ones come first.
+template <int N>
+HALFTONE_INLINE void store_half_of_pairs(Vec<float, N> lanes, bool second, void* to) {
+  auto words = convert<std::uint32_t>(bfloat16_from_float(lanes));
+  if (second) {
+    Vec<std::uint32_t, N> first;
+    __builtin_memcpy(&first.v, to, sizeof(first.v));
+    words = first | words << 16;
+  }
+  __builtin_memcpy(to, &words.v, sizeof(words.v));
+}
+
+/// Stores the weights of a channel of a plane; `to` is where those of the first one go.
+template <class T>
+HALFTONE_INLINE void store_weights(const ConvPlan& plan, Vec<T> lanes, std::int64_t channel,
+                                   std::int64_t width, T* to) {
+  if constexpr (takes_pairs<T>) {
+    if (plan.pairs) {
+      store_half_of_pairs(lanes, channel % 2 != 0, to + channel / 2 * width);
+      return;
+    }
+  }
+  lanes.store(to + channel * width);
 }
 
 /// Packs the weights of one panel and plane: [kernel row][kernel column][channel][filters], kernel
@@ -123,7 +149,8 @@ void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::
                       const std::int64_t kw = tap % s.kernel[2];
                       tap += places[kw] - kw;
                     }
-                    lanes.store(to + (tap * plan.unit + channel) * width + v * N);
+                    store_weights(plan, lanes, channel, width,
+                                  to + tap * plan.unit * width + v * N);
                   });
   clear_missing_weights(plan, plane, width, to);
 }
@@ -172,6 +199,35 @@ void pack_tiles(const ConvPlan& plan, const T* weights, WeightOrder order, void*
   });
 }
 
+#if HALFTONE_AVX512
+/// Rounds n neighbouring floats, a multiple of 16, to bfloat16.
+HALFTONE_BF16 inline void round_run(const float* from, std::int64_t n, BfloatPair* to) {
+  auto* out = reinterpret_cast<char*>(to);
+  std::int64_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    const auto both = rounded_pairs(Vec<float>::load(from + i), Vec<float>::load(from + i + 16));
+    __builtin_memcpy(out + 2 * i, &both, 64);
+  }
+  if (i < n) {
+    const auto both = rounded_pairs(Vec<float>::load(from + i), Vec<float>(0.f));
+    __builtin_memcpy(out + 2 * i, &both, 32);
+  }
+}
+#endif
+
+/// One pixel of a block as the plan has it.
+template <class T>
+HALFTONE_INLINE void store_pixel(const ConvPlan& plan, Vec<T> lanes, T* to) {
+  if constexpr (takes_pairs<T>) {
+    if (plan.pairs) {
+      const auto bits = bfloat16_from_float(lanes);
+      __builtin_memcpy(to, &bits.v, sizeof(bits.v));
+      return;
+    }
+  }
+  lanes.store(to);
+}
+
 /// The elements of one plane of a plain image in the plan's form; padding is left alone.
 template <class T>
 void place_pixels(const ConvPlan& plan, const T* x, std::int64_t channels, T* to) {
@@ -190,7 +246,7 @@ void place_pixels(const ConvPlan& plan, const T* x, std::int64_t channels, T* to
   begin_row();
   for_each_transposed(x, pixels, channels, pixels, Vec<T>::size, [&](std::int64_t, Vec<T> lanes) {
     if (row != nullptr && phase < plan.phases && column < plan.columns) {
-      lanes.store(row + (phase * plan.columns + column) * size);
+      store_pixel(plan, lanes, row + (phase * plan.columns + column) * size);
     }
     if (++phase == stride) {
       phase = 0;
@@ -211,7 +267,7 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
   const ConvShape& s = plan.shape;
   const std::int64_t height = s.input[1], width = s.input[2], stride = s.stride[2];
   const std::int64_t unit = plan.unit, size = plan.column_size(), run = plan.columns * size;
-  const std::int64_t channel = plane * unit;
+  const std::int64_t block = plan.channels_per_plane(), channel = plane * block;
   const bool is_transposed = unit > 1 && plan.input == Layout::plain;
   const T* from = x + channel * height * width;
   T* out = to;
@@ -231,9 +287,18 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
       if (unit == 1) {
         for (std::int64_t c = begin; c < end; ++c) out[c] = from[at + (c - begin) * stride];
       } else {
-        const T* pixel = from + at * unit;
-        for (std::int64_t c = begin; c < end; ++c, pixel += stride * unit) {
-          V::load(pixel).store(out + c * unit);
+        const T* pixel = from + at * block;
+#if HALFTONE_AVX512
+        if constexpr (takes_pairs<T>) {
+          if (plan.pairs && stride == 1) {
+            round_run(pixel, (end - begin) * block,
+                      reinterpret_cast<BfloatPair*>(out + begin * unit));
+            continue;
+          }
+        }
+#endif
+        for (std::int64_t c = begin; c < end; ++c, pixel += stride * block) {
+          store_pixel(plan, V::load(pixel), out + c * unit);
         }
       }
     }
@@ -250,16 +315,16 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
 inline constexpr std::int64_t most_fetching_tiles = 32;
 
 /// The plan's number of images. y is blocked; `bias` holds whole blocks; `residual` is blocked or
-/// null; `row` is the hook's first row of the image.
-template <class T, Source source>
+/// null; `row` is the hook's first row of the image. W: see Tile.
+template <class T, Source source, class W = T>
 void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bias, T* y,
                const ConvEpilogue<T>& e, const T* residual, std::int64_t row,
                const Executor& executor) {
   constexpr std::int64_t N = Vec<T>::size;
   const ConvShape& s = plan.shape;
   const Segment* segments = static_cast<const Segment*>(packed);
-  const T* weights =
-      reinterpret_cast<const T*>(static_cast<const char*>(packed) + segment_bytes(plan));
+  const W* weights =
+      reinterpret_cast<const W*>(static_cast<const char*>(packed) + segment_bytes(plan));
   const std::int64_t pixels = plan.output_rows * plan.output_columns;
   const Parts tiles(plan.output_columns, tile_rows);
   const std::int64_t units = plan.output_rows > 1 ? plan.output_rows : tiles.parts;
@@ -274,7 +339,7 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
     const std::int64_t vectors = vectors_of_panel<T>(f, filters);
     const std::int64_t channel = group * filters + f;
     const T* from = x + group * (plan.planes / s.groups) * plan.plane_size();
-    Tile<T> tile;
+    Tile<T, W> tile;
     tile.w = weights + channel * plan.steps;
     tile.y_row = tile.residual_row = N;
     tile.y_vector = pixels * N;
@@ -296,15 +361,17 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
     const auto kernel = [&](std::int64_t count) {
       if constexpr (source == Source::pixels && std::is_same_v<T, float>) {
         // Where sums have two chains they keep them.
-        if (fetches && count * vectors >= 8) return tile_kernel<T, Source::tiles>(count, vectors);
+        if (fetches && count * vectors >= 8) {
+          return tile_kernel<T, Source::tiles, W>(count, vectors);
+        }
       }
-      return tile_kernel<T, source>(count, vectors);
+      return tile_kernel<T, source, W>(count, vectors);
     };
     for (std::int64_t r = rows ? first : 0; r < (rows ? last : 1); ++r) {
       for (std::int64_t t = rows ? 0 : first; t < (rows ? tiles.parts : last); ++t) {
         const std::int64_t column = tiles.begin(t), count = tiles.begin(t + 1) - column;
         const std::int64_t at = channel * pixels + (r * plan.output_columns + column) * N;
-        tile.x = from + r * step + column * plan.unit;
+        tile.x = reinterpret_cast<const left_t<T, W>*>(from + r * step + column * plan.unit);
         tile.y = y + at;
         tile.residual = residual == nullptr ? nullptr : residual + at;
         const std::int64_t pass = rows ? (r - first) * tiles.parts + t : t - first;

@@ -2,6 +2,7 @@
 
 #include <halftone/kernel/conv_shape.hpp>
 #include <halftone/kernel/gemm_pack.hpp>
+#include <halftone/kernel/precision.hpp>
 
 namespace halftone::kernel {
 
@@ -30,6 +31,7 @@ struct ConvPlan {
   // be brought into that form, with its padding. Each column is one of `images` images, side by
   // side: where their rows are short, they fill tiles together.
   bool copies = false;
+  bool pairs = false;  ///< of kind blocked: elements of planes and weights are pairs of channels
   std::int64_t images = 1;
   std::int64_t unit = 1, planes = 1, rows = 1, phases = 1, columns = 1;
   std::int64_t row_step = 1;  ///< rows from one output row to the next
@@ -46,11 +48,16 @@ struct ConvPlan {
   std::int64_t panels_per_task = 1;  ///< of kind general
 
   constexpr std::int64_t column_size() const { return images * unit; }
+  constexpr std::int64_t channels_per_plane() const { return pairs ? 2 * unit : unit; }
   constexpr std::int64_t row_size() const { return phases * columns * column_size(); }
   constexpr std::int64_t plane_size() const { return rows * row_size(); }
 };
 
 namespace detail {
+
+/// Whether kernels of T take pairs of channels where they are asked for bfloat16.
+template <class T>
+inline constexpr bool takes_pairs = std::is_same_v<T, float> && has_tiles<float, BfloatPair>;
 
 /// The taps [begin, end) of a kernel of `count` that fall on elements [0, extent) when tap 0 falls
 /// on `start`; begin and end are 0 if none does.
@@ -88,8 +95,9 @@ constexpr std::int64_t segment_bytes(const ConvPlan& plan) {
 
 /// Channels of one of a group's planes that there are.
 constexpr std::int64_t channels_of_plane(const ConvPlan& plan, std::int64_t plane) {
-  const std::int64_t left = plan.shape.channels_per_group() - plane * plan.unit;
-  return left < plan.unit ? left : plan.unit;
+  const std::int64_t most = plan.channels_per_plane();
+  const std::int64_t left = plan.shape.channels_per_group() - plane * most;
+  return left < most ? left : most;
 }
 
 /// Wider kernels are left to the general kind.
@@ -115,13 +123,13 @@ constexpr void plan_tiles(ConvPlan& plan) {
   constexpr std::int64_t N = channel_block<T>;
   const bool line = plan.kind == ConvKind::line;
   const std::int64_t output_height = s.output(1), output_width = s.output(2);
-  plan.unit = line ? 1 : N;
+  plan.unit = line ? 1 : plan.pairs ? N / 2 : N;
   plan.planes = line ? s.channels : channel_blocks<T>(s.channels);
   plan.phases = s.kernel[2] == 1 ? 1 : s.stride[2];
   plan.columns = s.kernel[2] == 1 ? output_width : output_width + (s.reach(2) - 1) / s.stride[2];
   plan.rows = s.kernel[1] == 1 ? output_height : (output_height - 1) * s.stride[1] + s.reach(1);
   plan.row_step = s.kernel[1] == 1 ? 1 : s.stride[1];
-  const bool in_place = plan.input == (line ? Layout::plain : Layout::blocked) &&
+  const bool in_place = !plan.pairs && plan.input == (line ? Layout::plain : Layout::blocked) &&
                         s.pads_begin[1] == 0 && s.pads_begin[2] == 0 && s.stride[2] == 1 &&
                         (s.kernel[1] > 1 || s.stride[1] == 1) && plan.columns == s.input[2] &&
                         plan.rows <= s.input[1];
@@ -244,10 +252,11 @@ constexpr bool has_winograd(const ConvShape& s, std::int64_t edge) {
 }
 
 /// Chooses how to compute a convolution of elements T whose x and y have these layouts; by the form
-/// F(edge x edge, 3 x 3) if there is one and T is float.
+/// F(edge x edge, 3 x 3) if there is one and T is float. In bfloat16 direct sums of floats take pairs of
+/// channels, which is faster than F(2x2, 3x3), too.
 template <class T>
-constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output,
-                             std::int64_t edge = 0) {
+constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, std::int64_t edge = 0,
+                             Precision precision = Precision::float32) {
   using S = compute_t<T>;
   constexpr std::int64_t N = channel_block<T>;
   ConvPlan plan;
@@ -266,11 +275,13 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output,
   const std::int64_t group = s.channels_per_group();
   const bool is_narrow = s.groups > 1 && s.channels == s.filters && group > 0 && group < N &&
                          N % group == 0 && (group == 1 || std::is_same_v<T, float>);
+  const bool in_pairs = detail::takes_pairs<T> && precision == Precision::bfloat16;
   if (!detail::is_real<T>) {
     plan.kind = ConvKind::simple;
   } else if (tiled && is_narrow) {
     plan.kind = ConvKind::depthwise;
-  } else if (tiled && std::is_same_v<T, float> && has_winograd(s, edge)) {
+  } else if (tiled && std::is_same_v<T, float> && has_winograd(s, edge) &&
+             !(in_pairs && edge == 2)) {
     plan.kind = ConvKind::winograd;
     plan.edge = edge;
   } else if (tiled && few) {
@@ -282,6 +293,7 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output,
     plan.kind = ConvKind::general;
   }
 
+  plan.pairs = in_pairs && plan.kind == ConvKind::blocked;
   if (plan.kind == ConvKind::blocked || plan.kind == ConvKind::line) {
     detail::plan_tiles<T>(plan);
     if (plan.kind == ConvKind::blocked && input == Layout::plain && output == Layout::plain) {

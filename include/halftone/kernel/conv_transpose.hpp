@@ -178,8 +178,8 @@ struct FlippedConvolution {
   Phase phases[most_phases];
   bool is_possible = false;
 
-  constexpr FlippedConvolution(const Window& w, std::int64_t groups, View<const T> x,
-                               View<const T> weights) {
+  constexpr FlippedConvolution(const Window& w, std::int64_t groups, Precision precision,
+                               View<const T> x, View<const T> weights) {
     if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
       if (groups != 1 || w.rank() > 2 || x.size() == 0) return;
       const std::size_t skipped = 3 - w.rank();
@@ -220,7 +220,7 @@ struct FlippedConvolution {
           s.pads_begin[i] = reach - first;
           s.pads_end[i] = outputs + reach - input[i] - s.pads_begin[i];
         }
-        phase.plan = conv_plan<T>(s, Layout::plain, Layout::plain);
+        phase.plan = conv_plan<T>(s, Layout::plain, Layout::plain, 0, precision);
         const ConvPlan& plan = phase.plan;
         if (plan.kind != ConvKind::blocked && plan.kind != ConvKind::line) return;
         if (plan.kind != phases[0].plan.kind) return;
@@ -309,7 +309,8 @@ struct FlippedConvolution {
       for_each_weight(any, area, w, order, 0, f, plane,
                       [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<T> lanes) {
                         const auto at = places[tap];
-                        lanes.store(to[at.phase] + (at.tap * any.unit + channel) * width + v * N);
+                        store_weights(any, lanes, channel, width,
+                                      to[at.phase] + at.tap * any.unit * width + v * N);
                       });
     });
   }
@@ -344,10 +345,11 @@ struct FlippedConvolution {
 /// threads.
 template <class T>
 constexpr std::size_t transposed_convolution_workspace(const Window& window, std::int64_t groups,
-                                                       View<const T> x, View<const T> w, View<T>) {
+                                                       const KernelCall& call, View<const T> x,
+                                                       View<const T> w) {
   const detail::TransposedConvolution<T> c(window, groups, x, w);
   if (c.is_empty()) return 0;
-  if (const detail::FlippedConvolution<T> f(window, groups, x, w); f.is_possible) {
+  if (const detail::FlippedConvolution<T> f(window, groups, call.precision, x, w); f.is_possible) {
     return std::size_t(f.bytes());
   }
   return std::size_t(c.x_bytes() + c.w_bytes() + c.tasks() * c.task_bytes());
@@ -359,7 +361,7 @@ void transposed_convolution(const Window& window, std::int64_t groups, const Ker
   const detail::TransposedConvolution<T> c(window, groups, x, w);
   if (c.is_empty()) return;
   char* workspace = static_cast<char*>(call.workspace);
-  if (const detail::FlippedConvolution<T> f(window, groups, x, w); f.is_possible) {
+  if (const detail::FlippedConvolution<T> f(window, groups, call.precision, x, w); f.is_possible) {
     f.run(x.data, w.data, b.data, y.data, workspace, *call.executor);
     return;
   }

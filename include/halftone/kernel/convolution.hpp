@@ -12,8 +12,8 @@ namespace halftone::kernel {
 namespace detail {
 
 template <class T>
-constexpr ConvPlan convolution_plan(const Window& window, std::int64_t groups, View<const T> x,
-                                    View<const T> w) {
+constexpr ConvPlan convolution_plan(const Window& window, std::int64_t groups,
+                                    const KernelCall& call, View<const T> x, View<const T> w) {
   ConvShape s;
   s.batch = x.extent(0);
   s.channels = x.extent(1);
@@ -28,7 +28,7 @@ constexpr ConvPlan convolution_plan(const Window& window, std::int64_t groups, V
     s.pads_begin[skipped + i] = window.pad_begin(i);
     s.pads_end[skipped + i] = window.pad_end(i);
   }
-  return conv_plan<T>(s, Layout::plain, Layout::plain);
+  return conv_plan<T>(s, Layout::plain, Layout::plain, 0, call.precision);
 }
 
 /// Packed weights lie behind the plan they were packed for.
@@ -43,14 +43,14 @@ constexpr std::size_t convolution_packed_bytes(const Window& window, std::int64_
                                                const KernelCall& call, View<const T> x,
                                                View<const T> w) {
   if (!call.is_constant(1)) return 0;
-  const ConvPlan plan = detail::convolution_plan(window, groups, x, w);
+  const ConvPlan plan = detail::convolution_plan(window, groups, call, x, w);
   return std::size_t(detail::plan_bytes + plan.packed_bytes);
 }
 
 template <class T>
-void convolution_pack(const Window& window, std::int64_t groups, void* packed, View<const T> x,
-                      View<const T> w) {
-  const ConvPlan plan = detail::convolution_plan(window, groups, x, w);
+void convolution_pack(const Window& window, std::int64_t groups, const KernelCall& call,
+                      void* packed, View<const T> x, View<const T> w) {
+  const ConvPlan plan = detail::convolution_plan(window, groups, call, x, w);
   __builtin_memcpy(packed, &plan, sizeof(plan));
   conv_pack(plan, w.data, static_cast<char*>(packed) + detail::plan_bytes);
 }
@@ -59,7 +59,7 @@ template <class T>
 constexpr std::size_t convolution_workspace(const Window& window, std::int64_t groups,
                                             const KernelCall& call, View<const T> x,
                                             View<const T> w) {
-  const ConvPlan plan = detail::convolution_plan(window, groups, x, w);
+  const ConvPlan plan = detail::convolution_plan(window, groups, call, x, w);
   const std::int64_t packed = call.is_constant(1) ? 0 : detail::round_up(plan.packed_bytes, 64);
   return std::size_t(packed + plan.workspace_bytes);
 }
@@ -75,7 +75,7 @@ void convolution(const Window& window, std::int64_t groups, const KernelCall& ca
          epilogue, call.workspace, *call.executor);
     return;
   }
-  const ConvPlan plan = detail::convolution_plan(window, groups, x, w);
+  const ConvPlan plan = detail::convolution_plan(window, groups, call, x, w);
   char* const workspace = static_cast<char*>(call.workspace);
   conv_pack(plan, w.data, workspace, *call.executor);
   conv(plan, x.data, workspace, y.data, epilogue,

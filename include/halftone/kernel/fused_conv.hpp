@@ -9,7 +9,7 @@ namespace halftone::kernel {
 namespace detail {
 
 template <class T, class Op>
-constexpr ConvPlan plan_of(const Op& op, View<const T> x, View<const T> w) {
+constexpr ConvPlan plan_of(const Op& op, const KernelCall& call, View<const T> x, View<const T> w) {
   ConvShape s;
   s.batch = x.extent(0);
   s.groups = op.group;
@@ -25,7 +25,8 @@ constexpr ConvPlan plan_of(const Op& op, View<const T> x, View<const T> w) {
     s.pads_end[1 + i] = op.pads[2 + at];
   }
   return conv_plan<T>(s, op.blocked_input ? Layout::blocked : Layout::plain,
-                      op.blocked_output ? Layout::blocked : Layout::plain, op.winograd);
+                      op.blocked_output ? Layout::blocked : Layout::plain, op.winograd,
+                      call.precision);
 }
 
 }  // namespace detail
@@ -33,7 +34,7 @@ constexpr ConvPlan plan_of(const Op& op, View<const T> x, View<const T> w) {
 template <class T, class Op>
 void fused_conv(const Op& op, const KernelCall& call, View<const T> x, View<const T> w,
                 View<const T> b, View<const T> residual, View<T> y) {
-  const ConvPlan plan = detail::plan_of<T>(op, x, w);
+  const ConvPlan plan = detail::plan_of<T>(op, call, x, w);
   const void* packed = call.packed;
   auto* workspace = static_cast<char*>(call.workspace);
   if (packed == nullptr) {
@@ -53,7 +54,7 @@ void fused_conv(const Op& op, const KernelCall& call, View<const T> x, View<cons
 template <class T, class Op>
 constexpr std::size_t fused_conv_workspace(const Op& op, const KernelCall& call, View<const T> x,
                                            View<const T> w) {
-  const ConvPlan plan = detail::plan_of<T>(op, x, w);
+  const ConvPlan plan = detail::plan_of<T>(op, call, x, w);
   const std::int64_t packed = call.packed != nullptr ? 0 : detail::round_up(plan.packed_bytes, 64);
   return static_cast<std::size_t>(plan.workspace_bytes + packed);
 }
@@ -62,12 +63,13 @@ template <class T, class Op>
 constexpr std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
                                               View<const T> w) {
   if (!call.is_constant(1)) return 0;
-  return static_cast<std::size_t>(detail::plan_of<T>(op, x, w).packed_bytes);
+  return static_cast<std::size_t>(detail::plan_of<T>(op, call, x, w).packed_bytes);
 }
 
 template <class T, class Op>
-void fused_conv_pack(const Op& op, void* packed, View<const T> x, View<const T> w) {
-  conv_pack<T>(detail::plan_of<T>(op, x, w), w.data, packed);
+void fused_conv_pack(const Op& op, const KernelCall& call, void* packed, View<const T> x,
+                     View<const T> w) {
+  conv_pack<T>(detail::plan_of<T>(op, call, x, w), w.data, packed);
 }
 
 template <class T>

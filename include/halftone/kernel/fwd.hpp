@@ -35,7 +35,8 @@ template <class T, class Op>
 constexpr std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
                                               View<const T> w);
 template <class T, class Op>
-void fused_conv_pack(const Op& op, void* packed, View<const T> x, View<const T> w);
+void fused_conv_pack(const Op& op, const KernelCall& call, void* packed, View<const T> x,
+                     View<const T> w);
 
 /// y in blocks of channels from x, or plain y from x in blocks.
 template <class T>
@@ -71,18 +72,19 @@ template <class T>
 constexpr std::size_t matmul_packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
                                           View<T> y);
 template <class T>
-void matmul_pack(void* packed, View<const T> a, View<const T> b, View<T> y);
+void matmul_pack(const KernelCall& call, void* packed, View<const T> a, View<const T> b, View<T> y);
 template <class T, class Op>
 void gemm_with_addend(const Op& op, const KernelCall& call, View<const T> a, View<const T> b,
                       View<const T> c, View<T> y);
 template <class T, class Op>
 constexpr std::size_t gemm_workspace(const Op& op, const KernelCall& call, View<const T> a,
-                                     View<const T> b, View<T> y);
+                                     View<const T> b);
 template <class T, class Op>
 constexpr std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const T> a,
                                         View<const T> b);
 template <class T, class Op>
-void gemm_pack(const Op& op, void* packed, View<const T> b);
+void gemm_pack(const Op& op, const KernelCall& call, void* packed, View<const T> a,
+               View<const T> b);
 
 // kernel/attention.hpp
 /// A tensor [batch, heads, rows, columns] by its strides in elements.
@@ -135,8 +137,8 @@ constexpr std::size_t convolution_packed_bytes(const Window& window, std::int64_
                                                const KernelCall& call, View<const T> x,
                                                View<const T> w);
 template <class T>
-void convolution_pack(const Window& window, std::int64_t groups, void* packed, View<const T> x,
-                      View<const T> w);
+void convolution_pack(const Window& window, std::int64_t groups, const KernelCall& call,
+                      void* packed, View<const T> x, View<const T> w);
 
 /// What a reduction joins: terms by addition unless the name says otherwise.
 enum class Accumulation : std::uint8_t {

@@ -9,16 +9,18 @@ namespace halftone::kernel {
 /// Which operand of a product is packed already.
 enum class Packed : std::uint8_t { none, a, b };
 
-/// Scratch memory that gemm needs, in bytes, for any strides of the operands.
-template <class T>
+/// Scratch memory that gemm needs, in bytes, for any strides of the operands; W as in PackedB.
+template <class T, class W = compute_t<T>>
 constexpr std::int64_t gemm_workspace_bytes(std::int64_t m, std::int64_t n, std::int64_t k,
                                             Packed packed = Packed::none) {
   if constexpr (!detail::is_real<T>) {
     return 0;
   } else {
     const std::int64_t blocked =
-        detail::packed_product_bytes<T>(m, n, k, packed == Packed::a, packed == Packed::b);
-    if (packed != Packed::none || (m != 1 && n != 1)) return blocked;
+        detail::packed_product_bytes<T, W>(m, n, k, packed == Packed::a, packed == Packed::b);
+    if (packed != Packed::none || !std::is_same_v<W, compute_t<T>> || (m != 1 && n != 1)) {
+      return blocked;
+    }
     const std::int64_t vector = detail::vector_product_bytes<T>(m == 1 ? n : m, k);
     return vector > blocked ? vector : blocked;
   }
@@ -26,14 +28,14 @@ constexpr std::int64_t gemm_workspace_bytes(std::int64_t m, std::int64_t n, std:
 
 namespace detail {
 
-template <class T>
-void multiply(Matrix<const T> a, const compute_t<T>* packed_a, Matrix<const T> b,
-              const compute_t<T>* packed_b, Matrix<T> y, const Epilogue<T>& epilogue,
+template <class T, class W = compute_t<T>>
+void multiply(Matrix<const T> a, const left_t<compute_t<T>, W>* packed_a, Matrix<const T> b,
+              const std::type_identity_t<W>* packed_b, Matrix<T> y, const Epilogue<T>& epilogue,
               void* workspace, const Executor& executor) {
   const Parts tiles(y.rows, tile_rows);
-  multiply_packed<T>({y.rows, y.columns, a.columns, a, packed_a, b, packed_b, y, &epilogue, tiles,
-                      Parts(0, 1), false},
-                     workspace, executor);
+  multiply_packed<T, W>({y.rows, y.columns, elements_of<W>(a.columns), a, packed_a, b, packed_b, y,
+                         &epilogue, tiles, Parts(0, 1), false},
+                        workspace, executor);
 }
 
 }  // namespace detail
@@ -82,18 +84,33 @@ void gemm(Matrix<const std::type_identity_t<T>> a, Matrix<const std::type_identi
   }
 }
 
-/// The same with b packed before by pack_b, as constant weights are;
-/// workspace: gemm_workspace_bytes<T>(m, n, k, Packed::b).
-template <class T>
-void gemm(Matrix<const std::type_identity_t<T>> a, PackedB<std::type_identity_t<T>> b, Matrix<T> y,
-          const Epilogue<std::type_identity_t<T>>& epilogue, void* workspace,
+/// The same with both operands rounded to bfloat16 on the way;
+/// workspace: gemm_workspace_bytes<float, BfloatPair>(m, n, k).
+inline void gemm_in_bfloat16([[maybe_unused]] Matrix<const float> a,
+                             [[maybe_unused]] Matrix<const float> b,
+                             [[maybe_unused]] Matrix<float> y,
+                             [[maybe_unused]] const Epilogue<float>& epilogue,
+                             [[maybe_unused]] void* workspace,
+                             [[maybe_unused]] const Executor& executor = {}) {
+  if constexpr (detail::has_tiles<float, BfloatPair>) {
+    if (y.rows == 0 || y.columns == 0) return;
+    detail::multiply<float, BfloatPair>(a, nullptr, b, nullptr, y, epilogue, workspace, executor);
+  }
+}
+
+/// The same with b packed before by pack_b<W>, as constant weights are; pairs of bfloat16 have a rounded
+/// to bfloat16, too, and half is widened on the way.
+/// workspace: gemm_workspace_bytes<T, W>(m, n, k, Packed::b).
+template <class T, class W = compute_t<T>>
+void gemm(Matrix<const std::type_identity_t<T>> a, PackedB<std::type_identity_t<T>, W> b,
+          Matrix<T> y, const Epilogue<std::type_identity_t<T>>& epilogue, void* workspace,
           const Executor& executor = {}) {
   if (y.rows == 0 || y.columns == 0) return;
   if constexpr (!detail::is_real<T>) {
     detail::multiply_simple<T>(a, row_major<const T>(b.data, b.rows, b.columns), y, epilogue);
   } else {
-    detail::multiply<T>(a, nullptr, {nullptr, b.rows, b.columns, 0, 0}, b.data, y, epilogue,
-                        workspace, executor);
+    detail::multiply<T, W>(a, nullptr, {nullptr, b.rows, b.columns, 0, 0}, b.data, y, epilogue,
+                           workspace, executor);
   }
 }
 

@@ -100,6 +100,86 @@ void pack_strip(const T* x, std::int64_t stride, std::int64_t step, std::int64_t
   }
 }
 
+/// Terms that are packed at once on the way to 16 bits.
+inline constexpr std::int64_t narrow_terms = 64;
+
+#if HALFTONE_AVX512
+/// The floats of two vectors as bfloat16, one behind the other (to nearest, ties to even; subnormal
+/// numbers become zero).
+HALFTONE_BF16 __attribute__((always_inline)) inline raw_t<std::uint16_t, 32> rounded_pairs(
+    Vec<float> first, Vec<float> second) {
+#ifdef __clang__
+  return (raw_t<std::uint16_t, 32>)__builtin_ia32_cvtne2ps2bf16_512(second.v, first.v);
+#elif __GNUC__ >= 13
+  return (raw_t<std::uint16_t, 32>)__builtin_ia32_cvtne2ps2bf16_v32bf(second.v, first.v);
+#else
+  return (raw_t<std::uint16_t, 32>)__builtin_ia32_cvtne2ps2bf16_v32hi(second.v, first.v);
+#endif
+}
+
+/// Pairs of what two vectors hold in the same lane.
+HALFTONE_BF16 __attribute__((always_inline)) inline Vec<std::uint32_t> pairs_of(Vec<float> first,
+                                                                                Vec<float> second) {
+  const auto both = rounded_pairs(first, second);
+  return (raw_t<std::uint32_t, 16>)__builtin_shufflevector(
+      both, both, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25, 10, 26, 11,
+      27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+
+/// to[q][i] = the terms 2 q and 2 q + 1 of lane i, for rows of `width` lanes that are `stride` apart
+/// in `wide`.
+HALFTONE_BF16 inline void join_terms(const float* wide, std::int64_t stride, std::int64_t pairs,
+                                     BfloatPair* to, std::int64_t width) {
+  constexpr std::int64_t N = Vec<float>::size;
+  for (std::int64_t q = 0; q < pairs; ++q, wide += 2 * stride, to += width) {
+    for (std::int64_t i = 0; i < width; i += N) {
+      const auto words = pairs_of(Vec<float>::load(wide + i), Vec<float>::load(wide + stride + i));
+      auto* const out = reinterpret_cast<std::uint32_t*>(to + i);
+      if (width - i < N) {
+        words.store_partial(out, width - i);
+      } else {
+        words.store(out);
+      }
+    }
+  }
+}
+#endif
+
+/// pack_strip for elements that are narrower than S: half, or pairs of bfloat16, whose last one is
+/// filled up with zero.
+template <class W>
+void pack_narrow(const float* x, std::int64_t stride, std::int64_t step, std::int64_t count,
+                 std::int64_t terms, W* to, std::int64_t width) {
+  constexpr std::int64_t N = Vec<float>::size;
+  const std::int64_t wide_width = round_up(width, N);
+  alignas(64) float wide[narrow_terms * panel_vectors * N];
+  for (std::int64_t q = 0; q < terms; q += narrow_terms) {
+    const std::int64_t n = terms - q < narrow_terms ? terms - q : narrow_terms;
+    pack_strip<float>(x + q * step, stride, step, count, n, wide, wide_width);
+    if constexpr (terms_of<W> == 2) {
+      for (std::int64_t i = 0; n % 2 != 0 && i < wide_width; ++i) wide[n * wide_width + i] = 0;
+      join_terms(wide, wide_width, (n + 1) / 2, to + q / 2 * width, width);
+    } else {
+      for (std::int64_t r = 0; r < n; ++r) {
+        for (std::int64_t i = 0; i < width; i += N) {
+          store_compute(to + (q + r) * width + i, Vec<float>::load(wide + r * wide_width + i));
+        }
+      }
+    }
+  }
+}
+
+/// Packs a strip for a tile as elements E: the first `terms` terms.
+template <class T, class E>
+void pack_elements(const T* x, std::int64_t stride, std::int64_t step, std::int64_t count,
+                   std::int64_t terms, E* to, std::int64_t width) {
+  if constexpr (std::is_same_v<E, compute_t<T>>) {
+    pack_strip<T>(x, stride, step, count, terms, to, width);
+  } else {
+    pack_narrow<E>(x, stride, step, count, terms, to, width);
+  }
+}
+
 /// Vectors of the panel that begins at `column` of n.
 template <class S>
 constexpr std::int64_t vectors_of_panel(std::int64_t column, std::int64_t n) {
@@ -116,12 +196,12 @@ inline constexpr bool is_real = std::is_floating_point_v<compute_t<T>>;
 
 }  // namespace detail
 
-/// The right operand b [k, n] of a product, packed: panels of columns, each [k][panel columns].
-/// The packed form is in the compute type and 64-byte aligned; it fits the instruction set the
-/// packing function was compiled for.
-template <class T>
+/// The right operand b [k, n] of a product, packed: panels of columns, each [k][panel columns] of W:
+/// the compute type, or for float also half or pairs of terms in bfloat16. It is 64-byte aligned and
+/// fits the instruction set the packing function was compiled for.
+template <class T, class W = compute_t<T>>
 struct PackedB {
-  const compute_t<T>* data = nullptr;
+  const W* data = nullptr;
   std::int64_t rows = 0, columns = 0;
 };
 
@@ -132,11 +212,18 @@ struct PackedA {
   std::int64_t rows = 0, columns = 0;
 };
 
-template <class T>
+namespace detail {
+/// Elements W that hold k terms.
+template <class W>
+constexpr std::int64_t elements_of(std::int64_t k) {
+  return (k + terms_of<W> - 1) / terms_of<W>;
+}
+}  // namespace detail
+
+template <class T, class W = compute_t<T>>
 constexpr std::int64_t packed_b_bytes(std::int64_t k, std::int64_t n) {
-  using S = compute_t<T>;
-  constexpr std::int64_t N = detail::is_real<T> ? Vec<S>::size : 1;
-  return k * ((n + N - 1) / N * N) * std::int64_t(sizeof(S));
+  constexpr std::int64_t N = detail::is_real<T> ? Vec<compute_t<T>>::size : 1;
+  return detail::elements_of<W>(k) * ((n + N - 1) / N * N) * std::int64_t(sizeof(W));
 }
 
 template <class T>
@@ -148,38 +235,42 @@ namespace detail {
 
 /// Packs the panels [first, last) of b; `packed` is where panel `first` goes. Rows in memory are
 /// read in bands, so that reading is sequential.
-template <class T>
-void pack_panels(Matrix<const T> b, std::int64_t first, std::int64_t last, compute_t<T>* packed) {
+template <class T, class W = compute_t<T>>
+void pack_panels(Matrix<const T> b, std::int64_t first, std::int64_t last, W* packed) {
   using S = compute_t<T>;
-  const std::int64_t band = b.row_stride == 1 || b.rows == 0 ? b.rows : 16;
+  const std::int64_t band = b.row_stride == 1 || b.rows == 0 ? b.rows : 16 * terms_of<W>;
   for (std::int64_t q = 0; q < b.rows; q += band) {
     const std::int64_t steps = b.rows - q < band ? b.rows - q : band;
     for (std::int64_t p = first; p < last; ++p) {
       const std::int64_t j = p * panel_columns<S>;
       const std::int64_t width = vectors_of_panel<S>(j, b.columns) * Vec<S>::size;
-      pack_strip(b.data + j * b.column_stride + q * b.row_stride, b.column_stride, b.row_stride,
-                 b.columns - j < width ? b.columns - j : width, steps,
-                 packed + (j - first * panel_columns<S>)*b.rows + q * width, width);
+      pack_elements<T>(
+          b.data + j * b.column_stride + q * b.row_stride, b.column_stride, b.row_stride,
+          b.columns - j < width ? b.columns - j : width, steps,
+          packed + (j - first * panel_columns<S>)*elements_of<W>(b.rows) + q / terms_of<W> * width,
+          width);
     }
   }
 }
 
 }  // namespace detail
 
-/// Packs b into packed_b_bytes(b.rows, b.columns) bytes, 64-byte aligned.
-template <class T>
-PackedB<std::remove_const_t<T>> pack_b(Matrix<T> b, void* packed) {
+/// Packs b into packed_b_bytes<T, W>(b.rows, b.columns) bytes, 64-byte aligned; void: W is the compute
+/// type.
+template <class W = void, class T>
+auto pack_b(Matrix<T> b, void* packed) {
   using E = std::remove_const_t<T>;
   using S = compute_t<E>;
-  S* to = static_cast<S*>(packed);
+  using Element = std::conditional_t<std::is_void_v<W>, S, W>;
+  auto* const to = static_cast<Element*>(packed);
   if constexpr (detail::is_real<E>) {
-    detail::pack_panels<E>(b, 0, Parts(b.columns, detail::panel_columns<S>).parts, to);
+    detail::pack_panels<E, Element>(b, 0, Parts(b.columns, detail::panel_columns<S>).parts, to);
   } else {
     for (std::int64_t i = 0; i < b.rows; ++i) {
       for (std::int64_t j = 0; j < b.columns; ++j) to[i * b.columns + j] = b(i, j);
     }
   }
-  return {to, b.rows, b.columns};
+  return PackedB<E, Element>{to, b.rows, b.columns};
 }
 
 /// Packs a into packed_a_bytes(a.rows, a.columns) bytes, 64-byte aligned.

@@ -22,7 +22,7 @@ inline constexpr std::int64_t few_tiles = 256 / tile_rows;
 /// Elements of b packed at once.
 inline constexpr std::int64_t b_block = std::int64_t{1} << 22;
 
-/// Panels of b packed at once.
+/// Panels of b packed at once; k counts elements.
 template <class S>
 constexpr std::int64_t panels_at_once(std::int64_t n, std::int64_t k) {
   const std::int64_t panels = Parts(n, panel_columns<S>).parts;
@@ -37,14 +37,15 @@ constexpr std::int64_t slot_count(std::int64_t tiles) {
 }
 inline constexpr std::int64_t slot_rows = round_up(tiles_per_group * tile_rows, 16);
 
-template <class T>
+/// W is what the packed b is made of, see PackedB.
+template <class T, class W = compute_t<T>>
 struct Product {
   using S = compute_t<T>;
-  std::int64_t m, n, k;
+  std::int64_t m, n, k;  ///< k counts elements W
   Matrix<const T> a;
-  const S* packed_a;  ///< null: a is packed on the way
+  const left_t<S, W>* packed_a;  ///< null: a is packed on the way
   Matrix<const T> b;
-  const S* packed_b;
+  const W* packed_b;
   Matrix<T> y;
   const Epilogue<T>* epilogue;
   Parts tiles, steps;
@@ -66,11 +67,11 @@ constexpr bool fits_tile(const Epilogue<T>& e) {
 
 /// One piece of k for the tiles [t0, t1) by the panels [p0, p1). `a` holds the tiles' rows, tile t
 /// at offset (first row - rows before) * a_depth; `b` panel p at (first column - b_column) * k.
-template <class T>
-void multiply_block(const Product<T>& p, const compute_t<T>* a, std::int64_t rows_before,
-                    std::int64_t a_depth, std::int64_t a_step, const compute_t<T>* b,
-                    std::int64_t b_column, std::int64_t piece, std::int64_t t0, std::int64_t t1,
-                    std::int64_t p0, std::int64_t p1) {
+template <class T, class W = compute_t<T>>
+void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
+                    std::int64_t rows_before, std::int64_t a_depth, std::int64_t a_step,
+                    const std::type_identity_t<W>* b, std::int64_t b_column, std::int64_t piece,
+                    std::int64_t t0, std::int64_t t1, std::int64_t p0, std::int64_t p1) {
   using S = compute_t<T>;
   const Epilogue<T>& e = *p.epilogue;
   const std::int64_t begin = p.steps.begin(piece);
@@ -86,14 +87,14 @@ void multiply_block(const Product<T>& p, const compute_t<T>* a, std::int64_t row
     const std::int64_t columns = p.n - j < width ? p.n - j : width;
     const bool direct = std::is_same_v<T, S> && columns == width;
     const bool fused = direct && p.fused;
-    Tile<S> tile;
+    Tile<S, W> tile;
     tile.w = b + (j - b_column) * p.k + begin * width;
     tile.segments = &segment;
     tile.segment_count = 1;
     tile.accumulate = !first;
     // The tiles of this panel fetch the next one into L2, a share each.
-    const S* next = panel + 1 < p1 ? tile.w + panel_columns<S> * p.k : tile.w;
-    const std::int64_t share = segment.steps * width * std::int64_t(sizeof(S)) / (t1 - t0);
+    const W* next = panel + 1 < p1 ? tile.w + panel_columns<S> * p.k : tile.w;
+    const std::int64_t share = segment.steps * width * std::int64_t(sizeof(W)) / (t1 - t0);
     tile.ahead_step = segment.steps == 0 ? 0 : share / segment.steps + 1;
     if constexpr (std::is_same_v<T, S>) {
       if (fused && first && e.addend != nullptr) tile.bias = e.addend + j;
@@ -116,7 +117,7 @@ void multiply_block(const Product<T>& p, const compute_t<T>* a, std::int64_t row
           if (fused && last && e.residual != nullptr) {
             tile.residual = e.residual + i * e.residual_row_stride + j;
           }
-          tile_kernel<S, Source::panel>(rows, vectors)(tile);
+          tile_kernel<S, Source::panel, W>(rows, vectors)(tile);
           continue;
         }
         if (!first) {
@@ -130,7 +131,7 @@ void multiply_block(const Product<T>& p, const compute_t<T>* a, std::int64_t row
       }
       tile.y = buffer;
       tile.y_row = width;
-      tile_kernel<S, Source::panel>(rows, vectors)(tile);
+      tile_kernel<S, Source::panel, W>(rows, vectors)(tile);
       finish(buffer, width, y, p.y.row_stride, 1, i, j, rows, columns, last ? e : Epilogue<T>{});
     }
     if constexpr (std::is_same_v<T, S>) {
@@ -147,36 +148,41 @@ void multiply_block(const Product<T>& p, const compute_t<T>* a, std::int64_t row
 }
 
 /// Bytes of scratch memory for multiply_packed.
-template <class T>
-constexpr std::int64_t packed_product_bytes(std::int64_t m, std::int64_t n, std::int64_t k,
+template <class T, class W = compute_t<T>>
+constexpr std::int64_t packed_product_bytes(std::int64_t m, std::int64_t n, std::int64_t terms,
                                             bool has_packed_a, bool has_packed_b) {
   using S = compute_t<T>;
+  const std::int64_t k = elements_of<W>(terms);
   const std::int64_t depth = std::is_same_v<T, S> && k > k_block<S> ? k_block<S> : k;
-  std::int64_t elements = 0;
+  std::int64_t bytes = 128;
   if (!has_packed_a) {
     const std::int64_t tiles = Parts(m, tile_rows).parts;
-    elements += tiles <= few_tiles ? round_up(m * k, 16) : slot_count(tiles) * slot_rows * depth;
+    bytes += (tiles <= few_tiles ? round_up(m * k, 16) : slot_count(tiles) * slot_rows * depth) *
+             std::int64_t(sizeof(left_t<S, W>));
   }
-  if (!has_packed_b) elements += panels_at_once<S>(n, k) * panel_columns<S> * k;
-  return elements * std::int64_t(sizeof(S)) + 128;
+  if (!has_packed_b) {
+    bytes += panels_at_once<S>(n, k) * panel_columns<S> * k * std::int64_t(sizeof(W));
+  }
+  return bytes;
 }
 
 /// Packs the steps [q, q + steps) of the tiles [t0, t1) one after the other.
-template <class T>
-void pack_tiles_of_a(const Product<T>& p, std::int64_t t0, std::int64_t t1, std::int64_t q,
-                     std::int64_t steps, compute_t<T>* to) {
+template <class T, class W>
+void pack_tiles_of_a(const Product<T, W>& p, std::int64_t t0, std::int64_t t1, std::int64_t q,
+                     std::int64_t steps, left_t<compute_t<T>, W>* to) {
+  const std::int64_t first = q * terms_of<W>, left = p.a.columns - first;
+  const std::int64_t terms = left < steps * terms_of<W> ? left : steps * terms_of<W>;
   for (std::int64_t t = t0; t < t1; ++t) {
     const std::int64_t i = p.tiles.begin(t), rows = p.tiles.begin(t + 1) - i;
-    pack_strip(p.a.data + i * p.a.row_stride + q * p.a.column_stride, p.a.row_stride,
-               p.a.column_stride, rows, steps, to + (i - p.tiles.begin(t0)) * steps, rows);
+    pack_elements<T>(p.a.data + i * p.a.row_stride + first * p.a.column_stride, p.a.row_stride,
+                     p.a.column_stride, rows, terms, to + (i - p.tiles.begin(t0)) * steps, rows);
   }
 }
 
 /// The panels [p0, p1) with a packed: a grid of groups of tiles by groups of panels.
-template <class T>
-void multiply_grid(const Product<T>& p, std::int64_t tasks, const compute_t<T>* b,
-                   std::int64_t b_column, std::int64_t p0, std::int64_t p1,
-                   const Executor& executor) {
+template <class T, class W>
+void multiply_grid(const Product<T, W>& p, std::int64_t tasks, const W* b, std::int64_t b_column,
+                   std::int64_t p0, std::int64_t p1, const Executor& executor) {
   const Parts groups(p.tiles.parts, p.tiles.parts <= few_tiles ? few_tiles : tiles_per_group);
   const Parts columns(p1 - p0, Parts(p1 - p0, Parts(tasks, groups.parts).parts).parts);
   parallel_for(executor, groups.parts * columns.parts, [&](std::int64_t task) {
@@ -190,15 +196,15 @@ void multiply_grid(const Product<T>& p, std::int64_t tasks, const compute_t<T>* 
 }
 
 /// The panels [p0, p1) with a packed on the way, each task into its own slot of `slots`.
-template <class T>
-void multiply_groups(const Product<T>& p, std::int64_t tasks, std::int64_t depth,
-                     compute_t<T>* slots, const compute_t<T>* b, std::int64_t b_column,
+template <class T, class W>
+void multiply_groups(const Product<T, W>& p, std::int64_t tasks, std::int64_t depth,
+                     left_t<compute_t<T>, W>* slots, const W* b, std::int64_t b_column,
                      std::int64_t p0, std::int64_t p1, const Executor& executor) {
   const Parts groups(p.tiles.parts, tiles_per_group);
   const std::int64_t most = slot_count(p.tiles.parts);
   const std::int64_t shares = tasks < most ? tasks : most;
   parallel_for(executor, shares, [&](std::int64_t task) {
-    compute_t<T>* const slot = slots + task * slot_rows * depth;
+    auto* const slot = slots + task * slot_rows * depth;
     const std::int64_t end = (task + 1) * groups.parts / shares;
     for (std::int64_t g = task * groups.parts / shares; g < end; ++g) {
       const std::int64_t t0 = groups.begin(g), t1 = groups.begin(g + 1);
@@ -213,18 +219,17 @@ void multiply_groups(const Product<T>& p, std::int64_t tasks, std::int64_t depth
 
 /// Whether threads take rows of few tiles instead of columns. Neighbouring operators do: what one
 /// thread has computed it then reads itself. But each thread reads all of b.
-template <class T>
-constexpr bool shares_rows(const Product<T>& p, std::int64_t tasks, const Executor& executor) {
+template <class T, class W>
+constexpr bool shares_rows(const Product<T, W>& p, std::int64_t tasks, const Executor& executor) {
   constexpr std::int64_t least = 2;                     // tiles of a thread
   constexpr std::int64_t most = std::int64_t{1} << 20;  // bytes of b
   return executor.threads > 1 && tasks >= executor.threads &&
-         p.tiles.parts >= least * executor.threads &&
-         p.k * p.n * std::int64_t{sizeof(compute_t<T>)} <= most;
+         p.tiles.parts >= least * executor.threads && p.k * p.n * std::int64_t{sizeof(W)} <= most;
 }
 
 /// The panels [p0, p1) with rows that each task packs into its part of `packed`.
-template <class T>
-void multiply_rows(const Product<T>& p, compute_t<T>* packed, const compute_t<T>* b,
+template <class T, class W>
+void multiply_rows(const Product<T, W>& p, left_t<compute_t<T>, W>* packed, const W* b,
                    std::int64_t p0, std::int64_t p1, const Executor& executor) {
   const std::int64_t threads = executor.threads;
   const Parts rows(p.tiles.parts, (p.tiles.parts + threads - 1) / threads);
@@ -237,10 +242,12 @@ void multiply_rows(const Product<T>& p, compute_t<T>* packed, const compute_t<T>
   });
 }
 
-template <class T>
-void multiply_packed(Product<T> p, void* workspace, const Executor& executor) {
+template <class T, class W = compute_t<T>>
+void multiply_packed(Product<T, W> p, void* workspace, const Executor& executor) {
   using S = compute_t<T>;
-  S* scratch = static_cast<S*>(workspace);
+  using X = left_t<S, W>;
+  X* const packed_rows = static_cast<X*>(workspace);
+  std::int64_t row_elements = 0;
   const bool splits_k = std::is_same_v<T, S> && p.tiles.parts > 1;
   p.steps = Parts(p.k, splits_k ? k_block<S> : p.k > 0 ? p.k : 1);
   if (p.steps.parts == 0) p.steps.parts = 1;
@@ -248,48 +255,49 @@ void multiply_packed(Product<T> p, void* workspace, const Executor& executor) {
   const std::int64_t tasks = task_count(p.m, p.n, p.k);
   const std::int64_t depth = splits_k && p.k > k_block<S> ? k_block<S> : p.k;
 
-  if constexpr (std::is_same_v<T, S>) {
+  if constexpr (std::is_same_v<T, X>) {
     // One row is packed as it is.
     if (p.m == 1 && p.a.column_stride == 1 && p.packed_a == nullptr) p.packed_a = p.a.data;
   }
-  S* const slots = scratch;
   const bool by_rows = p.packed_a == nullptr && p.packed_b != nullptr &&
                        p.tiles.parts <= few_tiles && shares_rows(p, tasks, executor);
   if (by_rows) {
-    multiply_rows(p, scratch, p.packed_b, 0, Parts(p.n, panel_columns<S>).parts, executor);
+    multiply_rows(p, packed_rows, p.packed_b, 0, Parts(p.n, panel_columns<S>).parts, executor);
     return;
   }
   if (p.packed_a == nullptr && p.tiles.parts <= few_tiles) {
     const Parts groups(p.tiles.parts, Parts(p.tiles.parts, tasks).parts);
     parallel_for(executor, groups.parts, [&](std::int64_t g) {
       const std::int64_t t = groups.begin(g);
-      pack_tiles_of_a(p, t, groups.begin(g + 1), 0, p.k, scratch + p.tiles.begin(t) * p.k);
+      pack_tiles_of_a(p, t, groups.begin(g + 1), 0, p.k, packed_rows + p.tiles.begin(t) * p.k);
     });
-    p.packed_a = scratch;
-    scratch += round_up(p.m * p.k, 16);
+    p.packed_a = packed_rows;
+    row_elements = round_up(p.m * p.k, 16);
   } else if (p.packed_a == nullptr) {
-    scratch += slot_count(p.tiles.parts) * slot_rows * depth;
+    row_elements = slot_count(p.tiles.parts) * slot_rows * depth;
   }
+  auto* const packed_panels =
+      reinterpret_cast<W*>(static_cast<char*>(workspace) + row_elements * std::int64_t{sizeof(X)});
 
   const std::int64_t panels = Parts(p.n, panel_columns<S>).parts;
   const std::int64_t block = p.packed_b == nullptr ? panels_at_once<S>(p.n, p.k) : panels;
   for (std::int64_t p0 = 0; p0 < panels; p0 += block) {
     const std::int64_t p1 = p0 + block < panels ? p0 + block : panels;
-    const S* b = p.packed_b;
+    const W* b = p.packed_b;
     std::int64_t b_column = 0;
     if (b == nullptr) {
       const Parts parts(p1 - p0, Parts(p1 - p0, tasks).parts);
       parallel_for(executor, parts.parts, [&](std::int64_t task) {
-        pack_panels(p.b, p0 + parts.begin(task), p0 + parts.begin(task + 1),
-                    scratch + parts.begin(task) * panel_columns<S> * p.k);
+        pack_panels<T, W>(p.b, p0 + parts.begin(task), p0 + parts.begin(task + 1),
+                          packed_panels + parts.begin(task) * panel_columns<S> * p.k);
       });
-      b = scratch;
+      b = packed_panels;
       b_column = p0 * panel_columns<S>;
     }
     if (p.packed_a != nullptr) {
       multiply_grid(p, tasks, b, b_column, p0, p1, executor);
     } else {
-      multiply_groups(p, tasks, depth, slots, b, b_column, p0, p1, executor);
+      multiply_groups(p, tasks, depth, packed_rows, b, b_column, p0, p1, executor);
     }
   }
 }

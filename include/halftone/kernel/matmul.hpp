@@ -63,12 +63,95 @@ struct MatMulShape {
 
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Whether packing a constant right operand of m rows pays: products that would not pack it are
-/// faster with b as it is.
-template <class T>
-constexpr bool packs_b(std::int64_t m, Matrix<const T> b) {
-  return is_real<T> && b.columns > 1 && !is_vector_product<T>(m, b) &&
-         !is_direct_product<T>(m, b.columns, b.rows, b);
+/// Calls f with an object whose type is std::type_identity of what packed right operands are made of
+/// in this precision, see PackedB.
+template <class T, class F>
+constexpr auto with_elements(Precision precision, F&& f) {
+  if constexpr (std::is_same_v<T, float> && has_tiles<float, BfloatPair>) {
+    if (precision == Precision::bfloat16) return f(std::type_identity<BfloatPair>{});
+  }
+  if constexpr (std::is_same_v<T, float> && has_tiles<float, half>) {
+    if (precision == Precision::float16) return f(std::type_identity<half>{});
+  }
+  return f(std::type_identity<compute_t<T>>{});
+}
+
+/// Weights of so many elements are read from beyond L1, where 16 bits pay with any number of rows.
+inline constexpr double many_weights = 1 << 14;
+/// Products of so many rows, columns and steps gain more in bfloat16 than rounding their factors costs:
+/// one factor, if the other one is constant, or both.
+inline constexpr double rounding_work = 64. * 64 * 64, rounding_both_work = 96. * 96 * 96;
+inline constexpr std::int64_t rounding_rows = 8, rounding_columns = 32;
+
+/// A product of [m, k] by b [k, n] in one precision: what form its right operand takes.
+struct ProductForm {
+  std::int64_t m = 1;
+  bool is_constant = false;
+  Precision precision = Precision::float32;
+
+  /// Whether the operands are made of less than 32 bits.
+  template <class T>
+  constexpr bool is_narrow(Matrix<const T> b) const {
+    if (!std::is_same_v<T, float> || precision == Precision::float32) return false;
+    const double weights = double(b.rows) * double(b.columns);
+    if (is_constant && weights >= many_weights) return b.columns >= Vec<float>::size;
+    return precision == Precision::bfloat16 && m >= rounding_rows &&
+           b.columns >= rounding_columns &&
+           double(m) * weights >= (is_constant ? rounding_work : rounding_both_work);
+  }
+  /// Whether packing a constant right operand pays: products that would not pack it are faster with
+  /// b as it is.
+  template <class T>
+  constexpr bool packs(Matrix<const T> b) const {
+    if (!is_real<T> || !is_constant || b.columns <= 1) return false;
+    return is_narrow(b) ||
+           (!is_vector_product<T>(m, b) && !is_direct_product<T>(m, b.columns, b.rows, b));
+  }
+  /// Calls f as with_elements does.
+  template <class T, class F>
+  constexpr auto with_elements_of(Matrix<const T> b, F&& f) const {
+    return with_elements<T>(is_narrow(b) ? precision : Precision::float32, f);
+  }
+  template <class T>
+  constexpr std::int64_t packed_bytes(Matrix<const T> b) const {
+    if (!packs(b)) return 0;
+    return with_elements_of(
+        b, [&]<class W>(std::type_identity<W>) { return packed_b_bytes<T, W>(b.rows, b.columns); });
+  }
+  template <class T>
+  void pack(Matrix<const T> b, void* packed) const {
+    with_elements_of(b, [&]<class W>(std::type_identity<W>) { pack_b<W>(b, packed); });
+  }
+  template <class T>
+  constexpr std::int64_t workspace_bytes(Matrix<const T> b) const {
+    return with_elements_of(b, [&]<class W>(std::type_identity<W>) {
+      return gemm_workspace_bytes<T, W>(m, b.columns, b.rows, packs(b) ? Packed::b : Packed::none);
+    });
+  }
+  /// `packed`: what pack has made of b, or null.
+  template <class T>
+  void multiply(Matrix<const T> a, Matrix<const T> b, const void* packed, Matrix<T> y,
+                const Epilogue<T>& epilogue, void* workspace, const Executor& executor) const {
+    with_elements_of(b, [&]<class W>(std::type_identity<W>) {
+      if (packed != nullptr) {
+        const PackedB<T, W> right{static_cast<const W*>(packed), b.rows, b.columns};
+        gemm<T, W>(a, right, y, epilogue, workspace, executor);
+      } else if constexpr (std::is_same_v<W, BfloatPair>) {
+        gemm_in_bfloat16(a, b, y, epilogue, workspace, executor);
+      } else {
+        gemm<T>(a, b, y, epilogue, workspace, executor);
+      }
+    });
+  }
+};
+
+}  // namespace detail
+
+namespace detail {
+
+/// The form of op::MatMul's products, whose right operand may be packed.
+constexpr ProductForm form_of(const KernelCall& call, const MatMulShape& s) {
+  return {s.m, call.is_constant(1) && !call.is_constant(0), call.precision};
 }
 
 }  // namespace detail
@@ -77,18 +160,19 @@ constexpr bool packs_b(std::int64_t m, Matrix<const T> b) {
 template <class T>
 constexpr std::size_t matmul_packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
                                           View<T> y) {
-  if (!call.is_constant(1) || call.is_constant(0)) return 0;
   const detail::MatMulShape s(a, b, y);
-  if (!detail::packs_b(s.m, row_major(b.data, s.k, s.n))) return 0;
-  return std::size_t(s.b_count * detail::aligned(packed_b_bytes<T>(s.k, s.n)));
+  const auto right = row_major(b.data, s.k, s.n);
+  return std::size_t(s.b_count * detail::aligned(detail::form_of(call, s).packed_bytes(right)));
 }
 
 template <class T>
-void matmul_pack(void* packed, View<const T> a, View<const T> b, View<T> y) {
+void matmul_pack(const KernelCall& call, void* packed, View<const T> a, View<const T> b,
+                 View<T> y) {
   const detail::MatMulShape s(a, b, y);
-  const std::int64_t bytes = detail::aligned(packed_b_bytes<T>(s.k, s.n));
+  const detail::ProductForm form = detail::form_of(call, s);
+  const std::int64_t bytes = detail::aligned(form.packed_bytes(row_major(b.data, s.k, s.n)));
   for (std::int64_t i = 0; i < s.b_count; ++i) {
-    pack_b(row_major(b.data + i * s.k * s.n, s.k, s.n), static_cast<char*>(packed) + i * bytes);
+    form.pack(row_major(b.data + i * s.k * s.n, s.k, s.n), static_cast<char*>(packed) + i * bytes);
   }
 }
 
@@ -96,18 +180,17 @@ template <class T>
 constexpr std::size_t matmul_workspace(const KernelCall& call, View<const T> a, View<const T> b,
                                        View<T> y) {
   const detail::MatMulShape s(a, b, y);
-  const bool is_packed = matmul_packed_bytes(call, a, b, y) != 0;
-  const auto one = gemm_workspace_bytes<T>(s.m, s.n, s.k, is_packed ? Packed::b : Packed::none);
+  const std::int64_t one = detail::form_of(call, s).workspace_bytes(row_major(b.data, s.k, s.n));
   return std::size_t(s.tasks() * detail::aligned(one));
 }
 
 template <class T>
 void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<T> y) {
   const detail::MatMulShape s(a, b, y);
-  const Packed packed = call.packed != nullptr ? Packed::b : Packed::none;
-  const std::int64_t workspace_bytes =
-      detail::aligned(gemm_workspace_bytes<T>(s.m, s.n, s.k, packed));
-  const std::int64_t packed_bytes = detail::aligned(packed_b_bytes<T>(s.k, s.n));
+  const detail::ProductForm form = detail::form_of(call, s);
+  const auto first = row_major(b.data, s.k, s.n);
+  const std::int64_t workspace_bytes = detail::aligned(form.workspace_bytes(first));
+  const std::int64_t packed_bytes = detail::aligned(form.packed_bytes(first));
   const std::int64_t tasks = s.tasks();
   const auto multiply = [&](std::int64_t task, const Executor& executor) {
     void* const workspace = static_cast<char*>(call.workspace) + task * workspace_bytes;
@@ -115,15 +198,12 @@ void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<T> y)
     for (std::int64_t i = s.count * task / tasks; i < end; ++i) {
       std::int64_t ia, ib;
       s.operands(i, ia, ib);
-      const auto left = row_major(a.data + ia * s.m * s.k, s.m, s.k);
-      const auto out = row_major(y.data + i * s.m * s.n, s.m, s.n);
-      if (packed == Packed::b) {
-        const char* const data = static_cast<const char*>(call.packed) + ib * packed_bytes;
-        const PackedB<T> right{reinterpret_cast<const compute_t<T>*>(data), s.k, s.n};
-        gemm<T>(left, right, out, {}, workspace, executor);
-      } else {
-        gemm<T>(left, row_major(b.data + ib * s.k * s.n, s.k, s.n), out, {}, workspace, executor);
-      }
+      const void* packed = nullptr;
+      if (call.packed != nullptr)
+        packed = static_cast<const char*>(call.packed) + ib * packed_bytes;
+      form.multiply<T>(row_major(a.data + ia * s.m * s.k, s.m, s.k),
+                       row_major(b.data + ib * s.k * s.n, s.k, s.n), packed,
+                       row_major(y.data + i * s.m * s.n, s.m, s.n), {}, workspace, executor);
     }
   };
   if (tasks == 1) {
@@ -140,27 +220,31 @@ constexpr Matrix<const T> gemm_operand(View<const T> x, bool is_transposed) {
   return is_transposed ? matrix.transposed() : matrix;
 }
 
+namespace detail {
+
+template <class T, class Op>
+constexpr ProductForm form_of(const Op& op, const KernelCall& call, View<const T> a) {
+  return {gemm_operand(a, op.trans_a).rows, call.is_constant(1), call.precision};
+}
+
+}  // namespace detail
+
 template <class T, class Op>
 constexpr std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const T> a,
                                         View<const T> b) {
-  if (!call.is_constant(1)) return 0;
-  const auto right = gemm_operand(b, op.trans_b);
-  if (!detail::packs_b(gemm_operand(a, op.trans_a).rows, right)) return 0;
-  return std::size_t(packed_b_bytes<T>(right.rows, right.columns));
+  return std::size_t(detail::form_of(op, call, a).packed_bytes(gemm_operand(b, op.trans_b)));
 }
 
 template <class T, class Op>
-void gemm_pack(const Op& op, void* packed, View<const T> b) {
-  pack_b(gemm_operand(b, op.trans_b), packed);
+void gemm_pack(const Op& op, const KernelCall& call, void* packed, View<const T> a,
+               View<const T> b) {
+  detail::form_of(op, call, a).pack(gemm_operand(b, op.trans_b), packed);
 }
 
 template <class T, class Op>
 constexpr std::size_t gemm_workspace(const Op& op, const KernelCall& call, View<const T> a,
-                                     View<const T> b, View<T> y) {
-  const bool is_packed = gemm_packed_bytes(op, call, a, b) != 0;
-  const std::int64_t k = gemm_operand(b, op.trans_b).rows;
-  return std::size_t(
-      gemm_workspace_bytes<T>(y.extent(0), y.extent(1), k, is_packed ? Packed::b : Packed::none));
+                                     View<const T> b) {
+  return std::size_t(detail::form_of(op, call, a).workspace_bytes(gemm_operand(b, op.trans_b)));
 }
 
 template <class T, class Op>
@@ -178,12 +262,9 @@ void gemm_with_addend(const Op& op, const KernelCall& call, View<const T> a, Vie
   }
   const auto left = gemm_operand(a, op.trans_a), right = gemm_operand(b, op.trans_b);
   const auto out = row_major(y.data, y.extent(0), y.extent(1));
-  if (call.packed != nullptr) {
-    const PackedB<T> packed{static_cast<const S*>(call.packed), right.rows, right.columns};
-    gemm<T>(left, packed, out, epilogue, call.workspace, *call.executor);
-  } else {
-    gemm<T>(left, right, out, epilogue, call.workspace, *call.executor);
-  }
+  detail::form_of(op, call, a)
+      .template multiply<T>(left, right, call.packed, out, epilogue, call.workspace,
+                            *call.executor);
 }
 
 }  // namespace halftone::kernel

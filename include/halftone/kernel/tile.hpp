@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <halftone/kernel/precision.hpp>
 #include <halftone/kernel/simd.hpp>
+#include <type_traits>
 
 /// The register tile that matrix products and convolutions share: H rows (or pixels) by V vectors
 /// of sums that stay in registers while the sum runs. A step q adds x(i, q) * w(q, column) to all.
@@ -32,11 +34,23 @@ struct Segment {
   std::int64_t steps = 0;
 };
 
+/// Two neighbouring terms of a sum in bfloat16, the first one in the lower half: an element of both
+/// operands where a step adds the products of two terms.
+struct BfloatPair {
+  std::uint32_t bits;
+};
+/// Terms in an element of weights W.
+template <class W>
+inline constexpr std::int64_t terms_of = std::is_same_v<W, BfloatPair> ? 2 : 1;
+/// What x is made of beside weights W where sums are S: weights may also be half beside floats.
+template <class S, class W>
+using left_t = std::conditional_t<std::is_same_v<W, BfloatPair>, BfloatPair, S>;
+
 /// Arguments of a tile kernel; strides in elements.
-template <class S>
+template <class S, class W = S>
 struct Tile {
-  const S* x = nullptr;
-  const S* w = nullptr;
+  const left_t<S, W>* x = nullptr;
+  const W* w = nullptr;
   S* y = nullptr;                                   ///< y(i, v) is a vector
   std::int64_t x_row = 0, x_step = 0, w_step = 0;   ///< of Source::rows
   std::int64_t y_row = 0, y_vector = Vec<S>::size;  ///< from y(i, v) to y(i + 1, v), y(i, v + 1)
@@ -54,18 +68,18 @@ struct Tile {
   std::int64_t ahead_step = 0;
 };
 
-template <class S>
-using TileKernel = void (*)(const Tile<S>&);
+template <class S, class W = S>
+using TileKernel = void (*)(const Tile<S, W>&);
 
 namespace detail {
 
 constexpr std::int64_t round_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
-template <class S, int H, int V, Source source>
-void run_tile(const Tile<S>& t) {
+/// The sums of a tile before the first step.
+template <int H, int V, class S, class W>
+HALFTONE_INLINE void begin_sums(const Tile<S, W>& t, Vec<S> (&sum)[H][V]) {
   using Vector = Vec<S>;
   constexpr std::int64_t N = Vector::size;
-  Vector sum[H][V];
   if (t.accumulate) {
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
@@ -84,65 +98,12 @@ void run_tile(const Tile<S>& t) {
       for (int v = 0; v < V; ++v) sum[i][v] = first[v];
     }
   }
+}
 
-  constexpr bool direct = source == Source::rows;
-  constexpr bool blocked = source == Source::pixels || source == Source::tiles;
-  const std::int64_t x_row = direct ? t.x_row : blocked ? N : 1;
-  const std::int64_t x_step = direct ? t.x_step : source == Source::panel ? H : 1;
-  const std::int64_t w_step = direct ? t.w_step : V * N;
-  const S* w = t.w;
-  const char* ahead = t.ahead;
-  // Few sums would wait for each other: of pixels, whose steps come in even numbers, every other
-  // step has sums of its own.
-  constexpr bool halves = source == Source::pixels && H * V < 8;
-  Vector odd[halves ? H : 1][halves ? V : 1];
-  if constexpr (halves) {
-    for (int i = 0; i < H; ++i) {
-      for (int v = 0; v < V; ++v) odd[i][v] = S(0);
-    }
-  }
-  if constexpr (source == Source::panel) {  // the tile below comes next
-#pragma GCC unroll 16
-    for (int i = 0; i < H; ++i) {
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) __builtin_prefetch(t.y + (H + i) * t.y_row + v * N, 1);
-    }
-  }
-  for (std::int64_t s = 0; s < t.segment_count; ++s) {
-    const S* x = t.x + t.segments[s].offset;
-    const auto add_step = [&](auto& sums) __attribute__((always_inline)) {
-      Vector wide[V];
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) wide[v] = Vector::load(w + v * N);
-#pragma GCC unroll 16
-      for (int i = 0; i < H; ++i) {
-        const Vector one = x[i * x_row];
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) sums[i][v] = fma(one, wide[v], sums[i][v]);
-      }
-      x += x_step;
-      w += w_step;
-    };
-    for (std::int64_t q = t.segments[s].steps; q > 0; q -= halves ? 2 : 1) {
-      add_step(sum);
-      if constexpr (halves) add_step(odd);
-      if constexpr (source == Source::panel) {
-        __builtin_prefetch(ahead, 0, 2);
-        ahead += t.ahead_step;
-      }
-      if constexpr (source == Source::tiles) {
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) __builtin_prefetch(ahead + v * t.ahead_step / V, 0, 2);
-        ahead += t.ahead_step;
-      }
-    }
-  }
-  if constexpr (halves) {
-    for (int i = 0; i < H; ++i) {
-      for (int v = 0; v < V; ++v) sum[i][v] += odd[i][v];
-    }
-  }
-
+/// What follows the last step.
+template <int H, int V, class S, class W>
+HALFTONE_INLINE void end_sums(const Tile<S, W>& t, Vec<S> (&sum)[H][V]) {
+  using Vector = Vec<S>;
   if (t.residual != nullptr) {
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
@@ -167,19 +128,197 @@ void run_tile(const Tile<S>& t) {
   }
 }
 
+/// The tile below comes next.
+template <int H, int V, class S, class W>
+HALFTONE_INLINE void prefetch_below(const Tile<S, W>& t) {
+#pragma GCC unroll 16
+  for (int i = 0; i < H; ++i) {
+#pragma GCC unroll 4
+    for (int v = 0; v < V; ++v) __builtin_prefetch(t.y + (H + i) * t.y_row + v * Vec<S>::size, 1);
+  }
+}
+
+template <class S, class W, int H, int V, Source source>
+void run_tile(const Tile<S, W>& t) {
+  using Vector = Vec<S>;
+  constexpr std::int64_t N = Vector::size;
+  Vector sum[H][V];
+  begin_sums(t, sum);
+
+  constexpr bool direct = source == Source::rows;
+  constexpr bool blocked = source == Source::pixels || source == Source::tiles;
+  const std::int64_t x_row = direct ? t.x_row : blocked ? N : 1;
+  const std::int64_t x_step = direct ? t.x_step : source == Source::panel ? H : 1;
+  const std::int64_t w_step = direct ? t.w_step : V * N;
+  const W* w = t.w;
+  const char* ahead = t.ahead;
+  // Few sums would wait for each other: of pixels, whose steps come in even numbers, and of weights
+  // in half every other step has sums of its own.
+  constexpr bool narrow = !std::is_same_v<S, W>;
+  constexpr bool halves = (source == Source::pixels || narrow) && H * V < 8;
+  Vector odd[halves ? H : 1][halves ? V : 1];
+  if constexpr (halves) {
+    for (int i = 0; i < H; ++i) {
+      for (int v = 0; v < V; ++v) odd[i][v] = S(0);
+    }
+  }
+  if constexpr (source == Source::panel) prefetch_below<H, V>(t);
+  for (std::int64_t s = 0; s < t.segment_count; ++s) {
+    const S* x = t.x + t.segments[s].offset;
+    const auto add_step = [&](auto& sums) __attribute__((always_inline)) {
+      Vector wide[V];
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) wide[v] = load_compute(w + v * N);
+#pragma GCC unroll 16
+      for (int i = 0; i < H; ++i) {
+        const Vector one = x[i * x_row];
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) sums[i][v] = fma(one, wide[v], sums[i][v]);
+      }
+      x += x_step;
+      w += w_step;
+    };
+    for (std::int64_t q = t.segments[s].steps; q > 0; q -= halves ? 2 : 1) {
+      add_step(sum);
+      if constexpr (halves) {
+        if (!narrow || q > 1) add_step(odd);
+      }
+      if constexpr (source == Source::panel) {
+        __builtin_prefetch(ahead, 0, 2);
+        ahead += t.ahead_step;
+      }
+      if constexpr (source == Source::tiles) {
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) __builtin_prefetch(ahead + v * t.ahead_step / V, 0, 2);
+        ahead += t.ahead_step;
+      }
+    }
+  }
+  if constexpr (halves) {
+    for (int i = 0; i < H; ++i) {
+      for (int v = 0; v < V; ++v) sum[i][v] += odd[i][v];
+    }
+  }
+  end_sums(t, sum);
+}
+
+#if HALFTONE_AVX512
+#ifdef __AVX512BF16__
+#define HALFTONE_BF16
+#else
+#define HALFTONE_BF16 __attribute__((target("avx512bf16")))
+#endif
+
+/// Adds the products of the pairs in each lane to its sum.
+HALFTONE_BF16 __attribute__((always_inline)) inline Vec<float> add_pairs(Vec<float> sums,
+                                                                         Vec<std::uint32_t> left,
+                                                                         Vec<std::uint32_t> right) {
+#if defined(__clang__) || __GNUC__ >= 13
+  typedef __bf16 Pairs __attribute__((vector_size(64)));
+#else
+  using Pairs = raw_t<short, 32>;
+#endif
+#ifdef __clang__
+  return __builtin_ia32_dpbf16ps_512(sums.v, (Pairs)left.v, (Pairs)right.v);
+#else
+  return __builtin_ia32_dpbf16ps_v16sf(sums.v, (Pairs)left.v, (Pairs)right.v);
+#endif
+}
+
+/// Where sums would wait for each other, every other step has sums of its own.
+template <int H, int V, Source source>
+HALFTONE_BF16 void run_pair_tile(const Tile<float, BfloatPair>& t) {
+  using Words = Vec<std::uint32_t>;
+  constexpr std::int64_t N = Words::size;
+  constexpr int chains = H * V < 8 ? 2 : 1;
+  Vec<float> sum[H][V], odd[chains == 2 ? H : 1][chains == 2 ? V : 1];
+  begin_sums(t, sum);
+  if constexpr (chains == 2) {
+    for (int i = 0; i < H; ++i) {
+      for (int v = 0; v < V; ++v) odd[i][v] = 0.f;
+    }
+  }
+  constexpr bool blocked = source != Source::panel;
+  constexpr std::int64_t x_row = blocked ? N / 2 : 1, x_step = blocked ? 1 : H;
+  const BfloatPair* w = t.w;
+  const char* ahead = t.ahead;
+  if constexpr (source == Source::panel) prefetch_below<H, V>(t);
+  for (std::int64_t s = 0; s < t.segment_count; ++s) {
+    const BfloatPair* x = t.x + t.segments[s].offset;
+    const std::int64_t steps = t.segments[s].steps;
+    for (std::int64_t q = 0; q < steps; q += chains) {
+#pragma GCC unroll 2
+      for (int chain = 0; chain < chains; ++chain) {
+        if (chain == 1 && q + 1 == steps) break;
+        Words wide[V];
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) __builtin_memcpy(&wide[v].v, w + v * N, 64);
+#pragma GCC unroll 16
+        for (int i = 0; i < H; ++i) {
+          const Words one = x[i * x_row].bits;
+#pragma GCC unroll 4
+          for (int v = 0; v < V; ++v) {
+            Vec<float>& to = chain == 0 ? sum[i][v] : odd[chains == 2 ? i : 0][chains == 2 ? v : 0];
+            to = add_pairs(to, one, wide[v]);
+          }
+        }
+        x += x_step;
+        w += V * N;
+        if constexpr (source != Source::pixels) {
+          __builtin_prefetch(ahead, 0, 2);
+          if constexpr (source == Source::tiles && V == 2) {
+            __builtin_prefetch(ahead + t.ahead_step / 2, 0, 2);
+          }
+          ahead += t.ahead_step;
+        }
+      }
+    }
+  }
+  if constexpr (chains == 2) {
+    for (int i = 0; i < H; ++i) {
+      for (int v = 0; v < V; ++v) sum[i][v] += odd[i][v];
+    }
+  }
+  end_sums(t, sum);
+}
+#endif
+
+/// Whether there are tiles for weights W. Pairs also need a processor that multiplies them.
+template <class S, class W>
+inline constexpr bool has_tiles =
+    std::is_same_v<S, W> ||
+    (has_precisions &&
+     (std::is_same_v<W, BfloatPair> ? HALFTONE_AVX512 != 0 : register_bytes >= 32));
+
+/// Whether this machine runs the tiles of pairs.
+inline bool multiplies_pairs() {
+#if HALFTONE_AVX512
+  return has_precisions && __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  return false;
+#endif
+}
+
 /// The kernels of one source by rows and vectors.
-template <class S, Source source>
+template <class S, class W, Source source>
 struct TileTable {
   static constexpr int rows = source == Source::rows ? direct_rows : tile_rows;
   static constexpr int vectors = source == Source::rows ? direct_vectors : panel_vectors;
-  TileKernel<S> kernels[rows][vectors];
+  TileKernel<S, W> kernels[rows][vectors];
 
   constexpr TileTable() { fill<1, 1>(); }
 
  private:
   template <int H, int V>
   constexpr void fill() {
-    kernels[H - 1][V - 1] = run_tile<S, H, V, source>;
+#if HALFTONE_AVX512
+    if constexpr (std::is_same_v<W, BfloatPair>) {
+      kernels[H - 1][V - 1] = run_pair_tile<H, V, source>;
+    }
+#endif
+    if constexpr (!std::is_same_v<W, BfloatPair>) {
+      kernels[H - 1][V - 1] = run_tile<S, W, H, V, source>;
+    }
     if constexpr (V < vectors) {
       fill<H, V + 1>();
     } else if constexpr (H < rows) {
@@ -188,16 +327,16 @@ struct TileTable {
   }
 };
 
-template <class S, Source source>
-inline constexpr TileTable<S, source> tile_table{};
+template <class S, class W, Source source>
+inline constexpr TileTable<S, W, source> tile_table{};
 
 }  // namespace detail
 
 /// The kernel for `rows` in [1, tile_rows] and `vectors` in [1, panel_vectors] (direct_rows and
 /// direct_vectors for Source::rows).
-template <class S, Source source>
-TileKernel<S> tile_kernel(std::int64_t rows, std::int64_t vectors) {
-  return detail::tile_table<S, source>.kernels[rows - 1][vectors - 1];
+template <class S, Source source, class W = S>
+TileKernel<S, W> tile_kernel(std::int64_t rows, std::int64_t vectors) {
+  return detail::tile_table<S, W, source>.kernels[rows - 1][vectors - 1];
 }
 
 /// `count` things in the least number of parts of at most `largest`, whose sizes differ by one at

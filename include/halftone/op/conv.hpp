@@ -144,9 +144,9 @@ struct Conv {
     return kernel::convolution_packed_bytes<T>(window_over(x, w), group, call, x, w);
   }
   template <class T>
-  void pack(const KernelCall&, void* packed, View<const T> x, View<const T> w, View<const T>,
+  void pack(const KernelCall& call, void* packed, View<const T> x, View<const T> w, View<const T>,
             View<T>) const {
-    kernel::convolution_pack<T>(window_over(x, w), group, packed, x, w);
+    kernel::convolution_pack<T>(window_over(x, w), group, call, packed, x, w);
   }
   constexpr void gradient(auto& g) const;
 

@@ -17,7 +17,8 @@ void transposed_convolution(const Window& window, std::int64_t groups, const Ker
                             View<const T> x, View<const T> w, View<const T> b, View<T> y);
 template <class T>
 constexpr std::size_t transposed_convolution_workspace(const Window& window, std::int64_t groups,
-                                                       View<const T> x, View<const T> w, View<T> y);
+                                                       const KernelCall& call, View<const T> x,
+                                                       View<const T> w);
 
 }  // namespace kernel
 
@@ -126,10 +127,10 @@ struct ConvTranspose {
     kernel::transposed_convolution<T>(window, group, call, x, w, b, y);
   }
   template <class T>
-  constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const T> w,
-                                  View<const T>, View<T> y) const {
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const T> w,
+                                  View<const T>, View<T>) const {
     const Window window = window_over(x.shape().subspan(2), Dims(w.shape().subspan(2)));
-    return kernel::transposed_convolution_workspace<T>(window, group, x, w, y);
+    return kernel::transposed_convolution_workspace<T>(window, group, call, x, w);
   }
   constexpr void gradient(auto& g) const {
     const auto x = g.x(0), w = g.x(1), dy = g.dy();

@@ -81,9 +81,9 @@ struct FusedConv {
     return kernel::fused_conv_packed_bytes<T>(*this, call, x, w);
   }
   template <class T>
-  void pack(const KernelCall&, void* packed, View<const T> x, View<const T> w, View<const T>,
+  void pack(const KernelCall& call, void* packed, View<const T> x, View<const T> w, View<const T>,
             View<const T>, View<T>) const {
-    kernel::fused_conv_pack<T>(*this, packed, x, w);
+    kernel::fused_conv_pack<T>(*this, call, packed, x, w);
   }
 };
 

@@ -69,8 +69,8 @@ struct Gemm {
   }
   template <class T>
   constexpr std::size_t workspace(const KernelCall& call, View<const T> a, View<const T> b,
-                                  View<const T>, View<T> y) const {
-    return kernel::gemm_workspace<T>(*this, call, a, b, y);
+                                  View<const T>, View<T>) const {
+    return kernel::gemm_workspace<T>(*this, call, a, b);
   }
   template <class T>
   constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
@@ -78,9 +78,9 @@ struct Gemm {
     return kernel::gemm_packed_bytes<T>(*this, call, a, b);
   }
   template <class T>
-  void pack(const KernelCall&, void* packed, View<const T>, View<const T> b, View<const T>,
+  void pack(const KernelCall& call, void* packed, View<const T> a, View<const T> b, View<const T>,
             View<T>) const {
-    kernel::gemm_pack<T>(*this, packed, b);
+    kernel::gemm_pack<T>(*this, call, packed, a, b);
   }
   constexpr void gradient(auto& g) const {
     const auto a = g.x(0), b = g.x(1), dy = g.dy();

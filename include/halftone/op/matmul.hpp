@@ -73,8 +73,9 @@ struct MatMul {
     return kernel::matmul_packed_bytes<T>(call, a, b, y);
   }
   template <class T>
-  void pack(const KernelCall&, void* packed, View<const T> a, View<const T> b, View<T> y) const {
-    kernel::matmul_pack<T>(packed, a, b, y);
+  void pack(const KernelCall& call, void* packed, View<const T> a, View<const T> b,
+            View<T> y) const {
+    kernel::matmul_pack<T>(call, packed, a, b, y);
   }
   static constexpr void gradient(auto& g) {
     // Vectors as matrices of one row or column.

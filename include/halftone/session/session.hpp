@@ -73,7 +73,10 @@ struct SessionOptions {
   /// as there are stages, or more. Step IO is asked for all of them before they run.
   Schedule schedule = Schedule::none;
   Convolution convolution = Convolution::fast;  ///< forms that may be chosen: see EngineOptions
-  PassObserver* observer = nullptr;             ///< borrowed; told of the passes over the graph
+  /// What dense products of floats are computed in: see EngineOptions. For the device `cpu`; ipu_model
+  /// refuses anything but float32, its types are those of the graph.
+  Precision precision = Precision::float32;
+  PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
   /// Borrowed; null: this process runs all replicas. Else what a run is given and returns has the
   /// dimension of the replicas that its rank runs: see EngineOptions.
   const Ranks* ranks = nullptr;
