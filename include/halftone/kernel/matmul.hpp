@@ -145,10 +145,6 @@ struct ProductForm {
   }
 };
 
-}  // namespace detail
-
-namespace detail {
-
 /// The form of op::MatMul's products, whose right operand may be packed.
 constexpr ProductForm form_of(const KernelCall& call, const MatMulShape& s) {
   return {s.m, call.is_constant(1) && !call.is_constant(0), call.precision};
