@@ -69,6 +69,29 @@ static_assert(!can_call<Layer, F<2, 5>, Linear<2, 3, 4>::Weights>);
 static_assert(!can_call<Layer, F<2, 3>, Linear<2, 4, 4>::Weights>);
 static_assert(!can_call<Layer, F<2, 3>>);
 static_assert(!can_call<Layer, AnyTensor, Linear<2, 3, 4>::Weights>);
+
+// The type of such a call is the compiler's message.
+template <class F, class... A>
+using refusal = decltype(call(std::declval<const F&>(), std::declval<const A&>()...));
+template <class Y>
+constexpr std::string_view said = "nothing";
+template <auto What, auto Expected, auto Found>
+constexpr std::string_view said<shape_mismatch<What, Expected, Found>> =
+    What == "call: an argument has another extent" && Expected == 3 && Found == 5 ? "extent 3, 5"
+    : What == "call: an argument has another rank" && Expected == 2 && Found == 1 ? "rank 2, 1"
+    : What == "call: another number of arguments" && Expected == 2 && Found == 1  ? "number 2, 1"
+    : What == "call: no such argument, at number" && Expected == 1 && Found == 1  ? "argument 1"
+                                                                                  : "else";
+template <auto What, auto Expected, auto Found>
+  requires(Expected == "float")
+constexpr std::string_view said<shape_mismatch<What, Expected, Found>> =
+    What == "call: an argument has another type" && Found == "double" ? "float, double" : "else";
+using Weights = Linear<2, 3, 4>::Weights;
+static_assert(said<refusal<Layer, F<2, 5>, Weights>> == "extent 3, 5");
+static_assert(said<refusal<Layer, F<2>, Weights>> == "rank 2, 1");
+static_assert(said<refusal<Layer, F<2, 3>>> == "number 2, 1");
+static_assert(said<refusal<Layer, F<2, 3>, Linear<2, 4, 4>::Weights>> == "argument 1");
+static_assert(said<refusal<Layer, Tensor<double, Shape<2, 3>>, Weights>> == "float, double");
 static_assert(detail::goes_round<Number, Number, Number>());
 static_assert(!detail::goes_round<F<1>, Number>());
 static_assert(!detail::goes_round<std::tuple<Number, Number>, Number>());

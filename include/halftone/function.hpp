@@ -451,6 +451,89 @@ constexpr CallSite<R(P...)> call_with_info(const Function<R(P...)>& f,
   return call_with_info(detail::graph_of(detail::all_handles(arguments...)), f, arguments...);
 }
 
+namespace detail {
+
+struct OtherCount {
+  static constexpr std::string_view words[] = {"call: another number of arguments"};
+};
+struct OtherType {
+  static constexpr std::string_view words[] = {"call: an argument has another type"};
+};
+struct OtherRank {
+  static constexpr std::string_view words[] = {"call: an argument has another rank"};
+};
+struct OtherExtent {
+  static constexpr std::string_view words[] = {"call: an argument has another extent"};
+};
+struct OtherArgument {
+  static constexpr std::string_view words[] = {"call: no such argument, at number"};
+};
+
+/// Whether an argument of that type may be given to a parameter.
+template <class P, class A>
+inline constexpr bool takes_argument = std::is_convertible_v<const A&, const given_for<P>&>;
+
+/// The first dimension in which two shapes of one rank differ.
+constexpr std::size_t first_other(const Dims& x, const Dims& y) {
+  std::size_t at = 0;
+  while (at + 1 < x.size() && x[at] == y[at]) ++at;
+  return at;
+}
+
+/// What the compiler says of argument I.
+template <std::size_t I, class P, class A>
+constexpr auto wrong_argument() {
+  constexpr auto number = static_cast<std::int64_t>(I);
+  if constexpr (!typed_handle<P> || !typed_handle<A>) {
+    return std::type_identity<shape_mismatch<message_of<OtherArgument>(), number, number>>{};
+  } else {
+    constexpr const TensorInfo &p = P::static_info, &a = A::static_info;
+    if constexpr (p.type != a.type) {
+      return std::type_identity<shape_mismatch<
+          message_of<OtherType>(), message_of<TypeName<static_cast<std::int64_t>(p.type)>>(),
+          message_of<TypeName<static_cast<std::int64_t>(a.type)>>()>>{};
+    } else if constexpr (p.rank() != a.rank()) {
+      return std::type_identity<shape_mismatch<message_of<OtherRank>(), std::int64_t{p.rank()},
+                                               std::int64_t{a.rank()}>>{};
+    } else {
+      constexpr std::size_t at = first_other(P::static_info.shape, A::static_info.shape);
+      return std::type_identity<
+          shape_mismatch<message_of<OtherExtent>(), p.shape[at], a.shape[at]>>{};
+    }
+  }
+}
+template <class... P>
+struct Parameters {
+  template <class... A>
+  static constexpr bool take() {
+    if constexpr (sizeof...(P) == sizeof...(A)) {
+      return (takes_argument<P, A> && ...);
+    } else {
+      return false;
+    }
+  }
+  /// The type that a call with these arguments has.
+  template <class... A>
+  static constexpr auto refusal() {
+    if constexpr (sizeof...(P) != sizeof...(A)) {
+      return std::type_identity<shape_mismatch<message_of<OtherCount>(), std::int64_t{sizeof...(P)},
+                                               std::int64_t{sizeof...(A)}>>{};
+    } else if constexpr (take<A...>()) {  // clang asks before it looks at constraints
+      return std::type_identity<void>{};
+    } else {
+      constexpr std::size_t at = [] {
+        std::size_t i = 0, wrong = sizeof...(P);
+        ((wrong = wrong == sizeof...(P) && !takes_argument<P, A> ? i : wrong, ++i), ...);
+        return wrong;
+      }();
+      return wrong_argument<at, std::tuple_element_t<at, std::tuple<P...>>,
+                            std::tuple_element_t<at, std::tuple<A...>>>();
+    }
+  }
+};
+
+}  // namespace detail
+
 /// The results of a function for these arguments. Wrong ones do not compile.
 template <class R, class... P>
 constexpr R call(const Function<R(P...)>& f, const detail::given_for<P>&... arguments) {
@@ -461,6 +544,11 @@ constexpr R call(Graph& graph, const Function<R(P...)>& f,
                  const detail::given_for<P>&... arguments) {
   return call_with_info(graph, f, arguments...).out;
 }
+/// Declared only: the result is the compiler's message.
+template <class R, class... P, class... A>
+  requires(!detail::Parameters<P...>::template take<A...>())
+typename decltype(detail::Parameters<P...>::template refusal<A...>())::type call(
+    const Function<R(P...)>& f, const A&... arguments);
 
 namespace detail {
 
