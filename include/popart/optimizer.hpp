@@ -13,6 +13,8 @@
 #include <popart/names.hpp>
 #include <popart/optimizervalue.hpp>
 #include <popart/optimizervaluemap.hpp>
+#include <popart/tensorinfo.hpp>
+#include <popart/tensornames.hpp>
 
 namespace popart {
 
@@ -75,3 +77,6 @@ class Optimizer {
 };
 
 }  // namespace popart
+
+// Programs for older versions of PopART have SGD from here.
+#include <popart/sgd.hpp>
