@@ -661,7 +661,12 @@ void Session::run(IStepIO& stepIO, std::string debugName) {
   }
   s.load();
   if (s.isTraining() && !s.hasWeights) {
-    throw runtime_error("Must call weightsFromHost before run as the model has initializers");
+    if (s.ir->containsInitialisers()) {
+      throw runtime_error(
+          "Must call weightsFromHost before run as the model has initializers "
+          "and the session has been created in training mode");
+    }
+    weightsFromHost();  // The optimizer has state of its own.
   }
   if (!debugName.empty()) {
     detail::say(logging::Module::session, logging::Level::Debug,
