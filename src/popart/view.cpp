@@ -282,12 +282,19 @@ class ViewBuilder {
       if (node.outputs.empty() || !graph.tensors_.contains(node.outputs[0])) continue;
       Op* const last = graph.tensors_.get(node.outputs[0])->getProducerUnsafe();
       if (last == nullptr || !isReadAsOthers(node) || isForm(last->opid.type, node.type)) continue;
+      if (!hasInputs(graph, node)) continue;
       std::set<Op*> parts{last};
       collect(*last, parts);
       // What is one other operator is what PopART's patterns make of ONNX's, such as Add of Sum.
       if (parts.size() == 1 && node.domain != Domain::ai_graphcore) continue;
       if (areOnlyReadBy(parts)) joinParts(graph, *last, node, parts);
     }
+  }
+  /// A pattern may have given the output to another operator, and have removed what the node read.
+  static bool hasInputs(const popart::Graph& graph, const ModelNode& node) {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const TensorId& id) {
+      return id.empty() || graph.tensors_.contains(id);
+    });
   }
   /// Whether a type is that of an operator, perhaps in place.
   static bool isForm(const std::string& type, const std::string& of) {
