@@ -518,6 +518,19 @@ MEMBERS = {
     'L1Op': '''
   float getLambda() const { return number("lambda", 1); }
 ''',
+    'L1GradOp': '''
+  float getLambda() const { return number("lambda", 1); }
+  ReductionType getReductionType() const;
+''',
+    'MatMulOp': '''
+  const Tensor* lhsIn() const { return inTensor(getLhsInIndex()); }
+  const Tensor* rhsIn() const { return inTensor(getRhsInIndex()); }
+  const Tensor* out() const { return outTensor(getOutIndex()); }
+''',
+    'BatchNormOp': '''
+  float getEpsilon() const { return number("epsilon", 1e-5f); }
+  float getMomentum() const { return number("momentum", 0.9f); }
+''',
     'NllOp': '''
   bool hasIgnoreIndex() const { return hasAttribute("ignoreIndex"); }
   int getIgnoreIndex() const { return static_cast<int>(integer("ignoreIndex", 0)); }

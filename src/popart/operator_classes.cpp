@@ -57,12 +57,16 @@ VGraphId IpuCopyOp::getMaxSourceIpu() const {
 }
 PipelineStage IpuCopyOp::getDestPipelineStage() const { return facts().destination_stage; }
 
-ReductionType LossOp::getReductionType() const {
-  std::string reduction = text("reduction", "Mean");
-  for (char& c : reduction) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (reduction == "sum") return ReductionType::Sum;
-  return reduction == "mean" ? ReductionType::Mean : ReductionType::NoReduction;
+namespace {
+ReductionType reductionOf(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (name == "sum") return ReductionType::Sum;
+  return name == "mean" ? ReductionType::Mean : ReductionType::NoReduction;
 }
+}  // namespace
+
+ReductionType LossOp::getReductionType() const { return reductionOf(text("reduction", "Mean")); }
+ReductionType L1GradOp::getReductionType() const { return reductionOf(text("reduction", "Mean")); }
 
 int64_t StashOp::getStashSize() const { return facts().stash_size; }
 int64_t RestoreOp::getStashSize() const { return facts().stash_size; }

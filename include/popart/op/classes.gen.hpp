@@ -228,6 +228,9 @@ class BatchNormOp : public Op {
   static OutIndex getVarOutIndex() { return 2; }
   static OutIndex getSavedMeanOutIndex() { return 3; }
   static OutIndex getSavedVarOutIndex() { return 4; }
+
+  float getEpsilon() const { return number("epsilon", 1e-5f); }
+  float getMomentum() const { return number("momentum", 0.9f); }
 };
 
 class BatchNormGradOp : public Op {
@@ -1221,6 +1224,9 @@ class L1GradOp : public LossGradOp {
   static InIndex getFwdActInIndex() { return 0; }
   static InIndex getGradInIndex() { return 1; }
   static OutIndex getOutIndex() { return 0; }
+
+  float getLambda() const { return number("lambda", 1); }
+  ReductionType getReductionType() const;
 };
 
 class LeakyReluOp : public ElementWiseUnaryOp {
@@ -1288,6 +1294,10 @@ class MatMulOp : public MatMulBaseOp {
   static InIndex getLhsInIndex() { return 0; }
   static InIndex getRhsInIndex() { return 1; }
   static OutIndex getOutIndex() { return 0; }
+
+  const Tensor* lhsIn() const { return inTensor(getLhsInIndex()); }
+  const Tensor* rhsIn() const { return inTensor(getRhsInIndex()); }
+  const Tensor* out() const { return outTensor(getOutIndex()); }
 };
 
 class MaxOp : public VariadicOp {
