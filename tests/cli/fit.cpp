@@ -113,7 +113,9 @@ TEST_CASE("digits are learned with products in bfloat16 as well as in float32") 
         train_with({digits, "--data", (folder / "data.csv"), "--scale", "1/16", "--validate", "320",
                     "--epochs", "4", "--batch", "32", "--optimizer", "adam:lr=3e-3", "--log",
                     (folder / "log.jsonl"), "--precision", precision});
-    CHECK(answer.err == "");
+    // A machine without products in bfloat16 says so.
+    const bool falls_back = answer.err.find("computed in float32") != std::string::npos;
+    CHECK((answer.err.empty() || (falls_back && precision != "float32")));
     REQUIRE(answer.code == 0);
     return lines_of((folder / "log.jsonl")).back().at("validation_accuracy").get<double>();
   };

@@ -74,8 +74,8 @@ TEST_CASE("block channels: results stay within the rounding of another order of 
   }
 }
 
-// Other roundings of the same formula: 64 products of the first convolution, then x times a factor
-// and an addend in place of a difference times a factor; all values below 100.
+// Other roundings of the same formula: 64 products of the first convolution, then three operations that
+// kernels for some processors contract; all values below 100.
 TEST_CASE("block channels: a normalization that no convolution takes in joins its neighbours") {
   Graph g;
   const AnyTensor x = g.input<float>("x", {2, 32, 9, 8});

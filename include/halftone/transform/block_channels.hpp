@@ -227,8 +227,8 @@ class ChannelBlocks {
     return true;
   }
 
-  /// A normalization that no convolution has taken in becomes a multiplication and an addition, which
-  /// join their neighbours. Not in constant evaluation: weights are not known there.
+  /// A normalization that no convolution has taken in becomes three operators, which join their
+  /// neighbours. Not in constant evaluation: weights are not known there.
   constexpr bool place_normalization(Node& node) {
     if (std::is_constant_evaluated() || node.op->id != op::BatchNormalization::id ||
         !has_blocked(node.inputs[0]) || node.outputs.size() != 1) {
@@ -243,29 +243,31 @@ class ChannelBlocks {
         return false;
       }
     }
-    Vector<float> factors, addends;
-    channel_factors(graph_, node, norm.epsilon, factors, addends);
-    const Dims shape{y.shape[1] / block_, 1, 1, block_};
-    const TensorId x = blocked_[node.inputs[0]];
-    const auto constant_of = [&](const Vector<float>& list) {
-      return constant<float>(graph_, {list.data(), list.size()}, shape).id;
-    };
-    const TensorId factor = constant_of(factors), addend = constant_of(addends);
-    const TensorId product = graph_.add_tensor({.info = blocked_info(y)}, {});
-    follow();
-    graph_.nodes.push_back({.op = &descriptor<op::Mul>,
-                            .attributes = pack(op::Mul{}),
-                            .inputs = {x, factor},
-                            .outputs = {product},
-                            .name = node.name,
-                            .place = here_});
-    graph_.nodes.push_back({.op = &descriptor<op::Add>,
-                            .attributes = pack(op::Add{}),
-                            .inputs = {product, addend},
-                            .outputs = {blocked_output(node.outputs[0])},
-                            .name = node.name,
-                            .place = here_});
+    split_normalization(node, norm.epsilon);
     return true;
+  }
+
+  void split_normalization(const Node& node, float epsilon) {
+    const ChannelNumbers numbers(graph_, node, epsilon);
+    const TensorInfo y = graph_.info(node.outputs[0]);
+    const Dims shape{y.shape[1] / block_, 1, 1, block_};
+    TensorId x = blocked_[node.inputs[0]];
+    const auto apply = [&](const Descriptor& op, Vector<Word> attributes, const Vector<float>& list,
+                           TensorId to) {
+      const TensorId number = constant<float>(graph_, {list.data(), list.size()}, shape).id;
+      if (to == no_tensor) to = graph_.add_tensor({.info = blocked_info(y)}, {});
+      follow();
+      graph_.nodes.push_back({.op = &op,
+                              .attributes = std::move(attributes),
+                              .inputs = {x, number},
+                              .outputs = {to},
+                              .name = node.name,
+                              .place = here_});
+      x = to;
+    };
+    apply(descriptor<op::Sub>, pack(op::Sub{}), numbers.means, no_tensor);
+    apply(descriptor<op::Mul>, pack(op::Mul{}), numbers.factors, no_tensor);
+    apply(descriptor<op::Add>, pack(op::Add{}), numbers.addends, blocked_output(node.outputs[0]));
   }
 
   /// A convolution whose input or output alone is reordered does that itself.

@@ -35,16 +35,20 @@ struct FoldedFilter {
   }
 };
 
-/// What a normalization of constants does to each channel: x times a factor, and an addend.
-inline void channel_factors(const Graph& graph, const Node& norm, float epsilon,
-                            Vector<float>& factors, Vector<float>& addends) {
-  for (std::int64_t c = 0; c < graph.info(norm.inputs[1]).shape[0]; ++c) {
-    const auto at = [&](std::size_t i) { return float_element(graph, norm.inputs[i], c); };
-    const FoldedFilter channel(0, at(1), at(2), at(3), at(4), epsilon);
-    factors.push_back(channel.scale);
-    addends.push_back(channel.bias);
+/// What a normalization of constants does to each channel, as its kernel computes it: x less a mean,
+/// times a factor, and an addend.
+struct ChannelNumbers {
+  Vector<float> means, factors, addends;
+
+  ChannelNumbers(const Graph& graph, const Node& norm, double epsilon) {
+    for (std::int64_t c = 0; c < graph.info(norm.inputs[1]).shape[0]; ++c) {
+      const auto at = [&](std::size_t i) { return float_element(graph, norm.inputs[i], c); };
+      means.push_back(at(3));
+      factors.push_back(static_cast<float>(at(1) / std::sqrt(at(4) + epsilon)));
+      addends.push_back(at(2));
+    }
   }
-}
+};
 
 /// The normalization that a convolution takes in, no_node if there is none: nothing else reads what
 /// is between them, and the parameters of both are constants of float32.
