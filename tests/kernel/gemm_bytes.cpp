@@ -234,6 +234,15 @@ TEST_CASE("integer product: convolutions along one and three dimensions and by c
                            .pads = {1, 0, 1, 0, 2, 1}},
                           1, {1, 5, 4, 6, 5}, 3);
   check_convolution<U, U>({.kernel = {3, 3}, .pads = {1, 1, 1, 1}}, 6, {1, 6, 8, 19}, 12);
+  // Few channels a group, plane by plane: steps, dilations, padding, lines shorter than a vector,
+  // several filters, signs of both.
+  check_convolution<U, S>({.kernel = {3, 3}, .pads = {1, 1, 1, 1}}, 20, {2, 20, 9, 37}, 20);
+  check_convolution<S, S>({.kernel = {5, 4}, .strides = {2, 3}, .pads = {3, 0, 2, 4}}, 8,
+                          {1, 16, 11, 50}, 16);
+  check_convolution<S, U>({.kernel = {2, 3}, .dilations = {3, 9}, .pads = {0, 9, 1, 9}}, 3,
+                          {1, 3, 7, 21}, 9);
+  check_convolution<U, U>({.kernel = {7}, .strides = {2}, .pads = {20, 20}}, 5, {1, 5, 33}, 5);
+  check_convolution<U, S>({.kernel = {2, 1, 3}, .pads = {1, 0, 1, 0, 0, 1}}, 4, {1, 4, 3, 2, 5}, 4);
   // Each output is a line of its own.
   check_convolution<U, S>({.kernel = {2, 3}}, 1, {1, 5, 18, 3}, 3);
 }

@@ -340,6 +340,78 @@ void multiply_byte_image([[maybe_unused]] const Window& window, [[maybe_unused]]
 #endif
 }
 
+/// Whether groups of a convolution have so few channels and filters that packing would take longer than
+/// the products.
+template <class W>
+constexpr bool adds_planes(std::int64_t groups, View<const W> w) {
+  const std::int64_t channels = w.extent(1), filters = w.extent(0) / groups;
+  // No sum leaves int32.
+  return groups > 1 && channels * filters <= 4 && w.size(1, w.rank) <= std::int64_t{1} << 14;
+}
+
+/// to[j] += (from[j * step] - zero) * weight for j < n.
+template <class X>
+void add_line(const X* from, std::int64_t step, std::int32_t zero, std::int32_t weight,
+              std::int32_t* to, std::int64_t n) {
+  using V = Vec<std::int32_t>;
+  using Bytes = Vec<X, V::size>;
+  std::int64_t j = 0;
+  const auto product = [&](Bytes bytes) {
+    return (convert<std::int32_t>(bytes) - V(zero)) * V(weight);
+  };
+  for (; step == 1 && j + V::size <= n; j += V::size) {
+    (V::load(to + j) + product(Bytes::load(from + j))).store(to + j);
+  }
+  if (step == 1 && j < n) {
+    const V sum = V::load_partial(to + j, n - j) + product(Bytes::load_partial(from + j, n - j));
+    sum.store_partial(to + j, n - j);
+    return;
+  }
+  for (; j < n; ++j) to[j] += (from[j * step] - zero) * weight;
+}
+
+/// One filter's plane of sums over a group's channels, tap by tap.
+template <class X, class W>
+void add_plane(const Window& window, View<const X> x, const X* group, X zero_x,
+               std::int64_t channels, const W* filter, std::int32_t zero_w, std::int32_t* y) {
+  const std::size_t rank = window.rank();
+  const std::int64_t input = x.size(2, x.rank), width = x.extent(x.rank - 1);
+  const std::int64_t columns = window.output[rank - 1], step = window.strides[rank - 1];
+  std::int64_t positions = 1, lines = 1;
+  for (std::size_t d = 0; d < rank; ++d) {
+    positions *= window.kernel[d];
+    if (d + 1 < rank) lines *= window.output[d];
+  }
+  for (std::int64_t i = 0; i < lines * columns; ++i) y[i] = 0;
+  for (std::int64_t term = 0; term < channels * positions; ++term) {
+    std::int64_t place[max_rank], rest = term % positions;
+    for (std::size_t d = rank; d-- > 0; rest /= window.kernel[d]) {
+      place[d] = rest % window.kernel[d] * window.dilations[d] - window.pad_begin(d);
+    }
+    // Outputs [low, high) of a line read elements of the input; what is beside it adds nothing.
+    const std::int64_t start = place[rank - 1];
+    const std::int64_t low = start < 0 ? (step - 1 - start) / step : 0;
+    const std::int64_t end = start < width ? (width - 1 - start) / step + 1 : 0;
+    const std::int64_t high = end < columns ? end : columns;
+    if (low >= high) continue;
+    const X* const plane = group + term / positions * input;
+    for (std::int64_t line = 0; line < lines; ++line) {
+      std::int64_t number = line, offset = 0, stride = width;
+      bool is_inside = true;
+      for (std::size_t d = rank - 1; d-- > 0; number /= window.output[d]) {
+        const std::int64_t extent = x.extent(2 + d);
+        const std::int64_t at = number % window.output[d] * window.strides[d] + place[d];
+        is_inside = is_inside && at >= 0 && at < extent;
+        offset += at * stride;
+        stride *= extent;
+      }
+      if (!is_inside) continue;
+      add_line(plane + offset + start + low * step, step, std::int32_t{zero_x},
+               filter[term] - zero_w, y + line * columns + low, high - low);
+    }
+  }
+}
+
 }  // namespace detail
 
 /// op::ConvInteger: the weights of a group times the input's elements under the window, one column
@@ -359,6 +431,16 @@ void integer_convolution(const Window& window, std::int64_t groups, const Kernel
   const std::int64_t step = window.strides[rank - 1];
   const detail::ByteShape shape = detail::byte_filters(groups, w);
   const auto centered = [zero](X v) { return static_cast<float>(v - zero); };
+  if (detail::adds_planes(groups, w)) {
+    parallel_for(*call.executor, x.extent(0) * groups * filters, [&](std::int64_t plane) {
+      const std::int64_t filter = plane % (groups * filters);
+      detail::add_plane(window, x, x.data + plane / filters * channels * input, zero, channels,
+                        w.data + filter * terms,
+                        zero_w ? std::int32_t{zero_w[has_zeros ? filter : 0]} : 0,
+                        y.data + plane * pixels);
+    });
+    return;
+  }
   for (std::int64_t i = 0; i < x.extent(0) * groups; ++i) {
     const std::int64_t first = i % groups * filters;
     const X* const image = x.data + i * channels * input;
@@ -427,6 +509,7 @@ void integer_convolution(const Window& window, std::int64_t groups, const Kernel
 template <class X, class W>
 constexpr std::size_t integer_convolution_workspace(const Window& window, std::int64_t groups,
                                                     View<const X>, View<const W> w) {
+  if (detail::adds_planes(groups, w)) return 0;
   const detail::ByteImage image(window, w.extent(1));
   const detail::ByteShape shape = image.product(w.extent(0) / groups);
   return detail::integer_product_bytes(
@@ -437,6 +520,7 @@ template <class X, class W>
 constexpr std::size_t integer_convolution_packed_bytes(std::int64_t groups, const KernelCall& call,
                                                        View<const W> w) {
   if (!detail::multiplies_bytes() || !call.is_constant(1) || call.is_constant(0)) return 0;
+  if (detail::adds_planes(groups, w)) return 0;
   return static_cast<std::size_t>(groups * detail::byte_filters(groups, w).a_bytes());
 }
 
