@@ -460,12 +460,26 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
   const bool isModelled = target() != nullptr && (isProfiled() || !allowOutOfMemory ||
                                                   options.instrumentWithHardwareCycleCounter);
   const std::optional<halftone::ipu::Target> ownTarget = replicaTarget();
+  const auto depthOf = [&](const TensorId& id) {
+    return static_cast<int>(options.getBufferingDepth(id, options.rearrangeStreamsOnHost));
+  };
+  std::vector<std::pair<std::string, int>> depths;
+  for (const auto* map : {&options.bufferingDepthMap, &options.prefetchBufferingDepthMap}) {
+    for (const auto& [id, depth] : *map) {
+      const halftone::TensorId input = graph.find(id);
+      const auto& inputs = graph.inputs;
+      // Those of anchors say how long they may wait, which nobody sees here.
+      const bool isInput = std::find(inputs.begin(), inputs.end(), input) != inputs.end();
+      if (isInput && options.enablePrefetchDatastreams) depths.emplace_back(id, depthOf(id));
+    }
+  }
   const halftone::SessionOptions native{
       .outputs = anchors,
       .batches_per_step = dataFlow.batchesPerStep(),
       .accumulation = options.getAccumulationFactor(),
       .device = target() != nullptr ? halftone::Device::ipu_model : halftone::Device::cpu,
-      .prefetch = options.enablePrefetchDatastreams,
+      .prefetch = options.enablePrefetchDatastreams ? depthOf({}) : 0,
+      .prefetch_of = depths,
       .recompute = detail::recomputationOf(options),
       .schedule = detail::scheduleOf(options, isTraining()),
       .observer = progress.get(),

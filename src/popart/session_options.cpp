@@ -37,7 +37,7 @@ constexpr const char* layout = "layouts follow from the shapes alone";
 constexpr const char* outlining = "calls of a subgraph copy nothing, wherever it begins and ends";
 constexpr const char* hostCopies = "transfers are steps of the session, not operators of the graph";
 constexpr const char* hostLayout = "host and device have one layout";
-constexpr const char* oneAhead = "one micro-batch is asked for ahead of time";
+constexpr const char* ahead = "micro-batches that step IO is asked for ahead of time";
 constexpr const char* updates = "every weight is updated by itself, in one pass";
 constexpr const char* products =
     "partialsType and availableMemoryProportion of products that ask for none themselves";
@@ -206,12 +206,12 @@ const OptionRow option_rows[] = {
     POPART_OPTION(looseThresholdAtPeak, nothing, updates)
     // --- streams ---
     POPART_OPTION(rearrangeAnchorsOnHost, nothing, hostLayout)
-    POPART_OPTION(rearrangeStreamsOnHost, nothing, hostLayout)
-    POPART_OPTION(enablePrefetchDatastreams, effect, "step IO is asked for the next micro-batch ahead of time")
-    POPART_OPTION(defaultBufferingDepth, nothing, oneAhead)
-    POPART_OPTION(bufferingDepthMap, nothing, oneAhead)
-    POPART_OPTION(defaultPrefetchBufferingDepth, nothing, oneAhead)
-    POPART_OPTION(prefetchBufferingDepthMap, nothing, oneAhead)
+    POPART_OPTION(rearrangeStreamsOnHost, effect, "inputs are asked for one micro-batch ahead, whatever the default depth")
+    POPART_OPTION(enablePrefetchDatastreams, effect, "step IO is asked for micro-batches ahead of time")
+    POPART_OPTION(defaultBufferingDepth, effect, ahead)
+    POPART_OPTION(bufferingDepthMap, effect, ahead)
+    POPART_OPTION(defaultPrefetchBufferingDepth, effect, ahead)
+    POPART_OPTION(prefetchBufferingDepthMap, effect, ahead)
     POPART_OPTION(disableGradAccumulationTensorStreams, nothing, "sums of gradients belong to a step: weights that are exchanged have none")
     POPART_OPTION(disableOptimizerStateTensorStreams, training, "the optimizer's state stays on the device: it is not exchanged, and not saved")
     POPART_OPTION(useHostCopyOps, effect, "Ir has operators that load inputs and store anchors")

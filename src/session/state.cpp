@@ -56,6 +56,31 @@ std::int64_t pipelined_micro_batches(const Graph& graph, const SessionOptions& o
   return depth;
 }
 
+/// How many micro-batches each input is asked for ahead of time.
+std::vector<std::size_t> prefetch_depths(const SessionInputs& inputs,
+                                         const SessionOptions& options) {
+  std::vector<std::string_view> names;
+  for (const InputPort& port : inputs.ports()) names.push_back(port.name);
+  const auto checked = [](std::string_view input, int depth) {
+    if (depth >= 0) return static_cast<std::size_t>(depth);
+    fail(ErrorKind::usage, {.what = "fewer than no micro-batches are to be asked for ahead of time",
+                            .tensor = input,
+                            .expected = "0 or more",
+                            .found = std::to_string(depth)});
+  };
+  std::vector<std::size_t> depths(names.size(), checked({}, options.prefetch));
+  for (const auto& [name, depth] : options.prefetch_of) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      fail(ErrorKind::usage, {.what = "what is to be asked for ahead of time is not an input",
+                              .tensor = name,
+                              .hint = "inputs are " + list_of(names)});
+    }
+    depths[static_cast<std::size_t>(found - names.begin())] = checked(name, depth);
+  }
+  return depths;
+}
+
 }  // namespace
 
 SessionState::SessionState(Graph own, Executable* executable, const SessionOptions& options,
@@ -67,7 +92,7 @@ SessionState::SessionState(Graph own, Executable* executable, const SessionOptio
       flow(data_flow),
       inputs(engine, flow),
       outputs(engine, flow, std::move(ports)),
-      prefetch(options.prefetch),
+      transfer(prefetch_depths(inputs, options)),
       must_check_sizes(options.check_sizes) {
   for (std::size_t i = 0; i < graph().tensors.size(); ++i) {
     const TensorRecord& t = graph().tensors[i];
@@ -137,7 +162,7 @@ void SessionState::run(StepIo& io, const Session& session) {
   if (must_check_sizes) io.check(session);
   const std::int64_t count = flow.micro_batches();
   const std::size_t input_count = inputs.ports().size();
-  transfer.begin(input_count);
+  transfer.begin();
   std::vector<AnyArray> kept;
   const bool is_pipelined = engine.is_pipelined();
   for (std::int64_t m = 0; is_pipelined && m < count; m += together) {
@@ -157,8 +182,8 @@ void SessionState::run(StepIo& io, const Session& session) {
   for (std::int64_t m = 0; !is_pipelined && m < count; ++m) {
     for (std::size_t i = 0; i < input_count; ++i) transfer.fetch(io, inputs, i);
     run_engine(m);
-    if (prefetch && m + 1 < count) {
-      for (std::size_t i = 0; i < input_count; ++i) transfer.fetch_ahead(io, inputs, i);
+    for (std::size_t i = 0; i < input_count; ++i) {
+      transfer.fetch_ahead(io, inputs, i, count - 1 - m);
     }
     deliver(io, m, 0);
   }

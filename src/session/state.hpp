@@ -27,7 +27,6 @@ struct SessionState {
   std::unique_ptr<IpuModel> model;  ///< null: there are no reports
   Vector<TensorId> model_outputs;   ///< of the graph as it came
   std::vector<TensorId> variables;  ///< those that have a name
-  bool prefetch = false;
   bool must_check_sizes = true;
 
   /// `executable`: the graph made ready; null: it is not.

@@ -1,5 +1,6 @@
 #include "session/step_transfer.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include <halftone/base/log.hpp>
@@ -41,22 +42,37 @@ bool copy_elements(const void* from, ElementType from_type, void* to, ElementTyp
 
 }  // namespace
 
-void StepTransfer::begin(std::size_t inputs) {
-  staged_.resize(inputs);
-  is_there_.assign(inputs, false);
+StepTransfer::StepTransfer(const std::vector<std::size_t>& depths) {
+  for (const std::size_t depth : depths) {
+    Queue& queue = queues_.emplace_back();
+    queue.depth = depth;
+    queue.slots.resize(std::max<std::size_t>(depth, 1));
+  }
+}
+
+void StepTransfer::begin() {
+  for (Queue& queue : queues_) queue.first = queue.count = 0;
 }
 
 void StepTransfer::fetch(StepIo& io, SessionInputs& inputs, std::size_t i) {
-  if (!is_there_[i]) fetch(io, inputs, i, false);
-  is_there_[i] = false;
+  Queue& queue = queues_[i];
+  if (queue.count == 0) load(io, inputs, i, false);
+  inputs.views[i].data = queue.slots[queue.first].data;
+  queue.first = (queue.first + 1) % queue.slots.size();
+  --queue.count;
 }
 
-void StepTransfer::fetch_ahead(StepIo& io, SessionInputs& inputs, std::size_t i) {
-  is_there_[i] = fetch(io, inputs, i, true);
+void StepTransfer::fetch_ahead(StepIo& io, SessionInputs& inputs, std::size_t i,
+                               std::int64_t most) {
+  const Queue& queue = queues_[i];
+  while (queue.count < queue.depth && static_cast<std::int64_t>(queue.count) < most) {
+    if (!load(io, inputs, i, true)) return;
+  }
 }
 
-/// False if it is asked for early and not there.
-bool StepTransfer::fetch(StepIo& io, SessionInputs& inputs, std::size_t i, bool early) {
+/// Puts the next micro-batch behind those that are there; false if it is asked for early and step IO
+/// has none yet.
+bool StepTransfer::load(StepIo& io, SessionInputs& inputs, std::size_t i, bool early) {
   const InputPort& port = inputs.ports()[i];
   const std::int64_t elements = port.info.elements() * port.count;
   const AnyView data = io.in(port.name, elements, early);
@@ -65,13 +81,16 @@ bool StepTransfer::fetch(StepIo& io, SessionInputs& inputs, std::size_t i, bool 
     inputs.refuse(port, "step IO gives no data for an input", "null");
   }
   const ElementType found = data.info.type, wanted = port.info.type;
+  Queue& queue = queues_[i];
+  Queue::Slot& slot = queue.slots[(queue.first + queue.count) % queue.slots.size()];
   if (found == wanted && io.keeps_data()) {
-    inputs.views[i].data = data.data;
+    slot.data = data.data;
+    ++queue.count;
     io.in_complete(port.name, elements);
     return true;
   }
   const TensorInfo staged{port.info.type, {elements}};
-  if (staged_[i].info() != staged) staged_[i] = AnyArray(staged);
+  if (slot.staged.info() != staged) slot.staged = AnyArray(staged);
   if (found == ElementType::int64 && wanted == ElementType::int32 && !warned_about_int64_) {
     warned_about_int64_ = true;
     log_message(LogLevel::warn, "session",
@@ -79,11 +98,11 @@ bool StepTransfer::fetch(StepIo& io, SessionInputs& inputs, std::size_t i, bool 
   }
   const bool is_float8 =
       size_in_bytes(wanted) == 1 && is_floating_point(wanted) && found == ElementType::uint8;
-  if (!copy_elements(data.data, is_float8 && !early ? wanted : found, staged_[i].data(), wanted,
-                     elements)) {
+  if (!copy_elements(data.data, is_float8 ? wanted : found, slot.staged.data(), wanted, elements)) {
     throw_type(port.name, wanted, found);
   }
-  inputs.views[i].data = staged_[i].data();
+  slot.data = slot.staged.data();
+  ++queue.count;
   io.in_complete(port.name, elements);
   return true;
 }

@@ -214,6 +214,22 @@ TEST_CASE("popart session: step IO by callbacks") {
   CHECK(results == std::vector<float>{2, 4});
   CHECK(log == "x( x) x? x) y[ y] y[ y] ");
 
+  // Depths of buffers: of all inputs, of one, and of what nothing reads.
+  for (const bool isOfOne : {false, true}) {
+    SessionOptions options;
+    options.bufferingDepthMap["unknown"] = 2;
+    if (isOfOne) {
+      options.bufferingDepthMap["x"] = 3;
+    } else {
+      options.defaultBufferingDepth = 3;
+    }
+    Program deep(DataFlow(5, {{"y", AnchorReturnType("All")}}), options);
+    deep.session->prepareDevice();
+    log.clear();
+    deep.session->run(io);
+    CHECK(log == "x( x) x? x) x? x) x? x) y[ y] x? x) y[ y] y[ y] y[ y] y[ y] ");
+  }
+
   // Data without a word about what they are.
   StepIOCallback bare([&](TensorId, bool) { return ConstVoidData(x, {}); }, [](TensorId) {},
                       [&](TensorId) { return mutable_data(y, info); }, [](TensorId) {});

@@ -139,6 +139,24 @@ TEST_CASE("step IO: the order of requests") {
     CHECK(io.results == std::vector<float>{0 + 1, 2 + 3});
   }
   {
+    // a two ahead, b when it is needed: the numbers come in the order of requests.
+    Session net(add_graph(), {.batches_per_step = 4, .prefetch = 2, .prefetch_of = {{"b", 0}}});
+    Recorder io;
+    net.run(io);
+    CHECK(io.log == "a( a) b( b) a? a) a? a) y[ y] b( b) a? a) y[ y] b( b) y[ y] b( b) y[ y] ");
+    CHECK(io.results == std::vector<float>{0 + 1, 2 + 4, 3 + 6, 5 + 7});
+  }
+  const auto refused = [](const SessionOptions& options) {
+    try {
+      Session(add_graph(), options);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  CHECK(contains(refused({.prefetch_of = {{"z", 1}}}), "inputs are 'a', 'b'"));
+  CHECK(contains(refused({.prefetch = -1}), "0 or more"));
+  {
     Session net(add_graph(), {.outputs = {{"y", Return::sum}}, .batches_per_step = 3});
     Recorder io;
     net.run(io);

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -58,9 +59,11 @@ struct SessionOptions {
   /// batches_per_step and accumulation, which execute the graph several times.
   std::int64_t host_transfers = 1;
   Device device = Device::cpu;
-  int threads = 1;          ///< 0: as many as the machine has cores; see EngineOptions
-  std::uint64_t seed = 0;   ///< of random numbers and of variables that start with them
-  bool prefetch = false;    ///< ask step IO for the next micro-batch ahead of time
+  int threads = 1;         ///< 0: as many as the machine has cores; see EngineOptions
+  std::uint64_t seed = 0;  ///< of random numbers and of variables that start with them
+  /// Micro-batches that step IO is asked for ahead of time, of all inputs and of single ones.
+  int prefetch = 0;
+  std::vector<std::pair<std::string, int>> prefetch_of{};
   bool check_sizes = true;  ///< check the buffers of step IO before the first run
   /// A run ends with a NotANumberError at the first tensor that holds something that is no number,
   /// before weights are updated. Costs time.

@@ -21,7 +21,7 @@ struct AnyBuffer {
 ///
 /// For each micro-batch the session asks `in` for each input, copies the elements and calls
 /// `in_complete`; it asks `out` for memory for each tensor returned of this micro-batch, fills it
-/// and calls `out_complete`. A session that prefetches asks for the next micro-batch early, with
+/// and calls `out_complete`. A session that prefetches asks for the next micro-batches early, with
 /// `prefetch` set, and accepts that there is none yet (null data).
 class StepIo {
  public:
