@@ -135,12 +135,15 @@ struct ProductForm {
     with_elements_of(b, [&]<class W>(std::type_identity<W>) {
       if (packed != nullptr) {
         const PackedB<T, W> right{static_cast<const W*>(packed), b.rows, b.columns};
-        gemm<T, W>(a, right, y, epilogue, workspace, executor);
-      } else if constexpr (std::is_same_v<W, BfloatPair>) {
-        gemm_in_bfloat16(a, b, y, epilogue, workspace, executor);
-      } else {
-        gemm<T>(a, b, y, epilogue, workspace, executor);
+        return gemm<T, W>(a, right, y, epilogue, workspace, executor);
       }
+      // One condition in the other: clang looks at the call before it knows W.
+      if constexpr (std::is_same_v<T, float>) {
+        if constexpr (std::is_same_v<W, BfloatPair>) {
+          return gemm_in_bfloat16(a, b, y, epilogue, workspace, executor);
+        }
+      }
+      gemm<T>(a, b, y, epilogue, workspace, executor);
     });
   }
 };
