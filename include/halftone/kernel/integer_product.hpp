@@ -370,7 +370,31 @@ void add_line(const X* from, std::int64_t step, std::int32_t zero, std::int32_t 
   for (; j < n; ++j) to[j] += (from[j * step] - zero) * weight;
 }
 
-/// One filter's plane of sums over a group's channels, tap by tap.
+/// A position of the kernel over the input of a convolution.
+struct Tap {
+  std::int64_t place[max_rank];  ///< of the input under it, for the first output
+
+  Tap(const Window& window, std::int64_t position) {
+    for (std::size_t d = window.rank(); d-- > 0; position /= window.kernel[d]) {
+      place[d] = position % window.kernel[d] * window.dilations[d] - window.pad_begin(d);
+    }
+  }
+  /// Where in a channel of x the line begins that it sees for a line of outputs; -1: beside x.
+  template <class X>
+  std::int64_t line(const Window& window, View<const X> x, std::int64_t output) const {
+    std::int64_t offset = 0, stride = x.extent(x.rank - 1);
+    for (std::size_t d = window.rank() - 1; d-- > 0; output /= window.output[d]) {
+      const std::int64_t extent = x.extent(2 + d);
+      const std::int64_t at = output % window.output[d] * window.strides[d] + place[d];
+      if (at < 0 || at >= extent) return -1;
+      offset += at * stride;
+      stride *= extent;
+    }
+    return offset;
+  }
+};
+
+/// Computes one filter's plane of sums over a group's channels, tap by tap.
 template <class X, class W>
 void add_plane(const Window& window, View<const X> x, const X* group, X zero_x,
                std::int64_t channels, const W* filter, std::int32_t zero_w, std::int32_t* y) {
@@ -384,28 +408,17 @@ void add_plane(const Window& window, View<const X> x, const X* group, X zero_x,
   }
   for (std::int64_t i = 0; i < lines * columns; ++i) y[i] = 0;
   for (std::int64_t term = 0; term < channels * positions; ++term) {
-    std::int64_t place[max_rank], rest = term % positions;
-    for (std::size_t d = rank; d-- > 0; rest /= window.kernel[d]) {
-      place[d] = rest % window.kernel[d] * window.dilations[d] - window.pad_begin(d);
-    }
+    const Tap tap(window, term % positions);
     // Outputs [low, high) of a line read elements of the input; what is beside it adds nothing.
-    const std::int64_t start = place[rank - 1];
+    const std::int64_t start = tap.place[rank - 1];
     const std::int64_t low = start < 0 ? (step - 1 - start) / step : 0;
     const std::int64_t end = start < width ? (width - 1 - start) / step + 1 : 0;
     const std::int64_t high = end < columns ? end : columns;
     if (low >= high) continue;
     const X* const plane = group + term / positions * input;
     for (std::int64_t line = 0; line < lines; ++line) {
-      std::int64_t number = line, offset = 0, stride = width;
-      bool is_inside = true;
-      for (std::size_t d = rank - 1; d-- > 0; number /= window.output[d]) {
-        const std::int64_t extent = x.extent(2 + d);
-        const std::int64_t at = number % window.output[d] * window.strides[d] + place[d];
-        is_inside = is_inside && at >= 0 && at < extent;
-        offset += at * stride;
-        stride *= extent;
-      }
-      if (!is_inside) continue;
+      const std::int64_t offset = tap.line(window, x, line);
+      if (offset < 0) continue;
       add_line(plane + offset + start + low * step, step, std::int32_t{zero_x},
                filter[term] - zero_w, y + line * columns + low, high - low);
     }
@@ -464,26 +477,15 @@ void integer_convolution(const Window& window, std::int64_t groups, const Kernel
     // This is one position of the kernel in one channel, for `count` outputs from `pixel` on.
     const auto under_window = [&](std::int64_t term, std::int64_t pixel, std::int64_t count,
                                   float* to) {
-      std::int64_t place[max_rank], rest = term % positions;
-      for (std::size_t d = rank; d-- > 0; rest /= window.kernel[d]) {
-        place[d] = rest % window.kernel[d] * window.dilations[d] - window.pad_begin(d);
-      }
+      const detail::Tap tap(window, term % positions);
       const X* const plane = image + term / positions * input;
       while (count > 0) {
         const std::int64_t column = pixel % columns;
         const std::int64_t run = count < columns - column ? count : columns - column;
-        std::int64_t line = pixel / columns, offset = 0, stride = width;
-        bool is_inside = true;
-        for (std::size_t d = rank - 1; d-- > 0; line /= window.output[d]) {
-          const std::int64_t extent = x.extent(2 + d);
-          const std::int64_t at = line % window.output[d] * window.strides[d] + place[d];
-          is_inside = is_inside && at >= 0 && at < extent;
-          offset += at * stride;
-          stride *= extent;
-        }
+        const std::int64_t offset = tap.line(window, x, pixel / columns);
         // Outputs [low, high) of the run read elements of the input.
-        std::int64_t low = 0, high = is_inside ? run : 0;
-        const std::int64_t start = column * step + place[rank - 1];
+        std::int64_t low = 0, high = offset >= 0 ? run : 0;
+        const std::int64_t start = column * step + tap.place[rank - 1];
         while (low < high && start + low * step < 0) ++low;
         while (low < high && start + (high - 1) * step >= width) --high;
         for (std::int64_t j = 0; j < low; ++j) to[j] = centered(zero);
