@@ -74,6 +74,13 @@ Storage Storage::allocate(std::size_t size) {
   }
 }
 
+Bytes Bytes::copy_of(std::span<const std::byte> bytes) {
+  Storage storage = Storage::allocate(bytes.size());
+  if (!bytes.empty()) std::memcpy(storage.data(), bytes.data(), bytes.size());
+  const std::byte* const own = storage.data();
+  return Bytes(std::move(storage), own, bytes.size());
+}
+
 AnyArray::AnyArray(const TensorInfo& info) : info_(info) {
   if (!info.is_static() || size_in_bytes(info.type) == 0) {
     fail(ErrorKind::input, {.what = "an array needs an element type of fixed size and a shape in "

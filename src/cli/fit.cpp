@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -137,18 +137,12 @@ class Fit : FitTask {
     Graph graph = original_;
     const auto add = [&](std::string_view name, auto number) {
       using T = decltype(number);
-      Storage storage = Storage::allocate(sizeof number);
-      std::memcpy(storage.data(), &number, sizeof number);
-      const std::byte* const data = storage.data();
-      graph.add_constant({element_type<T>, {}}, Bytes(std::move(storage), data, sizeof number),
-                         name);
+      graph.add_constant({element_type<T>, {}},
+                         Bytes::copy_of(std::as_bytes(std::span(&number, 1))), name);
     };
     for (const Port& port : trained_->variables()) {
       const AnyView value = trained_->get(port.name);
-      Storage storage = Storage::allocate(value.bytes());
-      if (value.bytes() != 0) std::memcpy(storage.data(), value.data, value.bytes());
-      const std::byte* const data = storage.data();
-      Bytes bytes(std::move(storage), data, value.bytes());
+      Bytes bytes = Bytes::copy_of({static_cast<const std::byte*>(value.data), value.bytes()});
       const TensorId id = graph.find(port.name);
       if (id == no_tensor) {
         graph.add_variable(port.info, std::move(bytes), port.name);

@@ -50,11 +50,8 @@ void check_modified(const Graph& graph, const Aliases& aliases) {
   }
 }
 
-Bytes owned(const std::byte* data, std::size_t size) {
-  Storage storage = Storage::allocate(size);
-  if (size != 0) std::memcpy(storage.data(), data, size);
-  const std::byte* own = storage.data();
-  return Bytes(std::move(storage), own, size);
+Bytes copied(const AnyView& value) {
+  return Bytes::copy_of({static_cast<const std::byte*>(value.data), value.bytes()});
 }
 
 /// Throws unless groupings, buffers and collective operators are those of the graph's replicas.
@@ -618,7 +615,7 @@ Graph Engine::graph_with_values() const {
     const auto id = static_cast<TensorId>(i);
     if (!is_variable(copy.tensor(id)) || copy.settings(id) == nullptr) continue;
     const AnyView value = s.value(id, false);
-    copy.tensor(id).data = owned(static_cast<const std::byte*>(value.data), value.bytes());
+    copy.tensor(id).data = copied(value);
   }
   return copy;
 }
@@ -740,7 +737,7 @@ void Engine::set_variable(TensorId id, AnyView value) {
     return;
   }
   // A new block: the old bytes may be a file's, or shared with a copy of the graph.
-  t.data = owned(static_cast<const std::byte*>(value.data), value.bytes());
+  t.data = copied(value);
   s.forget_plans();
 }
 

@@ -1,6 +1,5 @@
 #include "fold.hpp"
 
-#include <cstring>
 #include <utility>
 
 #include <halftone/transform/fold.hpp>
@@ -13,11 +12,9 @@ const void* aligned_data(TensorRecord& tensor) {
   const std::span<const std::byte> bytes = tensor.data.span();
   const auto size = static_cast<std::size_t>(size_in_bytes(tensor.info.type));
   if (size != 0 && reinterpret_cast<std::uintptr_t>(bytes.data()) % size != 0) {
-    Storage copy = Storage::allocate(bytes.size());
-    std::memcpy(copy.data(), bytes.data(), bytes.size());
+    Bytes copy = Bytes::copy_of(bytes);
     tensor.data.unneeded();
-    const std::byte* data = copy.data();
-    tensor.data = Bytes(std::move(copy), data, bytes.size());
+    tensor.data = std::move(copy);
   }
   return tensor.data.span().data();
 }

@@ -26,9 +26,7 @@ constexpr std::size_t shared_from = 1024;
 
 Bytes copy_of(Span bytes) {
   if (bytes.size() < shared_from) return Bytes({bytes.begin(), bytes.end()});
-  const Storage storage = Storage::allocate(bytes.size());
-  std::memcpy(storage.data(), bytes.data(), bytes.size());
-  return Bytes(storage, storage.data(), bytes.size());
+  return Bytes::copy_of(bytes);
 }
 
 /// Bytes that are filled before they become a constant.

@@ -7,7 +7,9 @@
 #include <halftone/base/error.hpp>
 #include <halftone/base/log.hpp>
 #include <halftone/base/tensor_info.hpp>
+#include <halftone/graph/replica_grouping.hpp>
 #include <popart/error.hpp>
+#include <popart/replicagrouping.hpp>
 #include <popart/tensorinfo.hpp>
 
 namespace popart::detail {
@@ -17,6 +19,7 @@ DataType fromNative(halftone::ElementType type);
 /// Throws popart::error if the type is none that tensors have, or there are too many dimensions.
 halftone::TensorInfo toNative(const TensorInfo& info);
 TensorInfo fromNative(const halftone::TensorInfo& info);
+halftone::ReplicaGrouping toNative(const ReplicaGrouping& grouping);
 
 /// Calls f; errors of the library become errors of this interface: E, or internal_error.
 template <class E, class F>

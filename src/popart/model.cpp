@@ -1,14 +1,15 @@
 #include "popart/model.hpp"
 
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <popart/error.hpp>
 #include <popart/variablesettings.hpp>
 #include <span>
 #include <vector>
 
+#include "base/file.hpp"
 #include "onnx/proto.hpp"
+#include "popart/convert.hpp"
 #include "popart/external.hpp"
 
 namespace popart {
@@ -77,15 +78,11 @@ void setGroups(halftone::Graph& graph, const std::vector<Grouped>& groups, int r
     const VariableSettings own = stride > 0 ? VariableSettings(stride, size, mode)
                                             : VariableSettings(CommGroup(type, size), mode);
     const ReplicaGrouping grouping = own.getReplicaGrouping(static_cast<unsigned>(replicas));
-    graph.set_variable(id, {.grouping = {replicas, static_cast<int>(grouping.getStride()),
-                                         static_cast<int>(grouping.getGroupSize())},
-                            .retrieval = retrievalOf(mode)});
+    graph.set_variable(id,
+                       {.grouping = detail::toNative(grouping), .retrieval = retrievalOf(mode)});
     for (const Grouped& group : groups) {
       if (group.name != name) continue;
-      halftone::Storage storage = halftone::Storage::allocate(group.data.size());
-      std::memcpy(storage.data(), group.data.data(), group.data.size());
-      const std::byte* const data = storage.data();
-      graph.tensor(id).data = halftone::Bytes(std::move(storage), data, group.data.size());
+      graph.tensor(id).data = halftone::Bytes::copy_of(std::as_bytes(std::span(group.data)));
     }
   }
 }
@@ -96,9 +93,12 @@ halftone::Graph detail::readModel(const std::string& model, halftone::onnx::Load
   options.allow_no_outputs = true;          // anchors are what a session returns
   options.allow_unknown_attributes = true;  // Builder::addNodeAttribute takes any name
   options.operators = operators();
-  const GivenModel given(model);
-  const int replicas = groupedReplicas(given.bytes());
-  if (replicas > 1) {
+  const bool isFile = isPath(model);
+  const halftone::Storage file = isFile ? halftone::detail::map_file(model) : halftone::Storage();
+  const auto bytes = isFile ? std::span<const std::byte>(file.data(), file.size())
+                            : std::as_bytes(std::span(model));
+  if (const int replicas = groupedReplicas(bytes); replicas > 1) {
+    const GivenModel given(model);
     ::onnx::ModelProto proto = parsed(given);
     const std::vector<Grouped> groups = takeGroups(proto);
     const std::string first = proto.SerializeAsString();
@@ -107,9 +107,9 @@ halftone::Graph detail::readModel(const std::string& model, halftone::onnx::Load
     setGroups(graph, groups, replicas);
     return graph;
   }
-  if (isPath(model)) return halftone::onnx::load(std::string_view(model), options);
+  if (isFile) return halftone::onnx::load(std::string_view(model), options);
   // Data that Builder::saveInitializersExternally moved out are looked up in the working directory.
-  return halftone::onnx::load(std::as_bytes(std::span(model.data(), model.size())), options, ".");
+  return halftone::onnx::load(bytes, options, ".");
 }
 
 int detail::settingOf(const halftone::Graph& graph, const char* key, std::string_view tensor,

@@ -5,6 +5,8 @@
 #include <popart/error.hpp>
 #include <popart/logging.hpp>
 
+#include "popart/convert.hpp"
+
 namespace popart {
 
 namespace {
@@ -31,9 +33,14 @@ ReplicaGrouping::ReplicaGrouping(unsigned numReplicas, unsigned stride, unsigned
       "the stride and the group size.");
 }
 
+halftone::ReplicaGrouping detail::toNative(const ReplicaGrouping& grouping) {
+  return {static_cast<int>(grouping.getNumReplicas()), static_cast<int>(grouping.getStride()),
+          static_cast<int>(grouping.getGroupSize())};
+}
+
 unsigned ReplicaGrouping::getGroupAt(unsigned replica) const {
   checkBelow(replica, numReplicas_, "replica index", *this);
-  return replica % stride_ + stride_ * (replica / (stride_ * groupSize_));
+  return static_cast<unsigned>(detail::toNative(*this).group_of(static_cast<int>(replica)));
 }
 
 unsigned ReplicaGrouping::getIndexInGroupAt(unsigned replica) const {
@@ -43,7 +50,8 @@ unsigned ReplicaGrouping::getIndexInGroupAt(unsigned replica) const {
 unsigned ReplicaGrouping::getReplicaAt(unsigned group, unsigned index) const {
   checkBelow(group, getNumGroups(), "group index", *this);
   checkBelow(index, groupSize_, "index", *this);
-  return group / stride_ * (stride_ * groupSize_) + group % stride_ + index * stride_;
+  return static_cast<unsigned>(
+      detail::toNative(*this).member(static_cast<int>(group), static_cast<int>(index)));
 }
 
 std::vector<unsigned> ReplicaGrouping::getReplicasAt(unsigned group) const {

@@ -72,6 +72,8 @@ class Bytes {
   constexpr explicit Bytes(Vector<std::byte> own) : own_(std::move(own)) {}
   Bytes(Storage storage, const std::byte* first, std::size_t size)
       : storage_(std::move(storage)), shared_(first, size) {}
+  /// Aligned as allocated storage is.
+  static Bytes copy_of(std::span<const std::byte> bytes);
   /// Those of an array that outlives every graph. Only for constant evaluation, which reads no array
   /// as bytes: span() is empty.
   static constexpr Bytes of_array(const void* first, std::size_t size) {
