@@ -333,6 +333,11 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   train_command.callback([&] {
     read_spreading(fit.spreading, texts);
     fit.precision = train_case.precision = parse_precision(texts.precision);
+    if (fit.precision == Precision::float16) {
+      fail(ErrorKind::usage, {.what = "float16 holds constant weights, and training has none",
+                              .expected = "--precision float32 or bfloat16",
+                              .found = "float16"});
+    }
     if (!train_case.case_file.empty()) {
       for (const CLI::Option* option : train_command.get_options()) {
         const std::string name = option->get_name();

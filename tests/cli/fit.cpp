@@ -121,6 +121,11 @@ TEST_CASE("digits are learned with products in bfloat16 as well as in float32") 
   };
   const double wide = accuracy("float32");
   CHECK(wide > 0.9);
+  // Weights that are trained are no constants, which are what float16 holds.
+  const Answer in_half =
+      train_with({digits, "--data", (folder / "data.csv"), "--precision", "float16"});
+  CHECK(in_half.code == 2);
+  CHECK(in_half.err.find("training has none") != std::string::npos);
   // Within one standard deviation of a share of 320 samples of which 0.9 are right.
   CHECK(accuracy("bfloat16") > wide - 0.017);
 }
