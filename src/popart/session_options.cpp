@@ -37,7 +37,8 @@ constexpr const char* layout = "layouts follow from the shapes alone";
 constexpr const char* outlining = "calls of a subgraph copy nothing, wherever it begins and ends";
 constexpr const char* hostCopies = "transfers are steps of the session, not operators of the graph";
 constexpr const char* hostLayout = "host and device have one layout";
-constexpr const char* ahead = "micro-batches that step IO is asked for ahead of time";
+constexpr const char* ahead =
+    "micro-batches that step IO is asked for ahead of time; pipelines ask for a batch at once";
 constexpr const char* updates = "every weight is updated by itself, in one pass";
 constexpr const char* products =
     "partialsType and availableMemoryProportion of products that ask for none themselves";
@@ -206,7 +207,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(looseThresholdAtPeak, nothing, updates)
     // --- streams ---
     POPART_OPTION(rearrangeAnchorsOnHost, nothing, hostLayout)
-    POPART_OPTION(rearrangeStreamsOnHost, effect, "inputs are asked for one micro-batch ahead, whatever the default depth")
+    POPART_OPTION(rearrangeStreamsOnHost, effect, "inputs are asked for one micro-batch ahead, whatever the default depth; deeper single ones are errors")
     POPART_OPTION(enablePrefetchDatastreams, effect, "step IO is asked for micro-batches ahead of time")
     POPART_OPTION(defaultBufferingDepth, effect, ahead)
     POPART_OPTION(bufferingDepthMap, effect, ahead)
@@ -388,6 +389,11 @@ void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
   }
   options.getAccumulationFactor();
   options.getBufferingDepth({}, options.rearrangeStreamsOnHost);
+  for (const auto* map : {&options.bufferingDepthMap, &options.prefetchBufferingDepthMap}) {
+    for (const auto& [id, depth] : *map) {
+      options.getBufferingDepth(id, options.rearrangeStreamsOnHost);
+    }
+  }
   if (options.enableReplicatedGraphs && options.replicatedGraphCount < 1) {
     throw error("The replicated graph count ({}) is not at least 1", options.replicatedGraphCount);
   }

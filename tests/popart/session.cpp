@@ -230,6 +230,18 @@ TEST_CASE("popart session: step IO by callbacks") {
     CHECK(log == "x( x) x? x) x? x) x? x) y[ y] x? x) y[ y] y[ y] y[ y] y[ y] ");
   }
 
+  SessionOptions rearranged;
+  rearranged.defaultBufferingDepth = 3;
+  rearranged.rearrangeStreamsOnHost = true;
+  Program one(DataFlow(3, {{"y", AnchorReturnType("All")}}), rearranged);
+  one.session->prepareDevice();
+  log.clear();
+  one.session->run(io);
+  CHECK(log == "x( x) x? x) y[ y] x? x) y[ y] y[ y] ");
+  rearranged.bufferingDepthMap["x"] = 2;
+  CHECK(is(error_of([&] { Program(DataFlow(1, std::vector<TensorId>{"y"}), rearranged); }), "error",
+           "must be 1"));
+
   // Data without a word about what they are.
   StepIOCallback bare([&](TensorId, bool) { return ConstVoidData(x, {}); }, [](TensorId) {},
                       [&](TensorId) { return mutable_data(y, info); }, [](TensorId) {});

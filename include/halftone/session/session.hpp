@@ -61,7 +61,8 @@ struct SessionOptions {
   Device device = Device::cpu;
   int threads = 1;         ///< 0: as many as the machine has cores; see EngineOptions
   std::uint64_t seed = 0;  ///< of random numbers and of variables that start with them
-  /// Micro-batches that step IO is asked for ahead of time, of all inputs and of single ones.
+  /// Micro-batches that step IO is asked for ahead of time, of all inputs and of single ones. Pipelines
+  /// ask for all that they run together at once.
   int prefetch = 0;
   std::vector<std::pair<std::string, int>> prefetch_of{};
   bool check_sizes = true;  ///< check the buffers of step IO before the first run
@@ -76,7 +77,7 @@ struct SessionOptions {
   /// as there are stages, or more. Step IO is asked for all of them before they run.
   Schedule schedule = Schedule::none;
   Convolution convolution = Convolution::fast;  ///< forms that may be chosen: see EngineOptions
-  /// What dense products of floats are computed in: see EngineOptions. For the device `cpu`; ipu_model
+  /// The numbers that dense products of floats are computed in: see EngineOptions. For the device `cpu`; ipu_model
   /// refuses anything but float32, its types are those of the graph.
   Precision precision = Precision::float32;
   PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
