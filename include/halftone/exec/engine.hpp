@@ -55,7 +55,7 @@ struct EngineOptions {
   /// The forms of convolutions that may be chosen. A model that is ready to run keeps those that it was
   /// made ready with, but for `exact`.
   Convolution convolution = Convolution::fast;
-  /// What dense products of floats are computed in. A model that was made ready with another precision
+  /// The numbers that dense products of floats are computed in. A model that was made ready with another precision
   /// is made ready again.
   Precision precision = Precision::float32;
   NodeRunner* runner = nullptr;  ///< borrowed; runs every node, one after the other, unfused
@@ -155,7 +155,7 @@ class Engine {
   const Program* program() const;
   /// The fragments that a pipeline runs; null if the graph runs as a whole.
   const Spread* spread() const;
-  /// What dense products are computed in: the precision asked for, or float32 where this machine has no
+  /// The numbers that dense products are computed in: the precision asked for, or float32 where this machine has no
   /// instructions for it.
   Precision precision() const;
   /// Bytes of the arena, packed weights and other memory of the current plan.

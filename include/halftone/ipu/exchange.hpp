@@ -51,7 +51,7 @@ struct HostShares {
   double inputs = 1, outputs = 1;
 };
 
-/// What of the transfers between host and tiles is waited for: `inputs` and `outputs` cycles, beside
+/// The part of the transfers between host and tiles that a run waits for: `inputs` and `outputs` cycles, beside
 /// `rest` cycles of other work. With prefetch, inputs are ready on the host since the run before; with
 /// tiles for the host (`has_io_tiles`) outputs go beside the work as well, both ways at once. Either
 /// hides what takes no longer than the rest.

@@ -215,7 +215,7 @@ HALFTONE_BF16 inline void round_run(const float* from, std::int64_t n, BfloatPai
 }
 #endif
 
-/// One pixel of a block as the plan has it.
+/// Writes one pixel of a block as the plan has it.
 template <class T>
 HALFTONE_INLINE void store_pixel(const ConvPlan& plan, Vec<T> lanes, T* to) {
   if constexpr (takes_pairs<T>) {

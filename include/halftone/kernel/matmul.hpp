@@ -137,7 +137,7 @@ struct ProductForm {
         const PackedB<T, W> right{static_cast<const W*>(packed), b.rows, b.columns};
         return gemm<T, W>(a, right, y, epilogue, workspace, executor);
       }
-      // One condition in the other: clang looks at the call before it knows W.
+      // The conditions stand one in the other because clang looks at the call before it knows W.
       if constexpr (std::is_same_v<T, float>) {
         if constexpr (std::is_same_v<W, BfloatPair>) {
           return gemm_in_bfloat16(a, b, y, epilogue, workspace, executor);

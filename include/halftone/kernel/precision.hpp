@@ -6,7 +6,7 @@
 
 namespace halftone {
 
-/// What the dense products of float graphs are computed in on the device `cpu`: MatMul, Gemm, Conv
+/// The numbers that dense products of float graphs are computed in on the device `cpu`: MatMul, Gemm, Conv
 /// and ConvTranspose of floats where that is faster. Everything else, sums included, stays in
 /// float32, and so do the tensors of the graph and variables in training.
 ///

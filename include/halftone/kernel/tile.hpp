@@ -42,7 +42,7 @@ struct BfloatPair {
 /// Terms in an element of weights W.
 template <class W>
 inline constexpr std::int64_t terms_of = std::is_same_v<W, BfloatPair> ? 2 : 1;
-/// What x is made of beside weights W where sums are S: weights may also be half beside floats.
+/// The elements of x beside weights W where sums are S: weights may also be half beside floats.
 template <class S, class W>
 using left_t = std::conditional_t<std::is_same_v<W, BfloatPair>, BfloatPair, S>;
 
@@ -100,7 +100,7 @@ HALFTONE_INLINE void begin_sums(const Tile<S, W>& t, Vec<S> (&sum)[H][V]) {
   }
 }
 
-/// What follows the last step.
+/// Finishes and stores the sums behind the last step.
 template <int H, int V, class S, class W>
 HALFTONE_INLINE void end_sums(const Tile<S, W>& t, Vec<S> (&sum)[H][V]) {
   using Vector = Vec<S>;
@@ -225,7 +225,7 @@ HALFTONE_BF16 __attribute__((always_inline)) inline Vec<float> add_pairs(Vec<flo
 #endif
 }
 
-/// Where sums would wait for each other, every other step has sums of its own.
+/// Computes a tile of pairs. Every other step has sums of its own where few sums would wait for each other.
 template <int H, int V, Source source>
 HALFTONE_BF16 void run_pair_tile(const Tile<float, BfloatPair>& t) {
   using Words = Vec<std::uint32_t>;
