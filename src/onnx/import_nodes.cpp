@@ -350,7 +350,8 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   }
 
   const std::string node_name = public_node_name(scope, node.name);
-  if (op.expand != nullptr) {
+  if (!check_scales(described, op, graph, inputs)) return leave_undefined(scope, node);
+  if (op.expand != nullptr || is_integer_product(scope.target, op, words, inputs)) {
     expand(scope, node, op, words, std::move(inputs), node_name);
     return;
   }
@@ -370,6 +371,10 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   }
   graph.nodes.push_back(std::move(added));
   plan(described, node, std::span(graph.nodes).last(1));
+  if (op.id == op::Transpose::id) {
+    note_dequantized(scope.target, op, graph.nodes.back().attributes, graph.nodes.back().inputs,
+                     graph.nodes.back().outputs[0]);
+  }
   if (class_names != no_tensor && !outputs[0].empty()) {
     Node pick = make_node(op::Gather{});
     pick.inputs = {class_names, wanted[0].second};
@@ -612,7 +617,9 @@ void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& o
   const std::size_t before = graph.nodes.size();
   Vector<TensorId> ids;
   try {
-    ids = op.expand(graph, words, inputs, std::max<std::size_t>(node.outputs.size(), 1));
+    ids = op.expand != nullptr
+              ? op.expand(graph, words, inputs, std::max<std::size_t>(node.outputs.size(), 1))
+              : integer_product(scope.target, op, words, inputs);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::model && error.kind() != ErrorKind::unsupported) throw;
     // What an operator cannot do without knowing its input is the fault of what went before it.
@@ -630,6 +637,7 @@ void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& o
     if (graph.nodes[n].name.empty()) graph.rename(graph.nodes[n], node_name);
   }
   plan(describe(node), node, std::span(graph.nodes).subspan(before));
+  note_dequantized(scope.target, op, words, inputs, ids[0]);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
     if (i < ids.size() && ids[i] != no_tensor) {

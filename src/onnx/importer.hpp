@@ -58,6 +58,20 @@ class Importer {
       std::string_view op, node, output;
     };
     std::vector<LateType> late_types;
+    /// What a DequantizeLinear made: x less zero_point, times scale.
+    struct Dequantized {
+      TensorId x, scale, zero_point;
+      std::size_t axis;  ///< of x, that a vector of scales follows
+      Dims perm{};       ///< how a Transpose moved x since
+
+      std::size_t axis_of_result() const {
+        for (std::size_t i = 0; i < perm.size(); ++i) {
+          if (perm[i] == static_cast<std::int64_t>(axis)) return i;
+        }
+        return axis;
+      }
+    };
+    std::unordered_map<TensorId, Dequantized> dequantized;  ///< of 8-bit integers, by the result
   };
 
   /// The outer tensors that the subgraphs of one node read, in the order of the node's last inputs.
@@ -156,6 +170,23 @@ class Importer {
                      std::deque<std::string>& names);
   void expand(Scope& scope, const NodeMessage& node, const Descriptor& op,
               std::span<const Word> words, Vector<TensorId> inputs, std::string_view node_name);
+
+  // import_quantized.cpp
+  /// Reports scales, in front of zero points, that are negative, infinite or NaN.
+  bool check_scales(const std::string& described, const Descriptor& op, const Graph& graph,
+                    std::span<const TensorId> inputs);
+  /// Remembers the 8-bit integers that a result was made of, if it was.
+  static void note_dequantized(Target& target, const Descriptor& op, std::span<const Word> words,
+                               std::span<const TensorId> inputs, TensorId result);
+  /// Whether a node is a product that integer_product() computes.
+  bool is_integer_product(Target& target, const Descriptor& op, std::span<const Word> words,
+                          std::span<const TensorId> inputs);
+  /// A Conv, Gemm or MatMul of what DequantizeLinear made: the exact product of the integers, times
+  /// the scales.
+  static Vector<TensorId> integer_product(Target& target, const Descriptor& op,
+                                          std::span<const Word> words,
+                                          std::span<const TensorId> inputs);
+
   /// Gives the products among what a node became what PopART's attributes ask of the planner. A
   /// list has a value for each of them in turn.
   void plan(const std::string& described, const NodeMessage& node, std::span<Node> made);
