@@ -7,9 +7,27 @@
 
 namespace halftone::kernel {
 
+namespace detail {
+
+/// Calls f(std::integral_constant<std::int64_t, edge>) for the edge of a plan's tiles.
+template <class T, unsigned Kinds>
+HALFTONE_INLINE void with_winograd(const ConvPlan& plan, auto&& f) {
+  if constexpr (std::is_same_v<T, float>) {
+    if constexpr ((Kinds & conv_winograd_2) != 0) {
+      if (plan.edge == 2) f(std::integral_constant<int, 2>{});
+    }
+    if constexpr ((Kinds & conv_winograd_4) != 0) {
+      if (plan.edge == 4) f(std::integral_constant<int, 4>{});
+    }
+  }
+}
+
+}  // namespace detail
+
 /// Packs weights [filters, channels / groups, kernel...] into plan.packed_bytes bytes, 64-byte
-/// aligned. What comes out belongs to this plan and the instruction set of this function.
-template <class T>
+/// aligned. What comes out belongs to this plan and the instruction set of this function. Kinds: see
+/// conv_kinds.
+template <class T, unsigned Kinds = every_conv>
 void conv_pack(const ConvPlan& plan, const T* weights, void* packed,
                const Executor& executor = {}) {
   if (plan.packed_bytes == 0) return;
@@ -20,12 +38,10 @@ void conv_pack(const ConvPlan& plan, const T* weights, void* packed,
     if (plan.kind == ConvKind::blocked || plan.kind == ConvKind::line) {
       detail::pack_tiles(plan, weights, detail::WeightOrder::plain, packed, executor);
     } else if (plan.kind == ConvKind::depthwise) {
-      detail::pack_depthwise(plan, weights, packed);
+      if constexpr ((Kinds & conv_by_channel) != 0) detail::pack_depthwise(plan, weights, packed);
     } else if (plan.kind == ConvKind::winograd) {
-      if constexpr (std::is_same_v<T, float>) {
-        const auto pack = plan.edge == 2 ? detail::pack_winograd<2> : detail::pack_winograd<4>;
-        pack(plan, weights, packed, executor);
-      }
+      detail::with_winograd<T, Kinds>(
+          plan, [&](auto edge) { detail::pack_winograd<edge>(plan, weights, packed, executor); });
     } else {
       detail::pack_general(plan, weights, packed);
     }
@@ -113,7 +129,7 @@ void run_tiled(const ConvPlan& plan, const T* x, const void* packed, const T* bi
   }
 }
 
-template <class T>
+template <class T, unsigned Kinds>
 void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
               const ConvEpilogue<T>& epilogue, void* workspace, const Executor& executor) {
   constexpr std::int64_t N = channel_block<T>;
@@ -151,14 +167,15 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
   const auto run_blocked = [&](std::int64_t images, const T* from, T* to,
                                const ConvEpilogue<T>& own, std::int64_t row) {
     if (plan.kind == ConvKind::depthwise) {
-      run_depthwise(plan, images, from, static_cast<const T*>(packed), bias, to, own, row,
-                    executor);
+      if constexpr ((Kinds & conv_by_channel) != 0) {
+        run_depthwise(plan, images, from, static_cast<const T*>(packed), bias, to, own, row,
+                      executor);
+      }
       return;
     }
-    if constexpr (std::is_same_v<T, float>) {
-      const auto run = plan.edge == 2 ? run_winograd<2> : run_winograd<4>;
-      run(plan, images, from, packed, bias, to, own, row, scratch, executor);
-    }
+    with_winograd<T, Kinds>(plan, [&](auto edge) {
+      run_winograd<edge>(plan, images, from, packed, bias, to, own, row, scratch, executor);
+    });
   };
   if (!plain && plan.input == Layout::blocked) {
     run_blocked(s.batch, x, y, inner, 0);
@@ -187,15 +204,15 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
 /// in one chain per output, or two, in an order that the plan fixes, whatever the number of
 /// threads.
 ///
-/// workspace: plan.workspace_bytes bytes, 64-byte aligned.
-template <class T>
+/// workspace: plan.workspace_bytes bytes, 64-byte aligned. Kinds: see conv_kinds.
+template <class T, unsigned Kinds = every_conv>
 void conv(const ConvPlan& plan, const T* x, const void* packed, T* y,
           const ConvEpilogue<T>& epilogue, void* workspace, const Executor& executor = {}) {
   const ConvShape& s = plan.shape;
   if (s.batch == 0 || s.filters == 0 || s.output_pixels() == 0) return;
   if constexpr (detail::is_real<T> && std::is_same_v<T, compute_t<T>>) {
     if (plan.kind != ConvKind::general) {
-      detail::run_fast(plan, x, packed, y, epilogue, workspace, executor);
+      detail::run_fast<T, Kinds>(plan, x, packed, y, epilogue, workspace, executor);
       return;
     }
   }

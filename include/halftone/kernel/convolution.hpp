@@ -47,12 +47,12 @@ constexpr std::size_t convolution_packed_bytes(const Window& window, std::int64_
   return std::size_t(detail::plan_bytes + plan.packed_bytes);
 }
 
-template <class T>
-void convolution_pack(const Window& window, std::int64_t groups, const KernelCall& call,
-                      void* packed, View<const T> x, View<const T> w) {
+template <class T, class Call>
+void convolution_pack(const Window& window, std::int64_t groups, const Call& call, void* packed,
+                      View<const T> x, View<const T> w) {
   const ConvPlan plan = detail::convolution_plan(window, groups, call, x, w);
   __builtin_memcpy(packed, &plan, sizeof(plan));
-  conv_pack(plan, w.data, static_cast<char*>(packed) + detail::plan_bytes);
+  conv_pack<T, conv_kinds_of<Call>>(plan, w.data, static_cast<char*>(packed) + detail::plan_bytes);
 }
 
 template <class T>
@@ -64,22 +64,23 @@ constexpr std::size_t convolution_workspace(const Window& window, std::int64_t g
   return std::size_t(packed + plan.workspace_bytes);
 }
 
-template <class T>
-void convolution(const Window& window, std::int64_t groups, const KernelCall& call, View<const T> x,
+template <class T, class Call>
+void convolution(const Window& window, std::int64_t groups, const Call& call, View<const T> x,
                  View<const T> w, View<const T> b, View<T> y) {
   ConvEpilogue<T> epilogue;
   epilogue.bias = b.data;
   if (call.packed != nullptr) {
     const char* const packed = static_cast<const char*>(call.packed);
-    conv(*reinterpret_cast<const ConvPlan*>(packed), x.data, packed + detail::plan_bytes, y.data,
-         epilogue, call.workspace, *call.executor);
+    conv<T, conv_kinds_of<Call>>(*reinterpret_cast<const ConvPlan*>(packed), x.data,
+                                 packed + detail::plan_bytes, y.data, epilogue, call.workspace,
+                                 *call.executor);
     return;
   }
   const ConvPlan plan = detail::convolution_plan(window, groups, call, x, w);
   char* const workspace = static_cast<char*>(call.workspace);
-  conv_pack(plan, w.data, workspace, *call.executor);
-  conv(plan, x.data, workspace, y.data, epilogue,
-       workspace + detail::round_up(plan.packed_bytes, 64), *call.executor);
+  conv_pack<T, conv_kinds_of<Call>>(plan, w.data, workspace, *call.executor);
+  conv<T, conv_kinds_of<Call>>(plan, x.data, workspace, y.data, epilogue,
+                               workspace + detail::round_up(plan.packed_bytes, 64), *call.executor);
 }
 
 }  // namespace halftone::kernel

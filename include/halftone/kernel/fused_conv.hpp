@@ -31,14 +31,14 @@ constexpr ConvPlan plan_of(const Op& op, const KernelCall& call, View<const T> x
 
 }  // namespace detail
 
-template <class T, class Op>
-void fused_conv(const Op& op, const KernelCall& call, View<const T> x, View<const T> w,
-                View<const T> b, View<const T> residual, View<T> y) {
+template <class T, class Op, class Call>
+void fused_conv(const Op& op, const Call& call, View<const T> x, View<const T> w, View<const T> b,
+                View<const T> residual, View<T> y) {
   const ConvPlan plan = detail::plan_of<T>(op, call, x, w);
   const void* packed = call.packed;
   auto* workspace = static_cast<char*>(call.workspace);
   if (packed == nullptr) {
-    conv_pack<T>(plan, w.data, workspace, *call.executor);
+    conv_pack<T, conv_kinds_of<Call>>(plan, w.data, workspace, *call.executor);
     packed = workspace;
     workspace += detail::round_up(plan.packed_bytes, 64);
   }
@@ -48,7 +48,7 @@ void fused_conv(const Op& op, const KernelCall& call, View<const T> x, View<cons
   epilogue.clamp = op.clamp;
   epilogue.lower = static_cast<compute_t<T>>(op.lower);
   epilogue.upper = static_cast<compute_t<T>>(op.upper);
-  conv<T>(plan, x.data, packed, y.data, epilogue, workspace, *call.executor);
+  conv<T, conv_kinds_of<Call>>(plan, x.data, packed, y.data, epilogue, workspace, *call.executor);
 }
 
 template <class T, class Op>
@@ -66,10 +66,10 @@ constexpr std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& ca
   return static_cast<std::size_t>(detail::plan_of<T>(op, call, x, w).packed_bytes);
 }
 
-template <class T, class Op>
-void fused_conv_pack(const Op& op, const KernelCall& call, void* packed, View<const T> x,
+template <class T, class Op, class Call>
+void fused_conv_pack(const Op& op, const Call& call, void* packed, View<const T> x,
                      View<const T> w) {
-  conv_pack<T>(detail::plan_of<T>(op, call, x, w), w.data, packed);
+  conv_pack<T, conv_kinds_of<Call>>(detail::plan_of<T>(op, call, x, w), w.data, packed);
 }
 
 template <class T>

@@ -129,7 +129,7 @@ struct Conv {
   }
 
   template <class T>
-  void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> b,
+  void kernel(const auto& call, View<const T> x, View<const T> w, View<const T> b,
               View<T> y) const {
     kernel::convolution<T>(window_over(x, w), group, call, x, w, b, y);
   }
@@ -144,10 +144,11 @@ struct Conv {
     return kernel::convolution_packed_bytes<T>(window_over(x, w), group, call, x, w);
   }
   template <class T>
-  void pack(const KernelCall& call, void* packed, View<const T> x, View<const T> w, View<const T>,
+  void pack(const auto& call, void* packed, View<const T> x, View<const T> w, View<const T>,
             View<T>) const {
     kernel::convolution_pack<T>(window_over(x, w), group, call, packed, x, w);
   }
+  constexpr unsigned conv_kinds() const { return kernel::conv_kinds(group, 0); }
   constexpr void gradient(auto& g) const;
 
   /// The window over these spatial extents.

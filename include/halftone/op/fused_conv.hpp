@@ -66,7 +66,7 @@ struct FusedConv {
   }
 
   template <class T>
-  void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> b,
+  void kernel(const auto& call, View<const T> x, View<const T> w, View<const T> b,
               View<const T> residual, View<T> y) const {
     kernel::fused_conv<T>(*this, call, x, w, b, residual, y);
   }
@@ -81,10 +81,11 @@ struct FusedConv {
     return kernel::fused_conv_packed_bytes<T>(*this, call, x, w);
   }
   template <class T>
-  void pack(const KernelCall& call, void* packed, View<const T> x, View<const T> w, View<const T>,
+  void pack(const auto& call, void* packed, View<const T> x, View<const T> w, View<const T>,
             View<const T>, View<T>) const {
     kernel::fused_conv_pack<T>(*this, call, packed, x, w);
   }
+  constexpr unsigned conv_kinds() const { return kernel::conv_kinds(group, winograd); }
 };
 
 /// Brings activations into blocks of channels, or back. Made by the pass `block_channels`.

@@ -77,6 +77,12 @@ inline constexpr kernel::Executor one_thread{};
   }
 }
 
+/// A call in a program that has the code of some kinds of convolution only.
+template <unsigned Kinds>
+struct CallOfKinds : KernelCall {
+  static constexpr unsigned conv_kinds = Kinds;
+};
+
 /// Kernel number K of a plan.
 template <class Plan, class List, std::size_t K>
 struct StaticKernel {
@@ -101,6 +107,14 @@ struct StaticKernel {
     return Plan::extents[Plan::arguments[example.first + argument].extents + axis];
   }
 
+  /// The kinds of convolution that the operator is.
+  static constexpr unsigned conv_kinds = [] {
+    if constexpr (requires { op.conv_kinds(); }) return op.conv_kinds();
+    return 0u;
+  }();
+
+  /// ConvKinds: those of the whole program.
+  template <unsigned ConvKinds>
   static void run(const StepCall& call) {
     if constexpr (elementwise_op<Op>) {
       run_elements(call);
@@ -115,7 +129,8 @@ struct StaticKernel {
                            .workspace = call.scratch,
                            .packed = call.packed,
                            .executor = &one_thread};
-      Kernels::run(all);
+      Kernels::run(CallOfKinds<ConvKinds>{all}, typename Kernels::Inputs{},
+                   typename Kernels::Outputs{});
     }
   }
 
@@ -135,6 +150,7 @@ struct StaticKernel {
       return 0;
     }
   }
+  template <unsigned ConvKinds>
   static void pack(const StepCall& call, void* to) {
     if constexpr (packing_op<Op>) {
       const KernelCall all{.op = &op,
@@ -143,7 +159,8 @@ struct StaticKernel {
                            .outputs = call.step.outputs,
                            .constants = call.step.constants,
                            .executor = &one_thread};
-      Kernels::pack(all, to);
+      Kernels::pack(CallOfKinds<ConvKinds>{all}, to, typename Kernels::Inputs{},
+                    typename Kernels::Outputs{});
     }
   }
 
@@ -292,6 +309,15 @@ struct StaticKernels {
   }();
 
   template <std::size_t K>
+  static constexpr unsigned conv_kinds_of_op = [] {
+    if constexpr (is_op<K>) return StaticKernel<Plan, List, K>::conv_kinds;
+    return 0u;
+  }();
+  static constexpr unsigned conv_kinds = []<std::size_t... K>(std::index_sequence<K...>) {
+    return (0u | ... | conv_kinds_of_op<K>);
+  }(std::make_index_sequence<count>{});
+
+  template <std::size_t K>
   static constexpr std::int64_t scratch_of(const StaticStep& step) {
     if constexpr (!is_op<K>) {
       return 0;
@@ -351,14 +377,14 @@ struct StaticKernels {
       using Op = typename StaticKernel<Plan, List, K>::Op;
       static_assert(elementwise_op<Op> || kernel_op<Op>,
                     "halftone: an operator of a static program has no kernel");
-      return &StaticKernel<Plan, List, K>::run;
+      return &StaticKernel<Plan, List, K>::template run<conv_kinds>;
     }
   }
   template <std::size_t K>
   static constexpr Pack pack_of() {
     if constexpr (is_op<K>) {
       if constexpr (packing_op<typename StaticKernel<Plan, List, K>::Op>) {
-        return &StaticKernel<Plan, List, K>::pack;
+        return &StaticKernel<Plan, List, K>::template pack<conv_kinds>;
       }
     }
     return nullptr;
