@@ -240,7 +240,7 @@ class Binder {
     const NodeKernel& kernel = bound_.kernels.emplace_back(graph_, node, in, out);
     const Kernel& f = kernel.functions();
     bound.call.op = kernel.op();
-    if (f.block != nullptr) {
+    if (f.run == nullptr) {
       bound.call.op = &bound_.groups.emplace_back(node, kernel, in, out[0]);
       bound.run = &Group::run;
       return;

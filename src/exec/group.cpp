@@ -218,7 +218,7 @@ void Group::add_members(Draft& draft) {
     }
     const TensorId y = node.outputs[0];
     const TensorInfo& out = draft.body.info(y);
-    // Element-wise kernels may write where they read: a slot that ends here can be the output.
+    // Kernels of groups may write where they read: a slot that ends here can be the output.
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const TensorId id = node.inputs[i];
       if (id == no_tensor || draft.last[id] != static_cast<int>(n)) continue;

@@ -106,19 +106,26 @@ bool Importer::is_integer_product(Target& target, const Descriptor& op, std::spa
   infer_pending(target);
   const Graph& graph = target.graph;
   const TensorInfo x = graph.info(inputs[0]), w = graph.info(inputs[1]);
-  if (!is_one_number(graph.info(a->second.scale)) || x.rank() < 2 || w.rank() < 2) return false;
+  if (!is_one_number(graph.info(a->second.scale)) || x.rank() < 2 || !w.is_static() ||
+      w.rank() < 2) {
+    return false;
+  }
   std::int64_t terms = 1;
   std::size_t axis = w.rank() - 1;  // of w, that the columns of the result or its channels follow
   if (is_conv) {
     axis = 0;
     for (std::size_t i = 1; i < w.rank(); ++i) terms *= w.shape[i];
+    const std::int64_t groups = unpack<op::Conv>(words).group, channels = w.shape[1];
+    if (groups < 1 || channels < 1) return false;
+    // These are faster in float.
+    if (kernel::adds_planes(groups, channels, w.shape[0] / groups, terms / channels)) return false;
   } else if (is_gemm && unpack<op::Gemm>(words).trans_b) {
     axis = 0;
     terms = w.shape[1];
   } else {
     terms = w.shape[w.rank() - 2];
   }
-  if (!w.is_static() || terms > longest_sum) return false;
+  if (terms > longest_sum) return false;
   const TensorInfo scale = graph.info(b->second.scale);
   return is_one_number(scale) || axis == b->second.axis_of_result();
 }

@@ -23,6 +23,7 @@ struct Descriptor {
   OpId id;
   Slots signature;
   bool elementwise;   ///< has a `forward`: broadcasts, may be fused and run in place
+  bool in_groups;     ///< may be fused: element-wise, or has a `kernel_block`
   bool in_place;      ///< output 0 may overwrite input 0
   bool has_bodies;    ///< has a Subgraph among its attributes
   bool has_effect;    ///< does more than compute outputs (prints, aborts): runs once a run

@@ -226,6 +226,7 @@ constexpr Kernel make_kernel() {
     kernel.pack = &K::pack;
   }
   if constexpr (requires { Op::packed_input; }) kernel.packed_input = Op::packed_input;
+  if constexpr (block_op<Op>) kernel.block = &K::block_of_kernel;
   return kernel;
 }
 
@@ -346,6 +347,7 @@ constexpr Descriptor make_descriptor() {
       .id = Op::id,
       .signature = slots_of<Op>,
       .elementwise = elementwise_op<Op>,
+      .in_groups = elementwise_op<Op> || block_op<Op>,
       .in_place = elementwise_op<Op> || marked_in_place,
       .has_bodies = has_bodies,
       .has_effect = marked_effect,

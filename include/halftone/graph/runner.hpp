@@ -94,7 +94,7 @@ struct Kernel {
   void (*pack)(const KernelCall& call, void* packed) = nullptr;
   /// The input that is not read any more once it is packed (`Op::packed_input`); -1: none.
   int packed_input = -1;
-  /// Element-wise operators: n elements. Bit i of `uniform`: input i is one element that serves for
+  /// Operators that may be fused: n elements. Bit i of `uniform`: input i is one element that serves for
   /// all; other inputs are dense and may be the output.
   void (*block)(const void* op, const void* const* inputs, std::uint32_t uniform, void* output,
                 std::int64_t n) = nullptr;
@@ -191,6 +191,9 @@ struct GradientName {
 struct KernelName {
   int kernel;
 };
+struct BlockName {
+  int kernel_block;
+};
 struct ExpandName {
   int expand;
 };
@@ -216,6 +219,9 @@ concept differentiable_op = !requires { &Both<Op, BackwardName>::backward; } ||
                             !requires { &Both<Op, GradientName>::gradient; };
 template <class Op>
 concept kernel_op = !requires { &Both<Op, KernelName>::kernel; };
+/// A kernel of one input whose elements become the output's one by one, which can run block by block.
+template <class Op>
+concept block_op = kernel_op<Op> && !requires { &Both<Op, BlockName>::kernel_block; };
 /// An operator on values as they are, such as texts and sequences, which kernels do not know.
 template <class Op>
 concept value_op = !requires { &Both<Op, RunName>::run; };
@@ -296,7 +302,7 @@ struct Thunk {
                                                             call.outputs, Out)...
 
   template <std::size_t... In, std::size_t... Out>
-  static void run(const KernelCall& call, std::index_sequence<In...>, std::index_sequence<Out...>) {
+  static void run(const auto& call, std::index_sequence<In...>, std::index_sequence<Out...>) {
     const Op& op = *static_cast<const Op*>(call.op);
     if constexpr (requires { op.template kernel<T...>(call, HALFTONE_VIEWS); }) {
       op.template kernel<T...>(call, HALFTONE_VIEWS);
@@ -316,7 +322,7 @@ struct Thunk {
     return static_cast<const Op*>(call.op)->template packed_bytes<T...>(call, HALFTONE_VIEWS);
   }
   template <std::size_t... In, std::size_t... Out>
-  static void pack(const KernelCall& call, void* packed, std::index_sequence<In...>,
+  static void pack(const auto& call, void* packed, std::index_sequence<In...>,
                    std::index_sequence<Out...>) {
     static_cast<const Op*>(call.op)->template pack<T...>(call, packed, HALFTONE_VIEWS);
   }
@@ -352,6 +358,13 @@ struct Thunk {
             element(std::integral_constant<std::size_t, I>{}, i)...));
       }
     }(std::make_index_sequence<signature.inputs()>{});
+  }
+
+  /// `Op::kernel_block<T...>(x, y, n)`.
+  static void block_of_kernel(const void* op, const void* const* inputs, std::uint32_t,
+                              void* output, std::int64_t n) {
+    static_cast<const Op*>(op)->template kernel_block<T...>(static_cast<const Input<0>*>(inputs[0]),
+                                                            static_cast<Output<0>*>(output), n);
   }
 
   /// `Op::absent<E>(input)`, which an element-wise operator with optional inputs has.

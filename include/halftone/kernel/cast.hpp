@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <type_traits>
 
 #include <halftone/base/bfloat16.hpp>
@@ -31,7 +32,7 @@ template <class T>
 inline constexpr bool is_narrow_integer = std::is_same_v<T, int4> || std::is_same_v<T, uint4> ||
                                           std::is_same_v<T, int2> || std::is_same_v<T, uint2>;
 
-inline constexpr std::int64_t cast_block = 1024;
+inline constexpr std::int64_t cast_buffer = 1024;
 
 /// The integer nearest to x towards zero, within Y's range; NaN gives 0. Without branches.
 template <class Y, class X>
@@ -54,6 +55,21 @@ HALFTONE_INLINE Y truncated(X x) {
   }
 }
 
+/// The same of floats, a vector at a time.
+template <class Y>
+void truncate(const float* x, Y* y, std::int64_t n) {
+  using V = Vec<float>;
+  constexpr float lowest = std::numeric_limits<Y>::lowest(),
+                  largest = std::numeric_limits<Y>::max();
+  const auto cut = [&](V v) {
+    v = clamp(select(v == v, v, V(0)), V(lowest), V(largest));
+    return convert<Y>(convert<std::int32_t>(v));
+  };
+  std::int64_t i = 0;
+  for (; i + V::size <= n; i += V::size) cut(V::load(x + i)).store(y + i);
+  if (i < n) cut(V::load_partial(x + i, n - i)).store_partial(y + i, n - i);
+}
+
 /// Between float, double, integers and bool. One instantiation serves all that come by way of
 /// float, hence not inlined.
 template <class X, class Y>
@@ -61,7 +77,11 @@ template <class X, class Y>
   if constexpr (std::is_same_v<Y, bool>) {
     for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] != X(0);
   } else if constexpr (std::is_floating_point_v<X> && std::is_integral_v<Y>) {
-    for (std::int64_t i = 0; i < n; ++i) y[i] = truncated<Y>(x[i]);
+    if constexpr (std::is_same_v<X, float> && sizeof(Y) < 4) {
+      truncate(x, y, n);
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) y[i] = truncated<Y>(x[i]);
+    }
   } else {
     for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<Y>(x[i]);
   }
@@ -179,36 +199,41 @@ constexpr auto cast_routes(TypeList<Y...>) {
   return routes;
 }
 
-[[gnu::noinline]] inline void cast_along(const Executor& executor, CastRoute route, const void* x,
-                                         std::int64_t x_size, void* y, std::int64_t y_size,
-                                         std::int64_t n, CastMode mode) {
-  const std::int64_t tasks = copy_tasks(n * (x_size > y_size ? x_size : y_size));
-  parallel_for(executor, tasks, [&](std::int64_t task) {
-    const std::int64_t begin = n * task / tasks, end = n * (task + 1) / tasks;
-    const auto* const from = static_cast<const char*>(x);
-    auto* const to = static_cast<char*>(y);
-    if (route.second == nullptr) {
-      return route.first(from + begin * x_size, to + begin * y_size, end - begin, mode);
-    }
-    float buffer[cast_block];
-    for (std::int64_t i = begin; i < end; i += cast_block) {
-      const std::int64_t count = end - i < cast_block ? end - i : cast_block;
-      route.first(from + i * x_size, buffer, count, mode);
-      route.second(buffer, to + i * y_size, count, mode);
-    }
-  });
+[[gnu::noinline]] inline void cast_by(CastRoute route, const void* x, std::int64_t x_size, void* y,
+                                      std::int64_t y_size, std::int64_t n, CastMode mode) {
+  if (route.second == nullptr) return route.first(x, y, n, mode);
+  float buffer[cast_buffer];
+  for (std::int64_t i = 0; i < n; i += cast_buffer) {
+    const std::int64_t count = n - i < cast_buffer ? n - i : cast_buffer;
+    route.first(static_cast<const char*>(x) + i * x_size, buffer, count, mode);
+    route.second(buffer, static_cast<char*>(y) + i * y_size, count, mode);
+  }
 }
+
+template <class X>
+inline constexpr auto routes_from = cast_routes<X>(AllTypes{});
 
 }  // namespace detail
 
-/// y[i] = x[i] as an element of type `to`, see op::Cast. x and y do not overlap. Not a template of
-/// both types, which are hundreds of pairs.
+/// y[i] = x[i] as an element of type `to`, see op::Cast. Where x and y overlap, they are the same and
+/// their elements of one size. Not a template of both types, which are hundreds of pairs.
+template <class X>
+void cast_block(const X* x, ElementType to, void* y, std::int64_t n, CastMode mode) {
+  detail::cast_by(detail::routes_from<X>[static_cast<std::size_t>(to)], x, sizeof(X), y,
+                  size_in_bytes(to), n, mode);
+}
+
+/// The same of any number of elements, by all threads; x and y do not overlap.
 template <class X>
 void cast(const Executor& executor, const X* x, ElementType to, void* y, std::int64_t n,
           CastMode mode) {
-  static constexpr auto routes = detail::cast_routes<X>(AllTypes{});
-  detail::cast_along(executor, routes[static_cast<std::size_t>(to)], x, sizeof(X), y,
-                     size_in_bytes(to), n, mode);
+  const std::int64_t y_size = size_in_bytes(to);
+  const std::int64_t size = y_size > std::int64_t{sizeof(X)} ? y_size : std::int64_t{sizeof(X)};
+  const std::int64_t tasks = detail::copy_tasks(n * size);
+  parallel_for(executor, tasks, [&](std::int64_t task) {
+    const std::int64_t begin = n * task / tasks, end = n * (task + 1) / tasks;
+    cast_block(x + begin, to, static_cast<char*>(y) + begin * y_size, end - begin, mode);
+  });
 }
 
 }  // namespace halftone::kernel

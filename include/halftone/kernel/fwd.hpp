@@ -19,23 +19,47 @@ struct KernelCall;
 
 namespace kernel {
 
+/// Whether groups of a convolution of bytes have so few channels and filters that packing would
+/// take longer than the products.
+constexpr bool adds_planes(std::int64_t groups, std::int64_t channels, std::int64_t filters,
+                           std::int64_t positions) {
+  // No sum leaves int32.
+  return groups > 1 && channels * filters <= 4 &&
+         channels * filters * positions <= std::int64_t{1} << 14;
+}
+
+/// Kinds of convolution that not every program has the code of, as bits.
+enum : unsigned { conv_by_channel = 1, conv_winograd_2 = 2, conv_winograd_4 = 4, every_conv = 7 };
+/// What a convolution of so many groups needs, computed directly or in Winograd's tiles.
+constexpr unsigned conv_kinds(std::int64_t groups, std::int64_t winograd) {
+  return (groups != 1 ? conv_by_channel : 0u) | (winograd == 2   ? conv_winograd_2
+                                                 : winograd == 4 ? conv_winograd_4
+                                                                 : 0u);
+}
+/// Those that code for a type of KernelCall has to have.
+template <class Call>
+inline constexpr unsigned conv_kinds_of = every_conv;
+template <class Call>
+  requires requires { Call::conv_kinds; }
+inline constexpr unsigned conv_kinds_of<Call> = Call::conv_kinds;
+
 /// Layouts of activations that a convolution or pooling reads and writes, see conv_shape.hpp.
 struct Blocks {
   bool input = false, output = false;
 };
 
 // kernel/fused_conv.hpp. Op: op::FusedConv.
-template <class T, class Op>
-void fused_conv(const Op& op, const KernelCall& call, View<const T> x, View<const T> w,
-                View<const T> b, View<const T> residual, View<T> y);
+template <class T, class Op, class Call>
+void fused_conv(const Op& op, const Call& call, View<const T> x, View<const T> w, View<const T> b,
+                View<const T> residual, View<T> y);
 template <class T, class Op>
 constexpr std::size_t fused_conv_workspace(const Op& op, const KernelCall& call, View<const T> x,
                                            View<const T> w);
 template <class T, class Op>
 constexpr std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
                                               View<const T> w);
-template <class T, class Op>
-void fused_conv_pack(const Op& op, const KernelCall& call, void* packed, View<const T> x,
+template <class T, class Op, class Call>
+void fused_conv_pack(const Op& op, const Call& call, void* packed, View<const T> x,
                      View<const T> w);
 
 /// y in blocks of channels from x, or plain y from x in blocks.
@@ -58,6 +82,8 @@ struct CastMode {
   bool saturate = true;
   ScaleRounding rounding = ScaleRounding::up;
 };
+template <class X>
+void cast_block(const X* x, ElementType to, void* y, std::int64_t n, CastMode mode);
 template <class X>
 void cast(const Executor& executor, const X* x, ElementType to, void* y, std::int64_t n,
           CastMode mode);
@@ -125,8 +151,8 @@ template <class T>
 void global_pool(const Executor& executor, bool largest, View<const T> x, View<T> y);
 
 // kernel/convolution.hpp, for op::Conv.
-template <class T>
-void convolution(const Window& window, std::int64_t groups, const KernelCall& call, View<const T> x,
+template <class T, class Call>
+void convolution(const Window& window, std::int64_t groups, const Call& call, View<const T> x,
                  View<const T> w, View<const T> b, View<T> y);
 template <class T>
 constexpr std::size_t convolution_workspace(const Window& window, std::int64_t groups,
@@ -136,9 +162,9 @@ template <class T>
 constexpr std::size_t convolution_packed_bytes(const Window& window, std::int64_t groups,
                                                const KernelCall& call, View<const T> x,
                                                View<const T> w);
-template <class T>
-void convolution_pack(const Window& window, std::int64_t groups, const KernelCall& call,
-                      void* packed, View<const T> x, View<const T> w);
+template <class T, class Call>
+void convolution_pack(const Window& window, std::int64_t groups, const Call& call, void* packed,
+                      View<const T> x, View<const T> w);
 
 /// What a reduction joins: terms by addition unless the name says otherwise.
 enum class Accumulation : std::uint8_t {

@@ -340,13 +340,10 @@ void multiply_byte_image([[maybe_unused]] const Window& window, [[maybe_unused]]
 #endif
 }
 
-/// Whether groups of a convolution have so few channels and filters that packing would take longer than
-/// the products.
+/// The same of the tensor of weights.
 template <class W>
 constexpr bool adds_planes(std::int64_t groups, View<const W> w) {
-  const std::int64_t channels = w.extent(1), filters = w.extent(0) / groups;
-  // No sum leaves int32.
-  return groups > 1 && channels * filters <= 4 && w.size(1, w.rank) <= std::int64_t{1} << 14;
+  return kernel::adds_planes(groups, w.extent(1), w.extent(0) / groups, w.size(2, w.rank));
 }
 
 /// to[j] += (from[j * step] - zero) * weight for j < n.

@@ -47,6 +47,10 @@ struct Cast {
   void kernel(const KernelCall& call, View<const X> x, View<Bits> y) const {
     kernel::cast(*call.executor, x.data, to, y.data, x.size(), {saturate, round_mode});
   }
+  template <class X, class Bits>
+  void kernel_block(const X* x, Bits* y, std::int64_t n) const {
+    kernel::cast_block(x, to, y, n, {saturate, round_mode});
+  }
   std::vector<AnyArray> run(std::span<const AnyView> inputs, std::size_t outputs) const;
   static constexpr void gradient(auto& g) { g.dx(0) += g.dy(); }
 };

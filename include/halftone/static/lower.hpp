@@ -47,7 +47,9 @@ inline constexpr std::size_t most_member_words = 8;
 /// Whether a static program has a group for an element-wise node: all that it computes with is float
 /// or double, or bool beside them.
 constexpr bool has_static_group(const Graph& graph, const Node& node) {
-  if (node.attributes.size() > most_member_words || node.op->signature.inputs() > 4) return false;
+  if (!node.op->elementwise || node.attributes.size() > most_member_words ||
+      node.op->signature.inputs() > 4)
+    return false;
   ElementType lane = ElementType::undefined;
   bool fits = true;
   const auto add = [&](TensorId id) {

@@ -49,8 +49,12 @@ class Fusion {
 
  private:
   constexpr bool is_candidate(const Node& node) const {
-    return node.op->elementwise && node.outputs.size() == 1 &&
-           graph_.info(node.outputs[0]).is_static() &&
+    if (!node.op->in_groups || node.outputs.size() != 1) return false;
+    for (const TensorId id : node.inputs) {
+      if (id != no_tensor && graph_.info(id).type == ElementType::string) return false;
+    }
+    const TensorInfo& y = graph_.info(node.outputs[0]);
+    return y.is_static() && y.type != ElementType::string &&
            (may_fuse_ == nullptr || may_fuse_(graph_, node));
   }
   /// The group of the node that makes a tensor.

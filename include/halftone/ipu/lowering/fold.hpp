@@ -98,7 +98,7 @@ inline std::vector<Bytes> fold_outputs(const Graph& graph, const Node& node) {
                   .inputs = static_cast<std::uint32_t>(in.size()),
                   .outputs = static_cast<std::uint32_t>(out.size()),
                   .executor = &executor};
-  if (kernel.block != nullptr) {
+  if (kernel.run == nullptr) {
     fold_elements(kernel, call, node, in, out[0]);
   } else {
     FoldMemory workspace(kernel.workspace != nullptr ? kernel.workspace(call) : 0);
