@@ -14,7 +14,9 @@ namespace {
 constexpr std::size_t scratch_bytes = 64 * 1024;
 constexpr std::size_t wanted_scratch = 24 * 1024;
 constexpr std::int64_t max_block = 1024, min_block = 128;  // multiples of a chain's tile
-constexpr std::size_t max_members = 32, max_inputs = 24;   // as fuse_elementwise has them
+/// Outputs of a span, of members that are no chain, for which a block of its own pays.
+constexpr std::int64_t min_span = 256;
+constexpr std::size_t max_members = 32, max_inputs = 24;  // as fuse_elementwise has them
 constexpr std::size_t vector_floats = 16;
 /// Elements that one task does, whatever the number of threads.
 constexpr std::int64_t task_elements = 32 * 1024;
@@ -67,26 +69,39 @@ Group::Member& Group::add_member(const Node& node, const NodeKernel& kernel,
   return members_.emplace_back(member);
 }
 
-/// Weights and biases of channels reach a chain without being copied for every pixel.
+/// Weights and biases of channels reach members without being copied for every pixel.
 void Group::find_span() {
+  if (broadcast_.empty()) return;
   const Member& head = members_[0];
-  if (broadcast_.empty() || head.link == nullptr || head.chain_length != members_.size() ||
-      is_broadcast(value_of(head))) {
-    return;
-  }
+  const bool is_chain = head.link != nullptr && head.chain_length == members_.size();
   const std::int64_t lanes = chain_.lanes;
   std::int64_t span = 0;
   for (const kernel::BroadcastInput& input : broadcast_) {
-    const std::int64_t own = input.repeats(lanes);
+    const std::int64_t own = input.repeats(is_chain ? lanes : 1);
     if (own == 0 || (span != 0 && own != span)) return;
     span = own;
   }
-  // What fills no tile costs as much as a tile.
-  if (span % lanes != 0 || (span % chain_.tile != 0 && span < 16 * chain_.tile)) return;
+  if (is_chain) {
+    // What fills no tile costs as much as a tile.
+    if (span % lanes != 0 || (span % chain_.tile != 0 && span < 16 * chain_.tile)) return;
+  } else if (span < min_span) {
+    return;
+  }
+  for (std::size_t n = 0; n < members_.size(); n += members_[n].chain_length) {
+    if (members_[n].chained != 0 && is_broadcast(value_of(members_[n]))) return;
+  }
   for (Input& input : inputs_) {
     if (input.broadcast < 0) continue;
     const auto& broadcast = broadcast_[static_cast<std::size_t>(input.broadcast)];
     input.repeats_element = broadcast.repeats(1) == span;
+  }
+  if (!is_chain) {
+    for (Member& m : members_) {
+      if (m.chained != 0) continue;  // those have them in registers
+      for (std::uint32_t i = 0; i < m.input_count; ++i) {
+        if (is_broadcast(operands_[m.first_input + i])) m.uniform |= 1u << i;
+      }
+    }
   }
   span_ = span;
 }
@@ -335,12 +350,14 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
     if (moves && places[i] != nullptr) places[i] += static_cast<std::size_t>(first) * size;
   }
   // Without values between members there is nothing to keep in the cache.
-  const bool whole = broadcast_.empty() && members_[0].chain_length == members_.size();
+  const bool is_chain = members_[0].chain_length == members_.size();
+  const bool whole = is_chain && (broadcast_.empty() || span_ != 0);
   const std::int64_t step = whole && slots_ == 0 ? last - first : block_;
   const std::int64_t lanes = chain_.lanes;
   std::int64_t n;
   for (; first < last; first += n) {
-    n = std::min(span_ != 0 ? span_ - first % span_ : step, last - first);
+    n = std::min(step, last - first);
+    if (span_ != 0) n = std::min(n, span_ - first % span_);
     if (!broadcast_.empty()) {
       for (std::size_t i = 0; i < outputs; ++i) {
         const int b = inputs_[i].broadcast;
@@ -354,7 +371,7 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
     for (const Member *next = members_.data(), *end = next + members_.size(); next != end;) {
       const Member& m = *next;
       next += m.chain_length;
-      if (m.chain_length > 1 || span_ != 0) {
+      if (m.chain_length > 1 || (span_ != 0 && m.link != nullptr)) {
         run_chain(&m, places, n);
         continue;
       }

@@ -40,6 +40,8 @@ Graph random_seeds(Graph graph, const PassOptions&) {
 }
 
 Graph infer(Graph graph, const PassOptions& options) {
+  // What nothing reads need not be evaluated: weights in float whose products are of integers.
+  graph = without_dead_code(std::move(graph));
   const Vector<Defect> defects =
       infer_from_inputs(graph, options.evaluate, options.evaluate_context);
   if (!defects.empty()) throw_defects(graph, defects);
