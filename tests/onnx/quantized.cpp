@@ -179,6 +179,11 @@ TEST_CASE("quantized: what is no product of bytes stays as it is written") {
   parts = product(matmul, false, int(ElementType::int16));
   parts.initializers[1] = tensor<std::int16_t>("x_zero", int(ElementType::int16), {}, {128});
   CHECK(!is_integer(parts));
+  parts = product(matmul, false);
+  parts.initializers[0] = tensor<std::uint16_t>("x_scale", float16, {}, {0x3c00});
+  parts.initializers[2] = tensor<std::uint16_t>("w_scale", float16, {columns}, {1, 2, 3});
+  parts.outputs[0] = value("y", float16, {1, int(columns)});
+  CHECK(!is_integer(parts));
   // Sums of more terms than int32 is sure to hold.
   const int many = 33'026;
   parts = {
