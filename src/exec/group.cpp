@@ -353,7 +353,7 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
   const bool is_chain = members_[0].chain_length == members_.size();
   const bool whole = is_chain && (broadcast_.empty() || span_ != 0);
   const std::int64_t step = whole && slots_ == 0 ? last - first : block_;
-  const std::int64_t lanes = chain_.lanes;
+  const std::int64_t lanes = std::max<std::int64_t>(chain_.lanes, 1);  // 0 without a chain
   std::int64_t n;
   for (; first < last; first += n) {
     n = std::min(step, last - first);

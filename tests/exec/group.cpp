@@ -71,6 +71,34 @@ TEST_CASE("group: chains read parameters of channels in place") {
   }
 }
 
+// The law, where casts and others stand between chains: blocks end where channels do, if those have 256
+// pixels or more.
+TEST_CASE("group: casts between chains, and numbers of channels") {
+  for (const std::int64_t edge : {1, 7, 15, 16, 17, 40}) {
+    CAPTURE(edge);
+    Graph g;
+    const AnyTensor x = g.input<float>("x", {2, 5, edge, edge});
+    // No group is on both sides of the Transpose.
+    const AnyTensor sums =
+        op::transpose(op::cast(x * 100, {.to = ElementType::int32}), {.perm = {0, 1, 3, 2}});
+    const AnyTensor scale = g.input<float>("scale", {5, 1, 1}),
+                    bias = g.input<float>("bias", {5, 1, 1});
+    const AnyTensor step = g.input<float>("step", {}), zero = g.input<float>("zero", {});
+    const AnyTensor real =
+        op::add(op::mul(op::cast(sums, {.to = ElementType::float32}), scale), bias);
+    const AnyTensor codes = op::cast(op::add(op::round(op::div(op::relu(real), step)), zero),
+                                     {.to = ElementType::uint8});
+    output(g, codes, "codes");
+    output(g, op::mul(op::sub(op::cast(codes, {.to = ElementType::float32}), zero), step), "y");
+    output(g, op::pow(real, scale), "power");
+    output(g, op::cast(op::cast(real, {.to = ElementType::int8}), {.to = ElementType::float16}),
+           "low");
+    const Graph fused = fuse_elementwise(g);
+    CHECK(test::count(fused, op::Fused::id) == 2);
+    CHECK(test::results(fused) == test::results(g));
+  }
+}
+
 // The partition is that of the size alone, whoever runs the tasks and in whatever order.
 TEST_CASE("group: results do not depend on the order of tasks") {
   const kernel::Executor backwards{
