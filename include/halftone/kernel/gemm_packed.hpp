@@ -223,8 +223,12 @@ template <class T, class W>
 constexpr bool shares_rows(const Product<T, W>& p, std::int64_t tasks, const Executor& executor) {
   constexpr std::int64_t least = 2;                     // tiles of a thread
   constexpr std::int64_t most = std::int64_t{1} << 20;  // bytes of b
-  return executor.threads > 1 && tasks >= executor.threads &&
-         p.tiles.parts >= least * executor.threads && p.k * p.n * std::int64_t{sizeof(W)} <= most;
+  const std::int64_t threads = executor.threads, tiles = p.tiles.parts;
+  if (threads <= 1 || tasks < threads || tiles < least * threads) return false;
+  // Threads that get a tile less wait meanwhile: no more than a tenth of the time.
+  const std::int64_t turns = (tiles + threads - 1) / threads;
+  return (turns * threads - tiles) * 10 <= turns * threads &&
+         p.k * p.n * std::int64_t{sizeof(W)} <= most;
 }
 
 /// The panels [p0, p1) with rows that each task packs into its part of `packed`.
