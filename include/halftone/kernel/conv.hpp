@@ -4,6 +4,7 @@
 #include <halftone/kernel/conv_depthwise.hpp>
 #include <halftone/kernel/conv_general.hpp>
 #include <halftone/kernel/conv_winograd.hpp>
+#include <halftone/kernel/fwd.hpp>
 
 namespace halftone::kernel {
 
