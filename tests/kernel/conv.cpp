@@ -136,6 +136,44 @@ TEST_CASE_TEMPLATE("conv equals its definition", T, float, double) {
   for (const Case& c : cases()) check<T>(c, true);
 }
 
+/// The convolution with the code of `kinds` only.
+template <class T>
+std::vector<T> run_kinds(unsigned kinds, const auto&... with) {
+  switch (kinds) {
+    case 0:
+      return run<T, 0>(with...);
+    case conv_by_channel:
+      return run<T, conv_by_channel>(with...);
+    case conv_winograd_2:
+      return run<T, conv_winograd_2>(with...);
+    case conv_winograd_4:
+      return run<T, conv_winograd_4>(with...);
+  }
+  FAIL("no program has these kinds alone: " << kinds);
+  return {};
+}
+
+// The law: what conv_kinds leaves out is never what conv_plan chooses.
+TEST_CASE_TEMPLATE("conv needs the code of its own kinds only", T, float, double) {
+  for (const Case& c : cases()) {
+    const ConvShape& s = c.shape;
+    const auto x = numbers<T>(s.batch * s.channels * s.input_pixels(), 1, 4);
+    const auto w = numbers<T>(s.filters * s.channels_per_group() * s.kernel_size(), 2, 4);
+    for (const std::int64_t edge : {0, 2, 4}) {
+      if (edge != 0 && !has_winograd(s, edge)) continue;
+      for (const Layout layout : {Layout::plain, Layout::blocked}) {
+        CAPTURE(c.name);
+        CAPTURE(edge);
+        CAPTURE(int(layout));
+        const unsigned kinds = conv_kinds(s.groups, edge);
+        const auto all = run<T>(s, layout, layout, x, w, {}, {}, edge);
+        CHECK(run_kinds<T>(kinds, s, layout, layout, x, w, ConvEpilogue<T>{}, Executor{}, edge) ==
+              all);
+      }
+    }
+  }
+}
+
 TEST_CASE("conv in bfloat16 equals its definition for numbers that bfloat16 holds") {
   if (!detail::multiplies_pairs()) return;
   for (const Case& c : cases()) check<float>(c, true, halftone::Precision::bfloat16);

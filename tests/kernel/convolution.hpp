@@ -100,7 +100,8 @@ void twice(void* context, T* block, std::int64_t, std::int64_t, std::int64_t row
   }
 }
 
-template <class T>
+/// Kinds: those of whose code there is any.
+template <class T, unsigned Kinds = every_conv>
 std::vector<T> run(const ConvShape& s, Layout input, Layout output, const std::vector<T>& x,
                    const std::vector<T>& w, ConvEpilogue<T> e, const Executor& executor,
                    std::int64_t edge = 0,
@@ -108,7 +109,7 @@ std::vector<T> run(const ConvShape& s, Layout input, Layout output, const std::v
   const ConvPlan plan = conv_plan<T>(s, input, output, edge, precision);
   std::vector<char> packed(plan.packed_bytes + 64), workspace(plan.workspace_bytes + 64 + 64, 0x7f);
   char* const guard = aligned(workspace) + plan.workspace_bytes;
-  conv_pack(plan, w.data(), aligned(packed));
+  conv_pack<T, Kinds>(plan, w.data(), aligned(packed));
   std::vector<T> from(activation_size<T>(input, s.batch, s.channels, s.input_pixels()));
   std::vector<T> to(activation_size<T>(output, s.batch, s.filters, s.output_pixels()), T(77));
   std::vector<T> residual(to.size());
@@ -123,7 +124,7 @@ std::vector<T> run(const ConvShape& s, Layout input, Layout output, const std::v
   }
   const char mark = 0x7f;
   *guard = mark;
-  conv(plan, from.data(), aligned(packed), to.data(), e, aligned(workspace), executor);
+  conv<T, Kinds>(plan, from.data(), aligned(packed), to.data(), e, aligned(workspace), executor);
   CHECK(*guard == mark);
   if (output == Layout::plain) return to;
   std::vector<T> plain(s.batch * s.filters * s.output_pixels());
