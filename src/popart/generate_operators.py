@@ -117,7 +117,7 @@ convbase         MultiConvDataGradBaseOp             Op -
 convbase         MultiConvWeightsGradBaseOp          Op -
 matmul           MatMulBaseOp                        Op -
 matmul           MatMulBaseGradOp                    MatMulBaseOp -
-receptive        ReceptiveFieldOp                    Op - In=0 Out=0
+receptive        HasReceptiveFieldOp                 Op - In=0 Out=0
 randombase       RandomBaseOp                        Op -
 randombase       RandomNormalBaseOp                  RandomBaseOp -
 randombase       RandomUniformBaseOp                 RandomBaseOp -
@@ -172,7 +172,7 @@ atan2            Atan2Op                             ElementWiseBinaryOp Atan2
 atan2            Atan2LhsInplaceOp                   ElementWiseBinaryInplaceLhsOp Atan2Inplace
 atanh            AtanhOp                             ElementWiseUnaryOp Atanh
 autolossscaleproxy AutoLossScaleProxyOp              ElementWiseUnaryOp AutoLossScaleProxy
-averagepool      AveragePoolOp                       ReceptiveFieldOp AveragePool
+averagepool      AveragePoolOp                       HasReceptiveFieldOp AveragePool
 averagepool      AveragePoolGradOp                   Op AveragePoolGrad PrePooledIn=0 PooledIn=1 GradPooledIn=2 Out=0
 batchnorm        BatchNormOp                         Op BatchNormalization XIn=0 ScaleIn=1 BIn=2 MeanIn=3 VarIn=4 YOut=0 MeanOut=1 VarOut=2 SavedMeanOut=3 SavedVarOut=4
 batchnorm        BatchNormGradOp                     Op BatchNormalizationGrad XOut=0 ScaleOut=1 BOut=2
@@ -298,7 +298,7 @@ matmul           MatMulLhsGradOp                     MatMulBaseGradOp MatMulLhsG
 matmul           MatMulRhsGradOp                     MatMulBaseGradOp MatMulRhsGrad GradIn=0 LhsIn=1 Out=0
 max              MaxOp                               VariadicOp Max
 max              MaxArgGradOp                        NonLinearVariadicGradOp MaxArgGrad
-maxpool          MaxPoolOp                           ReceptiveFieldOp MaxPool
+maxpool          MaxPoolOp                           HasReceptiveFieldOp MaxPool
 maxpool          MaxPoolGradOp                       Op MaxPoolGrad PrePooledIn=0 PooledIn=1 GradPooledIn=2 Out=0
 mean             MeanOp                              VariadicOp Mean
 min              MinOp                               VariadicOp Min
@@ -495,19 +495,166 @@ MEMBERS = {
   TensorId getRestoredTensorId() const { return outId(getRestoredActOutIndex()); }
 ''',
     'ConcatOp': '''
-  int64_t getAxis() const { return integer("axis", 0); }
+  int64_t getAxis() const { return axis(0, inRank(0)); }
 ''',
     'GatherOp': '''
-  int64_t getAxis() const { return integer("axis", 0); }
+  int64_t getAxis() const { return axis(0, inRank(getDataInIndex())); }
+''',
+    'ScatterOp': '''
+  int64_t getAxis() const { return axis(0, inRank(getDataInIndex())); }
+''',
+    'ScatterReduceOp': '''
+  int64_t getAxis() const { return axis(0, inRank(getDataInIndex())); }
+''',
+    'SplitOp': '''
+  int64_t getAxis() const { return axis(0, inRank(getInIndex())); }
+  /// The extents of the outputs along the axis.
+  std::vector<int64_t> getSplitSizes() const;
+''',
+    'FlattenBaseOp': '''
+  int64_t getAxis() const { return axis(1, inRank(getInIndex())); }
+''',
+    'SoftmaxOp': '''
+  int64_t getAxis() const { return axis(opid.version < 13 ? 1 : -1, inRank(getInIndex())); }
+''',
+    'SoftmaxInplaceOp': '''
+  int64_t getAxis() const { return axis(1, inRank(getInIndex())); }
+''',
+    'LogSoftmaxOp': '''
+  int64_t getAxis() const { return axis(opid.version < 13 ? 1 : -1, inRank(getInIndex())); }
+''',
+    'LogSoftmaxInplaceOp': '''
+  int64_t getAxis() const { return axis(1, inRank(getInIndex())); }
+''',
+    'ArgExtremaOp': '''
+  int64_t getAxis() const { return axis(0, inRank(getInIndex())); }
+  bool getKeepDims() const { return integer("keepdims", 1) != 0; }
+''',
+    'BaseSortOp': '''
+  int64_t getAxis() const { return axis(-1, inRank(getInIndex())); }
+''',
+    'TopKOp': '''
+  int64_t getK() const { return outShape(getValuesOutIndex())[static_cast<size_t>(getAxis())]; }
+''',
+    'CumSumOp': '''
+  bool getExclusive() const { return integer("exclusive", 0) != 0; }
+  bool getReverse() const { return integer("reverse", 0) != 0; }
+''',
+    'ReduceOp': '''
+  /// In order, counted from the front.
+  std::vector<int64_t> getAxes() const;
+  bool getKeepDims() const { return integer("keepdims", 1) != 0; }
+''',
+    'BaseSliceOp': '''
+  /// As the model says them; axes that it leaves out are the first ones. Throw popart::error if they
+  /// are not known before the run.
+  std::vector<int64_t> getStarts() const { return integers("starts", getStartsInIndex()); }
+  std::vector<int64_t> getEnds() const { return integers("ends", getEndsInIndex()); }
+  std::vector<int64_t> getAxes() const;
+''',
+    'BasePadOp': '''
+  /// The padding in front of each axis, then behind each. Throws popart::error if it is not known
+  /// before the run.
+  std::vector<int64_t> getPads() const { return integers("pads", 1); }
+  int64_t getRank() const { return inRank(getInIndex()); }
+  int64_t getLowerPadding(size_t dim) const { return getPads().at(dim); }
+  int64_t getUpperPadding(size_t dim) const {
+    return getPads().at(dim + static_cast<size_t>(getRank()));
+  }
+  std::string getMode() const { return text("mode", "constant"); }
+  /// The elements of constant padding.
+  float getPadValue() const;
+  bool padSizeZero() const;
+''',
+    'HasReceptiveFieldOp': '''
+  /// The extents of the window, its steps, and the padding before and behind each spatial axis.
+  Shape getSpatialK() const { return integers("kernel_shape"); }
+  Shape getStrides() const;
+  Shape getLowerPads() const { return lowerPads(); }
+  Shape getUpperPads() const { return upperPads(); }
+  std::vector<int64_t> lowerPads() const { return padding(true); }
+  std::vector<int64_t> upperPads() const { return padding(false); }
+  int64_t getNOutChans() const { return outShape(getOutIndex()).at(1); }
+
+ private:
+  std::vector<int64_t> padding(bool isLower) const;
+''',
+    'MultiConvBaseOp': '''
+  static InIndex getDataInIndex(int conv) { return 2 * conv; }
+  static InIndex getWeightsInIndex(int conv) { return 2 * conv + 1; }
+  static OutIndex getOutIndex(int conv) { return conv; }
+  static int getConvIndexFromInIndex(InIndex index) { return index / 2; }
+  /// How many convolutions there are; the functions below are those of the one with that index.
+  int numConvs() const { return static_cast<int>(outTensorCount()); }
+  int64_t getNSpatialDims(int conv = 0) const { return inRank(getDataInIndex(conv)) - 2; }
+  Shape getSpatialD(int conv = 0) const;
+  Shape getSpatialK(int conv = 0) const;
+  int64_t getGroups(int conv = 0) const { return getNInChans(conv) / inShape(getWeightsInIndex(conv))[1]; }
+  int64_t getNInChans(int conv = 0) const { return inShape(getDataInIndex(conv))[1]; }
+  int64_t getNOutChans(int conv = 0) const { return inShape(getWeightsInIndex(conv))[0]; }
+  Shape getStrides(int64_t conv = 0) const;
+  Shape getDilations(int64_t conv = 0) const;
+  Shape lowerPads(int conv = 0) const { return padding(conv, true); }
+  Shape upperPads(int conv = 0) const { return padding(conv, false); }
+  /// The padding before each spatial axis, then behind each.
+  Shape getPads(int64_t conv = 0) const;
+  ConvParameters getParameters(int conv = 0) const;
+
+ private:
+  /// How many spatial axes the convolutions before one have.
+  std::size_t axesBefore(int conv) const;
+  Shape padding(int conv, bool isLower) const;
+''',
+    'CastOp': '''
+  DataType toDataType() const { return outInfo(getOutIndex()).dataType(); }
+''',
+    'ResizeOp': '''
+  ResizeMode getMode() const;
+  /// The extents of the output by those of the input.
+  std::vector<float> getScales() const;
+  ResizeNearestMode getNearestMode() const;
+  ResizeCoordinateTransformationMode getCoordinateTransformationMode() const;
+''',
+    'RandomNormalBaseOp': '''
+  float getMean() const { return number("mean", 0); }
+  float getScale() const { return number("scale", 1); }
+''',
+    'RandomUniformBaseOp': '''
+  float getHigh() const { return number("high", 1); }
+  float getLow() const { return number("low", 0); }
+''',
+    'LRNOp': '''
+  float getAlpha() const { return number("alpha", 1e-4f); }
+  float getBeta() const { return number("beta", 0.75f); }
+  float getBias() const { return number("bias", 1); }
+  int64_t getSize() const { return integer("size", 1); }
+''',
+    'GroupNormOp': '''
+  float getEpsilon() const { return number("epsilon", 1e-5f); }
+  int64_t getNumGroups() const { return integer("num_groups", 1); }
+''',
+    'InstanceNormOp': '''
+  float getEpsilon() const { return number("epsilon", 1e-5f); }
+''',
+    'LeakyReluOp': '''
+  float getAlpha() const { return number("alpha", 0.01f); }
+''',
+    'LeakyReluInplaceOp': '''
+  float getAlpha() const { return number("alpha", 0.01f); }
+''',
+    'EluOp': '''
+  float alpha() const { return number("alpha", 1); }
 ''',
     'TransposeBaseOp': '''
-  Shape getPerm() const { return integers("perm"); }
+  /// Axes in the reverse order if the model says none.
+  Shape getPerm() const;
 ''',
     'ReshapeBaseOp': '''
   const Shape& getOutShape() const { return outShape(getOutIndex()); }
 ''',
     'DropoutBaseOp': '''
-  float getRatio() const { return number("ratio", 0.5f); }
+  /// Throws popart::error if it is not known before the run.
+  float getRatio() const;
 ''',
     'ScaleOp': '''
   float getScaleFactor() const { return number("scale", 1); }
@@ -530,6 +677,9 @@ MEMBERS = {
     'BatchNormOp': '''
   float getEpsilon() const { return number("epsilon", 1e-5f); }
   float getMomentum() const { return number("momentum", 0.9f); }
+  int64_t getSpatial() const { return integer("spatial", 1); }
+  /// Whether it normalizes by the mean and variance of what it is given.
+  bool isTraining() const { return integer("training_mode", 0) != 0 || hasOutput(getMeanOutIndex()); }
 ''',
     'NllOp': '''
   bool hasIgnoreIndex() const { return hasAttribute("ignoreIndex"); }
@@ -707,9 +857,13 @@ def class_header(every):
     text = f'''#pragma once
 
 #include <map>
+#include <string>
+#include <vector>
 
 #include <popart/op.hpp>
+#include <popart/op/convparameters.hpp>
 #include <popart/op/loss.hpp>
+#include <popart/op/resizemode.hpp>
 
 {NOTE}
 // The classes of operators, for Op::isConvertibleTo and dynamic_cast. They are what PopART calls them;

@@ -184,6 +184,39 @@ nlohmann::json valueOf(const Op& op, const std::string& key) {
   return {};
 }
 
+template <class To, class From>
+std::vector<To> copyAs(const TensorData& data, int64_t elements) {
+  const std::vector<From> values = data.copyDataAs<From>(static_cast<int>(elements));
+  std::vector<To> result;
+  for (const From value : values) result.push_back(static_cast<To>(value));
+  return result;
+}
+
+/// The elements of an input that is known before the run.
+template <class T>
+std::vector<T> constantAs(const Op& op, const std::string& what, InIndex index) {
+  const Tensor& tensor = *op.inTensor(index);
+  if (!tensor.hasTensorData() || tensor.tensorType() != TensorType::Const) {
+    throw error("{}: '{}' is input '{}', which is not a constant", op.debugName(), what, tensor.id);
+  }
+  const TensorData& data = *tensor.tensorData();
+  const int64_t elements = tensor.info.nelms();
+  switch (tensor.info.dataType()) {
+    case DataType::INT64:
+      return copyAs<T, int64_t>(data, elements);
+    case DataType::INT32:
+      return copyAs<T, int32_t>(data, elements);
+    case DataType::FLOAT:
+      return copyAs<T, float>(data, elements);
+    case DataType::DOUBLE:
+      return copyAs<T, double>(data, elements);
+    default:
+      break;
+  }
+  throw error("{}: '{}' is input '{}' of type {}; expected int64, int32, float or double",
+              op.debugName(), what, tensor.id, tensor.info.data_type());
+}
+
 }  // namespace
 
 bool Op::hasAttribute(const std::string& key) const { return !valueOf(*this, key).is_null(); }
@@ -198,6 +231,19 @@ float Op::number(const std::string& key, float otherwise) const {
 std::vector<int64_t> Op::integers(const std::string& key) const {
   const nlohmann::json value = valueOf(*this, key);
   return value.is_array() ? value.get<std::vector<int64_t>>() : std::vector<int64_t>();
+}
+std::vector<int64_t> Op::integers(const std::string& key, InIndex index) const {
+  if (hasAttribute(key) || !hasInput(index)) return integers(key);
+  return constantAs<int64_t>(*this, key, index);
+}
+float Op::number(const std::string& key, InIndex index, float otherwise) const {
+  if (hasAttribute(key) || !hasInput(index)) return number(key, otherwise);
+  const std::vector<float> values = constantAs<float>(*this, key, index);
+  return values.empty() ? otherwise : values[0];
+}
+int64_t Op::axis(int64_t otherwise, int64_t rank) const {
+  const int64_t said = integer("axis", otherwise);
+  return said < 0 ? said + rank : said;
 }
 std::string Op::text(const std::string& key, const std::string& otherwise) const {
   const nlohmann::json value = valueOf(*this, key);

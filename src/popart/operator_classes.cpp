@@ -2,12 +2,56 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <numeric>
+#include <ostream>
 
 #include <popart/error.hpp>
 #include <popart/graph.hpp>
 #include <popart/op/classes.gen.hpp>
 
 namespace popart {
+
+namespace {
+
+/// 0, 1, ...
+std::vector<int64_t> firstAxes(int64_t count) {
+  std::vector<int64_t> axes(static_cast<std::size_t>(count));
+  std::iota(axes.begin(), axes.end(), int64_t{0});
+  return axes;
+}
+/// A shape without the batch and the channels.
+Shape spatialOf(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
+/// The numbers of one of several windows, out of those of all; `missing` if there are none.
+Shape partOf(const std::vector<int64_t>& all, std::size_t begin, std::size_t count,
+             int64_t missing) {
+  if (all.empty()) return Shape(count, missing);
+  const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
+  return {first, first + static_cast<std::ptrdiff_t>(count)};
+}
+
+/// A window that moves over spatial axes.
+struct Window {
+  Shape data, kernel, out, strides, dilations;
+  std::vector<int64_t> pads;  ///< those before each axis, then those behind
+  std::string autoPad;
+
+  /// Before each axis, or behind each.
+  Shape padding(bool isLower) const {
+    const std::size_t rank = kernel.size();
+    if (!autoPad.starts_with("SAME")) return partOf(pads, isLower ? 0 : rank, rank, 0);
+    Shape result;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const int64_t reach = dilations[d] * (kernel[d] - 1) + 1;
+      const int64_t total = std::max<int64_t>((out[d] - 1) * strides[d] + reach - data[d], 0);
+      const bool isSmaller = isLower == (autoPad == "SAME_UPPER");
+      result.push_back(isSmaller ? total / 2 : total - total / 2);
+    }
+    return result;
+  }
+};
+
+}  // namespace
 
 Graph& SubgraphOp::getCalledGraph() const {
   if (facts().called.empty()) throw error("{} calls no graph", debugName());
@@ -56,6 +100,152 @@ VGraphId IpuCopyOp::getMaxSourceIpu() const {
   return most;
 }
 PipelineStage IpuCopyOp::getDestPipelineStage() const { return facts().destination_stage; }
+
+std::vector<int64_t> SplitOp::getSplitSizes() const {
+  std::vector<int64_t> sizes;
+  for (const Tensor* part : output->tensors()) {
+    sizes.push_back(part->info.dim(static_cast<int>(getAxis())));
+  }
+  return sizes;
+}
+
+std::vector<int64_t> ReduceOp::getAxes() const {
+  std::vector<int64_t> axes = integers("axes", 1);
+  const int64_t rank = inRank(getInIndex());
+  if (axes.empty() && integer("noop_with_empty_axes", 0) == 0) axes = firstAxes(rank);
+  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  std::sort(axes.begin(), axes.end());
+  return axes;
+}
+std::vector<int64_t> BaseSliceOp::getAxes() const {
+  const std::vector<int64_t> axes = integers("axes", getAxesInIndex());
+  return axes.empty() ? firstAxes(static_cast<int64_t>(getStarts().size())) : axes;
+}
+Shape TransposeBaseOp::getPerm() const {
+  Shape axes = integers("perm");
+  if (axes.empty()) {
+    axes = firstAxes(inRank(getInIndex()));
+    std::reverse(axes.begin(), axes.end());
+  }
+  return axes;
+}
+
+float BasePadOp::getPadValue() const { return number("value", 2, 0); }
+bool BasePadOp::padSizeZero() const {
+  const std::vector<int64_t> pads = getPads();
+  return std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; });
+}
+
+float DropoutBaseOp::getRatio() const { return number("ratio", 1, 0.5f); }
+
+// --- windows --------------------------------------------------------------------------------------
+
+Shape HasReceptiveFieldOp::getStrides() const {
+  return partOf(integers("strides"), 0, getSpatialK().size(), 1);
+}
+std::vector<int64_t> HasReceptiveFieldOp::padding(bool isLower) const {
+  const Shape kernel = getSpatialK();
+  return Window{.data = spatialOf(inShape(getInIndex())),
+                .kernel = kernel,
+                .out = spatialOf(outShape(getOutIndex())),
+                .strides = getStrides(),
+                .dilations = partOf(integers("dilations"), 0, kernel.size(), 1),
+                .pads = integers("pads"),
+                .autoPad = text("auto_pad", "NOTSET")}
+      .padding(isLower);
+}
+
+Shape MultiConvBaseOp::getSpatialD(int conv) const {
+  return spatialOf(inShape(getDataInIndex(conv)));
+}
+Shape MultiConvBaseOp::getSpatialK(int conv) const {
+  return spatialOf(inShape(getWeightsInIndex(conv)));
+}
+std::size_t MultiConvBaseOp::axesBefore(int conv) const {
+  int64_t axes = 0;
+  for (int before = 0; before < conv; ++before) axes += getNSpatialDims(before);
+  return static_cast<std::size_t>(axes);
+}
+Shape MultiConvBaseOp::getStrides(int64_t conv) const {
+  const auto c = static_cast<int>(conv);
+  return partOf(integers("strides"), axesBefore(c), getSpatialK(c).size(), 1);
+}
+Shape MultiConvBaseOp::getDilations(int64_t conv) const {
+  const auto c = static_cast<int>(conv);
+  return partOf(integers("dilations"), axesBefore(c), getSpatialK(c).size(), 1);
+}
+Shape MultiConvBaseOp::padding(int conv, bool isLower) const {
+  const Shape kernel = getSpatialK(conv);
+  return Window{.data = getSpatialD(conv),
+                .kernel = kernel,
+                .out = spatialOf(outShape(getOutIndex(conv))),
+                .strides = getStrides(conv),
+                .dilations = getDilations(conv),
+                .pads = partOf(integers("pads"), 2 * axesBefore(conv), 2 * kernel.size(), 0),
+                .autoPad = text("auto_pad", "NOTSET")}
+      .padding(isLower);
+}
+Shape MultiConvBaseOp::getPads(int64_t conv) const {
+  Shape pads = lowerPads(static_cast<int>(conv));
+  const Shape behind = upperPads(static_cast<int>(conv));
+  pads.insert(pads.end(), behind.begin(), behind.end());
+  return pads;
+}
+ConvParameters MultiConvBaseOp::getParameters(int conv) const {
+  const Shape none(getSpatialK(conv).size(), 0), ones(none.size(), 1);
+  const std::vector<bool> unflipped(none.size(), false);
+  return {.type = inInfo(getDataInIndex(conv)).dataType(),
+          .batchSize = inShape(getDataInIndex(conv))[0],
+          .numInChannelsPerGroup = getNInChans(conv) / getGroups(conv),
+          .numOutChannelsPerGroup = getNOutChans(conv) / getGroups(conv),
+          .numGroups = getGroups(conv),
+          .inputShape = getSpatialD(conv),
+          .kernelShape = getSpatialK(conv),
+          .inputTransformation = {none, none, ones, lowerPads(conv), upperPads(conv), unflipped},
+          .kernelTransformation = {none, none, getDilations(conv), none, none, unflipped},
+          .outputTransformation = {none, none, getStrides(conv), none, none}};
+}
+
+// --- Resize ---------------------------------------------------------------------------------------
+
+std::ostream& operator<<(std::ostream& stream, const ResizeMode& mode) {
+  constexpr const char* names[] = {"nearest", "linear", "cubic", "N"};
+  return stream << names[static_cast<int>(mode)];
+}
+
+namespace {
+
+/// The place of a name in the order of an enumeration; the last one for others.
+template <class Enumeration, std::size_t count>
+Enumeration named(const std::string& name, const char* const (&names)[count]) {
+  const auto found = std::find(std::begin(names), std::end(names), name);
+  return static_cast<Enumeration>(found - std::begin(names));
+}
+
+}  // namespace
+
+ResizeMode ResizeOp::getMode() const {
+  return named<ResizeMode>(text("mode", "nearest"), {"nearest", "linear", "cubic"});
+}
+ResizeNearestMode ResizeOp::getNearestMode() const {
+  return named<ResizeNearestMode>(
+      text("nearest_mode", "round_prefer_floor"),
+      {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "pytorch"});
+}
+ResizeCoordinateTransformationMode ResizeOp::getCoordinateTransformationMode() const {
+  return named<ResizeCoordinateTransformationMode>(
+      text("coordinate_transformation_mode", "half_pixel"),
+      {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize"});
+}
+std::vector<float> ResizeOp::getScales() const {
+  std::vector<float> scales;
+  const Shape& in = inShape(getInIndex());
+  const Shape& out = outShape(getOutIndex());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    scales.push_back(static_cast<float>(out[i]) / static_cast<float>(in[i]));
+  }
+  return scales;
+}
 
 namespace {
 ReductionType reductionOf(std::string name) {

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <map>
+#include <string>
+#include <vector>
 
 #include <popart/op.hpp>
+#include <popart/op/convparameters.hpp>
 #include <popart/op/loss.hpp>
+#include <popart/op/resizemode.hpp>
 
 // Written by src/popart/generate_operators.py.
 
@@ -95,6 +99,10 @@ class ReduceOp : public Op {
   using Op::Op;
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
+
+  /// In order, counted from the front.
+  std::vector<int64_t> getAxes() const;
+  bool getKeepDims() const { return integer("keepdims", 1) != 0; }
 };
 
 class ReduceGradOp : public Op {
@@ -109,17 +117,59 @@ class BasePadOp : public Op {
   using Op::Op;
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
+
+  /// The padding in front of each axis, then behind each. Throws popart::error if it is not known
+  /// before the run.
+  std::vector<int64_t> getPads() const { return integers("pads", 1); }
+  int64_t getRank() const { return inRank(getInIndex()); }
+  int64_t getLowerPadding(size_t dim) const { return getPads().at(dim); }
+  int64_t getUpperPadding(size_t dim) const {
+    return getPads().at(dim + static_cast<size_t>(getRank()));
+  }
+  std::string getMode() const { return text("mode", "constant"); }
+  /// The elements of constant padding.
+  float getPadValue() const;
+  bool padSizeZero() const;
 };
 
 class BaseSortOp : public Op {
  public:
   using Op::Op;
   static InIndex getInIndex() { return 0; }
+
+  int64_t getAxis() const { return axis(-1, inRank(getInIndex())); }
 };
 
 class MultiConvBaseOp : public Op {
  public:
   using Op::Op;
+
+  static InIndex getDataInIndex(int conv) { return 2 * conv; }
+  static InIndex getWeightsInIndex(int conv) { return 2 * conv + 1; }
+  static OutIndex getOutIndex(int conv) { return conv; }
+  static int getConvIndexFromInIndex(InIndex index) { return index / 2; }
+  /// How many convolutions there are; the functions below are those of the one with that index.
+  int numConvs() const { return static_cast<int>(outTensorCount()); }
+  int64_t getNSpatialDims(int conv = 0) const { return inRank(getDataInIndex(conv)) - 2; }
+  Shape getSpatialD(int conv = 0) const;
+  Shape getSpatialK(int conv = 0) const;
+  int64_t getGroups(int conv = 0) const {
+    return getNInChans(conv) / inShape(getWeightsInIndex(conv))[1];
+  }
+  int64_t getNInChans(int conv = 0) const { return inShape(getDataInIndex(conv))[1]; }
+  int64_t getNOutChans(int conv = 0) const { return inShape(getWeightsInIndex(conv))[0]; }
+  Shape getStrides(int64_t conv = 0) const;
+  Shape getDilations(int64_t conv = 0) const;
+  Shape lowerPads(int conv = 0) const { return padding(conv, true); }
+  Shape upperPads(int conv = 0) const { return padding(conv, false); }
+  /// The padding before each spatial axis, then behind each.
+  Shape getPads(int64_t conv = 0) const;
+  ConvParameters getParameters(int conv = 0) const;
+
+ private:
+  /// How many spatial axes the convolutions before one have.
+  std::size_t axesBefore(int conv) const;
+  Shape padding(int conv, bool isLower) const;
 };
 
 class MultiConvDataGradBaseOp : public Op {
@@ -137,11 +187,23 @@ class MatMulBaseOp : public Op {
   using Op::Op;
 };
 
-class ReceptiveFieldOp : public Op {
+class HasReceptiveFieldOp : public Op {
  public:
   using Op::Op;
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
+
+  /// The extents of the window, its steps, and the padding before and behind each spatial axis.
+  Shape getSpatialK() const { return integers("kernel_shape"); }
+  Shape getStrides() const;
+  Shape getLowerPads() const { return lowerPads(); }
+  Shape getUpperPads() const { return upperPads(); }
+  std::vector<int64_t> lowerPads() const { return padding(true); }
+  std::vector<int64_t> upperPads() const { return padding(false); }
+  int64_t getNOutChans() const { return outShape(getOutIndex()).at(1); }
+
+ private:
+  std::vector<int64_t> padding(bool isLower) const;
 };
 
 class RandomBaseOp : public Op {
@@ -204,6 +266,9 @@ class ArgExtremaOp : public Op {
   using Op::Op;
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
+
+  int64_t getAxis() const { return axis(0, inRank(getInIndex())); }
+  bool getKeepDims() const { return integer("keepdims", 1) != 0; }
 };
 
 class AveragePoolGradOp : public Op {
@@ -231,6 +296,11 @@ class BatchNormOp : public Op {
 
   float getEpsilon() const { return number("epsilon", 1e-5f); }
   float getMomentum() const { return number("momentum", 0.9f); }
+  int64_t getSpatial() const { return integer("spatial", 1); }
+  /// Whether it normalizes by the mean and variance of what it is given.
+  bool isTraining() const {
+    return integer("training_mode", 0) != 0 || hasOutput(getMeanOutIndex());
+  }
 };
 
 class BatchNormGradOp : public Op {
@@ -254,6 +324,8 @@ class CastOp : public Op {
   using Op::Op;
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
+
+  DataType toDataType() const { return outInfo(getOutIndex()).dataType(); }
 };
 
 class CastThenPow2ScaleOp : public Op {
@@ -277,7 +349,7 @@ class ConcatOp : public Op {
   using Op::Op;
   static OutIndex getOutIndex() { return 0; }
 
-  int64_t getAxis() const { return integer("axis", 0); }
+  int64_t getAxis() const { return axis(0, inRank(0)); }
 };
 
 class ConcatGradOp : public Op {
@@ -318,6 +390,9 @@ class CumSumOp : public Op {
   static InIndex getXInIndex() { return 0; }
   static InIndex getAxisInIndex() { return 1; }
   static OutIndex getOutIndex() { return 0; }
+
+  bool getExclusive() const { return integer("exclusive", 0) != 0; }
+  bool getReverse() const { return integer("reverse", 0) != 0; }
 };
 
 class CumSumGradOp : public Op {
@@ -368,6 +443,8 @@ class FlattenBaseOp : public Op {
   using Op::Op;
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
+
+  int64_t getAxis() const { return axis(1, inRank(getInIndex())); }
 };
 
 class GatherOp : public Op {
@@ -377,7 +454,7 @@ class GatherOp : public Op {
   static InIndex getIndicesInIndex() { return 1; }
   static OutIndex getOutIndex() { return 0; }
 
-  int64_t getAxis() const { return integer("axis", 0); }
+  int64_t getAxis() const { return axis(0, inRank(getDataInIndex())); }
 };
 
 class GatherGradOp : public Op {
@@ -418,6 +495,9 @@ class GroupNormOp : public Op {
   static OutIndex getYOutIndex() { return 0; }
   static OutIndex getMeanOutIndex() { return 1; }
   static OutIndex getInvStdDevOutIndex() { return 2; }
+
+  float getEpsilon() const { return number("epsilon", 1e-5f); }
+  int64_t getNumGroups() const { return integer("num_groups", 1); }
 };
 
 class GroupNormGradOp : public Op {
@@ -461,6 +541,8 @@ class InstanceNormOp : public Op {
   static InIndex getScaleInIndex() { return 1; }
   static InIndex getBInIndex() { return 2; }
   static OutIndex getOutIndex() { return 0; }
+
+  float getEpsilon() const { return number("epsilon", 1e-5f); }
 };
 
 class IoTileCopyOp : public Op {
@@ -507,6 +589,11 @@ class LRNOp : public Op {
   using Op::Op;
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
+
+  float getAlpha() const { return number("alpha", 1e-4f); }
+  float getBeta() const { return number("beta", 0.75f); }
+  float getBias() const { return number("bias", 1); }
+  int64_t getSize() const { return integer("size", 1); }
 };
 
 class LSTMOp : public Op {
@@ -603,6 +690,12 @@ class ResizeOp : public Op {
   using Op::Op;
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
+
+  ResizeMode getMode() const;
+  /// The extents of the output by those of the input.
+  std::vector<float> getScales() const;
+  ResizeNearestMode getNearestMode() const;
+  ResizeCoordinateTransformationMode getCoordinateTransformationMode() const;
 };
 
 class RestoreOp : public Op {
@@ -663,6 +756,8 @@ class ScatterOp : public Op {
   static InIndex getIndicesInIndex() { return 1; }
   static InIndex getUpdatesInIndex() { return 2; }
   static OutIndex getOutIndex() { return 0; }
+
+  int64_t getAxis() const { return axis(0, inRank(getDataInIndex())); }
 };
 
 class ScatterReduceOp : public Op {
@@ -672,6 +767,8 @@ class ScatterReduceOp : public Op {
   static InIndex getIndicesInIndex() { return 1; }
   static InIndex getInitialValuesInIndex() { return 2; }
   static OutIndex getOutIndex() { return 0; }
+
+  int64_t getAxis() const { return axis(0, inRank(getDataInIndex())); }
 };
 
 class SequenceSliceOp : public Op {
@@ -687,6 +784,12 @@ class BaseSliceOp : public Op {
   static InIndex getEndsInIndex() { return 2; }
   static InIndex getAxesInIndex() { return 3; }
   static OutIndex getOutIndex() { return 0; }
+
+  /// As the model says them; axes that it leaves out are the first ones. Throw popart::error if they
+  /// are not known before the run.
+  std::vector<int64_t> getStarts() const { return integers("starts", getStartsInIndex()); }
+  std::vector<int64_t> getEnds() const { return integers("ends", getEndsInIndex()); }
+  std::vector<int64_t> getAxes() const;
 };
 
 class SoftmaxGradOp : public Op {
@@ -720,6 +823,10 @@ class SplitOp : public Op {
  public:
   using Op::Op;
   static InIndex getInIndex() { return 0; }
+
+  int64_t getAxis() const { return axis(0, inRank(getInIndex())); }
+  /// The extents of the outputs along the axis.
+  std::vector<int64_t> getSplitSizes() const;
 };
 
 class SqueezeBaseOp : public Op {
@@ -794,7 +901,8 @@ class TransposeBaseOp : public Op {
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
 
-  Shape getPerm() const { return integers("perm"); }
+  /// Axes in the reverse order if the model says none.
+  Shape getPerm() const;
 };
 
 class UnsqueezeBaseOp : public Op {
@@ -872,11 +980,17 @@ class MatMulBaseGradOp : public MatMulBaseOp {
 class RandomNormalBaseOp : public RandomBaseOp {
  public:
   using RandomBaseOp::RandomBaseOp;
+
+  float getMean() const { return number("mean", 0); }
+  float getScale() const { return number("scale", 1); }
 };
 
 class RandomUniformBaseOp : public RandomBaseOp {
  public:
   using RandomBaseOp::RandomBaseOp;
+
+  float getHigh() const { return number("high", 1); }
+  float getLow() const { return number("low", 0); }
 };
 
 class DropoutBaseOp : public RandomBaseOp {
@@ -885,7 +999,8 @@ class DropoutBaseOp : public RandomBaseOp {
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
 
-  float getRatio() const { return number("ratio", 0.5f); }
+  /// Throws popart::error if it is not known before the run.
+  float getRatio() const;
 };
 
 class DynamicSliceBaseOp : public DynamicBaseOp {
@@ -1006,9 +1121,9 @@ class AutoLossScaleProxyOp : public ElementWiseUnaryOp {
   using ElementWiseUnaryOp::ElementWiseUnaryOp;
 };
 
-class AveragePoolOp : public ReceptiveFieldOp {
+class AveragePoolOp : public HasReceptiveFieldOp {
  public:
-  using ReceptiveFieldOp::ReceptiveFieldOp;
+  using HasReceptiveFieldOp::HasReceptiveFieldOp;
 };
 
 class BinaryConstScalarOp : public ElementWiseUnaryOp {
@@ -1105,6 +1220,8 @@ class DynamicSlicePadGradOp : public DynamicBaseOp {
 class EluOp : public ElementWiseUnaryOp {
  public:
   using ElementWiseUnaryOp::ElementWiseUnaryOp;
+
+  float alpha() const { return number("alpha", 1); }
 };
 
 class EluGradOp : public ElementWiseNonLinearUnaryGradOp {
@@ -1232,6 +1349,8 @@ class L1GradOp : public LossGradOp {
 class LeakyReluOp : public ElementWiseUnaryOp {
  public:
   using ElementWiseUnaryOp::ElementWiseUnaryOp;
+
+  float getAlpha() const { return number("alpha", 0.01f); }
 };
 
 class LeakyReluGradOp : public ElementWiseNonLinearUnaryGradOp {
@@ -1262,6 +1381,8 @@ class Log1pOp : public ElementWiseUnaryOp {
 class LogSoftmaxOp : public ElementWiseUnaryOp {
  public:
   using ElementWiseUnaryOp::ElementWiseUnaryOp;
+
+  int64_t getAxis() const { return axis(opid.version < 13 ? 1 : -1, inRank(getInIndex())); }
 };
 
 class CallOp : public SubgraphOp {
@@ -1305,9 +1426,9 @@ class MaxOp : public VariadicOp {
   using VariadicOp::VariadicOp;
 };
 
-class MaxPoolOp : public ReceptiveFieldOp {
+class MaxPoolOp : public HasReceptiveFieldOp {
  public:
-  using ReceptiveFieldOp::ReceptiveFieldOp;
+  using HasReceptiveFieldOp::HasReceptiveFieldOp;
 };
 
 class MeanOp : public VariadicOp {
@@ -1555,6 +1676,8 @@ class SliceGradOp : public BasePadOp {
 class SoftmaxOp : public ElementWiseUnaryOp {
  public:
   using ElementWiseUnaryOp::ElementWiseUnaryOp;
+
+  int64_t getAxis() const { return axis(opid.version < 13 ? 1 : -1, inRank(getInIndex())); }
 };
 
 class SoftPlusOp : public ElementWiseUnaryOp {
@@ -1635,6 +1758,8 @@ class TopKOp : public BaseSortOp {
   static InIndex getKInIndex() { return 1; }
   static OutIndex getValuesOutIndex() { return 0; }
   static OutIndex getIndicesOutIndex() { return 1; }
+
+  int64_t getK() const { return outShape(getValuesOutIndex())[static_cast<size_t>(getAxis())]; }
 };
 
 class TransposeOp : public TransposeBaseOp {
@@ -1885,6 +2010,8 @@ class IsNaN : public ElementWiseUnaryBooleanOp {
 class LeakyReluInplaceOp : public ElementWiseInplaceUnaryOp {
  public:
   using ElementWiseInplaceUnaryOp::ElementWiseInplaceUnaryOp;
+
+  float getAlpha() const { return number("alpha", 0.01f); }
 };
 
 class Log1pInplaceOp : public ElementWiseInplaceUnaryOp {
@@ -1895,6 +2022,8 @@ class Log1pInplaceOp : public ElementWiseInplaceUnaryOp {
 class LogSoftmaxInplaceOp : public ElementWiseInplaceUnaryOp {
  public:
   using ElementWiseInplaceUnaryOp::ElementWiseInplaceUnaryOp;
+
+  int64_t getAxis() const { return axis(1, inRank(getInIndex())); }
 };
 
 class MatMulLhsGradOp : public MatMulBaseGradOp {
@@ -2068,6 +2197,8 @@ class SinhInplaceOp : public ElementWiseInplaceUnaryOp {
 class SoftmaxInplaceOp : public ElementWiseInplaceUnaryOp {
  public:
   using ElementWiseInplaceUnaryOp::ElementWiseInplaceUnaryOp;
+
+  int64_t getAxis() const { return axis(1, inRank(getInIndex())); }
 };
 
 class SoftPlusInplaceOp : public ElementWiseInplaceUnaryOp {
