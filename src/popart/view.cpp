@@ -6,6 +6,7 @@
 #include <halftone/graph/index.hpp>
 #include <halftone/graph/subgraphs.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/train/state.hpp>
 #include <popart/error.hpp>
 #include <popart/op/classes.gen.hpp>
 #include <popart/operators.hpp>
@@ -112,6 +113,12 @@ class ViewBuilder {
     if (scope.empty()) graph.inputs_.clear();  // the main graph has streams instead
     const bool isFinal = point_ == IrPoint::Final && source_.patterns.getInplaceEnabled();
     const InPlace inPlace(isFinal ? native : halftone::Graph());
+  /// PopART counts the micro-batches of a step outside its graphs.
+  static bool isShown(const halftone::Graph& native, halftone::TensorId id) {
+    return id != halftone::no_tensor && (native.tensor(id).state != halftone::State::partial ||
+                                         native.name(id) != halftone::detail::run_count.prefix);
+  }
+
     std::vector<const halftone::Graph*> bodies;
     std::vector<popart::Graph*> called;
     std::map<std::int32_t, popart::Graph*> known;  // calls of one body share its graph
@@ -151,12 +158,12 @@ class ViewBuilder {
       }
       *op->facts_ = std::move(facts);
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] != halftone::no_tensor) {
+        if (isShown(native, node.inputs[i])) {
           connectIn(*op, inputIndex(opid.type, i), tensor(node.inputs[i]));
         }
       }
       for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-        if (node.outputs[o] != halftone::no_tensor) {
+        if (isShown(native, node.outputs[o])) {
           connectOut(*op, static_cast<int>(o), tensor(node.outputs[o]));
         }
       }
