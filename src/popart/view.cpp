@@ -46,12 +46,15 @@ class ViewBuilder {
   }
 
   Graphs run() {
-    const halftone::Graph native = viewedGraph(source_, point_, recomputed_);
+    const auto [native, first_outlined] = viewedGraph(source_, point_);
+    firstOutlined_ = first_outlined;
     popart::Graph& main = add(GraphId::root());
     fill(main, native);
-    join(main);
-    takeAttributes(main);
-    joinL1Gradients(main);
+    for (popart::Graph* part : modelGraphs_) {
+      join(*part);
+      takeAttributes(*part);
+      joinL1Gradients(*part);
+    }
     placeUpdates(main);
     if (point_ != IrPoint::Fwd0 && point_ != IrPoint::Fwd1) {
       copyBetweenIpus(main);
@@ -96,13 +99,30 @@ class ViewBuilder {
     });
     return facts;
   }
+  /// Whether a graph's tensors are the model's: it is the main one, or outlined from that.
+  bool isOfModel(const popart::Graph& graph) const {
+    return std::count(modelGraphs_.begin(), modelGraphs_.end(), &graph) != 0;
+  }
+  /// Null if the graph has no such tensor.
+  static Tensor* find(const popart::Graph& graph, const TensorId& id) {
+    const TensorId scoped = addScope(graph.getScope(), id);
+    return graph.tensors_.contains(scoped) ? graph.tensors_.get(scoped) : nullptr;
+  }
   static bool isSameGraph(const halftone::Graph& a, const halftone::Graph& b) {
     return a.text(a.graph_name) == b.text(b.graph_name) && a == b;
+  }
+
+  /// PopART counts the micro-batches of a step outside its graphs.
+  static bool isShown(const halftone::Graph& native, halftone::TensorId id) {
+    return id != halftone::no_tensor && (native.tensor(id).state != halftone::State::partial ||
+                                         native.name(id) != halftone::detail::run_count.prefix);
   }
 
   /// Adds the operators and tensors of one of the library's graphs, and then those of its bodies.
   void fill(popart::Graph& graph, const halftone::Graph& native) {
     const Scope scope = graph.getScope();
+    const bool isMain = scope.empty();
+    if (isMain) modelGraphs_.push_back(&graph);
     const auto tensor = [&](halftone::TensorId id) -> Tensor& {
       const TensorId name = addScope(scope, idOf(native, id));
       auto& known = graph.tensors_.tensors_[name];
@@ -110,15 +130,9 @@ class ViewBuilder {
       return *known;
     };
     for (const halftone::TensorId id : native.inputs) graph.inputs_.push_back(tensor(id).id);
-    if (scope.empty()) graph.inputs_.clear();  // the main graph has streams instead
+    if (isMain) graph.inputs_.clear();  // the main graph has streams instead
     const bool isFinal = point_ == IrPoint::Final && source_.patterns.getInplaceEnabled();
     const InPlace inPlace(isFinal ? native : halftone::Graph());
-  /// PopART counts the micro-batches of a step outside its graphs.
-  static bool isShown(const halftone::Graph& native, halftone::TensorId id) {
-    return id != halftone::no_tensor && (native.tensor(id).state != halftone::State::partial ||
-                                         native.name(id) != halftone::detail::run_count.prefix);
-  }
-
     std::vector<const halftone::Graph*> bodies;
     std::vector<popart::Graph*> called;
     std::map<std::int32_t, popart::Graph*> known;  // calls of one body share its graph
@@ -130,7 +144,8 @@ class ViewBuilder {
       if (isFinal && inPlace[n].first >= 0) {
         const auto [over, out] = inPlace[n];
         const std::string type = inPlaceType(opid.type, over, node.inputs.size());
-        const bool isAllowed = !scope.empty() || allowsInPlace(idOf(native, node.outputs[0]), type);
+        const bool isAllowed =
+            !isOfModel(graph) || allowsInPlace(idOf(native, node.outputs[0]), type);
         if (!type.empty() && isAllowed) {
           opid = AiGraphcoreOpIdV1(type);
           facts.aliases.emplace_back(over, out);
@@ -144,13 +159,18 @@ class ViewBuilder {
         const std::int32_t index = attributes.graphs[k];
         popart::Graph*& body = known[index];
         const halftone::Graph& inner = native.graphs[static_cast<std::size_t>(index)];
-        for (std::size_t b = 0; b < bodies.size() && body == nullptr && opid.type == "Call"; ++b) {
+        const bool isOutlined = isMain && static_cast<std::size_t>(index) >= firstOutlined_;
+        for (std::size_t b = 0;
+             b < bodies.size() && body == nullptr && opid.type == "Call" && !isOutlined; ++b) {
           // Each node of a file has its own graph; PopART's calls share it.
           if (isSameGraph(inner, *bodies[b])) body = called[b];
         }
         if (body == nullptr) {
-          const std::string stem = op->name().empty() ? opid.type : op->name();
-          body = &add(freeId(inner, stem, k));
+          const std::string stem = isOutlined || !op->name().empty() ? op->name() : opid.type;
+          const std::size_t number =
+              isOutlined ? static_cast<std::size_t>(index) - firstOutlined_ : k;
+          body = &add(freeId(inner, stem, number));
+          if (isOutlined) modelGraphs_.push_back(body);
           bodies.push_back(&inner);
           called.push_back(body);
         }
@@ -180,9 +200,9 @@ class ViewBuilder {
     }
     for (const halftone::TensorId id : native.outputs) {
       Tensor& output = tensor(id);
-      if (!scope.empty()) graph.outputs_.push_back(output.id);
+      if (!isMain) graph.outputs_.push_back(output.id);
     }
-    if (scope.empty()) {
+    if (isMain) {
       graph.loss_ = source_.loss;
       // The loss is not there if nothing reads it: its gradient may not.
       if (const auto loss = graph.tensors_.tensors_.find(source_.loss);
@@ -249,16 +269,10 @@ class ViewBuilder {
   }
   RecomputeType recomputeTypeOf(const halftone::Node& node) const {
     if (halftone::is_recomputed(node.place)) return RecomputeType::Recomputed;
-    const bool isAgain =
-        std::any_of(node.outputs.begin(), node.outputs.end(),
-                    [&](halftone::TensorId id) { return recomputed_.count(id) != 0; });
-    // With explicit recomputation another node does it.
-    if (isAgain && !options().explicitRecomputation) return RecomputeType::Recompute;
-    if (isAgain || node.place.recompute == halftone::Recompute::checkpoint ||
-        options().autoRecomputationEnabled()) {
-      return RecomputeType::Checkpoint;
-    }
-    return RecomputeType::Undefined;
+    if (node.place.recompute == halftone::Recompute::recompute) return RecomputeType::Recompute;
+    const bool isKept = node.place.recompute == halftone::Recompute::checkpoint ||
+                        options().autoRecomputationEnabled();
+    return isKept ? RecomputeType::Checkpoint : RecomputeType::Undefined;
   }
 
   static void connectIn(Op& op, int index, Tensor& tensor) {
@@ -286,21 +300,31 @@ class ViewBuilder {
   /// between.
   void join(popart::Graph& graph) {
     for (const ModelNode& node : source_.file().nodes) {
-      if (node.outputs.empty() || !graph.tensors_.contains(node.outputs[0])) continue;
-      Op* const last = graph.tensors_.get(node.outputs[0])->getProducerUnsafe();
+      const Tensor* const output = node.outputs.empty() ? nullptr : find(graph, node.outputs[0]);
+      if (output == nullptr) continue;
+      Op* const last = output->getProducerUnsafe();
       if (last == nullptr || !isReadAsOthers(node) || isForm(last->opid.type, node.type)) continue;
       if (!hasInputs(graph, node)) continue;
       std::set<Op*> parts{last};
       collect(*last, parts);
       // What is one other operator is what PopART's patterns make of ONNX's, such as Add of Sum.
       if (parts.size() == 1 && node.domain != Domain::ai_graphcore) continue;
-      if (areOnlyReadBy(parts)) joinParts(graph, *last, node, parts);
+      if (areWhole(parts) && areOnlyReadBy(parts)) joinParts(graph, *last, node, parts);
     }
+  }
+  /// Outlining may have put some of the operators into a graph of their own.
+  bool areWhole(const std::set<Op*>& parts) const {
+    return std::none_of(parts.begin(), parts.end(),
+                        [&](const Op* part) { return isOutlinedCall(*part); });
+  }
+  bool isOutlinedCall(const Op& op) const {
+    const auto* call = dynamic_cast<const CallOp*>(&op);
+    return call != nullptr && isOfModel(call->getCalledGraph());
   }
   /// A pattern may have given the output to another operator, and have removed what the node read.
   static bool hasInputs(const popart::Graph& graph, const ModelNode& node) {
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const TensorId& id) {
-      return id.empty() || graph.tensors_.contains(id);
+      return id.empty() || find(graph, id) != nullptr;
     });
   }
   /// Whether a type is that of an operator, perhaps in place.
@@ -311,7 +335,9 @@ class ViewBuilder {
     };
     return type.size() >= of.size() && std::equal(of.begin(), of.end(), type.begin(), isSame);
   }
-  static bool isUnnamed(const Tensor& tensor) { return tensor.id[0] == unnamed; }
+  static bool isUnnamed(const Tensor& tensor) {
+    return tensor.getGraph().removeScope(tensor.id)[0] == unnamed;
+  }
   /// Adds the operators between a node's named inputs and one of its parts.
   static void collect(const Op& part, std::set<Op*>& parts) {
     for (const auto& [index, tensor] : part.input->tensorMap()) {
@@ -324,6 +350,7 @@ class ViewBuilder {
     for (const Op* op : parts) {
       for (const auto& [index, tensor] : op->output->tensorMap()) {
         if (!isUnnamed(*tensor)) continue;
+        if (op->getGraph().hasOutputId(tensor->id)) return false;
         for (Op* reader : tensor->consumers.getOps()) {
           if (parts.count(reader) == 0) return false;
         }
@@ -340,14 +367,12 @@ class ViewBuilder {
     joined.facts_->attributes = node.attributes;
     std::vector<std::pair<int, Tensor*>> inputs, outputs;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!node.inputs[i].empty() && graph.tensors_.contains(node.inputs[i])) {
-        inputs.emplace_back(static_cast<int>(i), graph.tensors_.get(node.inputs[i]));
-      }
+      Tensor* const input = node.inputs[i].empty() ? nullptr : find(graph, node.inputs[i]);
+      if (input != nullptr) inputs.emplace_back(static_cast<int>(i), input);
     }
     for (std::size_t o = 0; o < node.outputs.size(); ++o) {
-      if (!node.outputs[o].empty() && graph.tensors_.contains(node.outputs[o])) {
-        outputs.emplace_back(static_cast<int>(o), graph.tensors_.get(node.outputs[o]));
-      }
+      Tensor* const output = node.outputs[o].empty() ? nullptr : find(graph, node.outputs[o]);
+      if (output != nullptr) outputs.emplace_back(static_cast<int>(o), output);
     }
     std::unique_ptr<Op> own = std::move(graph.ops_[nextId_ - 1]);
     graph.ops_.erase(nextId_ - 1);
@@ -438,9 +463,9 @@ class ViewBuilder {
   /// What nodes of the model say about how they are to be run.
   void takeAttributes(popart::Graph& graph) {
     for (const auto& [id, node] : nodes_) {
-      if (!graph.tensors_.contains(id)) continue;
-      Op* const op = graph.tensors_.get(id)->getProducerUnsafe();
-      if (op == nullptr) continue;
+      const Tensor* const output = find(graph, id);
+      Op* const op = output == nullptr ? nullptr : output->getProducerUnsafe();
+      if (op == nullptr || isOutlinedCall(*op)) continue;
       op->settings.inplacePriorityVeto = inPlacePriorities(*node);
       for (const std::string& pattern : excludedPatterns(*node)) {
         op->settings.excludePatterns.insert(pattern);
@@ -793,7 +818,8 @@ class ViewBuilder {
   Graphs graphs_;
   OpId nextId_ = 100;                           // PopART's first
   std::map<TensorId, const ModelNode*> nodes_;  // by their first output
-  std::set<halftone::TensorId> recomputed_;
+  std::size_t firstOutlined_ = 0;               // of the bodies
+  std::vector<popart::Graph*> modelGraphs_;     // the main one and those outlined from it
   std::set<const Op*> backward_;
   std::map<PipelineStage, VGraphId> virtualGraphs_;  // of stages
 };

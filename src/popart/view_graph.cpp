@@ -1,11 +1,13 @@
 #include "popart/view_graph.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <halftone/graph/index.hpp>
 #include <halftone/kernel/executor.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/program/buffers.hpp>
+#include <halftone/transform/outline.hpp>
 #include <halftone/transform/recompute.hpp>
 #include <halftone/transform/schedule.hpp>
 
@@ -63,10 +65,26 @@ std::set<halftone::TensorId> recomputedTensors(const halftone::Graph& graph,
   return found;
 }
 
+/// Has nodes say whether they run again; with explicit recomputation other nodes do it for them.
+void markRecomputed(halftone::Graph& graph, const std::set<halftone::TensorId>& recomputed,
+                    bool isExplicit) {
+  using halftone::Recompute;
+  for (halftone::Node& node : graph.nodes) {
+    Recompute& says = node.place.recompute;
+    const bool isAgain =
+        std::any_of(node.outputs.begin(), node.outputs.end(),
+                    [&](halftone::TensorId id) { return recomputed.count(id) != 0; });
+    if (isAgain) {
+      says = isExplicit ? Recompute::checkpoint : Recompute::recompute;
+    } else if (says == Recompute::recompute && !halftone::is_recomputed(node.place)) {
+      says = Recompute::undefined;
+    }
+  }
+}
+
 }  // namespace
 
-halftone::Graph detail::viewedGraph(const IrSource& source, IrPoint point,
-                                    std::set<halftone::TensorId>& recomputed) {
+detail::ViewedGraph detail::viewedGraph(const IrSource& source, IrPoint point) {
   const bool isForward = point == IrPoint::Fwd0 || point == IrPoint::Fwd1;
   halftone::Graph graph = point == IrPoint::Fwd0   ? source.model
                           : point == IrPoint::Fwd1 ? source.rewritten
@@ -80,7 +98,7 @@ halftone::Graph detail::viewedGraph(const IrSource& source, IrPoint point,
   }
   if (isForward && !source.loss.empty()) kept.push_back(graph.find(source.loss));
   if (!kept.empty() || !isForward) graph.outputs = std::move(kept);
-  if (point == IrPoint::Fwd0) return graph;
+  if (point == IrPoint::Fwd0) return {graph, graph.graphs.size()};
   halftone::kernel::Executor executor;
   const halftone::PassOptions passes{.evaluate = &halftone::evaluate_constant,
                                      .evaluate_context = &executor};
@@ -92,11 +110,18 @@ halftone::Graph detail::viewedGraph(const IrSource& source, IrPoint point,
   graph = halftone::without_dead_code(std::move(graph));
   removeIdle(graph);
   const halftone::Recomputation mode = recomputationOf(source.options);
-  recomputed = recomputedTensors(graph, mode);
-  if (source.options.explicitRecomputation && point >= IrPoint::PreAlias) {
+  const std::set<halftone::TensorId> recomputed = recomputedTensors(graph, mode);
+  const bool isExplicit = source.options.explicitRecomputation;
+  if (isExplicit && point >= IrPoint::PreAlias) {
     graph = halftone::recompute(std::move(graph), mode);
   }
-  return point >= IrPoint::PreAlias ? halftone::schedule(std::move(graph)) : graph;
+  markRecomputed(graph, recomputed, isExplicit);
+  if (point >= IrPoint::PreAlias) graph = halftone::schedule(std::move(graph));
+  const std::size_t bodies = graph.graphs.size();
+  if (point == IrPoint::Final && source.options.enableOutlining) {
+    graph = halftone::outline(std::move(graph), {.threshold = source.options.outlineThreshold});
+  }
+  return {std::move(graph), bodies};
 }
 
 detail::InPlace::InPlace(const halftone::Graph& graph) : over_(graph.nodes.size(), {-1, -1}) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <set>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -10,10 +10,13 @@
 
 namespace popart::detail {
 
-/// The library's graph that is shown at a point, and the tensors in it that are computed again for the
-/// gradients.
-halftone::Graph viewedGraph(const IrSource& source, IrPoint point,
-                            std::set<halftone::TensorId>& recomputed);
+/// The library's graph that is shown at a point. Of the forward part's nodes Place::recompute says
+/// which ones run again for the gradients.
+struct ViewedGraph {
+  halftone::Graph graph;
+  std::size_t first_outlined;  ///< the graphs from this one on are bodies that outline() has made
+};
+ViewedGraph viewedGraph(const IrSource& source, IrPoint point);
 
 /// Where a program would write outputs over inputs: for each node (input, output), or (-1, -1).
 class InPlace {

@@ -149,7 +149,7 @@ class Outliner {
     }
 
     Sequence best;
-    double most = options_.threshold;
+    double most = 0;
     // Each length that ends an interval of the array is a candidate, once.
     std::vector<std::pair<std::size_t, std::size_t>> open;  // length, first position
     for (std::size_t i = 1; i <= count; ++i) {
@@ -161,6 +161,7 @@ class Outliner {
         first = begin;
         const std::size_t at = suffixes[begin];
         const double saved = before[at + length] - before[at];
+        if (saved <= options_.threshold) continue;
         if (saved * static_cast<double>(i - begin - 1) <= most) continue;
         std::vector<std::size_t> places(suffixes.begin() + static_cast<std::ptrdiff_t>(begin),
                                         suffixes.begin() + static_cast<std::ptrdiff_t>(i));
@@ -286,7 +287,8 @@ class Outliner {
         id = id_of[id];
       }
       for (TensorId& id : node.outputs) {
-        if (id != no_tensor) id = id_of[id] = body.add_tensor({.info = graph_.info(id)}, {});
+        if (id == no_tensor) continue;
+        id = id_of[id] = body.add_tensor({.info = graph_.info(id)}, graph_.name(id));
       }
       if (!graph_.name(graph_.nodes[n]).empty()) {
         body.rename(node, graph_.name(graph_.nodes[n]));

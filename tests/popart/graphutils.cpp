@@ -30,6 +30,7 @@ struct TwoProducts {
     sum = aiOnnx.add(squashed);
     Prepared model{builder->getModelProto(), DataFlow(1, {{sum, AnchorReturnType("All")}})};
     model.patterns.enableInPlace(false);  // operators keep their types
+    model.options.enableOutlining = false;
     model.into(ir);
   }
   Tensor* tensor(const TensorId& id) { return ir.getTensor(id); }

@@ -6,8 +6,8 @@ namespace halftone {
 
 /// What is worth a subgraph.
 struct OutlineOptions {
-  /// The value of the nodes that a subgraph saves has to be above this: 1000 for each product,
-  /// convolution or recurrent layer (and what gradients have of them), 0.1 for any other node.
+  /// The value of a subgraph's nodes has to be above this: 1000 for each product, convolution or
+  /// recurrent layer (and what gradients have of them), 0.1 for any other node.
   double threshold = 1;
 };
 
