@@ -535,6 +535,43 @@ void strideGroups(halftone::Graph& graph) {
   }
 }
 
+void separateSoftmaxGradients(halftone::Graph& graph) {
+  halftone::Vector<Node> nodes = std::exchange(graph.nodes, {});
+  for (Node& node : nodes) {
+    if (node.op->id != ops::SoftmaxNllGradient::id) {
+      graph.nodes.push_back(std::move(node));
+      continue;
+    }
+    const auto direct = halftone::unpack<ops::SoftmaxNllGradient>(node.attributes);
+    const halftone::AnyTensor y{&graph, node.inputs[0]};
+    const std::size_t rank = y.info().rank();
+    const bool isWeighted = node.inputs.size() > 3 && node.inputs[3] != halftone::no_tensor;
+    if (isWeighted || halftone::normalized_axis(direct.axis, rank) + 1 != rank) {
+      graph.nodes.push_back(std::move(node));
+      continue;
+    }
+    const halftone::PlaceScope there(graph, node.place);
+    const ops::NllGradient loss{.reduction = direct.reduction,
+                                .ignore_index = direct.ignore_index,
+                                .input_is_log_probability = direct.is_logarithm};
+    const halftone::AnyTensor dy{
+        &graph, halftone::detail::record(graph, loss,
+                                         {node.inputs[1], node.inputs[0], node.inputs[2]}, 1)[0]};
+    const std::int64_t last = -1;
+    const halftone::AnyTensor axis =
+        halftone::constant<std::int64_t>(graph, std::span(&last, 1), {1});
+    halftone::AnyTensor product = dy, factor = y;
+    if (direct.is_logarithm) {
+      factor = ops::exp(y);
+    } else {
+      product = dy * y;
+    }
+    const halftone::AnyTensor sum = ops::sum(product, axis), spread = factor * sum;
+    ops::sub(product, spread);
+    graph.nodes.back().outputs[0] = node.outputs[0];
+  }
+}
+
 namespace {
 
 /// Part `k` of `count` along an axis.

@@ -48,6 +48,10 @@ PatternCounts applyPatterns(halftone::Graph& graph, const Patterns& patterns,
 /// a Gather of the channels before it and another one behind it.
 void strideGroups(halftone::Graph& graph);
 
+/// Has the gradients of losses and of the softmaxes before them computed one after the other. A loss
+/// with weights for its classes keeps the gradient that is one operator.
+void separateSoftmaxGradients(halftone::Graph& graph);
+
 /// Computes products in the parts that `settings` asks for: a Slice and a MatMul for each part, and one Concat or
 /// several Add. Throws popart::error for a mode that is unknown and a factor that does not divide the extent.
 void serializeMatMuls(halftone::Graph& graph, const NodeSettings& settings);

@@ -1248,6 +1248,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     if (start == halftone::no_tensor) throw error("A transform has removed the loss {}", loss);
     recorded.gradients_of = detail::anchoredGradients(graph, start, dataFlow);
     detail::recordTraining(graph, halftone::AnyTensor{&graph, start}, optimizer, recorded);
+    if (!patterns.isSoftMaxGradDirectEnabled()) detail::separateSoftmaxGradients(graph);
     if (!whole) return;
     // The host's model stays as it was; values are those of the graph that trains it.
     for (halftone::TensorRecord& t : whole->tensors) {

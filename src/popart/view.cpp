@@ -54,6 +54,7 @@ class ViewBuilder {
       join(*part);
       takeAttributes(*part);
       joinL1Gradients(*part);
+      joinSoftmaxGradients(*part);
     }
     placeUpdates(main);
     if (point_ != IrPoint::Fwd0 && point_ != IrPoint::Fwd1) {
@@ -382,10 +383,13 @@ class ViewBuilder {
     for (const auto& [index, tensor] : outputs) connectOut(joined, index, *tensor);
   }
   /// Makes one operator of several, in the place of `last`. The caller connects it.
-  Op& replace(popart::Graph& graph, const std::string& type, Op& last, Op& other) {
+  Op& replace(popart::Graph& graph, const std::string& type, Op& last,
+              const std::vector<Op*>& others) {
     Op& joined = insert(graph, AiGraphcoreOpIdV1(type), last.settings, &last);
     if (backward_.count(&last) != 0) backward_.insert(&joined);
-    for (Op* part : {&last, &other}) {
+    std::vector<Op*> parts = others;
+    parts.push_back(&last);
+    for (Op* part : parts) {
       backward_.erase(part);
       remove(graph, *part);
     }
@@ -410,11 +414,45 @@ class ViewBuilder {
                             gradient.info.nelms() == (*loss)->outInfo(L1Op::getOutIndex()).nelms();
       if (!isOfLoss) continue;
       Tensor& made = *product.output->tensor(0);
-      Op& joined = replace(graph, "L1Grad", product, *sign);
+      Op& joined = replace(graph, "L1Grad", product, {sign});
       joined.facts_->attributes = (*loss)->facts_->attributes;
       connectIn(joined, L1GradOp::getFwdActInIndex(), x);
       connectIn(joined, L1GradOp::getGradInIndex(), gradient);
       connectOut(joined, L1GradOp::getOutIndex(), made);
+    }
+  }
+  /// The operator that makes a tensor without a name for these readers alone; null if it has another
+  /// type.
+  static Op* onlyMakerOf(const Tensor& tensor, const char* type, std::size_t readers) {
+    Op* const maker = tensor.getProducerUnsafe();
+    const bool isInside = isUnnamed(tensor) && !tensor.getGraph().hasOutputId(tensor.id) &&
+                          tensor.consumers.getOps().size() == readers;
+    return isInside && maker != nullptr && isForm(maker->opid.type, type) ? maker : nullptr;
+  }
+  /// The gradient of a Softmax is dy y - y sum(dy y) here.
+  void joinSoftmaxGradients(popart::Graph& graph) {
+    const std::vector<Op*> before = graph.schedule_;
+    for (Op* difference : before) {
+      if (backward_.count(difference) == 0 || !isForm(difference->opid.type, "Sub")) continue;
+      Tensor& product = *difference->input->tensor(0);
+      Op* const first = onlyMakerOf(product, "Mul", 2);
+      Op* const second = onlyMakerOf(*difference->input->tensor(1), "Mul", 1);
+      if (first == nullptr || second == nullptr) continue;
+      Tensor& y = *first->input->tensor(1);
+      Op* const sum = onlyMakerOf(*second->input->tensor(1), "ReduceSum", 1);
+      if (sum == nullptr || sum->inTensor(0) != &product || second->inTensor(0) != &y) continue;
+      const Op* const softmax = y.getProducerUnsafe();
+      if (softmax == nullptr || (!softmax->isConvertibleTo<SoftmaxOp>() &&
+                                 !softmax->isConvertibleTo<SoftmaxInplaceOp>())) {
+        continue;
+      }
+      Tensor& dy = *first->input->tensor(0);
+      Tensor& made = *difference->output->tensor(0);
+      Op& joined = replace(graph, "SoftmaxGrad", *difference, {first, sum, second});
+      joined.facts_->attributes = softmax->facts_->attributes;
+      connectIn(joined, SoftmaxGradOp::getGradProbsInIndex(), dy);
+      connectIn(joined, SoftmaxGradOp::getProbsInIndex(), y);
+      connectOut(joined, SoftmaxGradOp::getOutIndex(), made);
     }
   }
   /// With the pattern NlllWithSoftmaxGradDirect a loss and its gradient are one operator, if nothing reads the
@@ -444,7 +482,7 @@ class ViewBuilder {
         }
         Tensor& made = *gradient->output->tensor(SoftmaxGradDirectOp::getOutIndex());
         const auto attributes = loss->facts_->attributes;
-        Op& joined = replace(graph, pattern, *gradient, *loss);
+        Op& joined = replace(graph, pattern, *gradient, {loss});
         joined.facts_->attributes = attributes;
         for (const auto& [index, tensor] : inputs) connectIn(joined, index, *tensor);
         connectOut(joined, Joined::getLossOutIndex(), value);

@@ -115,8 +115,10 @@ TEST_CASE("popart patterns: every one has a row, and presets differ by their cla
     CAPTURE(row.name);
     const bool canSwitch = std::find(std::begin(switchable), std::end(switchable),
                                      std::string(row.name)) != std::end(switchable);
-    // The last one changes what Ir shows; the others rewrite the model.
-    const bool isShown = std::string(row.name) == "NlllWithSoftmaxGradDirect";
+    // The others rewrite the model; these change gradients, or what Ir shows.
+    const std::string_view name = row.name;
+    const bool isShown =
+        name == "NlllWithSoftmaxGradDirect" || name == "SoftmaxGradDirect" || name == "InPlace";
     CHECK((row.status == detail::OptionStatus::effect) == (canSwitch || isShown));
     CHECK(std::string(row.text).size() > 8);
   }
@@ -268,4 +270,55 @@ TEST_CASE("popart patterns: a list of names prints as a list, not as a set of pa
   std::ostringstream text;
   text << std::vector<std::string>{"x", "y"} << Patterns({"OpToIdentity"});
   CHECK(text.str().starts_with("[x y]"));
+}
+
+// PopART's operators with the pattern and without it. The law: a loss falls the same way, but for rounding.
+TEST_CASE(
+    "popart patterns: a softmax and its loss have gradients of their own without the pattern") {
+  for (const bool isLogarithm : {false, true}) {
+    for (const ReductionType reduction : {ReductionType::Mean, ReductionType::Sum}) {
+      auto builder = Builder::create();
+      auto aiOnnx = builder->aiOnnxOpset9();
+      const TensorInfo info{"FLOAT", Shape{3, 4}};
+      const float start[] = {1, -2, 0.5f, 0.25f, 0, 1, 2, -1, 0.75f, 0.125f, -0.5f, 3};
+      const TensorId w = builder->addInitializedInputTensor({start, info}, "w");
+      const TensorId label = builder->addInputTensor("INT32", {3}, "label");
+      const TensorId p = isLogarithm ? aiOnnx.logsoftmax({w}, 1) : aiOnnx.softmax({w}, 1);
+      const TensorId loss =
+          builder->aiGraphcoreOpset1().nllloss({p, label}, reduction, std::nullopt, isLogarithm);
+      builder->addOutputTensor(loss);
+      std::vector<std::vector<float>> weights;
+      for (const bool isDirect : {true, false}) {
+        Patterns patterns;
+        patterns.enableSoftMaxGradDirect(isDirect).enableNlllWithSoftMaxGradDirect(false);
+        const auto session = TrainingSession::createFromOnnxModel(
+            builder->getModelProto(), DataFlow(1, {{loss, AnchorReturnType("All")}}), loss,
+            ConstSGD(0.5f), cpu(), {}, {}, patterns);
+        const Ir& ir = session->getIr();
+        CHECK(ir.opsOfType(Onnx::CustomGradOperators::SoftmaxGradDirect).size() == isDirect);
+        CHECK(ir.opsOfType(Onnx::CustomGradOperators::NllGrad).size() == !isDirect);
+        const bool isWhole = !isDirect && !isLogarithm;
+        CHECK(ir.opsOfType(Onnx::GradOperators::SoftmaxGrad).size() == isWhole);
+        session->prepareDevice();
+        session->weightsFromHost();
+        std::vector<std::int32_t> labels{2, 0, 3};
+        std::vector<float> value(1);
+        NDArrayWrapper<std::int32_t> in(labels.data(), {3});
+        NDArrayWrapper<float> out(value.data(), Shape{});
+        for (int i = 0; i < 3; ++i) {
+          StepIO io({{label, in}}, {{loss, out}});
+          session->run(io);
+        }
+        session->weightsToHost();
+        std::vector<float> after(12);
+        WeightsIO read;
+        read.insert("w", {after.data(), info});
+        session->readWeights(read);
+        weights.push_back(after);
+      }
+      for (std::size_t i = 0; i < 12; ++i) {
+        CHECK(weights[0][i] == doctest::Approx(weights[1][i]).epsilon(1e-5));
+      }
+    }
+  }
 }
