@@ -20,6 +20,8 @@
 
 namespace popart {
 
+class TopoCons;
+
 /// A graph of what will run: the main one, or one that an operator calls. A view: changing it changes
 /// no session.
 class Graph {
@@ -30,6 +32,8 @@ class Graph {
   ~Graph();
 
   const GraphId id;
+  /// Which operators come before others because those write to what they read.
+  std::unique_ptr<TopoCons> topoCons;
   static constexpr int64_t NoVGraph = -1;
 
   const std::map<OpId, std::unique_ptr<Op>>& getOps() const { return ops_; }

@@ -5,6 +5,7 @@
 
 #include <popart/error.hpp>
 #include <popart/ir.hpp>
+#include <popart/topocons.hpp>
 
 namespace popart {
 
@@ -129,7 +130,38 @@ void Tensors::append(std::ostream& stream) const {
   }
 }
 
-Graph::Graph(Ir& itsIr, const GraphId& name) : id(name), ir_(&itsIr) {}
+TopoCons::TopoCons(const std::vector<Op*>& schedule) {
+  std::map<const Tensor*, std::vector<Op*>> readers;
+  for (Op* op : schedule) {
+    for (Tensor* read : op->input->tensors()) {
+      std::vector<Op*>& others = readers[read];
+      if (!others.empty() && others.back() == op) continue;  // it reads the tensor twice
+      for (Op* other : others) {
+        if (!op->modifiesTensor(read) && !other->modifiesTensor(read)) continue;
+        after_[other].insert(op);
+        before_[op].insert(other);
+      }
+      others.push_back(op);
+    }
+  }
+}
+bool TopoCons::contains(Op* before, Op* after) const {
+  const auto found = after_.find(before);
+  return found != after_.end() && found->second.count(after) != 0;
+}
+std::vector<Op*> TopoCons::getAfters(Op* before) const {
+  const auto found = after_.find(before);
+  if (found == after_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+std::vector<Op*> TopoCons::getBefores(Op* after) const {
+  const auto found = before_.find(after);
+  if (found == before_.end()) return {};
+  return {found->second.begin(), found->second.end()};
+}
+
+Graph::Graph(Ir& itsIr, const GraphId& name)
+    : id(name), topoCons(std::make_unique<TopoCons>()), ir_(&itsIr) {}
 Graph::~Graph() = default;
 
 std::vector<OpId> Graph::getOpIds() const {

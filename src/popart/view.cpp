@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include <halftone/graph/index.hpp>
@@ -11,6 +12,7 @@
 #include <popart/op/classes.gen.hpp>
 #include <popart/operators.hpp>
 #include <popart/tensornames.hpp>
+#include <popart/topocons.hpp>
 
 #include "popart/convert.hpp"
 #include "popart/ir_graph.hpp"
@@ -65,7 +67,10 @@ class ViewBuilder {
         if (source_.options.useHostCopyOps) copyHost(main);
       }
     }
-    for (auto& [id, graph] : graphs_) removeUnused(*graph);
+    for (auto& [id, graph] : graphs_) {
+      removeUnused(*graph);
+      *graph->topoCons = TopoCons(graph->schedule_);
+    }
     findWays(main);
     return std::move(graphs_);
   }
@@ -395,6 +400,27 @@ class ViewBuilder {
     }
     return joined;
   }
+  struct L1Loss {
+    std::vector<std::pair<std::string, std::string>> attributes;
+    int64_t elements = 1;
+  };
+  /// The L1 loss of a tensor. If nothing reads the loss, only the model still has it.
+  std::optional<L1Loss> lossOf(const Tensor& x) const {
+    for (const Op* reader : x.consumers.getOps()) {
+      if (!reader->isConvertibleTo<L1Op>()) continue;
+      return L1Loss{reader->facts_->attributes, reader->outInfo(L1Op::getOutIndex()).nelms()};
+    }
+    const TensorId id = x.getGraph().removeScope(x.id);
+    for (const auto& [output, node] : nodes_) {
+      if (node->type != "L1" || node->domain != Domain::ai_graphcore || node->inputs.empty() ||
+          node->inputs[0] != id) {
+        continue;
+      }
+      const bool isEach = attributeOf(*node, "reduction") == "None";
+      return L1Loss{node->attributes, isEach ? x.info.nelms() : 1};
+    }
+    return {};
+  }
   /// The gradient of an L1 loss is a Sign and a Mul here.
   void joinL1Gradients(popart::Graph& graph) {
     const std::vector<Op*> before = graph.schedule_;
@@ -402,20 +428,18 @@ class ViewBuilder {
       if (backward_.count(sign) == 0 || !isForm(sign->opid.type, "Sign")) continue;
       Tensor& x = *sign->input->tensor(0);
       Tensor& signs = *sign->output->tensor(0);
-      const std::vector<Op*> siblings = x.consumers.getOps(), readers = signs.consumers.getOps();
-      const auto loss = std::find_if(siblings.begin(), siblings.end(),
-                                     [](const Op* op) { return op->isConvertibleTo<L1Op>(); });
-      if (loss == siblings.end() || readers.size() != 1 || !isUnnamed(signs)) continue;
-      Op& product = *readers[0];
+      const std::optional<L1Loss> loss = lossOf(x);
+      if (!loss || onlyMakerOf(signs, "Sign", 1) == nullptr) continue;
+      Op& product = *signs.consumers.getOps()[0];
       if (!isForm(product.opid.type, "Mul") || product.inTensorCount() != 2) continue;
       Tensor& gradient = *product.input->tensor(product.inTensor(0) == &signs ? 1 : 0);
       // The gradient of an Abs that reads the same tensor is not meant. A folded gradient has x's shape.
-      const bool isOfLoss = gradient.tensorType() == TensorType::Const ||
-                            gradient.info.nelms() == (*loss)->outInfo(L1Op::getOutIndex()).nelms();
+      const bool isOfLoss =
+          gradient.tensorType() == TensorType::Const || gradient.info.nelms() == loss->elements;
       if (!isOfLoss) continue;
       Tensor& made = *product.output->tensor(0);
       Op& joined = replace(graph, "L1Grad", product, {sign});
-      joined.facts_->attributes = (*loss)->facts_->attributes;
+      joined.facts_->attributes = loss->attributes;
       connectIn(joined, L1GradOp::getFwdActInIndex(), x);
       connectIn(joined, L1GradOp::getGradInIndex(), gradient);
       connectOut(joined, L1GradOp::getOutIndex(), made);

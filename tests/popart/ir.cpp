@@ -22,6 +22,7 @@
 #include <popart/op/varupdate.hpp>
 #include <popart/session.hpp>
 #include <popart/tensornames.hpp>
+#include <popart/topocons.hpp>
 #include <set>
 
 #include "ir_models.hpp"
@@ -501,5 +502,53 @@ TEST_CASE("popart ir: a loss and its gradient are one operator with NlllWithSoft
     const Op* const maker = ir.getTensor(loss)->getProducer();
     CHECK(maker->inId(NlllWithSoftmaxGradDirectOp::getLabelInIndex()) == label);
     CHECK(ir.getFinalLossOpId() == maker->id);
+  }
+}
+
+TEST_CASE("popart ir: the gradient of an L1 loss is one operator if the loss is no anchor, too") {
+  Prepared prepared = chain(2);
+  const ConstSGD optimizer(0.1f);
+  for (const TensorId& anchor : {prepared.loss, TensorId("relu0")}) {
+    prepared.flow = DataFlow(1, {{anchor, AnchorReturnType("All")}});
+    Ir ir;
+    prepared.into(ir, &optimizer);
+    check_laws(ir);
+    CHECK(ir.containsTensor(prepared.loss) == (anchor == prepared.loss));
+    const std::vector<Op*> ops = ir.opsOfType(Onnx::CustomGradOperators::L1Grad);
+    REQUIRE(ops.size() == 1);
+    const auto& gradient = dynamic_cast<const L1GradOp&>(*ops[0]);
+    CHECK(gradient.inId(L1GradOp::getFwdActInIndex()) == "relu1");
+    CHECK(gradient.getLambda() == 0.1f);
+    CHECK(gradient.getReductionType() == ReductionType::Mean);
+  }
+}
+
+// PopART's TopoCons: what writes over a tensor comes after all that read it, and nothing else is said.
+TEST_CASE("popart ir: readers of a tensor come before the operator that writes over it") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorId x = builder->addInputTensor(square_info, "x");
+  const TensorId y = aiOnnx.matmul({x, weight(*builder, "w")}, "y");
+  const TensorId a = aiOnnx.relu({y}, "a"), b = aiOnnx.sigmoid({y}, "b");
+  const TensorId z = aiOnnx.matmul({a, b}, "z");
+  builder->addOutputTensor(z);
+  Prepared prepared{builder->getModelProto(), DataFlow(1, {{z, AnchorReturnType("All")}})};
+  prepared.options.enableOutlining = false;
+  for (const bool isInPlace : {true, false}) {
+    prepared.patterns.enableInPlace(isInPlace);
+    Ir ir;
+    prepared.into(ir);
+    const TopoCons& order = *ir.getMainGraph().topoCons;
+    Op* const relu = ir.getTensor("a")->getProducer();
+    Op* const sigmoid = ir.getTensor("b")->getProducer();
+    Op* const product = ir.getTensor("y")->getProducer();
+    Op* const last = relu->modifies() ? relu : sigmoid;
+    Op* const other = last == relu ? sigmoid : relu;
+    CHECK(last->modifies() == isInPlace);
+    CHECK(order.contains(other, last) == isInPlace);
+    CHECK_FALSE(order.contains(last, other));
+    CHECK_FALSE(order.contains(product, last));
+    CHECK(order.getBefores(last) == (isInPlace ? std::vector<Op*>{other} : std::vector<Op*>{}));
+    CHECK(order.getAfters(other) == (isInPlace ? std::vector<Op*>{last} : std::vector<Op*>{}));
   }
 }
