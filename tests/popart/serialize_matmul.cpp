@@ -52,14 +52,19 @@ Trained train(const Product& product) {
 
 TEST_CASE("popart serialized products: parts are operators of their own, and results stay") {
   const auto types = [](const Product& product) {
+    Prepared prepared = product.prepared;
+    prepared.options.enableOutlining = false;
     Ir ir;
-    product.prepared.into(ir);
+    prepared.into(ir);
     return std::vector<std::ptrdiff_t>{count(ir, "MatMul"), count(ir, "Slice"),
                                        count(ir, "Concat")};
   };
   using Counts = std::vector<std::ptrdiff_t>;
   CHECK(types(product("", 0)) == Counts{1, 0, 0});
   CHECK(types(product("none", 0)) == Counts{1, 0, 0});
+  Ir outlined;  // equal parts are calls of one graph
+  product("input_channels", 2).prepared.into(outlined);
+  CHECK(count(outlined, "MatMul") == 1);
   CHECK(types(product("input_channels", 2)) == Counts{2, 2, 1});
   // The weight is constant in inference: its slices are folded.
   CHECK(types(product("output_channels", 2)) == Counts{2, 0, 1});
