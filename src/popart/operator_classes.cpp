@@ -192,7 +192,8 @@ Shape MultiConvBaseOp::getPads(int64_t conv) const {
   return pads;
 }
 ConvParameters MultiConvBaseOp::getParameters(int conv) const {
-  const Shape none(getSpatialK(conv).size(), 0), ones(none.size(), 1);
+  const Shape none(getSpatialK(conv).size(), 0);
+  const std::size_t axes = none.size(), before = axesBefore(conv);
   const std::vector<bool> unflipped(none.size(), false);
   return {.type = inInfo(getDataInIndex(conv)).dataType(),
           .batchSize = inShape(getDataInIndex(conv))[0],
@@ -201,9 +202,12 @@ ConvParameters MultiConvBaseOp::getParameters(int conv) const {
           .numGroups = getGroups(conv),
           .inputShape = getSpatialD(conv),
           .kernelShape = getSpatialK(conv),
-          .inputTransformation = {none, none, ones, lowerPads(conv), upperPads(conv), unflipped},
+          .inputTransformation = {none, none, partOf(integers("inDilations"), before, axes, 1),
+                                  lowerPads(conv), upperPads(conv), unflipped},
           .kernelTransformation = {none, none, getDilations(conv), none, none, unflipped},
-          .outputTransformation = {none, none, getStrides(conv), none, none}};
+          .outputTransformation = {none, none, getStrides(conv),
+                                   partOf(integers("outPads"), 2 * before, axes, 0),
+                                   partOf(integers("outPads"), 2 * before + axes, axes, 0)}};
 }
 
 // --- Resize ---------------------------------------------------------------------------------------
