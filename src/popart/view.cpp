@@ -306,17 +306,29 @@ class ViewBuilder {
   /// between.
   void join(popart::Graph& graph) {
     for (const ModelNode& node : source_.file().nodes) {
-      const Tensor* const output = node.outputs.empty() ? nullptr : find(graph, node.outputs[0]);
-      if (output == nullptr) continue;
-      Op* const last = output->getProducerUnsafe();
-      if (last == nullptr || !isReadAsOthers(node) || isForm(last->opid.type, node.type)) continue;
-      if (!hasInputs(graph, node)) continue;
-      std::set<Op*> parts{last};
-      collect(*last, parts);
+      if (node.outputs.empty() || find(graph, node.outputs[0]) == nullptr) continue;
+      if (!isReadAsOthers(node) || !hasInputs(graph, node)) continue;
+      const std::vector<Op*> makers = makersOf(graph, node);
+      if (makers.empty() || isForm(makers.back()->opid.type, node.type)) continue;
+      Op* const last = makers.back();
+      std::set<Op*> parts(makers.begin(), makers.end());
+      for (const Op* maker : makers) collect(*maker, parts);
       // What is one other operator is what PopART's patterns make of ONNX's, such as Add of Sum.
       if (parts.size() == 1 && node.domain != Domain::ai_graphcore) continue;
-      if (areWhole(parts) && areOnlyReadBy(parts)) joinParts(graph, *last, node, parts);
+      if (areWhole(parts) && areOnlyReadBy(parts) && areReadBehind(graph, *last, parts))
+        joinParts(graph, *last, node, parts);
     }
+  }
+  /// Whether other readers come after the last of the operators, whose place the joined one takes.
+  static bool areReadBehind(const popart::Graph& graph, const Op& last,
+                            const std::set<Op*>& parts) {
+    const auto end = std::find(graph.schedule_.begin(), graph.schedule_.end(), &last);
+    return std::none_of(graph.schedule_.begin(), end, [&](Op* op) {
+      const auto& inputs = op->input->tensorMap();
+      return parts.count(op) == 0 && std::any_of(inputs.begin(), inputs.end(), [&](const auto& t) {
+               return parts.count(t.second->getProducerUnsafe()) != 0;
+             });
+    });
   }
   /// Outlining may have put some of the operators into a graph of their own.
   bool areWhole(const std::set<Op*>& parts) const {
@@ -326,6 +338,24 @@ class ViewBuilder {
   bool isOutlinedCall(const Op& op) const {
     const auto* call = dynamic_cast<const CallOp*>(&op);
     return call != nullptr && isOfModel(call->getCalledGraph());
+  }
+  /// The operators that make a node's outputs, in their order; none if some are in other graphs.
+  std::vector<Op*> makersOf(const popart::Graph& graph, const ModelNode& node) const {
+    std::vector<Op*> makers;
+    for (const TensorId& id : node.outputs) {
+      if (const Tensor* const output = find(graph, id)) {
+        if (!output->hasProducer()) return {};
+        makers.push_back(output->getProducerUnsafe());
+      } else if (find(*modelGraphs_[0], id) != nullptr) {
+        return {};
+      }
+    }
+    const auto position = [&](const Op* op) {
+      return std::find(graph.schedule_.begin(), graph.schedule_.end(), op);
+    };
+    std::sort(makers.begin(), makers.end(),
+              [&](const Op* a, const Op* b) { return position(a) < position(b); });
+    return makers;
   }
   /// A pattern may have given the output to another operator, and have removed what the node read.
   static bool hasInputs(const popart::Graph& graph, const ModelNode& node) {

@@ -147,6 +147,28 @@ TEST_CASE("popart ir: operators that are several of the library's are one in a c
   CHECK(ir.opsOfType(Onnx::AiOnnx::OpSet9::Sum).size() == 1);
 }
 
+TEST_CASE("popart ir: an operator with several outputs is whole or not there") {
+  auto builder = Builder::create();
+  const TensorId x = builder->addInputTensor("FLOAT", {1, 2, 4, 4}, "x");
+  const std::vector<float> ones(36, 1);
+  const TensorId w = builder->addInitializedInputTensor(
+      ConstVoidData{ones.data(), TensorInfo("FLOAT", Shape{2, 2, 3, 3})}, "w");
+  const std::vector<TensorId> made = builder->aiGraphcoreOpset1().multiconv(
+      {{x, w}, {x, w}}, {{1, 1}, {1, 1}}, {}, {{1, 1, 1, 1}, {1, 1, 1, 1}});
+  const TensorId y = builder->aiOnnxOpset9().add(made);
+  builder->addOutputTensor(y);
+  Prepared prepared{builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}})};
+  for (const bool isOutlined : {true, false}) {
+    prepared.options.enableOutlining = isOutlined;
+    Ir ir;
+    prepared.into(ir);
+    check_laws(ir);
+    // Its convolutions are equal, so that outlining takes them apart.
+    CHECK(count(ir, "MultiConv") == (isOutlined ? 0 : 1));
+    CHECK(count(ir, "Conv") == (isOutlined ? 1 : 0));
+  }
+}
+
 TEST_CASE("popart ir: an operator that runs again has another graph than one that does not") {
   auto builder = Builder::create();
   auto aiOnnx = builder->aiOnnxOpset9();
