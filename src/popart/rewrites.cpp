@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -267,10 +269,58 @@ NodeSettings nodeSettings(const GivenModel& model) {
 
 namespace {
 
+/// The nodes that change weights and the optimizer's state at the end of a step, and the IPU of each: that of
+/// the node which reads the variable first; -1: it has none.
+std::vector<std::pair<std::size_t, int>> updatesOf(const halftone::Graph& graph) {
+  halftone::TensorMap<int> ipu(graph, -1);
+  std::vector<std::pair<std::size_t, int>> updates;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    if (node.place.part == halftone::Part::update) {
+      std::optional<int> own;
+      halftone::for_each_modified(node, [&](std::size_t i) {
+        if (own.value_or(-1) < 0) own = ipu[node.inputs[i]];
+      });
+      if (own) updates.emplace_back(n, node.place.ipu < 0 ? *own : node.place.ipu);
+      continue;
+    }
+    for (const halftone::TensorId id : node.inputs) {
+      if (id != no_tensor && ipu[id] < 0) ipu[id] = node.place.ipu;
+    }
+  }
+  return updates;
+}
+
+/// Whether the updates of a step's end have an order of virtual graphs.
+bool ordersUpdates(const SessionOptions& options) {
+  return options.enableGradientAccumulation && options.virtualGraphMode != VirtualGraphMode::Off &&
+         options.accumulateOuterFragmentSettings.schedule !=
+             AccumulateOuterFragmentSchedule::Scheduler;
+}
+
+/// The places of updates among each other: smaller ones are first.
+std::vector<int> turnsOf(const std::vector<std::pair<std::size_t, int>>& updates,
+                         const AccumulateOuterFragmentSettings& settings) {
+  constexpr int most_ipus = 64, behind = 1 << 20;
+  const auto& alone = settings.excludedVirtualGraphs;
+  std::map<int, int> next;  // turns of the IPUs
+  std::vector<int> turns;
+  for (const auto& [n, ipu] : updates) {
+    const bool isSerial = settings.schedule == AccumulateOuterFragmentSchedule::Serial;
+    const bool isAlone = std::find(alone.begin(), alone.end(), ipu) != alone.end();
+    turns.push_back(ipu < 0    ? 0
+                    : isSerial ? ipu
+                    : isAlone  ? behind + ipu
+                               : std::min(behind - 1, next[ipu]++ * most_ipus + ipu));
+  }
+  return turns;
+}
+
 /// Chooses which of the nodes that could run is next.
 class Chooser {
  public:
-  Chooser(const halftone::Graph& graph, std::string_view tieBreaker, const NodeSettings& settings)
+  Chooser(const halftone::Graph& graph, const SessionOptions& options, std::string_view tieBreaker,
+          const NodeSettings& settings)
       : graph_(graph),
         isGreedy_(tieBreaker == "greedy"),
         isRandom_(tieBreaker == "random"),
@@ -282,6 +332,17 @@ class Chooser {
         const auto found = settings.schedulePriorities.find(TensorId(graph.name(id)));
         if (found != settings.schedulePriorities.end()) priority_[n] = found->second;
       }
+      const bool isUpdate = graph.nodes[n].place.part == halftone::Part::update;
+      if (isUpdate && !options.delayVarUpdates) priority_[n] = most;
+    }
+    hastenSums(graph);
+    const auto updates = updatesOf(graph);
+    const std::vector<int> turns = ordersUpdates(options)
+                                       ? turnsOf(updates, options.accumulateOuterFragmentSettings)
+                                       : std::vector<int>(updates.size());
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+      priority_[updates[i].first] =
+          (options.delayVarUpdates ? -most : most) - static_cast<float>(turns[i]);
     }
   }
 
@@ -315,6 +376,22 @@ class Chooser {
   }
 
  private:
+  /// Sums of gradients take these as soon as they are there, views of them included.
+  void hastenSums(const halftone::Graph& graph) {
+    halftone::TensorMap<bool> isSummed(graph, false);
+    for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+      const Node& node = graph.nodes[n];
+      bool isEager = halftone::is_view(node) && isSummed[node.outputs[0]];
+      if (node.place.part == halftone::Part::backward) {
+        halftone::for_each_modified(node, [&](std::size_t) { isEager = true; });
+      }
+      if (!isEager) continue;
+      priority_[n] = most;
+      for (const halftone::TensorId id : node.inputs) {
+        if (id != no_tensor) isSummed[id] = true;
+      }
+    }
+  }
   /// By how much memory grows when the node has run.
   std::int64_t growth(std::size_t n) const {
     const Node& node = graph_.nodes[n];
@@ -329,6 +406,8 @@ class Chooser {
     }
     return bytes;
   }
+
+  static constexpr float most = 1 << 22;  // turns that are taken off it are exact
 
   const halftone::Graph& graph_;
   bool isGreedy_, isRandom_;
@@ -358,7 +437,8 @@ halftone::NodeMap<std::vector<std::size_t>> followers(const halftone::Graph& gra
       wait(touched, n);
       touched = static_cast<int>(n);
     }
-    if (!halftone::has_effect(graph, node)) continue;
+    // Changes of variables are in order already.
+    if (!node.op->has_effect && !halftone::has_effect_inside(graph, node)) continue;
     wait(lastEffect, n);
     lastEffect = static_cast<int>(n);
   }
@@ -465,6 +545,13 @@ class Shifts {
   std::vector<std::size_t> place_;  ///< by node
 };
 
+/// Whether the updates have the places that the options ask for.
+bool areInOrder(const halftone::Graph& graph, const SessionOptions& options) {
+  if (!ordersUpdates(options)) return true;
+  const std::vector<int> turns = turnsOf(updatesOf(graph), options.accumulateOuterFragmentSettings);
+  return std::is_sorted(turns.begin(), turns.end());
+}
+
 }  // namespace
 
 void orderNodes(halftone::Graph& graph, const SessionOptions& options,
@@ -473,7 +560,8 @@ void orderNodes(halftone::Graph& graph, const SessionOptions& options,
   const SessionOptions usual;
   const bool isUsual = tieBreaker == usual.kahnTieBreaker &&
                        options.swapLimitScheduler == usual.swapLimitScheduler &&
-                       options.timeLimitScheduler == usual.timeLimitScheduler;
+                       options.timeLimitScheduler == usual.timeLimitScheduler &&
+                       options.delayVarUpdates && areInOrder(graph, options);
   if (isUsual && settings.schedulePriorities.empty()) return;
   const auto after = followers(graph);
   halftone::NodeMap<int> waits(graph, 0);
@@ -484,7 +572,7 @@ void orderNodes(halftone::Graph& graph, const SessionOptions& options,
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (waits[n] == 0) ready.push_back(n);
   }
-  Chooser chooser(graph, tieBreaker, settings);
+  Chooser chooser(graph, options, tieBreaker, settings);
   while (!ready.empty()) {
     order.push_back(chooser.take(ready));
     for (const std::size_t next : after[order.back()]) {

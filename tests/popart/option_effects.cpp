@@ -1,0 +1,145 @@
+// Session options that PopART has for its compiler: what they do to results, the Ir, reports and files.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <halftone/ipu/profile.hpp>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <popart/logging.hpp>
+#include <popart/session.hpp>
+#include <string>
+#include <vector>
+
+#include "../folder.hpp"
+#include "ir_models.hpp"
+#include "popart/options.hpp"
+#include "step.hpp"
+
+using namespace popart_test;
+
+namespace {
+
+std::shared_ptr<DeviceInfo> ipus(int count) {
+  std::map<std::string, std::string> device{{"numIPUs", std::to_string(count)},
+                                            {"tilesPerIPU", "16"}};
+  return DeviceManager::createDeviceManager().createIpuModelDevice(device);
+}
+
+const SGD sgd({{"defaultLearningRate", {0.5f, true}}});
+
+/// Products, each with a sigmoid behind it; one on each virtual graph, if there are several.
+Prepared layers(int count, bool isPlaced = false) {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const auto place = [&](const TensorId& id, int number) {
+    if (isPlaced) builder->virtualGraph(id, number);
+    return id;
+  };
+  TensorId y = builder->addInputTensor(square_info, "x");
+  for (int layer = 0; layer < count; ++layer) {
+    const std::string number = std::to_string(layer);
+    y = place(aiOnnx.matmul({y, weight(*builder, "w" + number)}), layer);
+    y = place(aiOnnx.sigmoid({y}), layer);
+  }
+  const TensorId loss = place(builder->aiGraphcoreOpset1().l1loss({y}, 0.1f), count - 1);
+  return {builder->getModelProto(), DataFlow(1), loss};
+}
+
+/// The inputs of the operators of a type, in the order of the schedule.
+std::vector<TensorId> read_by(const Ir& ir, const std::string& type) {
+  std::vector<TensorId> ids;
+  for (const Op* op : ir.getMainGraph().getOpSchedule()) {
+    if (op->opid.type == type) ids.push_back(op->inId(0));
+  }
+  return ids;
+}
+
+/// Where in the schedule the operators of a type are.
+std::vector<std::ptrdiff_t> places(const Ir& ir, const std::string& type) {
+  const std::vector<Op*> ops = ir.getMainGraph().getOpSchedule();
+  std::vector<std::ptrdiff_t> found;
+  for (auto op = ops.begin(); op != ops.end(); ++op) {
+    if ((*op)->opid.type == type) found.push_back(op - ops.begin());
+  }
+  return found;
+}
+
+std::unique_ptr<Ir> trained(const Prepared& prepared) {
+  auto ir = std::make_unique<Ir>();
+  prepared.into(*ir, &sgd);
+  return ir;
+}
+
+}  // namespace
+
+TEST_CASE("popart options: weights are updated last, or as soon as their gradients are there") {
+  for (const bool isLate : {true, false}) {
+    for (const char* tieBreaker : {"greedy", "fifo"}) {
+      CAPTURE(tieBreaker);
+      Prepared prepared = layers(4);
+      prepared.options.delayVarUpdates = isLate;
+      prepared.options.kahnTieBreaker = tieBreaker;
+      const auto trained_ir = trained(prepared);
+      const Ir& ir = *trained_ir;
+      const auto updates = places(ir, "SGD0VarUpdate"), gradients = places(ir, "MatMulRhsGrad");
+      REQUIRE(updates.size() == 4);
+      REQUIRE(gradients.size() == 4);
+      for (std::size_t i = 0; i < 4; ++i) {
+        if (isLate) CHECK(updates[i] > gradients[3]);
+        // Only the last gradient's update has no later gradient to be before.
+        if (!isLate && i < 3) CHECK(updates[i] < gradients[i + 1]);
+      }
+    }
+  }
+}
+
+// A gradient that waits for its sum would take memory.
+TEST_CASE("popart options: a gradient is summed before the next one is computed") {
+  for (const char* tieBreaker : {"greedy", "fifo", "random"}) {
+    CAPTURE(tieBreaker);
+    Prepared prepared = layers(4);
+    prepared.options.enableGradientAccumulation = true;
+    prepared.options.accumulationFactor = 2;
+    prepared.options.scheduleNonWeightUpdateGradientConsumersEarly = true;
+    prepared.options.kahnTieBreaker = tieBreaker;
+    const auto trained_ir = trained(prepared);
+    const Ir& ir = *trained_ir;
+    const auto sums = places(ir, "Accumulate"), gradients = places(ir, "MatMulRhsGrad");
+    REQUIRE(sums.size() == 4);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(sums[i] < gradients[i + 1]);
+  }
+}
+
+TEST_CASE("popart options: updates are in the order of virtual graphs, or take turns") {
+  using Schedule = AccumulateOuterFragmentSchedule;
+  // Two weights on each of two virtual graphs.
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  TensorId y = builder->addInputTensor(square_info, "x");
+  for (int layer = 0; layer < 4; ++layer) {
+    y = aiOnnx.matmul({y, weight(*builder, "w" + std::to_string(layer))});
+    builder->virtualGraph(y, layer / 2);
+  }
+  const TensorId loss = builder->aiGraphcoreOpset1().l1loss({y}, 0.1f);
+  builder->virtualGraph(loss, 1);
+  const auto order = [&](AccumulateOuterFragmentSettings settings) {
+    Prepared prepared{builder->getModelProto(), DataFlow(1), loss};
+    prepared.options.enableGradientAccumulation = true;
+    prepared.options.accumulationFactor = 2;
+    prepared.options.virtualGraphMode = VirtualGraphMode::Manual;
+    prepared.options.accumulateOuterFragmentSettings = settings;
+    prepared.device = ipus(2);
+    std::vector<int> graphs;
+    for (const TensorId& id : read_by(*trained(prepared), "SGD0VarUpdate")) {
+      graphs.push_back(id < "w2" ? 0 : 1);
+    }
+    return graphs;
+  };
+  CHECK(order({Schedule::Serial, {}}) == std::vector<int>{0, 0, 1, 1});
+  CHECK(order({Schedule::OverlapCycleOptimized, {}}) == std::vector<int>{0, 1, 0, 1});
+  CHECK(order({Schedule::OverlapMemoryOptimized, {0}}) == std::vector<int>{1, 1, 0, 0});
+}
