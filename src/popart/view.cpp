@@ -752,7 +752,8 @@ class ViewBuilder {
 
   /// In a pipeline a later stage of the same virtual graph gets values from a stash.
   void stash(popart::Graph& graph) {
-    if (!source_.isTraining() || !options().implicitPipeliningEnabled()) return;
+    if (!options().implicitPipeliningEnabled()) return;
+    if (!source_.isTraining() && !options().stashAllTensorsInferencePipeline) return;
     for (const TensorId& id : graph.tensors_.getAllTensorIds()) {
       Tensor& tensor = *graph.tensors_.get(id);
       if (tensor.type_ == TensorType::Const || tensor.type_ == TensorType::Variable ||

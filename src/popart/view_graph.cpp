@@ -51,6 +51,25 @@ void removeIdle(halftone::Graph& graph) {
   graph.nodes.resize(static_cast<std::size_t>(end - graph.nodes.begin()));
 }
 
+/// Evaluates nodes none of whose constants another node reads as well, and those that shapes may follow
+/// from.
+bool evaluateUnshared(void* executor, halftone::Graph& graph, std::size_t n) {
+  const halftone::Node& node = graph.nodes[n];
+  const auto readers = [&](halftone::TensorId id) {
+    return std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const halftone::Node& reader) {
+      return std::count(reader.inputs.begin(), reader.inputs.end(), id) != 0;
+    });
+  };
+  const bool isFloat =
+      std::any_of(node.outputs.begin(), node.outputs.end(), [&](halftone::TensorId id) {
+        return id != halftone::no_tensor && halftone::is_floating_point(graph.info(id).type);
+      });
+  const bool isShared = std::any_of(
+      node.inputs.begin(), node.inputs.end(),
+      [&](halftone::TensorId id) { return id != halftone::no_tensor && readers(id) > 1; });
+  return !(isFloat && isShared) && halftone::evaluate_constant(executor, graph, n);
+}
+
 /// The outputs of nodes that run again for the gradients.
 std::set<halftone::TensorId> recomputedTensors(const halftone::Graph& graph,
                                                halftone::Recomputation mode) {
@@ -100,8 +119,10 @@ detail::ViewedGraph detail::viewedGraph(const IrSource& source, IrPoint point) {
   if (!kept.empty() || !isForward) graph.outputs = std::move(kept);
   if (point == IrPoint::Fwd0) return {graph, graph.graphs.size()};
   halftone::kernel::Executor executor;
-  const halftone::PassOptions passes{.evaluate = &halftone::evaluate_constant,
-                                     .evaluate_context = &executor};
+  const bool foldsShared = source.options.enableConstantFoldingOfMultipleConsumers;
+  const halftone::PassOptions passes{
+      .evaluate = foldsShared ? &halftone::evaluate_constant : &evaluateUnshared,
+      .evaluate_context = &executor};
   if (!source.isTraining() && source.options.constantWeights) {
     graph = halftone::pass::constants(std::move(graph), passes);
   }

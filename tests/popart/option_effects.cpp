@@ -76,6 +76,51 @@ std::unique_ptr<Ir> trained(const Prepared& prepared) {
 
 }  // namespace
 
+TEST_CASE("popart options: constants that several operators read are folded if they are to") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorInfo info{"FLOAT", Shape{2}};
+  const std::vector<float> data{1, 2};
+  const ConstVoidData value{data.data(), info};
+  const TensorId shared = aiOnnx.constant(value), own = aiOnnx.constant(value);
+  const TensorId x = builder->addInputTensor(info, "x");
+  // exp reads a constant that the sum reads, too; sin reads one of its own.
+  const TensorId y = aiOnnx.sum({aiOnnx.exp({shared}), aiOnnx.sin({own}), aiOnnx.add({x, shared})});
+  for (const bool isFolded : {true, false}) {
+    Prepared prepared{builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}})};
+    prepared.options.enableConstantFoldingOfMultipleConsumers = isFolded;
+    Ir ir;
+    prepared.into(ir);
+    CHECK(count(ir, "Exp") + count(ir, "ExpInplace") == (isFolded ? 0 : 1));
+    CHECK(count(ir, "Sin") == 0);
+  }
+}
+
+TEST_CASE("popart options: a pipeline without training has stashes if it is to") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const auto place = [&](const TensorId& id, int stage) {
+    builder->virtualGraph(id, stage % 2);
+    builder->pipelineStage(id, stage);
+    return id;
+  };
+  // The third stage, on the first one's virtual graph, reads what the first one computes.
+  const TensorId first = place(aiOnnx.exp({builder->addInputTensor("FLOAT", Shape{2}, "x")}), 0);
+  const TensorId second = place(aiOnnx.sin({first}), 1);
+  const TensorId y = place(aiOnnx.add({first, second}), 2);
+  for (const bool hasStashes : {false, true}) {
+    Prepared prepared{builder->getModelProto(), DataFlow(3, {{y, AnchorReturnType("All")}})};
+    prepared.options.virtualGraphMode = VirtualGraphMode::Manual;
+    prepared.options.enablePipelining = true;
+    prepared.options.stashAllTensorsInferencePipeline = hasStashes;
+    prepared.device = ipus(2);
+    Ir ir;
+    prepared.into(ir);
+    CHECK(count(ir, "Stash") == (hasStashes ? 1 : 0));
+    CHECK(count(ir, "RestoreInplace") == (hasStashes ? 1 : 0));
+  }
+}
+
 TEST_CASE("popart options: weights are updated last, or as soon as their gradients are there") {
   for (const bool isLate : {true, false}) {
     for (const char* tieBreaker : {"greedy", "fifo"}) {
