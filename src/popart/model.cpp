@@ -1,14 +1,17 @@
 #include "popart/model.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <popart/error.hpp>
+#include <popart/operatoridentifier.hpp>
 #include <popart/variablesettings.hpp>
 #include <span>
 #include <vector>
 
 #include "base/file.hpp"
 #include "onnx/proto.hpp"
+#include "onnx/versions.hpp"
 #include "popart/convert.hpp"
 #include "popart/external.hpp"
 
@@ -17,14 +20,40 @@ namespace popart {
 namespace {
 
 /// For how many replicas a model with VariableSettings was made; 1: it has none.
-int groupedReplicas(std::span<const std::byte> bytes) {
+int groupedReplicas(const halftone::onnx::ModelMessage& model) {
   int replicas = 1;
   bool hasSettings = false;
-  for (const auto& [key, value] : halftone::onnx::read_model({bytes, bytes.data()}).metadata) {
+  for (const auto& [key, value] : model.metadata) {
     hasSettings = hasSettings || key.starts_with(sVariableSettings);
     if (key == sReplicationFactor) replicas = std::atoi(std::string(value).c_str());
   }
   return hasSettings ? replicas : 1;
+}
+
+/// The newest version of an operator set whose operators are known; 0: all are.
+int newestOf(std::string_view domain) {
+  domain = halftone::onnx::domain_of(domain);
+  if (domain == Domain::ai_onnx) return halftone::onnx::newest_opset;
+  return domain == Domain::ai_onnx_ml ? halftone::onnx::newest_ml_opset : 0;
+}
+bool isNewer(std::string_view domain, std::int64_t version) {
+  const int newest = newestOf(domain);
+  return newest != 0 && version > newest;
+}
+bool isNewer(const halftone::onnx::ModelMessage& model) {
+  return std::any_of(model.opsets.begin(), model.opsets.end(),
+                     [](const auto& set) { return isNewer(set.domain, set.version); });
+}
+void useNewest(::onnx::ModelProto& model) {
+  for (auto& set : *model.mutable_opset_import()) {
+    if (!isNewer(set.domain(), set.version())) continue;
+    detail::say(
+        logging::Module::ir, logging::Level::Warn,
+        logging::format("Operator set {} {} is read as version {}, the newest that there is",
+                        halftone::onnx::domain_of(set.domain()), set.version(),
+                        newestOf(set.domain())));
+    set.set_version(newestOf(set.domain()));
+  }
 }
 
 /// The value of all groups of a variable, of which the model that is read has the first one's.
@@ -89,7 +118,8 @@ void setGroups(halftone::Graph& graph, const std::vector<Grouped>& groups, int r
 
 }  // namespace
 
-halftone::Graph detail::readModel(const std::string& model, halftone::onnx::LoadOptions options) {
+halftone::Graph detail::readModel(const std::string& model, halftone::onnx::LoadOptions options,
+                                  bool isStrict) {
   options.allow_no_outputs = true;          // anchors are what a session returns
   options.allow_unknown_attributes = true;  // Builder::addNodeAttribute takes any name
   options.operators = operators();
@@ -97,14 +127,18 @@ halftone::Graph detail::readModel(const std::string& model, halftone::onnx::Load
   const halftone::Storage file = isFile ? halftone::detail::map_file(model) : halftone::Storage();
   const auto bytes = isFile ? std::span<const std::byte>(file.data(), file.size())
                             : std::as_bytes(std::span(model));
-  if (const int replicas = groupedReplicas(bytes); replicas > 1) {
+  const halftone::onnx::ModelMessage message = halftone::onnx::read_model({bytes, bytes.data()});
+  const int replicas = groupedReplicas(message);
+  const bool isChanged = !isStrict && isNewer(message);
+  if (replicas > 1 || isChanged) {
     const GivenModel given(model);
     ::onnx::ModelProto proto = parsed(given);
-    const std::vector<Grouped> groups = takeGroups(proto);
+    if (isChanged) useNewest(proto);
+    const std::vector<Grouped> groups = replicas > 1 ? takeGroups(proto) : std::vector<Grouped>();
     const std::string first = proto.SerializeAsString();
     halftone::Graph graph =
         halftone::onnx::load(std::as_bytes(std::span(first)), options, given.folder());
-    setGroups(graph, groups, replicas);
+    if (replicas > 1) setGroups(graph, groups, replicas);
     return graph;
   }
   if (isFile) return halftone::onnx::load(std::string_view(model), options);

@@ -10,8 +10,10 @@ namespace popart::detail {
 /// The operators that models may have; empty: the library's.
 halftone::OperatorTable operators();
 
-/// Reads a model: a file's name, or the model itself. Throws the library's errors.
-halftone::Graph readModel(const std::string& model, halftone::onnx::LoadOptions options = {});
+/// Reads a model: a file's name, or the model itself. Throws the library's errors. Unless it is strict, a
+/// model of a newer operator set than there is is read as one of the newest.
+halftone::Graph readModel(const std::string& model, halftone::onnx::LoadOptions options = {},
+                          bool isStrict = true);
 
 /// The metadata of a variable's settings beside PopART's: how far the members of a group are apart; 0:
 /// the comm group says it.

@@ -978,7 +978,8 @@ halftone::Graph checkedModel(const std::string& model, const InputShapeInfo& inp
   for (const auto& [id, info] : inputShapeInfo.getInfos()) {
     options.inputs.push_back({id, detail::toNative(info)});
   }
-  halftone::Graph graph = translated<error>([&] { return detail::readModel(model, options); });
+  halftone::Graph graph = translated<error>(
+      [&] { return detail::readModel(model, options, userOptions.strictOpVersions); });
   // A builder lists initialised tensors among the inputs; steps give no values for them.
   graph.optional_inputs.clear();
   checkNamedBuffers(graph, userOptions);

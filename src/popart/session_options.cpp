@@ -176,7 +176,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(opxAliasChecking, nothing, "there is no lowering of its own to compare with")
     POPART_OPTION(opxModifyChecking, nothing, "there is no lowering of its own to compare with")
     POPART_OPTION(enableInplaceAmbiguityChecking, nothing, "memory is reused only where nobody can tell")
-    POPART_OPTION(strictOpVersions, nothing, "operators of unknown versions are always errors")
+    POPART_OPTION(strictOpVersions, effect, "false: a model of a newer operator set than there is is read as one of the newest")
     POPART_OPTION(updatableNamedBuffers, effect, "buffersFromHost copies these variables")
     POPART_OPTION(experimentalSettings, effect, "transforms of the program's own: see customtransform.hpp; no tensors with offsets")
     // --- graph and numerics ---

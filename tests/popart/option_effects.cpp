@@ -76,6 +76,28 @@ std::unique_ptr<Ir> trained(const Prepared& prepared) {
 
 }  // namespace
 
+TEST_CASE("popart options: a newer operator set is an error, or the newest that is known") {
+  auto builder = Builder::create();
+  const TensorId y =
+      builder->aiOnnxOpset9().relu({builder->addInputTensor("FLOAT", Shape{2}, "x")}, "y");
+  // The version is the last byte of `opset_import {version: 9}` (fields 8 and 2, both of two bytes).
+  std::string newer = builder->getModelProto();
+  const std::size_t at = newer.find("\x10\x09");
+  REQUIRE(at != newer.npos);
+  newer[at + 1] = 99;
+  SessionOptions options;
+  const auto run = [&] {
+    auto session = InferenceSession::createFromOnnxModel(
+        newer, DataFlow(1, {{y, AnchorReturnType("All")}}), cpu(), {}, options);
+    session->prepareDevice();
+    session->weightsFromHost();
+    CHECK(step(*session, {{"x", {-1, 2}}}, {{y, 2}}).at(y) == std::vector<float>{0, 2});
+  };
+  CHECK(is(error_of(run), "error", "operator set ai.onnx is not offered"));
+  options.strictOpVersions = false;
+  CHECK(error_of(run) == "no error");
+}
+
 TEST_CASE("popart options: constants that several operators read are folded if they are to") {
   auto builder = Builder::create();
   auto aiOnnx = builder->aiOnnxOpset9();
