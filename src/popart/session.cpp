@@ -549,6 +549,7 @@ void Session::prepareDevice(bool loadEngine) {
   if (s.executable == nullptr) s.prepare({});
   s.writeReports();
   s.progress->reach(100);
+  s.progress->tellTimes();
   detail::say(logging::Module::devicex, logging::Level::Debug,
               logging::format("Session '{}' is prepared for {}", s.name, s.device->toString()));
   if (loadEngine && s.options.compileEngine) s.load();

@@ -164,7 +164,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(enableVariablesCaching, nothing, "variables always have a copy on the host")
     POPART_OPTION(compilationProgressLogger, effect, "called from 0 to compilationProgressTotal")
     POPART_OPTION(compilationProgressTotal, effect, "the last number that the logger is called with")
-    POPART_OPTION(developerSettings, nothing, "no summary of compile times is logged")
+    POPART_OPTION(developerSettings, effect, "the log of module session at level INFO says which passes took more than timePartitionLoggerThresholdPercentage of the time")
     POPART_OPTION(engineOptions, effect, "see the engine options")
     POPART_OPTION(reportOptions, nothing, poplar)
     POPART_OPTION(gclOptions, nothing, "collectives have one algorithm")

@@ -98,6 +98,27 @@ TEST_CASE("popart options: a newer operator set is an error, or the newest that 
   CHECK(error_of(run) == "no error");
 }
 
+TEST_CASE("popart options: the log says what took the time") {
+  const auto said = [](double leastPercent) {
+    const logging::Level before = logging::getLogLevel(logging::Module::session);
+    logging::setLogLevel(logging::Module::session, logging::Level::Info);
+    const std::string text = printed([&] {
+      const Prepared prepared = layers(1);
+      SessionOptions options;
+      options.developerSettings.timePartitionLoggerThresholdPercentage = leastPercent;
+      TrainingSession::createFromOnnxModel(prepared.proto, prepared.flow, prepared.loss, sgd, cpu(),
+                                           {}, options)
+          ->prepareDevice();
+    });
+    logging::setLogLevel(logging::Module::session, before);
+    return text;
+  };
+  const std::string all = said(0), none = said(101);
+  for (const std::string& text : {all, none}) CHECK(contains(text, "Making the session took"));
+  CHECK(contains(all, "schedule: "));
+  CHECK_FALSE(contains(none, "schedule: "));
+}
+
 TEST_CASE("popart options: constants that several operators read are folded if they are to") {
   auto builder = Builder::create();
   auto aiOnnx = builder->aiOnnxOpset9();
