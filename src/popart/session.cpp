@@ -436,6 +436,32 @@ halftone::IpuModelOptions ipuOptions(const SessionOptions& options,
   return native;
 }
 
+/// What the report options ask for beside a report's summary.
+std::string reportDetails(const halftone::ipu::Report& report, const SessionOptions& options) {
+  const auto isAsked = [&](const char* key) {
+    const auto found = options.reportOptions.find(key);
+    return found != options.reportOptions.end() && found->second == "true";
+  };
+  std::string text;
+  if (isAsked("showExecutionSteps")) {
+    text += "\nExecution steps:\n";
+    for (const halftone::ipu::Step& step : report.steps) {
+      const halftone::ipu::Operation* const operation = report.operation_of(step);
+      text += logging::format("  {} {}: {} cycles, {} times, IPU {}\n", name(step.kind),
+                              operation == nullptr ? std::string() : operation->name, step.cycles,
+                              step.repeats, step.ipu);
+    }
+  }
+  if (isAsked("showVarStorage")) {
+    text += "\nVariables:\n";
+    for (const halftone::ipu::Variable& variable : report.variables) {
+      text += logging::format("  {} ({}): {} bytes, IPU {}\n", variable.name,
+                              name(variable.category), variable.bytes(), variable.ipu);
+    }
+  }
+  return text;
+}
+
 /// One replica: [2][tiles of all IPUs][workers][4] words.
 std::size_t generatorWords(const halftone::ipu::Target* target) {
   if (target == nullptr) return 8;
@@ -801,7 +827,7 @@ std::string Session::getSummaryReport(bool) const {
   if (s.isPrepared() && s.target() != nullptr && !s.isProfiled()) {
     return "Execution profiling not enabled\n";
   }
-  return s.report().summary();
+  return s.report().summary() + reportDetails(s.report(), s.options);
 }
 std::string Session::getGraphReport(bool useCbor) const {
   if (useCbor) throw runtime_error("Reports are JSON; CBOR is not offered");

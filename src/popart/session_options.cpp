@@ -166,7 +166,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(compilationProgressTotal, effect, "the last number that the logger is called with")
     POPART_OPTION(developerSettings, effect, "the log of module session at level INFO says which passes took more than timePartitionLoggerThresholdPercentage of the time")
     POPART_OPTION(engineOptions, effect, "see the engine options")
-    POPART_OPTION(reportOptions, nothing, poplar)
+    POPART_OPTION(reportOptions, modelled, "getSummaryReport also lists steps with showExecutionSteps, and variables with showVarStorage")
     POPART_OPTION(gclOptions, nothing, "collectives have one algorithm")
     POPART_OPTION(convolutionOptions, modelled, products)
     POPART_OPTION(matmulOptions, modelled, products)
@@ -430,6 +430,11 @@ void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
     if (!std::filesystem::exists(codelet)) throw error("Custom codelet {} does not exist", codelet);
   }
   checkEngineOptions(options, isIpu);
+  for (const auto& [key, value] : options.reportOptions) {
+    if (isOneOf(key, {"showExecutionSteps", "showVarStorage"})) continue;
+    detail::say(logging::Module::session, logging::Level::Warn,
+                logging::format("SessionOptions::reportOptions: the key {} has no effect", key));
+  }
   const auto warn = [](const char* name, std::string_view where, const char* text) {
     detail::say(logging::Module::session, logging::Level::Warn,
                 logging::format("SessionOptions::{} has no effect{}: {}", name, where, text));

@@ -231,3 +231,28 @@ TEST_CASE("popart options: updates are in the order of virtual graphs, or take t
   CHECK(order({Schedule::OverlapCycleOptimized, {}}) == std::vector<int>{0, 1, 0, 1});
   CHECK(order({Schedule::OverlapMemoryOptimized, {0}}) == std::vector<int>{1, 1, 0, 0});
 }
+
+TEST_CASE("popart options: summaries list what report options ask for") {
+  const Prepared prepared = layers(1);
+  SessionOptions options;
+  options.engineOptions["autoReport.all"] = "true";
+  const auto summary = [&] {
+    auto session = InferenceSession::createFromOnnxModel(
+        prepared.proto, DataFlow(1, {{prepared.loss, AnchorReturnType("All")}}), ipus(1), {},
+        options);
+    session->prepareDevice();
+    return session->getSummaryReport();
+  };
+  const std::string usual = summary();
+  options.reportOptions["showExecutionSteps"] = "true";
+  const std::string steps = summary();
+  CHECK(contains(steps, "\n  OnTileExecute "));
+  CHECK_FALSE(contains(usual, "\n  OnTileExecute "));
+  options.reportOptions = {{"showVarStorage", "true"}};
+  // w0 has 2 x 2 elements of 4 bytes.
+  CHECK(contains(summary(), "\n  w0 (variables): 16 bytes, IPU 0\n"));
+  options.reportOptions = {{"showVarStorage", "false"}};
+  CHECK(summary() == usual);
+  options.reportOptions = {{"showOptimizations", "true"}};
+  CHECK(contains(printed(summary), "the key showOptimizations has no effect"));
+}
