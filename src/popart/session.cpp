@@ -462,6 +462,17 @@ std::string reportDetails(const halftone::ipu::Report& report, const SessionOpti
   return text;
 }
 
+/// Takes the values that the host has a copy of, too, out of a graph.
+void dropValues(halftone::Graph& graph, const detail::HostWeights& weights) {
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    halftone::TensorRecord& t = graph.tensors[i];
+    if (!halftone::is_variable(t) || t.name.empty()) continue;
+    if (graph.settings(static_cast<halftone::TensorId>(i)) != nullptr) continue;
+    const std::size_t known = weights.find(graph.text(t.name));
+    if (known < weights.size() && weights[known].data != nullptr) t.data = {};
+  }
+}
+
 /// One replica: [2][tiles of all IPUs][workers][4] words.
 std::size_t generatorWords(const halftone::ipu::Target* target) {
   if (target == nullptr) return 8;
@@ -521,10 +532,14 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
         std::all_of(returned.inputs.begin(), returned.inputs.end(),
                     [&](halftone::TensorId id) { return returned.info(id).is_static(); });
     if (isStatic) {
+      const bool hasVariables = options.enableVariablesCaching || areWeightsConstant();
+      if (!hasVariables) dropValues(returned, weights);
       halftone::Executable cached =
           halftone::compile_cached(std::move(returned), options.cachePath, detail::operators());
       cached.set_model_outputs(graph.outputs);
-      return halftone::Session(std::move(cached), native);
+      halftone::Session session(std::move(cached), native);
+      if (!hasVariables) weights.from_host(session);
+      return session;
     }
   }
   // The model's graph stays whole if the session cannot be made.

@@ -161,7 +161,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(serializedPoprithmsShiftGraphsDir, refused, "no schedule graphs are written")
     POPART_OPTION(enableEngineCaching, effect, "what was compiled is kept in the folder cachePath, without pipelining and recomputation")
     POPART_OPTION(cachePath, effect, "with enableEngineCaching")
-    POPART_OPTION(enableVariablesCaching, nothing, "variables always have a copy on the host")
+    POPART_OPTION(enableVariablesCaching, effect, "false: files of enableEngineCaching hold no values of weights that may change, and models that differ in these alone share one")
     POPART_OPTION(compilationProgressLogger, effect, "called from 0 to compilationProgressTotal")
     POPART_OPTION(compilationProgressTotal, effect, "the last number that the logger is called with")
     POPART_OPTION(developerSettings, effect, "the log of module session at level INFO says which passes took more than timePartitionLoggerThresholdPercentage of the time")

@@ -98,6 +98,46 @@ TEST_CASE("popart options: a newer operator set is an error, or the newest that 
   CHECK(error_of(run) == "no error");
 }
 
+TEST_CASE("popart options: cached executables hold weights if they are to") {
+  const auto model = [](float value) {
+    auto builder = Builder::create();
+    const std::vector<float> data(4096, value);
+    const TensorId w =
+        builder->addInitializedInputTensor({data.data(), TensorInfo{"FLOAT", Shape{4096}}}, "w");
+    const TensorId x = builder->addInputTensor("FLOAT", Shape{4096}, "x");
+    builder->addOutputTensor(builder->aiOnnxOpset9().mul({x, w}, "y"));
+    return builder->getModelProto();
+  };
+  for (const bool hasWeights : {true, false}) {
+    const test::Folder folder;
+    SessionOptions options;
+    options.enableEngineCaching = true;
+    options.cachePath = folder / "cache";
+    options.enableVariablesCaching = hasWeights;
+    options.constantWeights = false;
+    for (const float value : {2.f, 3.f, 3.f}) {
+      auto session = InferenceSession::createFromOnnxModel(
+          model(value), DataFlow(1, {{"y", AnchorReturnType("All")}}), cpu(), {}, options);
+      session->prepareDevice();
+      session->weightsFromHost();
+      const std::vector<float> y =
+          step(*session, {{"x", std::vector<float>(4096, 5.f)}}, {{"y", 4096}}).at("y");
+      CHECK(y == std::vector<float>(4096, 5 * value));
+    }
+    int files = 0, filesWithWeights = 0;
+    const float values[] = {2, 2, 2, 2, 3, 3, 3, 3};
+    const std::string bytes(reinterpret_cast<const char*>(values), sizeof values);
+    for (const auto& entry : std::filesystem::directory_iterator(options.cachePath)) {
+      std::ifstream stream(entry.path(), std::ios::binary);
+      const std::string text{std::istreambuf_iterator<char>(stream), {}};
+      ++files;
+      filesWithWeights += contains(text, bytes.substr(0, 16)) || contains(text, bytes.substr(16));
+    }
+    CHECK(files == (hasWeights ? 2 : 1));
+    CHECK(filesWithWeights == (hasWeights ? 2 : 0));
+  }
+}
+
 TEST_CASE("popart options: the log says what took the time") {
   const auto said = [](double leastPercent) {
     const logging::Level before = logging::getLogLevel(logging::Module::session);
