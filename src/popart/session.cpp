@@ -311,6 +311,20 @@ struct Session::State {
     }
     return isSame;
   }
+  /// Without casts to 32 bits there is no type for 64-bit integers on a device.
+  void checkTypes() const {
+    if (options.enableSupportedDataTypeCasting) return;
+    for (const auto& [id, tensor] : ir->getAllTensors()) {
+      if (tensor->tensorType() == TensorType::Const || !tensor->info.isSet() ||
+          tensor->isOptimizerTensor() || tensor->isOptimizerStateTensor()) {
+        continue;
+      }
+      const DataType type = tensor->info.dataType();
+      if (type != DataType::INT64 && type != DataType::UINT64) continue;
+      throw error("Is there a poplar type for {}? Tensor {} needs enableSupportedDataTypeCasting",
+                  tensor->info.data_type(), id);
+    }
+  }
   bool isTraining() const { return optimizer != nullptr; }
   bool areWeightsConstant() const { return options.constantWeights && !isTraining(); }
   const halftone::ipu::Target* target() const { return detail::targetOf(*device); }
@@ -558,6 +572,7 @@ halftone::Graph Session::State::withAnchors() const {
 void Session::State::prepare(std::optional<halftone::Executable> ready) {
   try {
     detail::checkBatches(dataFlow.batchesPerStep());
+    checkTypes();
     halftone::Session session = makeSession(std::move(ready));
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     const auto seed = static_cast<std::uint64_t>(now.count());

@@ -192,7 +192,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(enableFullyConnectedPass, nothing, layout)
     POPART_OPTION(enableSerializedMatmuls, effect, "products are computed in the parts that setSerializeMatMul asks for")
     POPART_OPTION(enableConstantFoldingOfMultipleConsumers, effect, "false: Ir shows nodes of floating-point constants that another node reads as well")
-    POPART_OPTION(enableSupportedDataTypeCasting, nothing, "64-bit integers stay what they are")
+    POPART_OPTION(enableSupportedDataTypeCasting, effect, "true: 64-bit integers stay what they are; false: they are errors")
     POPART_OPTION(throwIfLog2ScaleTensorNotInRange, machine, "checked with stochastic rounding or floating-point checks")
     POPART_OPTION(ensureFp32LossScaleTensor, nothing, "the loss scaling is FLOAT, and is converted at the loss")
     POPART_OPTION(constantWeights, effect, "weights of an inference session cannot be changed")

@@ -76,6 +76,30 @@ std::unique_ptr<Ir> trained(const Prepared& prepared) {
 
 }  // namespace
 
+TEST_CASE("popart options: without casts 64-bit integers are errors") {
+  auto builder = Builder::create();
+  const TensorId y = builder->aiOnnxOpset9().add({builder->addInputTensor("INT64", Shape{2}, "x"),
+                                                  builder->addInputTensor("INT64", Shape{2}, "y")},
+                                                 "sum");
+  SessionOptions options;
+  const auto prepare = [&] {
+    InferenceSession::createFromOnnxModel(
+        builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}}), cpu(), {}, options)
+        ->prepareDevice();
+  };
+  CHECK(error_of(prepare) == "no error");
+  options.enableSupportedDataTypeCasting = false;
+  CHECK(is(error_of(prepare), "error", "Is there a poplar type for INT64?"));
+  // The counter of an optimizer's steps is no tensor of the model.
+  Prepared prepared = layers(1);
+  prepared.options = options;
+  CHECK(error_of([&] {
+          TrainingSession::createFromOnnxModel(prepared.proto, prepared.flow, prepared.loss, sgd,
+                                               cpu(), {}, options)
+              ->prepareDevice();
+        }) == "no error");
+}
+
 TEST_CASE("popart options: a newer operator set is an error, or the newest that is known") {
   auto builder = Builder::create();
   const TensorId y =
