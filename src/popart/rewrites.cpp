@@ -623,6 +623,24 @@ void strideGroups(halftone::Graph& graph) {
   }
 }
 
+void expandSoftmaxes(halftone::Graph& graph) {
+  for (halftone::Graph& body : graph.graphs) expandSoftmaxes(body);
+  halftone::Vector<Node> nodes = std::exchange(graph.nodes, {});
+  for (Node& node : nodes) {
+    if (node.op->id != ops::Softmax::id) {
+      graph.nodes.push_back(std::move(node));
+      continue;
+    }
+    const halftone::PlaceScope there(graph, node.place);
+    const auto axis = static_cast<std::int64_t>(halftone::normalized_axis(
+        halftone::unpack<ops::Softmax>(node.attributes).axis, graph.info(node.inputs[0]).rank()));
+    const halftone::AnyTensor powers = ops::exp(halftone::AnyTensor{&graph, node.inputs[0]});
+    ops::div(powers, ops::sum(powers, halftone::constant<std::int64_t>(
+                                          graph, std::span<const std::int64_t>(&axis, 1), {1})));
+    graph.nodes.back().outputs[0] = node.outputs[0];
+  }
+}
+
 void separateSoftmaxGradients(halftone::Graph& graph) {
   halftone::Vector<Node> nodes = std::exchange(graph.nodes, {});
   for (Node& node : nodes) {

@@ -48,6 +48,10 @@ PatternCounts applyPatterns(halftone::Graph& graph, const Patterns& patterns,
 /// a Gather of the channels before it and another one behind it.
 void strideGroups(halftone::Graph& graph);
 
+/// Computes every Softmax as e^x over the sum of e^x, without taking off the largest x first: powers of
+/// large x overflow.
+void expandSoftmaxes(halftone::Graph& graph);
+
 /// Has the gradients of losses and of the softmaxes before them computed one after the other. A loss
 /// with weights for its classes keeps the gradient that is one operator.
 void separateSoftmaxGradients(halftone::Graph& graph);

@@ -287,6 +287,8 @@ struct Session::State {
                                          source.dataFlow, source.options, source.device);
     state->unusedInputs = std::move(unused);
     state->ir = detail::makeIr(std::move(source));
+    // The Ir shows the Softmax that PopART has either way.
+    if (state->options.enableNonStableSoftmax) detail::expandSoftmaxes(state->graph);
     state->progress = std::move(reached);
     state->progress->reach(20);
     state->tell();

@@ -181,7 +181,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(experimentalSettings, effect, "transforms of the program's own: see customtransform.hpp; no tensors with offsets")
     // --- graph and numerics ---
     POPART_OPTION(autodiffSettings, nothing, "gradients of subgraphs read what their forward part has kept")
-    POPART_OPTION(enableNonStableSoftmax, nothing, "softmax always subtracts the maximum")
+    POPART_OPTION(enableNonStableSoftmax, effect, "Softmax is e^x over the sum of e^x: it overflows where x is large, and takes fewer cycles")
     POPART_OPTION(enableStableNorm, nothing, "statistics are always taken in two passes")
     POPART_OPTION(groupNormStridedChannelGrouping, effect, "a group has every num_groups-th channel, not neighbours")
     POPART_OPTION(enableFloatingPointChecks, machine, "runs end at the first exception; slow")

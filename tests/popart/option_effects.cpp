@@ -76,6 +76,35 @@ std::unique_ptr<Ir> trained(const Prepared& prepared) {
 
 }  // namespace
 
+// e^1000 is beyond FLOAT, so that the quotient of two infinities is no number.
+TEST_CASE("popart options: a softmax that takes nothing off its input") {
+  auto builder = Builder::create();
+  const TensorId y =
+      builder->aiOnnxOpset9().softmax({builder->addInputTensor("FLOAT", Shape{1, 64}, "x")}, 1);
+  std::vector<float> small(64, 0.f), large(64, 0.f);
+  small[0] = std::log(64.f);
+  large[0] = 1000;
+  std::vector<std::uint64_t> cycles;
+  for (const bool isPlain : {false, true}) {
+    SessionOptions options;
+    options.enableNonStableSoftmax = isPlain;
+    options.instrumentWithHardwareCycleCounter = true;
+    auto session = InferenceSession::createFromOnnxModel(
+        builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}}), ipus(1), {},
+        options);
+    session->prepareDevice();
+    session->weightsFromHost();
+    CHECK(step(*session, {{"x", small}}, {{y, 64}}).at(y)[0] == doctest::Approx(64.f / 127));
+    const std::vector<float> out = step(*session, {{"x", large}}, {{y, 64}}).at(y);
+    CHECK(std::isnan(out[0]) == isPlain);
+    CHECK(out[1] == 0);
+    cycles.push_back(session->getCycleCount());
+    // PopART's option changes what a Softmax is lowered to.
+    CHECK(count(session->getIr(), "Softmax") + count(session->getIr(), "SoftmaxInplace") == 1);
+  }
+  CHECK(cycles[1] < cycles[0]);
+}
+
 TEST_CASE("popart options: without casts 64-bit integers are errors") {
   auto builder = Builder::create();
   const TensorId y = builder->aiOnnxOpset9().add({builder->addInputTensor("INT64", Shape{2}, "x"),
