@@ -641,6 +641,64 @@ void expandSoftmaxes(halftone::Graph& graph) {
   }
 }
 
+halftone::TensorId scaleAsFloat(halftone::Graph& graph, halftone::TensorId loss) {
+  constexpr auto half = halftone::ElementType::float16, whole = halftone::ElementType::float32;
+  if (graph.info(loss).type != half) return loss;
+  constexpr std::string_view inFloat[] = {"IdentityLoss", "L1",         "Nll",       "Softmax",
+                                          "LogSoftmax",   "ReduceMean", "ReduceSum", "Reshape"};
+  const auto runsInFloat = [&](const Node& node) {
+    return std::find(std::begin(inFloat), std::end(inFloat), node.op->id.name) != std::end(inFloat);
+  };
+  std::map<halftone::TensorId, halftone::TensorId> floats;  // by the halves that they stand for
+  // The nodes that the loss follows from, back to the first one that is not of these operators.
+  halftone::TensorMap<bool> isWanted(graph, false);
+  isWanted[loss] = true;
+  std::vector<bool> isInFloat(graph.nodes.size(), false);
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    if (node.outputs.size() != 1 || !isWanted[node.outputs[0]]) continue;
+    if (node.op->id == ops::Cast::id && graph.info(node.inputs[0]).type == whole) {
+      floats[node.outputs[0]] = node.inputs[0];
+    }
+    if (!runsInFloat(node)) continue;
+    isInFloat[n] = true;
+    for (const halftone::TensorId id : node.inputs) {
+      if (id != no_tensor) isWanted[id] = graph.info(id).type == half;
+    }
+  }
+  halftone::Vector<Node> nodes = std::exchange(graph.nodes, {});
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    Node& node = nodes[n];
+    if (!isInFloat[n]) {
+      graph.nodes.push_back(std::move(node));
+      continue;
+    }
+    const halftone::PlaceScope there(graph, node.place);
+    for (halftone::TensorId& id : node.inputs) {
+      if (id == no_tensor || graph.info(id).type != half) continue;
+      const auto [known, isNew] = floats.emplace(id, no_tensor);
+      if (isNew) {
+        known->second = ops::cast(halftone::AnyTensor{&graph, id}, {.to = whole}).id;
+      }
+      id = known->second;
+    }
+    const halftone::TensorId y = node.outputs[0];
+    halftone::TensorInfo info = graph.info(y);
+    info.type = whole;
+    const halftone::TensorId made = graph.add_tensor({.info = info}, {});
+    floats[y] = node.outputs[0] = made;
+    graph.nodes.push_back(std::move(node));
+    ops::cast(halftone::AnyTensor{&graph, made}, {.to = half});
+    graph.nodes.back().outputs[0] = y;
+  }
+  const auto start = floats.find(loss);
+  if (start != floats.end()) return start->second;
+  throw error(
+      "ensureFp32LossScaleTensor: the loss {} is FLOAT16, and not the output of a loss operator, a "
+      "softmax or a reduction",
+      graph.name(loss));
+}
+
 void separateSoftmaxGradients(halftone::Graph& graph) {
   halftone::Vector<Node> nodes = std::exchange(graph.nodes, {});
   for (Node& node : nodes) {

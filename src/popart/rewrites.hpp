@@ -52,6 +52,11 @@ void strideGroups(halftone::Graph& graph);
 /// large x overflow.
 void expandSoftmaxes(halftone::Graph& graph);
 
+/// Has a loss of half computed in float, as far as it follows from losses, softmaxes and reductions: gradients
+/// start with a loss scaling in float, and become half at the first operator before these. Returns the
+/// loss in float; the given one is a cast of it. Throws popart::error if another operator makes the loss.
+halftone::TensorId scaleAsFloat(halftone::Graph& graph, halftone::TensorId loss);
+
 /// Has the gradients of losses and of the softmaxes before them computed one after the other. A loss
 /// with weights for its classes keeps the gradient that is one operator.
 void separateSoftmaxGradients(halftone::Graph& graph);

@@ -1304,8 +1304,9 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     serializeBatch(graph, options.batchSerializationSettings);
     halftone::TrainOptions recorded = trainOptions(options);
     // A transform may have given tensors other ids.
-    const halftone::TensorId start = graph.find(loss);
+    halftone::TensorId start = graph.find(loss);
     if (start == halftone::no_tensor) throw error("A transform has removed the loss {}", loss);
+    if (options.ensureFp32LossScaleTensor) start = detail::scaleAsFloat(graph, start);
     recorded.gradients_of = detail::anchoredGradients(graph, start, dataFlow);
     detail::recordTraining(graph, halftone::AnyTensor{&graph, start}, optimizer, recorded);
     if (!patterns.isSoftMaxGradDirectEnabled()) detail::separateSoftmaxGradients(graph);

@@ -194,7 +194,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(enableConstantFoldingOfMultipleConsumers, effect, "false: Ir shows nodes of floating-point constants that another node reads as well")
     POPART_OPTION(enableSupportedDataTypeCasting, effect, "true: 64-bit integers stay what they are; false: they are errors")
     POPART_OPTION(throwIfLog2ScaleTensorNotInRange, machine, "checked with stochastic rounding or floating-point checks")
-    POPART_OPTION(ensureFp32LossScaleTensor, nothing, "the loss scaling is FLOAT, and is converted at the loss")
+    POPART_OPTION(ensureFp32LossScaleTensor, training, "losses of half, and softmaxes and reductions before them, run in float: the loss scaling may be larger than a half")
     POPART_OPTION(constantWeights, effect, "weights of an inference session cannot be changed")
     POPART_OPTION(useLoopCandidateCreator, nothing, layout)
     POPART_OPTION(syntheticDataMode, effect, "steps take numbers that the session makes up, integers 0, and return nothing")

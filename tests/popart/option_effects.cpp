@@ -325,6 +325,47 @@ TEST_CASE("popart options: updates are in the order of virtual graphs, or take t
   CHECK(order({Schedule::OverlapMemoryOptimized, {0}}) == std::vector<int>{1, 1, 0, 0});
 }
 
+// l is the mean of 2^-17 |w x|: its gradient by w is 2^-18 x, and with the loss scaling 2^17 it is x / 2 on
+// its way. The loss scaling itself is larger than the largest FLOAT16, 65504.
+TEST_CASE("popart options: a loss scaling that FLOAT16 does not have") {
+  constexpr float scaling = 1 << 17;
+  auto builder = Builder::create();
+  const TensorInfo info{"FLOAT16", Shape{2}};
+  const std::vector<float16_t> data{float16_t(2.f), float16_t(3.f)};
+  const TensorId w = builder->addInitializedInputTensor({data.data(), info}, "w");
+  const TensorId x = builder->addInputTensor(info, "x");
+  const TensorId y = builder->aiOnnxOpset9().mul({w, x});
+  const TensorId loss = builder->aiGraphcoreOpset1().l1loss({y}, 1 / scaling);
+  for (const bool isConstant : {true, false}) {
+    for (const bool isFloat : {false, true}) {
+      SessionOptions options;
+      options.ensureFp32LossScaleTensor = isFloat;
+      const SGD scaled(
+          {{"defaultLearningRate", {scaling, true}}, {"lossScaling", {scaling, isConstant}}});
+      auto session = TrainingSession::createFromOnnxModel(builder->getModelProto(), DataFlow(1),
+                                                          loss, scaled, cpu(), {}, options);
+      session->prepareDevice();
+      session->weightsFromHost();
+      std::vector<float16_t> in{float16_t(1.f), float16_t(2.f)};
+      NDArrayWrapper<float16_t> array(in.data(), {2});
+      std::map<TensorId, IArray&> inputs{{"x", array}}, none;
+      StepIO io(inputs, none);
+      session->run(io);
+      std::vector<float16_t> after(2);
+      MutableVoidData read;
+      read.data = after.data();
+      read.info = info;
+      WeightsIO weights;
+      weights.insert("w", read);
+      session->weightsToHost();
+      session->readWeights(weights);
+      const bool isRight =
+          static_cast<float>(after[0]) == 1.5f && static_cast<float>(after[1]) == 2;
+      CHECK(isRight == isFloat);
+    }
+  }
+}
+
 TEST_CASE("popart options: summaries list what report options ask for") {
   const Prepared prepared = layers(1);
   SessionOptions options;
