@@ -738,6 +738,74 @@ void separateSoftmaxGradients(halftone::Graph& graph) {
 
 namespace {
 
+/// Whether two nodes join gradients of the replicas in the same way, in the same place.
+bool areAlike(const halftone::Graph& graph, const Node& a, const Node& b) {
+  return a.op == b.op && a.attributes == b.attributes && a.place == b.place &&
+         graph.info(a.inputs[0]).type == graph.info(b.inputs[0]).type;
+}
+
+/// Records one node for the given ones, whose results have the tensors that theirs had.
+void recordMerged(halftone::Graph& graph, const std::vector<Node>& reduces) {
+  const halftone::PlaceScope there(graph, reduces[0].place);
+  const auto integers = [&](std::vector<std::int64_t> values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    return halftone::constant<std::int64_t>(graph, std::span<const std::int64_t>(values), {count});
+  };
+  std::vector<halftone::AnyTensor> parts;
+  for (const Node& node : reduces) {
+    parts.push_back(ops::reshape(halftone::AnyTensor{&graph, node.inputs[0]}, integers({-1})));
+  }
+  const halftone::AnyTensor joined =
+      ops::concat(std::span<const halftone::AnyTensor>(parts), {.axis = 0});
+  Node merged = reduces[0];
+  merged.order = {};  // the others' inputs may come later
+  merged.inputs[0] = joined.id;
+  merged.outputs[0] = graph.add_tensor({.info = joined.info()}, {});
+  const halftone::AnyTensor all{&graph, merged.outputs[0]};
+  graph.nodes.push_back(std::move(merged));
+  std::int64_t first = 0;
+  for (const Node& node : reduces) {
+    const halftone::TensorInfo& info = graph.info(node.outputs[0]);
+    const std::vector<std::int64_t> shape(info.shape.begin(), info.shape.end());
+    const std::int64_t end = first + info.elements();
+    const halftone::AnyTensor part =
+        ops::slice(all, integers({first}), integers({end}), integers({0}));
+    ops::reshape(part, integers(shape));
+    graph.nodes.back().outputs[0] = node.outputs[0];
+    first = end;
+  }
+}
+
+}  // namespace
+
+void mergeAllReduces(halftone::Graph& graph) {
+  std::vector<Node> waiting;  // those that are alike, in one run of nodes that need none of them
+  halftone::Vector<Node> nodes = std::exchange(graph.nodes, {});
+  const auto record = [&] {
+    if (waiting.size() == 1) graph.nodes.push_back(waiting[0]);
+    if (waiting.size() > 1) recordMerged(graph, waiting);
+    waiting.clear();
+  };
+  for (Node& node : nodes) {
+    const bool isNeeded = std::any_of(waiting.begin(), waiting.end(), [&](const Node& reduce) {
+      return std::find(node.inputs.begin(), node.inputs.end(), reduce.outputs[0]) !=
+             node.inputs.end();
+    });
+    const bool isReduce =
+        node.op->id == ops::ReplicatedAllReduce::id && node.place.part == halftone::Part::update;
+    const bool isOther = isReduce && !waiting.empty() && !areAlike(graph, waiting[0], node);
+    if (isNeeded || isOther || (!isReduce && node.op->has_effect)) record();
+    if (isReduce) {
+      waiting.push_back(std::move(node));
+    } else {
+      graph.nodes.push_back(std::move(node));
+    }
+  }
+  record();
+}
+
+namespace {
+
 /// Part `k` of `count` along an axis.
 halftone::AnyTensor partOf(halftone::AnyTensor x, std::int64_t axis, std::int64_t k,
                            std::int64_t count) {

@@ -61,6 +61,10 @@ halftone::TensorId scaleAsFloat(halftone::Graph& graph, halftone::TensorId loss)
 /// with weights for its classes keeps the gradient that is one operator.
 void separateSoftmaxGradients(halftone::Graph& graph);
 
+/// Joins the gradients of all weights by one ReplicatedAllReduce where there is one for each: of those alike,
+/// what goes in is put together, and taken apart again behind it.
+void mergeAllReduces(halftone::Graph& graph);
+
 /// Computes products in the parts that `settings` asks for: a Slice and a MatMul for each part, and one Concat or
 /// several Add. Throws popart::error for a mode that is unknown and a factor that does not divide the extent.
 void serializeMatMuls(halftone::Graph& graph, const NodeSettings& settings);

@@ -1323,6 +1323,9 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
   std::vector<std::string> unused = detail::prune(graph, dataFlow);
   order(graph, options, settings, dataFlow, true);
   graph = translated<error>([&] { return located(std::move(graph), dataFlow, options, settings); });
+  if (options.replicatedCollectivesSettings.mergeAllReduceCollectives) {
+    translated<error>([&] { detail::mergeAllReduces(graph); });
+  }
   detail::applyTransforms(graph, options, "PreAlias");
   detail::applyTransforms(graph, options, "Final");
   auto state = State::of({.model = std::move(untrained),

@@ -230,7 +230,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(accumulationFactor, effect, "refused in inference")
     POPART_OPTION(accumulationAndReplicationReductionType, training, "Sum or Mean")
     POPART_OPTION(meanAccumulationAndReplicationReductionStrategy, training, "Post or Running")
-    POPART_OPTION(replicatedCollectivesSettings, nothing, "gradients are reduced one by one")
+    POPART_OPTION(replicatedCollectivesSettings, training, "mergeAllReduceCollectives: one collective for the gradients of all weights, without gradient accumulation")
     POPART_OPTION(virtualGraphMode, effect, "Off, Manual or Auto: which IPU computes a node; no result changes")
     POPART_OPTION(virtualGraphSplitRatios, modelled, "the IPUs' shares, of virtualGraphMode Auto")
     POPART_OPTION(enablePipelining, effect, "stages run side by side on different micro-batches, wants virtualGraphMode")

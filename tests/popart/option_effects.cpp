@@ -325,6 +325,32 @@ TEST_CASE("popart options: updates are in the order of virtual graphs, or take t
   CHECK(order({Schedule::OverlapMemoryOptimized, {0}}) == std::vector<int>{1, 1, 0, 0});
 }
 
+TEST_CASE("popart options: gradients of all weights are joined at once") {
+  std::vector<std::vector<float>> weights;
+  for (const bool isMerged : {false, true}) {
+    Prepared prepared = layers(3);
+    SessionOptions options;
+    options.enableReplicatedGraphs = true;
+    options.replicatedGraphCount = 2;
+    options.engineOptions["autoReport.all"] = "true";
+    options.replicatedCollectivesSettings.mergeAllReduceCollectives = isMerged;
+    auto session = TrainingSession::createFromOnnxModel(prepared.proto, prepared.flow,
+                                                        prepared.loss, sgd, ipus(2), {}, options);
+    session->prepareDevice();
+    session->weightsFromHost();
+    CHECK(count(session->getIr(), "ReplicatedAllReduce") +
+              count(session->getIr(), "ReplicatedAllReduceInplace") ==
+          (isMerged ? 1 : 3));
+    step(*session, {{"x", {1, 2, 3, 4, 5, 6, 7, 8}}}, {});
+    for (const char* id : {"w0", "w1", "w2"}) weights.push_back(weight(*session, id));
+    const auto& operations = session->getReport().operations;
+    CHECK(std::count_if(operations.begin(), operations.end(), [](const auto& operation) {
+            return operation.type == "ReplicatedAllReduce";
+          }) == (isMerged ? 1 : 3));
+  }
+  for (std::size_t i = 0; i < 3; ++i) CHECK(weights[i] == weights[i + 3]);
+}
+
 // l is the mean of 2^-17 |w x|: its gradient by w is 2^-18 x, and with the loss scaling 2^17 it is x / 2 on
 // its way. The loss scaling itself is larger than the largest FLOAT16, 65504.
 TEST_CASE("popart options: a loss scaling that FLOAT16 does not have") {
