@@ -1110,6 +1110,15 @@ void placeNodes(halftone::Graph& graph, const SessionOptions& options, const Dev
   translated<error>([&] { detail::placeNodes(graph, options, ipus); });
 }
 
+/// A loop over micro-batches keeps all values of an anchor or one of them.
+void checkMainLoops(const DataFlow& dataFlow, const SessionOptions& options) {
+  if (!options.enableExplicitMainLoops) return;
+  for (const TensorId& id : dataFlow.anchors()) {
+    if (dataFlow.art(id).id() != AnchorReturnTypeId::EveryN) continue;
+    throw error("[MainLoops] AnchorReturnType::EVERYN for anchor {} is unsupported", id);
+  }
+}
+
 void checkPipelinedOptimizer(const Optimizer& optimizer, const SessionOptions& options) {
   if (!optimizer.getClipNormSettings().empty() &&
       options.accumulateOuterFragmentSettings.schedule == AccumulateOuterFragmentSchedule::Serial) {
@@ -1280,6 +1289,7 @@ std::unique_ptr<TrainingSession> TrainingSession::createFromOnnxModel(
     throw error("Must pass a valid DeviceInfo to TrainingSession::createFromOnnxModel");
   }
   detail::checkTrainingOptions(userOptions, detail::targetOf(*deviceInfo) != nullptr);
+  checkMainLoops(dataFlow, userOptions);
   auto [options, progress, graph, given, settings] =
       opened(model, inputShapeInfo, userOptions, patterns);
   checkRecomputation(graph, options);
@@ -1429,6 +1439,7 @@ std::unique_ptr<InferenceSession> InferenceSession::createFromOnnxModel(
     throw error("Must pass a valid DeviceInfo to InferenceSession::createFromOnnxModel");
   }
   detail::checkInferenceOptions(userOptions, detail::targetOf(*deviceInfo) != nullptr);
+  checkMainLoops(dataFlow, userOptions);
   if (dataFlow.nAnchors() == 0) {
     throw error("User must specify an anchor tensor when doing inference.");
   }

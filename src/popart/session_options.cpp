@@ -175,14 +175,14 @@ const OptionRow option_rows[] = {
     POPART_OPTION(customCodeletCompileFlags, nothing, codelets)
     POPART_OPTION(opxAliasChecking, nothing, "there is no lowering of its own to compare with")
     POPART_OPTION(opxModifyChecking, nothing, "there is no lowering of its own to compare with")
-    POPART_OPTION(enableInplaceAmbiguityChecking, nothing, "memory is reused only where nobody can tell")
+    POPART_OPTION(enableInplaceAmbiguityChecking, built_in, "nodes that write over a tensor keep their order with all that read it")
     POPART_OPTION(strictOpVersions, effect, "false: a model of a newer operator set than there is is read as one of the newest")
     POPART_OPTION(updatableNamedBuffers, effect, "buffersFromHost copies these variables")
     POPART_OPTION(experimentalSettings, effect, "transforms of the program's own: see customtransform.hpp; no tensors with offsets")
     // --- graph and numerics ---
     POPART_OPTION(autodiffSettings, nothing, "gradients of subgraphs read what their forward part has kept")
     POPART_OPTION(enableNonStableSoftmax, effect, "Softmax is e^x over the sum of e^x: it overflows where x is large, and takes fewer cycles")
-    POPART_OPTION(enableStableNorm, nothing, "statistics are always taken in two passes")
+    POPART_OPTION(enableStableNorm, built_in, "statistics are taken in two passes: the mean first, then the squares of what differs from it")
     POPART_OPTION(groupNormStridedChannelGrouping, effect, "a group has every num_groups-th channel, not neighbours")
     POPART_OPTION(enableFloatingPointChecks, machine, "runs end at the first exception; slow")
     POPART_OPTION(enableStochasticRounding, machine, "half is the machine's; slow")
@@ -198,8 +198,8 @@ const OptionRow option_rows[] = {
     POPART_OPTION(constantWeights, effect, "weights of an inference session cannot be changed")
     POPART_OPTION(useLoopCandidateCreator, nothing, layout)
     POPART_OPTION(syntheticDataMode, effect, "steps take numbers that the session makes up, integers 0, and return nothing")
-    POPART_OPTION(aliasZeroCopy, nothing, "arguments of subgraphs are copied only where they have to be")
-    POPART_OPTION(decomposeGradSum, nothing, "gradients are added one after the other as they arrive")
+    POPART_OPTION(aliasZeroCopy, built_in, "arguments of subgraphs are copied only where a body writes over them; needs explicitRecomputation")
+    POPART_OPTION(decomposeGradSum, built_in, "gradients are added one after the other as they arrive")
     POPART_OPTION(delayVarUpdates, training, "false: weights are updated as soon as their gradients are there; pipelines update at the end")
     POPART_OPTION(scheduleNonWeightUpdateGradientConsumersEarly, built_in, "a gradient is summed before the next one is computed")
     POPART_OPTION(mergeVarUpdate, nothing, updates)
@@ -213,10 +213,10 @@ const OptionRow option_rows[] = {
     POPART_OPTION(bufferingDepthMap, effect, ahead)
     POPART_OPTION(defaultPrefetchBufferingDepth, effect, ahead)
     POPART_OPTION(prefetchBufferingDepthMap, effect, ahead)
-    POPART_OPTION(disableGradAccumulationTensorStreams, nothing, "sums of gradients belong to a step: weights that are exchanged have none")
+    POPART_OPTION(disableGradAccumulationTensorStreams, built_in, "sums of gradients stay on the device")
     POPART_OPTION(disableOptimizerStateTensorStreams, training, "the optimizer's state stays on the device: it is not exchanged, and not saved")
     POPART_OPTION(useHostCopyOps, effect, "Ir has operators that load inputs and store anchors")
-    POPART_OPTION(groupHostSync, nothing, hostCopies)
+    POPART_OPTION(groupHostSync, built_in, "inputs come before the first node of a micro-batch, anchors leave behind the last one")
     POPART_OPTION(enableMergeExchange, nothing, hostCopies)
     POPART_OPTION(numIOTiles, modelled, "so many tiles of each IPU exchange data with the host while the others compute")
     POPART_OPTION(enableEfficientOverlapIOTopoCons, nothing, hostCopies)
@@ -238,7 +238,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(stashAllTensorsInferencePipeline, effect, "Ir shows the stashes of pipelines without training, too")
     POPART_OPTION(autoRecomputation, effect, "less memory, more time, the same results; Pipeline wants enablePipelining")
     POPART_OPTION(explicitRecomputation, effect, "what is computed again is always nodes of the graph")
-    POPART_OPTION(enableExplicitMainLoops, nothing, "steps are loops of the session, not of the graph")
+    POPART_OPTION(enableExplicitMainLoops, effect, "needs useHostCopyOps and refuses anchors of EveryN; loops over micro-batches are the session's")
     POPART_OPTION(executionPhaseSettings, effect, "phases and stages; what lies off the chip is loaded for each phase, in time for it")
     POPART_OPTION(accumulateOuterFragmentSettings, training, "the order of updates by virtual graph, with gradient accumulation and without pipelining")
     POPART_OPTION(batchSerializationSettings, effect, "factor and method; gradients are computed in parts, too, which run in their order")
@@ -398,14 +398,16 @@ void checkOptions(const SessionOptions& options, bool isTraining, bool isIpu) {
     throw error("The replicated graph count ({}) is not at least 1", options.replicatedGraphCount);
   }
   checkDistribution(options);
-  if (options.aliasZeroCopy &&
-      (!options.explicitRecomputation || options.implicitPipeliningEnabled())) {
+  if (options.aliasZeroCopy && options.implicitPipeliningEnabled()) {
+    throw error("Alias zero copy is currently not supported with implicit pipelining.");
+  }
+  if (options.aliasZeroCopy && !options.explicitRecomputation) {
     throw error(
-        "aliasZeroCopy needs explicitRecomputation, and cannot be combined with implicit "
-        "pipelining");
+        "Alias zero copy is currently not supported with implicit recomputation: set "
+        "explicitRecomputation.");
   }
   if (options.enableExplicitMainLoops && !options.useHostCopyOps) {
-    throw error("enableExplicitMainLoops needs useHostCopyOps");
+    throw error("enableExplicitMainLoops requires useHostCopyOps.");
   }
   if (options.executionPhaseSettings.phases > 1 &&
       options.virtualGraphMode != VirtualGraphMode::ExecutionPhases) {

@@ -105,6 +105,26 @@ TEST_CASE("popart options: a softmax that takes nothing off its input") {
   CHECK(cycles[1] < cycles[0]);
 }
 
+// The mean of squares less the square of the mean is 1e8 - 1e8 in FLOAT, and no variance of 1.
+TEST_CASE("popart options: statistics of norms take two passes") {
+  auto builder = Builder::create();
+  const TensorInfo info{"FLOAT", Shape{1}};
+  const float one = 1, zero = 0;
+  const TensorId scale = builder->addInitializedInputTensor({&one, info}),
+                 bias = builder->addInitializedInputTensor({&zero, info});
+  const TensorId x = builder->addInputTensor("FLOAT", Shape{1, 1, 4}, "x");
+  const TensorId y = builder->aiGraphcoreOpset1().groupnormalization({x, scale, bias}, 1, 1e-9f)[0];
+  SessionOptions options;
+  options.enableStableNorm = true;
+  auto session = InferenceSession::createFromOnnxModel(
+      builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}}), cpu(), {}, options);
+  session->prepareDevice();
+  session->weightsFromHost();
+  const std::vector<float> out =
+      step(*session, {{"x", {9999, 10001, 9999, 10001}}}, {{y, 4}}).at(y);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(out[i] == doctest::Approx(i % 2 == 0 ? -1 : 1));
+}
+
 TEST_CASE("popart options: without casts 64-bit integers are errors") {
   auto builder = Builder::create();
   const TensorId y = builder->aiOnnxOpset9().add({builder->addInputTensor("INT64", Shape{2}, "x"),
@@ -295,6 +315,73 @@ TEST_CASE("popart options: a gradient is summed before the next one is computed"
   }
 }
 
+TEST_CASE("popart options: gradients of a weight that is read often are added one by one") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  TensorId y = builder->addInputTensor(square_info, "x");
+  const TensorId w = weight(*builder, "w");
+  for (int i = 0; i < 4; ++i) y = aiOnnx.matmul({y, w});
+  const TensorId loss = builder->aiGraphcoreOpset1().l1loss({y}, 0.1f);
+  Prepared prepared{builder->getModelProto(), DataFlow(1), loss};
+  prepared.options.decomposeGradSum = true;
+  const auto trained_ir = trained(prepared);
+  const Ir& ir = *trained_ir;
+  CHECK(count(ir, "Sum") == 0);
+  const std::ptrdiff_t adds =
+      count(ir, "Add") + count(ir, "AddLhsInplace") + count(ir, "AddRhsInplace");
+  CHECK(adds == 3);
+  // Each is added before the next one is computed: two of them live at a time.
+  const auto gradients = places(ir, "MatMulRhsGrad");
+  std::vector<std::ptrdiff_t> sums;
+  for (const char* type : {"Add", "AddLhsInplace", "AddRhsInplace"}) {
+    const auto own = places(ir, type);
+    sums.insert(sums.end(), own.begin(), own.end());
+  }
+  std::sort(sums.begin(), sums.end());
+  REQUIRE(gradients.size() == 4);
+  for (std::size_t i = 0; i + 2 < gradients.size(); ++i) CHECK(sums[i] < gradients[i + 2]);
+}
+
+TEST_CASE("popart options: sums of gradients stay on the device") {
+  const test::Folder folder;
+  Prepared prepared = layers(1);
+  prepared.options.enableGradientAccumulation = true;
+  prepared.options.accumulationFactor = 2;
+  prepared.options.disableGradAccumulationTensorStreams = true;
+  auto session = TrainingSession::createFromOnnxModel(prepared.proto, prepared.flow, prepared.loss,
+                                                      sgd, cpu(), {}, prepared.options);
+  session->prepareDevice();
+  session->weightsFromHost();
+  step(*session, {{"x", std::vector<float>(8, 1.f)}}, {});
+  session->modelToHost(folder / "model.onnx");
+  const auto saved = Builder::createFromOnnxModel(folder / "model.onnx");
+  CHECK(saved->isInitializer("w0"));
+  for (const Tensor* tensor : session->getIr().getMainGraphTensors().getAll()) {
+    if (tensor->isAccumulatorTensor()) CHECK_FALSE(saved->isInitializer(tensor->id));
+  }
+}
+
+TEST_CASE("popart options: the host is there at the beginning and the end") {
+  Prepared prepared = layers(3);
+  SessionOptions options;
+  options.groupHostSync = true;
+  options.engineOptions["autoReport.all"] = "true";
+  const TensorId y = prepared.loss;
+  auto session = InferenceSession::createFromOnnxModel(
+      prepared.proto, DataFlow(1, {{y, AnchorReturnType("All")}}), ipus(1), {}, options);
+  session->prepareDevice();
+  const halftone::ipu::Report report = session->getReport();
+  std::vector<std::size_t> host, compute;
+  for (std::size_t i = 0; i < report.steps.size(); ++i) {
+    const auto kind = report.steps[i].kind;
+    if (kind == halftone::ipu::StepKind::host) host.push_back(i);
+    if (kind == halftone::ipu::StepKind::compute) compute.push_back(i);
+  }
+  REQUIRE(!host.empty());
+  REQUIRE(!compute.empty());
+  for (const std::size_t i : host) CHECK((i < compute.front() || i > compute.back()));
+}
+
 TEST_CASE("popart options: updates are in the order of virtual graphs, or take turns") {
   using Schedule = AccumulateOuterFragmentSchedule;
   // Two weights on each of two virtual graphs.
@@ -392,6 +479,51 @@ TEST_CASE("popart options: a loss scaling that FLOAT16 does not have") {
   }
 }
 
+TEST_CASE("popart options: what loops, zero copies and pipelines exclude") {
+  const Prepared prepared = layers(1);
+  const auto refused = [&](const SessionOptions& options, const DataFlow& flow) {
+    return error_of([&] {
+      TrainingSession::createFromOnnxModel(prepared.proto, flow, prepared.loss, sgd, cpu(), {},
+                                           options);
+    });
+  };
+  SessionOptions loops;
+  loops.enableExplicitMainLoops = true;
+  CHECK(
+      is(refused(loops, DataFlow(1)), "error", "enableExplicitMainLoops requires useHostCopyOps."));
+  loops.useHostCopyOps = true;
+  CHECK(refused(loops, DataFlow(2)) == "no error");
+  const DataFlow everySecond(2, {{prepared.loss, AnchorReturnType("EveryN", 2)}});
+  CHECK(is(refused(loops, everySecond), "error", "[MainLoops] AnchorReturnType::EVERYN"));
+  SessionOptions zero;
+  zero.aliasZeroCopy = true;
+  CHECK(is(refused(zero, DataFlow(1)), "error", "not supported with implicit recomputation"));
+  zero.explicitRecomputation = true;
+  CHECK(refused(zero, DataFlow(1)) == "no error");
+  zero.enablePipelining = true;
+  CHECK(is(refused(zero, DataFlow(1)), "error", "not supported with implicit pipelining"));
+}
+
+// Two operators could write over one tensor: only the one that runs last does.
+TEST_CASE("popart options: writing in place is never ambiguous") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  const TensorId t =
+      aiOnnx.matmul({builder->addInputTensor(square_info, "x"), weight(*builder, "w")});
+  const TensorId y = aiOnnx.add({aiOnnx.exp({t}), aiOnnx.relu({t})});
+  Prepared prepared{builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}})};
+  prepared.options.enableInplaceAmbiguityChecking = true;
+  Ir ir;
+  prepared.into(ir);
+  const std::vector<Op*> ops = ir.getMainGraph().getOpSchedule();
+  std::vector<const Op*> readers;
+  for (const Op* op : ops) {
+    if (op->opid.type != "MatMul" && op->input->contains(ir.getTensor(t))) readers.push_back(op);
+  }
+  REQUIRE(readers.size() == 2);
+  CHECK_FALSE(contains(readers[0]->opid.type, "Inplace"));
+}
+
 TEST_CASE("popart options: summaries list what report options ask for") {
   const Prepared prepared = layers(1);
   SessionOptions options;
@@ -415,4 +547,12 @@ TEST_CASE("popart options: summaries list what report options ask for") {
   CHECK(summary() == usual);
   options.reportOptions = {{"showOptimizations", "true"}};
   CHECK(contains(printed(summary), "the key showOptimizations has no effect"));
+}
+
+TEST_CASE("popart options: at most 20 have no subject") {
+  const auto table = popart::detail::optionTable();
+  const auto without = std::count_if(table.begin(), table.end(), [](const auto& row) {
+    return row.status == popart::detail::OptionStatus::nothing;
+  });
+  CHECK(without <= 20);
 }
