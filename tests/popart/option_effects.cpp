@@ -283,6 +283,7 @@ TEST_CASE("popart options: weights are updated last, or as soon as their gradien
       CAPTURE(tieBreaker);
       Prepared prepared = layers(4);
       prepared.options.delayVarUpdates = isLate;
+      prepared.options.enableOutlining = false;
       prepared.options.kahnTieBreaker = tieBreaker;
       const auto trained_ir = trained(prepared);
       const Ir& ir = *trained_ir;
@@ -306,6 +307,7 @@ TEST_CASE("popart options: a gradient is summed before the next one is computed"
     prepared.options.enableGradientAccumulation = true;
     prepared.options.accumulationFactor = 2;
     prepared.options.scheduleNonWeightUpdateGradientConsumersEarly = true;
+    prepared.options.enableOutlining = false;  // calls would hold the gradients
     prepared.options.kahnTieBreaker = tieBreaker;
     const auto trained_ir = trained(prepared);
     const Ir& ir = *trained_ir;
@@ -324,6 +326,7 @@ TEST_CASE("popart options: gradients of a weight that is read often are added on
   const TensorId loss = builder->aiGraphcoreOpset1().l1loss({y}, 0.1f);
   Prepared prepared{builder->getModelProto(), DataFlow(1), loss};
   prepared.options.decomposeGradSum = true;
+  prepared.options.enableOutlining = false;  // a call would hold the gradients
   const auto trained_ir = trained(prepared);
   const Ir& ir = *trained_ir;
   CHECK(count(ir, "Sum") == 0);
