@@ -7,6 +7,7 @@
 #include <halftone/base/window.hpp>
 #include <halftone/graph/runner.hpp>
 #include <halftone/kernel/byte_image.hpp>
+#include <halftone/kernel/fwd.hpp>
 #include <halftone/kernel/gemm.hpp>
 #include <halftone/kernel/gemm_bytes.hpp>
 
