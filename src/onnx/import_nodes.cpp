@@ -637,7 +637,7 @@ void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& o
     if (graph.nodes[n].name.empty()) graph.rename(graph.nodes[n], node_name);
   }
   plan(describe(node), node, std::span(graph.nodes).subspan(before));
-  note_dequantized(scope.target, op, words, inputs, ids[0]);
+  if (!ids.empty()) note_dequantized(scope.target, op, words, inputs, ids[0]);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i].empty()) continue;
     if (i < ids.size() && ids[i] != no_tensor) {

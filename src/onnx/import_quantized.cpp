@@ -126,6 +126,14 @@ bool Importer::is_integer_product(Target& target, const Descriptor& op, std::spa
     terms = w.shape[w.rank() - 2];
   }
   if (terms > longest_sum) return false;
+  // What does not fit is an error of the operator as the model has it.
+  std::vector<InputInfo> given;
+  for (const TensorId id : inputs) {
+    given.push_back({.info = id == no_tensor ? TensorInfo{} : graph.info(id)});
+    if (id != no_tensor && given.back().info.type != ElementType::float32) return false;
+  }
+  const Inferred y = op.infer(words, Inputs(given, 1));
+  if (!y.ok() || !y.outputs[0].is_known()) return false;
   const TensorInfo scale = graph.info(b->second.scale);
   return is_one_number(scale) || axis == b->second.axis_of_result();
 }

@@ -184,6 +184,10 @@ TEST_CASE("quantized: what is no product of bytes stays as it is written") {
   parts.initializers[2] = tensor<std::uint16_t>("w_scale", float16, {columns}, {1, 2, 3});
   parts.outputs[0] = value("y", float16, {1, int(columns)});
   CHECK(!is_integer(parts));
+  // An addend that does not fit is the Gemm's error, not of what it would become.
+  parts = product(node("Gemm", {"a", "b", "d"}, {"y"}, {.name = "dense"}), false);
+  parts.initializers.push_back(floats("d", {2, 1, columns}, {1, 2, 3, 4, 5, 6}));
+  CHECK(error_of(model(parts)).node() == "Gemm 'dense'");
   // Sums of more terms than int32 is sure to hold.
   const int many = 33'026;
   parts = {
