@@ -558,10 +558,11 @@ void orderNodes(halftone::Graph& graph, const SessionOptions& options,
                 const NodeSettings& settings) {
   const std::string tieBreaker = lowered(options.kahnTieBreaker);
   const SessionOptions usual;
-  const bool isUsual = tieBreaker == usual.kahnTieBreaker &&
-                       options.swapLimitScheduler == usual.swapLimitScheduler &&
-                       options.timeLimitScheduler == usual.timeLimitScheduler &&
-                       options.delayVarUpdates && areInOrder(graph, options);
+  const bool isUsual =
+      tieBreaker == usual.kahnTieBreaker &&
+      options.swapLimitScheduler == usual.swapLimitScheduler &&
+      options.timeLimitScheduler == usual.timeLimitScheduler && options.delayVarUpdates &&
+      !options.scheduleNonWeightUpdateGradientConsumersEarly && areInOrder(graph, options);
   if (isUsual && settings.schedulePriorities.empty()) return;
   const auto after = followers(graph);
   halftone::NodeMap<int> waits(graph, 0);

@@ -301,8 +301,8 @@ TEST_CASE("popart options: weights are updated last, or as soon as their gradien
 
 // A gradient that waits for its sum would take memory.
 TEST_CASE("popart options: a gradient is summed before the next one is computed") {
-  for (const char* tieBreaker : {"greedy", "fifo"}) {
-    CAPTURE(tieBreaker);
+  for (const char* tieBreaker : {"greedy", "fifo", "random"}) {
+    CAPTURE(std::string(tieBreaker));
     Prepared prepared = layers(4);
     prepared.options.enableGradientAccumulation = true;
     prepared.options.accumulationFactor = 2;
