@@ -76,12 +76,10 @@ template <class X, class Y>
 [[gnu::noinline]] void cast_plain(const X* x, Y* y, std::int64_t n) {
   if constexpr (std::is_same_v<Y, bool>) {
     for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] != X(0);
+  } else if constexpr (std::is_same_v<X, float> && std::is_integral_v<Y> && sizeof(Y) < 4) {
+    truncate(x, y, n);
   } else if constexpr (std::is_floating_point_v<X> && std::is_integral_v<Y>) {
-    if constexpr (std::is_same_v<X, float> && sizeof(Y) < 4) {
-      truncate(x, y, n);
-    } else {
-      for (std::int64_t i = 0; i < n; ++i) y[i] = truncated<Y>(x[i]);
-    }
+    for (std::int64_t i = 0; i < n; ++i) y[i] = truncated<Y>(x[i]);
   } else {
     for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<Y>(x[i]);
   }
@@ -210,6 +208,17 @@ constexpr auto cast_routes(TypeList<Y...>) {
   }
 }
 
+[[gnu::noinline]] inline void cast_along(const Executor& executor, CastRoute route, const void* x,
+                                         std::int64_t x_size, void* y, std::int64_t y_size,
+                                         std::int64_t n, CastMode mode) {
+  const std::int64_t tasks = copy_tasks(n * (x_size > y_size ? x_size : y_size));
+  parallel_for(executor, tasks, [&](std::int64_t task) {
+    const std::int64_t begin = n * task / tasks, end = n * (task + 1) / tasks;
+    cast_by(route, static_cast<const char*>(x) + begin * x_size, x_size,
+            static_cast<char*>(y) + begin * y_size, y_size, end - begin, mode);
+  });
+}
+
 template <class X>
 inline constexpr auto routes_from = cast_routes<X>(AllTypes{});
 
@@ -227,13 +236,8 @@ void cast_block(const X* x, ElementType to, void* y, std::int64_t n, CastMode mo
 template <class X>
 void cast(const Executor& executor, const X* x, ElementType to, void* y, std::int64_t n,
           CastMode mode) {
-  const std::int64_t y_size = size_in_bytes(to);
-  const std::int64_t size = y_size > std::int64_t{sizeof(X)} ? y_size : std::int64_t{sizeof(X)};
-  const std::int64_t tasks = detail::copy_tasks(n * size);
-  parallel_for(executor, tasks, [&](std::int64_t task) {
-    const std::int64_t begin = n * task / tasks, end = n * (task + 1) / tasks;
-    cast_block(x + begin, to, static_cast<char*>(y) + begin * y_size, end - begin, mode);
-  });
+  detail::cast_along(executor, detail::routes_from<X>[static_cast<std::size_t>(to)], x, sizeof(X),
+                     y, size_in_bytes(to), n, mode);
 }
 
 }  // namespace halftone::kernel
