@@ -371,10 +371,7 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
   }
   graph.nodes.push_back(std::move(added));
   plan(described, node, std::span(graph.nodes).last(1));
-  if (op.id == op::Transpose::id) {
-    note_dequantized(scope.target, op, graph.nodes.back().attributes, graph.nodes.back().inputs,
-                     graph.nodes.back().outputs[0]);
-  }
+  if (op.id == op::Transpose::id) note_transposed(scope.target, graph.nodes.back());
   if (class_names != no_tensor && !outputs[0].empty()) {
     Node pick = make_node(op::Gather{});
     pick.inputs = {class_names, wanted[0].second};

@@ -1,5 +1,6 @@
+#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <string>
 
 #include <halftone/op/list.hpp>
 
@@ -13,7 +14,7 @@ namespace {
 /// The longest sum whose terms, 255 x 255 at the most, int32 holds.
 constexpr std::int64_t longest_sum = INT32_MAX / (255 * 255);
 
-bool is_byte(ElementType type) { return type == ElementType::int8 || type == ElementType::uint8; }
+bool is_byte(ElementType type) { return has_type(detail::QuantizedTypes{}, type); }
 
 bool is_one_number(const TensorInfo& info) { return info.is_static() && info.elements() == 1; }
 
@@ -21,18 +22,6 @@ bool is_one_number(const TensorInfo& info) { return info.is_static() && info.ele
 bool lies_along(const TensorInfo& numbers, const TensorInfo& x, std::size_t axis) {
   return numbers.is_static() && numbers.rank() == 1 && axis < x.rank() &&
          numbers.shape[0] == x.shape[axis];
-}
-
-/// The number in a scale that is not above or equal to 0, or not finite; empty: there is none.
-template <class T>
-std::string wrong_scale(const Bytes& data) {
-  T number{};
-  for (std::size_t at = 0; at + sizeof(T) <= data.size(); at += sizeof(T)) {
-    std::memcpy(&number, data.span().data() + at, sizeof(T));
-    const float scale = static_cast<float>(number);
-    if (!(scale >= 0) || std::isinf(scale)) return std::to_string(scale);
-  }
-  return {};
 }
 
 }  // namespace
@@ -47,32 +36,32 @@ bool Importer::check_scales(const std::string& described, const Descriptor& op, 
       continue;
     }
     const TensorRecord& scale = graph.tensor(inputs[i]);
-    const std::string wrong =
-        scale.info.type == ElementType::float32    ? wrong_scale<float>(scale.data)
-        : scale.info.type == ElementType::float16  ? wrong_scale<half>(scale.data)
-        : scale.info.type == ElementType::bfloat16 ? wrong_scale<bfloat16>(scale.data)
-                                                   : std::string();
-    if (wrong.empty()) continue;
+    if (!has_type(FloatTypes{}, scale.info.type)) continue;
+    const InputInfo values{.info = scale.info, .data = scale.data.span(), .is_constant = true};
+    const Vector<double> numbers = Inputs(std::span(&values, 1), 1).numbers(0);
+    const auto wrong = std::ranges::find_if(
+        numbers, [](double number) { return !(number >= 0) || std::isinf(number); });
+    if (wrong == numbers.end()) continue;
     defect(described, "a scale is negative or not finite", graph.name(inputs[i]), "0 or more",
-           wrong);
+           std::to_string(*wrong));
     ok = false;
   }
   return ok;
 }
 
+void Importer::note_transposed(Target& target, const Node& node) {
+  const auto known = target.dequantized.find(node.inputs[0]);
+  const Dims perm = unpack<op::Transpose>(node.attributes).perm;
+  if (known == target.dequantized.end() || !known->second.perm.empty() || perm.empty()) return;
+  Target::Dequantized moved = known->second;
+  moved.perm = perm;
+  target.dequantized.emplace(node.outputs[0], moved);
+}
+
 void Importer::note_dequantized(Target& target, const Descriptor& op, std::span<const Word> words,
                                 std::span<const TensorId> inputs, TensorId result) {
   const Graph& graph = target.graph;
-  if (op.id == op::Transpose::id) {
-    const auto known = target.dequantized.find(inputs[0]);
-    const Dims perm = unpack<op::Transpose>(words).perm;
-    if (known == target.dequantized.end() || !known->second.perm.empty() || perm.empty()) return;
-    Target::Dequantized moved = known->second;
-    moved.perm = perm;
-    target.dequantized.emplace(result, moved);
-    return;
-  }
-  op::DequantizeLinear how{.axis = 0};
+  op::DequantizeLinear how;
   if (op.id == op::DequantizeLinear::id) {
     how = unpack<op::DequantizeLinear>(words);
   } else if (op.id == op::MicrosoftDequantizeLinear::id) {

@@ -178,6 +178,8 @@ class Importer {
   /// Remembers the 8-bit integers that a result was made of, if it was.
   static void note_dequantized(Target& target, const Descriptor& op, std::span<const Word> words,
                                std::span<const TensorId> inputs, TensorId result);
+  /// Remembers the same of what a Transpose made of such a result.
+  static void note_transposed(Target& target, const Node& node);
   /// Whether a node is a product that integer_product() computes.
   bool is_integer_product(Target& target, const Descriptor& op, std::span<const Word> words,
                           std::span<const TensorId> inputs);
