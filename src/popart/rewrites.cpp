@@ -591,15 +591,34 @@ void orderNodes(halftone::Graph& graph, const SessionOptions& options,
   graph.nodes = std::move(nodes);
 }
 
-void strideGroups(halftone::Graph& graph) {
-  for (halftone::Graph& body : graph.graphs) strideGroups(body);
+namespace {
+
+/// Records other nodes in the place of those that are wanted; the last one of them makes the output.
+template <class IsWanted, class Record>
+void replaceNodes(halftone::Graph& graph, IsWanted&& isWanted, Record&& record) {
   halftone::Vector<Node> nodes = std::exchange(graph.nodes, {});
   for (Node& node : nodes) {
-    if (node.op->id != ops::GroupNormalization::id) {
+    if (!isWanted(node)) {
       graph.nodes.push_back(std::move(node));
       continue;
     }
     const halftone::PlaceScope there(graph, node.place);
+    const halftone::TensorId y = node.outputs[0];
+    record(node);
+    graph.nodes.back().outputs[0] = y;
+  }
+}
+
+template <class Op>
+bool isOp(const Node& node) {
+  return node.op->id == Op::id;
+}
+
+}  // namespace
+
+void strideGroups(halftone::Graph& graph) {
+  for (halftone::Graph& body : graph.graphs) strideGroups(body);
+  replaceNodes(graph, isOp<ops::GroupNormalization>, [&](Node& node) {
     const std::int64_t groups =
         halftone::unpack<ops::GroupNormalization>(node.attributes).num_groups;
     const std::int64_t channels = graph.info(node.inputs[0]).shape[1], size = channels / groups;
@@ -615,31 +634,21 @@ void strideGroups(halftone::Graph& graph) {
       return ops::gather(halftone::AnyTensor{&graph, id}, indices, {.axis = axis}).id;
     };
     for (std::size_t i = 0; i < 3; ++i) node.inputs[i] = gather(node.inputs[i], order, i == 0);
-    const halftone::TensorId y = node.outputs[0];
-    node.outputs[0] = graph.add_tensor({.info = graph.info(y)}, {});
-    const halftone::TensorId grouped = node.outputs[0];
+    const halftone::TensorId grouped = graph.add_tensor({.info = graph.info(node.outputs[0])}, {});
+    node.outputs[0] = grouped;
     graph.nodes.push_back(std::move(node));
     gather(grouped, back, 1);
-    graph.nodes.back().outputs[0] = y;
-  }
+  });
 }
 
 void expandSoftmaxes(halftone::Graph& graph) {
   for (halftone::Graph& body : graph.graphs) expandSoftmaxes(body);
-  halftone::Vector<Node> nodes = std::exchange(graph.nodes, {});
-  for (Node& node : nodes) {
-    if (node.op->id != ops::Softmax::id) {
-      graph.nodes.push_back(std::move(node));
-      continue;
-    }
-    const halftone::PlaceScope there(graph, node.place);
+  replaceNodes(graph, isOp<ops::Softmax>, [&](const Node& node) {
     const auto axis = static_cast<std::int64_t>(halftone::normalized_axis(
         halftone::unpack<ops::Softmax>(node.attributes).axis, graph.info(node.inputs[0]).rank()));
     const halftone::AnyTensor powers = ops::exp(halftone::AnyTensor{&graph, node.inputs[0]});
-    ops::div(powers, ops::sum(powers, halftone::constant<std::int64_t>(
-                                          graph, std::span<const std::int64_t>(&axis, 1), {1})));
-    graph.nodes.back().outputs[0] = node.outputs[0];
-  }
+    ops::div(powers, ops::sum(powers, halftone::constant(graph, {axis})));
+  });
 }
 
 halftone::TensorId scaleAsFloat(halftone::Graph& graph, halftone::TensorId loss) {
@@ -701,40 +710,32 @@ halftone::TensorId scaleAsFloat(halftone::Graph& graph, halftone::TensorId loss)
 }
 
 void separateSoftmaxGradients(halftone::Graph& graph) {
-  halftone::Vector<Node> nodes = std::exchange(graph.nodes, {});
-  for (Node& node : nodes) {
-    if (node.op->id != ops::SoftmaxNllGradient::id) {
-      graph.nodes.push_back(std::move(node));
-      continue;
-    }
+  const auto isSeparable = [&](const Node& node) {
+    if (!isOp<ops::SoftmaxNllGradient>(node)) return false;
+    const std::size_t rank = graph.info(node.inputs[0]).rank();
+    const std::int64_t axis = halftone::unpack<ops::SoftmaxNllGradient>(node.attributes).axis;
+    const bool isWeighted = node.inputs.size() > 3 && node.inputs[3] != no_tensor;
+    return !isWeighted && halftone::normalized_axis(axis, rank) + 1 == rank;
+  };
+  replaceNodes(graph, isSeparable, [&](const Node& node) {
     const auto direct = halftone::unpack<ops::SoftmaxNllGradient>(node.attributes);
-    const halftone::AnyTensor y{&graph, node.inputs[0]};
-    const std::size_t rank = y.info().rank();
-    const bool isWeighted = node.inputs.size() > 3 && node.inputs[3] != halftone::no_tensor;
-    if (isWeighted || halftone::normalized_axis(direct.axis, rank) + 1 != rank) {
-      graph.nodes.push_back(std::move(node));
-      continue;
-    }
-    const halftone::PlaceScope there(graph, node.place);
     const ops::NllGradient loss{.reduction = direct.reduction,
                                 .ignore_index = direct.ignore_index,
                                 .input_is_log_probability = direct.is_logarithm};
+    const halftone::AnyTensor y{&graph, node.inputs[0]};
     const halftone::AnyTensor dy{
         &graph, halftone::detail::record(graph, loss,
                                          {node.inputs[1], node.inputs[0], node.inputs[2]}, 1)[0]};
-    const std::int64_t last = -1;
-    const halftone::AnyTensor axis =
-        halftone::constant<std::int64_t>(graph, std::span(&last, 1), {1});
+    const halftone::AnyTensor last = halftone::constant(graph, {-1});
     halftone::AnyTensor product = dy, factor = y;
     if (direct.is_logarithm) {
       factor = ops::exp(y);
     } else {
       product = dy * y;
     }
-    const halftone::AnyTensor sum = ops::sum(product, axis), spread = factor * sum;
+    const halftone::AnyTensor sum = ops::sum(product, last), spread = factor * sum;
     ops::sub(product, spread);
-    graph.nodes.back().outputs[0] = node.outputs[0];
-  }
+  });
 }
 
 namespace {
@@ -745,16 +746,22 @@ bool areAlike(const halftone::Graph& graph, const Node& a, const Node& b) {
          graph.info(a.inputs[0]).type == graph.info(b.inputs[0]).type;
 }
 
+/// The elements [first, end) of an axis.
+halftone::AnyTensor sliceOf(const halftone::AnyTensor& x, std::int64_t axis, std::int64_t first,
+                            std::int64_t end) {
+  halftone::Graph& graph = *x.graph;
+  const halftone::AnyTensor from = halftone::constant(graph, {first});
+  const halftone::AnyTensor to = halftone::constant(graph, {end});
+  return ops::slice(x, from, to, halftone::constant(graph, {axis}));
+}
+
 /// Records one node for the given ones, whose results have the tensors that theirs had.
 void recordMerged(halftone::Graph& graph, const std::vector<Node>& reduces) {
   const halftone::PlaceScope there(graph, reduces[0].place);
-  const auto integers = [&](std::vector<std::int64_t> values) {
-    const auto count = static_cast<std::int64_t>(values.size());
-    return halftone::constant<std::int64_t>(graph, std::span<const std::int64_t>(values), {count});
-  };
   std::vector<halftone::AnyTensor> parts;
   for (const Node& node : reduces) {
-    parts.push_back(ops::reshape(halftone::AnyTensor{&graph, node.inputs[0]}, integers({-1})));
+    parts.push_back(
+        ops::reshape(halftone::AnyTensor{&graph, node.inputs[0]}, halftone::constant(graph, {-1})));
   }
   const halftone::AnyTensor joined =
       ops::concat(std::span<const halftone::AnyTensor>(parts), {.axis = 0});
@@ -767,11 +774,8 @@ void recordMerged(halftone::Graph& graph, const std::vector<Node>& reduces) {
   std::int64_t first = 0;
   for (const Node& node : reduces) {
     const halftone::TensorInfo& info = graph.info(node.outputs[0]);
-    const std::vector<std::int64_t> shape(info.shape.begin(), info.shape.end());
     const std::int64_t end = first + info.elements();
-    const halftone::AnyTensor part =
-        ops::slice(all, integers({first}), integers({end}), integers({0}));
-    ops::reshape(part, integers(shape));
+    ops::reshape(sliceOf(all, 0, first, end), halftone::constant(graph, info.shape));
     graph.nodes.back().outputs[0] = node.outputs[0];
     first = end;
   }
@@ -811,13 +815,7 @@ namespace {
 halftone::AnyTensor partOf(halftone::AnyTensor x, std::int64_t axis, std::int64_t k,
                            std::int64_t count) {
   const std::int64_t size = x.info().shape[static_cast<std::size_t>(axis)] / count;
-  const auto index = [&](std::int64_t value) {
-    return halftone::constant<std::int64_t>(*x.graph, std::span<const std::int64_t>(&value, 1),
-                                            {1});
-  };
-  const halftone::AnyTensor first = index(k * size), last = index((k + 1) * size),
-                            along = index(axis);
-  return ops::slice(x, first, last, along);
+  return sliceOf(x, axis, k * size, (k + 1) * size);
 }
 
 /// Records the product in parts; the last node computes the whole.
@@ -874,21 +872,14 @@ void recordParts(halftone::Graph& graph, const Node& node, const SerializedMatMu
 
 void serializeMatMuls(halftone::Graph& graph, const NodeSettings& settings) {
   if (settings.serializedMatMuls.empty()) return;
-  halftone::Vector<Node> nodes = std::exchange(graph.nodes, {});
-  for (Node& node : nodes) {
-    const bool isProduct = node.op->id == ops::MatMul::id && node.outputs[0] != no_tensor;
-    const auto found = isProduct
-                           ? settings.serializedMatMuls.find(TensorId(graph.name(node.outputs[0])))
-                           : settings.serializedMatMuls.end();
-    if (found == settings.serializedMatMuls.end() || found->second.factor == 1 ||
-        found->second.mode == sSerializeMatMulMode_None) {
-      graph.nodes.push_back(std::move(node));
-      continue;
-    }
-    const halftone::PlaceScope there(graph, node.place);
-    recordParts(graph, node, found->second);
-    graph.nodes.back().outputs[0] = node.outputs[0];
-  }
+  const auto partsOf = [&](const Node& node) -> const SerializedMatMul* {
+    if (!isOp<ops::MatMul>(node) || node.outputs[0] == no_tensor) return nullptr;
+    const auto found = settings.serializedMatMuls.find(TensorId(graph.name(node.outputs[0])));
+    const bool isWhole = found == settings.serializedMatMuls.end() || found->second.factor == 1 ||
+                         found->second.mode == sSerializeMatMulMode_None;
+    return isWhole ? nullptr : &found->second;
+  };
+  replaceNodes(graph, partsOf, [&](const Node& node) { recordParts(graph, node, *partsOf(node)); });
 }
 
 PatternCounts applyPatterns(halftone::Graph& graph, const Patterns& patterns,
