@@ -6,6 +6,7 @@
 #include <numeric>
 #include <ostream>
 
+#include <halftone/base/window.hpp>
 #include <popart/error.hpp>
 #include <popart/graph.hpp>
 #include <popart/op/classes.gen.hpp>
@@ -30,26 +31,24 @@ Shape partOf(const std::vector<int64_t>& all, std::size_t begin, std::size_t cou
   return {first, first + static_cast<std::ptrdiff_t>(count)};
 }
 
-/// A window that moves over spatial axes.
-struct Window {
-  Shape data, kernel, out, strides, dilations;
-  std::vector<int64_t> pads;  ///< those before each axis, then those behind
-  std::string autoPad;
-
-  /// Before each axis, or behind each.
-  Shape padding(bool isLower) const {
-    const std::size_t rank = kernel.size();
-    if (!autoPad.starts_with("SAME")) return partOf(pads, isLower ? 0 : rank, rank, 0);
-    Shape result;
-    for (std::size_t d = 0; d < rank; ++d) {
-      const int64_t reach = dilations[d] * (kernel[d] - 1) + 1;
-      const int64_t total = std::max<int64_t>((out[d] - 1) * strides[d] + reach - data[d], 0);
-      const bool isSmaller = isLower == (autoPad == "SAME_UPPER");
-      result.push_back(isSmaller ? total / 2 : total - total / 2);
-    }
-    return result;
+/// The padding before each spatial axis, or behind each.
+Shape paddingOf(const Shape& data, const Shape& kernel, const Shape& strides,
+                const Shape& dilations, const Shape& pads, const std::string& autoPad,
+                bool isLower) {
+  const auto names = halftone::names_of(halftone::AutoPad{});
+  const auto found = std::find(names.begin(), names.end(), autoPad);
+  const auto window = halftone::Window::over(
+      data, {.kernel = halftone::Dims(kernel),
+             .strides = halftone::Dims(strides),
+             .dilations = halftone::Dims(dilations),
+             .pads = halftone::Pads(pads),
+             .auto_pad = static_cast<halftone::AutoPad>(found - names.begin())});
+  Shape result;
+  for (std::size_t d = 0; d < kernel.size(); ++d) {
+    result.push_back(isLower ? window.pad_begin(d) : window.pad_end(d));
   }
-};
+  return result;
+}
 
 }  // namespace
 
@@ -145,14 +144,9 @@ Shape HasReceptiveFieldOp::getStrides() const {
 }
 std::vector<int64_t> HasReceptiveFieldOp::padding(bool isLower) const {
   const Shape kernel = getSpatialK();
-  return Window{.data = spatialOf(inShape(getInIndex())),
-                .kernel = kernel,
-                .out = spatialOf(outShape(getOutIndex())),
-                .strides = getStrides(),
-                .dilations = partOf(integers("dilations"), 0, kernel.size(), 1),
-                .pads = integers("pads"),
-                .autoPad = text("auto_pad", "NOTSET")}
-      .padding(isLower);
+  return paddingOf(spatialOf(inShape(getInIndex())), kernel, getStrides(),
+                   partOf(integers("dilations"), 0, kernel.size(), 1), integers("pads"),
+                   text("auto_pad", "NOTSET"), isLower);
 }
 
 Shape MultiConvBaseOp::getSpatialD(int conv) const {
@@ -176,14 +170,9 @@ Shape MultiConvBaseOp::getDilations(int64_t conv) const {
 }
 Shape MultiConvBaseOp::padding(int conv, bool isLower) const {
   const Shape kernel = getSpatialK(conv);
-  return Window{.data = getSpatialD(conv),
-                .kernel = kernel,
-                .out = spatialOf(outShape(getOutIndex(conv))),
-                .strides = getStrides(conv),
-                .dilations = getDilations(conv),
-                .pads = partOf(integers("pads"), 2 * axesBefore(conv), 2 * kernel.size(), 0),
-                .autoPad = text("auto_pad", "NOTSET")}
-      .padding(isLower);
+  return paddingOf(getSpatialD(conv), kernel, getStrides(conv), getDilations(conv),
+                   partOf(integers("pads"), 2 * axesBefore(conv), 2 * kernel.size(), 0),
+                   text("auto_pad", "NOTSET"), isLower);
 }
 Shape MultiConvBaseOp::getPads(int64_t conv) const {
   Shape pads = lowerPads(static_cast<int>(conv));

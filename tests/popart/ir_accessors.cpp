@@ -182,6 +182,19 @@ TEST_CASE("popart ir: windows of convolutions and pooling") {
     CHECK(op.getStrides() == Shape{1, 1});
     CHECK(op.getLowerPads() == Shape{0, 0});
   }
+  // ONNX's formula: (3 - 1) 2 + 3 - 6 = 1 element is missing, the odd one of which is behind or before.
+  for (const bool isUpper : {true, false}) {
+    One m;
+    const TensorId x = m.input({1, 2, 6, 6});
+    const TensorId y =
+        m.builder->customOp(Onnx::AiOnnx::OpSet10::AveragePool, 10, {x}, 1,
+                            {{"kernel_shape", Shape{3, 3}},
+                             {"strides", Shape{2, 2}},
+                             {"auto_pad", std::string(isUpper ? "SAME_UPPER" : "SAME_LOWER")}})[0];
+    const auto& op = m.made<AveragePoolOp>(y);
+    CHECK(op.getLowerPads() == (isUpper ? Shape{0, 0} : Shape{1, 1}));
+    CHECK(op.getUpperPads() == (isUpper ? Shape{1, 1} : Shape{0, 0}));
+  }
 }
 
 TEST_CASE("popart ir: types, scales and rates") {
