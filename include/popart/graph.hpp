@@ -32,7 +32,7 @@ class Graph {
   ~Graph();
 
   const GraphId id;
-  /// Which operators come before others because those write to what they read.
+  /// It says which operators come before others because those write to what they read.
   std::unique_ptr<TopoCons> topoCons;
   static constexpr int64_t NoVGraph = -1;
 

@@ -179,7 +179,7 @@ class Op : public Vertex {
   int64_t integer(const std::string& key, int64_t otherwise) const;
   float number(const std::string& key, float otherwise) const;
   std::vector<int64_t> integers(const std::string& key) const;
-  /// Those of an attribute or, without it, of a constant input; none if there is neither. Throws
+  /// The integers of an attribute or, without it, of a constant input; none if there is neither. Throws
   /// popart::error if the input is not constant.
   std::vector<int64_t> integers(const std::string& key, InIndex index) const;
   /// The same of one number, with `otherwise` for what is not there.

@@ -8,12 +8,12 @@
 
 namespace popart {
 
-/// Which operators of a graph come before others although no data flows between them: those that read a
-/// tensor and one that writes to it. A view: changing it changes no session.
+/// This says which operators of a graph come before others although no data flows between them: those that
+/// read a tensor and one that writes to it. It is a view: changing it changes no session.
 class TopoCons {
  public:
   TopoCons() = default;
-  /// Those of operators in their order.
+  /// The schedule has all operators of the graph in their order.
   explicit TopoCons(const std::vector<Op*>& schedule);
 
   bool contains(Op* before, Op* after) const;

@@ -72,8 +72,7 @@ Group::Member& Group::add_member(const Node& node, const NodeKernel& kernel,
 /// Weights and biases of channels reach members without being copied for every pixel.
 void Group::find_span() {
   if (broadcast_.empty()) return;
-  const Member& head = members_[0];
-  const bool is_chain = head.link != nullptr && head.chain_length == members_.size();
+  const bool is_chain = members_[0].link != nullptr && is_one_run();
   const std::int64_t lanes = chain_.lanes;
   std::int64_t span = 0;
   for (const kernel::BroadcastInput& input : broadcast_) {
@@ -350,8 +349,7 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
     if (moves && places[i] != nullptr) places[i] += static_cast<std::size_t>(first) * size;
   }
   // Without values between members there is nothing to keep in the cache.
-  const bool is_chain = members_[0].chain_length == members_.size();
-  const bool whole = is_chain && (broadcast_.empty() || span_ != 0);
+  const bool whole = is_one_run() && (broadcast_.empty() || span_ != 0);
   const std::int64_t step = whole && slots_ == 0 ? last - first : block_;
   const std::int64_t lanes = std::max<std::int64_t>(chain_.lanes, 1);  // 0 without a chain
   std::int64_t n;

@@ -68,6 +68,8 @@ class Group {
   Place value_of(const Member& head) const {
     return operands_[head.first_input + static_cast<std::size_t>(std::countr_zero(head.chained))];
   }
+  /// Whether there is one member, or one chain of all.
+  bool is_one_run() const { return members_[0].chain_length == members_.size(); }
   bool is_broadcast(Place place) const {
     return place < inputs_.size() && inputs_[place].broadcast >= 0;
   }

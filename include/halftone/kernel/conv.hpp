@@ -10,7 +10,7 @@ namespace halftone::kernel {
 
 namespace detail {
 
-/// Calls f(std::integral_constant<std::int64_t, edge>) for the edge of a plan's tiles.
+/// Calls f(std::integral_constant<int, edge>) for the edge of a plan's tiles.
 template <class T, unsigned Kinds>
 HALFTONE_INLINE void with_winograd(const ConvPlan& plan, auto&& f) {
   if constexpr (std::is_same_v<T, float>) {

@@ -30,13 +30,14 @@ constexpr bool adds_planes(std::int64_t groups, std::int64_t channels, std::int6
 
 /// Kinds of convolution that not every program has the code of, as bits.
 enum : unsigned { conv_by_channel = 1, conv_winograd_2 = 2, conv_winograd_4 = 4, every_conv = 7 };
-/// What a convolution of so many groups needs, computed directly or in Winograd's tiles.
+/// The kinds that a convolution of so many groups is of, computed in Winograd's tiles of that edge; 0:
+/// directly.
 constexpr unsigned conv_kinds(std::int64_t groups, std::int64_t winograd) {
   return (groups != 1 ? conv_by_channel : 0u) | (winograd == 2   ? conv_winograd_2
                                                  : winograd == 4 ? conv_winograd_4
                                                                  : 0u);
 }
-/// Those that code for a type of KernelCall has to have.
+/// The kinds that the code for a type of KernelCall has to have.
 template <class Call>
 inline constexpr unsigned conv_kinds_of = every_conv;
 template <class Call>

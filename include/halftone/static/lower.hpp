@@ -48,8 +48,9 @@ inline constexpr std::size_t most_member_words = 8;
 /// or double, or bool beside them.
 constexpr bool has_static_group(const Graph& graph, const Node& node) {
   if (!node.op->elementwise || node.attributes.size() > most_member_words ||
-      node.op->signature.inputs() > 4)
+      node.op->signature.inputs() > 4) {
     return false;
+  }
   ElementType lane = ElementType::undefined;
   bool fits = true;
   const auto add = [&](TensorId id) {

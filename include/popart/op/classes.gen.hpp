@@ -100,7 +100,7 @@ class ReduceOp : public Op {
   static InIndex getInIndex() { return 0; }
   static OutIndex getOutIndex() { return 0; }
 
-  /// In order, counted from the front.
+  /// The axes are in order, counted from the front.
   std::vector<int64_t> getAxes() const;
   bool getKeepDims() const { return integer("keepdims", 1) != 0; }
 };
@@ -785,8 +785,8 @@ class BaseSliceOp : public Op {
   static InIndex getAxesInIndex() { return 3; }
   static OutIndex getOutIndex() { return 0; }
 
-  /// As the model says them; axes that it leaves out are the first ones. Throw popart::error if they
-  /// are not known before the run.
+  /// These are as the model says them; axes that it leaves out are the first ones. They throw popart::error
+  /// if the values are not known before the run.
   std::vector<int64_t> getStarts() const { return integers("starts", getStartsInIndex()); }
   std::vector<int64_t> getEnds() const { return integers("ends", getEndsInIndex()); }
   std::vector<int64_t> getAxes() const;

@@ -10,13 +10,13 @@ namespace popart {
 
 /// A convolution in numbers. Shapes are those of the spatial axes alone.
 struct ConvParameters {
-  /// What is done to the data or the weights first, for each spatial axis.
+  /// The changes that are made to the data or the weights first, for each spatial axis.
   struct Input {
     std::vector<int64_t> lowerTruncation, upperTruncation, dilation, lowerPadding, upperPadding;
     std::vector<bool> flip;
     bool operator==(const Input&) const = default;
   };
-  /// What is done to the result.
+  /// The changes that are made to the result.
   struct Output {
     std::vector<int64_t> lowerTruncation, upperTruncation, stride, lowerPadding, upperPadding;
     bool operator==(const Output&) const = default;

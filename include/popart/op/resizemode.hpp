@@ -6,9 +6,9 @@ namespace popart {
 
 /// How a Resize computes elements between those that there are.
 enum class ResizeMode { Nearest, Linear, Cubic, N };
-/// Which neighbour is the nearest one.
+/// The rule that says which of two neighbours is the nearest one.
 enum class ResizeNearestMode { RoundPreferFloor, RoundPreferCeil, Floor, Ceil, Pytorch, N };
-/// Where an element of the output lies in the input.
+/// The rule that says where an element of the output lies in the input.
 enum class ResizeCoordinateTransformationMode {
   HalfPixel,
   PytorchHalfPixel,
