@@ -55,7 +55,8 @@ struct LoadOptions {
   /// integers as exact products of these integers, times the scales: several times as fast. Values
   /// may differ from those of float products by the rounding of the latter's sums. The first scale
   /// is one number, the second one or one for each filter or column; sums have 33,025 terms at the
-  /// most. Everything else is read as it is written.
+  /// most. A MaxPool of such a tensor takes the largest integers, and QuantizeLinear by the scale and
+  /// zero point that they came by makes nothing new. Everything else is read as it is written.
   bool integer_products = true;
 };
 

@@ -351,7 +351,8 @@ void Importer::read_operator(Scope& scope, const NodeMessage& node, const Descri
 
   const std::string node_name = public_node_name(scope, node.name);
   if (!check_scales(described, op, graph, inputs)) return leave_undefined(scope, node);
-  if (op.expand != nullptr || is_integer_product(scope.target, op, words, inputs)) {
+  if (op.expand != nullptr || is_integer_product(scope.target, op, words, inputs) ||
+      moves_bytes(scope.target, op, inputs, node.outputs.size())) {
     expand(scope, node, op, words, std::move(inputs), node_name);
     return;
   }
@@ -614,9 +615,16 @@ void Importer::expand(Scope& scope, const NodeMessage& node, const Descriptor& o
   const std::size_t before = graph.nodes.size();
   Vector<TensorId> ids;
   try {
-    ids = op.expand != nullptr
-              ? op.expand(graph, words, inputs, std::max<std::size_t>(node.outputs.size(), 1))
-              : integer_product(scope.target, op, words, inputs);
+    if (gives_bytes_back(scope.target, op, words, inputs)) {
+      const AnyTensor bytes{&graph, scope.target.dequantized.at(inputs[0]).x};
+      ids = {op::identity(bytes).id};
+    } else if (op.expand != nullptr) {
+      ids = op.expand(graph, words, inputs, std::max<std::size_t>(node.outputs.size(), 1));
+    } else if (op.id == op::MaxPool::id) {
+      ids = moved_bytes(scope.target, op, words, inputs);
+    } else {
+      ids = integer_product(scope.target, op, words, inputs);
+    }
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::model && error.kind() != ErrorKind::unsupported) throw;
     // What an operator cannot do without knowing its input is the fault of what went before it.

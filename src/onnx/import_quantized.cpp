@@ -24,6 +24,12 @@ bool lies_along(const TensorInfo& numbers, const TensorInfo& x, std::size_t axis
          numbers.shape[0] == x.shape[axis];
 }
 
+/// The numbers of an initializer; none of what is known only in a run.
+Vector<double> numbers_of(const TensorRecord& t) {
+  const InputInfo values{.info = t.info, .data = t.data.span(), .is_constant = true};
+  return Inputs(std::span(&values, 1), 1).numbers(0);
+}
+
 }  // namespace
 
 bool Importer::check_scales(const std::string& described, const Descriptor& op, const Graph& graph,
@@ -37,8 +43,7 @@ bool Importer::check_scales(const std::string& described, const Descriptor& op, 
     }
     const TensorRecord& scale = graph.tensor(inputs[i]);
     if (!has_type(FloatTypes{}, scale.info.type)) continue;
-    const InputInfo values{.info = scale.info, .data = scale.data.span(), .is_constant = true};
-    const Vector<double> numbers = Inputs(std::span(&values, 1), 1).numbers(0);
+    const Vector<double> numbers = numbers_of(scale);
     const auto wrong = std::ranges::find_if(
         numbers, [](double number) { return !(number >= 0) || std::isinf(number); });
     if (wrong == numbers.end()) continue;
@@ -104,10 +109,6 @@ bool Importer::is_integer_product(Target& target, const Descriptor& op, std::spa
   if (is_conv) {
     axis = 0;
     for (std::size_t i = 1; i < w.rank(); ++i) terms *= w.shape[i];
-    const std::int64_t groups = unpack<op::Conv>(words).group, channels = w.shape[1];
-    if (groups < 1 || channels < 1) return false;
-    // These are faster in float.
-    if (kernel::adds_planes(groups, channels, w.shape[0] / groups, terms / channels)) return false;
   } else if (is_gemm && unpack<op::Gemm>(words).trans_b) {
     axis = 0;
     terms = w.shape[1];
@@ -164,6 +165,49 @@ Vector<TensorId> Importer::integer_product(Target& target, const Descriptor& op,
   AnyTensor y = op::mul(detail::as_type(sum, ElementType::float32), scale);
   if (!addend.is_absent()) y = op::add(y, addend);
   return {y.id};
+}
+
+bool Importer::moves_bytes(const Target& target, const Descriptor& op,
+                           std::span<const TensorId> inputs, std::size_t outputs) const {
+  if (!options_.integer_products || op.id != op::MaxPool::id || outputs != 1) return false;
+  const auto from = target.dequantized.find(inputs[0]);
+  return from != target.dequantized.end() && from->second.perm.empty() &&
+         is_one_number(target.graph.info(from->second.scale));
+}
+
+Vector<TensorId> Importer::moved_bytes(Target& target, const Descriptor& op,
+                                       std::span<const Word> words,
+                                       std::span<const TensorId> inputs) {
+  Graph& graph = target.graph;
+  const Target::Dequantized from = target.dequantized.at(inputs[0]);
+  const TensorId bytes =
+      detail::record(graph, op, Vector<Word>(words.begin(), words.end()), {from.x}, 1)[0];
+  const AnyTensor y = op::dequantize_linear(AnyTensor{&graph, bytes}, AnyTensor{&graph, from.scale},
+                                            AnyTensor{&graph, from.zero_point});
+  target.dequantized.emplace(y.id,
+                             Target::Dequantized{bytes, from.scale, from.zero_point, from.axis});
+  return {y.id};
+}
+
+bool Importer::gives_bytes_back(const Target& target, const Descriptor& op,
+                                std::span<const Word> words,
+                                std::span<const TensorId> inputs) const {
+  if (!options_.integer_products || op.id != op::QuantizeLinear::id) return false;
+  const auto found = target.dequantized.find(inputs[0]);
+  if (found == target.dequantized.end()) return false;
+  const Target::Dequantized& from = found->second;
+  const auto how = unpack<op::QuantizeLinear>(words);
+  const Graph& graph = target.graph;
+  const TensorId zero_point = inputs.size() > 2 ? inputs[2] : no_tensor;
+  const TensorRecord& scale = graph.tensor(from.scale);
+  if (inputs[1] != from.scale || zero_point != from.zero_point || zero_point == no_tensor ||
+      !from.perm.empty() || !is_one_number(scale.info)) {
+    return false;
+  }
+  if (how.block_size != 0 || how.precision != ElementType::undefined) return false;
+  // Products of a tiny or a huge scale are not taken back by the division.
+  const Vector<double> numbers = numbers_of(scale);
+  return numbers.size() == 1 && numbers[0] > 1e-30 && numbers[0] < 1e30;
 }
 
 }  // namespace halftone::onnx

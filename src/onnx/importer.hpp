@@ -189,6 +189,17 @@ class Importer {
                                           std::span<const Word> words,
                                           std::span<const TensorId> inputs);
 
+  /// Whether a node takes the largest of numbers that DequantizeLinear made with one scale, which it
+  /// can as well before: moved_bytes() does.
+  bool moves_bytes(const Target& target, const Descriptor& op, std::span<const TensorId> inputs,
+                   std::size_t outputs) const;
+  static Vector<TensorId> moved_bytes(Target& target, const Descriptor& op,
+                                      std::span<const Word> words,
+                                      std::span<const TensorId> inputs);
+  /// Whether a QuantizeLinear makes the bytes again that a DequantizeLinear was given.
+  bool gives_bytes_back(const Target& target, const Descriptor& op, std::span<const Word> words,
+                        std::span<const TensorId> inputs) const;
+
   /// Gives the products among what a node became what PopART's attributes ask of the planner. A
   /// list has a value for each of them in turn.
   void plan(const std::string& described, const NodeMessage& node, std::span<Node> made);

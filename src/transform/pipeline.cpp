@@ -16,6 +16,7 @@
 #include <halftone/transform/fuse.hpp>
 #include <halftone/transform/fuse_attention.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
+#include <halftone/transform/fuse_quantized.hpp>
 #include <halftone/transform/seed_random.hpp>
 
 #include "base/describe.hpp"
@@ -56,6 +57,9 @@ Graph fuse_attention(Graph graph, const PassOptions&) {
 }
 Graph fuse_convolutions(Graph graph, const PassOptions&) {
   return halftone::fuse_convolutions(std::move(graph));
+}
+Graph fuse_quantized(Graph graph, const PassOptions&) {
+  return halftone::fuse_quantized(std::move(graph));
 }
 Graph block_channels(Graph graph, const PassOptions& options) {
   return halftone::block_channels(std::move(graph), options.float_lanes);

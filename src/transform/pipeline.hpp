@@ -18,6 +18,7 @@ Graph infer(Graph graph, const PassOptions& options);
 Graph fold_normalizations(Graph graph, const PassOptions& options);
 Graph fuse_attention(Graph graph, const PassOptions& options);
 Graph fuse_convolutions(Graph graph, const PassOptions& options);
+Graph fuse_quantized(Graph graph, const PassOptions& options);
 Graph block_channels(Graph graph, const PassOptions& options);
 Graph choose_convolutions(Graph graph, const PassOptions& options);
 Graph fuse_elementwise(Graph graph, const PassOptions& options);
@@ -38,6 +39,7 @@ inline constexpr Pass cpu_choice_passes[] = {
     {"fold_normalizations", &pass::fold_normalizations, &PassOptions::change_weights},
     {"fuse_attention", &pass::fuse_attention, &PassOptions::fuse},
     {"fuse_convolutions", &pass::fuse_convolutions, &PassOptions::fuse},
+    {"fuse_quantized", &pass::fuse_quantized, &PassOptions::fuse},
     {"block_channels", &pass::block_channels, &PassOptions::fuse},
     {"choose_convolutions", &pass::choose_convolutions, &PassOptions::fuse},
 };

@@ -1,6 +1,7 @@
 // Products of bytes against their definition, sums modulo 2^32, in 64-bit integers.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <halftone/base/storage.hpp>
 #include <halftone/kernel/integer_product.hpp>
@@ -245,4 +246,48 @@ TEST_CASE("integer product: convolutions along one and three dimensions and by c
   check_convolution<U, S>({.kernel = {2, 1, 3}, .pads = {1, 0, 1, 0, 0, 1}}, 4, {1, 4, 3, 2, 5}, 4);
   // Each output is a line of its own.
   check_convolution<U, S>({.kernel = {2, 3}}, 1, {1, 5, 18, 3}, 3);
+}
+
+// The formula, in float as the operators compute it, whose quotients are often halfway between integers.
+TEST_CASE("integer product: bytes of sums are those of the division") {
+  std::vector<std::int32_t> sums;
+  for (std::int32_t sum = -70'000; sum <= 70'000; ++sum) sums.push_back(sum);
+  sums.insert(sums.end(), {INT32_MIN, INT32_MAX});
+  const auto count = static_cast<std::int64_t>(sums.size());
+  std::vector<std::uint8_t> y(sums.size());
+  for (const float y_scale : {0.03125f, 0.037f, 0.1f, 1.9999999f, 3e-5f, 1e-30f, 1e30f}) {
+    for (const float scale : {0.015625f, 1.1e-3f}) {
+      for (const bool is_signed : {false, true}) {
+        CAPTURE(y_scale);
+        CAPTURE(scale);
+        CAPTURE(is_signed);
+        const float bias = 0.5f, lower = -0.75f, upper = 2;
+        Requantize how;
+        how.scale.data = &scale;
+        how.bias.data = &bias;
+        how.y_scale = y_scale;
+        how.y_zero = is_signed ? -5.f : 97.f;
+        how.is_signed = is_signed;
+        for (const bool clamps : {false, true}) {
+          how.clamp = clamps;
+          how.lower = lower;
+          how.upper = upper;
+          how.prepare();
+          CHECK(how.is_quick ==
+                (has_fma && y_scale > 1e-18f && y_scale < 1e18f && y_scale != 1.9999999f));
+          requantize(how, sums.data(), count, 0, 1, count, y.data(), count);
+          std::int64_t wrong = 0;
+          for (std::int64_t i = 0; i < count; ++i) {
+            const volatile float product = static_cast<float>(sums[std::size_t(i)]) * scale;
+            float v = product + bias;
+            if (clamps) v = std::fmin(std::fmax(v, lower), upper);
+            v = std::nearbyint(v / y_scale) + how.y_zero;
+            v = std::fmin(std::fmax(v, how.lowest()), how.largest());
+            wrong += y[std::size_t(i)] != static_cast<std::uint8_t>(static_cast<std::int32_t>(v));
+          }
+          CHECK(wrong == 0);
+        }
+      }
+    }
+  }
 }

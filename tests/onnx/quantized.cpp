@@ -201,7 +201,7 @@ TEST_CASE("quantized: what is no product of bytes stays as it is written") {
   CHECK(is_integer(parts));
 }
 
-TEST_CASE("quantized: convolutions by channel stay in float, which is faster") {
+TEST_CASE("quantized: a convolution by channel") {
   const GraphParts parts{
       .nodes = {dequantize("x", "a"), dequantize("w", "b", 0),
                 node("Conv", {"a", "b"}, {"y"}, {.attributes = {integer("group", 2)}})},
@@ -211,10 +211,44 @@ TEST_CASE("quantized: convolutions by channel stay in float, which is faster") {
       .inputs = {value("x", uint8, {1, 2, 1, 2})},
       .outputs = {value("y", float32, {1, 2, 1, 1})}};
   const Graph g = loaded(model(parts));
-  CHECK(!has(g, "ConvInteger"));
+  CHECK(has(g, "ConvInteger"));
   Session session(g);
   const Array<std::uint8_t> x({1, 2, 1, 2}, {10, 20, 30, 40});
   CHECK(values_of(session.run({{"x", x}}), "y") == std::vector<float>{50, 250});
+}
+
+// The law: the largest of numbers that one scale was taken by is that of their integers.
+TEST_CASE("quantized: pooling and quantizing again move the bytes") {
+  const auto parts = [](const std::string& scale) {
+    return GraphParts{
+        .nodes = {dequantize("x", "a"),
+                  node("MaxPool", {"a"}, {"m"}, {.attributes = {integers("kernel_shape", {2, 2})}}),
+                  node("QuantizeLinear", {"m", scale, "x_zero"}, {"y"})},
+        .initializers = {floats("x_scale", {}, {x_scale}), floats("other", {}, {0.05f}),
+                         tensor<std::uint8_t>("x_zero", uint8, {}, {7})},
+        .inputs = {value("x", uint8, {1, 2, 5, 6})},
+        .outputs = {value("y", uint8, {1, 2, 4, 5})}};
+  };
+  Array<std::uint8_t> x({1, 2, 5, 6});
+  for (std::size_t i = 0; i < 60; ++i) x[i] = static_cast<std::uint8_t>(i * 91 % 256);
+  const auto result = [&](const Graph& g) {
+    Session session(g);
+    const Result given = session.run({{"x", x}});
+    const auto y = given["y"].values<std::uint8_t>();
+    return std::vector<std::uint8_t>(y.begin(), y.end());
+  };
+  for (const std::string scale : {"x_scale", "other"}) {
+    const Graph g = loaded(model(parts(scale)));
+    CHECK(has(g, "Div") == (scale == "other"));
+    CHECK(result(g) == result(loaded(model(parts(scale)), {.integer_products = false})));
+  }
+  // Without anything in float, the bytes are the input's.
+  const Graph g = loaded(model(parts("x_scale")));
+  const std::vector<std::uint8_t> y = result(g);
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const std::size_t at = i / 20 * 30 + i % 20 / 5 * 6 + i % 5;
+    CHECK(y[i] == std::max({x[at], x[at + 1], x[at + 6], x[at + 7]}));
+  }
 }
 
 // The law: an integer product has the gradients of scales and bias that the float one has.

@@ -7,6 +7,7 @@
 
 #include <halftone/kernel/executor.hpp>
 #include <halftone/kernel/gemm_packed.hpp>
+#include <halftone/kernel/requantize.hpp>
 
 /// The product of matrices of bytes by VNNI: sums of four products of an unsigned and a signed byte
 /// in each lane of int32. Where the machine has no such instruction, integer_product.hpp computes in
@@ -155,6 +156,8 @@ struct ByteTile {
   const std::uint8_t *a, *b;
   std::int64_t steps;  ///< of four terms
   const std::int32_t *row_terms, *zero_rows, *zero_columns, *column_sums;
+  /// All rows have one zero point and all columns have one, which row_terms are multiplied by.
+  bool is_even;
   std::int32_t* y;
   std::int64_t y_row;
 };
@@ -184,6 +187,14 @@ HALFTONE_VNNI void run_byte_tile(const ByteTile& t) {
     ByteWords zeros, columns;
     __builtin_memcpy(&zeros, t.zero_columns + v * byte_lanes, sizeof(zeros));
     __builtin_memcpy(&columns, t.column_sums + v * byte_lanes, sizeof(columns));
+    if (t.is_even) {
+      columns *= static_cast<std::uint32_t>(t.zero_rows[0]);
+#pragma GCC unroll 16
+      for (int i = 0; i < H; ++i) {
+        sum[i][v] = ByteWords{} + static_cast<std::uint32_t>(t.row_terms[i]) - columns;
+      }
+      continue;
+    }
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
       sum[i][v] = zeros * static_cast<std::uint32_t>(t.row_terms[i]) -
@@ -262,7 +273,7 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
                     [[maybe_unused]] PackB&& pack_b, [[maybe_unused]] ZeroRow&& zero_row,
                     [[maybe_unused]] ZeroColumn&& zero_column,
                     [[maybe_unused]] const void* packed_a, [[maybe_unused]] const void* packed_b,
-                    [[maybe_unused]] std::int32_t* y, [[maybe_unused]] void* workspace,
+                    [[maybe_unused]] const ByteOutput& y, [[maybe_unused]] void* workspace,
                     [[maybe_unused]] const Executor& executor) {
 #if HALFTONE_AVX512
   char* scratch = static_cast<char*>(workspace);
@@ -292,6 +303,15 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
     zero_columns[j] = j < s.n ? zero_column(j) + shift_right<B> : 0;
   }
 
+  // Multiplications of vectors would take as long as a short product.
+  bool is_even = true;
+  for (std::int64_t i = 1; i < s.m; ++i) is_even = is_even && zero_rows[i] == zero_rows[0];
+  for (std::int64_t j = 1; j < s.n; ++j) is_even = is_even && zero_columns[j] == zero_columns[0];
+  for (std::int64_t i = 0; is_even && i < s.m; ++i) {
+    row_terms[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(row_terms[i]) *
+                                             static_cast<std::uint32_t>(zero_columns[0]));
+  }
+
   const Parts tiles(s.m, byte_rows);
   const std::int64_t fit = byte_group / (byte_rows * (s.k == 0 ? 4 : s.terms()));
   const Parts groups(tiles.parts, fit < 1 ? 1 : fit);
@@ -319,6 +339,7 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
         ByteTile tile;
         tile.b = b + (j - column0) * s.terms();
         tile.steps = s.terms() / 4;
+        tile.is_even = is_even;
         tile.zero_columns = zero_columns + j;
         tile.column_sums = column_sums + (j - column0);
         for (std::int64_t t = groups.begin(g); t < groups.begin(g + 1); ++t) {
@@ -326,11 +347,18 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
           tile.a = a + i * s.terms();
           tile.row_terms = row_terms + i;
           tile.zero_rows = zero_rows + i;
-          tile.y = given == width ? y + i * s.n + j : buffer;
-          tile.y_row = given == width ? s.n : byte_columns;
+          const bool is_last = y.requantize == nullptr && given == width;
+          tile.y = is_last ? y.sums + i * s.n + j : buffer;
+          tile.y_row = is_last ? s.n : byte_columns;
           byte_kernel(rows, width / byte_lanes)(tile);
-          for (std::int64_t r = 0; given < width && r < rows; ++r) {
-            __builtin_memcpy(y + (i + r) * s.n + j, buffer + r * byte_columns,
+          if (is_last) continue;
+          if (y.requantize != nullptr) {
+            requantize(*y.requantize, buffer, byte_columns, y.row + i, rows, given,
+                       y.bytes + i * s.n + j, s.n);
+            continue;
+          }
+          for (std::int64_t r = 0; r < rows; ++r) {
+            __builtin_memcpy(y.sums + (i + r) * s.n + j, buffer + r * byte_columns,
                              std::size_t(given) * sizeof(std::int32_t));
           }
         }

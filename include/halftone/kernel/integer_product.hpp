@@ -7,9 +7,11 @@
 #include <halftone/base/window.hpp>
 #include <halftone/graph/runner.hpp>
 #include <halftone/kernel/byte_image.hpp>
+#include <halftone/kernel/byte_planes.hpp>
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/kernel/gemm.hpp>
 #include <halftone/kernel/gemm_bytes.hpp>
+#include <halftone/kernel/requantize.hpp>
 
 namespace halftone::kernel {
 
@@ -248,7 +250,7 @@ void integer_matmul(const KernelCall& call, View<const A> a, View<const B> b, Vi
         [&](std::int64_t column) {
           return zero_b ? std::int32_t{right.zero[zero_at_b + column * right.zero_column]} : 0;
         },
-        nullptr, packed == nullptr ? nullptr : packed + matrix * shape.one.b_bytes(), to,
+        nullptr, packed == nullptr ? nullptr : packed + matrix * shape.one.b_bytes(), {to},
         call.workspace, *call.executor);
   }
 }
@@ -313,7 +315,7 @@ void multiply_byte_image([[maybe_unused]] const Window& window, [[maybe_unused]]
                          [[maybe_unused]] const X* group, [[maybe_unused]] X zero,
                          [[maybe_unused]] const ByteShape& filters, [[maybe_unused]] const W* w,
                          [[maybe_unused]] ZeroFilter&& zero_filter,
-                         [[maybe_unused]] const void* packed, [[maybe_unused]] std::int32_t* y,
+                         [[maybe_unused]] const void* packed, [[maybe_unused]] const ByteOutput& y,
                          [[maybe_unused]] void* workspace,
                          [[maybe_unused]] const Executor& executor) {
 #if HALFTONE_AVX512
@@ -381,9 +383,12 @@ struct Tap {
   template <class X>
   std::int64_t line(const Window& window, View<const X> x, std::int64_t output) const {
     std::int64_t offset = 0, stride = x.extent(x.rank - 1);
-    for (std::size_t d = window.rank() - 1; d-- > 0; output /= window.output[d]) {
+    for (std::size_t d = window.rank() - 1; d-- > 0;) {
       const std::int64_t extent = x.extent(2 + d);
-      const std::int64_t at = output % window.output[d] * window.strides[d] + place[d];
+      // A division takes longer than a line.
+      const std::int64_t index = d == 0 ? output : output % window.output[d];
+      if (d != 0) output /= window.output[d];
+      const std::int64_t at = index * window.strides[d] + place[d];
       if (at < 0 || at >= extent) return -1;
       offset += at * stride;
       stride *= extent;
@@ -423,32 +428,50 @@ void add_plane(const Window& window, View<const X> x, const X* group, X zero_x,
   }
 }
 
-}  // namespace detail
+/// Whether this machine makes bytes of sums while they are in registers.
+template <class W>
+constexpr bool requantizes_in_place(const Window& window, std::int64_t groups, View<const W> w) {
+  if (!adds_planes(groups, w)) return multiplies_bytes();
+  return permutes_bytes() && ByteTaps(window, w.extent(1)).fits;
+}
 
-/// op::ConvInteger: the weights of a group times the input's elements under the window, one column
-/// for each output; w's zero points are one or one for each filter.
+/// The weights of a group times the input's elements under the window, one column for each output;
+/// w's zero points are one or one for each filter. Bytes only where requantizes_in_place.
 template <class X, class W>
-void integer_convolution(const Window& window, std::int64_t groups, const KernelCall& call,
-                         View<const X> x, View<const W> w, View<const X> zero_x,
-                         View<const W> zero_w, View<std::int32_t> y) {
-  if (y.size() == 0) return;
+void convolve_bytes(const Window& window, std::int64_t groups, const KernelCall& call,
+                    View<const X> x, View<const W> w, View<const X> zero_x, View<const W> zero_w,
+                    const ByteOutput& y) {
   const std::size_t rank = window.rank();
   const std::int64_t channels = w.extent(1), filters = w.extent(0) / groups;
-  const std::int64_t positions = w.size(2, w.rank), pixels = y.size(2, y.rank);
+  const std::int64_t positions = w.size(2, w.rank);
+  std::int64_t pixels = 1;
+  for (const std::int64_t extent : window.output) pixels *= extent;
   const std::int64_t input = x.size(2, x.rank), terms = channels * positions;
   const X zero = zero_x ? zero_x[0] : X(0);
   const bool has_zeros = zero_w && zero_w.size() > 1;
   const std::int64_t columns = window.output[rank - 1], width = x.extent(x.rank - 1);
   const std::int64_t step = window.strides[rank - 1];
-  const detail::ByteShape shape = detail::byte_filters(groups, w);
+  const ByteShape shape = byte_filters(groups, w);
   const auto centered = [zero](X v) { return static_cast<float>(v - zero); };
-  if (detail::adds_planes(groups, w)) {
+  if (adds_planes(groups, w)) {
+    [[maybe_unused]] const ByteTaps taps(window, channels);
+    // In this order: the compiler would know the initializer, which asks the machine, else.
+    [[maybe_unused]] const bool permutes = taps.fits && permutes_bytes();
+#if HALFTONE_AVX512
+    const BytePlanes planes(window, taps, channels, x, zero);
+#endif
     parallel_for(*call.executor, x.extent(0) * groups * filters, [&](std::int64_t plane) {
       const std::int64_t filter = plane % (groups * filters);
-      detail::add_plane(window, x, x.data + plane / filters * channels * input, zero, channels,
-                        w.data + filter * terms,
-                        zero_w ? std::int32_t{zero_w[has_zeros ? filter : 0]} : 0,
-                        y.data + plane * pixels);
+      const X* const group = x.data + plane / filters * channels * input;
+      const std::int32_t z = zero_w ? std::int32_t{zero_w[has_zeros ? filter : 0]} : 0;
+      const ByteOutput to = y.from(plane * pixels, filter);
+#if HALFTONE_AVX512
+      if (permutes) {
+        const ByteFilter numbers(planes, w.data + filter * terms, zero, z);
+        return convolve_byte_plane(planes, numbers, group, to);
+      }
+#endif
+      add_plane(window, x, group, zero, channels, w.data + filter * terms, z, to.sums);
     });
     return;
   }
@@ -458,13 +481,12 @@ void integer_convolution(const Window& window, std::int64_t groups, const Kernel
     const auto zero_filter = [&](std::int64_t row) {
       return zero_w ? std::int32_t{zero_w[has_zeros ? first + row : 0]} : 0;
     };
-    std::int32_t* const sums = y.data + i * filters * pixels;
-    if (detail::multiplies_bytes()) {
+    const ByteOutput part = y.from(i * filters * pixels, first);
+    if (multiplies_bytes()) {
       const char* const packed = static_cast<const char*>(call.packed);
-      detail::multiply_byte_image(
-          window, x, image, zero, shape, w.data + first * terms, zero_filter,
-          packed == nullptr ? nullptr : packed + i % groups * shape.a_bytes(), sums, call.workspace,
-          *call.executor);
+      multiply_byte_image(window, x, image, zero, shape, w.data + first * terms, zero_filter,
+                          packed == nullptr ? nullptr : packed + i % groups * shape.a_bytes(), part,
+                          call.workspace, *call.executor);
       continue;
     }
     const auto weights = [&](std::int64_t row, std::int64_t term, std::int64_t count, float* to) {
@@ -475,7 +497,7 @@ void integer_convolution(const Window& window, std::int64_t groups, const Kernel
     // This is one position of the kernel in one channel, for `count` outputs from `pixel` on.
     const auto under_window = [&](std::int64_t term, std::int64_t pixel, std::int64_t count,
                                   float* to) {
-      const detail::Tap tap(window, term % positions);
+      const Tap tap(window, term % positions);
       const X* const plane = image + term / positions * input;
       while (count > 0) {
         const std::int64_t column = pixel % columns;
@@ -501,9 +523,20 @@ void integer_convolution(const Window& window, std::int64_t groups, const Kernel
         count -= run;
       }
     };
-    detail::integer_product(filters, pixels, terms, weights, under_window, sums, call.workspace,
-                            *call.executor);
+    integer_product(filters, pixels, terms, weights, under_window, part.sums, call.workspace,
+                    *call.executor);
   }
+}
+
+}  // namespace detail
+
+/// op::ConvInteger.
+template <class X, class W>
+void integer_convolution(const Window& window, std::int64_t groups, const KernelCall& call,
+                         View<const X> x, View<const W> w, View<const X> zero_x,
+                         View<const W> zero_w, View<std::int32_t> y) {
+  if (y.size() == 0) return;
+  detail::convolve_bytes(window, groups, call, x, w, zero_x, zero_w, {y.data});
 }
 
 template <class X, class W>
@@ -514,6 +547,58 @@ constexpr std::size_t integer_convolution_workspace(const Window& window, std::i
   const detail::ByteShape shape = image.product(w.extent(0) / groups);
   return detail::integer_product_bytes(
       shape, detail::can_multiply_bytes ? static_cast<std::size_t>(image.bytes()) : 0);
+}
+
+/// The same as bytes.
+template <class X, class W>
+void quantized_convolution(const Window& window, std::int64_t groups, const KernelCall& call,
+                           View<const X> x, View<const W> w, View<const X> zero_x,
+                           View<const W> zero_w, const Requantize& how, std::uint8_t* y) {
+  if (detail::requantizes_in_place(window, groups, w)) {
+    return detail::convolve_bytes(window, groups, call, x, w, zero_x, zero_w, {nullptr, &how, y});
+  }
+  const std::int64_t filters = w.extent(0);
+  std::int64_t pixels = 1;
+  for (const std::int64_t extent : window.output) pixels *= extent;
+  auto* const sums = static_cast<std::int32_t*>(call.workspace);
+  KernelCall behind = call;
+  behind.workspace = sums + detail::round_up(x.extent(0) * filters * pixels, 16);
+  detail::convolve_bytes(window, groups, behind, x, w, zero_x, zero_w, {sums});
+  parallel_for(*call.executor, x.extent(0) * filters, [&](std::int64_t plane) {
+    requantize(how, sums + plane * pixels, pixels, plane % filters, 1, pixels, y + plane * pixels,
+               pixels);
+  });
+}
+
+/// op::QuantizedConv.
+template <class X, class W, class Y, class Op>
+void quantized_conv(const Op& op, const KernelCall& call, View<const X> x, View<const W> w,
+                    View<const X> zero_x, View<const W> zero_w, View<const std::int32_t> addend,
+                    View<const float> scale, View<const float> bias, View<const float> y_scale,
+                    View<const float> y_zero, View<Y> y) {
+  if (y.size() == 0) return;
+  Requantize how;
+  how.addend = addend;
+  how.scale = scale;
+  how.bias = bias;
+  how.clamp = op.clamp;
+  how.lower = op.lower;
+  how.upper = op.upper;
+  how.y_scale = y_scale[0];
+  how.y_zero = y_zero ? y_zero[0] : 0;
+  how.is_signed = std::is_signed_v<Y>;
+  how.prepare();
+  quantized_convolution(op.conv.window_over(x, w), op.conv.group, call, x, w, zero_x, zero_w, how,
+                        reinterpret_cast<std::uint8_t*>(y.data));
+}
+
+template <class X, class W, class Y, class Op>
+constexpr std::size_t quantized_conv_workspace(const Op& op, View<const X> x, View<const W> w,
+                                               View<Y> y) {
+  const Window window = op.conv.window_over(x, w);
+  const std::size_t product = integer_convolution_workspace(window, op.conv.group, x, w);
+  if (detail::requantizes_in_place(window, op.conv.group, w)) return product;
+  return product + sizeof(std::int32_t) * static_cast<std::size_t>(detail::round_up(y.size(), 16));
 }
 
 template <class X, class W>

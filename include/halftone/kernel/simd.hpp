@@ -643,6 +643,15 @@ HALFTONE_INLINE Vec<U, N> convert(Vec<T, N> a) {
   }
 }
 
+/// A value as it is between two nodes: product and sum of different ones stay two roundings.
+template <class T, int N>
+HALFTONE_INLINE Vec<T, N> apart(Vec<T, N> value) {
+#if defined(__FMA__)
+  asm("" : "+v"(value.v));
+#endif
+  return value;
+}
+
 /// The same truth values beside lanes of another width.
 template <class U, class T, int N>
 HALFTONE_INLINE Mask<U, N> convert(Mask<T, N> m) {

@@ -262,13 +262,7 @@ struct QLinearConv {
     if (rank < 3) {
       fail(ErrorKind::unsupported, {.what = "quantised: the rank of a tensor is not known"});
     }
-    auto y = x;
-    y = sums_in_float(w.info())
-            ? halftone::detail::as_type(
-                  op::conv(halftone::detail::centered(x, inputs, 2, 0, ElementType::float32),
-                           halftone::detail::centered(w, inputs, 5, 0, ElementType::float32), conv),
-                  ElementType::int32)
-            : op::conv_integer(x, w, inputs[2], inputs[5], {.conv = conv});
+    auto y = op::conv_integer(x, w, inputs[2], inputs[5], {.conv = conv});
     if (halftone::detail::is_given(inputs, 8)) {
       y = add(y, halftone::detail::along(inputs[8], 1, rank));
     }
@@ -277,16 +271,6 @@ struct QLinearConv {
     return {halftone::detail::quantized(y, inputs[6],
                                         halftone::detail::as_type(inputs[7], ElementType::float32),
                                         inputs[7].info().type, true)};
-  }
-
- private:
-  /// Convolutions by channel are faster so, and exact while no sum leaves 2^24.
-  constexpr bool sums_in_float(const TensorInfo& w) const {
-    if (!w.is_static() || conv.group < 1) return false;
-    std::int64_t positions = 1;
-    for (std::size_t i = 2; i < w.rank(); ++i) positions *= w.shape[i];
-    return kernel::adds_planes(conv.group, w.shape[1], w.shape[0] / conv.group, positions) &&
-           w.shape[1] * positions <= (1 << 24) / (255 * 255);
   }
 };
 

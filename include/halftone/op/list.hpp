@@ -450,6 +450,7 @@
   OLD(Irfft)                                                     \
   OLD(IsAllFinite)                                               \
   OLD(FusedConv)                                                 \
+  OLD(QuantizedConv)                                             \
   OLD(FusedAttention)                                            \
   OLD(ReorderChannels)                                           \
   OLD(Fused)                                                     \
@@ -553,6 +554,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/hardmax.hpp>
 #include <halftone/op/instance_normalization.hpp>
 #include <halftone/op/integer_product.hpp>
+#include <halftone/op/quantized_conv.hpp>
 #include <halftone/op/layer_normalization.hpp>
 #include <halftone/op/lp_pool.hpp>
 #include <halftone/op/lrn.hpp>

@@ -97,15 +97,6 @@ struct GroupCode {
   }
 }
 
-/// A value as it is between two nodes: product and sum of different ones stay two roundings.
-template <class V>
-HALFTONE_INLINE V apart(V value) {
-#if defined(__FMA__) && !defined(__clang__)
-  asm("" : "+v"(value.v));
-#endif
-  return value;
-}
-
 /// The kernel number K of a plan, which is a group.
 template <class Plan, class List, std::size_t K>
 struct StaticGroupKernel {

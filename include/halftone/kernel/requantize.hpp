@@ -1,0 +1,170 @@
+#pragma once
+
+#include <cstdint>
+
+#include <halftone/base/view.hpp>
+#include <halftone/kernel/math/basic.hpp>
+#include <halftone/kernel/simd.hpp>
+
+namespace halftone::kernel {
+
+/// How the sums of an exact product become bytes, row by row of the output as a matrix:
+///
+///     y = saturate(round(clamp((sum + addend) * scale + bias) / y_scale) + y_zero)
+///
+/// with the roundings of the operators Add, Cast, Mul, Add, Clip and QuantizeLinear: the bytes are
+/// theirs. NaN becomes 0.
+struct Requantize {
+  /// Numbers of rows, one for each or one for all; null: none.
+  template <class T>
+  struct Rows {
+    const T* data = nullptr;
+    std::int64_t count = 0, stride = 0;
+
+    Rows() = default;
+    Rows(View<const T> numbers)
+        : data(numbers.data), count(numbers.size()), stride(count == 1 ? 0 : 1) {}
+    T at(std::int64_t row, T otherwise) const {
+      return data == nullptr ? otherwise : data[row * stride];
+    }
+    bool is_finite() const {
+      T sum = 0;
+      for (std::int64_t i = 0; data != nullptr && i < count; ++i) sum += data[i] * 0;
+      return sum == 0;
+    }
+  };
+  Rows<std::int32_t> addend;
+  Rows<float> scale, bias;
+  float lower = 0, upper = 0, y_scale = 1, y_zero = 0;
+  bool clamp = false, is_signed = false;
+  /// What prepare() finds: whether there is a quicker way to the same bytes, which needs the inverse
+  /// of y_scale and the limits that clamp and saturation have together, in front of the division.
+  bool is_quick = false;
+  float inverse = 0, low = 0, high = 0;
+
+  float lowest() const { return is_signed ? -128 : 0; }
+  float largest() const { return is_signed ? 127 : 255; }
+
+  void prepare() {
+    constexpr float most = 0x1p60f;
+    const auto bits = __builtin_bit_cast(std::uint32_t, y_scale);
+    const auto zero = static_cast<float>(static_cast<std::int32_t>(y_zero));
+    // The correction of quotients needs products that are not rounded, and reciprocals that are
+    // rounded as those of all ones are not.
+    is_quick = has_fma && y_scale > 1 / most && y_scale < most && (bits & 0x7fffff) != 0x7fffff &&
+               y_zero == zero && y_zero >= -128 && y_zero <= 255 && scale.is_finite() &&
+               bias.is_finite();
+    if (!is_quick) return;
+    inverse = 1 / y_scale;
+    low = (lowest() - y_zero) * y_scale;
+    high = (largest() - y_zero) * y_scale;
+    if (clamp) {
+      low = lower > low ? lower : low;
+      high = upper < high ? upper : high;
+      if (low > high) low = high = lower > high ? high : low;
+    }
+  }
+};
+
+/// Makes N bytes at once.
+template <int N>
+class Requantizer {
+ public:
+  using Sums = Vec<std::int32_t, N>;
+  using Bytes = Vec<std::uint8_t, N>;
+  struct Row {
+    Sums addend;
+    Vec<float, N> scale, bias;
+  };
+
+  HALFTONE_INLINE explicit Requantizer(const Requantize& how)
+      : how_(&how),
+        is_quick_(how.is_quick),
+        zero_(how.is_quick ? static_cast<std::int32_t>(how.y_zero) : 0),
+        low_(how.low),
+        high_(how.high),
+        divisor_(how.y_scale),
+        inverse_(how.inverse) {}
+
+  HALFTONE_INLINE Row row(std::int64_t number) const {
+    return {how_->addend.at(number, 0), how_->scale.at(number, 1), how_->bias.at(number, 0)};
+  }
+  HALFTONE_INLINE Bytes operator()(const Row& row, Sums sums) const {
+    const V v = apart(convert<float>(sums + row.addend) * row.scale) + row.bias;
+    return is_quick_ ? quickly(v) : as_operators(v, *how_);
+  }
+
+ private:
+  using V = Vec<float, N>;
+
+  /// The quotient of limited numbers as the division rounds it: Markstein's correction, twice. An
+  /// addend whose unit is 1 rounds it and leaves the integer in the low bits.
+  HALFTONE_INLINE Bytes quickly(V v) const {
+    constexpr float whole = 0x1.8p23f;
+    v = between(v, low_, high_);
+    V q = v * inverse_;
+    q = fma(fma(-q, divisor_, v), inverse_, q);
+    q = fma(fma(-q, divisor_, v), inverse_, q);
+    // GCC finds the instruction that keeps the low bytes only behind something else.
+    return convert<std::uint8_t>(apart(bit_cast<std::int32_t>(q + V(whole)) + zero_));
+  }
+  [[gnu::noinline]] static Bytes as_operators(V v, const Requantize& how) {
+    if (how.clamp) v = between(v, how.lower, how.upper);
+    v = round_even(v / V(how.y_scale)) + V(how.y_zero);
+    // The instruction makes NaN the lowest integer, whose low byte is 0.
+    v = between(v, how.lowest(), how.largest());
+    return convert<std::uint8_t>(convert<std::int32_t>(v));
+  }
+  /// NaN stays NaN: the instructions give their second operand then.
+  static HALFTONE_INLINE V between(V v, V low, V high) {
+    return detail::lower<float>(high.v, detail::upper<float>(low.v, v.v));
+  }
+
+  const Requantize* how_;
+  bool is_quick_;
+  Sums zero_;
+  V low_, high_, divisor_, inverse_;
+};
+
+/// Rows [row, row + rows) of `columns` sums, `ld` elements from row to row, to bytes that are
+/// `y_row` elements from row to row.
+inline void requantize(const Requantize& how, const std::int32_t* sums, std::int64_t ld,
+                       std::int64_t row, std::int64_t rows, std::int64_t columns, std::uint8_t* y,
+                       std::int64_t y_row) {
+  constexpr int N = Vec<float>::size;
+  using Sums = Vec<std::int32_t, N>;
+  const Requantizer<N> bytes(how);
+  for (std::int64_t i = 0; i < rows; ++i, sums += ld, y += y_row) {
+    const auto numbers = bytes.row(row + i);
+    if (columns == 2 * N) {  // a panel of a product
+      const auto first = bytes(numbers, Sums::load(sums));
+      const auto second = bytes(numbers, Sums::load(sums + N));
+      first.store(y);
+      second.store(y + N);
+      continue;
+    }
+    std::int64_t j = 0;
+    for (; j + N <= columns; j += N) bytes(numbers, Sums::load(sums + j)).store(y + j);
+    if (j == columns) continue;
+    bytes(numbers, Sums::load_partial(sums + j, columns - j)).store_partial(y + j, columns - j);
+  }
+}
+
+namespace detail {
+
+/// Where a product of bytes goes to: sums, or bytes that are made of them.
+struct ByteOutput {
+  std::int32_t* sums = nullptr;
+  const Requantize* requantize = nullptr;
+  std::uint8_t* bytes = nullptr;
+  std::int64_t row = 0;  ///< of the first element
+
+  /// The part from an element on, which begins a row.
+  ByteOutput from(std::int64_t element, std::int64_t first_row) const {
+    if (requantize == nullptr) return {sums + element};
+    return {nullptr, requantize, bytes + element, first_row};
+  }
+};
+
+}  // namespace detail
+}  // namespace halftone::kernel

@@ -1,0 +1,126 @@
+// The law: a convolution that takes in what makes bytes of its sums gives the same bytes.
+#include <halftone/transform/fuse_quantized.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <halftone/halftone.hpp>
+
+#include "results.hpp"
+
+using namespace halftone;
+
+namespace {
+
+struct Case {
+  Dims x, w;
+  op::Conv conv{};
+  bool has_addend = false, has_bias = false, has_clip = false, has_zeros = true;
+  ElementType to = ElementType::uint8;
+  float y_scale = 0.031f;
+};
+
+/// Numbers of both signs in no order.
+template <class T>
+AnyTensor numbers(Graph& g, const Dims& shape, float factor) {
+  std::vector<T> values;
+  for (std::int64_t i = 0; i < product(shape); ++i) {
+    const auto k = static_cast<float>(i * 89 % 251 - 125);
+    values.push_back(static_cast<T>(k * factor));
+  }
+  return constant(g, std::span<const T>(values), shape);
+}
+
+AnyTensor one(Graph& g, float value) { return constant<float>(g, std::vector{value}, {}); }
+
+Graph graph_of(const Case& c) {
+  Graph g;
+  const std::int64_t filters = c.w[0];
+  Dims channels = Dims::filled(c.x.size() - 1, 1);
+  channels[0] = filters;
+  const AnyTensor x =
+      op::quantize_linear(g.input<float>("x", c.x), one(g, 1 / 255.f),
+                          constant<std::uint8_t>(g, std::vector<std::uint8_t>{7}, {}));
+  const AnyTensor w = numbers<std::int8_t>(g, c.w, 1);
+  const AnyTensor x_zero = constant<std::uint8_t>(g, std::vector<std::uint8_t>{7}, {});
+  AnyTensor y = c.has_zeros ? op::conv_integer(x, w, x_zero, numbers<std::int8_t>(g, {filters}, 1),
+                                               {.conv = c.conv})
+                            : op::conv_integer(x, w, x_zero, none, {.conv = c.conv});
+  if (c.has_addend) y = op::add(y, numbers<std::int32_t>(g, channels, 1000));
+  y = op::mul(op::cast(y, {.to = ElementType::float32}), numbers<float>(g, channels, 1e-6f));
+  if (c.has_bias) y = op::add(numbers<float>(g, channels, 0.003f), y);
+  if (c.has_clip) y = op::clip(y, one(g, -0.5f), one(g, 2));
+  y = op::round(op::div(y, one(g, c.y_scale)));
+  y = op::add(y, one(g, c.to == ElementType::uint8 ? 113.f : -3.f));
+  output(g, op::cast(y, {.to = c.to}), "y");
+  return g;
+}
+
+}  // namespace
+
+TEST_CASE("fuse quantized: the bytes are those of the operators") {
+  const op::Conv padded{.pads = {1, 1, 1, 1}};
+  for (const Case& c : {
+           Case{.x = {2, 5, 9, 11}, .w = {13, 5, 3, 3}, .conv = padded},
+           Case{.x = {1, 5, 9, 11},
+                .w = {14, 5, 3, 3},
+                .has_addend = true,
+                .has_bias = true,
+                .to = ElementType::int8},
+           Case{.x = {1, 8, 14, 14}, .w = {24, 8, 1, 1}, .has_bias = true, .has_clip = true},
+           Case{.x = {1, 6, 40}, .w = {4, 3, 5}, .conv = {.group = 2}, .has_bias = true},
+           // By channel.
+           Case{.x = {2, 6, 9, 37},
+                .w = {6, 1, 3, 3},
+                .conv = {.pads = {1, 1, 1, 1}, .group = 6},
+                .has_bias = true,
+                .has_clip = true},
+           Case{.x = {1, 6, 15, 35},
+                .w = {12, 1, 5, 5},
+                .conv = {.strides = {2, 2}, .pads = {2, 2, 2, 2}, .group = 6},
+                .has_addend = true,
+                .has_zeros = false,
+                .to = ElementType::int8},
+           Case{.x = {1, 3, 3, 4, 20}, .w = {3, 1, 2, 2, 3}, .conv = {.group = 3}},
+           // Sums that no byte holds, and scales that make infinities.
+           Case{.x = {1, 4, 6, 6}, .w = {4, 4, 1, 1}, .y_scale = 1e-30f},
+           Case{.x = {1, 4, 6, 6}, .w = {4, 4, 1, 1}, .y_scale = 0},
+       }) {
+    const Graph g = graph_of(c);
+    const Graph fused = fuse_quantized(g);
+    CAPTURE(c.w[0]);
+    CHECK(test::count(fused, op::QuantizedConv::id) == 1);
+    CHECK(test::count(fused, op::ConvInteger::id) == 0);
+    CHECK(test::count(fused, op::Round::id) == 1);  // of x
+    CHECK(fused.outputs == g.outputs);
+    CHECK(test::results(fused) == test::results(g));
+  }
+}
+
+TEST_CASE("fuse quantized: leaves values alone that something else reads, and what is no number") {
+  const Case plain{.x = {1, 4, 6, 6}, .w = {4, 4, 1, 1}, .has_bias = true};
+  const auto is_fused = [](const Graph& g) {
+    const Graph fused = fuse_quantized(g);
+    CHECK(test::results(fused) == test::results(g));
+    return test::count(fused, op::QuantizedConv::id) == 1;
+  };
+  const Graph whole = graph_of(plain);
+  CHECK(is_fused(whole));
+  std::size_t between = 0;
+  while (whole.nodes[between].op->id != op::ConvInteger::id) ++between;
+  for (; between + 1 < whole.nodes.size(); ++between) {
+    Graph g = graph_of(plain);
+    output(g, AnyTensor{&g, g.nodes[between].outputs[0]}, "read");
+    CHECK(!is_fused(g));
+  }
+  // A scale of pixels is none of channels.
+  Graph g;
+  const AnyTensor x = op::cast(g.input<float>("x", {1, 4, 1, 6}), {.to = ElementType::uint8});
+  AnyTensor y = op::conv_integer(x, numbers<std::int8_t>(g, {6, 4, 1, 1}, 1), none, none);
+  y = op::mul(op::cast(y, {.to = ElementType::float32}), numbers<float>(g, {6}, 1e-3f));
+  output(g, op::cast(op::round(op::div(y, one(g, 0.5f))), {.to = ElementType::int8}), "y");
+  CHECK(!is_fused(g));
+}
