@@ -199,7 +199,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(useLoopCandidateCreator, nothing, layout)
     POPART_OPTION(syntheticDataMode, effect, "steps take numbers that the session makes up, integers 0, and return nothing")
     POPART_OPTION(aliasZeroCopy, built_in, "arguments of subgraphs are copied only where a body writes over them; needs explicitRecomputation")
-    POPART_OPTION(decomposeGradSum, built_in, "gradients are added one after the other as they arrive")
+    POPART_OPTION(decomposeGradSum, training, "false: Ir shows the sum of three gradients or more as one Sum; they are added one after the other as they arrive")
     POPART_OPTION(delayVarUpdates, training, "false: weights are updated as soon as their gradients are there; pipelines update at the end")
     POPART_OPTION(scheduleNonWeightUpdateGradientConsumersEarly, training, "a gradient is summed before the next one is computed; false: where the order of nodes has it")
     POPART_OPTION(mergeVarUpdate, nothing, updates)

@@ -57,6 +57,8 @@ class ViewBuilder {
       takeAttributes(*part);
       joinL1Gradients(*part);
       joinSoftmaxGradients(*part);
+      // PopART decomposes sums behind the point Bwd0.
+      if (!options().decomposeGradSum || point_ < IrPoint::PreAlias) joinGradientSums(*part);
     }
     placeUpdates(main);
     if (point_ != IrPoint::Fwd0 && point_ != IrPoint::Fwd1) {
@@ -418,9 +420,9 @@ class ViewBuilder {
     for (const auto& [index, tensor] : outputs) connectOut(joined, index, *tensor);
   }
   /// Makes one operator of several, in the place of `last`. The caller connects it.
-  Op& replace(popart::Graph& graph, const std::string& type, Op& last,
+  Op& replace(popart::Graph& graph, const OperatorIdentifier& opid, Op& last,
               const std::vector<Op*>& others) {
-    Op& joined = insert(graph, AiGraphcoreOpIdV1(type), last.settings, &last);
+    Op& joined = insert(graph, opid, last.settings, &last);
     if (backward_.count(&last) != 0) backward_.insert(&joined);
     std::vector<Op*> parts = others;
     parts.push_back(&last);
@@ -468,7 +470,7 @@ class ViewBuilder {
           gradient.tensorType() == TensorType::Const || gradient.info.nelms() == loss->elements;
       if (!isOfLoss) continue;
       Tensor& made = *product.output->tensor(0);
-      Op& joined = replace(graph, "L1Grad", product, {sign});
+      Op& joined = replace(graph, AiGraphcoreOpIdV1("L1Grad"), product, {sign});
       joined.facts_->attributes = loss->attributes;
       connectIn(joined, L1GradOp::getFwdActInIndex(), x);
       connectIn(joined, L1GradOp::getGradInIndex(), gradient);
@@ -502,11 +504,50 @@ class ViewBuilder {
       }
       Tensor& dy = *first->input->tensor(0);
       Tensor& made = *difference->output->tensor(0);
-      Op& joined = replace(graph, "SoftmaxGrad", *difference, {first, sum, second});
+      Op& joined =
+          replace(graph, AiGraphcoreOpIdV1("SoftmaxGrad"), *difference, {first, sum, second});
       joined.facts_->attributes = softmax->facts_->attributes;
       connectIn(joined, SoftmaxGradOp::getGradProbsInIndex(), dy);
       connectIn(joined, SoftmaxGradOp::getProbsInIndex(), y);
       connectOut(joined, SoftmaxGradOp::getOutIndex(), made);
+    }
+  }
+  /// The sum of three gradients or more is a chain of Adds here.
+  void joinGradientSums(popart::Graph& graph) {
+    const std::vector<Op*> before = graph.schedule_;
+    std::set<const Op*> joinedParts;
+    for (auto at = before.rbegin(); at != before.rend(); ++at) {
+      Op* const last = *at;
+      if (joinedParts.count(last) != 0 || !addsGradients(*last)) continue;
+      std::vector<Op*> others;
+      std::vector<Tensor*> summands;
+      collectSummands(*last, others, summands);
+      if (summands.size() < 3) continue;
+      joinedParts.insert(others.begin(), others.end());
+      Tensor& sum = *last->output->tensor(0);
+      const std::string name = isUnnamed(sum) ? last->settings.name : "GradSum_" + sum.id;
+      Op& joined = replace(graph, Onnx::Operators::Sum_8, *last, others);
+      joined.settings.name = name;
+      for (std::size_t i = 0; i < summands.size(); ++i) {
+        connectIn(joined, static_cast<int>(i), *summands[i]);
+      }
+      connectOut(joined, SumOp::getOutIndex(), sum);
+    }
+  }
+  bool addsGradients(const Op& op) const {
+    return backward_.count(&op) != 0 && isForm(op.opid.type, "Add") && op.inTensorCount() == 2 &&
+           op.inInfo(0) == op.outInfo(0) && op.inInfo(1) == op.outInfo(0);
+  }
+  void collectSummands(Op& op, std::vector<Op*>& others, std::vector<Tensor*>& summands) const {
+    for (const InIndex index : {0, 1}) {
+      Tensor* const summand = op.inTensor(index);
+      Op* const maker = onlyMakerOf(*summand, "Add", 1);
+      if (maker == nullptr || !addsGradients(*maker)) {
+        summands.push_back(summand);
+        continue;
+      }
+      others.push_back(maker);
+      collectSummands(*maker, others, summands);
     }
   }
   /// With the pattern NlllWithSoftmaxGradDirect a loss and its gradient are one operator, if nothing reads the
@@ -536,7 +577,7 @@ class ViewBuilder {
         }
         Tensor& made = *gradient->output->tensor(SoftmaxGradDirectOp::getOutIndex());
         const auto attributes = loss->facts_->attributes;
-        Op& joined = replace(graph, pattern, *gradient, {loss});
+        Op& joined = replace(graph, AiGraphcoreOpIdV1(pattern), *gradient, {loss});
         joined.facts_->attributes = attributes;
         for (const auto& [index, tensor] : inputs) connectIn(joined, index, *tensor);
         connectOut(joined, Joined::getLossOutIndex(), value);

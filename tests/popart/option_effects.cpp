@@ -68,6 +68,10 @@ std::vector<std::ptrdiff_t> places(const Ir& ir, const std::string& type) {
   return found;
 }
 
+std::ptrdiff_t addsIn(const Ir& ir) {
+  return count(ir, "Add") + count(ir, "AddLhsInplace") + count(ir, "AddRhsInplace");
+}
+
 std::unique_ptr<Ir> trained(const Prepared& prepared) {
   auto ir = std::make_unique<Ir>();
   prepared.into(*ir, &sgd);
@@ -317,7 +321,8 @@ TEST_CASE("popart options: a gradient is summed before the next one is computed"
   }
 }
 
-TEST_CASE("popart options: gradients of a weight that is read often are added one by one") {
+TEST_CASE(
+    "popart options: gradients of a weight that is read often are one sum, or added one by one") {
   auto builder = Builder::create();
   auto aiOnnx = builder->aiOnnxOpset9();
   TensorId y = builder->addInputTensor(square_info, "x");
@@ -325,14 +330,23 @@ TEST_CASE("popart options: gradients of a weight that is read often are added on
   for (int i = 0; i < 4; ++i) y = aiOnnx.matmul({y, w});
   const TensorId loss = builder->aiGraphcoreOpset1().l1loss({y}, 0.1f);
   Prepared prepared{builder->getModelProto(), DataFlow(1), loss};
-  prepared.options.decomposeGradSum = true;
   prepared.options.enableOutlining = false;  // a call would hold the gradients
+  const auto whole = trained(prepared);
+  CHECK(addsIn(*whole) == 0);
+  REQUIRE(count(*whole, "Sum") == 1);
+  for (const Op* op : whole->getMainGraph().getOpSchedule()) {
+    if (op->opid.type != "Sum") continue;
+    CHECK(op->name() == "GradSum_" + op->outId(0));
+    REQUIRE(op->inTensorCount() == 4);
+    for (int i = 0; i < 4; ++i) {
+      CHECK(op->inTensor(i)->getProducer()->opid.type == "MatMulRhsGrad");
+    }
+  }
+  prepared.options.decomposeGradSum = true;
   const auto trained_ir = trained(prepared);
   const Ir& ir = *trained_ir;
   CHECK(count(ir, "Sum") == 0);
-  const std::ptrdiff_t adds =
-      count(ir, "Add") + count(ir, "AddLhsInplace") + count(ir, "AddRhsInplace");
-  CHECK(adds == 3);
+  CHECK(addsIn(ir) == 3);
   // Each is added before the next one is computed: two of them live at a time.
   const auto gradients = places(ir, "MatMulRhsGrad");
   std::vector<std::ptrdiff_t> sums;
