@@ -474,6 +474,17 @@ MEMBERS = {
   int getNumExplicitInputs() const;
   int getNumImplicitInputs() const;
 ''',
+    'MatMulBaseOp': '''
+  /// How Builder::setSerializeMatMul has a product computed in parts.
+  struct SerialiseSettings {
+    enum class Mode { None, InputChannels, ReducingDim, OutputChannels };
+    Mode mode = Mode::None;
+    int64_t factor = 0;
+    bool keep_precision = false;
+  };
+  /// Those of a product that is one operator: parts of a product are in parts no more.
+  SerialiseSettings getSerialiseSettings() const;
+''',
     'IpuCopyOp': '''
   VGraphId getDestIpu() const;
   /// The virtual graph of each tensor that is copied.

@@ -9,6 +9,7 @@
 #include <halftone/base/window.hpp>
 #include <popart/error.hpp>
 #include <popart/graph.hpp>
+#include <popart/names.hpp>
 #include <popart/op/classes.gen.hpp>
 
 namespace popart {
@@ -133,6 +134,17 @@ float BasePadOp::getPadValue() const { return number("value", 2, 0); }
 bool BasePadOp::padSizeZero() const {
   const std::vector<int64_t> pads = getPads();
   return std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; });
+}
+
+MatMulBaseOp::SerialiseSettings MatMulBaseOp::getSerialiseSettings() const {
+  using Mode = SerialiseSettings::Mode;
+  const std::string name = text(sSerializeMatMulModeAttribute, sSerializeMatMulMode_None);
+  return {.mode = name == sSerializeMatMulMode_InputChannels    ? Mode::InputChannels
+                  : name == sSerializeMatMulMode_ReducingDim    ? Mode::ReducingDim
+                  : name == sSerializeMatMulMode_OutputChannels ? Mode::OutputChannels
+                                                                : Mode::None,
+          .factor = integer(sSerializeMatMulFactorAttribute, 0),
+          .keep_precision = integer(sSerializeMatMulPrecisionAttribute, 0) != 0};
 }
 
 float DropoutBaseOp::getRatio() const { return number("ratio", 1, 0.5f); }

@@ -599,12 +599,22 @@ class ViewBuilder {
       const Tensor* const output = find(graph, id);
       Op* const op = output == nullptr ? nullptr : output->getProducerUnsafe();
       if (op == nullptr || isOutlinedCall(*op)) continue;
+      if (op->isConvertibleTo<MatMulBaseOp>()) takeSerialization(*op, *node);
       op->settings.inplacePriorityVeto = inPlacePriorities(*node);
       for (const std::string& pattern : excludedPatterns(*node)) {
         op->settings.excludePatterns.insert(pattern);
       }
       if (const nlohmann::json value = attributeOf(*node, sSchedulePriority); value.is_number()) {
         op->settings.schedulePriority = value.get<double>();
+      }
+    }
+  }
+  static void takeSerialization(Op& op, const ModelNode& node) {
+    for (const auto& attribute : node.attributes) {
+      const std::string& key = attribute.first;
+      if (key == sSerializeMatMulModeAttribute || key == sSerializeMatMulFactorAttribute ||
+          key == sSerializeMatMulPrecisionAttribute) {
+        op.facts_->attributes.push_back(attribute);
       }
     }
   }

@@ -2,6 +2,7 @@
 // numbers are those of the whole product, which are small integers and exact in any order.
 #include <doctest/doctest.h>
 
+#include <popart/op/matmul.hpp>
 #include <popart/session.hpp>
 
 #include "ir_models.hpp"
@@ -83,6 +84,37 @@ TEST_CASE("popart serialized products: parts are operators of their own, and res
       CHECK(parts.w == whole.w);
     }
   }
+}
+
+TEST_CASE("popart serialized products: operators say how they are to be computed") {
+  using Settings = MatMulBaseOp::SerialiseSettings;
+  const auto settings = [](const Product& product, bool isSerialized) {
+    Prepared prepared = product.prepared;
+    prepared.options.enableSerializedMatmuls = isSerialized;
+    Ir ir;
+    prepared.into(ir);
+    std::vector<Settings> found;
+    for (const Op* op : ir.getAllOps()) {
+      const auto* matmul = dynamic_cast<const MatMulOp*>(op);
+      if (matmul != nullptr) found.push_back(matmul->getSerialiseSettings());
+    }
+    return found;
+  };
+  for (const auto& [name, mode] : {std::pair("input_channels", Settings::Mode::InputChannels),
+                                   {"output_channels", Settings::Mode::OutputChannels},
+                                   {"reducing_dim", Settings::Mode::ReducingDim},
+                                   {"none", Settings::Mode::None}}) {
+    CAPTURE(std::string(name));
+    const std::vector<Settings> whole = settings(product(name, 2, "FLOAT16"), false);
+    REQUIRE(whole.size() == 1);
+    CHECK(whole[0].mode == mode);
+    CHECK(whole[0].factor == (mode == Settings::Mode::None ? 0 : 2));
+    CHECK(whole[0].keep_precision == (mode != Settings::Mode::None));
+  }
+  for (const Settings& part : settings(product("reducing_dim", 3), true)) {
+    CHECK(part.mode == Settings::Mode::None);
+  }
+  CHECK(settings(product("", 0), true)[0].mode == Settings::Mode::None);
 }
 
 TEST_CASE("popart serialized products: a factor that does not divide the extent is an error") {

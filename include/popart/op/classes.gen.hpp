@@ -185,6 +185,16 @@ class MultiConvWeightsGradBaseOp : public Op {
 class MatMulBaseOp : public Op {
  public:
   using Op::Op;
+
+  /// How Builder::setSerializeMatMul has a product computed in parts.
+  struct SerialiseSettings {
+    enum class Mode { None, InputChannels, ReducingDim, OutputChannels };
+    Mode mode = Mode::None;
+    int64_t factor = 0;
+    bool keep_precision = false;
+  };
+  /// Those of a product that is one operator: parts of a product are in parts no more.
+  SerialiseSettings getSerialiseSettings() const;
 };
 
 class HasReceptiveFieldOp : public Op {
