@@ -446,6 +446,7 @@ halftone::IpuModelOptions ipuOptions(const SessionOptions& options,
   } else if (options.outlineThreshold != SessionOptions().outlineThreshold) {
     native.outline = {.threshold = static_cast<double>(options.outlineThreshold)};
   }
+  native.stable_norms = options.enableStableNorm;
   native.arithmetic.stochastic_rounding = options.enableStochasticRounding;
   native.arithmetic.floating_point_checks = options.enableFloatingPointChecks;
   native.arithmetic.check_float8_scale = options.throwIfLog2ScaleTensorNotInRange;

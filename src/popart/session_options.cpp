@@ -182,7 +182,7 @@ const OptionRow option_rows[] = {
     // --- graph and numerics ---
     POPART_OPTION(autodiffSettings, nothing, "gradients of subgraphs read what their forward part has kept")
     POPART_OPTION(enableNonStableSoftmax, effect, "Softmax is e^x over the sum of e^x: it overflows where x is large, and takes fewer cycles")
-    POPART_OPTION(enableStableNorm, built_in, "statistics are taken in two passes: the mean first, then the squares of what differs from it")
+    POPART_OPTION(enableStableNorm, modelled, "true: a pass that takes off the mean before squares are summed; results always have it")
     POPART_OPTION(groupNormStridedChannelGrouping, effect, "a group has every num_groups-th channel, not neighbours")
     POPART_OPTION(enableFloatingPointChecks, machine, "runs end at the first exception; slow")
     POPART_OPTION(enableStochasticRounding, machine, "half is the machine's; slow")

@@ -118,15 +118,27 @@ TEST_CASE("popart options: statistics of norms take two passes") {
                  bias = builder->addInitializedInputTensor({&zero, info});
   const TensorId x = builder->addInputTensor("FLOAT", Shape{1, 1, 4}, "x");
   const TensorId y = builder->aiGraphcoreOpset1().groupnormalization({x, scale, bias}, 1, 1e-9f)[0];
-  SessionOptions options;
-  options.enableStableNorm = true;
-  auto session = InferenceSession::createFromOnnxModel(
-      builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}}), cpu(), {}, options);
-  session->prepareDevice();
-  session->weightsFromHost();
-  const std::vector<float> out =
-      step(*session, {{"x", {9999, 10001, 9999, 10001}}}, {{y, 4}}).at(y);
-  for (std::size_t i = 0; i < 4; ++i) CHECK(out[i] == doctest::Approx(i % 2 == 0 ? -1 : 1));
+  std::vector<std::int64_t> cycles;
+  for (const bool isStable : {false, true}) {
+    SessionOptions options;
+    options.enableStableNorm = isStable;
+    options.engineOptions["autoReport.all"] = "true";
+    auto session = InferenceSession::createFromOnnxModel(
+        builder->getModelProto(), DataFlow(1, {{y, AnchorReturnType("All")}}), ipus(1), {},
+        options);
+    session->prepareDevice();
+    session->weightsFromHost();
+    const std::vector<float> out =
+        step(*session, {{"x", {9999, 10001, 9999, 10001}}}, {{y, 4}}).at(y);
+    for (std::size_t i = 0; i < 4; ++i) CHECK(out[i] == doctest::Approx(i % 2 == 0 ? -1 : 1));
+    const halftone::ipu::Report& report = session->getReport();
+    for (std::size_t o = 0; o < report.operations.size(); ++o) {
+      if (report.operations[o].type != "GroupNormalization") continue;
+      cycles.push_back(report.operation_cycles(o));
+    }
+  }
+  REQUIRE(cycles.size() == 2);
+  CHECK(cycles[0] < cycles[1]);
 }
 
 TEST_CASE("popart options: without casts 64-bit integers are errors") {

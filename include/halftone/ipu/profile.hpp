@@ -46,6 +46,8 @@ struct ProfileOptions {
   Recomputation recompute = Recomputation::none;
   /// Nodes share code only where outline() makes calls of them; none: equal nodes share it.
   std::optional<OutlineOptions> outline{};
+  /// Normalizations take a pass more, which subtracts the mean before squares are summed.
+  bool stable_norms = false;
   PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph
 };
 

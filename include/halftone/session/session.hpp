@@ -47,6 +47,7 @@ struct IpuModelOptions {
   std::int64_t io_tiles = 0;         ///< of each IPU, exchange data with the host meanwhile
   /// Nodes share code in calls of outline() alone; none: equal nodes share it.
   std::optional<OutlineOptions> outline{};
+  bool stable_norms = false;  ///< see ipu::ProfileOptions
   ipu::Arithmetic arithmetic{};  ///< compute as the machine does; slow
 };
 

@@ -48,6 +48,9 @@ class Lowering {
   void lower_node(Frame& frame, std::size_t number);
   std::string operation_name(const Frame& frame, const Node& node, std::size_t number);
   void begin_operation(Frame& frame, std::size_t number);
+  /// The work of an operator as its struct says, with the passes that options add.
+  std::vector<Work> work_of(const Node& node, std::span<const TensorInfo> in,
+                            std::span<const TensorInfo> out) const;
   /// Whether no node before has the same operator, attributes and inputs on this IPU; with outlining,
   /// whether no call before has brought the node's code.
   bool is_first_of_kind(const Node& node, std::size_t number, std::span<const TensorInfo> in);
@@ -271,6 +274,22 @@ inline void Lowering::begin_operation(Frame& frame, std::size_t number) {
   report_.operations.push_back(std::move(operation));
 }
 
+inline std::vector<Work> Lowering::work_of(const Node& node, std::span<const TensorInfo> in,
+                                           std::span<const TensorInfo> out) const {
+  std::vector<Work> all;
+  const bool is_stable =
+      report_.options.stable_norms && node.op->id.name.ends_with("Normalization");
+  for (const Work& work : node.op->cost(node.attributes, in, out)) {
+    const bool is_second = !all.empty() && all.back().kind == Work::Kind::reduce &&
+                           work.kind == Work::Kind::reduce && all.back().x == work.x;
+    if (is_stable && is_second) {
+      all.push_back({.kind = Work::Kind::pass, .x = work.x, .op = op::Sub::id.name});
+    }
+    all.push_back(work);
+  }
+  return all;
+}
+
 inline void Lowering::lower_node(Frame& frame, std::size_t number) {
   const Graph& graph = *frame.graph;
   const Node& node = graph.nodes[number];
@@ -304,7 +323,7 @@ inline void Lowering::lower_node(Frame& frame, std::size_t number) {
     } else if (node.op->elementwise) {
       lower_elementwise(work);
     } else if (node.op->cost != nullptr) {
-      for (const Work& w : node.op->cost(node.attributes, in, out)) lower_work(work, w);
+      for (const Work& w : work_of(node, in, out)) lower_work(work, w);
     } else {
       lower_unknown(work, in, out);
     }
