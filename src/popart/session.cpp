@@ -33,6 +33,7 @@
 #include "popart/external.hpp"
 #include "popart/ipu_device.hpp"
 #include "popart/ir_graph.hpp"
+#include "popart/merged_updates.hpp"
 #include "popart/model.hpp"
 #include "popart/options.hpp"
 #include "popart/placement.hpp"
@@ -424,7 +425,7 @@ struct Session::State {
 
 namespace {
 
-halftone::IpuModelOptions ipuOptions(const SessionOptions& options,
+halftone::IpuModelOptions ipuOptions(const halftone::Graph& graph, const SessionOptions& options,
                                      const halftone::ipu::Target* target, bool allowOutOfMemory,
                                      bool isModelled) {
   halftone::IpuModelOptions native;
@@ -446,6 +447,7 @@ halftone::IpuModelOptions ipuOptions(const SessionOptions& options,
   } else if (options.outlineThreshold != SessionOptions().outlineThreshold) {
     native.outline = {.threshold = static_cast<double>(options.outlineThreshold)};
   }
+  native.merged_updates = detail::mergedUpdates(graph, options);
   native.stable_norms = options.enableStableNorm;
   native.arithmetic.stochastic_rounding = options.enableStochasticRounding;
   native.arithmetic.floating_point_checks = options.enableFloatingPointChecks;
@@ -538,7 +540,8 @@ halftone::Session Session::State::makeSession(std::optional<halftone::Executable
       .schedule = detail::scheduleOf(options, isTraining()),
       .observer = progress.get(),
       .ranks = detail::ranksOf(options),
-      .ipu = ipuOptions(options, ownTarget ? &*ownTarget : nullptr, allowOutOfMemory, isModelled)};
+      .ipu = ipuOptions(graph, options, ownTarget ? &*ownTarget : nullptr, allowOutOfMemory,
+                        isModelled)};
   if (ready.has_value()) return halftone::Session(std::move(*ready), native);
   if (options.enableEngineCaching && !options.cachePath.empty() &&
       native.recompute == halftone::Recomputation::none &&

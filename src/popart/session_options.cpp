@@ -39,7 +39,6 @@ constexpr const char* hostCopies = "transfers are steps of the session, not oper
 constexpr const char* hostLayout = "host and device have one layout";
 constexpr const char* ahead =
     "micro-batches that step IO is asked for ahead of time; pipelines ask for a batch at once";
-constexpr const char* updates = "every weight is updated by itself, in one pass";
 constexpr const char* products =
     "partialsType and availableMemoryProportion of products that ask for none themselves";
 constexpr const char* locations = "storage and replicated tensor sharding, but no tile sets";
@@ -202,9 +201,9 @@ const OptionRow option_rows[] = {
     POPART_OPTION(decomposeGradSum, training, "false: Ir shows the sum of three gradients or more as one Sum; they are added one after the other as they arrive")
     POPART_OPTION(delayVarUpdates, training, "false: weights are updated as soon as their gradients are there; pipelines update at the end")
     POPART_OPTION(scheduleNonWeightUpdateGradientConsumersEarly, training, "a gradient is summed before the next one is computed; false: where the order of nodes has it")
-    POPART_OPTION(mergeVarUpdate, nothing, updates)
-    POPART_OPTION(mergeVarUpdateMemThreshold, nothing, updates)
-    POPART_OPTION(looseThresholdAtPeak, nothing, updates)
+    POPART_OPTION(mergeVarUpdate, training, "Ir has one update for weights of equal settings, which share compute sets on IPU models; AutoTight leaves weights whole, too")
+    POPART_OPTION(mergeVarUpdateMemThreshold, training, "bytes of weights that AutoTight fills, and AutoLoose stays below")
+    POPART_OPTION(looseThresholdAtPeak, training, "bytes that merging with AutoLoose may add to the largest live memory")
     // --- streams ---
     POPART_OPTION(rearrangeAnchorsOnHost, nothing, hostLayout)
     POPART_OPTION(rearrangeStreamsOnHost, effect, "inputs are asked for one micro-batch ahead, whatever the default depth; deeper single ones are errors")

@@ -16,6 +16,7 @@
 
 #include "popart/convert.hpp"
 #include "popart/ir_graph.hpp"
+#include "popart/merged_updates.hpp"
 #include "popart/operator_classes.hpp"
 #include "popart/operator_names.hpp"
 #include "popart/view_graph.hpp"
@@ -62,6 +63,7 @@ class ViewBuilder {
     }
     placeUpdates(main);
     if (point_ != IrPoint::Fwd0 && point_ != IrPoint::Fwd1) {
+      if (point_ >= IrPoint::PreAlias) mergeUpdates(main);
       copyBetweenIpus(main);
       if (point_ >= IrPoint::PreAlias) {
         joinLossGradients(main);
@@ -664,6 +666,68 @@ class ViewBuilder {
         if (ipu >= 0) op->settings.vgraphId = ipu;
       }
     }
+  }
+
+  /// One update changes the flat variables of a group, side by side.
+  void mergeUpdates(popart::Graph& graph) {
+    for (const std::vector<std::string>& weights : mergedUpdates(source_.graph, options())) {
+      std::vector<Op*> updates;
+      for (Op* op : graph.schedule_) {
+        const bool isUpdate = op->isConvertibleTo<VarUpdateOp>() &&
+                              !op->isConvertibleTo<AccumulateBaseOp>() &&
+                              !op->isConvertibleTo<CopyVarUpdateOp>() &&
+                              std::count(weights.begin(), weights.end(), op->inId(0)) != 0;
+        if (isUpdate) updates.push_back(op);
+      }
+      if (updates.size() > 1) mergeGroup(graph, updates);
+    }
+  }
+  void mergeGroup(popart::Graph& graph, const std::vector<Op*>& updates) {
+    Op* const last = updates.back();
+    std::vector<std::pair<int, Tensor*>> inputs;
+    for (const auto& [index, tensor] : last->input->tensorMap()) {
+      std::vector<Tensor*> parts;
+      for (Op* update : updates) parts.push_back(update->input->tensor(index));
+      const bool isElementwise =
+          index == 0 || (tensor != parts[0] && tensor->info.shape() == last->inShape(0));
+      inputs.emplace_back(index, isElementwise ? &concatenated(graph, parts, *last) : parts[0]);
+    }
+    Op& merged = insert(graph, last->opid, last->settings, last);
+    *merged.facts_ = *last->facts_;
+    std::vector<TensorId> updated;
+    for (Op* update : updates) {
+      updated.push_back(update->outId(0));
+      remove(graph, *update);
+    }
+    for (const TensorId& id : updated) graph.tensors_.tensors_.erase(id);
+    for (const auto& [index, tensor] : inputs) connectIn(merged, index, *tensor);
+    connectOut(merged, 0,
+               newTensor(graph, getUpdatedVarId(inputs[0].second->id), inputs[0].second->info));
+  }
+  /// A view of tensors as one, [1, elements], for an operator behind.
+  Tensor& concatenated(popart::Graph& graph, const std::vector<Tensor*>& parts, const Op& behind) {
+    std::vector<Tensor*> flat;
+    int64_t elements = 0;
+    for (Tensor* part : parts) {
+      Op& flatten = insert(graph, Onnx::CustomOperators::FlattenInplace, behind.settings, &behind);
+      flatten.facts_->attributes = {{"axis", "0"}};
+      flatten.facts_->aliases = {{0, 0}};
+      const TensorInfo info(part->info.data_type(), Shape{1, part->info.nelms()});
+      connectIn(flatten, FlattenBaseOp::getInIndex(), *part);
+      flat.push_back(&newTensor(graph, part->id + "_flat", info));
+      connectOut(flatten, FlattenBaseOp::getOutIndex(), *flat.back());
+      elements += part->info.nelms();
+    }
+    Op& concat = insert(graph, Onnx::CustomOperators::ConcatInplace, behind.settings, &behind);
+    concat.facts_->attributes = {{"axis", "1"}};
+    for (std::size_t i = 0; i < flat.size(); ++i) {
+      connectIn(concat, static_cast<int>(i), *flat[i]);
+      concat.facts_->aliases.emplace_back(static_cast<int>(i), 0);
+    }
+    const TensorInfo info(parts[0]->info.data_type(), Shape{1, elements});
+    Tensor& all = newTensor(graph, parts[0]->id + "_merged", info);
+    connectOut(concat, ConcatOp::getOutIndex(), all);
+    return all;
   }
 
   // --- copies between virtual graphs, pipelines, the host ---------------------------------------------

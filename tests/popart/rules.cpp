@@ -111,7 +111,7 @@ TEST_CASE("popart rules: automatic and manual recomputation exclude each other")
 
 TEST_CASE("popart rules: what has no effect is said once, and is true of the device") {
   SessionOptions options;
-  options.mergeVarUpdateMemThreshold = 5;
+  options.outlineSequenceBreakCost = 5;
   options.matmulOptions["partialsType"] = "half";
   options.engineOptions["opt.maxCopyMergeSize"] = "1";
   const auto lines = [&](std::shared_ptr<DeviceInfo> device) {
@@ -120,7 +120,7 @@ TEST_CASE("popart rules: what has no effect is said once, and is true of the dev
       Network().session(options, device);
     });
     CHECK(contains(text, "popart:session"));
-    CHECK(contains(text, "SessionOptions::mergeVarUpdateMemThreshold has no effect: "));
+    CHECK(contains(text, "SessionOptions::outlineSequenceBreakCost has no effect: "));
     CHECK(contains(text, "popart:devicex"));
     CHECK(contains(text, "The engine option opt.maxCopyMergeSize has no effect: "));
     const bool isCpu = device->getType() == DeviceType::Cpu;

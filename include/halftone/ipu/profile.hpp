@@ -46,6 +46,8 @@ struct ProfileOptions {
   Recomputation recompute = Recomputation::none;
   /// Nodes share code only where outline() makes calls of them; none: equal nodes share it.
   std::optional<OutlineOptions> outline{};
+  /// Groups of weights, by name: updates of one group that follow each other share their compute sets.
+  std::vector<std::vector<std::string>> merged_updates{};
   /// Normalizations take a pass more, which subtracts the mean before squares are summed.
   bool stable_norms = false;
   PassObserver* observer = nullptr;  ///< borrowed; told of the passes over the graph

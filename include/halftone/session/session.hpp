@@ -47,7 +47,9 @@ struct IpuModelOptions {
   std::int64_t io_tiles = 0;         ///< of each IPU, exchange data with the host meanwhile
   /// Nodes share code in calls of outline() alone; none: equal nodes share it.
   std::optional<OutlineOptions> outline{};
-  bool stable_norms = false;  ///< see ipu::ProfileOptions
+  /// See ipu::ProfileOptions.
+  std::vector<std::vector<std::string>> merged_updates{};
+  bool stable_norms = false;
   ipu::Arithmetic arithmetic{};  ///< compute as the machine does; slow
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -48,6 +49,8 @@ class Lowering {
   void lower_node(Frame& frame, std::size_t number);
   std::string operation_name(const Frame& frame, const Node& node, std::size_t number);
   void begin_operation(Frame& frame, std::size_t number);
+  /// The group of weights whose updates are merged that a node updates one of; null: none.
+  const std::vector<std::string>* update_group(const Graph& graph, const Node& node) const;
   /// The work of an operator as its struct says, with the passes that options add.
   std::vector<Work> work_of(const Node& node, std::span<const TensorInfo> in,
                             std::span<const TensorInfo> out) const;
@@ -76,6 +79,8 @@ class Lowering {
       outlined_{};          // kinds of nodes that have their code already
   std::int32_t body_ = -1;  // that is called; -1: the main graph
   std::string layer_{};     // of the node before, with its slash
+  /// By IPU, the group that its newest operation updates a weight of.
+  std::map<std::int32_t, const std::vector<std::string>*> newest_group_{};
 };
 
 // --- a run ---------------------------------------------------------------------------------------
@@ -274,6 +279,17 @@ inline void Lowering::begin_operation(Frame& frame, std::size_t number) {
   report_.operations.push_back(std::move(operation));
 }
 
+inline const std::vector<std::string>* Lowering::update_group(const Graph& graph,
+                                                              const Node& node) const {
+  if (node.op->id != op::Update::id) return nullptr;
+  for (const std::vector<std::string>& group : report_.options.merged_updates) {
+    const bool is_in =
+        std::find(group.begin(), group.end(), graph.name(node.inputs[0])) != group.end();
+    if (is_in) return &group;
+  }
+  return nullptr;
+}
+
 inline std::vector<Work> Lowering::work_of(const Node& node, std::span<const TensorInfo> in,
                                            std::span<const TensorInfo> out) const {
   std::vector<Work> all;
@@ -309,6 +325,9 @@ inline void Lowering::lower_node(Frame& frame, std::size_t number) {
 
   here.has_code = is_first_of_kind(node, number, in);
   begin_operation(frame, number);
+  const std::vector<std::string>* const group = update_group(graph, node);
+  here.is_merged = group != nullptr && newest_group_[here.ipu] == group;
+  newest_group_[here.ipu] = group;
   const std::int32_t operation = here.operation;
 
   NodeWork work{steps_, layout_, planner_, frame, node, number};
@@ -333,6 +352,7 @@ inline void Lowering::lower_node(Frame& frame, std::size_t number) {
   if (here.program == 0) {
     for (const TensorId id : node.outputs) send(frame, id);
   }
+  here.is_merged = false;
   steps_.drop_received();
   report_.operations[static_cast<std::size_t>(operation)].end_step =
       static_cast<std::int32_t>(report_.steps.size());

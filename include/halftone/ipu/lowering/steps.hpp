@@ -35,6 +35,8 @@ class Steps {
     std::int64_t passes = 1;   ///< how often the program that holds the operation runs
     std::int64_t times = 1;    ///< how often the piece of work is done
     bool has_code = true;      ///< the node is the first of its kind: the others share its code
+    /// The work is part of the compute sets and exchanges of the node before.
+    bool is_merged = false;
   };
 
   explicit Steps(Report& report);
@@ -187,7 +189,8 @@ inline void Steps::compute(std::string_view vertex, const Mapping& over, std::in
     present[tile] = true;
     bytes(on, Category::vertex_code) += code;
   });
-  const std::int64_t launch = report.options.has_launch ? t.launch_cycles : 0;
+  const bool has_launch = report.options.has_launch && !here.is_merged;
+  const std::int64_t launch = has_launch ? t.launch_cycles : 0;
   Step& step = add(StepKind::compute, cycles + launch, 0, over.pieces);
   step.vertex = number;
   step.mean_cycles = sum / static_cast<double>(t.tiles_per_ipu);
@@ -205,9 +208,9 @@ inline void Steps::compute(std::string_view vertex, const Mapping& over, std::in
 inline void Steps::exchange(std::int64_t bytes_on_tile, std::int64_t tiles, std::int64_t cycles) {
   if (bytes_on_tile <= 0 || tiles <= 0) return;
   tiles = std::min(tiles, t.tiles_per_ipu);
-  add(StepKind::sync, t.sync_cycles);
-  Step& step =
-      add(StepKind::exchange, cycles + t.exchange_setup_cycles, bytes_on_tile * tiles, tiles);
+  if (!here.is_merged) add(StepKind::sync, t.sync_cycles);
+  const std::int64_t setup = here.is_merged ? 0 : t.exchange_setup_cycles;
+  Step& step = add(StepKind::exchange, cycles + setup, bytes_on_tile * tiles, tiles);
   step.mean_cycles = static_cast<double>(cycles * tiles) / static_cast<double>(t.tiles_per_ipu);
   if (here.has_code) {
     // A message for each run: 256 bytes, twice what linear mappings keep together at least.
