@@ -248,9 +248,9 @@ const OptionRow option_rows[] = {
     POPART_OPTION(tensorLocationSettingsOverride, training, locations)
     POPART_OPTION(enableOutlining, effect, "equal parts are calls of one graph in Ir; IPU models have their code once")
     POPART_OPTION(outlineThreshold, effect, "the value that an outlined subgraph is above")
-    POPART_OPTION(outlineSequenceBreakCost, nothing, outlining)
+    POPART_OPTION(outlineSequenceBreakCost, nothing, "no nodes that would be outlined exchange data beside others that compute")
     POPART_OPTION(enableOutliningCopyCostPruning, nothing, outlining)
-    POPART_OPTION(subgraphCopyingStrategy, nothing, "arguments of subgraphs are copied only where they have to be")
+    POPART_OPTION(subgraphCopyingStrategy, nothing, "bodies read arguments where these lie: no copy could come earlier or later")
     POPART_OPTION(automaticLossScalingSettings, training, "halves and doubles the loss scaling; an error in inference")
 #undef POPART_OPTION
 };
