@@ -485,6 +485,10 @@ MEMBERS = {
   /// Those of a product that is one operator: parts of a product are in parts no more.
   SerialiseSettings getSerialiseSettings() const;
 ''',
+    'RandomBaseOp': '''
+  /// The number that tells the operator's seed from those of others, 1 or more; 0: it draws nothing.
+  uint32_t getSeedModifier() const;
+''',
     'IpuCopyOp': '''
   VGraphId getDestIpu() const;
   /// The virtual graph of each tensor that is copied.

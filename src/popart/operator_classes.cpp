@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 #include <ostream>
+#include <string>
 
 #include <halftone/base/window.hpp>
 #include <popart/error.hpp>
@@ -145,6 +146,17 @@ MatMulBaseOp::SerialiseSettings MatMulBaseOp::getSerialiseSettings() const {
                                                                 : Mode::None,
           .factor = integer(sSerializeMatMulFactorAttribute, 0),
           .keep_precision = integer(sSerializeMatMulPrecisionAttribute, 0) != 0};
+}
+
+uint32_t RandomBaseOp::getSeedModifier() const {
+  for (const auto& [index, tensor] : input->tensorMap()) {
+    const Op* const maker = tensor->getProducerUnsafe();
+    if (maker == nullptr || !maker->isConvertibleTo<ModifyRandomSeedOp>()) continue;
+    for (const auto& [key, value] : maker->getAttributes()) {
+      if (key == "number") return static_cast<uint32_t>(std::stoul(value));
+    }
+  }
+  return 0;
 }
 
 float DropoutBaseOp::getRatio() const { return number("ratio", 1, 0.5f); }

@@ -18,6 +18,7 @@
 #include <popart/op/topk.hpp>
 #include <popart/op/transpose.hpp>
 #include <popart/session.hpp>
+#include <set>
 
 #include "ir_models.hpp"
 
@@ -258,4 +259,26 @@ TEST_CASE("popart ir: a batch normalization says whether it trains") {
     CHECK(op->getEpsilon() == 0.01f);
     CHECK(op->getMomentum() == 0.75f);
   }
+}
+
+TEST_CASE("popart ir: every operator that draws numbers has a seed of its own") {
+  auto builder = Builder::create();
+  auto aiOnnx = builder->aiOnnxOpset9();
+  TensorId y = builder->addInputTensor(square_info, "x");
+  for (int i = 0; i < 2; ++i) y = aiOnnx.dropout({aiOnnx.matmul({y, weight(*builder, "")})}, 1)[0];
+  const TensorId loss = builder->aiGraphcoreOpset1().l1loss({y}, 0.1f);
+  Prepared prepared{builder->getModelProto(), DataFlow(1), loss};
+  prepared.options.enableOutlining = false;
+  Ir ir;
+  const ConstSGD optimizer(0.5f);
+  prepared.into(ir, &optimizer);
+  std::set<std::uint32_t> forward;
+  for (const Op* op : ir.getAllOps()) {
+    const auto* random = dynamic_cast<const RandomBaseOp*>(op);
+    if (random != nullptr) {
+      CHECK(random->getSeedModifier() > 0);
+      CHECK(forward.insert(random->getSeedModifier()).second);
+    }
+  }
+  CHECK(forward.size() == 2);
 }

@@ -219,6 +219,9 @@ class HasReceptiveFieldOp : public Op {
 class RandomBaseOp : public Op {
  public:
   using Op::Op;
+
+  /// The number that tells the operator's seed from those of others, 1 or more; 0: it draws nothing.
+  uint32_t getSeedModifier() const;
 };
 
 class ShapeOrLikeOp : public Op {
