@@ -482,7 +482,7 @@ MEMBERS = {
     int64_t factor = 0;
     bool keep_precision = false;
   };
-  /// Those of a product that is one operator: parts of a product are in parts no more.
+  /// The settings of a product that is one operator; its parts, once it is computed so, have none.
   SerialiseSettings getSerialiseSettings() const;
 ''',
     'RandomBaseOp': '''

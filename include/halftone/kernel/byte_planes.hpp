@@ -10,7 +10,7 @@
 
 /// Convolutions of bytes by channel: a lane has one output and four neighbouring taps of it, which
 /// one instruction brings there from a line of the input and another one multiplies and adds up.
-/// Where the machine has none of the former, integer_product.hpp adds up planes tap by tap.
+/// On machines without the permutation integer_product.hpp adds up planes tap by tap.
 namespace halftone::kernel::detail {
 
 #if HALFTONE_AVX512 && defined(__AVX512VNNI__) && defined(__AVX512VBMI__)
@@ -44,7 +44,7 @@ struct ByteTaps {
         words((columns + 3) / 4) {
     const std::size_t last = window.rank() - 1;
     const std::int64_t taps = columns < 4 ? columns : 4;
-    // What a vector of outputs reads lies in one register.
+    // The permutation takes its bytes from one register: a vector of outputs must read no others.
     fits = window.rank() <= 2 && channels * rows * words <= most_words &&
            (byte_lanes - 1) * window.strides[last] + (taps - 1) * window.dilations[last] < 64;
   }
@@ -67,7 +67,7 @@ HALFTONE_VBMI __attribute__((always_inline)) inline ByteWords permute_bytes(Byte
 #endif
 }
 
-/// What the planes of a convolution have in common.
+/// The planes of a convolution have these numbers in common.
 struct BytePlanes {
   ByteTaps taps;
   std::int64_t channels, positions;            ///< of a group, of the kernel
@@ -104,17 +104,17 @@ struct BytePlanes {
     flip = ByteLine{} + static_cast<char>(flip_left<X>);
   }
 
-  /// Where in a line the taps of a word begin, for a vector of outputs.
+  /// The element of a line at which the first output of a vector has the first tap of a word.
   HALFTONE_INLINE std::int64_t place(std::int64_t output, std::int64_t word) const {
     return output * stride - pad + 4 * word * dilation;
   }
-  /// Which bytes are in a line, of those from element `at` on.
+  /// Bit i is set if element `at` + i lies in the line.
   HALFTONE_INLINE std::uint64_t bits_inside(std::int64_t at) const {
     const std::int64_t low = at < 0 ? -at : 0, end = width - at < 64 ? width - at : 64;
     return low < end ? first_bits<64>(int(end)) & ~first_bits<64>(int(low)) : 0;
   }
 
-  /// Of each output of a vector the four elements of a word.
+  /// The four elements that each output of a vector reads for a word of weights.
   HALFTONE_VBMI __attribute__((always_inline)) inline ByteWords words(const char* from,
                                                                       std::uint64_t bits) const {
     return permute_bytes(load_bits(from, fill, bits) ^ flip, index);
@@ -151,7 +151,7 @@ struct ByteFilter {
   }
 };
 
-/// Ones where a word of four taps has some.
+/// A word that has a one for each of these taps, at most four.
 constexpr std::uint32_t ones_of(std::int64_t taps) {
   return taps >= 4 ? 0x01010101u : 0x01010101u >> (8 * (4 - taps));
 }
@@ -174,7 +174,7 @@ HALFTONE_INLINE void store_outputs(std::int64_t plane, ByteWords sum,
   }
 }
 
-/// One filter's plane over a group of channels.
+/// This computes the plane of one filter over a group of channels.
 HALFTONE_VBMI inline void convolve_byte_group(const BytePlanes& p, const ByteFilter& filter,
                                               const char* x, const ByteOutput& y) {
   const Requantize none;

@@ -444,8 +444,7 @@ void convolve_bytes(const Window& window, std::int64_t groups, const KernelCall&
   const std::size_t rank = window.rank();
   const std::int64_t channels = w.extent(1), filters = w.extent(0) / groups;
   const std::int64_t positions = w.size(2, w.rank);
-  std::int64_t pixels = 1;
-  for (const std::int64_t extent : window.output) pixels *= extent;
+  const std::int64_t pixels = product(window.output);
   const std::int64_t input = x.size(2, x.rank), terms = channels * positions;
   const X zero = zero_x ? zero_x[0] : X(0);
   const bool has_zeros = zero_w && zero_w.size() > 1;
@@ -455,7 +454,7 @@ void convolve_bytes(const Window& window, std::int64_t groups, const KernelCall&
   const auto centered = [zero](X v) { return static_cast<float>(v - zero); };
   if (adds_planes(groups, w)) {
     [[maybe_unused]] const ByteTaps taps(window, channels);
-    // In this order: the compiler would know the initializer, which asks the machine, else.
+    // `taps` come first: an initializer that the compiler can evaluate would not ask the machine.
     [[maybe_unused]] const bool permutes = taps.fits && permutes_bytes();
 #if HALFTONE_AVX512
     const BytePlanes planes(window, taps, channels, x, zero);
@@ -557,9 +556,7 @@ void quantized_convolution(const Window& window, std::int64_t groups, const Kern
   if (detail::requantizes_in_place(window, groups, w)) {
     return detail::convolve_bytes(window, groups, call, x, w, zero_x, zero_w, {nullptr, &how, y});
   }
-  const std::int64_t filters = w.extent(0);
-  std::int64_t pixels = 1;
-  for (const std::int64_t extent : window.output) pixels *= extent;
+  const std::int64_t filters = w.extent(0), pixels = product(window.output);
   auto* const sums = static_cast<std::int32_t*>(call.workspace);
   KernelCall behind = call;
   behind.workspace = sums + detail::round_up(x.extent(0) * filters * pixels, 16);

@@ -37,8 +37,8 @@ struct Requantize {
   Rows<float> scale, bias;
   float lower = 0, upper = 0, y_scale = 1, y_zero = 0;
   bool clamp = false, is_signed = false;
-  /// What prepare() finds: whether there is a quicker way to the same bytes, which needs the inverse
-  /// of y_scale and the limits that clamp and saturation have together, in front of the division.
+  /// prepare() sets these. A quicker way to the same bytes needs the inverse of y_scale and the
+  /// limits that clamp and saturation have together, in front of the division.
   bool is_quick = false;
   float inverse = 0, low = 0, high = 0;
 
@@ -152,7 +152,7 @@ inline void requantize(const Requantize& how, const std::int32_t* sums, std::int
 
 namespace detail {
 
-/// Where a product of bytes goes to: sums, or bytes that are made of them.
+/// The result of a product of bytes is its sums, or bytes that are made of them.
 struct ByteOutput {
   std::int32_t* sums = nullptr;
   const Requantize* requantize = nullptr;

@@ -97,7 +97,7 @@ struct MatMulInteger {
   static constexpr OpId id{"ai.onnx", "MatMulInteger", 10};
   static constexpr Signature signature = "a:A b:B a_zero_point:A? b_zero_point:B? -> y";
   static constexpr int packed_input = 1;
-  using types = TypeList<TypeList<std::int8_t, std::uint8_t>, TypeList<std::int8_t, std::uint8_t>,
+  using types = TypeList<halftone::detail::QuantizedTypes, halftone::detail::QuantizedTypes,
                          TypeList<std::int32_t>>;
 
   static constexpr void cost(auto& machine, auto in, auto out) { MatMul::cost(machine, in, out); }
@@ -150,7 +150,7 @@ struct ConvInteger {
   static constexpr OpId id{"ai.onnx", "ConvInteger", 10};
   static constexpr Signature signature = "x:X w:W x_zero_point:X? w_zero_point:W? -> y";
   static constexpr int packed_input = 1;
-  using types = TypeList<TypeList<std::int8_t, std::uint8_t>, TypeList<std::int8_t, std::uint8_t>,
+  using types = TypeList<halftone::detail::QuantizedTypes, halftone::detail::QuantizedTypes,
                          TypeList<std::int32_t>>;
 
   constexpr void attributes(auto&& visit) { conv.attributes(visit); }
@@ -209,7 +209,7 @@ struct QLinearMatMul {
   static constexpr bool differentiable = false;
   static constexpr Signature signature =
       "a:A a_scale:S a_zero_point:A b:B b_scale:S b_zero_point:B y_scale:S y_zero_point -> y";
-  using Quantized = Joined<TypeList<std::int8_t, std::uint8_t>, Float8Types>;
+  using Quantized = Joined<halftone::detail::QuantizedTypes, Float8Types>;
   using types = TypeList<Quantized, Quantized, TypeList<float, half, bfloat16>, Quantized>;
 
   constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {
@@ -250,9 +250,8 @@ struct QLinearConv {
   static constexpr bool differentiable = false;
   static constexpr Signature signature =
       "x:X x_scale:S x_zero_point:X w:W w_scale:S w_zero_point:W y_scale:S y_zero_point b:B? -> y";
-  using types =
-      TypeList<TypeList<std::int8_t, std::uint8_t>, TypeList<std::int8_t, std::uint8_t>,
-               TypeList<float>, TypeList<std::int8_t, std::uint8_t>, TypeList<std::int32_t>>;
+  using types = TypeList<halftone::detail::QuantizedTypes, halftone::detail::QuantizedTypes,
+                         TypeList<float>, halftone::detail::QuantizedTypes, TypeList<std::int32_t>>;
 
   constexpr void attributes(auto&& visit) { conv.attributes(visit); }
   constexpr Vector<AnyTensor> expand(auto&, const auto& inputs, std::size_t) const {

@@ -10,8 +10,6 @@
 
 namespace halftone::detail {
 
-using QuantizedTypes = TypeList<std::int8_t, std::uint8_t>;
-
 /// Inputs first to first + 2: (x - zero point) * scale in float, one number each. The zero point may
 /// be absent.
 constexpr auto real_number(const auto& inputs, std::size_t first) {

@@ -5,6 +5,9 @@
 
 namespace halftone::detail {
 
+/// Elements of 8-bit integer products.
+using QuantizedTypes = TypeList<std::int8_t, std::uint8_t>;
+
 /// Whether a node of these inputs has the i-th one.
 constexpr bool is_given(const auto& inputs, std::size_t i) {
   return i < inputs.size() && !inputs[i].is_absent();

@@ -41,7 +41,7 @@ struct QuantizedConv {
       "x:X w:W x_zero_point:X? w_zero_point:W? addend:I? scale:F bias:F? y_scale:F y_zero_point:F?"
       " -> y:Y";
   static constexpr int packed_input = 1;
-  using Bytes = TypeList<std::int8_t, std::uint8_t>;
+  using Bytes = halftone::detail::QuantizedTypes;
   using types = TypeList<Bytes, Bytes, TypeList<std::int32_t>, TypeList<float>, Bytes>;
 
   constexpr void attributes(auto&& visit) {
