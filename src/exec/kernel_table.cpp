@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <iterator>
+#include <string>
 
 #include <halftone/base/error.hpp>
 
@@ -101,8 +102,10 @@ const Level* choose() {
     if (best == nullptr) best = &level;
   }
   if (best == nullptr) {
+    const std::string oldest(std::rbegin(levels)->set.name);
     fail(ErrorKind::unsupported, {.what = "the library has no kernels for this processor",
-                                  .expected = "x86-64-v2 or newer"});
+                                  .expected = "x86-64-" + oldest + " or newer",
+                                  .hint = "-Dinstruction_sets=v2,v3,v4 builds kernels for others"});
   }
   return best;
 }
