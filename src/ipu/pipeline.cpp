@@ -74,7 +74,7 @@ Report fragment_report(const Fragment& fragment, const Target& target, ProfileOp
   for (Step& step : report.steps) {
     if (step.kind == StepKind::host) step.repeats = 0;
   }
-  detail::start_steps(report, true);
+  detail::Clocks(report, true).run();
   return report;
 }
 

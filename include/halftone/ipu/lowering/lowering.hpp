@@ -43,8 +43,8 @@ class Lowering {
   /// Leaves of the inputs, the first steps, and the outputs, the last ones, what is waited for.
   void hide_host(std::size_t inputs, std::size_t outputs);
 
-  /// A tensor of the main graph goes to the other IPUs that read it as soon as it is there.
-  void send(Frame& frame, TensorId id);
+  /// What a node reads of other IPUs comes to this one.
+  void fetch(Frame& frame, const Node& node);
   void lower_graph(Frame& frame);
   void lower_node(Frame& frame, std::size_t number);
   std::string operation_name(const Frame& frame, const Node& node, std::size_t number);
@@ -74,7 +74,6 @@ class Lowering {
   Planner planner_;
   std::vector<std::int32_t> placement_;
   Boundary* boundary_;
-  TensorMap<std::uint64_t> read_on_;  ///< by tensor of the main graph: a bit for each IPU
   std::set<std::pair<std::string_view, std::vector<std::int64_t>>>
       outlined_{};          // kinds of nodes that have their code already
   std::int32_t body_ = -1;  // that is called; -1: the main graph
@@ -143,13 +142,6 @@ inline void Lowering::run(const halftone::Program& program) {
     add_host_step(layout_.place(frame, id), info, report_.steps.empty());
   }
   const std::size_t inputs = report_.steps.size();
-  read_on_ = TensorMap<std::uint64_t>(graph, 0);
-  for (std::size_t n = 0; n < placement_.size(); ++n) {
-    for (const TensorId id : graph.nodes[n].inputs) {
-      if (id != no_tensor) read_on_[id] |= std::uint64_t{1} << placement_[n];
-    }
-  }
-  for (const TensorId id : graph.inputs) send(frame, id);
   lower_graph(frame);
   const std::size_t outputs = report_.steps.size();
   steps_.here.operation = -1;
@@ -192,15 +184,11 @@ inline void Lowering::hide_host(std::size_t inputs, std::size_t outputs) {
 
 // --- nodes ---------------------------------------------------------------------------------------
 
-inline void Lowering::send(Frame& frame, TensorId id) {
-  if (placement_.empty() || id == no_tensor || !frame.placed[id].is_known) return;
-  const std::int32_t own = frame.placed[id].ipu, here = steps_.here.ipu;
-  for (std::int32_t ipu = 0; ipu < steps_.t.ipus; ++ipu) {
-    if (ipu == own || (read_on_[id] >> ipu & 1) == 0) continue;
-    steps_.here.ipu = ipu;
-    layout_.local(frame, id);
+inline void Lowering::fetch(Frame& frame, const Node& node) {
+  for (const TensorId id : node.inputs) {
+    if (id == no_tensor || !frame.placed[id].is_known) continue;
+    if (frame.graph->info(id).elements() > 0) layout_.local(frame, id);
   }
-  steps_.here.ipu = here;
 }
 
 inline void Lowering::lower_graph(Frame& frame) {
@@ -329,6 +317,7 @@ inline void Lowering::lower_node(Frame& frame, std::size_t number) {
   here.is_merged = group != nullptr && newest_group_[here.ipu] == group;
   newest_group_[here.ipu] = group;
   const std::int32_t operation = here.operation;
+  if (here.program == 0 && !placement_.empty()) fetch(frame, node);
 
   NodeWork work{steps_, layout_, planner_, frame, node, number};
   op::Repeat repeat;
@@ -348,9 +337,6 @@ inline void Lowering::lower_node(Frame& frame, std::size_t number) {
     }
     here.times = 1;
     work.place_outputs();
-  }
-  if (here.program == 0) {
-    for (const TensorId id : node.outputs) send(frame, id);
   }
   here.is_merged = false;
   steps_.drop_received();

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <halftone/ipu/lowering/clocks.hpp>
 #include <halftone/ipu/lowering/control.hpp>
 #include <halftone/ipu/lowering/lowering.hpp>
 #include <halftone/ipu/lowering/memory.hpp>
@@ -47,49 +48,6 @@ inline halftone::Program planned_program(Graph graph) {
                                   .hint = "give symbolic extents a value: --size batch=1"});
   }
   return make_program(std::move(graph));
-}
-
-/// Gives each IPU a clock: a step begins when its IPU is free and the operations whose results it reads
-/// are done, wherever they run. The two ends of a copy over links begin together. Returns the end;
-/// `has_updates`: updates of weights take their time.
-inline std::int64_t start_steps(Report& report, bool has_updates) {
-  std::vector<std::int64_t> free_at(static_cast<std::size_t>(report.target.ipus), 0);
-  std::vector<std::int64_t> done(report.operations.size(), 0);
-  const auto inputs_done = [&](const Operation& o) {
-    std::int64_t end = 0;
-    for (const std::int32_t input : o.inputs) {
-      end = std::max(end, done[static_cast<std::size_t>(input)]);
-    }
-    return end;
-  };
-  const auto free = [&](const Step& step) -> std::int64_t& {
-    return free_at[static_cast<std::size_t>(step.ipu)];
-  };
-  std::size_t seen = 0;  // operations
-  for (std::size_t s = 0; s < report.steps.size(); ++s) {
-    Step& step = report.steps[s];
-    const bool has_begun = step.peer >= 0 && static_cast<std::size_t>(step.peer) < s;
-    if (has_begun) continue;
-    // Views have no steps: they are there when what they show is.
-    for (; step.operation >= 0 && seen < static_cast<std::size_t>(step.operation); ++seen) {
-      const Operation& o = report.operations[seen];
-      if (o.end_step == o.first_step) done[seen] = inputs_done(o);
-    }
-    const Operation* o = report.operation_of(step);
-    step.start = free(step);
-    if (o != nullptr) step.start = std::max(step.start, inputs_done(*o));
-    if (step.peer >= 0) {
-      Step& other = report.steps[static_cast<std::size_t>(step.peer)];
-      other.start = step.start = std::max(step.start, free(other));
-      free(other) = other.end();
-    }
-    const bool is_counted = has_updates || o == nullptr || o->part != Part::update;
-    free(step) = is_counted ? step.end() : step.start;
-    if (step.operation < 0) continue;
-    std::int64_t& end = done[static_cast<std::size_t>(step.operation)];
-    end = std::max(end, free(step));
-  }
-  return *std::max_element(free_at.begin(), free_at.end());
 }
 
 /// What a program would do on the machine: `program()` makes it once the machine and the options are
@@ -137,8 +95,8 @@ inline Report make_report(std::string_view model, const Target& target,
     placement = automatic_placement(g, single, split);
   }
   Lowering(report, std::move(placement), boundary).run(made);
-  report.micro_batch_cycles = start_steps(report, false);
-  start_steps(report, true);
+  report.micro_batch_cycles = Clocks(report, false).run();
+  Clocks(report, true).run();
   lay_out_memory(report);
   if (!options.allow_out_of_memory && !report.fits()) throw_out_of_memory(report);
   return report;
