@@ -24,6 +24,21 @@ const Fragment& fragment_at(const Spread& spread, std::int32_t number) {
   return spread.fragments[static_cast<std::size_t>(number)];
 }
 
+/// The fragment that gives a value to other IPUs. What only updates read goes once a step, with the first
+/// fragment of its IPU that runs once a step.
+std::int32_t sender_of(const Spread& spread, const Channel& channel) {
+  const auto is_of_step = [&](std::int32_t f) { return fragment_at(spread, f).is_of_step; };
+  const bool is_late =
+      !is_of_step(channel.from) && std::all_of(channel.to.begin(), channel.to.end(), is_of_step);
+  if (!is_late) return channel.from;
+  const std::int32_t ipu = fragment_at(spread, channel.from).ipu;
+  const auto sends = [&](const Fragment& f) { return f.ipu == ipu && f.is_of_step; };
+  const auto first = std::find_if(spread.fragments.begin(), spread.fragments.end(), sends);
+  return first == spread.fragments.end()
+             ? channel.from
+             : static_cast<std::int32_t>(first - spread.fragments.begin());
+}
+
 /// Bytes that a fragment gets from other IPUs, and bytes that it gives to them. A value comes to an IPU
 /// once: with the first of its fragments that reads it.
 struct Crossing {
@@ -45,9 +60,9 @@ Crossing crossing_of(const Spread& spread, std::size_t number) {
       crossing.received += bytes_of(spread, channel);
     }
   }
-  for (const std::int32_t c : fragment.passed) {
-    if (c == Channel::none) continue;
-    const Channel& channel = spread.channels[static_cast<std::size_t>(c)];
+  for (const Channel& channel : spread.channels) {
+    if (channel.from == Channel::none || channel.to.empty()) continue;
+    if (static_cast<std::size_t>(sender_of(spread, channel)) != number) continue;
     std::set<std::int32_t> ipus;
     for (const std::int32_t to : channel.to) ipus.insert(fragment_at(spread, to).ipu);
     ipus.erase(fragment.ipu);

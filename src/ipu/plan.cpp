@@ -293,9 +293,9 @@ class Search {
     stage.bytes.temporaries = range.temporaries;
     stage.bytes.code = range.code;
     if (point.recompute != Recomputation::none) {
-      stage.backward += range.repeated;
-      stage.bytes.temporaries += range.largest_part;
-      kept = range.kept_by_standard;
+      stage.backward += range.repeated.at_end.cycles;
+      stage.bytes.temporaries += range.repeated.at_end.largest;
+      kept = range.repeated.at_end.kept;
     }
     if (options_.host) stage.forward += host_wait(range, stage.micro_batch());
     stage.bytes.waiting = kept * waiting(point, number);

@@ -185,49 +185,59 @@ class SegmentPricer {
 
   Range& own(std::size_t node) { return own_[static_cast<std::size_t>(segment_[node])]; }
 
-  /// Which nodes run again with Recomputation::standard, what is kept then, and how much of it is there
-  /// at a time.
+  /// What Recomputation::standard runs again of each segment, what is kept then, and how much of it is
+  /// there at a time. A value that goes to another stage is kept: it matters where a stage ends.
   void find_copied() {
+    add_copied(false, &Range::Repeated::within);
+    add_copied(true, &Range::Repeated::at_end);
+  }
+  void add_copied(bool is_divided, Range::Repeated::Part Range::Repeated::* where) {
     Graph graph = graph_;
-    for (Node& node : graph.nodes) node.place.stage = -1;
+    for (Node& node : graph.nodes) {
+      if (!is_divided) node.place.stage = -1;
+    }
     const halftone::detail::RecomputedNodes again(graph, Recomputation::standard);
+    NodeMap<bool> is_copied(graph_, false);
     TensorMap<bool> is_needed(graph_, false);
     for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
-      bool reads = node.place.part != Part::forward;
       for (const TensorId id : node.outputs) {
-        is_copied_[n] =
-            is_copied_[n] || (id != no_tensor && is_needed[id] && again.repeated_by(id) != no_node);
+        is_copied[n] =
+            is_copied[n] || (id != no_tensor && is_needed[id] && again.repeated_by(id) != no_node);
       }
-      reads = reads || is_copied_[n];
+      const bool reads = node.place.part != Part::forward || is_copied[n];
       for (const TensorId id : node.inputs) {
         if (id != no_tensor && reads) is_needed[id] = true;
       }
     }
     TensorMap<bool> seen(graph_, false);
-    std::int64_t part = 0;
+    std::int64_t largest = 0;
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      Range::Repeated::Part& part = own(n).repeated.*where;
+      if (is_copied[n]) part.cycles += cycles_of(n);
       if (kind_[n] != Kind::forward) continue;
       for (const TensorId id : graph_.nodes[n].outputs) {
         if (id == no_tensor || !is_needed[id] || !is_value(id)) continue;
         if (std::exchange(seen[aliases_.root(id)], true)) continue;
         const std::int64_t bytes = graph_.info(id).bytes();
-        if (is_copied_[n]) {
-          part += bytes;
+        if (is_copied[n]) {
+          largest += bytes;
         } else {
-          own(n).kept_by_standard += bytes;
-          part = 0;
+          part.kept += bytes;
+          largest = 0;
         }
-        own(n).largest_part = std::max(own(n).largest_part, part);
+        part.largest = std::max(part.largest, largest);
       }
     }
   }
 
+  double cycles_of(std::size_t n) const {
+    if (operations_[n] < 0) return 0;
+    return static_cast<double>(report_.operation_cycles(static_cast<std::size_t>(operations_[n])));
+  }
   void add_cycles() {
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      if (operations_[n] < 0) continue;
-      const auto cycles =
-          static_cast<double>(report_.operation_cycles(static_cast<std::size_t>(operations_[n])));
+      const double cycles = cycles_of(n);
       switch (kind_[n]) {
         case Kind::forward:
           own(n).forward += cycles;
@@ -242,7 +252,6 @@ class SegmentPricer {
           own(n).update += cycles;
           break;
       }
-      if (is_copied_[n]) own(n).repeated += cycles;
     }
   }
 
@@ -447,34 +456,38 @@ class SegmentPricer {
       Range sum;
       for (std::size_t e = b + 1; e <= count_; ++e) {
         const Range& next = own_[e - 1];
-        for (const auto member : {&Range::forward, &Range::backward, &Range::of_weights,
-                                  &Range::repeated, &Range::update}) {
+        for (const auto member :
+             {&Range::forward, &Range::backward, &Range::of_weights, &Range::update}) {
           sum.*member += next.*member;
+        }
+        const Range::Repeated::Part before = sum.repeated.within;
+        for (const auto where : {&Range::Repeated::within, &Range::Repeated::at_end}) {
+          Range::Repeated::Part& part = sum.repeated.*where;
+          const Range::Repeated::Part& added = next.repeated.*where;
+          part = {before.cycles + added.cycles, before.kept + added.kept,
+                  std::max(before.largest, added.largest)};
         }
         for (const auto member :
              {&Range::weights, &Range::accumulators, &Range::state, &Range::trained, &Range::kept,
-              &Range::gradients, &Range::kept_by_standard, &Range::boundaries, &Range::code}) {
+              &Range::gradients, &Range::boundaries, &Range::code}) {
           sum.*member += next.*member;
         }
         for (const auto way : {&Range::inputs, &Range::outputs}) {
           (sum.*way).all += (next.*way).all;
           (sum.*way).last += (next.*way).last;
         }
-        for (const auto member : {&Range::largest_part, &Range::temporaries}) {
-          sum.*member = std::max(sum.*member, next.*member);
-        }
+        sum.temporaries = std::max(sum.temporaries, next.temporaries);
         const auto begin = static_cast<std::int32_t>(b), end = static_cast<std::int32_t>(e);
         std::int64_t forward_received = 0, backward_received = 0, update_received = 0,
                      forward_sent = 0, backward_sent = 0, update_sent = 0;
         for (const Flow* flow : leaving) {
           if (begin <= flow->from && flow->from < end) {
-            const bool is_sent = is_beyond(flow->forward, begin, end) ||
-                                 is_beyond(flow->backward, begin, end) ||
-                                 is_beyond(flow->update, begin, end);
-            if (!is_sent) continue;
-            (flow->kind == Kind::forward  ? forward_sent
-             : flow->kind == Kind::update ? update_sent
-                                          : backward_sent) += flow->bytes;
+            // What only updates read goes once a step.
+            if (is_beyond(flow->forward, begin, end) || is_beyond(flow->backward, begin, end)) {
+              (flow->kind == Kind::forward ? forward_sent : backward_sent) += flow->bytes;
+            } else if (is_beyond(flow->update, begin, end)) {
+              update_sent += flow->bytes;
+            }
             continue;
           }
           // A value comes once, for the first part that reads it.
@@ -502,7 +515,6 @@ class SegmentPricer {
   NodeMap<std::int32_t> segment_;
   NodeMap<Kind> kind_;
   NodeMap<std::int32_t> operations_;
-  NodeMap<bool> is_copied_{graph_, false};
   std::vector<Range> own_;  ///< by segment
   std::vector<Flow> flows_;
   TensorMap<std::size_t> number_{graph_, 0};  ///< of a tensor's flow, from 1

@@ -14,8 +14,7 @@ struct Range {
   // Cycles. Copies are those between a part and other IPUs, which both take the time of.
   double forward = 0, backward = 0, of_weights = 0;
   double forward_copies = 0, backward_copies = 0, update_copies = 0;
-  double repeated = 0;  ///< of the forward part that Recomputation::standard runs again
-  double update = 0;    ///< once a step
+  double update = 0;  ///< once a step
   /// Between host and tiles, by itself; and the part that tiles do in any case, whatever hides the rest.
   struct Streams {
     double all = 0, last = 0;
@@ -23,14 +22,20 @@ struct Range {
   Streams inputs{}, outputs{};
   // Bytes.
   std::int64_t weights = 0, accumulators = 0, state = 0;
-  std::int64_t trained = 0;           ///< of the weights that change
-  std::int64_t kept = 0;              ///< of what the forward part makes for gradients
-  std::int64_t kept_by_standard = 0;  ///< the same with Recomputation::standard,
-  std::int64_t largest_part = 0;      ///< and what it computes again at a time
-  std::int64_t gradients = 0;         ///< that gradients of weights read
-  std::int64_t boundaries = 0;        ///< live at the ends of parts
-  std::int64_t temporaries = 0;       ///< within a part of a micro-batch
+  std::int64_t trained = 0;      ///< of the weights that change
+  std::int64_t kept = 0;         ///< of what the forward part makes for gradients
+  std::int64_t gradients = 0;    ///< that gradients of weights read
+  std::int64_t boundaries = 0;   ///< live at the ends of parts
+  std::int64_t temporaries = 0;  ///< within a part of a micro-batch
   std::int64_t code = 0;
+  /// What Recomputation::standard runs again, if the parts end a stage or if more of it follow.
+  struct Repeated {
+    struct Part {
+      double cycles = 0;
+      std::int64_t kept = 0;     ///< bytes, in place of Range::kept
+      std::int64_t largest = 0;  ///< bytes that are computed again at a time
+    } within{}, at_end{};
+  } repeated{};
 };
 
 /// A model in parts that little flows between, and their cost for one size of a micro-batch.

@@ -21,10 +21,10 @@ using test::contains;
 namespace {
 
 /// Equal layers, so that equal stages exist.
-Graph mlp(std::int64_t batch, int layers) {
+Graph mlp(std::int64_t batch, int layers, std::int64_t width = 256) {
   Graph g;
-  AnyTensor x = g.input<float>("x", {batch, 256});
-  for (int i = 0; i < layers; ++i) x = op::tanh(networks::dense(g, x, 256, 256));
+  AnyTensor x = g.input<float>("x", {batch, width});
+  for (int i = 0; i < layers; ++i) x = op::tanh(networks::dense(g, x, width, width));
   output(g, x, "y");
   return g;
 }
@@ -95,29 +95,38 @@ TEST_CASE("a plan says what the profile of its pipeline says") {
   }
 }
 
-// The same, where the parts are so small that copies and layouts are much of their time.
-TEST_CASE("a plan of few small layers says what the profile of its pipeline says") {
-  const ModelOfBatch model = [](std::int64_t items) { return mlp(items, 8); };
-  for (const Schedule schedule :
-       {Schedule::grouped, Schedule::one_f_one_b, Schedule::zero_bubble}) {
-    for (const Recomputation recompute : {Recomputation::none, Recomputation::standard}) {
-      CAPTURE(name(schedule));
-      CAPTURE(name(recompute));
-      PlanOptions options{.ipus = 4, .batch = 4 * 24};
-      options.micro_batches = {4};
-      options.stages = {4};
-      options.schedules = {schedule};
-      options.recompute = {recompute};
-      options.train = with_adam;
-      options.host = false;
-      const Plan found = plan(model, bow, options);
-      Graph g = model(4);
-      found.points.at(0).place(g);
-      with_adam(g);
-      const PipelineProfile profile =
-          profile_pipeline(g, bow, schedule, 24, {.ipus = 4, .recompute = recompute});
-      CHECK(static_cast<double>(found.points.at(0).cycles) ==
-            doctest::Approx(static_cast<double>(profile.cycles())).epsilon(0.05));
+// The same, where copies, layouts and what recomputation leaves out are much of the time.
+TEST_CASE("a plan of dense layers says what the profile of its pipeline says") {
+  struct Case {
+    int layers;
+    std::int64_t width;
+  };
+  for (const Case& c : {Case{4, 256}, Case{8, 1024}}) {
+    const ModelOfBatch model = [&](std::int64_t items) { return mlp(items, c.layers, c.width); };
+    for (const Schedule schedule :
+         {Schedule::grouped, Schedule::one_f_one_b, Schedule::zero_bubble}) {
+      for (const Recomputation recompute : {Recomputation::none, Recomputation::standard}) {
+        CAPTURE(c.layers);
+        CAPTURE(name(schedule));
+        CAPTURE(name(recompute));
+        PlanOptions options{.ipus = 4, .batch = 4 * 24};
+        options.micro_batches = {4};
+        options.stages = {4};
+        options.schedules = {schedule};
+        options.recompute = {recompute};
+        options.train = with_adam;
+        options.host = false;
+        const Plan found = plan(model, bow, options);
+        Graph g = model(4);
+        found.points.at(0).place(g);
+        with_adam(g);
+        const PipelineProfile profile =
+            profile_pipeline(g, bow, schedule, 24, {.ipus = 4, .recompute = recompute});
+        const double ratio =
+            static_cast<double>(found.points.at(0).cycles) / static_cast<double>(profile.cycles());
+        CHECK(ratio > 0.97);
+        CHECK(ratio < 1.03);
+      }
     }
   }
 }
