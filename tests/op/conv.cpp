@@ -91,6 +91,14 @@ TEST_CASE("conv: an empty batch, and tasks in any order") {
   check_conv<float>({.pads = {2, 2}}, {2, 20, 400}, {48, 20, 5}, true, {400}, {2, 2}, backwards());
 }
 
+// 40 filters are no whole number of register tiles.
+TEST_CASE("conv: equal filters give equal numbers, bit for bit") {
+  const Array<float> w({40, 64, 1, 1}, std::vector<float>(40 * 64, 0.02f));
+  const AnyArray y = run_all(op::Conv{}, {scattered<float>({1, 64, 13, 13}, 0, 1, 1), w})[0];
+  const std::vector<double> values = doubles(y);
+  for (std::size_t i = 0; i < values.size(); ++i) REQUIRE(values[i] == values[i % (13 * 13)]);
+}
+
 TEST_CASE("conv: wrong shapes and attributes") {
   const Array<float> x({1, 4, 5, 5}), w({6, 4, 3, 3}), b({6});
   const op::Conv conv;

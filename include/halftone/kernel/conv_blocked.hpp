@@ -360,8 +360,11 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
     tile.ahead_step = (vectors * N * std::int64_t(sizeof(T)) + passes - 1) / passes;
     const auto kernel = [&](std::int64_t count) {
       if constexpr (source == Source::pixels && std::is_same_v<T, float>) {
-        // Where sums have two chains they keep them.
-        if (fetches && count * vectors >= 8) {
+        // Where sums have two chains they keep them, but for the last filters: they are summed up in
+        // the order of all others, so that equal filters give equal numbers.
+        const bool is_wide = count * vectors >= 8;
+        const bool others_are = plan.panels > 1 && count * (panel_columns<T> / N) >= 8;
+        if (is_wide ? fetches : others_are) {
           return tile_kernel<T, Source::tiles, W>(count, vectors);
         }
       }
