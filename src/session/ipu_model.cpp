@@ -56,6 +56,7 @@ IpuModel::IpuModel(const SessionOptions& options)
   options_.allow_out_of_memory = options.ipu.allow_out_of_memory;
   options_.io_tiles = options.ipu.io_tiles;
   options_.outline = options.ipu.outline;
+  options_.call_copies = options.ipu.call_copies;
   options_.merged_updates = options.ipu.merged_updates;
   options_.stable_norms = options.ipu.stable_norms;
   target_.check();

@@ -119,6 +119,12 @@ TEST_CASE("memory and exchange are conserved") {
     if (name != "mobilenet") check_conservation(name + ", trained", training(graph));
   }
   check_conservation("lstm", lstm(2, 4));
+  for (const CallCopies copies : {CallCopies::on_enter_and_exit, CallCopies::just_in_time}) {
+    check_memory(profile(encoder(2, 16, 4, 128), gc200.with_tiles(24),
+                         {.allow_out_of_memory = true,
+                          .outline = OutlineOptions{.threshold = 2500},
+                          .call_copies = copies}));
+  }
 }
 
 // VGG-11 (arXiv 1409.1556, table 1) has 132.9 M weights: 531 MB of a GC200's 941 MB in float. Each

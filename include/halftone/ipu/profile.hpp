@@ -30,6 +30,13 @@ enum class Placement : std::uint8_t {
   none,       ///< all on the first
 };
 
+/// When a call copies its arguments to the body's inputs, and the body's outputs to its results.
+enum class CallCopies : std::uint8_t {
+  none,               ///< the body works where they lie
+  on_enter_and_exit,  ///< all of them at the begin and at the end
+  just_in_time,       ///< before the first node that reads, and behind the one that makes
+};
+
 struct ProfileOptions {
   std::int64_t ipus = 0;           ///< 0: as many as the target has
   std::int64_t tiles_per_ipu = 0;  ///< 0: as many as the target has
@@ -46,6 +53,7 @@ struct ProfileOptions {
   Recomputation recompute = Recomputation::none;
   /// Nodes share code only where outline() makes calls of them; none: equal nodes share it.
   std::optional<OutlineOptions> outline{};
+  CallCopies call_copies = CallCopies::none;
   /// Groups of weights, by name: updates of one group that follow each other share their compute sets.
   std::vector<std::vector<std::string>> merged_updates{};
   /// Normalizations take a pass more, which subtracts the mean before squares are summed.

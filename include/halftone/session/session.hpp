@@ -29,6 +29,7 @@ namespace ipu {
 struct Target;
 class Report;
 enum class Placement : std::uint8_t;
+enum class CallCopies : std::uint8_t;
 }  // namespace ipu
 
 /// What a session runs on: ipu_model computes the same results as cpu, unless it is asked for the
@@ -48,6 +49,7 @@ struct IpuModelOptions {
   /// Nodes share code in calls of outline() alone; none: equal nodes share it.
   std::optional<OutlineOptions> outline{};
   /// See ipu::ProfileOptions.
+  ipu::CallCopies call_copies{};
   std::vector<std::vector<std::string>> merged_updates{};
   bool stable_norms = false;
   ipu::Arithmetic arithmetic{};  ///< compute as the machine does; slow

@@ -16,15 +16,68 @@ inline const halftone::Program& Lowering::body_of(const Frame& frame, std::size_
   return frame.program->bodies[static_cast<std::size_t>(number)];
 }
 
+inline void Lowering::copy_to(Frame& frame, TensorId id, const Placed& from) {
+  const TensorInfo& info = frame.graph->info(id);
+  layout_.place_as(frame, id, from);
+  steps_.copy(copy_cycles(steps_.t, from.mapping.largest() * element_bytes(info)),
+              from.mapping.pieces);
+}
+
+inline void Lowering::copy_arguments(Frame& body, std::span<const TensorId> inputs) {
+  for (const TensorId id : inputs) {
+    if (const auto waits = body.waiting.find(id); waits != body.waiting.end()) {
+      copy_to(body, id, body.waiting.extract(waits).mapped());
+    }
+  }
+}
+
+inline void Lowering::copy_results(Frame& body, std::span<const TensorId> outputs) {
+  for (const TensorId id : outputs) {
+    const auto [first, last] = body.results.equal_range(id);
+    for (auto result = first; result != last; ++result) {
+      copy_to(*body.outside, result->second, body.placed[id]);
+    }
+    body.results.erase(first, last);
+  }
+}
+
+inline void Lowering::find_results(Frame& body, Frame& outside, const Node& call) {
+  body.outside = &outside;
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    const TensorId id = call.outputs[i];
+    if (id == no_tensor || outside.graph->info(id).elements() == 0) continue;
+    body.results.emplace(body.graph->outputs[i], id);
+  }
+}
+
+inline void Lowering::end_results_early(Frame& body) {
+  for (const auto& [id, result] : body.results) body.last_step[id] = 0;
+  for (std::size_t n = 0; n < body.graph->nodes.size(); ++n) {
+    const Node& node = body.graph->nodes[n];
+    for (const Vector<TensorId>* ids : {&node.inputs, &node.outputs}) {
+      for (const TensorId id : *ids) {
+        if (body.results.count(id) == 0) continue;
+        body.last_step[id] = std::max(body.last_step[id], body.step[n]);
+      }
+    }
+  }
+}
+
 inline Frame Lowering::body_frame(Frame& outside, const halftone::Program& program,
-                                  std::span<const TensorId> inputs) {
+                                  std::span<const TensorId> inputs, CallCopies copies) {
   Frame frame = layout_.frame(program);
   const Graph& body = program.graph;
+  const Aliases aliases(body);
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
     const TensorInfo& info = body.info(body.inputs[i]);
     if (info.elements() == 0) continue;
     const TensorId id = i < inputs.size() ? inputs[i] : no_tensor;
-    if (id != no_tensor && outside.graph->info(id) == info) {
+    const bool is_outside = id != no_tensor && outside.graph->info(id) == info;
+    // What the body changes is changed where it lies.
+    if (is_outside && copies != CallCopies::none && !aliases.is_modified(body.inputs[i])) {
+      frame.waiting.emplace(body.inputs[i], layout_.local(outside, id));
+      if (copies == CallCopies::on_enter_and_exit) copy_arguments(frame, {&body.inputs[i], 1});
+    } else if (is_outside) {
       layout_.place_input(frame, body.inputs[i], layout_.local(outside, id));
     } else {
       layout_.place(frame, body.inputs[i]);
@@ -85,6 +138,8 @@ inline void Lowering::lower_repetition(Frame& frame, std::size_t number, const o
 
 inline void Lowering::lower_call(Frame& frame, std::size_t number, std::size_t first_input) {
   const Node& node = frame.graph->nodes[number];
+  const CallCopies copies =
+      node.op->id == op::Call::id ? report_.options.call_copies : CallCopies::none;
   layout_.fetch_inputs(frame, node);
   const std::vector<std::int32_t> arms = subgraphs_of(node);
   if (arms.size() > 1) steps_.exchange(4, steps_.t.tiles_per_ipu);  // the predicate, to all tiles
@@ -104,13 +159,21 @@ inline void Lowering::lower_call(Frame& frame, std::size_t number, std::size_t f
     const Steps::Here before =
         steps_.open_program(arms.size() > 1 ? "If arm " + std::to_string(a) : "Call", 1);
     Range range{report_.steps.size(), 0, report_.operations.size(), 0};
-    Frame inner = body_frame(frame, body, std::span(node.inputs).subspan(first_input));
+    Frame inner = body_frame(frame, body, std::span(node.inputs).subspan(first_input), copies);
+    if (copies == CallCopies::just_in_time) {
+      find_results(inner, frame, node);
+      end_results_early(inner);
+    }
     const std::int32_t caller = std::exchange(body_, arms[a]);
     lower_body(inner);
     body_ = caller;
     for (const TensorId id : body.graph.outputs) {
-      if (body.graph.info(id).elements() > 0) layout_.place(inner, id);
+      if (body.graph.info(id).elements() == 0) continue;
+      copy_arguments(inner, {&id, 1});
+      layout_.place(inner, id);
     }
+    if (copies == CallCopies::on_enter_and_exit) find_results(inner, frame, node);
+    copy_results(inner, body.graph.outputs);
     layout_.end_lives(inner);
     steps_.here = before;
     range.end_step = report_.steps.size();
@@ -136,7 +199,12 @@ inline void Lowering::lower_call(Frame& frame, std::size_t number, std::size_t f
     }
   }
   for (const TensorId id : node.outputs) {
-    if (id != no_tensor) layout_.place_output(frame, id);
+    if (id == no_tensor) continue;
+    if (frame.placed[id].is_known) {
+      steps_.operation().output_bytes += frame.graph->info(id).bytes();
+    } else {
+      layout_.place_output(frame, id);
+    }
   }
 }
 

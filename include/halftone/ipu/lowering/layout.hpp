@@ -47,6 +47,11 @@ struct Frame {
   std::int32_t now = 0;                ///< the program's step that is being lowered
   std::vector<std::int32_t> newest{};  ///< after each step of the program: the newest superstep
   std::map<std::int32_t, std::int32_t> ends{};  ///< the program's step that a variable lives until
+  /// Of a body whose call copies just in time: inputs that no node has read yet, and the results
+  /// outside that outputs go to.
+  std::map<TensorId, Placed> waiting{};
+  std::multimap<TensorId, TensorId> results{};
+  Frame* outside = nullptr;
 };
 
 /// For each tensor of a program the last step at which its memory holds it: the end of its buffer,

@@ -63,7 +63,18 @@ class Lowering {
   void lower_call(Frame& frame, std::size_t number, std::size_t first_input);
   /// A body's frame: its inputs lie where the tensors outside lie that they stand for; no_tensor, or
   /// another info: nowhere yet.
-  Frame body_frame(Frame& outside, const halftone::Program& body, std::span<const TensorId> inputs);
+  Frame body_frame(Frame& outside, const halftone::Program& body, std::span<const TensorId> inputs,
+                   CallCopies copies = CallCopies::none);
+  /// The tensor of a body gets memory of its own, and what lies elsewhere comes there.
+  void copy_to(Frame& frame, TensorId id, const Placed& from);
+  /// Inputs of the body that the node is the first to read.
+  void copy_arguments(Frame& body, std::span<const TensorId> inputs);
+  /// Where the outputs of the body go.
+  static void find_results(Frame& body, Frame& outside, const Node& call);
+  /// Outputs that are copied as soon as they are made are not kept for the end of the body.
+  static void end_results_early(Frame& body);
+  /// What the node makes of the results of the call.
+  void copy_results(Frame& body, std::span<const TensorId> outputs);
   /// The program of a node's body.
   static const halftone::Program& body_of(const Frame& frame, std::size_t node, std::size_t body);
   void lower_body(Frame& body);
@@ -318,6 +329,7 @@ inline void Lowering::lower_node(Frame& frame, std::size_t number) {
   newest_group_[here.ipu] = group;
   const std::int32_t operation = here.operation;
   if (here.program == 0 && !placement_.empty()) fetch(frame, node);
+  copy_arguments(frame, node.inputs);
 
   NodeWork work{steps_, layout_, planner_, frame, node, number};
   op::Repeat repeat;
@@ -338,6 +350,7 @@ inline void Lowering::lower_node(Frame& frame, std::size_t number) {
     here.times = 1;
     work.place_outputs();
   }
+  copy_results(frame, node.outputs);
   here.is_merged = false;
   steps_.drop_received();
   report_.operations[static_cast<std::size_t>(operation)].end_step =
