@@ -441,11 +441,16 @@ halftone::IpuModelOptions ipuOptions(const halftone::Graph& graph, const Session
                                                            : halftone::ipu::Placement::none;
   native.split_ratios = options.virtualGraphSplitRatios;
   native.io_tiles = options.numIOTiles;
-  // The default shares all that outlining could.
+  // The default shares all that outlining could, and counts no calls.
+  const bool isJustInTime = options.subgraphCopyingStrategy == SubgraphCopyingStrategy::JustInTime;
   if (!options.enableOutlining) {
     native.outline = {.threshold = std::numeric_limits<double>::infinity()};
-  } else if (options.outlineThreshold != SessionOptions().outlineThreshold) {
+  } else if (isJustInTime || options.outlineThreshold != SessionOptions().outlineThreshold) {
     native.outline = {.threshold = static_cast<double>(options.outlineThreshold)};
+  }
+  if (native.outline) {
+    native.call_copies = isJustInTime ? halftone::ipu::CallCopies::just_in_time
+                                      : halftone::ipu::CallCopies::on_enter_and_exit;
   }
   native.merged_updates = detail::mergedUpdates(graph, options);
   native.stable_norms = options.enableStableNorm;

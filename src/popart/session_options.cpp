@@ -34,7 +34,7 @@ bool differs(const std::function<void(int, int)>& value, const std::function<voi
 constexpr const char* poplar = "there is no Poplar below that it could be passed to";
 constexpr const char* codelets = "kernels are C++ operators, compiled with the program";
 constexpr const char* layout = "layouts follow from the shapes alone";
-constexpr const char* outlining = "calls of a subgraph copy nothing, wherever it begins and ends";
+constexpr const char* outlining = "a subgraph is worth its nodes, whatever its calls copy";
 constexpr const char* hostCopies = "transfers are steps of the session, not operators of the graph";
 constexpr const char* hostLayout = "host and device have one layout";
 constexpr const char* ahead =
@@ -250,7 +250,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(outlineThreshold, effect, "the value that an outlined subgraph is above")
     POPART_OPTION(outlineSequenceBreakCost, nothing, "no nodes that would be outlined exchange data beside others that compute")
     POPART_OPTION(enableOutliningCopyCostPruning, nothing, outlining)
-    POPART_OPTION(subgraphCopyingStrategy, nothing, "bodies read arguments where these lie: no copy could come earlier or later")
+    POPART_OPTION(subgraphCopyingStrategy, modelled, "when calls copy arguments and results: their memory; set, or with an outlineThreshold of one's own, reports count the copies")
     POPART_OPTION(automaticLossScalingSettings, training, "halves and doubles the loss scaling; an error in inference")
 #undef POPART_OPTION
 };

@@ -302,6 +302,17 @@ TEST_CASE("popart options: outlining and IO tiles move the report") {
   io.numIOTiles = 8;
   CHECK(report(alone).bytes() > usual.bytes());
   CHECK(report(dear).bytes() == report(alone).bytes());
+  // Calls of three layers: all three weights are copied at their begin, or each before its layer.
+  SessionOptions whole, late;
+  whole.outlineThreshold = late.outlineThreshold = 2500;
+  late.subgraphCopyingStrategy = SubgraphCopyingStrategy::JustInTime;
+  const auto mostLive = [](const halftone::ipu::Report& r) {
+    return *std::max_element(r.live_bytes.begin(), r.live_bytes.end());
+  };
+  const auto copy = halftone::ipu::StepKind::copy;
+  CHECK(report(whole).cycles(copy) > usual.cycles(copy));
+  CHECK(report(late).cycles(copy) == report(whole).cycles(copy));
+  CHECK(mostLive(report(late)) < mostLive(report(whole)));
   const halftone::ipu::Report apart = report(io);
   const auto host = halftone::ipu::StepKind::host, compute = halftone::ipu::StepKind::compute;
   CHECK(apart.cycles(host) < usual.cycles(host));
