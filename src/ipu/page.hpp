@@ -169,6 +169,8 @@ $("filter").oninput=showOps;$("group").onchange=showOps;
 function tree(){const inner=R.programs.map(()=>[]);R.programs.forEach((p,i)=>{if(p.parent>=0)inner[p.parent].push(i)});
  const stepsOf=new Map();for(let i=0;i<n;i++){const k=S.program[i]+"/"+S.operation[i];if(!stepsOf.has(k))stepsOf.set(k,[]);stepsOf.get(k).push(i)}
  const own=R.programs.map(()=>0);for(let i=0;i<n;i++)for(let p=S.program[i];p>=0;p=R.programs[p].parent)own[p]+=total(i);
+ const runs=R.programs.map(()=>0);R.programs.forEach(p=>{if(p.callee>=0)runs[p.callee]+=p.repeats});
+ R.programs.forEach((P,i)=>{if(P.callee>=0)for(let p=i;p>=0;p=R.programs[p].parent)own[p]+=own[P.callee]*P.repeats/runs[P.callee]});
  const stepHtml=i=>`<div class="leaf">${S.kind[i]}${S.vertex[i]>=0?" "+esc(R.vertices[S.vertex[i]]):""}<span>${int(total(i))} cycles</span></div>`;
  const program=(p,open)=>{const P=R.programs[p];let h=`<details ${open?"open":""}><summary>${esc(P.name)}${P.repeats!=1?" × "+P.repeats:""}<span>${int(own[p])} cycles, ${pct(own[p],E.cycles)}</span></summary>`;
   const ops=R.operations.map((o,i)=>[o,i]).filter(x=>x[0].program==p);(stepsOf.get(p+"/-1")||[]).forEach(i=>h+=stepHtml(i));
@@ -177,7 +179,7 @@ function tree(){const inner=R.programs.map(()=>[]);R.programs.forEach((p,i)=>{if
   const one=([o,i])=>{const kids=inner[p].filter(c=>R.programs[c].operation==i);kids.forEach(c=>used.add(c));return `<details><summary>${esc(o.type)} ${esc(o.name)}<span>${int(o.cycles)} cycles</span></summary>`+(stepsOf.get(p+"/"+i)||[]).map(stepHtml).join("")+kids.map(c=>program(c,false)).join("")+"</details>"};
   layers.forEach(l=>{const c=l.ops.reduce((a,x)=>a+x[0].cycles,0);h+=l.name&&l.ops.length>1?`<details><summary><b>${esc(l.name)}</b><span>${int(c)} cycles, ${pct(c,E.cycles)}, ${l.ops.length} operations</span></summary>`+l.ops.map(one).join("")+"</details>":l.ops.map(one).join("")});
   if(P.operation>=0)(stepsOf.get(p+"/"+P.operation)||[]).forEach(i=>h+=stepHtml(i));inner[p].filter(c=>!used.has(c)).forEach(c=>h+=program(c,false));return h+"</details>"};
- $("tree").innerHTML=R.programs.length?program(0,true):""}
+ $("tree").innerHTML=R.programs.map((P,i)=>P.parent<0?program(i,i==0):"").join("")}
 // comparison
 const mine="#d6336c",theirs="#2f6fb0";let O=null;
 function lines(c,a,b,most,ends){const [g,w,h]=paper(c);if(!w)return;const L=64,W=w-L,top=12,bot=h-22,max=Math.max(1,most)*1.05;axis(g,w,h,max,L,bytes);

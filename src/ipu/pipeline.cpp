@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -127,6 +128,19 @@ std::string_view part_name(char letter) {
                          : "updates";
 }
 
+/// What is done before the first micro-batch (init: nothing that takes cycles, since weights are there),
+/// and with micro-batches, and once they are all through.
+enum class Phase : std::uint8_t { init, fill, main, flush, update };
+constexpr std::string_view phase_names[] = {"init", "fill", "main", "flush", "update"};
+
+/// The phase in which an entry of the timetable begins.
+Phase phase_of(const PipelineProfile& profile, const PipelinePhases& phases, std::size_t entry) {
+  const TimetableEntry& e = profile.timetable[entry];
+  if (fragment_at(profile.spread, e.fragment).is_of_step) return Phase::update;
+  const auto start = static_cast<std::int64_t>(profile.timeline.start[entry]);
+  return start < phases.filled ? Phase::fill : start < phases.drains ? Phase::main : Phase::flush;
+}
+
 /// Puts the reports of fragments together to that of a run.
 class Composition {
  public:
@@ -135,7 +149,10 @@ class Composition {
     report_.model = model;
     report_.target = profile.target;
     report_.options = options;
-    report_.programs.push_back({.name = "main"});
+    report_.programs.push_back({.name = "pipeline"});
+    for (const std::string_view phase : phase_names) {
+      report_.programs.push_back({.name = std::string(phase), .parent = 0});
+    }
     report_.memory.assign(static_cast<std::size_t>(profile.target.tiles()), {});
     report_.tile_cycles.assign(static_cast<std::size_t>(profile.target.tiles()), 0.0);
   }
@@ -151,6 +168,7 @@ class Composition {
     const Crossing crossing = crossing_of(profile_.spread, number);
     now_ = start_of(number);
     program_ = first_program;
+    functions_.push_back(first_program);
     add_programs(part, fragment, runs);
     add_copy(fragment, crossing.received, runs);
     const auto behind_copy = static_cast<std::int32_t>(report_.steps.size());
@@ -204,6 +222,7 @@ class Composition {
   }
 
   Report finish() {
+    add_calls();
     report_.run_cycles = profile_.cycles();
     report_.accumulation = profile_.micro_batches;
     detail::lay_out_memory(report_);
@@ -225,7 +244,6 @@ class Composition {
       if (program.parent < 0) {
         program.name =
             fmt::format("stage {} {}", fragment.stage, part_name(profile_.kind(fragment)));
-        program.parent = 0;
         program.repeats = runs;
       } else {
         program.parent += first;
@@ -234,6 +252,22 @@ class Composition {
         program.operation += static_cast<std::int32_t>(report_.operations.size());
       }
       report_.programs.push_back(std::move(program));
+    }
+  }
+
+  /// Says in which phase the programs of fragments run, and how often.
+  void add_calls() {
+    const PipelinePhases phases = profile_.phases();
+    std::map<std::pair<Phase, std::int32_t>, std::int64_t> runs;
+    for (std::size_t i = 0; i < profile_.timetable.size(); ++i) {
+      ++runs[{phase_of(profile_, phases, i), profile_.timetable[i].fragment}];
+    }
+    for (const auto& [call, times] : runs) {
+      const std::int32_t callee = functions_[static_cast<std::size_t>(call.second)];
+      report_.programs.push_back({.name = report_.programs[static_cast<std::size_t>(callee)].name,
+                                  .parent = 1 + static_cast<std::int32_t>(call.first),
+                                  .repeats = times,
+                                  .callee = callee});
     }
   }
 
@@ -306,6 +340,7 @@ class Composition {
   Report report_;
   std::set<std::pair<std::int32_t, std::string>> known_;
   std::map<std::int32_t, std::int64_t> next_tile_;
+  std::vector<std::int32_t> functions_;  ///< the programs of fragments
   std::int64_t now_ = 0;
   std::int32_t program_ = 0;
 };
@@ -325,6 +360,28 @@ std::int64_t PipelineProfile::busy_cycles(std::int32_t ipu) const {
     if (spread.fragments[f].ipu == ipu) sum += fragment_cycles[f];
   }
   return sum;
+}
+
+PipelinePhases PipelineProfile::phases() const {
+  struct Span {
+    std::int64_t begin = std::numeric_limits<std::int64_t>::max(), end = 0;
+  };
+  std::map<std::int32_t, Span> spans;
+  for (std::size_t i = 0; i < timetable.size(); ++i) {
+    const std::int32_t number = timetable[i].fragment;
+    if (fragment_at(spread, number).is_of_step) continue;
+    const auto start = static_cast<std::int64_t>(timeline.start[i]);
+    Span& span = spans[number];
+    span.begin = std::min(span.begin, start);
+    span.end = std::max(span.end, start + fragment_cycles[static_cast<std::size_t>(number)]);
+  }
+  PipelinePhases phases;
+  for (const auto& [number, span] : spans) {
+    phases.filled = std::max(phases.filled, span.begin);
+    phases.drains = phases.drains == 0 ? span.end : std::min(phases.drains, span.end);
+    phases.flushed = std::max(phases.flushed, span.end);
+  }
+  return phases;
 }
 
 std::int64_t PipelineProfile::waiting_bytes(std::int32_t ipu) const {
@@ -348,6 +405,11 @@ std::string PipelineProfile::summary() const {
   text += line("Micro-batches", std::to_string(micro_batches));
   text += line("Total cycles", fmt::format("{}  ({:.1f} us, {:.1f} us a micro-batch)", cycles(),
                                            seconds() * 1e6, seconds() * 1e6 / micro_batches));
+  const PipelinePhases ends = phases();
+  const std::int64_t drains = std::max(ends.filled, ends.drains);
+  text += line("Phases",
+               fmt::format("fill {}, main {}, flush {}, update {} cycles", ends.filled,
+                           drains - ends.filled, ends.flushed - drains, cycles() - ends.flushed));
   text += line("Idle", fmt::format("{:.1f} %", 100 * idle_share()));
   if (report.batch > 0) {
     text += line("Samples a second", fmt::format("{:.1f}  ({} replicas x {} micro-batches of {})",

@@ -113,7 +113,8 @@ void add_graph(Json& json, const Report& r) {
     json["programs"].push_back({{"name", p.name},
                                 {"parent", p.parent},
                                 {"repeats", p.repeats},
-                                {"operation", p.operation}});
+                                {"operation", p.operation},
+                                {"callee", p.callee}});
   }
 }
 

@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include <halftone/graph/scopes.hpp>
 #include <halftone/halftone.hpp>
@@ -101,6 +103,47 @@ TEST_CASE("the operations of a pipeline take what those of the whole model take"
     const ipu::PipelineProfile parts = ipu::profile_pipeline(
         model(count), ipu::bow.with_ipus(count), Schedule::zero_bubble, micro_batches);
     CHECK(cycles(parts.report, 1) == doctest::Approx(whole).epsilon(0.01));
+  }
+}
+
+// The formula: of S equal stages fill has S - 1 - s turns of stage s, main A - S + 1, and flush s.
+TEST_CASE("a pipeline's program is filled, runs, is flushed and updates") {
+  constexpr std::int32_t count = 4, micro_batches = 16;
+  for (const bool is_trained : {false, true}) {
+    CAPTURE(is_trained);
+    const ipu::PipelineProfile p = profiled(stages(count, is_trained), Schedule::grouped);
+    const std::vector<ipu::Program>& programs = p.report.programs;
+    std::vector<std::string> phases;
+    std::map<std::pair<std::int32_t, std::string>, std::int64_t> runs;
+    std::map<std::int32_t, std::int64_t> calls;
+    for (const ipu::Program& program : programs) {
+      if (program.parent == 0) phases.push_back(program.name);
+      if (program.callee < 0) continue;
+      runs[{program.parent, program.name}] = program.repeats;
+      calls[program.callee] += program.repeats;
+    }
+    CHECK(programs[0].name == "pipeline");
+    CHECK(phases == std::vector<std::string>{"init", "fill", "main", "flush", "update"});
+    constexpr std::int32_t fill = 2, main = 3, flush = 4, update = 5;
+    for (std::int32_t s = 0; !is_trained && s < count; ++s) {
+      const std::string name = "stage " + std::to_string(s) + " forward";
+      CHECK(runs[{fill, name}] == count - 1 - s);
+      CHECK(runs[{main, name}] == micro_batches - count + 1);
+      CHECK(runs[{flush, name}] == s);
+    }
+    if (is_trained) CHECK(runs[{update, "stage 0 updates"}] == 1);
+    REQUIRE(calls.size() == p.spread.fragments.size());
+    for (const auto& [callee, times] : calls) {
+      const ipu::Program& function = programs[static_cast<std::size_t>(callee)];
+      CHECK(function.parent == -1);
+      CHECK(function.repeats == times);
+    }
+    const ipu::PipelinePhases ends = p.phases();
+    CHECK(0 < ends.filled);
+    CHECK(ends.filled < ends.drains);
+    CHECK(ends.drains < ends.flushed);
+    CHECK((ends.flushed < p.cycles()) == is_trained);
+    CHECK(contains(p.summary(), "fill " + std::to_string(ends.filled)));
   }
 }
 

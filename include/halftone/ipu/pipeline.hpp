@@ -9,6 +9,13 @@
 
 namespace halftone::ipu {
 
+/// The cycles at which a pipeline is filled (each fragment has begun with its first micro-batch), at which
+/// its main part is over (one fragment is through with its last one), and at which it is flushed (all
+/// are). Updates follow. A pipeline of fewer turns than fragments has no main part.
+struct PipelinePhases {
+  std::int64_t filled = 0, drains = 0, flushed = 0;
+};
+
 /// This is what the stages of a pipeline would do on a machine whose IPUs have a clock each.
 struct PipelineProfile {
   Target target;
@@ -19,7 +26,8 @@ struct PipelineProfile {
       fragment_cycles;  ///< with the copies over links, of what a fragment gets and gives
   Timeline timeline;    ///< in cycles
   /// The run as a report: each fragment's steps repeat for its micro-batches, and begin with the first
-  /// one; values that wait for other stages lie in memory.
+  /// one; values that wait for other stages lie in memory. Its program is init, fill, main, flush and
+  /// update, which call the programs of fragments.
   Report report;
 
   /// The run takes so long until the last IPU has done the last micro-batch.
@@ -28,6 +36,7 @@ struct PipelineProfile {
   /// The share counts the IPUs that have stages.
   double idle_share() const { return timeline.idle_share(spread.ipus); }
   std::int64_t busy_cycles(std::int32_t ipu) const;
+  PipelinePhases phases() const;
   /// Bytes of the values that wait on an IPU for other stages, most of them for gradients.
   std::int64_t waiting_bytes(std::int32_t ipu) const;
 

@@ -161,6 +161,7 @@ struct Program {
   std::int32_t parent = -1;
   std::int64_t repeats = 1;  ///< of the parent's each run
   std::int32_t operation = -1;
+  std::int32_t callee = -1;  ///< the program, of no parent, that it runs instead of having steps
 };
 
 /// What a model would do on a machine: its program with the time of each step, and what each
