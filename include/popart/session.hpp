@@ -100,6 +100,8 @@ class Session {
   bool hasInfo(TensorId id) const;
   std::set<TensorId> getAllTensorIds() const;
 
+  /// Cycles of the last step: of whole runs (id "", Instrumentation::Outer), or those in which an IPU
+  /// works and waits for no other (id "inner_ipu_0" and so on, Instrumentation::Inner).
   uint64_t getCycleCount(std::string id = "");
   /// What random numbers follow from: two equal halves of four words for the device's one tile, the
   /// seed of the next step in the first two. Setting what was read before repeats the steps since;

@@ -793,6 +793,17 @@ std::set<TensorId> Session::getAllTensorIds() const {
   return ids;
 }
 
+/// The IPU whose inner cycle counter has that id; none: there is no such counter.
+static std::optional<std::int64_t> innerIpu(std::string_view id, std::int64_t ipus) {
+  constexpr std::string_view prefix = "inner_ipu_";
+  if (!id.starts_with(prefix)) return {};
+  id.remove_prefix(prefix.size());
+  std::int64_t ipu = 0;
+  const auto [end, error] = std::from_chars(id.data(), id.data() + id.size(), ipu);
+  if (error != std::errc() || end != id.data() + id.size()) return {};
+  return ipu >= 0 && ipu < ipus ? std::optional(ipu) : std::nullopt;
+}
+
 uint64_t Session::getCycleCount(std::string id) {
   const State& s = *state_;
   if (!s.ran) throw runtime_error("Must call run before getCycleCount.");
@@ -800,12 +811,21 @@ uint64_t Session::getCycleCount(std::string id) {
     throw runtime_error(
         "SessionOptions::instrumentWithHardwareCycleCounter must be set to measure cycles");
   }
-  if (!id.empty()) throw runtime_error("Invalid id for cycle counter: {}", id);
-  if (s.target() == nullptr) {
+  const std::set<Instrumentation>& counted = s.options.hardwareInstrumentations;
+  const std::optional<halftone::ipu::Target> target = s.replicaTarget();
+  const std::optional<std::int64_t> ipu = counted.count(Instrumentation::Inner) != 0
+                                              ? innerIpu(id, target ? target->ipus : 1)
+                                              : std::nullopt;
+  if (!ipu && !(id.empty() && counted.count(Instrumentation::Outer) != 0)) {
+    throw runtime_error("Invalid id for cycle counter: {}", id);
+  }
+  if (!target) {
     throw runtime_error("There is no cycle counter on the device {}", s.device->getType());
   }
-  return translated<runtime_error>(
-      [&] { return static_cast<uint64_t>(s.executable->session().cycle_count()); });
+  return translated<runtime_error>([&] {
+    const halftone::Session& session = s.executable->session();
+    return static_cast<uint64_t>(ipu ? session.cycle_count(*ipu) : session.cycle_count());
+  });
 }
 
 std::vector<uint32_t> Session::getRNGState() {

@@ -152,7 +152,7 @@ const OptionRow option_rows[] = {
     POPART_OPTION(separateCallOpPdfs, effect, "a DOT file for each graph")
     POPART_OPTION(compileEngine, effect, "without it the session cannot run")
     POPART_OPTION(instrumentWithHardwareCycleCounter, effect, "getCycleCount works on IPU models")
-    POPART_OPTION(hardwareInstrumentations, refused, "only whole runs are counted, Instrumentation::Outer")
+    POPART_OPTION(hardwareInstrumentations, modelled, "whole runs (id \"\"), and the cycles in which each IPU works (Inner, \"inner_ipu_0\")")
     POPART_OPTION(timeLimitScheduler, effect, "seconds that nodes are moved to where memory is free earlier")
     POPART_OPTION(swapLimitScheduler, effect, "how often nodes are moved to where memory is free earlier")
     POPART_OPTION(kahnTieBreaker, effect, "which of several nodes that could run is next: greedy (the one that frees most memory), fifo (the one that could run last) or random")

@@ -260,6 +260,12 @@ const TensorInfo* slice_of(const SessionState& state, std::string_view stream) {
   return i < state.outputs.size() && state.outputs.is_stream(i) ? &state.outputs.info(i) : nullptr;
 }
 
+/// How often the program of a report goes in a run: a pipeline's is of several micro-batches.
+std::int64_t reports_of_run(const ipu::Report& report, const DataFlow& flow) {
+  const std::int64_t together = report.run_cycles > 0 ? report.accumulation : 1;
+  return flow.micro_batches() / together;
+}
+
 }  // namespace
 
 bool Session::has(std::string_view tensor) const {
@@ -292,9 +298,16 @@ const ipu::Report& Session::report() const {
 }
 std::int64_t Session::cycle_count() const {
   const ipu::Report& r = report();
-  // A pipeline's run is of several micro-batches.
-  const std::int64_t together = r.run_cycles > 0 ? r.accumulation : 1;
-  return r.cycles() * (state_->flow.micro_batches() / together);
+  return r.cycles() * reports_of_run(r, state_->flow);
+}
+std::int64_t Session::cycle_count(std::int64_t ipu) const {
+  const ipu::Report& r = report();
+  if (ipu < 0 || ipu >= r.target.ipus) {
+    fail(ErrorKind::usage, {.what = "cycles are asked of an IPU that the machine does not have",
+                            .expected = "less than " + std::to_string(r.target.ipus),
+                            .found = std::to_string(ipu)});
+  }
+  return r.ipu_cycles(ipu) * reports_of_run(r, state_->flow);
 }
 
 const DataFlow& Session::data_flow() const { return state_->flow; }

@@ -387,6 +387,18 @@ TEST_CASE("popart session: an emulated IPU and its reports") {
   CHECK(session->getCycleCount() > 0);
   CHECK(
       contains(error_of([&] { session->getCycleCount("other"); }), "Invalid id for cycle counter"));
+  SessionOptions inner = options;
+  inner.hardwareInstrumentations = {Instrumentation::Inner};
+  const auto counts = make(inner, manager.createIpuModelDevice(deviceOptions));
+  counts->prepareDevice();
+  counts->run(io);
+  CHECK(counts->getCycleCount("inner_ipu_0") == session->getCycleCount());
+  for (const char* const id : {"", "inner_ipu_1", "inner_ipu_", "inner_ipu_0x", "inner_ipu_-1"}) {
+    CAPTURE(id);
+    CHECK(contains(error_of([&] { counts->getCycleCount(id); }), "Invalid id for cycle counter"));
+  }
+  CHECK(contains(error_of([&] { session->getCycleCount("inner_ipu_0"); }),
+                 "Invalid id for cycle counter"));
   CHECK(contains(session->getSummaryReport(), "Total cycles"));
   CHECK(contains(session->getGraphReport(), "\"halftone.ipu.graph_report\""));
   CHECK(contains(session->getExecutionReport(), "\"halftone.ipu.execution_report\""));
@@ -433,6 +445,43 @@ TEST_CASE("popart session: an emulated IPU and its reports") {
   offline->prepareDevice(false);
   CHECK(contains(offline->getGraphReport(), "1472"));
   CHECK(contains(error_of([&] { offline->run(io); }), "not configured for execution"));
+}
+
+// The law: an IPU works, waits for others or is idle; the report has the second and third of a micro-batch.
+TEST_CASE("popart session: Inner counts the work of each IPU") {
+  constexpr int batches = 3;
+  std::map<std::string, std::string> deviceOptions{{"numIPUs", "2"}, {"tilesPerIPU", "64"}};
+  const auto builder = Builder::create();
+  const TensorId x = builder->addInputTensor(TensorInfo("FLOAT", Shape{64, 64}), "x");
+  const TensorId first = builder->aiOnnxOpset10().matmul({x, x}, "first");
+  const TensorId second = builder->aiOnnxOpset10().relu({first}, "second");
+  builder->virtualGraph(first, 0);
+  builder->virtualGraph(second, 1);
+  builder->addOutputTensor(second);
+  SessionOptions options;
+  options.virtualGraphMode = VirtualGraphMode::Manual;
+  options.instrumentWithHardwareCycleCounter = true;
+  options.hardwareInstrumentations = {Instrumentation::Outer, Instrumentation::Inner};
+  const auto session = InferenceSession::createFromOnnxModel(
+      builder->getModelProto(), DataFlow(batches, {{second, AnchorReturnType("Final")}}),
+      DeviceManager::createDeviceManager().createIpuModelDevice(deviceOptions), InputShapeInfo(),
+      options);
+  session->prepareDevice();
+  std::vector<float> in(batches * 64 * 64, 1), out(64 * 64);
+  NDArrayWrapper<float> given(in.data(), {batches, 64, 64}), taken(out.data(), {64, 64});
+  std::map<TensorId, IArray&> inputs{{x, given}}, outputs{{second, taken}};
+  StepIO io(inputs, outputs);
+  session->run(io);
+  const halftone::ipu::Report& report = session->getReport();
+  const auto run = static_cast<std::int64_t>(session->getCycleCount());
+  for (const std::int64_t ipu : {0, 1}) {
+    CAPTURE(ipu);
+    const auto work =
+        static_cast<std::int64_t>(session->getCycleCount("inner_ipu_" + std::to_string(ipu)));
+    CHECK(0 < work);
+    CHECK(work < run);
+    CHECK(work + batches * (report.waiting_cycles(ipu) + report.idle_cycles(ipu)) == run);
+  }
 }
 
 // The layout of the state, [2 (identical, differing)][tiles][workers][4]: PopART's devicex.

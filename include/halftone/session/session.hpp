@@ -242,6 +242,10 @@ class Session {
   const ipu::Report& report() const;
   /// Cycles of one run. Throws as report().
   std::int64_t cycle_count() const;
+  /// Cycles of a run in which one IPU works: it does steps of its own, or copies, and waits for no other.
+  ///
+  /// errors  UsageError: the machine has no such IPU; those of report()
+  std::int64_t cycle_count(std::int64_t ipu) const;
 
   const DataFlow& data_flow() const;
   /// The shape of what a run is given of input number i: dimensions of one for micro-batches, slices or
