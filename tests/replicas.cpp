@@ -58,7 +58,8 @@ struct LargestFirst {
     const kernel::Communicator::Meeting meeting{
         .operation = 0x1a49e57,
         .bytes = sizeof(T),
-        .join = [](const void*, const kernel::Communicator::Part* parts, int replicas) {
+        .join = [](const void*, const kernel::Communicator::Part* parts, int replicas,
+                   kernel::Communicator::Share) {
           T most = *static_cast<const T*>(parts[0].given);
           for (int k = 1; k < replicas; ++k) {
             most = std::max(most, *static_cast<const T*>(parts[k].given));
@@ -170,6 +171,45 @@ TEST_CASE("collectives: all_reduce by every operator, over all replicas and by g
   };
   CHECK(logical(C::logical_and) == std::vector<int>{0, 1, 0, 0, 0, 1, 0, 0});
   CHECK(logical(C::logical_or) == std::vector<int>{1, 1, 0, 0, 1, 1, 0, 0});
+}
+
+// The law: shares that threads join side by side are those of one thread. 50,000 floats are enough that
+// they are shared, and three replicas divide them unevenly.
+TEST_CASE("collectives: large tensors are joined by all threads") {
+  constexpr std::int32_t replicas = 3;
+  constexpr std::int64_t n = 50'000, part = (n + replicas - 1) / replicas;
+  const AnyArray given = counted({replicas, n});
+  const Floats x = floats_of(given);
+  for (const int threads : {1, 2, 3}) {
+    CAPTURE(threads);
+    Graph g;
+    g.replicas = replicas;
+    const AnyTensor t = g.input<float>("x", {n});
+    const AnyTensor sum = collectives::replicated_all_reduce(t);
+    const AnyTensor scattered = collectives::replicated_reduce_scatter(t);
+    const AnyTensor all = collectives::replicated_all_gather(t);
+    output(g, sum, "sum");
+    output(g, scattered, "part");
+    output(g, all, "all");
+    Session session(std::move(g), {.threads = threads});
+    auto results = session.run({{"x", given}});
+    const Floats sums = floats_of(results["sum"]), parts = floats_of(results["part"]);
+    const Floats alls = floats_of(results["all"]);
+    REQUIRE(sums.size() == x.size());
+    REQUIRE(parts.size() == static_cast<std::size_t>(replicas * part));
+    REQUIRE(alls.size() == static_cast<std::size_t>(replicas) * x.size());
+    bool is_equal = true;
+    for (std::int64_t r = 0; r < replicas; ++r) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const auto at = [&](std::int64_t k) { return x[static_cast<std::size_t>(k * n + i)]; };
+        const float expected = at(0) + at(1) + at(2);
+        is_equal = is_equal && sums[static_cast<std::size_t>(r * n + i)] == expected;
+        if (i / part == r) is_equal = is_equal && parts[static_cast<std::size_t>(i)] == expected;
+      }
+      is_equal = is_equal && std::equal(x.begin(), x.end(), alls.begin() + r * replicas * n);
+    }
+    CHECK(is_equal);
+  }
 }
 
 TEST_CASE("collectives: a constant is not joined beforehand") {

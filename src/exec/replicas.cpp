@@ -39,6 +39,11 @@ namespace {
 /// As large as that of a thread; what is not used takes no memory.
 constexpr std::size_t stack_bytes = std::size_t{8} << 20;
 
+/// What is smaller is joined sooner than other threads are told to help.
+constexpr std::int64_t least_shared_bytes = std::int64_t{64} << 10;
+
+constexpr const char* not_joined = "replicas could not meet";
+
 std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
 void* make_stack() {
@@ -245,25 +250,34 @@ void Replicas::run(Task task, void* context) {
 void Replicas::meet(int replica, const kernel::Communicator::Meeting& meeting,
                     kernel::Communicator::Part part) {
   Member& m = *members_[static_cast<std::size_t>(replica)];
-  bool is_last = false;
-  {
-    const std::lock_guard lock(mutex_);
-    m.meeting = meeting;
-    parts_[static_cast<std::size_t>(replica)] = part;
-    is_last = ++meeting_ + done_ == static_cast<int>(members_.size());
-    if (is_last) {
-      settle();
-    } else {
-      m.waits_in = round_.load(std::memory_order_relaxed);
+  m.meeting = meeting;
+  parts_[static_cast<std::size_t>(replica)] = part;
+  wait_for_all(m, &Replicas::settle);
+  if (is_shared_) {
+    try {
+      join(m.meeting, {replica, static_cast<int>(members_.size())});
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      join_error_ = std::current_exception();
     }
+    wait_for_all(m, &Replicas::end_round);
+    if (join_error_) m.defect = not_joined;
   }
-  if (!is_last) switch_to(m.place, *m.caller, &m.caller);
   if (m.defect == nullptr) return;
   if (join_error_) std::rethrow_exception(join_error_);
   fail(ErrorKind::model,
        {.what = m.defect,
         .found = "replica " + std::to_string(m.communicator.replica),
         .hint = "give all replicas the same number of passes and the same branches"});
+}
+
+void Replicas::wait_for_all(Member& member, void (Replicas::*last)()) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (++meeting_ + done_ == static_cast<int>(members_.size())) return (this->*last)();
+    member.waits_in = round_.load(std::memory_order_relaxed);
+  }
+  switch_to(member.place, *member.caller, &member.caller);
 }
 
 const char* Replicas::disagreement() const {
@@ -278,28 +292,39 @@ const char* Replicas::disagreement() const {
 
 void Replicas::settle() {
   const char* defect = disagreement();
+  is_shared_ = false;
   if (defect == nullptr) {
+    const kernel::Communicator::Meeting& meeting = members_[0]->meeting;
     try {
-      join(members_[0]->meeting);
+      collect(meeting);
+      is_shared_ = meeting.is_divisible && threads_ > 1 && meeting.bytes >= least_shared_bytes;
+      if (!is_shared_) join(meeting, {});
     } catch (...) {
       join_error_ = std::current_exception();
-      defect = "replicas could not meet";
+      defect = not_joined;
     }
   }
   for (const auto& m : members_) {
     if (!m->is_done) m->defect = defect;
   }
+  end_round();
+}
+
+void Replicas::end_round() {
   meeting_ = 0;
   round_.fetch_add(1, std::memory_order_release);
   round_is_over_.notify_all();
 }
 
-void Replicas::join(const kernel::Communicator::Meeting& meeting) {
+void Replicas::join(const kernel::Communicator::Meeting& meeting,
+                    kernel::Communicator::Share share) const {
+  const auto& parts = link_ == nullptr ? parts_ : all_parts_;
+  meeting.join(meeting.context, parts.data(), static_cast<int>(parts.size()), share);
+}
+
+void Replicas::collect(const kernel::Communicator::Meeting& meeting) {
+  if (link_ == nullptr) return;
   const std::size_t own = members_.size();
-  if (link_ == nullptr) {
-    meeting.join(meeting.context, parts_.data(), static_cast<int>(own));
-    return;
-  }
   link_->agree(RankLink::Step::meeting, meeting.operation, meeting.bytes);
   const auto bytes = static_cast<std::size_t>(meeting.bytes);
   const void* given = parts_[0].given;
@@ -314,7 +339,6 @@ void Replicas::join(const kernel::Communicator::Meeting& meeting) {
   all_parts_.assign(own * static_cast<std::size_t>(link_->ranks()), {});
   for (std::size_t k = 0; k < all_parts_.size(); ++k) all_parts_[k].given = all + k * bytes;
   std::copy(parts_.begin(), parts_.end(), all_parts_.begin() + first());
-  meeting.join(meeting.context, all_parts_.data(), static_cast<int>(all_parts_.size()));
 }
 
 bool has_meetings(const Graph& graph) {

@@ -69,18 +69,24 @@ class Replicas {
   static void switch_to(Place& from, Place& to, Place* const* next_caller = nullptr);
   static void enter(Member* member);
   void do_tasks(Member& member);
-  /// All are there or done: ends the round. Those who have met go on, or learn that they disagree.
+  /// Counts that a replica has come; the last one does what ends the round, the others wait for it.
+  void wait_for_all(Member& member, void (Replicas::*last)());
+  /// All are there or done: ends the round. Those who have met go on, to join shares or because all is
+  /// joined, or learn that they disagree.
   void settle();
+  void end_round();
   /// Null: all do the same.
   const char* disagreement() const;
-  /// Joins the parts of all replicas. Parts that are not of this rank are fetched before.
-  void join(const kernel::Communicator::Meeting& meeting);
+  /// Fetches the parts that are not of this rank.
+  void collect(const kernel::Communicator::Meeting& meeting);
+  void join(const kernel::Communicator::Meeting& meeting, kernel::Communicator::Share share) const;
 
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<kernel::Communicator::Part> parts_, all_parts_;  ///< of this rank; of all
   RankLink* const link_;
   std::vector<std::byte> given_;  ///< what this rank's replicas give, for the others
   std::exception_ptr join_error_{};
+  bool is_shared_ = false;  ///< each replica joins a share, before another round
   const kernel::Executor executor_;
   int threads_ = 1;  ///< that run replicas at a time
   Task task_ = nullptr;

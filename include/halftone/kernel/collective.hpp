@@ -87,10 +87,11 @@ void copy_elements(T* to, const T* from, std::int64_t n) {
 }
 
 template <class T>
-void join_all_reduce(const void* context, const Communicator::Part* parts, int) {
+void join_all_reduce(const void* context, const Communicator::Part* parts, int,
+                     Communicator::Share share) {
   const Joint& joint = *static_cast<const Joint*>(context);
   for (int group = 0; group < joint.members.groups; ++group) {
-    join_group<T>(joint, parts, group, 0, joint.elements,
+    join_group<T>(joint, parts, group, share.first(joint.elements), share.size(joint.elements),
                   [&](std::int64_t at, const T* values, std::int64_t count) {
                     for (int i = 0; i < joint.members.size; ++i) {
                       void* y = parts[joint.members.member(group, i)].result;
@@ -110,7 +111,8 @@ void cut_shard(const T* x, std::int64_t n, std::int64_t index, T* y, std::int64_
 }
 
 template <class T>
-void join_reduce_scatter(const void* context, const Communicator::Part* parts, int) {
+void join_reduce_scatter(const void* context, const Communicator::Part* parts, int,
+                         Communicator::Share share) {
   const Joint& joint = *static_cast<const Joint*>(context);
   for (int group = 0; group < joint.members.groups; ++group) {
     for (int i = 0; i < joint.members.size; ++i) {
@@ -118,25 +120,28 @@ void join_reduce_scatter(const void* context, const Communicator::Part* parts, i
       if (y == nullptr) continue;
       const std::int64_t first = std::min(i * joint.shard, joint.elements);
       const std::int64_t n = std::min(joint.shard, joint.elements - first);
-      join_group<T>(joint, parts, group, first, n,
+      join_group<T>(joint, parts, group, first + share.first(n), share.size(n),
                     [&](std::int64_t at, const T* values, std::int64_t count) {
                       copy_elements(y + (at - first), values, count);
                     });
+      if (share.index > 0) continue;
       for (std::int64_t e = n; e < joint.shard; ++e) y[e] = T{};
     }
   }
 }
 
 template <class T>
-void join_all_gather(const void* context, const Communicator::Part* parts, int) {
+void join_all_gather(const void* context, const Communicator::Part* parts, int,
+                     Communicator::Share share) {
   const Joint& joint = *static_cast<const Joint*>(context);
   for (int group = 0; group < joint.members.groups; ++group) {
     for (int i = 0; i < joint.members.size; ++i) {
       T* y = static_cast<T*>(parts[joint.members.member(group, i)].result);
       if (y == nullptr) continue;
       for (int other = 0; other < joint.members.size; ++other) {
-        const void* x = parts[joint.members.member(group, other)].given;
-        copy_elements(y + other * joint.elements, static_cast<const T*>(x), joint.elements);
+        const T* x = static_cast<const T*>(parts[joint.members.member(group, other)].given);
+        const std::int64_t first = share.first(joint.elements);
+        copy_elements(y + other * joint.elements + first, x + first, share.size(joint.elements));
       }
     }
   }
@@ -150,7 +155,7 @@ void replicated_all_reduce(const op::Collective& collective, const KernelCall& c
   const detail::Joint joint{collective.collective_operator, collective.members(call), x.size(), 0};
   meet(call.communicator,
        {call.number, x.size() * static_cast<std::int64_t>(sizeof(T)), &joint,
-        &detail::join_all_reduce<T>},
+        &detail::join_all_reduce<T>, true},
        {x.data, y.data});
 }
 
@@ -165,7 +170,7 @@ void replicated_reduce_scatter(const op::Collective& collective, const KernelCal
   const detail::Joint joint{collective.collective_operator, members, x.size(), y.size()};
   meet(call.communicator,
        {call.number, x.size() * static_cast<std::int64_t>(sizeof(T)), &joint,
-        &detail::join_reduce_scatter<T>},
+        &detail::join_reduce_scatter<T>, true},
        {x.data, y.data});
 }
 
@@ -175,7 +180,7 @@ void replicated_all_gather(const op::Collective& collective, const KernelCall& c
   const detail::Joint joint{CollectiveOperator::local, collective.members(call), x.size(), 0};
   meet(call.communicator,
        {call.number, x.size() * static_cast<std::int64_t>(sizeof(T)), &joint,
-        &detail::join_all_gather<T>},
+        &detail::join_all_gather<T>, true},
        {x.data, y.data});
 }
 

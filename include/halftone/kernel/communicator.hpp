@@ -8,8 +8,11 @@ namespace halftone::kernel {
 /// be anywhere.
 ///
 /// meet(self, replica, meeting, part) waits until all replicas have come, each with a part of its own;
-/// then one of them calls meeting.join(context, parts, replicas), with the parts in the order of the
+/// then meeting.join(context, parts, replicas, share) is called, with the parts in the order of the
 /// replicas, and all return. It throws if replicas come to different meetings, or do not come.
+///
+/// One replica calls join for all, or, if the meeting is divisible, each calls it for a share of the
+/// results; those that run at a time then join side by side.
 ///
 /// Replicas that another process runs have parts too, but no memory for results: Part::result is null
 /// there, and join leaves it out.
@@ -19,11 +22,21 @@ struct Communicator {
     const void* given = nullptr;
     void* result = nullptr;  ///< null: another process joins the same parts, and writes it
   };
+  /// Which of how many equal shares of the results a call of join makes.
+  struct Share {
+    int index = 0, count = 1;
+
+    constexpr std::int64_t first(std::int64_t elements) const { return elements * index / count; }
+    constexpr std::int64_t size(std::int64_t elements) const {
+      return elements * (index + 1) / count - first(elements);
+    }
+  };
   struct Meeting {
     std::uint64_t operation = 0;  ///< equal where replicas do the same
     std::int64_t bytes = 0;       ///< of what each brings
     const void* context = nullptr;
-    void (*join)(const void* context, const Part* parts, int replicas) = nullptr;
+    void (*join)(const void* context, const Part* parts, int replicas, Share share) = nullptr;
+    bool is_divisible = false;  ///< join makes shares; else it is called once, for all
   };
   int replica = 0, replicas = 1;
   void (*meet)(void* self, int replica, const Meeting& meeting, Part part) = nullptr;
@@ -34,7 +47,7 @@ struct Communicator {
 inline void meet(const Communicator* communicator, const Communicator::Meeting& meeting,
                  Communicator::Part part) {
   if (communicator == nullptr || communicator->meet == nullptr) {
-    meeting.join(meeting.context, &part, 1);
+    meeting.join(meeting.context, &part, 1, {});
   } else {
     communicator->meet(communicator->self, communicator->replica, meeting, part);
   }

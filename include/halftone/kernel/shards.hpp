@@ -19,26 +19,32 @@ inline MemberFormula all_replicas(const KernelCall& call) { return op::Collectiv
 
 /// All parts one behind the other, without what the last ones are filled up with.
 template <class T>
-void join_parts(const void* context, const Communicator::Part* parts, int replicas) {
+void join_parts(const void* context, const Communicator::Part* parts, int replicas,
+                Communicator::Share share) {
   const Joint& joint = *static_cast<const Joint*>(context);
   for (int to = 0; to < replicas; ++to) {
     T* y = static_cast<T*>(parts[to].result);
+    if (y == nullptr) continue;
     for (int from = 0; from < replicas; ++from) {
-      const std::int64_t first = std::min(from * joint.shard, joint.elements);
-      const std::int64_t count = std::min(joint.shard, joint.elements - first);
-      copy_elements(y + first, static_cast<const T*>(parts[from].given), count);
+      const std::int64_t begin = std::min(from * joint.shard, joint.elements);
+      const std::int64_t elements = std::min(joint.shard, joint.elements - begin);
+      const std::int64_t first = share.first(elements);
+      const T* x = static_cast<const T*>(parts[from].given) + first;
+      copy_elements(y + begin + first, x, share.size(elements));
     }
   }
 }
 
 template <class T>
-void join_squares(const void*, const Communicator::Part* parts, int replicas) {
+void join_squares(const void*, const Communicator::Part* parts, int replicas, Communicator::Share) {
   T sums[2] = {};
   for (int k = 0; k < replicas; ++k) {
     const auto* own = static_cast<const T*>(parts[k].given);
     for (int i = 0; i < 2; ++i) sums[i] += own[i];
   }
-  for (int k = 0; k < replicas; ++k) std::memcpy(parts[k].result, sums, sizeof sums);
+  for (int k = 0; k < replicas; ++k) {
+    if (parts[k].result != nullptr) std::memcpy(parts[k].result, sums, sizeof sums);
+  }
 }
 
 }  // namespace detail
@@ -50,7 +56,7 @@ void join_total(const op::Collective& collective, const KernelCall& call, View<T
                             0};
   meet(call.communicator,
        {call.number, total.size() * static_cast<std::int64_t>(sizeof(T)), &joint,
-        &detail::join_all_reduce<T>},
+        &detail::join_all_reduce<T>, true},
        {total.data, total.data});
 }
 
@@ -60,7 +66,7 @@ void scatter_total(bool is_mean, const KernelCall& call, View<T> total, View<T> 
                             part.size()};
   meet(call.communicator,
        {call.number, total.size() * static_cast<std::int64_t>(sizeof(T)), &joint,
-        &detail::join_reduce_scatter<T>},
+        &detail::join_reduce_scatter<T>, true},
        {total.data, part.data});
   std::fill_n(total.data, total.size(), T{});
 }
@@ -71,7 +77,7 @@ void gather_parts(const KernelCall& call, View<const T> part, View<T> whole) {
                             part.size()};
   meet(call.communicator,
        {call.number, part.size() * static_cast<std::int64_t>(sizeof(T)), &joint,
-        &detail::join_parts<T>},
+        &detail::join_parts<T>, true},
        {part.data, whole.data});
 }
 
