@@ -1,6 +1,6 @@
 // This measures what it costs to spread a training: the memory and time of a step that computes values of the
 // forward part again, beside one that keeps them, a batch that replicas share on two threads, beside a
-// session on one, and a pipeline of two stages on two threads, beside gradient accumulation on one and
+// session on one (and ranks, where mpirun starts it), and a pipeline of two stages on two threads, beside gradient accumulation on one and
 // on two. Times are of alternating runs, the best of each.
 #include <halftone/train.hpp>
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <halftone/exec/engine.hpp>
+#include <halftone/exec/ranks.hpp>
 
 #include "measure.hpp"
 #include "networks.hpp"
@@ -24,7 +25,8 @@ constexpr int rounds = 40;
 /// A session of a network that is trained, and its data.
 class Step {
  public:
-  Step(Graph g, std::int32_t replicas, int threads, Recomputation recompute) {
+  Step(Graph g, std::int32_t replicas, int threads, Recomputation recompute,
+       const Ranks* ranks = nullptr) {
     g.replicas = replicas;
     const AnyTensor logits = g["logits"];
     const AnyTensor label = g.input<std::int32_t>("label", {logits.info().shape[0]});
@@ -35,7 +37,8 @@ class Step {
     graph_.outputs = {loss.id};
     recompute_ = recompute;
     session_ =
-        Session(std::move(g), {.outputs = {loss}, .threads = threads, .recompute = recompute});
+        Session(std::move(g),
+                {.outputs = {loss}, .threads = threads, .recompute = recompute, .ranks = ranks});
     x_ = AnyArray({ElementType::float32, session_->given_shape(0)});
     for (float& x : x_.values<float>()) x = 0.5f;
     label_ = AnyArray({ElementType::int32, session_->given_shape(1)});
@@ -135,6 +138,14 @@ void compare_pipelines(const char* name, const Graph& g) {
 }  // namespace
 
 int main() {
+  if (const Ranks* const ranks = launched_ranks()) {
+    Step step(networks::lenet(32), ranks->ranks, 1, Recomputation::none, ranks);
+    const double seconds = best_of<Step>({&step})[0];
+    if (ranks->rank == 0) {
+      std::printf("lenet        as %d ranks of 32 %.2f ms\n", ranks->ranks, seconds * 1e3);
+    }
+    return 0;
+  }
   compare_pipelines("lenet 8", networks::lenet(8));
   compare_pipelines("encoder-4", encoder(4));
   compare_recomputation("encoder-12", encoder(12));

@@ -462,6 +462,7 @@ TEST_CASE("popart session: Inner counts the work of each IPU") {
   options.virtualGraphMode = VirtualGraphMode::Manual;
   options.instrumentWithHardwareCycleCounter = true;
   options.hardwareInstrumentations = {Instrumentation::Outer, Instrumentation::Inner};
+  options.engineOptions["autoReport.all"] = "true";
   const auto session = InferenceSession::createFromOnnxModel(
       builder->getModelProto(), DataFlow(batches, {{second, AnchorReturnType("Final")}}),
       DeviceManager::createDeviceManager().createIpuModelDevice(deviceOptions), InputShapeInfo(),
