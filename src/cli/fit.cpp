@@ -122,7 +122,7 @@ class Fit : FitTask {
                                           .precision = options_.precision,
                                           .ranks = options_.spreading.ranks});
     // The first rank validates for all: they have the same weights.
-    if ((options_.validation.empty() && options_.held_back == 0) || rank() != 0) return;
+    if (!is_validated() || rank() != 0) return;
     graph = model_;
     const AnyTensor losses = record_loss(graph, true);
     graph.outputs = {losses.id, graph.find(output_)};
@@ -132,20 +132,33 @@ class Fit : FitTask {
 
   // --- saved state ----------------------------------------------------------------------------
 
+  bool is_validated() const { return !options_.validation.empty() || options_.held_back > 0; }
+
+  /// What variables hold now; good until the next step. Ranks ask for it together, since each may hold
+  /// a part alone.
+  using Values = std::vector<std::pair<std::string_view, AnyView>>;
+  Values values() {
+    Values list;
+    if (!is_validated() && options_.save.empty()) return list;
+    for (const Port& port : trained_->variables()) {
+      list.emplace_back(port.name, trained_->get(port.name));
+    }
+    return list;
+  }
+
   /// Weights and what the optimizer keeps, with the model as it was given.
-  void save(std::int64_t epochs) {
+  void save(const Values& values, std::int64_t epochs) {
     Graph graph = original_;
     const auto add = [&](std::string_view name, auto number) {
       using T = decltype(number);
       graph.add_constant({element_type<T>, {}},
                          Bytes::copy_of(std::as_bytes(std::span(&number, 1))), name);
     };
-    for (const Port& port : trained_->variables()) {
-      const AnyView value = trained_->get(port.name);
+    for (const auto& [name, value] : values) {
       Bytes bytes = Bytes::copy_of({static_cast<const std::byte*>(value.data), value.bytes()});
-      const TensorId id = graph.find(port.name);
+      const TensorId id = graph.find(name);
       if (id == no_tensor) {
-        graph.add_variable(port.info, std::move(bytes), port.name);
+        graph.add_variable(value.info, std::move(bytes), name);
       } else {
         graph.tensor(id).data = std::move(bytes);
       }
@@ -278,9 +291,10 @@ class Fit : FitTask {
       if (loss_ == Loss::cross_entropy) {
         now.accuracy = static_cast<double>(right) / static_cast<double>(now.samples * per_sample);
       }
-      if (tested_) validate(now);
+      const Values now_held = values();
+      if (tested_) validate(now, now_held);
       epochs_.push_back(now);
-      write_files(epoch);
+      write_files(epoch, now_held);
       activity.print(console_.out, line_of(now) + "\n");
     }
     std::string text =
@@ -361,8 +375,12 @@ class Fit : FitTask {
   }
 
   /// Weights as they are now, on the samples that are not trained with.
-  void validate(Epoch& now) {
-    tested_->set_weights(trained_->weights());
+  void validate(Epoch& now, const Values& values) {
+    for (const Port& port : tested_->variables()) {
+      for (const auto& [name, value] : values) {
+        if (name == port.name) tested_->set(name, value);
+      }
+    }
     const bool is_held_back = options_.held_back > 0;
     const Dataset& data = is_held_back ? data_ : validation_;
     const std::int64_t first = is_held_back ? known_ : 0, samples = data.samples() - first;
@@ -430,9 +448,9 @@ class Fit : FitTask {
                count(static_cast<double>(e.samples) / e.seconds), duration(e.seconds));
   }
 
-  void write_files(std::int64_t epoch) {
+  void write_files(std::int64_t epoch, const Values& values) {
     if (rank() != 0) return;
-    if (!options_.save.empty()) save(epoch);
+    if (!options_.save.empty()) save(values, epoch);
     if (!options_.log.empty()) write_file(options_.log, log_text());
     if (options_.plot.empty()) return;
     std::vector<Curve> curves{steps_};

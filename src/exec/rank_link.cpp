@@ -97,8 +97,14 @@ void RankLink::agree(Step step, std::uint64_t operation, std::int64_t bytes) {
 }
 
 const std::byte* RankLink::gather(const void* block, std::size_t bytes) {
-  blocks_.resize(bytes * static_cast<std::size_t>(ranks_.ranks));
-  if (bytes != 0) ranks_.all_gather(ranks_.self, block, bytes, blocks_.data());
+  std::byte* const all = room(bytes * static_cast<std::size_t>(ranks_.ranks));
+  if (bytes != 0) ranks_.all_gather(ranks_.self, block, bytes, all);
+  return all;
+}
+
+std::byte* RankLink::room(std::size_t bytes) {
+  // It never shrinks: what grows again would be filled with zeros again.
+  if (blocks_.size() < bytes) blocks_.resize(bytes);
   return blocks_.data();
 }
 

@@ -39,6 +39,21 @@ class RankLink {
   void agree(Step step, std::uint64_t operation = 0, std::int64_t bytes = 0);
   /// The blocks of all ranks, which have agreed; good until the next call.
   const std::byte* gather(const void* block, std::size_t bytes);
+  /// Whether ranks can give each other different blocks.
+  bool has_exchange() const { return ranks_.all_to_all != nullptr; }
+  /// sent(r) and received(r) are the Ranks::Block for rank r and from it, which have agreed.
+  template <class Sent, class Received>
+  void exchange(Sent&& sent, Received&& received) {
+    sent_.clear();
+    received_.clear();
+    for (int r = 0; r < ranks_.ranks; ++r) {
+      sent_.push_back(sent(r));
+      received_.push_back(received(r));
+    }
+    ranks_.all_to_all(ranks_.self, sent_.data(), received_.data());
+  }
+  /// Memory for blocks, good until the next call of this or of gather().
+  std::byte* room(std::size_t bytes);
 
  private:
   struct Header {
@@ -55,6 +70,7 @@ class RankLink {
   bool is_broken_ = false;
   std::vector<Header> headers_;
   std::vector<std::byte> blocks_;
+  std::vector<Ranks::Block> sent_, received_;
 };
 
 }  // namespace halftone

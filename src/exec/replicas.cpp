@@ -255,12 +255,14 @@ void Replicas::meet(int replica, const kernel::Communicator::Meeting& meeting,
   wait_for_all(m, &Replicas::settle);
   if (is_shared_) {
     try {
-      join(m.meeting, {replica, static_cast<int>(members_.size())});
+      const auto own = static_cast<int>(members_.size());
+      const int first_share = is_scattered_ ? first() : 0;
+      join(m.meeting, {first_share + replica, is_scattered_ ? m.communicator.replicas : own});
     } catch (...) {
       const std::lock_guard lock(mutex_);
       join_error_ = std::current_exception();
     }
-    wait_for_all(m, &Replicas::end_round);
+    wait_for_all(m, &Replicas::end_shares);
     if (join_error_) m.defect = not_joined;
   }
   if (m.defect == nullptr) return;
@@ -292,12 +294,14 @@ const char* Replicas::disagreement() const {
 
 void Replicas::settle() {
   const char* defect = disagreement();
-  is_shared_ = false;
+  is_shared_ = is_scattered_ = false;
   if (defect == nullptr) {
     const kernel::Communicator::Meeting& meeting = members_[0]->meeting;
+    const bool has_shares = meeting.element_bytes > 0 && meeting.bytes >= least_shared_bytes;
+    is_scattered_ = has_shares && meeting.is_uniform && link_ != nullptr && link_->has_exchange();
     try {
       collect(meeting);
-      is_shared_ = meeting.is_divisible && threads_ > 1 && meeting.bytes >= least_shared_bytes;
+      is_shared_ = has_shares && (threads_ > 1 || is_scattered_);
       if (!is_shared_) join(meeting, {});
     } catch (...) {
       join_error_ = std::current_exception();
@@ -306,6 +310,17 @@ void Replicas::settle() {
   }
   for (const auto& m : members_) {
     if (!m->is_done) m->defect = defect;
+  }
+  end_round();
+}
+
+void Replicas::end_shares() {
+  if (is_scattered_ && !join_error_) {
+    try {
+      spread(members_[0]->meeting);
+    } catch (...) {
+      join_error_ = std::current_exception();
+    }
   }
   end_round();
 }
@@ -324,21 +339,57 @@ void Replicas::join(const kernel::Communicator::Meeting& meeting,
 
 void Replicas::collect(const kernel::Communicator::Meeting& meeting) {
   if (link_ == nullptr) return;
-  const std::size_t own = members_.size();
+  const std::size_t own = members_.size(), all = own * static_cast<std::size_t>(link_->ranks());
   link_->agree(RankLink::Step::meeting, meeting.operation, meeting.bytes);
   const auto bytes = static_cast<std::size_t>(meeting.bytes);
+  all_parts_.assign(all, {});
+  if (is_scattered_) {
+    std::byte* const room = link_->room(all * bytes);
+    for (std::size_t k = 0; k < all; ++k) all_parts_[k].given = room + k * bytes;
+    for (std::size_t k = 0; k < own; ++k) {
+      // MPI does not write to what it sends, but has no type for that.
+      void* const given = const_cast<void*>(parts_[k].given);
+      link_->exchange([&](int r) { return share_of_rank(meeting, r, given); },
+                      [&](int r) {
+                        const auto other = static_cast<std::size_t>(r) * own + k;
+                        return share_of_rank(meeting, link_->rank(), room + other * bytes);
+                      });
+    }
+    std::copy(parts_.begin(), parts_.end(), all_parts_.begin() + first());
+    return;
+  }
   const void* given = parts_[0].given;
   if (own > 1 && bytes > 0) {
-    given_.resize(own * bytes);
+    if (given_.size() < own * bytes) given_.resize(own * bytes);
     for (std::size_t k = 0; k < own; ++k) {
       std::memcpy(given_.data() + k * bytes, parts_[k].given, bytes);
     }
     given = given_.data();
   }
-  const std::byte* const all = link_->gather(given, own * bytes);
-  all_parts_.assign(own * static_cast<std::size_t>(link_->ranks()), {});
-  for (std::size_t k = 0; k < all_parts_.size(); ++k) all_parts_[k].given = all + k * bytes;
+  const std::byte* const gathered = link_->gather(given, own * bytes);
+  for (std::size_t k = 0; k < all; ++k) all_parts_[k].given = gathered + k * bytes;
   std::copy(parts_.begin(), parts_.end(), all_parts_.begin() + first());
+}
+
+Ranks::Block Replicas::share_of_rank(const kernel::Communicator::Meeting& meeting, int rank,
+                                     void* elements) const {
+  const kernel::Communicator::Share share{rank, link_->ranks()};
+  const std::int64_t count = meeting.bytes / meeting.element_bytes;
+  return {static_cast<std::byte*>(elements) + share.first(count) * meeting.element_bytes,
+          static_cast<std::size_t>(share.size(count) * meeting.element_bytes)};
+}
+
+void Replicas::spread(const kernel::Communicator::Meeting& meeting) {
+  void* const result = parts_[0].result;
+  link_->exchange([&](int) { return share_of_rank(meeting, link_->rank(), result); },
+                  [&](int r) { return share_of_rank(meeting, r, result); });
+  for (std::size_t k = 1; k < parts_.size(); ++k) {
+    for (int r = 0; r < link_->ranks(); ++r) {
+      if (r == link_->rank()) continue;
+      const Ranks::Block from = share_of_rank(meeting, r, result);
+      std::memcpy(share_of_rank(meeting, r, parts_[k].result).data, from.data, from.bytes);
+    }
+  }
 }
 
 bool has_meetings(const Graph& graph) {

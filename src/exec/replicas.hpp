@@ -75,10 +75,17 @@ class Replicas {
   /// joined, or learn that they disagree.
   void settle();
   void end_round();
+  /// The same of a round in which shares were joined.
+  void end_shares();
   /// Null: all do the same.
   const char* disagreement() const;
-  /// Fetches the parts that are not of this rank.
+  /// Fetches the parts that are not of this rank; if ranks join shares, of its own share.
   void collect(const kernel::Communicator::Meeting& meeting);
+  /// Gives the other ranks the share that this one has joined, and gets theirs.
+  void spread(const kernel::Communicator::Meeting& meeting);
+  /// The share of a rank in what lies at `elements`.
+  Ranks::Block share_of_rank(const kernel::Communicator::Meeting& meeting, int rank,
+                             void* elements) const;
   void join(const kernel::Communicator::Meeting& meeting, kernel::Communicator::Share share) const;
 
   std::vector<std::unique_ptr<Member>> members_;
@@ -86,7 +93,8 @@ class Replicas {
   RankLink* const link_;
   std::vector<std::byte> given_;  ///< what this rank's replicas give, for the others
   std::exception_ptr join_error_{};
-  bool is_shared_ = false;  ///< each replica joins a share, before another round
+  bool is_shared_ = false;     ///< each replica joins a share, before another round
+  bool is_scattered_ = false;  ///< of the share of its rank, which the others get
   const kernel::Executor executor_;
   int threads_ = 1;  ///< that run replicas at a time
   Task task_ = nullptr;

@@ -44,6 +44,35 @@ void all_gather(void* /*self*/, const void* block, std::size_t bytes, void* all)
   }
 }
 
+void all_to_all(void* /*self*/, const Ranks::Block* sent, const Ranks::Block* received) {
+  constexpr std::size_t most = std::size_t{1} << 30;
+  int rank = 0, ranks = 1;
+  check(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  check(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+  std::vector<MPI_Request> requests;
+  const auto each_piece = [&](const Ranks::Block& block, auto&& post) {
+    for (std::size_t at = 0; at < block.bytes; at += most) {
+      requests.emplace_back();
+      check(post(static_cast<std::byte*>(block.data) + at,
+                 static_cast<int>(std::min(most, block.bytes - at)), &requests.back()));
+    }
+  };
+  for (int r = 0; r < ranks; ++r) {
+    if (r == rank) continue;
+    each_piece(received[r], [&](void* to, int bytes, MPI_Request* request) {
+      return MPI_Irecv(to, bytes, MPI_BYTE, r, 0, MPI_COMM_WORLD, request);
+    });
+  }
+  // Each begins with the rank behind it, so that they do not all send to one.
+  for (int i = 1; i < ranks; ++i) {
+    const int r = (rank + i) % ranks;
+    each_piece(sent[r], [&](void* from, int bytes, MPI_Request* request) {
+      return MPI_Isend(from, bytes, MPI_BYTE, r, 0, MPI_COMM_WORLD, request);
+    });
+  }
+  check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
+}
+
 void abort(void* /*self*/, int status) { MPI_Abort(MPI_COMM_WORLD, status); }
 
 void finish() {
@@ -68,7 +97,7 @@ Ranks start() {
           .hint = "start it with MPI_Init_thread(..., MPI_THREAD_SERIALIZED, ...)"});
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  Ranks ranks{.all_gather = &all_gather, .abort = &abort};
+  Ranks ranks{.all_gather = &all_gather, .all_to_all = &all_to_all, .abort = &abort};
   check(MPI_Comm_rank(MPI_COMM_WORLD, &ranks.rank));
   check(MPI_Comm_size(MPI_COMM_WORLD, &ranks.ranks));
   return ranks;

@@ -37,6 +37,18 @@ class Meeting {
     }
     wait(lock);
   }
+  void all_to_all(int rank, const Ranks::Block* sent, const Ranks::Block* received) {
+    std::unique_lock lock(mutex_);
+    blocks_[static_cast<std::size_t>(rank)] = sent;
+    wait(lock);
+    for (std::size_t r = 0; r < blocks_.size(); ++r) {
+      if (static_cast<int>(r) == rank) continue;
+      const Ranks::Block& from = static_cast<const Ranks::Block*>(blocks_[r])[rank];
+      CHECK(from.bytes == received[r].bytes);
+      std::memcpy(received[r].data, from.data, from.bytes);
+    }
+    wait(lock);
+  }
 
  private:
   void wait(std::unique_lock<std::mutex>& lock) {
@@ -61,22 +73,30 @@ struct Self {
   int rank;
 };
 
-/// What work(ranks) returns on each rank, or the error's text.
-std::vector<std::string> on_ranks(int count, const std::function<std::string(const Ranks&)>& work) {
+/// What work(ranks) returns on each rank, or the error's text; with `exchanges` ranks can give each other
+/// different blocks.
+std::vector<std::string> on_ranks(int count, const std::function<std::string(const Ranks&)>& work,
+                                  bool exchanges = true) {
   Meeting meeting(count);
   std::vector<std::string> results(static_cast<std::size_t>(count));
   std::vector<std::thread> threads;
   for (int r = 0; r < count; ++r) {
     threads.emplace_back([&, r] {
       Self self{&meeting, r};
-      const Ranks ranks{.rank = r,
-                        .ranks = count,
-                        .all_gather =
-                            [](void* own, const void* block, std::size_t bytes, void* all) {
-                              const Self& s = *static_cast<Self*>(own);
-                              s.meeting->all_gather(s.rank, block, bytes, all);
-                            },
-                        .self = &self};
+      Ranks ranks{.rank = r,
+                  .ranks = count,
+                  .all_gather =
+                      [](void* own, const void* block, std::size_t bytes, void* all) {
+                        const Self& s = *static_cast<Self*>(own);
+                        s.meeting->all_gather(s.rank, block, bytes, all);
+                      },
+                  .all_to_all =
+                      [](void* own, const Ranks::Block* sent, const Ranks::Block* received) {
+                        const Self& s = *static_cast<Self*>(own);
+                        s.meeting->all_to_all(s.rank, sent, received);
+                      },
+                  .self = &self};
+      if (!exchanges) ranks.all_to_all = nullptr;
       std::string& result = results[static_cast<std::size_t>(r)];
       try {
         result = work(ranks);
@@ -151,6 +171,64 @@ TEST_CASE("ranks: each of them runs a pipeline") {
     for (const std::string& weights :
          on_ranks(count, [](const Ranks& r) { return pipelined(&r); })) {
       CHECK(weights == whole);
+    }
+  }
+}
+
+// 20,001 floats are enough that ranks and threads share the sums, and no number of them divides it.
+TEST_CASE("ranks: each joins a share of a large tensor") {
+  constexpr std::int64_t n = 20'001;
+  const auto sums = [&](const Ranks* ranks) {
+    const int local = ranks == nullptr ? 4 : 4 / ranks->ranks;
+    const int first = ranks == nullptr ? 0 : ranks->rank * local;
+    Graph g;
+    g.replicas = 4;
+    const AnyTensor x = g.input<float>("x", {n});
+    output(g, collectives::replicated_all_reduce(x), "sum");
+    output(
+        g,
+        collectives::replicated_all_reduce(x, CollectiveOperator::mean, ReplicaGrouping(4, 2, 2)),
+        "means");
+    output(g, collectives::replicated_reduce_scatter(x), "part");
+    Session session(std::move(g), {.threads = 2, .ranks = ranks});
+    AnyArray given({ElementType::float32, local == 1 ? Dims{n} : Dims{local, n}});
+    for (std::int64_t i = 0; i < local * n; ++i) {
+      const auto k = first + static_cast<int>(i / n);
+      given.values<float>()[static_cast<std::size_t>(i)] =
+          static_cast<float>(i % n) / static_cast<float>(3 + k);
+    }
+    std::string bytes[3];
+    for (int run = 0; run < 2; ++run) {
+      auto y = session.run({{"x", given}});
+      const char* const names[] = {"sum", "means", "part"};
+      for (int i = 0; i < 3; ++i) bytes[i] = bytes_of(y[names[i]]);
+    }
+    return std::vector<std::string>(bytes, bytes + 3);
+  };
+  const std::vector<std::string> whole = sums(nullptr);
+  for (const int count : {1, 2, 4}) {
+    for (const bool exchanges : {true, false}) {
+      CAPTURE(count);
+      CAPTURE(exchanges);
+      const auto parts = on_ranks(
+          count,
+          [&](const Ranks& r) {
+            std::string joined;
+            for (const std::string& bytes : sums(&r)) joined += bytes;
+            return joined;
+          },
+          exchanges);
+      // Rank by rank, each has its part of the three outputs behind each other.
+      std::string outputs[3];
+      for (const std::string& part : parts) {
+        std::size_t at = 0;
+        for (std::size_t i = 0; i < 3; ++i) {
+          const std::size_t size = whole[i].size() / static_cast<std::size_t>(count);
+          outputs[i] += part.substr(at, size);
+          at += size;
+        }
+      }
+      for (std::size_t i = 0; i < 3; ++i) CHECK(outputs[i] == whole[i]);
     }
   }
 }

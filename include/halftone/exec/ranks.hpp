@@ -16,6 +16,14 @@ struct Ranks {
   /// `bytes` is the same everywhere. Returns when all ranks have called it; throws IoError if they
   /// cannot be reached. It is never called from two threads at once.
   void (*all_gather)(void* self, const void* block, std::size_t bytes, void* all) = nullptr;
+  struct Block {
+    void* data;
+    std::size_t bytes;
+  };
+  /// Gives every other rank a block and gets one from it: sent[r] is for rank r, received[r] from it,
+  /// and what is in the place of this rank is left alone. It returns and throws as all_gather. Null:
+  /// all_gather does it, so that ranks get more than they need.
+  void (*all_to_all)(void* self, const Block* sent, const Block* received) = nullptr;
   /// Ends the processes of all ranks, this one with `status`. Null: each has to end by itself.
   void (*abort)(void* self, int status) = nullptr;
   void* self = nullptr;

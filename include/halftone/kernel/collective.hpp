@@ -155,7 +155,7 @@ void replicated_all_reduce(const op::Collective& collective, const KernelCall& c
   const detail::Joint joint{collective.collective_operator, collective.members(call), x.size(), 0};
   meet(call.communicator,
        {call.number, x.size() * static_cast<std::int64_t>(sizeof(T)), &joint,
-        &detail::join_all_reduce<T>, true},
+        &detail::join_all_reduce<T>, sizeof(T), joint.members.groups == 1},
        {x.data, y.data});
 }
 
@@ -170,7 +170,7 @@ void replicated_reduce_scatter(const op::Collective& collective, const KernelCal
   const detail::Joint joint{collective.collective_operator, members, x.size(), y.size()};
   meet(call.communicator,
        {call.number, x.size() * static_cast<std::int64_t>(sizeof(T)), &joint,
-        &detail::join_reduce_scatter<T>, true},
+        &detail::join_reduce_scatter<T>, sizeof(T)},
        {x.data, y.data});
 }
 
@@ -180,7 +180,7 @@ void replicated_all_gather(const op::Collective& collective, const KernelCall& c
   const detail::Joint joint{CollectiveOperator::local, collective.members(call), x.size(), 0};
   meet(call.communicator,
        {call.number, x.size() * static_cast<std::int64_t>(sizeof(T)), &joint,
-        &detail::join_all_gather<T>, true},
+        &detail::join_all_gather<T>, sizeof(T)},
        {x.data, y.data});
 }
 

@@ -11,7 +11,7 @@ namespace halftone::kernel {
 /// then meeting.join(context, parts, replicas, share) is called, with the parts in the order of the
 /// replicas, and all return. It throws if replicas come to different meetings, or do not come.
 ///
-/// One replica calls join for all, or, if the meeting is divisible, each calls it for a share of the
+/// One replica calls join for all, or, if the meeting has elements, each calls it for a share of the
 /// results; those that run at a time then join side by side.
 ///
 /// Replicas that another process runs have parts too, but no memory for results: Part::result is null
@@ -36,7 +36,10 @@ struct Communicator {
     std::int64_t bytes = 0;       ///< of what each brings
     const void* context = nullptr;
     void (*join)(const void* context, const Part* parts, int replicas, Share share) = nullptr;
-    bool is_divisible = false;  ///< join makes shares; else it is called once, for all
+    std::int64_t element_bytes =
+        0;  ///< join makes shares of elements; 0: it is called once, for all
+    bool is_uniform =
+        false;  ///< all results are equal, and have as many elements as what each brings
   };
   int replica = 0, replicas = 1;
   void (*meet)(void* self, int replica, const Meeting& meeting, Part part) = nullptr;

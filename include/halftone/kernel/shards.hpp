@@ -56,7 +56,7 @@ void join_total(const op::Collective& collective, const KernelCall& call, View<T
                             0};
   meet(call.communicator,
        {call.number, total.size() * static_cast<std::int64_t>(sizeof(T)), &joint,
-        &detail::join_all_reduce<T>, true},
+        &detail::join_all_reduce<T>, sizeof(T), joint.members.groups == 1},
        {total.data, total.data});
 }
 
@@ -66,7 +66,7 @@ void scatter_total(bool is_mean, const KernelCall& call, View<T> total, View<T> 
                             part.size()};
   meet(call.communicator,
        {call.number, total.size() * static_cast<std::int64_t>(sizeof(T)), &joint,
-        &detail::join_reduce_scatter<T>, true},
+        &detail::join_reduce_scatter<T>, sizeof(T)},
        {total.data, part.data});
   std::fill_n(total.data, total.size(), T{});
 }
@@ -77,7 +77,7 @@ void gather_parts(const KernelCall& call, View<const T> part, View<T> whole) {
                             part.size()};
   meet(call.communicator,
        {call.number, part.size() * static_cast<std::int64_t>(sizeof(T)), &joint,
-        &detail::join_parts<T>, true},
+        &detail::join_parts<T>, sizeof(T)},
        {part.data, whole.data});
 }
 
