@@ -346,11 +346,22 @@ struct RecurrentSteps {
       const auto phase = [&](const S* states, const S* weights, std::int64_t first_gate,
                              std::int64_t count, auto act) {
         const S* const x = packed(states);
+        if (portions.count > 1 && executor.threads <= 1) {
+          for (std::int64_t task = 0; task < portions.count; ++task) {
+            // It turns round: the weights read last are still in the cache.
+            const std::int64_t portion = step % 2 == 1 ? portions.count - 1 - task : task;
+            multiply(x, weights, first_gate, count, portion, {});
+          }
+          // The products of a row lie side by side, which the hardware reads ahead.
+          for (std::int64_t n = 0; n < l.batch; ++n) {
+            for (std::int64_t portion = 0; portion < portions.count; ++portion) {
+              act(portion, n, n + 1);
+            }
+          }
+          return;
+        }
         if (portions.count > 1) {
-          parallel_for(executor, portions.count, [&](std::int64_t task) {
-            // A thread that has them all turns round: the weights read last are still in its cache.
-            const std::int64_t portion =
-                executor.threads <= 1 && step % 2 == 1 ? portions.count - 1 - task : task;
+          parallel_for(executor, portions.count, [&](std::int64_t portion) {
             multiply(x, weights, first_gate, count, portion, {});
             act(portion, std::int64_t{0}, l.batch);
           });
