@@ -275,7 +275,7 @@ TEST_CASE("integer product: bytes of sums are those of the division") {
           how.prepare();
           CHECK(how.is_quick ==
                 (has_fma && y_scale > 1e-18f && y_scale < 1e18f && y_scale != 1.9999999f));
-          requantize(how, sums.data(), count, 0, 1, count, y.data(), count);
+          requantize(how, sums.data(), count, 0, 0, 1, count, y.data(), count);
           std::int64_t wrong = 0;
           for (std::int64_t i = 0; i < count; ++i) {
             const volatile float product = static_cast<float>(sums[std::size_t(i)]) * scale;

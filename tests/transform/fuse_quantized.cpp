@@ -1,4 +1,4 @@
-// The law: a convolution that takes in what makes bytes of its sums gives the same bytes.
+// The law: a product that takes in what makes bytes of its sums gives the same bytes.
 #include <halftone/transform/fuse_quantized.hpp>
 
 #include <doctest/doctest.h>
@@ -59,7 +59,66 @@ Graph graph_of(const Case& c) {
   return g;
 }
 
+struct Product {
+  Dims a, b;
+  bool has_addend = false, has_bias = false, has_clip = false, has_zeros = true;
+  ElementType to = ElementType::uint8;
+  bool is_constant = true;  ///< b
+};
+
+Graph graph_of(const Product& p) {
+  Graph g;
+  const AnyTensor zero = constant<std::uint8_t>(g, std::vector<std::uint8_t>{7}, {});
+  const AnyTensor a = op::quantize_linear(g.input<float>("a", p.a), one(g, 1 / 255.f), zero);
+  const AnyTensor b = p.is_constant ? numbers<std::int8_t>(g, p.b, 1)
+                                    : op::cast(g.input<float>("b", p.b), {.to = ElementType::int8});
+  const std::int64_t n = p.b.back();
+  AnyTensor y = p.has_zeros ? op::matmul_integer(a, b, zero, numbers<std::int8_t>(g, {n}, 1))
+                            : op::matmul_integer(a, b, zero, none);
+  if (p.has_addend) y = op::add(y, numbers<std::int32_t>(g, {n}, 1000));
+  y = op::mul(op::cast(y, {.to = ElementType::float32}), numbers<float>(g, {n}, 1e-6f));
+  if (p.has_bias) y = op::add(numbers<float>(g, {1, n}, 0.003f), y);
+  if (p.has_clip) y = op::clip(y, one(g, -0.5f), one(g, 2));
+  y = op::round(op::div(y, one(g, 0.031f)));
+  y = op::add(y, one(g, p.to == ElementType::uint8 ? 113.f : -3.f));
+  output(g, op::cast(y, {.to = p.to}), "y");
+  return g;
+}
+
 }  // namespace
+
+TEST_CASE("fuse quantized: the bytes of a product of matrices are those of the operators") {
+  for (const Product& p : {
+           Product{.a = {13, 40}, .b = {40, 37}, .has_bias = true},
+           Product{.a = {1, 64}, .b = {64, 48}, .has_bias = true, .has_clip = true},
+           Product{.a = {2, 3, 5, 20},
+                   .b = {20, 50},
+                   .has_addend = true,
+                   .has_bias = true,
+                   .has_clip = true,
+                   .to = ElementType::int8},
+           // A stack of right operands; what is no constant is packed when it is needed.
+           Product{.a = {3, 7, 21}, .b = {3, 21, 34}, .has_zeros = false, .is_constant = false},
+           Product{.a = {4, 70}, .b = {70, 100}, .has_zeros = false, .is_constant = false},
+           Product{.a = {600, 5}, .b = {5, 3}, .has_addend = true},
+       }) {
+    const Graph g = graph_of(p);
+    const Graph fused = fuse_quantized(g);
+    CAPTURE(p.b.back());
+    CHECK(test::count(fused, op::QuantizedMatMul::id) == 1);
+    CHECK(test::count(fused, op::MatMulInteger::id) == 0);
+    CHECK(test::results(fused) == test::results(g));
+  }
+  // A number for each row is none for each column.
+  Graph g;
+  const AnyTensor a = op::cast(g.input<float>("a", {6, 4}), {.to = ElementType::uint8});
+  AnyTensor y = op::matmul_integer(a, numbers<std::int8_t>(g, {4, 6}, 1), none, none);
+  y = op::mul(op::cast(y, {.to = ElementType::float32}), numbers<float>(g, {6, 1}, 1e-3f));
+  output(g, op::cast(op::round(op::div(y, one(g, 0.5f))), {.to = ElementType::int8}), "y");
+  const Graph left_alone = fuse_quantized(g);
+  CHECK(test::count(left_alone, op::QuantizedMatMul::id) == 0);
+  CHECK(test::results(left_alone) == test::results(g));
+}
 
 TEST_CASE("fuse quantized: the bytes are those of the operators") {
   const op::Conv padded{.pads = {1, 1, 1, 1}};

@@ -160,8 +160,9 @@ constexpr std::uint32_t ones_of(std::int64_t taps) {
 /// go over the end of the line, since the next one comes later, but not over that of the plane.
 HALFTONE_INLINE void store_outputs(std::int64_t plane, ByteWords sum,
                                    const Requantizer<int(byte_lanes)>& to_bytes,
-                                   const Requantizer<int(byte_lanes)>::Row& row, std::int32_t* sums,
-                                   std::uint8_t* bytes, std::int64_t to, std::int64_t rest) {
+                                   const Requantizer<int(byte_lanes)>::Terms& terms,
+                                   std::int32_t* sums, std::uint8_t* bytes, std::int64_t to,
+                                   std::int64_t rest) {
   using Sums = Vec<std::int32_t, int(byte_lanes)>;
   const Sums v((typename Sums::raw)sum);
   const bool is_whole = to + byte_lanes <= plane;
@@ -169,8 +170,8 @@ HALFTONE_INLINE void store_outputs(std::int64_t plane, ByteWords sum,
   if (bytes == nullptr) {
     is_whole ? v.store(sums + to) : v.store_partial(sums + to, count);
   } else {
-    is_whole ? to_bytes(row, v).store(bytes + to)
-             : to_bytes(row, v).store_partial(bytes + to, count);
+    is_whole ? to_bytes(terms, v).store(bytes + to)
+             : to_bytes(terms, v).store_partial(bytes + to, count);
   }
 }
 
@@ -179,7 +180,7 @@ HALFTONE_VBMI inline void convolve_byte_group(const BytePlanes& p, const ByteFil
                                               const char* x, const ByteOutput& y) {
   const Requantize none;
   const Requantizer<int(byte_lanes)> to_bytes(y.requantize != nullptr ? *y.requantize : none);
-  const auto numbers = to_bytes.row(y.row);
+  const auto numbers = to_bytes.of_row(y.row);
   for (std::int64_t i = 0; i < p.lines; ++i) {
     const std::int64_t first = i * p.line_stride - p.line_pad;
     for (std::int64_t j = 0; j < p.columns; j += byte_lanes) {
@@ -217,7 +218,7 @@ HALFTONE_VBMI void convolve_byte_lines(const BytePlanes& p, const ByteFilter& fi
   std::uint8_t* const bytes = y.bytes;
   const Requantize none;
   const Requantizer<int(byte_lanes)> to_bytes(y.requantize != nullptr ? *y.requantize : none);
-  const auto numbers = to_bytes.row(y.row);
+  const auto numbers = to_bytes.of_row(y.row);
   ByteWords weight[Rows * Words];
   for (int k = 0; k < Rows * Words; ++k) weight[k] = ByteWords{} + filter.words[k];
   // From the right, since the last vector goes over the end of its lines.

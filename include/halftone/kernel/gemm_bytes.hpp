@@ -353,7 +353,7 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
           byte_kernel(rows, width / byte_lanes)(tile);
           if (is_last) continue;
           if (y.requantize != nullptr) {
-            requantize(*y.requantize, buffer, byte_columns, y.row + i, rows, given,
+            requantize(*y.requantize, buffer, byte_columns, y.row + i, j, rows, given,
                        y.bytes + i * s.n + j, s.n);
             continue;
           }

@@ -12,6 +12,7 @@
 #include <halftone/kernel/gemm.hpp>
 #include <halftone/kernel/gemm_bytes.hpp>
 #include <halftone/kernel/requantize.hpp>
+#include <halftone/op/quantized_product.hpp>
 
 namespace halftone::kernel {
 
@@ -202,19 +203,29 @@ struct IntegerMatMulShape {
 
 }  // namespace detail
 
-/// op::MatMulInteger.
+namespace detail {
+
+/// Whether this machine makes bytes of sums while they are in registers.
 template <class A, class B>
-void integer_matmul(const KernelCall& call, View<const A> a, View<const B> b, View<const A> zero_a,
-                    View<const B> zero_b, View<std::int32_t> y) {
-  const detail::CenteredMatrices<A> left(a, zero_a, false, 2);
-  const detail::CenteredMatrices<B> right(b, zero_b, true, 1);
-  const detail::IntegerMatMulShape<A, B> shape(a, b, zero_a, zero_b);
-  if (y.size() == 0) return;
+constexpr bool requantizes_in_place(const IntegerMatMulShape<A, B>& shape) {
+  return shape.fits_bytes && multiplies_bytes();
+}
+
+/// The products of the stack of matrices that has y's shape, behind each other. Bytes only where
+/// requantizes_in_place.
+template <class A, class B, class Y>
+void multiply_integers(const KernelCall& call, View<const A> a, View<const B> b,
+                       View<const A> zero_a, View<const B> zero_b, View<Y> y, const ByteOutput& out,
+                       void* workspace) {
+  const CenteredMatrices<A> left(a, zero_a, false, 2);
+  const CenteredMatrices<B> right(b, zero_b, true, 1);
+  const IntegerMatMulShape<A, B> shape(a, b, zero_a, zero_b);
   const std::int64_t m = shape.one.m, n = shape.one.n, k = shape.one.k;
   const std::size_t lost = (a.rank == 1 ? 1 : 0) + (b.rank == 1 ? 1 : 0);
   const auto stack = y.shape().first(y.rank + lost - 2);
-  const bool by_bytes = shape.fits_bytes && detail::multiplies_bytes();
+  const bool by_bytes = requantizes_in_place(shape);
   for (std::int64_t i = 0, count = y.size() / (m * n); i < count; ++i) {
+    const ByteOutput one = out.from(i * m * n, i * m);
     std::int64_t at_a, zero_at_a, at_b, zero_at_b;
     left.find(i, stack, at_a, zero_at_a);
     right.find(i, stack, at_b, zero_at_b);
@@ -232,17 +243,16 @@ void integer_matmul(const KernelCall& call, View<const A> a, View<const B> b, Vi
         right.fill(at_b, term, column, columns, to);
       }
     };
-    std::int32_t* const to = y.data + i * m * n;
     if (!by_bytes) {
-      detail::integer_product(m, n, k, rows, lines, to, call.workspace, *call.executor);
+      integer_product(m, n, k, rows, lines, one.sums, workspace, *call.executor);
       continue;
     }
     const char* const packed = static_cast<const char*>(call.packed);
     const std::int64_t matrix = at_b / (k * n == 0 ? 1 : k * n);
-    detail::multiply_bytes<A, B>(
+    multiply_bytes<A, B>(
         shape.one, rows,
         [&](std::int64_t first, std::int64_t last, std::uint8_t* panels, std::int32_t* sums) {
-          detail::pack_byte_panels<B>(shape.one, lines, first, last, panels, sums);
+          pack_byte_panels<B>(shape.one, lines, first, last, panels, sums);
         },
         [&](std::int64_t row) {
           return zero_a ? std::int32_t{left.zero[zero_at_a + row * left.zero_row]} : 0;
@@ -250,9 +260,69 @@ void integer_matmul(const KernelCall& call, View<const A> a, View<const B> b, Vi
         [&](std::int64_t column) {
           return zero_b ? std::int32_t{right.zero[zero_at_b + column * right.zero_column]} : 0;
         },
-        nullptr, packed == nullptr ? nullptr : packed + matrix * shape.one.b_bytes(), {to},
-        call.workspace, *call.executor);
+        nullptr, packed == nullptr ? nullptr : packed + matrix * shape.one.b_bytes(), one,
+        workspace, *call.executor);
   }
+}
+
+/// Space for sums in front of the workspace of what makes them.
+constexpr std::int64_t sums_bytes(std::int64_t elements) {
+  return round_up(elements * static_cast<std::int64_t>(sizeof(std::int32_t)), 64);
+}
+
+/// What the attributes and inputs of an operator say of its result.
+template <class Y>
+Requantize requantization(const op::QuantizedResult& result, View<const std::int32_t> addend,
+                          View<const float> scale, View<const float> bias,
+                          View<const float> y_scale, View<const float> y_zero, View<Y>) {
+  Requantize how;
+  how.addend = addend;
+  how.scale = scale;
+  how.bias = bias;
+  how.clamp = result.clamp;
+  how.lower = result.lower;
+  how.upper = result.upper;
+  how.y_scale = y_scale[0];
+  how.y_zero = y_zero ? y_zero[0] : 0;
+  how.is_signed = std::is_signed_v<Y>;
+  how.prepare();
+  return how;
+}
+
+}  // namespace detail
+
+/// op::MatMulInteger.
+template <class A, class B>
+void integer_matmul(const KernelCall& call, View<const A> a, View<const B> b, View<const A> zero_a,
+                    View<const B> zero_b, View<std::int32_t> y) {
+  if (y.size() == 0) return;
+  detail::multiply_integers(call, a, b, zero_a, zero_b, y, {y.data}, call.workspace);
+}
+
+/// op::QuantizedMatMul.
+template <class A, class B, class Y>
+void quantized_matmul(const op::QuantizedResult& result, const KernelCall& call, View<const A> a,
+                      View<const B> b, View<const A> zero_a, View<const B> zero_b,
+                      View<const std::int32_t> addend, View<const float> scale,
+                      View<const float> bias, View<const float> y_scale, View<const float> y_zero,
+                      View<Y> y) {
+  if (y.size() == 0) return;
+  Requantize how = detail::requantization(result, addend, scale, bias, y_scale, y_zero, y);
+  how.by_columns = true;
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(y.data);
+  const detail::IntegerMatMulShape<A, B> shape(a, b, zero_a, zero_b);
+  if (detail::requantizes_in_place(shape)) {
+    return detail::multiply_integers(call, a, b, zero_a, zero_b, y, {nullptr, &how, bytes},
+                                     call.workspace);
+  }
+  auto* const sums = static_cast<std::int32_t*>(call.workspace);
+  detail::multiply_integers(call, a, b, zero_a, zero_b, y, {sums},
+                            static_cast<char*>(call.workspace) + detail::sums_bytes(y.size()));
+  const std::int64_t columns = shape.one.n, rows = y.size() / columns;
+  parallel_for(*call.executor, rows, [&](std::int64_t row) {
+    requantize(how, sums + row * columns, columns, row, 0, 1, columns, bytes + row * columns,
+               columns);
+  });
 }
 
 template <class A, class B>
@@ -260,6 +330,16 @@ constexpr std::size_t integer_matmul_workspace(View<const A> a, View<const B> b,
                                                View<const A> zero_a, View<const B> zero_b) {
   const detail::IntegerMatMulShape<A, B> shape(a, b, zero_a, zero_b);
   return detail::integer_product_bytes(shape.one);
+}
+
+template <class A, class B, class Y>
+constexpr std::size_t quantized_matmul_workspace(View<const A> a, View<const B> b,
+                                                 View<const A> zero_a, View<const B> zero_b,
+                                                 View<Y> y) {
+  const std::size_t product = integer_matmul_workspace(a, b, zero_a, zero_b);
+  const detail::IntegerMatMulShape<A, B> shape(a, b, zero_a, zero_b);
+  if (detail::requantizes_in_place(shape)) return product;
+  return product + static_cast<std::size_t>(detail::sums_bytes(y.size()));
 }
 
 template <class A, class B>
@@ -559,11 +639,12 @@ void quantized_convolution(const Window& window, std::int64_t groups, const Kern
   const std::int64_t filters = w.extent(0), pixels = product(window.output);
   auto* const sums = static_cast<std::int32_t*>(call.workspace);
   KernelCall behind = call;
-  behind.workspace = sums + detail::round_up(x.extent(0) * filters * pixels, 16);
+  behind.workspace =
+      static_cast<char*>(call.workspace) + detail::sums_bytes(x.extent(0) * filters * pixels);
   detail::convolve_bytes(window, groups, behind, x, w, zero_x, zero_w, {sums});
   parallel_for(*call.executor, x.extent(0) * filters, [&](std::int64_t plane) {
-    requantize(how, sums + plane * pixels, pixels, plane % filters, 1, pixels, y + plane * pixels,
-               pixels);
+    requantize(how, sums + plane * pixels, pixels, plane % filters, 0, 1, pixels,
+               y + plane * pixels, pixels);
   });
 }
 
@@ -574,17 +655,7 @@ void quantized_conv(const Op& op, const KernelCall& call, View<const X> x, View<
                     View<const float> scale, View<const float> bias, View<const float> y_scale,
                     View<const float> y_zero, View<Y> y) {
   if (y.size() == 0) return;
-  Requantize how;
-  how.addend = addend;
-  how.scale = scale;
-  how.bias = bias;
-  how.clamp = op.clamp;
-  how.lower = op.lower;
-  how.upper = op.upper;
-  how.y_scale = y_scale[0];
-  how.y_zero = y_zero ? y_zero[0] : 0;
-  how.is_signed = std::is_signed_v<Y>;
-  how.prepare();
+  const Requantize how = detail::requantization(op.result, addend, scale, bias, y_scale, y_zero, y);
   quantized_convolution(op.conv.window_over(x, w), op.conv.group, call, x, w, zero_x, zero_w, how,
                         reinterpret_cast<std::uint8_t*>(y.data));
 }
@@ -595,7 +666,7 @@ constexpr std::size_t quantized_conv_workspace(const Op& op, View<const X> x, Vi
   const Window window = op.conv.window_over(x, w);
   const std::size_t product = integer_convolution_workspace(window, op.conv.group, x, w);
   if (detail::requantizes_in_place(window, op.conv.group, w)) return product;
-  return product + sizeof(std::int32_t) * static_cast<std::size_t>(detail::round_up(y.size(), 16));
+  return product + static_cast<std::size_t>(detail::sums_bytes(y.size()));
 }
 
 template <class X, class W>

@@ -8,24 +8,31 @@
 
 namespace halftone::kernel {
 
-/// How the sums of an exact product become bytes, row by row of the output as a matrix:
+/// How the sums of an exact product become bytes:
 ///
 ///     y = saturate(round(clamp((sum + addend) * scale + bias) / y_scale) + y_zero)
 ///
 /// with the roundings of the operators Add, Cast, Mul, Add, Clip and QuantizeLinear: the bytes are
 /// theirs. NaN becomes 0.
 struct Requantize {
-  /// Numbers of rows, one for each or one for all; null: none.
+  /// Numbers of the output's rows or of its columns, one for each or one for all; null: none.
   template <class T>
-  struct Rows {
+  struct Numbers {
     const T* data = nullptr;
     std::int64_t count = 0, stride = 0;
 
-    Rows() = default;
-    Rows(View<const T> numbers)
+    Numbers() = default;
+    Numbers(View<const T> numbers)
         : data(numbers.data), count(numbers.size()), stride(count == 1 ? 0 : 1) {}
-    T at(std::int64_t row, T otherwise) const {
-      return data == nullptr ? otherwise : data[row * stride];
+    T at(std::int64_t i, T otherwise) const {
+      return data == nullptr ? otherwise : data[i * stride];
+    }
+    /// Those of n <= N rows or columns that follow each other.
+    template <int N>
+    HALFTONE_INLINE Vec<T, N> at(std::int64_t first, std::int64_t n, T otherwise) const {
+      using V = Vec<T, N>;
+      if (data == nullptr || stride == 0) return V(at(0, otherwise));
+      return n == N ? V::load(data + first) : V::load_partial(data + first, n);
     }
     bool is_finite() const {
       T sum = 0;
@@ -33,8 +40,9 @@ struct Requantize {
       return sum == 0;
     }
   };
-  Rows<std::int32_t> addend;
-  Rows<float> scale, bias;
+  Numbers<std::int32_t> addend;
+  Numbers<float> scale, bias;
+  bool by_columns = false;  ///< the numbers are those of columns
   float lower = 0, upper = 0, y_scale = 1, y_zero = 0;
   bool clamp = false, is_signed = false;
   /// prepare() sets these. A quicker way to the same bytes needs the inverse of y_scale and the
@@ -72,7 +80,8 @@ class Requantizer {
  public:
   using Sums = Vec<std::int32_t, N>;
   using Bytes = Vec<std::uint8_t, N>;
-  struct Row {
+  /// What belongs to N sums that follow each other in a row.
+  struct Terms {
     Sums addend;
     Vec<float, N> scale, bias;
   };
@@ -86,11 +95,15 @@ class Requantizer {
         divisor_(how.y_scale),
         inverse_(how.inverse) {}
 
-  HALFTONE_INLINE Row row(std::int64_t number) const {
-    return {how_->addend.at(number, 0), how_->scale.at(number, 1), how_->bias.at(number, 0)};
+  HALFTONE_INLINE Terms of_row(std::int64_t row) const {
+    return {how_->addend.at(row, 0), how_->scale.at(row, 1), how_->bias.at(row, 0)};
   }
-  HALFTONE_INLINE Bytes operator()(const Row& row, Sums sums) const {
-    const V v = apart(convert<float>(sums + row.addend) * row.scale) + row.bias;
+  HALFTONE_INLINE Terms of_columns(std::int64_t first, std::int64_t n) const {
+    return {how_->addend.template at<N>(first, n, 0), how_->scale.template at<N>(first, n, 1),
+            how_->bias.template at<N>(first, n, 0)};
+  }
+  HALFTONE_INLINE Bytes operator()(const Terms& terms, Sums sums) const {
+    const V v = apart(convert<float>(sums + terms.addend) * terms.scale) + terms.bias;
     return is_quick_ ? quickly(v) : as_operators(v, *how_);
   }
 
@@ -126,16 +139,30 @@ class Requantizer {
   V low_, high_, divisor_, inverse_;
 };
 
-/// Rows [row, row + rows) of `columns` sums, `ld` elements from row to row, to bytes that are
-/// `y_row` elements from row to row.
+/// The sums of rows [row, row + rows) and columns [column, column + columns) of the output, `ld` elements
+/// from row to row, to bytes that are `y_row` elements from row to row.
 inline void requantize(const Requantize& how, const std::int32_t* sums, std::int64_t ld,
-                       std::int64_t row, std::int64_t rows, std::int64_t columns, std::uint8_t* y,
-                       std::int64_t y_row) {
+                       std::int64_t row, std::int64_t column, std::int64_t rows,
+                       std::int64_t columns, std::uint8_t* y, std::int64_t y_row) {
   constexpr int N = Vec<float>::size;
   using Sums = Vec<std::int32_t, N>;
   const Requantizer<N> bytes(how);
+  for (std::int64_t j = 0; how.by_columns && j < columns; j += N) {
+    const std::int64_t n = columns - j < N ? columns - j : N;
+    const auto terms = bytes.of_columns(column + j, n);
+    const std::int32_t* from = sums + j;
+    std::uint8_t* to = y + j;
+    for (std::int64_t i = 0; i < rows; ++i, from += ld, to += y_row) {
+      if (n == N) {
+        bytes(terms, Sums::load(from)).store(to);
+      } else {
+        bytes(terms, Sums::load_partial(from, n)).store_partial(to, n);
+      }
+    }
+  }
+  if (how.by_columns) return;
   for (std::int64_t i = 0; i < rows; ++i, sums += ld, y += y_row) {
-    const auto numbers = bytes.row(row + i);
+    const auto numbers = bytes.of_row(row + i);
     if (columns == 2 * N) {  // a panel of a product
       const auto first = bytes(numbers, Sums::load(sums));
       const auto second = bytes(numbers, Sums::load(sums + N));

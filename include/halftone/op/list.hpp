@@ -451,6 +451,7 @@
   OLD(IsAllFinite)                                               \
   OLD(FusedConv)                                                 \
   OLD(QuantizedConv)                                             \
+  OLD(QuantizedMatMul)                                           \
   OLD(FusedAttention)                                            \
   OLD(ReorderChannels)                                           \
   OLD(Fused)                                                     \
@@ -554,7 +555,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/hardmax.hpp>
 #include <halftone/op/instance_normalization.hpp>
 #include <halftone/op/integer_product.hpp>
-#include <halftone/op/quantized_conv.hpp>
+#include <halftone/op/quantized_product.hpp>
 #include <halftone/op/layer_normalization.hpp>
 #include <halftone/op/lp_pool.hpp>
 #include <halftone/op/lrn.hpp>

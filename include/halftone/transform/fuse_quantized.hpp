@@ -11,16 +11,24 @@ namespace halftone {
 
 namespace detail {
 
-/// Follows the nodes behind a ConvInteger until its sums are bytes again.
+/// Follows the nodes behind a ConvInteger or a MatMulInteger until its sums are bytes again.
 class Requantization {
  public:
-  constexpr Requantization(const Graph& graph, const Uses& uses, std::size_t conv)
-      : graph_(graph), uses_(uses), nodes_{conv}, y_(graph.info(graph.nodes[conv].outputs[0])) {
-    const Node& node = graph.nodes[conv];
-    fused_.conv = unpack<op::ConvInteger>(node.attributes).conv;
+  constexpr Requantization(const Graph& graph, const Uses& uses, std::size_t product)
+      : graph_(graph),
+        uses_(uses),
+        nodes_{product},
+        y_(graph.info(graph.nodes[product].outputs[0])) {
+    const Node& node = graph.nodes[product];
+    is_conv_ = node.op->id == op::ConvInteger::id;
     inputs_ = node.inputs;
     inputs_.resize(9, no_tensor);
-    fits_ = y_.is_static() && y_.rank() > 2 && find();
+    fits_ = y_.is_static() && has_channels(node) && find();
+  }
+
+  static constexpr bool begins_at(const Node& node) {
+    return node.op != nullptr &&
+           (node.op->id == op::ConvInteger::id || node.op->id == op::MatMulInteger::id);
   }
 
   constexpr bool fits() const { return fits_; }
@@ -28,27 +36,39 @@ class Requantization {
   constexpr const Vector<std::size_t>& nodes() const { return nodes_; }
   constexpr Node made() {
     while (inputs_.back() == no_tensor) inputs_.pop_back();
-    return {.op = &descriptor<op::QuantizedConv>, .attributes = pack(fused_), .inputs = inputs_};
+    if (!is_conv_) {
+      return {.op = &descriptor<op::QuantizedMatMul>,
+              .attributes = pack(op::QuantizedMatMul{result_}),
+              .inputs = inputs_};
+    }
+    const op::Conv conv = unpack<op::ConvInteger>(graph_.nodes[nodes_[0]].attributes).conv;
+    return {.op = &descriptor<op::QuantizedConv>,
+            .attributes = pack(op::QuantizedConv{conv, result_}),
+            .inputs = inputs_};
   }
 
  private:
   enum Input { addend = 4, scale, bias, y_scale, y_zero };
 
+  /// A product with a vector has no columns.
+  constexpr bool has_channels(const Node& product) const {
+    return is_conv_ ? y_.rank() > 2 : y_.rank() > 0 && graph_.info(product.inputs[1]).rank() > 1;
+  }
   constexpr bool find() {
     take<op::Add>(addend, ElementType::int32);
     if (!follow<op::Cast>() || info().type != ElementType::float32) return false;
     if (!take<op::Mul>(scale, ElementType::float32)) return false;
     take<op::Add>(bias, ElementType::float32);
     if (const Node* next = reader(); next != nullptr && next->inputs[0] == result() &&
-                                     clamp_limits(graph_, *next, fused_.lower, fused_.upper)) {
-      fused_.clamp = true;
+                                     clamp_limits(graph_, *next, result_.lower, result_.upper)) {
+      result_.clamp = true;
       add();
     }
     if (!take<op::Div>(y_scale, ElementType::float32) || !follow<op::Round>()) return false;
     take<op::Add>(y_zero, ElementType::float32);
     if (!follow<op::Cast>()) return false;
-    fused_.to = info().type;
-    return has_type(op::QuantizedConv::Bytes{}, fused_.to);
+    result_.to = info().type;
+    return has_type(QuantizedTypes{}, result_.to);
   }
   constexpr TensorId result() const { return graph_.nodes[nodes_.back()].outputs[0]; }
   constexpr const TensorInfo& info() const { return graph_.info(result()); }
@@ -85,31 +105,34 @@ class Requantization {
     add();
     return true;
   }
+  /// A matrix has columns in place of channels.
   constexpr bool lies_along_channels(const TensorInfo& numbers) const {
-    const std::size_t behind = y_.rank() - 2;  // dimensions behind the channels'
+    const std::size_t behind = is_conv_ ? y_.rank() - 2 : 0;  // dimensions behind the channels'
     const std::size_t rank = numbers.rank();
-    return rank > behind && rank <= y_.rank() && numbers.shape[rank - 1 - behind] == y_.shape[1] &&
-           numbers.elements() == y_.shape[1];
+    const std::int64_t channels = y_.shape[y_.rank() - 1 - behind];
+    return rank > behind && rank <= y_.rank() && numbers.shape[rank - 1 - behind] == channels &&
+           numbers.elements() == channels;
   }
 
   const Graph& graph_;
   const Uses& uses_;
   Vector<std::size_t> nodes_;
   TensorInfo y_;
-  op::QuantizedConv fused_{};
+  bool is_conv_ = false;
+  op::QuantizedResult result_{};
   Vector<TensorId> inputs_;
   bool fits_ = false;
 };
 
 }  // namespace detail
 
-/// Convolutions of bytes whose results become bytes again take in what lies between, where nothing
+/// Convolutions and products of bytes whose results become bytes again take in what lies between, where nothing
 /// else reads the values. They are computed where the last of these nodes is. All infos must be
 /// known.
 constexpr Graph fuse_quantized(Graph graph) {
   const Uses uses(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (graph.nodes[n].op == nullptr || graph.nodes[n].op->id != op::ConvInteger::id) continue;
+    if (!detail::Requantization::begins_at(graph.nodes[n])) continue;
     detail::Requantization found(graph, uses, n);
     if (!found.fits()) continue;
     Node& last = graph.nodes[found.nodes().back()];
