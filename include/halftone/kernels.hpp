@@ -7,6 +7,7 @@
 #include <halftone/kernel/arg_extreme.hpp>
 #include <halftone/kernel/attention.hpp>
 #include <halftone/kernel/batch_normalization.hpp>
+#include <halftone/kernel/byte_table.hpp>
 #include <halftone/kernel/cast.hpp>
 #include <halftone/kernel/collective.hpp>
 #include <halftone/kernel/conv_gradient.hpp>

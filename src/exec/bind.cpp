@@ -48,8 +48,11 @@ struct CpuPasses {
   }
   Graph run(std::span<const Pass> passes, Graph graph) const {
     const bool fuse = options.fuse && !options.stop_at_nan;
+    kernel::Executor one_thread;
     return run_passes(passes, std::move(graph),
-                      {.fuse = fuse,
+                      {.evaluate = &evaluate_constant,
+                       .evaluate_context = &one_thread,
+                       .fuse = fuse,
                        .change_weights = fuse && !options.only_plan,
                        .reorder = !options.stop_at_nan,
                        .convolution = options.convolution,

@@ -18,6 +18,7 @@
 #include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/fuse_quantized.hpp>
 #include <halftone/transform/seed_random.hpp>
+#include <halftone/transform/tabulate_bytes.hpp>
 
 #include "base/describe.hpp"
 #include "base/file.hpp"
@@ -49,6 +50,10 @@ Graph infer(Graph graph, const PassOptions& options) {
   return graph;
 }
 
+Graph tabulate_bytes(Graph graph, const PassOptions& options) {
+  if (options.evaluate == nullptr) return graph;
+  return halftone::tabulate_bytes(std::move(graph), options.evaluate, options.evaluate_context);
+}
 Graph fold_normalizations(Graph graph, const PassOptions&) {
   return fold_batch_norm(std::move(graph));
 }

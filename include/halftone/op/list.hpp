@@ -452,6 +452,7 @@
   OLD(FusedConv)                                                 \
   OLD(QuantizedConv)                                             \
   OLD(QuantizedMatMul)                                           \
+  OLD(ByteTable)                                                 \
   OLD(FusedAttention)                                            \
   OLD(ReorderChannels)                                           \
   OLD(Fused)                                                     \
@@ -556,6 +557,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/instance_normalization.hpp>
 #include <halftone/op/integer_product.hpp>
 #include <halftone/op/quantized_product.hpp>
+#include <halftone/op/byte_table.hpp>
 #include <halftone/op/layer_normalization.hpp>
 #include <halftone/op/lp_pool.hpp>
 #include <halftone/op/lrn.hpp>
