@@ -393,9 +393,9 @@ struct Engine::State {
       Bound& bound = now.of(k);
       Replica& replica = *replicas[static_cast<std::size_t>(k)];
       for (std::size_t i = 0; i < inputs.size(); ++i) {
-        if (inputs[i].data == nullptr) continue;
-        bound.set_input(i,
-                        static_cast<const std::byte*>(inputs[i].data) + k * inputs[i].info.bytes());
+        const auto* const data = static_cast<const std::byte*>(inputs[i].data);
+        if (data == nullptr) continue;
+        bound.set_input(i, k == 0 ? data : data + k * inputs[i].info.bytes());
       }
       if (now.is_random) {
         draw_random_state(replica.random_state);

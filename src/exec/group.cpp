@@ -17,6 +17,7 @@ constexpr std::int64_t max_block = 1024, min_block = 128;  // multiples of a cha
 /// Outputs of a span, of members that are no chain, for which a block of its own pays.
 constexpr std::int64_t min_span = 256;
 constexpr std::size_t max_members = 32, max_inputs = 24;  // as fuse_elementwise has them
+constexpr std::size_t max_operands = 16;  // of a member
 constexpr std::size_t vector_floats = 16;
 /// Elements that one task does, whatever the number of threads.
 constexpr std::int64_t task_elements = 32 * 1024;
@@ -116,6 +117,7 @@ void Group::finish() {
       static_cast<std::int64_t>(wanted_scratch / (std::max<std::size_t>(blocks, 1) * largest_));
   block_ = std::clamp(fits / min_block * min_block, min_block, max_block);
   slot_bytes_ = static_cast<std::size_t>(block_) * largest_;
+  is_direct_ = members_.size() == 1 && blocks == 0 && absent_.empty();
 }
 
 Group::Group(const Node& node, const NodeKernel& kernel, std::span<const TensorInfo> inputs,
@@ -277,8 +279,7 @@ void Group::run_chain(const Member* members, std::byte* const* places, std::int6
         step.others[other++] = {.data = places[p], .mask = 0};
       } else if (is_uniform(p) || (span_ != 0 && is_broadcast(p))) {
         float* all = repeated[values++];
-        for (std::size_t k = 0; k < vector_floats; ++k)
-          all[k] = *reinterpret_cast<float*>(places[p]);
+        std::fill_n(all, vector_floats, *reinterpret_cast<const float*>(places[p]));
         step.others[other++] = {.data = all, .mask = 0};
       } else {
         step.others[other++] = {.data = places[p], .mask = -1};
@@ -306,6 +307,7 @@ void Group::run_chain(const Member* members, std::byte* const* places, std::int6
   Place pad_place[max_members + max_inputs];
   std::size_t pad_count = 0;
   const std::size_t bytes = static_cast<std::size_t>(rest) * sizeof(float);
+  const std::size_t tile_bytes = static_cast<std::size_t>(chain_.tile) * sizeof(float);
   const auto pad = [&](Place p, bool is_read) -> float* {
     float* own = reinterpret_cast<float*>(places[p]) + whole;
     if (is_slot(p)) return own;
@@ -314,7 +316,7 @@ void Group::run_chain(const Member* members, std::byte* const* places, std::int6
     }
     pad_place[pad_count] = p;
     float* to = pads[pad_count++].values;
-    std::memset(to, 0, sizeof(Pad));
+    std::memset(to, 0, tile_bytes);
     if (is_read) std::memcpy(to, own, bytes);
     return to;
   };
@@ -373,7 +375,7 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
         run_chain(&m, places, n);
         continue;
       }
-      const void* operands[16];
+      const void* operands[max_operands];
       const Place* from = operands_.data() + m.first_input;
       for (std::uint32_t i = 0; i < m.input_count; ++i) operands[i] = places[from[i]];
       m.block(m.op, operands, m.uniform, places[m.output], n);
@@ -386,10 +388,25 @@ void Group::run_blocks(const KernelCall& call, std::int64_t first, std::int64_t 
   }
 }
 
+/// The only member, whose operands are the arguments.
+void Group::run_member(const KernelCall& call) const {
+  const Member& m = members_[0];
+  const void* operands[max_operands];
+  for (std::uint32_t i = 0; i < m.input_count; ++i) {
+    operands[i] = call.arguments[operands_[m.first_input + i]].data;
+  }
+  m.block(m.op, operands, m.uniform, call.arguments[m.output].data, total_);
+}
+
 void Group::run(const KernelCall& call) {
   const Group& group = *static_cast<const Group*>(call.op);
+  if (group.total_ == 0) return;
   if (group.total_ <= task_elements) {
-    if (group.total_ > 0) group.run_blocks(call, 0, group.total_);
+    if (group.is_direct_) {
+      group.run_member(call);
+    } else {
+      group.run_blocks(call, 0, group.total_);
+    }
     return;
   }
   const std::int64_t tasks = (group.total_ + task_elements - 1) / task_elements;

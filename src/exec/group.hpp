@@ -80,6 +80,7 @@ class Group {
   void run_chain(const Member* members, std::byte* const* places, std::int64_t n) const;
   void finish();
   void find_span();
+  void run_member(const KernelCall& call) const;
   void run_blocks(const KernelCall& call, std::int64_t first, std::int64_t last) const;
 
   Dims shape_;
@@ -87,6 +88,7 @@ class Group {
   /// Of a single chain: outputs for which every input that is broadcast is one element, or one
   /// vector; they run at once. 0: blocks are filled instead.
   std::int64_t span_ = 0;
+  bool is_direct_ = false;  ///< one member reads and writes the arguments as they are
   std::vector<Input> inputs_;
   std::vector<kernel::BroadcastInput> broadcast_;
   std::vector<std::uint8_t> output_size_;
