@@ -43,8 +43,48 @@ HALFTONE_INLINE void transpose(Vec<S, N>* r) {
   transpose_step<1>(r);
 }
 
+/// Rows of a matrix in memory that are packed before the next ones.
+inline constexpr std::int64_t band_rows = 16;
+
+/// Hides from compilers where a pointer comes from: they would keep one for every row of a block, more
+/// than there are registers.
+template <class T>
+HALFTONE_INLINE T* hidden(T* pointer) {
+  asm("" : "+r"(pointer));
+  return pointer;
+}
+
+/// Transposes a block on its way: to[q * width + i] = x[i * stride + q] for q, i < N; rows from `rows`
+/// on are zeros.
+template <bool Whole, class T>
+void pack_block(const T* x, std::int64_t stride, std::int64_t rows, compute_t<T>* to,
+                std::int64_t width) {
+  using V = Vec<compute_t<T>>;
+  constexpr int N = V::size, group = N < 4 ? N : 4;
+  // The hardware does not read ahead of many rows side by side.
+  constexpr std::int64_t ahead = 256 / std::int64_t{sizeof(T)};
+  V r[N];
+#pragma GCC unroll 16
+  for (int l = 0; l < N; l += group, x += group * stride) {
+    x = hidden(x);
+#pragma GCC unroll 4
+    for (int k = 0; k < group; ++k) {
+      __builtin_prefetch(x + k * stride + ahead);
+      r[l + k] = Whole || l + k < rows ? load_compute(x + k * stride) : V(0);
+    }
+  }
+  transpose(r);
+#pragma GCC unroll 16
+  for (int l = 0; l < N; l += group, to += group * width) {
+    to = hidden(to);
+#pragma GCC unroll 4
+    for (int k = 0; k < group; ++k) r[l + k].store(to + k * width);
+  }
+}
+
 /// Packs a strip of a matrix for a tile: to[q * width + i] = x[i * stride + q * step] for i < count
-/// and q < steps; columns from `count` to `width` become zero.
+/// and q < steps; columns from `count` to `width` become zero. What a whole vector writes too much is
+/// overwritten by the next step, but for the last.
 template <class T>
 void pack_strip(const T* x, std::int64_t stride, std::int64_t step, std::int64_t count,
                 std::int64_t steps, compute_t<T>* to, std::int64_t width) {
@@ -56,40 +96,42 @@ void pack_strip(const T* x, std::int64_t stride, std::int64_t step, std::int64_t
       const std::int64_t lanes = steps - q < N ? steps - q : N;
       for (std::int64_t i = 0; i < width; i += N) {
         const std::int64_t rows = count - i < N ? count - i : N;
+        const std::int64_t wide = width - i < N ? width - i : N;
         const T* from = x + i * stride + q;
-        V r[N];
-        if (lanes == N) {
-#pragma GCC unroll 16
-          for (int l = 0; l < N; ++l) r[l] = l < rows ? load_compute(from + l * stride) : V(S(0));
-        } else {
-#pragma GCC unroll 16
-          for (int l = 0; l < N; ++l) {
-            r[l] = l < rows ? load_compute_partial(from + l * stride, lanes) : V(S(0));
+        S* out = to + q * width + i;
+        if (lanes == N && (wide == N || (width < N && (q + N) * width + N <= steps * width))) {
+          if (rows == N) {
+            pack_block<true>(from, stride, rows, out, width);
+          } else {
+            pack_block<false>(from, stride, rows, out, width);
           }
+          continue;
+        }
+        V r[N];
+#pragma GCC unroll 16
+        for (int l = 0; l < N; ++l) {
+          r[l] = l < rows ? load_compute_partial(from + l * stride, lanes) : V(S(0));
         }
         transpose(r);
-        // What a whole vector writes too much is overwritten by the next step, but for the last.
-        const std::int64_t wide = width - i < N ? width - i : N;
-        S* out = to + q * width + i;
-        if (wide == N || (width < N && (q + N) * width + N <= steps * width)) {
 #pragma GCC unroll 16
-          for (int l = 0; l < N; ++l) {
-            if (l < lanes) r[l].store(out + l * width);
-          }
-        } else {
-#pragma GCC unroll 16
-          for (int l = 0; l < N; ++l) {
-            if (l < lanes) r[l].store_partial(out + l * width, wide);
-          }
+        for (int l = 0; l < N; ++l) {
+          if (l < lanes) r[l].store_partial(out + l * width, wide);
         }
       }
     }
-  } else if (stride == 1 && width % N == 0) {
-    for (std::int64_t q = 0; q < steps; ++q, x += step, to += width) {
-      std::int64_t i = 0;
-      for (; i + N <= count; i += N) load_compute(x + i).store(to + i);
-      for (; i < width; i += N) {
-        (i < count ? load_compute_partial(x + i, count - i) : V(S(0))).store(to + i);
+  } else if (stride == 1) {
+    for (std::int64_t q = 0; q < steps; ++q, x += step) {
+      for (std::int64_t i = 0; i < width; i += N) {
+        __builtin_prefetch(x + i + band_rows * step);  // it is short, for the hardware
+        const V values = i + N <= count ? load_compute(x + i)
+                         : i < count    ? load_compute_partial(x + i, count - i)
+                                        : V(S(0));
+        const std::int64_t at = q * width + i;
+        if (at + N <= steps * width) {
+          values.store(to + at);
+        } else {
+          values.store_partial(to + at, width - i);
+        }
       }
     }
   } else {
@@ -238,7 +280,7 @@ namespace detail {
 template <class T, class W = compute_t<T>>
 void pack_panels(Matrix<const T> b, std::int64_t first, std::int64_t last, W* packed) {
   using S = compute_t<T>;
-  const std::int64_t band = b.row_stride == 1 || b.rows == 0 ? b.rows : 16 * terms_of<W>;
+  const std::int64_t band = b.row_stride == 1 || b.rows == 0 ? b.rows : band_rows * terms_of<W>;
   for (std::int64_t q = 0; q < b.rows; q += band) {
     const std::int64_t steps = b.rows - q < band ? b.rows - q : band;
     for (std::int64_t p = first; p < last; ++p) {

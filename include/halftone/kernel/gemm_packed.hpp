@@ -30,6 +30,22 @@ constexpr std::int64_t panels_at_once(std::int64_t n, std::int64_t k) {
   return block > panels ? panels : block < 1 ? 1 : block;
 }
 
+/// Elements of b that a task packs at once where it multiplies them with all rows: they stay in L2.
+inline constexpr std::int64_t b_strip = std::int64_t{1} << 17;
+
+/// Panels that are packed at once then, and the tasks that have memory for as many.
+template <class S>
+constexpr std::int64_t panels_of_strip(std::int64_t n, std::int64_t k) {
+  const std::int64_t panels = Parts(n, panel_columns<S>).parts;
+  const std::int64_t most = k == 0 ? panels : b_strip / (k * panel_columns<S>);
+  return most < 1 || panels < 1 ? 1 : most < panels ? most : panels;
+}
+template <class S>
+constexpr std::int64_t strip_slots(std::int64_t n, std::int64_t k) {
+  const std::int64_t strips = Parts(n, panels_of_strip<S>(n, k) * panel_columns<S>).parts;
+  return strips < most_tasks ? strips : most_tasks;
+}
+
 /// Tasks that divide the rows, each with a slot of scratch memory for a group of tiles.
 constexpr std::int64_t slot_count(std::int64_t tiles) {
   const std::int64_t groups = Parts(tiles, tiles_per_group).parts;
@@ -161,7 +177,10 @@ constexpr std::int64_t packed_product_bytes(std::int64_t m, std::int64_t n, std:
              std::int64_t(sizeof(left_t<S, W>));
   }
   if (!has_packed_b) {
-    bytes += panels_at_once<S>(n, k) * panel_columns<S> * k * std::int64_t(sizeof(W));
+    const bool by_strips = has_packed_a || Parts(m, tile_rows).parts <= few_tiles;
+    const std::int64_t panels =
+        by_strips ? strip_slots<S>(n, k) * panels_of_strip<S>(n, k) : panels_at_once<S>(n, k);
+    bytes += panels * panel_columns<S> * k * std::int64_t(sizeof(W));
   }
   return bytes;
 }
@@ -246,6 +265,32 @@ void multiply_rows(const Product<T, W>& p, left_t<compute_t<T>, W>* packed, cons
   });
 }
 
+/// All columns with a packed, b on the way: each task packs strips into its slot of `slots`, so that
+/// b is read once and what is packed does not leave the cache.
+template <class T, class W>
+void multiply_strips(const Product<T, W>& p, std::int64_t tasks, W* slots,
+                     const Executor& executor) {
+  using S = compute_t<T>;
+  const std::int64_t panels = Parts(p.n, panel_columns<S>).parts;
+  const std::int64_t at_once = panels_of_strip<S>(p.n, p.k), strips = Parts(panels, at_once).parts;
+  const std::int64_t most = strip_slots<S>(p.n, p.k);
+  // A thread that uses its slot again finds it in the cache.
+  const std::int64_t wanted = executor.threads <= 1 ? 1 : 2 * std::int64_t{executor.threads};
+  const std::int64_t limit = tasks < most ? tasks : most, shares = wanted < limit ? wanted : limit;
+  parallel_for(executor, shares, [&](std::int64_t task) {
+    W* const slot = slots + task * at_once * panel_columns<S> * p.k;
+    const std::int64_t end = (task + 1) * strips / shares;
+    for (std::int64_t strip = task * strips / shares; strip < end; ++strip) {
+      const std::int64_t p0 = strip * at_once, p1 = p0 + at_once < panels ? p0 + at_once : panels;
+      pack_panels<T, W>(p.b, p0, p1, slot);
+      for (std::int64_t piece = 0; piece < p.steps.parts; ++piece) {
+        multiply_block(p, p.packed_a, 0, p.k, p.steps.begin(piece), slot, p0 * panel_columns<S>,
+                       piece, 0, p.tiles.parts, p0, p1);
+      }
+    }
+  });
+}
+
 template <class T, class W = compute_t<T>>
 void multiply_packed(Product<T, W> p, void* workspace, const Executor& executor) {
   using S = compute_t<T>;
@@ -283,6 +328,10 @@ void multiply_packed(Product<T, W> p, void* workspace, const Executor& executor)
   auto* const packed_panels =
       reinterpret_cast<W*>(static_cast<char*>(workspace) + row_elements * std::int64_t{sizeof(X)});
 
+  if (p.packed_a != nullptr && p.packed_b == nullptr) {
+    multiply_strips(p, tasks, packed_panels, executor);
+    return;
+  }
   const std::int64_t panels = Parts(p.n, panel_columns<S>).parts;
   const std::int64_t block = p.packed_b == nullptr ? panels_at_once<S>(p.n, p.k) : panels;
   for (std::int64_t p0 = 0; p0 < panels; p0 += block) {
