@@ -136,6 +136,7 @@ struct ReplicatedAllReduce {
   static constexpr OpId id{"ai.graphcore", "ReplicatedAllReduce", 1};
   static constexpr Signature signature = "x -> y";
   using types = TypeList<CollectiveTypes>;
+  static constexpr bool in_place = true;  // blocks are joined before they are written
   static constexpr bool compiled_once = true;
   static constexpr bool has_effect = true;
   static constexpr Reaches reaches = Reaches::replicas;
