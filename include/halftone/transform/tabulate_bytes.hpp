@@ -28,9 +28,9 @@ class ByteFunctions {
 
   /// The tensor that y is a function of; no_tensor: there is none, or it is as quick to compute.
   TensorId source_of(TensorId y) const {
-    constexpr int least = 3, most = 64;  // nodes between them
+    constexpr int least = 3;  // nodes between them
     constexpr std::int64_t least_elements = 512;
-    const bool pays = is_bytes(y) && length_[y] >= least && length_[y] <= most &&
+    const bool pays = is_bytes(y) && length_[y] >= least && length_[y] <= most_nodes &&
                       graph_.info(y).elements() >= least_elements;
     return pays ? source_[y] : no_tensor;
   }
@@ -87,7 +87,7 @@ class ByteFunctions {
       const Node* const maker = from == id ? nullptr : producer_of(id);
       if (maker != nullptr && !may_merge(maker->place, node.place)) return;
       source = from;
-      length += length_[id];
+      length = std::min(length + length_[id], most_nodes);
     }
     const bool fits = source != no_tensor && graph_.info(y).is_static() &&
                       graph_.info(y).rank() > 0 &&
@@ -124,6 +124,8 @@ class ByteFunctions {
     return side.add_constant({x.type, shape}, Bytes::copy_of(std::as_bytes(std::span(bytes))));
   }
 
+  static constexpr int most_nodes = 64;
+
   const Graph& graph_;
   Aliases aliases_;
   Uses uses_;
@@ -137,27 +139,32 @@ class ByteFunctions {
 /// activations between quantized tensors. The results are those of the operators. All infos must be
 /// known. What nothing reads any more is left to `dead_code`.
 inline Graph tabulate_bytes(Graph graph, Evaluate evaluate, void* context) {
+  const auto is_byte = [](const TensorRecord& t) {
+    return has_type(detail::QuantizedTypes{}, t.info.type);
+  };
+  if (std::ranges::none_of(graph.tensors, is_byte)) return graph;
   const detail::ByteFunctions functions(graph);
-  std::vector<std::pair<std::size_t, Bytes>> tables;
+  struct Table {
+    std::size_t node;
+    TensorId source;
+    Bytes values;
+  };
+  std::vector<Table> tables;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
     if (node.outputs.size() != 1 || node.outputs[0] == no_tensor) continue;
-    if (functions.source_of(node.outputs[0]) == no_tensor) continue;
+    const TensorId source = functions.source_of(node.outputs[0]);
+    if (source == no_tensor) continue;
     Bytes values = functions.values(node.outputs[0], evaluate, context);
-    if (values.size() != 0) tables.emplace_back(n, std::move(values));
+    if (values.size() != 0) tables.push_back({n, source, std::move(values)});
   }
-  std::vector<TensorId> sources;
-  for (const auto& [n, values] : tables) {
-    sources.push_back(functions.source_of(graph.nodes[n].outputs[0]));
-  }
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    auto& [n, values] = tables[i];
-    const ElementType type = graph.info(graph.nodes[n].outputs[0]).type;
-    const TensorId table = graph.add_constant({type, {256}}, std::move(values));
-    Node& node = graph.nodes[n];
+  for (Table& found : tables) {
+    const ElementType type = graph.info(graph.nodes[found.node].outputs[0]).type;
+    const TensorId table = graph.add_constant({type, {256}}, std::move(found.values));
+    Node& node = graph.nodes[found.node];
     node.op = &descriptor<op::ByteTable>;
     node.attributes = pack(op::ByteTable{});
-    node.inputs = {sources[i], table};
+    node.inputs = {found.source, table};
   }
   return graph;
 }
