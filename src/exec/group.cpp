@@ -17,7 +17,7 @@ constexpr std::int64_t max_block = 1024, min_block = 128;  // multiples of a cha
 /// Outputs of a span, of members that are no chain, for which a block of its own pays.
 constexpr std::int64_t min_span = 256;
 constexpr std::size_t max_members = 32, max_inputs = 24;  // as fuse_elementwise has them
-constexpr std::size_t max_operands = 16;  // of a member
+constexpr std::size_t max_operands = 16;                  // of a member
 constexpr std::size_t vector_floats = 16;
 /// Elements that one task does, whatever the number of threads.
 constexpr std::int64_t task_elements = 32 * 1024;

@@ -46,7 +46,7 @@ h3{margin:16px 0 4px;font-size:14px}.legend i.ramp{display:inline-block;width:14
 <canvas id="live" height="230"></canvas><div class="row" style="margin-top:12px"><b id="stepname"></b><select id="liveness-of"><option value="">not always live</option><option value="always">always live</option></select></div><div class="scroll" style="max-height:300px"><table id="stepvars"></table></div></section>
 <section id="trace"><h2>Execution</h2><p class="about">One run in cycles: operations above, bulk-synchronous phases below. Wheel zooms, dragging moves, a double click shows all, a click the step's variables above.</p><canvas id="bsp" height="200"></canvas><div class="legend" id="bsplegend"></div></section>
 <section id="operations"><h2>Operations</h2><div class="row"><input type="search" id="filter" placeholder="name or type"><select id="group"><option value="">each</option><option value="layer">by layer</option><option value="type">by operator</option><option value="vertex">by vertex</option></select><span id="opcount" style="color:var(--soft)"></span></div><div class="scroll"><table id="ops"></table></div></section>
-<section id="program"><h2>Program tree</h2><p class="about">Cycles of a run, loops counted as often as they go round.</p><div id="tree"></div></section>
+<section id="program"><h2>Program tree</h2><p class="about">Cycles of a run, loops counted as often as they go round; shares are of the time of all IPUs.</p><div id="tree"></div></section>
 <section id="compare"><h2>Compare</h2><p class="about">Another report beside this one: its report.json or report.html.</p><div class="row"><input type="file" id="other" accept=".json,.html"><span id="othername" style="color:var(--soft)"></span></div>
 <div id="compared" hidden><table id="diff"></table><div class="split"><div><h3>Memory by tile</h3><canvas id="difftiles" height="190"></canvas></div><div><h3>Not always live, over the program</h3><canvas id="difflive" height="190"></canvas></div></div><div class="legend" id="difflegend"></div><h3>Operations that differ most</h3><table id="diffops"></table></div></section>
 </main><div id="tip"></div>
@@ -166,18 +166,18 @@ function showOps(){const q=$("filter").value.toLowerCase(),by=$("group").value;c
  $("ops").querySelectorAll("th").forEach(h=>h.onclick=()=>{up=sortBy==h.dataset.c?!up:false;sortBy=h.dataset.c;showOps()})}
 $("filter").oninput=showOps;$("group").onchange=showOps;
 // program tree: programs hold operations, these hold their steps and loops
-function tree(){const inner=R.programs.map(()=>[]);R.programs.forEach((p,i)=>{if(p.parent>=0)inner[p.parent].push(i)});
+function tree(){const whole=E.cycles*T.ipus;const inner=R.programs.map(()=>[]);R.programs.forEach((p,i)=>{if(p.parent>=0)inner[p.parent].push(i)});
  const stepsOf=new Map();for(let i=0;i<n;i++){const k=S.program[i]+"/"+S.operation[i];if(!stepsOf.has(k))stepsOf.set(k,[]);stepsOf.get(k).push(i)}
  const own=R.programs.map(()=>0);for(let i=0;i<n;i++)for(let p=S.program[i];p>=0;p=R.programs[p].parent)own[p]+=total(i);
  const runs=R.programs.map(()=>0);R.programs.forEach(p=>{if(p.callee>=0)runs[p.callee]+=p.repeats});
  R.programs.forEach((P,i)=>{if(P.callee>=0)for(let p=i;p>=0;p=R.programs[p].parent)own[p]+=own[P.callee]*P.repeats/runs[P.callee]});
  const stepHtml=i=>`<div class="leaf">${S.kind[i]}${S.vertex[i]>=0?" "+esc(R.vertices[S.vertex[i]]):""}<span>${int(total(i))} cycles</span></div>`;
- const program=(p,open)=>{const P=R.programs[p];let h=`<details ${open?"open":""}><summary>${esc(P.name)}${P.repeats!=1?" × "+P.repeats:""}<span>${int(own[p])} cycles, ${pct(own[p],E.cycles)}</span></summary>`;
+ const program=(p,open)=>{const P=R.programs[p];let h=`<details ${open?"open":""}><summary>${esc(P.name)}${P.repeats!=1?" × "+P.repeats:""}<span>${int(own[p])} cycles, ${pct(own[p],whole)}</span></summary>`;
   const ops=R.operations.map((o,i)=>[o,i]).filter(x=>x[0].program==p);(stepsOf.get(p+"/-1")||[]).forEach(i=>h+=stepHtml(i));
   const used=new Set();
   const layers=[];ops.forEach(x=>{const k=layerOf(x[0]),last=layers[layers.length-1];if(last&&last.name==k)last.ops.push(x);else layers.push({name:k,ops:[x]})});
   const one=([o,i])=>{const kids=inner[p].filter(c=>R.programs[c].operation==i);kids.forEach(c=>used.add(c));return `<details><summary>${esc(o.type)} ${esc(o.name)}<span>${int(o.cycles)} cycles</span></summary>`+(stepsOf.get(p+"/"+i)||[]).map(stepHtml).join("")+kids.map(c=>program(c,false)).join("")+"</details>"};
-  layers.forEach(l=>{const c=l.ops.reduce((a,x)=>a+x[0].cycles,0);h+=l.name&&l.ops.length>1?`<details><summary><b>${esc(l.name)}</b><span>${int(c)} cycles, ${pct(c,E.cycles)}, ${l.ops.length} operations</span></summary>`+l.ops.map(one).join("")+"</details>":l.ops.map(one).join("")});
+  layers.forEach(l=>{const c=l.ops.reduce((a,x)=>a+x[0].cycles,0);h+=l.name&&l.ops.length>1?`<details><summary><b>${esc(l.name)}</b><span>${int(c)} cycles, ${pct(c,whole)}, ${l.ops.length} operations</span></summary>`+l.ops.map(one).join("")+"</details>":l.ops.map(one).join("")});
   if(P.operation>=0)(stepsOf.get(p+"/"+P.operation)||[]).forEach(i=>h+=stepHtml(i));inner[p].filter(c=>!used.has(c)).forEach(c=>h+=program(c,false));return h+"</details>"};
  $("tree").innerHTML=R.programs.map((P,i)=>P.parent<0?program(i,i==0):"").join("")}
 // comparison

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <vector>
 
 #include <halftone/halftone.hpp>
@@ -101,4 +102,16 @@ TEST_CASE("tabulate bytes: functions of two tensors, of channels and of few node
       0);
   check<std::uint8_t>(
       [](Graph&, const AnyTensor& x) { return op::cast(x, {.to = ElementType::int8}); }, 0);
+}
+
+TEST_CASE("tabulate bytes: long functions stay, however often they read their own values") {
+  const auto doubled = [](int times) {
+    return [times](Graph& g, const AnyTensor& x) {
+      AnyTensor v = dequantized<std::uint8_t>(g, x, 0.5f, 0);
+      for (int i = 0; i < times; ++i) v = op::add(v, v);
+      return quantized<std::uint8_t>(g, v, std::ldexp(1.f, times), 0);
+    };
+  };
+  check<std::uint8_t>(doubled(3), 1);
+  check<std::uint8_t>(doubled(40), 0);  // 2^40 ways to the bytes
 }
