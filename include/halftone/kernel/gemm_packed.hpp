@@ -33,17 +33,17 @@ constexpr std::int64_t panels_at_once(std::int64_t n, std::int64_t k) {
 /// Elements of b that a task packs at once where it multiplies them with all rows: they stay in L2.
 inline constexpr std::int64_t b_strip = std::int64_t{1} << 17;
 
-/// Panels that are packed at once then, and the tasks that have memory for as many.
+/// Whether that can be: of few tiles, and panels that fit.
 template <class S>
-constexpr std::int64_t panels_of_strip(std::int64_t n, std::int64_t k) {
-  const std::int64_t panels = Parts(n, panel_columns<S>).parts;
-  const std::int64_t most = k == 0 ? panels : b_strip / (k * panel_columns<S>);
-  return most < 1 || panels < 1 ? 1 : most < panels ? most : panels;
+constexpr bool fits_strips(std::int64_t m, std::int64_t k) {
+  return Parts(m, tile_rows).parts <= few_tiles && k * panel_columns<S> <= b_strip;
 }
+/// Panels that each of `shares` tasks packs at once then.
 template <class S>
-constexpr std::int64_t strip_slots(std::int64_t n, std::int64_t k) {
-  const std::int64_t strips = Parts(n, panels_of_strip<S>(n, k) * panel_columns<S>).parts;
-  return strips < most_tasks ? strips : most_tasks;
+constexpr std::int64_t panels_of_strip(std::int64_t panels, std::int64_t k, std::int64_t shares) {
+  const std::int64_t most = k == 0 ? panels : b_strip / (k * panel_columns<S>);
+  const std::int64_t all = (panels + shares - 1) / shares;
+  return most < all ? most : all;
 }
 
 /// Tasks that divide the rows, each with a slot of scratch memory for a group of tiles.
@@ -177,9 +177,14 @@ constexpr std::int64_t packed_product_bytes(std::int64_t m, std::int64_t n, std:
              std::int64_t(sizeof(left_t<S, W>));
   }
   if (!has_packed_b) {
-    const bool by_strips = has_packed_a || Parts(m, tile_rows).parts <= few_tiles;
-    const std::int64_t panels =
-        by_strips ? strip_slots<S>(n, k) * panels_of_strip<S>(n, k) : panels_at_once<S>(n, k);
+    std::int64_t panels = panels_at_once<S>(n, k);
+    if (fits_strips<S>(m, k)) {
+      // Of any number of tasks: a strip each, or all panels and up to one more each.
+      const std::int64_t parts = Parts(n, panel_columns<S>).parts;
+      const std::int64_t most = parts < most_tasks ? parts : most_tasks;
+      const std::int64_t strips = most * panels_of_strip<S>(parts, k, 1);
+      panels = strips < parts + most ? strips : parts + most;
+    }
     bytes += panels * panel_columns<S> * k * std::int64_t(sizeof(W));
   }
   return bytes;
@@ -265,23 +270,22 @@ void multiply_rows(const Product<T, W>& p, left_t<compute_t<T>, W>* packed, cons
   });
 }
 
-/// All columns with a packed, b on the way: each task packs strips into its slot of `slots`, so that
-/// b is read once and what is packed does not leave the cache.
+/// All columns of few tiles, with a packed and b on the way: each task packs strips into its slot of
+/// `slots`, so that b is read once and what is packed does not leave the cache.
 template <class T, class W>
 void multiply_strips(const Product<T, W>& p, std::int64_t tasks, W* slots,
                      const Executor& executor) {
   using S = compute_t<T>;
   const std::int64_t panels = Parts(p.n, panel_columns<S>).parts;
-  const std::int64_t at_once = panels_of_strip<S>(p.n, p.k), strips = Parts(panels, at_once).parts;
-  const std::int64_t most = strip_slots<S>(p.n, p.k);
   // A thread that uses its slot again finds it in the cache.
   const std::int64_t wanted = executor.threads <= 1 ? 1 : 2 * std::int64_t{executor.threads};
-  const std::int64_t limit = tasks < most ? tasks : most, shares = wanted < limit ? wanted : limit;
+  const std::int64_t most = tasks < panels ? tasks : panels, shares = wanted < most ? wanted : most;
+  const std::int64_t at_once = panels_of_strip<S>(panels, p.k, shares);
   parallel_for(executor, shares, [&](std::int64_t task) {
     W* const slot = slots + task * at_once * panel_columns<S> * p.k;
-    const std::int64_t end = (task + 1) * strips / shares;
-    for (std::int64_t strip = task * strips / shares; strip < end; ++strip) {
-      const std::int64_t p0 = strip * at_once, p1 = p0 + at_once < panels ? p0 + at_once : panels;
+    const std::int64_t end = (task + 1) * panels / shares;
+    for (std::int64_t p0 = task * panels / shares; p0 < end; p0 += at_once) {
+      const std::int64_t p1 = p0 + at_once < end ? p0 + at_once : end;
       pack_panels<T, W>(p.b, p0, p1, slot);
       for (std::int64_t piece = 0; piece < p.steps.parts; ++piece) {
         multiply_block(p, p.packed_a, 0, p.k, p.steps.begin(piece), slot, p0 * panel_columns<S>,
@@ -328,7 +332,7 @@ void multiply_packed(Product<T, W> p, void* workspace, const Executor& executor)
   auto* const packed_panels =
       reinterpret_cast<W*>(static_cast<char*>(workspace) + row_elements * std::int64_t{sizeof(X)});
 
-  if (p.packed_a != nullptr && p.packed_b == nullptr) {
+  if (p.packed_b == nullptr && fits_strips<S>(p.m, p.k)) {
     multiply_strips(p, tasks, packed_panels, executor);
     return;
   }
