@@ -26,11 +26,13 @@ class ByteFunctions {
     }
   }
 
+  static bool is_bytes(const TensorInfo& info) { return has_type(QuantizedTypes{}, info.type); }
+
   /// The tensor that y is a function of; no_tensor: there is none, or it is as quick to compute.
   TensorId source_of(TensorId y) const {
     constexpr int least = 3;  // nodes between them
     constexpr std::int64_t least_elements = 512;
-    const bool pays = is_bytes(y) && length_[y] >= least && length_[y] <= most_nodes &&
+    const bool pays = is_bytes(graph_.info(y)) && length_[y] >= least && length_[y] <= most_nodes &&
                       graph_.info(y).elements() >= least_elements;
     return pays ? source_[y] : no_tensor;
   }
@@ -65,7 +67,6 @@ class ByteFunctions {
   }
 
  private:
-  bool is_bytes(TensorId id) const { return has_type(QuantizedTypes{}, graph_.info(id).type); }
   bool is_number(TensorId id) const {
     const TensorRecord& t = graph_.tensor(id);
     return t.role == Role::constant && t.info.is_static() && t.info.elements() == 1;
@@ -82,7 +83,7 @@ class ByteFunctions {
     for (const TensorId id : node.inputs) {
       if (id == no_tensor || is_number(id)) continue;
       TensorId from = source_[id];
-      if (from == no_tensor && is_bytes(id) && !aliases_.is_modified(id)) from = id;
+      if (from == no_tensor && is_bytes(graph_.info(id)) && !aliases_.is_modified(id)) from = id;
       if (from == no_tensor || (source != no_tensor && from != source)) return;
       const Node* const maker = from == id ? nullptr : producer_of(id);
       if (maker != nullptr && !may_merge(maker->place, node.place)) return;
@@ -139,10 +140,9 @@ class ByteFunctions {
 /// activations between quantized tensors. The results are those of the operators. All infos must be
 /// known. What nothing reads any more is left to `dead_code`.
 inline Graph tabulate_bytes(Graph graph, Evaluate evaluate, void* context) {
-  const auto is_byte = [](const TensorRecord& t) {
-    return has_type(detail::QuantizedTypes{}, t.info.type);
-  };
-  if (std::ranges::none_of(graph.tensors, is_byte)) return graph;
+  if (std::ranges::none_of(graph.tensors, &detail::ByteFunctions::is_bytes, &TensorRecord::info)) {
+    return graph;
+  }
   const detail::ByteFunctions functions(graph);
   struct Table {
     std::size_t node;
