@@ -23,6 +23,7 @@
 #include <halftone/kernel/grid_sample.hpp>
 #include <halftone/kernel/indexed.hpp>
 #include <halftone/kernel/integer_product.hpp>
+#include <halftone/kernel/joined_update.hpp>
 #include <halftone/kernel/layer_normalization.hpp>
 #include <halftone/kernel/lp_pool.hpp>
 #include <halftone/kernel/matmul.hpp>

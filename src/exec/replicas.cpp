@@ -107,6 +107,7 @@ Replicas::Replicas(int count, const kernel::Executor& executor, RankLink* link)
     m.all = this;
     m.communicator = {.replica = first + k,
                       .replicas = all,
+                      .shares_memory = link == nullptr,
                       .meet =
                           [](void* self, int replica, const kernel::Communicator::Meeting& meeting,
                              kernel::Communicator::Part part) {

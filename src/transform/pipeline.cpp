@@ -17,6 +17,7 @@
 #include <halftone/transform/fuse_attention.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/fuse_quantized.hpp>
+#include <halftone/transform/join_updates.hpp>
 #include <halftone/transform/seed_random.hpp>
 #include <halftone/transform/tabulate_bytes.hpp>
 
@@ -71,6 +72,9 @@ Graph block_channels(Graph graph, const PassOptions& options) {
 }
 Graph choose_convolutions(Graph graph, const PassOptions& options) {
   return halftone::choose_convolutions(std::move(graph), options.convolution);
+}
+Graph join_updates(Graph graph, const PassOptions&) {
+  return halftone::join_updates(std::move(graph));
 }
 Graph fuse_elementwise(Graph graph, const PassOptions&) {
   return halftone::fuse_elementwise(std::move(graph));

@@ -22,6 +22,7 @@ Graph fuse_convolutions(Graph graph, const PassOptions& options);
 Graph fuse_quantized(Graph graph, const PassOptions& options);
 Graph block_channels(Graph graph, const PassOptions& options);
 Graph choose_convolutions(Graph graph, const PassOptions& options);
+Graph join_updates(Graph graph, const PassOptions& options);
 Graph fuse_elementwise(Graph graph, const PassOptions& options);
 Graph defer(Graph graph, const PassOptions& options);
 }  // namespace pass
@@ -46,6 +47,7 @@ inline constexpr Pass cpu_choice_passes[] = {
     {"choose_convolutions", &pass::choose_convolutions, &PassOptions::fuse},
 };
 inline constexpr Pass cpu_piece_passes[] = {
+    {"join_updates", &pass::join_updates, &PassOptions::fuse},
     {"fuse_elementwise", &pass::fuse_elementwise, &PassOptions::fuse},
     {"schedule", &pass::schedule, &PassOptions::reorder},
 };

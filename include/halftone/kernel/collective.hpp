@@ -44,19 +44,19 @@ constexpr C joined(CollectiveOperator join, C a, C b) {
   }
 }
 
-/// Elements `first` to `first + n` of a group's tensors, joined in the order of its members; `put`
-/// takes the results, at most `block` of them at once: put(first, values, count).
-template <class T, class Put>
-void join_group(const Joint& joint, const Communicator::Part* parts, int group, std::int64_t first,
-                std::int64_t n, Put&& put) {
+/// Elements `first` to `first + n` of a group's tensors, joined in the order of its members.
+template <class T>
+void join_block(const Joint& joint, const Communicator::Part* parts, int group, std::int64_t first,
+                std::int64_t n, T* y) {
   using C = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, halftone::detail::Compute<T>>;
   constexpr std::int64_t block = 256;
-  C sum[block];
-  T values[block];
-  for (std::int64_t at = first; at < first + n; at += block) {
-    const std::int64_t count = std::min(block, first + n - at);
+  for (std::int64_t at = 0; at < n; at += block) {
+    const std::int64_t count = std::min(block, n - at);
+    C numbers[block];
+    C* sum = numbers;
+    if constexpr (std::is_same_v<C, T>) sum = y + at;
     for (int i = 0; i < joint.members.size; ++i) {
-      const T* x = static_cast<const T*>(parts[joint.members.member(group, i)].given) + at;
+      const T* x = static_cast<const T*>(parts[joint.members.member(group, i)].given) + first + at;
       if (i == 0) {
         for (std::int64_t e = 0; e < count; ++e) {
           sum[e] = first_term(joint.join, static_cast<C>(x[e]));
@@ -76,7 +76,22 @@ void join_group(const Joint& joint, const Communicator::Part* parts, int group, 
         sum[e] = static_cast<C>(sum[e] / static_cast<C>(joint.members.size));
       }
     }
-    for (std::int64_t e = 0; e < count; ++e) values[e] = static_cast<T>(sum[e]);
+    if constexpr (!std::is_same_v<C, T>) {
+      for (std::int64_t e = 0; e < count; ++e) y[at + e] = static_cast<T>(sum[e]);
+    }
+  }
+}
+
+/// The same for many elements; `put` takes the results, some at a time: put(first, values, count). A
+/// block is joined before it is put.
+template <class T, class Put>
+void join_group(const Joint& joint, const Communicator::Part* parts, int group, std::int64_t first,
+                std::int64_t n, Put&& put) {
+  constexpr std::int64_t block = 1024;
+  T values[block];
+  for (std::int64_t at = first; at < first + n; at += block) {
+    const std::int64_t count = std::min(block, first + n - at);
+    join_block(joint, parts, group, at, count, values);
     put(at, values, count);
   }
 }

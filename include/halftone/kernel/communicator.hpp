@@ -42,6 +42,7 @@ struct Communicator {
         false;  ///< all results are equal, and have as many elements as what each brings
   };
   int replica = 0, replicas = 1;
+  bool shares_memory = true;  ///< all replicas are of one process: no Part::result is null
   void (*meet)(void* self, int replica, const Meeting& meeting, Part part) = nullptr;
   void* self = nullptr;
 };

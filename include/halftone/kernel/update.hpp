@@ -10,19 +10,18 @@
 
 namespace halftone::kernel {
 
-/// op::Update for a step that is made. T: of the weight, S: of gradient and states. An Op may add to
-/// the squares of which Lamb takes the norms.
+/// op::Update for a step that is made and counted. T: of the weight, S: of gradient and states. An Op
+/// may add to the squares of which Lamb takes the norms.
 ///
 /// Sums of products name the one that is not rounded, because compilers choose it anew for the last
 /// elements: a part of a weight is updated bit for bit as the whole.
 template <class T, class S, class Op>
-void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> s1, View<S> s2,
-            View<S> s3, View<float> step, View<const float> h) {
+void update_elements(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> s1,
+                     View<S> s2, View<S> s3, View<float> step, View<const float> h) {
   using V = Vec<S>;
   using Kind = decltype(op.kind);
   const std::int64_t n = w.size();
   const auto at = [&](auto k) { return static_cast<S>(h.data[k]); };
-  if (step) step.data[0] += 1;
   constexpr std::int64_t piece = 1 << 14;
   // Rules and what they hold are values: no store may change what a loop works with.
   const auto all = [&](auto rule) {
@@ -161,6 +160,18 @@ void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> 
       break;
     }
   }
+}
+
+inline void count_step(View<float> step) {
+  if (step) step.data[0] += 1;
+}
+
+/// op::Update for a step that is made; see update_elements().
+template <class T, class S, class Op>
+void update(const Op& op, const KernelCall& call, View<T> w, View<S> g, View<S> s1, View<S> s2,
+            View<S> s3, View<float> step, View<const float> h) {
+  count_step(step);
+  update_elements<T, S>(op, call, w, g, s1, s2, s3, step, h);
 }
 
 }  // namespace halftone::kernel

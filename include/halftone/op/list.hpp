@@ -453,6 +453,7 @@
   OLD(QuantizedConv)                                             \
   OLD(QuantizedMatMul)                                           \
   OLD(ByteTable)                                                 \
+  OLD(JoinedUpdate)                                              \
   OLD(FusedAttention)                                            \
   OLD(ReorderChannels)                                           \
   OLD(Fused)                                                     \
@@ -558,6 +559,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/integer_product.hpp>
 #include <halftone/op/quantized_product.hpp>
 #include <halftone/op/byte_table.hpp>
+#include <halftone/op/joined_update.hpp>
 #include <halftone/op/layer_normalization.hpp>
 #include <halftone/op/lp_pool.hpp>
 #include <halftone/op/lrn.hpp>
