@@ -279,3 +279,22 @@ TEST_CASE("a typed graph and the same graph untyped are equal") {
   output(untyped, op::matmul(x, op::transpose(x, {.perm = {1, 0}})), "y");
   CHECK((typed == untyped));
 }
+
+TEST_CASE("operators of up to nine inputs take attributes") {
+  Graph g;
+  const auto x = g.input<float>("x", {5, 2, 3}), p = g.input<float>("p", {1, 12});
+  const auto w = g.input<float>("w", {1, 16, 3}), r = g.input<float>("r", {1, 16, 4});
+  const auto c = g.input<float>("c", {1, 2, 4});
+  const AnyTensor none;
+  const auto seven = op::lstm(x, w, r, none, none, none, c, {.hidden_size = 4});
+  const auto eight = op::lstm(x, w, r, none, none, none, c, p, {.hidden_size = 4});
+  CHECK(seven[0].info().shape == Dims{5, 1, 2, 4});
+  CHECK(eight[2].info().shape == Dims{1, 2, 4});
+  const auto image = g.input<std::uint8_t>("image", {1, 2, 4, 4});
+  const auto weight = g.input<std::int8_t>("weight", {3, 2, 3, 3});
+  const auto scale = g.input<float>("scale", {}), bias = g.input<std::int32_t>("bias", {3});
+  const auto zero = g.input<std::uint8_t>("zero", {}), middle = g.input<std::int8_t>("middle", {});
+  const AnyTensor y = op::qlinear_conv(image, scale, zero, weight, scale, middle, scale, zero, bias,
+                                       {.conv = {.pads = {1, 1, 1, 1}}});
+  CHECK(y.info().shape == Dims{1, 3, 4, 4});
+}

@@ -749,6 +749,41 @@ struct OpFunction {
                                                                                const C&, const D&,
                                                                                const E&, const F&,
                                                                                const O&) const;
+
+  template <class A, class B, class C, class D, class E, class F, class G, class O = Op>
+  constexpr typename detail::VariableCall<Op, O, A, B, C, D, E, F, G>::fit operator()(
+      const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, const G& g,
+      const O& op) const {
+    return detail::VariableCall<Op, O, A, B, C, D, E, F, G>::record(op, a, b, c, d, e, f, g);
+  }
+  template <class A, class B, class C, class D, class E, class F, class G, class O = Op>
+  decltype(detail::VariableCall<Op, O, A, B, C, D, E, F, G>::misfit()) operator()(
+      const A&, const B&, const C&, const D&, const E&, const F&, const G&, const O&) const;
+
+  template <class A, class B, class C, class D, class E, class F, class G, class H, class O = Op>
+  constexpr typename detail::VariableCall<Op, O, A, B, C, D, E, F, G, H>::fit operator()(
+      const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, const G& g,
+      const H& h, const O& op) const {
+    return detail::VariableCall<Op, O, A, B, C, D, E, F, G, H>::record(op, a, b, c, d, e, f, g, h);
+  }
+  template <class A, class B, class C, class D, class E, class F, class G, class H, class O = Op>
+  decltype(detail::VariableCall<Op, O, A, B, C, D, E, F, G, H>::misfit()) operator()(
+      const A&, const B&, const C&, const D&, const E&, const F&, const G&, const H&,
+      const O&) const;
+
+  template <class A, class B, class C, class D, class E, class F, class G, class H, class I,
+            class O = Op>
+  constexpr typename detail::VariableCall<Op, O, A, B, C, D, E, F, G, H, I>::fit operator()(
+      const A& a, const B& b, const C& c, const D& d, const E& e, const F& f, const G& g,
+      const H& h, const I& i, const O& op) const {
+    return detail::VariableCall<Op, O, A, B, C, D, E, F, G, H, I>::record(op, a, b, c, d, e, f, g,
+                                                                          h, i);
+  }
+  template <class A, class B, class C, class D, class E, class F, class G, class H, class I,
+            class O = Op>
+  decltype(detail::VariableCall<Op, O, A, B, C, D, E, F, G, H, I>::misfit()) operator()(
+      const A&, const B&, const C&, const D&, const E&, const F&, const G&, const H&, const I&,
+      const O&) const;
 };
 
 }  // namespace halftone
