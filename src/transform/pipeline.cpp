@@ -18,6 +18,7 @@
 #include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/fuse_quantized.hpp>
 #include <halftone/transform/join_updates.hpp>
+#include <halftone/transform/keep_gates.hpp>
 #include <halftone/transform/seed_random.hpp>
 #include <halftone/transform/tabulate_bytes.hpp>
 
@@ -55,6 +56,7 @@ Graph tabulate_bytes(Graph graph, const PassOptions& options) {
   if (options.evaluate == nullptr) return graph;
   return halftone::tabulate_bytes(std::move(graph), options.evaluate, options.evaluate_context);
 }
+Graph keep_gates(Graph graph, const PassOptions&) { return halftone::keep_gates(std::move(graph)); }
 Graph fold_normalizations(Graph graph, const PassOptions&) {
   return fold_batch_norm(std::move(graph));
 }

@@ -16,6 +16,7 @@ Graph constants(Graph graph, const PassOptions& options);
 Graph random_seeds(Graph graph, const PassOptions& options);
 Graph infer(Graph graph, const PassOptions& options);
 Graph tabulate_bytes(Graph graph, const PassOptions& options);
+Graph keep_gates(Graph graph, const PassOptions& options);
 Graph fold_normalizations(Graph graph, const PassOptions& options);
 Graph fuse_attention(Graph graph, const PassOptions& options);
 Graph fuse_convolutions(Graph graph, const PassOptions& options);
@@ -38,6 +39,7 @@ inline constexpr Pass cpu_shape_passes[] = {
 /// looks at all of a graph, also where it is cut afterwards: others would have other results.
 inline constexpr Pass cpu_choice_passes[] = {
     {"tabulate_bytes", &pass::tabulate_bytes, &PassOptions::fuse},
+    {"keep_gates", &pass::keep_gates, &PassOptions::fuse},
     {"dead_code", &pass::dead_code},
     {"fold_normalizations", &pass::fold_normalizations, &PassOptions::change_weights},
     {"fuse_attention", &pass::fuse_attention, &PassOptions::fuse},

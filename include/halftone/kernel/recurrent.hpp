@@ -86,7 +86,7 @@ struct RecurrentBuffers {
   constexpr RecurrentBuffers(const Recurrent& l, bool converts_x, bool packs, Room& room) {
     const std::int64_t d = l.directions, states = l.batch * l.hidden, wide = l.gates() * l.hidden;
     x = room.take<S>(converts_x ? l.steps * l.batch * l.inputs : 0);
-    products = room.take<S>(d * l.steps * l.batch * wide);
+    products = room.take<S>(l.keeps_gates ? 0 : d * l.steps * l.batch * wide);
     gates = room.take<S>(d * l.gates() * states);
     h = room.take<S>(d * states);
     next = room.take<S>(d * states);
@@ -174,8 +174,10 @@ struct RecurrentSteps {
 
   const Recurrent& l;
   const std::int32_t* lengths;
-  const S *products, *candidate_bias, *peepholes;  ///< peepholes: null, or of i, o and f
-  const S *r, *r_candidate;                        ///< packed
+  S* products;
+  S* cells;  ///< [steps, batch, hidden] before each step: with keeps_gates
+  const S *candidate_bias, *peepholes;  ///< peepholes: null, or of i, o and f
+  const S *r, *r_candidate;             ///< packed
   std::int64_t r_gates;
   S *gates, *h, *next, *packed_rows, *c, *reset;
   char* scratch;
@@ -210,11 +212,12 @@ struct RecurrentSteps {
     squash(f, v, units);
     for (std::int64_t i = 0; i < units; ++i) state[i] = v[i];
   }
-  void lstm(std::int64_t first, S* v, const S* x, S* state, S* memory) const {
+  void lstm(std::int64_t first, S* v, S* x, S* state, S* memory) const {
     const std::int64_t n = units;
     S *const input = v, *const output = v + n, *const forget = v + 2 * n, *const now = v + 3 * n;
     const S* const peep = peepholes == nullptr ? nullptr : peepholes + first;
     Row::add(v, x, 4 * n);
+    for (std::int64_t i = 0; l.keeps_gates && i < 4 * n; ++i) x[i] = v[i];
     if (peep != nullptr) {
       Row::add_product(input, peep, memory, n);
       Row::add_product(forget, peep + 2 * l.hidden, memory, n);
@@ -291,6 +294,13 @@ struct RecurrentSteps {
     store(y, place * l.hidden + first, from, units);
   }
 
+  void keep_cell(std::int64_t n, std::int64_t at, std::int64_t first) const {
+    if (!l.keeps_gates) return;
+    const S* const from = c + n * l.hidden + first;
+    S* const to = cells + (at * l.batch + n) * l.hidden + first;
+    for (std::int64_t i = 0; i < units; ++i) to[i] = from[i];
+  }
+
   /// The gates of GRU, and what the reset gate leaves of the state `from`.
   void reset_rows(std::int64_t step, std::int64_t portion, std::int64_t begin, std::int64_t end,
                   const S* from) const {
@@ -317,13 +327,14 @@ struct RecurrentSteps {
     };
     rows(
         step, portion, begin, end,
-        [&](std::int64_t n, std::int64_t at, S* v, const S* x) {
+        [&](std::int64_t n, std::int64_t at, S* v, S* x) {
           S* const state = to + n * l.hidden + first;
           switch (l.cell) {
             case Cell::rnn:
               rnn(v, x, state);
               break;
             case Cell::lstm:
+              keep_cell(n, at, first);
               lstm(first, v, x, state, c + n * l.hidden + first);
               break;
             case Cell::gru:
@@ -457,7 +468,7 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
   const Recurrent& l = layer;
   const Executor& executor = *call.executor;
   const std::int64_t hidden = l.hidden, wide = l.gates() * hidden, states = l.batch * hidden;
-  const std::int64_t d_count = l.directions;
+  const std::int64_t d_count = l.directions, rows = l.steps * l.batch;
   if (t.lengths) {
     for (const std::int32_t length : t.lengths) {
       if (length < 0 || length > l.steps) halftone_index_error(length, l.steps + 1);
@@ -478,6 +489,13 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
   } else {
     for (std::int64_t i = 0; i < t.x.size(); ++i) buffers.x[i] = static_cast<S>(t.x[i]);
     x = buffers.x;
+  }
+  S *products = buffers.products, *cells = nullptr;
+  if constexpr (std::is_same_v<T, S>) {
+    if (l.keeps_gates) {
+      products = t.gates.data;
+      cells = t.cells.data;
+    }
   }
   // Of [directions, batch, hidden], or [batch, directions, hidden].
   const auto state_at = [&](std::int64_t d, std::int64_t n) {
@@ -511,11 +529,9 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
     }
     Epilogue<S> epilogue;
     epilogue.addend = buffers.bias + d * wide;
-    const std::int64_t rows = l.steps * l.batch;
     const PackedB<S> w{reinterpret_cast<const S*>(packed + d * place.end), l.inputs, wide};
-    gemm<S>(row_major(x, rows, l.inputs), w,
-            row_major(buffers.products + d * rows * wide, rows, wide), epilogue, buffers.scratch,
-            executor);
+    gemm<S>(row_major(x, rows, l.inputs), w, row_major(products + d * rows * wide, rows, wide),
+            epilogue, buffers.scratch, executor);
   }
 
   const S* last[2]{};  // states, of each direction
@@ -525,7 +541,8 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
     const detail::RecurrentSteps<S> steps{
         .l = l,
         .lengths = t.lengths.data,
-        .products = buffers.products + d * l.steps * l.batch * wide,
+        .products = products + d * rows * wide,
+        .cells = cells + (l.keeps_gates ? d * rows * hidden : 0),
         .candidate_bias = buffers.candidate_bias + d * hidden,
         .peepholes = t.peepholes ? buffers.peepholes + 3 * d * hidden : nullptr,
         .r = reinterpret_cast<const S*>(weights + place.r),
@@ -562,8 +579,11 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
         detail::store_numbers<T>(t.y_h.data, state_at(d, n), last[d] + n * hidden, hidden);
       }
       if (t.y_c) detail::store_numbers<T>(t.y_c.data, state_at(d, n), buffers.c + from, hidden);
-      if (!t.y || !t.lengths) continue;
-      for (std::int64_t at = t.lengths[n]; at < l.steps; ++at) {
+      for (std::int64_t at = t.lengths ? t.lengths[n] : l.steps; at < l.steps; ++at) {
+        for (std::int64_t i = 0; l.keeps_gates && i < hidden; ++i) {
+          cells[(d * rows + at * l.batch + n) * hidden + i] = S(0);
+        }
+        if (!t.y) continue;
         T* const to = t.y.data + (l.batch_first ? (n * l.steps + at) * d_count + d
                                                 : (at * d_count + d) * l.batch + n) *
                                      hidden;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -106,7 +107,7 @@ struct RecurrentGradientBuffers {
   constexpr RecurrentGradientBuffers(const Recurrent& l, Room& room) {
     const std::int64_t states = l.batch * l.hidden, wide = l.gates() * l.hidden;
     const std::int64_t all = l.steps * l.batch;
-    memories = room.take<T>(l.cell == Cell::lstm ? all * l.hidden : 0);
+    memories = room.take<T>(l.cell == Cell::lstm && !l.keeps_gates ? all * l.hidden : 0);
     dh = room.take<T>(states);
     next = room.take<T>(states);
     dc = room.take<T>(l.cell == Cell::lstm ? states : 0);
@@ -114,16 +115,16 @@ struct RecurrentGradientBuffers {
     rows = room.take<T>(l.batch * wide);
     packed = room.take<char>(packed_b_bytes<T>(wide, l.hidden));
     packed_candidate = room.take<char>(packed_b_bytes<T>(l.hidden, l.hidden));
-    const std::int64_t there = gemm_workspace_bytes<T>(all, wide, l.hidden);
-    const std::int64_t candidate = gemm_workspace_bytes<T>(all, l.hidden, l.hidden);
+    const auto there = [&](std::int64_t columns) -> std::int64_t {
+      return l.keeps_gates ? 0 : gemm_workspace_bytes<T>(all, columns, l.hidden);
+    };
     const std::int64_t back = gemm_workspace_bytes<T>(l.batch, l.hidden, wide, Packed::b);
-    const std::int64_t least = there > candidate ? there : candidate;
-    scratch = room.take<char>(least > back ? least : back);
+    scratch = room.take<char>(std::max({there(wide), there(l.hidden), back}));
   }
 };
 
-/// One direction, there and back. Between them `da` holds what goes into the functions, and the
-/// last third of `db` the product that the reset gate multiplies.
+/// One direction, there and back. Between them `da` holds what goes into the functions, unless `a`
+/// does, and the last third of `db` the product that the reset gate multiplies.
 template <class T>
 struct RecurrentWayBack {
   using V = Vec<T>;
@@ -143,6 +144,7 @@ struct RecurrentWayBack {
   const T* const r = t.r.data + d * wide * hidden;
   const T* const p = t.peepholes ? t.peepholes.data + 3 * d * hidden : nullptr;
   const bool is_gru = l.cell == Cell::gru, is_split = is_gru && !l.linear_before_reset;
+  const std::int64_t units = l.keeps_gates ? Portions(l).units : hidden;  ///< side by side
   // The rows of this direction.
   const T* const a = t.a.data + d * all * wide;
   T* const da = t.da.data + d * all * wide;
@@ -223,6 +225,7 @@ struct RecurrentWayBack {
         for (std::int64_t i = 0; i < hidden; ++i) h[(at * l.batch + n) * hidden + i] = 0;
       }
     });
+    if (l.keeps_gates) return;
     product(h, 0, is_gru ? 2 * hidden : wide, a, nullptr, da);
     if (is_gru) {
       if (!is_split) {
@@ -348,32 +351,40 @@ struct RecurrentWayBack {
 
   /// Nothing of dh goes on but through the product.
   void come_lstm(std::int64_t at, T* dh, T* dc, T* dp) const {
-    T* const z = da + at * wide;
-    each([&](auto lanes) {
-      const V c = lanes.load(buffers.memories + at * hidden), arrives = lanes.load(dh);
-      const auto input = gate(f, lanes.load(z) + peep(0, lanes) * c);
-      const auto now = gate(g, lanes.load(z + 3 * hidden));
-      CellValue<T> forget{V(1) - input.y, V(T(0))};
-      if (!l.input_forget) forget = gate(f, lanes.load(z + 2 * hidden) + peep(2, lanes) * c);
-      const V after = forget.y * c + input.y * now.y;
-      const auto squashed = cell_value<T>(cell, infinity, after);
-      const auto output = gate(f, lanes.load(z + hidden) + peep(1, lanes) * after);
-      const V d_output = arrives * squashed.y * output.slope;
-      const V total =
-          lanes.load(dc) + arrives * output.y * squashed.slope + d_output * peep(1, lanes);
-      const V d_forget = total * c * forget.slope;
-      const V d_input = total * (l.input_forget ? now.y - c : now.y) * input.slope;
-      lanes.store(z, d_input);
-      lanes.store(z + hidden, d_output);
-      lanes.store(z + 2 * hidden, d_forget);
-      lanes.store(z + 3 * hidden, total * input.y * now.slope);
-      lanes.store(dc, total * forget.y + d_input * peep(0, lanes) + d_forget * peep(2, lanes));
-      lanes.store(dh, V(T(0)));
-      if (dp == nullptr) return;
-      lanes.store(dp, lanes.load(dp) + d_input * c);
-      lanes.store(dp + hidden, lanes.load(dp + hidden) + d_output * after);
-      lanes.store(dp + 2 * hidden, lanes.load(dp + 2 * hidden) + d_forget * c);
-    });
+    const T* const kept = (l.keeps_gates ? a : da) + at * wide;
+    const T* const memory =
+        (l.keeps_gates ? t.cells.data + d * all * hidden : buffers.memories) + at * hidden;
+    for (std::int64_t first = 0; first < hidden; first += units) {
+      for_lanes<T>(first, first + units, [&](auto lanes) {
+        come_lstm(lanes, kept + 3 * first, memory, da + at * wide, dh, dc, dp);
+      });
+    }
+  }
+  HALFTONE_INLINE void come_lstm(auto lanes, const T* kept, const T* memory, T* z, T* dh, T* dc,
+                                 T* dp) const {
+    const V c = lanes.load(memory), arrives = lanes.load(dh);
+    const auto input = gate(f, lanes.load(kept) + peep(0, lanes) * c);
+    const auto now = gate(g, lanes.load(kept + 3 * units));
+    CellValue<T> forget{V(1) - input.y, V(T(0))};
+    if (!l.input_forget) forget = gate(f, lanes.load(kept + 2 * units) + peep(2, lanes) * c);
+    const V after = forget.y * c + input.y * now.y;
+    const auto squashed = cell_value<T>(cell, infinity, after);
+    const auto output = gate(f, lanes.load(kept + units) + peep(1, lanes) * after);
+    const V d_output = arrives * squashed.y * output.slope;
+    const V total =
+        lanes.load(dc) + arrives * output.y * squashed.slope + d_output * peep(1, lanes);
+    const V d_forget = total * c * forget.slope;
+    const V d_input = total * (l.input_forget ? now.y - c : now.y) * input.slope;
+    lanes.store(z, d_input);
+    lanes.store(z + hidden, d_output);
+    lanes.store(z + 2 * hidden, d_forget);
+    lanes.store(z + 3 * hidden, total * input.y * now.slope);
+    lanes.store(dc, total * forget.y + d_input * peep(0, lanes) + d_forget * peep(2, lanes));
+    lanes.store(dh, V(T(0)));
+    if (dp == nullptr) return;
+    lanes.store(dp, lanes.load(dp) + d_input * c);
+    lanes.store(dp + hidden, lanes.load(dp + hidden) + d_output * after);
+    lanes.store(dp + 2 * hidden, lanes.load(dp + 2 * hidden) + d_forget * c);
   }
 
   /// The reset gate's part of is_split waits for the product with the candidate's weight.
@@ -461,6 +472,7 @@ void recurrent_gradient(const Recurrent& l, const KernelCall& call,
                                            .dy = copy(t.dy),
                                            .dy_h = copy(t.dy_h),
                                            .dy_c = copy(t.dy_c),
+                                           .cells = copy(t.cells),
                                            .da = result(t.da),
                                            .db = result(t.db),
                                            .h = result(t.h),

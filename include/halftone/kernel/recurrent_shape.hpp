@@ -64,6 +64,8 @@ struct Recurrent {
   std::int64_t directions = 1, steps = 0, batch = 0, inputs = 0, hidden = 0;
   bool first_is_reverse = false, batch_first = false;
   bool input_forget = false, linear_before_reset = false;
+  /// LSTM's forward pass writes the gates and cells of all steps; its gradient reads them.
+  bool keeps_gates = false;
   bool clips = false;
   float clip = 0;  ///< of what goes into the functions of gates and candidate
   CellActivation activations[6]{};
@@ -74,13 +76,16 @@ struct Recurrent {
   }
 };
 
-/// The tensors of a layer; b, lengths, initial_h, initial_c, peepholes and all outputs may be null.
+/// The tensors of a layer; b, lengths, initial_h, initial_c, peepholes and y, y_h, y_c may be null.
 template <class T>
 struct RecurrentTensors {
   View<const T> x, w, r, b;
   View<const std::int32_t> lengths;
   View<const T> initial_h, initial_c, peepholes;
   View<T> y, y_h, y_c;
+  /// [directions, steps, batch, 4 hidden] what goes into the functions, peepholes aside, portion by
+  /// portion, and [directions, steps, batch, hidden] the cell before each step: with keeps_gates.
+  View<T> gates, cells;
 };
 
 /// What the way back through the steps reads and writes, all row-major; `rows` stands for
@@ -88,7 +93,8 @@ struct RecurrentTensors {
 /// of the steps are the caller's.
 template <class T>
 struct RecurrentGradientTensors {
-  View<const T> a;               ///< [rows, wide] products with the inputs, and the biases
+  /// [rows, wide] products with the inputs, and the biases; with keeps_gates the layer's `gates`.
+  View<const T> a;
   View<const T> r;               ///< [directions, wide, hidden]
   View<const T> y;               ///< [steps, directions, batch, hidden] of the layer
   View<const T> candidate_bias;  ///< [directions, hidden] of GRU with linear_before_reset, or null
@@ -97,6 +103,7 @@ struct RecurrentGradientTensors {
   View<const T> peepholes;             ///< [directions, 3 hidden] or null
   View<const T> dy;                    ///< as y, or null
   View<const T> dy_h, dy_c;            ///< [directions, batch, hidden] or null
+  View<const T> cells;                 ///< with keeps_gates, the layer's
 
   View<T> da;                        ///< [rows, wide]
   View<T> db;                        ///< as da, of the products with the states

@@ -322,6 +322,7 @@
   OLD(PadGradient)                                               \
   OLD(MaxPoolGradient)                                           \
   OLD(AveragePoolGradient)                                       \
+  OLD(TrainedLSTM)                                               \
   OLD(RecurrentGradient)                                         \
   OLD(ResizeGradient)                                            \
   OLD(GridSampleGradient)                                        \

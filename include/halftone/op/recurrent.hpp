@@ -231,7 +231,7 @@ struct LSTM {
               View<const T> b, View<const I> sequence_lens, View<const T> initial_h,
               View<const T> initial_c, View<const T> p, View<T> y, View<T> y_h, View<T> y_c) const {
     kernel::recurrent<T>(rule.layer(*this, x.shape(), r.shape()), call,
-                         {x, w, r, b, sequence_lens, initial_h, initial_c, p, y, y_h, y_c});
+                         {x, w, r, b, sequence_lens, initial_h, initial_c, p, y, y_h, y_c, {}, {}});
   }
   template <class T, class I>
   constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>,
@@ -301,7 +301,7 @@ struct GRU {
               View<const T> b, View<const I> sequence_lens, View<const T> initial_h, View<T> y,
               View<T> y_h) const {
     kernel::recurrent<T>(rule.layer(*this, x.shape(), r.shape()), call,
-                         {x, w, r, b, sequence_lens, initial_h, {}, {}, y, y_h, {}});
+                         {x, w, r, b, sequence_lens, initial_h, {}, {}, y, y_h, {}, {}, {}});
   }
   template <class T, class I>
   constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>,
@@ -364,7 +364,7 @@ struct RNN {
               View<const T> b, View<const I> sequence_lens, View<const T> initial_h, View<T> y,
               View<T> y_h) const {
     kernel::recurrent<T>(rule.layer(*this, x.shape(), r.shape()), call,
-                         {x, w, r, b, sequence_lens, initial_h, {}, {}, y, y_h, {}});
+                         {x, w, r, b, sequence_lens, initial_h, {}, {}, y, y_h, {}, {}, {}});
   }
   template <class T, class I>
   constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>,
@@ -388,9 +388,71 @@ struct RNN {
   static constexpr halftone::detail::RecurrentRule rule{kernel::Cell::rnn};
 };
 
+/// LSTM that keeps for its gradient what it computes of all steps. Made by the pass `keep_gates`.
+///
+/// gates, cells  those of kernel::RecurrentTensors; the layer has layout 0
+/// source        none. All else as LSTM
+struct TrainedLSTM {
+  LSTM layer{};
+
+  static constexpr OpId id{"halftone", "TrainedLSTM", 1};
+  static constexpr Signature signature =
+      "x w r b? sequence_lens:I? initial_h? initial_c? p? -> y y_h y_c gates cells";
+  using types = TypeList<TypeList<float, double>, TypeList<std::int32_t>>;
+  static constexpr int packed_input = LSTM::packed_input;
+
+  constexpr void attributes(auto&& visit) { layer.attributes(visit); }
+  constexpr Inferred infer(const Inputs& in) const {
+    Inferred inferred = layer.infer(in);
+    if (!inferred.ok()) return inferred;
+    if (layer.layout != 0) return Inferred::mismatch("layout is not 0", 0, layer.layout);
+    TensorInfo gates = inferred.outputs[0], cells = gates;
+    const Dims& y = inferred.outputs[0].shape;
+    cells.shape = {y[1], y[0], y[2], y[3]};
+    gates.shape = {y[1], y[0], y[2], in[1].shape[1]};
+    inferred.outputs.push_back(gates);
+    inferred.outputs.push_back(cells);
+    return inferred;
+  }
+  static constexpr std::int64_t flops(auto in, auto out) { return LSTM::flops(in, out); }
+
+  template <class T, class I>
+  void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<const T> r,
+              View<const T> b, View<const I> sequence_lens, View<const T> initial_h,
+              View<const T> initial_c, View<const T> p, View<T> y, View<T> y_h, View<T> y_c,
+              View<T> gates, View<T> cells) const {
+    kernel::recurrent<T>(
+        shape(x, r), call,
+        {x, w, r, b, sequence_lens, initial_h, initial_c, p, y, y_h, y_c, gates, cells});
+  }
+  template <class T, class I>
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const T>,
+                                  View<const T> r, auto...) const {
+    return kernel::recurrent_workspace<T>(shape(x, r), call);
+  }
+  template <class T, class I>
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T> w,
+                                     View<const T> r, auto...) const {
+    return layer.packed_bytes<T, I>(call, x, w, r);
+  }
+  template <class T, class I>
+  void pack(const KernelCall& call, void* packed, View<const T> x, View<const T> w, View<const T> r,
+            auto...) const {
+    layer.pack<T, I>(call, packed, x, w, r);
+  }
+
+ private:
+  constexpr kernel::Recurrent shape(const auto& x, const auto& r) const {
+    kernel::Recurrent shape =
+        halftone::detail::RecurrentRule{kernel::Cell::lstm}.layer(layer, x.shape(), r.shape());
+    shape.keeps_gates = true;
+    return shape;
+  }
+};
+
 /// What the steps of a recurrent layer contribute to its gradients, see RecurrentGradientTensors.
-/// The layer has layout 0. of_gru is db with linear_before_reset, else gated. Half and bfloat16 are
-/// computed in float and rounded when they are stored.
+/// The layer has layout 0. of_gru is db with linear_before_reset, else gated. With TrainedLSTM's cells
+/// `a` are its gates. Half and bfloat16 are computed in float and rounded when they are stored.
 struct RecurrentGradient {
   kernel::Cell cell = kernel::Cell::rnn;
   BoundedList<CellFunction, 6> activations{};
@@ -402,7 +464,7 @@ struct RecurrentGradient {
 
   static constexpr OpId id{"halftone", "RecurrentGradient", 1};
   static constexpr Signature signature =
-      "a r y candidate_bias? lengths:I? initial_h? initial_c? p? dy? dy_h? dy_c? -> "
+      "a r y candidate_bias? lengths:I? initial_h? initial_c? p? dy? dy_h? dy_c? cells? -> "
       "da of_gru h d_initial_h d_initial_c dp";
   using types = TypeList<FloatTypes, TypeList<std::int32_t>>;
 
@@ -446,26 +508,34 @@ struct RecurrentGradient {
   void kernel(const KernelCall& call, View<const T> a, View<const T> r, View<const T> y,
               View<const T> bias, View<const I> lengths, View<const T> initial_h,
               View<const T> initial_c, View<const T> p, View<const T> dy, View<const T> dy_h,
-              View<const T> dy_c, View<T> da, View<T> of_gru, View<T> h, View<T> d_initial_h,
-              View<T> d_initial_c, View<T> dp) const {
+              View<const T> dy_c, View<const T> cells, View<T> da, View<T> of_gru, View<T> h,
+              View<T> d_initial_h, View<T> d_initial_c, View<T> dp) const {
     const bool is_linear = linear_before_reset != 0;
     kernel::recurrent_gradient<T>(
-        layer(a, r), call,
-        {a, r, y, bias, lengths, initial_h, initial_c, p, dy, dy_h, dy_c, da,
+        layer(a, r, cells), call,
+        {a, r, y, bias, lengths, initial_h, initial_c, p, dy, dy_h, dy_c, cells, da,
          is_linear ? of_gru : View<T>{}, h, is_linear ? View<T>{} : of_gru, d_initial_h,
          d_initial_c, p ? dp : View<T>{}});
   }
   template <class T, class I>
   constexpr std::size_t workspace(const KernelCall&, View<const T> a, View<const T> r,
-                                  auto... others) const {
-    const std::int64_t sizes[] = {a.size(), r.size(), others.size()...};
-    return kernel::recurrent_gradient_workspace<T>(layer(a, r), sizes);
+                                  View<const T> y, View<const T> bias, View<const I> lengths,
+                                  View<const T> initial_h, View<const T> initial_c, View<const T> p,
+                                  View<const T> dy, View<const T> dy_h, View<const T> dy_c,
+                                  View<const T> cells, auto... outputs) const {
+    const std::int64_t sizes[] = {
+        a.size(),         r.size(),         y.size(),         bias.size(), lengths.size(),
+        initial_h.size(), initial_c.size(), p.size(),         dy.size(),   dy_h.size(),
+        dy_c.size(),      cells.size(),     outputs.size()...};
+    return kernel::recurrent_gradient_workspace<T>(layer(a, r, cells), sizes);
   }
 
  private:
-  constexpr kernel::Recurrent layer(const auto& a, const auto& r) const {
+  constexpr kernel::Recurrent layer(const auto& a, const auto& r, const auto& cells) const {
     const std::int64_t x[] = {a.extent(1), a.extent(2), 0};
-    return halftone::detail::RecurrentRule{cell}.layer(*this, x, r.shape());
+    kernel::Recurrent shape = halftone::detail::RecurrentRule{cell}.layer(*this, x, r.shape());
+    shape.keeps_gates = bool(cells);
+    return shape;
   }
 };
 
