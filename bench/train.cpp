@@ -1,7 +1,8 @@
 // One training step (gradients and the optimizer's update) of whole networks with random weights,
-// each in a process of its own, beside PyTorch where it is installed: bench-train [NETWORK...] in
-// the project's root. Times are the best of many steps, three times in turns with PyTorch's
-// process; memory is what the process takes beyond its libraries.
+// each in a process of its own, beside the better of PyTorch's eager and compiled networks where it
+// is installed: bench-train [NETWORK...] in the project's root; HALFTONE_PYTHON names a Python that
+// has PyTorch (python3). Times are the best of many steps, three times in turns with PyTorch's
+// processes; memory is what a process takes beyond its libraries.
 #include <halftone/train.hpp>
 
 #include <sys/resource.h>
@@ -9,7 +10,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -36,6 +39,7 @@ const Network all[]{
 /// What a process found: seconds of a step, megabytes. 0: nothing.
 struct Found {
   double seconds = 0, megabytes = 0;
+  std::string mode{}, version{};  ///< PyTorch's
 };
 
 double peak_megabytes() {
@@ -79,30 +83,38 @@ Found in_child(const Network& network, bool with_adam, int threads) {
   if (pipe(ends) != 0) return {};
   std::fflush(stdout);
   const pid_t child = fork();
+  double numbers[2];
   if (child == 0) {
     const Found found = measure(network, with_adam, threads);
-    const bool is_written = write(ends[1], &found, sizeof found) == sizeof found;
+    numbers[0] = found.seconds;
+    numbers[1] = found.megabytes;
+    const bool is_written = write(ends[1], numbers, sizeof numbers) == sizeof numbers;
     _exit(is_written ? 0 : 1);
   }
   close(ends[1]);
   Found found;
-  if (read(ends[0], &found, sizeof found) != sizeof found) found = {};
+  if (read(ends[0], numbers, sizeof numbers) == sizeof numbers) found = {numbers[0], numbers[1]};
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
   return found;
 }
 
-/// The same by PyTorch: bench/train_torch.py prints seconds and megabytes.
-Found of_torch(const Network& network, bool with_adam, int threads) {
-  const std::string command = std::string("/usr/bin/python3 bench/train_torch.py ") + network.name +
-                              (with_adam ? " adam " : " sgd ") + std::to_string(threads) +
-                              " 2>/dev/null";
+/// The same by PyTorch: bench/train_torch.py prints seconds, megabytes and its version.
+Found of_torch(const Network& network, bool with_adam, int threads, const char* mode) {
+  const char* const python = std::getenv("HALFTONE_PYTHON");
+  const std::string command = std::string(python != nullptr ? python : "python3") +
+                              " bench/train_torch.py " + network.name +
+                              (with_adam ? " adam " : " sgd ") + std::to_string(threads) + " " +
+                              mode + " 2>/dev/null";
   std::FILE* const pipe = popen(command.c_str(), "r");
   Found found;
   if (pipe == nullptr) return found;
-  if (std::fscanf(pipe, "%lf %lf", &found.seconds, &found.megabytes) != 2) found = {};
+  char version[64] = "";
+  if (std::fscanf(pipe, "%lf %lf %63s", &found.seconds, &found.megabytes, version) != 3) found = {};
   pclose(pipe);
+  found.mode = mode;
+  found.version = version;
   return found;
 }
 
@@ -114,8 +126,12 @@ Found better(const Found& a, const Found& b) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  std::printf("%-10s %-5s %7s %12s %12s %8s %12s %12s\n", "network", "", "threads", "step ms",
-              "torch ms", "faster", "memory MB", "torch MB");
+  std::printf(
+      "| network | optimizer | threads | halftone ms | PyTorch ms | as fast | halftone MB | "
+      "PyTorch MB |\n|---|---|---|---|---|---|---|---|\n");
+  double logarithms = 0, least = 1e9;
+  int rows = 0;
+  std::string version;
   for (const Network& network : all) {
     const bool is_wanted = count < 2 || std::any_of(
                                             arguments + 1, arguments + count,
@@ -129,18 +145,28 @@ int main(int count, char** arguments) {
         for (int round = 0; round < 3; ++round) {
           ours = better(ours, in_child(network, with_adam, threads));
           if (ours.seconds == 0) return 1;
-          torch = better(torch, of_torch(network, with_adam, threads));
+          for (const char* const mode : {"eager", "compiled"}) {
+            torch = better(torch, of_torch(network, with_adam, threads, mode));
+          }
         }
-        std::printf("%-10s %-5s %7d %12.2f", network.name, with_adam ? "adam" : "sgd", threads,
+        std::printf("| %s | %s | %d | %.2f |", network.name, with_adam ? "Adam" : "SGD", threads,
                     1e3 * ours.seconds);
         if (torch.seconds > 0) {
-          std::printf(" %12.2f %7.2fx %12.0f %12.0f\n", 1e3 * torch.seconds,
-                      torch.seconds / ours.seconds, ours.megabytes, torch.megabytes);
+          const double ratio = torch.seconds / ours.seconds;
+          logarithms += std::log(ratio);
+          least = std::min(least, ratio);
+          ++rows;
+          version = torch.version;
+          std::printf(" %.2f, %s | %.2f | %.0f | %.0f |\n", 1e3 * torch.seconds, torch.mode.c_str(),
+                      ratio, ours.megabytes, torch.megabytes);
         } else {
-          std::printf(" %12s %8s %12.0f %12s\n", "", "", ours.megabytes, "");
+          std::printf(" | | %.0f | |\n", ours.megabytes);
         }
         std::fflush(stdout);
       }
     }
   }
+  if (rows == 0) return 0;
+  std::printf("\nPyTorch %s; geometric mean %.3f, smallest %.2f\n", version.c_str(),
+              std::exp(logarithms / rows), least);
 }

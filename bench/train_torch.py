@@ -1,5 +1,6 @@
-"""One training step by PyTorch, eager: train_torch.py NETWORK {sgd|adam} THREADS prints the seconds of the best step and
-the megabytes beyond the libraries. The networks are those of networks.hpp.
+"""One training step by PyTorch: train_torch.py NETWORK {sgd|adam} THREADS {eager|compiled} prints the seconds of the best
+step, the megabytes beyond the libraries and PyTorch's version. The networks are those of networks.hpp; `compiled` are those
+that torch.compile makes of them. Optimizers are fused where this PyTorch has that.
 
 PyTorch gets its best configuration: Debian's OpenBLAS takes slow kernels on many processors unless it is told which, and
 OpenMP's and OpenBLAS's threads spin against each other unless they wait passively.
@@ -7,7 +8,7 @@ OpenMP's and OpenBLAS's threads spin against each other unless they wait passive
 import os
 import sys
 
-name, optimizer, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+name, optimizer, threads, is_compiled = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "compiled"
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = str(threads)
 if "avx512f" in open("/proc/cpuinfo").read():
@@ -104,9 +105,21 @@ networks = {
 before = megabytes()
 net, x, batch, classes = networks[name]()
 want = torch.arange(batch) % classes
-parameters = net.parameters()
-update = (torch.optim.SGD(parameters, lr=1e-3, momentum=0.9) if optimizer == "sgd"
-          else torch.optim.Adam(parameters, lr=1e-4))
+
+
+def make_update(**how):
+    if optimizer == "sgd":
+        return torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9, **how)
+    return torch.optim.Adam(net.parameters(), lr=1e-4, **how)
+
+
+try:
+    update = make_update(fused=True)
+except (TypeError, RuntimeError):  # before PyTorch 2.4
+    update = make_update()
+if is_compiled:
+    net = torch.compile(net)
+    F.cross_entropy(net(x), want).backward()
 least, start, steps = 1e9, time.perf_counter(), 0
 while steps < 20 or (time.perf_counter() - start < 2 and steps < 1000):
     begin = time.perf_counter()
@@ -115,4 +128,4 @@ while steps < 20 or (time.perf_counter() - start < 2 and steps < 1000):
     update.step()
     least = min(least, time.perf_counter() - begin)
     steps += 1
-print(least, megabytes() - before)
+print(least, megabytes() - before, torch.__version__)
