@@ -191,6 +191,7 @@ struct RecurrentSteps {
 
   const Portions portions{l};
   const std::int64_t units = portions.units, wide = l.gates() * l.hidden;
+  const bool keeps_values = l.keeps_values();
 
   std::int64_t length(std::int64_t row) const {
     return lengths == nullptr ? l.steps : std::int64_t{lengths[row]};
@@ -217,7 +218,10 @@ struct RecurrentSteps {
     S *const input = v, *const output = v + n, *const forget = v + 2 * n, *const now = v + 3 * n;
     const S* const peep = peepholes == nullptr ? nullptr : peepholes + first;
     Row::add(v, x, 4 * n);
-    for (std::int64_t i = 0; l.keeps_gates && i < 4 * n; ++i) x[i] = v[i];
+    const auto keep = [&] {
+      for (std::int64_t i = 0; i < 4 * n; ++i) x[i] = v[i];
+    };
+    if (l.keeps_gates && !keeps_values) keep();
     if (peep != nullptr) {
       Row::add_product(input, peep, memory, n);
       Row::add_product(forget, peep + 2 * l.hidden, memory, n);
@@ -232,6 +236,7 @@ struct RecurrentSteps {
     }
     if (peep != nullptr) Row::add_product(output, peep + l.hidden, memory, n);
     squash(f, output, n);
+    if (keeps_values) keep();
     for (std::int64_t i = 0; i < n; ++i) state[i] = memory[i];
     Row::activate(cell, state, n);
     Row::map(n, [](V s, V o) { return s * o; }, state, output);

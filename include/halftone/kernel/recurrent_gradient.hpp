@@ -123,8 +123,8 @@ struct RecurrentGradientBuffers {
   }
 };
 
-/// One direction, there and back. Between them `da` holds what goes into the functions, unless `a`
-/// does, and the last third of `db` the product that the reset gate multiplies.
+/// One direction, there and back. Between them `da` holds what goes into the functions, unless gates
+/// were kept in `a`, and the last third of `db` the product that the reset gate multiplies.
 template <class T>
 struct RecurrentWayBack {
   using V = Vec<T>;
@@ -145,6 +145,7 @@ struct RecurrentWayBack {
   const T* const p = t.peepholes ? t.peepholes.data + 3 * d * hidden : nullptr;
   const bool is_gru = l.cell == Cell::gru, is_split = is_gru && !l.linear_before_reset;
   const std::int64_t units = l.keeps_gates ? Portions(l).units : hidden;  ///< side by side
+  const bool keeps_values = l.keeps_values();
   // The rows of this direction.
   const T* const a = t.a.data + d * all * wide;
   T* const da = t.da.data + d * all * wide;
@@ -155,6 +156,13 @@ struct RecurrentWayBack {
   static constexpr T infinity = __builtin_inff();
   CellValue<T> gate(CellActivation function, V x) const {
     return cell_value<T>(function, l.clips ? static_cast<T>(l.clip) : infinity, x);
+  }
+  /// A gate of kept ones: sigmoid's or tanh's value, or what goes into its function.
+  CellValue<T> kept_gate(CellActivation function, V kept, V peephole) const {
+    if (!keeps_values) return gate(function, kept + peephole);
+    const V one(1);
+    return {kept,
+            function.function == CellFunction::tanh ? one - kept * kept : kept * (one - kept)};
   }
   std::int64_t length(std::int64_t n) const {
     return t.lengths ? std::int64_t{t.lengths[n]} : l.steps;
@@ -363,13 +371,13 @@ struct RecurrentWayBack {
   HALFTONE_INLINE void come_lstm(auto lanes, const T* kept, const T* memory, T* z, T* dh, T* dc,
                                  T* dp) const {
     const V c = lanes.load(memory), arrives = lanes.load(dh);
-    const auto input = gate(f, lanes.load(kept) + peep(0, lanes) * c);
-    const auto now = gate(g, lanes.load(kept + 3 * units));
+    const auto input = kept_gate(f, lanes.load(kept), peep(0, lanes) * c);
+    const auto now = kept_gate(g, lanes.load(kept + 3 * units), V(T(0)));
     CellValue<T> forget{V(1) - input.y, V(T(0))};
-    if (!l.input_forget) forget = gate(f, lanes.load(kept + 2 * units) + peep(2, lanes) * c);
+    if (!l.input_forget) forget = kept_gate(f, lanes.load(kept + 2 * units), peep(2, lanes) * c);
     const V after = forget.y * c + input.y * now.y;
     const auto squashed = cell_value<T>(cell, infinity, after);
-    const auto output = gate(f, lanes.load(kept + units) + peep(1, lanes) * after);
+    const auto output = kept_gate(f, lanes.load(kept + units), peep(1, lanes) * after);
     const V d_output = arrives * squashed.y * output.slope;
     const V total =
         lanes.load(dc) + arrives * output.y * squashed.slope + d_output * peep(1, lanes);

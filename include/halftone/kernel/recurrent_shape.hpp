@@ -71,6 +71,16 @@ struct Recurrent {
   CellActivation activations[6]{};
 
   constexpr std::int64_t gates() const { return gates_of(cell); }
+  /// Whether what the gates' functions give is kept, not what goes into them: their slopes follow.
+  constexpr bool keeps_values() const {
+    if (!keeps_gates || clips) return false;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(directions) * functions_of(cell); ++i) {
+      const CellFunction f = activations[i].function;
+      const bool is_of_cell = i % functions_of(cell) == 2;
+      if (!is_of_cell && f != CellFunction::sigmoid && f != CellFunction::tanh) return false;
+    }
+    return true;
+  }
   constexpr bool is_reverse(std::int64_t direction) const {
     return first_is_reverse || direction == 1;
   }
@@ -83,8 +93,9 @@ struct RecurrentTensors {
   View<const std::int32_t> lengths;
   View<const T> initial_h, initial_c, peepholes;
   View<T> y, y_h, y_c;
-  /// [directions, steps, batch, 4 hidden] what goes into the functions, peepholes aside, portion by
-  /// portion, and [directions, steps, batch, hidden] the cell before each step: with keeps_gates.
+  /// [directions, steps, batch, 4 hidden] what the functions give or, peepholes aside, what goes into
+  /// them, portion by portion, and [directions, steps, batch, hidden] the cell before each step: with
+  /// keeps_gates.
   View<T> gates, cells;
 };
 

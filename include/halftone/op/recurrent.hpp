@@ -576,8 +576,19 @@ constexpr void RecurrentRule::gradient(const Op& op, auto& g) const {
   if constexpr (requires { op.linear_before_reset; }) is_linear = op.linear_before_reset != 0;
   const bool is_lstm = cell == kernel::Cell::lstm;
 
+  const auto turned = [&](auto t) { return op::transpose(t, {.perm = {0, 2, 1}}); };
+  // Of each direction t u^T, or t^T u; of one direction without transposes.
+  const auto product = [&](auto t, auto u, bool turns_t) -> AnyTensor {
+    if (directions != 1) return turns_t ? op::matmul(turned(t), u) : op::matmul(t, turned(u));
+    const auto matrix = [&](auto m) {
+      return op::reshape(m, list({m.info().shape[1], m.info().shape[2]}));
+    };
+    const AnyTensor plain =
+        op::gemm(matrix(t), matrix(u), {.trans_a = turns_t, .trans_b = !turns_t});
+    return op::reshape(plain, list({1, plain.info().shape[0], plain.info().shape[1]}));
+  };
   const auto all_x = op::reshape(x, list({1, rows, features}));
-  auto a = op::matmul(all_x, op::transpose(w, {.perm = {0, 2, 1}}));
+  auto a = product(all_x, w, false);
   AnyTensor candidate_bias;
   if (!b.is_absent()) {
     const auto part = [&](std::int64_t first, std::int64_t end) -> AnyTensor {
@@ -623,23 +634,22 @@ constexpr void RecurrentRule::gradient(const Op& op, auto& g) const {
   };
   const auto da = flat(output(0), wide), db = is_linear ? flat(output(1), wide) : da;
   if (g.needs(0)) {
-    const auto each = op::matmul(da, w);
-    g.dx(0) +=
-        state(op::reshape(op::sum(each, list({0}), {.keepdims = 0}), constant(graph, extents)));
+    AnyTensor each = op::matmul(da, w);
+    if (directions != 1) each = op::sum(each, list({0}), {.keepdims = 0});
+    g.dx(0) += state(op::reshape(each, constant(graph, extents)));
   }
-  const auto turned = [&](auto t) { return op::transpose(t, {.perm = {0, 2, 1}}); };
-  if (g.needs(1)) g.dx(1) += op::matmul(turned(da), all_x);
+  if (g.needs(1)) g.dx(1) += product(da, all_x, true);
   if (g.needs(2)) {
     const auto h = flat(output(2), hidden);
     if (cell == kernel::Cell::gru && !is_linear) {
       const auto columns = [&](std::int64_t first, std::int64_t end) {
-        return turned(op::slice(db, list({first}), list({end}), list({2})));
+        return op::slice(db, list({first}), list({end}), list({2}));
       };
-      const auto of_gates = op::matmul(columns(0, 2 * hidden), h);
-      const auto of_candidate = op::matmul(columns(2 * hidden, wide), flat(output(1), hidden));
+      const auto of_gates = product(columns(0, 2 * hidden), h, true);
+      const auto of_candidate = product(columns(2 * hidden, wide), flat(output(1), hidden), true);
       g.dx(2) += op::concat(std::array{of_gates, of_candidate}, {.axis = 1});
     } else {
-      g.dx(2) += op::matmul(turned(db), h);
+      g.dx(2) += product(db, h, true);
     }
   }
   if (g.needs(3)) {
