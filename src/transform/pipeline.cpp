@@ -16,6 +16,7 @@
 #include <halftone/transform/fuse.hpp>
 #include <halftone/transform/fuse_attention.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
+#include <halftone/transform/fuse_gelu.hpp>
 #include <halftone/transform/fuse_quantized.hpp>
 #include <halftone/transform/join_updates.hpp>
 #include <halftone/transform/keep_gates.hpp>
@@ -57,6 +58,7 @@ Graph tabulate_bytes(Graph graph, const PassOptions& options) {
   return halftone::tabulate_bytes(std::move(graph), options.evaluate, options.evaluate_context);
 }
 Graph keep_gates(Graph graph, const PassOptions&) { return halftone::keep_gates(std::move(graph)); }
+Graph fuse_gelu(Graph graph, const PassOptions&) { return halftone::fuse_gelu(std::move(graph)); }
 Graph fold_normalizations(Graph graph, const PassOptions&) {
   return fold_batch_norm(std::move(graph));
 }

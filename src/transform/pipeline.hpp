@@ -17,6 +17,7 @@ Graph random_seeds(Graph graph, const PassOptions& options);
 Graph infer(Graph graph, const PassOptions& options);
 Graph tabulate_bytes(Graph graph, const PassOptions& options);
 Graph keep_gates(Graph graph, const PassOptions& options);
+Graph fuse_gelu(Graph graph, const PassOptions& options);
 Graph fold_normalizations(Graph graph, const PassOptions& options);
 Graph fuse_attention(Graph graph, const PassOptions& options);
 Graph fuse_convolutions(Graph graph, const PassOptions& options);
@@ -40,6 +41,7 @@ inline constexpr Pass cpu_shape_passes[] = {
 inline constexpr Pass cpu_choice_passes[] = {
     {"tabulate_bytes", &pass::tabulate_bytes, &PassOptions::fuse},
     {"keep_gates", &pass::keep_gates, &PassOptions::fuse},
+    {"fuse_gelu", &pass::fuse_gelu, &PassOptions::fuse},
     {"dead_code", &pass::dead_code},
     {"fold_normalizations", &pass::fold_normalizations, &PassOptions::change_weights},
     {"fuse_attention", &pass::fuse_attention, &PassOptions::fuse},
