@@ -156,31 +156,56 @@ constexpr std::uint32_t ones_of(std::int64_t taps) {
   return taps >= 4 ? 0x01010101u : 0x01010101u >> (8 * (4 - taps));
 }
 
-/// Stores a vector of a plane's outputs from element `to` on, of which `rest` are in its line. It may
-/// go over the end of the line, since the next one comes later, but not over that of the plane.
-HALFTONE_INLINE void store_outputs(std::int64_t plane, ByteWords sum,
-                                   const Requantizer<int(byte_lanes)>& to_bytes,
-                                   const Requantizer<int(byte_lanes)>::Terms& terms,
-                                   std::int32_t* sums, std::uint8_t* bytes, std::int64_t to,
-                                   std::int64_t rest) {
-  using Sums = Vec<std::int32_t, int(byte_lanes)>;
-  const Sums v((typename Sums::raw)sum);
-  const bool is_whole = to + byte_lanes <= plane;
-  const std::int64_t count = rest < byte_lanes ? rest : byte_lanes;
-  if (bytes == nullptr) {
-    is_whole ? v.store(sums + to) : v.store_partial(sums + to, count);
-  } else {
-    is_whole ? to_bytes(terms, v).store(bytes + to)
-             : to_bytes(terms, v).store_partial(bytes + to, count);
-  }
+/// Where the outputs of a plane go: sums, or bytes that are made of them, quickly or as operators do.
+enum class Outputs { sums, quick_bytes, bytes };
+
+constexpr Outputs outputs_of(const ByteOutput& y) {
+  if (y.requantize == nullptr) return Outputs::sums;
+  return y.requantize->is_quick ? Outputs::quick_bytes : Outputs::bytes;
 }
 
+/// Stores vectors of a plane's outputs, `elements` of them.
+template <Outputs kind>
+class StoreOutputs {
+ public:
+  HALFTONE_INLINE StoreOutputs(const ByteOutput& y, std::int64_t elements)
+      : sums_(y.sums),
+        bytes_(y.bytes),
+        elements_(elements),
+        to_bytes_(y.requantize != nullptr ? *y.requantize : none),
+        terms_(to_bytes_.of_row(kind == Outputs::sums ? 0 : y.row)) {}
+
+  /// From element `to` on, of which `rest` are in its line. It may go over the end of the line, since
+  /// the next one comes later, but not over that of the plane.
+  HALFTONE_INLINE void operator()(ByteWords sum, std::int64_t to, std::int64_t rest) const {
+    using Sums = Vec<std::int32_t, int(byte_lanes)>;
+    const Sums v((typename Sums::raw)sum);
+    const bool is_whole = to + byte_lanes <= elements_;
+    const std::int64_t count = rest < byte_lanes ? rest : byte_lanes;
+    if constexpr (kind == Outputs::sums) {
+      is_whole ? v.store(sums_ + to) : v.store_partial(sums_ + to, count);
+    } else {
+      const auto made = to_bytes_(terms_, v);
+      is_whole ? made.store(bytes_ + to) : made.store_partial(bytes_ + to, count);
+    }
+  }
+
+ private:
+  using ToBytes = Requantizer<int(byte_lanes), kind == Outputs::quick_bytes>;
+  static constexpr Requantize none{};
+
+  std::int32_t* sums_;
+  std::uint8_t* bytes_;
+  std::int64_t elements_;
+  ToBytes to_bytes_;
+  typename ToBytes::Terms terms_;
+};
+
 /// This computes the plane of one filter over a group of channels.
-HALFTONE_VBMI inline void convolve_byte_group(const BytePlanes& p, const ByteFilter& filter,
-                                              const char* x, const ByteOutput& y) {
-  const Requantize none;
-  const Requantizer<int(byte_lanes)> to_bytes(y.requantize != nullptr ? *y.requantize : none);
-  const auto numbers = to_bytes.of_row(y.row);
+template <Outputs kind>
+HALFTONE_VBMI void convolve_byte_group(const BytePlanes& p, const ByteFilter& filter, const char* x,
+                                       const ByteOutput& y) {
+  const StoreOutputs<kind> store(y, p.lines * p.columns);
   for (std::int64_t i = 0; i < p.lines; ++i) {
     const std::int64_t first = i * p.line_stride - p.line_pad;
     for (std::int64_t j = 0; j < p.columns; j += byte_lanes) {
@@ -200,25 +225,20 @@ HALFTONE_VBMI inline void convolve_byte_group(const BytePlanes& p, const ByteFil
         }
       }
       sum -= sum_of_x * filter.zero;
-      store_outputs(p.lines * p.columns, sum, to_bytes, numbers, y.sums, y.bytes, i * p.columns + j,
-                    p.columns - j);
+      store(sum, i * p.columns + j, p.columns - j);
     }
   }
 }
 
 /// The same of one channel whose filter has the zero point 0, by its rows, words of a row and step
 /// from line to line: a vector of columns goes down the plane with its lines in registers.
-template <int Rows, int Words, int Step>
+template <int Rows, int Words, int Step, Outputs kind>
 HALFTONE_VBMI void convolve_byte_lines(const BytePlanes& p, const ByteFilter& filter, const char* x,
                                        const ByteOutput& y) {
   const std::int64_t height = p.height, width = p.width, lines = p.lines, columns = p.columns;
   const ByteLine index = p.index, fill = p.fill, flip = p.flip;
   const ByteWords start = ByteWords{} + filter.start;
-  std::int32_t* const sums = y.sums;
-  std::uint8_t* const bytes = y.bytes;
-  const Requantize none;
-  const Requantizer<int(byte_lanes)> to_bytes(y.requantize != nullptr ? *y.requantize : none);
-  const auto numbers = to_bytes.of_row(y.row);
+  const StoreOutputs<kind> store(y, lines * columns);
   ByteWords weight[Rows * Words];
   for (int k = 0; k < Rows * Words; ++k) weight[k] = ByteWords{} + filter.words[k];
   // From the right, since the last vector goes over the end of its lines.
@@ -254,25 +274,37 @@ HALFTONE_VBMI void convolve_byte_lines(const BytePlanes& p, const ByteFilter& fi
           sum = add_products(sum, row[r][w], weight[r * Words + w]);
         }
       }
-      store_outputs(lines * columns, sum, to_bytes, numbers, sums, bytes, i * columns + j,
-                    columns - j);
+      store(sum, i * columns + j, columns - j);
     }
   }
 }
 
-inline void convolve_byte_plane(const BytePlanes& p, const ByteFilter& filter, const void* group,
-                                const ByteOutput& y) {
+template <Outputs kind>
+void convolve_byte_plane(const BytePlanes& p, const ByteFilter& filter, const void* group,
+                         const ByteOutput& y) {
   const auto* const x = static_cast<const char*>(group);
   const auto is = [&](std::int64_t rows, std::int64_t words, std::int64_t step) {
     return p.taps.rows == rows && p.taps.words == words && p.line_stride == step;
   };
   if (p.channels == 1 && filter.zero == 0 && p.line_dilation == 1) {
-    if (is(3, 1, 1)) return convolve_byte_lines<3, 1, 1>(p, filter, x, y);
-    if (is(3, 1, 2)) return convolve_byte_lines<3, 1, 2>(p, filter, x, y);
-    if (is(5, 2, 1)) return convolve_byte_lines<5, 2, 1>(p, filter, x, y);
-    if (is(5, 2, 2)) return convolve_byte_lines<5, 2, 2>(p, filter, x, y);
+    if (is(3, 1, 1)) return convolve_byte_lines<3, 1, 1, kind>(p, filter, x, y);
+    if (is(3, 1, 2)) return convolve_byte_lines<3, 1, 2, kind>(p, filter, x, y);
+    if (is(5, 2, 1)) return convolve_byte_lines<5, 2, 1, kind>(p, filter, x, y);
+    if (is(5, 2, 2)) return convolve_byte_lines<5, 2, 2, kind>(p, filter, x, y);
   }
-  convolve_byte_group(p, filter, x, y);
+  convolve_byte_group<kind>(p, filter, x, y);
+}
+
+inline void convolve_byte_plane(const BytePlanes& p, const ByteFilter& filter, const void* group,
+                                const ByteOutput& y) {
+  switch (outputs_of(y)) {
+    case Outputs::sums:
+      return convolve_byte_plane<Outputs::sums>(p, filter, group, y);
+    case Outputs::quick_bytes:
+      return convolve_byte_plane<Outputs::quick_bytes>(p, filter, group, y);
+    case Outputs::bytes:
+      return convolve_byte_plane<Outputs::bytes>(p, filter, group, y);
+  }
 }
 #endif
 

@@ -312,6 +312,7 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
                                              static_cast<std::uint32_t>(zero_columns[0]));
   }
 
+  constexpr std::int64_t tiles_at_once = 8;  // whose sums wait in the first cache
   const Parts tiles(s.m, byte_rows);
   const std::int64_t fit = byte_group / (byte_rows * (s.k == 0 ? 4 : s.terms()));
   const Parts groups(tiles.parts, fit < 1 ? 1 : fit);
@@ -331,7 +332,7 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
     const Parts columns(p1 - p0, Parts(p1 - p0, tasks).parts);
     parallel_for(executor, groups.parts * columns.parts, [&](std::int64_t task) {
       const std::int64_t g = task / columns.parts, c = task % columns.parts;
-      std::int32_t buffer[byte_rows * byte_columns];
+      std::int32_t buffer[tiles_at_once * byte_rows * byte_columns];
       for (std::int64_t p = p0 + columns.begin(c); p < p0 + columns.begin(c + 1); ++p) {
         const std::int64_t j = p * byte_columns;
         const std::int64_t width = s.columns() - j < byte_columns ? s.columns() - j : byte_columns;
@@ -342,23 +343,29 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
         tile.is_even = is_even;
         tile.zero_columns = zero_columns + j;
         tile.column_sums = column_sums + (j - column0);
-        for (std::int64_t t = groups.begin(g); t < groups.begin(g + 1); ++t) {
-          const std::int64_t i = tiles.begin(t), rows = tiles.begin(t + 1) - i;
-          tile.a = a + i * s.terms();
-          tile.row_terms = row_terms + i;
-          tile.zero_rows = zero_rows + i;
-          const bool is_last = y.requantize == nullptr && given == width;
-          tile.y = is_last ? y.sums + i * s.n + j : buffer;
-          tile.y_row = is_last ? s.n : byte_columns;
-          byte_kernel(rows, width / byte_lanes)(tile);
+        const bool is_last = y.requantize == nullptr && given == width;
+        tile.y_row = is_last ? s.n : byte_columns;
+        const std::int64_t end_tile = groups.begin(g + 1);
+        for (std::int64_t t = groups.begin(g); t < end_tile;) {
+          const std::int64_t first = tiles.begin(t);
+          const std::int64_t stop = t + tiles_at_once < end_tile ? t + tiles_at_once : end_tile;
+          for (; t < stop; ++t) {
+            const std::int64_t i = tiles.begin(t), rows = tiles.begin(t + 1) - i;
+            tile.a = a + i * s.terms();
+            tile.row_terms = row_terms + i;
+            tile.zero_rows = zero_rows + i;
+            tile.y = is_last ? y.sums + i * s.n + j : buffer + (i - first) * byte_columns;
+            byte_kernel(rows, width / byte_lanes)(tile);
+          }
           if (is_last) continue;
+          const std::int64_t rows = tiles.begin(stop) - first;
           if (y.requantize != nullptr) {
-            requantize(*y.requantize, buffer, byte_columns, y.row + i, j, rows, given,
-                       y.bytes + i * s.n + j, s.n);
+            requantize(*y.requantize, buffer, byte_columns, y.row + first, j, rows, given,
+                       y.bytes + first * s.n + j, s.n);
             continue;
           }
           for (std::int64_t r = 0; r < rows; ++r) {
-            __builtin_memcpy(y.sums + (i + r) * s.n + j, buffer + r * byte_columns,
+            __builtin_memcpy(y.sums + (first + r) * s.n + j, buffer + r * byte_columns,
                              std::size_t(given) * sizeof(std::int32_t));
           }
         }

@@ -24,14 +24,13 @@ struct Requantize {
     Numbers() = default;
     Numbers(View<const T> numbers)
         : data(numbers.data), count(numbers.size()), stride(count == 1 ? 0 : 1) {}
-    T at(std::int64_t i, T otherwise) const {
-      return data == nullptr ? otherwise : data[i * stride];
-    }
+    /// All of them, where `otherwise` stands for missing ones.
+    const T* begin(const T& otherwise) const { return data == nullptr ? &otherwise : data; }
     /// Those of n <= N rows or columns that follow each other.
     template <int N>
     HALFTONE_INLINE Vec<T, N> at(std::int64_t first, std::int64_t n, T otherwise) const {
       using V = Vec<T, N>;
-      if (data == nullptr || stride == 0) return V(at(0, otherwise));
+      if (data == nullptr || stride == 0) return V(data == nullptr ? otherwise : *data);
       return n == N ? V::load(data + first) : V::load_partial(data + first, n);
     }
     bool is_finite() const {
@@ -74,8 +73,9 @@ struct Requantize {
   }
 };
 
-/// Makes N bytes at once.
-template <int N>
+/// Makes N bytes at once; `quick` is Requantize::is_quick. Values in a loop stay in registers only where
+/// nothing in it is called.
+template <int N, bool quick>
 class Requantizer {
  public:
   using Sums = Vec<std::int32_t, N>;
@@ -88,27 +88,38 @@ class Requantizer {
 
   HALFTONE_INLINE explicit Requantizer(const Requantize& how)
       : how_(&how),
-        is_quick_(how.is_quick),
-        zero_(how.is_quick ? static_cast<std::int32_t>(how.y_zero) : 0),
+        addends_(how.addend.begin(no_addend)),
+        scales_(how.scale.begin(no_scale)),
+        biases_(how.bias.begin(no_bias)),
+        zero_(quick ? static_cast<std::int32_t>(how.y_zero) : 0),
         low_(how.low),
         high_(how.high),
         divisor_(how.y_scale),
         inverse_(how.inverse) {}
 
   HALFTONE_INLINE Terms of_row(std::int64_t row) const {
-    return {how_->addend.at(row, 0), how_->scale.at(row, 1), how_->bias.at(row, 0)};
+    return {addends_[row * how_->addend.stride], scales_[row * how_->scale.stride],
+            biases_[row * how_->bias.stride]};
   }
   HALFTONE_INLINE Terms of_columns(std::int64_t first, std::int64_t n) const {
-    return {how_->addend.template at<N>(first, n, 0), how_->scale.template at<N>(first, n, 1),
-            how_->bias.template at<N>(first, n, 0)};
+    return {how_->addend.template at<N>(first, n, no_addend),
+            how_->scale.template at<N>(first, n, no_scale),
+            how_->bias.template at<N>(first, n, no_bias)};
   }
   HALFTONE_INLINE Bytes operator()(const Terms& terms, Sums sums) const {
     const V v = apart(convert<float>(sums + terms.addend) * terms.scale) + terms.bias;
-    return is_quick_ ? quickly(v) : as_operators(v, *how_);
+    if constexpr (quick) {
+      return quickly(v);
+    } else {
+      return as_operators(v, *how_);
+    }
   }
 
  private:
   using V = Vec<float, N>;
+
+  static constexpr std::int32_t no_addend = 0;
+  static constexpr float no_scale = 1, no_bias = 0;
 
   /// The quotient of limited numbers as the division rounds it: Markstein's correction, twice. An
   /// addend whose unit is 1 rounds it and leaves the integer in the low bits.
@@ -134,19 +145,21 @@ class Requantizer {
   }
 
   const Requantize* how_;
-  bool is_quick_;
+  const std::int32_t* addends_;
+  const float *scales_, *biases_;
   Sums zero_;
   V low_, high_, divisor_, inverse_;
 };
 
-/// The sums of rows [row, row + rows) and columns [column, column + columns) of the output, `ld` elements
-/// from row to row, to bytes that are `y_row` elements from row to row.
-inline void requantize(const Requantize& how, const std::int32_t* sums, std::int64_t ld,
-                       std::int64_t row, std::int64_t column, std::int64_t rows,
-                       std::int64_t columns, std::uint8_t* y, std::int64_t y_row) {
+namespace detail {
+
+template <bool quick>
+void requantize_rows(const Requantize& how, const std::int32_t* sums, std::int64_t ld,
+                     std::int64_t row, std::int64_t column, std::int64_t rows, std::int64_t columns,
+                     std::uint8_t* y, std::int64_t y_row) {
   constexpr int N = Vec<float>::size;
   using Sums = Vec<std::int32_t, N>;
-  const Requantizer<N> bytes(how);
+  const Requantizer<N, quick> bytes(how);
   for (std::int64_t j = 0; how.by_columns && j < columns; j += N) {
     const std::int64_t n = columns - j < N ? columns - j : N;
     const auto terms = bytes.of_columns(column + j, n);
@@ -175,6 +188,17 @@ inline void requantize(const Requantize& how, const std::int32_t* sums, std::int
     if (j == columns) continue;
     bytes(numbers, Sums::load_partial(sums + j, columns - j)).store_partial(y + j, columns - j);
   }
+}
+
+}  // namespace detail
+
+/// The sums of rows [row, row + rows) and columns [column, column + columns) of the output, `ld` elements
+/// from row to row, to bytes that are `y_row` elements from row to row.
+inline void requantize(const Requantize& how, const std::int32_t* sums, std::int64_t ld,
+                       std::int64_t row, std::int64_t column, std::int64_t rows,
+                       std::int64_t columns, std::uint8_t* y, std::int64_t y_row) {
+  const auto run = how.is_quick ? &detail::requantize_rows<true> : &detail::requantize_rows<false>;
+  run(how, sums, ld, row, column, rows, columns, y, y_row);
 }
 
 namespace detail {
