@@ -143,6 +143,8 @@ TEST_CASE("com.microsoft MultiHeadAttention takes queries, keys and values in ev
   check(cached[0], expected);
   check(cached[1], doubles(heads_first(doubles(k), 5, 0, 5)));
   CHECK_THROWS_AS(run_session(op, {q, k, v}, 4), UnsupportedError);
+  // A number has no last extent that says how wide queries are.
+  CHECK_THROWS_AS(run_session(op, {Array<float>(Dims{}), k, v, bias}), Error);
 }
 
 TEST_CASE("com.microsoft GroupQueryAttention: prompt, cache, window, softcap and sinks") {

@@ -408,10 +408,7 @@ struct MultiHeadAttention {
     const TensorInfo info = inputs[3].info();
     const std::int64_t total = info.rank() == 1 ? info.shape[0] : dynamic;
     std::int64_t width = total == dynamic ? dynamic : total / 3;
-    if (is_given(inputs, 1) && inputs[0].info().is_known() &&
-        inputs[0].info().shape.back() != dynamic) {
-      width = inputs[0].info().shape.back();
-    }
+    if (is_given(inputs, 1) && last_extent(inputs[0]) != dynamic) width = last_extent(inputs[0]);
     if (total == dynamic || width == dynamic || 2 * width > total) {
       refuse_attention("the shape of an attention's bias is not known");
     }
@@ -474,7 +471,7 @@ struct MicrosoftRotaryEmbedding {
     if (rank != 3 && rank != 4) {
       fail(ErrorKind::model, {.what = "RotaryEmbedding: x has not 3 or 4 dimensions"});
     }
-    const std::int64_t turned = turned_numbers(cos_cache), width = x.info().shape.back();
+    const std::int64_t turned = turned_numbers(cos_cache), width = last_extent(x);
     std::int64_t size = rank == 4 ? width : turned;
     if (rank == 3 && num_heads > 0) size = width == dynamic ? dynamic : width / num_heads;
     if (size == dynamic || size < turned) refuse_attention("the size of a head is not known");
@@ -552,7 +549,7 @@ struct GroupQueryAttention {
     // Heads apart, in the order [batch, length, heads, size].
     auto q = inputs[0], k = q, v = q;
     if (!is_given(inputs, 1)) {
-      const std::int64_t width = q.info().is_known() ? q.info().shape.back() : dynamic;
+      const std::int64_t width = last_extent(q);
       if (width == dynamic) refuse_attention("the size of a head is not known");
       const std::int64_t size = width / (num_heads + 2 * kv_num_heads);
       const auto parts = parts_of(q, {num_heads * size, kv_num_heads * size, kv_num_heads * size});
@@ -584,7 +581,7 @@ struct GroupQueryAttention {
     before = reshape(before, constant(graph, Dims{-1, 1}));
     places = add(before, indices_along(inputs[0], 1));
     if (do_rotary != 0) {
-      const std::int64_t size = q.info().is_known() ? q.info().shape.back() : dynamic;
+      const std::int64_t size = last_extent(q);
       if (size == dynamic) refuse_attention("the size of a head is not known");
       const auto at = is_given(inputs, 9) ? inputs[9] : places;
       const auto angles = [&](std::size_t i) {

@@ -26,6 +26,13 @@ constexpr std::size_t known_rank(const X& x) {
   return info.rank();
 }
 
+/// The last extent of a tensor; dynamic: it is not known, or there is none.
+template <class X>
+constexpr std::int64_t last_extent(const X& x) {
+  const TensorInfo info = x.info();
+  return info.is_known() && info.rank() > 0 ? info.shape.back() : dynamic;
+}
+
 /// An operand of FusedMatMul. `moves_batch`: its first dimension is that of the rows, the batch
 /// follows.
 template <class X>
