@@ -223,13 +223,16 @@ TEST_CASE("gradients of recurrent layers in half are near those in double") {
     check(run(g, on_device({.half = true}, &few, false), 0.125f), 0x1p-11f);
     check(run(g, {}, 0.125f), 0x1p-11f);
     check(run<bfloat16>(gradient(op, inputs, outputs, ElementType::bfloat16), {}, 0.125f), 0x1p-8f);
+    check(run<float>(gradient(op, inputs, outputs, f32), {}, 0.125f), 0x1p-24f);
   });
 }
 
 TEST_CASE("gradients of recurrent layers in float are those of cpu") {
   for_layers([](const auto& op, const Tensors& inputs, std::size_t outputs) {
     const Graph g = gradient(op, inputs, outputs, f32);
-    CHECK(run<float>(g, on_device({.half = true}, &few), 0.125f) == run<float>(g, {}, 0.125f));
+    // The nodes stay as they are: layers whose gates are kept round in another order.
+    const auto expected = run<float>(g, {.stop_at_nan = true}, 0.125f);
+    CHECK(run<float>(g, on_device({.half = true}, &few), 0.125f) == expected);
   });
 }
 
