@@ -10,6 +10,7 @@
 #include <halftone/graph/planning.hpp>
 #include <halftone/ipu/profile.hpp>
 
+#include "cycles_of.hpp"
 #include "on_device.hpp"
 
 using namespace halftone;
@@ -306,14 +307,7 @@ TEST_CASE("exceptions of recurrent layers' gradients name them") {
 }
 
 TEST_CASE("profiles of recurrent layers' gradients have products of the layers' type") {
-  const auto steps_of = [](const ipu::Report& r) {
-    std::int64_t cycles = 0;
-    for (std::size_t o = 0; o < r.operations.size(); ++o) {
-      if (r.operations[o].type == "RecurrentGradient") cycles += r.operation_cycles(o);
-    }
-    return cycles;
-  };
-  for_layers([&](const auto& op, const Tensors& inputs, std::size_t outputs) {
+  for_layers([](const auto& op, const Tensors& inputs, std::size_t outputs) {
     const ipu::Report r = ipu::profile(gradient(op, inputs, outputs, f16), ipu::gc200);
     std::size_t products = 0;
     for (const std::string& vertex : r.vertices) {
@@ -325,6 +319,7 @@ TEST_CASE("profiles of recurrent layers' gradients have products of the layers' 
     const ipu::Report wide = ipu::profile(gradient(op, inputs, outputs, f32), ipu::gc200);
     CHECK(r.flops() == wide.flops());
     // The products behind the steps are too small for half to pay.
-    CHECK(steps_of(r) < steps_of(wide));
+    CHECK(ipu_test::cycles_of(r, "RecurrentGradient") <
+          ipu_test::cycles_of(wide, "RecurrentGradient"));
   });
 }

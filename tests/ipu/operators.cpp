@@ -14,6 +14,7 @@
 #include <halftone/train.hpp>
 
 #include "../exec/random_node.hpp"
+#include "cycles_of.hpp"
 
 using namespace halftone;
 using namespace halftone::ipu;
@@ -48,14 +49,7 @@ bool is_view(const Descriptor& op) {
 Report profiled(const Graph& g) {
   return profile(g, gc200, {.allow_out_of_memory = true, .has_launch = false});
 }
-/// Cycles of the operators of a type.
-std::int64_t cycles_of(const Report& r, std::string_view type) {
-  std::int64_t sum = 0;
-  for (std::size_t i = 0; i < r.operations.size(); ++i) {
-    if (r.operations[i].type == type) sum += r.operation_cycles(i);
-  }
-  return sum;
-}
+using ipu_test::cycles_of;
 std::int64_t cycles_of(const Graph& g, std::string_view type) {
   return cycles_of(profiled(g), type);
 }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../ipu/cycles_of.hpp"
 #include "ir_models.hpp"
 #include "step.hpp"
 
@@ -136,10 +137,8 @@ TEST_CASE("popart merged updates: IPU models take fewer cycles for the same weig
         weights.push_back(weight(*session, "w" + std::to_string(i)));
       }
       const halftone::ipu::Report& report = session->getReport();
-      std::int64_t spent = 0, syncs = 0;
-      for (std::size_t o = 0; o < report.operations.size(); ++o) {
-        if (report.operations[o].type == "Update") spent += report.operation_cycles(o);
-      }
+      const std::int64_t spent = ipu_test::cycles_of(report, "Update");
+      std::int64_t syncs = 0;
       for (const halftone::ipu::Step& step : report.steps) {
         const halftone::ipu::Operation* const operation = report.operation_of(step);
         syncs += operation != nullptr && operation->type == "Update" &&
