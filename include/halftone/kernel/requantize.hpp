@@ -30,7 +30,7 @@ struct Requantize {
     template <int N>
     HALFTONE_INLINE Vec<T, N> at(std::int64_t first, std::int64_t n, T otherwise) const {
       using V = Vec<T, N>;
-      if (data == nullptr || stride == 0) return V(data == nullptr ? otherwise : *data);
+      if (data == nullptr || stride == 0) return V(*begin(otherwise));
       return n == N ? V::load(data + first) : V::load_partial(data + first, n);
     }
     bool is_finite() const {

@@ -239,9 +239,9 @@ class AttentionFusion {
 /// A graph that is trained keeps its single operators: gradients read them, unless they are computed
 /// again or loaded, which must not change a bit.
 constexpr Graph fuse_attention(Graph graph) {
+  if (detail::is_trained(graph)) return graph;
   bool may_have_one = false;
   for (const Node& node : graph.nodes) {
-    if (node.place.part != Part::forward) return graph;
     if (node.op->id != op::Softmax::id) continue;
     may_have_one = may_have_one || graph.info(node.inputs[0]).rank() > 2;
   }

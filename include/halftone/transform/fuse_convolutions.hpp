@@ -44,6 +44,14 @@ constexpr bool clamp_limits(const Graph& graph, const Node& node, float& lower, 
          (!given(2) || scalar_value(graph, node.inputs[2], upper)) && lower <= upper;
 }
 
+/// Whether a graph has nodes of gradients or of updates.
+constexpr bool is_trained(const Graph& graph) {
+  for (const Node& node : graph.nodes) {
+    if (node.place.part != Part::forward) return true;
+  }
+  return false;
+}
+
 /// Drops nodes without an operator.
 constexpr void remove_empty_nodes(Graph& graph) {
   std::size_t kept = 0;

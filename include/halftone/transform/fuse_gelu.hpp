@@ -70,7 +70,8 @@ class GeluFusion {
   };
 
   constexpr const Node& node(int n) const { return graph_.nodes[static_cast<std::size_t>(n)]; }
-  /// What a node multiplies or divides by a number; no tensor: it does not.
+  /// The function finds the tensor that a node multiplies or divides by a number, and the factor. It
+  /// gives no tensor for other nodes.
   constexpr Scaled scaled(int n) const {
     if (n == no_node) return {};
     const Node& product = node(n);
@@ -108,22 +109,16 @@ class GeluFusion {
 /// The nodes may be on several IPUs: results must not depend on that. A graph that is trained keeps its
 /// single operators, see `fuse_attention`.
 constexpr Graph fuse_gelu(Graph graph) {
-  for (const Node& node : graph.nodes) {
-    if (node.place.part != Part::forward) return graph;
-  }
-  struct Match {
-    std::size_t node;
-    TensorId x;
-  };
-  Vector<Match> matches;
+  if (detail::is_trained(graph)) return graph;
+  Vector<detail::GeluFusion::Found> matches;
   const detail::GeluFusion fusion(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].op->id != op::Erf::id) continue;
     const auto found = fusion.find(n);
-    if (found.last != no_node) matches.push_back({static_cast<std::size_t>(found.last), found.x});
+    if (found.last != no_node) matches.push_back(found);
   }
-  for (const Match& match : matches) {
-    Node& node = graph.nodes[match.node];
+  for (const auto& match : matches) {
+    Node& node = graph.nodes[static_cast<std::size_t>(match.last)];
     node.op = &descriptor<op::GeluErf>;
     node.attributes = pack(op::GeluErf{});
     node.inputs = {match.x};

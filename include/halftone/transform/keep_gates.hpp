@@ -10,13 +10,13 @@ namespace halftone {
 
 namespace detail {
 
-/// What a tensor was before it lay in a remote buffer that nothing else is stored in; the tensor
-/// itself, unless it was loaded from such a buffer.
+/// A tensor that was loaded from a remote buffer is the one that was stored there, if nothing else is
+/// stored in that buffer. The function gives the stored one, and any other tensor itself.
 constexpr TensorId before_remote(const Graph& graph, const Uses& uses, TensorId id) {
   const int load = uses.producer[id];
   if (load == no_node) return id;
   const Node& loading = graph.nodes[static_cast<std::size_t>(load)];
-  if (loading.op == nullptr || loading.op->id != op::RemoteLoad::id) return id;
+  if (loading.op->id != op::RemoteLoad::id) return id;
   const auto input = [](const Node& node, std::size_t i) {
     return i < node.inputs.size() ? node.inputs[i] : no_tensor;
   };
@@ -30,7 +30,7 @@ constexpr TensorId before_remote(const Graph& graph, const Uses& uses, TensorId 
   TensorId found = no_tensor;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const Node& node = graph.nodes[n];
-    if (node.op == nullptr || node.op->id != op::RemoteStore::id) continue;
+    if (node.op->id != op::RemoteStore::id) continue;
     if (input(node, 2) != input(loading, 2)) continue;
     if (unpack<op::RemoteStore>(node.attributes).buffer_id != buffer) continue;
     const bool is_row =
@@ -44,7 +44,7 @@ constexpr TensorId before_remote(const Graph& graph, const Uses& uses, TensorId 
 /// The LSTM whose gradient a node computes; no_node: it is no such node, or the layer does not keep
 /// gates.
 constexpr int layer_of_gradient(const Graph& graph, const Uses& uses, const Node& node) {
-  if (node.op == nullptr || node.op->id != op::RecurrentGradient::id) return no_node;
+  if (node.op->id != op::RecurrentGradient::id) return no_node;
   const auto back = unpack<op::RecurrentGradient>(node.attributes);
   const TensorInfo& a = graph.info(node.inputs[0]);
   if (back.cell != kernel::Cell::lstm || !a.is_static()) return no_node;
