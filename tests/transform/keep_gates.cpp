@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <halftone/train.hpp>
@@ -18,7 +20,7 @@ namespace {
 
 constexpr std::int64_t steps = 5, batch = 3, inputs = 7;
 
-/// What a layer has beside its weights.
+/// These settings say what a layer has beside its weights.
 struct With {
   Direction direction = Direction::forward;
   std::int64_t hidden = 9;

@@ -156,7 +156,7 @@ constexpr std::uint32_t ones_of(std::int64_t taps) {
   return taps >= 4 ? 0x01010101u : 0x01010101u >> (8 * (4 - taps));
 }
 
-/// Where the outputs of a plane go: sums, or bytes that are made of them, quickly or as operators do.
+/// A plane's outputs are its sums, or bytes that are made of them: quickly, or as the operators do it.
 enum class Outputs { sums, quick_bytes, bytes };
 
 constexpr Outputs outputs_of(const ByteOutput& y) {

@@ -123,8 +123,9 @@ struct RecurrentGradientBuffers {
   }
 };
 
-/// One direction, there and back. Between them `da` holds what goes into the functions, unless gates
-/// were kept in `a`, and the last third of `db` the product that the reset gate multiplies.
+/// This computes one direction: go() computes what goes into the functions of all steps and leaves it
+/// in `da`, unless the layer has kept it in `a`; the last third of `db` gets the product that the reset
+/// gate multiplies. Then come() goes back through the steps.
 template <class T>
 struct RecurrentWayBack {
   using V = Vec<T>;

@@ -577,7 +577,7 @@ constexpr void RecurrentRule::gradient(const Op& op, auto& g) const {
   const bool is_lstm = cell == kernel::Cell::lstm;
 
   const auto turned = [&](auto t) { return op::transpose(t, {.perm = {0, 2, 1}}); };
-  // Of each direction t u^T, or t^T u; of one direction without transposes.
+  // It multiplies t by u^T, or t^T by u, for each direction; a single one needs no transposes.
   const auto product = [&](auto t, auto u, bool turns_t) -> AnyTensor {
     if (directions != 1) return turns_t ? op::matmul(turned(t), u) : op::matmul(t, turned(u));
     const auto matrix = [&](auto m) {
