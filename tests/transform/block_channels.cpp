@@ -105,6 +105,30 @@ TEST_CASE("block channels: a normalization that no convolution takes in joins it
   });
 }
 
+TEST_CASE("block channels: gates of each image's channels stay in blocks") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2, 32, 6, 5}),
+                  given = g.input<float>("g", {2, 32, 1, 1});
+  const AnyTensor v = parameter<float, Shape<32, 32, 3, 3>>(g, "v"),
+                  w = parameter<float, Shape<32, 32, 1, 1>>(g, "w");
+  const AnyTensor y = op::conv(x, v, {.pads = {1, 1, 1, 1}});
+  const AnyTensor gate = op::sigmoid(op::conv(op::global_average_pool(y), w));
+  output(g, op::mul(op::mul(y, gate), given), "y");
+  g = fuse_convolutions(std::move(g));
+  Graph blocked = block_channels(g, float_lanes());
+  CHECK(infer(blocked).empty());
+  // The gate that is given comes into blocks, the output goes out of them.
+  CHECK(test::count(blocked, op::ReorderChannels::id) == 2);
+  // The product that is not in y's memory any more is still called y.
+  const Node& last = blocked.nodes[blocked.nodes.size() - 2];
+  CHECK(last.op->id == op::Mul::id);
+  CHECK(blocked.name(last) == "y");
+  // Sums of 288, 30 and 32 terms, all of products below 100.
+  test::for_each_pair(test::results(blocked), test::results(g), [](float a, float b) {
+    CHECK(std::abs(a - b) <= 100 * (288 + 30 + 32) * 0x1p-24f);
+  });
+}
+
 TEST_CASE("block channels: a graph without convolutions stays as it is") {
   Graph g;
   const AnyTensor x = g.input<float>("x", {1, 32, 4, 4});

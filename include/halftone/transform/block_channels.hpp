@@ -88,6 +88,11 @@ class ChannelBlocks {
     is_plain_[id] = false;
     return add_blocked(id);
   }
+  /// The node is called as its output was, which has no name any more.
+  constexpr void block_output(Node& node) {
+    if (node.name.empty()) node.name = graph_.tensor(node.outputs[0]).name;
+    node.outputs[0] = blocked_output(node.outputs[0]);
+  }
 
   constexpr bool place_convolution(Node& node) {
     if (node.op->id != op::FusedConv::id || !fits(graph_.info(node.inputs[0]))) return false;
@@ -109,14 +114,15 @@ class ChannelBlocks {
     if (node.inputs.size() > 3 && node.inputs[3] != no_tensor) {
       node.inputs[3] = in_blocks(node.inputs[3]);
     }
-    node.outputs[0] = blocked_output(node.outputs[0]);
+    block_output(node);
     node.attributes = pack(conv);
     graph_.nodes.push_back(std::move(node));
     return true;
   }
 
-  /// One of an element-wise node's inputs: in blocks, one element, or one constant per channel.
-  enum class Operand { blocked, scalar, channel, other };
+  /// One of an element-wise node's inputs: in blocks, one element, one constant for each channel, or
+  /// one number for each channel of an image, as gates are.
+  enum class Operand { blocked, scalar, channel, gate, other };
   constexpr Operand operand(TensorId id, const TensorInfo& y) const {
     const TensorInfo& x = graph_.info(id);
     if (x.shape == y.shape && has_blocked(id)) return Operand::blocked;
@@ -126,7 +132,8 @@ class ChannelBlocks {
         x.elements() == y.shape[1] && graph_.tensor(id).role == Role::constant) {
       return Operand::channel;
     }
-    return Operand::other;
+    const bool is_gate = fits(x) && x.shape[1] == y.shape[1] && x.shape[2] == 1 && x.shape[3] == 1;
+    return is_gate ? Operand::gate : Operand::other;
   }
   /// A constant with one element for each channel.
   constexpr TensorId constant_in_blocks(TensorId id, std::int64_t channels) {
@@ -161,8 +168,9 @@ class ChannelBlocks {
       const Operand kind = operand(id, y);
       if (kind == Operand::blocked) id = blocked_[id];
       if (kind == Operand::channel) id = constant_in_blocks(id, y.shape[1]);
+      if (kind == Operand::gate) id = in_blocks(id);
     }
-    node.outputs[0] = blocked_output(node.outputs[0]);
+    block_output(node);
     graph_.nodes.push_back(std::move(node));
     return true;
   }
@@ -208,7 +216,7 @@ class ChannelBlocks {
       return false;
     }
     node.inputs[0] = blocked_[node.inputs[0]];
-    node.outputs[0] = blocked_output(node.outputs[0]);
+    block_output(node);
     graph_.nodes.push_back(std::move(node));
     return true;
   }
@@ -222,7 +230,7 @@ class ChannelBlocks {
     }
     node.attributes = pack(op::Concat{.axis = 1});
     for (TensorId& id : node.inputs) id = blocked_[id];
-    node.outputs[0] = blocked_output(node.outputs[0]);
+    block_output(node);
     graph_.nodes.push_back(std::move(node));
     return true;
   }
