@@ -61,7 +61,9 @@ struct CpuPasses {
                        .path = nesting.path});
   }
   CpuPasses inside(const Graph& graph, const Node& node, std::size_t body) const {
-    return {options, {nesting.depth, nesting.path_of(graph, node, body)}};
+    return {.options = options,
+            .nesting = {nesting.depth, nesting.path_of(graph, node, body)},
+            .is_piece = node.op->id == op::BatchParts::id};
   }
 };
 
@@ -70,7 +72,7 @@ void for_each_called(Bound& bound, auto&& f) {
   std::vector<const Bound*> seen;
   for (std::size_t s = 0; s < bound.steps.size(); ++s) {
     const Program::Step& step = bound.program.steps[s];
-    if (step.kind != Program::Kind::call) continue;
+    if (step.kind != Program::Kind::call && step.kind != Program::Kind::parts) continue;
     const void* const op = bound.steps[s].call.op;
     if (step.is_late) {
       for (const LateBody& body : static_cast<const Late*>(op)->bodies) body.for_each_bound(f);
@@ -181,7 +183,7 @@ class Binder {
         bound.run = &Group::run;
         break;
       default:
-        bind_bodies(step, bound);
+        bind_bodies(number, bound);
     }
     bound_.steps.push_back(bound);
     add_time(step, in, out);
@@ -216,8 +218,10 @@ class Binder {
     }
   }
 
-  void bind_bodies(const Program::Step& step, Bound::Step& bound) {
+  void bind_bodies(std::size_t step_number, Bound::Step& bound) {
+    const Program::Step& step = program_.steps[step_number];
     Bound::Control& control = bound_.controls.emplace_back();
+    if (step.kind == Program::Kind::parts) return bind_parts(step_number, bound, control);
     for (const std::int32_t number : step.bodies) {
       std::unique_ptr<Bound>& body = bound_.bodies[static_cast<std::size_t>(number)];
       if (body == nullptr) {
@@ -233,6 +237,32 @@ class Binder {
     } else {
       bound.run = step.kind == Program::Kind::branch ? &run_branch : &run_call;
     }
+  }
+
+  /// The body writes its outputs where the node's lie, and its values into scratch memory of the step.
+  void bind_parts(std::size_t step_number, Bound::Step& bound, Bound::Control& control) {
+    const Program::Step& step = program_.steps[step_number];
+    const auto number = static_cast<std::size_t>(step.bodies[0]);
+    Program& program = program_.bodies[number];
+    give_outputs_away(program);
+    bound_.bodies[number] = bind_piece(program, options_, executor_, bound_.reach);
+    Bound& body = *bound_.bodies[number];
+    if (!program_.is_bound) program_.add_scratch(step_number, program.arena_bytes);
+    control.bodies.push_back(&body);
+    control.parts = unpack<op::BatchParts>(node_of(step).attributes).parts;
+    const std::span<const Program::Argument> arguments = program_.of(step);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      const TensorId inner =
+          i < step.inputs ? program.graph.inputs[i] : program.graph.outputs[i - step.inputs];
+      const TensorInfo &part = program.graph.info(inner), &whole = graph_.info(arguments[i].tensor);
+      control.part_bytes.push_back(part.shape == whole.shape ? 0 : part.bytes());
+    }
+    for (NodeTime& time : body.times) {
+      time.flops *= control.parts;
+      time.bytes *= control.parts;
+    }
+    bound.call.op = &control;
+    bound.run = &run_parts;
   }
 
   void bind_kernel(std::size_t number, Bound::Step& bound, std::span<const TensorInfo> in,
@@ -321,7 +351,7 @@ class Binder {
 }  // namespace
 
 std::size_t Bound::bytes() const {
-  auto sum = static_cast<std::size_t>(program.arena_bytes);
+  auto sum = arena ? static_cast<std::size_t>(program.arena_bytes) : 0;
   for (const Bytes& packed : program.packed) sum += packed.size();
   for (const std::unique_ptr<Bound>& body : bodies) sum += body != nullptr ? body->bytes() : 0;
   for (const std::unique_ptr<Late>& late : late_steps) {
@@ -334,8 +364,12 @@ std::size_t Bound::bytes() const {
 
 void Bound::place(Storage memory) {
   arena = std::move(memory);
+  place(arena ? arena.data() : nullptr);
+}
+
+void Bound::place(std::byte* memory) {
   const auto at = [&](std::int32_t buffer) {
-    return arena.data() + program.buffers[static_cast<std::size_t>(buffer)].offset;
+    return memory + program.buffers[static_cast<std::size_t>(buffer)].offset;
   };
   for (std::size_t i = 0; i < program.arguments.size(); ++i) {
     const Program::Argument& a = program.arguments[i];
@@ -343,7 +377,10 @@ void Bound::place(Storage memory) {
   }
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     const std::int32_t scratch = program.steps[s].scratch;
-    if (scratch != Program::none) steps[s].call.workspace = at(scratch);
+    if (scratch == Program::none) continue;
+    steps[s].call.workspace = at(scratch);
+    if (program.steps[s].kind != Program::Kind::parts) continue;
+    static_cast<const Control*>(steps[s].call.op)->bodies[0]->place(at(scratch));
   }
   for (std::size_t o = 0; o < program.outputs.size(); ++o) {
     const Program::Argument& a = program.outputs[o];
@@ -364,7 +401,8 @@ void Bound::measure(MeasuredExecutor* with) {
 
 void Bound::add_times(std::vector<NodeTime*>& all) {
   for (std::size_t s = 0; s < steps.size(); ++s) {
-    if (program.steps[s].kind != Program::Kind::call) all.push_back(&times[s]);
+    const Program::Kind kind = program.steps[s].kind;
+    if (kind != Program::Kind::call && kind != Program::Kind::parts) all.push_back(&times[s]);
   }
   for_each_called(*this, [&](Bound& body) { body.add_times(all); });
 }

@@ -42,6 +42,8 @@ struct Bound {
   struct Control {
     std::vector<Bound*> bodies;
     const Repetition* repetition = nullptr;
+    std::int64_t parts = 1;                ///< of a batch
+    std::vector<std::int64_t> part_bytes;  ///< of each argument; 0: it is the same for all
   };
 
   /// A node that a NodeRunner computes.
@@ -95,6 +97,8 @@ struct Bound {
   void give_output(std::size_t i, void* data) const;
   /// Gives the values memory: an arena of as many bytes as the program has, or more.
   void place(Storage memory);
+  /// The same in memory of others, which stays.
+  void place(std::byte* memory);
   AnyView output(std::size_t i) const {
     const Program::Argument& a = program.outputs[i];
     if (a.place == Program::Place::late) return late_values[static_cast<std::size_t>(a.number)];

@@ -83,6 +83,21 @@ void run_call(const KernelCall& call) {
   run_body(*static_cast<const Bound::Control*>(call.op)->bodies[0], call, 0);
 }
 
+void run_parts(const KernelCall& call) {
+  const Bound::Control& control = *static_cast<const Bound::Control*>(call.op);
+  Bound& body = *control.bodies[0];
+  for (std::int64_t part = 0; part < control.parts; ++part) {
+    const auto at = [&](std::uint32_t argument) {
+      return static_cast<std::byte*>(call.arguments[argument].data) +
+             part * control.part_bytes[argument];
+    };
+    for (std::uint32_t i = 0; i < call.inputs; ++i) body.set_input(i, at(i));
+    for (std::uint32_t o = 0; o < call.outputs; ++o) body.set_output(o, at(call.inputs + o));
+    run(body);
+    for (std::uint32_t o = 0; o < call.outputs; ++o) body.give_output(o, at(call.inputs + o));
+  }
+}
+
 void run_foreign(const KernelCall& call) {
   const Bound::Foreign& foreign = *static_cast<const Bound::Foreign*>(call.op);
   const Graph& graph = foreign.program->graph;

@@ -19,6 +19,7 @@ void run(Bound& bound);
 void run_copy(const KernelCall& call);
 void run_branch(const KernelCall& call);
 void run_call(const KernelCall& call);
+void run_parts(const KernelCall& call);
 void run_foreign(const KernelCall& call);
 
 }  // namespace halftone

@@ -360,12 +360,14 @@ class Fields {
     check(is_number(s.node, p.graph.nodes.size()) && is_number(s.scratch, p.buffers.size()) &&
           is_number(s.packed, p.packed.size()) && is_number(s.repetition, p.repetitions.size()));
     check(std::uint64_t{s.first} + s.inputs + s.outputs <= p.arguments.size());
-    check(s.kind <= Program::Kind::map && (s.is_late || s.kind != Program::Kind::map));
+    check(s.kind <= Program::Kind::parts && (s.is_late || s.kind != Program::Kind::map) &&
+          (!s.is_late || s.kind != Program::Kind::parts));
     check(s.node != Program::none || s.kind == Program::Kind::copy);
     const std::size_t bodies = s.kind == Program::Kind::branch       ? 2
                                : s.kind == Program::Kind::call       ? 1
                                : s.kind == Program::Kind::repetition ? 1
                                : s.kind == Program::Kind::map        ? 1
+                               : s.kind == Program::Kind::parts      ? 1
                                                                      : 0;
     check(s.bodies.size() == bodies);
     if (s.is_late && bodies != 0) {  // they are made ready from the graph's own

@@ -25,6 +25,7 @@
 
 #include "base/describe.hpp"
 #include "base/file.hpp"
+#include "transform/batch_parts.hpp"
 #include "transform/defer.hpp"
 #include "transform/fold_batch_norm.hpp"
 #include "transform/graph_text.hpp"
@@ -79,6 +80,12 @@ Graph choose_convolutions(Graph graph, const PassOptions& options) {
 }
 Graph join_updates(Graph graph, const PassOptions&) {
   return halftone::join_updates(std::move(graph));
+}
+Graph batch_parts(Graph graph, const PassOptions&) {
+  if (detail::is_trained(graph)) return graph;
+  // Second caches of a few cores, or a share of the third one.
+  constexpr std::int64_t cache_bytes = std::int64_t{4} << 20;
+  return halftone::batch_parts(std::move(graph), cache_bytes);
 }
 Graph fuse_elementwise(Graph graph, const PassOptions&) {
   return halftone::fuse_elementwise(std::move(graph));

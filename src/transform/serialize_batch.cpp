@@ -242,16 +242,7 @@ class Serializer {
     }
     if (x->axis != 0) return {};
     if (id == op::Gemm::id) return of_gemm(node);
-    constexpr const OpId* samples[] = {&op::Conv::id,
-                                       &op::MaxPool::id,
-                                       &op::AveragePool::id,
-                                       &op::GlobalMaxPool::id,
-                                       &op::GlobalAveragePool::id,
-                                       &op::InstanceNormalization::id,
-                                       &op::LRN::id};
-    const bool is_of_samples = std::any_of(std::begin(samples), std::end(samples),
-                                           [&](const OpId* sample) { return id == *sample; });
-    return is_of_samples ? RowAxis(0) : RowAxis();
+    return node.op->by_sample != 0 ? RowAxis(0) : RowAxis();
   }
 
   bool has_full_rank(const Node& node) const {

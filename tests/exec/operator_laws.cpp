@@ -65,6 +65,16 @@ AnyArray expanded(const AnyArray& x, const Dims& shape) {
   return y;
 }
 
+/// The part of a tensor that belongs to one position along dimension 0.
+AnyArray sample_of(const AnyArray& x, std::int64_t n) {
+  TensorInfo info = x.info();
+  info.shape[0] = 1;
+  const auto bytes = static_cast<std::size_t>(info.bytes());
+  AnyArray y(info);
+  std::memcpy(y.data(), x.data() + static_cast<std::size_t>(n) * bytes, bytes);
+  return y;
+}
+
 Vector<Word> random_attributes(const Descriptor& op, Dice& dice) {
   Vector<Word> words = op.defaults();
   RandomAttributes attributes(dice);
@@ -203,6 +213,55 @@ TEST_CASE("law: broadcasting is repetition") {
     }
   }
   CHECK(broadcast > 1000);
+}
+
+// Operators that say so treat the samples of a batch one by one: the whole batch gives what each sample
+// gives alone, bit for bit. The library's own, of passes: tests/transform/batch_parts.cpp.
+TEST_CASE("law: samples are computed one by one") {
+  int number = 0, compared = 0;
+  for (const Descriptor* op : builtin::table) {
+    ++number;
+    if (op->by_sample == 0 || op->id.domain == "halftone") continue;
+    CAPTURE(std::string(op->id.name));
+    for (int i = 0; i < 60; ++i) {
+      CAPTURE(i);
+      Dice dice(static_cast<std::uint64_t>(number * 1000 + i));
+      const std::int64_t batch = dice.between(2, 5), channels = dice.between(1, 20);
+      const bool is_line = dice.one_in(4);  // of one spatial dimension
+      const auto with_pixels = [&](std::int64_t first, std::int64_t low, std::int64_t high) {
+        Dims shape{first, channels, dice.between(low, high)};
+        if (!is_line) shape.push_back(dice.between(low, high));
+        return shape;
+      };
+      const std::int64_t filters = op->id.name == "Conv" ? dice.between(1, 20) : channels;
+      std::vector<AnyArray> whole;
+      ElementType types[Slots::max_slots]{};
+      for (std::size_t k = 0; k < op->signature.inputs(); ++k) {
+        const Slot& slot = op->signature.input_slot(k);
+        ElementType& type = types[slot.type_variable];
+        if (type == ElementType::undefined) type = random_type(*op, slot.type_variable, dice);
+        const Dims shape = (op->by_sample >> k & 1) != 0     ? with_pixels(batch, 3, 9)
+                           : op->id.name == "Conv" && k == 1 ? with_pixels(filters, 1, 3)
+                                                             : Dims{filters};
+        whole.push_back(random_array(type, shape, dice));
+      }
+      const Vector<Word> words = random_attributes(*op, dice);
+      const auto y = run(*op, words, whole);
+      if (!y) continue;
+      ++compared;
+      for (std::int64_t n = 0; n < batch; ++n) {
+        std::vector<AnyArray> alone;
+        for (std::size_t k = 0; k < whole.size(); ++k) {
+          const bool has_samples = (op->by_sample >> k & 1) != 0;
+          alone.push_back(has_samples ? sample_of(whole[k], n) : whole[k]);
+        }
+        const auto z = run(*op, words, alone);
+        REQUIRE(z);
+        CHECK(equal(sample_of((*y)[0], n), (*z)[0]));
+      }
+    }
+  }
+  CHECK(compared > 50);
 }
 
 // An axis counted from the end is the same axis, and one beyond the last is refused.

@@ -31,6 +31,9 @@ struct Descriptor {
   bool only_infos;    ///< the output follows from shapes alone
   bool has_gradient;  ///< has a `gradient` or `backward`, or expands to what does
   bool only_expands;  ///< an older form: has an `expand`, but neither inference nor a kernel
+  /// Bit i: input i has samples along dimension 0, as the outputs have, which are computed one by one;
+  /// the other inputs are the same for all. 0: it is not so, or the operator does not say.
+  std::uint32_t by_sample;
 
   /// Infos of the outputs from those of the inputs; null for what only expands.
   Inferred (*infer)(std::span<const Word> attributes, const Inputs& inputs);

@@ -339,6 +339,10 @@ constexpr Descriptor make_descriptor() {
     return graphs.is_found;
   }();
   constexpr bool marked_effect = requires { requires Op::has_effect; };
+  constexpr std::uint32_t by_sample = []() -> std::uint32_t {
+    if constexpr (requires { Op::by_sample; }) return Op::by_sample;
+    return 0;
+  }();
   constexpr Reaches marked_reaches = [] {
     if constexpr (requires { Op::reaches; }) return Op::reaches;
     return Reaches::nothing;
@@ -355,6 +359,7 @@ constexpr Descriptor make_descriptor() {
       .only_infos = marked_only_infos,
       .has_gradient = differentiable_op<Op> || (only_expanding_op<Op> && may_differentiate),
       .only_expands = only_expanding_op<Op>,
+      .by_sample = by_sample,
       .infer = nullptr,
       .flops = &flops_thunk<Op>,
       .defaults = &defaults_thunk<Op>,

@@ -21,6 +21,7 @@ namespace halftone::op {
 struct ByteTable {
   static constexpr OpId id{"halftone", "ByteTable", 1};
   static constexpr Signature signature = "x:X table:Y -> y:Y";
+  static constexpr std::uint32_t by_sample = 1;
   using types = TypeList<halftone::detail::QuantizedTypes, halftone::detail::QuantizedTypes>;
   static constexpr bool in_place = true;
 

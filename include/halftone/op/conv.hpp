@@ -40,6 +40,7 @@ struct Conv {
 
   static constexpr OpId id{"ai.onnx", "Conv", 1, 11, 22};
   static constexpr Signature signature = "x w b? -> y";
+  static constexpr std::uint32_t by_sample = 1;
   static constexpr int packed_input = 1;
 
   constexpr void attributes(auto&& visit) {

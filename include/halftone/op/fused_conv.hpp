@@ -31,6 +31,7 @@ struct FusedConv {
 
   static constexpr OpId id{"halftone", "Conv", 1};
   static constexpr Signature signature = "x w b? residual? -> y";
+  static constexpr std::uint32_t by_sample = 0b1001;
   static constexpr int packed_input = 1;
 
   constexpr void attributes(auto&& visit) {
@@ -96,6 +97,7 @@ struct ReorderChannels {
 
   static constexpr OpId id{"halftone", "ReorderChannels", 1};
   static constexpr Signature signature = "x -> y";
+  static constexpr std::uint32_t by_sample = 1;
 
   constexpr void attributes(auto&& visit) {
     visit("block", block);

@@ -23,6 +23,7 @@ struct InstanceNormalization {
 
   static constexpr OpId id{"ai.onnx", "InstanceNormalization", 6, 22};
   static constexpr Signature signature = "x scale bias -> y";
+  static constexpr std::uint32_t by_sample = 1;
   static constexpr bool in_place = true;
 
   constexpr void attributes(auto&& visit) { visit("epsilon", epsilon); }

@@ -458,6 +458,7 @@
   OLD(FusedAttention)                                            \
   OLD(ReorderChannels)                                           \
   OLD(Fused)                                                     \
+  OLD(BatchParts)                                                \
   OLD(ReluGradient)
 // clang-format on
 
@@ -501,6 +502,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/activation.hpp>
 #include <halftone/op/arithmetic.hpp>
 #include <halftone/op/batch_normalization.hpp>
+#include <halftone/op/batch_parts.hpp>
 #include <halftone/op/cast.hpp>
 #include <halftone/op/cast_like.hpp>
 #include <halftone/op/clip.hpp>

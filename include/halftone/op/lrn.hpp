@@ -24,6 +24,7 @@ struct LRN {
 
   static constexpr OpId id{"ai.onnx", "LRN", 1, 13};
   static constexpr Signature signature = "x -> y";
+  static constexpr std::uint32_t by_sample = 1;
   static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) {

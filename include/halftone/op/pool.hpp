@@ -105,6 +105,7 @@ struct MaxPool {
 
   static constexpr OpId id{"ai.onnx", "MaxPool", 1, 8, 10, 11, 12, 22};
   static constexpr Signature signature = "x -> y indices:I?";
+  static constexpr std::uint32_t by_sample = 1;
   using types =
       TypeList<Joined<FloatTypes, TypeList<std::int8_t, std::uint8_t>>, TypeList<std::int64_t>>;
 
@@ -157,6 +158,7 @@ struct AveragePool {
 
   static constexpr OpId id{"ai.onnx", "AveragePool", 1, 7, 10, 11, 19, 22};
   static constexpr Signature signature = "x -> y";
+  static constexpr std::uint32_t by_sample = 1;
 
   constexpr void attributes(auto&& visit) {
     visit("kernel_shape", kernel_shape);
@@ -191,6 +193,7 @@ struct AveragePool {
 struct GlobalAveragePool {
   static constexpr OpId id{"ai.onnx", "GlobalAveragePool", 1, 22};
   static constexpr Signature signature = "x -> y";
+  static constexpr std::uint32_t by_sample = 1;
 
   static constexpr void cost(auto& machine, auto in, auto out) {
     machine.reduce(in[0], out[0].elements());
@@ -212,6 +215,7 @@ struct GlobalAveragePool {
 struct GlobalMaxPool {
   static constexpr OpId id{"ai.onnx", "GlobalMaxPool", 1, 22};
   static constexpr Signature signature = "x -> y";
+  static constexpr std::uint32_t by_sample = 1;
 
   static constexpr void cost(auto& machine, auto in, auto out) {
     machine.reduce(in[0], out[0].elements(), false);

@@ -66,6 +66,7 @@ struct QuantizedConv {
   static constexpr Signature signature =
       "x:X w:W x_zero_point:X? w_zero_point:W? addend:I? scale:F bias:F? y_scale:F y_zero_point:F?"
       " -> y:Y";
+  static constexpr std::uint32_t by_sample = 1;
   static constexpr int packed_input = 1;
   using Bytes = halftone::detail::QuantizedTypes;
   using types = TypeList<Bytes, Bytes, TypeList<std::int32_t>, TypeList<float>, Bytes>;

@@ -46,6 +46,7 @@ struct Program {
     call,        ///< the body
     repetition,  ///< the body, pass by pass
     map,         ///< the body, item by item of a sequence
+    parts,       ///< the body, part by part of a batch
   };
   struct Step {
     Kind kind = Kind::kernel;
@@ -246,6 +247,7 @@ class ProgramBuilder {
     if (node.op->id == op::If::id) return Program::Kind::branch;
     if (node.op->id == op::Call::id) return Program::Kind::call;
     if (node.op->id == op::SequenceMap::id) return Program::Kind::map;
+    if (node.op->id == op::BatchParts::id) return Program::Kind::parts;
     const bool is_repeated = node.op->id == op::Loop::id || node.op->id == op::Scan::id;
     return is_repeated ? Program::Kind::repetition : Program::Kind::kernel;
   }
