@@ -228,9 +228,10 @@ constexpr void plan_winograd(ConvPlan& plan) {
   const std::int64_t tiles = images * plan.output_rows * plan.output_columns;
   std::int64_t most = winograd_bytes / (positions * plan.steps * bytes);
   if (most < winograd_tiles) most = winograd_tiles;
-  plan.tiles_per_block = Parts(tiles, Parts(tiles, most).parts).parts;
-  const std::int64_t blocks = Parts(tiles, plan.tiles_per_block).parts;
-  plan.tasks = blocks < 4 ? 1 : blocks < 8 ? blocks : 8;
+  std::int64_t blocks = Parts(tiles, most).parts;
+  plan.tasks = blocks < 4 ? 1 : 8;
+  blocks = round_up(blocks, plan.tasks);  // as many for each task, so that they end together
+  plan.tiles_per_block = Parts(tiles, blocks).parts;
   const std::int64_t wanted = plan.tasks > 1 ? 1 : 8;
   std::int64_t group = winograd_bytes / (positions * plan.tiles_per_block * panel * bytes);
   if (group > Parts(plan.panels, wanted).parts) group = Parts(plan.panels, wanted).parts;
