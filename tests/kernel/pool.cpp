@@ -186,9 +186,13 @@ TEST_CASE_TEMPLATE("pool: narrow windows side by side", T, float, double, half, 
 
 TEST_CASE_TEMPLATE("pool: last dimensions that are neither windowed nor moved are lanes", T, float,
                    half, std::int8_t) {
-  for (const std::int64_t lanes : {2, 7, 16, 21, 80}) {
+  for (const std::int64_t lanes : {2, 4, 7, 8, 16, 21, 64, 80}) {
     check<T>({{1, 2, 9, 8, lanes},
               {.kernel = {3, 3, 1}, .strides = {2, 2, 1}, .pads = {1, 1, 0, 1, 1, 0}}});
+    check<T>({{1, 2, 9, 8, lanes}, {.kernel = {2, 2, 1}, .strides = {2, 2, 1}, .ceil_mode = true}});
+    check<T>({{1, 1, 7, 9, lanes}, {.kernel = {3, 2, 1}, .pads = {2, 1, 0, 0, 1, 0}}});
+    check<T>({{1, 1, 2, 3, lanes}, {.kernel = {3, 3, 1}, .pads = {2, 1, 0, 1, 1, 0}}});
+    check<T>({{1, 1, 3, 5, 6 * lanes}, {.kernel = {1, 2, 1}, .strides = {1, 2, 1}}});
     check<T>({{2, 1, 6, lanes}, {.kernel = {4, 1}, .dilations = {1, 1}}});
   }
 }

@@ -215,21 +215,72 @@ struct PoolRows {
     }
     for (int k = 0; k < K; ++k) store(y + k * V::size, finish(sums[k], elements), n);
   }
-  void run_lanes(const T* x, T* y, std::int64_t first, std::int64_t last) const {
-    for (std::int64_t row = first; row < last; ++row) {
-      const std::int64_t d = row / s.output[1], h = row % s.output[1];
-      const std::int64_t elements = Max ? 1 : count(0, d) * count(1, h);
-      for (std::int64_t w = 0; w < s.output[2]; ++w) {
-        const Range r[3]{s.range(0, d), s.range(1, h), s.range(2, w)};
-        const V all(static_cast<S>(Max ? 1 : elements * count(2, w)));
-        T* const to = y + (row * s.output[2] + w) * s.lanes;
-        std::int64_t i = 0;
-        for (; i + 4 * V::size <= s.lanes; i += 4 * V::size)
-          lanes<4>(x + i, r, V::size, all, to + i);
-        for (; i + V::size <= s.lanes; i += V::size) lanes<1>(x + i, r, V::size, all, to + i);
-        if (i < s.lanes) lanes<1>(x + i, r, s.lanes - i, all, to + i);
-      }
+  /// Outputs [from, to) of a row.
+  void run_lanes(const T* x, T* y, std::int64_t row, std::int64_t from, std::int64_t to) const {
+    const std::int64_t d = row / s.output[1], h = row % s.output[1];
+    const std::int64_t elements = Max ? 1 : count(0, d) * count(1, h);
+    for (std::int64_t w = from; w < to; ++w) {
+      const Range r[3]{s.range(0, d), s.range(1, h), s.range(2, w)};
+      const V all(static_cast<S>(Max ? 1 : elements * count(2, w)));
+      T* const out = y + (row * s.output[2] + w) * s.lanes;
+      std::int64_t i = 0;
+      for (; i + 4 * V::size <= s.lanes; i += 4 * V::size)
+        lanes<4>(x + i, r, V::size, all, out + i);
+      for (; i + V::size <= s.lanes; i += V::size) lanes<1>(x + i, r, V::size, all, out + i);
+      if (i < s.lanes) lanes<1>(x + i, r, s.lanes - i, all, out + i);
     }
+  }
+  /// Whether windows are K columns wide and elements are vectors, side by side: a block of channels.
+  bool has_vectors(int K) const {
+    return s.lanes == V::size && s.input[0] == 1 && s.output[0] == 1 && s.kernel[2] == K &&
+           s.dilation[1] == 1 && s.dilation[2] == 1;
+  }
+  /// The same row by row of outputs; windows inside the input, `Rows` high (0: as many as are inside),
+  /// need no ranges.
+  template <int K, int Rows>
+  void run_vectors(const T* x, T* y, std::int64_t row, std::int64_t from, std::int64_t to) const {
+    // The machine does not see a stream in rows that are read side by side.
+    constexpr std::int64_t ahead = 4096 / std::int64_t(sizeof(T)), N = V::size;
+    const std::int64_t h = row % s.output[1], width = s.input[2] * N;
+    const Range high = s.range(1, h);
+    const std::int64_t rows = Rows != 0 ? Rows : high.count();
+    const V all(static_cast<S>(Max ? 1 : count(0, 0) * count(1, h) * K));
+    const T* window = x + high.first * width + (from * s.stride[2] - s.begin[2]) * N;
+    T* out = y + (row * s.output[2] + from) * N;
+    const std::int64_t step = s.stride[2] * N;
+    for (std::int64_t w = from; w < to; ++w, window += step, out += N) {
+      V sum = start();
+      const T* at = window;
+      for (std::int64_t k = 0; k < rows; ++k, at += width) {
+        for (int c = 0; c < K; ++c) sum = join(sum, load_compute(at + c * N));
+        for (std::int64_t i = 0; i < step; i += 64 / std::int64_t(sizeof(T))) {
+          __builtin_prefetch(at + ahead + i);
+        }
+      }
+      store(out, finish(sum, all), N);
+    }
+  }
+  template <int K>
+  void run_vectors(const T* x, T* y, std::int64_t first, std::int64_t last) const {
+    const std::int64_t reach = s.input[2] + s.begin[2] - K;
+    std::int64_t from = (s.begin[2] + s.stride[2] - 1) / s.stride[2];
+    std::int64_t to = reach < 0 ? 0 : reach / s.stride[2] + 1;
+    to = to < s.output[2] ? to : s.output[2];
+    from = from < to ? from : to;
+    for (std::int64_t row = first; row < last; ++row) {
+      run_lanes(x, y, row, 0, from);
+      if (s.range(1, row % s.output[1]).count() == K) {
+        run_vectors<K, K>(x, y, row, from, to);
+      } else {
+        run_vectors<K, 0>(x, y, row, from, to);
+      }
+      run_lanes(x, y, row, to, s.output[2]);
+    }
+  }
+  void run_lanes(const T* x, T* y, std::int64_t first, std::int64_t last) const {
+    if (has_vectors(2)) return run_vectors<2>(x, y, first, last);
+    if (has_vectors(3)) return run_vectors<3>(x, y, first, last);
+    for (std::int64_t row = first; row < last; ++row) run_lanes(x, y, row, 0, s.output[2]);
   }
 
   /// A vector of outputs whose windows begin at `column` and beyond, two apart, all in registers:
