@@ -373,7 +373,7 @@ void Bound::place(std::byte* memory) {
   };
   for (std::size_t i = 0; i < program.arguments.size(); ++i) {
     const Program::Argument& a = program.arguments[i];
-    if (a.place == Program::Place::buffer) arguments[i].data = at(a.number);
+    if (a.place == Program::Place::buffer) arguments[i].data = at(a.number) + a.offset;
   }
   for (std::size_t s = 0; s < program.steps.size(); ++s) {
     const std::int32_t scratch = program.steps[s].scratch;
@@ -438,8 +438,9 @@ Program program_for(Graph graph, const EngineOptions& options, const Nesting& ne
     fail(ErrorKind::unsupported,
          {.what = "stop_at_nan is for models whose shapes do not depend on values"});
   }
-  const ProgramOptions with{.late = has_late};
+  ProgramOptions with{.late = has_late};
   if (options.runner != nullptr) return make_program(std::move(graph), NoPasses{}, with);
+  with.pieces = true;
   return make_program(std::move(graph), CpuPasses{options, nesting, has_late}, with);
 }
 
@@ -450,7 +451,8 @@ Graph with_chosen_kernels(Graph graph, const EngineOptions& options) {
 Program piece_program(Graph graph, const EngineOptions& options) {
   if (options.runner != nullptr) return make_program(std::move(graph));
   return make_program(std::move(graph),
-                      CpuPasses{.options = options, .nesting = {}, .is_piece = true});
+                      CpuPasses{.options = options, .nesting = {}, .is_piece = true},
+                      {.pieces = true});
 }
 
 std::unique_ptr<Bound> bind(Program& program, const EngineOptions& options,

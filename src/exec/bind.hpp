@@ -90,7 +90,9 @@ struct Bound {
   /// Where output number i of the next run goes. Outputs that lie in memory that stays, or in that of
   /// another one, are not written there: `give_output` copies them.
   void set_output(std::size_t i, void* data) {
-    for (const std::uint32_t a : output_arguments[i]) arguments[a].data = data;
+    for (const std::uint32_t a : output_arguments[i]) {
+      arguments[a].data = static_cast<std::byte*>(data) + program.arguments[a].offset;
+    }
     if (!output_arguments[i].empty()) outputs[i] = data;
   }
   /// Copies output number i of the last run to where it was wanted, if it is not there.

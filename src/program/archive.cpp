@@ -329,7 +329,7 @@ class Fields {
   }
 
   void argument(Ref<Program> p, Ref<Program::Argument> x) {
-    numbers(x.tensor, x.place, x.number);
+    numbers(x.tensor, x.place, x.number, x.offset);
     const std::size_t tensors = p.graph.tensors.size();
     check(x.place == Program::Place::absent ? x.tensor == no_tensor : is_below(x.tensor, tensors));
     switch (x.place) {
@@ -339,8 +339,12 @@ class Fields {
         return check(is_below(x.number, p.graph.inputs.size()));
       case Program::Place::weight:
         return check(is_below(x.number, tensors));
-      case Program::Place::buffer:
-        return check(is_below(x.number, p.buffers.size()));
+      case Program::Place::buffer: {
+        check(is_below(x.number, p.buffers.size()));
+        // An output that was given away has no bytes here.
+        const std::int64_t bytes = p.buffers[static_cast<std::size_t>(x.number)].bytes;
+        return check(x.offset >= 0 && (bytes == 0 || x.offset <= bytes));
+      }
       case Program::Place::late:
         return check(is_below(x.number, p.late.size()));
       default:

@@ -123,7 +123,8 @@ class ProgramText {
       case Program::Place::buffer:
         break;
     }
-    return fmt::format("{} {}", name, buffer(a.number));
+    const std::string text = fmt::format("{} {}", name, buffer(a.number));
+    return a.offset == 0 ? text : fmt::format("{} at {}", text, a.offset);
   }
   std::string list(std::span<const Program::Argument> arguments) const {
     std::string text;

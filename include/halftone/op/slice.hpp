@@ -83,7 +83,6 @@ struct Slice {
   }
   static constexpr void gradient(auto& g);
 
- private:
   /// Positions along a dimension, clamped.
   struct Range {
     std::int64_t start, end, step;

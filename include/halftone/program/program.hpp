@@ -36,6 +36,7 @@ struct Program {
     TensorId tensor = no_tensor;  ///< its type and shape
     Place place = Place::absent;
     std::int32_t number = 0;
+    std::int64_t offset = 0;  ///< in the buffer, in bytes
     friend constexpr bool operator==(const Argument&, const Argument&) = default;
   };
   enum class Kind : std::uint8_t {
@@ -114,6 +115,7 @@ struct ProgramOptions {
   bool in_place = true;  ///< see Buffers
   bool late = false;     ///< there may be late nodes
   bool place = true;     ///< buffers get their offsets: see Program::place()
+  bool pieces = false;   ///< see Buffers, unless they would need an eighth more memory
 };
 
 /// A number that tells programs apart, of everything but the bytes of weights.
@@ -133,7 +135,7 @@ class ProgramBuilder {
   constexpr ProgramBuilder(Program& program, ProgramOptions options)
       : program_(program),
         graph_(program.graph),
-        buffers_(checked(graph_, options.late), options.in_place, options.late),
+        buffers_(buffers_of(checked(graph_, options.late), options)),
         input_number_(graph_, Program::none),
         late_number_(graph_, Program::none) {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
@@ -179,6 +181,13 @@ class ProgramBuilder {
     }
     return graph;
   }
+  static constexpr Buffers buffers_of(const Graph& graph, const ProgramOptions& options) {
+    Buffers apart(graph, options.in_place, options.late);
+    if (!options.pieces) return apart;
+    Buffers joined(graph, options.in_place, options.late, true);
+    const std::int64_t least = live_peak(apart.lifetimes);
+    return live_peak(joined.lifetimes) <= least + least / 8 ? joined : apart;
+  }
   static constexpr void check(const Graph& graph, const Node& node, TensorId id, bool with_late) {
     const TensorInfo& info = graph.info(id);
     if (!info.is_static()) {
@@ -202,7 +211,7 @@ class ProgramBuilder {
       return {id, Program::Place::input, input_number_[root]};
     }
     if (late_number_[root] != Program::none) return {id, Program::Place::late, late_number_[root]};
-    return {id, Program::Place::buffer, buffers_.of(id)};
+    return {id, Program::Place::buffer, buffers_.of(id), buffers_.offset[id]};
   }
   constexpr std::int32_t add_late(std::int32_t step) {
     program_.late.push_back(step);

@@ -156,7 +156,7 @@ inline TensorMap<std::int32_t> last_steps(const halftone::Program& program) {
     const std::span<const halftone::Program::Argument> arguments = program.of(program.steps[s]);
     // Outputs first: an input's memory that they take is the input's until this step.
     for (std::size_t i = arguments.size(); i-- > 0;) {
-      const auto& [tensor, place, number] = arguments[i];
+      const auto& [tensor, place, number, offset] = arguments[i];
       if (place != Place::buffer && place != Place::input) continue;
       const auto at = static_cast<std::size_t>(number);
       std::int32_t& end = place == Place::buffer ? until[at] : read[at];
