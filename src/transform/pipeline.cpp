@@ -14,6 +14,7 @@
 #include <halftone/transform/block_channels.hpp>
 #include <halftone/transform/choose_convolutions.hpp>
 #include <halftone/transform/fuse.hpp>
+#include <halftone/transform/fuse_addends.hpp>
 #include <halftone/transform/fuse_attention.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/fuse_gelu.hpp>
@@ -80,6 +81,9 @@ Graph choose_convolutions(Graph graph, const PassOptions& options) {
 }
 Graph join_updates(Graph graph, const PassOptions&) {
   return halftone::join_updates(std::move(graph));
+}
+Graph fuse_addends(Graph graph, const PassOptions&) {
+  return halftone::fuse_addends(std::move(graph));
 }
 Graph batch_parts(Graph graph, const PassOptions&) {
   if (detail::is_trained(graph)) return graph;

@@ -25,6 +25,7 @@ Graph fuse_quantized(Graph graph, const PassOptions& options);
 Graph block_channels(Graph graph, const PassOptions& options);
 Graph choose_convolutions(Graph graph, const PassOptions& options);
 Graph join_updates(Graph graph, const PassOptions& options);
+Graph fuse_addends(Graph graph, const PassOptions& options);
 Graph batch_parts(Graph graph, const PassOptions& options);
 Graph fuse_elementwise(Graph graph, const PassOptions& options);
 Graph defer(Graph graph, const PassOptions& options);
@@ -53,6 +54,7 @@ inline constexpr Pass cpu_choice_passes[] = {
 };
 inline constexpr Pass cpu_piece_passes[] = {
     {"join_updates", &pass::join_updates, &PassOptions::fuse},
+    {"fuse_addends", &pass::fuse_addends, &PassOptions::fuse},
     {"batch_parts", &pass::batch_parts, &PassOptions::fuse},
     {"fuse_elementwise", &pass::fuse_elementwise, &PassOptions::fuse},
     {"schedule", &pass::schedule, &PassOptions::reorder},

@@ -91,7 +91,8 @@ void cast(const Executor& executor, const X* x, ElementType to, void* y, std::in
 
 // kernel/matmul.hpp. Op: op::Gemm.
 template <class T>
-void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<T> y);
+void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<const T> addend,
+            View<T> y);
 template <class T>
 constexpr std::size_t matmul_workspace(const KernelCall& call, View<const T> a, View<const T> b,
                                        View<T> y);

@@ -183,9 +183,16 @@ constexpr std::size_t matmul_workspace(const KernelCall& call, View<const T> a, 
   return std::size_t(s.tasks() * detail::aligned(one));
 }
 
+/// op::MatMulWithAddend's, too: an addend, which may be absent, is added to the sums.
 template <class T>
-void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<T> y) {
+void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<const T> addend,
+            View<T> y) {
   const detail::MatMulShape s(a, b, y);
+  Epilogue<T> epilogue;
+  if (addend) {
+    epilogue.residual = addend.data;
+    epilogue.residual_row_stride = addend.size() == s.n ? 0 : s.n;
+  }
   const detail::ProductForm form = detail::form_of(call, s);
   const auto first = row_major(b.data, s.k, s.n);
   const std::int64_t workspace_bytes = detail::aligned(form.workspace_bytes(first));
@@ -202,7 +209,7 @@ void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<T> y)
         packed = static_cast<const char*>(call.packed) + ib * packed_bytes;
       form.multiply<T>(row_major(a.data + ia * s.m * s.k, s.m, s.k),
                        row_major(b.data + ib * s.k * s.n, s.k, s.n), packed,
-                       row_major(y.data + i * s.m * s.n, s.m, s.n), {}, workspace, executor);
+                       row_major(y.data + i * s.m * s.n, s.m, s.n), epilogue, workspace, executor);
     }
   };
   if (tasks == 1) {

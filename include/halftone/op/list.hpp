@@ -453,6 +453,7 @@
   OLD(FusedConv)                                                 \
   OLD(QuantizedConv)                                             \
   OLD(QuantizedMatMul)                                           \
+  OLD(MatMulWithAddend)                                          \
   OLD(ByteTable)                                                 \
   OLD(JoinedUpdate)                                              \
   OLD(FusedAttention)                                            \
