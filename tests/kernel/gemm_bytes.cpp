@@ -248,6 +248,57 @@ TEST_CASE("integer product: convolutions along one and three dimensions and by c
   check_convolution<U, S>({.kernel = {2, 3}}, 1, {1, 5, 18, 3}, 3);
 }
 
+// The formula again, for quotients that are as near to halves between integers as floats are, of random
+// scales and of those beside powers of two.
+TEST_CASE("integer product: bytes are those of the division beside every half") {
+  std::uint32_t state = 1;
+  const auto below = [&](std::uint32_t n) {
+    return ((state = state * 1664525u + 1013904223u) >> 8) % n;
+  };
+  int saturating = 0;
+  for (int round = 0; round < 80; ++round) {
+    CAPTURE(round);
+    float y_scale =
+        std::ldexp(1.f + static_cast<float>(below(1u << 23)) * 0x1p-23f, -1 - round % 15);
+    if (round < 20) {
+      y_scale = std::nextafter(std::ldexp(1.f, round - 15), round % 2 == 0 ? 0.f : 1e9f);
+    }
+    std::vector<float> values;
+    for (int k = -390; k < 390; ++k) {
+      const double half = k + 0.5;
+      for (const double quotient :
+           {half - 1e-7 * std::abs(half), half, half + 1e-7 * std::abs(half)}) {
+        float v = static_cast<float>(quotient * static_cast<double>(y_scale));
+        for (int i = 0; i < 4; ++i) v = std::nextafter(v, -1e30f);
+        for (int i = 0; i < 9; ++i, v = std::nextafter(v, 1e30f)) values.push_back(v);
+      }
+    }
+    const auto count = static_cast<std::int64_t>(values.size());
+    const std::vector<std::int32_t> sums(values.size());
+    std::vector<std::uint8_t> y(values.size());
+    const float scale = 1e-9f;
+    Requantize how;
+    how.scale.data = &scale;
+    how.scale.count = 1;
+    how.bias = View<const float>{values.data(), &count, 1};
+    how.by_columns = true;
+    how.y_scale = y_scale;
+    how.is_signed = round % 2 == 0;
+    how.y_zero = static_cast<float>(static_cast<int>(below(256)) - (how.is_signed ? 128 : 0));
+    how.prepare();
+    saturating += how.is_saturating ? 1 : 0;
+    requantize(how, sums.data(), count, 0, 0, 1, count, y.data(), count);
+    std::int64_t wrong = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      float v = std::nearbyint(values[i] / y_scale) + how.y_zero;
+      v = std::fmin(std::fmax(v, how.lowest()), how.largest());
+      wrong += y[i] != static_cast<std::uint8_t>(static_cast<std::int32_t>(v));
+    }
+    CHECK(wrong == 0);
+  }
+  CHECK(saturating >= (has_saturation ? 60 : 0));
+}
+
 // The formula, in float as the operators compute it, whose quotients are often halfway between integers.
 TEST_CASE("integer product: bytes of sums are those of the division") {
   std::vector<std::int32_t> sums;
@@ -265,6 +316,7 @@ TEST_CASE("integer product: bytes of sums are those of the division") {
         Requantize how;
         how.scale.data = &scale;
         how.bias.data = &bias;
+        how.scale.count = how.bias.count = 1;
         how.y_scale = y_scale;
         how.y_zero = is_signed ? -5.f : 97.f;
         how.is_signed = is_signed;
@@ -275,6 +327,9 @@ TEST_CASE("integer product: bytes of sums are those of the division") {
           how.prepare();
           CHECK(how.is_quick ==
                 (has_fma && y_scale > 1e-18f && y_scale < 1e18f && y_scale != 1.9999999f));
+          // Quotients may reach 2^31 scale / y_scale; the limits are not those of bytes.
+          const bool fits = how.is_quick && 0x1p31f * scale < 0x1p30f * y_scale;
+          CHECK(how.is_saturating == (has_saturation && fits && !clamps));
           requantize(how, sums.data(), count, 0, 0, 1, count, y.data(), count);
           std::int64_t wrong = 0;
           for (std::int64_t i = 0; i < count; ++i) {

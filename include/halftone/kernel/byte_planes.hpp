@@ -156,16 +156,8 @@ constexpr std::uint32_t ones_of(std::int64_t taps) {
   return taps >= 4 ? 0x01010101u : 0x01010101u >> (8 * (4 - taps));
 }
 
-/// A plane's outputs are its sums, or bytes that are made of them: quickly, or as the operators do it.
-enum class Outputs { sums, quick_bytes, bytes };
-
-constexpr Outputs outputs_of(const ByteOutput& y) {
-  if (y.requantize == nullptr) return Outputs::sums;
-  return y.requantize->is_quick ? Outputs::quick_bytes : Outputs::bytes;
-}
-
-/// Stores vectors of a plane's outputs, `elements` of them.
-template <Outputs kind>
+/// Stores vectors of a plane's outputs, `elements` of them: its sums, or bytes that are made of them.
+template <ToBytes way>
 class StoreOutputs {
  public:
   HALFTONE_INLINE StoreOutputs(const ByteOutput& y, std::int64_t elements)
@@ -173,7 +165,7 @@ class StoreOutputs {
         bytes_(y.bytes),
         elements_(elements),
         to_bytes_(y.requantize != nullptr ? *y.requantize : none),
-        terms_(to_bytes_.of_row(kind == Outputs::sums ? 0 : y.row)) {}
+        terms_(to_bytes_.of_row(way == ToBytes::none ? 0 : y.row)) {}
 
   /// From element `to` on, of which `rest` are in its line. It may go over the end of the line, since
   /// the next one comes later, but not over that of the plane.
@@ -182,7 +174,7 @@ class StoreOutputs {
     const Sums v((typename Sums::raw)sum);
     const bool is_whole = to + byte_lanes <= elements_;
     const std::int64_t count = rest < byte_lanes ? rest : byte_lanes;
-    if constexpr (kind == Outputs::sums) {
+    if constexpr (way == ToBytes::none) {
       is_whole ? v.store(sums_ + to) : v.store_partial(sums_ + to, count);
     } else {
       const auto made = to_bytes_(terms_, v);
@@ -191,21 +183,21 @@ class StoreOutputs {
   }
 
  private:
-  using ToBytes = Requantizer<int(byte_lanes), kind == Outputs::quick_bytes>;
+  using Maker = Requantizer<int(byte_lanes), way>;
   static constexpr Requantize none{};
 
   std::int32_t* sums_;
   std::uint8_t* bytes_;
   std::int64_t elements_;
-  ToBytes to_bytes_;
-  typename ToBytes::Terms terms_;
+  Maker to_bytes_;
+  typename Maker::Terms terms_;
 };
 
 /// This computes the plane of one filter over a group of channels.
-template <Outputs kind>
+template <ToBytes way>
 HALFTONE_VBMI void convolve_byte_group(const BytePlanes& p, const ByteFilter& filter, const char* x,
                                        const ByteOutput& y) {
-  const StoreOutputs<kind> store(y, p.lines * p.columns);
+  const StoreOutputs<way> store(y, p.lines * p.columns);
   for (std::int64_t i = 0; i < p.lines; ++i) {
     const std::int64_t first = i * p.line_stride - p.line_pad;
     for (std::int64_t j = 0; j < p.columns; j += byte_lanes) {
@@ -232,13 +224,13 @@ HALFTONE_VBMI void convolve_byte_group(const BytePlanes& p, const ByteFilter& fi
 
 /// The same of one channel whose filter has the zero point 0, by its rows, words of a row and step
 /// from line to line: a vector of columns goes down the plane with its lines in registers.
-template <int Rows, int Words, int Step, Outputs kind>
+template <int Rows, int Words, int Step, ToBytes way>
 HALFTONE_VBMI void convolve_byte_lines(const BytePlanes& p, const ByteFilter& filter, const char* x,
                                        const ByteOutput& y) {
   const std::int64_t height = p.height, width = p.width, lines = p.lines, columns = p.columns;
   const ByteLine index = p.index, fill = p.fill, flip = p.flip;
   const ByteWords start = ByteWords{} + filter.start;
-  const StoreOutputs<kind> store(y, lines * columns);
+  const StoreOutputs<way> store(y, lines * columns);
   ByteWords weight[Rows * Words];
   for (int k = 0; k < Rows * Words; ++k) weight[k] = ByteWords{} + filter.words[k];
   // From the right, since the last vector goes over the end of its lines.
@@ -279,7 +271,7 @@ HALFTONE_VBMI void convolve_byte_lines(const BytePlanes& p, const ByteFilter& fi
   }
 }
 
-template <Outputs kind>
+template <ToBytes way>
 void convolve_byte_plane(const BytePlanes& p, const ByteFilter& filter, const void* group,
                          const ByteOutput& y) {
   const auto* const x = static_cast<const char*>(group);
@@ -287,23 +279,25 @@ void convolve_byte_plane(const BytePlanes& p, const ByteFilter& filter, const vo
     return p.taps.rows == rows && p.taps.words == words && p.line_stride == step;
   };
   if (p.channels == 1 && filter.zero == 0 && p.line_dilation == 1) {
-    if (is(3, 1, 1)) return convolve_byte_lines<3, 1, 1, kind>(p, filter, x, y);
-    if (is(3, 1, 2)) return convolve_byte_lines<3, 1, 2, kind>(p, filter, x, y);
-    if (is(5, 2, 1)) return convolve_byte_lines<5, 2, 1, kind>(p, filter, x, y);
-    if (is(5, 2, 2)) return convolve_byte_lines<5, 2, 2, kind>(p, filter, x, y);
+    if (is(3, 1, 1)) return convolve_byte_lines<3, 1, 1, way>(p, filter, x, y);
+    if (is(3, 1, 2)) return convolve_byte_lines<3, 1, 2, way>(p, filter, x, y);
+    if (is(5, 2, 1)) return convolve_byte_lines<5, 2, 1, way>(p, filter, x, y);
+    if (is(5, 2, 2)) return convolve_byte_lines<5, 2, 2, way>(p, filter, x, y);
   }
-  convolve_byte_group<kind>(p, filter, x, y);
+  convolve_byte_group<way>(p, filter, x, y);
 }
 
 inline void convolve_byte_plane(const BytePlanes& p, const ByteFilter& filter, const void* group,
                                 const ByteOutput& y) {
-  switch (outputs_of(y)) {
-    case Outputs::sums:
-      return convolve_byte_plane<Outputs::sums>(p, filter, group, y);
-    case Outputs::quick_bytes:
-      return convolve_byte_plane<Outputs::quick_bytes>(p, filter, group, y);
-    case Outputs::bytes:
-      return convolve_byte_plane<Outputs::bytes>(p, filter, group, y);
+  switch (y.requantize == nullptr ? ToBytes::none : way_of(*y.requantize)) {
+    case ToBytes::none:
+      return convolve_byte_plane<ToBytes::none>(p, filter, group, y);
+    case ToBytes::saturating:
+      return convolve_byte_plane<ToBytes::saturating>(p, filter, group, y);
+    case ToBytes::quickly:
+      return convolve_byte_plane<ToBytes::quickly>(p, filter, group, y);
+    case ToBytes::exactly:
+      return convolve_byte_plane<ToBytes::exactly>(p, filter, group, y);
   }
 }
 #endif

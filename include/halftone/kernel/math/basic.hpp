@@ -438,6 +438,37 @@ HALFTONE_INLINE Vec<T, N> round_even(Vec<T, N> x) {
   return detail::rounded<0>(x);
 }
 
+/// Whether nearest() and saturated_bytes() are one instruction each.
+inline constexpr bool has_saturation = HALFTONE_AVX512;
+
+/// The nearest integers, ties to even, of floats in their range.
+template <int N>
+HALFTONE_INLINE Vec<std::int32_t, N> nearest(Vec<float, N> v) {
+#if HALFTONE_AVX512
+  if constexpr (N == 16) {
+    using I = typename Vec<std::int32_t, 16>::raw;
+    return (I)__builtin_ia32_cvtps2dq512_mask(v.v, I{}, -1, 4);
+  }
+#endif
+  return convert<std::int32_t>(round_even(v));
+}
+
+/// The bytes of integers, unsigned or signed: what lies beyond becomes the last one there.
+template <int N>
+HALFTONE_INLINE Vec<std::uint8_t, N> saturated_bytes(Vec<std::int32_t, N> v, bool is_signed) {
+  using V = Vec<std::int32_t, N>;
+#if HALFTONE_AVX512
+  if constexpr (N == 16) {
+    using R = typename Vec<std::uint8_t, 16>::raw;
+    using Given = char __attribute__((vector_size(16)));
+    if (is_signed) return (R)__builtin_ia32_pmovsdb512_mask(v.v, Given{}, -1);
+    return (R)__builtin_ia32_pmovusdb512_mask(max(v, V(0)).v, Given{}, -1);
+  }
+#endif
+  const V low(is_signed ? -128 : 0), high(is_signed ? 127 : 255);
+  return convert<std::uint8_t>(min(max(v, low), high));
+}
+
 template <class T, int N>
 HALFTONE_INLINE Mask<T, N> isnan(Vec<T, N> x) {
   using B = typename detail::Float<T>::bits;
