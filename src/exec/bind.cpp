@@ -247,6 +247,11 @@ class Binder {
     give_outputs_away(program);
     bound_.bodies[number] = bind_piece(program, options_, executor_, bound_.reach);
     Bound& body = *bound_.bodies[number];
+    // The program of the body has its weights, or what was made of them.
+    Graph& given = graph_.graphs[static_cast<std::size_t>(subgraphs_of(node_of(step))[0])];
+    for (TensorRecord& t : given.tensors) {
+      if (!options_.only_plan) t.data = {};
+    }
     if (!program_.is_bound) program_.add_scratch(step_number, program.arena_bytes);
     control.bodies.push_back(&body);
     control.parts = unpack<op::BatchParts>(node_of(step).attributes).parts;

@@ -381,6 +381,10 @@ class Fields {
       for (const std::int32_t index : graphs) check(is_below(index, p.graph.graphs.size()));
     }
     check(s.kind != Program::Kind::repetition || s.repetition != Program::none);
+    if (s.kind == Program::Kind::parts) {
+      const Graph& body = p.bodies[static_cast<std::size_t>(s.bodies[0])].graph;
+      check(body.inputs.size() == s.inputs && body.outputs.size() == s.outputs);
+    }
   }
   void repetition(Ref<Repetition> r) {
     numbers(r.is_loop, r.count_type, r.first_state, r.body_state, r.scratch_bytes);

@@ -12,17 +12,22 @@
 namespace halftone {
 namespace {
 
+/// Moves nodes that treat samples one by one into bodies.
 class Divider {
  public:
   Divider(Graph graph, std::int64_t cache_bytes)
-      : graph_(std::move(graph)), cache_bytes_(cache_bytes), uses_(graph_), form_(graph_) {}
+      : graph_(std::move(graph)),
+        cache_bytes_(cache_bytes),
+        uses_(graph_),
+        form_(graph_),
+        inner_(graph_, no_tensor) {}
 
   Graph run() {
     for (std::size_t n = 0; n < graph_.nodes.size();) {
       const std::size_t end = end_of_run(n);
       const auto [first, last] = best_part(n, end);
-      if (last - first > 1) divide(first, last);
-      n = std::max(end, n + 1);
+      const bool is_divided = last - first > 1 && divide(first, last);
+      n = is_divided ? last : std::max(end, n + 1);
     }
     detail::remove_empty_nodes(graph_);
     return std::move(graph_);
@@ -32,13 +37,17 @@ class Divider {
   /// How nodes of a run read a tensor.
   enum class Form : std::uint8_t { unread, samples, whole };
 
-  /// Where the nodes from n on end that treat the same number of samples, each by itself.
+  static constexpr std::size_t longest = 1024;
+
+  /// Where the nodes from n on end that treat the same number of samples, each by itself; at most
+  /// `longest` of them.
   std::size_t end_of_run(std::size_t n) {
     const std::int64_t batch = samples_of(graph_.nodes[n]);
     if (batch < 2) return n;
     seen_.clear();
     std::size_t end = n;
-    while (end < graph_.nodes.size() && samples_of(graph_.nodes[end]) == batch &&
+    while (end < graph_.nodes.size() && end - n < longest &&
+           samples_of(graph_.nodes[end]) == batch &&
            may_merge(graph_.nodes[n].place, graph_.nodes[end].place) && joins(graph_.nodes[end])) {
       ++end;
     }
@@ -61,6 +70,7 @@ class Divider {
       const TensorInfo& x = graph_.info(id);
       if (!x.is_static() || is_variable(graph_.tensor(id))) return 0;
       const bool is_constant = graph_.tensor(id).role == Role::constant;
+      if (is_constant && graph_.tensor(id).data.size() == 0 && x.elements() != 0) return 0;
       if (has_samples(node, i)) {
         if (is_constant || x.rank() == 0 || x.shape[0] != y.shape[0]) return 0;
       } else if (!node.op->in_groups && !is_constant) {
@@ -121,20 +131,20 @@ class Divider {
 
   /// Bytes of the samples that a node reads and writes, and of what is the same for all.
   struct Traffic {
-    std::int64_t samples = 0, shared = 0;
+    double samples = 0, shared = 0;
   };
   Traffic traffic_of(const Node& node) const {
-    Traffic t{.samples = graph_.info(node.outputs[0]).bytes()};
+    Traffic t{.samples = double(graph_.info(node.outputs[0]).bytes())};
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == no_tensor) continue;
-      std::int64_t bytes = graph_.info(node.inputs[i]).bytes();
+      double bytes = double(graph_.info(node.inputs[i]).bytes());
       if (has_samples(node, i)) {
         t.samples += bytes;
         continue;
       }
       if (node.op->id == op::FusedConv::id && i == 1) {
         const std::int64_t edge = unpack<op::FusedConv>(node.attributes).winograd;
-        if (edge != 0) bytes = bytes * (edge + 2) * (edge + 2) / 9;
+        if (edge != 0) bytes *= double((edge + 2) * (edge + 2)) / 9;  // transformed
       }
       t.shared += bytes;
     }
@@ -142,46 +152,58 @@ class Divider {
   }
 
   /// The nodes of a run whose samples gain most from the cache, beyond what reading the weights once
-  /// for each sample costs.
+  /// for each sample costs. Nodes that fuse_elementwise puts into groups stay in the cache without that.
   std::pair<std::size_t, std::size_t> best_part(std::size_t begin, std::size_t end) const {
     std::pair<std::size_t, std::size_t> best{begin, begin};
-    std::int64_t most = 0, sum = 0;
+    double most = 0, sum = 0;
     std::size_t first = begin;
+    bool has_others = false;  // since `first`
     for (std::size_t n = begin; n < end; ++n) {
       const Traffic t = traffic_of(graph_.nodes[n]);
       const std::int64_t batch = graph_.info(graph_.nodes[n].outputs[0]).shape[0];
-      sum += (t.samples > cache_bytes_ ? t.samples : 0) - (batch - 1) * t.shared;
-      if (sum > most) {
+      sum += (t.samples > double(cache_bytes_) ? t.samples : 0) - double(batch - 1) * t.shared;
+      has_others = has_others || !graph_.nodes[n].op->in_groups;
+      if (sum > most && has_others) {
         most = sum;
         best = {first, n + 1};
       }
       if (sum < 0) {
         sum = 0;
         first = n + 1;
+        has_others = false;
       }
     }
     return best;
   }
 
-  using Known = std::pair<TensorId, TensorId>;  // in the graph and in the body
-
-  void divide(std::size_t first, std::size_t last) {
-    const std::int64_t batch = graph_.info(graph_.nodes[first].outputs[0]).shape[0];
-    std::int64_t most = 1;
+  /// As many samples as leave the largest node in the cache, and divide the batch; all of them, if only
+  /// much fewer do.
+  std::int64_t samples_of_part(std::size_t first, std::size_t last, std::int64_t batch) const {
+    double most = 1;
     for (std::size_t n = first; n < last; ++n) {
       most = std::max(most, traffic_of(graph_.nodes[n]).samples);
     }
-    std::int64_t samples = std::clamp<std::int64_t>(cache_bytes_ * batch / most, 1, batch);
+    const double fit = double(cache_bytes_) * double(batch) / most;
+    const std::int64_t wanted = fit < 1               ? 1
+                                : fit < double(batch) ? static_cast<std::int64_t>(fit)
+                                                      : batch;
+    std::int64_t samples = wanted;
     while (batch % samples != 0) --samples;
-    if (samples == batch) return;
+    return 2 * samples <= wanted ? batch : samples;
+  }
+
+  /// Makes nodes the body of one, if it has several parts.
+  bool divide(std::size_t first, std::size_t last) {
+    const std::int64_t batch = graph_.info(graph_.nodes[first].outputs[0]).shape[0];
+    const std::int64_t samples = samples_of_part(first, last, batch);
+    if (samples == batch) return false;
 
     Graph body;
     body.replicas = graph_.replicas;
-    std::vector<Known> known;
-    const auto find = [&](TensorId id) {
-      const auto at =
-          std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == id; });
-      return at == known.end() ? no_tensor : at->second;
+    std::vector<TensorId> known;  // those that inner_ has a tensor of the body for
+    const auto put = [&](TensorId id, TensorId inner) {
+      known.push_back(id);
+      inner_[id] = inner;
     };
     const auto part_of = [&](TensorId id) {
       TensorInfo info = graph_.info(id);
@@ -194,16 +216,15 @@ class Divider {
       Vector<TensorId> inputs;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         const TensorId id = node.inputs[i];
-        if (id != no_tensor && find(id) == no_tensor) {
+        if (id != no_tensor && inner_[id] == no_tensor) {
           if (graph_.tensor(id).role == Role::constant) {
-            known.emplace_back(id, body.add_constant(graph_.info(id), graph_.tensor(id).data));
+            put(id, body.add_constant(graph_.info(id), graph_.tensor(id).data));
           } else {
-            const TensorInfo info = has_samples(node, i) ? part_of(id) : graph_.info(id);
-            known.emplace_back(id, body.add_input(info, {}));
+            put(id, body.add_input(has_samples(node, i) ? part_of(id) : graph_.info(id), {}));
             made.inputs.push_back(id);
           }
         }
-        inputs.push_back(id == no_tensor ? no_tensor : find(id));
+        inputs.push_back(id == no_tensor ? no_tensor : inner_[id]);
       }
       const TensorId y = node.outputs[0];
       Node inner = node;
@@ -211,28 +232,30 @@ class Divider {
       inner.outputs[0] = body.add_tensor({.info = part_of(y)}, graph_.name(y));
       inner.name = {};
       if (!graph_.name(node).empty()) body.rename(inner, graph_.name(node));
-      known.emplace_back(y, inner.outputs[0]);
+      put(y, inner.outputs[0]);
       body.nodes.push_back(std::move(inner));
       const int read = uses_.last_read[y];
       if (read == no_node || read >= static_cast<int>(last)) {
         made.outputs.push_back(y);
-        body.add_output(known.back().second);
+        body.add_output(inner_[y]);
       }
       node.op = nullptr;
     }
     made.attributes =
         pack(op::BatchParts{{static_cast<std::int32_t>(graph_.graphs.size())}, batch / samples});
     forget_constants(body, known);
+    for (const TensorId id : known) inner_[id] = no_tensor;
     graph_.graphs.push_back(std::move(body));
     graph_.nodes[last - 1] = std::move(made);
+    return true;
   }
 
   /// Weights that only the body reads belong to it.
-  void forget_constants(const Graph& body, const std::vector<Known>& known) {
+  void forget_constants(const Graph& body, const std::vector<TensorId>& known) {
     const Uses inside(body);
-    for (const auto& [outer, inner] : known) {
-      TensorRecord& t = graph_.tensor(outer);
-      if (t.role == Role::constant && uses_.count[outer] == inside.count[inner]) t.data = {};
+    for (const TensorId id : known) {
+      TensorRecord& t = graph_.tensor(id);
+      if (t.role == Role::constant && uses_.count[id] == inside.count[inner_[id]]) t.data = {};
     }
   }
 
@@ -240,6 +263,7 @@ class Divider {
   const std::int64_t cache_bytes_;
   Uses uses_;
   TensorMap<Form> form_;
+  TensorMap<TensorId> inner_;  ///< of the body at hand
   std::vector<TensorId> seen_;
 };
 

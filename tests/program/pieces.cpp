@@ -85,7 +85,7 @@ class RandomRows {
         return add(op::relu(x));
       case 5: {
         const AnyTensor y = any();
-        return add(count(x) == count(y) ? x + y : op::tanh(y));
+        return add(count(x) == count(y) || count(y) == 1 ? x - y : op::tanh(y));
       }
       case 6:
         return add(op::reshape(op::reshape(x, constant(g_, {1, count(x) * 16})),
@@ -137,6 +137,52 @@ TEST_CASE("pieces: a chain of Concat is one tensor") {
   CHECK(program_of(g, true).live_bytes == (128 + 64) * 64);
   CHECK(program_of(g, false).live_bytes > (128 + 64) * 64);
   CHECK(test::results(program_of(g, true)) == test::results(program_of(g, false)));
+}
+
+// A part that is broadcast lies in memory that must not be written over before it is read for the last
+// time: row by row, by groups, by one number, by tasks on other threads.
+TEST_CASE("pieces: the whole and a part of it are read at once") {
+  const auto check = [](const Dims& x, std::int64_t axis, auto&& make) {
+    Graph g;
+    const AnyTensor h = op::exp(g.input<float>("x", x));
+    output(g,
+           AnyTensor(make(g, h,
+                          [&](std::int64_t last) {
+                            return op::slice(h, constant(g, {0}), constant(g, {last}),
+                                             constant(g, {axis}));
+                          })),
+           "y");
+    const Graph fused = schedule(fuse_elementwise(without_dead_code(Graph(g))));
+    const test::Results expected = test::results(program_of(g, false));
+    CHECK(test::results(program_of(g, true)) == expected);
+    CHECK(test::results(program_of(fused, true)) == expected);
+    Engine engine(Graph(g), {.threads = 2});
+    const TensorInfo info{ElementType::float32, x};
+    AnyArray given(info);
+    int k = 0;
+    for (float& value : given.values<float>()) value = static_cast<float>(++k % 13) / 13;
+    const AnyView views[]{given};
+    for (int run = 0; run < 3; ++run) {
+      engine.run(views);
+      const AnyView y = engine.output(0);
+      CHECK(std::memcmp(y.data, expected[0].data(), expected[0].size()) == 0);
+    }
+  };
+  for (const std::int64_t rows : {3, 256, 5000}) {
+    CAPTURE(rows);
+    check({rows, 16}, 0, [](Graph&, const AnyTensor& h, auto&& part) { return h - part(1); });
+    check({rows, 16}, 0,
+          [](Graph&, const AnyTensor& h, auto&& part) { return op::relu(part(1) - h) * h; });
+    check({rows * 16}, 0, [](Graph&, const AnyTensor& h, auto&& part) { return h / part(1); });
+    check({1, rows, 16}, 1, [](Graph& g, const AnyTensor& h, auto&& part) {
+      const AnyTensor all = op::concat(std::vector<AnyTensor>{part(1), h}, {.axis = 1});
+      return all * op::slice(all, constant(g, {0}), constant(g, {1}), constant(g, {1}));
+    });
+    check({rows, 16}, 0, [](Graph&, const AnyTensor&, auto&& part) {
+      const AnyTensor a = op::relu(part(2));
+      return op::concat(std::vector<AnyTensor>{a + part(2), a}, {.axis = 0});
+    });
+  }
 }
 
 TEST_CASE("pieces: what does not begin a line, or lies apart, is copied") {

@@ -101,6 +101,15 @@ TEST_CASE("batch parts: what all samples share, or what joins them, stays outsid
           return op::relu(op::matmul(x, weight(g, {9, 9})));
         })) == 0);
 
+  // A group stays in the cache by itself. Parts of seven samples, of which two would fit, are too small.
+  CHECK(count(divided([](Graph&, const AnyTensor& x) { return op::relu(op::exp(op::neg(x))); })) ==
+        0);
+  for (const std::int64_t batch : {7, 8}) {
+    Graph g;
+    output(g, two(g.input<float>("x", {batch, 4, 9, 9})), "y");
+    CHECK(count(batch_parts(std::move(g), 2 * (81 + 64) * 4 * 4)) == (batch == 8 ? 1 : 0));
+  }
+
   // A mean over the batch stands between two bodies; its broadcast is whole in the second one.
   const Graph mean = divided([&](Graph& g, const AnyTensor& x) {
     const AnyTensor y = two(x);

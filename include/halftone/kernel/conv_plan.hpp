@@ -230,7 +230,7 @@ constexpr void plan_winograd(ConvPlan& plan) {
   if (most < winograd_tiles) most = winograd_tiles;
   std::int64_t blocks = Parts(tiles, most).parts;
   plan.tasks = blocks < 4 ? 1 : 8;
-  blocks = round_up(blocks, plan.tasks);  // as many for each task, so that they end together
+  blocks = round_up(blocks, plan.tasks);  // for each task about as many: they end together
   plan.tiles_per_block = Parts(tiles, blocks).parts;
   const std::int64_t wanted = plan.tasks > 1 ? 1 : 8;
   std::int64_t group = winograd_bytes / (positions * plan.tiles_per_block * panel * bytes);

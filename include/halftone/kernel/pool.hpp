@@ -232,8 +232,9 @@ struct PoolRows {
   }
   /// Whether windows are K columns wide and elements are vectors, side by side: a block of channels.
   bool has_vectors(int K) const {
-    return s.lanes == V::size && s.input[0] == 1 && s.output[0] == 1 && s.kernel[2] == K &&
-           s.dilation[1] == 1 && s.dilation[2] == 1;
+    const bool is_flat = s.input[0] == 1 && s.output[0] == 1 && s.kernel[0] == 1 && s.begin[0] == 0;
+    return is_flat && s.lanes == V::size && s.kernel[2] == K && s.dilation[1] == 1 &&
+           s.dilation[2] == 1;
   }
   /// The same row by row of outputs; windows inside the input, `Rows` high (0: as many as are inside),
   /// need no ranges.

@@ -54,12 +54,14 @@ struct Buffers {
         in_place_(in_place),
         is_piece_(graph, false),
         last_(graph, no_node) {
+    bool any_late = false;
     for (std::size_t n = 0; with_late && n < graph.nodes.size(); ++n) {
       is_late[n] = halftone::is_late(graph, graph.nodes[n]);
+      any_late = any_late || is_late[n];
     }
     find_copies(graph);
     find_roots(graph);
-    if (with_pieces && !with_late) find_pieces(graph);
+    if (with_pieces && !any_late) find_pieces(graph);
     find_last_reads(graph);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) assign(graph, n);
   }
@@ -194,7 +196,8 @@ struct Buffers {
   /// The outputs of a Slice or Split lie in its input.
   constexpr void cut(const Graph& graph, std::size_t n, const Movable& may_move) {
     const Node& node = graph.nodes[n];
-    if (node.op->id != op::Slice::id && node.op->id != op::Split::id) return;
+    if ((node.op->id != op::Slice::id && node.op->id != op::Split::id) || node.outputs.empty())
+      return;
     const TensorId x = node.inputs[0];
     follow_root(x);
     const Vector<std::int64_t> begins = begins_of_parts(graph, node);
@@ -212,7 +215,7 @@ struct Buffers {
   constexpr void join(const Graph& graph, std::size_t n, const Movable& may_move,
                       TensorMap<Vector<TensorId>>& members) {
     const Node& node = graph.nodes[n];
-    if (node.op->id != op::Concat::id) return;
+    if (node.op->id != op::Concat::id || is_evaluated(node)) return;
     const TensorId y = node.outputs[0], whole = root[y];
     const TensorInfo& info = graph.info(y);
     const std::size_t axis = normalized_axis(unpack<op::Concat>(node.attributes).axis, info.rank());
@@ -298,11 +301,15 @@ struct Buffers {
     for (const TensorId id : graph.outputs) last_[root[id]] = static_cast<int>(graph.nodes.size());
   }
 
-  /// Whether a node reads other elements of an input's memory through another one.
-  constexpr bool reads_beside(const Node& node, std::size_t input) const {
+  /// Whether a node reads an input's memory through another one, too, beside where it writes: a part of it
+  /// may be broadcast, and a group may write before it reads the same elements again.
+  constexpr bool reads_beside(const Graph& graph, const Node& node, std::size_t input) const {
     const TensorId x = node.inputs[input];
     for (const TensorId id : node.inputs) {
-      if (id != no_tensor && root[id] == root[x] && offset[id] != offset[x]) return true;
+      if (id == no_tensor || id == x || root[id] != root[x]) continue;
+      const bool is_same =
+          offset[id] == offset[x] && graph.info(id).bytes() == graph.info(x).bytes();
+      if (!is_same || !node.op->elementwise) return true;
     }
     return false;
   }
@@ -333,7 +340,7 @@ struct Buffers {
         if (in == no_tensor || of(in) == none || offset[in] != 0) continue;
         Lifetime& life = lifetimes[static_cast<std::size_t>(of(in))];
         if (life.last != step || last_[root[in]] != step) continue;
-        if (!overwrites(graph, node, o, i) || reads_beside(node, i)) continue;
+        if (!overwrites(graph, node, o, i) || reads_beside(graph, node, i)) continue;
         number[id] = of(in);
         life.last = end;
         life.bytes = life.bytes > bytes ? life.bytes : bytes;

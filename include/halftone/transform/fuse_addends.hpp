@@ -18,7 +18,8 @@ struct AddedToProduct {
   TensorId addend = no_tensor;
 
   constexpr AddedToProduct(const Graph& graph, const Uses& uses, const Node& product) {
-    if (product.op == nullptr || product.op->id != op::MatMul::id) return;
+    if (product.op == nullptr || product.op->id != op::MatMul::id || product.order.block != 0)
+      return;
     const TensorId sums = product.outputs[0];
     const TensorInfo &y = graph.info(sums), &b = graph.info(product.inputs[1]);
     const bool is_float = y.type == ElementType::float32 || y.type == ElementType::float64;
