@@ -67,12 +67,17 @@ struct CpuPasses {
   }
 };
 
+/// Whether the nodes of a step's body stand for it where times are measured.
+bool is_call(const Program::Step& step) {
+  return step.kind == Program::Kind::call || step.kind == Program::Kind::parts;
+}
+
 /// Calls f for the bodies of calls, each once; for a late one's, as far as they were made.
 void for_each_called(Bound& bound, auto&& f) {
   std::vector<const Bound*> seen;
   for (std::size_t s = 0; s < bound.steps.size(); ++s) {
     const Program::Step& step = bound.program.steps[s];
-    if (step.kind != Program::Kind::call && step.kind != Program::Kind::parts) continue;
+    if (!is_call(step)) continue;
     const void* const op = bound.steps[s].call.op;
     if (step.is_late) {
       for (const LateBody& body : static_cast<const Late*>(op)->bodies) body.for_each_bound(f);
@@ -182,8 +187,11 @@ class Binder {
             graph_.graphs[static_cast<std::size_t>(subgraphs_of(node_of(step))[0])]);
         bound.run = &Group::run;
         break;
+      case Program::Kind::parts:
+        bind_parts(number, bound);
+        break;
       default:
-        bind_bodies(number, bound);
+        bind_bodies(step, bound);
     }
     bound_.steps.push_back(bound);
     add_time(step, in, out);
@@ -218,10 +226,8 @@ class Binder {
     }
   }
 
-  void bind_bodies(std::size_t step_number, Bound::Step& bound) {
-    const Program::Step& step = program_.steps[step_number];
+  void bind_bodies(const Program::Step& step, Bound::Step& bound) {
     Bound::Control& control = bound_.controls.emplace_back();
-    if (step.kind == Program::Kind::parts) return bind_parts(step_number, bound, control);
     for (const std::int32_t number : step.bodies) {
       std::unique_ptr<Bound>& body = bound_.bodies[static_cast<std::size_t>(number)];
       if (body == nullptr) {
@@ -240,8 +246,9 @@ class Binder {
   }
 
   /// The body writes its outputs where the node's lie, and its values into scratch memory of the step.
-  void bind_parts(std::size_t step_number, Bound::Step& bound, Bound::Control& control) {
+  void bind_parts(std::size_t step_number, Bound::Step& bound) {
     const Program::Step& step = program_.steps[step_number];
+    Bound::Control& control = bound_.controls.emplace_back();
     const auto number = static_cast<std::size_t>(step.bodies[0]);
     Program& program = program_.bodies[number];
     give_outputs_away(program);
@@ -406,8 +413,7 @@ void Bound::measure(MeasuredExecutor* with) {
 
 void Bound::add_times(std::vector<NodeTime*>& all) {
   for (std::size_t s = 0; s < steps.size(); ++s) {
-    const Program::Kind kind = program.steps[s].kind;
-    if (kind != Program::Kind::call && kind != Program::Kind::parts) all.push_back(&times[s]);
+    if (!is_call(program.steps[s])) all.push_back(&times[s]);
   }
   for_each_called(*this, [&](Bound& body) { body.add_times(all); });
 }

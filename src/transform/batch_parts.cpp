@@ -7,6 +7,7 @@
 
 #include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
 
 namespace halftone {
@@ -39,8 +40,8 @@ class Divider {
 
   static constexpr std::size_t longest = 1024;
 
-  /// Where the nodes from n on end that treat the same number of samples, each by itself; at most
-  /// `longest` of them.
+  /// The function finds where the nodes from n on end that treat the same number of samples, each by
+  /// itself. They are `longest` at most.
   std::size_t end_of_run(std::size_t n) {
     const std::int64_t batch = samples_of(graph_.nodes[n]);
     if (batch < 2) return n;
@@ -60,8 +61,8 @@ class Divider {
     if (node.inputs.empty() || !gives_only_first(node)) return 0;
     const TensorInfo& y = graph_.info(node.outputs[0]);
     if (!y.is_static() || y.rank() == 0 || y.elements() == 0 || has_objects(y.type)) return 0;
-    if (node.op->has_bodies || node.op->has_effect || node.op->signature.has_seed() ||
-        modifies_any(node) || node.order.block != 0 || node.is_tied) {
+    if (node.op->has_bodies || has_effect(node) || node.op->signature.has_seed() ||
+        node.order.block != 0 || node.is_tied) {
       return 0;
     }
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -85,7 +86,7 @@ class Divider {
     return node.op->id == op::Concat::id &&
            normalized_axis(unpack<op::Concat>(node.attributes).axis, rank) != 0;
   }
-  /// Of the dimensions that are kept only those of one element may have been reduced.
+  /// A mean that keeps its dimensions has not reduced one of several elements, such as the batch.
   bool is_mean(const Node& node) const {
     return node.op->id == op::ReduceMean::id &&
            graph_.info(node.inputs[0]).rank() == graph_.info(node.outputs[0]).rank();
@@ -94,11 +95,6 @@ class Divider {
     const auto is_given = [](TensorId id) { return id != no_tensor; };
     return !node.outputs.empty() && is_given(node.outputs[0]) &&
            std::none_of(node.outputs.begin() + 1, node.outputs.end(), is_given);
-  }
-  static bool modifies_any(const Node& node) {
-    bool any = false;
-    for_each_modified(node, [&](std::size_t) { any = true; });
-    return any;
   }
   /// Whether the samples of a node's input lie along its dimension 0.
   bool has_samples(const Node& node, std::size_t i) const {
@@ -176,8 +172,8 @@ class Divider {
     return best;
   }
 
-  /// As many samples as leave the largest node in the cache, and divide the batch; all of them, if only
-  /// much fewer do.
+  /// A part has as many samples as leave the largest node in the cache, and divide the batch. It has all of
+  /// them if only much fewer do.
   std::int64_t samples_of_part(std::size_t first, std::size_t last, std::int64_t batch) const {
     double most = 1;
     for (std::size_t n = first; n < last; ++n) {

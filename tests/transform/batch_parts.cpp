@@ -86,7 +86,8 @@ TEST_CASE("batch parts: what all samples share, or what joins them, stays outsid
   };
   CHECK(count(divided([&](Graph&, const AnyTensor& x) { return two(x); })) == 1);
 
-  // One sample, weights that come with each run, more weights than image, a product.
+  // There is no part of one sample, nor with weights that come with each run or outweigh the image, nor of
+  // a product.
   Graph one;
   output(one, two(one.input<float>("x", {1, 4, 9, 9})), "y");
   CHECK(batch_parts(one, 1) == one);
@@ -131,7 +132,7 @@ TEST_CASE("batch parts: a session's batch takes the memory of a part") {
   const Graph g = network(batch, {96, 96});
   Engine engine{Graph(g)};
   const std::int64_t tensor = batch * 16 * pixels * 4;  // of 16 channels
-  // Of the batch it would be what Concat reads and writes, and the output, with scratch memory.
+  // The whole batch would take what Concat reads and writes, and the output, with scratch memory.
   CHECK(engine.planned_bytes() < static_cast<std::size_t>(3 * tensor));
 
   Array<float> x({batch, 16, 96, 96});

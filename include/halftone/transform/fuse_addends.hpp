@@ -18,8 +18,7 @@ struct AddedToProduct {
   TensorId addend = no_tensor;
 
   constexpr AddedToProduct(const Graph& graph, const Uses& uses, const Node& product) {
-    if (product.op == nullptr || product.op->id != op::MatMul::id || product.order.block != 0)
-      return;
+    if (product.op->id != op::MatMul::id || product.order.block != 0) return;
     const TensorId sums = product.outputs[0];
     const TensorInfo &y = graph.info(sums), &b = graph.info(product.inputs[1]);
     const bool is_float = y.type == ElementType::float32 || y.type == ElementType::float64;
@@ -27,8 +26,8 @@ struct AddedToProduct {
     const int reader = uses.only_reader(sums);
     if (!is_float || !has_rows || reader == no_node) return;
     const Node& add = graph.nodes[static_cast<std::size_t>(reader)];
-    if (add.op == nullptr || add.op->id != op::Add::id || add.is_tied ||
-        !may_merge(product.place, add.place) || graph.info(add.outputs[0]) != y) {
+    if (add.op->id != op::Add::id || add.is_tied || !may_merge(product.place, add.place) ||
+        graph.info(add.outputs[0]) != y) {
       return;
     }
     const TensorId other = add.inputs[add.inputs[0] == sums ? 1 : 0];
@@ -53,7 +52,7 @@ constexpr Graph fuse_addends(Graph graph) {
     const detail::AddedToProduct found(graph, uses, graph.nodes[n]);
     if (found.node == no_node) continue;
     Node& product = graph.nodes[n];
-    // What changes in between is read by the product before.
+    // The product reads its factors before a node between it and the addition changes them.
     if (aliases.is_modified(product.inputs[0]) || aliases.is_modified(product.inputs[1])) continue;
     Node& add = graph.nodes[static_cast<std::size_t>(found.node)];
     add.op = &descriptor<op::MatMulWithAddend>;
