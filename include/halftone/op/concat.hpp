@@ -64,7 +64,7 @@ struct Concat {
       kernel::Box box;
       box.add(outer, whole, run);
       box.add(run, 1, 1);
-      // What was written where it belongs is there already.
+      // A piece that its node wrote to its place in y needs no copy.
       if (inputs[i].data != y.data + offset) {
         kernel::copy<T>(*call.executor, box, inputs[i].data, y.data + offset);
       }

@@ -152,7 +152,7 @@ struct Buffers {
 
   static constexpr std::int64_t line = 64;
 
-  /// Whether the elements from one position along an axis on are the last ones.
+  /// Whether parts of a tensor along an axis are dense: the dimensions in front of it have one element.
   static constexpr bool is_dense(const TensorInfo& info, std::size_t axis) {
     if (!info.is_static() || has_objects(info.type) || info.elements() == 0) return false;
     for (std::size_t d = 0; d < axis; ++d) {
@@ -160,7 +160,7 @@ struct Buffers {
     }
     return true;
   }
-  /// Which tensors have memory that may hold others, or lie in that of others.
+  /// This tells which tensors may hold others in their memory, and which may lie in that of others.
   struct Movable {
     Aliases aliases;
     TensorMap<bool> is_made, is_output;

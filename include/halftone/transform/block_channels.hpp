@@ -120,8 +120,8 @@ class ChannelBlocks {
     return true;
   }
 
-  /// One of an element-wise node's inputs: in blocks, one element, one constant for each channel, or
-  /// one number for each channel of an image, as gates are.
+  /// An input of an element-wise node is in blocks, or it has one element, one constant for each channel,
+  /// or, as gates have, one number for each channel of an image.
   enum class Operand { blocked, scalar, channel, gate, other };
   constexpr Operand operand(TensorId id, const TensorInfo& y) const {
     const TensorInfo& x = graph_.info(id);
