@@ -6,6 +6,7 @@
 
 #include <halftone/kernel/arg_extreme.hpp>
 #include <halftone/kernel/attention.hpp>
+#include <halftone/kernel/attention_gradient.hpp>
 #include <halftone/kernel/batch_normalization.hpp>
 #include <halftone/kernel/byte_table.hpp>
 #include <halftone/kernel/cast.hpp>

@@ -47,7 +47,7 @@ struct CpuPasses {
     return run(cpu_piece_passes, std::move(graph));
   }
   Graph run(std::span<const Pass> passes, Graph graph) const {
-    const bool fuse = options.fuse && !options.stop_at_nan;
+    const bool fuse = may_fuse(options);
     kernel::Executor one_thread;
     return run_passes(passes, std::move(graph),
                       {.evaluate = &evaluate_constant,

@@ -119,6 +119,12 @@ struct Bound {
   void add_times(std::vector<NodeTime*>& all);
 };
 
+/// Whether passes may make one node of several: not where the values between them are looked at, or a
+/// NodeRunner computes them.
+inline bool may_fuse(const EngineOptions& options) {
+  return options.fuse && !options.stop_at_nan && options.runner == nullptr;
+}
+
 /// The program of a graph that has been inferred, through the passes for `cpu` that come before it
 /// is planned, or none if a NodeRunner computes its nodes.
 Program program_for(Graph graph, const EngineOptions& options, const Nesting& nesting = {});

@@ -136,6 +136,7 @@ PassOptions shape_pass_options(const EngineOptions& options, const kernel::Execu
                                                         : &evaluate_integers;
   return {.evaluate = evaluate,
           .evaluate_context = const_cast<kernel::Executor*>(&executor),
+          .fuse = may_fuse(options),
           .recompute = options.recompute,
           .observer = options.observer,
           .path = nesting.path};

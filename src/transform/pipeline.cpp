@@ -64,8 +64,11 @@ Graph fuse_gelu(Graph graph, const PassOptions&) { return halftone::fuse_gelu(st
 Graph fold_normalizations(Graph graph, const PassOptions&) {
   return fold_batch_norm(std::move(graph));
 }
+Graph fuse_trained_attention(Graph graph, const PassOptions&) {
+  return detail::is_trained(graph) ? halftone::fuse_attention(std::move(graph)) : graph;
+}
 Graph fuse_attention(Graph graph, const PassOptions&) {
-  return halftone::fuse_attention(std::move(graph));
+  return detail::is_trained(graph) ? graph : halftone::fuse_attention(std::move(graph));
 }
 Graph fuse_convolutions(Graph graph, const PassOptions&) {
   return halftone::fuse_convolutions(std::move(graph));

@@ -19,6 +19,7 @@ Graph tabulate_bytes(Graph graph, const PassOptions& options);
 Graph keep_gates(Graph graph, const PassOptions& options);
 Graph fuse_gelu(Graph graph, const PassOptions& options);
 Graph fold_normalizations(Graph graph, const PassOptions& options);
+Graph fuse_trained_attention(Graph graph, const PassOptions& options);
 Graph fuse_attention(Graph graph, const PassOptions& options);
 Graph fuse_convolutions(Graph graph, const PassOptions& options);
 Graph fuse_quantized(Graph graph, const PassOptions& options);
@@ -36,6 +37,8 @@ inline constexpr Pass cpu_shape_passes[] = {
     {"constants", &pass::constants},
     {"random_seeds", &pass::random_seeds},
     {"infer", &pass::infer},
+    // It comes before what divides a training: where values are kept must not choose its operators.
+    {"fuse_trained_attention", &pass::fuse_trained_attention, &PassOptions::fuse},
     {"recompute", &pass::recompute},
 };
 /// For cpu: what can be planned, and each body in it by itself. What chooses kernels comes first, and

@@ -39,7 +39,8 @@ constexpr OpId without_cost[] = {
     // Made for the host's own runs, behind the profile.
     op::Fused::id, op::FusedConv::id, op::QuantizedConv::id, op::QuantizedMatMul::id,
     op::ByteTable::id, op::JoinedUpdate::id, op::TrainedLSTM::id, op::FusedAttention::id,
-    op::ReorderChannels::id, op::BatchParts::id, op::MatMulWithAddend::id};
+    op::FusedAttentionGradient::id, op::ReorderChannels::id, op::BatchParts::id,
+    op::MatMulWithAddend::id};
 
 bool is_view(const Descriptor& op) {
   if (op.signature.outputs() != 1 || op.signature.output(0).shares < 0) return false;

@@ -1,4 +1,5 @@
 #include <halftone/kernel/attention.hpp>
+#include <halftone/kernel/attention_gradient.hpp>
 
 #include <doctest/doctest.h>
 
@@ -35,6 +36,19 @@ kernel::Executor reversed() {
           }};
 }
 
+/// Memory for a kernel, from the beginning of a cache line on.
+class Workspace {
+ public:
+  explicit Workspace(std::size_t bytes) : memory_(bytes + 64) {}
+  void* data() {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+    return memory_.data() + (64 - address % 64) % 64;
+  }
+
+ private:
+  std::vector<char> memory_;
+};
+
 struct Case {
   AttentionShape shape;
   bool has_choice = false, has_bias = false;
@@ -67,11 +81,10 @@ struct Case {
     t.output = {y.data(), s.heads * y_head, y_head, s.values, 1};
     if (has_bias) t.bias = {bias.data(), 0, 0, 0, 1};
     if (has_choice) t.chosen = {chosen.get(), 0, 0, s.keys, 1};
-    std::vector<char> memory(kernel::attention_workspace<float>(s) + 64);
+    Workspace memory(kernel::attention_workspace<float>(s));
     KernelCall call;
     call.executor = &executor;
-    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-    call.workspace = memory.data() + (64 - address % 64) % 64;
+    call.workspace = memory.data();
     kernel::attention<float>(call, s, t);
     return y;
   }
@@ -124,6 +137,156 @@ struct Case {
   }
 };
 
+/// Strides of a tensor [batch, heads, rows, columns], or with rows in front of heads.
+template <class T>
+kernel::Heads<T> heads_of(std::vector<std::remove_const_t<T>>& x, std::int64_t heads,
+                          std::int64_t rows, std::int64_t columns, bool rows_first) {
+  if (rows_first) return {x.data(), heads * rows * columns, columns, heads * columns, 1};
+  return {x.data(), heads * rows * columns, rows * columns, columns, 1};
+}
+
+/// The same numbers with rows and heads exchanged.
+std::vector<float> exchanged(const std::vector<float>& x, std::int64_t batch, std::int64_t heads,
+                             std::int64_t rows, std::int64_t columns) {
+  std::vector<float> y(x.size());
+  for (std::int64_t b = 0; b < batch; ++b) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        for (std::int64_t c = 0; c < columns; ++c) {
+          y[std::size_t(((b * rows + r) * heads + h) * columns + c)] =
+              x[std::size_t(((b * heads + h) * rows + r) * columns + c)];
+        }
+      }
+    }
+  }
+  return y;
+}
+
+struct Gradients {
+  std::vector<float> q, k, v;
+  friend bool operator==(const Gradients&, const Gradients&) = default;
+};
+
+struct GradientCase : Case {
+  std::vector<float> dy = numbers(shape.batch * shape.heads * shape.queries * shape.values, 5);
+
+  GradientCase(AttentionShape s, bool choice, bool with_bias) : Case(s, choice, with_bias) {
+    // Every query sees a key.
+    if (s.queries > 0 && s.keys > 0) chosen[std::size_t(s.queries * s.keys - 1)] = true;
+  }
+  Gradients run(const kernel::Executor& executor, bool rows_first = false) const {
+    const AttentionShape& s = shape;
+    const auto laid = [&](const std::vector<float>& x, std::int64_t heads, std::int64_t rows,
+                          std::int64_t columns) {
+      return rows_first ? exchanged(x, s.batch, heads, rows, columns) : x;
+    };
+    std::vector<float> q_in = laid(q, s.heads, s.queries, s.size),
+                       k_in = laid(k, s.key_heads, s.keys, s.size),
+                       v_in = laid(v, s.key_heads, s.keys, s.values),
+                       dy_in = laid(dy, s.heads, s.queries, s.values), some_bias = bias;
+    Gradients d{std::vector<float>(q.size(), -7.f), std::vector<float>(k.size(), -7.f),
+                std::vector<float>(v.size(), -7.f)};
+    kernel::AttentionGradientTensors<float> t;
+    t.query = heads_of<const float>(q_in, s.heads, s.queries, s.size, rows_first);
+    t.key = heads_of<const float>(k_in, s.key_heads, s.keys, s.size, rows_first);
+    t.value = heads_of<const float>(v_in, s.key_heads, s.keys, s.values, rows_first);
+    t.output = heads_of<const float>(dy_in, s.heads, s.queries, s.values, rows_first);
+    t.query_gradient = heads_of<float>(d.q, s.heads, s.queries, s.size, rows_first);
+    t.key_gradient = heads_of<float>(d.k, s.key_heads, s.keys, s.size, rows_first);
+    t.value_gradient = heads_of<float>(d.v, s.key_heads, s.keys, s.values, rows_first);
+    if (has_bias) t.bias = {some_bias.data(), 0, 0, 0, 1};
+    if (has_choice) t.chosen = {chosen.get(), 0, 0, s.keys, 1};
+    Workspace memory(kernel::attention_gradient_workspace<float>(s));
+    KernelCall call;
+    call.executor = &executor;
+    call.workspace = memory.data();
+    kernel::attention_gradient<float>(call, s, t);
+    // What is not wanted changes nothing of the rest.
+    Gradients part{d.q, d.k, std::vector<float>(v.size(), -7.f)};
+    t.query_gradient.data = t.key_gradient.data = nullptr;
+    t.value_gradient.data = part.v.data();
+    kernel::attention_gradient<float>(call, s, t);
+    CHECK(part == d);
+    return d;
+  }
+
+  /// Against the definition in double. An element of a gradient is a sum whose terms have few roundings
+  /// each but for those of the weights, which have the error of the scores (size + 2 roundings of at most
+  /// size * scale + 1): it is compared with the sum of its terms' absolute values.
+  void check() const {
+    const AttentionShape& s = shape;
+    const std::int64_t shared = s.heads / s.key_heads;
+    std::vector<double> expected[3], absolute[3];
+    const std::vector<float>* operands[3]{&q, &k, &v};
+    for (int i = 0; i < 3; ++i) {
+      expected[i].assign(operands[i]->size(), 0);
+      absolute[i].assign(operands[i]->size(), 0);
+    }
+    const auto add = [&](int which, std::int64_t at, double term, double size) {
+      expected[which][std::size_t(at)] += term;
+      absolute[which][std::size_t(at)] += size;
+    };
+    std::vector<double> p(std::size_t(s.keys)), dp(std::size_t(s.keys)), sizes(std::size_t(s.keys));
+    for (std::int64_t h = 0; h < s.batch * s.heads; ++h) {
+      const std::int64_t from = h / s.heads * s.key_heads + h % s.heads / shared;
+      for (std::int64_t i = 0; i < s.queries; ++i) {
+        const std::int64_t row = h * s.queries + i;
+        double most = -infinity, sum = 0, mean = 0, mean_size = 0;
+        for (std::int64_t j = 0; j < s.keys; ++j) {
+          most = std::max(most, p[std::size_t(j)] = score(h, from, i, j));
+        }
+        for (double& x : p) sum += x = std::exp(x - most);
+        for (std::int64_t j = 0; j < s.keys; ++j) {
+          const auto at = std::size_t(j);
+          p[at] /= sum;
+          dp[at] = sizes[at] = 0;
+          for (std::int64_t c = 0; c < s.values; ++c) {
+            const double g = double(dy[std::size_t(row * s.values + c)]);
+            const std::int64_t value = (from * s.keys + j) * s.values + c;
+            dp[at] += g * double(v[std::size_t(value)]);
+            sizes[at] += std::abs(g * double(v[std::size_t(value)]));
+            add(2, value, p[at] * g, p[at] * std::abs(g));
+          }
+          mean += p[at] * dp[at];
+          mean_size += p[at] * sizes[at];
+        }
+        for (std::int64_t j = 0; j < s.keys; ++j) {
+          const auto at = std::size_t(j);
+          if (has_choice && !chosen[std::size_t(i * s.keys + j)]) continue;
+          const double ds = double(s.scale) * p[at] * (dp[at] - mean);
+          const double ds_size = double(s.scale) * p[at] * (sizes[at] + mean_size);
+          for (std::int64_t c = 0; c < s.size; ++c) {
+            const std::int64_t query = row * s.size + c, key = (from * s.keys + j) * s.size + c;
+            const double a = double(q[std::size_t(query)]), b = double(k[std::size_t(key)]);
+            add(0, query, ds * b, ds_size * std::abs(b));
+            add(1, key, ds * a, ds_size * std::abs(a));
+          }
+        }
+      }
+    }
+    const kernel::Executor one;
+    const Gradients found = run(one);
+    const double largest = double(s.size) * double(s.scale) + 1;
+    const double roundings =
+        2 * double(s.size + 2) * largest + 2 * double(s.keys + s.values + s.queries * shared) + 16;
+    const std::vector<float>* all[3]{&found.q, &found.k, &found.v};
+    for (int which = 0; which < 3; ++which) {
+      std::int64_t wrong = 0;
+      for (std::size_t i = 0; i < all[which]->size(); ++i) {
+        const double error = std::abs(double((*all[which])[i]) - expected[which][i]);
+        if (!(error <= 0x1p-24 * roundings * absolute[which][i])) ++wrong;
+      }
+      CAPTURE(which);
+      CHECK(wrong == 0);
+    }
+    CHECK(run(reversed()) == found);
+    const Gradients turned = run(one, true);
+    CHECK(turned.q == exchanged(found.q, s.batch, s.heads, s.queries, s.size));
+    CHECK(turned.k == exchanged(found.k, s.batch, s.key_heads, s.keys, s.size));
+    CHECK(turned.v == exchanged(found.v, s.batch, s.key_heads, s.keys, s.values));
+  }
+};
+
 AttentionShape shape(std::int64_t queries, std::int64_t keys, std::int64_t size,
                      std::int64_t values) {
   return {.batch = 2,
@@ -161,5 +324,27 @@ TEST_CASE("attention kernel: fills, queries that see nothing, heads that share k
     s.bias_first = true;
     // The bias is behind the choice only where the fill is finite: -infinity stays what it is.
     if (std::isinf(fill)) Case(s, true, true).check();
+  }
+}
+
+TEST_CASE("attention kernel: the definition's gradients, for lengths from one to several blocks") {
+  for (const std::int64_t length : {1, 2, 7, 17, 97, 128, 300}) {
+    CAPTURE(length);
+    GradientCase(shape(length, length, 8, 8), false, false).check();
+    GradientCase(shape(3, length, 5, 17), false, true).check();
+    GradientCase(shape(length, 6, 33, 3), true, true).check();
+  }
+  // Several blocks of queries, and of keys.
+  GradientCase(shape(61, 2500, 4, 3), true, false).check();
+}
+
+TEST_CASE("attention kernel: gradients with fills, and of heads that share keys") {
+  for (const float fill : {-std::numeric_limits<float>::infinity(), -2.f}) {
+    AttentionShape s = shape(40, 40, 8, 16);
+    s.fill = fill;
+    GradientCase(s, true, false).check();
+    s.heads = 6;
+    GradientCase(s, true, false).check();
+    GradientCase(s, true, true).check();
   }
 }

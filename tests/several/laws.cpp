@@ -106,12 +106,29 @@ Graph encoder(std::int64_t batch) {
   return g;
 }
 
+/// A layer of a decoder, 5 tokens that see those before them, in which two heads of queries share one of
+/// keys (Ainslie et al. 2023, arXiv:2305.13245).
+Graph decoder(std::int64_t batch) {
+  constexpr std::int64_t tokens = 5, width = 16;
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {batch, tokens, width});
+  const AnyTensor q = networks::linear(g, x, width, width),
+                  k = networks::linear(g, x, width, width / 2),
+                  v = networks::linear(g, x, width, width / 2);
+  const AnyTensor seen =
+      op::attention(q, k, v, op::Attention{.is_causal = 1, .q_num_heads = 4, .kv_num_heads = 2});
+  const AnyTensor y = networks::layer_norm(g, x + seen, width);
+  output(g, networks::dense(g, op::flatten(y), tokens * width, 4), "logits");
+  return g;
+}
+
 const Network all[]{
     {"mlp", &mlp, 10},
     {"lenet", &lenet, 10},
     {"resnet", &resnet, 10, true},
     {"lstm", &lstm, 10},
     {"encoder", &encoder, 4, false, {"b_1", "b_7"}},
+    {"decoder", &decoder, 4, false, {"b_1"}},
 };
 
 enum class Kind { sgd, adam, lamb };

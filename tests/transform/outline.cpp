@@ -39,8 +39,6 @@ std::int64_t code_bytes(const ipu::Report& r) {
   return sum;
 }
 
-std::string bits(const AnyView& x) { return {static_cast<const char*>(x.data), x.bytes()}; }
-
 Array<float> ramp(const Dims& shape) {
   Array<float> x(shape);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.01f * (static_cast<float>(i % 97) - 48);
@@ -65,10 +63,10 @@ TEST_CASE("equal layers become calls of one body") {
   CHECK(calls(outline(g, {.threshold = 1000})) == calls(g));
 }
 
-// The law: outlining changes nothing but where nodes stand.
+// The law: outlining changes nothing but where nodes stand. What an encoder computes may differ by
+// rounding: the cpu has one kernel for an attention whose scale it knows, which a body is given, and
+// for its gradient, which is in a body of its own.
 TEST_CASE("outlined models compute the same") {
-  // What an encoder computes for inference may differ by rounding: the cpu has one kernel for an
-  // attention whose scale it knows, and a body is given it.
   const Graph model = networks::encoder(2, 8, 4, 64);
   const auto result = [&](Graph g) {
     Session session(std::move(g));
@@ -86,15 +84,16 @@ TEST_CASE("outlined models compute the same") {
   trained.outputs = {loss.id};
   const auto losses = [&](Graph g) {
     Session session(std::move(g));
-    std::string text;
+    std::vector<float> list;
     for (int i = 0; i < 3; ++i) {
-      text += bits(session.run({{"x", ramp({2, 8, 64})}})[0]);
+      list.push_back(*static_cast<const float*>(session.run({{"x", ramp({2, 8, 64})}})[0].data));
     }
-    return text;
+    return list;
   };
   const Graph outlined = outline(ordered(trained));
   CHECK(calls(outlined) > 4);
-  CHECK(losses(outlined) == losses(trained));
+  const std::vector<float> shared = losses(outlined), own = losses(trained);
+  for (std::size_t i = 0; i < own.size(); ++i) CHECK(std::abs(shared[i] - own[i]) < 1e-5f);
 }
 
 TEST_CASE("parts of a training step have bodies of their own, and updates stay") {

@@ -12,13 +12,72 @@ namespace halftone::kernel {
 
 namespace detail {
 
+/// What the attention of one head and its gradient share.
+template <class T>
+class AttentionHead {
+ protected:
+  using V = Vec<T>;
+  static constexpr std::int64_t N = V::size;
+
+  constexpr explicit AttentionHead(const AttentionShape& shape) : shape_(shape) {}
+
+  /// y (rows by columns) = x w over `steps`, in tiles; t has the strides.
+  static void multiply(Tile<T> t, const T* x, const T* w, T* y, std::int64_t rows,
+                       std::int64_t columns, std::int64_t steps) {
+    const Segment segment{0, steps};
+    t.segments = &segment;
+    t.segment_count = 1;
+    const Parts tiles(rows, direct_rows), panels(columns / N, direct_vectors);
+    for (std::int64_t p = 0; p < panels.parts; ++p) {
+      const std::int64_t column = panels.begin(p) * N;
+      t.w = w + column;
+      for (std::int64_t i = 0; i < tiles.parts; ++i) {
+        const std::int64_t row = tiles.begin(i);
+        t.x = x + row * t.x_row;
+        t.y = y + row * t.y_row + column;
+        tile_kernel<T, Source::rows>(tiles.begin(i + 1) - row,
+                                     panels.begin(p + 1) - panels.begin(p))(t);
+      }
+    }
+  }
+
+  /// The score of some neighbouring keys, masked.
+  HALFTONE_INLINE V masked(V score, std::int64_t row, std::int64_t key, std::int64_t lanes) const {
+    score = score * V(shape_.scale);
+    const auto with_bias = [&](V s) {
+      if (bias_.data == nullptr) return s;
+      const T* const p = bias_.data + row * bias_.row + key * bias_.column;
+      if (bias_.column == 0) return s + V(*p);
+      return s + (lanes == N ? V::load(p) : V::load_partial(p, lanes));
+    };
+    if (shape_.bias_first) score = with_bias(score);
+    if (chosen_.data != nullptr) score = chosen(row, key, lanes, score, V(shape_.fill));
+    return shape_.bias_first ? score : with_bias(score);
+  }
+  /// The score of some neighbouring keys, or the other number where the mask has one in its place.
+  HALFTONE_INLINE V chosen(std::int64_t row, std::int64_t key, std::int64_t lanes, V score,
+                           V fill) const {
+    using Mask = typename V::mask;
+    const bool* const p = chosen_.data + row * chosen_.row + key * chosen_.column;
+    const Mask is_chosen = chosen_.column == 0 ? Mask(*p)
+                           : lanes == N        ? Mask::load(p)
+                                               : Mask::load_partial(p, lanes);
+    return shape_.fills_chosen ? select(is_chosen, fill, score) : select(is_chosen, score, fill);
+  }
+
+  AttentionShape shape_;
+  Heads<const T> bias_{};
+  Heads<const bool> chosen_{};
+};
+
 /// Softmax(scale q k' + mask) v for the queries of one head, by blocks of keys: the sums of a block
 /// are scaled down when a later one has a larger score (Milakov and Gimelshein 2018,
 /// arXiv:1805.02867). The scores of a block of queries and keys stay in the first two caches.
 template <class T>
-class HeadAttention {
-  using V = Vec<T>;
-  static constexpr std::int64_t N = V::size;
+class HeadAttention : AttentionHead<T> {
+  using Head = AttentionHead<T>;
+  using Head::N, Head::masked, Head::multiply, Head::shape_, Head::bias_, Head::chosen_;
+  using typename Head::V;
   static constexpr std::int64_t key_block = 128;
   static constexpr std::int64_t query_block = 4 * direct_rows;
   /// Up to these, the keys are read where they are: packing would cost more than the products.
@@ -29,7 +88,7 @@ class HeadAttention {
   static constexpr std::int64_t queries_at_once = 4 * query_block;
 
   constexpr explicit HeadAttention(const AttentionShape& shape)
-      : shape_(shape), width_(round_up(shape.values, N)) {}
+      : Head(shape), width_(round_up(shape.values, N)) {}
 
   constexpr std::int64_t workspace_bytes() const {
     const std::int64_t elements = shape_.size * key_block + key_block * width_ +
@@ -93,25 +152,6 @@ class HeadAttention {
     }
   }
 
-  /// y (rows by columns) = x w over `steps`, in tiles; t has the strides.
-  static void multiply(Tile<T> t, const T* x, const T* w, T* y, std::int64_t rows,
-                       std::int64_t columns, std::int64_t steps) {
-    const Segment segment{0, steps};
-    t.segments = &segment;
-    t.segment_count = 1;
-    const Parts tiles(rows, direct_rows), panels(columns / N, direct_vectors);
-    for (std::int64_t p = 0; p < panels.parts; ++p) {
-      const std::int64_t column = panels.begin(p) * N;
-      t.w = w + column;
-      for (std::int64_t i = 0; i < tiles.parts; ++i) {
-        const std::int64_t row = tiles.begin(i);
-        t.x = x + row * t.x_row;
-        t.y = y + row * t.y_row + column;
-        tile_kernel<T, Source::rows>(tiles.begin(i + 1) - row,
-                                     panels.begin(p + 1) - panels.begin(p))(t);
-      }
-    }
-  }
   void multiply_keys(std::int64_t row, std::int64_t rows, std::int64_t count) {
     Tile<T> t;
     t.x_row = q_.row;
@@ -157,28 +197,6 @@ class HeadAttention {
     t.w_step = is_packed ? width_ : v_.row;
     multiply(t, scores_, is_packed ? packed_values_ : v_.data + first * v_.row,
              sums_ + row * width_, rows, width_, count);
-  }
-
-  /// The score of some neighbouring keys, masked.
-  HALFTONE_INLINE V masked(V score, std::int64_t row, std::int64_t key, std::int64_t lanes) const {
-    score = score * V(shape_.scale);
-    const auto with_bias = [&](V s) {
-      if (bias_.data == nullptr) return s;
-      const T* const p = bias_.data + row * bias_.row + key * bias_.column;
-      if (bias_.column == 0) return s + V(*p);
-      return s + (lanes == N ? V::load(p) : V::load_partial(p, lanes));
-    };
-    if (shape_.bias_first) score = with_bias(score);
-    if (chosen_.data != nullptr) {
-      using Mask = typename V::mask;
-      const bool* const p = chosen_.data + row * chosen_.row + key * chosen_.column;
-      const Mask chosen = chosen_.column == 0 ? Mask(*p)
-                          : lanes == N        ? Mask::load(p)
-                                              : Mask::load_partial(p, lanes);
-      const V fill(shape_.fill);
-      score = shape_.fills_chosen ? select(chosen, fill, score) : select(chosen, score, fill);
-    }
-    return shape_.bias_first ? score : with_bias(score);
   }
 
   /// The scores of one query become powers; what its sums hold becomes a share of the new largest.
@@ -230,10 +248,8 @@ class HeadAttention {
     }
   }
 
-  AttentionShape shape_;
   std::int64_t width_;  ///< of a row of sums, whole vectors
-  Heads<const T> q_{}, k_{}, v_{}, bias_{};
-  Heads<const bool> chosen_{};
+  Heads<const T> q_{}, k_{}, v_{};
   Heads<T> y_{};
   T *packed_keys_ = nullptr, *packed_values_ = nullptr, *scores_ = nullptr;
   T *sums_ = nullptr, *largest_ = nullptr, *total_ = nullptr;

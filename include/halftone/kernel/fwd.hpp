@@ -131,6 +131,14 @@ struct AttentionTensors {
   Heads<const bool> chosen;
   Heads<T> output;
 };
+/// What op::FusedAttentionGradient computes: `output` is the gradient that is given.
+template <class T>
+struct AttentionGradientTensors {
+  Heads<const T> query, key, value, bias;
+  Heads<const bool> chosen;
+  Heads<const T> output;
+  Heads<T> query_gradient, key_gradient, value_gradient;  ///< without data: not wanted
+};
 struct AttentionShape {
   std::int64_t batch = 1, heads = 1, key_heads = 1, queries = 0, keys = 0, size = 0, values = 0;
   float scale = 1, fill = 0;
@@ -141,6 +149,11 @@ void attention(const KernelCall& call, const AttentionShape& shape,
                const AttentionTensors<T>& tensors);
 template <class T>
 constexpr std::size_t attention_workspace(const AttentionShape& shape);
+template <class T>
+void attention_gradient(const KernelCall& call, const AttentionShape& shape,
+                        const AttentionGradientTensors<T>& tensors);
+template <class T>
+constexpr std::size_t attention_gradient_workspace(const AttentionShape& shape);
 
 // kernel/pool.hpp
 template <class T>

@@ -7,28 +7,14 @@
 
 #include <halftone/kernel/fwd.hpp>
 
-namespace halftone::op {
+namespace halftone::detail {
 
-/// y = softmax(scale q k' + mask) v for each head, without a tensor of scores. Made by the pass
-/// `fuse_attention`, which takes in the transposes around it.
-///
-/// query   [batch, heads, queries, size] (or without heads) after a transposition by query_perm
-/// key     [batch, key heads, keys, size] by key_perm; key heads divide heads, neighbours share one
-/// value   [batch, key heads, keys, values] by value_perm
-/// chosen  bool, broadcasts to the scores: those that are not chosen become `fill`, or with
-///         fills_chosen those that are
-/// bias    broadcasts to the scores, added behind the choice, or with bias_first in front of it
-/// y       [batch, heads, queries, values], transposed by output_perm
-/// limits  queries whose scores are all -infinity give NaN, as the softmax does; rounding differs
-///         from the single operators' in that powers are of the largest score so far
-/// source  none; Dao et al. 2022, arXiv:2205.14135
-struct FusedAttention {
+/// What FusedAttention and its gradient share: how their operands lie, and the mask.
+struct AttentionOperands {
   Dims query_perm{}, key_perm{}, value_perm{}, output_perm{};
   float scale = 1, fill = 0;
   bool fills_chosen = false, bias_first = false;
 
-  static constexpr OpId id{"halftone", "Attention", 1};
-  static constexpr Signature signature = "query key value chosen:B? bias? -> y";
   using types = TypeList<TypeList<float>, TypeList<bool>>;
 
   constexpr void attributes(auto&& visit) {
@@ -42,8 +28,24 @@ struct FusedAttention {
     visit("bias_first", bias_first);
   }
 
-  constexpr Inferred infer(TensorInfo query, TensorInfo key, TensorInfo value, TensorInfo,
-                           TensorInfo) const {
+ protected:
+  static constexpr Dims permuted(const Dims& shape, const Dims& perm) {
+    Dims result;
+    for (const std::int64_t from : perm) {
+      result.push_back(shape[static_cast<std::size_t>(from)]);
+    }
+    return result;
+  }
+  static constexpr Dims inverse(const Dims& perm) {
+    Dims result = perm;
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      result[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+    }
+    return result;
+  }
+  /// The type and shape of y.
+  constexpr Inferred output_info(const TensorInfo& query, const TensorInfo& key,
+                                 const TensorInfo& value) const {
     const std::size_t rank = query_perm.size();
     Dims y = permuted(query.shape, query_perm);
     const Dims keys = permuted(key.shape, key_perm), values = permuted(value.shape, value_perm);
@@ -57,46 +59,6 @@ struct FusedAttention {
     y[rank - 1] = values[rank - 1];
     return TensorInfo{query.type, permuted(y, output_perm)};
   }
-  /// Both products have a term for each key.
-  constexpr std::int64_t flops(auto in, auto out) const {
-    const auto keys = static_cast<std::size_t>(key_perm[key_perm.size() - 2]);
-    return 2 * in[1].shape[keys] * (in[0].elements() + out[0].elements());
-  }
-
-  template <class T, class B>
-  void kernel(const KernelCall& call, View<const T> query, View<const T> key, View<const T> value,
-              View<const B> chosen, View<const T> bias, View<T> y) const {
-    kernel::AttentionTensors<T> all;
-    all.query = heads(query, query_perm);
-    all.key = heads(key, key_perm);
-    all.value = heads(value, value_perm);
-    all.chosen = mask(chosen);
-    all.bias = mask(bias);
-    // Back from the output: its dimension i is the result's dimension output_perm[i].
-    Dims inverse = output_perm;
-    for (std::size_t i = 0; i < inverse.size(); ++i) {
-      inverse[static_cast<std::size_t>(output_perm[i])] = static_cast<std::int64_t>(i);
-    }
-    all.output = heads(y, inverse);
-    const kernel::AttentionShape s = shape(query, key, value);
-    if (y.size() == 0) return;
-    kernel::attention<T>(call, s, all);
-  }
-  template <class T, class B>
-  constexpr std::size_t workspace(const KernelCall&, View<const T> query, View<const T> key,
-                                  View<const T> value, View<const B>, View<const T>,
-                                  View<T>) const {
-    return kernel::attention_workspace<T>(shape(query, key, value));
-  }
-
- private:
-  static constexpr Dims permuted(const Dims& shape, const Dims& perm) {
-    Dims result;
-    for (const std::int64_t from : perm) {
-      result.push_back(shape[static_cast<std::size_t>(from)]);
-    }
-    return result;
-  }
   /// Extent of the dimension `back` from the end after the transposition; 1 where there is none.
   template <class T>
   static constexpr std::int64_t extent(View<T> x, const Dims& perm, std::size_t back) {
@@ -104,6 +66,7 @@ struct FusedAttention {
   }
   template <class T>
   static constexpr kernel::Heads<T> heads(View<T> x, const Dims& perm) {
+    if (!x) return {};
     const auto stride = [&](std::size_t back) {
       if (back > perm.size()) return std::int64_t{0};
       return x.size(static_cast<std::size_t>(perm[perm.size() - back]) + 1, x.rank);
@@ -133,6 +96,104 @@ struct FusedAttention {
             .fill = fill,
             .fills_chosen = fills_chosen,
             .bias_first = bias_first};
+  }
+};
+
+}  // namespace halftone::detail
+
+namespace halftone::op {
+
+/// y = softmax(scale q k' + mask) v for each head, without a tensor of scores. Made by the pass
+/// `fuse_attention`, which takes in the transposes around it.
+///
+/// query   [batch, heads, queries, size] (or without heads) after a transposition by query_perm
+/// key     [batch, key heads, keys, size] by key_perm; key heads divide heads, neighbours share one
+/// value   [batch, key heads, keys, values] by value_perm
+/// chosen  bool, broadcasts to the scores: those that are not chosen become `fill`, or with
+///         fills_chosen those that are
+/// bias    broadcasts to the scores, added behind the choice, or with bias_first in front of it
+/// y       [batch, heads, queries, values], transposed by output_perm
+/// limits  queries whose scores are all -infinity give NaN, as the softmax does; rounding differs
+///         from the single operators' in that powers are of the largest score so far
+/// source  none; Dao et al. 2022, arXiv:2205.14135
+struct FusedAttention : halftone::detail::AttentionOperands {
+  static constexpr OpId id{"halftone", "Attention", 1};
+  static constexpr Signature signature = "query key value chosen:B? bias? -> y";
+
+  constexpr Inferred infer(TensorInfo query, TensorInfo key, TensorInfo value, TensorInfo,
+                           TensorInfo) const {
+    return output_info(query, key, value);
+  }
+  /// Both products have a term for each key.
+  constexpr std::int64_t flops(auto in, auto out) const {
+    const auto keys = static_cast<std::size_t>(key_perm[key_perm.size() - 2]);
+    return 2 * in[1].shape[keys] * (in[0].elements() + out[0].elements());
+  }
+
+  template <class T, class B>
+  void kernel(const KernelCall& call, View<const T> query, View<const T> key, View<const T> value,
+              View<const B> chosen, View<const T> bias, View<T> y) const {
+    if (y.size() == 0) return;
+    kernel::attention<T>(call, shape(query, key, value),
+                         {.query = heads(query, query_perm),
+                          .key = heads(key, key_perm),
+                          .value = heads(value, value_perm),
+                          .bias = mask(bias),
+                          .chosen = mask(chosen),
+                          .output = heads(y, inverse(output_perm))});
+  }
+  template <class T, class B>
+  constexpr std::size_t workspace(const KernelCall&, View<const T> query, View<const T> key,
+                                  View<const T> value, View<const B>, View<const T>,
+                                  View<T>) const {
+    return kernel::attention_workspace<T>(shape(query, key, value));
+  }
+};
+
+/// The gradients of FusedAttention, which computes its scores again. Made by the pass
+/// `fuse_attention`.
+///
+/// query, key, value, chosen, bias  as for FusedAttention
+/// dy      as its y
+/// dquery, dkey, dvalue  as the operands; any may be missing
+/// limits  operands are not empty; nothing reaches the masks
+/// source  none; Dao et al. 2022, arXiv:2205.14135
+struct FusedAttentionGradient : halftone::detail::AttentionOperands {
+  static constexpr OpId id{"halftone", "AttentionGradient", 1};
+  static constexpr Signature signature =
+      "query key value dy chosen:B? bias? -> dquery? dkey? dvalue?";
+
+  constexpr Inferred infer(const Inputs& in) const {
+    const Inferred y = output_info(in[0], in[1], in[2]);
+    if (!y.ok()) return y;
+    return Inferred(Vector<TensorInfo>{in[0], in[1], in[2]});
+  }
+  /// Of five products three are as wide as keys, two as values.
+  constexpr std::int64_t flops(auto in, auto) const {
+    const auto keys = static_cast<std::size_t>(key_perm[key_perm.size() - 2]);
+    return 2 * in[1].shape[keys] * (3 * in[0].elements() + 2 * in[3].elements());
+  }
+
+  template <class T, class B>
+  void kernel(const KernelCall& call, View<const T> query, View<const T> key, View<const T> value,
+              View<const T> dy, View<const B> chosen, View<const T> bias, View<T> dquery,
+              View<T> dkey, View<T> dvalue) const {
+    kernel::attention_gradient<T>(call, shape(query, key, value),
+                                  {.query = heads(query, query_perm),
+                                   .key = heads(key, key_perm),
+                                   .value = heads(value, value_perm),
+                                   .bias = mask(bias),
+                                   .chosen = mask(chosen),
+                                   .output = heads(dy, inverse(output_perm)),
+                                   .query_gradient = heads(dquery, query_perm),
+                                   .key_gradient = heads(dkey, key_perm),
+                                   .value_gradient = heads(dvalue, value_perm)});
+  }
+  template <class T, class B>
+  constexpr std::size_t workspace(const KernelCall&, View<const T> query, View<const T> key,
+                                  View<const T> value, View<const T>, View<const B>, View<const T>,
+                                  View<T>, View<T>, View<T>) const {
+    return kernel::attention_gradient_workspace<T>(shape(query, key, value));
   }
 };
 

@@ -457,6 +457,7 @@
   OLD(ByteTable)                                                 \
   OLD(JoinedUpdate)                                              \
   OLD(FusedAttention)                                            \
+  OLD(FusedAttentionGradient)                                    \
   OLD(ReorderChannels)                                           \
   OLD(Fused)                                                     \
   OLD(BatchParts)                                                \

@@ -12,16 +12,26 @@ namespace halftone {
 
 namespace detail {
 
-/// Finds what exporters write for attention: softmax(mask(scale (q k'))) v and the transposes around.
+/// Finds what exporters write for attention: softmax(mask(scale (q k'))) v and the transposes around;
+/// where it is trained, the gradients that the operators record for it as well.
 class AttentionFusion {
  public:
-  constexpr explicit AttentionFusion(Graph& graph) : graph_(graph), uses_(graph), aliases_(graph) {}
+  constexpr explicit AttentionFusion(Graph& graph)
+      : graph_(graph),
+        uses_(graph),
+        aliases_(graph),
+        loaded_(graph, no_tensor),
+        original_(graph, no_tensor) {
+    find_loads();
+  }
 
   /// Fuses what is around a softmax; leaves the graph alone where that is no attention.
   constexpr void fuse(std::size_t softmax) {
     attention_ = {};
+    gradient_ = {};
     chosen_ = bias_ = no_tensor;
     merged_.clear();
+    chain_.clear();
     place_ = graph_.nodes[softmax].place;
     const TensorId scores = graph_.nodes[softmax].inputs[0];
     const TensorInfo info = graph_.info(scores);
@@ -34,19 +44,21 @@ class AttentionFusion {
 
     const int first = find_products(scores);
     if (first == no_node) return;
-    TensorId weights = graph_.nodes[softmax].outputs[0];
-    const int regrouped = uses_.only_reader(weights);
-    if (is_grouped_ && (regrouped == no_node || !take_as(op::Reshape::id, regrouped))) return;
-    if (is_grouped_) weights = graph_.nodes[index(regrouped)].outputs[0];
-    const int last = uses_.only_reader(weights);
-    if (last == no_node || !take_as(op::MatMul::id, last)) return;
-    if (graph_.nodes[index(last)].inputs[0] != weights) return;
-
-    TensorId query = graph_.nodes[index(first)].inputs[0];
-    TensorId key = graph_.nodes[index(first)].inputs[1];
-    TensorId value = graph_.nodes[index(last)].inputs[1];
-    const int grouped = is_grouped_ ? uses_.producer[query] : no_node;
+    probabilities_ = weights_ = graph_.nodes[softmax].outputs[0];
     if (is_grouped_) {
+      const int regrouped = reader(weights_, op::Reshape::id, 0);
+      if (regrouped == no_node || !take(regrouped)) return;
+      weights_ = output_of(regrouped);
+    }
+    const int last = reader(weights_, op::MatMul::id, 0);
+    if (last == no_node || !take(last)) return;
+
+    query_ = graph_.nodes[index(first)].inputs[0];
+    key_ = graph_.nodes[index(first)].inputs[1];
+    value_ = graph_.nodes[index(last)].inputs[1];
+    TensorId query = query_, key = key_, value = value_;
+    if (is_grouped_) {
+      const int grouped = uses_.producer[query];
       if (grouped == no_node || !is_a(op::Reshape::id, grouped)) return;
       query = graph_.nodes[index(grouped)].inputs[0];
     }
@@ -61,16 +73,16 @@ class AttentionFusion {
     }
 
     int end = last;
-    TensorId y = graph_.nodes[index(last)].outputs[0];
+    TensorId y = output_of(last);
     if (is_grouped_) {
       end = uses_.only_reader(y);
       if (end == no_node || !take_as(op::Reshape::id, end)) return;
-      y = graph_.nodes[index(end)].outputs[0];
-      const Dims& shape = graph_.info(y).shape;
+      y = output_of(end);
       Dims expected = info.shape;
-      expected[rank_ - 1] = graph_.info(graph_.nodes[index(last)].inputs[1]).shape[rank_ - 1];
-      if (shape != expected) return;
+      expected[rank_ - 1] = graph_.info(value_).shape[rank_ - 1];
+      if (graph_.info(y).shape != expected) return;
     }
+    if (!is_read_by_products_alone() && !find_gradient(graph_.info(y).shape)) return;
     attention_.output_perm = identity();
     const int transpose = uses_.only_reader(y);
     if (transpose != no_node && is_a(op::Transpose::id, transpose) &&
@@ -83,6 +95,23 @@ class AttentionFusion {
       }
     }
     replace(index(end), query, key, value);
+    if (gradient_.at != no_node) replace_gradient();
+  }
+
+  /// Drops what was merged, and has loads of operands before the gradients that read them.
+  constexpr void finish() {
+    Vector<Node> nodes;
+    nodes.reserve(graph_.nodes.size());
+    NodeMap<bool> is_early(graph_, false);
+    for (const auto& [load, before] : early_loads_) is_early[index(load)] = true;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      for (const auto& [load, before] : early_loads_) {
+        if (index(before) == n) nodes.push_back(std::move(graph_.nodes[index(load)]));
+      }
+      if (graph_.nodes[n].op != nullptr && !is_early[n])
+        nodes.push_back(std::move(graph_.nodes[n]));
+    }
+    graph_.nodes = std::move(nodes);
   }
 
  private:
@@ -98,6 +127,7 @@ class AttentionFusion {
     return true;
   }
   constexpr bool take_as(const OpId& id, int node) { return is_a(id, node) && take(node); }
+  constexpr TensorId output_of(int node) const { return graph_.nodes[index(node)].outputs[0]; }
 
   /// From the softmax back to the product of queries and keys: masks, then factors.
   constexpr int find_products(TensorId t) {
@@ -110,6 +140,7 @@ class AttentionFusion {
       const Node& node = graph_.nodes[index(at)];
       if (node.op == nullptr) return no_node;
       if (node.op->id == op::MatMul::id) return at;
+      chain_.push_back(at);
       if (is_grouped_) return no_node;
       float value = 0;
       if (node.op->id == op::Reshape::id) {
@@ -197,12 +228,278 @@ class AttentionFusion {
       perm[i] = last_dimension() - static_cast<std::int64_t>(i);
     return perm;
   }
-  /// The permutation by which an operand is read; a transpose in front of it is skipped.
-  constexpr Dims absorbed(TensorId& t) const {
+  /// The permutation by which an operand is read: transposes in front of it are skipped, where there is
+  /// a gradient with those that turn it back.
+  constexpr Dims absorbed(TensorId& t, TensorId* gradient = nullptr) const {
+    Dims perm = identity();
+    for (;;) {
+      const int at = uses_.producer[t];
+      if (at == no_node || !is_a(op::Transpose::id, at)) return perm;
+      const Dims outer = perm_of(at);
+      if (gradient != nullptr && *gradient != no_tensor) {
+        const int back = uses_.only_reader(*gradient);
+        if (back == no_node || !is_a(op::Transpose::id, back)) return perm;
+        if (chained(outer, perm_of(back)) != identity()) return perm;
+        *gradient = output_of(back);
+      }
+      perm = chained(outer, perm);
+      t = graph_.nodes[index(at)].inputs[0];
+    }
+  }
+  /// The permutation that transposes by one and then by another.
+  static constexpr Dims chained(const Dims& first, const Dims& second) {
+    Dims all;
+    for (const std::int64_t from : second) all.push_back(first[static_cast<std::size_t>(from)]);
+    return all;
+  }
+
+  // --- gradients ---------------------------------------------------------------------------------------
+
+  /// A value that is stored in a remote buffer, and the tensor it is loaded as.
+  struct Stored {
+    std::int64_t buffer = 0;
+    int store = no_node, load = no_node;
+    bool is_one = true;  ///< with one store and one load
+  };
+  /// What the gradient of an attention reads and makes; no_node: nothing was found.
+  struct Found {
+    int at = no_node;
+    TensorId query = no_tensor, key = no_tensor, value = no_tensor;
+    TensorId chosen = no_tensor, dy = no_tensor;
+    TensorId dquery = no_tensor, dkey = no_tensor, dvalue = no_tensor;
+  };
+
+  constexpr void find_loads() {
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      const bool is_store = node.op->id == op::RemoteStore::id;
+      if ((!is_store && node.op->id != op::RemoteLoad::id) || node.inputs.size() > 2) continue;
+      const std::int64_t buffer = is_store ? unpack<op::RemoteStore>(node.attributes).buffer_id
+                                           : unpack<op::RemoteLoad>(node.attributes).buffer_id;
+      std::size_t i = 0;
+      while (i < stored_.size() && stored_[i].buffer != buffer) ++i;
+      if (i == stored_.size()) stored_.push_back({.buffer = buffer});
+      int& place = is_store ? stored_[i].store : stored_[i].load;
+      stored_[i].is_one = stored_[i].is_one && place == no_node;
+      place = static_cast<int>(n);
+    }
+    for (const Stored& stored : stored_) {
+      if (!stored.is_one || stored.store == no_node || stored.load == no_node) continue;
+      const TensorId value = graph_.nodes[index(stored.store)].inputs[0];
+      const TensorId load = output_of(stored.load);
+      if (stored.store > stored.load || aliases_.is_modified(value)) continue;
+      loaded_[value] = load;
+      original_[load] = value;
+    }
+  }
+  /// Whether a tensor is another one, or what was stored of it.
+  constexpr bool is_same(TensorId t, TensorId as) const {
+    return t == as || (t != no_tensor && original_[t] == as);
+  }
+  /// How often a tensor and what is loaded of it are read, but for its store.
+  constexpr int reads(TensorId t) const {
+    const TensorId load = loaded_[t];
+    return uses_.count[t] + (load == no_tensor ? 0 : uses_.count[load] - 1);
+  }
+  /// The only node of an operator that reads a tensor at that place; no_node: there are none or several.
+  constexpr int reader(TensorId t, const OpId& id, std::size_t place) const {
+    int found = no_node;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (node.op == nullptr || node.op->id != id || !is_same(node.inputs[place], t)) continue;
+      if (found != no_node) return no_node;
+      found = static_cast<int>(n);
+    }
+    return found;
+  }
+  constexpr TensorId input_of(int node, std::size_t i) const {
+    return graph_.nodes[index(node)].inputs[i];
+  }
+  /// What a tensor is the transpose of, its last two dimensions exchanged; no_tensor: of nothing.
+  constexpr TensorId turned(TensorId t) const {
     const int at = uses_.producer[t];
-    if (at == no_node || !is_a(op::Transpose::id, at)) return identity();
-    t = graph_.nodes[index(at)].inputs[0];
-    return perm_of(at);
+    if (at == no_node || !is_a(op::Transpose::id, at)) return no_tensor;
+    Dims expected = identity();
+    std::swap(expected[rank_ - 1], expected[rank_ - 2]);
+    return perm_of(at) == expected ? input_of(at, 0) : no_tensor;
+  }
+  /// The only node that reads a tensor if it is of an operator.
+  constexpr int only_reader(TensorId t, const OpId& id) const {
+    const int at = uses_.only_reader(t);
+    return at != no_node && is_a(id, at) ? at : no_node;
+  }
+
+  /// Finds what reads the probabilities besides the product with the values, where all of it is the
+  /// gradient of this attention.
+  constexpr bool find_gradient(const Dims& y_shape) {
+    Found found;
+    // From the gradient of the softmax, p dp - p sum(p dp), to that of its scores.
+    int weighted = no_node, taken = no_node;
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      const Node& node = graph_.nodes[n];
+      if (node.op == nullptr || node.op->id != op::Mul::id) continue;
+      if (!is_same(node.inputs[0], probabilities_) && !is_same(node.inputs[1], probabilities_)) {
+        continue;
+      }
+      const int maker = uses_.producer[other_factor(static_cast<int>(n))];
+      int& which = maker != no_node && is_a(op::ReduceSum::id, maker) ? taken : weighted;
+      if (which != no_node) return false;
+      which = static_cast<int>(n);
+    }
+    if (weighted == no_node || taken == no_node) return false;
+    const TensorId product = output_of(weighted), mean = other_factor(taken);
+    const int sum = uses_.producer[mean];
+    Dims rows = graph_.info(probabilities_).shape;
+    rows[rank_ - 1] = 1;
+    if (input_of(sum, 0) != product || graph_.info(mean).shape != rows) return false;
+    const int difference = only_reader(output_of(taken), op::Sub::id);
+    if (uses_.only_reader(mean) != taken || difference == no_node) return false;
+    if (input_of(difference, 0) != product || uses_.count[product] != 2) return false;
+
+    // Back to the gradient of y, and on to that of the values.
+    TensorId dweights = other_factor(weighted);
+    if (uses_.only_reader(dweights) != weighted) return false;
+    if (is_grouped_) {
+      const int regrouped = uses_.producer[dweights];
+      if (regrouped == no_node || !is_a(op::Reshape::id, regrouped)) return false;
+      dweights = input_of(regrouped, 0);
+      if (uses_.only_reader(dweights) != regrouped) return false;
+    }
+    found.at = uses_.producer[dweights];
+    if (found.at == no_node || !is_a(op::MatMul::id, found.at)) return false;
+    if (graph_.nodes[index(found.at)].place.part != Part::backward) return false;
+    found.dy = input_of(found.at, 0);
+    found.value = turned(input_of(found.at, 1));
+    if (!is_same(found.value, value_)) return false;
+    const int across = reader(weights_, op::Transpose::id, 0);
+    if (across != no_node) {
+      const int product_of_values = only_reader(output_of(across), op::MatMul::id);
+      if (product_of_values == no_node || !is_same(turned(output_of(across)), weights_))
+        return false;
+      if (input_of(product_of_values, 0) != output_of(across)) return false;
+      if (input_of(product_of_values, 1) != found.dy) return false;
+      found.dvalue = output_of(product_of_values);
+    }
+    const int of_values = across != no_node ? 2 : 1;
+    if (reads(probabilities_) != (is_grouped_ ? 3 : 2 + of_values)) return false;
+    if (is_grouped_ && reads(weights_) != of_values) return false;
+
+    // Through masks and factors.
+    TensorId ds = output_of(difference);
+    found.chosen = chosen_;
+    for (const int n : chain_) {
+      const Node& forward = graph_.nodes[index(n)];
+      if (forward.op->id == op::Add::id) continue;
+      const int back = only_reader(ds, forward.op->id);
+      if (back == no_node || !passes(forward, graph_.nodes[index(back)], ds, found.chosen)) {
+        return false;
+      }
+      ds = output_of(back);
+    }
+
+    // To those of queries and keys.
+    const int of_query = reader(ds, op::MatMul::id, 0), of_key = reader(ds, op::MatMul::id, 1);
+    if (uses_.count[ds] != (of_query != no_node ? 1 : 0) + (of_key != no_node ? 1 : 0))
+      return false;
+    found.query = query_;
+    found.key = key_;
+    if (of_query != no_node) {
+      found.dquery = output_of(of_query);
+      found.key = turned(input_of(of_query, 1));
+    }
+    if (of_key != no_node) {
+      found.dkey = output_of(of_key);
+      found.query = turned(input_of(of_key, 0));
+    }
+    if (!is_same(found.query, query_) || !is_same(found.key, key_)) return false;
+    if (is_grouped_) {
+      const int regrouped = uses_.producer[found.dy];
+      if (regrouped == no_node || !is_a(op::Reshape::id, regrouped)) return false;
+      found.dy = input_of(regrouped, 0);
+      if (graph_.info(found.dy).shape != y_shape) return false;
+      found.query = input_of(uses_.producer[query_], 0);
+      if (found.dquery != no_tensor) {
+        const int back = only_reader(found.dquery, op::Reshape::id);
+        if (back == no_node) return false;
+        found.dquery = output_of(back);
+        if (graph_.info(found.dquery).shape != graph_.info(found.query).shape) return false;
+      }
+    }
+    gradient_ = found;
+    return true;
+  }
+  /// The factor of a product that is not the probabilities.
+  constexpr TensorId other_factor(int node) const {
+    return input_of(node, is_same(input_of(node, 0), probabilities_) ? 1 : 0);
+  }
+  /// Whether a node is the gradient of a mask, a factor or a reshape in front of the softmax.
+  constexpr bool passes(const Node& forward, const Node& back, TensorId ds,
+                        TensorId& chosen) const {
+    const OpId& id = forward.op->id;
+    if (id == op::Reshape::id) return true;
+    float a = 0, b = 0;
+    if (id == op::Where::id) {
+      const std::size_t filled = attention_.fills_chosen ? 1 : 2;
+      if (back.inputs[3 - filled] != ds || !is_same(back.inputs[0], chosen_)) return false;
+      chosen = back.inputs[0];
+      return scalar_value(graph_, back.inputs[filled], a) && a == 0;
+    }
+    const auto factor = [&](const Node& node, float& value) {
+      return scalar_value(graph_, node.inputs[1], value) ||
+             (id == op::Mul::id && scalar_value(graph_, node.inputs[0], value));
+    };
+    return (id == op::Mul::id || back.inputs[0] == ds) && factor(forward, a) && factor(back, b) &&
+           a == b;
+  }
+  /// Whether nothing but products with values reads the probabilities.
+  constexpr bool is_read_by_products_alone() const {
+    return uses_.count[probabilities_] == 1 && uses_.count[weights_] == 1;
+  }
+
+  constexpr void load_before(int load, int node) {
+    for (auto& [early, before] : early_loads_) {
+      if (early != load) continue;
+      before = node < before ? node : before;
+      return;
+    }
+    early_loads_.push_back({load, node});
+  }
+  /// Puts the gradient where its first product is. What lies between has no readers any more.
+  constexpr void replace_gradient() {
+    op::FusedAttentionGradient gradient;
+    static_cast<AttentionOperands&>(gradient) = attention_;
+    gradient.query_perm = absorbed(gradient_.query, &gradient_.dquery);
+    gradient.key_perm = absorbed(gradient_.key, &gradient_.dkey);
+    std::swap(gradient.key_perm[rank_ - 1], gradient.key_perm[rank_ - 2]);
+    gradient.value_perm = absorbed(gradient_.value, &gradient_.dvalue);
+    const Dims of_dy = absorbed(gradient_.dy);
+    for (std::size_t i = 0; i < rank_; ++i) {
+      gradient.output_perm[static_cast<std::size_t>(of_dy[i])] = static_cast<std::int64_t>(i);
+    }
+    for (const TensorId id : {gradient_.dquery, gradient_.dkey, gradient_.dvalue}) {
+      if (id != no_tensor) graph_.nodes[index(uses_.producer[id])].op = nullptr;
+    }
+    for (const TensorId id : {probabilities_, weights_}) {
+      if (loaded_[id] == no_tensor) continue;
+      for (const Stored& stored : stored_) {
+        if (graph_.nodes[index(stored.load)].outputs[0] != loaded_[id]) continue;
+        graph_.nodes[index(stored.store)].op = graph_.nodes[index(stored.load)].op = nullptr;
+      }
+    }
+    Node& node = graph_.nodes[index(gradient_.at)];
+    for (const TensorId id : {gradient_.query, gradient_.key, gradient_.value, gradient_.chosen}) {
+      const int maker = id == no_tensor ? no_node : uses_.producer[id];
+      if (maker <= gradient_.at) continue;
+      graph_.nodes[index(maker)].place = node.place;
+      load_before(maker, gradient_.at);
+    }
+    node.op = &descriptor<op::FusedAttentionGradient>;
+    node.attributes = pack(gradient);
+    node.inputs = {gradient_.query, gradient_.key,    gradient_.value,
+                   gradient_.dy,    gradient_.chosen, bias_};
+    while (node.inputs.back() == no_tensor) node.inputs.pop_back();
+    node.outputs = {gradient_.dquery, gradient_.dkey, gradient_.dvalue};
+    while (node.outputs.back() == no_tensor) node.outputs.pop_back();
   }
 
   constexpr void replace(std::size_t at, TensorId query, TensorId key, TensorId value) {
@@ -226,8 +523,15 @@ class AttentionFusion {
   bool is_grouped_ = false;  ///< query heads that share a key's head are queries of one head
   op::FusedAttention attention_{};
   TensorId chosen_ = no_tensor, bias_ = no_tensor;
-  Vector<int> merged_;
+  /// As the products read them, and the softmax behind the scores, regrouped if heads are.
+  TensorId query_ = no_tensor, key_ = no_tensor, value_ = no_tensor;
+  TensorId probabilities_ = no_tensor, weights_ = no_tensor;
+  Vector<int> merged_, chain_;  ///< the latter from the softmax to the first product
   Place place_{};
+  Found gradient_{};
+  Vector<Stored> stored_;
+  TensorMap<TensorId> loaded_, original_;
+  Vector<std::pair<int, int>> early_loads_;  ///< and the nodes that they come before
 };
 
 }  // namespace detail
@@ -236,12 +540,13 @@ class AttentionFusion {
 /// FusedAttention with the scale, the masks and the transposes around, where nothing else reads the
 /// values between. Float only. All infos must be known.
 ///
-/// A graph that is trained keeps its single operators: gradients read them, unless they are computed
-/// again or loaded, which must not change a bit.
+/// In a graph that is trained their gradients become one FusedAttentionGradient, unless a mask is
+/// trained, too. What remote buffers keep of them stays out of the way. A graph in which nodes are
+/// computed again stays as it is: their copies would be other operators.
 constexpr Graph fuse_attention(Graph graph) {
-  if (detail::is_trained(graph)) return graph;
   bool may_have_one = false;
   for (const Node& node : graph.nodes) {
+    if (is_recomputed(node.place)) return graph;
     if (node.op->id != op::Softmax::id) continue;
     may_have_one = may_have_one || graph.info(node.inputs[0]).rank() > 2;
   }
@@ -250,7 +555,7 @@ constexpr Graph fuse_attention(Graph graph) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (graph.nodes[n].op != nullptr && graph.nodes[n].op->id == op::Softmax::id) fusion.fuse(n);
   }
-  detail::remove_empty_nodes(graph);
+  fusion.finish();
   return without_dead_code(std::move(graph));
 }
 

@@ -12,8 +12,9 @@ struct OutlineOptions {
 };
 
 /// Replaces sequences of equal nodes that pass values on in the same way by calls of one body: a machine
-/// has their code once. Nodes keep their order, and no result changes; forward and backward parts, stages
-/// and IPUs have bodies of their own. Nodes that change variables, draw numbers or reach the host stay
+/// has their code once. Nodes keep their order, and no result changes by more than rounding (the cpu
+/// computes attention by one kernel only where its nodes stand together); forward and backward parts,
+/// stages and IPUs have bodies of their own. Nodes that change variables, draw numbers or reach the host stay
 /// where they are. All infos must be known.
 ///
 /// source  PopART's SubgraphOutline
