@@ -342,11 +342,12 @@ inline Graph resnet18(std::int64_t batch = 8, std::int64_t size = 64) {
 }
 
 /// Two layers of the encoder above, and 2 classes that the first token gives.
-inline Graph classifier(std::int64_t batch = 4, std::int64_t tokens = 128) {
-  Graph g = encoder(batch, tokens, 2);
+inline Graph classifier(std::int64_t batch = 4, std::int64_t tokens = 128,
+                        std::int64_t width = 768) {
+  Graph g = encoder(batch, tokens, 2, width);
   const AnyTensor first = op::slice(g["y"], constant(g, {0}), constant(g, {1}), constant(g, {1}));
   g.outputs.clear();
-  output(g, linear(g, reshaped(g, first, {batch, 768}), 768, 2), "logits");
+  output(g, linear(g, reshaped(g, first, {batch, width}), width, 2), "logits");
   return g;
 }
 

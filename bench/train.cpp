@@ -33,6 +33,7 @@ const Network all[]{
     {"lenet", [] { return networks::lenet(); }, 10},
     {"resnet18", [] { return networks::resnet18(); }, 10},
     {"encoder", [] { return networks::classifier(); }, 2},
+    {"long_encoder", [] { return networks::classifier(1, 2048, 256); }, 2},
     {"lstm", [] { return networks::lstm(); }, 10},
 };
 

@@ -61,15 +61,16 @@ class Layer(nn.Module):  # of an encoder
             return t.view(t.shape[0], t.shape[1], self.heads, -1).transpose(1, 2)
 
         q, k, v = split(self.q(x)), split(self.k(x)), split(self.v(x))
-        scores = torch.softmax(torch.matmul(q, k.transpose(-1, -2)) / q.shape[-1] ** 0.5, -1)
-        x = self.n1(x + self.o(torch.matmul(scores, v).transpose(1, 2).reshape(x.shape)))
+        y = F.scaled_dot_product_attention(q, k, v)
+        x = self.n1(x + self.o(y.transpose(1, 2).reshape(x.shape)))
         return self.n2(x + self.f2(F.gelu(self.f1(x))))
 
 
 class Encoder(nn.Module):
-    def __init__(self):
+    def __init__(self, width):
         super().__init__()
-        self.layers, self.head = nn.Sequential(Layer(768, 12), Layer(768, 12)), nn.Linear(768, 2)
+        self.layers = nn.Sequential(*(Layer(width, width // 64) for _ in range(2)))
+        self.head = nn.Linear(width, 2)
 
     def forward(self, x):
         return self.head(self.layers(x)[:, 0])
@@ -99,7 +100,8 @@ networks = {
                                     nn.Linear(64 * 49, 1024), nn.ReLU(), nn.Linear(1024, 10)),
                       torch.randn(64, 1, 28, 28), 64, 10),
     "resnet18": lambda: (resnet18(), torch.randn(8, 3, 64, 64), 8, 10),
-    "encoder": lambda: (Encoder(), torch.randn(4, 128, 768), 4, 2),
+    "encoder": lambda: (Encoder(768), torch.randn(4, 128, 768), 4, 2),
+    "long_encoder": lambda: (Encoder(256), torch.randn(1, 2048, 256), 1, 2),
     "lstm": lambda: (Lstm(), torch.randn(64, 16, 64), 16, 10),
 }
 before = megabytes()

@@ -34,6 +34,26 @@ AnyTensor together(Graph& g, const AnyTensor& y) {
 }
 AnyTensor number(Graph& g, float value) { return constant<float>(g, std::vector{value}, {}); }
 
+struct Projections {
+  AnyTensor q, k, v;
+  explicit Projections(Graph& g)
+      : q(g.input<float>("q", {2, 5, 24})),
+        k(g.input<float>("k", {2, 5, 24})),
+        v(g.input<float>("v", {2, 5, 24})) {}
+};
+
+/// With a scale, a choice and a bias, in front of the choice or behind it.
+AnyTensor decoder_scores(Graph& g, const Projections& in, bool is_hidden, bool bias_first) {
+  const AnyTensor chosen = op::greater(g.input<float>("choice", {5, 5}), number(g, 0.4f));
+  const AnyTensor bias = g.input<float>("bias", {5});
+  AnyTensor scores = op::matmul(heads(g, in.q), heads(g, in.k, {0, 2, 3, 1}));
+  scores = op::mul(number(g, 0.25f), scores);
+  if (bias_first) scores = op::add(bias, scores);
+  const AnyTensor fill = number(g, -3);
+  scores = is_hidden ? op::where(chosen, fill, scores) : op::where(chosen, scores, fill);
+  return bias_first ? scores : AnyTensor(op::add(scores, bias));
+}
+
 /// The gradients of a sum of y's elements with different factors become outputs.
 void output_gradients(Graph& g, const AnyTensor& y, const std::vector<AnyTensor>& of) {
   std::vector<float> factors(static_cast<std::size_t>(y.info().elements()));
@@ -61,14 +81,6 @@ struct Counts {
         transposes(test::count(g, op::Transpose::id)) {}
 };
 
-struct Projections {
-  AnyTensor q, k, v;
-  explicit Projections(Graph& g)
-      : q(g.input<float>("q", {2, 5, 24})),
-        k(g.input<float>("k", {2, 5, 24})),
-        v(g.input<float>("v", {2, 5, 24})) {}
-};
-
 }  // namespace
 
 TEST_CASE("fuse attention: an encoder's, with its transposes, scale and mask") {
@@ -94,14 +106,7 @@ TEST_CASE("fuse attention: a decoder's choice, in front of its bias or behind it
     for (const bool bias_first : {false, true}) {
       Graph g;
       const Projections in(g);
-      const AnyTensor chosen = op::greater(g.input<float>("choice", {5, 5}), number(g, 0.4f));
-      const AnyTensor bias = g.input<float>("bias", {5});
-      AnyTensor scores = op::matmul(heads(g, in.q), heads(g, in.k, {0, 2, 3, 1}));
-      scores = op::mul(number(g, 0.25f), scores);
-      if (bias_first) scores = op::add(bias, scores);
-      const AnyTensor fill = number(g, -3);
-      scores = is_hidden ? op::where(chosen, fill, scores) : op::where(chosen, scores, fill);
-      if (!bias_first) scores = op::add(scores, bias);
+      const AnyTensor scores = decoder_scores(g, in, is_hidden, bias_first);
       output(g, op::matmul(op::softmax(scores), heads(g, in.v)), "y");
       const Graph fused = fuse_attention(g);
       REQUIRE(test::count(fused, op::FusedAttention::id) == 1);
@@ -186,14 +191,7 @@ TEST_CASE("fuse attention: gradients through a choice, a bias and shared heads")
     for (const bool bias_first : {false, true}) {
       Graph g;
       const Projections in(g);
-      const AnyTensor chosen = op::greater(g.input<float>("choice", {5, 5}), number(g, 0.4f));
-      const AnyTensor bias = g.input<float>("bias", {5});
-      AnyTensor scores = op::matmul(heads(g, in.q), heads(g, in.k, {0, 2, 3, 1}));
-      scores = op::mul(number(g, 0.25f), scores);
-      if (bias_first) scores = op::add(bias, scores);
-      const AnyTensor fill = number(g, -3);
-      scores = is_hidden ? op::where(chosen, fill, scores) : op::where(chosen, scores, fill);
-      if (!bias_first) scores = op::add(scores, bias);
+      const AnyTensor scores = decoder_scores(g, in, is_hidden, bias_first);
       output_gradients(g, op::matmul(op::softmax(scores), heads(g, in.v)), {in.q, in.k, in.v});
       const Graph fused = fuse_attention(g);
       CHECK(Counts(fused).gradients == 1);
