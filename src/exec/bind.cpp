@@ -57,6 +57,7 @@ struct CpuPasses {
                        .reorder = !options.stop_at_nan,
                        .convolution = options.convolution,
                        .float_lanes = float_lanes(),
+                       .multiplies_bytes = multiplies_bytes(),
                        .observer = options.observer,
                        .path = nesting.path});
   }

@@ -153,6 +153,14 @@ std::int64_t float_lanes() {
   return name == "v4" ? 16 : name == "v3" ? 8 : 4;
 }
 
+bool multiplies_bytes() {
+#if defined(__x86_64__)
+  return chosen().name == std::string_view("v4") && __builtin_cpu_supports("avx512vnni") != 0;
+#else
+  return false;
+#endif
+}
+
 bool has_products_in([[maybe_unused]] Precision precision) {
 #if defined(__x86_64__)
   const std::string_view name = chosen().name;

@@ -19,6 +19,9 @@ std::string_view instruction_set();
 /// Floats in a vector of that instruction set: channels of a block.
 std::int64_t float_lanes();
 
+/// Whether that instruction set has products of bytes, and this machine, too.
+bool multiplies_bytes();
+
 /// Whether that instruction set has dense products in this precision, and this machine, too.
 bool has_products_in(Precision precision);
 

@@ -77,7 +77,7 @@ Graph fuse_quantized(Graph graph, const PassOptions&) {
   return halftone::fuse_quantized(std::move(graph));
 }
 Graph block_channels(Graph graph, const PassOptions& options) {
-  return halftone::block_channels(std::move(graph), options.float_lanes);
+  return halftone::block_channels(std::move(graph), options.float_lanes, options.multiplies_bytes);
 }
 Graph choose_convolutions(Graph graph, const PassOptions& options) {
   return halftone::choose_convolutions(std::move(graph), options.convolution);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <halftone/halftone.hpp>
+#include <halftone/transform/fuse_quantized.hpp>
 #include <halftone/transform/infer.hpp>
 
 #include "exec/kernel_table.hpp"
@@ -27,6 +28,64 @@ Graph convolutions() {
   const AnyTensor y = op::max_pool(both, {.kernel_shape = {2, 2}, .strides = {2, 2}});
   output(g, op::conv(y, w), "y");
   return fuse_convolutions(std::move(g));
+}
+
+/// Bytes of one sign and weights of the other, whose scales are those of filters.
+class QuantizedNetwork {
+ public:
+  explicit QuantizedNetwork(ElementType weights = ElementType::int8) : weights_(weights) {}
+  Graph g;
+
+  AnyTensor input(const Dims& shape) {
+    return op::quantize_linear(g.input<float>("x", shape), number(1 / 255.f), zero());
+  }
+  AnyTensor conv(const AnyTensor& x, std::int64_t filters, std::int64_t kernel,
+                 op::Conv conv = {}) {
+    const std::int64_t channels = x.info().shape[1] / conv.group;
+    conv.pads = Pads::filled(4, kernel / 2);
+    const Dims shape{filters, channels, kernel, kernel};
+    const bool is_signed = weights_ == ElementType::int8;
+    const AnyTensor w = is_signed ? bytes<std::int8_t>(shape, 0) : bytes<std::uint8_t>(shape, 128);
+    const AnyTensor w_zero =
+        is_signed ? AnyTensor(constant<std::int8_t>(g, std::vector<std::int8_t>{0}, {}))
+                  : AnyTensor(constant<std::uint8_t>(g, std::vector<std::uint8_t>{128}, {}));
+    AnyTensor y = op::conv_integer(x, w, zero(), w_zero, {.conv = conv});
+    std::vector<float> scales;
+    for (std::int64_t f = 0; f < filters; ++f)
+      scales.push_back(1e-6f * static_cast<float>(f % 5 + 1));
+    const Dims by_filter{1, filters, 1, 1};
+    y = op::mul(op::cast(y, {.to = ElementType::float32}), constant<float>(g, scales, by_filter));
+    return to_bytes(y);
+  }
+  AnyTensor floats(const AnyTensor& x) { return op::dequantize_linear(x, number(0.0125f), zero()); }
+  /// As QuantizeLinear has it.
+  AnyTensor to_bytes(const AnyTensor& y) {
+    const AnyTensor v = op::add(op::round(op::div(y, number(0.0125f))), number(7));
+    return op::cast(v, {.to = ElementType::uint8});
+  }
+  void give(const AnyTensor& y, std::string_view name) { output(g, y, name); }
+
+ private:
+  AnyTensor number(float value) { return constant<float>(g, std::vector{value}, {}); }
+  AnyTensor zero() { return constant<std::uint8_t>(g, std::vector<std::uint8_t>{7}, {}); }
+  template <class T>
+  AnyTensor bytes(const Dims& shape, int middle) {
+    std::vector<T> values;
+    for (std::int64_t i = 0; i < product(shape); ++i) {
+      values.push_back(static_cast<T>(i * 89 % 251 - 125 + middle));
+    }
+    return constant(g, std::span<const T>(values), shape);
+  }
+  ElementType weights_;
+};
+
+std::size_t channels_last(const Graph& g) {
+  std::size_t n = 0;
+  for (const Node& node : g.nodes) {
+    n += node.op->id == op::QuantizedConv::id &&
+         unpack<op::QuantizedConv>(node.attributes).channels_last;
+  }
+  return n;
 }
 
 }  // namespace
@@ -134,4 +193,63 @@ TEST_CASE("block channels: a graph without convolutions stays as it is") {
   const AnyTensor x = g.input<float>("x", {1, 32, 4, 4});
   output(g, op::relu(op::max_pool(x, {.kernel_shape = {2, 2}})), "y");
   CHECK(block_channels(g, 16) == g);
+}
+
+TEST_CASE("block channels: bytes between quantized convolutions have their channels last") {
+  for (const ElementType weights : {ElementType::int8, ElementType::uint8}) {
+    QuantizedNetwork n(weights);
+    const AnyTensor x = n.input({2, 3, 20, 18});
+    const AnyTensor a = n.conv(x, 20, 3, {.strides = {2, 2}});
+    const AnyTensor b = n.conv(n.conv(a, 20, 3, {.group = 20}), 20, 1);
+    const AnyTensor c = n.to_bytes(op::relu(n.floats(a) + n.floats(b)));
+    const AnyTensor d = op::max_pool(c, {.kernel_shape = {3, 3}, .strides = {2, 2}});
+    const AnyTensor e = op::concat(std::vector<AnyTensor>{d, n.conv(d, 12, 3)}, {.axis = 1});
+    const AnyTensor y = n.conv(e, 70, 1);
+    n.give(y, "y");
+    n.give(op::global_average_pool(n.floats(y)), "mean");
+    const Graph g = fuse_quantized(std::move(n.g));
+    CHECK(test::count(g, op::QuantizedConv::id) == 5);
+    Graph blocked = block_channels(g, float_lanes(), true);
+    CHECK(infer(blocked).empty());
+    CHECK(channels_last(blocked) == 5);
+    // The image comes in, and both outputs go out.
+    CHECK(test::count(blocked, op::ReorderChannels::id) == 3);
+    const test::Results found = test::results(blocked), expected = test::results(g);
+    CHECK(found[0] == expected[0]);
+    // The mean of 20 numbers below 4.
+    for (std::size_t at = 0; at < found[1].size(); at += sizeof(float)) {
+      float p, q;
+      std::memcpy(&p, found[1].data() + at, sizeof p);
+      std::memcpy(&q, expected[1].data() + at, sizeof q);
+      CHECK(std::abs(p - q) <= 4 * 20 * 0x1p-24f);
+    }
+  }
+}
+
+TEST_CASE("block channels: convolutions of bytes that the kernels do not take stay plain") {
+  QuantizedNetwork n;
+  const AnyTensor x = n.input({1, 8, 12, 12});
+  const AnyTensor grouped = n.conv(x, 8, 3, {.group = 2});
+  const AnyTensor wide = n.conv(n.conv(grouped, 16, 1), 16, 9, {.group = 16});
+  n.give(n.conv(wide, 3, 1), "y");
+  const Graph g = fuse_quantized(std::move(n.g));
+  const Graph blocked = block_channels(g, float_lanes(), true);
+  CHECK(channels_last(blocked) == 2);
+  CHECK(test::count(blocked, op::QuantizedConv::id) == 4);
+  CHECK(test::results(blocked) == test::results(g));
+  CHECK(channels_last(block_channels(g, float_lanes())) == 0);
+  // Filters with zero points of their own.
+  Graph zeros;
+  const AnyTensor bytes =
+      op::cast(zeros.input<float>("x", {1, 4, 5, 5}), {.to = ElementType::uint8});
+  const std::vector<std::int8_t> w(16, 3), middle{0, 1, 0, 0};
+  AnyTensor y = op::conv_integer(bytes, constant(zeros, std::span(w), {4, 4, 1, 1}), none,
+                                 constant(zeros, std::span(middle), {4}));
+  y = op::mul(op::cast(y, {.to = ElementType::float32}),
+              constant<float>(zeros, std::vector{1.f}, {}));
+  y = op::round(op::div(y, constant<float>(zeros, std::vector{2.f}, {})));
+  output(zeros, op::cast(y, {.to = ElementType::uint8}), "y");
+  const Graph fused = fuse_quantized(zeros);
+  CHECK(test::count(fused, op::QuantizedConv::id) == 1);
+  CHECK(channels_last(block_channels(fused, 16, true)) == 0);
 }

@@ -73,13 +73,22 @@ void fused_conv_pack(const Op& op, const Call& call, void* packed, View<const T>
 }
 
 template <class T>
-void reorder_channels(const KernelCall& call, bool to_blocks, View<const T> x, View<T> y) {
+void reorder_channels(const KernelCall& call, std::int64_t block, bool to_blocks, View<const T> x,
+                      View<T> y) {
   const View<const T>& plain = to_blocks ? x : View<const T>{y.data, y.extents, y.rank};
   const std::int64_t pixels = plain.size(2, plain.rank);
-  if (to_blocks) {
-    block_channels<T>(x.data, y.data, plain.extent(0), plain.extent(1), pixels, *call.executor);
-  } else {
-    unblock_channels<T>(x.data, y.data, plain.extent(0), plain.extent(1), pixels, *call.executor);
+  bool is_last = true;
+  if constexpr (detail::is_real<T>) is_last = block != channel_block<T>;
+  if (is_last) {
+    return detail::reorder_last(*call.executor, to_blocks, plain.extent(0), plain.extent(1), pixels,
+                                x.data, y.data);
+  }
+  if constexpr (detail::is_real<T>) {
+    if (to_blocks) {
+      block_channels<T>(x.data, y.data, plain.extent(0), plain.extent(1), pixels, *call.executor);
+    } else {
+      unblock_channels<T>(x.data, y.data, plain.extent(0), plain.extent(1), pixels, *call.executor);
+    }
   }
 }
 

@@ -65,7 +65,8 @@ void fused_conv_pack(const Op& op, const Call& call, void* packed, View<const T>
 
 /// y in blocks of channels from x, or plain y from x in blocks.
 template <class T>
-void reorder_channels(const KernelCall& call, bool to_blocks, View<const T> x, View<T> y);
+void reorder_channels(const KernelCall& call, std::int64_t block, bool to_blocks, View<const T> x,
+                      View<T> y);
 
 // kernel/copy.hpp, gather.hpp, pad.hpp, cast.hpp: what moves elements, by their size.
 template <class T>

@@ -8,6 +8,7 @@
 #include <halftone/graph/runner.hpp>
 #include <halftone/kernel/byte_image.hpp>
 #include <halftone/kernel/byte_planes.hpp>
+#include <halftone/kernel/bytes_last.hpp>
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/kernel/gemm.hpp>
 #include <halftone/kernel/gemm_bytes.hpp>
@@ -389,6 +390,18 @@ void fill_byte_filter(const ByteShape& s, const W* filters, std::int64_t row, st
   for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<std::uint8_t>(from[i * s.runs]);
 }
 
+/// A convolution of activations [batch, 1, height, width, channels].
+template <class Conv, class X, class W>
+constexpr LastShape last_shape(const Conv& conv, View<const X> x, View<const W> w) {
+  return {conv.window_over(x.shape().subspan(2, 2), Dims(w.shape().subspan(2))),
+          x.extent(0),
+          x.extent(2),
+          x.extent(3),
+          x.extent(4),
+          w.extent(0),
+          conv.group != 1};
+}
+
 /// Convolves one group of an image. packed: its filters, or null where they are not packed yet.
 template <class X, class W, class ZeroFilter>
 void multiply_byte_image([[maybe_unused]] const Window& window, [[maybe_unused]] View<const X> x,
@@ -655,14 +668,34 @@ void quantized_conv(const Op& op, const KernelCall& call, View<const X> x, View<
                     View<const float> scale, View<const float> bias, View<const float> y_scale,
                     View<const float> y_zero, View<Y> y) {
   if (y.size() == 0) return;
-  const Requantize how = detail::requantization(op.result, addend, scale, bias, y_scale, y_zero, y);
+  Requantize how = detail::requantization(op.result, addend, scale, bias, y_scale, y_zero, y);
+  auto* const bytes = reinterpret_cast<std::uint8_t*>(y.data);
+  if (op.channels_last) {
+    how.by_columns = true;
+    const LastShape shape = detail::last_shape(op.conv, x, w);
+    auto* workspace = static_cast<char*>(call.workspace);
+    const void* packed = call.packed;
+    if (packed == nullptr) {
+      detail::pack_last(shape, w.data, workspace);
+      packed = workspace;
+      workspace += detail::round_up(shape.packed_bytes(), 64);
+    }
+    return detail::convolve_last(shape, x.data, zero_x ? zero_x[0] : 0, packed, how, bytes,
+                                 workspace, *call.executor);
+  }
   quantized_convolution(op.conv.window_over(x, w), op.conv.group, call, x, w, zero_x, zero_w, how,
-                        reinterpret_cast<std::uint8_t*>(y.data));
+                        bytes);
 }
 
 template <class X, class W, class Y, class Op>
-constexpr std::size_t quantized_conv_workspace(const Op& op, View<const X> x, View<const W> w,
-                                               View<Y> y) {
+constexpr std::size_t quantized_conv_workspace(const Op& op, const KernelCall& call,
+                                               View<const X> x, View<const W> w, View<Y> y) {
+  if (op.channels_last) {
+    const LastShape shape = detail::last_shape(op.conv, x, w);
+    const std::int64_t packed =
+        call.packed == nullptr ? detail::round_up(shape.packed_bytes(), 64) : 0;
+    return static_cast<std::size_t>(packed + shape.workspace_bytes());
+  }
   const Window window = op.conv.window_over(x, w);
   const std::size_t product = integer_convolution_workspace(window, op.conv.group, x, w);
   if (detail::requantizes_in_place(window, op.conv.group, w)) return product;
@@ -691,6 +724,21 @@ void integer_convolution_pack(std::int64_t groups, const KernelCall& call, void*
         static_cast<char*>(packed) + g * shape.a_bytes(),
         call.executor == nullptr ? Executor{} : *call.executor);
   }
+}
+
+template <class X, class W, class Op>
+constexpr std::size_t quantized_conv_packed_bytes(const Op& op, const KernelCall& call,
+                                                  View<const X> x, View<const W> w) {
+  if (!op.channels_last) return integer_convolution_packed_bytes<X, W>(op.conv.group, call, w);
+  if (!call.is_constant(1)) return 0;
+  return static_cast<std::size_t>(detail::last_shape(op.conv, x, w).packed_bytes());
+}
+
+template <class X, class W, class Op>
+void quantized_conv_pack(const Op& op, const KernelCall& call, void* packed, View<const X> x,
+                         View<const W> w) {
+  if (!op.channels_last) return integer_convolution_pack<X, W>(op.conv.group, call, packed, w);
+  detail::pack_last(detail::last_shape(op.conv, x, w), w.data, packed);
 }
 
 }  // namespace halftone::kernel

@@ -89,7 +89,8 @@ struct FusedConv {
   constexpr unsigned conv_kinds() const { return kernel::conv_kinds(group, winograd); }
 };
 
-/// Brings activations into blocks of channels, or back. Made by the pass `block_channels`.
+/// Brings activations into blocks of channels, or back; a block that is not the kernels' has all
+/// channels. Made by the pass `block_channels`.
 struct ReorderChannels {
   std::int64_t block = 0;
   std::int64_t channels = 0;
@@ -98,6 +99,7 @@ struct ReorderChannels {
   static constexpr OpId id{"halftone", "ReorderChannels", 1};
   static constexpr Signature signature = "x -> y";
   static constexpr std::uint32_t by_sample = 1;
+  using types = TypeList<Joined<FloatTypes, TypeList<std::uint8_t, std::int8_t>>>;
 
   constexpr void attributes(auto&& visit) {
     visit("block", block);
@@ -117,7 +119,7 @@ struct ReorderChannels {
   }
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<T> y) const {
-    kernel::reorder_channels<T>(call, to_blocks, x, y);
+    kernel::reorder_channels<T>(call, block, to_blocks, x, y);
   }
 };
 

@@ -32,8 +32,14 @@ void quantized_conv(const Op& op, const KernelCall& call, View<const X> x, View<
                     View<const float> scale, View<const float> bias, View<const float> y_scale,
                     View<const float> y_zero, View<Y> y);
 template <class X, class W, class Y, class Op>
-constexpr std::size_t quantized_conv_workspace(const Op& op, View<const X> x, View<const W> w,
-                                               View<Y> y);
+constexpr std::size_t quantized_conv_workspace(const Op& op, const KernelCall& call,
+                                               View<const X> x, View<const W> w, View<Y> y);
+template <class X, class W, class Op>
+constexpr std::size_t quantized_conv_packed_bytes(const Op& op, const KernelCall& call,
+                                                  View<const X> x, View<const W> w);
+template <class X, class W, class Op>
+void quantized_conv_pack(const Op& op, const KernelCall& call, void* packed, View<const X> x,
+                         View<const W> w);
 template <class A, class B, class Y>
 void quantized_matmul(const op::QuantizedResult& result, const KernelCall& call, View<const A> a,
                       View<const B> b, View<const A> zero_a, View<const B> zero_b,
@@ -57,10 +63,14 @@ namespace halftone::op {
 /// addend, scale, bias  one number, or one for each filter
 /// y_scale              one number
 /// y_zero_point         one number, an integer in float
+/// channels_last        x and y are [batch, 1, height, width, channels], as the pass `block_channels`
+///                      makes them: one group, or one for each channel and filter, and w_zero_point is
+///                      what w's type has for 0 (128 if unsigned) or absent
 /// source               none
 struct QuantizedConv {
   Conv conv{};
   QuantizedResult result{};
+  bool channels_last = false;
 
   static constexpr OpId id{"halftone", "QuantizedConv", 1};
   static constexpr Signature signature =
@@ -74,10 +84,16 @@ struct QuantizedConv {
   constexpr void attributes(auto&& visit) {
     conv.attributes(visit);
     result.attributes(visit);
+    visit("channels_last", channels_last);
   }
   constexpr Inferred infer(const Inputs& in) const {
-    Inferred y = ConvInteger{conv}.infer(in[0], in[1], in[2], in[3]);
-    if (y.ok()) y.outputs[0].type = result.to;
+    TensorInfo x = in[0];
+    if (channels_last) x.shape = {x.shape[0], x.shape[4], x.shape[2], x.shape[3]};
+    Inferred y = ConvInteger{conv}.infer(x, in[1], in[2], in[3]);
+    if (!y.ok()) return y;
+    y.outputs[0].type = result.to;
+    Dims& shape = y.outputs[0].shape;
+    if (channels_last) shape = {shape[0], 1, shape[2], shape[3], shape[1]};
     return y;
   }
   static constexpr std::int64_t flops(auto in, auto out) { return Conv::flops(in, out); }
@@ -90,22 +106,22 @@ struct QuantizedConv {
                                     y_zero, y);
   }
   template <class X, class W, class I, class F, class Y>
-  constexpr std::size_t workspace(const KernelCall&, View<const X> x, View<const W> w,
+  constexpr std::size_t workspace(const KernelCall& call, View<const X> x, View<const W> w,
                                   View<const X>, View<const W>, View<const I>, View<const F>,
                                   View<const F>, View<const F>, View<const F>, View<Y> y) const {
-    return kernel::quantized_conv_workspace<X, W, Y>(*this, x, w, y);
+    return kernel::quantized_conv_workspace<X, W, Y>(*this, call, x, w, y);
   }
   template <class X, class W, class I, class F, class Y>
-  constexpr std::size_t packed_bytes(const KernelCall& call, View<const X>, View<const W> w,
+  constexpr std::size_t packed_bytes(const KernelCall& call, View<const X> x, View<const W> w,
                                      View<const X>, View<const W>, View<const I>, View<const F>,
                                      View<const F>, View<const F>, View<const F>, View<Y>) const {
-    return kernel::integer_convolution_packed_bytes<X, W>(conv.group, call, w);
+    return kernel::quantized_conv_packed_bytes<X, W>(*this, call, x, w);
   }
   template <class X, class W, class I, class F, class Y>
-  void pack(const KernelCall& call, void* packed, View<const X>, View<const W> w, View<const X>,
+  void pack(const KernelCall& call, void* packed, View<const X> x, View<const W> w, View<const X>,
             View<const W>, View<const I>, View<const F>, View<const F>, View<const F>,
             View<const F>, View<Y>) const {
-    kernel::integer_convolution_pack<X, W>(conv.group, call, packed, w);
+    kernel::quantized_conv_pack<X, W>(*this, call, packed, x, w);
   }
 };
 

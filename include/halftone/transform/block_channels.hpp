@@ -5,6 +5,7 @@
 
 #include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
+#include <halftone/kernel/last_shape.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/fold_batch_norm.hpp>
 
@@ -13,12 +14,14 @@ namespace halftone {
 namespace detail {
 
 /// Rewrites a graph node by node so that convolutions read and write activations in blocks of
-/// channels. Every tensor may exist plain (with its old id) and in blocks (with a new one).
+/// channels, of all channels where they are bytes. Every tensor may exist plain (with its old id) and in
+/// blocks (with a new one).
 class ChannelBlocks {
  public:
-  constexpr ChannelBlocks(Graph graph, std::int64_t block)
+  constexpr ChannelBlocks(Graph graph, std::int64_t block, bool with_bytes)
       : graph_(std::move(graph)),
         block_(block),
+        with_bytes_(with_bytes),
         blocked_(graph_, no_tensor),
         is_plain_(graph_, true) {}
 
@@ -29,8 +32,9 @@ class ChannelBlocks {
       here_ = node.place;
       // Nodes of a later stage may stand before those of an earlier one: complete_places finds where.
       here_.stage = here_.ipu = -1;
-      if (!place_convolution(node) && !place_elementwise(node) && !place_pool(node) &&
-          !place_concat(node) && !place_normalization(node)) {
+      if (!place_convolution(node) && !place_quantized(node) && !place_elementwise(node) &&
+          !place_copy(node) && !place_pool(node) && !place_concat(node) &&
+          !place_normalization(node)) {
         for (const TensorId id : node.inputs) plain(id);
         graph_.nodes.push_back(std::move(node));
       }
@@ -44,54 +48,72 @@ class ChannelBlocks {
   constexpr bool fits(const TensorInfo& info) const {
     return info.type == ElementType::float32 && info.rank() == 4 && info.elements() > 0;
   }
-  /// Whether no block holds channels that do not exist, which operators could make other than zero.
-  constexpr bool is_whole(const TensorInfo& info) const { return info.shape[1] % block_ == 0; }
-  constexpr TensorInfo blocked_info(TensorInfo info) const {
-    info.shape[1] = (info.shape[1] + block_ - 1) / block_;
-    info.shape.push_back(block_);
+  /// The same of blocks of all channels.
+  constexpr bool fits_last(const TensorInfo& info) const {
+    const bool is_byte = info.type == ElementType::uint8 || info.type == ElementType::int8;
+    return (is_byte || info.type == ElementType::float32) && info.rank() == 4 &&
+           info.elements() > 0;
+  }
+  /// Whether operators may work on a tensor's blocks: they could make other than zero of channels that
+  /// do not exist.
+  constexpr bool may_work_on(const TensorInfo& y, std::int64_t block) const {
+    return block != 0 && (block == block_ ? fits(y) : fits_last(y)) && is_whole(y, block);
+  }
+  static constexpr bool is_whole(const TensorInfo& info, std::int64_t block) {
+    return info.shape[1] % block == 0;
+  }
+  static constexpr TensorInfo blocked_info(TensorInfo info, std::int64_t block) {
+    info.shape[1] = (info.shape[1] + block - 1) / block;
+    info.shape.push_back(block);
     return info;
+  }
+  /// Channels of a tensor's blocks; 0: it has none.
+  constexpr std::int64_t block_of(TensorId id) const {
+    return has_blocked(id) ? graph_.info(blocked_[id]).shape.back() : 0;
   }
   /// The tables know the graph's new tensors.
   constexpr void follow() {
     blocked_.follow(graph_, no_tensor);
     is_plain_.follow(graph_, true);
   }
-  constexpr TensorId add_blocked(TensorId id) {
-    const TensorId b = graph_.add_tensor({.info = blocked_info(graph_.info(id))}, {});
+  constexpr TensorId add_blocked(TensorId id, std::int64_t block) {
+    const TensorId b = graph_.add_tensor({.info = blocked_info(graph_.info(id), block)}, {});
     follow();
     blocked_[id] = b;
     return b;
   }
-  constexpr void reorder(TensorId from, TensorId to, bool to_blocks, std::int64_t channels) {
+  constexpr void reorder(TensorId from, TensorId to, bool to_blocks, TensorId plain) {
+    const std::int64_t block = block_of(plain), channels = graph_.info(plain).shape[1];
     graph_.nodes.push_back({.op = &descriptor<op::ReorderChannels>,
-                            .attributes = pack(op::ReorderChannels{block_, channels, to_blocks}),
+                            .attributes = pack(op::ReorderChannels{block, channels, to_blocks}),
                             .inputs = {from},
                             .outputs = {to},
                             .place = here_});
   }
   constexpr bool has_blocked(TensorId id) const { return blocked_[id] != no_tensor; }
-  constexpr TensorId in_blocks(TensorId id) {
-    if (!has_blocked(id)) {
-      const TensorId b = add_blocked(id);
-      reorder(id, b, true, graph_.info(id).shape[1]);
+  constexpr TensorId in_blocks(TensorId id, std::int64_t block) {
+    if (block_of(id) != block) {
+      plain(id);
+      const TensorId b = add_blocked(id, block);
+      reorder(id, b, true, id);
     }
     return blocked_[id];
   }
   constexpr TensorId plain(TensorId id) {
     if (id == no_tensor || is_plain_[id]) return id;
     is_plain_[id] = true;
-    reorder(blocked_[id], id, false, graph_.info(id).shape[1]);
+    reorder(blocked_[id], id, false, id);
     return id;
   }
   /// The output of a node exists in blocks alone.
-  constexpr TensorId blocked_output(TensorId id) {
+  constexpr TensorId blocked_output(TensorId id, std::int64_t block) {
     is_plain_[id] = false;
-    return add_blocked(id);
+    return add_blocked(id, block);
   }
   /// The node is called as its output was, which has no name any more.
-  constexpr void block_output(Node& node) {
+  constexpr void block_output(Node& node, std::int64_t block) {
     if (node.name.empty()) node.name = graph_.tensor(node.outputs[0]).name;
-    node.outputs[0] = blocked_output(node.outputs[0]);
+    node.outputs[0] = blocked_output(node.outputs[0], block);
   }
 
   constexpr bool place_convolution(Node& node) {
@@ -104,28 +126,69 @@ class ChannelBlocks {
     if (conv.group != 1 && !narrow && !wide) return false;
     conv.block = block_;
     // A first layer's few channels are read as they are.
-    conv.blocked_input = conv.group != 1 || channels >= block_ || has_blocked(node.inputs[0]);
+    conv.blocked_input =
+        conv.group != 1 || channels >= block_ || block_of(node.inputs[0]) == block_;
     conv.blocked_output = true;
     if (conv.blocked_input) {
-      node.inputs[0] = in_blocks(node.inputs[0]);
+      node.inputs[0] = in_blocks(node.inputs[0], block_);
     } else {
       plain(node.inputs[0]);
     }
     if (node.inputs.size() > 3 && node.inputs[3] != no_tensor) {
-      node.inputs[3] = in_blocks(node.inputs[3]);
+      node.inputs[3] = in_blocks(node.inputs[3], block_);
     }
-    block_output(node);
+    block_output(node, block_);
     node.attributes = pack(conv);
     graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+
+  /// A convolution of bytes of two dimensions whose filters have no zero points.
+  constexpr bool place_quantized(Node& node) {
+    if (!with_bytes_ || node.op->id != op::QuantizedConv::id) return false;
+    auto conv = unpack<op::QuantizedConv>(node.attributes);
+    const TensorInfo x = graph_.info(node.inputs[0]), y = graph_.info(node.outputs[0]);
+    const TensorInfo w = graph_.info(node.inputs[1]);
+    if (!fits_last(x) || !fits_last(y) || w.elements() <= 0) return false;
+    if (graph_.tensor(node.inputs[1]).role != Role::constant) return false;
+    const std::int64_t channels = x.shape[1];
+    if (conv.conv.group != 1 && (conv.conv.group != channels || y.shape[1] != channels))
+      return false;
+    if (node.inputs.size() > 3 && !is_middle(node.inputs[3], w.type)) return false;
+    if (w.type == ElementType::uint8 && (node.inputs.size() < 4 || node.inputs[3] == no_tensor)) {
+      return false;
+    }
+    const std::int64_t input[]{x.shape[2], x.shape[3]};
+    const Window window = conv.conv.window_over(input, Dims(w.shape.span().subspan(2)));
+    const kernel::LastShape shape(window, x.shape[0], x.shape[2], x.shape[3], channels, y.shape[1],
+                                  conv.conv.group != 1);
+    if (!shape.fits()) return false;
+    conv.channels_last = true;
+    node.attributes = pack(conv);
+    node.inputs[0] = in_blocks(node.inputs[0], channels);
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) plain(node.inputs[i]);
+    block_output(node, y.shape[1]);
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+  /// Whether zero points are those of the middle of a type of bytes.
+  constexpr bool is_middle(TensorId id, ElementType type) const {
+    if (id == no_tensor) return true;
+    const TensorRecord& t = graph_.tensor(id);
+    if (t.role != Role::constant || t.data.size() == 0) return false;
+    const std::byte middle{type == ElementType::uint8 ? std::uint8_t{128} : std::uint8_t{0}};
+    for (const std::byte b : t.data.span()) {
+      if (b != middle) return false;
+    }
     return true;
   }
 
   /// An input of an element-wise node is in blocks, or it has one element, one constant for each channel,
   /// or, as gates have, one number for each channel of an image.
   enum class Operand { blocked, scalar, channel, gate, other };
-  constexpr Operand operand(TensorId id, const TensorInfo& y) const {
+  constexpr Operand operand(TensorId id, const TensorInfo& y, std::int64_t block) const {
     const TensorInfo& x = graph_.info(id);
-    if (x.shape == y.shape && has_blocked(id)) return Operand::blocked;
+    if (x.shape == y.shape && block_of(id) == block) return Operand::blocked;
     if (x.elements() == 1) return Operand::scalar;
     const std::size_t axis = x.rank() == 4 ? 1 : 0;
     if ((x.rank() == 4 || x.rank() == 3) && x.shape[axis] == y.shape[1] &&
@@ -136,8 +199,8 @@ class ChannelBlocks {
     return is_gate ? Operand::gate : Operand::other;
   }
   /// A constant with one element for each channel.
-  constexpr TensorId constant_in_blocks(TensorId id, std::int64_t channels) {
-    const Dims shape{channels / block_, 1, 1, block_};
+  constexpr TensorId constant_in_blocks(TensorId id, std::int64_t channels, std::int64_t block) {
+    const Dims shape{channels / block, 1, 1, block};
     const Bytes data = graph_.tensor(id).data;
     const TensorId b = graph_.add_tensor(
         {.info = {graph_.info(id).type, shape}, .role = Role::constant, .data = data}, {});
@@ -154,23 +217,38 @@ class ChannelBlocks {
   constexpr bool place_elementwise(Node& node) {
     if (!node.op->elementwise || node.outputs.size() != 1) return false;
     const TensorInfo y = graph_.info(node.outputs[0]);
-    if (!fits(y) || !is_whole(y)) return false;
-    bool any = false;
+    std::int64_t block = 0;
     for (const TensorId id : node.inputs) {
-      if (id == no_tensor) continue;
-      const Operand kind = operand(id, y);
-      if (kind == Operand::other) return false;
-      any = any || kind == Operand::blocked;
+      if (id != no_tensor && block == 0 && graph_.info(id).shape == y.shape) block = block_of(id);
     }
-    if (!any) return false;
+    if (block == 0 || !(block == block_ ? fits(y) : fits_last(y)) || !is_whole(y, block))
+      return false;
+    for (const TensorId id : node.inputs) {
+      if (id != no_tensor && operand(id, y, block) == Operand::other) return false;
+    }
     for (TensorId& id : node.inputs) {
       if (id == no_tensor) continue;
-      const Operand kind = operand(id, y);
+      const Operand kind = operand(id, y, block);
       if (kind == Operand::blocked) id = blocked_[id];
-      if (kind == Operand::channel) id = constant_in_blocks(id, y.shape[1]);
-      if (kind == Operand::gate) id = in_blocks(id);
+      if (kind == Operand::channel) id = constant_in_blocks(id, y.shape[1], block);
+      if (kind == Operand::gate) id = in_blocks(id, block);
+      if (kind == Operand::scalar) plain(id);
     }
-    block_output(node);
+    block_output(node, block);
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+
+  /// What looks at each element of its first input alone, and at no other input's place.
+  constexpr bool place_copy(Node& node) {
+    const OpId& id = node.op->id;
+    if (id != op::Cast::id && id != op::Identity::id && id != op::ByteTable::id) return false;
+    const TensorInfo y = graph_.info(node.outputs[0]);
+    const std::int64_t block = block_of(node.inputs[0]);
+    if (!may_work_on(y, block)) return false;
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) plain(node.inputs[i]);
+    node.inputs[0] = blocked_[node.inputs[0]];
+    block_output(node, block);
     graph_.nodes.push_back(std::move(node));
     return true;
   }
@@ -201,7 +279,8 @@ class ChannelBlocks {
       return false;
     }
     const TensorInfo x = graph_.info(node.inputs[0]);
-    if (!fits(x)) return false;
+    const std::int64_t block = block_of(node.inputs[0]);
+    if (!(block == block_ ? fits(x) : fits_last(x))) return false;
     if (node.op->id == op::MaxPool::id) {
       widen<op::MaxPool>(node, x);
     } else if (node.op->id == op::AveragePool::id) {
@@ -216,21 +295,28 @@ class ChannelBlocks {
       return false;
     }
     node.inputs[0] = blocked_[node.inputs[0]];
-    block_output(node);
+    block_output(node, block);
     graph_.nodes.push_back(std::move(node));
     return true;
   }
 
+  /// Blocks follow each other; where they have all channels, their lines are joined.
   constexpr bool place_concat(Node& node) {
     if (node.op->id != op::Concat::id) return false;
     const TensorInfo y = graph_.info(node.outputs[0]);
-    if (!fits(y) || normalized_axis(unpack<op::Concat>(node.attributes).axis, 4) != 1) return false;
-    for (const TensorId id : node.inputs) {
-      if (!has_blocked(id) || !is_whole(graph_.info(id))) return false;
+    if (!fits_last(y) || normalized_axis(unpack<op::Concat>(node.attributes).axis, 4) != 1) {
+      return false;
     }
-    node.attributes = pack(op::Concat{.axis = 1});
+    bool are_blocks = fits(y), are_last = true;
+    for (const TensorId id : node.inputs) {
+      const TensorInfo& x = graph_.info(id);
+      are_blocks = are_blocks && block_of(id) == block_ && is_whole(x, block_);
+      are_last = are_last && block_of(id) == x.shape[1];
+    }
+    if (!are_blocks && !are_last) return false;
+    node.attributes = pack(op::Concat{.axis = are_blocks ? 1 : 4});
     for (TensorId& id : node.inputs) id = blocked_[id];
-    block_output(node);
+    block_output(node, are_blocks ? block_ : y.shape[1]);
     graph_.nodes.push_back(std::move(node));
     return true;
   }
@@ -239,12 +325,12 @@ class ChannelBlocks {
   /// neighbours. Not in constant evaluation: weights are not known there.
   constexpr bool place_normalization(Node& node) {
     if (std::is_constant_evaluated() || node.op->id != op::BatchNormalization::id ||
-        !has_blocked(node.inputs[0]) || node.outputs.size() != 1) {
+        block_of(node.inputs[0]) != block_ || node.outputs.size() != 1) {
       return false;
     }
     const auto norm = unpack<op::BatchNormalization>(node.attributes);
     const TensorInfo y = graph_.info(node.outputs[0]);
-    if (norm.training_mode != 0 || !fits(y) || !is_whole(y)) return false;
+    if (norm.training_mode != 0 || !fits(y) || !is_whole(y, block_)) return false;
     for (std::size_t i = 1; i < 5; ++i) {
       const TensorRecord& parameter = graph_.tensor(node.inputs[i]);
       if (parameter.role != Role::constant || parameter.info.type != ElementType::float32) {
@@ -263,7 +349,7 @@ class ChannelBlocks {
     const auto apply = [&](const Descriptor& op, Vector<Word> attributes, const Vector<float>& list,
                            TensorId to) {
       const TensorId number = constant<float>(graph_, {list.data(), list.size()}, shape).id;
-      if (to == no_tensor) to = graph_.add_tensor({.info = blocked_info(y)}, {});
+      if (to == no_tensor) to = graph_.add_tensor({.info = blocked_info(y, block_)}, {});
       follow();
       graph_.nodes.push_back({.op = &op,
                               .attributes = std::move(attributes),
@@ -275,7 +361,8 @@ class ChannelBlocks {
     };
     apply(descriptor<op::Sub>, pack(op::Sub{}), numbers.means, no_tensor);
     apply(descriptor<op::Mul>, pack(op::Mul{}), numbers.factors, no_tensor);
-    apply(descriptor<op::Add>, pack(op::Add{}), numbers.addends, blocked_output(node.outputs[0]));
+    apply(descriptor<op::Add>, pack(op::Add{}), numbers.addends,
+          blocked_output(node.outputs[0], block_));
   }
 
   /// A convolution whose input or output alone is reordered does that itself.
@@ -309,6 +396,7 @@ class ChannelBlocks {
 
   Graph graph_;
   std::int64_t block_;
+  bool with_bytes_;
   Place here_{};  ///< of the node at hand
   TensorMap<TensorId> blocked_;
   TensorMap<bool> is_plain_;
@@ -317,16 +405,18 @@ class ChannelBlocks {
 }  // namespace detail
 
 /// Brings the activations between convolutions of float32 into blocks of `block` channels, the
-/// layout of the fast kernels: [batch, channels / block, height, width, block]. Element-wise
-/// operators, pooling, concatenation and normalization between them work on the blocks; what else reads such a
-/// tensor gets it reordered.
-constexpr Graph block_channels(Graph graph, std::int64_t block) {
+/// layout of the fast kernels: [batch, channels / block, height, width, block]; with_bytes: those between
+/// convolutions of bytes into blocks of all channels, which lie last then. Element-wise operators,
+/// pooling, concatenation and normalization between them work on the blocks; what else reads such a tensor gets it
+/// reordered.
+constexpr Graph block_channels(Graph graph, std::int64_t block, bool with_bytes = false) {
   bool has_convolutions = false;
   for (const Node& node : graph.nodes) {
-    has_convolutions = has_convolutions || node.op->id == op::FusedConv::id;
+    has_convolutions = has_convolutions || node.op->id == op::FusedConv::id ||
+                       (with_bytes && node.op->id == op::QuantizedConv::id);
   }
   if (!has_convolutions) return graph;
-  return detail::ChannelBlocks(std::move(graph), block).run();
+  return detail::ChannelBlocks(std::move(graph), block, with_bytes).run();
 }
 
 }  // namespace halftone

@@ -28,7 +28,8 @@ struct PassOptions {
   bool reorder = true;
   Recomputation recompute = Recomputation::none;
   Convolution convolution = Convolution::fast;
-  std::int64_t float_lanes = 1;  ///< of a vector register
+  std::int64_t float_lanes = 1;   ///< of a vector register
+  bool multiplies_bytes = false;  ///< the machine has the product of bytes
   PassObserver* observer = nullptr;
   std::string path{};  ///< see PassEvent
 };
