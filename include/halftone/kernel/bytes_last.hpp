@@ -30,52 +30,54 @@ constexpr std::int64_t word_of_channel(std::int64_t c) {
   return c / 64 * 64 + vector * 16 + quarter * 4 + c % 4;
 }
 
+/// Where the bytes of a filter lie: that of a term is at begin + term / 4 * step + term % 4, the sum of
+/// all at `sum`.
+struct PackedFilter {
+  std::int64_t begin, step, sum;
+
+  /// By channel, blocks of 64 filters are [words of taps][64 filters][4 taps], then their sums;
+  /// otherwise panels are [words of terms][filters][4 terms], and all sums come behind them.
+  constexpr PackedFilter(const LastShape& s, std::int64_t f) {
+    if (s.by_channel) {
+      begin = f / 64 * 256 * (s.words() + 1) + word_of_channel(f % 64) * 4;
+      step = 256;
+      sum = begin + s.words() * 256;
+      return;
+    }
+    const std::int64_t panel = f / last_panel * last_panel, rest = s.columns() - panel;
+    begin = panel * s.terms() + (f - panel) * 4;
+    step = 4 * (rest < last_panel ? rest : last_panel);
+    sum = s.columns() * s.terms() + 4 * f;
+  }
+  constexpr std::int64_t at(std::int64_t term) const { return begin + term / 4 * step + term % 4; }
+};
+
 /// Packs filters [filters, channels, taps] as signed bytes.
 template <class W>
 void pack_last(const LastShape& s, const W* w, void* packed) {
   auto* const to = static_cast<std::int8_t*>(packed);
-  const std::int64_t taps = s.taps();
-  const auto byte = [](W value) {
-    return static_cast<std::int8_t>(static_cast<std::uint8_t>(value) ^ flip_right<W>);
-  };
-  if (s.by_channel) {
-    // [blocks of 64 channels][words of taps][64 channels][4 taps]
-    const std::int64_t blocks = round_up(s.filters, 64) / 64, block = 256 * (s.words() + 1);
-    __builtin_memset(to, 0, std::size_t(blocks * block));
-    for (std::int64_t c = 0; c < s.filters; ++c) {
-      std::int8_t* const at = to + c / 64 * block + word_of_channel(c % 64) * 4;
-      std::int32_t sum = 0;
-      for (std::int64_t t = 0; t < taps; ++t) {
-        at[s.place(t) / 4 * 256 + s.place(t) % 4] = byte(w[c * taps + t]);
-        sum += byte(w[c * taps + t]);
-      }
-      __builtin_memcpy(at + s.words() * 256, &sum, 4);
-    }
-    return;
-  }
-  auto* const sums = reinterpret_cast<std::int32_t*>(to + s.columns() * s.terms());
   __builtin_memset(to, 0, std::size_t(s.packed_bytes()));
   for (std::int64_t f = 0; f < s.filters; ++f) {
-    const std::int64_t panel = f / last_panel * last_panel;
-    const std::int64_t width = s.columns() - panel < last_panel ? s.columns() - panel : last_panel;
-    std::int8_t* const at = to + panel * s.terms() + (f - panel) * 4;
+    const PackedFilter place(s, f);
     std::int32_t sum = 0;
-    for (std::int64_t c = 0; c < s.channels; ++c) {
-      for (std::int64_t t = 0; t < taps; ++t) {
-        const std::int8_t value = byte(w[(f * s.channels + c) * taps + t]);
-        const std::int64_t term = s.term(t, c);
-        at[term / 4 * width * 4 + term % 4] = value;
+    for (std::int64_t c = 0; c < s.own_channels(); ++c) {
+      for (std::int64_t t = 0; t < s.taps(); ++t, ++w) {
+        const auto value = static_cast<std::int8_t>(static_cast<std::uint8_t>(*w) ^ flip_right<W>);
+        to[place.at(s.term(t, c))] = value;
         sum += value;
       }
     }
-    sums[f] = sum;
+    __builtin_memcpy(to + place.sum, &sum, 4);
   }
 }
 
 /// Where the runs of neighbouring pixels lie: rows[run * last_pixels + pixel] for the `count` pixels
-/// from `first` on. `beside` is read beside the image; x is its copy where runs are rows.
+/// from `first` on. `beside` is read beside the image; x is its copy where runs are rows. `shares`: the
+/// columns of taps that a pixel shares with the one before it are asked for at the begin of a line
+/// alone.
 inline void find_runs(const LastShape& s, const std::uint8_t* x, const std::uint8_t* beside,
-                      std::int64_t first, std::int64_t count, const std::uint8_t** rows) {
+                      std::int64_t first, std::int64_t count, bool shares,
+                      const std::uint8_t** rows) {
   const Window& window = s.window;
   const bool is_copy = s.reads_rows();
   const std::int64_t height = is_copy ? s.copied(0) : s.height;
@@ -103,13 +105,14 @@ inline void find_runs(const LastShape& s, const std::uint8_t* x, const std::uint
       const std::uint8_t* const from = x + ((image * height + row) * width + start) * s.channels;
       const bool is_inside = row >= 0 && row < height;
       // Pixels [low, high) have it in the image.
-      std::int64_t low = 0, high = is_inside ? pixels : 0;
+      const std::int64_t end = shares && r % columns + step < columns ? 1 : pixels;
+      std::int64_t low = 0, high = is_inside ? end : 0;
       while (low < high && start + low * step < 0) ++low;
       while (low < high && start + (high - 1) * step >= width) --high;
       for (std::int64_t k = 0; k < low; ++k) to[k] = beside;
       const std::uint8_t* inside = from + low * step * s.channels;
       for (std::int64_t k = low; k < high; ++k, inside += step * s.channels) to[k] = inside;
-      for (std::int64_t k = high; k < pixels; ++k) to[k] = beside;
+      for (std::int64_t k = high; k < end; ++k) to[k] = beside;
     }
     i += pixels;
   }
@@ -138,31 +141,22 @@ inline void copy_padded(const LastShape& s, const std::uint8_t* x, const std::ui
   __builtin_memset(to + s.batch * height * line, 0, 4);  // behind the last run
 }
 
-/// Sums of filters [first, first + count) for one pixel.
+/// Sums of filters [first, first + count) for one pixel, modulo 2^32.
 inline void sums_of_pixel(const LastShape& s, const std::uint8_t* const* rows,
                           const std::int8_t* filters, std::uint8_t flip, std::int32_t zero,
                           std::int64_t first, std::int64_t count, std::int32_t* y) {
   for (std::int64_t f = first; f < first + count; ++f) {
-    std::int32_t sum = 0;
+    const PackedFilter place(s, f);
+    std::uint32_t sum = 0;
     for (std::int64_t t = 0; t < s.taps(); ++t) {
-      if (s.by_channel) {
-        const std::int8_t* const at =
-            filters + f / 64 * 256 * (s.words() + 1) + word_of_channel(f % 64) * 4;
-        const std::int64_t place = s.place(t);
-        sum += ((rows[place * last_pixels][f] ^ flip) - zero) * at[place / 4 * 256 + place % 4];
-        continue;
-      }
-      const std::int64_t panel = f / last_panel * last_panel;
-      const std::int64_t width =
-          s.columns() - panel < last_panel ? s.columns() - panel : last_panel;
-      const std::int8_t* const at = filters + panel * s.terms() + (f - panel) * 4;
-      for (std::int64_t c = 0; c < s.channels; ++c) {
+      for (std::int64_t c = 0; c < s.own_channels(); ++c) {
         const std::int64_t term = s.term(t, c);
-        const std::uint8_t* const run = rows[term / s.run_bytes() * last_pixels];
-        sum += ((run[term % s.run_bytes()] ^ flip) - zero) * at[term / 4 * width * 4 + term % 4];
+        const std::int64_t run = s.by_channel ? term : term / s.run_bytes();
+        const std::uint8_t x = rows[run * last_pixels][s.by_channel ? f : term % s.run_bytes()];
+        sum += static_cast<std::uint32_t>(((x ^ flip) - zero) * filters[place.at(term)]);
       }
     }
-    y[f - first] = sum;
+    y[f - first] = static_cast<std::int32_t>(sum);
   }
 }
 
@@ -246,15 +240,15 @@ struct FourWords {
 };
 
 /// A word of four taps of 64 channels of a pixel, in the order of word_of_channel; rows: of its first
-/// tap; mask: which channels there are.
+/// tap; given: channels that there are.
 template <bool flip>
 HALFTONE_VNNI HALFTONE_INLINE FourWords load_word(const std::uint8_t* const* rows,
-                                                  std::int64_t channel, std::uint64_t mask) {
+                                                  std::int64_t channel, int given) {
   using Line = raw_t<char, 64>;
   using Pairs = raw_t<short, 32>;
   const auto tap = [&](int i) HALFTONE_VNNI __attribute__((always_inline)) {
     const void* const from = rows[i * last_pixels] + channel;
-    Line line = __builtin_ia32_loaddquqi512_mask(AnyPointer{from}, Line{}, mask);
+    Line line = masked_load<1>(from, Line{}, given);
     if constexpr (flip) line ^= char(0x80);
     return line;
   };
@@ -308,8 +302,7 @@ HALFTONE_VNNI HALFTONE_INLINE void each_pixel_by_channel(const LastShape& s, con
                                                          std::int64_t channel, F&& f) {
   const std::int64_t words = s.words(), step = s.window.strides[1], line = s.window.output[1];
   const std::int64_t count = part.count;
-  const std::uint64_t mask =
-      part.given < 64 ? (std::uint64_t{1} << part.given) - 1 : ~std::uint64_t{0};
+  const int given = int(part.given);
   const std::uint8_t* const b = part.b;
   const std::uint8_t* const* const rows = part.rows;
   const auto first = [&]() __attribute__((always_inline)) {
@@ -318,9 +311,9 @@ HALFTONE_VNNI HALFTONE_INLINE void each_pixel_by_channel(const LastShape& s, con
   };
   const auto load = [&](std::int64_t word, std::int64_t i) HALFTONE_VNNI
       __attribute__((always_inline)) {
-        return load_word<flip>(rows + 4 * word * last_pixels + i, channel, mask);
+        return load_word<flip>(rows + 4 * word * last_pixels + i, channel, given);
       };
-  if (words != 3 || s.window.kernel[1] != 3 || step > 2 || s.window.dilations[1] != 1) {
+  if (!s.slides()) {
     for (std::int64_t i = 0; i < count; ++i) {
       FourWords sum = first();
       for (std::int64_t w = 0; w < words; ++w) sum = add_word(load(w, i), b + w * 256, sum);
@@ -444,17 +437,14 @@ class LastConvolution {
     alignas(64) std::int32_t sums[last_pixels * last_panel];
 #if HALFTONE_AVX512
     if (multiplies_bytes()) {
-      // The filters' sums of weights lie behind them; sums of terms begin with these.
-      const std::int64_t terms = shape_.by_channel ? 4 * shape_.words() : shape_.terms();
-      const std::uint8_t* const b = filters_ + first * (shape_.by_channel ? terms + 4 : terms);
-      const std::uint8_t* const behind =
-          shape_.by_channel ? b + 64 * terms : filters_ + shape_.columns() * terms + 4 * first;
+      const PackedFilter place(shape_, first);
       const std::int64_t vectors = shape_.by_channel ? 4 : (given + byte_lanes - 1) / byte_lanes;
       alignas(64) std::int32_t begin[64] = {};
-      __builtin_memcpy(begin, behind, std::size_t(64 * vectors));
+      __builtin_memcpy(begin, filters_ + place.sum, std::size_t(64 * vectors));
       const LastBytes bytes(how_, first, given, shape_.by_channel, zero_, begin);
-      const LastPart part{rows, pixel, count, shape_.runs(), shape_.run_bytes() / 4,
-                          b,    begin, sums,  given};
+      const LastPart part{
+          rows,  pixel, count, shape_.runs(), shape_.run_bytes() / 4, filters_ + place.begin,
+          begin, sums,  given};
       if (shape_.by_channel) {
         compute_channels(part, first, bytes, y);
       } else if (vectors == 1) {
@@ -481,41 +471,6 @@ class LastConvolution {
 
  private:
 #if HALFTONE_AVX512
-  /// The first `given` bytes: a store with a mask takes longer than all else here.
-  static HALFTONE_INLINE void store(std::uint8_t* y, ByteLine bytes, std::int64_t given) {
-    if (given == 64) {
-      __builtin_memcpy(y, &bytes, 64);
-      return;
-    }
-    auto rest =
-        __builtin_shufflevector((raw_t<long long, 8>)bytes, (raw_t<long long, 8>)bytes, 0, 1, 2, 3);
-    if (given >= 32) {
-      __builtin_memcpy(y, &rest, 32);
-      rest = __builtin_shufflevector((raw_t<long long, 8>)bytes, (raw_t<long long, 8>)bytes, 4, 5,
-                                     6, 7);
-      y += 32;
-      given -= 32;
-    }
-    auto last = __builtin_shufflevector(rest, rest, 0, 1);
-    if (given >= 16) {
-      __builtin_memcpy(y, &last, 16);
-      last = __builtin_shufflevector(rest, rest, 2, 3);
-      y += 16;
-      given -= 16;
-    }
-    if (given == 0) return;
-    if (given >= 8) {
-      const long long eight = last[0];
-      __builtin_memcpy(y, &eight, 8);
-      last[0] = last[1];
-      y += 8;
-      given -= 8;
-    }
-    if (given == 0) return;
-    const long long eight = last[0];
-    __builtin_memcpy(y, &eight, std::size_t(given));
-  }
-
   template <int V>
   void compute_vectors(const LastPart& part, const LastBytes& bytes, std::uint8_t* y) const {
     run_last_tiles<V, flip>(part);
@@ -524,7 +479,7 @@ class LastConvolution {
     const std::int64_t filters = shape_.filters;
     const std::int32_t* from = part.sums;
     const std::int32_t* const end = from + part.count * last_panel;
-    const std::int64_t given = part.given;
+    const int given = int(part.given);
     for (; from != end; from += last_panel, y += filters) {
       FourWords whole{bytes.whole(words_at(from), 0, common), {}, {}, {}};
       if constexpr (V > 1) whole.b = bytes.whole(words_at(from + 16), 1, common);
@@ -533,21 +488,21 @@ class LastConvolution {
       const auto bytes_by_quarter = (ByteWords)bytes.saturated(whole);
       const auto in_order = __builtin_shufflevector(bytes_by_quarter, bytes_by_quarter, 0, 4, 8, 12,
                                                     1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-      store(y, (ByteLine)in_order, given);
+      masked_store<1>(y, (ByteLine)in_order, given);
     }
   }
 
   HALFTONE_VNNI void compute_channels(const LastPart& part, std::int64_t first,
                                       const LastBytes& bytes, std::uint8_t* y) const {
     const std::int64_t filters = shape_.filters;
-    const std::int64_t given = part.given;
+    const int given = int(part.given);
     if (how_.is_saturating) {
       const LastBytes::Common common = bytes.common;
       const auto make = [&, common](std::int64_t i, const FourWords& sum) HALFTONE_VNNI
           __attribute__((always_inline)) {
             const FourWords whole{bytes.whole(sum.a, 0, common), bytes.whole(sum.b, 1, common),
                                   bytes.whole(sum.c, 2, common), bytes.whole(sum.d, 3, common)};
-            store(y + i * filters, bytes.saturated(whole), given);
+            masked_store<1>(y + i * filters, bytes.saturated(whole), given);
           };
       return each_pixel_by_channel<flip>(shape_, part, first, make);
     }
@@ -592,7 +547,7 @@ void convolve_last(const LastShape& s, const X* x, std::int32_t zero, const void
     const std::int64_t chunk = task / columns.parts, part = task % columns.parts;
     const std::int64_t first = chunks.begin(chunk), count = chunks.begin(chunk + 1) - first;
     const std::uint8_t* rows[LastShape::most_places * last_pixels];
-    find_runs(s, image, beside, first, count, rows);
+    find_runs(s, image, beside, first, count, s.slides() && multiplies_bytes(), rows);
     for (std::int64_t p = columns.begin(part); p < columns.begin(part + 1); ++p) {
       const std::int64_t f = p * last_panel;
       const std::int64_t given = s.filters - f < last_panel ? s.filters - f : last_panel;

@@ -48,8 +48,11 @@ struct LastShape {
     return reads_rows() ? up(window.kernel[1] * channels, 4) : channels;
   }
   constexpr std::int64_t terms() const { return runs() * run_bytes(); }
+  /// Channels of a filter.
+  constexpr std::int64_t own_channels() const { return by_channel ? 1 : channels; }
   /// The place of a term among those of a filter.
   constexpr std::int64_t term(std::int64_t tap, std::int64_t channel) const {
+    if (by_channel) return place(tap);
     if (!reads_rows()) return tap * channels + channel;
     return tap / window.kernel[1] * run_bytes() + tap % window.kernel[1] * channels + channel;
   }
@@ -59,6 +62,11 @@ struct LastShape {
   /// The place of a tap in these words.
   constexpr std::int64_t place(std::int64_t tap) const {
     return tap % window.kernel[1] * column_words() * 4 + tap / window.kernel[1];
+  }
+  /// Whether neighbours of a line share columns of taps that the kernel by channel keeps.
+  constexpr bool slides() const {
+    return by_channel && words() == 3 && window.kernel[1] == 3 && window.strides[1] < 3 &&
+           window.dilations[1] == 1;
   }
   /// Places of the runs of a pixel.
   constexpr std::int64_t places() const { return by_channel ? 4 * words() : runs(); }
