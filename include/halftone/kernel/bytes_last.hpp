@@ -22,6 +22,8 @@ namespace halftone::kernel::detail {
 inline constexpr std::int64_t last_panel = 4 * byte_lanes;
 /// Pixels that a panel of filters goes through before the next one: their sums stay in the first cache.
 inline constexpr std::int64_t last_pixels = 48;
+/// Tasks at most: threads ask for them one by one.
+inline constexpr std::int64_t last_shares = 32;
 
 /// The place of a filter's word in those of its block of 64 channels: the instructions that bring four
 /// taps of a channel together leave the lanes in this order.
@@ -129,14 +131,18 @@ inline void copy_padded(const LastShape& s, const std::uint8_t* x, const std::ui
       __builtin_memcpy(from + i * s.channels, beside, std::size_t(s.channels));
     }
   };
-  parallel_for(executor, s.batch * height, [&](std::int64_t at) {
-    const std::int64_t row = at % height - s.window.pad_begin(0);
-    std::uint8_t* const out = to + at * line;
-    if (row < 0 || row >= s.height) return fill(out, width);
-    fill(out, begin);
-    const std::int64_t from = (at / height * s.height + row) * s.width * s.channels;
-    __builtin_memcpy(out + begin * s.channels, x + from, std::size_t(given * s.channels));
-    fill(out + (begin + given) * s.channels, width - begin - given);
+  const Parts parts(s.batch * height, (s.batch * height + last_shares - 1) / last_shares);
+  parallel_for(executor, parts.parts, [&](std::int64_t part) {
+    for (std::int64_t at = parts.begin(part); at < parts.begin(part + 1); ++at) {
+      const std::int64_t row = at % height - s.window.pad_begin(0);
+      std::uint8_t* const out = to + at * line;
+      const bool is_inside = row >= 0 && row < s.height;
+      fill(out, is_inside ? begin : width);
+      if (!is_inside) continue;
+      const std::int64_t from = (at / height * s.height + row) * s.width * s.channels;
+      __builtin_memcpy(out + begin * s.channels, x + from, std::size_t(given * s.channels));
+      fill(out + (begin + given) * s.channels, width - begin - given);
+    }
   });
   __builtin_memset(to + s.batch * height * line, 0, 4);  // behind the last run
 }
@@ -543,15 +549,19 @@ void convolve_last(const LastShape& s, const X* x, std::int32_t zero, const void
   // Few pixels: filters are divided, too.
   const std::int64_t wanted = chunks.parts >= 16 ? 1 : 16 / chunks.parts;
   const Parts columns(panels, (panels + wanted - 1) / wanted);
-  parallel_for(executor, chunks.parts * columns.parts, [&](std::int64_t task) {
-    const std::int64_t chunk = task / columns.parts, part = task % columns.parts;
-    const std::int64_t first = chunks.begin(chunk), count = chunks.begin(chunk + 1) - first;
+  const std::int64_t pieces = chunks.parts * columns.parts;
+  const Parts shares(pieces, (pieces + last_shares - 1) / last_shares);
+  parallel_for(executor, shares.parts, [&](std::int64_t share) {
     const std::uint8_t* rows[LastShape::most_places * last_pixels];
-    find_runs(s, image, beside, first, count, s.slides() && multiplies_bytes(), rows);
-    for (std::int64_t p = columns.begin(part); p < columns.begin(part + 1); ++p) {
-      const std::int64_t f = p * last_panel;
-      const std::int64_t given = s.filters - f < last_panel ? s.filters - f : last_panel;
-      convolution.compute(rows, first, count, f, given, y + first * s.filters + f);
+    for (std::int64_t piece = shares.begin(share); piece < shares.begin(share + 1); ++piece) {
+      const std::int64_t chunk = piece / columns.parts, part = piece % columns.parts;
+      const std::int64_t first = chunks.begin(chunk), count = chunks.begin(chunk + 1) - first;
+      find_runs(s, image, beside, first, count, s.slides() && multiplies_bytes(), rows);
+      for (std::int64_t p = columns.begin(part); p < columns.begin(part + 1); ++p) {
+        const std::int64_t f = p * last_panel;
+        const std::int64_t given = s.filters - f < last_panel ? s.filters - f : last_panel;
+        convolution.compute(rows, first, count, f, given, y + first * s.filters + f);
+      }
     }
   });
 }

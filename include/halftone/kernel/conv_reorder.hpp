@@ -133,7 +133,7 @@ void join_three(const T* from, std::int64_t plane, std::int64_t pixels, T* to) {
 template <class T>
 void reorder_last(const Executor& executor, bool to_last, std::int64_t batch, std::int64_t channels,
                   std::int64_t pixels, const T* x, T* y) {
-  const Parts parts(pixels, reorder_pixels / 16);
+  const Parts parts(pixels, reorder_pixels / 2);
   parallel_for(executor, batch * parts.parts, [&](std::int64_t task) {
     const std::int64_t image = task / parts.parts * channels * pixels, part = task % parts.parts;
     const std::int64_t begin = parts.begin(part), count = parts.begin(part + 1) - begin;
