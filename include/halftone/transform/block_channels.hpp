@@ -325,31 +325,32 @@ class ChannelBlocks {
   /// neighbours. Not in constant evaluation: weights are not known there.
   constexpr bool place_normalization(Node& node) {
     if (std::is_constant_evaluated() || node.op->id != op::BatchNormalization::id ||
-        block_of(node.inputs[0]) != block_ || node.outputs.size() != 1) {
+        node.outputs.size() != 1) {
       return false;
     }
     const auto norm = unpack<op::BatchNormalization>(node.attributes);
     const TensorInfo y = graph_.info(node.outputs[0]);
-    if (norm.training_mode != 0 || !fits(y) || !is_whole(y, block_)) return false;
+    const std::int64_t block = block_of(node.inputs[0]);
+    if (norm.training_mode != 0 || !fits(y) || !may_work_on(y, block)) return false;
     for (std::size_t i = 1; i < 5; ++i) {
       const TensorRecord& parameter = graph_.tensor(node.inputs[i]);
       if (parameter.role != Role::constant || parameter.info.type != ElementType::float32) {
         return false;
       }
     }
-    split_normalization(node, norm.epsilon);
+    split_normalization(node, norm.epsilon, block);
     return true;
   }
 
-  void split_normalization(const Node& node, float epsilon) {
+  void split_normalization(const Node& node, float epsilon, std::int64_t block) {
     const ChannelNumbers numbers(graph_, node, epsilon);
     const TensorInfo y = graph_.info(node.outputs[0]);
-    const Dims shape{y.shape[1] / block_, 1, 1, block_};
+    const Dims shape{y.shape[1] / block, 1, 1, block};
     TensorId x = blocked_[node.inputs[0]];
     const auto apply = [&](const Descriptor& op, Vector<Word> attributes, const Vector<float>& list,
                            TensorId to) {
       const TensorId number = constant<float>(graph_, {list.data(), list.size()}, shape).id;
-      if (to == no_tensor) to = graph_.add_tensor({.info = blocked_info(y, block_)}, {});
+      if (to == no_tensor) to = graph_.add_tensor({.info = blocked_info(y, block)}, {});
       follow();
       graph_.nodes.push_back({.op = &op,
                               .attributes = std::move(attributes),
@@ -362,7 +363,7 @@ class ChannelBlocks {
     apply(descriptor<op::Sub>, pack(op::Sub{}), numbers.means, no_tensor);
     apply(descriptor<op::Mul>, pack(op::Mul{}), numbers.factors, no_tensor);
     apply(descriptor<op::Add>, pack(op::Add{}), numbers.addends,
-          blocked_output(node.outputs[0], block_));
+          blocked_output(node.outputs[0], block));
   }
 
   /// A convolution whose input or output alone is reordered does that itself.
