@@ -167,185 +167,15 @@ inline void sums_of_pixel(const LastShape& s, const std::uint8_t* const* rows,
 }
 
 #if HALFTONE_AVX512
-/// What a task computes of a panel.
-struct LastPart {
-  const std::uint8_t* const* rows;
-  std::int64_t pixel, count;  ///< the first one, and how many there are
-  std::int64_t runs, steps;
-  const std::uint8_t* b;
-  const std::int32_t* begin;  ///< what sums of filters begin with
-  std::int32_t* sums;
-  std::int64_t given;  ///< filters
-};
-
-/// Sums of H pixels and V vectors of filters; `flip` makes the bytes of a word unsigned.
-template <int H, int V, bool flip>
-HALFTONE_VNNI void run_last_tile(const LastPart& t, std::int64_t first) {
-  ByteWords sum[H][V];
-#pragma GCC unroll 4
-  for (int v = 0; v < V; ++v) {
-    ByteWords begin;
-    __builtin_memcpy(&begin, t.begin + v * byte_lanes, sizeof(begin));
-#pragma GCC unroll 16
-    for (int i = 0; i < H; ++i) sum[i][v] = begin;
-  }
-  const std::uint8_t* b = t.b;
-  for (std::int64_t r = 0; r < t.runs; ++r) {
-    const std::uint8_t* row[H];
-#pragma GCC unroll 16
-    for (int i = 0; i < H; ++i) row[i] = t.rows[r * last_pixels + first + i];
-    for (std::int64_t q = 0; q < 4 * t.steps; q += 4) {
-      ByteWords right[V];
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) __builtin_memcpy(&right[v], b + v * 64, 64);
-#pragma GCC unroll 16
-      for (int i = 0; i < H; ++i) {
-        std::uint32_t four;
-        __builtin_memcpy(&four, row[i] + q, 4);
-        ByteWords left = ByteWords{} + four;
-        if constexpr (flip) left ^= 0x80808080u;
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) sum[i][v] = add_products(sum[i][v], left, right[v]);
-      }
-      b += V * 64;
-    }
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < H; ++i) {
-#pragma GCC unroll 4
-    for (int v = 0; v < V; ++v) {
-      __builtin_memcpy(t.sums + (first + i) * last_panel + v * byte_lanes, &sum[i][v],
-                       sizeof(ByteWords));
-    }
-  }
-}
-
-/// Pixels of a tile: few vectors leave registers for more of them.
-constexpr std::int64_t last_rows(std::int64_t vectors) {
-  return vectors < 3 ? 12 : vectors == 3 ? 8 : 6;
-}
-
-/// All tiles of a part.
-template <int V, bool flip>
-void run_last_tiles(const LastPart& part) {
-  constexpr int most = int(last_rows(V));
-  using Run = void (*)(const LastPart&, std::int64_t);
-  static constexpr auto kernels = []<int... I>(std::integer_sequence<int, I...>) {
-    return std::array<Run, most>{run_last_tile<I + 1, V, flip>...};
-  }(std::make_integer_sequence<int, most>{});
-  const Parts tiles(part.count, most);
-  for (std::int64_t t = 0; t < tiles.parts; ++t) {
-    const std::int64_t first = tiles.begin(t);
-    kernels[std::size_t(tiles.begin(t + 1) - first - 1)](part, first);
-  }
-}
-
 /// Words of 64 channels or filters. No array: GCC would leave that in memory.
 struct FourWords {
   ByteWords a, b, c, d;
 };
 
-/// A word of four taps of 64 channels of a pixel, in the order of word_of_channel; rows: of its first
-/// tap; given: channels that there are.
-template <bool flip>
-HALFTONE_VNNI HALFTONE_INLINE FourWords load_word(const std::uint8_t* const* rows,
-                                                  std::int64_t channel, int given) {
-  using Line = raw_t<char, 64>;
-  using Pairs = raw_t<short, 32>;
-  const auto tap = [&](int i) HALFTONE_VNNI __attribute__((always_inline)) {
-    const void* const from = rows[i * last_pixels] + channel;
-    Line line = masked_load<1>(from, Line{}, given);
-    if constexpr (flip) line ^= char(0x80);
-    return line;
-  };
-  // Pairs of taps within quarters of 16 channels, then fours.
-  const auto low = [](Line a, Line c) HALFTONE_VNNI __attribute__((always_inline)) {
-    return (Pairs)__builtin_shufflevector(
-        a, c, 0, 64, 1, 65, 2, 66, 3, 67, 4, 68, 5, 69, 6, 70, 7, 71, 16, 80, 17, 81, 18, 82, 19,
-        83, 20, 84, 21, 85, 22, 86, 23, 87, 32, 96, 33, 97, 34, 98, 35, 99, 36, 100, 37, 101, 38,
-        102, 39, 103, 48, 112, 49, 113, 50, 114, 51, 115, 52, 116, 53, 117, 54, 118, 55, 119);
-  };
-  const auto high = [](Line a, Line c) HALFTONE_VNNI __attribute__((always_inline)) {
-    return (Pairs)__builtin_shufflevector(a, c, 8, 72, 9, 73, 10, 74, 11, 75, 12, 76, 13, 77, 14,
-                                          78, 15, 79, 24, 88, 25, 89, 26, 90, 27, 91, 28, 92, 29,
-                                          93, 30, 94, 31, 95, 40, 104, 41, 105, 42, 106, 43, 107,
-                                          44, 108, 45, 109, 46, 110, 47, 111, 56, 120, 57, 121, 58,
-                                          122, 59, 123, 60, 124, 61, 125, 62, 126, 63, 127);
-  };
-  const auto low_pairs = [](Pairs a, Pairs c) HALFTONE_VNNI __attribute__((always_inline)) {
-    return (ByteWords)__builtin_shufflevector(a, c, 0, 32, 1, 33, 2, 34, 3, 35, 8, 40, 9, 41, 10,
-                                              42, 11, 43, 16, 48, 17, 49, 18, 50, 19, 51, 24, 56,
-                                              25, 57, 26, 58, 27, 59);
-  };
-  const auto high_pairs = [](Pairs a, Pairs c) HALFTONE_VNNI __attribute__((always_inline)) {
-    return (ByteWords)__builtin_shufflevector(a, c, 4, 36, 5, 37, 6, 38, 7, 39, 12, 44, 13, 45, 14,
-                                              46, 15, 47, 20, 52, 21, 53, 22, 54, 23, 55, 28, 60,
-                                              29, 61, 30, 62, 31, 63);
-  };
-  const Line tap_0 = tap(0), tap_1 = tap(1), tap_2 = tap(2), tap_3 = tap(3);
-  const Pairs first = low(tap_0, tap_1), third = low(tap_2, tap_3);
-  const Pairs second = high(tap_0, tap_1), fourth = high(tap_2, tap_3);
-  return {low_pairs(first, third), high_pairs(first, third), low_pairs(second, fourth),
-          high_pairs(second, fourth)};
-}
-
 HALFTONE_INLINE ByteWords words_at(const void* from) {
   ByteWords words;
   __builtin_memcpy(&words, from, 64);
   return words;
-}
-HALFTONE_VNNI HALFTONE_INLINE FourWords add_word(const FourWords& word, const std::uint8_t* b,
-                                                 const FourWords& sum) {
-  return {add_products(sum.a, word.a, words_at(b)), add_products(sum.b, word.b, words_at(b + 64)),
-          add_products(sum.c, word.c, words_at(b + 128)),
-          add_products(sum.d, word.d, words_at(b + 192))};
-}
-
-/// Calls f(i, sums) for each pixel of a part in turn, the sums of 64 channels from `channel` on in the
-/// order of word_of_channel. Neighbours of a line share columns of taps: those of three are kept.
-template <bool flip, class F>
-HALFTONE_VNNI HALFTONE_INLINE void each_pixel_by_channel(const LastShape& s, const LastPart& part,
-                                                         std::int64_t channel, F&& f) {
-  const std::int64_t words = s.words(), step = s.window.strides[1], line = s.window.output[1];
-  const std::int64_t count = part.count;
-  const int given = int(part.given);
-  const std::uint8_t* const b = part.b;
-  const std::uint8_t* const* const rows = part.rows;
-  const auto first = [&]() __attribute__((always_inline)) {
-    return FourWords{words_at(part.begin), words_at(part.begin + 16), words_at(part.begin + 32),
-                     words_at(part.begin + 48)};
-  };
-  const auto load = [&](std::int64_t word, std::int64_t i) HALFTONE_VNNI
-      __attribute__((always_inline)) {
-        return load_word<flip>(rows + 4 * word * last_pixels + i, channel, given);
-      };
-  if (!s.slides()) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      FourWords sum = first();
-      for (std::int64_t w = 0; w < words; ++w) sum = add_word(load(w, i), b + w * 256, sum);
-      f(i, sum);
-    }
-    return;
-  }
-  std::int64_t column = part.pixel % line;
-  FourWords left{}, middle{}, right{};
-  for (std::int64_t i = 0; i < count; ++i) {
-    // What f reads stays in memory: registers are for the columns.
-    asm volatile("" : : : "memory");
-    if (i == 0 || column == 0) {
-      left = load(0, i);
-      middle = load(1, i);
-    } else if (step == 2) {
-      left = right;
-      middle = load(1, i);
-    } else {
-      left = middle;
-      middle = right;
-    }
-    right = load(2, i);
-    f(i, add_word(right, b + 512, add_word(middle, b + 256, add_word(left, b, first()))));
-    if (++column == line) column = 0;
-  }
 }
 
 /// Makes the bytes of 64 filters at once where they saturate, see Requantize.
@@ -427,6 +257,197 @@ class LastBytes {
   alignas(64) float scale_[64], bias_[64];
   bool is_signed_;
 };
+
+/// What a task computes of a panel.
+struct LastPart {
+  const std::uint8_t* const* rows;
+  std::int64_t pixel, count;  ///< the first one, and how many there are
+  std::int64_t runs, steps;
+  const std::uint8_t* b;
+  const std::int32_t* begin;  ///< what sums of filters begin with
+  std::int32_t* sums;
+  std::int64_t given;      ///< filters
+  const LastBytes* bytes;  ///< null: sums are wanted
+  std::uint8_t* y;
+  std::int64_t y_row;
+};
+
+/// Sums of H pixels and V vectors of filters; `flip` makes the bytes of a word unsigned.
+template <int H, int V, bool flip>
+HALFTONE_VNNI void run_last_tile(const LastPart& t, std::int64_t first) {
+  ByteWords sum[H][V];
+#pragma GCC unroll 4
+  for (int v = 0; v < V; ++v) {
+    ByteWords begin;
+    __builtin_memcpy(&begin, t.begin + v * byte_lanes, sizeof(begin));
+#pragma GCC unroll 16
+    for (int i = 0; i < H; ++i) sum[i][v] = begin;
+  }
+  const std::uint8_t* b = t.b;
+  for (std::int64_t r = 0; r < t.runs; ++r) {
+    const std::uint8_t* row[H];
+#pragma GCC unroll 16
+    for (int i = 0; i < H; ++i) row[i] = t.rows[r * last_pixels + first + i];
+    for (std::int64_t q = 0; q < 4 * t.steps; q += 4) {
+      ByteWords right[V];
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) __builtin_memcpy(&right[v], b + v * 64, 64);
+#pragma GCC unroll 16
+      for (int i = 0; i < H; ++i) {
+        std::uint32_t four;
+        __builtin_memcpy(&four, row[i] + q, 4);
+        ByteWords left = ByteWords{} + four;
+        if constexpr (flip) left ^= 0x80808080u;
+#pragma GCC unroll 4
+        for (int v = 0; v < V; ++v) sum[i][v] = add_products(sum[i][v], left, right[v]);
+      }
+      b += V * 64;
+    }
+  }
+  if (t.bytes == nullptr) {
+#pragma GCC unroll 16
+    for (int i = 0; i < H; ++i) {
+#pragma GCC unroll 4
+      for (int v = 0; v < V; ++v) {
+        __builtin_memcpy(t.sums + (first + i) * last_panel + v * byte_lanes, &sum[i][v],
+                         sizeof(ByteWords));
+      }
+    }
+    return;
+  }
+  const LastBytes& bytes = *t.bytes;
+  const LastBytes::Common common = bytes.common;
+  std::uint8_t* y = t.y + first * t.y_row;
+#pragma GCC unroll 16
+  for (int i = 0; i < H; ++i, y += t.y_row) {
+    FourWords whole{bytes.whole(sum[i][0], 0, common), {}, {}, {}};
+    if constexpr (V > 1) whole.b = bytes.whole(sum[i][1], 1, common);
+    if constexpr (V > 2) whole.c = bytes.whole(sum[i][2], 2, common);
+    if constexpr (V > 3) whole.d = bytes.whole(sum[i][3], 3, common);
+    const auto by_quarter = (ByteWords)bytes.saturated(whole);
+    const auto in_order = __builtin_shufflevector(by_quarter, by_quarter, 0, 4, 8, 12, 1, 5, 9, 13,
+                                                  2, 6, 10, 14, 3, 7, 11, 15);
+    masked_store<1>(y, (ByteLine)in_order, int(t.given));
+  }
+}
+
+/// Pixels of a tile: few vectors leave registers for more of them.
+constexpr std::int64_t last_rows(std::int64_t vectors) {
+  return vectors < 3 ? 12 : vectors == 3 ? 8 : 6;
+}
+
+/// All tiles of a part.
+template <int V, bool flip>
+void run_last_tiles(const LastPart& part) {
+  constexpr int most = int(last_rows(V));
+  using Run = void (*)(const LastPart&, std::int64_t);
+  static constexpr auto kernels = []<int... I>(std::integer_sequence<int, I...>) {
+    return std::array<Run, most>{run_last_tile<I + 1, V, flip>...};
+  }(std::make_integer_sequence<int, most>{});
+  const Parts tiles(part.count, most);
+  for (std::int64_t t = 0; t < tiles.parts; ++t) {
+    const std::int64_t first = tiles.begin(t);
+    kernels[std::size_t(tiles.begin(t + 1) - first - 1)](part, first);
+  }
+}
+
+/// A word of four taps of 64 channels of a pixel, in the order of word_of_channel; rows: of its first
+/// tap; given: channels that there are.
+template <bool flip>
+HALFTONE_VNNI HALFTONE_INLINE FourWords load_word(const std::uint8_t* const* rows,
+                                                  std::int64_t channel, int given) {
+  using Line = raw_t<char, 64>;
+  using Pairs = raw_t<short, 32>;
+  const auto tap = [&](int i) HALFTONE_VNNI __attribute__((always_inline)) {
+    const void* const from = rows[i * last_pixels] + channel;
+    Line line = masked_load<1>(from, Line{}, given);
+    if constexpr (flip) line ^= char(0x80);
+    return line;
+  };
+  // Pairs of taps within quarters of 16 channels, then fours.
+  const auto low = [](Line a, Line c) HALFTONE_VNNI __attribute__((always_inline)) {
+    return (Pairs)__builtin_shufflevector(
+        a, c, 0, 64, 1, 65, 2, 66, 3, 67, 4, 68, 5, 69, 6, 70, 7, 71, 16, 80, 17, 81, 18, 82, 19,
+        83, 20, 84, 21, 85, 22, 86, 23, 87, 32, 96, 33, 97, 34, 98, 35, 99, 36, 100, 37, 101, 38,
+        102, 39, 103, 48, 112, 49, 113, 50, 114, 51, 115, 52, 116, 53, 117, 54, 118, 55, 119);
+  };
+  const auto high = [](Line a, Line c) HALFTONE_VNNI __attribute__((always_inline)) {
+    return (Pairs)__builtin_shufflevector(a, c, 8, 72, 9, 73, 10, 74, 11, 75, 12, 76, 13, 77, 14,
+                                          78, 15, 79, 24, 88, 25, 89, 26, 90, 27, 91, 28, 92, 29,
+                                          93, 30, 94, 31, 95, 40, 104, 41, 105, 42, 106, 43, 107,
+                                          44, 108, 45, 109, 46, 110, 47, 111, 56, 120, 57, 121, 58,
+                                          122, 59, 123, 60, 124, 61, 125, 62, 126, 63, 127);
+  };
+  const auto low_pairs = [](Pairs a, Pairs c) HALFTONE_VNNI __attribute__((always_inline)) {
+    return (ByteWords)__builtin_shufflevector(a, c, 0, 32, 1, 33, 2, 34, 3, 35, 8, 40, 9, 41, 10,
+                                              42, 11, 43, 16, 48, 17, 49, 18, 50, 19, 51, 24, 56,
+                                              25, 57, 26, 58, 27, 59);
+  };
+  const auto high_pairs = [](Pairs a, Pairs c) HALFTONE_VNNI __attribute__((always_inline)) {
+    return (ByteWords)__builtin_shufflevector(a, c, 4, 36, 5, 37, 6, 38, 7, 39, 12, 44, 13, 45, 14,
+                                              46, 15, 47, 20, 52, 21, 53, 22, 54, 23, 55, 28, 60,
+                                              29, 61, 30, 62, 31, 63);
+  };
+  const Line tap_0 = tap(0), tap_1 = tap(1), tap_2 = tap(2), tap_3 = tap(3);
+  const Pairs first = low(tap_0, tap_1), third = low(tap_2, tap_3);
+  const Pairs second = high(tap_0, tap_1), fourth = high(tap_2, tap_3);
+  return {low_pairs(first, third), high_pairs(first, third), low_pairs(second, fourth),
+          high_pairs(second, fourth)};
+}
+
+HALFTONE_VNNI HALFTONE_INLINE FourWords add_word(const FourWords& word, const std::uint8_t* b,
+                                                 const FourWords& sum) {
+  return {add_products(sum.a, word.a, words_at(b)), add_products(sum.b, word.b, words_at(b + 64)),
+          add_products(sum.c, word.c, words_at(b + 128)),
+          add_products(sum.d, word.d, words_at(b + 192))};
+}
+
+/// Calls f(i, sums) for each pixel of a part in turn, the sums of 64 channels from `channel` on in the
+/// order of word_of_channel. Neighbours of a line share columns of taps: those of three are kept.
+template <bool flip, class F>
+HALFTONE_VNNI HALFTONE_INLINE void each_pixel_by_channel(const LastShape& s, const LastPart& part,
+                                                         std::int64_t channel, F&& f) {
+  const std::int64_t words = s.words(), step = s.window.strides[1], line = s.window.output[1];
+  const std::int64_t count = part.count;
+  const int given = int(part.given);
+  const std::uint8_t* const b = part.b;
+  const std::uint8_t* const* const rows = part.rows;
+  const auto first = [&]() __attribute__((always_inline)) {
+    return FourWords{words_at(part.begin), words_at(part.begin + 16), words_at(part.begin + 32),
+                     words_at(part.begin + 48)};
+  };
+  const auto load = [&](std::int64_t word, std::int64_t i) HALFTONE_VNNI
+      __attribute__((always_inline)) {
+        return load_word<flip>(rows + 4 * word * last_pixels + i, channel, given);
+      };
+  if (!s.slides()) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      FourWords sum = first();
+      for (std::int64_t w = 0; w < words; ++w) sum = add_word(load(w, i), b + w * 256, sum);
+      f(i, sum);
+    }
+    return;
+  }
+  std::int64_t column = part.pixel % line;
+  FourWords left{}, middle{}, right{};
+  for (std::int64_t i = 0; i < count; ++i) {
+    // What f reads stays in memory: registers are for the columns.
+    asm volatile("" : : : "memory");
+    if (i == 0 || column == 0) {
+      left = load(0, i);
+      middle = load(1, i);
+    } else if (step == 2) {
+      left = right;
+      middle = load(1, i);
+    } else {
+      left = middle;
+      middle = right;
+    }
+    right = load(2, i);
+    f(i, add_word(right, b + 512, add_word(middle, b + 256, add_word(left, b, first()))));
+    if (++column == line) column = 0;
+  }
+}
 #endif
 
 /// Computes bytes of a convolution part by part.
@@ -448,19 +469,29 @@ class LastConvolution {
       alignas(64) std::int32_t begin[64] = {};
       __builtin_memcpy(begin, filters_ + place.sum, std::size_t(64 * vectors));
       const LastBytes bytes(how_, first, given, shape_.by_channel, zero_, begin);
-      const LastPart part{
-          rows,  pixel, count, shape_.runs(), shape_.run_bytes() / 4, filters_ + place.begin,
-          begin, sums,  given};
+      const LastBytes* const made = how_.is_saturating ? &bytes : nullptr;
+      const LastPart part{rows,
+                          pixel,
+                          count,
+                          shape_.runs(),
+                          shape_.run_bytes() / 4,
+                          filters_ + place.begin,
+                          begin,
+                          sums,
+                          given,
+                          made,
+                          y,
+                          shape_.filters};
       if (shape_.by_channel) {
-        compute_channels(part, first, bytes, y);
+        compute_channels(part, first);
       } else if (vectors == 1) {
-        compute_vectors<1>(part, bytes, y);
+        run_last_tiles<1, flip>(part);
       } else if (vectors == 2) {
-        compute_vectors<2>(part, bytes, y);
+        run_last_tiles<2, flip>(part);
       } else if (vectors == 3) {
-        compute_vectors<3>(part, bytes, y);
+        run_last_tiles<3, flip>(part);
       } else {
-        compute_vectors<4>(part, bytes, y);
+        run_last_tiles<4, flip>(part);
       }
       if (!how_.is_saturating) {
         requantize(how_, sums, last_panel, 0, first, count, given, y, shape_.filters);
@@ -477,38 +508,16 @@ class LastConvolution {
 
  private:
 #if HALFTONE_AVX512
-  template <int V>
-  void compute_vectors(const LastPart& part, const LastBytes& bytes, std::uint8_t* y) const {
-    run_last_tiles<V, flip>(part);
-    if (!how_.is_saturating) return;
-    const LastBytes::Common common = bytes.common;
-    const std::int64_t filters = shape_.filters;
-    const std::int32_t* from = part.sums;
-    const std::int32_t* const end = from + part.count * last_panel;
-    const int given = int(part.given);
-    for (; from != end; from += last_panel, y += filters) {
-      FourWords whole{bytes.whole(words_at(from), 0, common), {}, {}, {}};
-      if constexpr (V > 1) whole.b = bytes.whole(words_at(from + 16), 1, common);
-      if constexpr (V > 2) whole.c = bytes.whole(words_at(from + 32), 2, common);
-      if constexpr (V > 3) whole.d = bytes.whole(words_at(from + 48), 3, common);
-      const auto bytes_by_quarter = (ByteWords)bytes.saturated(whole);
-      const auto in_order = __builtin_shufflevector(bytes_by_quarter, bytes_by_quarter, 0, 4, 8, 12,
-                                                    1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-      masked_store<1>(y, (ByteLine)in_order, given);
-    }
-  }
-
-  HALFTONE_VNNI void compute_channels(const LastPart& part, std::int64_t first,
-                                      const LastBytes& bytes, std::uint8_t* y) const {
-    const std::int64_t filters = shape_.filters;
-    const int given = int(part.given);
-    if (how_.is_saturating) {
+  HALFTONE_VNNI void compute_channels(const LastPart& part, std::int64_t first) const {
+    if (part.bytes != nullptr) {
+      const LastBytes& bytes = *part.bytes;
       const LastBytes::Common common = bytes.common;
+      const int given = int(part.given);
       const auto make = [&, common](std::int64_t i, const FourWords& sum) HALFTONE_VNNI
           __attribute__((always_inline)) {
             const FourWords whole{bytes.whole(sum.a, 0, common), bytes.whole(sum.b, 1, common),
                                   bytes.whole(sum.c, 2, common), bytes.whole(sum.d, 3, common)};
-            masked_store<1>(y + i * filters, bytes.saturated(whole), given);
+            masked_store<1>(part.y + i * part.y_row, bytes.saturated(whole), given);
           };
       return each_pixel_by_channel<flip>(shape_, part, first, make);
     }
