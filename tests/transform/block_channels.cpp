@@ -238,6 +238,19 @@ TEST_CASE("block channels: bytes between quantized convolutions have their chann
   }
 }
 
+TEST_CASE("block channels: as many bytes as a block has floats are no floats") {
+  QuantizedNetwork n;
+  const std::int64_t channels = float_lanes();
+  const AnyTensor a = n.conv(n.input({1, 4, 6, 6}), channels, 3);
+  const AnyTensor c = n.to_bytes(op::relu(n.floats(a) + n.floats(n.conv(a, channels, 1))));
+  n.give(op::max_pool(c, {.kernel_shape = {2, 2}}), "y");
+  const Graph g = fuse_quantized(std::move(n.g));
+  Graph blocked = block_channels(g, float_lanes(), true);
+  CHECK(infer(blocked).empty());
+  CHECK(test::count(blocked, op::ReorderChannels::id) == 2);
+  CHECK(test::results(blocked) == test::results(g));
+}
+
 TEST_CASE("block channels: a normalization between quantized convolutions has channels last, too") {
   QuantizedNetwork n;
   const AnyTensor a = n.conv(n.input({1, 3, 9, 9}), 20, 3);

@@ -54,10 +54,14 @@ class ChannelBlocks {
     return (is_byte || info.type == ElementType::float32) && info.rank() == 4 &&
            info.elements() > 0;
   }
+  /// Whether a tensor may lie in such blocks: those of floats, or of all channels.
+  constexpr bool may_lie_in(const TensorInfo& info, std::int64_t block) const {
+    return (block == block_ && fits(info)) || (fits_last(info) && block == info.shape[1]);
+  }
   /// Whether operators may work on a tensor's blocks: they could make other than zero of channels that
   /// do not exist.
   constexpr bool may_work_on(const TensorInfo& y, std::int64_t block) const {
-    return block != 0 && (block == block_ ? fits(y) : fits_last(y)) && is_whole(y, block);
+    return block != 0 && may_lie_in(y, block) && is_whole(y, block);
   }
   static constexpr bool is_whole(const TensorInfo& info, std::int64_t block) {
     return info.shape[1] % block == 0;
@@ -221,8 +225,7 @@ class ChannelBlocks {
     for (const TensorId id : node.inputs) {
       if (id != no_tensor && block == 0 && graph_.info(id).shape == y.shape) block = block_of(id);
     }
-    if (block == 0 || !(block == block_ ? fits(y) : fits_last(y)) || !is_whole(y, block))
-      return false;
+    if (!may_work_on(y, block)) return false;
     for (const TensorId id : node.inputs) {
       if (id != no_tensor && operand(id, y, block) == Operand::other) return false;
     }
@@ -280,7 +283,7 @@ class ChannelBlocks {
     }
     const TensorInfo x = graph_.info(node.inputs[0]);
     const std::int64_t block = block_of(node.inputs[0]);
-    if (!(block == block_ ? fits(x) : fits_last(x))) return false;
+    if (!may_lie_in(x, block)) return false;
     if (node.op->id == op::MaxPool::id) {
       widen<op::MaxPool>(node, x);
     } else if (node.op->id == op::AveragePool::id) {
@@ -406,10 +409,10 @@ class ChannelBlocks {
 }  // namespace detail
 
 /// Brings the activations between convolutions of float32 into blocks of `block` channels, the
-/// layout of the fast kernels: [batch, channels / block, height, width, block]; with_bytes: those between
-/// convolutions of bytes into blocks of all channels, which lie last then. Element-wise operators,
-/// pooling, concatenation and normalization between them work on the blocks; what else reads such a tensor gets it
-/// reordered.
+/// layout of the fast kernels: [batch, channels / block, height, width, block]; with_bytes: those
+/// between convolutions of bytes into blocks of all channels, which lie last then. Element-wise
+/// operators, pooling, concatenation and normalization between them work on the blocks; what else
+/// reads such a tensor gets it reordered.
 constexpr Graph block_channels(Graph graph, std::int64_t block, bool with_bytes = false) {
   bool has_convolutions = false;
   for (const Node& node : graph.nodes) {

@@ -235,6 +235,7 @@ class AttentionFusion {
     for (;;) {
       const int at = uses_.producer[t];
       if (at == no_node || !is_a(op::Transpose::id, at)) return perm;
+      if (aliases_.is_modified(input_of(at, 0))) return perm;  // it is read later than before
       const Dims outer = perm_of(at);
       if (gradient != nullptr && *gradient != no_tensor) {
         const int back = uses_.only_reader(*gradient);
