@@ -12,7 +12,7 @@ namespace halftone::kernel {
 
 namespace detail {
 
-/// What the attention of one head and its gradient share.
+/// The attention of one head and its gradient have this in common.
 template <class T>
 class AttentionHead {
  protected:
@@ -65,10 +65,62 @@ class AttentionHead {
     return shape_.fills_chosen ? select(is_chosen, fill, score) : select(is_chosen, score, fill);
   }
 
+  /// Masks the scores of a query's keys [first, first + count), and gives the largest one.
+  T mask(std::int64_t row, T* scores, std::int64_t first, std::int64_t count) const {
+    const T lowest = -static_cast<T>(__builtin_inf());
+    V most(lowest);
+    for (std::int64_t j = 0; j < count; j += N) {
+      const std::int64_t lanes = count - j < N ? count - j : N;
+      const V s = masked(V::load(scores + j), row, first + j, lanes);
+      const V counted = lanes == N ? s : select(V::mask::first(lanes), s, V(lowest));
+      counted.store(scores + j);
+      most = max(counted, most);
+    }
+    return reduce_max(most);
+  }
+  /// All powers are zero where nothing is seen: no -infinity is subtracted from another.
+  static V shift_of(T largest) {
+    return V(largest == -static_cast<T>(__builtin_inf()) ? T(0) : largest);
+  }
+  /// The scores become powers, whose sum it gives.
+  static T powers_of(T* scores, std::int64_t count, V shift) {
+    V sum(0);
+    for (std::int64_t j = 0; j < count; j += N) {
+      const V e = exp(V::load(scores + j) - shift);
+      e.store(scores + j);
+      sum += e;
+    }
+    return reduce_add(sum);
+  }
+  /// Packs rows into whole vectors, which zeros fill up.
+  static void pack_rows(const Heads<const T>& from, std::int64_t rows, std::int64_t columns, T* to,
+                        std::int64_t width) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const T* const x = from.data + r * from.row;
+      T* const y = to + r * width;
+      for (std::int64_t c = 0; c < width; c += N) {
+        const std::int64_t lanes = columns - c < N ? columns - c : N;
+        if (from.column == 1) {
+          (lanes == N ? V::load(x + c) : V::load_partial(x + c, lanes)).store(y + c);
+          continue;
+        }
+        for (std::int64_t l = 0; l < N; ++l) y[c + l] = l < lanes ? x[(c + l) * from.column] : T(0);
+      }
+    }
+  }
+
   AttentionShape shape_;
   Heads<const T> bias_{};
   Heads<const bool> chosen_{};
 };
+
+/// The shares that `count` tasks of so many multiply-adds in all are divided into: by the size alone.
+constexpr std::int64_t attention_shares(std::int64_t count, double multiply_adds) {
+  constexpr std::int64_t most = 16;
+  const double wanted = multiply_adds / double(1 << 17);  // those are worth a share
+  const std::int64_t shares = wanted < 1 ? 1 : wanted < double(most) ? std::int64_t(wanted) : most;
+  return shares < count ? shares : count;
+}
 
 /// Softmax(scale q k' + mask) v for the queries of one head, by blocks of keys: the sums of a block
 /// are scaled down when a later one has a larger score (Milakov and Gimelshein 2018,
@@ -76,7 +128,8 @@ class AttentionHead {
 template <class T>
 class HeadAttention : AttentionHead<T> {
   using Head = AttentionHead<T>;
-  using Head::N, Head::masked, Head::multiply, Head::shape_, Head::bias_, Head::chosen_;
+  using Head::N, Head::mask, Head::multiply, Head::pack_rows, Head::powers_of, Head::shift_of;
+  using Head::shape_, Head::bias_, Head::chosen_;
   using typename Head::V;
   static constexpr std::int64_t key_block = 128;
   static constexpr std::int64_t query_block = 4 * direct_rows;
@@ -144,12 +197,9 @@ class HeadAttention : AttentionHead<T> {
   }
   /// Values [first, first + count) in rows of whole vectors.
   void pack_values(std::int64_t first, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const T* const from = v_.data + (first + i) * v_.row;
-      T* const to = packed_values_ + i * width_;
-      for (std::int64_t c = 0; c < shape_.values; ++c) to[c] = from[c * v_.column];
-      for (std::int64_t c = shape_.values; c < width_; ++c) to[c] = 0;
-    }
+    Heads<const T> rows = v_;
+    rows.data += first * v_.row;
+    pack_rows(rows, count, shape_.values, packed_values_, width_);
   }
 
   void multiply_keys(std::int64_t row, std::int64_t rows, std::int64_t count) {
@@ -201,32 +251,17 @@ class HeadAttention : AttentionHead<T> {
 
   /// The scores of one query become powers; what its sums hold becomes a share of the new largest.
   void powers(std::int64_t row, T* scores, std::int64_t first, std::int64_t count) {
-    const T lowest = -static_cast<T>(__builtin_inf());
-    V most(lowest);
-    for (std::int64_t j = 0; j < count; j += N) {
-      const std::int64_t lanes = count - j < N ? count - j : N;
-      const V s = masked(V::load(scores + j), row, first + j, lanes);
-      const V counted = lanes == N ? s : select(V::mask::first(lanes), s, V(lowest));
-      counted.store(scores + j);
-      most = max(counted, most);
-    }
-    T largest = reduce_max(most);
+    T largest = mask(row, scores, first, count);
     if (first > 0 && !(largest > largest_[row])) largest = largest_[row];
-    // All powers are zero where nothing is seen yet: no -infinity is subtracted from another.
-    const V shift(largest == lowest ? T(0) : largest);
-    V sum(0);
-    for (std::int64_t j = 0; j < count; j += N) {
-      const V e = exp(V::load(scores + j) - shift);
-      e.store(scores + j);
-      sum += e;
-    }
+    const V shift = shift_of(largest);
+    const T sum = powers_of(scores, count, shift);
     if (first == 0) {
-      total_[row] = reduce_add(sum);
+      total_[row] = sum;
     } else if (largest == largest_[row]) {
-      total_[row] += reduce_add(sum);
+      total_[row] += sum;
     } else {
       const V factor = exp(V(largest_[row]) - shift);
-      total_[row] = total_[row] * factor[0] + reduce_add(sum);
+      total_[row] = total_[row] * factor[0] + sum;
       T* const sums = sums_ + row * width_;
       for (std::int64_t c = 0; c < width_; c += N) (V::load(sums + c) * factor).store(sums + c);
     }
@@ -255,7 +290,7 @@ class HeadAttention : AttentionHead<T> {
   T *sums_ = nullptr, *largest_ = nullptr, *total_ = nullptr;
 };
 
-/// Blocks of queries of all heads, and the shares that they are divided into: by the size alone.
+/// Blocks of queries of all heads, and the shares that they are divided into.
 template <class T>
 struct AttentionTasks {
   Parts blocks;
@@ -263,15 +298,9 @@ struct AttentionTasks {
 
   constexpr explicit AttentionTasks(const AttentionShape& s)
       : blocks(s.queries, HeadAttention<T>::queries_at_once),
-        count(s.batch * s.heads * blocks.parts) {
-    constexpr std::int64_t most = 16;
-    constexpr double work = 1 << 17;  // multiply-adds that are worth a share
-    const double wanted = double(count) * double(s.queries) * double(s.keys) *
-                          double(s.size + s.values) / double(blocks.parts > 0 ? blocks.parts : 1) /
-                          work;
-    shares = wanted < 1 ? 1 : wanted < double(most) ? std::int64_t(wanted) : most;
-    if (shares > count) shares = count;
-  }
+        count(s.batch * s.heads * blocks.parts),
+        shares(attention_shares(count, double(s.batch * s.heads) * double(s.queries) *
+                                           double(s.keys) * double(s.size + s.values))) {}
 };
 
 }  // namespace detail

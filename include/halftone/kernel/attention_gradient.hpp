@@ -23,8 +23,8 @@ namespace detail {
 template <class T>
 class HeadAttentionGradient : AttentionHead<T> {
   using Head = AttentionHead<T>;
-  using Head::N, Head::chosen, Head::masked, Head::multiply;
-  using Head::shape_, Head::bias_, Head::chosen_;
+  using Head::N, Head::chosen, Head::mask, Head::multiply, Head::pack_rows, Head::powers_of;
+  using Head::shift_of, Head::shape_, Head::bias_, Head::chosen_;
   using typename Head::V;
   /// Weights and their gradients of a block of queries are in the second cache.
   static constexpr std::int64_t block_elements = 1 << 16;
@@ -95,22 +95,6 @@ class HeadAttentionGradient : AttentionHead<T> {
     return n > most ? most : n;
   }
 
-  /// Rows of whole vectors, filled up with zeros.
-  static void pack_rows(const Heads<const T>& from, std::int64_t rows, std::int64_t columns, T* to,
-                        std::int64_t width) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const T* const x = from.data + r * from.row;
-      T* const y = to + r * width;
-      for (std::int64_t c = 0; c < width; c += N) {
-        const std::int64_t lanes = columns - c < N ? columns - c : N;
-        if (from.column == 1) {
-          (lanes == N ? V::load(x + c) : V::load_partial(x + c, lanes)).store(y + c);
-          continue;
-        }
-        for (std::int64_t l = 0; l < N; ++l) y[c + l] = l < lanes ? x[(c + l) * from.column] : T(0);
-      }
-    }
-  }
   static void store_rows(const T* from, std::int64_t width, std::int64_t rows, std::int64_t columns,
                          const Heads<T>& all, std::int64_t batch, std::int64_t head,
                          std::int64_t begin) {
@@ -177,24 +161,8 @@ class HeadAttentionGradient : AttentionHead<T> {
 
   /// The scores of one query become its weights, their softmax.
   void weigh(std::int64_t row, T* x) const {
-    const T lowest = -static_cast<T>(__builtin_inf());
-    V most(lowest);
-    for (std::int64_t j = 0; j < shape_.keys; j += N) {
-      const std::int64_t lanes = at_most(shape_.keys - j, N);
-      const V s = masked(V::load(x + j), row, j, lanes);
-      const V counted = lanes == N ? s : select(V::mask::first(lanes), s, V(lowest));
-      counted.store(x + j);
-      most = max(counted, most);
-    }
-    const T largest = reduce_max(most);
-    const V shift(largest == lowest ? T(0) : largest);
-    V sum(0);
-    for (std::int64_t j = 0; j < shape_.keys; j += N) {
-      const V e = exp(V::load(x + j) - shift);
-      e.store(x + j);
-      sum += e;
-    }
-    const V factor(1 / reduce_add(sum));
+    const V shift = shift_of(mask(row, x, 0, shape_.keys));
+    const V factor(1 / powers_of(x, shape_.keys, shift));
     for (std::int64_t j = 0; j < shape_.keys; j += N) (V::load(x + j) * factor).store(x + j);
   }
 
@@ -220,19 +188,14 @@ class HeadAttentionGradient : AttentionHead<T> {
   T *query_ = nullptr, *output_ = nullptr;
 };
 
-/// Heads of keys, and the shares that they are divided into: by the size alone.
+/// Heads of keys, and the shares that they are divided into.
 struct AttentionGradientTasks {
   std::int64_t count, shares;
 
   constexpr explicit AttentionGradientTasks(const AttentionShape& s)
-      : count(s.batch * s.key_heads) {
-    constexpr std::int64_t most = 16;
-    constexpr double work = 1 << 17;  // multiply-adds that are worth a share
-    const double wanted = double(s.batch * s.heads) * double(s.queries) * double(s.keys) *
-                          double(3 * s.size + 2 * s.values) / work;
-    shares = wanted < 1 ? 1 : wanted < double(most) ? std::int64_t(wanted) : most;
-    if (shares > count) shares = count;
-  }
+      : count(s.batch * s.key_heads),
+        shares(attention_shares(count, double(s.batch * s.heads) * double(s.queries) *
+                                           double(s.keys) * double(3 * s.size + 2 * s.values))) {}
 };
 
 }  // namespace detail

@@ -32,7 +32,7 @@ constexpr std::int64_t word_of_channel(std::int64_t c) {
   return c / 64 * 64 + vector * 16 + quarter * 4 + c % 4;
 }
 
-/// Where the bytes of a filter lie: that of a term is at begin + term / 4 * step + term % 4, the sum of
+/// The bytes of a filter lie here: that of a term is at begin + term / 4 * step + term % 4, the sum of
 /// all at `sum`.
 struct PackedFilter {
   std::int64_t begin, step, sum;
@@ -73,8 +73,8 @@ void pack_last(const LastShape& s, const W* w, void* packed) {
   }
 }
 
-/// Where the runs of neighbouring pixels lie: rows[run * last_pixels + pixel] for the `count` pixels
-/// from `first` on. `beside` is read beside the image; x is its copy where runs are rows. `shares`: the
+/// The function finds the runs of neighbouring pixels, rows[run * last_pixels + pixel], for the `count`
+/// pixels from `first` on. `beside` is read beside the image; x is its copy where runs are rows. `shares`: the
 /// columns of taps that a pixel shares with the one before it are asked for at the begin of a line
 /// alone.
 inline void find_runs(const LastShape& s, const std::uint8_t* x, const std::uint8_t* beside,
@@ -184,7 +184,7 @@ class LastBytes {
   using I = Vec<std::int32_t, 16>;
 
  public:
-  /// What all filters share: values of a loop, since bytes that are stored could change an object's.
+  /// All filters share these. A loop has its own copy, since bytes that it stores could change an object.
   struct Common {
     F divisor, inverse;
     I zero;
@@ -258,7 +258,7 @@ class LastBytes {
   bool is_signed_;
 };
 
-/// What a task computes of a panel.
+/// A task computes this part of a panel.
 struct LastPart {
   const std::uint8_t* const* rows;
   std::int64_t pixel, count;  ///< the first one, and how many there are
@@ -431,7 +431,7 @@ HALFTONE_VNNI HALFTONE_INLINE void each_pixel_by_channel(const LastShape& s, con
   std::int64_t column = part.pixel % line;
   FourWords left{}, middle{}, right{};
   for (std::int64_t i = 0; i < count; ++i) {
-    // What f reads stays in memory: registers are for the columns.
+    // The operands of f stay in memory, because the columns need the registers.
     asm volatile("" : : : "memory");
     if (i == 0 || column == 0) {
       left = load(0, i);
