@@ -42,9 +42,10 @@ Executor reversed() {
           }};
 }
 
-/// The sums of the definition, exact, as the bytes that `requantize` makes of them.
+/// The sums of the definition, exact, as the bytes that `requantize` makes of them, and `add_bytes` of
+/// those.
 template <class X, class W>
-void check(const Case& c, bool is_signed, float y_scale) {
+void check(const Case& c, bool is_signed, float y_scale, bool has_sum = false) {
   const std::int64_t extents[]{c.height, c.width};
   const LastShape s(Window::over(extents, c.window), c.batch, c.height, c.width, c.channels,
                     c.filters, c.by_channel);
@@ -72,16 +73,25 @@ void check(const Case& c, bool is_signed, float y_scale) {
   how.bias = View<const float>{bias.data(), &count, 1};
   how.addend = View<const std::int32_t>{addend.data(), &count, 1};
   how.by_columns = true;
-  how.is_signed = is_signed;
-  how.y_scale = y_scale;
-  how.y_zero = is_signed ? -7 : 9;
+  how.y = {.scale = y_scale, .zero = is_signed ? -7.f : 9.f, .is_signed = is_signed};
   how.prepare();
+  const std::vector<std::uint8_t> residual = bytes(s.pixels() * c.filters, 3);
+  ByteSum sum;
+  if (has_sum) {
+    sum = {.residual = residual.data(),
+           .x_scale = how.y.scale,
+           .x_zero = how.y.zero,
+           .residual_scale = 0.03f,
+           .residual_zero = 11,
+           .y = {.scale = 0.07f, .zero = 3, .is_signed = is_signed}};
+    sum.prepare();
+  }
 
   Memory packed(s.packed_bytes()), workspace(s.workspace_bytes());
   kernel::detail::pack_last(s, w, packed.data());
   const auto convolved = [&](const Executor& executor) {
     std::vector<std::uint8_t> y(static_cast<std::size_t>(s.pixels() * c.filters + 1), 0xab);
-    kernel::detail::convolve_last(s, x, zero, packed.data(), how, y.data(), workspace.data(),
+    kernel::detail::convolve_last(s, x, zero, packed.data(), how, sum, y.data(), workspace.data(),
                                   executor);
     CHECK(y.back() == 0xab);
     return y;
@@ -92,7 +102,7 @@ void check(const Case& c, bool is_signed, float y_scale) {
     const std::int64_t image = pixel / s.image(), at = pixel % s.image();
     const std::int64_t line = at / s.window.output[1], column = at % s.window.output[1];
     for (std::int64_t f = 0; f < c.filters; ++f) {
-      std::int32_t sum = 0;
+      std::int32_t total = 0;
       for (std::int64_t t = 0; t < taps; ++t) {
         const std::int64_t row = line * s.window.strides[0] - s.window.pad_begin(0) +
                                  t / s.window.kernel[1] * s.window.dilations[0];
@@ -101,12 +111,18 @@ void check(const Case& c, bool is_signed, float y_scale) {
         if (row < 0 || row >= c.height || place < 0 || place >= c.width) continue;
         const X* const from = x + ((image * c.height + row) * c.width + place) * c.channels;
         for (std::int64_t k = 0; k < given; ++k) {
-          sum += (from[c.by_channel ? f : k] - zero) * (w[(f * given + k) * taps + t] - middle);
+          total += (from[c.by_channel ? f : k] - zero) * (w[(f * given + k) * taps + t] - middle);
         }
       }
       std::uint8_t expected = 0;
-      requantize(how, &sum, 1, 0, f, 1, 1, &expected, 1);
-      if (y[static_cast<std::size_t>(pixel * c.filters + f)] != expected) ++wrong;
+      requantize(how, &total, 1, 0, f, 1, 1, &expected, 1);
+      const std::int64_t place = pixel * c.filters + f;
+      if (has_sum) {
+        ByteSum one = sum;
+        one.residual += place;
+        add_bytes(one, 0, 1, 1, 1, &expected);
+      }
+      if (y[static_cast<std::size_t>(place)] != expected) ++wrong;
     }
   }
   CHECK(wrong == 0);
@@ -122,6 +138,8 @@ void check_types(const Case& c) {
   check<std::int8_t, std::int8_t>(c, true, 0.05f);
   check<std::uint8_t, std::uint8_t>(c, true, 0x1.fffffep-5f);
   check<std::int8_t, std::uint8_t>(c, false, 0x1.fffffep-5f);
+  check<std::uint8_t, std::int8_t>(c, true, 0.05f, true);
+  check<std::uint8_t, std::int8_t>(c, false, 0x1.fffffep-5f, true);
 }
 
 }  // namespace

@@ -282,16 +282,16 @@ TEST_CASE("integer product: bytes are those of the division beside every half") 
     how.scale.count = 1;
     how.bias = View<const float>{values.data(), &count, 1};
     how.by_columns = true;
-    how.y_scale = y_scale;
-    how.is_signed = round % 2 == 0;
-    how.y_zero = static_cast<float>(static_cast<int>(below(256)) - (how.is_signed ? 128 : 0));
+    how.y.scale = y_scale;
+    how.y.is_signed = round % 2 == 0;
+    how.y.zero = static_cast<float>(static_cast<int>(below(256)) - (how.y.is_signed ? 128 : 0));
     how.prepare();
-    saturating += how.is_saturating ? 1 : 0;
+    saturating += how.y.is_saturating ? 1 : 0;
     requantize(how, sums.data(), count, 0, 0, 1, count, y.data(), count);
     std::int64_t wrong = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      float v = std::nearbyint(values[i] / y_scale) + how.y_zero;
-      v = std::fmin(std::fmax(v, how.lowest()), how.largest());
+      float v = std::nearbyint(values[i] / y_scale) + how.y.zero;
+      v = std::fmin(std::fmax(v, how.y.lowest()), how.y.largest());
       wrong += y[i] != static_cast<std::uint8_t>(static_cast<std::int32_t>(v));
     }
     CHECK(wrong == 0);
@@ -317,27 +317,27 @@ TEST_CASE("integer product: bytes of sums are those of the division") {
         how.scale.data = &scale;
         how.bias.data = &bias;
         how.scale.count = how.bias.count = 1;
-        how.y_scale = y_scale;
-        how.y_zero = is_signed ? -5.f : 97.f;
-        how.is_signed = is_signed;
+        how.y.scale = y_scale;
+        how.y.zero = is_signed ? -5.f : 97.f;
+        how.y.is_signed = is_signed;
         for (const bool clamps : {false, true}) {
-          how.clamp = clamps;
-          how.lower = lower;
-          how.upper = upper;
+          how.y.clamp = clamps;
+          how.y.lower = lower;
+          how.y.upper = upper;
           how.prepare();
-          CHECK(how.is_quick ==
+          CHECK(how.y.is_quick ==
                 (has_fma && y_scale > 1e-18f && y_scale < 1e18f && y_scale != 1.9999999f));
           // Quotients may reach 2^31 scale / y_scale; the limits are not those of bytes.
-          const bool fits = how.is_quick && 0x1p31f * scale < 0x1p30f * y_scale;
-          CHECK(how.is_saturating == (has_saturation && fits && !clamps));
+          const bool fits = how.y.is_quick && 0x1p31f * scale < 0x1p30f * y_scale;
+          CHECK(how.y.is_saturating == (has_saturation && fits && !clamps));
           requantize(how, sums.data(), count, 0, 0, 1, count, y.data(), count);
           std::int64_t wrong = 0;
           for (std::int64_t i = 0; i < count; ++i) {
             const volatile float product = static_cast<float>(sums[std::size_t(i)]) * scale;
             float v = product + bias;
             if (clamps) v = std::fmin(std::fmax(v, lower), upper);
-            v = std::nearbyint(v / y_scale) + how.y_zero;
-            v = std::fmin(std::fmax(v, how.lowest()), how.largest());
+            v = std::nearbyint(v / y_scale) + how.y.zero;
+            v = std::fmin(std::fmax(v, how.y.lowest()), how.y.largest());
             wrong += y[std::size_t(i)] != static_cast<std::uint8_t>(static_cast<std::int32_t>(v));
           }
           CHECK(wrong == 0);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include <halftone/halftone.hpp>
+#include <halftone/transform/block_channels.hpp>
+#include <halftone/transform/infer.hpp>
 
 #include "results.hpp"
 
@@ -85,7 +87,75 @@ Graph graph_of(const Product& p) {
   return g;
 }
 
+/// Convolutions of a network with residuals, as QDQ graphs have them.
+struct Residuals {
+  Graph g{};
+  ElementType type = ElementType::uint8;
+  float scale = 0.021f, zero = type == ElementType::uint8 ? 113.f : -3.f;
+
+  AnyTensor input() {
+    const AnyTensor x = g.input<float>("x", {2, 6, 7, 9});
+    return op::cast(op::mul(x, one(g, 10)), {.to = type});
+  }
+  AnyTensor conv(const AnyTensor& x) {
+    const AnyTensor y = op::conv_integer(x, numbers<std::int8_t>(g, {6, 6, 3, 3}, 1), none, none,
+                                         {.conv = {.pads = {1, 1, 1, 1}}});
+    return to_bytes(
+        op::mul(op::cast(y, {.to = ElementType::float32}), numbers<float>(g, {6, 1, 1}, 1e-6f)));
+  }
+  AnyTensor to_bytes(const AnyTensor& y) { return to_bytes(y, type); }
+  AnyTensor to_bytes(const AnyTensor& y, ElementType to) {
+    return op::cast(op::add(op::round(op::div(y, one(g, scale))), one(g, zero)), {.to = to});
+  }
+  AnyTensor floats(const AnyTensor& y) { return floats(y, scale); }
+  AnyTensor floats(const AnyTensor& y, float by) {
+    return op::mul(op::sub(op::cast(y, {.to = ElementType::float32}), one(g, zero)), one(g, by));
+  }
+};
+
 }  // namespace
+
+TEST_CASE("fuse quantized: a convolution adds the numbers of other bytes to those of its own") {
+  for (const ElementType type : {ElementType::uint8, ElementType::int8}) {
+    Residuals r{.type = type};
+    const AnyTensor x = r.input();
+    const AnyTensor a = r.to_bytes(op::relu(op::add(r.floats(r.conv(x)), r.floats(x, 0.1f))));
+    // The residual comes first, without a zero point.
+    const AnyTensor plain = op::mul(one(r.g, 0.3f), op::cast(a, {.to = ElementType::float32}));
+    const AnyTensor b = r.to_bytes(op::add(plain, r.floats(r.conv(a))));
+    // Of two convolutions, one adds the other's bytes.
+    const AnyTensor c = r.to_bytes(op::add(r.floats(r.conv(b)), r.floats(r.conv(a))));
+    output(r.g, c, "y");
+    const Graph fused = fuse_quantized(r.g);
+    CHECK(test::count(fused, op::QuantizedConv::id) == 4);
+    CHECK(fused.nodes.size() == 4 + 2);  // those of x
+    CHECK(test::results(fused) == test::results(r.g));
+    Graph blocked = block_channels(fused, float_lanes(), true);
+    CHECK(infer(blocked).empty());
+    CHECK(test::count(blocked, op::ReorderChannels::id) == 2);
+    CHECK(test::results(blocked) == test::results(r.g));
+  }
+}
+
+TEST_CASE("fuse quantized: additions of other numbers stay") {
+  enum Form { other_scale, read, by_channel, other_type, of_itself, end };
+  for (int form = 0; form < end; ++form) {
+    CAPTURE(form);
+    Residuals r;
+    const AnyTensor x = r.input(), y = r.conv(x),
+                    own = r.floats(y, form == other_scale ? 1 : r.scale);
+    AnyTensor other = r.floats(x);
+    if (form == by_channel) other = numbers<float>(r.g, {6, 1, 1}, 0.01f);
+    if (form == of_itself) other = own;
+    const AnyTensor sum = op::add(own, other);
+    if (form == read) output(r.g, sum, "read");
+    output(r.g, r.to_bytes(sum, form == other_type ? ElementType::int8 : r.type), "y");
+    const Graph fused = fuse_quantized(r.g);
+    CHECK(test::count(fused, op::QuantizedConv::id) == 1);
+    CHECK(test::count(fused, op::Sub::id) >= 1);
+    CHECK(test::results(fused) == test::results(r.g));
+  }
+}
 
 TEST_CASE("fuse quantized: the bytes of a product of matrices are those of the operators") {
   for (const Product& p : {

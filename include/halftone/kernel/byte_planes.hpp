@@ -289,16 +289,8 @@ void convolve_byte_plane(const BytePlanes& p, const ByteFilter& filter, const vo
 
 inline void convolve_byte_plane(const BytePlanes& p, const ByteFilter& filter, const void* group,
                                 const ByteOutput& y) {
-  switch (y.requantize == nullptr ? ToBytes::none : way_of(*y.requantize)) {
-    case ToBytes::none:
-      return convolve_byte_plane<ToBytes::none>(p, filter, group, y);
-    case ToBytes::saturating:
-      return convolve_byte_plane<ToBytes::saturating>(p, filter, group, y);
-    case ToBytes::quickly:
-      return convolve_byte_plane<ToBytes::quickly>(p, filter, group, y);
-    case ToBytes::exactly:
-      return convolve_byte_plane<ToBytes::exactly>(p, filter, group, y);
-  }
+  if (y.requantize == nullptr) return convolve_byte_plane<ToBytes::none>(p, filter, group, y);
+  with_way(y.requantize->y, [&]<ToBytes way>() { convolve_byte_plane<way>(p, filter, group, y); });
 }
 #endif
 

@@ -8,6 +8,7 @@
 #include <halftone/base/view.hpp>
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/byte_planes.hpp>
+#include <halftone/kernel/byte_sum.hpp>
 #include <halftone/kernel/executor.hpp>
 #include <halftone/kernel/gemm_bytes.hpp>
 #include <halftone/kernel/last_shape.hpp>
@@ -20,8 +21,9 @@ namespace halftone::kernel::detail {
 
 /// Lanes of a panel of filters: as many vectors as there are left, four at most.
 inline constexpr std::int64_t last_panel = 4 * byte_lanes;
-/// Pixels that a panel of filters goes through before the next one: their sums stay in the first cache.
-inline constexpr std::int64_t last_pixels = 48;
+/// Pixels that a panel of filters goes through before the next one, at most: their sums stay in the first
+/// cache.
+inline constexpr std::int64_t last_pixels = 64;
 /// Tasks at most: threads ask for them one by one.
 inline constexpr std::int64_t last_shares = 32;
 
@@ -195,15 +197,15 @@ class LastBytes {
   /// bytes are made here.
   LastBytes(const Requantize& how, std::int64_t first, std::int64_t given, bool by_channel,
             std::int32_t zero, std::int32_t (&begin)[64])
-      : common{how.y_scale, how.inverse, static_cast<std::int32_t>(how.y_zero)},
-        is_signed_(how.is_signed) {
+      : common{how.y.scale, how.y.inverse, static_cast<std::int32_t>(how.y.zero)},
+        is_signed_(how.y.is_signed) {
     alignas(64) std::int32_t addend[64];
     load(how.addend, first, given, by_channel, 0, addend);
     load(how.scale, first, given, by_channel, 1.f, scale_);
     load(how.bias, first, given, by_channel, 0.f, bias_);
     for (std::int64_t c = 0; c < 64; ++c) {
       const auto less = static_cast<std::uint32_t>(begin[c]) * static_cast<std::uint32_t>(zero);
-      const std::uint32_t more = how.is_saturating ? static_cast<std::uint32_t>(addend[c]) : 0;
+      const std::uint32_t more = how.y.is_saturating ? static_cast<std::uint32_t>(addend[c]) : 0;
       begin[c] = static_cast<std::int32_t>(more - less);
     }
   }
@@ -469,7 +471,7 @@ class LastConvolution {
       alignas(64) std::int32_t begin[64] = {};
       __builtin_memcpy(begin, filters_ + place.sum, std::size_t(64 * vectors));
       const LastBytes bytes(how_, first, given, shape_.by_channel, zero_, begin);
-      const LastBytes* const made = how_.is_saturating ? &bytes : nullptr;
+      const LastBytes* const made = how_.y.is_saturating ? &bytes : nullptr;
       const LastPart part{rows,
                           pixel,
                           count,
@@ -493,7 +495,7 @@ class LastConvolution {
       } else {
         run_last_tiles<4, flip>(part);
       }
-      if (!how_.is_saturating) {
+      if (!how_.y.is_saturating) {
         requantize(how_, sums, last_panel, 0, first, count, given, y, shape_.filters);
       }
       return;
@@ -539,10 +541,10 @@ class LastConvolution {
 };
 
 /// Bytes y [pixels, filters] of an image of bytes x. `zero` is x's zero point; packed: pack_last's; how:
-/// its numbers are those of columns.
+/// its numbers are those of columns; sum: of y and another tensor, if there is one.
 template <class X>
 void convolve_last(const LastShape& s, const X* x, std::int32_t zero, const void* packed,
-                   const Requantize& how, std::uint8_t* y, void* workspace,
+                   const Requantize& how, const ByteSum& sum, std::uint8_t* y, void* workspace,
                    const Executor& executor) {
   const auto* image = reinterpret_cast<const std::uint8_t*>(x);
   auto* const beside = static_cast<std::uint8_t*>(workspace);
@@ -553,7 +555,9 @@ void convolve_last(const LastShape& s, const X* x, std::int32_t zero, const void
     image = copy;
   }
   const LastConvolution<flip_left<X> != 0> convolution(s, zero + shift_left<X>, packed, how);
-  const Parts chunks(s.pixels(), last_pixels);
+  // Few pixels go through all filters at once, whose bytes are more than theirs.
+  const std::int64_t usual = s.pixels() <= last_pixels ? last_pixels : 48;
+  const Parts chunks(s.pixels(), usual);
   const std::int64_t panels = (s.filters + last_panel - 1) / last_panel;
   // Few pixels: filters are divided, too.
   const std::int64_t wanted = chunks.parts >= 16 ? 1 : 16 / chunks.parts;
@@ -569,7 +573,9 @@ void convolve_last(const LastShape& s, const X* x, std::int32_t zero, const void
       for (std::int64_t p = columns.begin(part); p < columns.begin(part + 1); ++p) {
         const std::int64_t f = p * last_panel;
         const std::int64_t given = s.filters - f < last_panel ? s.filters - f : last_panel;
-        convolution.compute(rows, first, count, f, given, y + first * s.filters + f);
+        const std::int64_t at = first * s.filters + f;
+        convolution.compute(rows, first, count, f, given, y + at);
+        if (sum.residual != nullptr) add_bytes(sum, at, count, given, s.filters, y);
       }
     }
   });

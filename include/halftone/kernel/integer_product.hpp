@@ -8,6 +8,7 @@
 #include <halftone/graph/runner.hpp>
 #include <halftone/kernel/byte_image.hpp>
 #include <halftone/kernel/byte_planes.hpp>
+#include <halftone/kernel/byte_sum.hpp>
 #include <halftone/kernel/bytes_last.hpp>
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/kernel/gemm.hpp>
@@ -271,7 +272,19 @@ constexpr std::int64_t sums_bytes(std::int64_t elements) {
   return round_up(elements * static_cast<std::int64_t>(sizeof(std::int32_t)), 64);
 }
 
-/// What the attributes and inputs of an operator say of its result.
+/// What attributes and inputs say of bytes of type Y.
+template <class Y>
+Quantization quantization(const op::QuantizedLimits& limits, View<const float> scale,
+                          View<const float> zero) {
+  return {.scale = scale[0],
+          .zero = zero ? zero[0] : 0,
+          .lower = limits.lower,
+          .upper = limits.upper,
+          .clamp = limits.clamp,
+          .is_signed = std::is_signed_v<Y>};
+}
+
+/// The same of the result of an operator.
 template <class Y>
 Requantize requantization(const op::QuantizedResult& result, View<const std::int32_t> addend,
                           View<const float> scale, View<const float> bias,
@@ -280,12 +293,7 @@ Requantize requantization(const op::QuantizedResult& result, View<const std::int
   how.addend = addend;
   how.scale = scale;
   how.bias = bias;
-  how.clamp = result.clamp;
-  how.lower = result.lower;
-  how.upper = result.upper;
-  how.y_scale = y_scale[0];
-  how.y_zero = y_zero ? y_zero[0] : 0;
-  how.is_signed = std::is_signed_v<Y>;
+  how.y = quantization<Y>(result.limits, y_scale, y_zero);
   how.prepare();
   return how;
 }
@@ -666,9 +674,21 @@ template <class X, class W, class Y, class Op>
 void quantized_conv(const Op& op, const KernelCall& call, View<const X> x, View<const W> w,
                     View<const X> zero_x, View<const W> zero_w, View<const std::int32_t> addend,
                     View<const float> scale, View<const float> bias, View<const float> y_scale,
-                    View<const float> y_zero, View<Y> y) {
+                    View<const float> y_zero, View<const Y> residual,
+                    View<const float> residual_scale, View<const float> residual_zero,
+                    View<const float> sum_scale, View<const float> sum_zero, View<Y> y) {
   if (y.size() == 0) return;
   Requantize how = detail::requantization(op.result, addend, scale, bias, y_scale, y_zero, y);
+  ByteSum sum;
+  if (residual) {
+    sum = {.residual = reinterpret_cast<const std::uint8_t*>(residual.data),
+           .x_scale = how.y.scale,
+           .x_zero = how.y.zero,
+           .residual_scale = residual_scale[0],
+           .residual_zero = residual_zero ? residual_zero[0] : 0,
+           .y = detail::quantization<Y>(op.sum, sum_scale, sum_zero)};
+    sum.prepare();
+  }
   auto* const bytes = reinterpret_cast<std::uint8_t*>(y.data);
   if (op.channels_last) {
     how.by_columns = true;
@@ -680,16 +700,20 @@ void quantized_conv(const Op& op, const KernelCall& call, View<const X> x, View<
       packed = workspace;
       workspace += detail::round_up(shape.packed_bytes(), 64);
     }
-    return detail::convolve_last(shape, x.data, zero_x ? zero_x[0] : 0, packed, how, bytes,
+    return detail::convolve_last(shape, x.data, zero_x ? zero_x[0] : 0, packed, how, sum, bytes,
                                  workspace, *call.executor);
   }
-  quantized_convolution(op.conv.window_over(x, w), op.conv.group, call, x, w, zero_x, zero_w, how,
-                        bytes);
+  const Window window = op.conv.window_over(x, w);
+  quantized_convolution(window, op.conv.group, call, x, w, zero_x, zero_w, how, bytes);
+  if (!residual) return;
+  const std::int64_t pixels = product(window.output);
+  parallel_for(*call.executor, y.size() / pixels,
+               [&](std::int64_t plane) { add_bytes(sum, plane * pixels, 1, pixels, 0, bytes); });
 }
 
-template <class X, class W, class Y, class Op>
+template <class X, class W, class Op>
 constexpr std::size_t quantized_conv_workspace(const Op& op, const KernelCall& call,
-                                               View<const X> x, View<const W> w, View<Y> y) {
+                                               View<const X> x, View<const W> w) {
   if (op.channels_last) {
     const LastShape shape = detail::last_shape(op.conv, x, w);
     const std::int64_t packed =
@@ -697,9 +721,10 @@ constexpr std::size_t quantized_conv_workspace(const Op& op, const KernelCall& c
     return static_cast<std::size_t>(packed + shape.workspace_bytes());
   }
   const Window window = op.conv.window_over(x, w);
-  const std::size_t product = integer_convolution_workspace(window, op.conv.group, x, w);
-  if (detail::requantizes_in_place(window, op.conv.group, w)) return product;
-  return product + static_cast<std::size_t>(detail::sums_bytes(y.size()));
+  const std::size_t bytes = integer_convolution_workspace(window, op.conv.group, x, w);
+  if (detail::requantizes_in_place(window, op.conv.group, w)) return bytes;
+  const std::int64_t sums = x.extent(0) * w.extent(0) * product(window.output);
+  return bytes + static_cast<std::size_t>(detail::sums_bytes(sums));
 }
 
 template <class X, class W>

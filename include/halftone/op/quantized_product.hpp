@@ -7,16 +7,21 @@
 
 namespace halftone::op {
 
-/// How the sums of a product become bytes, beside its inputs: the limits of a Clip, and the type.
-struct QuantizedResult {
+/// The limits of a Clip in front of a quantization.
+struct QuantizedLimits {
   bool clamp = false;
   float lower = 0, upper = 0;
+};
+
+/// How the sums of a product become bytes, beside its inputs.
+struct QuantizedResult {
+  QuantizedLimits limits{};
   ElementType to = ElementType::uint8;
 
   constexpr void attributes(auto&& visit) {
-    visit("clamp", clamp);
-    visit("lower", lower);
-    visit("upper", upper);
+    visit("clamp", limits.clamp);
+    visit("lower", limits.lower);
+    visit("upper", limits.upper);
     visit("to", to);
   }
 };
@@ -30,10 +35,12 @@ template <class X, class W, class Y, class Op>
 void quantized_conv(const Op& op, const KernelCall& call, View<const X> x, View<const W> w,
                     View<const X> zero_x, View<const W> zero_w, View<const std::int32_t> addend,
                     View<const float> scale, View<const float> bias, View<const float> y_scale,
-                    View<const float> y_zero, View<Y> y);
-template <class X, class W, class Y, class Op>
+                    View<const float> y_zero, View<const Y> residual,
+                    View<const float> residual_scale, View<const float> residual_zero,
+                    View<const float> sum_scale, View<const float> sum_zero, View<Y> y);
+template <class X, class W, class Op>
 constexpr std::size_t quantized_conv_workspace(const Op& op, const KernelCall& call,
-                                               View<const X> x, View<const W> w, View<Y> y);
+                                               View<const X> x, View<const W> w);
 template <class X, class W, class Op>
 constexpr std::size_t quantized_conv_packed_bytes(const Op& op, const KernelCall& call,
                                                   View<const X> x, View<const W> w);
@@ -63,20 +70,27 @@ namespace halftone::op {
 /// addend, scale, bias  one number, or one for each filter
 /// y_scale              one number
 /// y_zero_point         one number, an integer in float
-/// channels_last        x and y are [batch, 1, height, width, channels], as the pass `block_channels`
-///                      makes them: one group, or one for each channel and filter, and w_zero_point is
-///                      what w's type has for 0 (128 if unsigned) or absent
+/// residual             as y: its numbers are added to those of y's bytes, which become bytes again,
+///                      clamped before if sum_clamp is set:
+///                      (y - y_zero_point) * y_scale + (residual - residual_zero_point) * residual_scale
+/// residual_scale, residual_zero_point, sum_scale, sum_zero_point
+///                      one number, if there is a residual
+/// channels_last        x, y and the residual are [batch, 1, height, width, channels], as the pass
+///                      `block_channels` makes them: one group, or one for each channel and filter, and
+///                      w_zero_point is what w's type has for 0 (128 if unsigned) or absent
 /// source               none
 struct QuantizedConv {
   Conv conv{};
   QuantizedResult result{};
+  QuantizedLimits sum{};
   bool channels_last = false;
 
   static constexpr OpId id{"halftone", "QuantizedConv", 1};
   static constexpr Signature signature =
       "x:X w:W x_zero_point:X? w_zero_point:W? addend:I? scale:F bias:F? y_scale:F y_zero_point:F?"
-      " -> y:Y";
-  static constexpr std::uint32_t by_sample = 1;
+      " residual:Y? residual_scale:F? residual_zero_point:F? sum_scale:F? sum_zero_point:F? -> y:Y";
+  static constexpr std::size_t residual_input = 9;
+  static constexpr std::uint32_t by_sample = 1 | 1 << residual_input;
   static constexpr int packed_input = 1;
   using Bytes = halftone::detail::QuantizedTypes;
   using types = TypeList<Bytes, Bytes, TypeList<std::int32_t>, TypeList<float>, Bytes>;
@@ -84,6 +98,9 @@ struct QuantizedConv {
   constexpr void attributes(auto&& visit) {
     conv.attributes(visit);
     result.attributes(visit);
+    visit("sum_clamp", sum.clamp);
+    visit("sum_lower", sum.lower);
+    visit("sum_upper", sum.upper);
     visit("channels_last", channels_last);
   }
   constexpr Inferred infer(const Inputs& in) const {
@@ -94,6 +111,11 @@ struct QuantizedConv {
     y.outputs[0].type = result.to;
     Dims& shape = y.outputs[0].shape;
     if (channels_last) shape = {shape[0], 1, shape[2], shape[3], shape[1]};
+    if (in.size() > residual_input && in[residual_input].is_static() && y.outputs[0].is_static() &&
+        in[residual_input] != y.outputs[0]) {
+      return Inferred::mismatch("the residual has another shape than the output",
+                                y.outputs[0].elements(), in[residual_input].elements());
+    }
     return y;
   }
   static constexpr std::int64_t flops(auto in, auto out) { return Conv::flops(in, out); }
@@ -101,26 +123,25 @@ struct QuantizedConv {
   template <class X, class W, class I, class F, class Y>
   void kernel(const KernelCall& call, View<const X> x, View<const W> w, View<const X> zero_x,
               View<const W> zero_w, View<const I> addend, View<const F> scale, View<const F> bias,
-              View<const F> y_scale, View<const F> y_zero, View<Y> y) const {
+              View<const F> y_scale, View<const F> y_zero, View<const Y> residual,
+              View<const F> residual_scale, View<const F> residual_zero, View<const F> sum_scale,
+              View<const F> sum_zero, View<Y> y) const {
     kernel::quantized_conv<X, W, Y>(*this, call, x, w, zero_x, zero_w, addend, scale, bias, y_scale,
-                                    y_zero, y);
+                                    y_zero, residual, residual_scale, residual_zero, sum_scale,
+                                    sum_zero, y);
   }
   template <class X, class W, class I, class F, class Y>
   constexpr std::size_t workspace(const KernelCall& call, View<const X> x, View<const W> w,
-                                  View<const X>, View<const W>, View<const I>, View<const F>,
-                                  View<const F>, View<const F>, View<const F>, View<Y> y) const {
-    return kernel::quantized_conv_workspace<X, W, Y>(*this, call, x, w, y);
+                                  auto...) const {
+    return kernel::quantized_conv_workspace<X, W>(*this, call, x, w);
   }
   template <class X, class W, class I, class F, class Y>
   constexpr std::size_t packed_bytes(const KernelCall& call, View<const X> x, View<const W> w,
-                                     View<const X>, View<const W>, View<const I>, View<const F>,
-                                     View<const F>, View<const F>, View<const F>, View<Y>) const {
+                                     auto...) const {
     return kernel::quantized_conv_packed_bytes<X, W>(*this, call, x, w);
   }
   template <class X, class W, class I, class F, class Y>
-  void pack(const KernelCall& call, void* packed, View<const X> x, View<const W> w, View<const X>,
-            View<const W>, View<const I>, View<const F>, View<const F>, View<const F>,
-            View<const F>, View<Y>) const {
+  void pack(const KernelCall& call, void* packed, View<const X> x, View<const W> w, auto...) const {
     kernel::quantized_conv_pack<X, W>(*this, call, packed, x, w);
   }
 };
@@ -168,15 +189,12 @@ struct QuantizedMatMul {
   }
   template <class A, class B, class I, class F, class Y>
   constexpr std::size_t packed_bytes(const KernelCall& call, View<const A> a, View<const B> b,
-                                     View<const A> zero_a, View<const B> zero_b, View<const I>,
-                                     View<const F>, View<const F>, View<const F>, View<const F>,
-                                     View<Y>) const {
+                                     View<const A> zero_a, View<const B> zero_b, auto...) const {
     return kernel::integer_matmul_packed_bytes<A, B>(call, a, b, zero_a, zero_b);
   }
   template <class A, class B, class I, class F, class Y>
   void pack(const KernelCall& call, void* packed, View<const A> a, View<const B> b,
-            View<const A> zero_a, View<const B> zero_b, View<const I>, View<const F>, View<const F>,
-            View<const F>, View<const F>, View<Y>) const {
+            View<const A> zero_a, View<const B> zero_b, auto...) const {
     kernel::integer_matmul_pack<A, B>(call, packed, a, b, zero_a, zero_b);
   }
 };

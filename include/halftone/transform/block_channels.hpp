@@ -170,7 +170,13 @@ class ChannelBlocks {
     conv.channels_last = true;
     node.attributes = pack(conv);
     node.inputs[0] = in_blocks(node.inputs[0], channels);
-    for (std::size_t i = 1; i < node.inputs.size(); ++i) plain(node.inputs[i]);
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+      if (i != op::QuantizedConv::residual_input) plain(node.inputs[i]);
+    }
+    if (node.inputs.size() > op::QuantizedConv::residual_input) {
+      TensorId& residual = node.inputs[op::QuantizedConv::residual_input];
+      residual = in_blocks(residual, y.shape[1]);
+    }
     block_output(node, y.shape[1]);
     graph_.nodes.push_back(std::move(node));
     return true;

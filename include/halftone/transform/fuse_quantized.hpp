@@ -5,13 +5,15 @@
 #include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
+#include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
 
 namespace halftone {
 
 namespace detail {
 
-/// Follows the nodes behind a ConvInteger or a MatMulInteger until its sums are bytes again.
+/// Follows the nodes behind a ConvInteger or a MatMulInteger until its sums are bytes again, and, behind a
+/// convolution, until the numbers of these and of other bytes are added and bytes again.
 class Requantization {
  public:
   constexpr Requantization(const Graph& graph, const Uses& uses, std::size_t product)
@@ -22,8 +24,9 @@ class Requantization {
     const Node& node = graph.nodes[product];
     is_conv_ = node.op->id == op::ConvInteger::id;
     inputs_ = node.inputs;
-    inputs_.resize(9, no_tensor);
-    fits_ = y_.is_static() && has_channels(node) && find();
+    inputs_.resize(inputs, no_tensor);
+    fits_ = y_.is_static() && has_channels(node) && find_bytes();
+    if (fits_ && is_conv_) find_sum();
   }
 
   static constexpr bool begins_at(const Node& node) {
@@ -43,32 +46,98 @@ class Requantization {
     }
     const op::Conv conv = unpack<op::ConvInteger>(graph_.nodes[nodes_[0]].attributes).conv;
     return {.op = &descriptor<op::QuantizedConv>,
-            .attributes = pack(op::QuantizedConv{conv, result_}),
+            .attributes = pack(op::QuantizedConv{conv, result_, sum_}),
             .inputs = inputs_};
   }
 
  private:
-  enum Input { addend = 4, scale, bias, y_scale, y_zero };
+  enum Input {
+    addend = 4,
+    scale,
+    bias,
+    y_scale,
+    y_zero,
+    residual,
+    residual_scale,
+    residual_zero,
+    sum_scale,
+    sum_zero,
+    inputs
+  };
 
   /// A product with a vector has no columns.
   constexpr bool has_channels(const Node& product) const {
     return is_conv_ ? y_.rank() > 2 : y_.rank() > 0 && graph_.info(product.inputs[1]).rank() > 1;
   }
-  constexpr bool find() {
+  constexpr bool find_bytes() {
     take<op::Add>(addend, ElementType::int32);
     if (!follow<op::Cast>() || info().type != ElementType::float32) return false;
     if (!take<op::Mul>(scale, ElementType::float32)) return false;
     take<op::Add>(bias, ElementType::float32);
-    if (const Node* next = reader(); next != nullptr && next->inputs[0] == result() &&
-                                     clamp_limits(graph_, *next, result_.lower, result_.upper)) {
-      result_.clamp = true;
-      add();
-    }
-    if (!take<op::Div>(y_scale, ElementType::float32) || !follow<op::Round>()) return false;
-    take<op::Add>(y_zero, ElementType::float32);
-    if (!follow<op::Cast>()) return false;
+    if (!quantize(result_.limits, y_scale, y_zero)) return false;
     result_.to = info().type;
     return has_type(QuantizedTypes{}, result_.to);
+  }
+  constexpr void find_sum() {
+    const Vector<TensorId> found = inputs_;
+    const std::size_t count = nodes_.size();
+    if (add_residual() && quantize(sum_, sum_scale, sum_zero) && info().type == result_.to) return;
+    inputs_ = found;
+    nodes_.resize(count);
+    sum_ = {};
+  }
+  constexpr bool quantize(op::QuantizedLimits& limits, Input divisor, Input zero) {
+    if (const Node* next = reader(); next != nullptr && next->inputs[0] == result() &&
+                                     clamp_limits(graph_, *next, limits.lower, limits.upper)) {
+      limits.clamp = true;
+      add();
+    }
+    if (!take<op::Div>(divisor, ElementType::float32) || !follow<op::Round>()) return false;
+    take<op::Add>(zero, ElementType::float32);
+    return follow<op::Cast>();
+  }
+  /// The numbers of the bytes, which have the scale and the zero point of these, and of others.
+  constexpr bool add_residual() {
+    if (!follow<op::Cast>() || info().type != ElementType::float32) return false;
+    take<op::Sub>(residual_zero, ElementType::float32);
+    if (!take<op::Mul>(residual_scale, ElementType::float32)) return false;
+    if (!is_same(inputs_[residual_scale], inputs_[y_scale])) return false;
+    if (!is_same(inputs_[residual_zero], inputs_[y_zero])) return false;
+    const Node* const sum = reader();
+    if (sum == nullptr || sum->op->id != op::Add::id) return false;
+    TensorId other = sum->inputs[sum->inputs[0] == result() ? 1 : 0];
+    add();
+    inputs_[residual_zero] = no_tensor;
+    if (!take_back<op::Mul>(other, residual_scale)) return false;
+    take_back<op::Sub>(other, residual_zero);
+    const Node* const cast = producer(other);
+    if (cast == nullptr || cast->op->id != op::Cast::id) return false;
+    inputs_[residual] = cast->inputs[0];
+    return graph_.info(inputs_[residual]) == TensorInfo{result_.to, y_.shape};
+  }
+  constexpr bool is_same(TensorId a, TensorId b) const {
+    float first = 0, second = 0;
+    return a == b || (a != no_tensor && b != no_tensor && scalar_value(graph_, a, first) &&
+                      scalar_value(graph_, b, second) && first == second);
+  }
+  constexpr const Node* producer(TensorId id) const {
+    const int node = uses_.producer[id];
+    if (node == no_node) return nullptr;
+    const Node& made = graph_.nodes[static_cast<std::size_t>(node)];
+    return made.op == nullptr ? nullptr : &made;
+  }
+  /// What makes floats `id` of others and of one number, which becomes an input: `id` are the others.
+  template <class Op>
+  constexpr bool take_back(TensorId& id, Input input) {
+    const Node* const made = producer(id);
+    if (made == nullptr || made->op->id != Op::id) return false;
+    const std::size_t number = graph_.info(made->inputs[1]).elements() == 1 ? 1 : 0;
+    if (number == 0 && Op::id == op::Sub::id) return false;
+    const TensorInfo& one = graph_.info(made->inputs[number]);
+    if (one.elements() != 1 || one.type != ElementType::float32) return false;
+    inputs_[input] = made->inputs[number];
+    id = made->inputs[1 - number];
+    return true;
   }
   constexpr TensorId result() const { return graph_.nodes[nodes_.back()].outputs[0]; }
   constexpr const TensorInfo& info() const { return graph_.info(result()); }
@@ -95,7 +164,7 @@ class Requantization {
     const Node* const next = reader();
     if (next == nullptr || next->op->id != Op::id) return false;
     const bool is_second = next->inputs[1] == result();
-    if (is_second && Op::id == op::Div::id) return false;
+    if (is_second && (Op::id == op::Div::id || Op::id == op::Sub::id)) return false;
     const TensorId other = next->inputs[is_second ? 0 : 1];
     const TensorInfo& numbers = graph_.info(other);
     const bool may_be_channels = input == addend || input == scale || input == bias;
@@ -120,6 +189,7 @@ class Requantization {
   TensorInfo y_;
   bool is_conv_ = false;
   op::QuantizedResult result_{};
+  op::QuantizedLimits sum_{};
   Vector<TensorId> inputs_;
   bool fits_ = false;
 };
@@ -127,8 +197,8 @@ class Requantization {
 }  // namespace detail
 
 /// Convolutions and products of bytes whose results become bytes again take in what lies between, where nothing
-/// else reads the values. They are computed where the last of these nodes is. All infos must be
-/// known.
+/// else reads the values. A convolution takes in the addition of other bytes' numbers, too. They are
+/// computed where the last of these nodes is. All infos must be known.
 constexpr Graph fuse_quantized(Graph graph) {
   const Uses uses(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -145,7 +215,8 @@ constexpr Graph fuse_quantized(Graph graph) {
     last = std::move(made);
   }
   detail::remove_empty_nodes(graph);
-  return graph;
+  // The floats of residuals may have no reader any more.
+  return without_dead_code(std::move(graph));
 }
 
 }  // namespace halftone
