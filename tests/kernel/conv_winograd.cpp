@@ -110,6 +110,29 @@ TEST_CASE("Winograd's convolutions equal the definition in every layout") {
   }
 }
 
+TEST_CASE("flipped weights of the other order give the same convolution, in every form") {
+  for (const Case& c : cases()) {
+    CAPTURE(c.name);
+    const ConvShape& s = c.shape;
+    const auto x = numbers<float>(s.batch * s.channels * s.input_pixels(), 1, 4);
+    const auto w = numbers<float>(s.filters * s.channels * 9, 2, 4);
+    std::vector<float> flipped(w.size());
+    for (std::int64_t f = 0; f < s.filters; ++f) {
+      for (std::int64_t k = 0; k < s.channels; ++k) {
+        for (std::int64_t t = 0; t < 9; ++t) {
+          flipped[(k * s.filters + f) * 9 + 8 - t] = w[(f * s.channels + k) * 9 + t];
+        }
+      }
+    }
+    for (const std::int64_t edge : {0, 2, 4}) {
+      CAPTURE(edge);
+      CHECK(run<float>(s, Layout::plain, Layout::plain, x, flipped, {}, {}, edge,
+                       halftone::Precision::float32, detail::WeightOrder::transposed) ==
+            run<float>(s, Layout::plain, Layout::plain, x, w, {}, {}, edge));
+    }
+  }
+}
+
 TEST_CASE("an image has the same results alone and in any batch") {
   // The number of tiles decides how many rows a register tile has, but not the order of a sum.
   for (const std::int64_t edge : {2, 4}) {

@@ -105,11 +105,12 @@ template <class T, unsigned Kinds = every_conv>
 std::vector<T> run(const ConvShape& s, Layout input, Layout output, const std::vector<T>& x,
                    const std::vector<T>& w, ConvEpilogue<T> e, const Executor& executor,
                    std::int64_t edge = 0,
-                   halftone::Precision precision = halftone::Precision::float32) {
+                   halftone::Precision precision = halftone::Precision::float32,
+                   detail::WeightOrder order = detail::WeightOrder::plain) {
   const ConvPlan plan = conv_plan<T>(s, input, output, edge, precision);
   std::vector<char> packed(plan.packed_bytes + 64), workspace(plan.workspace_bytes + 64 + 64, 0x7f);
   char* const guard = aligned(workspace) + plan.workspace_bytes;
-  conv_pack<T, Kinds>(plan, w.data(), aligned(packed));
+  conv_pack<T, Kinds>(plan, w.data(), aligned(packed), {}, order);
   std::vector<T> from(activation_size<T>(input, s.batch, s.channels, s.input_pixels()));
   std::vector<T> to(activation_size<T>(output, s.batch, s.filters, s.output_pixels()), T(77));
   std::vector<T> residual(to.size());

@@ -90,8 +90,10 @@ TEST_CASE("choose convolutions: by shape and weights, whatever the batch") {
   CHECK(edge({1, 64, 56, 56}, {64, 64, 3, 3}, {.strides = {2, 2}, .pads = {1, 1, 1, 1}}) == 0);
   CHECK(edge({1, 64, 56, 56}, {64, 64, 3, 3}, {.dilations = {2, 2}, .pads = {2, 2, 2, 2}}) == 0);
   CHECK(edge({1, 64, 56, 56}, {64, 1, 3, 3}, {.pads = {1, 1, 1, 1}, .group = 64}) == 0);
-  // Weights that a step changes are transformed by nobody.
-  CHECK(edge({1, 64, 56, 56}, {64, 64, 3, 3}, {.pads = {1, 1, 1, 1}}, Role::variable) == 0);
+  // Weights that a step changes are transformed in every step, which pays for more pixels.
+  const op::Conv same{.pads = {1, 1, 1, 1}};
+  CHECK(edge({1, 256, 14, 14}, {256, 256, 3, 3}, same, Role::variable) == 2);
+  CHECK(edge({1, 512, 7, 7}, {512, 512, 3, 3}, same, Role::variable) == 0);
 }
 
 TEST_CASE("convolutions are exact or fast as the options say") {
@@ -144,14 +146,32 @@ TEST_CASE("a model that is ready to run keeps its convolutions, unless exact one
   CHECK(run(exact, x) == run(two_convolutions(), x, options));
 }
 
-TEST_CASE("training computes convolutions by the direct sum") {
-  Graph g = two_convolutions();
-  const AnyTensor loss = op::mean(op::square(g["y"]));
-  output(g, loss, "loss");
-  const AnyArray x = image(1);
-  const Floats exact = run(g, x, {.convolution = Convolution::exact});
-  train(g, loss, Sgd{.learning_rate = 0.01f});
+TEST_CASE("training has the same forms of convolutions, and for the gradients of their inputs") {
+  const AnyArray x = image(3);
+  const auto trained = [&](Convolution convolution) {
+    Graph g = two_convolutions(3);
+    const AnyTensor loss = op::mean(op::square(g["y"]));
+    output(g, loss, "loss");
+    train(g, loss, Sgd{.learning_rate = 1});
+    Session session(std::move(g), {.outputs = {"y", "UpdatedVar___v", "UpdatedVar___w"},
+                                   .convolution = convolution});
+    const auto results = session.run({{"x", static_cast<AnyView>(x)}});
+    std::vector<Floats> found;
+    for (const char* const name : {"y", "UpdatedVar___v", "UpdatedVar___w"}) {
+      found.push_back(test::floats_of(results[name]));
+    }
+    return found;
+  };
+  const std::vector<Floats> fast = trained(Convolution::fast), exact = trained(Convolution::exact);
   // The first step returns what the weights that it starts with give.
-  Session session(std::move(g));
-  CHECK(test::floats_of(session.run({{"x", static_cast<AnyView>(x)}})["y"]) == exact);
+  CHECK(fast[0] == run(two_convolutions(3), x));
+  CHECK(exact[0] == run(two_convolutions(3), x, {.convolution = Convolution::exact}));
+  // The new weights are near 0.1; their gradients are means over the elements of y of sums of some
+  // hundred products, with errors as those of y.
+  for (const std::size_t i : {1, 2}) {
+    CHECK(fast[i] != exact[i]);
+    for (std::size_t k = 0; k < fast[i].size(); ++k) {
+      CHECK(std::abs(fast[i][k] - exact[i][k]) <= 1e-6f);
+    }
+  }
 }

@@ -82,3 +82,33 @@ TEST_CASE("fuse convolutions: what comes behind a clamp or is broadcast stays") 
   CHECK(test::count(fused, op::FusedConv::id) == 3);
   check_close(g, fused);
 }
+
+TEST_CASE("fuse convolutions: a transposed one with steps of 1 has flipped weights") {
+  const auto fused_of = [](const Dims& w, const op::ConvTranspose& conv) {
+    Graph g;
+    std::vector<float> numbers;
+    for (std::int64_t i = 0; i < product(w); ++i) {
+      numbers.push_back(static_cast<float>(i * 37 % 31 - 15) / 31);
+    }
+    const AnyTensor x = g.input<float>("x", {2, 4, 6, 5}), v = constant<float>(g, numbers, w);
+    output(g, op::relu(op::conv_transpose(x, v, conv)), "y");
+    const Graph fused = fuse_convolutions(g);
+    check_close(g, fused);
+    return fused;
+  };
+  const op::ConvTranspose forms[]{{},
+                                  {.pads = {1, 1, 1, 1}},
+                                  {.pads = {0, 2, 1, 0}},
+                                  {.dilations = {2, 1}, .pads = {3, 0, 1, 1}},
+                                  {.auto_pad = AutoPad::same_upper}};
+  for (const op::ConvTranspose& conv : forms) {
+    const Graph fused = fused_of({4, 3, 3, 3}, conv);
+    REQUIRE(fused.nodes.size() == 1);
+    CHECK(unpack<op::FusedConv>(fused.nodes[0].attributes).flipped);
+    CHECK(unpack<op::FusedConv>(fused.nodes[0].attributes).clamp);
+  }
+  // Steps, groups, and pads that cut more off than a convolution can.
+  CHECK(fused_of({4, 3, 3, 3}, {.strides = {2, 2}}).nodes.size() == 2);
+  CHECK(fused_of({4, 3, 3, 3}, {.group = 2}).nodes.size() == 2);
+  CHECK(fused_of({4, 3, 1, 1}, {.pads = {1, 1, 1, 1}}).nodes.size() == 2);
+}

@@ -27,22 +27,23 @@ HALFTONE_INLINE void with_winograd(const ConvPlan& plan, auto&& f) {
 
 /// Packs weights [filters, channels / groups, kernel...] into plan.packed_bytes bytes, 64-byte
 /// aligned. What comes out belongs to this plan and the instruction set of this function. Kinds: see
-/// conv_kinds.
+/// conv_kinds. Transposed weights are only for what kinds blocked, line and winograd can do.
 template <class T, unsigned Kinds = every_conv>
-void conv_pack(const ConvPlan& plan, const T* weights, void* packed,
-               const Executor& executor = {}) {
+void conv_pack(const ConvPlan& plan, const T* weights, void* packed, const Executor& executor = {},
+               detail::WeightOrder order = detail::WeightOrder::plain) {
   if (plan.packed_bytes == 0) return;
   if constexpr (!detail::is_real<T>) {
     T* to = static_cast<T*>(packed);
     for (std::int64_t i = 0; i < plan.shape.filters * plan.steps; ++i) to[i] = weights[i];
   } else if constexpr (std::is_same_v<T, compute_t<T>>) {
     if (plan.kind == ConvKind::blocked || plan.kind == ConvKind::line) {
-      detail::pack_tiles(plan, weights, detail::WeightOrder::plain, packed, executor);
+      detail::pack_tiles(plan, weights, order, packed, executor);
     } else if (plan.kind == ConvKind::depthwise) {
       if constexpr ((Kinds & conv_by_channel) != 0) detail::pack_depthwise(plan, weights, packed);
     } else if (plan.kind == ConvKind::winograd) {
-      detail::with_winograd<T, Kinds>(
-          plan, [&](auto edge) { detail::pack_winograd<edge>(plan, weights, packed, executor); });
+      detail::with_winograd<T, Kinds>(plan, [&](auto edge) {
+        detail::pack_winograd<edge>(plan, weights, order, packed, executor);
+      });
     } else {
       detail::pack_general(plan, weights, packed);
     }
@@ -162,9 +163,11 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
 
   // The other kinds need x in blocks.
   T* const copy = scratch;
-  if (plan.input == Layout::plain) scratch += channel_blocks<T>(s.channels) * N * s.input_pixels();
+  if (plan.input == Layout::plain) {
+    scratch += plan.reordered * channel_blocks<T>(s.channels) * N * s.input_pixels();
+  }
   T* const blocked = scratch;
-  if (plain) scratch += y_size;
+  if (plain) scratch += plan.reordered * y_size;
   const auto run_blocked = [&](std::int64_t images, const T* from, T* to,
                                const ConvEpilogue<T>& own, std::int64_t row) {
     if (plan.kind == ConvKind::depthwise) {
@@ -182,17 +185,20 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
     run_blocked(s.batch, x, y, inner, 0);
     return;
   }
-  for (std::int64_t image = 0; image < s.batch; ++image) {
+  for (std::int64_t image = 0; image < s.batch; image += plan.reordered) {
+    const std::int64_t images = s.batch - image < plan.reordered ? s.batch - image : plan.reordered;
     const T* from = x + image * x_size;
     T* const to = plain ? blocked : y + image * y_size;
     if (plan.input == Layout::plain) {
-      block_channels(from, copy, 1, s.channels, s.input_pixels(), executor);
+      block_channels(from, copy, images, s.channels, s.input_pixels(), executor);
       from = copy;
     }
-    ConvEpilogue<T> one = inner;
-    if (one.residual != nullptr) one.residual += image * y_size;
-    run_blocked(1, from, to, one, image * blocks);
-    if (plain) finish_plain(plan, to, y, image, 1, epilogue, executor);
+    ConvEpilogue<T> some = inner;
+    if (some.residual != nullptr) some.residual += image * y_size;
+    run_blocked(images, from, to, some, image * blocks);
+    for (std::int64_t i = 0; plain && i < images; ++i) {
+      finish_plain(plan, to + i * y_size, y, image + i, 1, epilogue, executor);
+    }
   }
 }
 

@@ -42,6 +42,8 @@ struct ConvPlan {
   std::int64_t band = 1;                 ///< output rows (tiles if there is one row) a task
   // Kind winograd: output_rows and output_columns count tiles of `edge` by `edge` outputs.
   std::int64_t edge = 0, tiles_per_block = 1, panels_per_group = 1;
+  /// Kinds depthwise and winograd: images that are brought into blocks, or out of them, at once.
+  std::int64_t reordered = 1;
   /// Parts that run side by side, each with scratch memory of its own. Kinds blocked and line divide
   /// the batch.
   std::int64_t tasks = 1;
@@ -113,6 +115,9 @@ inline constexpr std::int64_t short_row = (tile_rows + 1) / 2;
 /// the tiles that a block has at least.
 inline constexpr std::int64_t winograd_bytes = 384 * 1024;
 inline constexpr std::int64_t winograd_tiles = 28;
+
+/// Bytes of images that are reordered at once, so that they use the same transformed weights.
+inline constexpr std::int64_t reordered_bytes = 4 * 1024 * 1024;
 
 /// Elements of patches that a task of the general kind packs at once.
 inline constexpr std::int64_t patch_elements = 64 * 1024;
@@ -223,8 +228,11 @@ constexpr void plan_winograd(ConvPlan& plan) {
   plan.panels = Parts(filters, panel).parts;
   plan.packed_bytes = segment_bytes(plan) + positions * filters * plan.steps * bytes;
 
-  const bool together = plan.input == Layout::blocked && plan.output == Layout::blocked;
-  const std::int64_t images = together ? s.batch : 1;
+  const bool is_reordered = plan.input == Layout::plain || plan.output == Layout::plain;
+  const std::int64_t image = (plan.steps * s.input_pixels() + filters * s.output_pixels()) * bytes;
+  const std::int64_t fitting = image < reordered_bytes ? reordered_bytes / image : 1;
+  plan.reordered = fitting < s.batch ? fitting : s.batch;
+  const std::int64_t images = is_reordered ? plan.reordered : s.batch;
   const std::int64_t tiles = images * plan.output_rows * plan.output_columns;
   std::int64_t most = winograd_bytes / (positions * plan.steps * bytes);
   if (most < winograd_tiles) most = winograd_tiles;
@@ -306,8 +314,13 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
   } else if (plan.kind == ConvKind::winograd) {
     detail::plan_winograd<T>(plan);
     plan.workspace_bytes += detail::round_up(blocks * N * bytes, 64);
-    if (input == Layout::plain) plan.workspace_bytes += plan.steps * s.input_pixels() * bytes;
-    if (output == Layout::plain) plan.workspace_bytes += blocks * N * s.output_pixels() * bytes;
+    const std::int64_t images = plan.reordered;
+    if (input == Layout::plain) {
+      plan.workspace_bytes += images * plan.steps * s.input_pixels() * bytes;
+    }
+    if (output == Layout::plain) {
+      plan.workspace_bytes += images * blocks * N * s.output_pixels() * bytes;
+    }
   } else if (plan.kind == ConvKind::depthwise) {
     plan.packed_bytes = blocks * N * group * s.kernel_size() * bytes;
     plan.workspace_bytes = detail::round_up(blocks * N * bytes, 64);

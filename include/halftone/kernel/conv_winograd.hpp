@@ -88,8 +88,8 @@ HALFTONE_INLINE void transform_weights(int i, const double* x, const double* y, 
 
 /// Packs the weights of one panel and plane. They are transformed in double and rounded once.
 template <int M>
-void pack_winograd_plane(const ConvPlan& plan, const float* weights, std::int64_t panel,
-                         std::int64_t plane, float* packed) {
+void pack_winograd_plane(const ConvPlan& plan, const float* weights, WeightOrder order,
+                         std::int64_t panel, std::int64_t plane, float* packed) {
   constexpr int E = M + 2;
   constexpr std::int64_t N = Vec<float>::size;
   const std::int64_t f = panel * panel_columns<float>;
@@ -101,9 +101,10 @@ void pack_winograd_plane(const ConvPlan& plan, const float* weights, std::int64_
   float* const to = packed + group.begin(plan, panel) + plane * N * width;
   double taps[9][N], rows[E][3][N];
   for_each_weight<float>(
-      plan, 9, weights, WeightOrder::plain, 0, f, plane,
+      plan, 9, weights, order, 0, f, plane,
       [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<float> lanes) {
-        for (int l = 0; l < N; ++l) taps[tap][l] = lanes[l];
+        double* const own = taps[order == WeightOrder::plain ? tap : 8 - tap];
+        for (int l = 0; l < N; ++l) own[l] = lanes[l];
         if (tap < 8) return;
         for (int i = 0; i < E; ++i) {
           for (int k = 0; k < 3; ++k) {
@@ -126,15 +127,15 @@ void pack_winograd_plane(const ConvPlan& plan, const float* weights, std::int64_
 
 /// Segments of the products, then weights.
 template <int M>
-void pack_winograd(const ConvPlan& plan, const float* weights, void* packed,
+void pack_winograd(const ConvPlan& plan, const float* weights, WeightOrder order, void* packed,
                    const Executor& executor) {
   Segment* const segments = static_cast<Segment*>(packed);
   for (std::int64_t i = 0; i < plan.segments; ++i) {
     segments[i] = {i * plan.tiles_per_block * Vec<float>::size, Vec<float>::size};
   }
   float* const to = reinterpret_cast<float*>(static_cast<char*>(packed) + segment_bytes(plan));
-  for_each_panel(plan, WeightOrder::plain, executor, [&](std::int64_t panel, std::int64_t plane) {
-    pack_winograd_plane<M>(plan, weights, panel, plane, to);
+  for_each_panel(plan, order, executor, [&](std::int64_t panel, std::int64_t plane) {
+    pack_winograd_plane<M>(plan, weights, order, panel, plane, to);
   });
 }
 

@@ -13,8 +13,8 @@ constexpr ConvPlan plan_of(const Op& op, const KernelCall& call, View<const T> x
   ConvShape s;
   s.batch = x.extent(0);
   s.groups = op.group;
-  s.filters = w.extent(0);
-  s.channels = w.extent(1) * op.group;
+  s.filters = w.extent(op.flipped ? 1 : 0);
+  s.channels = w.extent(op.flipped ? 0 : 1) * op.group;
   for (int i = 0; i < 2; ++i) {
     const auto at = static_cast<std::size_t>(i);
     s.input[1 + i] = x.extent(2 + at);
@@ -29,6 +29,11 @@ constexpr ConvPlan plan_of(const Op& op, const KernelCall& call, View<const T> x
                       call.precision);
 }
 
+template <class Op>
+constexpr WeightOrder weight_order(const Op& op) {
+  return op.flipped ? WeightOrder::transposed : WeightOrder::plain;
+}
+
 }  // namespace detail
 
 template <class T, class Op, class Call>
@@ -38,7 +43,8 @@ void fused_conv(const Op& op, const Call& call, View<const T> x, View<const T> w
   const void* packed = call.packed;
   auto* workspace = static_cast<char*>(call.workspace);
   if (packed == nullptr) {
-    conv_pack<T, conv_kinds_of<Call>>(plan, w.data, workspace, *call.executor);
+    conv_pack<T, conv_kinds_of<Call>>(plan, w.data, workspace, *call.executor,
+                                      detail::weight_order(op));
     packed = workspace;
     workspace += detail::round_up(plan.packed_bytes, 64);
   }
@@ -69,7 +75,8 @@ constexpr std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& ca
 template <class T, class Op, class Call>
 void fused_conv_pack(const Op& op, const Call& call, void* packed, View<const T> x,
                      View<const T> w) {
-  conv_pack<T, conv_kinds_of<Call>>(detail::plan_of<T>(op, call, x, w), w.data, packed);
+  conv_pack<T, conv_kinds_of<Call>>(detail::plan_of<T>(op, call, x, w), w.data, packed, {},
+                                    detail::weight_order(op));
 }
 
 template <class T>

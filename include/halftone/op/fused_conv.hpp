@@ -15,7 +15,8 @@ namespace halftone::op {
 /// x         [batch, channels, height, width], or in blocks [batch, channels / block, height,
 /// width,
 ///           block], missing channels zero
-/// w         [filters, channels / group, kernel height, kernel width], always plain
+/// w         [filters, channels / group, kernel height, kernel width], always plain; if flipped,
+///           [channels, filters, ...], the kernel's elements in the other order
 /// b         [filters]
 /// residual  as y
 /// source    none
@@ -27,6 +28,7 @@ struct FusedConv {
   bool blocked_input = false, blocked_output = false;
   bool clamp = false;
   float lower = 0, upper = 0;
+  bool flipped = false;       ///< w is a ConvTranspose's
   std::int64_t winograd = 0;  ///< edge of the output tiles of Winograd's form; 0: the direct sum
 
   static constexpr OpId id{"halftone", "Conv", 1};
@@ -45,6 +47,7 @@ struct FusedConv {
     visit("clamp", clamp);
     visit("lower", lower);
     visit("upper", upper);
+    visit("flipped", flipped);
     visit("winograd", winograd);
   }
 
@@ -55,9 +58,10 @@ struct FusedConv {
                                                .dilations = dilations,
                                                .pads = pads});
     if (!window.ok()) return Inferred::mismatch(window.reason, window.expected, window.found);
-    TensorInfo y{x.type, {x.shape[0], w.shape[0], window.output[0], window.output[1]}};
+    const std::int64_t filters = w.shape[flipped ? 1 : 0];
+    TensorInfo y{x.type, {x.shape[0], filters, window.output[0], window.output[1]}};
     if (blocked_output) {
-      y.shape[1] = (w.shape[0] + block - 1) / block;
+      y.shape[1] = (filters + block - 1) / block;
       y.shape.push_back(block);
     }
     return y;

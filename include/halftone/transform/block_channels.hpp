@@ -124,7 +124,7 @@ class ChannelBlocks {
     if (node.op->id != op::FusedConv::id || !fits(graph_.info(node.inputs[0]))) return false;
     auto conv = unpack<op::FusedConv>(node.attributes);
     const std::int64_t channels = graph_.info(node.inputs[0]).shape[1];
-    const std::int64_t filters = graph_.info(node.inputs[1]).shape[0];
+    const std::int64_t filters = graph_.info(node.inputs[1]).shape[conv.flipped ? 1 : 0];
     const bool narrow = channels == filters && block_ % (channels / conv.group) == 0;
     const bool wide = channels / conv.group % block_ == 0 && filters / conv.group % block_ == 0;
     if (conv.group != 1 && !narrow && !wide) return false;
@@ -132,16 +132,19 @@ class ChannelBlocks {
     // A first layer's few channels are read as they are.
     conv.blocked_input =
         conv.group != 1 || channels >= block_ || block_of(node.inputs[0]) == block_;
-    conv.blocked_output = true;
+    // Gradients are read by operators that have no blocks.
+    conv.blocked_output = !conv.flipped;
+    if (conv.flipped) conv.blocked_input = block_of(node.inputs[0]) == block_;
     if (conv.blocked_input) {
       node.inputs[0] = in_blocks(node.inputs[0], block_);
     } else {
       plain(node.inputs[0]);
     }
     if (node.inputs.size() > 3 && node.inputs[3] != no_tensor) {
-      node.inputs[3] = in_blocks(node.inputs[3], block_);
+      TensorId& residual = node.inputs[3];
+      residual = conv.blocked_output ? in_blocks(residual, block_) : plain(residual);
     }
-    block_output(node, block_);
+    if (conv.blocked_output) block_output(node, block_);
     node.attributes = pack(conv);
     graph_.nodes.push_back(std::move(node));
     return true;

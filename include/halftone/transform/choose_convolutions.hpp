@@ -10,27 +10,31 @@ namespace halftone {
 namespace detail {
 
 /// What one image costs, in multiply-adds, by the form F(edge x edge, 3 x 3); edge 0: by the direct
-/// sum. Batches do not count, so that parts of a batch are computed as the whole is.
+/// sum. Batches do not count, so that parts of a batch are computed as the whole is. is_trained: the
+/// weights have to be transformed, too.
 constexpr std::int64_t convolution_cost(std::int64_t edge, std::int64_t channels,
                                         std::int64_t filters, std::int64_t height,
-                                        std::int64_t width) {
-  constexpr std::int64_t weight = 8;     // to fetch one from memory
-  constexpr std::int64_t transform = 8;  // one number of a tile, for each channel or filter
+                                        std::int64_t width, bool is_trained) {
+  constexpr std::int64_t fetched = 8;            // a weight, from memory
+  constexpr std::int64_t transformed = 8;        // one number of a tile, for each channel or filter
+  const std::int64_t made = is_trained ? 8 : 0;  // a transformed weight
   const std::int64_t weights = channels * filters;
-  if (edge == 0) return 9 * weights * (height * width + weight);
+  if (edge == 0) return 9 * weights * (height * width + fetched);
   const std::int64_t positions = (edge + 2) * (edge + 2);
   const std::int64_t tiles = ((height + edge - 1) / edge) * ((width + edge - 1) / edge);
-  return positions * (tiles * (weights + transform * (channels + filters)) + weight * weights);
+  return positions *
+         (tiles * (weights + transformed * (channels + filters)) + (fetched + made) * weights);
 }
 
 /// The edge of the output tiles of the form that costs least, up to `most`; 0: the direct sum, unless
 /// another form costs a tenth less.
 constexpr std::int64_t cheapest_edge(std::int64_t most, std::int64_t channels, std::int64_t filters,
-                                     std::int64_t height, std::int64_t width) {
+                                     std::int64_t height, std::int64_t width,
+                                     bool is_trained = false) {
   std::int64_t best = 0;
-  std::int64_t least = convolution_cost(0, channels, filters, height, width) / 10 * 9;
+  std::int64_t least = convolution_cost(0, channels, filters, height, width, is_trained) / 10 * 9;
   for (std::int64_t edge = 2; edge <= most; edge += 2) {
-    const std::int64_t cost = convolution_cost(edge, channels, filters, height, width);
+    const std::int64_t cost = convolution_cost(edge, channels, filters, height, width, is_trained);
     if (cost >= least) continue;
     least = cost;
     best = edge;
@@ -40,8 +44,8 @@ constexpr std::int64_t cheapest_edge(std::int64_t most, std::int64_t channels, s
 
 }  // namespace detail
 
-/// Chooses the form of every FusedConv whose weights are constant, by what an image costs. After
-/// block_channels: the forms are of activations in blocks.
+/// Chooses the form of every FusedConv by what an image costs. After block_channels: the forms are of
+/// activations in blocks.
 constexpr Graph choose_convolutions(Graph graph, Convolution allowed) {
   constexpr std::int64_t fewest = 16;  // channels or filters
   const std::int64_t most = allowed == Convolution::fastest ? 4 : 2;
@@ -51,12 +55,14 @@ constexpr Graph choose_convolutions(Graph graph, Convolution allowed) {
     auto conv = unpack<op::FusedConv>(node.attributes);
     const TensorRecord& w = graph.tensor(node.inputs[1]);
     const Dims& y = graph.info(node.outputs[0]).shape;
-    const bool fits = w.role == Role::constant && conv.group == 1 && conv.block != 0 &&
-                      w.info.shape[2] == 3 && w.info.shape[3] == 3 && conv.strides == Dims{1, 1} &&
-                      conv.dilations == Dims{1, 1} && w.info.shape[0] >= fewest &&
-                      w.info.shape[1] >= fewest;
+    const std::int64_t filters = w.info.shape[conv.flipped ? 1 : 0];
+    const std::int64_t channels = w.info.shape[conv.flipped ? 0 : 1];
+    const bool fits = conv.group == 1 && conv.block != 0 && w.info.shape[2] == 3 &&
+                      w.info.shape[3] == 3 && conv.strides == Dims{1, 1} &&
+                      conv.dilations == Dims{1, 1} && filters >= fewest && channels >= fewest;
     if (!fits) continue;
-    conv.winograd = detail::cheapest_edge(most, w.info.shape[1], w.info.shape[0], y[2], y[3]);
+    conv.winograd =
+        detail::cheapest_edge(most, channels, filters, y[2], y[3], w.role != Role::constant);
     node.attributes = pack(conv);
   }
   return graph;

@@ -63,6 +63,41 @@ constexpr void remove_empty_nodes(Graph& graph) {
   graph.nodes.resize(kept);
 }
 
+/// A node as a convolution of two dimensions with nothing that follows it; false: it is none. So is a
+/// ConvTranspose of floats whose steps are 1, with flipped weights.
+constexpr bool as_convolution(const Graph& graph, const Node& node, op::FusedConv& fused) {
+  if (node.op == nullptr) return false;
+  const bool is_transposed = node.op->id == op::ConvTranspose::id;
+  if (!is_transposed && node.op->id != op::Conv::id) return false;
+  const TensorInfo x = graph.info(node.inputs[0]), w = graph.info(node.inputs[1]);
+  if (x.rank() != 4) return false;
+  const std::int64_t input[]{x.shape[2], x.shape[3]};
+  const Dims kernel{w.shape[2], w.shape[3]};
+  Window window;
+  if (is_transposed) {
+    const auto conv = unpack<op::ConvTranspose>(node.attributes);
+    if (x.type != ElementType::float32 || conv.group != 1 || x.elements() <= 0) return false;
+    window = conv.window_over(input, kernel);
+    if (!window.ok() || window.strides != Dims{1, 1} || kernel[1] > 256) return false;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const std::int64_t reach = window.reach(i) - 1, pad = reach - window.pad_begin(i);
+      window.pads[i] = pad;
+      window.pads[2 + i] = window.output[i] - input[i] + reach - pad;
+      if (pad < 0 || window.pads[2 + i] < 0) return false;
+    }
+    fused.flipped = true;
+  } else {
+    const auto conv = unpack<op::Conv>(node.attributes);
+    window = conv.window_over(input, kernel);
+    if (!window.ok()) return false;
+    fused.group = conv.group;
+  }
+  fused.strides = window.strides;
+  fused.dilations = window.dilations;
+  fused.pads = window.pads;
+  return true;
+}
+
 }  // namespace detail
 
 /// Two-dimensional convolutions become FusedConv and take in the addition of another tensor of
@@ -71,24 +106,8 @@ constexpr void remove_empty_nodes(Graph& graph) {
 constexpr Graph fuse_convolutions(Graph graph) {
   const Uses uses(graph);
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (graph.nodes[n].op == nullptr || graph.nodes[n].op->id != op::Conv::id) continue;
-    const TensorInfo x = graph.info(graph.nodes[n].inputs[0]);
-    const TensorInfo w = graph.info(graph.nodes[n].inputs[1]);
-    if (x.rank() != 4) continue;
-    const auto conv = unpack<op::Conv>(graph.nodes[n].attributes);
-    const std::int64_t input[]{x.shape[2], x.shape[3]};
-    const Window window = Window::over(input, {.kernel = {w.shape[2], w.shape[3]},
-                                               .strides = conv.strides,
-                                               .dilations = conv.dilations,
-                                               .pads = conv.pads,
-                                               .auto_pad = conv.auto_pad});
-    if (!window.ok()) continue;
     op::FusedConv fused;
-    fused.group = conv.group;
-    fused.strides = window.strides;
-    fused.dilations = window.dilations;
-    fused.pads = window.pads;
-
+    if (!detail::as_convolution(graph, graph.nodes[n], fused)) continue;
     std::size_t at = n;
     Vector<TensorId> inputs = graph.nodes[n].inputs;
     inputs.resize(4, no_tensor);
