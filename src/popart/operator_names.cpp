@@ -76,6 +76,7 @@ std::string graphcoreType(const halftone::Node& node, const NodeAttributes& attr
       {"AdjustLossScaling", "LossScaleUpdate"},
       {"AdvanceRandom", "GetRandomSeed"},
       {"AveragePoolGradient", "AveragePoolGrad"},
+      {"BatchNormalizationGradient", "BatchNormalizationGrad"},
       {"ConvWeightGradient", "ConvWeightsGrad"},
       {"DeriveSeed", "ModifyRandomSeed"},
       {"GatherGradient", "GatherGrad"},

@@ -140,6 +140,48 @@ TEST_CASE("batch normalization: training before opset 14 is a matter of outputs"
   CHECK(unpack<op::BatchNormalization>(graph.nodes[0].attributes).training_mode == 1);
 }
 
+// The formula, summed up in double.
+TEST_CASE_TEMPLATE("gradient of batch normalization in training: the formula", T, float, double) {
+  // Vectors along a channel's elements, some of them more than are summed up as floats, and across
+  // channels.
+  for (const Dims& shape : {Dims{2, 3, 4, 5}, Dims{3, 3, 67, 130}, Dims{3, 19}, Dims{700, 21},
+                            Dims{2, 40, 1, 1}, Dims{9}}) {
+    const std::int64_t channels = shape.size() == 1 ? 1 : shape[1];
+    const Array<T> x = scattered<T>(shape, -2, 3), dy = scattered<T>(shape, -1, 2, 7);
+    const Array<T> scale = scattered<T>({channels}, 0.5, 2, 2);
+    const op::BatchNormalizationGradient op{.epsilon = 0.25f};
+    const std::vector<AnyArray> found = run_all(op, {x, scale, dy}, 3);
+
+    const auto count = static_cast<std::size_t>(channels);
+    const Statistics s = statistics(x, count);
+    const Array<T> ones = scattered<T>({channels}, 1, 1), zeros = scattered<T>({channels}, 0, 0);
+    const std::vector<double> z = normalized(x, s, ones, zeros, 0.25), d = doubles(dy);
+    const std::size_t inner = z.size() / static_cast<std::size_t>(shape[0]) / count;
+    std::vector<double> dx(z.size()), dscale(count), dbias(count);
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      dscale[i / inner % count] += d[i] * z[i];
+      dbias[i / inner % count] += d[i];
+    }
+    const double n = static_cast<double>(z.size()) / static_cast<double>(channels);
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      const std::size_t c = i / inner % count;
+      const double factor = static_cast<double>(scale[c]) / std::sqrt(s.var[c] + 0.25);
+      dx[i] = factor * (d[i] - dbias[c] / n - z[i] * dscale[c] / n);
+    }
+    // Means of sums in chains of 256; the formula's own are chains of n.
+    const double chain = std::is_same_v<T, double> ? n : 256;
+    check_close<T>(found[0], dx, 8, (chain + 32) * rounding<T>());
+    // Their terms are below 8.
+    check_close<T>(found[1], dscale, 16, 8 * n * (chain + 32) * rounding<T>());
+    check_close<T>(found[2], dbias, 16, 8 * n * (chain + 32) * rounding<T>());
+  }
+  const std::vector<AnyArray> nothing =
+      run_all(op::BatchNormalizationGradient{},
+              {Array<T>({0, 3, 4}), Array<T>({3}), Array<T>({0, 3, 4})}, 3);
+  check_equal<T>(nothing[1], {3}, {0, 0, 0});
+  check_equal<T>(nothing[2], {3}, {0, 0, 0});
+}
+
 TEST_CASE("batch normalization: what does not fit has a reason") {
   const Array<float> x({2, 3, 4}), c({3}), wrong({4}), matrix({3, 1});
   const op::BatchNormalization op;

@@ -8,6 +8,42 @@
 
 namespace halftone::op {
 
+/// The gradients of a BatchNormalization in training: with n elements of a channel, z = (x - mean) /
+/// sqrt(variance + epsilon) of x's own statistics, dbias = sum(dy) and dscale = sum(dy * z),
+/// dx = scale / sqrt(variance + epsilon) * (dy - dbias / n - z * dscale / n).
+///
+/// x, dy, dx      [batch, channels, ...], or [batch] as one channel
+/// scale, dscale, dbias  [channels]
+/// limits         sums are of doubles, of some hundred floats each
+/// source         Ioffe and Szegedy 2015, arXiv:1502.03167; PopART's BatchNormalizationGrad
+struct BatchNormalizationGradient {
+  float epsilon = 1e-5f;
+
+  static constexpr OpId id{"halftone", "BatchNormalizationGradient", 1};
+  static constexpr Signature signature = "x scale dy -> dx dscale? dbias?";
+  using types = TypeList<TypeList<float, double>>;
+
+  constexpr void attributes(auto&& visit) { visit("epsilon", epsilon); }
+  constexpr void cost(auto& machine, auto in, auto) const {
+    for (int sums = 0; sums < 4; ++sums) machine.reduce(in[0], in[1].elements());
+    // z, its products with dy, and what becomes of both.
+    for (const char* const pass : {"Sub", "Mul", "Mul", "Mul", "Sub", "Mul"}) {
+      machine.pass(pass, in[0]);
+    }
+  }
+  static constexpr Inferred infer(TensorInfo x, TensorInfo scale, TensorInfo) {
+    return {x, scale, scale};
+  }
+
+  template <class T>
+  void kernel(const KernelCall& call, View<const T> x, View<const T> scale, View<const T> dy,
+              View<T> dx, View<T> dscale, View<T> dbias) const {
+    kernel::batch_normalization_gradient<T>(
+        *call.executor, double(epsilon), x.data, scale.data, dy.data, x.extent(0), scale.size(),
+        x.rank == 1 ? 1 : x.size(2, x.rank), dx.data, dscale.data, dbias.data);
+  }
+};
+
 /// y = (x - mean) / sqrt(var + epsilon) * scale + bias, one of each for a channel.
 ///
 /// x, y          [batch, channels, ...], or [batch] as one channel
@@ -124,12 +160,13 @@ struct BatchNormalization {
       g.dx(4) += products * factor * inverse * inverse * -0.5;
       return;
     }
-    const halftone::detail::Normalized normalized(x, over, double(epsilon));
     if (g.has_dy(0)) {
-      g.dx(1) += sums(dy * normalized.z);
-      g.dx(2) += sums(dy);
-      if (g.needs(0)) g.dx(0) += normalized.gradient(dy * along(scale));
+      const Vector<TensorId> made = halftone::detail::record(
+          g.graph(), BatchNormalizationGradient{epsilon}, {x.id, scale.id, dy.id}, 3);
+      for (std::size_t i = 0; i < 3; ++i) g.dx(i) += AnyTensor{&g.graph(), made[i]};
     }
+    if (!g.has_dy(1) && !g.has_dy(2) && !g.has_dy(3) && !g.has_dy(4)) return;
+    const halftone::detail::Normalized normalized(x, over, double(epsilon));
     const double kept = double(momentum);
     for (std::size_t i = 1; i < 5; ++i) {
       if (!g.has_dy(i)) continue;

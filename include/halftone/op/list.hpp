@@ -320,6 +320,7 @@
   OLD(SoftmaxNllGradient)                                        \
   OLD(ConvWeightGradient)                                        \
   OLD(PadGradient)                                               \
+  OLD(BatchNormalizationGradient)                                \
   OLD(MaxPoolGradient)                                           \
   OLD(AveragePoolGradient)                                       \
   OLD(TrainedLSTM)                                               \
