@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include <halftone/base/vector.hpp>
@@ -103,13 +104,17 @@ class AttentionFusion {
     Vector<Node> nodes;
     nodes.reserve(graph_.nodes.size());
     NodeMap<bool> is_early(graph_, false);
-    for (const auto& [load, before] : early_loads_) is_early[index(load)] = true;
+    for (const EarlyLoad& early : early_loads_) is_early[index(early.load)] = true;
+    std::sort(early_loads_.begin(), early_loads_.end(),
+              [](const EarlyLoad& a, const EarlyLoad& b) { return a.before < b.before; });
+    std::size_t next = 0;
     for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
-      for (const auto& [load, before] : early_loads_) {
-        if (index(before) == n) nodes.push_back(std::move(graph_.nodes[index(load)]));
+      for (; next < early_loads_.size() && index(early_loads_[next].before) == n; ++next) {
+        nodes.push_back(std::move(graph_.nodes[index(early_loads_[next].load)]));
       }
-      if (graph_.nodes[n].op != nullptr && !is_early[n])
+      if (graph_.nodes[n].op != nullptr && !is_early[n]) {
         nodes.push_back(std::move(graph_.nodes[n]));
+      }
     }
     graph_.nodes = std::move(nodes);
   }
@@ -261,6 +266,10 @@ class AttentionFusion {
     std::int64_t buffer = 0;
     int store = no_node, load = no_node;
     bool is_one = true;  ///< with one store and one load
+  };
+  /// A load that has to come before a node.
+  struct EarlyLoad {
+    int load, before;
   };
   /// What the gradient of an attention reads and makes; no_node: nothing was found.
   struct Found {
@@ -458,9 +467,9 @@ class AttentionFusion {
   }
 
   constexpr void load_before(int load, int node) {
-    for (auto& [early, before] : early_loads_) {
-      if (early != load) continue;
-      before = node < before ? node : before;
+    for (EarlyLoad& early : early_loads_) {
+      if (early.load != load) continue;
+      early.before = node < early.before ? node : early.before;
       return;
     }
     early_loads_.push_back({load, node});
@@ -532,7 +541,7 @@ class AttentionFusion {
   Found gradient_{};
   Vector<Stored> stored_;
   TensorMap<TensorId> loaded_, original_;
-  Vector<std::pair<int, int>> early_loads_;  ///< and the nodes that they come before
+  Vector<EarlyLoad> early_loads_;
 };
 
 }  // namespace detail
