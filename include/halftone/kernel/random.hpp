@@ -9,6 +9,7 @@
 
 #include <halftone/graph/runner.hpp>
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/kernel/simd.hpp>
 
 namespace halftone::kernel {
 
@@ -32,6 +33,61 @@ namespace random_detail {
 
 using Block = std::array<std::uint32_t, 4>;
 
+using Wide = detail::raw_t<std::uint64_t, register_bytes / 8>;  ///< a block a lane
+inline constexpr std::int64_t lanes = register_bytes / 8;
+
+/// Products of the low halves of lanes.
+HALFTONE_INLINE Wide multiply_low(Wide a, Wide b) {
+#ifdef __clang__
+  return (a & 0xffffffffu) * (b & 0xffffffffu);
+#elif HALFTONE_AVX512
+  using Halves = detail::raw_t<int, 16>;
+  return (Wide)__builtin_ia32_pmuludq512_mask((Halves)a, (Halves)b, detail::raw_t<long long, 8>{},
+                                              -1);
+#elif defined(__AVX2__)
+  return (Wide)__builtin_ia32_pmuludq256((detail::raw_t<int, 8>)a, (detail::raw_t<int, 8>)b);
+#else
+  return (Wide)__builtin_ia32_pmuludq128((detail::raw_t<int, 4>)a, (detail::raw_t<int, 4>)b);
+#endif
+}
+
+/// The words of a block in each lane, by philox() with their counters from `first` on. High halves of
+/// lanes are noise until the end.
+inline void philox_lanes(std::int64_t first, std::array<std::uint32_t, 2> key, std::uint32_t* to) {
+  constexpr int N = int(lanes);
+  static constexpr std::uint64_t count[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  Wide number;
+  __builtin_memcpy(&number, count, sizeof(number));
+  number += static_cast<std::uint64_t>(first);
+  Wide counter[4] = {number, number >> 32};
+  Wide first_key = Wide{} + key[0], second_key = Wide{} + key[1];
+#pragma GCC unroll 10
+  for (int round = 0; round < 10; ++round) {
+    const Wide a = multiply_low(Wide{} + 0xd2511f53u, counter[0]);
+    const Wide b = multiply_low(Wide{} + 0xcd9e8d57u, counter[2]);
+    counter[0] = b >> 32 ^ counter[1] ^ first_key;
+    counter[2] = a >> 32 ^ counter[3] ^ second_key;
+    counter[1] = b;
+    counter[3] = a;
+    first_key += 0x9e3779b9u;
+    second_key += 0xbb67ae85u;
+  }
+  const Wide low = (counter[0] & 0xffffffffu) | counter[1] << 32;
+  const Wide high = (counter[2] & 0xffffffffu) | counter[3] << 32;
+#if HALFTONE_AVX512
+  const Wide begin = __builtin_shufflevector(low, high, 0, 8, 1, 9, 2, 10, 3, 11);
+  const Wide end = __builtin_shufflevector(low, high, 4, 12, 5, 13, 6, 14, 7, 15);
+#elif defined(__AVX2__)
+  const Wide begin = __builtin_shufflevector(low, high, 0, 4, 1, 5);
+  const Wide end = __builtin_shufflevector(low, high, 2, 6, 3, 7);
+#else
+  const Wide begin = __builtin_shufflevector(low, high, 0, 2);
+  const Wide end = __builtin_shufflevector(low, high, 1, 3);
+#endif
+  __builtin_memcpy(to, &begin, sizeof(begin));
+  __builtin_memcpy(to + 2 * N, &end, sizeof(end));
+}
+
 /// The words of one seed, four for each number of a block. Null: the seed 0.
 class Words {
  public:
@@ -41,6 +97,17 @@ class Words {
   Block block(std::int64_t i) const {
     const auto n = static_cast<std::uint64_t>(i);
     return philox({static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(n >> 32), 0, 0}, key_);
+  }
+  /// f(first word, words, number of words) for all words of blocks [begin, end), some at a time.
+  template <class F>
+  void each_run(std::int64_t begin, std::int64_t end, F&& f) const {
+    constexpr std::int64_t most = 64;  // blocks
+    alignas(64) std::uint32_t words[4 * most];
+    for (std::int64_t b = begin; b < end; b += most) {
+      const std::int64_t count = std::min(most, end - b);
+      for (std::int64_t i = 0; i < count; i += lanes) philox_lanes(b + i, key_, words + 4 * i);
+      f(4 * b, static_cast<const std::uint32_t*>(words), 4 * count);
+    }
   }
 
  private:
@@ -78,7 +145,7 @@ inline double unit(std::uint32_t high, std::uint32_t low) {
   return static_cast<double>((std::uint64_t{high} << 32 | low) >> 11) * 0x1p-53;
 }
 
-/// y[i] from the words of its block: f(block, numbers), which makes as many as a block gives.
+/// y[i] from the words of its block: f(its four words, numbers), which makes as many as a block gives.
 template <class T, class F>
 void fill_blocks(const Executor& executor, const std::uint32_t* seed, T* y, std::int64_t n,
                  const F& f) {
@@ -87,11 +154,17 @@ void fill_blocks(const Executor& executor, const std::uint32_t* seed, T* y, std:
   const Words words(seed);
   for_chunks(executor, n, [&](std::int64_t first, std::int64_t end) {
     C numbers[per_block];
-    for (std::int64_t i = first; i < end; i += per_block) {
-      f(words.block(i / per_block), numbers);
-      const std::int64_t count = std::min(per_block, end - i);
-      for (std::int64_t k = 0; k < count; ++k) y[i + k] = static_cast<T>(numbers[k]);
-    }
+    const std::int64_t blocks = (end + per_block - 1) / per_block;
+    words.each_run(first / per_block, blocks,
+                   [&](std::int64_t begin, const std::uint32_t* from, std::int64_t count) {
+                     for (std::int64_t w = 0; w < count; w += 4) {
+                       f(from + w, numbers);
+                       const std::int64_t i = (begin + w) / 4 * per_block;
+                       for (std::int64_t k = 0; k < std::min(per_block, end - i); ++k) {
+                         y[i + k] = static_cast<T>(numbers[k]);
+                       }
+                     }
+                   });
   });
 }
 
@@ -112,7 +185,7 @@ template <class T>
 void random_uniform(const Executor& executor, const std::uint32_t* seed, double low, double high,
                     T* y, std::int64_t n) {
   random_detail::fill_blocks(
-      executor, seed, y, n, [&]<class C>(const random_detail::Block& words, C* numbers) {
+      executor, seed, y, n, [&]<class C>(const std::uint32_t* words, C* numbers) {
         const C from = static_cast<C>(low), range = static_cast<C>(high - low);
         if constexpr (std::is_same_v<C, double>) {
           for (std::size_t k = 0; k < 2; ++k) {
@@ -131,7 +204,7 @@ void random_normal(const Executor& executor, const std::uint32_t* seed, double m
                    T* y, std::int64_t n) {
   // Box and Muller 1958, both of each pair.
   random_detail::fill_blocks(
-      executor, seed, y, n, [&]<class C>(const random_detail::Block& words, C* numbers) {
+      executor, seed, y, n, [&]<class C>(const std::uint32_t* words, C* numbers) {
         auto pair = [&](C radius_of, C turn, C* to) {
           const C radius = static_cast<C>(scale) * std::sqrt(-2 * std::log(radius_of));
           const C angle = 2 * std::numbers::pi_v<C> * turn;
@@ -193,16 +266,30 @@ void dropout(const Executor& executor, const std::uint32_t* seed, double ratio, 
   const random_detail::Words words(seed);
   const std::uint64_t limit = random_detail::drop_limit(ratio);
   const C scale = random_detail::keep_scale<C>(ratio);
+  using V = Vec<C>;
+  constexpr std::int64_t N = V::size;
+  using Numbers = Vec<std::uint32_t, int(N)>;
+  const Numbers least(static_cast<std::uint32_t>(limit));
+  const bool keeps_any = limit >> 32 == 0;
   random_detail::for_chunks(executor, n, [&](std::int64_t first, std::int64_t end) {
-    for (std::int64_t i = first; i < end; i += 4) {
-      const random_detail::Block block = words.block(i / 4);
-      const std::int64_t count = std::min<std::int64_t>(4, end - i);
-      for (std::int64_t k = 0; k < count; ++k) {
-        const bool kept = block[static_cast<std::size_t>(k)] >= limit;
-        y[i + k] = kept ? static_cast<T>(static_cast<C>(x[i + k]) * scale) : T{};
-        if (mask != nullptr) mask[i + k] = kept;
+    const auto run = [&](std::int64_t begin, const std::uint32_t* word, std::int64_t given) {
+      const std::int64_t count = std::min(given, end - begin);
+      const T* const from = x + begin;
+      T* const to = y + begin;
+      for (std::int64_t k = 0; k < count; k += N) {
+        const auto kept = (Numbers::load(word + k) >= least) & typename Numbers::mask(keeps_any);
+        const auto dropped = [&](V v) { return select(convert<C>(kept), v * V(scale), V(C(0))); };
+        if (count - k >= N) {
+          store_compute(to + k, dropped(load_compute(from + k)));
+          if (mask != nullptr) kept.store(mask + begin + k);
+        } else {
+          store_compute_partial(to + k, dropped(load_compute_partial(from + k, count - k)),
+                                count - k);
+          if (mask != nullptr) kept.store_partial(mask + begin + k, count - k);
+        }
       }
-    }
+    };
+    words.each_run(first / 4, (end + 3) / 4, run);
   });
 }
 

@@ -36,7 +36,6 @@ struct Dropout {
   static constexpr Signature signature = "x ratio:R? training_mode:B? seed:S? -> y mask:B?";
   using types = TypeList<FloatTypes, FloatTypes, TypeList<bool>, TypeList<std::uint32_t>>;
   static constexpr bool in_place = true;
-  static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) {
     visit("ratio", ratio);
