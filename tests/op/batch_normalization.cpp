@@ -15,7 +15,7 @@ struct Statistics {
 /// Of all but the channel dimension, in double; the variance is biased.
 Statistics statistics(const AnyArray& x, std::size_t channels) {
   const std::vector<double> v = doubles(x);
-  const std::size_t inner = static_cast<std::size_t>(product(x.info().shape.span().subspan(2)));
+  const std::size_t inner = v.size() / static_cast<std::size_t>(x.info().shape[0]) / channels;
   Statistics s{std::vector<double>(channels), std::vector<double>(channels)};
   const double n = static_cast<double>(v.size() / channels);
   const auto each = [&](auto f) {
