@@ -12,9 +12,11 @@
 #include <halftone/ipu/profile.hpp>
 #include <halftone/ipu/slice.hpp>
 #include <halftone/train.hpp>
+#include <halftone/transform/fuse_convolutions.hpp>
 
 #include "../exec/random_node.hpp"
 #include "cycles_of.hpp"
+#include "error_of.hpp"
 
 using namespace halftone;
 using namespace halftone::ipu;
@@ -35,12 +37,7 @@ constexpr OpId without_cost[] = {
     op::EveryN::id, op::DeriveSeed::id, op::AdvanceRandom::id, op::Abort::id,
     op::RemoteCodeLoad::id,
     // They only move their input.
-    op::ReverseSequence::id, op::PrintTensor::id,
-    // Made for the host's own runs, behind the profile.
-    op::Fused::id, op::FusedConv::id, op::QuantizedConv::id, op::QuantizedMatMul::id,
-    op::ByteTable::id, op::JoinedUpdate::id, op::TrainedLSTM::id, op::FusedAttention::id,
-    op::FusedAttentionGradient::id, op::ReorderChannels::id, op::BatchParts::id,
-    op::MatMulWithAddend::id};
+    op::ReverseSequence::id, op::PrintTensor::id};
 
 bool is_view(const Descriptor& op) {
   if (op.signature.outputs() != 1 || op.signature.output(0).shares < 0) return false;
@@ -86,10 +83,18 @@ TEST_CASE("operators say what they cost, or are known to need no saying") {
                                        [&](const OpId& id) { return id == d->id; });
     // Texts, sequences and maps stay on the host.
     const bool is_value = d->run != nullptr && d->kernel == nullptr;
-    const bool is_said = d->cost != nullptr || d->elementwise || d->only_expands || is_view(*d) ||
-                         is_value || d->id == op::SequenceMap::id;
+    const bool is_said = d->cost != nullptr || d->elementwise || d->only_expands || d->for_host ||
+                         is_view(*d) || is_value || d->id == op::SequenceMap::id;
     CHECK(is_said != is_listed);
   }
+}
+
+TEST_CASE("what was made for the host has no profile") {
+  const Graph g = fuse_convolutions(graph_of([](Graph& graph) {
+    return op::conv(graph.input<float>("x", {1, 4, 6, 6}), graph.input<float>("w", {4, 4, 3, 3}));
+  }));
+  CHECK(test::contains(test::error_of([&] { profiled(g); }),
+                       "an operator that was made for the host"));
 }
 
 // Numbers of a profile are int64: what is larger than machines has to be refused before it is

@@ -29,6 +29,7 @@ struct Descriptor {
   bool has_effect;    ///< does more than compute outputs (prints, aborts): runs once a run
   Reaches reaches;    ///< beside its tensors
   bool only_infos;    ///< the output follows from shapes alone
+  bool for_host;      ///< made by passes for the host's own runs: it has no profile
   bool has_gradient;  ///< has a `gradient` or `backward`, or expands to what does
   bool only_expands;  ///< an older form: has an `expand`, but neither inference nor a kernel
   /// Bit i: input i has samples along dimension 0, as the outputs have, which are computed one by one;

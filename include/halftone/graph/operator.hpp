@@ -332,6 +332,7 @@ constexpr Descriptor make_descriptor() {
   constexpr bool computes = elementwise_op<Op> || kernel_op<Op>;
   constexpr bool marked_in_place = requires { Op::in_place; };
   constexpr bool marked_only_infos = requires { Op::only_infos; };
+  constexpr bool marked_for_host = requires { Op::for_host; };
   constexpr bool may_differentiate = !requires { requires !Op::differentiable; };
   constexpr bool has_bodies = [] {
     FindSubgraph graphs;
@@ -357,6 +358,7 @@ constexpr Descriptor make_descriptor() {
       .has_effect = marked_effect,
       .reaches = marked_reaches,
       .only_infos = marked_only_infos,
+      .for_host = marked_for_host,
       .has_gradient = differentiable_op<Op> || (only_expanding_op<Op> && may_differentiate),
       .only_expands = only_expanding_op<Op>,
       .by_sample = by_sample,

@@ -181,8 +181,8 @@ void normalization_gradient(const Executor& executor, double epsilon, const T* x
                             const T* dy, std::int64_t outer, std::int64_t channels,
                             std::int64_t inner, T* dx, T* dscale, T* dbias) {
   using Gradient = NormalizationGradient<T, by_lane>;
-  constexpr std::int64_t task = 1 << 13,
-                         step = Gradient::channels_at_once;  // elements worth a task
+  constexpr std::int64_t task = 1 << 13;  // elements that are worth one
+  constexpr std::int64_t step = Gradient::channels_at_once;
   const Gradient gradient(epsilon, outer, channels, inner);
   const std::int64_t units = (channels + step - 1) / step, elements = outer * inner * step;
   const std::int64_t per_task = elements < task ? task / (elements + 1) + 1 : 1;

@@ -232,7 +232,7 @@ template <class T, class S>
 void channel_moments(const Executor& executor, const T* x, std::int64_t outer,
                      std::int64_t channels, std::int64_t inner, S* mean, S* variance,
                      void* workspace);
-/// op::BatchNormalizationGradient. dscale and dbias may be null.
+/// op::BatchNormalizationGradient. dx may be x or dy, dscale and dbias null.
 template <class T>
 void batch_normalization_gradient(const Executor& executor, double epsilon, const T* x,
                                   const T* scale, const T* dy, std::int64_t outer,

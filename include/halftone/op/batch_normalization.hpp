@@ -22,6 +22,7 @@ struct BatchNormalizationGradient {
   static constexpr OpId id{"halftone", "BatchNormalizationGradient", 1};
   static constexpr Signature signature = "x scale dy -> dx dscale? dbias?";
   using types = TypeList<TypeList<float, double>>;
+  static constexpr bool in_place = true;
 
   constexpr void attributes(auto&& visit) { visit("epsilon", epsilon); }
   constexpr void cost(auto& machine, auto in, auto) const {

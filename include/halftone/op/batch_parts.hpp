@@ -16,6 +16,7 @@ struct BatchParts {
   std::int64_t parts = 1;
 
   static constexpr OpId id{"halftone", "BatchParts", 1};
+  static constexpr bool for_host = true;
   static constexpr Signature signature = "inputs:*... -> outputs:*...";
   using types = TypeList<AllTypes>;
 

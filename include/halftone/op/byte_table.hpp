@@ -20,6 +20,7 @@ namespace halftone::op {
 /// source  none
 struct ByteTable {
   static constexpr OpId id{"halftone", "ByteTable", 1};
+  static constexpr bool for_host = true;
   static constexpr Signature signature = "x:X table:Y -> y:Y";
   static constexpr std::uint32_t by_sample = 1;
   using types = TypeList<halftone::detail::QuantizedTypes, halftone::detail::QuantizedTypes>;

@@ -15,6 +15,7 @@ struct Fused {
   Subgraph body;
 
   static constexpr OpId id{"halftone", "Fused", 1};
+  static constexpr bool for_host = true;
   static constexpr Signature signature = "inputs:*... -> outputs:*...";
   using types = TypeList<AllTypes>;
 

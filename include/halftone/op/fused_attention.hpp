@@ -118,6 +118,7 @@ namespace halftone::op {
 /// source  none; Dao et al. 2022, arXiv:2205.14135
 struct FusedAttention : halftone::detail::AttentionOperands {
   static constexpr OpId id{"halftone", "Attention", 1};
+  static constexpr bool for_host = true;
   static constexpr Signature signature = "query key value chosen:B? bias? -> y";
 
   constexpr Inferred infer(TensorInfo query, TensorInfo key, TensorInfo value, TensorInfo,
@@ -160,6 +161,7 @@ struct FusedAttention : halftone::detail::AttentionOperands {
 /// source  none; Dao et al. 2022, arXiv:2205.14135
 struct FusedAttentionGradient : halftone::detail::AttentionOperands {
   static constexpr OpId id{"halftone", "AttentionGradient", 1};
+  static constexpr bool for_host = true;
   static constexpr Signature signature =
       "query key value dy chosen:B? bias? -> dquery? dkey? dvalue?";
 

@@ -32,6 +32,7 @@ struct FusedConv {
   std::int64_t winograd = 0;  ///< edge of the output tiles of Winograd's form; 0: the direct sum
 
   static constexpr OpId id{"halftone", "Conv", 1};
+  static constexpr bool for_host = true;
   static constexpr Signature signature = "x w b? residual? -> y";
   static constexpr std::uint32_t by_sample = 0b1001;
   static constexpr int packed_input = 1;
@@ -101,6 +102,7 @@ struct ReorderChannels {
   bool to_blocks = false;
 
   static constexpr OpId id{"halftone", "ReorderChannels", 1};
+  static constexpr bool for_host = true;
   static constexpr Signature signature = "x -> y";
   static constexpr std::uint32_t by_sample = 1;
   using types = TypeList<Joined<FloatTypes, TypeList<std::uint8_t, std::int8_t>>>;

@@ -29,6 +29,7 @@ struct JoinedUpdate {
   Collective collective{};
 
   static constexpr OpId id{"halftone", "JoinedUpdate", 1};
+  static constexpr bool for_host = true;
   static constexpr Signature signature = "w& g:S& s1:S&? s2:S&? s3:S&? step:H&? h:H -> w_next@w";
   using types = TypeList<FloatTypes, TypeList<float, double>, TypeList<float>>;
   static constexpr bool has_effect = true;

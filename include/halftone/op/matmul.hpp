@@ -130,6 +130,7 @@ struct MatMul {
 /// source  none
 struct MatMulWithAddend {
   static constexpr OpId id{"halftone", "MatMul", 1};
+  static constexpr bool for_host = true;
   static constexpr Signature signature = "a b addend -> y";
   using types = TypeList<TypeList<float, double>>;
   static constexpr int packed_input = 1;

@@ -86,6 +86,7 @@ struct QuantizedConv {
   bool channels_last = false;
 
   static constexpr OpId id{"halftone", "QuantizedConv", 1};
+  static constexpr bool for_host = true;
   static constexpr Signature signature =
       "x:X w:W x_zero_point:X? w_zero_point:W? addend:I? scale:F bias:F? y_scale:F y_zero_point:F?"
       " residual:Y? residual_scale:F? residual_zero_point:F? sum_scale:F? sum_zero_point:F? -> y:Y";
@@ -158,6 +159,7 @@ struct QuantizedMatMul {
   QuantizedResult result{};
 
   static constexpr OpId id{"halftone", "QuantizedMatMul", 1};
+  static constexpr bool for_host = true;
   static constexpr Signature signature =
       "a:A b:B a_zero_point:A? b_zero_point:B? addend:I? scale:F bias:F? y_scale:F y_zero_point:F?"
       " -> y:Y";

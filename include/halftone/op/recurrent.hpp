@@ -396,6 +396,7 @@ struct TrainedLSTM {
   LSTM layer{};
 
   static constexpr OpId id{"halftone", "TrainedLSTM", 1};
+  static constexpr bool for_host = true;
   static constexpr Signature signature =
       "x w r b? sequence_lens:I? initial_h? initial_c? p? -> y y_h y_c gates cells";
   using types = TypeList<TypeList<float, double>, TypeList<std::int32_t>>;

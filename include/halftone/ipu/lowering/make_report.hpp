@@ -16,9 +16,16 @@
 // The whole way from a graph behind the passes to a report: what ipu::profile and ipu::Emulator do.
 namespace halftone::ipu::detail {
 
-/// Throws UnsupportedError unless all tensors that nodes read or make have static shapes.
-inline void check_static(const Graph& graph) {
+/// Throws UnsupportedError unless all tensors that nodes read or make have static shapes, and no node
+/// is of the host's passes.
+inline void check_nodes(const Graph& graph) {
   for (const Node& node : graph.nodes) {
+    if (node.op->for_host) {
+      fail(ErrorKind::unsupported,
+           {.what = "an operator that was made for the host has no profile",
+            .node = halftone::detail::node_text(*node.op, graph.name(node)),
+            .hint = "profile the graph as it was before a session made it ready"});
+    }
     for (const Vector<TensorId>* ids : {&node.inputs, &node.outputs}) {
       for (const TensorId id : *ids) {
         if (id == no_tensor || graph.info(id).is_static()) continue;
@@ -31,7 +38,7 @@ inline void check_static(const Graph& graph) {
       }
     }
     for (const std::int32_t index : subgraphs_of(node)) {
-      check_static(graph.graphs[static_cast<std::size_t>(index)]);
+      check_nodes(graph.graphs[static_cast<std::size_t>(index)]);
     }
   }
 }
@@ -39,7 +46,7 @@ inline void check_static(const Graph& graph) {
 /// The program of a graph that went through the passes. Throws UnsupportedError if a shape is not
 /// known.
 inline halftone::Program planned_program(Graph graph) {
-  check_static(graph);
+  check_nodes(graph);
   for (const TensorId id : graph.inputs) {
     if (graph.info(id).is_static()) continue;
     fail(ErrorKind::unsupported, {.what = "the shape of an input is not known before the run",
