@@ -61,7 +61,7 @@ TEST_CASE("byte sum: the bytes are those of the operators") {
                         .y = {.scale = scale, .zero = 5}};
       ByteSum clamped = sum;
       clamped.y.clamp = true, clamped.y.lower = -0.5f, clamped.y.upper = 3;
-      // A zero point between integers, too.
+      // A zero point may lie between integers, too.
       ByteSum between = sum;
       between.x_zero = 0.1f;
       for (const ByteSum& one : {sum, clamped, between}) {

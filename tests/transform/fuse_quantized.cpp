@@ -123,7 +123,7 @@ TEST_CASE("fuse quantized: a convolution adds the numbers of other bytes to thos
     // The residual comes first, without a zero point.
     const AnyTensor plain = op::mul(one(r.g, 0.3f), op::cast(a, {.to = ElementType::float32}));
     const AnyTensor b = r.to_bytes(op::add(plain, r.floats(r.conv(a))));
-    // Of two convolutions, one adds the other's bytes.
+    // One of two convolutions adds the other's bytes.
     const AnyTensor c = r.to_bytes(op::add(r.floats(r.conv(b)), r.floats(r.conv(a))));
     output(r.g, c, "y");
     const Graph fused = fuse_quantized(r.g);

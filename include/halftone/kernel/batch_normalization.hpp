@@ -76,8 +76,8 @@ class LongSum {
   double total_[V::size] = {};
 };
 
-/// The gradients of one channel, or, without inner dimensions, of one channel for each lane. The
-/// elements are read several times while they are in the cache.
+/// Computes the gradients of one channel, or, where there are no inner dimensions, those of one channel
+/// in each lane. The elements are read several times while they are in the cache.
 template <class T, bool by_lane>
 class NormalizationGradient {
  public:
@@ -137,7 +137,7 @@ class NormalizationGradient {
   static double sum_of(const LongSum<T>& sum, int lane) {
     return by_lane ? sum.lane(lane) : sum.all();
   }
-  /// One number for all lanes, or for each.
+  /// The vector has one number in all lanes, or a number of its own in each.
   static V by_channel(auto&& number) {
     if constexpr (!by_lane) return V(static_cast<T>(number(0)));
     T numbers[V::size];
@@ -161,7 +161,7 @@ class NormalizationGradient {
     for (std::int64_t o = 0; o < outer_; ++o) {
       const std::int64_t begin = (o * channels_ + channel) * inner_;
       for (std::int64_t i = 0; i < inner_;) {
-        // Without questions inside.
+        // The inner loop asks nothing: it ends where the sums have to be kept.
         const std::int64_t room = (most - vectors) * N;
         const std::int64_t end = inner_ - i < room ? inner_ : i + room;
         for (; i + N <= end; i += N, ++vectors) f(begin + i, N);
@@ -201,7 +201,7 @@ void batch_normalization_gradient(const Executor& executor, double epsilon, cons
                                   const T* scale, const T* dy, std::int64_t outer,
                                   std::int64_t channels, std::int64_t inner, T* dx, T* dscale,
                                   T* dbias) {
-  // Without inner dimensions the vectors lie across the channels.
+  // The vectors lie across the channels where there are no inner dimensions.
   const auto run = inner == 1 ? detail::normalization_gradient<true, T>
                               : detail::normalization_gradient<false, T>;
   run(executor, epsilon, x, scale, dy, outer, channels, inner, dx, dscale, dbias);

@@ -59,8 +59,8 @@ void add_bytes(const ByteSum& sum, const Byte* residual, std::int64_t rows, std:
 
 }  // namespace detail
 
-/// Makes the sums of bytes y and of the residual's, of `rows` lines of `columns` from element `first` on that
-/// are `stride` elements apart.
+/// Replaces bytes y by their sums with the residual's: in `rows` lines of `columns` elements, of which the
+/// first begins at element `first` and the others `stride` elements further each.
 inline void add_bytes(const ByteSum& sum, std::int64_t first, std::int64_t rows,
                       std::int64_t columns, std::int64_t stride, std::uint8_t* y) {
   with_way(sum.y, [&]<ToBytes way>() {

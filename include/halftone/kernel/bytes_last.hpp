@@ -555,7 +555,7 @@ void convolve_last(const LastShape& s, const X* x, std::int32_t zero, const void
     image = copy;
   }
   const LastConvolution<flip_left<X> != 0> convolution(s, zero + shift_left<X>, packed, how);
-  // Few pixels go through all filters at once, whose bytes are more than theirs.
+  // The filters are more bytes than a few pixels: those go through all filters at once.
   const std::int64_t usual = s.pixels() <= last_pixels ? last_pixels : 48;
   const Parts chunks(s.pixels(), usual);
   const std::int64_t panels = (s.filters + last_panel - 1) / last_panel;

@@ -272,7 +272,7 @@ constexpr std::int64_t sums_bytes(std::int64_t elements) {
   return round_up(elements * static_cast<std::int64_t>(sizeof(std::int32_t)), 64);
 }
 
-/// What attributes and inputs say of bytes of type Y.
+/// The quantization to bytes of type Y that attributes and inputs describe.
 template <class Y>
 Quantization quantization(const op::QuantizedLimits& limits, View<const float> scale,
                           View<const float> zero) {

@@ -27,7 +27,7 @@ struct BatchNormalizationGradient {
   constexpr void attributes(auto&& visit) { visit("epsilon", epsilon); }
   constexpr void cost(auto& machine, auto in, auto) const {
     for (int sums = 0; sums < 4; ++sums) machine.reduce(in[0], in[1].elements());
-    // z, its products with dy, and what becomes of both.
+    // The passes make z, its products with dy, and dx of both.
     for (const char* const pass : {"Sub", "Mul", "Mul", "Mul", "Sub", "Mul"}) {
       machine.pass(pass, in[0]);
     }

@@ -4,8 +4,8 @@
 
 namespace halftone {
 
-/// Which forms of 3 x 3 convolutions of floats may be chosen, where strides and dilations are 1: also in
-/// training, and for the gradients of inputs. Others are direct sums over channels and taps.
+/// These forms of 3 x 3 convolutions of floats may be chosen where strides and dilations are 1, in training
+/// and for the gradients of inputs, too. Others are direct sums over channels and taps.
 ///
 /// The largest errors that were found with 64 to 512 channels, in units in the last place of the
 /// largest element of the convolution of the absolute values; `signs` are those that make Winograd's

@@ -63,8 +63,8 @@ constexpr void remove_empty_nodes(Graph& graph) {
   graph.nodes.resize(kept);
 }
 
-/// A node as a convolution of two dimensions with nothing that follows it; false: it is none. So is a
-/// ConvTranspose of floats whose steps are 1, with flipped weights.
+/// Describes a node as a convolution of two dimensions, and says whether it is one. A ConvTranspose of
+/// floats whose steps are 1 is one with flipped weights.
 constexpr bool as_convolution(const Graph& graph, const Node& node, op::FusedConv& fused) {
   if (node.op == nullptr) return false;
   const bool is_transposed = node.op->id == op::ConvTranspose::id;

@@ -96,7 +96,8 @@ class Requantization {
     take<op::Add>(zero, ElementType::float32);
     return follow<op::Cast>();
   }
-  /// The numbers of the bytes, which have the scale and the zero point of these, and of others.
+  /// Follows the bytes until they are numbers again, by their own scale and zero point, and the numbers of
+  /// other bytes are added.
   constexpr bool add_residual() {
     if (!follow<op::Cast>() || info().type != ElementType::float32) return false;
     take<op::Sub>(residual_zero, ElementType::float32);
@@ -126,7 +127,8 @@ class Requantization {
     const Node& made = graph_.nodes[static_cast<std::size_t>(node)];
     return made.op == nullptr ? nullptr : &made;
   }
-  /// What makes floats `id` of others and of one number, which becomes an input: `id` are the others.
+  /// Goes back over the operator that makes the floats `id` of other floats and one number: the number
+  /// becomes an input, and `id` is then the other floats.
   template <class Op>
   constexpr bool take_back(TensorId& id, Input input) {
     const Node* const made = producer(id);
