@@ -174,11 +174,16 @@ inline AnyTensor reshaped(Graph& g, AnyTensor x, const Dims& shape) {
   return op::reshape(x, constant(g, shape));
 }
 
+inline AnyTensor dropped(AnyTensor x, float ratio) {
+  return ratio == 0 ? x : AnyTensor(op::dropout(x, op::Dropout{.ratio = ratio}));
+}
+
 /// Multi-head attention (Vaswani et al. 2017) of x [batch, tokens, width]; keys and values of
 /// earlier tokens, [batch, heads, past, width / heads], come first where they are given, and stand
-/// for all tokens afterwards.
+/// for all tokens afterwards. A share of the weights is dropped in training.
 inline AnyTensor attention(Graph& g, AnyTensor x, std::int64_t width, std::int64_t heads,
-                           AnyTensor* past_key = nullptr, AnyTensor* past_value = nullptr) {
+                           AnyTensor* past_key = nullptr, AnyTensor* past_value = nullptr,
+                           float drop_ratio = 0) {
   const std::int64_t size = width / heads;
   const auto split = [&](AnyTensor t) {
     return op::transpose(reshaped(g, t, {0, 0, heads, size}), {.perm = {0, 2, 1, 3}});
@@ -192,23 +197,25 @@ inline AnyTensor attention(Graph& g, AnyTensor x, std::int64_t width, std::int64
   }
   const AnyTensor scores = op::matmul(query, op::transpose(key, {.perm = {0, 1, 3, 2}})) *
                            (1 / std::sqrt(static_cast<float>(size)));
-  const AnyTensor mixed = op::matmul(op::softmax(scores, {.axis = -1}), value);
+  const AnyTensor weights = dropped(op::softmax(scores, {.axis = -1}), drop_ratio);
+  const AnyTensor mixed = op::matmul(weights, value);
   const AnyTensor joined = reshaped(g, op::transpose(mixed, {.perm = {0, 2, 1, 3}}), {0, 0, width});
   return linear(g, joined, width, width);
 }
 
 /// BERT-base's encoder: 12 layers of 12 heads, 768 wide, normalized behind each part; 85 M
-/// parameters.
+/// parameters. In training it drops a share of each part's results and of the weights of attention.
 inline Graph encoder(std::int64_t batch = 1, std::int64_t tokens = 128, int layers = 12,
-                     std::int64_t width = 768) {
+                     std::int64_t width = 768, float drop_ratio = 0) {
   Graph g;
   AnyTensor x = g.input<float>("x", {batch, tokens, width});
   for (int i = 0; i < layers; ++i) {
     g.push_scope("layer" + std::to_string(i));
-    x = layer_norm(g, x + attention(g, x, width, width / 64), width);
+    const AnyTensor mixed = attention(g, x, width, width / 64, nullptr, nullptr, drop_ratio);
+    x = layer_norm(g, x + dropped(mixed, drop_ratio), width);
     const AnyTensor wide = linear(g, x, width, 4 * width);
     const AnyTensor gelu = wide * 0.5f * (op::erf(wide * std::sqrt(0.5f)) + 1.f);
-    x = layer_norm(g, x + linear(g, gelu, 4 * width, width), width);
+    x = layer_norm(g, x + dropped(linear(g, gelu, 4 * width, width), drop_ratio), width);
     g.pop_scope();
   }
   output(g, x, "y");
@@ -342,9 +349,9 @@ inline Graph resnet18(std::int64_t batch = 8, std::int64_t size = 64) {
 }
 
 /// Two layers of the encoder above, and 2 classes that the first token gives.
-inline Graph classifier(std::int64_t batch = 4, std::int64_t tokens = 128,
-                        std::int64_t width = 768) {
-  Graph g = encoder(batch, tokens, 2, width);
+inline Graph classifier(std::int64_t batch = 4, std::int64_t tokens = 128, std::int64_t width = 768,
+                        float drop_ratio = 0) {
+  Graph g = encoder(batch, tokens, 2, width, drop_ratio);
   const AnyTensor first = op::slice(g["y"], constant(g, {0}), constant(g, {1}), constant(g, {1}));
   g.outputs.clear();
   output(g, linear(g, reshaped(g, first, {batch, width}), width, 2), "logits");

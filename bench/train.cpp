@@ -34,6 +34,7 @@ const Network all[]{
     {"resnet18", [] { return networks::resnet18(); }, 10},
     {"encoder", [] { return networks::classifier(); }, 2},
     {"long_encoder", [] { return networks::classifier(1, 2048, 256); }, 2},
+    {"dropout_encoder", [] { return networks::classifier(2, 512, 768, 0.1f); }, 2},
     {"lstm", [] { return networks::lstm(); }, 10},
 };
 

@@ -49,9 +49,9 @@ class Block(nn.Module):  # of ResNet-18
 
 
 class Layer(nn.Module):  # of an encoder
-    def __init__(self, width, heads):
+    def __init__(self, width, heads, drop):
         super().__init__()
-        self.heads = heads
+        self.heads, self.drop = heads, drop
         self.q, self.k, self.v, self.o = (nn.Linear(width, width) for _ in range(4))
         self.n1, self.n2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.f1, self.f2 = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
@@ -61,15 +61,15 @@ class Layer(nn.Module):  # of an encoder
             return t.view(t.shape[0], t.shape[1], self.heads, -1).transpose(1, 2)
 
         q, k, v = split(self.q(x)), split(self.k(x)), split(self.v(x))
-        y = F.scaled_dot_product_attention(q, k, v)
-        x = self.n1(x + self.o(y.transpose(1, 2).reshape(x.shape)))
-        return self.n2(x + self.f2(F.gelu(self.f1(x))))
+        y = F.scaled_dot_product_attention(q, k, v, dropout_p=self.drop)
+        x = self.n1(x + F.dropout(self.o(y.transpose(1, 2).reshape(x.shape)), self.drop))
+        return self.n2(x + F.dropout(self.f2(F.gelu(self.f1(x))), self.drop))
 
 
 class Encoder(nn.Module):
-    def __init__(self, width):
+    def __init__(self, width, drop=0.0):
         super().__init__()
-        self.layers = nn.Sequential(*(Layer(width, width // 64) for _ in range(2)))
+        self.layers = nn.Sequential(*(Layer(width, width // 64, drop) for _ in range(2)))
         self.head = nn.Linear(width, 2)
 
     def forward(self, x):
@@ -102,6 +102,7 @@ networks = {
     "resnet18": lambda: (resnet18(), torch.randn(8, 3, 64, 64), 8, 10),
     "encoder": lambda: (Encoder(768), torch.randn(4, 128, 768), 4, 2),
     "long_encoder": lambda: (Encoder(256), torch.randn(1, 2048, 256), 1, 2),
+    "dropout_encoder": lambda: (Encoder(768, 0.1), torch.randn(2, 512, 768), 2, 2),
     "lstm": lambda: (Lstm(), torch.randn(64, 16, 64), 16, 10),
 }
 before = megabytes()

@@ -104,7 +104,7 @@ int axes_input(const Node& node) {
 bool has_constant_axes(const Graph& graph, const Node& node) {
   if (axes_input(node) < 0) return false;
   bool is_everything = true;
-  if (node.inputs.size() > 1 && node.inputs[1] != no_tensor) {
+  if (has_input(node, 1)) {
     const TensorRecord& axes = graph.tensor(node.inputs[1]);
     if (axes.role != Role::constant || axes.info.type != ElementType::int64) return false;
     is_everything = axes.data.size() == 0;

@@ -714,8 +714,7 @@ void separateSoftmaxGradients(halftone::Graph& graph) {
     if (!isOp<ops::SoftmaxNllGradient>(node)) return false;
     const std::size_t rank = graph.info(node.inputs[0]).rank();
     const std::int64_t axis = halftone::unpack<ops::SoftmaxNllGradient>(node.attributes).axis;
-    const bool isWeighted = node.inputs.size() > 3 && node.inputs[3] != no_tensor;
-    return !isWeighted && halftone::normalized_axis(axis, rank) + 1 == rank;
+    return !has_input(node, 3) && halftone::normalized_axis(axis, rank) + 1 == rank;
   };
   replaceNodes(graph, isSeparable, [&](const Node& node) {
     const auto direct = halftone::unpack<ops::SoftmaxNllGradient>(node.attributes);

@@ -13,10 +13,6 @@ namespace halftone::detail {
 
 namespace {
 
-bool has_input(const Node& node, std::size_t i) {
-  return node.inputs.size() > i && node.inputs[i] != no_tensor;
-}
-
 /// The next value of a running statistic, and whose it is.
 struct NextStatistic {
   TensorId value = no_tensor;

@@ -293,8 +293,7 @@ class Serializer {
   }
   RowAxis of_gemm(const Node& node) const {
     const auto gemm = unpack<op::Gemm>(node.attributes);
-    const bool has_c = node.inputs.size() > 2 && node.inputs[2] != no_tensor;
-    if (gemm.trans_a || (has_c && !is_shared(node.inputs[2], 2))) return {};
+    if (gemm.trans_a || (has_input(node, 2) && !is_shared(node.inputs[2], 2))) return {};
     return 0;
   }
   RowAxis of_transpose(const Node& node, const Rows& x) const {

@@ -1,5 +1,6 @@
 #include <halftone/kernel/attention.hpp>
 #include <halftone/kernel/attention_gradient.hpp>
+#include <halftone/kernel/random.hpp>
 
 #include <doctest/doctest.h>
 
@@ -57,6 +58,10 @@ struct Case {
                      v = numbers(shape.batch * shape.key_heads * shape.keys * shape.values, 3),
                      bias = numbers(shape.keys, 4);
   std::unique_ptr<bool[]> chosen{new bool[std::size_t(shape.queries * shape.keys)]};
+  std::uint32_t seed[2]{7, 11};
+  /// What Dropout makes of ones, by which the weights are multiplied.
+  std::vector<float> kept =
+      std::vector<float>(std::size_t(shape.batch * shape.heads * shape.queries * shape.keys), 1.f);
 
   Case(AttentionShape s, bool choice, bool with_bias)
       : shape(s), has_choice(choice), has_bias(with_bias) {
@@ -68,6 +73,12 @@ struct Case {
             i % 3 == 2 ? j + 1 == s.keys : j <= i && (i + 1 < s.queries || i == 0);
       }
     }
+    if (s.drop_ratio == 0) return;
+    kernel::dropout<float>(kernel::Executor{}, seed, double{s.drop_ratio}, kept.data(), kept.data(),
+                           nullptr, std::int64_t(kept.size()));
+  }
+  double kept_at(std::int64_t row, std::int64_t key) const {
+    return double(kept[std::size_t(row * shape.keys + key)]);
   }
   std::vector<float> run(const kernel::Executor& executor) const {
     const AttentionShape& s = shape;
@@ -81,6 +92,7 @@ struct Case {
     t.output = {y.data(), s.heads * y_head, y_head, s.values, 1};
     if (has_bias) t.bias = {bias.data(), 0, 0, 0, 1};
     if (has_choice) t.chosen = {chosen.get(), 0, 0, s.keys, 1};
+    if (s.drop_ratio > 0) t.seed = seed;
     Workspace memory(kernel::attention_workspace<float>(s));
     KernelCall call;
     call.executor = &executor;
@@ -95,7 +107,9 @@ struct Case {
            double(k[std::size_t((k_head * shape.keys + j) * shape.size + c)]);
     }
     s *= double(shape.scale);
-    if (has_choice && !chosen[std::size_t(i * shape.keys + j)]) s = double(shape.fill);
+    if (has_choice && chosen[std::size_t(i * shape.keys + j)] == shape.fills_chosen) {
+      s = double(shape.fill);
+    }
     return has_bias ? s + double(bias[std::size_t(j)]) : s;
   }
   /// Against the definition in double: |v| <= 1, so that y's error is that of the weights, which
@@ -105,7 +119,8 @@ struct Case {
     const kernel::Executor one;
     const std::vector<float> y = run(one);
     const double largest = double(s.size) * double(s.scale) + 1;
-    const double bound = 0x1p-24 * (2 * double(s.size + 2) * largest + 2 * double(s.keys) + 16);
+    const double bound = 0x1p-24 / (1 - double(s.drop_ratio)) *
+                         (2 * double(s.size + 2) * largest + 2 * double(s.keys) + 16);
     std::vector<double> e(std::size_t(s.keys), 0.0);
     double worst = 0;
     std::int64_t wrong = 0;
@@ -121,7 +136,7 @@ struct Case {
         for (std::int64_t c = 0; c < s.values; ++c) {
           double expected = 0;
           for (std::int64_t j = 0; j < s.keys; ++j) {
-            expected += e[std::size_t(j)] / sum *
+            expected += e[std::size_t(j)] / sum * kept_at(h * s.queries + i, j) *
                         double(v[std::size_t((from * s.keys + j) * s.values + c)]);
           }
           const double found = double(y[std::size_t((h * s.queries + i) * s.values + c)]);
@@ -196,6 +211,7 @@ struct GradientCase : Case {
     t.value_gradient = heads_of<float>(d.v, s.key_heads, s.keys, s.values, rows_first);
     if (has_bias) t.bias = {some_bias.data(), 0, 0, 0, 1};
     if (has_choice) t.chosen = {chosen.get(), 0, 0, s.keys, 1};
+    if (s.drop_ratio > 0) t.seed = seed;
     Workspace memory(kernel::attention_gradient_workspace<float>(s));
     KernelCall call;
     call.executor = &executor;
@@ -241,7 +257,7 @@ struct GradientCase : Case {
           p[at] /= sum;
           dp[at] = sizes[at] = 0;
           for (std::int64_t c = 0; c < s.values; ++c) {
-            const double g = double(dy[std::size_t(row * s.values + c)]);
+            const double g = kept_at(row, j) * double(dy[std::size_t(row * s.values + c)]);
             const std::int64_t value = (from * s.keys + j) * s.values + c;
             dp[at] += g * double(v[std::size_t(value)]);
             sizes[at] += std::abs(g * double(v[std::size_t(value)]));
@@ -252,7 +268,7 @@ struct GradientCase : Case {
         }
         for (std::int64_t j = 0; j < s.keys; ++j) {
           const auto at = std::size_t(j);
-          if (has_choice && !chosen[std::size_t(i * s.keys + j)]) continue;
+          if (has_choice && chosen[std::size_t(i * s.keys + j)] == s.fills_chosen) continue;
           const double ds = double(s.scale) * p[at] * (dp[at] - mean);
           const double ds_size = double(s.scale) * p[at] * (sizes[at] + mean_size);
           for (std::int64_t c = 0; c < s.size; ++c) {
@@ -311,6 +327,48 @@ TEST_CASE("attention kernel: the definition, for lengths from one to several blo
   for (const std::int64_t size : {16, 37, 64}) {
     Case(shape(1, 300, size, 64), true, true).check();
     Case(shape(2, 131, size, 9), false, false).check();
+  }
+}
+
+TEST_CASE("attention kernel: weights are dropped as Dropout does, for rows that begin anywhere") {
+  for (const std::int64_t keys : {1, 5, 128, 131, 300}) {
+    CAPTURE(keys);
+    AttentionShape s = shape(30, keys, 8, 9);
+    s.drop_ratio = 0.25f;
+    Case(s, false, false).check();
+    GradientCase(s, false, true).check();
+    s.heads = 4;
+    s.queries = keys;
+    Case(s, true, false).check();
+    GradientCase(s, true, false).check();
+  }
+}
+
+TEST_CASE("attention kernel: keys that masks hide from all queries of a block") {
+  const float infinite = std::numeric_limits<float>::infinity();
+  for (const float fill : {-infinite, -3e38f}) {
+    for (const bool fills_chosen : {false, true}) {
+      AttentionShape s = shape(300, 300, 8, 9);
+      s.fill = fill;
+      s.fills_chosen = fills_chosen;
+      GradientCase windows(s, true, false);
+      for (std::int64_t i = 0; i < s.queries; ++i) {
+        for (std::int64_t j = 0; j < s.keys; ++j) {
+          // The 40th to 60th query see nothing where that gives numbers.
+          const bool sees = std::abs(i - j) < 20 && (fill == -infinite || i < 40 || i >= 60);
+          windows.chosen[std::size_t(i * s.keys + j)] = sees != fills_chosen;
+        }
+      }
+      windows.check();
+      static_cast<const Case&>(windows).check();
+    }
+    // The first and the last keys are hidden by what is added.
+    GradientCase padded(shape(130, 300, 8, 9), false, true);
+    for (std::size_t j = 0; j < 300; ++j) {
+      if (j < 150 || j > 260) padded.bias[j] = fill;
+    }
+    padded.check();
+    static_cast<const Case&>(padded).check();
   }
 }
 

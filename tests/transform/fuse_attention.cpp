@@ -12,6 +12,7 @@
 #include <halftone/transform/off_chip.hpp>
 #include <halftone/transform/recompute.hpp>
 
+#include "exec/fold.hpp"
 #include "results.hpp"
 
 using namespace halftone;
@@ -52,6 +53,15 @@ AnyTensor decoder_scores(Graph& g, const Projections& in, bool is_hidden, bool b
   const AnyTensor fill = number(g, -3);
   scores = is_hidden ? op::where(chosen, fill, scores) : op::where(chosen, scores, fill);
   return bias_first ? scores : AnyTensor(op::add(scores, bias));
+}
+
+/// In training, with words of its own; the ratio as attribute or as input.
+AnyTensor dropped(Graph& g, const AnyTensor& x, bool is_input = false, bool mode = true) {
+  const bool modes[]{mode};
+  const TensorId training = constant<bool>(g, modes, {}).id;
+  const TensorId words = constant<std::uint32_t>(g, std::vector{5u, 9u}, {2}).id;
+  const TensorId ratio = is_input ? number(g, 0.25f).id : no_tensor;
+  return {&g, detail::record(g, op::Dropout{.ratio = 0.25f}, {x.id, ratio, training, words}, 2)[0]};
 }
 
 /// The gradients of a sum of y's elements with different factors become outputs.
@@ -209,6 +219,37 @@ TEST_CASE("fuse attention: gradients through a choice, a bias and shared heads")
   CHECK(Counts(one).gradients == 1);
   CHECK(test::count(one, op::MatMul::id) == 0);
   check_gradients(shared, one);
+}
+
+TEST_CASE("fuse attention: weights that are dropped, and their gradients") {
+  for (const bool is_input : {false, true}) {
+    Graph g;
+    const Projections in(g);
+    const AnyTensor weights = op::softmax(decoder_scores(g, in, false, false));
+    const AnyTensor y = op::matmul(dropped(g, weights, is_input), heads(g, in.v));
+    output(g, y, "y");
+    check_close(g, fuse_attention(g));
+    CHECK(test::count(fuse_attention(g), op::Dropout::id) == 0);
+    output_gradients(g, y, {in.q, in.k, in.v});
+    // The ratio's arithmetic is folded where the engine infers shapes.
+    kernel::Executor one;
+    CHECK(infer(g, &evaluate_constant, &one).empty());
+    const Graph fused = fuse_attention(g);
+    const Counts counts(fused);
+    CHECK(counts.attentions == 1);
+    CHECK(counts.gradients == 1);
+    CHECK(counts.softmaxes == 0);
+    CHECK(test::count(fused, op::Dropout::id) == 0);
+    check_gradients(g, fused);
+  }
+  // What is no Dropout of the weights alone, or does not drop, stays.
+  Graph g;
+  const Projections in(g);
+  const AnyTensor weights = op::softmax(decoder_scores(g, in, false, false));
+  const AnyTensor kept = dropped(g, weights);
+  output(g, op::matmul(kept, heads(g, in.v)), "y");
+  output(g, kept, "kept");
+  CHECK(fuse_attention(g) == g);
 }
 
 TEST_CASE("fuse attention: gradients of some operands") {

@@ -81,6 +81,10 @@ class GradientScope {
   static constexpr AnyTensor sum_to(AnyTensor x, const Dims& shape);
   /// The values of constant input i, whole numbers; throws UnsupportedError if it is no constant.
   constexpr Vector<std::int64_t> integers(std::size_t i);
+  /// Whether the values of input i are known before the run.
+  constexpr bool is_constant(std::size_t i) const {
+    return i < node_.inputs.size() && input_info(graph_, node_.inputs[i]).is_constant;
+  }
   /// Zeros of that type and shape.
   template <std::same_as<Graph> G>
   static constexpr AnyTensor zeros(G& graph, const TensorInfo& like);

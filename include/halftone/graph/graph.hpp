@@ -123,6 +123,9 @@ struct Node {
   Order order{};
   bool is_tied = false;  ///< changes of its output and of its inputs follow each other: views.hpp
 };
+constexpr bool has_input(const Node& node, std::size_t i) {
+  return i < node.inputs.size() && node.inputs[i] != no_tensor;
+}
 
 /// The name of an unknown extent: an input's extents of one symbol are equal.
 struct Symbol {

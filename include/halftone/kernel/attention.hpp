@@ -6,6 +6,7 @@
 #include <halftone/kernel/fwd.hpp>
 #include <halftone/kernel/gemm_pack.hpp>
 #include <halftone/kernel/math.hpp>
+#include <halftone/kernel/random.hpp>
 #include <halftone/kernel/tile.hpp>
 
 namespace halftone::kernel {
@@ -41,18 +42,21 @@ class AttentionHead {
     }
   }
 
-  /// The score of some neighbouring keys, masked.
-  HALFTONE_INLINE V masked(V score, std::int64_t row, std::int64_t key, std::int64_t lanes) const {
+  /// The score of some neighbouring keys, masked; `is_chosen`: the choice leaves it.
+  HALFTONE_INLINE V masked(V score, std::int64_t row, std::int64_t key, std::int64_t lanes,
+                           bool is_chosen) const {
     score = score * V(shape_.scale);
     const auto with_bias = [&](V s) {
-      if (bias_.data == nullptr) return s;
-      const T* const p = bias_.data + row * bias_.row + key * bias_.column;
-      if (bias_.column == 0) return s + V(*p);
-      return s + (lanes == N ? V::load(p) : V::load_partial(p, lanes));
+      return bias_.data == nullptr ? s : s + bias(row, key, lanes);
     };
     if (shape_.bias_first) score = with_bias(score);
-    if (chosen_.data != nullptr) score = chosen(row, key, lanes, score, V(shape_.fill));
+    if (!is_chosen) score = chosen(row, key, lanes, score, V(shape_.fill));
     return shape_.bias_first ? score : with_bias(score);
+  }
+  HALFTONE_INLINE V bias(std::int64_t row, std::int64_t key, std::int64_t lanes) const {
+    const T* const p = bias_.data + row * bias_.row + key * bias_.column;
+    if (bias_.column == 0) return V(*p);
+    return lanes == N ? V::load(p) : V::load_partial(p, lanes);
   }
   /// The score of some neighbouring keys, or the other number where the mask has one in its place.
   HALFTONE_INLINE V chosen(std::int64_t row, std::int64_t key, std::int64_t lanes, V score,
@@ -66,12 +70,14 @@ class AttentionHead {
   }
 
   /// Masks the scores of a query's keys [first, first + count), and gives the largest one.
-  T mask(std::int64_t row, T* scores, std::int64_t first, std::int64_t count) const {
+  T mask(std::int64_t row, T* scores, std::int64_t first, std::int64_t count,
+         bool is_chosen) const {
+    is_chosen = is_chosen || chosen_.data == nullptr;
     const T lowest = -static_cast<T>(__builtin_inf());
     V most(lowest);
     for (std::int64_t j = 0; j < count; j += N) {
       const std::int64_t lanes = count - j < N ? count - j : N;
-      const V s = masked(V::load(scores + j), row, first + j, lanes);
+      const V s = masked(V::load(scores + j), row, first + j, lanes, is_chosen);
       const V counted = lanes == N ? s : select(V::mask::first(lanes), s, V(lowest));
       counted.store(scores + j);
       most = max(counted, most);
@@ -92,6 +98,34 @@ class AttentionHead {
     }
     return reduce_add(sum);
   }
+  /// f(j, kept, lanes) for vectors of the weights of a query's keys [first, first + count), `j` behind
+  /// the first: which of them op::Dropout would keep.
+  template <class F>
+  void each_kept(std::int64_t row, std::int64_t first, std::int64_t count, F&& f) const {
+    using Numbers = Vec<std::uint32_t, int(N)>;
+    const Numbers least(std::uint32_t(random_detail::drop_limit(double{shape_.drop_ratio})));
+    const std::int64_t begin = first_weight_ + row * shape_.keys + first, end = begin + count;
+    const auto run = [&](std::int64_t at, const std::uint32_t* words, std::int64_t given) {
+      const std::int64_t stop = at + given < end ? at + given : end;
+      for (std::int64_t i = at < begin ? begin : at; i < stop; i += N) {
+        const std::int64_t lanes = stop - i < N ? stop - i : N;
+        const std::uint32_t* const p = words + (i - at);
+        const Numbers n = lanes == N ? Numbers::load(p) : Numbers::load_partial(p, lanes);
+        f(i - begin, convert<T>(n >= least), lanes);
+      }
+    };
+    random_detail::Words(seed_).each_run(begin / 4, (end + 3) / 4, run);
+  }
+  /// x[0, lanes) = f(x), of a vector of them.
+  template <class F>
+  static void update(T* x, std::int64_t lanes, F&& f) {
+    if (lanes == N) {
+      f(V::load(x)).store(x);
+    } else {
+      f(V::load_partial(x, lanes)).store_partial(x, lanes);
+    }
+  }
+
   /// Packs rows into whole vectors, which zeros fill up.
   static void pack_rows(const Heads<const T>& from, std::int64_t rows, std::int64_t columns, T* to,
                         std::int64_t width) {
@@ -109,9 +143,100 @@ class AttentionHead {
     }
   }
 
+  /// Keys [begin, end).
+  struct Range {
+    std::int64_t begin = 0, end = 0;
+    bool is_chosen = false;  ///< by the choice, all of them for each query
+    bool is_empty() const { return begin >= end; }
+  };
+  /// The keys of [first, first + count), in whole vectors behind `first`, that the masks do not hide from
+  /// all of some queries: their powers are zero if each query sees a key, which has_seen() tells of its
+  /// largest score.
+  Range seen(std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t count) const {
+    if (!may_hide()) return {0, count};
+    if (bias_.row == 0 && chosen_.row == 0) rows = 1;
+    Range keys{0, count};
+    if (hides_chosen_ && chosen_.column == 1) {
+      const Choice choice = choice_of(row, rows, first, count);
+      if (choice == Choice::hides_all) return {};
+      keys.is_chosen = choice == Choice::hides_none;
+      if (keys.is_chosen && bias_.data == nullptr) return keys;
+    }
+    const auto is_seen = [&](std::int64_t j) {
+      for (std::int64_t r = row; r < row + rows; ++r) {
+        if (sees(r, first + j, count - j < N ? count - j : N)) return true;
+      }
+      return false;
+    };
+    while (keys.begin < count && !is_seen(keys.begin)) keys.begin += N;
+    for (std::int64_t j = (count - 1) / N * N; j > keys.begin && !is_seen(j); j -= N) keys.end = j;
+    return keys;
+  }
+  bool may_hide() const { return bias_.data != nullptr || hides_chosen_; }
+  static bool has_seen(T largest) { return largest > lowest_seen; }
+
+  /// What is read of the masks and the words for queries from `begin` on.
+  void read_masks(const auto& all, std::int64_t batch, std::int64_t head, std::int64_t begin) {
+    if (all.bias.data != nullptr) bias_ = all.bias.at(batch, head, begin);
+    if (all.chosen.data != nullptr) chosen_ = all.chosen.at(batch, head, begin);
+    // A bias behind the choice could bring a finite number back.
+    const bool is_last = bias_.data == nullptr || shape_.bias_first ||
+                         shape_.fill == -static_cast<T>(__builtin_inf());
+    hides_chosen_ = chosen_.data != nullptr && shape_.fill < hidden && is_last;
+    seed_ = all.seed;
+    first_weight_ = ((batch * shape_.heads + head) * shape_.queries + begin) * shape_.keys;
+  }
+  T keep_scale() const {
+    return seed_ == nullptr ? T(1) : random_detail::keep_scale<T>(double{shape_.drop_ratio});
+  }
+
   AttentionShape shape_;
   Heads<const T> bias_{};
   Heads<const bool> chosen_{};
+  bool hides_chosen_ = false;  ///< where the choice has another number than the score
+  const std::uint32_t* seed_ = nullptr;
+  std::int64_t first_weight_ = 0;  ///< that of the first query here, among all weights
+
+ private:
+  /// A mask's number below the first hides a key from a query that has a score above the second: their
+  /// difference has the power zero.
+  static constexpr T hidden = T(-1e30), lowest_seen = T(-1e29);
+
+  enum class Choice : std::uint8_t { hides_all, hides_some, hides_none };
+  /// What the choice does with keys [first, first + count) for some queries.
+  Choice choice_of(std::int64_t row, std::int64_t rows, std::int64_t first,
+                   std::int64_t count) const {
+    using Bytes = Vec<std::uint8_t>;
+    constexpr std::int64_t size = Bytes::size;
+    Bytes some(0), every(1);  // of the choice, which is 0 or 1
+    for (std::int64_t r = row; r < row + rows; ++r) {
+      const auto* const p =
+          reinterpret_cast<const std::uint8_t*>(chosen_.data + r * chosen_.row + first);
+      for (std::int64_t j = 0; j < count; j += size) {
+        if (count - j >= size) {
+          some = some | Bytes::load(p + j);
+          every = every & Bytes::load(p + j);
+        } else {
+          const auto is_key = Bytes::mask::first(count - j);
+          const Bytes b = Bytes::load_partial(p + j, count - j);
+          some = some | b;
+          every = every & select(is_key, b, Bytes(1));
+        }
+      }
+      const bool has_some = any(some != Bytes(0));
+      if (has_some && any(every != Bytes(1))) return Choice::hides_some;
+    }
+    const bool are_chosen = any(some != Bytes(0));
+    return are_chosen == shape_.fills_chosen ? Choice::hides_all : Choice::hides_none;
+  }
+  /// Whether a query sees one of some neighbouring keys.
+  bool sees(std::int64_t row, std::int64_t key, std::int64_t lanes) const {
+    using Mask = typename V::mask;
+    Mask is_seen = Mask::first(lanes);
+    if (hides_chosen_) is_seen = is_seen & (chosen(row, key, lanes, V(T(1)), V(T(0))) > V(T(0)));
+    if (bias_.data != nullptr) is_seen = is_seen & !(bias(row, key, lanes) < V(hidden));
+    return any(is_seen);
+  }
 };
 
 /// The shares that `count` tasks of so many multiply-adds in all are divided into: by the size alone.
@@ -128,17 +253,19 @@ constexpr std::int64_t attention_shares(std::int64_t count, double multiply_adds
 template <class T>
 class HeadAttention : AttentionHead<T> {
   using Head = AttentionHead<T>;
-  using Head::N, Head::mask, Head::multiply, Head::pack_rows, Head::powers_of, Head::shift_of;
-  using Head::shape_, Head::bias_, Head::chosen_;
+  using Head::multiply, Head::pack_rows, Head::powers_of, Head::read_masks, Head::seen;
+  using Head::N, Head::each_kept, Head::has_seen, Head::keep_scale, Head::mask, Head::may_hide;
+  using Head::shift_of, Head::update, Head::seed_, Head::shape_;
+  using typename Head::Range;
   using typename Head::V;
   static constexpr std::int64_t key_block = 128;
-  static constexpr std::int64_t query_block = 4 * direct_rows;
+  static constexpr std::int64_t query_block = 4 * direct_rows, blocks_at_once = 4;
   /// Up to these, the keys are read where they are: packing would cost more than the products.
   static constexpr std::int64_t few_queries = 2;
 
  public:
   /// Queries of a task: each task packs the keys for itself.
-  static constexpr std::int64_t queries_at_once = 4 * query_block;
+  static constexpr std::int64_t queries_at_once = blocks_at_once * query_block;
 
   constexpr explicit HeadAttention(const AttentionShape& shape)
       : Head(shape), width_(round_up(shape.values, N)) {}
@@ -157,8 +284,7 @@ class HeadAttention : AttentionHead<T> {
     k_ = all.key.at(batch, key_head, 0);
     v_ = all.value.at(batch, key_head, 0);
     y_ = all.output.at(batch, head, begin);
-    if (all.bias.data != nullptr) bias_ = all.bias.at(batch, head, begin);
-    if (all.chosen.data != nullptr) chosen_ = all.chosen.at(batch, head, begin);
+    read_masks(all, batch, head, begin);
     packed_keys_ = static_cast<T*>(workspace);
     packed_values_ = packed_keys_ + shape_.size * key_block;
     scores_ = packed_values_ + key_block * width_;
@@ -166,28 +292,65 @@ class HeadAttention : AttentionHead<T> {
     largest_ = sums_ + queries_at_once * width_;
     total_ = largest_ + queries_at_once;
 
-    const bool reads_keys = end - begin <= few_queries && q_.column == 1 && k_.column == 1;
-    const Parts keys(shape_.keys, key_block);
-    for (std::int64_t part = 0; part < keys.parts; ++part) {
-      const std::int64_t first = keys.begin(part), count = keys.begin(part + 1) - first;
-      if (!reads_keys) pack_keys(first, count);
-      if (has_packed_values()) pack_values(first, count);
-      for (std::int64_t row = 0; row < end - begin; row += query_block) {
-        const std::int64_t rows = end - begin - row < query_block ? end - begin - row : query_block;
-        if (reads_keys) {
-          multiply_few(rows, first, count);
-        } else {
-          multiply_keys(row, rows, count);
-        }
-        for (std::int64_t r = 0; r < rows; ++r)
-          powers(row + r, scores_ + r * key_block, first, count);
-        multiply_values(row, rows, first, count);
-      }
-    }
+    if (!may_hide() || !add(end - begin, true)) add(end - begin, false);
     for (std::int64_t row = 0; row < end - begin; ++row) store(row);
   }
 
  private:
+  /// The sums of some queries over the keys; `trims`: but for those that the masks hide from all of a
+  /// block. False: some query may see none of the others, so that these count.
+  bool add(std::int64_t queries, bool trims) {
+    const bool reads_keys = queries <= few_queries && q_.column == 1 && k_.column == 1;
+    bool has_begun[blocks_at_once] = {};
+    const Parts keys(shape_.keys, key_block);
+    const std::int64_t blocks = (queries + query_block - 1) / query_block;
+    const auto rows_of = [&](std::int64_t block) {
+      const std::int64_t left = queries - block * query_block;
+      return left < query_block ? left : query_block;
+    };
+    for (std::int64_t part = 0; part < keys.parts; ++part) {
+      const std::int64_t first = keys.begin(part), count = keys.begin(part + 1) - first;
+      Range used[blocks_at_once];
+      std::int64_t end = 0;
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        used[b] = trims ? seen(b * query_block, rows_of(b), first, count) : Range{0, count};
+        if (!used[b].is_empty() && used[b].end > end) end = used[b].end;
+      }
+      if (end == 0) continue;
+      if (!reads_keys) pack_keys(first, end);
+      if (has_packed_values()) pack_values(first, end);
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        if (used[b].is_empty()) continue;
+        add_keys(b * query_block, rows_of(b), first, used[b], reads_keys ? 0 : round_up(end, N),
+                 !has_begun[b]);
+        has_begun[b] = true;
+      }
+    }
+    for (std::int64_t row = 0; trims && row < queries; ++row) {
+      if (!has_begun[row / query_block] || !has_seen(largest_[row])) return false;
+    }
+    return true;
+  }
+  /// What some keys behind `first` add to the sums of a block of queries. `width`: of packed keys; 0:
+  /// they are read where they are.
+  void add_keys(std::int64_t row, std::int64_t rows, std::int64_t first, Range keys,
+                std::int64_t width, bool is_first) {
+    T* const scores = scores_ + keys.begin;
+    if (width == 0) {
+      multiply_few(rows, first, keys);
+    } else {
+      multiply_keys(row, rows, keys, width);
+    }
+    const std::int64_t key = first + keys.begin, count = keys.end - keys.begin;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      T* const of_query = scores + r * key_block;
+      powers(row + r, of_query, count, mask(row + r, of_query, key, count, keys.is_chosen),
+             is_first);
+      if (seed_ != nullptr) drop(row + r, of_query, key, count);
+    }
+    multiply_values(row, rows, first, keys, is_first);
+  }
+
   bool has_packed_values() const { return v_.column != 1 || width_ != shape_.values; }
 
   /// Keys [first, first + count) as columns.
@@ -202,18 +365,19 @@ class HeadAttention : AttentionHead<T> {
     pack_rows(rows, count, shape_.values, packed_values_, width_);
   }
 
-  void multiply_keys(std::int64_t row, std::int64_t rows, std::int64_t count) {
+  void multiply_keys(std::int64_t row, std::int64_t rows, Range keys, std::int64_t width) {
     Tile<T> t;
     t.x_row = q_.row;
     t.x_step = q_.column;
-    t.w_step = round_up(count, N);
+    t.w_step = width;
     t.y_row = key_block;
-    multiply(t, q_.data + row * q_.row, packed_keys_, scores_, rows, t.w_step, shape_.size);
+    multiply(t, q_.data + row * q_.row, packed_keys_ + keys.begin, scores_ + keys.begin, rows,
+             round_up(keys.end, N) - keys.begin, shape_.size);
   }
   /// Scores of few queries: a vector of partial sums for each of N keys, then added up side by side.
-  void multiply_few(std::int64_t rows, std::int64_t first, std::int64_t count) {
-    for (std::int64_t j = 0; j < count; j += N) {
-      const std::int64_t lanes = count - j < N ? count - j : N;
+  void multiply_few(std::int64_t rows, std::int64_t first, Range keys) {
+    for (std::int64_t j = keys.begin; j < keys.end; j += N) {
+      const std::int64_t lanes = keys.end - j < N ? keys.end - j : N;
       for (std::int64_t r = 0; r < rows; ++r) {
         const T* const q = q_.data + r * q_.row;
         V sums[N];
@@ -236,26 +400,27 @@ class HeadAttention : AttentionHead<T> {
       }
     }
   }
-  void multiply_values(std::int64_t row, std::int64_t rows, std::int64_t first,
-                       std::int64_t count) {
+  void multiply_values(std::int64_t row, std::int64_t rows, std::int64_t first, Range keys,
+                       bool is_first) {
     Tile<T> t;
     t.x_row = key_block;
     t.x_step = 1;
     t.y_row = width_;
-    t.accumulate = first > 0;
+    t.accumulate = !is_first;
     const bool is_packed = has_packed_values();
     t.w_step = is_packed ? width_ : v_.row;
-    multiply(t, scores_, is_packed ? packed_values_ : v_.data + first * v_.row,
-             sums_ + row * width_, rows, width_, count);
+    const T* const values = is_packed ? packed_values_ : v_.data + first * v_.row;
+    multiply(t, scores_ + keys.begin, values + keys.begin * t.w_step, sums_ + row * width_, rows,
+             width_, keys.end - keys.begin);
   }
 
-  /// The scores of one query become powers; what its sums hold becomes a share of the new largest.
-  void powers(std::int64_t row, T* scores, std::int64_t first, std::int64_t count) {
-    T largest = mask(row, scores, first, count);
-    if (first > 0 && !(largest > largest_[row])) largest = largest_[row];
+  /// The masked scores of one query become powers, of `largest` or the largest before; what its sums hold
+  /// becomes a share of the new largest.
+  void powers(std::int64_t row, T* scores, std::int64_t count, T largest, bool is_first) {
+    if (!is_first && !(largest > largest_[row])) largest = largest_[row];
     const V shift = shift_of(largest);
     const T sum = powers_of(scores, count, shift);
-    if (first == 0) {
+    if (is_first) {
       total_[row] = sum;
     } else if (largest == largest_[row]) {
       total_[row] += sum;
@@ -268,8 +433,14 @@ class HeadAttention : AttentionHead<T> {
     largest_[row] = largest;
   }
 
+  void drop(std::int64_t row, T* weights, std::int64_t first, std::int64_t count) const {
+    each_kept(row, first, count, [&](std::int64_t j, auto kept, std::int64_t lanes) {
+      update(weights + j, lanes, [&](V w) { return select(kept, w, V(T(0))); });
+    });
+  }
+
   void store(std::int64_t row) const {
-    const V factor(1 / total_[row]);
+    const V factor(keep_scale() / total_[row]);
     const T* const sums = sums_ + row * width_;
     T* const y = y_.data + row * y_.row;
     for (std::int64_t c = 0; c < shape_.values; c += N) {

@@ -19,12 +19,15 @@ namespace detail {
 /// forward part has to be kept but its operands (Dao et al. 2022, arXiv:2205.14135).
 ///
 /// With weights p and dp = dy v': ds = p (dp - sum of p dp), dq = scale ds k, dk = scale ds' q,
-/// dv = p' dy.
+/// dv = p' dy. Where weights are dropped, r is 0 or 1 / (1 - ratio): dp = r dy v', dv = (r p)' dy.
 template <class T>
 class HeadAttentionGradient : AttentionHead<T> {
   using Head = AttentionHead<T>;
-  using Head::N, Head::chosen, Head::mask, Head::multiply, Head::pack_rows, Head::powers_of;
-  using Head::shift_of, Head::shape_, Head::bias_, Head::chosen_;
+  using Head::chosen_, Head::seed_, Head::shape_;
+  using Head::may_hide, Head::multiply, Head::pack_rows, Head::powers_of, Head::read_masks;
+  using Head::N, Head::chosen, Head::each_kept, Head::has_seen, Head::keep_scale, Head::mask;
+  using Head::seen, Head::shift_of, Head::update;
+  using typename Head::Range;
   using typename Head::V;
   /// Weights and their gradients of a block of queries are in the second cache.
   static constexpr std::int64_t block_elements = 1 << 16;
@@ -68,14 +71,16 @@ class HeadAttentionGradient : AttentionHead<T> {
     pack_strip(value.data, value.row, value.column, shape_.keys, shape_.values, values_by_column_,
                keys_);
     pack_rows(key, shape_.keys, shape_.size, keys_by_row_, size_);
+    // The first block need not reach all keys.
+    for (std::int64_t i = 0; i < shape_.keys * size_; ++i) key_sums_[i] = T(0);
+    for (std::int64_t i = 0; i < shape_.keys * values_; ++i) value_sums_[i] = T(0);
 
     const std::int64_t shared = shape_.heads / shape_.key_heads;
     const Parts blocks(shape_.queries, block_);
     for (std::int64_t i = 0; i < shared; ++i) {
       for (std::int64_t b = 0; b < blocks.parts; ++b) {
         const std::int64_t begin = blocks.begin(b);
-        add_block(all, batch, key_head * shared + i, begin, blocks.begin(b + 1) - begin,
-                  i == 0 && b == 0);
+        add_block(all, batch, key_head * shared + i, begin, blocks.begin(b + 1) - begin);
       }
     }
     if (all.key_gradient.data != nullptr) {
@@ -117,65 +122,112 @@ class HeadAttentionGradient : AttentionHead<T> {
 
   /// What `rows` queries of one head add to the gradients of its keys and values, and their own.
   void add_block(const AttentionGradientTensors<T>& all, std::int64_t batch, std::int64_t head,
-                 std::int64_t begin, std::int64_t rows, bool is_first) {
-    if (all.bias.data != nullptr) bias_ = all.bias.at(batch, head, begin);
-    if (all.chosen.data != nullptr) chosen_ = all.chosen.at(batch, head, begin);
+                 std::int64_t begin, std::int64_t rows) {
+    read_masks(all, batch, head, begin);
     pack_rows(all.query.at(batch, head, begin), rows, shape_.size, query_, size_);
     pack_rows(all.output.at(batch, head, begin), rows, shape_.values, output_, values_);
 
+    Range keys = seen(0, rows, 0, shape_.keys);
+    if (keys.is_empty() || !compute_weights(rows, keys)) {
+      // Keys that are hidden from a query count if it sees no other.
+      keys = {0, shape_.keys};
+      compute_weights(rows, keys);
+    }
+    T *const weights = weights_ + keys.begin, *const scores = scores_ + keys.begin;
+    const std::int64_t count = keys.end - keys.begin;
     Tile<T> t;
-    t.x_row = size_;
+    t.x_row = values_;
     t.x_step = 1;
     t.y_row = t.w_step = keys_;
-    const std::int64_t columns = round_up(shape_.keys, N);
-    multiply(t, query_, keys_by_column_, weights_, rows, columns, shape_.size);
-    for (std::int64_t r = 0; r < rows; ++r) weigh(r, weights_ + r * keys_);
-    t.x_row = values_;
-    multiply(t, output_, values_by_column_, scores_, rows, columns, shape_.values);
+    multiply(t, output_, values_by_column_ + keys.begin, scores, rows, round_up(count, N),
+             shape_.values);
     for (std::int64_t r = 0; r < rows; ++r) {
-      differentiate(r, weights_ + r * keys_, scores_ + r * keys_);
+      if (seed_ != nullptr) drop(weights + r * keys_, scores + r * keys_, count);
+      differentiate(r, keys.begin, weights + r * keys_, scores + r * keys_, count);
+      if (seed_ != nullptr) scale_kept(weights + r * keys_, count);
     }
 
     if (all.query_gradient.data != nullptr) {
       t.x_row = keys_;
       t.y_row = t.w_step = size_;
-      for (std::int64_t k = 0; k < shape_.keys; k += key_block) {
-        t.accumulate = k > 0;
+      for (std::int64_t k = keys.begin; k < keys.end; k += key_block) {
+        t.accumulate = k > keys.begin;
         multiply(t, scores_ + k, keys_by_row_ + k * size_, query_sums_, rows, size_,
-                 at_most(shape_.keys - k, key_block));
+                 at_most(keys.end - k, key_block));
       }
       store_rows(query_sums_, size_, rows, shape_.size, all.query_gradient, batch, head, begin);
     }
     t.x_row = 1;
     t.x_step = keys_;
-    t.accumulate = !is_first;
+    t.accumulate = true;
     if (all.key_gradient.data != nullptr) {
       t.y_row = t.w_step = size_;
-      multiply(t, scores_, query_, key_sums_, shape_.keys, size_, rows);
+      multiply(t, scores, query_, key_sums_ + keys.begin * size_, count, size_, rows);
     }
     if (all.value_gradient.data != nullptr) {
       t.y_row = t.w_step = values_;
-      multiply(t, weights_, output_, value_sums_, shape_.keys, values_, rows);
+      multiply(t, weights, output_, value_sums_ + keys.begin * values_, count, values_, rows);
     }
   }
 
-  /// The scores of one query become its weights, their softmax.
-  void weigh(std::int64_t row, T* x) const {
-    const V shift = shift_of(mask(row, x, 0, shape_.keys));
-    const V factor(1 / powers_of(x, shape_.keys, shift));
-    for (std::int64_t j = 0; j < shape_.keys; j += N) (V::load(x + j) * factor).store(x + j);
+  /// The weights of some queries and keys; false: a query may see none of these.
+  bool compute_weights(std::int64_t rows, Range keys) const {
+    T* const weights = weights_ + keys.begin;
+    const std::int64_t count = keys.end - keys.begin;
+    Tile<T> t;
+    t.x_row = size_;
+    t.x_step = 1;
+    t.y_row = t.w_step = keys_;
+    multiply(t, query_, keys_by_column_ + keys.begin, weights, rows, round_up(count, N),
+             shape_.size);
+    bool have_seen = true;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const T largest = weigh(r, keys, weights + r * keys_);
+      have_seen = have_seen && has_seen(largest);
+    }
+    return have_seen || !may_hide();
+  }
+
+  /// The scores of one query become its weights, their softmax. Those that are dropped are negative.
+  /// It gives the largest score.
+  T weigh(std::int64_t row, Range keys, T* x) const {
+    const std::int64_t count = keys.end - keys.begin;
+    const T largest = mask(row, x, keys.begin, count, keys.is_chosen);
+    const V factor(1 / powers_of(x, count, shift_of(largest)));
+    for (std::int64_t j = 0; j < count; j += N) (V::load(x + j) * factor).store(x + j);
+    if (seed_ == nullptr) return largest;
+    each_kept(row, keys.begin, count, [&](std::int64_t j, auto kept, std::int64_t lanes) {
+      update(x + j, lanes, [&](V w) { return select(kept, w, V(T(0)) - w); });
+    });
+    return largest;
+  }
+  /// The gradients of the weights that are kept become those in front of the Dropout, the others zero.
+  void drop(const T* weights, T* x, std::int64_t count) const {
+    const V scale(keep_scale());
+    for (std::int64_t j = 0; j < count; j += N) {
+      select(V::load(weights + j) < V(T(0)), V(T(0)), V::load(x + j) * scale).store(x + j);
+    }
+  }
+  /// The weights of one query become what the values are multiplied by.
+  void scale_kept(T* weights, std::int64_t count) const {
+    const V scale(keep_scale());
+    for (std::int64_t j = 0; j < count; j += N) {
+      const V w = V::load(weights + j);
+      select(w < V(T(0)), V(T(0)), w * scale).store(weights + j);
+    }
   }
 
   /// The gradients of the weights of one query become those of its products.
-  void differentiate(std::int64_t row, const T* weights, T* x) const {
+  void differentiate(std::int64_t row, std::int64_t first, const T* weights, T* x,
+                     std::int64_t count) const {
     V sum(0);
-    for (std::int64_t j = 0; j < shape_.keys; j += N) {
-      sum = fma(V::load(weights + j), V::load(x + j), sum);
+    for (std::int64_t j = 0; j < count; j += N) {
+      sum = fma(abs(V::load(weights + j)), V::load(x + j), sum);
     }
     const V mean(reduce_add(sum)), scale(shape_.scale);
-    for (std::int64_t j = 0; j < shape_.keys; j += N) {
-      V s = V::load(weights + j) * (V::load(x + j) - mean);
-      if (chosen_.data != nullptr) s = chosen(row, j, at_most(shape_.keys - j, N), s, V(0));
+    for (std::int64_t j = 0; j < count; j += N) {
+      V s = abs(V::load(weights + j)) * (V::load(x + j) - mean);
+      if (chosen_.data != nullptr) s = chosen(row, first + j, at_most(count - j, N), s, V(0));
       (s * scale).store(x + j);
     }
   }

@@ -131,6 +131,7 @@ struct AttentionTensors {
   Heads<const T> query, key, value, bias;
   Heads<const bool> chosen;
   Heads<T> output;
+  const std::uint32_t* seed = nullptr;  ///< two words, from which weights are dropped; null: none is
 };
 /// What op::FusedAttentionGradient computes: `output` is the gradient that is given.
 template <class T>
@@ -139,11 +140,13 @@ struct AttentionGradientTensors {
   Heads<const bool> chosen;
   Heads<const T> output;
   Heads<T> query_gradient, key_gradient, value_gradient;  ///< without data: not wanted
+  const std::uint32_t* seed = nullptr;                    ///< that of the forward part
 };
 struct AttentionShape {
   std::int64_t batch = 1, heads = 1, key_heads = 1, queries = 0, keys = 0, size = 0, values = 0;
   float scale = 1, fill = 0;
   bool fills_chosen = false, bias_first = false;
+  float drop_ratio = 0;  ///< of weights, as that of op::Dropout; below 1
 };
 template <class T>
 void attention(const KernelCall& call, const AttentionShape& shape,

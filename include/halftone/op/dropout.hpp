@@ -80,7 +80,8 @@ struct Dropout {
   }
   constexpr void gradient(auto& g) const {
     const auto training = g.x(2), mask = g.y(1);
-    if (training.is_absent()) {
+    const bool is_known = g.is_constant(2);
+    if (training.is_absent() || (is_known && g.integers(2)[0] == 0)) {
       g.dx(0) += g.dy();
       return;
     }
@@ -92,7 +93,12 @@ struct Dropout {
     const auto kept = g.x(1).is_absent()
                           ? g.dy() * (1 / (1 - ratio.value_or(0.5f)))
                           : g.dy() / (1 - op::cast(g.x(1), {.to = g.dy().info().type}));
-    g.dx(0) += select(training, select(mask, kept, 0), g.dy());
+    const auto where_kept = select(mask, kept, 0);
+    if (is_known) {
+      g.dx(0) += where_kept;
+    } else {
+      g.dx(0) += select(training, where_kept, g.dy());
+    }
   }
 };
 

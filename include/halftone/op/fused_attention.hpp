@@ -14,8 +14,9 @@ struct AttentionOperands {
   Dims query_perm{}, key_perm{}, value_perm{}, output_perm{};
   float scale = 1, fill = 0;
   bool fills_chosen = false, bias_first = false;
+  float drop_ratio = 0;
 
-  using types = TypeList<TypeList<float>, TypeList<bool>>;
+  using types = TypeList<TypeList<float>, TypeList<bool>, TypeList<std::uint32_t>>;
 
   constexpr void attributes(auto&& visit) {
     visit("query_perm", query_perm);
@@ -26,6 +27,7 @@ struct AttentionOperands {
     visit("fill", fill);
     visit("fills_chosen", fills_chosen);
     visit("bias_first", bias_first);
+    visit("drop_ratio", drop_ratio);
   }
 
  protected:
@@ -95,7 +97,8 @@ struct AttentionOperands {
             .scale = scale,
             .fill = fill,
             .fills_chosen = fills_chosen,
-            .bias_first = bias_first};
+            .bias_first = bias_first,
+            .drop_ratio = drop_ratio};
   }
 };
 
@@ -112,6 +115,8 @@ namespace halftone::op {
 /// chosen  bool, broadcasts to the scores: those that are not chosen become `fill`, or with
 ///         fills_chosen those that are
 /// bias    broadcasts to the scores, added behind the choice, or with bias_first in front of it
+/// words   of the seed of a Dropout between the softmax and the values, whose ratio is drop_ratio;
+///         the same weights are dropped. Absent: there is none
 /// y       [batch, heads, queries, values], transposed by output_perm
 /// limits  queries whose scores are all -infinity give NaN, as the softmax does; rounding differs
 ///         from the single operators' in that powers are of the largest score so far
@@ -119,21 +124,18 @@ namespace halftone::op {
 struct FusedAttention : halftone::detail::AttentionOperands {
   static constexpr OpId id{"halftone", "Attention", 1};
   static constexpr bool for_host = true;
-  static constexpr Signature signature = "query key value chosen:B? bias? -> y";
+  static constexpr Signature signature = "query key value chosen:B? bias? words:S? -> y";
 
-  constexpr Inferred infer(TensorInfo query, TensorInfo key, TensorInfo value, TensorInfo,
-                           TensorInfo) const {
-    return output_info(query, key, value);
-  }
+  constexpr Inferred infer(const Inputs& in) const { return output_info(in[0], in[1], in[2]); }
   /// Both products have a term for each key.
   constexpr std::int64_t flops(auto in, auto out) const {
     const auto keys = static_cast<std::size_t>(key_perm[key_perm.size() - 2]);
     return 2 * in[1].shape[keys] * (in[0].elements() + out[0].elements());
   }
 
-  template <class T, class B>
+  template <class T, class B, class S>
   void kernel(const KernelCall& call, View<const T> query, View<const T> key, View<const T> value,
-              View<const B> chosen, View<const T> bias, View<T> y) const {
+              View<const B> chosen, View<const T> bias, View<const S> words, View<T> y) const {
     if (y.size() == 0) return;
     kernel::attention<T>(call, shape(query, key, value),
                          {.query = heads(query, query_perm),
@@ -141,11 +143,12 @@ struct FusedAttention : halftone::detail::AttentionOperands {
                           .value = heads(value, value_perm),
                           .bias = mask(bias),
                           .chosen = mask(chosen),
-                          .output = heads(y, inverse(output_perm))});
+                          .output = heads(y, inverse(output_perm)),
+                          .seed = words.data});
   }
-  template <class T, class B>
+  template <class T, class B, class S>
   constexpr std::size_t workspace(const KernelCall&, View<const T> query, View<const T> key,
-                                  View<const T> value, View<const B>, View<const T>,
+                                  View<const T> value, View<const B>, View<const T>, View<const S>,
                                   View<T>) const {
     return kernel::attention_workspace<T>(shape(query, key, value));
   }
@@ -154,7 +157,7 @@ struct FusedAttention : halftone::detail::AttentionOperands {
 /// The gradients of FusedAttention, which computes its scores again. Made by the pass
 /// `fuse_attention`.
 ///
-/// query, key, value, chosen, bias  as for FusedAttention
+/// query, key, value, chosen, bias, words  as for FusedAttention
 /// dy      as its y
 /// dquery, dkey, dvalue  as the operands; any may be missing
 /// limits  operands are not empty; nothing reaches the masks
@@ -163,7 +166,7 @@ struct FusedAttentionGradient : halftone::detail::AttentionOperands {
   static constexpr OpId id{"halftone", "AttentionGradient", 1};
   static constexpr bool for_host = true;
   static constexpr Signature signature =
-      "query key value dy chosen:B? bias? -> dquery? dkey? dvalue?";
+      "query key value dy chosen:B? bias? words:S? -> dquery? dkey? dvalue?";
 
   constexpr Inferred infer(const Inputs& in) const {
     const Inferred y = output_info(in[0], in[1], in[2]);
@@ -176,10 +179,10 @@ struct FusedAttentionGradient : halftone::detail::AttentionOperands {
     return 2 * in[1].shape[keys] * (3 * in[0].elements() + 2 * in[3].elements());
   }
 
-  template <class T, class B>
+  template <class T, class B, class S>
   void kernel(const KernelCall& call, View<const T> query, View<const T> key, View<const T> value,
-              View<const T> dy, View<const B> chosen, View<const T> bias, View<T> dquery,
-              View<T> dkey, View<T> dvalue) const {
+              View<const T> dy, View<const B> chosen, View<const T> bias, View<const S> words,
+              View<T> dquery, View<T> dkey, View<T> dvalue) const {
     kernel::attention_gradient<T>(call, shape(query, key, value),
                                   {.query = heads(query, query_perm),
                                    .key = heads(key, key_perm),
@@ -189,12 +192,13 @@ struct FusedAttentionGradient : halftone::detail::AttentionOperands {
                                    .output = heads(dy, inverse(output_perm)),
                                    .query_gradient = heads(dquery, query_perm),
                                    .key_gradient = heads(dkey, key_perm),
-                                   .value_gradient = heads(dvalue, value_perm)});
+                                   .value_gradient = heads(dvalue, value_perm),
+                                   .seed = words.data});
   }
-  template <class T, class B>
+  template <class T, class B, class S>
   constexpr std::size_t workspace(const KernelCall&, View<const T> query, View<const T> key,
                                   View<const T> value, View<const T>, View<const B>, View<const T>,
-                                  View<T>, View<T>, View<T>) const {
+                                  View<const S>, View<T>, View<T>, View<T>) const {
     return kernel::attention_gradient_workspace<T>(shape(query, key, value));
   }
 };

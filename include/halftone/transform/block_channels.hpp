@@ -140,7 +140,7 @@ class ChannelBlocks {
     } else {
       plain(node.inputs[0]);
     }
-    if (node.inputs.size() > 3 && node.inputs[3] != no_tensor) {
+    if (has_input(node, 3)) {
       TensorId& residual = node.inputs[3];
       residual = conv.blocked_output ? in_blocks(residual, block_) : plain(residual);
     }

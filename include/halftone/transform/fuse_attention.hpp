@@ -30,7 +30,7 @@ class AttentionFusion {
   constexpr void fuse(std::size_t softmax) {
     attention_ = {};
     gradient_ = {};
-    chosen_ = bias_ = no_tensor;
+    chosen_ = bias_ = words_ = kept_ = no_tensor;
     merged_.clear();
     chain_.clear();
     place_ = graph_.nodes[softmax].place;
@@ -45,7 +45,9 @@ class AttentionFusion {
 
     const int first = find_products(scores);
     if (first == no_node) return;
-    probabilities_ = weights_ = graph_.nodes[softmax].outputs[0];
+    probabilities_ = dropped_ = graph_.nodes[softmax].outputs[0];
+    if (!take_dropout()) return;
+    weights_ = dropped_;
     if (is_grouped_) {
       const int regrouped = reader(weights_, op::Reshape::id, 0);
       if (regrouped == no_node || !take(regrouped)) return;
@@ -68,7 +70,7 @@ class AttentionFusion {
     attention_.key_perm = absorbed(key);
     std::swap(attention_.key_perm[rank_ - 1], attention_.key_perm[rank_ - 2]);
     attention_.value_perm = absorbed(value);
-    for (const TensorId id : {query, key, value, chosen_, bias_}) {
+    for (const TensorId id : {query, key, value, chosen_, bias_, words_}) {
       // They are read later than before.
       if (id != no_tensor && aliases_.is_modified(id)) return;
     }
@@ -198,6 +200,24 @@ class AttentionFusion {
       }
     }
     return false;
+  }
+
+  /// The Dropout behind the softmax, if there is one; false if it is none that the operator has.
+  constexpr bool take_dropout() {
+    const int at = reader(probabilities_, op::Dropout::id, 0);
+    if (at == no_node) return true;
+    const Node& node = graph_.nodes[index(at)];
+    float ratio = unpack<op::Dropout>(node.attributes).ratio.value_or(0.5f);
+    if (has_input(node, 1) && !scalar_value(graph_, node.inputs[1], ratio)) return false;
+    if (!has_input(node, 2) || !has_input(node, 3) || !take(at)) return false;
+    const TensorRecord& mode = graph_.tensor(node.inputs[2]);
+    if (mode.role != Role::constant || mode.data.size() == 0) return false;
+    if (mode.data.span()[0] == std::byte{0}) return false;
+    attention_.drop_ratio = ratio;
+    words_ = node.inputs[3];
+    dropped_ = node.outputs[0];
+    if (node.outputs.size() > 1) kept_ = node.outputs[1];
+    return true;
   }
 
   /// Whether shapes are those of the operator: batches alike, one head of keys for some of queries.
@@ -369,6 +389,8 @@ class AttentionFusion {
     // Back to the gradient of y, and on to that of the values.
     TensorId dweights = other_factor(weighted);
     if (uses_.only_reader(dweights) != weighted) return false;
+    const bool has_dropout = words_ != no_tensor;
+    if (has_dropout && !find_kept(dweights)) return false;
     if (is_grouped_) {
       const int regrouped = uses_.producer[dweights];
       if (regrouped == no_node || !is_a(op::Reshape::id, regrouped)) return false;
@@ -391,8 +413,10 @@ class AttentionFusion {
       found.dvalue = output_of(product_of_values);
     }
     const int of_values = across != no_node ? 2 : 1;
-    if (reads(probabilities_) != (is_grouped_ ? 3 : 2 + of_values)) return false;
-    if (is_grouped_ && reads(weights_) != of_values) return false;
+    const bool are_apart = is_grouped_ || has_dropout;  // the weights and what the softmax gives
+    if (reads(probabilities_) != (are_apart ? 3 : 2 + of_values)) return false;
+    if (are_apart && reads(weights_) != of_values) return false;
+    if (has_dropout && is_grouped_ && reads(dropped_) != 1) return false;
 
     // Through masks and factors.
     TensorId ds = output_of(difference);
@@ -438,6 +462,24 @@ class AttentionFusion {
     gradient_ = found;
     return true;
   }
+  /// From the gradient in front of the Dropout to that of what it gives; false: something else is read.
+  constexpr bool find_kept(TensorId& t) const {
+    const int choice = uses_.producer[t];
+    if (choice == no_node || !is_a(op::Where::id, choice)) return false;
+    if (!is_same(input_of(choice, 0), kept_) || reads(kept_) != 1) return false;
+    float value = 0;
+    if (!scalar_value(graph_, input_of(choice, 2), value) || value != 0) return false;
+    const TensorId scaled = input_of(choice, 1);
+    const int scale = uses_.producer[scaled];
+    if (scale == no_node || uses_.only_reader(scaled) != choice) return false;
+    const bool is_div = is_a(op::Div::id, scale);
+    if (!is_div && !is_a(op::Mul::id, scale)) return false;
+    const float share = 1 - attention_.drop_ratio;
+    if (!scalar_value(graph_, input_of(scale, 1), value)) return false;
+    if (value != (is_div ? share : 1 / share)) return false;
+    t = input_of(scale, 0);
+    return uses_.only_reader(t) == scale;
+  }
   /// The factor of a product that is not the probabilities.
   constexpr TensorId other_factor(int node) const {
     return input_of(node, is_same(input_of(node, 0), probabilities_) ? 1 : 0);
@@ -463,7 +505,8 @@ class AttentionFusion {
   }
   /// Whether nothing but products with values reads the probabilities.
   constexpr bool is_read_by_products_alone() const {
-    return uses_.count[probabilities_] == 1 && uses_.count[weights_] == 1;
+    return uses_.count[probabilities_] == 1 && uses_.count[dropped_] == 1 &&
+           uses_.count[weights_] == 1 && (kept_ == no_tensor || uses_.count[kept_] == 0);
   }
 
   constexpr void load_before(int load, int node) {
@@ -489,8 +532,8 @@ class AttentionFusion {
     for (const TensorId id : {gradient_.dquery, gradient_.dkey, gradient_.dvalue}) {
       if (id != no_tensor) graph_.nodes[index(uses_.producer[id])].op = nullptr;
     }
-    for (const TensorId id : {probabilities_, weights_}) {
-      if (loaded_[id] == no_tensor) continue;
+    for (const TensorId id : {probabilities_, dropped_, weights_, kept_}) {
+      if (id == no_tensor || loaded_[id] == no_tensor) continue;
       for (const Stored& stored : stored_) {
         if (graph_.nodes[index(stored.load)].outputs[0] != loaded_[id]) continue;
         graph_.nodes[index(stored.store)].op = graph_.nodes[index(stored.load)].op = nullptr;
@@ -505,8 +548,8 @@ class AttentionFusion {
     }
     node.op = &descriptor<op::FusedAttentionGradient>;
     node.attributes = pack(gradient);
-    node.inputs = {gradient_.query, gradient_.key,    gradient_.value,
-                   gradient_.dy,    gradient_.chosen, bias_};
+    node.inputs = {gradient_.query,  gradient_.key, gradient_.value, gradient_.dy,
+                   gradient_.chosen, bias_,         words_};
     while (node.inputs.back() == no_tensor) node.inputs.pop_back();
     node.outputs = {gradient_.dquery, gradient_.dkey, gradient_.dvalue};
     while (node.outputs.back() == no_tensor) node.outputs.pop_back();
@@ -522,7 +565,7 @@ class AttentionFusion {
     }
     node.op = &descriptor<op::FusedAttention>;
     node.attributes = pack(attention_);
-    node.inputs = {query, key, value, chosen_, bias_};
+    node.inputs = {query, key, value, chosen_, bias_, words_};
     while (node.inputs.back() == no_tensor) node.inputs.pop_back();
   }
 
@@ -533,9 +576,11 @@ class AttentionFusion {
   bool is_grouped_ = false;  ///< query heads that share a key's head are queries of one head
   op::FusedAttention attention_{};
   TensorId chosen_ = no_tensor, bias_ = no_tensor;
-  /// As the products read them, and the softmax behind the scores, regrouped if heads are.
+  TensorId words_ = no_tensor, kept_ = no_tensor;  ///< of the Dropout: its seed and its mask
+  /// As the products read them, and the softmax behind the scores, then with the Dropout, and regrouped
+  /// if heads are.
   TensorId query_ = no_tensor, key_ = no_tensor, value_ = no_tensor;
-  TensorId probabilities_ = no_tensor, weights_ = no_tensor;
+  TensorId probabilities_ = no_tensor, dropped_ = no_tensor, weights_ = no_tensor;
   Vector<int> merged_, chain_;  ///< the latter from the softmax to the first product
   Place place_{};
   Found gradient_{};
@@ -547,8 +592,8 @@ class AttentionFusion {
 }  // namespace detail
 
 /// Softmax over products of queries and keys, and the product with the values behind it, become one
-/// FusedAttention with the scale, the masks and the transposes around, where nothing else reads the
-/// values between. Float only. All infos must be known.
+/// FusedAttention with the scale, the masks, a Dropout of the softmax and the transposes around, where
+/// nothing else reads the values between. Float only. All infos must be known, and seeds placed.
 ///
 /// In a graph that is trained their gradients become one FusedAttentionGradient, unless a mask is
 /// trained, too. What remote buffers keep of them stays out of the way. A graph in which nodes are

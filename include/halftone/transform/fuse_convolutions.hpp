@@ -37,11 +37,8 @@ constexpr bool clamp_limits(const Graph& graph, const Node& node, float& lower, 
     return true;
   }
   if (node.op->id != op::Clip::id) return false;
-  const auto given = [&](std::size_t i) {
-    return node.inputs.size() > i && node.inputs[i] != no_tensor;
-  };
-  return (!given(1) || scalar_value(graph, node.inputs[1], lower)) &&
-         (!given(2) || scalar_value(graph, node.inputs[2], upper)) && lower <= upper;
+  return (!has_input(node, 1) || scalar_value(graph, node.inputs[1], lower)) &&
+         (!has_input(node, 2) || scalar_value(graph, node.inputs[2], upper)) && lower <= upper;
 }
 
 /// Whether a graph has nodes of gradients or of updates.

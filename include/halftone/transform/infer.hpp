@@ -103,7 +103,6 @@ constexpr TensorId handed_on(const Graph& graph, TensorId id) {
 /// How often a Loop or Scan runs its body, if that is known before the run; else `dynamic`.
 constexpr std::int64_t pass_count(const Graph& graph, const Node& node, const op::Repeat& repeat) {
   const Graph& body = graph.graphs[static_cast<std::size_t>(subgraphs_of(node)[0])];
-  auto given = [&](std::size_t i) { return i < node.inputs.size() && node.inputs[i] != no_tensor; };
   if (!repeat.is_loop) {
     std::int64_t count = dynamic;
     for (std::size_t i = 0; i < repeat.scanned; ++i) {
@@ -118,17 +117,17 @@ constexpr std::int64_t pass_count(const Graph& graph, const Node& node, const op
     const InputInfo in = input_info(holder, id);
     return Inputs({&in, 1}, 0).integers(0);
   };
-  if (given(1)) {
+  if (has_input(node, 1)) {
     const Vector<std::int64_t> first = constant(graph, node.inputs[1]);
     if (first.size() != 1) return dynamic;
     if (first[0] == 0) return 0;
   }
-  if (!given(0)) return dynamic;
+  if (!has_input(node, 0)) return dynamic;
   const Vector<std::int64_t> most = constant(graph, node.inputs[0]);
   if (most.size() != 1) return dynamic;
   if (most[0] <= 0) return 0;
   // A body may hand on the condition that it got, which was true.
-  if (given(1) && detail::handed_on(body, body.outputs[0]) != body.inputs[1]) {
+  if (has_input(node, 1) && detail::handed_on(body, body.outputs[0]) != body.inputs[1]) {
     const Vector<std::int64_t> next = constant(body, body.outputs[0]);
     if (next.size() != 1) return dynamic;
     if (next[0] == 0) return 1;

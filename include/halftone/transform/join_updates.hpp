@@ -33,7 +33,7 @@ constexpr int join_of_update(const Graph& graph, const Uses& uses, const Aliases
   const Node& node = graph.nodes[n];
   if (node.op == nullptr || node.op->id != op::Update::id) return no_node;
   const auto update = unpack<op::Update>(node.attributes);
-  const bool is_conditional = node.inputs.size() > 7 && node.inputs[7] != no_tensor;
+  const bool is_conditional = has_input(node, 7);
   if (update.kind == op::Optimizing::lamb || update.clear || is_conditional) return no_node;
   const TensorId g = node.inputs[1];
   const int join = uses.producer[g];

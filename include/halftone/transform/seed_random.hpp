@@ -100,7 +100,7 @@ class RandomSeeds {
  private:
   static constexpr bool is_training(const Graph& graph, const Node& node) {
     const std::size_t input = node.op->id == op::Dropout::id ? 2 : 1;
-    if (node.inputs.size() <= input || node.inputs[input] == no_tensor) return false;
+    if (!has_input(node, input)) return false;
     const TensorRecord& mode = graph.tensor(node.inputs[input]);
     return mode.role != Role::constant || mode.data.size() == 0 ||
            mode.data.span()[0] != std::byte{0};
