@@ -131,7 +131,8 @@ struct AttentionTensors {
   Heads<const T> query, key, value, bias;
   Heads<const bool> chosen;
   Heads<T> output;
-  const std::uint32_t* seed = nullptr;  ///< two words, from which weights are dropped; null: none is
+  const std::uint32_t* seed =
+      nullptr;  ///< two words, from which weights are dropped; null: none is
 };
 /// What op::FusedAttentionGradient computes: `output` is the gradient that is given.
 template <class T>
