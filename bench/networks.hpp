@@ -178,12 +178,17 @@ inline AnyTensor dropped(AnyTensor x, float ratio) {
   return ratio == 0 ? x : AnyTensor(op::dropout(x, op::Dropout{.ratio = ratio}));
 }
 
-/// Multi-head attention (Vaswani et al. 2017) of x [batch, tokens, width]; keys and values of
-/// earlier tokens, [batch, heads, past, width / heads], come first where they are given, and stand
-/// for all tokens afterwards. A share of the weights is dropped in training.
+/// Keys and values of earlier tokens, [batch, heads, tokens, size], and then of all. The new ones are
+/// joined to them or, with positions, written into them.
+struct Cache {
+  AnyTensor key, value;
+  AnyTensor positions{};  ///< [batch]
+};
+
+/// Multi-head attention (Vaswani et al. 2017) of x [batch, tokens, width]. A share of the weights is
+/// dropped in training.
 inline AnyTensor attention(Graph& g, AnyTensor x, std::int64_t width, std::int64_t heads,
-                           AnyTensor* past_key = nullptr, AnyTensor* past_value = nullptr,
-                           float drop_ratio = 0) {
+                           Cache* cache = nullptr, float drop_ratio = 0) {
   const std::int64_t size = width / heads;
   const auto split = [&](AnyTensor t) {
     return op::transpose(reshaped(g, t, {0, 0, heads, size}), {.perm = {0, 2, 1, 3}});
@@ -191,9 +196,13 @@ inline AnyTensor attention(Graph& g, AnyTensor x, std::int64_t width, std::int64
   const AnyTensor query = split(linear(g, x, width, width));
   AnyTensor key = split(linear(g, x, width, width));
   AnyTensor value = split(linear(g, x, width, width));
-  if (past_key != nullptr) {
-    key = *past_key = op::concat(*past_key, key, {.axis = 2});
-    value = *past_value = op::concat(*past_value, value, {.axis = 2});
+  if (cache != nullptr) {
+    const auto append = [&](AnyTensor past, AnyTensor more) -> AnyTensor {
+      if (cache->positions.is_absent()) return op::concat(past, more, {.axis = 2});
+      return op::tensor_scatter(past, more, cache->positions);
+    };
+    key = cache->key = append(cache->key, key);
+    value = cache->value = append(cache->value, value);
   }
   const AnyTensor scores = op::matmul(query, op::transpose(key, {.perm = {0, 1, 3, 2}})) *
                            (1 / std::sqrt(static_cast<float>(size)));
@@ -211,7 +220,7 @@ inline Graph encoder(std::int64_t batch = 1, std::int64_t tokens = 128, int laye
   AnyTensor x = g.input<float>("x", {batch, tokens, width});
   for (int i = 0; i < layers; ++i) {
     g.push_scope("layer" + std::to_string(i));
-    const AnyTensor mixed = attention(g, x, width, width / 64, nullptr, nullptr, drop_ratio);
+    const AnyTensor mixed = attention(g, x, width, width / 64, nullptr, drop_ratio);
     x = layer_norm(g, x + dropped(mixed, drop_ratio), width);
     const AnyTensor wide = linear(g, x, width, 4 * width);
     const AnyTensor gelu = wide * 0.5f * (op::erf(wide * std::sqrt(0.5f)) + 1.f);
@@ -249,24 +258,31 @@ inline AnyTensor tanh_gelu(AnyTensor x) {
 }
 
 /// One step of a decoder of 2 layers, normalized before each part as GPT-2 (Radford et al. 2019):
-/// one token a sequence, keys and values of the `past` tokens before it in a cache.
-inline Graph decoder(std::int64_t batch = 1, std::int64_t past = 127) {
+/// one token a sequence, keys and values of the `past` tokens before it in a cache. The cache is an input
+/// and an output of the model, or stays on the machine with room for the new token.
+inline Graph decoder(std::int64_t batch = 1, std::int64_t past = 127, bool keeps_cache = false) {
   constexpr std::int64_t width = 768, heads = 12, words = 8192;
   Graph g;
   const AnyTensor token = g.input<std::int64_t>("token", {batch, 1});
+  AnyTensor positions;
+  if (keeps_cache) positions = g.input<std::int64_t>("positions", {batch});
   AnyTensor x = op::gather(weight(g, {words, width}), token);
   for (int i = 0; i < 2; ++i) {
     const std::string layer = std::to_string(i);
-    const Dims cache{batch, heads, past, width / heads};
-    AnyTensor key = g.input<float>("past_key_" + layer, cache);
-    AnyTensor value = g.input<float>("past_value_" + layer, cache);
+    const Dims shape{batch, heads, past + (keeps_cache ? 1 : 0), width / heads};
+    const AnyTensor past_key = g.input<float>("past_key_" + layer, shape);
+    const AnyTensor past_value = g.input<float>("past_value_" + layer, shape);
+    Cache cache{past_key, past_value, positions};
     g.push_scope("layer" + layer);
-    x = x + attention(g, layer_norm(g, x, width), width, heads, &key, &value);
+    x = x + attention(g, layer_norm(g, x, width), width, heads, &cache);
     const AnyTensor wide = linear(g, layer_norm(g, x, width), width, 4 * width);
     x = x + linear(g, tanh_gelu(wide), 4 * width, width);
     g.pop_scope();
-    output(g, key, "key_" + layer);
-    output(g, value, "value_" + layer);
+    output(g, cache.key, "key_" + layer);
+    output(g, cache.value, "value_" + layer);
+    if (!keeps_cache) continue;
+    keep_state(past_key, cache.key);
+    keep_state(past_value, cache.value);
   }
   output(g, linear(g, layer_norm(g, x, width), width, words), "logits");
   return g;

@@ -17,6 +17,7 @@
 #include <halftone/session/session.hpp>
 #include <halftone/session/weights.hpp>
 #include <halftone/train.hpp>
+#include <halftone/transform/keep_state.hpp>
 #include <halftone/transform/off_chip.hpp>
 #include <halftone/transform/serialize_batch.hpp>
 #include <halftone/transform/shard.hpp>

@@ -109,6 +109,23 @@ constexpr bool views_of_changed_variables_are_copied() {
 }
 static_assert(views_of_changed_variables_are_copied());
 
+/// The next value of a variable is made where the last one lies, unless that is read afterwards.
+constexpr bool next_values_are_written_over() {
+  const auto is_written = [](bool reads_old) {
+    Graph g;
+    auto w = parameter<float, Shape<4>>(g, "w");
+    auto x = input<float, Shape<4>>(g, "x");
+    const AnyTensor next = op::add(AnyTensor(w), AnyTensor(x));
+    const AnyTensor y = op::exp(next);
+    output(g, reads_old ? op::mul(AnyTensor(w), y) : y, "y");
+    op::copy_var_update(AnyTensor(w), next);
+    const Buffers buffers(g);
+    return buffers.root[next.id] == w.id && buffers.shares(g, g.nodes.size() - 1);
+  };
+  return is_written(false) && !is_written(true);
+}
+static_assert(next_values_are_written_over());
+
 }  // namespace
 
 TEST_CASE("buffers: every value lies where it was written until it is read for the last time") {

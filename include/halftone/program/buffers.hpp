@@ -36,6 +36,7 @@ struct Buffers {
   TensorMap<int> number;           ///< of roots: in `lifetimes`; none: inputs, constants, variables
   NodeMap<bool> is_copied;         ///< a view that is read after its tensor changes: it has memory
   NodeMap<bool> is_piecewise;      ///< a Concat or Slice without work: see `with_pieces`
+  NodeMap<bool> is_written;        ///< a CopyVarUpdate whose value is made where the variable lies
   NodeMap<bool> is_late;
   Vector<Lifetime> lifetimes;  ///< in steps, which are the positions of nodes
 
@@ -50,6 +51,7 @@ struct Buffers {
         number(graph, none),
         is_copied(graph, false),
         is_piecewise(graph, false),
+        is_written(graph, false),
         is_late(graph, false),
         in_place_(in_place),
         is_piece_(graph, false),
@@ -61,6 +63,7 @@ struct Buffers {
     }
     find_copies(graph);
     find_roots(graph);
+    if (in_place) find_updates(graph);
     if (with_pieces && !any_late) find_pieces(graph);
     find_last_reads(graph);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) assign(graph, n);
@@ -69,7 +72,8 @@ struct Buffers {
   constexpr int of(TensorId id) const { return number[root[id]]; }
   /// Whether a node is no step: its output is the memory of its input.
   constexpr bool shares(const Graph& graph, std::size_t n) const {
-    return is_piecewise[n] || (is_view(graph.nodes[n]) && !is_copied[n] && !is_late[n]);
+    return is_piecewise[n] || is_written[n] ||
+           (is_view(graph.nodes[n]) && !is_copied[n] && !is_late[n]);
   }
   /// A further buffer, for the steps from first to last.
   constexpr int add(std::int64_t bytes, std::int32_t first, std::int32_t last) {
@@ -146,6 +150,76 @@ struct Buffers {
         root[node.outputs[output]] = root[node.inputs[input]];
       });
     }
+  }
+
+  // --- next values of variables ---------------------------------------------------------------
+
+  /// The steps that read or write what lies in one memory, in their order; the number of nodes: an
+  /// output.
+  constexpr TensorMap<Vector<std::size_t>> uses_of_memory(const Graph& graph) const {
+    TensorMap<Vector<std::size_t>> uses(graph);
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      for (const TensorId id : graph.nodes[n].inputs) {
+        if (id != no_tensor) uses[root[id]].push_back(n);
+      }
+    }
+    for (const TensorId id : graph.outputs) uses[root[id]].push_back(graph.nodes.size());
+    return uses;
+  }
+  /// What becomes the value of a variable is written over the last one, by the node that makes it.
+  constexpr void find_updates(const Graph& graph) {
+    bool any = false;
+    for (const Node& node : graph.nodes) any = any || node.op->id == op::CopyVarUpdate::id;
+    if (!any) return;
+    const Uses producers(graph);
+    TensorMap<Vector<std::size_t>> uses = uses_of_memory(graph), changes(graph);
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      for_each_modified(graph.nodes[n], [&](std::size_t i) {
+        changes[root[graph.nodes[n].inputs[i]]].push_back(n);
+      });
+    }
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      const Node& node = graph.nodes[n];
+      if (node.op->id != op::CopyVarUpdate::id || is_late[n]) continue;
+      const TensorId variable = root[node.inputs[0]], next = node.inputs[1];
+      const int maker = producers.producer[next];
+      if (maker == no_node || root[next] != next || graph.tensor(next).role != Role::value ||
+          !is_variable(graph.tensor(variable)) ||
+          !may_update(graph, static_cast<std::size_t>(maker), n)) {
+        continue;
+      }
+      // Of readers that need the last value, or this one when a further one is there.
+      bool is_free = changes[next].empty();
+      for (const std::size_t use : uses[variable]) {
+        is_free = is_free && (use <= static_cast<std::size_t>(maker) || use >= n);
+      }
+      for (const std::size_t change : changes[variable]) {
+        is_free = is_free && (change <= n || uses[next].back() <= change);
+      }
+      if (!is_free) continue;
+      for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+        const auto id = static_cast<TensorId>(i);
+        if (root[id] == next) root[id] = variable;
+      }
+      for (const std::size_t use : uses[next]) uses[variable].push_back(use);
+      is_written[n] = true;
+    }
+  }
+  /// Whether node `maker` may write the next value of a variable, which step n would copy, over its
+  /// last value.
+  constexpr bool may_update(const Graph& graph, std::size_t maker, std::size_t n) const {
+    const Node &node = graph.nodes[maker], &update = graph.nodes[n];
+    if (is_late[maker] || is_view(node) || has_objects(graph.info(update.inputs[1]).type))
+      return false;
+    for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+      if (node.outputs[o] != update.inputs[1]) continue;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const TensorId in = node.inputs[i];
+        if (in == no_tensor || root[in] != root[update.inputs[0]]) continue;
+        if (overwrites(graph, node, o, i) && !reads_beside(graph, node, i)) return true;
+      }
+    }
+    return false;
   }
 
   // --- pieces of other tensors ----------------------------------------------------------------
