@@ -80,6 +80,63 @@ Graph network() {
   return g;
 }
 
+/// This makes a layer of `cell` without biases whose initial states are inputs; y, then its last states,
+/// are the outputs.
+struct Layer {
+  kernel::Cell cell = kernel::Cell::rnn;
+  std::int64_t steps = 1, batch = 1, inputs = 40, hidden = 160;
+  bool is_trained = false;  ///< the weights are variables
+  bool is_linear = false;   ///< an RNN's function is the identity
+  bool has_inputs = true;   ///< other than zeros
+
+  std::int64_t wide() const { return kernel::gates_of(cell) * hidden; }
+  Graph graph() const {
+    Graph g;
+    const TensorId x = g.input<float>("x", {steps, batch, inputs}).id;
+    const TensorId h = g.input<float>("h", {1, batch, hidden}).id;
+    const bool is_lstm = cell == kernel::Cell::lstm;
+    const TensorId c = is_lstm ? g.input<float>("c", {1, batch, hidden}).id : no_tensor;
+    const auto weights = [&](std::int64_t width, std::uint32_t seed) {
+      Floats values = numbers(wide() * width, seed);
+      for (float& value : values) value /= 8;
+      const AnyTensor w = constant<float>(g, values, {1, wide(), width});
+      if (is_trained) g.tensors[static_cast<std::size_t>(w.id)].role = Role::variable;
+      return w.id;
+    };
+    std::vector<TensorId> in{x, weights(inputs, 11), weights(hidden, 12), no_tensor, no_tensor, h};
+    if (is_lstm) in.push_back(c);
+    const std::size_t count = is_lstm ? 3 : 2;
+    std::vector<TensorId> out;
+    const auto record = [&](const auto& op) {
+      for (const TensorId id : detail::record(g, op, in, count)) out.push_back(id);
+    };
+    if (is_lstm) record(op::LSTM{.hidden_size = hidden});
+    if (cell == kernel::Cell::gru) record(op::GRU{.hidden_size = hidden});
+    if (cell == kernel::Cell::rnn) {
+      op::RNN rnn{.hidden_size = hidden};
+      if (is_linear) rnn.activations = {CellFunction::affine}, rnn.activation_alpha = {1.f};
+      record(rnn);
+    }
+    int number = 0;
+    for (const TensorId id : out) output(g, AnyTensor{&g, id}, "y" + std::to_string(number++));
+    return g;
+  }
+  std::vector<Array<float>> given() const {
+    std::vector<Array<float>> list;
+    list.emplace_back(Dims{steps, batch, inputs});
+    if (has_inputs) list[0] = {Dims{steps, batch, inputs}, numbers(steps * batch * inputs, 13)};
+    list.emplace_back(Dims{1, batch, hidden}, numbers(batch * hidden, 14));
+    if (cell == kernel::Cell::lstm) {
+      list.emplace_back(Dims{1, batch, hidden}, numbers(batch * hidden, 15));
+    }
+    return list;
+  }
+};
+Floats run(const Layer& layer, const EngineOptions& options) {
+  const std::vector<Array<float>> given = layer.given();
+  return run(layer.graph(), {given.begin(), given.end()}, options);
+}
+
 }  // namespace
 
 TEST_CASE("precision: products are those of rounded factors") {
@@ -132,6 +189,115 @@ TEST_CASE("precision: threads change no bit") {
     for (const int threads : {2, 3, 5}) {
       CHECK(run(network(), {x}, {.threads = threads, .precision = precision}) == alone);
     }
+  }
+}
+
+TEST_CASE("precision: a recurrent layer's products are those of rounded factors") {
+  for (const Precision precision : narrow) {
+    for (const std::int64_t batch : {1, 3, 20}) {
+      for (const std::int64_t inputs : {1, 35, 64}) {
+        CAPTURE(name(precision));
+        CAPTURE(batch);
+        CAPTURE(inputs);
+        const Layer layer{.batch = batch, .inputs = inputs, .is_linear = true};
+        const Floats found = run(layer, {.precision = precision});
+        if (!has_products_in(precision)) {
+          CHECK(found == run(layer, {}));
+          continue;
+        }
+        const auto rounded = [&](float v, bool is_weight) -> double {
+          if (precision == Precision::bfloat16) return static_cast<float>(bfloat16(v));
+          return is_weight ? static_cast<float>(half(v)) : v;
+        };
+        const std::vector<Array<float>> given = layer.given();
+        const Floats w = numbers(layer.hidden * inputs, 11),
+                     r = numbers(layer.hidden * layer.hidden, 12);
+        std::int64_t wrong = 0;
+        for (std::int64_t n = 0; n < batch; ++n) {
+          for (std::int64_t j = 0; j < layer.hidden; ++j) {
+            double y = 0;
+            const auto add = [&](const Array<float>& left, const Floats& right,
+                                 std::int64_t terms) {
+              for (std::int64_t k = 0; k < terms; ++k) {
+                y += rounded(left[static_cast<std::size_t>(n * terms + k)], false) *
+                     rounded(right[static_cast<std::size_t>(j * terms + k)] / 8, true);
+              }
+            };
+            add(given[0], w, inputs);
+            add(given[1], r, layer.hidden);
+            // As many roundings of sums as terms, whose magnitudes add up to an eighth of their number.
+            const double terms = static_cast<double>(inputs + layer.hidden);
+            wrong += std::abs(found[static_cast<std::size_t>(n * layer.hidden + j)] - y) >
+                     terms * terms / 8 * 0x1p-24;
+          }
+        }
+        CHECK(wrong == 0);
+        CHECK(found != run(layer, {}));
+      }
+    }
+  }
+}
+
+TEST_CASE("precision: steps of a recurrent layer are those of layers one behind the other") {
+  // Products with the inputs of all steps are of other tiles than those with the inputs of one.
+  using kernel::Cell;
+  for (const Precision precision : narrow) {
+    for (const Cell cell : {Cell::rnn, Cell::gru, Cell::lstm}) {
+      for (const std::int64_t batch : {1, 5}) {
+        CAPTURE(name(precision));
+        CAPTURE(cell);
+        CAPTURE(batch);
+        Layer layer{.cell = cell, .steps = 4, .batch = batch, .hidden = 256, .has_inputs = false};
+        const Floats at_once = run(layer, {.precision = precision});
+        CHECK(run(layer, {.threads = 3, .precision = precision}) == at_once);
+        const std::vector<Array<float>> given = layer.given();
+        std::vector<AnyView> in(given.begin(), given.end());
+        const auto states = static_cast<std::size_t>(batch * layer.hidden);
+        layer.steps = 1;
+        Engine engine(layer.graph(), {.precision = precision});
+        Floats last, y;
+        for (std::int64_t step = 0; step < 4; ++step) {
+          in[0] = {{ElementType::float32, {1, batch, layer.inputs}},
+                   given[0].data() + step * batch * layer.inputs};
+          last = run(engine, in);
+          y.insert(y.end(), last.begin(), last.begin() + static_cast<std::ptrdiff_t>(states));
+          for (std::size_t i = 1; i < in.size(); ++i) {
+            in[i] = {{ElementType::float32, {1, batch, layer.hidden}}, last.data() + i * states};
+          }
+        }
+        y.insert(y.end(), last.begin() + static_cast<std::ptrdiff_t>(states), last.end());
+        CHECK(y == at_once);
+      }
+    }
+  }
+}
+
+TEST_CASE("precision: gradients of recurrent layers are near those of float32") {
+  using kernel::Cell;
+  for (const Cell cell : {Cell::rnn, Cell::gru, Cell::lstm}) {
+    CAPTURE(cell);
+    const Layer layer{.cell = cell, .steps = 6, .batch = 4, .is_trained = true};
+    const auto gradients = [&](Precision precision) {
+      Graph g = layer.graph();
+      const AnyTensor y = g["y0"], loss = op::sum(y * y);
+      std::vector<TensorId> wanted;
+      for (std::size_t i = 0; i < g.tensors.size(); ++i) {
+        if (g.tensors[i].role == Role::variable) wanted.push_back(static_cast<TensorId>(i));
+      }
+      REQUIRE(wanted.size() == 2);
+      g.outputs = {};
+      for (const TensorId id : differentiate(g, loss.id, wanted)) g.add_output(id);
+      const std::vector<Array<float>> given = layer.given();
+      return run(std::move(g), {given.begin(), given.end()}, {.precision = precision});
+    };
+    const Floats wide = gradients(Precision::float32), found = gradients(Precision::bfloat16);
+    double error = 0, all = 0;
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      error += std::pow(static_cast<double>(found[i]) - static_cast<double>(wide[i]), 2);
+      all += std::pow(static_cast<double>(wide[i]), 2);
+    }
+    CHECK((found == wide) == !has_products_in(Precision::bfloat16));
+    CHECK(std::sqrt(error / all) < 0x1p-6);  // factors have errors of up to 2^-9
   }
 }
 

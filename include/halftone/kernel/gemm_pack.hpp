@@ -187,11 +187,31 @@ HALFTONE_BF16 inline void join_terms(const float* wide, std::int64_t stride, std
 }
 #endif
 
+#if HALFTONE_AVX512
+/// The pairs of neighbours in a row: to[q] = x[2 q], x[2 q + 1].
+HALFTONE_BF16 inline void round_row(const float* x, std::int64_t terms, BfloatPair* to) {
+  constexpr std::int64_t N = Vec<float>::size;
+  std::int64_t q = 0;
+  for (; q + 2 * N <= terms; q += 2 * N) {
+    const auto pairs = rounded_pairs(Vec<float>::load(x + q), Vec<float>::load(x + q + N));
+    __builtin_memcpy(to + q / 2, &pairs, sizeof pairs);
+  }
+  if (q == terms) return;
+  const std::int64_t rest = terms - q, second = rest > N ? rest - N : 0;
+  const auto pairs = rounded_pairs(Vec<float>::load_partial(x + q, second > 0 ? N : rest),
+                                   Vec<float>::load_partial(x + q + (second > 0 ? N : 0), second));
+  __builtin_memcpy(to + q / 2, &pairs, std::size_t(rest + 1) / 2 * sizeof(BfloatPair));
+}
+#endif
+
 /// pack_strip for elements that are narrower than S: half, or pairs of bfloat16, whose last one is
 /// filled up with zero.
 template <class W>
 void pack_narrow(const float* x, std::int64_t stride, std::int64_t step, std::int64_t count,
                  std::int64_t terms, W* to, std::int64_t width) {
+  if constexpr (terms_of<W> == 2) {
+    if (width == 1 && step == 1) return round_row(x, terms, to);
+  }
   constexpr std::int64_t N = Vec<float>::size;
   const std::int64_t wide_width = round_up(width, N);
   alignas(64) float wide[narrow_terms * panel_vectors * N];
@@ -247,10 +267,10 @@ struct PackedB {
   std::int64_t rows = 0, columns = 0;
 };
 
-/// The left operand a [m, k], packed: groups of rows, each [k][rows].
-template <class T>
+/// The left operand a [m, k], packed: groups of rows, each [k][rows]. It is made for a right one of W.
+template <class T, class W = compute_t<T>>
 struct PackedA {
-  const compute_t<T>* data = nullptr;
+  const left_t<compute_t<T>, W>* data = nullptr;
   std::int64_t rows = 0, columns = 0;
 };
 
@@ -268,9 +288,9 @@ constexpr std::int64_t packed_b_bytes(std::int64_t k, std::int64_t n) {
   return detail::elements_of<W>(k) * ((n + N - 1) / N * N) * std::int64_t(sizeof(W));
 }
 
-template <class T>
+template <class T, class W = compute_t<T>>
 constexpr std::int64_t packed_a_bytes(std::int64_t m, std::int64_t k) {
-  return m * k * std::int64_t(sizeof(compute_t<T>));
+  return m * detail::elements_of<W>(k) * std::int64_t(sizeof(left_t<compute_t<T>, W>));
 }
 
 namespace detail {
@@ -315,25 +335,27 @@ auto pack_b(Matrix<T> b, void* packed) {
   return PackedB<E, Element>{to, b.rows, b.columns};
 }
 
-/// Packs a into packed_a_bytes(a.rows, a.columns) bytes, 64-byte aligned.
-template <class T>
-PackedA<std::remove_const_t<T>> pack_a(Matrix<T> a, void* packed) {
+/// Packs a into packed_a_bytes<T, W>(a.rows, a.columns) bytes, 64-byte aligned; void: W is the compute
+/// type.
+template <class W = void, class T>
+auto pack_a(Matrix<T> a, void* packed) {
   using E = std::remove_const_t<T>;
   using S = compute_t<E>;
-  S* to = static_cast<S*>(packed);
+  using Element = std::conditional_t<std::is_void_v<W>, S, W>;
+  auto* const to = static_cast<left_t<S, Element>*>(packed);
   if constexpr (detail::is_real<E>) {
     const Parts tiles(a.rows, tile_rows);
     for (std::int64_t t = 0; t < tiles.parts; ++t) {
       const std::int64_t i = tiles.begin(t), rows = tiles.begin(t + 1) - i;
-      detail::pack_strip<E>(a.data + i * a.row_stride, a.row_stride, a.column_stride, rows,
-                            a.columns, to + i * a.columns, rows);
+      detail::pack_elements<E>(a.data + i * a.row_stride, a.row_stride, a.column_stride, rows,
+                               a.columns, to + i * detail::elements_of<Element>(a.columns), rows);
     }
   } else {
     for (std::int64_t i = 0; i < a.rows; ++i) {
       for (std::int64_t j = 0; j < a.columns; ++j) to[i * a.columns + j] = a(i, j);
     }
   }
-  return {to, a.rows, a.columns};
+  return PackedA<E, Element>{to, a.rows, a.columns};
 }
 
 }  // namespace halftone::kernel

@@ -8,13 +8,14 @@
 #include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/gemm.hpp>
 #include <halftone/kernel/math.hpp>
+#include <halftone/kernel/matmul.hpp>
 #include <halftone/kernel/recurrent_shape.hpp>
 
 /// RNN, GRU and LSTM. The products with the inputs of all time steps are one matrix product; each
 /// step then adds one with the state before it. Large layers are divided into portions of their hidden
 /// units, a task each: its weights stay in the cache of the core that has it, and steps are all that
 /// tasks wait for. Everything is computed in float, or in double for double; half and bfloat16 are
-/// rounded when they are stored.
+/// rounded when they are stored. Products of floats may have factors of 16 bits, see CellProducts.
 namespace halftone::kernel {
 
 namespace detail {
@@ -40,16 +41,79 @@ struct Portions {
   }
 };
 
+/// The products of a layer with its weights: packed weights of a k and n columns, in one precision.
+/// T is float, double or what is computed in float.
+struct CellProducts {
+  Precision precision = Precision::float32;
+
+  /// Weights that one call packs have to be used by several rows.
+  template <class T>
+  static constexpr CellProducts of(const Recurrent& l, Precision wanted, bool are_constant) {
+    const double weights = double(l.gates()) * double(l.hidden) * double(l.hidden);
+    const bool pays =
+        weights >= many_weights && l.hidden >= Vec<float>::size &&
+        (are_constant || (wanted == Precision::bfloat16 && l.steps * l.batch >= rounding_rows));
+    if (!std::is_same_v<T, float> || !pays) return {};
+    return {wanted};
+  }
+  template <class T>
+  static constexpr CellProducts of(const Recurrent& l, const KernelCall& call) {
+    return of<T>(l, call.precision, call.is_constant(1) && call.is_constant(2));
+  }
+
+  template <class T>
+  constexpr std::int64_t weight_bytes(std::int64_t k, std::int64_t n) const {
+    return with_elements<T>(precision, [&]<class W>(std::type_identity<W>) {
+      return std::int64_t{packed_b_bytes<T, W>(k, n)};
+    });
+  }
+  template <class T>
+  constexpr std::int64_t row_bytes(std::int64_t m, std::int64_t k) const {
+    return with_elements<T>(precision, [&]<class W>(std::type_identity<W>) {
+      return std::int64_t{packed_a_bytes<T, W>(m, k)};
+    });
+  }
+  template <class T>
+  constexpr std::int64_t workspace_bytes(std::int64_t m, std::int64_t n, std::int64_t k) const {
+    return with_elements<T>(precision, [&]<class W>(std::type_identity<W>) {
+      return std::int64_t{gemm_workspace_bytes<T, W>(m, n, k, Packed::b)};
+    });
+  }
+  template <class T>
+  void pack_weights(Matrix<const T> b, void* to) const {
+    with_elements<T>(precision, [&]<class W>(std::type_identity<W>) { pack_b<W>(b, to); });
+  }
+  /// The rows, or where they have been packed; what is one row may be so as it is.
+  template <class T>
+  const void* pack_rows(Matrix<const T> a, void* to) const {
+    return with_elements<T>(precision, [&]<class W>(std::type_identity<W>) -> const void* {
+      if (a.rows == 1 && std::is_same_v<T, left_t<compute_t<T>, W>>) return a.data;
+      return pack_a<W>(a, to).data;
+    });
+  }
+  /// y = a times packed weights; `rows`: a when pack_rows has packed it, or null.
+  template <class T>
+  void multiply(Matrix<const T> a, const void* rows, const void* weights, Matrix<T> y,
+                const Epilogue<T>& epilogue, void* scratch, const Executor& executor) const {
+    if (y.rows == 0 || y.columns == 0) return;
+    with_elements<T>(precision, [&]<class W>(std::type_identity<W>) {
+      detail::multiply<T, W>(a, static_cast<const left_t<compute_t<T>, W>*>(rows),
+                             {nullptr, a.columns, y.columns, 0, 0}, static_cast<const W*>(weights),
+                             y, epilogue, scratch, executor);
+    });
+  }
+};
+
 /// The packed weights of one direction, in bytes from their begin: w, then r. GRU's r is two
 /// matrices where the reset gate comes before the product.
-template <class S>
+template <class T>
 struct PackedCell {
   std::int64_t r = 0, r_candidate = 0, end = 0;
   std::int64_t r_gates = 0;  ///< of the product with the state itself
 
-  constexpr explicit PackedCell(const Recurrent& l) {
-    const auto bytes = [](std::int64_t k, std::int64_t n) {
-      return (std::int64_t{packed_b_bytes<S>(k, n)} + 63) / 64 * 64;
+  constexpr PackedCell(const Recurrent& l, CellProducts products) {
+    const auto bytes = [&](std::int64_t k, std::int64_t n) {
+      return aligned(products.weight_bytes<T>(k, n));
     };
     const bool is_split = l.cell == Cell::gru && !l.linear_before_reset;
     r_gates = is_split ? 2 : l.gates();
@@ -79,27 +143,30 @@ class Room {
 
 template <class S>
 struct RecurrentBuffers {
-  S *x, *products, *gates, *h, *next, *packed_rows, *c, *reset, *bias, *candidate_bias, *peepholes;
-  char *packed, *scratch;
-  std::int64_t scratch_bytes, portion_bytes;  ///< of a direction; of a portion of it in a step
+  S *x, *products, *gates, *h, *next, *c, *reset, *bias, *candidate_bias, *peepholes;
+  char *packed_rows, *packed, *scratch;
+  std::int64_t rows_bytes, scratch_bytes,
+      portion_bytes;  ///< of a direction; of a portion in a step
 
-  constexpr RecurrentBuffers(const Recurrent& l, bool converts_x, bool packs, Room& room) {
+  constexpr RecurrentBuffers(const Recurrent& l, CellProducts form, bool converts_x, bool packs,
+                             Room& room) {
     const std::int64_t d = l.directions, states = l.batch * l.hidden, wide = l.gates() * l.hidden;
     x = room.take<S>(converts_x ? l.steps * l.batch * l.inputs : 0);
     products = room.take<S>(l.keeps_gates ? 0 : d * l.steps * l.batch * wide);
     gates = room.take<S>(d * l.gates() * states);
     h = room.take<S>(d * states);
     next = room.take<S>(d * states);
-    packed_rows = room.take<S>(d * states);
+    rows_bytes = aligned(form.row_bytes<S>(l.batch, l.hidden));
+    packed_rows = room.take<char>(d * rows_bytes);
     c = room.take<S>(l.cell == Cell::lstm ? d * states : 0);
     reset = room.take<S>(l.cell == Cell::gru ? d * states : 0);
     bias = room.take<S>(d * wide);
     candidate_bias = room.take<S>(d * l.hidden);
     peepholes = room.take<S>(3 * d * l.hidden);
-    packed = room.take<char>(packs ? d * PackedCell<S>(l).end : 0);
+    packed = room.take<char>(packs ? d * PackedCell<S>(l, form).end : 0);
     const Portions portions(l);
-    const auto product = [](std::int64_t m, std::int64_t n, std::int64_t k) {
-      return (std::int64_t{gemm_workspace_bytes<S>(m, n, k, Packed::b)} + 63) / 64 * 64;
+    const auto product = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+      return aligned(form.workspace_bytes<S>(m, n, k));
     };
     const std::int64_t once = product(l.steps * l.batch, wide, l.inputs);
     portion_bytes = 0;
@@ -177,10 +244,11 @@ struct RecurrentSteps {
   S* products;
   S* cells;  ///< [steps, batch, hidden] before each step: with keeps_gates
   const S *candidate_bias, *peepholes;  ///< peepholes: null, or of i, o and f
-  const S *r, *r_candidate;             ///< packed
+  CellProducts form;
+  const char *r, *r_candidate;  ///< packed
   std::int64_t r_gates;
-  S *gates, *h, *next, *packed_rows, *c, *reset;
-  char* scratch;
+  S *gates, *h, *next, *c, *reset;
+  char *packed_rows, *scratch;
   std::int64_t portion_bytes;
   CellActivation f, g, cell;
   bool is_reverse;
@@ -261,18 +329,17 @@ struct RecurrentSteps {
 
   S* gates_of(std::int64_t portion) const { return gates + portion * l.batch * l.gates() * units; }
   /// States as the left operand of a product, for all portions at once.
-  const S* packed(const S* x) const {
-    return l.batch == 1 ? x : pack_a(row_major(x, l.batch, l.hidden), packed_rows).data;
+  const void* packed(const S* x) const {
+    return form.pack_rows<S>(row_major(x, l.batch, l.hidden), packed_rows);
   }
   /// The products of `count` gates, from gate `from` on, with packed states.
-  void multiply(const S* x, const S* weights, std::int64_t from, std::int64_t count,
+  void multiply(const void* x, const char* weights, std::int64_t from, std::int64_t count,
                 std::int64_t portion, const Executor& executor) const {
     const std::int64_t row = l.gates() * units, columns = count * units;
-    if (l.batch == 0 || columns == 0) return;
-    detail::multiply<S>({nullptr, l.batch, l.hidden, 0, 0}, x, {nullptr, l.hidden, columns, 0, 0},
-                        weights + portion * columns * l.hidden,
-                        Matrix<S>{gates_of(portion) + from * units, l.batch, columns, row, 1}, {},
-                        scratch + portion * portion_bytes, executor);
+    const std::int64_t bytes = form.weight_bytes<S>(l.hidden, columns);
+    form.multiply<S>({nullptr, l.batch, l.hidden, 0, 0}, x, weights + portion * bytes,
+                     {gates_of(portion) + from * units, l.batch, columns, row, 1}, {},
+                     scratch + portion * portion_bytes, executor);
   }
 
   /// act(row, its time, row of gates, row of `products`) for the rows [begin, end) that are not at
@@ -359,9 +426,9 @@ struct RecurrentSteps {
     S *from = h, *to = next;
     for (std::int64_t step = 0; step < l.steps; ++step) {
       // act(portion, first row, end) behind its products: portions side by side, or rows.
-      const auto phase = [&](const S* states, const S* weights, std::int64_t first_gate,
+      const auto phase = [&](const S* states, const char* weights, std::int64_t first_gate,
                              std::int64_t count, auto act) {
-        const S* const x = packed(states);
+        const void* const x = packed(states);
         if (portions.count > 1 && executor.threads <= 1) {
           for (std::int64_t task = 0; task < portions.count; ++task) {
             // It turns round: the weights read last are still in the cache.
@@ -424,26 +491,29 @@ void store_numbers(void* y, std::int64_t at, const compute_t<T>* from, std::int6
 template <class T>
 constexpr std::size_t recurrent_packed_bytes(const Recurrent& layer, const KernelCall& call) {
   if (!call.is_constant(1) || !call.is_constant(2)) return 0;
-  return std::size_t(layer.directions * detail::PackedCell<compute_t<T>>(layer).end);
+  const detail::CellProducts products = detail::CellProducts::of<T>(layer, call);
+  return std::size_t(layer.directions * detail::PackedCell<T>(layer, products).end);
 }
 
 template <class T>
-void recurrent_pack(const Recurrent& layer, void* packed, View<const T> w, View<const T> r) {
-  using S = compute_t<T>;
-  const detail::PackedCell<S> place(layer);
+void recurrent_pack(const Recurrent& layer, const KernelCall& call, void* packed, View<const T> w,
+                    View<const T> r) {
+  const detail::CellProducts products = detail::CellProducts::of<T>(layer, call);
+  const detail::PackedCell<T> place(layer, products);
   const detail::Portions portions(layer);
   const std::int64_t wide = layer.gates() * layer.hidden, hidden = layer.hidden;
   // Of `gates` with `columns` numbers for each unit, portion by portion.
   const auto pack = [&](const T* from, std::int64_t gates, std::int64_t columns, char* to) {
     if (portions.count == 1) {
-      pack_b(row_major(from, gates * hidden, columns).transposed(), to);
+      products.pack_weights<T>(row_major(from, gates * hidden, columns).transposed(), to);
       return;
     }
     for (std::int64_t p = 0; p < portions.count; ++p) {
       for (std::int64_t gate = 0; gate < gates; ++gate) {
         const T* const own = from + (gate * hidden + p * portions.units) * columns;
-        pack_b(row_major(own, portions.units, columns).transposed(),
-               to + portions.at(p, gate, gates) * columns * std::int64_t{sizeof(S)});
+        const std::int64_t bytes = products.weight_bytes<T>(columns, portions.units);
+        products.pack_weights<T>(row_major(own, portions.units, columns).transposed(),
+                                 to + (p * gates + gate) * bytes);
       }
     }
   };
@@ -462,8 +532,9 @@ template <class T>
 constexpr std::size_t recurrent_workspace(const Recurrent& layer, const KernelCall& call) {
   using S = compute_t<T>;
   detail::Room room(nullptr);
-  detail::RecurrentBuffers<S>(layer, !std::is_same_v<T, S>,
-                              recurrent_packed_bytes<T>(layer, call) == 0, room);
+  detail::RecurrentBuffers<S>(layer, detail::CellProducts::of<T>(layer, call),
+                              !std::is_same_v<T, S>, recurrent_packed_bytes<T>(layer, call) == 0,
+                              room);
   return std::size_t(room.used());
 }
 
@@ -480,12 +551,14 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
     }
   }
   detail::Room room(call.workspace);
-  const detail::RecurrentBuffers<S> buffers(l, !std::is_same_v<T, S>, call.packed == nullptr, room);
-  const detail::PackedCell<S> place(l);
+  const detail::CellProducts form = detail::CellProducts::of<T>(l, call);
+  const detail::RecurrentBuffers<S> buffers(l, form, !std::is_same_v<T, S>, call.packed == nullptr,
+                                            room);
+  const detail::PackedCell<T> place(l, form);
   const detail::Portions portions(l);
   const auto* packed = static_cast<const char*>(call.packed);
   if (packed == nullptr) {
-    recurrent_pack<T>(l, buffers.packed, t.w, t.r);
+    recurrent_pack<T>(l, call, buffers.packed, t.w, t.r);
     packed = buffers.packed;
   }
   const S* x;
@@ -534,9 +607,9 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
     }
     Epilogue<S> epilogue;
     epilogue.addend = buffers.bias + d * wide;
-    const PackedB<S> w{reinterpret_cast<const S*>(packed + d * place.end), l.inputs, wide};
-    gemm<S>(row_major(x, rows, l.inputs), w, row_major(products + d * rows * wide, rows, wide),
-            epilogue, buffers.scratch, executor);
+    form.multiply<S>(row_major(x, rows, l.inputs), nullptr, packed + d * place.end,
+                     row_major(products + d * rows * wide, rows, wide), epilogue, buffers.scratch,
+                     executor);
   }
 
   const S* last[2]{};  // states, of each direction
@@ -550,15 +623,16 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
         .cells = cells + (l.keeps_gates ? d * rows * hidden : 0),
         .candidate_bias = buffers.candidate_bias + d * hidden,
         .peepholes = t.peepholes ? buffers.peepholes + 3 * d * hidden : nullptr,
-        .r = reinterpret_cast<const S*>(weights + place.r),
-        .r_candidate = reinterpret_cast<const S*>(weights + place.r_candidate),
+        .form = form,
+        .r = weights + place.r,
+        .r_candidate = weights + place.r_candidate,
         .r_gates = place.r_gates,
         .gates = buffers.gates + d * l.batch * wide,
         .h = buffers.h + d * states,
         .next = buffers.next + d * states,
-        .packed_rows = buffers.packed_rows + d * states,
         .c = buffers.c + d * states,
         .reset = buffers.reset + d * states,
+        .packed_rows = buffers.packed_rows + d * buffers.rows_bytes,
         .scratch = buffers.scratch + d * buffers.scratch_bytes,
         .portion_bytes = buffers.portion_bytes,
         .f = functions[0],

@@ -21,6 +21,12 @@ namespace halftone::kernel {
 
 namespace detail {
 
+/// The gradient packs the weights anew each time.
+template <class T>
+constexpr CellProducts gradient_products(const Recurrent& l, const KernelCall& call) {
+  return CellProducts::of<T>(l, call.precision, false);
+}
+
 /// The function of a cell and its derivative, of numbers that are clipped before.
 template <class T>
 struct CellValue {
@@ -104,7 +110,7 @@ struct RecurrentGradientBuffers {
   char *packed, *packed_candidate;  ///< the weights of the gates, and of GRU's candidate alone
   char* scratch;
 
-  constexpr RecurrentGradientBuffers(const Recurrent& l, Room& room) {
+  constexpr RecurrentGradientBuffers(const Recurrent& l, CellProducts form, Room& room) {
     const std::int64_t states = l.batch * l.hidden, wide = l.gates() * l.hidden;
     const std::int64_t all = l.steps * l.batch;
     memories = room.take<T>(l.cell == Cell::lstm && !l.keeps_gates ? all * l.hidden : 0);
@@ -113,12 +119,13 @@ struct RecurrentGradientBuffers {
     dc = room.take<T>(l.cell == Cell::lstm ? states : 0);
     from_candidate = room.take<T>(l.cell == Cell::gru ? states : 0);
     rows = room.take<T>(l.batch * wide);
-    packed = room.take<char>(packed_b_bytes<T>(wide, l.hidden));
-    packed_candidate = room.take<char>(packed_b_bytes<T>(l.hidden, l.hidden));
+    packed = room.take<char>(form.weight_bytes<T>(wide, l.hidden));
+    packed_candidate = room.take<char>(form.weight_bytes<T>(l.hidden, l.hidden));
     const auto there = [&](std::int64_t columns) -> std::int64_t {
-      return l.keeps_gates ? 0 : gemm_workspace_bytes<T>(all, columns, l.hidden);
+      const auto weights = Matrix<const T>{nullptr, columns, l.hidden, l.hidden, 1}.transposed();
+      return l.keeps_gates ? 0 : ProductForm{all, false, form.precision}.workspace_bytes(weights);
     };
-    const std::int64_t back = gemm_workspace_bytes<T>(l.batch, l.hidden, wide, Packed::b);
+    const std::int64_t back = form.workspace_bytes<T>(l.batch, l.hidden, wide);
     scratch = room.take<char>(std::max({there(wide), there(l.hidden), back}));
   }
 };
@@ -135,6 +142,7 @@ struct RecurrentWayBack {
   const Tensors& t;
   const Executor& executor;
   std::int64_t d;
+  CellProducts form;
   RecurrentGradientBuffers<T> buffers;
 
   const std::int64_t hidden = l.hidden, wide = l.gates() * l.hidden, all = l.steps * l.batch;
@@ -216,8 +224,10 @@ struct RecurrentWayBack {
     e.addend = bias;
     e.residual = residual == nullptr ? nullptr : residual + first;
     e.residual_row_stride = wide;
-    gemm<T>(row_major(x, all, hidden), row_major(r + first * hidden, count, hidden).transposed(),
-            Matrix<T>{to + first, all, count, wide, 1}, e, buffers.scratch, executor);
+    const auto weights = row_major(r + first * hidden, count, hidden).transposed();
+    ProductForm{all, false, form.precision}.multiply<T>(row_major(x, all, hidden), weights, nullptr,
+                                                        {to + first, all, count, wide, 1}, e,
+                                                        buffers.scratch, executor);
   }
 
   /// What goes into the functions of all steps, and LSTM's cells.
@@ -294,9 +304,9 @@ struct RecurrentWayBack {
 
   void come() const {
     const std::int64_t columns = is_split ? 2 * hidden : wide;
-    const auto weights = pack_b(row_major(r, columns, hidden), buffers.packed);
-    const auto candidate =
-        pack_b(row_major(r + columns * hidden, wide - columns, hidden), buffers.packed_candidate);
+    form.pack_weights<T>(row_major(r, columns, hidden), buffers.packed);
+    form.pack_weights<T>(row_major(r + columns * hidden, wide - columns, hidden),
+                         buffers.packed_candidate);
     T *dh = buffers.dh, *next = buffers.next;
     T* const dp = p == nullptr ? nullptr : t.dp.data + d * l.batch * 3 * hidden;
     sequences([&](std::int64_t n) {
@@ -333,8 +343,9 @@ struct RecurrentWayBack {
       const T* const from = is_gru && !is_split ? db : da;
       if (is_split) {
         const Matrix<const T> x{rows_of(step, from) + 2 * hidden, l.batch, hidden, wide, 1};
-        gemm<T>(x, candidate, row_major(buffers.from_candidate, l.batch, hidden), {},
-                buffers.scratch, executor);
+        form.multiply<T>(x, nullptr, buffers.packed_candidate,
+                         row_major(buffers.from_candidate, l.batch, hidden), {}, buffers.scratch,
+                         executor);
         sequences([&](std::int64_t n) {
           if (is_active(step, n)) come_from_candidate(row(step, n), n, dh + n * hidden);
         });
@@ -343,7 +354,8 @@ struct RecurrentWayBack {
       e.residual = dh;
       e.residual_row_stride = hidden;
       const Matrix<const T> x{rows_of(step, from), l.batch, columns, wide, 1};
-      gemm<T>(x, weights, row_major(next, l.batch, hidden), e, buffers.scratch, executor);
+      form.multiply<T>(x, nullptr, buffers.packed, row_major(next, l.batch, hidden), e,
+                       buffers.scratch, executor);
       T* const swapped = dh;
       dh = next;
       next = swapped;
@@ -432,12 +444,12 @@ struct RecurrentWayBack {
 }  // namespace detail
 
 template <class T>
-constexpr std::size_t recurrent_gradient_workspace(const Recurrent& l,
+constexpr std::size_t recurrent_gradient_workspace(const Recurrent& l, const KernelCall& call,
                                                    std::span<const std::int64_t> sizes) {
   using S = compute_t<T>;
   detail::Room room(nullptr);
   for (const std::int64_t size : sizes) room.take<S>(std::is_same_v<T, S> ? 0 : size);
-  detail::RecurrentGradientBuffers<S>(l, room);
+  detail::RecurrentGradientBuffers<S>(l, detail::gradient_products<T>(l, call), room);
   return std::size_t(room.used());
 }
 
@@ -452,9 +464,10 @@ void recurrent_gradient(const Recurrent& l, const KernelCall& call,
   }
   detail::Room room(call.workspace);
   const auto run = [&](const RecurrentGradientTensors<S>& tensors) {
-    const detail::RecurrentGradientBuffers<S> buffers(l, room);
+    const detail::CellProducts form = detail::gradient_products<T>(l, call);
+    const detail::RecurrentGradientBuffers<S> buffers(l, form, room);
     for (std::int64_t d = 0; d < l.directions; ++d) {
-      detail::RecurrentWayBack<S>{l, tensors, *call.executor, d, buffers}.run();
+      detail::RecurrentWayBack<S>{l, tensors, *call.executor, d, form, buffers}.run();
     }
   };
   if constexpr (std::is_same_v<T, S>) {

@@ -130,7 +130,7 @@ void recurrent_gradient(const Recurrent& layer, const KernelCall& call,
                         const RecurrentGradientTensors<T>& tensors);
 /// `sizes`: elements of each of the tensors.
 template <class T>
-constexpr std::size_t recurrent_gradient_workspace(const Recurrent& layer,
+constexpr std::size_t recurrent_gradient_workspace(const Recurrent& layer, const KernelCall& call,
                                                    std::span<const std::int64_t> sizes);
 
 // kernel/recurrent.hpp
@@ -141,7 +141,8 @@ constexpr std::size_t recurrent_workspace(const Recurrent& layer, const KernelCa
 template <class T>
 constexpr std::size_t recurrent_packed_bytes(const Recurrent& layer, const KernelCall& call);
 template <class T>
-void recurrent_pack(const Recurrent& layer, void* packed, View<const T> w, View<const T> r);
+void recurrent_pack(const Recurrent& layer, const KernelCall& call, void* packed, View<const T> w,
+                    View<const T> r);
 
 }  // namespace kernel
 }  // namespace halftone

@@ -244,9 +244,9 @@ struct LSTM {
     return kernel::recurrent_packed_bytes<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
-  void pack(const KernelCall&, void* packed, View<const T> x, View<const T> w, View<const T> r,
+  void pack(const KernelCall& call, void* packed, View<const T> x, View<const T> w, View<const T> r,
             auto...) const {
-    kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), packed, w, r);
+    kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), call, packed, w, r);
   }
 
   constexpr void gradient(auto& g) const { rule.gradient(*this, g); }
@@ -314,9 +314,9 @@ struct GRU {
     return kernel::recurrent_packed_bytes<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
-  void pack(const KernelCall&, void* packed, View<const T> x, View<const T> w, View<const T> r,
+  void pack(const KernelCall& call, void* packed, View<const T> x, View<const T> w, View<const T> r,
             auto...) const {
-    kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), packed, w, r);
+    kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), call, packed, w, r);
   }
 
   constexpr void gradient(auto& g) const { rule.gradient(*this, g); }
@@ -377,9 +377,9 @@ struct RNN {
     return kernel::recurrent_packed_bytes<T>(rule.layer(*this, x.shape(), r.shape()), call);
   }
   template <class T, class I>
-  void pack(const KernelCall&, void* packed, View<const T> x, View<const T> w, View<const T> r,
+  void pack(const KernelCall& call, void* packed, View<const T> x, View<const T> w, View<const T> r,
             auto...) const {
-    kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), packed, w, r);
+    kernel::recurrent_pack<T>(rule.layer(*this, x.shape(), r.shape()), call, packed, w, r);
   }
 
   constexpr void gradient(auto& g) const { rule.gradient(*this, g); }
@@ -519,7 +519,7 @@ struct RecurrentGradient {
          d_initial_c, p ? dp : View<T>{}});
   }
   template <class T, class I>
-  constexpr std::size_t workspace(const KernelCall&, View<const T> a, View<const T> r,
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> a, View<const T> r,
                                   View<const T> y, View<const T> bias, View<const I> lengths,
                                   View<const T> initial_h, View<const T> initial_c, View<const T> p,
                                   View<const T> dy, View<const T> dy_h, View<const T> dy_c,
@@ -528,7 +528,7 @@ struct RecurrentGradient {
         a.size(),         r.size(),         y.size(),         bias.size(), lengths.size(),
         initial_h.size(), initial_c.size(), p.size(),         dy.size(),   dy_h.size(),
         dy_c.size(),      cells.size(),     outputs.size()...};
-    return kernel::recurrent_gradient_workspace<T>(layer(a, r, cells), sizes);
+    return kernel::recurrent_gradient_workspace<T>(layer(a, r, cells), call, sizes);
   }
 
  private:
