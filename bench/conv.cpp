@@ -47,18 +47,19 @@ double layer(const char* model, std::int64_t channels, std::int64_t filters, std
       bench::fma_rate<float>, 0.2);
 }
 
-/// A 3 x 3 layer by each form, in turn; every call has other weights, more of them than caches hold.
-void forms(const char* model, std::int64_t channels, std::int64_t filters, std::int64_t size) {
+/// A layer of taps x taps by each form, in turn; every call has other weights, more of them than caches hold.
+void forms(const char* model, std::int64_t channels, std::int64_t filters, std::int64_t size,
+           std::int64_t taps = 3) {
   ConvShape s;
   s.channels = channels, s.filters = filters;
   for (int a = 1; a < 3; ++a) {
-    s.input[a] = size, s.kernel[a] = 3;
-    s.pads_begin[a] = s.pads_end[a] = 1;
+    s.input[a] = size, s.kernel[a] = taps;
+    s.pads_begin[a] = s.pads_end[a] = taps / 2;
   }
   constexpr Layout blocked = Layout::blocked;
   bench::Buffer<float> x(activation_size<float>(blocked, 1, channels, s.input_pixels()));
   bench::Buffer<float> y(activation_size<float>(blocked, 1, filters, s.output_pixels()));
-  bench::Buffer<float> w(filters * channels * 9);
+  bench::Buffer<float> w(filters * channels * taps * taps);
   x.randomize(1), w.randomize(2);
   struct Form {
     ConvPlan plan;
@@ -92,13 +93,14 @@ void forms(const char* model, std::int64_t channels, std::int64_t filters, std::
       if (seconds < form.best) form.best = seconds;
     }
   }
-  std::printf("%-9s 3x3 %4lld to %4lld %3lld^2   direct %7.3f ms", model, (long long)channels,
-              (long long)filters, (long long)size, 1e3 * all[0].best);
+  std::printf("%-9s %lldx%lld %4lld to %4lld %3lld^2   direct %7.3f ms", model, (long long)taps,
+              (long long)taps, (long long)channels, (long long)filters, (long long)size,
+              1e3 * all[0].best);
   for (const Form& form : std::span(all).subspan(1)) {
+    if (form.plan.edge == 0 && !form.plan.pairs) continue;  // there is no such form here
     const char* const name = form.plan.edge == 2   ? "F(2x2)"
                              : form.plan.edge == 4 ? "F(4x4)"
-                             : form.plan.pairs     ? "bfloat16"
-                                                   : "direct";
+                                                   : "bfloat16";
     std::printf("   %s %7.3f ms, %.2f times as fast", name, 1e3 * form.best,
                 all[0].best / form.best);
   }
@@ -165,4 +167,7 @@ int main() {
   forms("vgg", 256, 512, 28);
   forms("vgg", 512, 512, 28);
   forms("vgg", 512, 512, 14);
+  forms("lenet", 32, 64, 14, 5);
+  forms("alexnet", 64, 192, 27, 5);
+  forms("squares", 256, 256, 14, 5);
 }

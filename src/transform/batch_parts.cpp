@@ -139,8 +139,11 @@ class Divider {
         continue;
       }
       if (node.op->id == op::FusedConv::id && i == 1) {
-        const std::int64_t edge = unpack<op::FusedConv>(node.attributes).winograd;
-        if (edge != 0) bytes *= double((edge + 2) * (edge + 2)) / 9;  // transformed
+        const auto conv = unpack<op::FusedConv>(node.attributes);
+        const std::int64_t edge = conv.winograd, taps = conv.winograd_taps;
+        if (edge != 0) {  // transformed
+          bytes *= double(kernel::winograd_positions(edge, taps)) / double(taps * taps);
+        }
       }
       t.shared += bytes;
     }

@@ -148,6 +148,8 @@ std::vector<T> run_kinds(unsigned kinds, const auto&... with) {
       return run<T, conv_winograd_2>(with...);
     case conv_winograd_4:
       return run<T, conv_winograd_4>(with...);
+    case conv_winograd_5x5:
+      return run<T, conv_winograd_5x5>(with...);
   }
   FAIL("no program has these kinds alone: " << kinds);
   return {};
@@ -165,7 +167,7 @@ TEST_CASE_TEMPLATE("conv needs the code of its own kinds only", T, float, double
         CAPTURE(c.name);
         CAPTURE(edge);
         CAPTURE(int(layout));
-        const unsigned kinds = conv_kinds(s.groups, edge);
+        const unsigned kinds = conv_kinds(s.groups, edge, s.kernel[2]);
         const auto all = run<T>(s, layout, layout, x, w, {}, {}, edge);
         CHECK(run_kinds<T>(kinds, s, layout, layout, x, w, ConvEpilogue<T>{}, Executor{}, edge) ==
               all);

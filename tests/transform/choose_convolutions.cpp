@@ -85,6 +85,13 @@ TEST_CASE("choose convolutions: by shape and weights, whatever the batch") {
                Convolution::fastest) == 4);
     CHECK(edge({batch, 512, 2, 2}, {512, 512, 3, 3}) == 0);
   }
+  // LeNet's and AlexNet's second layers.
+  const op::Conv wide{.pads = {2, 2, 2, 2}};
+  for (const Convolution allowed : {Convolution::fast, Convolution::fastest}) {
+    CHECK(edge({1, 32, 14, 14}, {64, 32, 5, 5}, wide, Role::constant, allowed) == 2);
+    CHECK(edge({1, 64, 27, 27}, {192, 64, 5, 5}, wide, Role::constant, allowed) == 2);
+  }
+  CHECK(edge({1, 64, 2, 2}, {192, 64, 5, 5}, wide) == 0);
   CHECK(edge({1, 3, 224, 224}, {64, 3, 3, 3}) == 0);
   CHECK(edge({1, 64, 56, 56}, {64, 64, 1, 1}, {}) == 0);
   CHECK(edge({1, 64, 56, 56}, {64, 64, 3, 3}, {.strides = {2, 2}, .pads = {1, 1, 1, 1}}) == 0);

@@ -10,15 +10,19 @@ namespace halftone::kernel {
 
 namespace detail {
 
-/// Calls f(std::integral_constant<int, edge>) for the edge of a plan's tiles.
+/// Calls f(Winograd<edge, taps>) for the form of a plan.
 template <class T, unsigned Kinds>
 HALFTONE_INLINE void with_winograd(const ConvPlan& plan, auto&& f) {
   if constexpr (std::is_same_v<T, float>) {
+    const bool is_5x5 = plan.shape.kernel[2] == 5;
     if constexpr ((Kinds & conv_winograd_2) != 0) {
-      if (plan.edge == 2) f(std::integral_constant<int, 2>{});
+      if (plan.edge == 2 && !is_5x5) f(Winograd<2, 3>{});
     }
     if constexpr ((Kinds & conv_winograd_4) != 0) {
-      if (plan.edge == 4) f(std::integral_constant<int, 4>{});
+      if (plan.edge == 4) f(Winograd<4, 3>{});
+    }
+    if constexpr ((Kinds & conv_winograd_5x5) != 0) {
+      if (plan.edge == 2 && is_5x5) f(Winograd<2, 5>{});
     }
   }
 }
@@ -41,8 +45,8 @@ void conv_pack(const ConvPlan& plan, const T* weights, void* packed, const Execu
     } else if (plan.kind == ConvKind::depthwise) {
       if constexpr ((Kinds & conv_by_channel) != 0) detail::pack_depthwise(plan, weights, packed);
     } else if (plan.kind == ConvKind::winograd) {
-      detail::with_winograd<T, Kinds>(plan, [&](auto edge) {
-        detail::pack_winograd<edge>(plan, weights, order, packed, executor);
+      detail::with_winograd<T, Kinds>(plan, [&]<class F>(F) {
+        detail::pack_winograd<F>(plan, weights, order, packed, executor);
       });
     } else {
       detail::pack_general(plan, weights, packed);
@@ -177,8 +181,8 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
       }
       return;
     }
-    with_winograd<T, Kinds>(plan, [&](auto edge) {
-      run_winograd<edge>(plan, images, from, packed, bias, to, own, row, scratch, executor);
+    with_winograd<T, Kinds>(plan, [&]<class F>(F) {
+      run_winograd<F>(plan, images, from, packed, bias, to, own, row, scratch, executor);
     });
   };
   if (!plain && plan.input == Layout::blocked) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <halftone/kernel/conv_shape.hpp>
+#include <halftone/kernel/fwd.hpp>
 #include <halftone/kernel/gemm_pack.hpp>
 #include <halftone/kernel/precision.hpp>
 
@@ -218,7 +219,7 @@ constexpr void plan_winograd(ConvPlan& plan) {
   const ConvShape& s = plan.shape;
   constexpr std::int64_t N = channel_block<T>;
   const std::int64_t bytes = sizeof(T), panel = panel_columns<compute_t<T>>;
-  const std::int64_t positions = (plan.edge + 2) * (plan.edge + 2);
+  const std::int64_t positions = winograd_positions(plan.edge, s.kernel[2]);
   plan.unit = N;
   plan.planes = plan.segments = channel_blocks<T>(s.channels);
   plan.steps = plan.planes * N;
@@ -254,15 +255,17 @@ constexpr void plan_winograd(ConvPlan& plan) {
 
 }  // namespace detail
 
-/// Whether a convolution has the form F(edge x edge, 3 x 3).
+/// Whether a convolution has the form F(edge x edge, kernel): F(2x2, 3x3), F(4x4, 3x3) or F(2x2, 5x5).
 constexpr bool has_winograd(const ConvShape& s, std::int64_t edge) {
-  return (edge == 2 || edge == 4) && s.groups == 1 && s.kernel[1] == 3 && s.kernel[2] == 3 &&
-         s.stride[1] == 1 && s.stride[2] == 1 && s.dilation[1] == 1 && s.dilation[2] == 1;
+  const std::int64_t taps = s.kernel[2];
+  return ((edge == 2 && (taps == 3 || taps == 5)) || (edge == 4 && taps == 3)) &&
+         s.kernel[1] == taps && s.groups == 1 && s.stride[1] == 1 && s.stride[2] == 1 &&
+         s.dilation[1] == 1 && s.dilation[2] == 1;
 }
 
 /// Chooses how to compute a convolution of elements T whose x and y have these layouts; by the form
-/// F(edge x edge, 3 x 3) if there is one and T is float. In bfloat16 direct sums of floats take pairs of
-/// channels, which is faster than F(2x2, 3x3), too.
+/// F(edge x edge, kernel) if there is one and T is float. In bfloat16 direct sums of floats take pairs of
+/// channels, which is faster than tiles of edge 2, too.
 template <class T>
 constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, std::int64_t edge = 0,
                              Precision precision = Precision::float32) {

@@ -4,16 +4,20 @@
 
 /// Winograd's convolutions of blocked activations: tiles of x are transformed so that a product for
 /// each position of a tile takes the place of the sums over the kernel's taps. F(m x m, 3 x 3) has
-/// (m + 2)^2 products where the direct sum has 9 m^2.
+/// (m + 2)^2 products where the direct sum has 9 m^2, F(2 x 2, 5 x 5) has 49 instead of 100.
 namespace halftone::kernel::detail {
 
-/// The transforms along one axis of F(M, 3): y = A^T ((G w) * (B^T x)), with all factors of x and y
-/// powers of two or 1.5. Their points: 0, 1, -1 and infinity for M = 2, and 1/2 and -2 for M = 4.
-template <int M>
+/// The transforms along one axis of F(M, R): y = A^T ((G w) * (B^T x)), with all factors of x and y
+/// powers of two or 1.5, for `edge` = M outputs of `taps` = R from `inputs` numbers by `products`.
+/// The points of F(M, 3) are 0, 1, -1 and infinity for M = 2, and 1/2 and -2 for M = 4. F(2, 5) is
+/// F(2, 3) of the first three taps and F(2, 2), of the points 0, 1 and infinity, of the other two: it
+/// has one product more than it might have, but errors like those of F(2, 3).
+template <int M, int R>
 struct Winograd;
 
 template <>
-struct Winograd<2> {
+struct Winograd<2, 3> {
+  static constexpr int edge = 2, taps = 3, inputs = 4, products = 4;
   template <class V>
   static HALFTONE_INLINE void input(const V* x, V* to) {
     to[0] = x[0] - x[2];
@@ -30,7 +34,29 @@ struct Winograd<2> {
 };
 
 template <>
-struct Winograd<4> {
+struct Winograd<2, 5> {
+  static constexpr int edge = 2, taps = 5, inputs = 6, products = 7;
+  template <class V>
+  static HALFTONE_INLINE void input(const V* x, V* to) {
+    Winograd<2, 3>::input(x, to);
+    to[4] = x[3] - x[4];
+    to[5] = x[4];
+    to[6] = x[5] - x[4];
+  }
+  template <class V>
+  static HALFTONE_INLINE void output(const V* x, V* to) {
+    Winograd<2, 3>::output(x, to);
+    to[0] += x[4] + x[5];
+    to[1] += x[5] + x[6];
+  }
+  static constexpr double weight[7][5] = {{1, 0, 0, 0, 0}, {.5, .5, .5, 0, 0}, {.5, -.5, .5, 0, 0},
+                                          {0, 0, 1, 0, 0}, {0, 0, 0, 1, 0},    {0, 0, 0, 1, 1},
+                                          {0, 0, 0, 0, 1}};
+};
+
+template <>
+struct Winograd<4, 3> {
+  static constexpr int edge = 4, taps = 3, inputs = 6, products = 6;
   template <class V>
   static HALFTONE_INLINE void input(const V* x, V* to) {
     const V even = x[4] - x[2], odd = x[3] - x[1];
@@ -73,24 +99,27 @@ struct WinogradGroup {
   }
   /// From the first weight of all to that of a panel, at position 0.
   std::int64_t begin(const ConvPlan& plan, std::int64_t panel) const {
-    const std::int64_t positions = (plan.edge + 2) * (plan.edge + 2);
+    const std::int64_t positions = winograd_positions(plan.edge, plan.shape.kernel[2]);
     return (first * positions + panel - first) * panel_columns<float> * plan.steps;
   }
 };
 
-/// Row i of G times three numbers, for a vector of filters.
-template <int M, class S>
-HALFTONE_INLINE void transform_weights(int i, const double* x, const double* y, const double* z,
+/// Row i of G times a column of taps, `step` vectors of filters apart.
+template <class F, class S>
+HALFTONE_INLINE void transform_weights(int i, const double (*taps)[Vec<float>::size], int step,
                                        S* to) {
-  const double* const g = Winograd<M>::weight[i];
-  for (int l = 0; l < Vec<float>::size; ++l) to[l] = S(g[0] * x[l] + g[1] * y[l] + g[2] * z[l]);
+  for (int l = 0; l < Vec<float>::size; ++l) {
+    double sum = F::weight[i][0] * taps[0][l];
+    for (int r = 1; r < F::taps; ++r) sum += F::weight[i][r] * taps[r * step][l];
+    to[l] = S(sum);
+  }
 }
 
 /// Packs the weights of one panel and plane. They are transformed in double and rounded once.
-template <int M>
+template <class F>
 void pack_winograd_plane(const ConvPlan& plan, const float* weights, WeightOrder order,
                          std::int64_t panel, std::int64_t plane, float* packed) {
-  constexpr int E = M + 2;
+  constexpr int E = F::products, R = F::taps;
   constexpr std::int64_t N = Vec<float>::size;
   const std::int64_t f = panel * panel_columns<float>;
   const std::int64_t filters = round_up(plan.shape.filters, N);
@@ -99,22 +128,18 @@ void pack_winograd_plane(const ConvPlan& plan, const float* weights, WeightOrder
   while (WinogradGroup(plan, number).last <= panel) ++number;
   const WinogradGroup group(plan, number);
   float* const to = packed + group.begin(plan, panel) + plane * N * width;
-  double taps[9][N], rows[E][3][N];
+  double taps[R * R][N], row[R][N];
   for_each_weight<float>(
-      plan, 9, weights, order, 0, f, plane,
+      plan, R * R, weights, order, 0, f, plane,
       [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<float> lanes) {
-        double* const own = taps[order == WeightOrder::plain ? tap : 8 - tap];
+        double* const own = taps[order == WeightOrder::plain ? tap : R * R - 1 - tap];
         for (int l = 0; l < N; ++l) own[l] = lanes[l];
-        if (tap < 8) return;
-        for (int i = 0; i < E; ++i) {
-          for (int k = 0; k < 3; ++k) {
-            transform_weights<M>(i, taps[k], taps[3 + k], taps[6 + k], rows[i][k]);
-          }
-        }
+        if (tap < R * R - 1) return;
         float* place = to + channel * width + v * N;
         for (int i = 0; i < E; ++i) {
+          for (int k = 0; k < R; ++k) transform_weights<F>(i, taps + k, R, row[k]);
           for (int j = 0; j < E; ++j, place += group.position) {
-            transform_weights<M>(j, rows[i][0], rows[i][1], rows[i][2], place);
+            transform_weights<F>(j, row, 1, place);
           }
         }
       });
@@ -126,7 +151,7 @@ void pack_winograd_plane(const ConvPlan& plan, const float* weights, WeightOrder
 }
 
 /// Segments of the products, then weights.
-template <int M>
+template <class F>
 void pack_winograd(const ConvPlan& plan, const float* weights, WeightOrder order, void* packed,
                    const Executor& executor) {
   Segment* const segments = static_cast<Segment*>(packed);
@@ -135,7 +160,7 @@ void pack_winograd(const ConvPlan& plan, const float* weights, WeightOrder order
   }
   float* const to = reinterpret_cast<float*>(static_cast<char*>(packed) + segment_bytes(plan));
   for_each_panel(plan, order, executor, [&](std::int64_t panel, std::int64_t plane) {
-    pack_winograd_plane<M>(plan, weights, order, panel, plane, to);
+    pack_winograd_plane<F>(plan, weights, order, panel, plane, to);
   });
 }
 
@@ -164,44 +189,44 @@ HALFTONE_INLINE void for_each_run(const ConvPlan& plan, std::int64_t begin, std:
 }
 
 /// Transforms a run of tiles of one block of channels, `x` its image's; to: of the run's first tile.
-template <int M>
+template <class F>
 void transform_input(const ConvPlan& plan, const float* x, const TileRun& run, float* to,
                      std::int64_t position) {
-  constexpr int E = M + 2;
+  constexpr int M = F::edge, E = F::products, I = F::inputs;
   constexpr std::int64_t N = Vec<float>::size, most = winograd_run;
   using V = Vec<float>;
   const ConvShape& s = plan.shape;
   const std::int64_t height = s.input[1], width = s.input[2];
   // Columns are transformed once for all tiles that see them.
-  V down[most * M + 2][E];
+  V down[most * M + I - M][E];
   const std::int64_t top = run.row * M - s.pads_begin[1];
   const std::int64_t left = run.column * M - s.pads_begin[2];
   static constexpr float zeros[N] = {};
-  const float* rows[E];
-  std::int64_t steps[E];
-  for (int i = 0; i < E; ++i) {
+  const float* rows[I];
+  std::int64_t steps[I];
+  for (int i = 0; i < I; ++i) {
     const bool inside = top + i >= 0 && top + i < height;
     rows[i] = inside ? x + (top + i) * width * N : zeros;
     steps[i] = inside ? N : 0;
   }
-  for (std::int64_t c = 0; c < run.count * M + 2; ++c) {
+  for (std::int64_t c = 0; c < run.count * M + I - M; ++c) {
     const std::int64_t w = left + c;
-    V column[E];
+    V column[I];
     if (w < 0 || w >= width) {
       for (int i = 0; i < E; ++i) down[c][i] = 0.f;
       continue;
     }
 #pragma GCC unroll 8
-    for (int i = 0; i < E; ++i) column[i] = V::load(rows[i] + w * steps[i]);
-    Winograd<M>::input(column, down[c]);
+    for (int i = 0; i < I; ++i) column[i] = V::load(rows[i] + w * steps[i]);
+    F::input(column, down[c]);
   }
   for (std::int64_t t = 0; t < run.count; ++t, to += N) {
 #pragma GCC unroll 8
     for (int i = 0; i < E; ++i) {
-      V row[E], result[E];
+      V row[I], result[E];
 #pragma GCC unroll 8
-      for (int j = 0; j < E; ++j) row[j] = down[t * M + j][i];
-      Winograd<M>::input(row, result);
+      for (int j = 0; j < I; ++j) row[j] = down[t * M + j][i];
+      F::input(row, result);
 #pragma GCC unroll 8
       for (int j = 0; j < E; ++j) result[j].store(to + (i * E + j) * position);
     }
@@ -218,10 +243,10 @@ struct WinogradOutput {
 };
 
 /// The outputs of a run of tiles from its products.
-template <int M>
+template <class F>
 void transform_output(const ConvPlan& plan, const float* products, std::int64_t position,
                       const TileRun& run, const WinogradOutput& out) {
-  constexpr int E = M + 2;
+  constexpr int M = F::edge, E = F::products;
   constexpr std::int64_t N = Vec<float>::size;
   using V = Vec<float>;
   const std::int64_t width = plan.shape.output(2), left = run.row * M;
@@ -236,7 +261,7 @@ void transform_output(const ConvPlan& plan, const float* products, std::int64_t 
       V x[E];
 #pragma GCC unroll 8
       for (int i = 0; i < E; ++i) x[i] = V::load(products + (i * E + j) * position);
-      Winograd<M>::output(x, down[j]);
+      F::output(x, down[j]);
     }
     const std::int64_t at = (left * width + column) * N;
 #pragma GCC unroll 8
@@ -245,7 +270,7 @@ void transform_output(const ConvPlan& plan, const float* products, std::int64_t 
       V x[E], result[M];
 #pragma GCC unroll 8
       for (int j = 0; j < E; ++j) x[j] = down[j][i];
-      Winograd<M>::output(x, result);
+      F::output(x, result);
       const std::int64_t row = at + i * width * N;
 #pragma GCC unroll 8
       for (int j = 0; j < M; ++j) {
@@ -260,7 +285,7 @@ void transform_output(const ConvPlan& plan, const float* products, std::int64_t 
 }
 
 /// Some images. x and y are blocked, `bias` holds whole blocks; `row` is the hook's first row.
-template <int M>
+template <class F>
 class WinogradRun {
  public:
   WinogradRun(const ConvPlan& plan, std::int64_t images, const float* x, const void* packed,
@@ -308,7 +333,7 @@ class WinogradRun {
   }
 
  private:
-  static constexpr int E = M + 2;
+  static constexpr int M = F::edge, E = F::products;
   static constexpr std::int64_t N = Vec<float>::size;
 
   std::int64_t input_position() const {
@@ -325,7 +350,7 @@ class WinogradRun {
     const std::int64_t pixels = plan_.shape.input_pixels() * N;
     float* const to = input + plane * plan_.tiles_per_block * N;
     for_each_run(plan_, begin, end, winograd_run, [&](std::int64_t tile, const TileRun& run) {
-      transform_input<M>(plan_, x_ + (run.image * plan_.planes + plane) * pixels, run,
+      transform_input<F>(plan_, x_ + (run.image * plan_.planes + plane) * pixels, run,
                          to + tile * N, input_position());
     });
   }
@@ -389,7 +414,7 @@ class WinogradRun {
       const std::int64_t row = run.image * blocks + block;
       out.y = y_ + row * pixels;
       out.residual = e_.residual == nullptr ? nullptr : e_.residual + row * pixels;
-      transform_output<M>(plan_, products + tile * N, product_position(), run, out);
+      transform_output<F>(plan_, products + tile * N, product_position(), run, out);
       if (!clears && e_.post == nullptr) return;
       const std::int64_t width = s.output(2), first = run.column * M;
       const std::int64_t end_column = first + run.count * M < width ? first + run.count * M : width;
@@ -415,11 +440,11 @@ class WinogradRun {
   float* workspace_;
 };
 
-template <int M>
+template <class F>
 void run_winograd(const ConvPlan& plan, std::int64_t images, const float* x, const void* packed,
                   const float* bias, float* y, const ConvEpilogue<float>& e, std::int64_t row,
                   float* workspace, const Executor& executor) {
-  WinogradRun<M>(plan, images, x, packed, bias, y, e, row, workspace).run(executor);
+  WinogradRun<F>(plan, images, x, packed, bias, y, e, row, workspace).run(executor);
 }
 
 }  // namespace halftone::kernel::detail

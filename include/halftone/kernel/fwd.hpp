@@ -29,13 +29,26 @@ constexpr bool adds_planes(std::int64_t groups, std::int64_t channels, std::int6
 }
 
 /// Kinds of convolution that not every program has the code of, as bits.
-enum : unsigned { conv_by_channel = 1, conv_winograd_2 = 2, conv_winograd_4 = 4, every_conv = 7 };
-/// The kinds that a convolution of so many groups is of, computed in Winograd's tiles of that edge; 0:
-/// directly.
-constexpr unsigned conv_kinds(std::int64_t groups, std::int64_t winograd) {
-  return (groups != 1 ? conv_by_channel : 0u) | (winograd == 2   ? conv_winograd_2
-                                                 : winograd == 4 ? conv_winograd_4
-                                                                 : 0u);
+enum : unsigned {
+  conv_by_channel = 1,
+  conv_winograd_2 = 2,
+  conv_winograd_4 = 4,
+  conv_winograd_5x5 = 8,
+  every_conv = 15
+};
+/// The kinds that a convolution of so many groups is of, computed by Winograd's form with tiles of that
+/// edge and a kernel of so many taps along an axis; edge 0: directly.
+constexpr unsigned conv_kinds(std::int64_t groups, std::int64_t edge = 0, std::int64_t taps = 3) {
+  const unsigned form = edge == 0   ? 0u
+                        : taps == 5 ? conv_winograd_5x5
+                        : edge == 2 ? conv_winograd_2
+                                    : conv_winograd_4;
+  return (groups != 1 ? conv_by_channel : 0u) | form;
+}
+/// Products of a tile of F(edge x edge, taps x taps), see kernel/conv_winograd.hpp.
+constexpr std::int64_t winograd_positions(std::int64_t edge, std::int64_t taps) {
+  const std::int64_t products = taps == 5 ? 7 : edge + 2;
+  return products * products;
 }
 /// The kinds that the code for a type of KernelCall has to have.
 template <class Call>

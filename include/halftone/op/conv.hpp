@@ -149,7 +149,7 @@ struct Conv {
             View<T>) const {
     kernel::convolution_pack<T>(window_over(x, w), group, call, packed, x, w);
   }
-  constexpr unsigned conv_kinds() const { return kernel::conv_kinds(group, 0); }
+  constexpr unsigned conv_kinds() const { return kernel::conv_kinds(group); }
   constexpr void gradient(auto& g) const;
 
   /// The window over these spatial extents.

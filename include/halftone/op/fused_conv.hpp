@@ -28,8 +28,9 @@ struct FusedConv {
   bool blocked_input = false, blocked_output = false;
   bool clamp = false;
   float lower = 0, upper = 0;
-  bool flipped = false;       ///< w is a ConvTranspose's
-  std::int64_t winograd = 0;  ///< edge of the output tiles of Winograd's form; 0: the direct sum
+  bool flipped = false;  ///< w is a ConvTranspose's
+  /// Edges of the output tiles of Winograd's form, and of its kernel; winograd 0: the direct sum.
+  std::int64_t winograd = 0, winograd_taps = 3;
 
   static constexpr OpId id{"halftone", "Conv", 1};
   static constexpr bool for_host = true;
@@ -50,6 +51,7 @@ struct FusedConv {
     visit("upper", upper);
     visit("flipped", flipped);
     visit("winograd", winograd);
+    visit("winograd_taps", winograd_taps);
   }
 
   constexpr Inferred infer(TensorInfo x, TensorInfo w, TensorInfo, TensorInfo) const {
@@ -91,7 +93,9 @@ struct FusedConv {
             View<const T>, View<T>) const {
     kernel::fused_conv_pack<T>(*this, call, packed, x, w);
   }
-  constexpr unsigned conv_kinds() const { return kernel::conv_kinds(group, winograd); }
+  constexpr unsigned conv_kinds() const {
+    return kernel::conv_kinds(group, winograd, winograd_taps);
+  }
 };
 
 /// Brings activations into blocks of channels, or back; a block that is not the kernels' has all
