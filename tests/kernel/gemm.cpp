@@ -207,9 +207,10 @@ void check(Size size, int form) {
 
 TEST_CASE_TEMPLATE("gemm equals its definition", T, float, double, halftone::half,
                    halftone::bfloat16, std::int32_t) {
-  const Size sizes[] = {{1, 1, 1},    {1, 40, 33},  {40, 1, 33},  {3, 5, 7},   {7, 16, 1},
-                        {16, 16, 16}, {13, 33, 29}, {14, 32, 64}, {15, 64, 3}, {29, 100, 17},
-                        {6, 130, 50}, {31, 31, 31}, {64, 64, 64}, {5, 3, 0},   {65, 2, 40}};
+  const Size sizes[] = {{1, 1, 1},    {1, 40, 33},   {40, 1, 33},  {3, 5, 7},
+                        {7, 16, 1},   {16, 16, 16},  {13, 33, 29}, {14, 32, 64},
+                        {15, 64, 3},  {29, 100, 17}, {6, 130, 50}, {31, 31, 31},
+                        {64, 64, 64}, {5, 3, 0},     {65, 2, 40},  {1, 300, 97}};
   for (const Size& size : sizes) {
     for (int form = 0; form < 4; ++form) check<T>(size, form);
   }

@@ -96,15 +96,23 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
   const std::int64_t row0 = p.tiles.begin(t0), row1 = p.tiles.begin(t1);
   S buffer[tile_rows * panel_columns<S>];
 
-  for (std::int64_t panel = p0; panel < p1; ++panel) {
+  std::int64_t panels = 1;  // at once
+  for (std::int64_t panel = p0; panel < p1; panel += panels) {
     const std::int64_t j = panel * panel_columns<S>;
-    const std::int64_t vectors = vectors_of_panel<S>(j, p.n);
+    panels = 1;
+    if constexpr (std::is_same_v<T, S>) {
+      // One panel has too few sums of one row.
+      const std::int64_t whole = p.n / panel_columns<S> - panel, left = p1 - panel;
+      while (row1 - row0 == 1 && panels < row_panels && panels < whole && panels < left) ++panels;
+    }
+    const std::int64_t vectors = panels > 1 ? panels * panel_vectors : vectors_of_panel<S>(j, p.n);
     const std::int64_t width = vectors * Vec<S>::size;
     const std::int64_t columns = p.n - j < width ? p.n - j : width;
     const bool direct = std::is_same_v<T, S> && columns == width;
     const bool fused = direct && p.fused;
     Tile<S, W> tile;
-    tile.w = b + (j - b_column) * p.k + begin * width;
+    tile.w = b + (j - b_column) * p.k + begin * (panels > 1 ? panel_columns<S> : width);
+    tile.w_step = panel_columns<S> * p.k;
     tile.segments = &segment;
     tile.segment_count = 1;
     tile.accumulate = !first;
@@ -133,7 +141,10 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
           if (fused && last && e.residual != nullptr) {
             tile.residual = e.residual + i * e.residual_row_stride + j;
           }
-          tile_kernel<S, Source::panel, W>(rows, vectors)(tile);
+          const bool is_row = panels > 1;
+          const auto kernel = is_row ? tile_kernel<S, Source::row, W>(rows, vectors)
+                                     : tile_kernel<S, Source::panel, W>(rows, vectors);
+          kernel(tile);
           continue;
         }
         if (!first) {

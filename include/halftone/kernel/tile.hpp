@@ -14,6 +14,7 @@ enum class Source {
   pixels,  ///< x[i * N + q]: blocked activations, neighbouring pixels
   line,    ///< x[i + q]: plain activations
   panel,   ///< x[i + q * H]: packed rows of a matrix
+  row,     ///< x[q]: one row; w are several panels, w_step elements apart
   rows,    ///< x[i * x_row + q * x_step]: any matrix; w is not packed either
   tiles,   ///< as pixels; each sum is one chain, however many rows there are
 };
@@ -23,6 +24,9 @@ inline constexpr int panel_vectors = 2;
 
 /// Rows or pixels of a tile: with two vectors per row all registers but a few are sums.
 inline constexpr int tile_rows = register_bytes == 64 ? 14 : 6;
+
+/// Panels of Source::row: so many sums do not wait for each other.
+inline constexpr int row_panels = 4;
 
 /// The same for Source::rows, where every row needs an address register.
 inline constexpr int direct_rows = 6;
@@ -52,7 +56,7 @@ struct Tile {
   const left_t<S, W>* x = nullptr;
   const W* w = nullptr;
   S* y = nullptr;                                   ///< y(i, v) is a vector
-  std::int64_t x_row = 0, x_step = 0, w_step = 0;   ///< of Source::rows
+  std::int64_t x_row = 0, x_step = 0, w_step = 0;   ///< of Source::rows, w_step of Source::row
   std::int64_t y_row = 0, y_vector = Vec<S>::size;  ///< from y(i, v) to y(i + 1, v), y(i, v + 1)
   const Segment* segments = nullptr;
   std::int64_t segment_count = 0;
@@ -83,18 +87,18 @@ HALFTONE_INLINE void begin_sums(const Tile<S, W>& t, Vec<S> (&sum)[H][V]) {
   if (t.accumulate) {
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < V; ++v) {
         sum[i][v] = Vector::load(t.y + i * t.y_row + v * t.y_vector);
       }
     }
   } else {
     Vector first[V];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < V; ++v) first[v] = t.bias != nullptr ? Vector::load(t.bias + v * N) : S(0);
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < V; ++v) sum[i][v] = first[v];
     }
   }
@@ -107,7 +111,7 @@ HALFTONE_INLINE void end_sums(const Tile<S, W>& t, Vec<S> (&sum)[H][V]) {
   if (t.residual != nullptr) {
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < V; ++v) {
         sum[i][v] += Vector::load(t.residual + i * t.residual_row + v * t.y_vector);
       }
@@ -117,13 +121,13 @@ HALFTONE_INLINE void end_sums(const Tile<S, W>& t, Vec<S> (&sum)[H][V]) {
     const Vector lower = t.lower, upper = t.upper;
 #pragma GCC unroll 16
     for (int i = 0; i < H; ++i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < V; ++v) sum[i][v] = clamp(sum[i][v], lower, upper);
     }
   }
 #pragma GCC unroll 16
   for (int i = 0; i < H; ++i) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < V; ++v) sum[i][v].store(t.y + i * t.y_row + v * t.y_vector);
   }
 }
@@ -138,6 +142,13 @@ HALFTONE_INLINE void prefetch_below(const Tile<S, W>& t) {
   }
 }
 
+/// Where vector v of a step's weights lies: in one panel, or in several.
+template <bool Several, class S, class W>
+HALFTONE_INLINE std::int64_t panel_offset(const Tile<S, W>& t, int v) {
+  constexpr std::int64_t N = Vec<S>::size;
+  return Several ? v / panel_vectors * t.w_step + v % panel_vectors * N : v * N;
+}
+
 template <class S, class W, int H, int V, Source source>
 void run_tile(const Tile<S, W>& t) {
   using Vector = Vec<S>;
@@ -149,7 +160,8 @@ void run_tile(const Tile<S, W>& t) {
   constexpr bool blocked = source == Source::pixels || source == Source::tiles;
   const std::int64_t x_row = direct ? t.x_row : blocked ? N : 1;
   const std::int64_t x_step = direct ? t.x_step : source == Source::panel ? H : 1;
-  const std::int64_t w_step = direct ? t.w_step : V * N;
+  constexpr bool panels = source == Source::row;
+  const std::int64_t w_step = direct ? t.w_step : (panels ? panel_vectors : V) * N;
   const W* w = t.w;
   const char* ahead = t.ahead;
   // Few sums would wait for each other: of pixels, whose steps come in even numbers, and of weights
@@ -167,12 +179,12 @@ void run_tile(const Tile<S, W>& t) {
     const S* x = t.x + t.segments[s].offset;
     const auto add_step = [&](auto& sums) __attribute__((always_inline)) {
       Vector wide[V];
-#pragma GCC unroll 4
-      for (int v = 0; v < V; ++v) wide[v] = load_compute(w + v * N);
+#pragma GCC unroll 8
+      for (int v = 0; v < V; ++v) wide[v] = load_compute(w + panel_offset<panels>(t, v));
 #pragma GCC unroll 16
       for (int i = 0; i < H; ++i) {
         const Vector one = x[i * x_row];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int v = 0; v < V; ++v) sums[i][v] = fma(one, wide[v], sums[i][v]);
       }
       x += x_step;
@@ -238,7 +250,8 @@ HALFTONE_BF16 void run_pair_tile(const Tile<float, BfloatPair>& t) {
       for (int v = 0; v < V; ++v) odd[i][v] = 0.f;
     }
   }
-  constexpr bool blocked = source != Source::panel;
+  constexpr bool blocked = source == Source::pixels || source == Source::tiles;
+  constexpr bool panels = source == Source::row;
   constexpr std::int64_t x_row = blocked ? N / 2 : 1, x_step = blocked ? 1 : H;
   const BfloatPair* w = t.w;
   const char* ahead = t.ahead;
@@ -251,20 +264,21 @@ HALFTONE_BF16 void run_pair_tile(const Tile<float, BfloatPair>& t) {
       for (int chain = 0; chain < chains; ++chain) {
         if (chain == 1 && q + 1 == steps) break;
         Words wide[V];
-#pragma GCC unroll 4
-        for (int v = 0; v < V; ++v) __builtin_memcpy(&wide[v].v, w + v * N, 64);
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v)
+          __builtin_memcpy(&wide[v].v, w + panel_offset<panels>(t, v), 64);
 #pragma GCC unroll 16
         for (int i = 0; i < H; ++i) {
           const Words one = x[i * x_row].bits;
-#pragma GCC unroll 4
+#pragma GCC unroll 8
           for (int v = 0; v < V; ++v) {
             Vec<float>& to = chain == 0 ? sum[i][v] : odd[chains == 2 ? i : 0][chains == 2 ? v : 0];
             to = add_pairs(to, one, wide[v]);
           }
         }
         x += x_step;
-        w += V * N;
-        if constexpr (source != Source::pixels) {
+        w += (panels ? panel_vectors : V) * N;
+        if constexpr (source == Source::panel || source == Source::tiles) {
           __builtin_prefetch(ahead, 0, 2);
           if constexpr (source == Source::tiles && V == 2) {
             __builtin_prefetch(ahead + t.ahead_step / 2, 0, 2);
@@ -302,21 +316,26 @@ inline bool multiplies_pairs() {
 /// The kernels of one source by rows and vectors.
 template <class S, class W, Source source>
 struct TileTable {
-  static constexpr int rows = source == Source::rows ? direct_rows : tile_rows;
-  static constexpr int vectors = source == Source::rows ? direct_vectors : panel_vectors;
-  TileKernel<S, W> kernels[rows][vectors];
+  static constexpr int rows = source == Source::rows  ? direct_rows
+                              : source == Source::row ? 1
+                                                      : tile_rows;
+  static constexpr int vectors = source == Source::rows  ? direct_vectors
+                                 : source == Source::row ? row_panels * panel_vectors
+                                                         : panel_vectors;
+  TileKernel<S, W> kernels[rows][vectors]{};
 
   constexpr TileTable() { fill<1, 1>(); }
 
  private:
   template <int H, int V>
   constexpr void fill() {
+    constexpr bool is_used = source != Source::row || (V > panel_vectors && V % panel_vectors == 0);
 #if HALFTONE_AVX512
-    if constexpr (std::is_same_v<W, BfloatPair>) {
+    if constexpr (is_used && std::is_same_v<W, BfloatPair>) {
       kernels[H - 1][V - 1] = run_pair_tile<H, V, source>;
     }
 #endif
-    if constexpr (!std::is_same_v<W, BfloatPair>) {
+    if constexpr (is_used && !std::is_same_v<W, BfloatPair>) {
       kernels[H - 1][V - 1] = run_tile<S, W, H, V, source>;
     }
     if constexpr (V < vectors) {
@@ -333,7 +352,7 @@ inline constexpr TileTable<S, W, source> tile_table{};
 }  // namespace detail
 
 /// The kernel for `rows` in [1, tile_rows] and `vectors` in [1, panel_vectors] (direct_rows and
-/// direct_vectors for Source::rows).
+/// direct_vectors for Source::rows; one row and those of row_panels for Source::row).
 template <class S, Source source, class W = S>
 TileKernel<S, W> tile_kernel(std::int64_t rows, std::int64_t vectors) {
   return detail::tile_table<S, W, source>.kernels[rows - 1][vectors - 1];
