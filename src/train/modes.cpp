@@ -144,14 +144,12 @@ void use_dropout(Graph& graph) {
 
 }  // namespace
 
-TensorMap<bool> change_to_training_mode(Graph& graph) {
+void change_to_training_mode(Graph& graph) {
   if (has_unknown_shapes(graph)) fold_shapes(graph);
   use_dropout(graph);
   const Statistics statistics = use_batch_statistics(graph);
-  TensorMap<bool> is_statistic(graph, false);
   for (const auto& [given, next] : statistics) {
     if (graph.tensor(given).role != Role::variable) continue;
-    is_statistic[given] = true;
     TensorId value = next.value;
     if (graph.replicas > 1) {
       const op::Collective mean{.collective_operator = CollectiveOperator::mean};
@@ -159,7 +157,6 @@ TensorMap<bool> change_to_training_mode(Graph& graph) {
     }
     record(graph, op::CopyVarUpdate{}, {given, value}, 1);
   }
-  return is_statistic;
 }
 
 }  // namespace halftone::detail

@@ -43,11 +43,11 @@ Training detail::train_by(Graph& graph, AnyTensor loss, const Rule& rule, OwnUpd
 }
 
 Training differentiate_weights(Graph& graph, AnyTensor loss, const TrainOptions& options) {
-  const TensorMap<bool> is_statistic = detail::use_training_mode(graph);
+  detail::use_training_mode(graph);
   Vector<TensorId> none_more;
   std::size_t trained = 0;
-  return detail::record_gradients(graph, loss, options, is_statistic, &gradient_of, no_tensor,
-                                  none_more, trained);
+  return detail::record_gradients(graph, loss, options, &gradient_of, no_tensor, none_more,
+                                  trained);
 }
 
 }  // namespace halftone

@@ -34,10 +34,13 @@ void check(const Graph& graph, AnyTensor input, AnyTensor output) {
     is_same = !contradict(x.info.shape[d], y.info.shape[d]);
   }
   if (!is_same) {
-    fail(ErrorKind::model, {.what = "the next value of an input has another type or shape",
-                            .tensor = output.name(),
-                            .expected = to_text(x.info),
-                            .found = to_text(y.info)});
+    fail(ErrorKind::model,
+         {.what = "the next value of an input has another type or shape",
+          .tensor = output.name(),
+          .expected = to_text(x.info),
+          .found = to_text(y.info),
+          .hint = "what grows with each run stays in an input of the largest size, "
+                  "where TensorScatter writes"});
   }
   if (!x.info.is_static()) {
     fail(ErrorKind::unsupported,

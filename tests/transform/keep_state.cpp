@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <halftone/train.hpp>
+
 #include "error_of.hpp"
 #include "results.hpp"
 
@@ -150,6 +152,31 @@ TEST_CASE("keep state: two variables take each other's values") {
   session.run({});
   CHECK(session.get("a").values<float>()[1] == 16);
   CHECK(session.get("b").values<float>()[1] == 32);
+}
+
+TEST_CASE("keep state: what is kept is no weight, and gradients need its old value") {
+  const auto made = [](bool is_late) {
+    Graph g;
+    const AnyTensor old = g.input<float>("old", {2});
+    const AnyTensor w{&g, g.add_variable({ElementType::float32, {2}}, Initial{}, "w")};
+    const AnyTensor next = op::add(op::mul(old, w), w), loss = op::sum(next * next);
+    if (!is_late) keep_state(old, next);
+    train(g, loss, Sgd{.learning_rate = 0.5f});
+    if (is_late) keep_state(old, next);
+    return g;
+  };
+  CHECK(
+      test::contains(test::error_of([&] { made(false); }),
+                     "model: a gradient needs the value of a variable that the model has changed"));
+  // The loss is ((old + 1) w)^2, so that w becomes w - (old + 1)^2 w, and old (old + 1) w.
+  Session session(made(true));
+  session.set("w", Array<float>({2}, {1, 2}));
+  session.set("old", Array<float>({2}, {1, -2}));
+  session.run({});
+  CHECK(session.get("w").values<float>()[0] == -3);
+  CHECK(session.get("w").values<float>()[1] == 0);
+  CHECK(session.get("old").values<float>()[0] == 2);
+  CHECK(session.get("old").values<float>()[1] == -2);
 }
 
 TEST_CASE("keep state: what cannot be kept is an error that names it") {

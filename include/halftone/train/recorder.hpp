@@ -101,15 +101,14 @@ class Recorder {
     Graph model = graph_;
     // Gradients have the stages that mirror those of their nodes, which the loss has to be in.
     complete_places(graph_);
-    const TensorMap<bool> is_statistic = use_training_mode(graph_);
+    use_training_mode(graph_);
     const std::size_t forward = graph_.nodes.size();
     Vector<TensorId> tracked = tracked_tensors();
     std::size_t trained = 0;
     const Training training = [&] {
       const InPart backward(graph_, Part::backward);
       record_loss_scaling();
-      return record_gradients(graph_, loss_, options_, is_statistic, find_, start_, tracked,
-                              trained);
+      return record_gradients(graph_, loss_, options_, find_, start_, tracked, trained);
     }();
     take_weights(training, trained);
     take_specific();

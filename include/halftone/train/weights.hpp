@@ -34,14 +34,13 @@ constexpr bool has_modes(const Graph& graph) {
 }
 
 /// use_training_mode() of a graph that it changes. Defined in the core: not for constant evaluation.
-TensorMap<bool> change_to_training_mode(Graph& graph);
+void change_to_training_mode(Graph& graph);
 
 /// Has every shape known. Batch normalization takes the statistics of the batch, which update the
 /// running ones. Dropout without the input training_mode, and ShapedDropout, drop, and keep what
-/// gradients need of it. Returns which variables hold running statistics.
-constexpr TensorMap<bool> use_training_mode(Graph& graph) {
-  if (has_unknown_shapes(graph) || has_modes(graph)) return change_to_training_mode(graph);
-  return TensorMap<bool>(graph, false);
+/// gradients need of it.
+constexpr void use_training_mode(Graph& graph) {
+  if (has_unknown_shapes(graph) || has_modes(graph)) change_to_training_mode(graph);
 }
 
 /// The weights of these names; with `is_any` they may be what nodes compute, too.
@@ -64,32 +63,58 @@ constexpr Vector<TensorId> named_weights(const Graph& graph, const Vector<std::s
   return ids;
 }
 
-/// All variables of floating point but statistics.
-constexpr Vector<TensorId> all_weights(const Graph& graph, const TensorMap<bool>& is_statistic) {
+/// All variables of floating point that no node changes so far, as it does statistics.
+constexpr Vector<TensorId> all_weights(const Graph& graph) {
+  const Aliases aliases(graph);
   Vector<TensorId> ids;
-  for (std::size_t i = 0; i < is_statistic.size(); ++i) {
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const auto id = static_cast<TensorId>(i);
     const TensorRecord& t = graph.tensor(id);
-    if (t.role == Role::variable && is_floating_point(t.info.type) && !is_statistic[id]) {
+    if (t.role == Role::variable && is_floating_point(t.info.type) && !aliases.is_modified(id)) {
       ids.push_back(id);
     }
   }
   return ids;
 }
 
+/// Throws if a node from `first` on reads a variable that one before it has given another value. Nodes
+/// with subgraphs may: the statistics among their inputs are not used by their gradients.
+constexpr void check_reads(const Graph& graph, std::size_t first) {
+  TensorMap<bool> is_gone(graph, false);
+  const Aliases aliases(graph);
+  for (std::size_t n = 0; n < first; ++n) {
+    const Node& node = graph.nodes[n];
+    for_each_modified(node, [&](std::size_t i) {
+      const TensorId id = aliases.root(node.inputs[i]);
+      is_gone[id] = graph.tensor(id).role == Role::variable;
+    });
+  }
+  for (std::size_t n = first; n < graph.nodes.size(); ++n) {
+    if (!subgraphs_of(graph.nodes[n]).empty()) continue;
+    for (const TensorId id : graph.nodes[n].inputs) {
+      if (id == no_tensor || !is_gone[id]) continue;
+      fail(ErrorKind::model,
+           {.what = "a gradient needs the value of a variable that the model has changed by then",
+            .tensor = graph.name(id),
+            .hint = "changes of the model's own, as those of keep_state(), come after train()"});
+    }
+  }
+}
+
 /// Records the gradients of the loss, which start with `start` (absent: 1), by the weights that the
 /// options say, and by the tensors of `more`, which become their gradients. `trained`: how many of
 /// what is returned are to be trained, the first ones; the others are those of gradients_of.
 constexpr Training record_gradients(Graph& graph, AnyTensor loss, const TrainOptions& options,
-                                    const TensorMap<bool>& is_statistic, FindGradient find,
-                                    TensorId start, Vector<TensorId>& more, std::size_t& trained) {
+                                    FindGradient find, TensorId start, Vector<TensorId>& more,
+                                    std::size_t& trained) {
   if (options.accumulation < 1) {
     fail(ErrorKind::usage, {.what = "the accumulation is not at least one run",
                             .found = DecimalText(options.accumulation)});
   }
+  const std::size_t forward = graph.nodes.size();
   Vector<TensorId> wanted;  // no ?: of vectors: g++ 12 destroys them in constant evaluation
   if (options.weights.empty()) {
-    wanted = all_weights(graph, is_statistic);
+    wanted = all_weights(graph);
   } else {
     wanted = named_weights(graph, options.weights);
   }
@@ -100,6 +125,7 @@ constexpr Training record_gradients(Graph& graph, AnyTensor loss, const TrainOpt
   const std::size_t weights = wanted.size();
   wanted.insert(wanted.end(), more.begin(), more.end());
   const Vector<TensorId> found = differentiate_with(find, graph, loss.id, wanted, start);
+  check_reads(graph, forward);
   Training result;
   trained = 0;
   for (std::size_t i = 0; i < weights; ++i) {

@@ -16,7 +16,7 @@ namespace halftone {
 /// output  of the same shape and type, computed by a node
 /// errors  UsageError: tensors of different graphs; ModelError: no input, no computed tensor, another
 ///         shape or type; UnsupportedError: a shape that is not known, replicas
-/// limits  of a graph that is trained, after train()
+/// limits  of a graph that is trained, after train(), whose gradients need the old value
 void keep_state(AnyTensor input, AnyTensor output);
 
 }  // namespace halftone
