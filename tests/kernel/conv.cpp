@@ -185,30 +185,45 @@ TEST_CASE("conv in bfloat16 sums products of rounded operands") {
   if (!detail::multiplies_pairs()) return;
   // The reference convolves what base/ has rounded in double; a float sum of k terms is off by at most k
   // units in the last place of the sum of magnitudes, which is at most k here.
-  const ConvShape s = shape2(2, 40, 35, 1, 9, 11, 3, 3, 1, 1);
   const auto round = [](std::vector<float> v) {
     for (float& value : v) value = float(halftone::bfloat16(value));
     return v;
   };
-  std::vector<float> x = numbers<float>(s.batch * s.channels * s.input_pixels(), 1, 1000);
-  std::vector<float> w = numbers<float>(s.filters * s.channels * s.kernel_size(), 2, 1000);
-  for (std::vector<float>* v : {&x, &w}) {
-    for (float& value : *v) value *= 8.f / 1001;
-  }
-  const std::vector<float> expected = reference(s, round(x), round(w), {});
-  const float most = float(s.channels * s.kernel_size());
-  for (const Layout layout : {Layout::plain, Layout::blocked}) {
-    const auto y =
-        convolution::run<float>(s, layout, layout, x, w, {}, {}, 2, halftone::Precision::bfloat16);
-    std::size_t wrong = 0, exact = 0;
-    for (std::size_t i = 0; i < y.size(); ++i) {
-      const float error = y[i] - expected[i];
-      wrong += !(error <= most * most * 0x1p-24f && error >= -most * most * 0x1p-24f);
+  // Pairs of channels; of rows, of odd and even numbers, with strides and a dilation.
+  const ConvShape shapes[] = {
+      shape2(2, 40, 35, 1, 9, 11, 3, 3, 1, 1), shape2(2, 3, 35, 1, 19, 23, 7, 7, 2, 3),
+      shape2(1, 1, 20, 1, 9, 11, 3, 3, 1, 1), shape2(1, 4, 20, 1, 12, 11, 4, 3, 2, 1),
+      shape2(1, 3, 40, 1, 15, 11, 5, 2, 1, 2, 2)};
+  for (const ConvShape& s : shapes) {
+    CAPTURE(s.channels);
+    CAPTURE(s.kernel[1]);
+    const ConvPlan plan =
+        conv_plan<float>(s, Layout::plain, Layout::plain, 2, halftone::Precision::bfloat16);
+    CHECK(plan.kind == (s.channels < 5 ? ConvKind::line : ConvKind::blocked));
+    CHECK(plan.pairs);
+    std::vector<float> x = numbers<float>(s.batch * s.channels * s.input_pixels(), 1, 1000);
+    std::vector<float> w = numbers<float>(s.filters * s.channels * s.kernel_size(), 2, 1000);
+    for (std::vector<float>* v : {&x, &w}) {
+      for (float& value : *v) value *= 8.f / 1001;
     }
-    const auto wide = convolution::run<float>(s, layout, layout, x, w, {}, {});
-    for (std::size_t i = 0; i < y.size(); ++i) exact += y[i] == wide[i];
-    CHECK(wrong == 0);
-    CHECK(exact < y.size() / 8);  // float32 gives other numbers
+    const std::vector<float> expected = reference(s, round(x), round(w), {});
+    const float most = float(s.channels * s.kernel_size());
+    for (const Layout layout : {Layout::plain, Layout::blocked}) {
+      const auto y = convolution::run<float>(s, layout, layout, x, w, {}, {}, 2,
+                                             halftone::Precision::bfloat16);
+      std::size_t wrong = 0, exact = 0;
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const float error = y[i] - expected[i];
+        wrong += !(error <= most * most * 0x1p-24f && error >= -most * most * 0x1p-24f);
+      }
+      const auto wide = convolution::run<float>(s, layout, layout, x, w, {}, {});
+      for (std::size_t i = 0; i < y.size(); ++i) exact += y[i] == wide[i];
+      CHECK(wrong == 0);
+      CHECK(exact < y.size() / 8);  // float32 gives other numbers
+      CHECK(convolution::run<float>(s, layout, layout, x, flipped(s, w), {}, {}, 2,
+                                    halftone::Precision::bfloat16,
+                                    detail::WeightOrder::transposed) == y);
+    }
   }
 }
 
@@ -234,16 +249,25 @@ TEST_CASE_TEMPLATE("conv of integers wraps around", T, std::int8_t, std::uint8_t
 
 TEST_CASE("conv keeps NaN and infinity apart") {
   // One NaN in the middle reaches the 3 x 3 outputs around it and no other.
-  const ConvShape s = shape2(1, 16, 16, 1, 9, 9, 3, 3, 1, 1);
-  auto x = numbers<float>(16 * 81, 1, 4);
-  const auto w = numbers<float>(16 * 16 * 9, 2, 4);
-  x[5 * 81 + 4 * 9 + 4] = __builtin_nanf("");
-  ConvEpilogue<float> e;
-  e.clamp = true, e.lower = 0, e.upper = 6;
-  const auto y = run<float>(s, Layout::blocked, Layout::blocked, x, w, e, {});
-  for (int i = 0; i < 16 * 81; ++i) {
-    const int h = i % 81 / 9, v = i % 9;
-    CHECK((y[i] != y[i]) == (h >= 3 && h <= 5 && v >= 3 && v <= 5));
+  std::vector<halftone::Precision> precisions{halftone::Precision::float32};
+  if (detail::multiplies_pairs()) precisions.push_back(halftone::Precision::bfloat16);
+  for (const halftone::Precision precision : precisions) {
+    for (const std::int64_t channels : {3, 16}) {
+      CAPTURE(name(precision));
+      CAPTURE(channels);
+      const ConvShape s = shape2(1, channels, 16, 1, 9, 9, 3, 3, 1, 1);
+      const Layout input = channels == 3 ? Layout::plain : Layout::blocked;
+      auto x = numbers<float>(channels * 81, 1, 4);
+      const auto w = numbers<float>(16 * channels * 9, 2, 4);
+      x[2 * 81 + 4 * 9 + 4] = __builtin_nanf("");
+      ConvEpilogue<float> e;
+      e.clamp = true, e.lower = 0, e.upper = 6;
+      const auto y = run<float>(s, input, Layout::blocked, x, w, e, {}, 0, precision);
+      for (int i = 0; i < 16 * 81; ++i) {
+        const int h = i % 81 / 9, v = i % 9;
+        CHECK((y[i] != y[i]) == (h >= 3 && h <= 5 && v >= 3 && v <= 5));
+      }
+    }
   }
 }
 

@@ -130,15 +130,7 @@ TEST_CASE("flipped weights of the other order give the same convolution, in ever
       const std::int64_t size = s.kernel_size();
       const auto x = numbers<float>(s.batch * s.channels * s.input_pixels(), 1, 4);
       const auto w = numbers<float>(s.filters * s.channels * size, 2, 4);
-      std::vector<float> flipped(w.size());
-      for (std::int64_t f = 0; f < s.filters; ++f) {
-        for (std::int64_t k = 0; k < s.channels; ++k) {
-          for (std::int64_t t = 0; t < size; ++t) {
-            flipped[(k * s.filters + f) * size + size - 1 - t] = w[(f * s.channels + k) * size + t];
-          }
-        }
-      }
-      CHECK(run<float>(s, Layout::plain, Layout::plain, x, flipped, {}, {}, edge,
+      CHECK(run<float>(s, Layout::plain, Layout::plain, x, flipped(s, w), {}, {}, edge,
                        halftone::Precision::float32, detail::WeightOrder::transposed) ==
             run<float>(s, Layout::plain, Layout::plain, x, w, {}, {}, edge));
     }
@@ -259,7 +251,7 @@ TEST_CASE("NaN and infinity stay in the tiles that see them") {
     ConvEpilogue<float> e;
     e.clamp = true, e.lower = 0, e.upper = 6;
     const auto y = run<float>(s, Layout::blocked, Layout::blocked, x, w, e, {}, edge);
-    const auto sees = [&, edge = edge, taps = taps](std::int64_t i) {
+    const auto sees = [&](std::int64_t i) {
       const std::int64_t begin = i / edge * edge - pad;
       return begin <= 9 && 9 < begin + edge + taps - 1;
     };

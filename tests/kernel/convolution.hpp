@@ -37,6 +37,19 @@ std::vector<T> numbers(std::int64_t n, unsigned seed, int range) {
   return v;
 }
 
+/// The weights in the other order, see WeightOrder.
+inline std::vector<float> flipped(const ConvShape& s, const std::vector<float>& w) {
+  const std::int64_t size = s.kernel_size();
+  std::vector<float> all(w.size());
+  for (std::int64_t i = 0; i < s.filters * s.channels; ++i) {
+    const std::int64_t f = i / s.channels, c = i % s.channels;
+    for (std::int64_t t = 0; t < size; ++t) {
+      all[(c * s.filters + f) * size + size - 1 - t] = w[i * size + t];
+    }
+  }
+  return all;
+}
+
 /// The definition, in the compute type's own arithmetic for integers and in double otherwise.
 template <class T>
 std::vector<T> reference(const ConvShape& s, const std::vector<T>& x, const std::vector<T>& w,

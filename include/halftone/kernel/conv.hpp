@@ -105,7 +105,10 @@ void run_tiled(const ConvPlan& plan, const T* x, const void* packed, const T* bi
   auto run =
       plan.kind == ConvKind::line ? run_tiles<T, Source::line> : run_tiles<T, Source::pixels>;
   if constexpr (takes_pairs<T>) {
-    if (plan.pairs) run = run_tiles<T, Source::pixels, BfloatPair>;
+    if (plan.pairs) {
+      run = plan.kind == ConvKind::line ? run_tiles<T, Source::line, BfloatPair>
+                                        : run_tiles<T, Source::pixels, BfloatPair>;
+    }
   }
   const Parts parts(s.batch, plan.images);
   const Parts tasks(parts.parts, Parts(parts.parts, plan.tasks).parts);

@@ -104,26 +104,31 @@ void clear_missing_weights(const ConvPlan& plan, std::int64_t plane, std::int64_
   }
 }
 
-/// Rounds the first or second terms of pairs to bfloat16; the first ones come first.
+/// Rounds the first or second terms of pairs to bfloat16; `joins`: what is there has the others.
 template <int N>
-HALFTONE_INLINE void store_half_of_pairs(Vec<float, N> lanes, bool second, void* to) {
+HALFTONE_INLINE void store_half_of_pairs(Vec<float, N> lanes, bool second, bool joins, void* to) {
   auto words = convert<std::uint32_t>(bfloat16_from_float(lanes));
-  if (second) {
-    Vec<std::uint32_t, N> first;
-    __builtin_memcpy(&first.v, to, sizeof(first.v));
-    words = first | words << 16;
+  if (second) words = words << 16;
+  if (joins) {
+    Vec<std::uint32_t, N> others;
+    __builtin_memcpy(&others.v, to, sizeof(others.v));
+    words = others | words;
   }
   __builtin_memcpy(to, &words.v, sizeof(words.v));
 }
 
-/// Stores the weights of a channel of a plane; `to` is where those of the first one go.
+/// Stores the weights of a channel of a plane; `to` is where those of the first one go. `kh`: the row
+/// of the kernel.
 template <class T>
 HALFTONE_INLINE void store_weights(const ConvPlan& plan, Vec<T> lanes, std::int64_t channel,
-                                   std::int64_t width, T* to) {
+                                   std::int64_t kh, std::int64_t width, T* to) {
   if constexpr (takes_pairs<T>) {
+    if (plan.pairs && plan.kind == ConvKind::line) {
+      return store_half_of_pairs(lanes, kh != plan.kernel_row(kh / 2), true, to);
+    }
     if (plan.pairs) {
-      store_half_of_pairs(lanes, channel % 2 != 0, to + channel / 2 * width);
-      return;
+      const bool second = channel % 2 != 0;
+      return store_half_of_pairs(lanes, second, second, to + channel / 2 * width);
     }
   }
   lanes.store(to + channel * width);
@@ -142,17 +147,21 @@ void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::
   std::uint8_t places[most_kernel_columns], place = 0;
   for_each_column(plan, [&](std::int64_t, std::int64_t kw, bool) { places[kw] = place++; });
   T* const to = place_of_weights<T>(plan, packed, panel, plane);
+  const bool has_rows = plan.kind == ConvKind::line && plan.pairs;
+  for (std::int64_t i = 0; has_rows && i < plan.steps / plan.planes * width; ++i) to[i] = 0;
   for_each_weight(plan, area, weights, order, panel / plan.panels, f, plane,
                   [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<T> lanes) {
                     if (order == WeightOrder::transposed) tap = area - 1 - tap;
-                    if (plan.phases > 1) {
+                    std::int64_t kh = 0;
+                    if (plan.phases > 1 || has_rows) {
                       const std::int64_t kw = tap % s.kernel[2];
-                      tap += places[kw] - kw;
+                      kh = tap / s.kernel[2];
+                      tap = (has_rows ? kh / 2 : kh) * s.kernel[2] + places[kw];
                     }
-                    store_weights(plan, lanes, channel, width,
+                    store_weights(plan, lanes, channel, kh, width,
                                   to + tap * plan.unit * width + v * N);
                   });
-  clear_missing_weights(plan, plane, width, to);
+  if (!has_rows) clear_missing_weights(plan, plane, width, to);
 }
 
 /// The table in front of the packed weights.
@@ -160,8 +169,9 @@ inline void write_segments(const ConvPlan& plan, void* packed) {
   const ConvShape& s = plan.shape;
   Segment* segment = static_cast<Segment*>(packed);
   for (std::int64_t plane = 0; plane < plan.planes / s.groups; ++plane) {
-    for (std::int64_t kh = 0; kh < s.kernel[1]; ++kh) {
-      const std::int64_t start = plane * plan.plane_size() + kh * s.dilation[1] * plan.row_size();
+    for (std::int64_t i = 0; i < plan.kernel_rows(); ++i) {
+      const std::int64_t row = plan.kernel_row(i) * s.dilation[1];
+      const std::int64_t start = plane * plan.plane_size() + row * plan.row_size();
       for_each_column(plan, [&](std::int64_t offset, std::int64_t, bool joined) {
         if (joined) {
           segment[-1].steps += plan.unit;
@@ -211,6 +221,20 @@ HALFTONE_BF16 inline void round_run(const float* from, std::int64_t n, BfloatPai
   if (i < n) {
     const auto both = rounded_pairs(Vec<float>::load(from + i), Vec<float>(0.f));
     __builtin_memcpy(out + 2 * i, &both, 32);
+  }
+}
+#endif
+
+#if HALFTONE_AVX512
+/// Makes pairs of the rows of a plane, `apart` elements in front of each other, where they lie. The
+/// last ones are no first terms.
+HALFTONE_BF16 inline void pair_rows(float* rows, std::int64_t size, std::int64_t apart) {
+  constexpr std::int64_t N = Vec<float>::size;
+  for (std::int64_t i = 0; i + apart < size; i += N) {
+    const std::int64_t n = size - apart - i < N ? size - apart - i : N;
+    const auto pairs = pairs_of(Vec<float>::load_partial(rows + i, n),
+                                Vec<float>::load_partial(rows + i + apart, n));
+    pairs.store_partial(reinterpret_cast<std::uint32_t*>(rows + i), n);
   }
 }
 #endif
@@ -303,6 +327,13 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
       }
     }
   }
+#if HALFTONE_AVX512
+  if constexpr (takes_pairs<T>) {
+    if (unit == 1 && plan.pairs) {
+      pair_rows(to, plan.plane_size(), s.dilation[1] * plan.row_size());
+    }
+  }
+#endif
   if (!is_transposed) return;
   const std::int64_t count = channels_of_plane(plan, plane % (plan.planes / s.groups));
   for (std::int64_t i = 0; i < plan.images; ++i) {

@@ -32,7 +32,9 @@ struct ConvPlan {
   // be brought into that form, with its padding. Each column is one of `images` images, side by
   // side: where their rows are short, they fill tiles together.
   bool copies = false;
-  bool pairs = false;  ///< of kind blocked: elements of planes and weights are pairs of channels
+  /// Elements of planes and weights are pairs: of channels, or (kind line) of rows, the kernel's
+  /// dilation apart.
+  bool pairs = false;
   std::int64_t images = 1;
   std::int64_t unit = 1, planes = 1, rows = 1, phases = 1, columns = 1;
   std::int64_t row_step = 1;  ///< rows from one output row to the next
@@ -51,7 +53,19 @@ struct ConvPlan {
   std::int64_t panels_per_task = 1;  ///< of kind general
 
   constexpr std::int64_t column_size() const { return images * unit; }
-  constexpr std::int64_t channels_per_plane() const { return pairs ? 2 * unit : unit; }
+  constexpr std::int64_t channels_per_plane() const {
+    return pairs && kind == ConvKind::blocked ? 2 * unit : unit;
+  }
+  /// The kernel's rows that the elements of planes stand for one by one, or in pairs.
+  constexpr std::int64_t kernel_rows() const {
+    return pairs && kind == ConvKind::line ? (shape.kernel[1] + 1) / 2 : shape.kernel[1];
+  }
+  /// The first row of pair i. Of an odd number the last pair has a row again, with a weight of zero: it
+  /// is one that the output sees.
+  constexpr std::int64_t kernel_row(std::int64_t i) const {
+    if (!pairs || kind != ConvKind::line) return i;
+    return 2 * i < shape.kernel[1] - 1 ? 2 * i : shape.kernel[1] - 2;
+  }
   constexpr std::int64_t row_size() const { return phases * columns * column_size(); }
   constexpr std::int64_t plane_size() const { return rows * row_size(); }
 };
@@ -148,8 +162,8 @@ constexpr void plan_tiles(ConvPlan& plan) {
   std::int64_t runs = 0;
   for_each_column(plan, [&](std::int64_t, std::int64_t, bool joined) { runs += joined ? 0 : 1; });
   const std::int64_t planes = plan.planes / s.groups;
-  plan.segments = planes * s.kernel[1] * runs;
-  plan.steps = planes * s.kernel[1] * s.kernel[2] * plan.unit;
+  plan.segments = planes * plan.kernel_rows() * runs;
+  plan.steps = planes * plan.kernel_rows() * s.kernel[2] * plan.unit;
   const std::int64_t filters = round_up(s.filters_per_group(), N);
   plan.panels = Parts(filters, panel_columns<compute_t<T>>).parts;
   plan.packed_bytes =
@@ -265,7 +279,7 @@ constexpr bool has_winograd(const ConvShape& s, std::int64_t edge) {
 
 /// Chooses how to compute a convolution of elements T whose x and y have these layouts; by the form
 /// F(edge x edge, kernel) if there is one and T is float. In bfloat16 direct sums of floats take pairs of
-/// channels, which is faster than tiles of edge 2, too.
+/// channels or rows, which is faster than tiles of edge 2, too.
 template <class T>
 constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, std::int64_t edge = 0,
                              Precision precision = Precision::float32) {
@@ -305,7 +319,8 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
     plan.kind = ConvKind::general;
   }
 
-  plan.pairs = in_pairs && plan.kind == ConvKind::blocked;
+  const bool has_rows = plan.kind == ConvKind::line && s.kernel[1] > 1;
+  plan.pairs = in_pairs && (plan.kind == ConvKind::blocked || has_rows);
   if (plan.kind == ConvKind::blocked || plan.kind == ConvKind::line) {
     detail::plan_tiles<T>(plan);
     if (plan.kind == ConvKind::blocked && input == Layout::plain && output == Layout::plain) {

@@ -221,6 +221,10 @@ struct FlippedConvolution {
           s.pads_end[i] = outputs + reach - input[i] - s.pads_begin[i];
         }
         phase.plan = conv_plan<T>(s, Layout::plain, Layout::plain, 0, precision);
+        // Phases share the kernel's rows, which are no neighbours there.
+        if (count > 1 && phase.plan.kind == ConvKind::line) {
+          phase.plan = conv_plan<T>(s, Layout::plain, Layout::plain);
+        }
         const ConvPlan& plan = phase.plan;
         if (plan.kind != ConvKind::blocked && plan.kind != ConvKind::line) return;
         if (plan.kind != phases[0].plan.kind) return;
@@ -309,7 +313,7 @@ struct FlippedConvolution {
       for_each_weight(any, area, w, order, 0, f, plane,
                       [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<T> lanes) {
                         const auto at = places[tap];
-                        store_weights(any, lanes, channel, width,
+                        store_weights(any, lanes, channel, 0, width,
                                       to[at.phase] + at.tap * any.unit * width + v * N);
                       });
     });

@@ -252,7 +252,7 @@ HALFTONE_BF16 void run_pair_tile(const Tile<float, BfloatPair>& t) {
   }
   constexpr bool blocked = source == Source::pixels || source == Source::tiles;
   constexpr bool panels = source == Source::row;
-  constexpr std::int64_t x_row = blocked ? N / 2 : 1, x_step = blocked ? 1 : H;
+  constexpr std::int64_t x_row = blocked ? N / 2 : 1, x_step = source == Source::panel ? H : 1;
   const BfloatPair* w = t.w;
   const char* ahead = t.ahead;
   if constexpr (source == Source::panel) prefetch_below<H, V>(t);
