@@ -4,7 +4,6 @@
 
 #include <halftone/base/error.hpp>
 #include <halftone/graph/index.hpp>
-#include <halftone/graph/infer.hpp>
 #include <halftone/op/list.hpp>
 
 #include "base/describe.hpp"
@@ -29,11 +28,7 @@ void check(const Graph& graph, AnyTensor input, AnyTensor output) {
     fail(ErrorKind::model,
          {.what = "the next value of an input is not computed by a node", .tensor = output.name()});
   }
-  bool is_same = x.info.type == y.info.type && x.info.rank() == y.info.rank();
-  for (std::size_t d = 0; is_same && d < x.info.rank(); ++d) {
-    is_same = !contradict(x.info.shape[d], y.info.shape[d]);
-  }
-  if (!is_same) {
+  if (x.info.type != y.info.type || !op::CopyVarUpdate::infer(x.info, y.info).ok()) {
     fail(ErrorKind::model,
          {.what = "the next value of an input has another type or shape",
           .tensor = output.name(),

@@ -225,7 +225,8 @@ TEST_CASE("precision: a recurrent layer's products are those of rounded factors"
             };
             add(given[0], w, inputs);
             add(given[1], r, layer.hidden);
-            // As many roundings of sums as terms, whose magnitudes add up to an eighth of their number.
+            // There are as many roundings of sums as terms, whose magnitudes add up to an eighth of
+            // their number.
             const double terms = static_cast<double>(inputs + layer.hidden);
             wrong += std::abs(found[static_cast<std::size_t>(n * layer.hidden + j)] - y) >
                      terms * terms / 8 * 0x1p-24;

@@ -24,7 +24,7 @@ struct Case {
   ConvShape shape;
 };
 
-/// Without a padding it is that of outputs as large as inputs.
+/// Without a given padding outputs are as large as inputs.
 ConvShape square(std::int64_t taps, std::int64_t batch, std::int64_t channels, std::int64_t filters,
                  std::int64_t height, std::int64_t width, std::int64_t pad = -1) {
   return shape2(batch, channels, filters, 1, height, width, taps, taps, 1,

@@ -175,7 +175,7 @@ class AttentionHead {
   bool may_hide() const { return bias_.data != nullptr || hides_chosen_; }
   static bool has_seen(T largest) { return largest > lowest_seen; }
 
-  /// What is read of the masks and the words for queries from `begin` on.
+  /// Finds the masks and the words of the queries from `begin` on.
   void read_masks(const auto& all, std::int64_t batch, std::int64_t head, std::int64_t begin) {
     if (all.bias.data != nullptr) bias_ = all.bias.at(batch, head, begin);
     if (all.chosen.data != nullptr) chosen_ = all.chosen.at(batch, head, begin);
@@ -203,7 +203,7 @@ class AttentionHead {
   static constexpr T hidden = T(-1e30), lowest_seen = T(-1e29);
 
   enum class Choice : std::uint8_t { hides_all, hides_some, hides_none };
-  /// What the choice does with keys [first, first + count) for some queries.
+  /// Tells what the choice does with keys [first, first + count) for some queries.
   Choice choice_of(std::int64_t row, std::int64_t rows, std::int64_t first,
                    std::int64_t count) const {
     using Bytes = Vec<std::uint8_t>;

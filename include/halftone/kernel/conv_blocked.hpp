@@ -123,7 +123,7 @@ template <class T>
 HALFTONE_INLINE void store_weights(const ConvPlan& plan, Vec<T> lanes, std::int64_t channel,
                                    std::int64_t kh, std::int64_t width, T* to) {
   if constexpr (takes_pairs<T>) {
-    if (plan.pairs && plan.kind == ConvKind::line) {
+    if (plan.pairs_rows()) {
       return store_half_of_pairs(lanes, kh != plan.kernel_row(kh / 2), true, to);
     }
     if (plan.pairs) {
@@ -147,7 +147,7 @@ void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::
   std::uint8_t places[most_kernel_columns], place = 0;
   for_each_column(plan, [&](std::int64_t, std::int64_t kw, bool) { places[kw] = place++; });
   T* const to = place_of_weights<T>(plan, packed, panel, plane);
-  const bool has_rows = plan.kind == ConvKind::line && plan.pairs;
+  const bool has_rows = plan.pairs_rows();
   for (std::int64_t i = 0; has_rows && i < plan.steps / plan.planes * width; ++i) to[i] = 0;
   for_each_weight(plan, area, weights, order, panel / plan.panels, f, plane,
                   [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<T> lanes) {
@@ -208,22 +208,6 @@ void pack_tiles(const ConvPlan& plan, const T* weights, WeightOrder order, void*
     pack_plane(plan, weights, order, panel, plane, packed);
   });
 }
-
-#if HALFTONE_AVX512
-/// Rounds n neighbouring floats, a multiple of 16, to bfloat16.
-HALFTONE_BF16 inline void round_run(const float* from, std::int64_t n, BfloatPair* to) {
-  auto* out = reinterpret_cast<char*>(to);
-  std::int64_t i = 0;
-  for (; i + 32 <= n; i += 32) {
-    const auto both = rounded_pairs(Vec<float>::load(from + i), Vec<float>::load(from + i + 16));
-    __builtin_memcpy(out + 2 * i, &both, 64);
-  }
-  if (i < n) {
-    const auto both = rounded_pairs(Vec<float>::load(from + i), Vec<float>(0.f));
-    __builtin_memcpy(out + 2 * i, &both, 32);
-  }
-}
-#endif
 
 #if HALFTONE_AVX512
 /// Makes pairs of the rows of a plane, `apart` elements in front of each other, where they lie. The
@@ -315,7 +299,7 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
 #if HALFTONE_AVX512
         if constexpr (takes_pairs<T>) {
           if (plan.pairs && stride == 1) {
-            round_run(pixel, (end - begin) * block,
+            round_row(pixel, (end - begin) * block,
                       reinterpret_cast<BfloatPair*>(out + begin * unit));
             continue;
           }
@@ -329,7 +313,7 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
   }
 #if HALFTONE_AVX512
   if constexpr (takes_pairs<T>) {
-    if (unit == 1 && plan.pairs) {
+    if (plan.pairs_rows()) {
       pair_rows(to, plan.plane_size(), s.dilation[1] * plan.row_size());
     }
   }

@@ -53,17 +53,18 @@ struct ConvPlan {
   std::int64_t panels_per_task = 1;  ///< of kind general
 
   constexpr std::int64_t column_size() const { return images * unit; }
+  constexpr bool pairs_rows() const { return pairs && kind == ConvKind::line; }
   constexpr std::int64_t channels_per_plane() const {
-    return pairs && kind == ConvKind::blocked ? 2 * unit : unit;
+    return pairs && !pairs_rows() ? 2 * unit : unit;
   }
   /// The kernel's rows that the elements of planes stand for one by one, or in pairs.
   constexpr std::int64_t kernel_rows() const {
-    return pairs && kind == ConvKind::line ? (shape.kernel[1] + 1) / 2 : shape.kernel[1];
+    return pairs_rows() ? (shape.kernel[1] + 1) / 2 : shape.kernel[1];
   }
   /// The first row of pair i. Of an odd number the last pair has a row again, with a weight of zero: it
   /// is one that the output sees.
   constexpr std::int64_t kernel_row(std::int64_t i) const {
-    if (!pairs || kind != ConvKind::line) return i;
+    if (!pairs_rows()) return i;
     return 2 * i < shape.kernel[1] - 1 ? 2 * i : shape.kernel[1] - 2;
   }
   constexpr std::int64_t row_size() const { return phases * columns * column_size(); }

@@ -185,10 +185,8 @@ HALFTONE_BF16 inline void join_terms(const float* wide, std::int64_t stride, std
     }
   }
 }
-#endif
 
-#if HALFTONE_AVX512
-/// The pairs of neighbours in a row: to[q] = x[2 q], x[2 q + 1].
+/// Makes pairs of the neighbours in a row: to[q] = x[2 q], x[2 q + 1].
 HALFTONE_BF16 inline void round_row(const float* x, std::int64_t terms, BfloatPair* to) {
   constexpr std::int64_t N = Vec<float>::size;
   std::int64_t q = 0;

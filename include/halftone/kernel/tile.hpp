@@ -142,7 +142,7 @@ HALFTONE_INLINE void prefetch_below(const Tile<S, W>& t) {
   }
 }
 
-/// Where vector v of a step's weights lies: in one panel, or in several.
+/// Tells where vector v of a step's weights lies: in one panel, or in several.
 template <bool Several, class S, class W>
 HALFTONE_INLINE std::int64_t panel_offset(const Tile<S, W>& t, int v) {
   constexpr std::int64_t N = Vec<S>::size;

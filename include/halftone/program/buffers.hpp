@@ -166,7 +166,7 @@ struct Buffers {
     for (const TensorId id : graph.outputs) uses[root[id]].push_back(graph.nodes.size());
     return uses;
   }
-  /// What becomes the value of a variable is written over the last one, by the node that makes it.
+  /// Lets the node that makes the next value of a variable write it over the last one.
   constexpr void find_updates(const Graph& graph) {
     bool any = false;
     for (const Node& node : graph.nodes) any = any || node.op->id == op::CopyVarUpdate::id;
@@ -188,7 +188,7 @@ struct Buffers {
           !may_update(graph, static_cast<std::size_t>(maker), n)) {
         continue;
       }
-      // Of readers that need the last value, or this one when a further one is there.
+      // It is free of readers that need the last value, or this one when a further one is there.
       bool is_free = changes[next].empty();
       for (const std::size_t use : uses[variable]) {
         is_free = is_free && (use <= static_cast<std::size_t>(maker) || use >= n);

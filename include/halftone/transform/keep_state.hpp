@@ -4,8 +4,8 @@
 
 namespace halftone {
 
-/// What a run gives as `output` is what the next run has as `input`, and stays on the machine: a
-/// decoder's keys and values, a recurrent layer's state. The input becomes a variable of its name,
+/// Has a run start with what the last one gave as `output`, in place of `input`, without it leaving
+/// the machine: a decoder's keys and values, a recurrent layer's state. The input becomes a variable of its name,
 /// zeros before the first run, that Session::get and Session::set reach; neither is an input or an
 /// output of the graph any more. A node that may write its output over its input (TensorScatter,
 /// element-wise ones) changes the variable where it lies, if nobody needs the old value afterwards.
