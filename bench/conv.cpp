@@ -1,8 +1,9 @@
 // Rates of convolutions, one thread, batch 1, as shares of the peak measured in the same run, and the
-// time of layers by the direct sum beside that by Winograd's forms.
+// time of layers, and of the gradients of their weights, by the direct sum beside that by Winograd's forms.
 #include <span>
 
 #include <halftone/kernel/conv.hpp>
+#include <halftone/kernel/conv_gradient.hpp>
 
 #include "measure.hpp"
 
@@ -108,6 +109,52 @@ void forms(const char* model, std::int64_t channels, std::int64_t filters, std::
   std::fflush(stdout);
 }
 
+/// The gradient of the weights of a layer of taps x taps of so many images, by each form in turn.
+void gradients(const char* model, std::int64_t channels, std::int64_t filters, std::int64_t size,
+               std::int64_t batch, std::int64_t taps = 3) {
+  const std::int64_t of_x[] = {batch, channels, size, size}, of_dy[] = {batch, filters, size, size};
+  const std::int64_t of_dw[] = {filters, channels, taps, taps};
+  bench::Buffer<float> x(batch * channels * size * size), dy(batch * filters * size * size);
+  bench::Buffer<float> dw(filters * channels * taps * taps);
+  x.randomize(1), dy.randomize(2);
+  const halftone::View<const float> from{x.data(), of_x, 4}, with{dy.data(), of_dy, 4};
+  const halftone::Window window = halftone::Window::over(
+      std::span(of_x).subspan(2),
+      {.kernel = {taps, taps}, .pads = {taps / 2, taps / 2, taps / 2, taps / 2}});
+  constexpr std::int64_t edges[] = {0, 2, 4};
+  double best[] = {1e9, 1e9, 1e9};
+  const double begin = bench::now();
+  while (bench::now() - begin < 1) {
+    for (int i = 0; i < (taps == 3 ? 3 : 2); ++i) {
+      bench::Buffer<char> workspace(std::int64_t(
+          convolution_weight_gradient_workspace<float>(window, 1, edges[i], from, with)));
+      const Executor alone;
+      halftone::KernelCall call;
+      call.workspace = workspace.data();
+      call.executor = &alone;
+      for (int round = 0; round < 2; ++round) {  // the first one has pages that are new
+        const double start = bench::now();
+        convolution_weight_gradient<float>(window, 1, edges[i], call, from, with,
+                                           halftone::View<float>{dw.data(), of_dw, 4});
+        const double seconds = bench::now() - start;
+        if (seconds < best[i]) best[i] = seconds;
+      }
+    }
+  }
+  const double flops = 2e-9 * double(batch * size * size * channels * filters * taps * taps);
+  std::printf(
+      "gradient %-7s %lldx%lld %4lld to %4lld %3lld^2, %lld images   direct %7.3f ms, %.0f "
+      "GFLOP/s",
+      model, (long long)taps, (long long)taps, (long long)channels, (long long)filters,
+      (long long)size, (long long)batch, 1e3 * best[0], flops / best[0]);
+  for (int i = 1; i < (taps == 3 ? 3 : 2); ++i) {
+    std::printf("   F(%lldx%lld) %7.3f ms, %.2f times as fast", (long long)edges[i],
+                (long long)edges[i], 1e3 * best[i], best[0] / best[i]);
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
 /// The layers of ResNet-50.
 void resnet(halftone::Precision precision) {
   constexpr Layout blocked = Layout::blocked;
@@ -170,4 +217,16 @@ int main() {
   forms("lenet", 32, 64, 14, 5);
   forms("alexnet", 64, 192, 27, 5);
   forms("squares", 256, 256, 14, 5);
+
+  gradients("resnet", 64, 64, 56, 8);
+  gradients("resnet", 128, 128, 28, 8);
+  gradients("resnet", 256, 256, 14, 8);
+  gradients("resnet", 512, 512, 7, 8);
+  gradients("resnet", 64, 64, 16, 8);
+  gradients("resnet", 128, 128, 8, 8);
+  gradients("resnet", 256, 256, 4, 8);
+  gradients("resnet", 512, 512, 2, 8);
+  gradients("vgg", 64, 64, 224, 1);
+  gradients("vgg", 256, 256, 56, 2);
+  gradients("lenet", 32, 64, 14, 64, 5);
 }

@@ -103,6 +103,35 @@ TEST_CASE("choose convolutions: by shape and weights, whatever the batch") {
   CHECK(edge({1, 512, 7, 7}, {512, 512, 3, 3}, same, Role::variable) == 0);
 }
 
+TEST_CASE("choose convolutions: gradients of weights by shape, whatever the batch") {
+  const auto edge = [](const Dims& x, const Dims& w, op::Conv conv, Convolution allowed) {
+    Graph g = one_convolution(x, w, conv, Role::variable);
+    const AnyTensor loss = op::mean(op::square(g["y"]));
+    output(g, loss, "loss");
+    train(g, loss, Sgd{.learning_rate = 1});
+    for (const Node& node : choose_convolutions(std::move(g), allowed).nodes) {
+      if (node.op->id != op::ConvWeightGradient::id) continue;
+      return unpack<op::ConvWeightGradient>(node.attributes).winograd;
+    }
+    return std::int64_t{-1};
+  };
+  const op::Conv same{.pads = {1, 1, 1, 1}};
+  for (const std::int64_t batch : {1, 8}) {
+    CAPTURE(batch);
+    CHECK(edge({batch, 64, 56, 56}, {64, 64, 3, 3}, same, Convolution::fast) == 2);
+    CHECK(edge({batch, 64, 56, 56}, {64, 64, 3, 3}, same, Convolution::fastest) == 4);
+    CHECK(edge({batch, 64, 56, 56}, {64, 64, 3, 3}, same, Convolution::exact) == 0);
+    CHECK(edge({batch, 256, 4, 4}, {256, 256, 3, 3}, same, Convolution::fast) == 2);
+    CHECK(edge({batch, 32, 14, 14}, {64, 32, 5, 5}, {.pads = {2, 2, 2, 2}}, Convolution::fast) ==
+          2);
+  }
+  const op::Conv strided{.strides = {2, 2}, .pads = {1, 1, 1, 1}};
+  CHECK(edge({1, 64, 56, 56}, {64, 64, 3, 3}, strided, Convolution::fast) == 0);
+  CHECK(edge({1, 3, 56, 56}, {64, 3, 3, 3}, same, Convolution::fast) == 0);
+  CHECK(edge({1, 64, 56, 56}, {64, 64, 1, 1}, {}, Convolution::fast) == 0);
+  CHECK(edge({1, 64, 56}, {64, 64, 3}, {.pads = {1, 1}}, Convolution::fast) == 0);
+}
+
 TEST_CASE("convolutions are exact or fast as the options say") {
   const AnyArray x = image(1);
   const Floats exact = run(two_convolutions(), x, {.convolution = Convolution::exact});
@@ -153,7 +182,7 @@ TEST_CASE("a model that is ready to run keeps its convolutions, unless exact one
   CHECK(run(exact, x) == run(two_convolutions(), x, options));
 }
 
-TEST_CASE("training has the same forms of convolutions, and for the gradients of their inputs") {
+TEST_CASE("training has the same forms of convolutions, and for gradients") {
   const AnyArray x = image(3);
   const auto trained = [&](Convolution convolution) {
     Graph g = two_convolutions(3);

@@ -12,7 +12,7 @@ namespace detail {
 
 /// Calls f(Winograd<edge, taps>) for the form of a plan.
 template <class T, unsigned Kinds>
-HALFTONE_INLINE void with_winograd(const ConvPlan& plan, auto&& f) {
+HALFTONE_INLINE constexpr void with_winograd(const ConvPlan& plan, auto&& f) {
   if constexpr (std::is_same_v<T, float>) {
     const bool is_5x5 = plan.shape.kernel[2] == 5;
     if constexpr ((Kinds & conv_winograd_2) != 0) {

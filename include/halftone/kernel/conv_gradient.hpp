@@ -6,6 +6,7 @@
 #include <halftone/base/window.hpp>
 #include <halftone/graph/runner.hpp>
 #include <halftone/kernel/conv.hpp>
+#include <halftone/kernel/conv_winograd_gradient.hpp>
 #include <halftone/kernel/copy.hpp>
 #include <halftone/kernel/matmul.hpp>
 
@@ -170,84 +171,6 @@ struct WeightGradient {
   }
 };
 
-/// Neighbouring kernel columns whose sums one tile holds, and filters of such a tile.
-inline constexpr int most_taps = 5;
-constexpr int gradient_rows(int taps) {
-  const int rows = ((register_bytes == 64 ? 31 : 15) - taps) / taps;
-  return rows < tile_rows ? rows : tile_rows;
-}
-
-/// Arguments of a tile of a weight gradient; strides in elements.
-template <class S>
-struct GradientTile {
-  const S* x = nullptr;   ///< blocks of channels; the next column is the next vector
-  const S* dy = nullptr;  ///< [image, row, column][filters of the tile]
-  S* dw = nullptr;        ///< a vector of channels for each filter and tap
-  std::int64_t images = 0, rows = 0, columns = 0;
-  std::int64_t x_image = 0, x_row = 0, dw_row = 0, dw_tap = 0;
-  bool accumulate = false;
-};
-
-/// dw(filter, tap) = sum over pixels of dy(pixel, filter) * x(pixel + tap).
-template <class S, int H, int V>
-void run_gradient_tile(const GradientTile<S>& t) {
-  using Vector = Vec<S>;
-  constexpr std::int64_t N = Vector::size;
-  Vector sum[H][V];
-#pragma GCC unroll 16
-  for (int i = 0; i < H; ++i) {
-#pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) sum[i][v] = S(0);
-  }
-  const S* dy = t.dy;
-  for (std::int64_t image = 0; image < t.images; ++image) {
-    for (std::int64_t row = 0; row < t.rows; ++row) {
-      const S* x = t.x + image * t.x_image + row * t.x_row;
-      for (std::int64_t q = t.columns; q > 0; --q) {
-        Vector wide[V];
-#pragma GCC unroll 8
-        for (int v = 0; v < V; ++v) wide[v] = Vector::load(x + v * N);
-#pragma GCC unroll 16
-        for (int i = 0; i < H; ++i) {
-          const Vector one = dy[i];
-#pragma GCC unroll 8
-          for (int v = 0; v < V; ++v) sum[i][v] = fma(one, wide[v], sum[i][v]);
-        }
-        x += N;
-        dy += H;
-      }
-    }
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < H; ++i) {
-#pragma GCC unroll 8
-    for (int v = 0; v < V; ++v) {
-      S* const to = t.dw + i * t.dw_row + v * t.dw_tap;
-      if (t.accumulate) sum[i][v] += Vector::load(to);
-      sum[i][v].store(to);
-    }
-  }
-}
-
-template <class S>
-struct GradientTable {
-  void (*kernels[tile_rows][most_taps])(const GradientTile<S>&) = {};
-  constexpr GradientTable() { fill<1, 1>(); }
-
- private:
-  template <int H, int V>
-  constexpr void fill() {
-    kernels[H - 1][V - 1] = run_gradient_tile<S, H, V>;
-    if constexpr (H < gradient_rows(V)) {
-      fill<H + 1, V>();
-    } else if constexpr (V < most_taps) {
-      fill<1, V + 1>();
-    }
-  }
-};
-template <class S>
-inline constexpr GradientTable<S> gradient_table{};
-
 /// The gradient of a convolution's weights without patches: x lies in blocks of channels, so that a
 /// vector of it belongs to neighbouring channels of the weights, and each tile of filters by
 /// neighbouring taps sums over all pixels of some images. Only some convolutions: is_possible.
@@ -262,8 +185,8 @@ struct BlockedWeightGradient {
   std::int64_t images = 0, pixels = 0;
   bool is_possible = false;
 
-  constexpr BlockedWeightGradient(const Window& w, std::int64_t groups, View<const T> x,
-                                  View<const T> dy) {
+  constexpr BlockedWeightGradient(const Window& w, std::int64_t groups, std::int64_t edge,
+                                  View<const T> x, View<const T> dy) {
     if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
       ConvShape& s = plan.shape;
       s.batch = x.extent(0);
@@ -285,6 +208,7 @@ struct BlockedWeightGradient {
       }
       if (!is_possible) return;
       plan.kind = ConvKind::blocked;
+      if (std::is_same_v<T, float> && has_winograd(s, edge)) plan.edge = edge;
       plan_tiles<T>(plan);
       pixels = s.output_pixels();
       int taps = 1;
@@ -324,12 +248,25 @@ struct BlockedWeightGradient {
     });
     flush();
   }
-  constexpr std::int64_t area() const { return plan.shape.kernel[1] * plan.shape.kernel[2]; }
+  constexpr std::int64_t area() const { return plan.shape.kernel_size(); }
   constexpr std::int64_t x_size() const { return images * plan.planes * plan.plane_size(); }
   constexpr std::int64_t dy_size() const {
     return round_up(images * pixels * plan.shape.filters, N);
   }
-  constexpr std::int64_t sums_size() const { return plan.planes * area() * plan.shape.filters * N; }
+  /// Sums stay while there are other images to come, else each share of the work has those of a tile.
+  constexpr bool keeps_sums() const { return images < plan.shape.batch; }
+  constexpr Parts shares() const {
+    constexpr std::int64_t most = 16;
+    const std::int64_t all = plan.planes * tiles.parts;
+    return Parts(all, Parts(all, most).parts);
+  }
+  constexpr std::int64_t tile_sums_size() const {
+    return Parts(plan.shape.filters, tiles.parts).parts * area() * N;
+  }
+  constexpr std::int64_t sums_size() const {
+    return keeps_sums() ? plan.planes * area() * plan.shape.filters * N
+                        : shares().parts * tile_sums_size();
+  }
   constexpr std::int64_t bytes() const {
     return (x_size() + dy_size() + sums_size()) * std::int64_t(sizeof(T));
   }
@@ -340,8 +277,6 @@ struct BlockedWeightGradient {
       T* const blocks = static_cast<T*>(workspace);
       T* const rows = blocks + x_size();
       T* const sums = rows + dy_size();
-      const std::int64_t x_image = plan.planes * plan.plane_size();
-      const std::int64_t line = plan.row_size();
       for (std::int64_t image = 0; image < s.batch; image += images) {
         const std::int64_t count = s.batch - image < images ? s.batch - image : images;
         parallel_for(executor, count * plan.planes, [&](std::int64_t i) {
@@ -355,34 +290,45 @@ struct BlockedWeightGradient {
                        pixels, rows + (f * count + i * height) * pixels, height);
           }
         });
-        parallel_for(executor, plan.planes * tiles.parts, [&](std::int64_t task) {
-          const std::int64_t plane = task / tiles.parts, f = tiles.begin(task % tiles.parts);
-          const std::int64_t height = tiles.begin(task % tiles.parts + 1) - f;
-          GradientTile<T> tile;
-          tile.dy = rows + f * count * pixels;
-          tile.images = count;
-          tile.rows = s.output(1);
-          tile.columns = s.output(2);
-          tile.x_image = x_image;
-          tile.x_row = plan.row_step * line;
-          tile.accumulate = image != 0;
-          for (std::int64_t kh = 0; kh < s.kernel[1]; ++kh) {
-            for_each_group([&](std::int64_t offset, std::int64_t kw, std::int64_t step, int taps) {
-              tile.x = blocks + plane * plan.plane_size() + kh * s.dilation[1] * line + offset;
-              tile.dw = sums + ((plane * s.filters + f) * area() + kh * s.kernel[2] + kw) * N;
-              tile.dw_row = area() * N;
-              tile.dw_tap = step * N;
-              gradient_table<T>.kernels[height - 1][taps - 1](tile);
-            });
+        const bool is_last = image + count == s.batch;
+        parallel_for(executor, shares().parts, [&](std::int64_t share) {
+          for (std::int64_t i = shares().begin(share); i < shares().begin(share + 1); ++i) {
+            const std::int64_t plane = i / tiles.parts, f = tiles.begin(i % tiles.parts);
+            const std::int64_t height = tiles.begin(i % tiles.parts + 1) - f;
+            T* const own = keeps_sums() ? sums + (plane * s.filters + f) * area() * N
+                                        : sums + share * tile_sums_size();
+            add_tile(blocks + plane * plan.plane_size(), rows + f * count * pixels, count, height,
+                     own, image != 0);
+            if (is_last) unblock_weights(s, own, plane, f, height, dw);
           }
         });
       }
-      parallel_for(executor, s.filters, [&](std::int64_t f) {
-        for (std::int64_t plane = 0; plane < plan.planes; ++plane) {
-          const std::int64_t left = s.channels - plane * N;
-          pack_strip(sums + (plane * s.filters + f) * area() * N, N, std::int64_t{1}, area(),
-                     left < N ? left : N, dw + (f * s.channels + plane * N) * area(), area());
-        }
+    }
+  }
+
+ private:
+  /// The sums of `height` filters and the channels of a plane over some images: [filter][tap]. `x`: of the
+  /// plane, in the first image; `dy`: of the filters, [image, pixel][filter].
+  void add_tile(const T* x, const T* dy, std::int64_t count, std::int64_t height, T* sums,
+                bool accumulate) const {
+    const ConvShape& s = plan.shape;
+    const std::int64_t line = plan.row_size();
+    GradientTile<T> tile;
+    tile.dy = dy;
+    tile.dy_column = height;
+    tile.images = count;
+    tile.rows = s.output(1);
+    tile.columns = s.output(2);
+    tile.x_image = plan.planes * plan.plane_size();
+    tile.x_row = plan.row_step * line;
+    tile.accumulate = accumulate;
+    tile.dw_row = area() * N;
+    for (std::int64_t kh = 0; kh < s.kernel[1]; ++kh) {
+      for_each_group([&](std::int64_t offset, std::int64_t kw, std::int64_t step, int taps) {
+        tile.x = x + kh * s.dilation[1] * line + offset;
+        tile.dw = sums + (kh * s.kernel[2] + kw) * N;
+        tile.dw_tap = step * N;
+        gradient_table<T>.kernels[height - 1][taps - 1](tile);
       });
     }
   }
@@ -391,27 +337,35 @@ struct BlockedWeightGradient {
 }  // namespace detail
 
 /// op::ConvWeightGradient; the window's output is dy's. Sums are in the compute type over blocks of
-/// pixels, or of images, in their order, whatever the number of threads.
+/// pixels, or of images, in their order, whatever the number of threads. By the form F(edge x edge,
+/// kernel) of Winograd if there is one and T is float.
 template <class T>
 constexpr std::size_t convolution_weight_gradient_workspace(const Window& window,
-                                                            std::int64_t groups, View<const T> x,
-                                                            View<const T> dy) {
+                                                            std::int64_t groups, std::int64_t edge,
+                                                            View<const T> x, View<const T> dy) {
   const detail::WeightGradient<T> c(window, groups, x, dy);
   if (c.is_empty()) return 0;
-  if (const detail::BlockedWeightGradient<T> b(window, groups, x, dy); b.is_possible) {
-    return std::size_t(b.bytes());
-  }
-  return std::size_t(c.tasks() * c.task_bytes());
+  const detail::BlockedWeightGradient<T> b(window, groups, edge, x, dy);
+  if (!b.is_possible) return std::size_t(c.tasks() * c.task_bytes());
+  std::int64_t bytes = b.bytes();
+  detail::with_winograd<T, every_conv>(
+      b.plan, [&]<class F>(F) { bytes = detail::WinogradWeightGradient<F>(b.plan.shape).bytes(); });
+  return std::size_t(bytes);
 }
 
 template <class T>
-void convolution_weight_gradient(const Window& window, std::int64_t groups, const KernelCall& call,
-                                 View<const T> x, View<const T> dy, View<T> dw) {
+void convolution_weight_gradient(const Window& window, std::int64_t groups, std::int64_t edge,
+                                 const KernelCall& call, View<const T> x, View<const T> dy,
+                                 View<T> dw) {
   const detail::WeightGradient<T> c(window, groups, x, dy);
   if (c.is_empty()) return;
-  if (const detail::BlockedWeightGradient<T> b(window, groups, x, dy); b.is_possible) {
-    b.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
-    return;
+  const detail::BlockedWeightGradient<T> b(window, groups, edge, x, dy);
+  if (b.is_possible) {
+    if (b.plan.edge == 0) return b.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
+    return detail::with_winograd<T, every_conv>(b.plan, [&]<class F>(F) {
+      const detail::WinogradWeightGradient<F> form(b.plan.shape);
+      form.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
+    });
   }
   const std::int64_t tasks = c.tasks();
   const auto run = [&](std::int64_t task, const Executor& executor) {

@@ -11,7 +11,8 @@ namespace halftone::kernel::detail {
 /// powers of two or 1.5, for `edge` = M outputs of `taps` = R from `inputs` numbers by `products`.
 /// The points of F(M, 3) are 0, 1, -1 and infinity for M = 2, and 1/2 and -2 for M = 4. F(2, 5) is
 /// F(2, 3) of the first three taps and F(2, 2), of the points 0, 1 and infinity, of the other two: it
-/// has one product more than it might have, but errors like those of F(2, 3).
+/// has one product more than it might have, but errors like those of F(2, 3). The gradient of w from that
+/// of y is G^T ((A dy) * (B^T x)).
 template <int M, int R>
 struct Winograd;
 
@@ -29,6 +30,13 @@ struct Winograd<2, 3> {
   static HALFTONE_INLINE void output(const V* x, V* to) {
     to[0] = x[0] + (x[1] + x[2]);
     to[1] = (x[1] - x[2]) + x[3];
+  }
+  template <class V>
+  static HALFTONE_INLINE void output_gradient(const V* dy, V* to) {
+    to[0] = dy[0];
+    to[1] = dy[0] + dy[1];
+    to[2] = dy[0] - dy[1];
+    to[3] = dy[1];
   }
   static constexpr double weight[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
 };
@@ -48,6 +56,13 @@ struct Winograd<2, 5> {
     Winograd<2, 3>::output(x, to);
     to[0] += x[4] + x[5];
     to[1] += x[5] + x[6];
+  }
+  template <class V>
+  static HALFTONE_INLINE void output_gradient(const V* dy, V* to) {
+    Winograd<2, 3>::output_gradient(dy, to);
+    to[4] = dy[0];
+    to[5] = to[1];
+    to[6] = dy[1];
   }
   static constexpr double weight[7][5] = {{1, 0, 0, 0, 0}, {.5, .5, .5, 0, 0}, {.5, -.5, .5, 0, 0},
                                           {0, 0, 1, 0, 0}, {0, 0, 0, 1, 0},    {0, 0, 0, 1, 1},
@@ -74,6 +89,16 @@ struct Winograd<4, 3> {
     to[1] = fma(V(-2), x[4], fma(V(.5f), x[3], difference));
     to[2] = fma(V(4), x[4], fma(V(.25f), x[3], sum));
     to[3] = fma(V(-8), x[4], fma(V(.125f), x[3], difference)) + x[5];
+  }
+  template <class V>
+  static HALFTONE_INLINE void output_gradient(const V* dy, V* to) {
+    const V even = dy[0] + dy[2], odd = dy[1] + dy[3];
+    to[0] = dy[0];
+    to[1] = even + odd;
+    to[2] = even - odd;
+    to[3] = fma(V(.25f), dy[2], dy[0]) + fma(V(.125f), dy[3], V(.5f) * dy[1]);
+    to[4] = fma(V(4), dy[2], dy[0]) - fma(V(8), dy[3], V(2) * dy[1]);
+    to[5] = dy[3];
   }
   static constexpr double weight[6][3] = {{1, 0, 0},
                                           {1. / 3, 1. / 3, 1. / 3},
@@ -169,12 +194,11 @@ struct TileRun {
   std::int64_t image, row, column, count;
 };
 
-/// Calls f(first tile of the block, run) for the tiles [begin, end), numbered by image, row, column,
-/// in runs of up to `most`.
+/// Calls f(first tile of the block, run) for the tiles [begin, end) of images of rows by columns of
+/// tiles, in that order, in runs of up to `most`.
 template <class F>
-HALFTONE_INLINE void for_each_run(const ConvPlan& plan, std::int64_t begin, std::int64_t end,
-                                  std::int64_t most, F&& f) {
-  const std::int64_t rows = plan.output_rows, columns = plan.output_columns;
+HALFTONE_INLINE void for_each_run(std::int64_t rows, std::int64_t columns, std::int64_t begin,
+                                  std::int64_t end, std::int64_t most, F&& f) {
   for (std::int64_t t = begin; t < end;) {
     TileRun run;
     run.image = t / (rows * columns);
@@ -188,37 +212,57 @@ HALFTONE_INLINE void for_each_run(const ConvPlan& plan, std::int64_t begin, std:
   }
 }
 
-/// Transforms a run of tiles of one block of channels, `x` its image's; to: of the run's first tile.
+/// One block of channels of an image, cut into tiles: the first one begins `top` rows above it and `left`
+/// columns beside it. Beyond it there are zeros.
+struct TilePlane {
+  const float* x;
+  std::int64_t height, width, top, left;
+};
+
+/// Tiles of x, and of the gradient of y; numbers along an axis and their transform.
 template <class F>
-void transform_input(const ConvPlan& plan, const float* x, const TileRun& run, float* to,
-                     std::int64_t position) {
-  constexpr int M = F::edge, E = F::products, I = F::inputs;
+struct InputTiles : F {
+  template <class V>
+  static HALFTONE_INLINE void transform(const V* x, V* to) {
+    F::input(x, to);
+  }
+};
+template <class F>
+struct OutputGradientTiles : F {
+  static constexpr int inputs = F::edge;
+  template <class V>
+  static HALFTONE_INLINE void transform(const V* dy, V* to) {
+    F::output_gradient(dy, to);
+  }
+};
+
+/// Transforms a run of tiles; to: of the run's first one.
+template <class Tiles>
+void transform_tiles(const TilePlane& plane, const TileRun& run, float* to, std::int64_t position) {
+  constexpr int M = Tiles::edge, E = Tiles::products, I = Tiles::inputs;
   constexpr std::int64_t N = Vec<float>::size, most = winograd_run;
   using V = Vec<float>;
-  const ConvShape& s = plan.shape;
-  const std::int64_t height = s.input[1], width = s.input[2];
   // Columns are transformed once for all tiles that see them.
   V down[most * M + I - M][E];
-  const std::int64_t top = run.row * M - s.pads_begin[1];
-  const std::int64_t left = run.column * M - s.pads_begin[2];
+  const std::int64_t top = run.row * M - plane.top, left = run.column * M - plane.left;
   static constexpr float zeros[N] = {};
   const float* rows[I];
   std::int64_t steps[I];
   for (int i = 0; i < I; ++i) {
-    const bool inside = top + i >= 0 && top + i < height;
-    rows[i] = inside ? x + (top + i) * width * N : zeros;
+    const bool inside = top + i >= 0 && top + i < plane.height;
+    rows[i] = inside ? plane.x + (top + i) * plane.width * N : zeros;
     steps[i] = inside ? N : 0;
   }
   for (std::int64_t c = 0; c < run.count * M + I - M; ++c) {
     const std::int64_t w = left + c;
     V column[I];
-    if (w < 0 || w >= width) {
+    if (w < 0 || w >= plane.width) {
       for (int i = 0; i < E; ++i) down[c][i] = 0.f;
       continue;
     }
 #pragma GCC unroll 8
     for (int i = 0; i < I; ++i) column[i] = V::load(rows[i] + w * steps[i]);
-    F::input(column, down[c]);
+    Tiles::transform(column, down[c]);
   }
   for (std::int64_t t = 0; t < run.count; ++t, to += N) {
 #pragma GCC unroll 8
@@ -226,7 +270,7 @@ void transform_input(const ConvPlan& plan, const float* x, const TileRun& run, f
       V row[I], result[E];
 #pragma GCC unroll 8
       for (int j = 0; j < I; ++j) row[j] = down[t * M + j][i];
-      F::input(row, result);
+      Tiles::transform(row, result);
 #pragma GCC unroll 8
       for (int j = 0; j < E; ++j) result[j].store(to + (i * E + j) * position);
     }
@@ -347,12 +391,15 @@ class WinogradRun {
   std::int64_t product_size() const { return E * E * product_position(); }
 
   void transform(std::int64_t begin, std::int64_t end, std::int64_t plane, float* input) const {
-    const std::int64_t pixels = plan_.shape.input_pixels() * N;
+    const ConvShape& s = plan_.shape;
+    const std::int64_t pixels = s.input_pixels() * N;
     float* const to = input + plane * plan_.tiles_per_block * N;
-    for_each_run(plan_, begin, end, winograd_run, [&](std::int64_t tile, const TileRun& run) {
-      transform_input<F>(plan_, x_ + (run.image * plan_.planes + plane) * pixels, run,
-                         to + tile * N, input_position());
-    });
+    TilePlane from{nullptr, s.input[1], s.input[2], s.pads_begin[1], s.pads_begin[2]};
+    for_each_run(plan_.output_rows, plan_.output_columns, begin, end, winograd_run,
+                 [&](std::int64_t tile, const TileRun& run) {
+                   from.x = x_ + (run.image * plan_.planes + plane) * pixels;
+                   transform_tiles<InputTiles<F>>(from, run, to + tile * N, input_position());
+                 });
   }
 
   void multiply(std::int64_t begin, std::int64_t end, std::int64_t group_number, const float* input,
@@ -410,22 +457,25 @@ class WinogradRun {
     out.lower = e_.lower;
     out.upper = e_.upper;
     const bool clears = count < N && (e_.clamp || e_.post != nullptr);
-    for_each_run(plan_, begin, end, tiles_, [&](std::int64_t tile, const TileRun& run) {
-      const std::int64_t row = run.image * blocks + block;
-      out.y = y_ + row * pixels;
-      out.residual = e_.residual == nullptr ? nullptr : e_.residual + row * pixels;
-      transform_output<F>(plan_, products + tile * N, product_position(), run, out);
-      if (!clears && e_.post == nullptr) return;
-      const std::int64_t width = s.output(2), first = run.column * M;
-      const std::int64_t end_column = first + run.count * M < width ? first + run.count * M : width;
-      for (std::int64_t h = run.row * M; h < (run.row + 1) * M && h < s.output(1); ++h) {
-        const std::int64_t at = h * width + first, columns = end_column - first;
-        if (e_.post != nullptr) {
-          e_.post(e_.context, out.y + at * N, row_ + row, at * N, 1, columns * N, pixels);
-        }
-        if (count < N) clear_missing(out.y, count, at, at + columns);
-      }
-    });
+    for_each_run(
+        plan_.output_rows, plan_.output_columns, begin, end, tiles_,
+        [&](std::int64_t tile, const TileRun& run) {
+          const std::int64_t row = run.image * blocks + block;
+          out.y = y_ + row * pixels;
+          out.residual = e_.residual == nullptr ? nullptr : e_.residual + row * pixels;
+          transform_output<F>(plan_, products + tile * N, product_position(), run, out);
+          if (!clears && e_.post == nullptr) return;
+          const std::int64_t width = s.output(2), first = run.column * M;
+          const std::int64_t end_column =
+              first + run.count * M < width ? first + run.count * M : width;
+          for (std::int64_t h = run.row * M; h < (run.row + 1) * M && h < s.output(1); ++h) {
+            const std::int64_t at = h * width + first, columns = end_column - first;
+            if (e_.post != nullptr) {
+              e_.post(e_.context, out.y + at * N, row_ + row, at * N, 1, columns * N, pixels);
+            }
+            if (count < N) clear_missing(out.y, count, at, at + columns);
+          }
+        });
   }
 
   const ConvPlan& plan_;

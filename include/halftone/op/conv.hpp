@@ -12,12 +12,13 @@ namespace kernel {
 
 // kernel/conv_gradient.hpp. The window's output is dy's.
 template <class T>
-void convolution_weight_gradient(const Window& window, std::int64_t groups, const KernelCall& call,
-                                 View<const T> x, View<const T> dy, View<T> dw);
+void convolution_weight_gradient(const Window& window, std::int64_t groups, std::int64_t edge,
+                                 const KernelCall& call, View<const T> x, View<const T> dy,
+                                 View<T> dw);
 template <class T>
 constexpr std::size_t convolution_weight_gradient_workspace(const Window& window,
-                                                            std::int64_t groups, View<const T> x,
-                                                            View<const T> dy);
+                                                            std::int64_t groups, std::int64_t edge,
+                                                            View<const T> x, View<const T> dy);
 
 }  // namespace kernel
 
@@ -173,10 +174,12 @@ struct Conv {
 /// dy      [batch, filters, output...]
 /// dw      [filters, channels / group, kernel_shape...]
 /// pads    resolved; those at the end follow from the extents
+/// winograd  edge of the output tiles of Winograd's form, as FusedConv's; 0: the direct sum
 struct ConvWeightGradient {
   Dims kernel_shape{}, strides{}, dilations{};
   Pads pads{};
   std::int64_t group = 1;
+  std::int64_t winograd = 0;
 
   static constexpr OpId id{"halftone", "ConvWeightGradient", 1};
   static constexpr Signature signature = "x dy -> dw";
@@ -195,6 +198,7 @@ struct ConvWeightGradient {
     visit("dilations", dilations);
     visit("pads", pads);
     visit("group", group);
+    visit("winograd", winograd);
   }
   constexpr void cost(auto& machine, auto in, auto out) const {
     const Dims dw = out[0].shape;
@@ -215,12 +219,12 @@ struct ConvWeightGradient {
   }
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<const T> dy, View<T> dw) const {
-    kernel::convolution_weight_gradient<T>(window_of(dy), group, call, x, dy, dw);
+    kernel::convolution_weight_gradient<T>(window_of(dy), group, winograd, call, x, dy, dw);
   }
   template <class T>
   constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const T> dy,
                                   View<T>) const {
-    return kernel::convolution_weight_gradient_workspace<T>(window_of(dy), group, x, dy);
+    return kernel::convolution_weight_gradient_workspace<T>(window_of(dy), group, winograd, x, dy);
   }
 
  private:

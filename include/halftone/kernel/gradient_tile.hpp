@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+
+#include <halftone/kernel/tile.hpp>
+
+namespace halftone::kernel::detail {
+
+/// Neighbouring kernel columns whose sums one tile holds, and filters of such a tile.
+inline constexpr int most_taps = 5;
+constexpr int gradient_rows(int taps) {
+  const int rows = ((register_bytes == 64 ? 31 : 15) - taps) / taps;
+  return rows < tile_rows ? rows : tile_rows;
+}
+
+/// Arguments of a tile of a weight gradient; strides in elements.
+template <class S>
+struct GradientTile {
+  const S* x = nullptr;   ///< blocks of channels; the next column is the next vector
+  const S* dy = nullptr;  ///< [image, row, column][filters]
+  S* dw = nullptr;        ///< a vector of channels for each filter and tap
+  std::int64_t images = 1, rows = 1, columns = 0;
+  std::int64_t x_image = 0, x_row = 0, x_tap = Vec<S>::size, dy_column = 0, dw_row = 0, dw_tap = 0;
+  bool accumulate = false;
+};
+
+/// dw(filter, tap) = sum over pixels of dy(pixel, filter) * x(pixel + tap).
+template <class S, int H, int V>
+void run_gradient_tile(const GradientTile<S>& t) {
+  using Vector = Vec<S>;
+  constexpr std::int64_t N = Vector::size;
+  Vector sum[H][V];
+#pragma GCC unroll 16
+  for (int i = 0; i < H; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) sum[i][v] = S(0);
+  }
+  const S* dy = t.dy;
+  for (std::int64_t image = 0; image < t.images; ++image) {
+    for (std::int64_t row = 0; row < t.rows; ++row) {
+      const S* x = t.x + image * t.x_image + row * t.x_row;
+      for (std::int64_t q = t.columns; q > 0; --q) {
+        Vector wide[V];
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v) wide[v] = Vector::load(x + v * t.x_tap);
+#pragma GCC unroll 16
+        for (int i = 0; i < H; ++i) {
+          const Vector one = dy[i];
+#pragma GCC unroll 8
+          for (int v = 0; v < V; ++v) sum[i][v] = fma(one, wide[v], sum[i][v]);
+        }
+        x += N;
+        dy += t.dy_column;
+      }
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < H; ++i) {
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) {
+      S* const to = t.dw + i * t.dw_row + v * t.dw_tap;
+      if (t.accumulate) sum[i][v] += Vector::load(to);
+      sum[i][v].store(to);
+    }
+  }
+}
+
+template <class S>
+struct GradientTable {
+  void (*kernels[tile_rows][most_taps])(const GradientTile<S>&) = {};
+  constexpr GradientTable() { fill<1, 1>(); }
+
+ private:
+  template <int H, int V>
+  constexpr void fill() {
+    kernels[H - 1][V - 1] = run_gradient_tile<S, H, V>;
+    if constexpr (H < gradient_rows(V)) {
+      fill<H + 1, V>();
+    } else if constexpr (V < most_taps) {
+      fill<1, V + 1>();
+    }
+  }
+};
+template <class S>
+inline constexpr GradientTable<S> gradient_table{};
+
+}  // namespace halftone::kernel::detail
