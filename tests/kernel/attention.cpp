@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -57,7 +58,7 @@ struct Case {
                      k = numbers(shape.batch * shape.key_heads * shape.keys * shape.size, 2),
                      v = numbers(shape.batch * shape.key_heads * shape.keys * shape.values, 3),
                      bias = numbers(shape.keys, 4);
-  std::unique_ptr<bool[]> chosen{new bool[std::size_t(shape.queries * shape.keys)]};
+  std::shared_ptr<bool[]> chosen{new bool[std::size_t(shape.queries * shape.keys)]};
   std::uint32_t seed[2]{7, 11};
   /// What Dropout makes of ones, by which the weights are multiplied.
   std::vector<float> kept =
@@ -80,7 +81,7 @@ struct Case {
   double kept_at(std::int64_t row, std::int64_t key) const {
     return double(kept[std::size_t(row * shape.keys + key)]);
   }
-  std::vector<float> run(const kernel::Executor& executor) const {
+  std::vector<float> run(const kernel::Executor& executor, Precision precision = {}) const {
     const AttentionShape& s = shape;
     std::vector<float> y(std::size_t(s.batch * s.heads * s.queries * s.values), -7.f);
     kernel::AttentionTensors<float> t;
@@ -97,9 +98,11 @@ struct Case {
     KernelCall call;
     call.executor = &executor;
     call.workspace = memory.data();
+    call.precision = precision;
     kernel::attention<float>(call, s, t);
     return y;
   }
+  double keep_scale() const { return 1 / (1 - double(shape.drop_ratio)); }
   double score(std::int64_t q_head, std::int64_t k_head, std::int64_t i, std::int64_t j) const {
     double s = 0;
     for (std::int64_t c = 0; c < shape.size; ++c) {
@@ -115,12 +118,25 @@ struct Case {
   /// Against the definition in double: |v| <= 1, so that y's error is that of the weights, which
   /// have that of the scores (size + 2 roundings of at most size * scale + 1) and their own.
   void check() const {
+    check(Precision::float32);
+    if (!kernel::detail::multiplies_pairs()) return;
+    // Operands that are bfloat16 already keep their numbers; weights are rounded, by up to 2^-9.
+    Case rounded = *this;
+    for (std::vector<float>* x : {&rounded.q, &rounded.k, &rounded.v}) {
+      for (float& number : *x) {
+        number = std::bit_cast<float>((std::bit_cast<std::uint32_t>(number) + 0x7fff) & 0xffff0000);
+      }
+    }
+    rounded.check(Precision::bfloat16);
+  }
+  void check(Precision precision) const {
     const AttentionShape& s = shape;
     const kernel::Executor one;
-    const std::vector<float> y = run(one);
+    const std::vector<float> y = run(one, precision);
     const double largest = double(s.size) * double(s.scale) + 1;
     const double bound = 0x1p-24 / (1 - double(s.drop_ratio)) *
-                         (2 * double(s.size + 2) * largest + 2 * double(s.keys) + 16);
+                             (2 * double(s.size + 2) * largest + 2 * double(s.keys) + 16) +
+                         (precision == Precision::bfloat16 ? 0x1p-9 * keep_scale() : 0);
     std::vector<double> e(std::size_t(s.keys), 0.0);
     double worst = 0;
     std::int64_t wrong = 0;
@@ -147,7 +163,7 @@ struct Case {
     }
     CHECK(wrong == 0);
     CHECK(worst <= bound);
-    const std::vector<float> same = run(reversed());
+    const std::vector<float> same = run(reversed(), precision);
     CHECK(std::memcmp(same.data(), y.data(), y.size() * sizeof(float)) == 0);
   }
 };

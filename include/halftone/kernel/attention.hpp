@@ -23,7 +23,8 @@ class AttentionHead {
   constexpr explicit AttentionHead(const AttentionShape& shape) : shape_(shape) {}
 
   /// y (rows by columns) = x w over `steps`, in tiles; t has the strides.
-  static void multiply(Tile<T> t, const T* x, const T* w, T* y, std::int64_t rows,
+  template <class W>
+  static void multiply(Tile<T, W> t, const left_t<T, W>* x, const W* w, T* y, std::int64_t rows,
                        std::int64_t columns, std::int64_t steps) {
     const Segment segment{0, steps};
     t.segments = &segment;
@@ -36,8 +37,8 @@ class AttentionHead {
         const std::int64_t row = tiles.begin(i);
         t.x = x + row * t.x_row;
         t.y = y + row * t.y_row + column;
-        tile_kernel<T, Source::rows>(tiles.begin(i + 1) - row,
-                                     panels.begin(p + 1) - panels.begin(p))(t);
+        tile_kernel<T, Source::rows, W>(tiles.begin(i + 1) - row,
+                                        panels.begin(p + 1) - panels.begin(p))(t);
       }
     }
   }
@@ -249,7 +250,8 @@ constexpr std::int64_t attention_shares(std::int64_t count, double multiply_adds
 
 /// Softmax(scale q k' + mask) v for the queries of one head, by blocks of keys: the sums of a block
 /// are scaled down when a later one has a larger score (Milakov and Gimelshein 2018,
-/// arXiv:1805.02867). The scores of a block of queries and keys stay in the first two caches.
+/// arXiv:1805.02867). The scores of a block of queries and keys stay in the first two caches. In bfloat16
+/// queries, keys, weights and values are rounded before they are multiplied.
 template <class T>
 class HeadAttention : AttentionHead<T> {
   using Head = AttentionHead<T>;
@@ -262,16 +264,18 @@ class HeadAttention : AttentionHead<T> {
   static constexpr std::int64_t query_block = 4 * direct_rows, blocks_at_once = 4;
   /// Up to these, the keys are read where they are: packing would cost more than the products.
   static constexpr std::int64_t few_queries = 2;
+  static constexpr bool may_take_pairs = std::is_same_v<T, float> && has_tiles<float, BfloatPair>;
 
  public:
   /// Queries of a task: each task packs the keys for itself.
   static constexpr std::int64_t queries_at_once = blocks_at_once * query_block;
 
-  constexpr explicit HeadAttention(const AttentionShape& shape)
-      : Head(shape), width_(round_up(shape.values, N)) {}
+  constexpr explicit HeadAttention(const AttentionShape& shape, Precision precision = {})
+      : Head(shape), precision_(precision), width_(round_up(shape.values, N)) {}
 
   constexpr std::int64_t workspace_bytes() const {
-    const std::int64_t elements = shape_.size * key_block + key_block * width_ +
+    const std::int64_t pairs = may_take_pairs ? queries_at_once * query_pairs() : 0;
+    const std::int64_t elements = 2 * query_pairs() * key_block + key_block * width_ + pairs +
                                   query_block * key_block + queries_at_once * (width_ + 2);
     return round_up(elements * std::int64_t{sizeof(T)}, 64);
   }
@@ -285,13 +289,17 @@ class HeadAttention : AttentionHead<T> {
     v_ = all.value.at(batch, key_head, 0);
     y_ = all.output.at(batch, head, begin);
     read_masks(all, batch, head, begin);
+    reads_keys_ = end - begin <= few_queries && q_.column == 1 && k_.column == 1;
+    takes_pairs_ = may_take_pairs && precision_ == Precision::bfloat16 && !reads_keys_;
     packed_keys_ = static_cast<T*>(workspace);
-    packed_values_ = packed_keys_ + shape_.size * key_block;
-    scores_ = packed_values_ + key_block * width_;
+    packed_values_ = packed_keys_ + 2 * query_pairs() * key_block;
+    query_pairs_ = packed_values_ + key_block * width_;
+    scores_ = query_pairs_ + (may_take_pairs ? queries_at_once * query_pairs() : 0);
     sums_ = scores_ + query_block * key_block;
     largest_ = sums_ + queries_at_once * width_;
     total_ = largest_ + queries_at_once;
 
+    if (takes_pairs_) round_queries(end - begin);
     if (!may_hide() || !add(end - begin, true)) add(end - begin, false);
     for (std::int64_t row = 0; row < end - begin; ++row) store(row);
   }
@@ -300,7 +308,6 @@ class HeadAttention : AttentionHead<T> {
   /// The sums of some queries over the keys; `trims`: but for those that the masks hide from all of a
   /// block. False: some query may see none of the others, so that these count.
   bool add(std::int64_t queries, bool trims) {
-    const bool reads_keys = queries <= few_queries && q_.column == 1 && k_.column == 1;
     bool has_begun[blocks_at_once] = {};
     const Parts keys(shape_.keys, key_block);
     const std::int64_t blocks = (queries + query_block - 1) / query_block;
@@ -317,12 +324,11 @@ class HeadAttention : AttentionHead<T> {
         if (!used[b].is_empty() && used[b].end > end) end = used[b].end;
       }
       if (end == 0) continue;
-      if (!reads_keys) pack_keys(first, end);
+      if (!reads_keys_) pack_keys(first, end);
       if (has_packed_values()) pack_values(first, end);
       for (std::int64_t b = 0; b < blocks; ++b) {
         if (used[b].is_empty()) continue;
-        add_keys(b * query_block, rows_of(b), first, used[b], reads_keys ? 0 : round_up(end, N),
-                 !has_begun[b]);
+        add_keys(b * query_block, rows_of(b), first, used[b], round_up(end, N), !has_begun[b]);
         has_begun[b] = true;
       }
     }
@@ -331,12 +337,11 @@ class HeadAttention : AttentionHead<T> {
     }
     return true;
   }
-  /// What some keys behind `first` add to the sums of a block of queries. `width`: of packed keys; 0:
-  /// they are read where they are.
+  /// What some keys behind `first` add to the sums of a block of queries. `width`: of packed keys.
   void add_keys(std::int64_t row, std::int64_t rows, std::int64_t first, Range keys,
                 std::int64_t width, bool is_first) {
     T* const scores = scores_ + keys.begin;
-    if (width == 0) {
+    if (reads_keys_) {
       multiply_few(rows, first, keys);
     } else {
       multiply_keys(row, rows, keys, width);
@@ -351,28 +356,64 @@ class HeadAttention : AttentionHead<T> {
     multiply_values(row, rows, first, keys, is_first);
   }
 
-  bool has_packed_values() const { return v_.column != 1 || width_ != shape_.values; }
+  constexpr std::int64_t query_pairs() const { return (shape_.size + 1) / 2; }
+  static BfloatPair* as_pairs(T* words) { return reinterpret_cast<BfloatPair*>(words); }
+  void round_queries(std::int64_t queries) {
+    if constexpr (may_take_pairs) {
+      for (std::int64_t row = 0; row < queries; ++row) {
+        pack_narrow<BfloatPair>(q_.data + row * q_.row, q_.row, q_.column, 1, shape_.size,
+                                as_pairs(query_pairs_) + row * query_pairs(), 1);
+      }
+    }
+  }
+
+  bool has_packed_values() const {
+    return v_.column != 1 || width_ != shape_.values || takes_pairs_;
+  }
 
   /// Keys [first, first + count) as columns.
   void pack_keys(std::int64_t first, std::int64_t count) {
+    const std::int64_t width = round_up(count, N);
     pack_strip(k_.data + first * k_.row, k_.row, k_.column, count, shape_.size, packed_keys_,
-               round_up(count, N));
+               width);
+    if (takes_pairs_) join_rows(packed_keys_, shape_.size, width);
   }
   /// Values [first, first + count) in rows of whole vectors.
   void pack_values(std::int64_t first, std::int64_t count) {
     Heads<const T> rows = v_;
     rows.data += first * v_.row;
     pack_rows(rows, count, shape_.values, packed_values_, width_);
+    if (takes_pairs_) join_rows(packed_values_, count, width_);
+  }
+  /// Rows become pairs of rows, where they lie. There is room for a row of zeros behind an odd number.
+  static void join_rows(T* x, std::int64_t rows, std::int64_t width) {
+    if constexpr (may_take_pairs) {
+      for (std::int64_t i = 0; rows % 2 != 0 && i < width; ++i) x[rows * width + i] = 0;
+      join_terms(x, width, (rows + 1) / 2, as_pairs(x), width);
+    }
   }
 
   void multiply_keys(std::int64_t row, std::int64_t rows, Range keys, std::int64_t width) {
+    const std::int64_t columns = round_up(keys.end, N) - keys.begin;
+    if constexpr (may_take_pairs) {
+      if (takes_pairs_) {
+        Tile<T, BfloatPair> t;
+        t.x_row = query_pairs();
+        t.x_step = 1;
+        t.w_step = width;
+        t.y_row = key_block;
+        return multiply(t, as_pairs(query_pairs_) + row * query_pairs(),
+                        as_pairs(packed_keys_) + keys.begin, scores_ + keys.begin, rows, columns,
+                        query_pairs());
+      }
+    }
     Tile<T> t;
     t.x_row = q_.row;
     t.x_step = q_.column;
     t.w_step = width;
     t.y_row = key_block;
     multiply(t, q_.data + row * q_.row, packed_keys_ + keys.begin, scores_ + keys.begin, rows,
-             round_up(keys.end, N) - keys.begin, shape_.size);
+             columns, shape_.size);
   }
   /// Scores of few queries: a vector of partial sums for each of N keys, then added up side by side.
   void multiply_few(std::int64_t rows, std::int64_t first, Range keys) {
@@ -402,6 +443,23 @@ class HeadAttention : AttentionHead<T> {
   }
   void multiply_values(std::int64_t row, std::int64_t rows, std::int64_t first, Range keys,
                        bool is_first) {
+    const std::int64_t count = keys.end - keys.begin;
+    if constexpr (may_take_pairs) {
+      if (takes_pairs_) {
+        for (std::int64_t r = 0; r < rows; ++r) {
+          T* const weights = scores_ + r * key_block + keys.begin;
+          round_row(weights, count, as_pairs(weights));
+        }
+        Tile<T, BfloatPair> t;
+        t.x_row = key_block;
+        t.x_step = 1;
+        t.w_step = t.y_row = width_;
+        t.accumulate = !is_first;
+        return multiply(t, as_pairs(scores_ + keys.begin),
+                        as_pairs(packed_values_) + keys.begin / 2 * width_, sums_ + row * width_,
+                        rows, width_, (count + 1) / 2);
+      }
+    }
     Tile<T> t;
     t.x_row = key_block;
     t.x_step = 1;
@@ -411,7 +469,7 @@ class HeadAttention : AttentionHead<T> {
     t.w_step = is_packed ? width_ : v_.row;
     const T* const values = is_packed ? packed_values_ : v_.data + first * v_.row;
     multiply(t, scores_ + keys.begin, values + keys.begin * t.w_step, sums_ + row * width_, rows,
-             width_, keys.end - keys.begin);
+             width_, count);
   }
 
   /// The masked scores of one query become powers, of `largest` or the largest before; what its sums hold
@@ -454,10 +512,14 @@ class HeadAttention : AttentionHead<T> {
     }
   }
 
-  std::int64_t width_;  ///< of a row of sums, whole vectors
+  Precision precision_;
+  bool reads_keys_ = false;   ///< where they are
+  bool takes_pairs_ = false;  ///< of bfloat16
+  std::int64_t width_;        ///< of a row of sums, whole vectors
   Heads<const T> q_{}, k_{}, v_{};
   Heads<T> y_{};
-  T *packed_keys_ = nullptr, *packed_values_ = nullptr, *scores_ = nullptr;
+  T *packed_keys_ = nullptr, *packed_values_ = nullptr, *query_pairs_ = nullptr;
+  T* scores_ = nullptr;
   T *sums_ = nullptr, *largest_ = nullptr, *total_ = nullptr;
 };
 
@@ -488,7 +550,7 @@ void attention(const KernelCall& call, const AttentionShape& shape,
                const AttentionTensors<T>& tensors) {
   const detail::AttentionTasks<T> tasks(shape);
   parallel_for(*call.executor, tasks.shares, [&](std::int64_t share) {
-    detail::HeadAttention<T> head(shape);
+    detail::HeadAttention<T> head(shape, call.precision);
     void* const workspace = static_cast<char*>(call.workspace) + share * head.workspace_bytes();
     const std::int64_t end = (share + 1) * tasks.count / tasks.shares;
     for (std::int64_t i = share * tasks.count / tasks.shares; i < end; ++i) {

@@ -250,9 +250,12 @@ HALFTONE_BF16 void run_pair_tile(const Tile<float, BfloatPair>& t) {
       for (int v = 0; v < V; ++v) odd[i][v] = 0.f;
     }
   }
+  constexpr bool direct = source == Source::rows;
   constexpr bool blocked = source == Source::pixels || source == Source::tiles;
   constexpr bool panels = source == Source::row;
-  constexpr std::int64_t x_row = blocked ? N / 2 : 1, x_step = source == Source::panel ? H : 1;
+  const std::int64_t x_row = direct ? t.x_row : blocked ? N / 2 : 1;
+  const std::int64_t x_step = direct ? t.x_step : source == Source::panel ? H : 1;
+  const std::int64_t w_step = direct ? t.w_step : (panels ? panel_vectors : V) * N;
   const BfloatPair* w = t.w;
   const char* ahead = t.ahead;
   if constexpr (source == Source::panel) prefetch_below<H, V>(t);
@@ -277,7 +280,7 @@ HALFTONE_BF16 void run_pair_tile(const Tile<float, BfloatPair>& t) {
           }
         }
         x += x_step;
-        w += (panels ? panel_vectors : V) * N;
+        w += w_step;
         if constexpr (source == Source::panel || source == Source::tiles) {
           __builtin_prefetch(ahead, 0, 2);
           if constexpr (source == Source::tiles && V == 2) {
