@@ -333,10 +333,10 @@ auto pack_b(Matrix<T> b, void* packed) {
   return PackedB<E, Element>{to, b.rows, b.columns};
 }
 
-/// Packs a into packed_a_bytes<T, W>(a.rows, a.columns) bytes, 64-byte aligned; void: W is the compute
-/// type.
+/// Packs `count` columns of a, from column `first` on, into their part of packed_a_bytes<T, W>(a.rows,
+/// a.columns) bytes, 64-byte aligned; void: W is the compute type. Terms of an element belong together.
 template <class W = void, class T>
-auto pack_a(Matrix<T> a, void* packed) {
+auto pack_a_columns(Matrix<T> a, std::int64_t first, std::int64_t count, void* packed) {
   using E = std::remove_const_t<T>;
   using S = compute_t<E>;
   using Element = std::conditional_t<std::is_void_v<W>, S, W>;
@@ -345,15 +345,22 @@ auto pack_a(Matrix<T> a, void* packed) {
     const Parts tiles(a.rows, tile_rows);
     for (std::int64_t t = 0; t < tiles.parts; ++t) {
       const std::int64_t i = tiles.begin(t), rows = tiles.begin(t + 1) - i;
-      detail::pack_elements<E>(a.data + i * a.row_stride, a.row_stride, a.column_stride, rows,
-                               a.columns, to + i * detail::elements_of<Element>(a.columns), rows);
+      detail::pack_elements<E>(
+          a.data + i * a.row_stride + first * a.column_stride, a.row_stride, a.column_stride, rows,
+          count,
+          to + i * detail::elements_of<Element>(a.columns) + first / terms_of<Element> * rows,
+          rows);
     }
   } else {
     for (std::int64_t i = 0; i < a.rows; ++i) {
-      for (std::int64_t j = 0; j < a.columns; ++j) to[i * a.columns + j] = a(i, j);
+      for (std::int64_t j = first; j < first + count; ++j) to[i * a.columns + j] = a(i, j);
     }
   }
   return PackedA<E, Element>{to, a.rows, a.columns};
+}
+template <class W = void, class T>
+auto pack_a(Matrix<T> a, void* packed) {
+  return pack_a_columns<W>(a, 0, a.columns, packed);
 }
 
 }  // namespace halftone::kernel

@@ -83,13 +83,19 @@ struct CellProducts {
   void pack_weights(Matrix<const T> b, void* to) const {
     with_elements<T>(precision, [&]<class W>(std::type_identity<W>) { pack_b<W>(b, to); });
   }
-  /// The rows, or where they have been packed; what is one row may be so as it is.
+  /// Where rows are that pack_rows packs: one row may be used as it is.
   template <class T>
-  const void* pack_rows(Matrix<const T> a, void* to) const {
+  const void* place_of_rows(Matrix<const T> a, void* to) const {
     return with_elements<T>(precision, [&]<class W>(std::type_identity<W>) -> const void* {
-      if (a.rows == 1 && std::is_same_v<T, left_t<compute_t<T>, W>>) return a.data;
-      return pack_a<W>(a, to).data;
+      return a.rows == 1 && std::is_same_v<T, left_t<compute_t<T>, W>> ? a.data : to;
     });
+  }
+  /// Packs `count` columns of rows, from column `first` on; whole vectors, or up to the last one.
+  template <class T>
+  void pack_rows(Matrix<const T> a, std::int64_t first, std::int64_t count, void* to) const {
+    if (place_of_rows(a, to) != to) return;
+    with_elements<T>(
+        precision, [&]<class W>(std::type_identity<W>) { pack_a_columns<W>(a, first, count, to); });
   }
   /// y = a times packed weights; `rows`: a when pack_rows has packed it, or null.
   template <class T>
@@ -157,7 +163,7 @@ struct RecurrentBuffers {
     h = room.take<S>(d * states);
     next = room.take<S>(d * states);
     rows_bytes = aligned(form.row_bytes<S>(l.batch, l.hidden));
-    packed_rows = room.take<char>(d * rows_bytes);
+    packed_rows = room.take<char>(2 * d * rows_bytes);
     c = room.take<S>(l.cell == Cell::lstm ? d * states : 0);
     reset = room.take<S>(l.cell == Cell::gru ? d * states : 0);
     bias = room.take<S>(d * wide);
@@ -248,7 +254,8 @@ struct RecurrentSteps {
   const char *r, *r_candidate;  ///< packed
   std::int64_t r_gates;
   S *gates, *h, *next, *c, *reset;
-  char *packed_rows, *scratch;
+  char* packed_rows[2];  ///< by turns, of a phase and the next
+  char* scratch;
   std::int64_t portion_bytes;
   CellActivation f, g, cell;
   bool is_reverse;
@@ -328,9 +335,9 @@ struct RecurrentSteps {
   }
 
   S* gates_of(std::int64_t portion) const { return gates + portion * l.batch * l.gates() * units; }
-  /// States as the left operand of a product, for all portions at once.
-  const void* packed(const S* x) const {
-    return form.pack_rows<S>(row_major(x, l.batch, l.hidden), packed_rows);
+  /// Packs some units of states as the left operand of a product.
+  void pack(const S* x, std::int64_t first, std::int64_t count, char* to) const {
+    form.pack_rows<S>(row_major(x, l.batch, l.hidden), first, count, to);
   }
   /// The products of `count` gates, from gate `from` on, with packed states.
   void multiply(const void* x, const char* weights, std::int64_t from, std::int64_t count,
@@ -424,12 +431,28 @@ struct RecurrentSteps {
   const S* run(const Executor& executor) const {
     const bool is_split = l.cell == Cell::gru && !l.linear_before_reset;
     S *from = h, *to = next;
+    // Tasks of portions pack the states that they make.
+    const bool packs_portions = portions.count > 1 && executor.threads > 1;
+    std::int64_t turn = 0;
+    if (packs_portions) pack(from, 0, l.hidden, packed_rows[0]);
     for (std::int64_t step = 0; step < l.steps; ++step) {
-      // act(portion, first row, end) behind its products: portions side by side, or rows.
-      const auto phase = [&](const S* states, const char* weights, std::int64_t first_gate,
-                             std::int64_t count, auto act) {
-        const void* const x = packed(states);
-        if (portions.count > 1 && executor.threads <= 1) {
+      // act(portion, first row, end) behind its products makes other states: portions side by side, or
+      // rows.
+      const auto phase = [&](const S* states, const S* made, const char* weights,
+                             std::int64_t first_gate, std::int64_t count, auto act) {
+        char* const rows = packed_rows[turn];
+        const void* const x = form.place_of_rows<S>(row_major(states, l.batch, l.hidden), rows);
+        if (packs_portions) {
+          turn = 1 - turn;
+          parallel_for(executor, portions.count, [&](std::int64_t portion) {
+            multiply(x, weights, first_gate, count, portion, {});
+            act(portion, std::int64_t{0}, l.batch);
+            pack(made, portion * units, units, packed_rows[turn]);
+          });
+          return;
+        }
+        pack(states, 0, l.hidden, rows);
+        if (portions.count > 1) {
           for (std::int64_t task = 0; task < portions.count; ++task) {
             // It turns round: the weights read last are still in the cache.
             const std::int64_t portion = step % 2 == 1 ? portions.count - 1 - task : task;
@@ -441,13 +464,6 @@ struct RecurrentSteps {
               act(portion, n, n + 1);
             }
           }
-          return;
-        }
-        if (portions.count > 1) {
-          parallel_for(executor, portions.count, [&](std::int64_t portion) {
-            multiply(x, weights, first_gate, count, portion, {});
-            act(portion, std::int64_t{0}, l.batch);
-          });
           return;
         }
         multiply(x, weights, first_gate, count, 0, executor);
@@ -462,12 +478,13 @@ struct RecurrentSteps {
         state_rows(step, portion, begin, end, from, to);
       };
       if (is_split) {
-        phase(from, r, 0, r_gates, [&](std::int64_t portion, std::int64_t begin, std::int64_t end) {
-          reset_rows(step, portion, begin, end, from);
-        });
-        phase(reset, r_candidate, r_gates, 1, end_step);
+        phase(from, reset, r, 0, r_gates,
+              [&](std::int64_t portion, std::int64_t begin, std::int64_t end) {
+                reset_rows(step, portion, begin, end, from);
+              });
+        phase(reset, to, r_candidate, r_gates, 1, end_step);
       } else {
-        phase(from, r, 0, r_gates, end_step);
+        phase(from, to, r, 0, r_gates, end_step);
       }
       S* const swapped = from;
       from = to;
@@ -632,7 +649,8 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
         .next = buffers.next + d * states,
         .c = buffers.c + d * states,
         .reset = buffers.reset + d * states,
-        .packed_rows = buffers.packed_rows + d * buffers.rows_bytes,
+        .packed_rows = {buffers.packed_rows + 2 * d * buffers.rows_bytes,
+                        buffers.packed_rows + (2 * d + 1) * buffers.rows_bytes},
         .scratch = buffers.scratch + d * buffers.scratch_bytes,
         .portion_bytes = buffers.portion_bytes,
         .f = functions[0],
