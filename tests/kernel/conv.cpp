@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <halftone/base/bfloat16.hpp>
 #include <halftone/base/half.hpp>
 #include <string>
@@ -134,6 +135,31 @@ void check(const Case& c, bool layouts,
 
 TEST_CASE_TEMPLATE("conv equals its definition", T, float, double) {
   for (const Case& c : cases()) check<T>(c, true);
+}
+
+TEST_CASE("conv of small images: one has the same bits alone and in any batch, in any layout") {
+  for (const ConvShape& all :
+       {shape2(5, 70, 40, 1, 2, 2, 3, 3, 1, 1), shape2(6, 33, 16, 1, 5, 4, 3, 3, 2, 1),
+        shape2(3, 300, 7, 1, 1, 1, 1, 1), shape2(5, 64, 32, 2, 3, 6, 3, 3, 1, 1)}) {
+    CAPTURE(all.channels);
+    ConvShape one = all;
+    one.batch = 1;
+    const std::int64_t x_size = all.channels * all.input_pixels();
+    auto x = numbers<float>(all.batch * x_size, 1, 1000);
+    const auto w =
+        numbers<float>(all.filters * all.channels_per_group() * all.kernel_size(), 2, 1000);
+    for (float& v : x) v = std::sqrt(std::fabs(v));  // so that sums are rounded
+    const auto y = run<float>(all, Layout::blocked, Layout::blocked, x, w, {}, {});
+    CHECK(run<float>(all, Layout::plain, Layout::blocked, x, w, {}, {}) == y);
+    CHECK(run<float>(all, Layout::plain, Layout::plain, x, w, {}, {}) == y);
+    std::vector<float> joined;
+    for (std::int64_t i = 0; i < all.batch; ++i) {
+      const std::vector<float> image(x.begin() + i * x_size, x.begin() + (i + 1) * x_size);
+      const auto part = run<float>(one, Layout::blocked, Layout::blocked, image, w, {}, {});
+      joined.insert(joined.end(), part.begin(), part.end());
+    }
+    CHECK(joined == y);
+  }
 }
 
 /// The convolution with the code of `kinds` only.

@@ -58,6 +58,11 @@ void conv_pack(const ConvPlan& plan, const T* weights, void* packed, const Execu
 
 namespace detail {
 
+/// Whether what tiles compute is brought into y behind them.
+constexpr bool finishes(const ConvPlan& plan) {
+  return plan.output == Layout::plain || plan.images > 1;
+}
+
 /// Plain y of images [first, first + images) from blocked sums, with what the tiles left to do.
 template <class T>
 void finish_plain(const ConvPlan& plan, const T* blocked, T* y, std::int64_t first,
@@ -91,14 +96,41 @@ void finish_plain(const ConvPlan& plan, const T* blocked, T* y, std::int64_t fir
   });
 }
 
+/// Blocked y of images [first, first + images) from sums of the plan's number of images side by side, with
+/// what the tiles left to do.
+template <class T>
+void finish_blocked(const ConvPlan& plan, const T* sums, T* y, std::int64_t first,
+                    std::int64_t images, const ConvEpilogue<T>& e, const Executor& executor) {
+  constexpr std::int64_t N = channel_block<T>;
+  const ConvShape& s = plan.shape;
+  const std::int64_t pixels = s.output_pixels(), blocks = channel_blocks<T>(s.filters);
+  parallel_for(executor, images * blocks, [&](std::int64_t task) {
+    const std::int64_t image = task / blocks, block = task % blocks;
+    const std::int64_t row = (first + image) * blocks + block, count = s.filters - block * N;
+    const T* const from = sums + (block * pixels * plan.images + image) * N;
+    T* const to = y + row * pixels * N;
+    const Vec<T> lower(e.lower), upper(e.upper);
+    for (std::int64_t p = 0; p < pixels; ++p) {
+      Vec<T> v = Vec<T>::load(from + p * plan.images * N);
+      if (e.residual != nullptr) {
+        v += Vec<T>::load(e.residual + (row * pixels + p) * N);
+        if (e.clamp) v = clamp(v, lower, upper);
+      }
+      v.store(to + p * N);
+    }
+    if (e.post != nullptr) e.post(e.context, to, row, 0, 1, pixels * N, pixels * N);
+    if (count < N && (e.post != nullptr || e.clamp)) clear_missing(to, count, 0, pixels);
+  });
+}
+
 /// Kinds blocked and line: the parts of a batch, side by side or one after the other. The tiles do
-/// `inner`, finish_plain what `epilogue` has beside it; `scratch`: of each task.
+/// `inner`, what `epilogue` has beside it is done when they are brought into y; `scratch`: of each task.
 template <class T>
 void run_tiled(const ConvPlan& plan, const T* x, const void* packed, const T* bias, T* y,
                const ConvEpilogue<T>& inner, const ConvEpilogue<T>& epilogue, T* scratch,
                const Executor& executor) {
   const ConvShape& s = plan.shape;
-  const bool plain = plan.output == Layout::plain;
+  const bool plain = plan.output == Layout::plain, is_finished = finishes(plan);
   const std::int64_t blocks = channel_blocks<T>(s.filters);
   const std::int64_t x_size = activation_size<T>(plan.input, 1, s.channels, s.input_pixels());
   const std::int64_t y_size = activation_size<T>(Layout::blocked, 1, s.filters, s.output_pixels());
@@ -119,7 +151,7 @@ void run_tiled(const ConvPlan& plan, const T* x, const void* packed, const T* bi
       const std::int64_t image = part * plan.images;
       const std::int64_t images = s.batch - image < plan.images ? s.batch - image : plan.images;
       const T* from = x + image * x_size;
-      T* const to = plain ? blocked : y + image * y_size;
+      T* const to = is_finished ? blocked : y + image * y_size;
       if (plan.copies) {
         parallel_for(threads, plan.planes, [&](std::int64_t plane) {
           copy_plane(plan, from, images, plane, copy + plane * plan.plane_size());
@@ -128,7 +160,12 @@ void run_tiled(const ConvPlan& plan, const T* x, const void* packed, const T* bi
       }
       const T* residual = inner.residual == nullptr ? nullptr : inner.residual + image * y_size;
       run(plan, from, packed, bias, to, inner, residual, image * blocks, threads);
-      if (plain) finish_plain(plan, to, y, image, images, epilogue, threads);
+      if (!is_finished) continue;
+      if (plain) {
+        finish_plain(plan, to, y, image, images, epilogue, threads);
+      } else {
+        finish_blocked(plan, to, y, image, images, epilogue, threads);
+      }
     }
   };
   if (tasks.parts == 1) {
@@ -152,10 +189,10 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
   }
   scratch += round_up(blocks * N, 64 / std::int64_t(sizeof(T)));
 
-  // Into plain y the tiles do what needs no residual; the rest is done when y is reordered.
+  // Where tiles do not write to y they do what needs no residual; the rest is done on the way there.
   const bool plain = plan.output == Layout::plain;
   ConvEpilogue<T> inner = epilogue;
-  if (plain) {
+  if (finishes(plan)) {
     inner.post = nullptr;
     inner.residual = nullptr;
     if (epilogue.residual != nullptr) inner.clamp = false;

@@ -277,6 +277,7 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
   const std::int64_t unit = plan.unit, size = plan.column_size(), run = plan.columns * size;
   const std::int64_t block = plan.channels_per_plane(), channel = plane * block;
   const bool is_transposed = unit > 1 && plan.input == Layout::plain;
+  const std::int64_t image_size = activation_size<T>(plan.input, 1, s.channels, height * width);
   const T* from = x + channel * height * width;
   T* out = to;
   for (std::int64_t r = 0; r < plan.rows; ++r) {
@@ -305,8 +306,11 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
           }
         }
 #endif
-        for (std::int64_t c = begin; c < end; ++c, pixel += stride * block) {
-          store_pixel(plan, V::load(pixel), out + c * unit);
+        for (std::int64_t i = 0; i < plan.images; ++i) {
+          const T* p = pixel + (i < images ? i : images - 1) * image_size;
+          for (std::int64_t c = begin; c < end; ++c, p += stride * block) {
+            store_pixel(plan, V::load(p), out + c * size + i * unit);
+          }
         }
       }
     }
@@ -322,7 +326,7 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
   const std::int64_t count = channels_of_plane(plan, plane % (plan.planes / s.groups));
   for (std::int64_t i = 0; i < plan.images; ++i) {
     const std::int64_t image = i < images ? i : images - 1;
-    place_pixels(plan, from + image * s.channels * height * width, count, to + i * unit);
+    place_pixels(plan, from + image * image_size, count, to + i * unit);
   }
 }
 
@@ -375,6 +379,7 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
     tile.ahead_step = (vectors * N * std::int64_t(sizeof(T)) + passes - 1) / passes;
     const auto kernel = [&](std::int64_t count) {
       if constexpr (source == Source::pixels && std::is_same_v<T, float>) {
+        if (plan.is_narrow()) return tile_kernel<T, Source::tiles, W>(count, vectors);
         // Where sums have two chains they keep them, but for the last filters: they are summed up in
         // the order of all others, so that equal filters give equal numbers.
         const bool is_wide = count * vectors >= 8;

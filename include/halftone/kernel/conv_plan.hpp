@@ -53,6 +53,9 @@ struct ConvPlan {
   std::int64_t panels_per_task = 1;  ///< of kind general
 
   constexpr std::int64_t column_size() const { return images * unit; }
+  /// Rows of an image leave a tile's registers empty: images may share tiles, so that each sum is one
+  /// chain, however many rows a tile has.
+  constexpr bool is_narrow() const { return output_columns / images < (tile_rows + 1) / 2; }
   constexpr bool pairs_rows() const { return pairs && kind == ConvKind::line; }
   constexpr std::int64_t channels_per_plane() const {
     return pairs && !pairs_rows() ? 2 * unit : unit;
@@ -124,9 +127,6 @@ inline constexpr std::int64_t most_kernel_columns = 256;
 /// Activations that a task should find in L2 beside its weights.
 inline constexpr std::int64_t band_bytes = 384 * 1024;
 
-/// Rows of fewer pixels leave a tile's registers empty.
-inline constexpr std::int64_t short_row = (tile_rows + 1) / 2;
-
 /// Bytes of a block of transformed tiles, and of their products, that a task should find in L2, and
 /// the tiles that a block has at least.
 inline constexpr std::int64_t winograd_bytes = 384 * 1024;
@@ -150,7 +150,8 @@ constexpr void plan_tiles(ConvPlan& plan) {
   plan.columns = s.kernel[2] == 1 ? output_width : output_width + (s.reach(2) - 1) / s.stride[2];
   plan.rows = s.kernel[1] == 1 ? output_height : (output_height - 1) * s.stride[1] + s.reach(1);
   plan.row_step = s.kernel[1] == 1 ? 1 : s.stride[1];
-  const bool in_place = !plan.pairs && plan.input == (line ? Layout::plain : Layout::blocked) &&
+  const bool in_place = !plan.pairs && plan.images == 1 &&
+                        plan.input == (line ? Layout::plain : Layout::blocked) &&
                         s.pads_begin[1] == 0 && s.pads_begin[2] == 0 && s.stride[2] == 1 &&
                         (s.kernel[1] > 1 || s.stride[1] == 1) && plan.columns == s.input[2] &&
                         plan.rows <= s.input[1];
@@ -181,14 +182,13 @@ constexpr void plan_tiles(ConvPlan& plan) {
   plan.band = Parts(units, bands < 1 ? 1 : bands).parts;
 }
 
-/// Lets images share tiles that the rows of one would not fill, as far as their x stays in L2; for
-/// plain activations, which are copied anyway.
+/// Lets images share tiles that the rows of one would not fill, as far as their x stays in L2.
 template <class T>
 constexpr void plan_images(ConvPlan& plan) {
   const std::int64_t batch = plan.shape.batch;
   const std::int64_t bytes = plan.planes * plan.plane_size() * std::int64_t(sizeof(T));
   const std::int64_t most = bytes < band_bytes ? band_bytes / bytes : 1;
-  if (plan.output_columns >= short_row || batch == 1 || most == 1) return;
+  if (!plan.is_narrow() || batch == 1 || most == 1) return;
   plan.images = Parts(batch, Parts(batch, most).parts).parts;
   plan_tiles<T>(plan);
 }
@@ -209,7 +209,7 @@ constexpr std::int64_t copied_size(const ConvPlan& plan) {
 }
 template <class T>
 constexpr std::int64_t tiled_scratch(const ConvPlan& plan) {
-  if (plan.output == Layout::blocked) return copied_size<T>(plan);
+  if (plan.output == Layout::blocked && plan.images == 1) return copied_size<T>(plan);
   const ConvShape& s = plan.shape;
   const std::int64_t filters = channel_blocks<T>(s.filters) * channel_block<T>;
   return copied_size<T>(plan) +
@@ -324,9 +324,9 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
   plan.pairs = in_pairs && (plan.kind == ConvKind::blocked || has_rows);
   if (plan.kind == ConvKind::blocked || plan.kind == ConvKind::line) {
     detail::plan_tiles<T>(plan);
-    if (plan.kind == ConvKind::blocked && input == Layout::plain && output == Layout::plain) {
-      detail::plan_images<T>(plan);
-    }
+    const bool is_plain = input == Layout::plain && output == Layout::plain;
+    const bool has_chains = std::is_same_v<T, float> && !plan.pairs;  // see is_narrow()
+    if (plan.kind == ConvKind::blocked && (is_plain || has_chains)) detail::plan_images<T>(plan);
     plan.tasks = detail::batch_tasks(plan);
     plan.workspace_bytes = detail::round_up(blocks * N * bytes, 64) +  // the bias, padded
                            plan.tasks * detail::tiled_scratch<T>(plan) * bytes;
