@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <halftone/kernel/conv.hpp>
 #include <type_traits>
 #include <vector>
@@ -140,6 +141,15 @@ std::vector<T> run(const ConvShape& s, Layout input, Layout output, const std::v
   *guard = mark;
   conv<T, Kinds>(plan, from.data(), aligned(packed), to.data(), e, aligned(workspace), executor);
   CHECK(*guard == mark);
+  if (e.post == nullptr) {  // the law: weights that it packs itself give the same bits
+    const std::int64_t bytes = conv_unpacked_bytes<T>(plan);
+    std::vector<char> room(bytes + 64 + 64, mark);
+    std::vector<T> same(to.size(), T(77));
+    conv_unpacked<T, Kinds>(plan, from.data(), w.data(), same.data(), e, aligned(room), executor,
+                            order);
+    CHECK(aligned(room)[bytes] == mark);
+    CHECK(std::memcmp(same.data(), to.data(), to.size() * sizeof(T)) == 0);
+  }
   if (output == Layout::plain) return to;
   std::vector<T> plain(s.batch * s.filters * s.output_pixels());
   unblock_channels(to.data(), plain.data(), s.batch, s.filters, s.output_pixels());

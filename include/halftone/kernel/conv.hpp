@@ -126,9 +126,9 @@ void finish_blocked(const ConvPlan& plan, const T* sums, T* y, std::int64_t firs
 /// Kinds blocked and line: the parts of a batch, side by side or one after the other. The tiles do
 /// `inner`, what `epilogue` has beside it is done when they are brought into y; `scratch`: of each task.
 template <class T>
-void run_tiled(const ConvPlan& plan, const T* x, const void* packed, const T* bias, T* y,
-               const ConvEpilogue<T>& inner, const ConvEpilogue<T>& epilogue, T* scratch,
-               const Executor& executor) {
+void run_tiled(const ConvPlan& plan, const T* x, const void* packed,
+               const PanelWeights<T>& unpacked, const T* bias, T* y, const ConvEpilogue<T>& inner,
+               const ConvEpilogue<T>& epilogue, T* scratch, const Executor& executor) {
   const ConvShape& s = plan.shape;
   const bool plain = plan.output == Layout::plain, is_finished = finishes(plan);
   const std::int64_t blocks = channel_blocks<T>(s.filters);
@@ -159,7 +159,7 @@ void run_tiled(const ConvPlan& plan, const T* x, const void* packed, const T* bi
         from = copy;
       }
       const T* residual = inner.residual == nullptr ? nullptr : inner.residual + image * y_size;
-      run(plan, from, packed, bias, to, inner, residual, image * blocks, threads);
+      run(plan, from, packed, unpacked, bias, to, inner, residual, image * blocks, threads);
       if (!is_finished) continue;
       if (plain) {
         finish_plain(plan, to, y, image, images, epilogue, threads);
@@ -176,8 +176,8 @@ void run_tiled(const ConvPlan& plan, const T* x, const void* packed, const T* bi
 }
 
 template <class T, unsigned Kinds>
-void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
-              const ConvEpilogue<T>& epilogue, void* workspace, const Executor& executor) {
+void run_fast(const ConvPlan& plan, const T* x, const void* packed, const PanelWeights<T>& unpacked,
+              T* y, const ConvEpilogue<T>& epilogue, void* workspace, const Executor& executor) {
   constexpr std::int64_t N = channel_block<T>;
   const ConvShape& s = plan.shape;
   const std::int64_t blocks = channel_blocks<T>(s.filters);
@@ -201,7 +201,7 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, T* y,
   const std::int64_t y_size = activation_size<T>(Layout::blocked, 1, s.filters, s.output_pixels());
 
   if (plan.kind == ConvKind::blocked || plan.kind == ConvKind::line) {
-    run_tiled(plan, x, packed, bias, y, inner, epilogue, scratch, executor);
+    run_tiled(plan, x, packed, unpacked, bias, y, inner, epilogue, scratch, executor);
     return;
   }
 
@@ -263,7 +263,7 @@ void conv(const ConvPlan& plan, const T* x, const void* packed, T* y,
   if (s.batch == 0 || s.filters == 0 || s.output_pixels() == 0) return;
   if constexpr (detail::is_real<T> && std::is_same_v<T, compute_t<T>>) {
     if (plan.kind != ConvKind::general) {
-      detail::run_fast<T, Kinds>(plan, x, packed, y, epilogue, workspace, executor);
+      detail::run_fast<T, Kinds>(plan, x, packed, {}, y, epilogue, workspace, executor);
       return;
     }
   }
@@ -310,6 +310,50 @@ void conv(const ConvPlan& plan, const T* x, const void* packed, T* y,
       }
     });
   }
+}
+
+namespace detail {
+
+/// Whether the panels of weights that one call packs are used as soon as they are packed: no other images
+/// need them again.
+constexpr bool packs_panels(const ConvPlan& plan) {
+  return plan.kind == ConvKind::blocked && plan.tasks == 1 && plan.shape.batch <= plan.images;
+}
+template <class T>
+constexpr std::int64_t unpacked_bytes(const ConvPlan& plan) {
+  if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
+    if (packs_panels(plan)) {
+      return segment_bytes(plan) + panel_shares(plan).parts * panel_bytes<T>(plan);
+    }
+  }
+  return round_up(plan.packed_bytes, 64);
+}
+
+}  // namespace detail
+
+/// conv of weights as conv_pack takes them. workspace: conv_unpacked_bytes<T>(plan) bytes.
+template <class T>
+constexpr std::int64_t conv_unpacked_bytes(const ConvPlan& plan) {
+  return detail::unpacked_bytes<T>(plan) + plan.workspace_bytes;
+}
+template <class T, unsigned Kinds = every_conv>
+void conv_unpacked(const ConvPlan& plan, const T* x, const T* weights, T* y,
+                   const ConvEpilogue<T>& epilogue, void* workspace, const Executor& executor = {},
+                   detail::WeightOrder order = detail::WeightOrder::plain) {
+  char* const rest = static_cast<char*>(workspace) + detail::unpacked_bytes<T>(plan);
+  if constexpr (detail::is_real<T> && std::is_same_v<T, compute_t<T>>) {
+    if (detail::packs_panels(plan)) {
+      const ConvShape& s = plan.shape;
+      if (s.batch == 0 || s.filters == 0 || s.output_pixels() == 0) return;
+      detail::write_segments(plan, workspace);
+      const detail::PanelWeights<T> unpacked{
+          weights, order, static_cast<char*>(workspace) + detail::segment_bytes(plan)};
+      detail::run_fast<T, Kinds>(plan, x, workspace, unpacked, y, epilogue, rest, executor);
+      return;
+    }
+  }
+  conv_pack<T, Kinds>(plan, weights, workspace, executor, order);
+  conv<T, Kinds>(plan, x, workspace, y, epilogue, rest, executor);
 }
 
 }  // namespace halftone::kernel

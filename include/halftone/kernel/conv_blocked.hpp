@@ -60,8 +60,8 @@ HALFTONE_INLINE void for_each_weight(const ConvPlan& plan, std::int64_t area, co
     for (std::int64_t v = 0; v < vectors; ++v) {
       const T* const from = weights + ((group * filters + first + v * N) * channels + c) * area;
       std::int64_t channel = 0, tap = 0;
-      for_each_transposed(from, channels * area, rows_of(v), count * area, 16 * N,
-                          [&](std::int64_t, Vec<T> lanes) {
+      for_each_transposed(from, channels * area, rows_of(v), count * area, 8 * N,
+                          [&](std::int64_t, Vec<T> lanes) __attribute__((always_inline)) {
                             f(tap, channel, v, lanes);
                             if (++tap == area) {
                               tap = 0;
@@ -73,8 +73,9 @@ HALFTONE_INLINE void for_each_weight(const ConvPlan& plan, std::int64_t area, co
     for (std::int64_t channel = 0; channel < count; ++channel) {
       for (std::int64_t v = 0; v < vectors; ++v) {
         const T* const from = weights + ((c + channel) * filters + first + v * N) * area;
-        for_each_transposed(from, area, rows_of(v), area, filters * area,
-                            [&](std::int64_t tap, Vec<T> lanes) { f(tap, channel, v, lanes); });
+        for_each_transposed(from, area, rows_of(v), area, 4 * filters * area,
+                            [&](std::int64_t tap, Vec<T> lanes)
+                                __attribute__((always_inline)) { f(tap, channel, v, lanes); });
       }
     }
   }
@@ -138,15 +139,26 @@ HALFTONE_INLINE void store_weights(const ConvPlan& plan, Vec<T> lanes, std::int6
 /// columns in the order of for_each_column.
 template <class T>
 void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::int64_t panel,
-                std::int64_t plane, void* packed) {
+                std::int64_t plane, T* to) {
   constexpr std::int64_t N = Vec<T>::size;
   const ConvShape& s = plan.shape;
   const std::int64_t area = s.kernel[1] * s.kernel[2];
   const std::int64_t f = panel % plan.panels * panel_columns<T>;
   const std::int64_t width = vectors_of_panel<T>(f, s.filters_per_group()) * N;
+  if (plan.phases == 1 && !plan.pairs) {
+    // Taps lie in their order, or in the other one; a call for each vector would take most of the time.
+    const std::int64_t first = order == WeightOrder::transposed ? area - 1 : 0;
+    const std::int64_t step = (order == WeightOrder::transposed ? -1 : 1) * plan.unit * width;
+    for_each_weight(
+        plan, area, weights, order, panel / plan.panels, f, plane,
+        [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<T> lanes)
+            __attribute__((always_inline)) {
+              lanes.store(to + first * plan.unit * width + tap * step + channel * width + v * N);
+            });
+    return clear_missing_weights(plan, plane, width, to);
+  }
   std::uint8_t places[most_kernel_columns], place = 0;
   for_each_column(plan, [&](std::int64_t, std::int64_t kw, bool) { places[kw] = place++; });
-  T* const to = place_of_weights<T>(plan, packed, panel, plane);
   const bool has_rows = plan.pairs_rows();
   for (std::int64_t i = 0; has_rows && i < plan.steps / plan.planes * width; ++i) to[i] = 0;
   for_each_weight(plan, area, weights, order, panel / plan.panels, f, plane,
@@ -205,8 +217,37 @@ void pack_tiles(const ConvPlan& plan, const T* weights, WeightOrder order, void*
                 const Executor& executor) {
   write_segments(plan, packed);
   for_each_panel(plan, order, executor, [&](std::int64_t panel, std::int64_t plane) {
-    pack_plane(plan, weights, order, panel, plane, packed);
+    pack_plane(plan, weights, order, panel, plane, place_of_weights<T>(plan, packed, panel, plane));
   });
+}
+
+/// Weights whose panels are packed when tiles need them; null: they have been packed before.
+template <class T>
+struct PanelWeights {
+  const T* weights = nullptr;
+  WeightOrder order = WeightOrder::plain;
+  char* room = nullptr;  ///< of a panel, for each share
+};
+/// The shares that panels are divided into then, and the bytes of a panel.
+constexpr Parts panel_shares(const ConvPlan& plan) {
+  constexpr std::int64_t most = 8;
+  const std::int64_t panels = plan.panels * plan.shape.groups;
+  return Parts(panels, Parts(panels, most).parts);
+}
+template <class T>
+constexpr std::int64_t panel_bytes(const ConvPlan& plan) {
+  return round_up(plan.steps * panel_columns<T> * std::int64_t(sizeof(T)), 64);
+}
+template <class T>
+void pack_panel(const ConvPlan& plan, const PanelWeights<T>& from, std::int64_t panel, T* to) {
+  const std::int64_t planes = plan.planes / plan.shape.groups;
+  const std::int64_t filters = round_up(plan.shape.filters_per_group(), Vec<T>::size);
+  const std::int64_t width =
+      vectors_of_panel<T>(panel % plan.panels * panel_columns<T>, filters) * Vec<T>::size;
+  for (std::int64_t plane = 0; plane < planes; ++plane) {
+    pack_plane(plan, from.weights, from.order, panel, plane,
+               to + plane * plan.steps / planes * width);
+  }
 }
 
 #if HALFTONE_AVX512
@@ -334,11 +375,12 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
 inline constexpr std::int64_t most_fetching_tiles = 32;
 
 /// The plan's number of images. y is blocked; `bias` holds whole blocks; `residual` is blocked or
-/// null; `row` is the hook's first row of the image. W: see Tile.
+/// null; `row` is the hook's first row of the image. W: see Tile. `packed` has the weights unless they are
+/// `unpacked`.
 template <class T, Source source, class W = T>
-void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bias, T* y,
-               const ConvEpilogue<T>& e, const T* residual, std::int64_t row,
-               const Executor& executor) {
+void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
+               const PanelWeights<T>& unpacked, const T* bias, T* y, const ConvEpilogue<T>& e,
+               const T* residual, std::int64_t row, const Executor& executor) {
   constexpr std::int64_t N = Vec<T>::size;
   const ConvShape& s = plan.shape;
   const Segment* segments = static_cast<const Segment*>(packed);
@@ -352,14 +394,14 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
   const std::int64_t filters = round_up(s.filters_per_group(), N);
   const std::int64_t step = plan.row_step * plan.row_size();
 
-  parallel_for(executor, bands.parts * panels, [&](std::int64_t task) {
-    const std::int64_t group = task % panels / plan.panels;
-    const std::int64_t f = task % plan.panels * panel_columns<T>;
+  const auto run = [&](std::int64_t band, std::int64_t panel, const W* own) {
+    const std::int64_t group = panel / plan.panels;
+    const std::int64_t f = panel % plan.panels * panel_columns<T>;
     const std::int64_t vectors = vectors_of_panel<T>(f, filters);
     const std::int64_t channel = group * filters + f;
     const T* from = x + group * (plan.planes / s.groups) * plan.plane_size();
     Tile<T, W> tile;
-    tile.w = weights + channel * plan.steps;
+    tile.w = own != nullptr ? own : weights + channel * plan.steps;
     tile.y_row = tile.residual_row = N;
     tile.y_vector = pixels * N;
     tile.segments = segments;
@@ -369,13 +411,14 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
     tile.lower = e.lower;
     tile.upper = e.upper;
 
-    const std::int64_t first = bands.begin(task / panels), last = bands.begin(task / panels + 1);
+    const std::int64_t first = bands.begin(band), last = bands.begin(band + 1);
     const bool rows = plan.output_rows > 1;
     // The tiles of a task share in fetching the weights of the thread's next one.
     const std::int64_t passes = (last - first) * (rows ? tiles.parts : 1);
-    const std::int64_t panel_bytes = plan.steps * vectors * N * std::int64_t(sizeof(T));
+    const std::int64_t bytes = plan.steps * vectors * N * std::int64_t(sizeof(T));
     [[maybe_unused]] const bool fetches = passes <= most_fetching_tiles;
-    const std::int64_t ahead = panel_bytes * (executor.threads > 1 ? executor.threads : 1);
+    const std::int64_t next = executor.threads > 1 ? executor.threads : 1;
+    const std::int64_t ahead = own != nullptr ? 0 : bytes * next;
     tile.ahead_step = (vectors * N * std::int64_t(sizeof(T)) + passes - 1) / passes;
     const auto kernel = [&](std::int64_t count) {
       if constexpr (source == Source::pixels && std::is_same_v<T, float>) {
@@ -398,7 +441,7 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
         tile.y = y + at;
         tile.residual = residual == nullptr ? nullptr : residual + at;
         const std::int64_t pass = rows ? (r - first) * tiles.parts + t : t - first;
-        tile.ahead = reinterpret_cast<const char*>(tile.w) + ahead + pass * panel_bytes / passes;
+        tile.ahead = reinterpret_cast<const char*>(tile.w) + ahead + pass * bytes / passes;
         kernel(count)(tile);
       }
     }
@@ -414,6 +457,22 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed, const T* bi
     if (s.filters % N != 0 && block + vectors == channel_blocks<T>(s.filters) &&
         (e.post != nullptr || e.clamp)) {
       clear_missing(y + (block + vectors - 1) * N * pixels, s.filters % N, begin, end);
+    }
+  };
+  if (unpacked.weights == nullptr) {
+    parallel_for(executor, bands.parts * panels,
+                 [&](std::int64_t task) { run(task / panels, task % panels, nullptr); });
+    return;
+  }
+  const Parts shares = panel_shares(plan);
+  parallel_for(executor, shares.parts, [&](std::int64_t share) {
+    T* const own = reinterpret_cast<T*>(unpacked.room +
+                                        (executor.threads > 1 ? share * panel_bytes<T>(plan) : 0));
+    for (std::int64_t panel = shares.begin(share); panel < shares.begin(share + 1); ++panel) {
+      pack_panel(plan, unpacked, panel, own);
+      for (std::int64_t band = 0; band < bands.parts; ++band) {
+        run(band, panel, reinterpret_cast<const W*>(own));
+      }
     }
   });
 }

@@ -60,8 +60,7 @@ constexpr std::size_t convolution_workspace(const Window& window, std::int64_t g
                                             const KernelCall& call, View<const T> x,
                                             View<const T> w) {
   const ConvPlan plan = detail::convolution_plan(window, groups, call, x, w);
-  const std::int64_t packed = call.is_constant(1) ? 0 : detail::round_up(plan.packed_bytes, 64);
-  return std::size_t(packed + plan.workspace_bytes);
+  return std::size_t(call.is_constant(1) ? plan.workspace_bytes : conv_unpacked_bytes<T>(plan));
 }
 
 template <class T, class Call>
@@ -76,11 +75,9 @@ void convolution(const Window& window, std::int64_t groups, const Call& call, Vi
                                  *call.executor);
     return;
   }
-  const ConvPlan plan = detail::convolution_plan(window, groups, call, x, w);
-  char* const workspace = static_cast<char*>(call.workspace);
-  conv_pack<T, conv_kinds_of<Call>>(plan, w.data, workspace, *call.executor);
-  conv<T, conv_kinds_of<Call>>(plan, x.data, workspace, y.data, epilogue,
-                               workspace + detail::round_up(plan.packed_bytes, 64), *call.executor);
+  conv_unpacked<T, conv_kinds_of<Call>>(detail::convolution_plan(window, groups, call, x, w),
+                                        x.data, w.data, y.data, epilogue, call.workspace,
+                                        *call.executor);
 }
 
 }  // namespace halftone::kernel

@@ -40,29 +40,27 @@ template <class T, class Op, class Call>
 void fused_conv(const Op& op, const Call& call, View<const T> x, View<const T> w, View<const T> b,
                 View<const T> residual, View<T> y) {
   const ConvPlan plan = detail::plan_of<T>(op, call, x, w);
-  const void* packed = call.packed;
-  auto* workspace = static_cast<char*>(call.workspace);
-  if (packed == nullptr) {
-    conv_pack<T, conv_kinds_of<Call>>(plan, w.data, workspace, *call.executor,
-                                      detail::weight_order(op));
-    packed = workspace;
-    workspace += detail::round_up(plan.packed_bytes, 64);
-  }
   ConvEpilogue<T> epilogue;
   epilogue.bias = b.data;
   epilogue.residual = residual.data;
   epilogue.clamp = op.clamp;
   epilogue.lower = static_cast<compute_t<T>>(op.lower);
   epilogue.upper = static_cast<compute_t<T>>(op.upper);
-  conv<T, conv_kinds_of<Call>>(plan, x.data, packed, y.data, epilogue, workspace, *call.executor);
+  if (call.packed == nullptr) {
+    conv_unpacked<T, conv_kinds_of<Call>>(plan, x.data, w.data, y.data, epilogue, call.workspace,
+                                          *call.executor, detail::weight_order(op));
+  } else {
+    conv<T, conv_kinds_of<Call>>(plan, x.data, call.packed, y.data, epilogue, call.workspace,
+                                 *call.executor);
+  }
 }
 
 template <class T, class Op>
 constexpr std::size_t fused_conv_workspace(const Op& op, const KernelCall& call, View<const T> x,
                                            View<const T> w) {
   const ConvPlan plan = detail::plan_of<T>(op, call, x, w);
-  const std::int64_t packed = call.packed != nullptr ? 0 : detail::round_up(plan.packed_bytes, 64);
-  return static_cast<std::size_t>(plan.workspace_bytes + packed);
+  return static_cast<std::size_t>(call.packed != nullptr ? plan.workspace_bytes
+                                                         : conv_unpacked_bytes<T>(plan));
 }
 
 template <class T, class Op>
