@@ -35,6 +35,8 @@ std::vector<Case> cases() {
       {"small images, dilated", shape2(4, 16, 16, 1, 5, 6, 3, 3, 1, 2, 2)},
       {"small images in groups", shape2(3, 64, 32, 2, 3, 3, 3, 3, 1, 1)},
       {"more small images than fit", shape2(11, 600, 16, 1, 5, 5, 3, 3, 1, 1)},
+      {"many filters", shape2(1, 10, 300, 1, 9, 8, 3, 3, 1, 1)},
+      {"small images, many filters", shape2(3, 10, 270, 1, 2, 3, 3, 3, 1, 1)},
       {"no padding", shape2(1, 32, 48, 1, 10, 30, 3, 3)},
       {"1x1", shape2(2, 40, 70, 1, 7, 9, 1, 1)},
       {"1x1 stride 2", shape2(1, 32, 64, 1, 14, 15, 1, 1, 2)},

@@ -315,9 +315,10 @@ void conv(const ConvPlan& plan, const T* x, const void* packed, T* y,
 namespace detail {
 
 /// Whether the panels of weights that one call packs are used as soon as they are packed: no other images
-/// need them again.
+/// need them again, and there are enough for several threads.
 constexpr bool packs_panels(const ConvPlan& plan) {
-  return plan.kind == ConvKind::blocked && plan.tasks == 1 && plan.shape.batch <= plan.images;
+  return plan.kind == ConvKind::blocked && plan.tasks == 1 && plan.shape.batch <= plan.images &&
+         plan.panels * plan.shape.groups >= most_panel_shares;
 }
 template <class T>
 constexpr std::int64_t unpacked_bytes(const ConvPlan& plan) {

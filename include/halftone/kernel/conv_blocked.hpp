@@ -228,12 +228,13 @@ struct PanelWeights {
   WeightOrder order = WeightOrder::plain;
   char* room = nullptr;  ///< of a panel, for each share
 };
-/// The shares that panels are divided into then, and the bytes of a panel.
+/// Shares that panels are divided into then, if there are as many.
+inline constexpr std::int64_t most_panel_shares = 8;
 constexpr Parts panel_shares(const ConvPlan& plan) {
-  constexpr std::int64_t most = 8;
   const std::int64_t panels = plan.panels * plan.shape.groups;
-  return Parts(panels, Parts(panels, most).parts);
+  return Parts(panels, Parts(panels, most_panel_shares).parts);
 }
+/// Bytes of a panel.
 template <class T>
 constexpr std::int64_t panel_bytes(const ConvPlan& plan) {
   return round_up(plan.steps * panel_columns<T> * std::int64_t(sizeof(T)), 64);

@@ -13,7 +13,8 @@ constexpr int gradient_rows(int taps) {
   return rows < tile_rows ? rows : tile_rows;
 }
 
-/// Arguments of a tile of a weight gradient; strides in elements.
+/// Arguments of a tile of a weight gradient; strides in elements. Taps may also be blocks of channels that
+/// lie apart.
 template <class S>
 struct GradientTile {
   const S* x = nullptr;   ///< blocks of channels; the next column is the next vector
