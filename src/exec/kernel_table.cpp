@@ -6,12 +6,15 @@
 #include <string>
 
 #include <halftone/base/error.hpp>
+#include <halftone/kernel/amx_tile.hpp>
 
 #include "base/library_numbers.hpp"
 #include "kernel_sets.hpp"
 
 namespace halftone {
 namespace {
+
+using kernel::detail::has_amx;
 
 using Finder = void (*)(int number, const void* types, std::size_t count, void* kernel);
 
@@ -148,6 +151,14 @@ HALFTONE_OPERATORS(HALFTONE_INSTANTIATE, HALFTONE_INSTANTIATE_OLD)
 
 std::string_view instruction_set() { return chosen().name; }
 
+std::string packing_instructions() {
+  std::string all(instruction_set());
+  if (multiplies_bytes()) all += "+vnni";
+  if (has_products_in(Precision::bfloat16)) all += "+bf16";
+  if (all.starts_with("v4") && has_amx()) all += "+amx";
+  return all;
+}
+
 std::int64_t float_lanes() {
   const std::string_view name = chosen().name;
   return name == "v4" ? 16 : name == "v3" ? 8 : 4;
@@ -165,7 +176,9 @@ bool has_products_in([[maybe_unused]] Precision precision) {
 #if defined(__x86_64__)
   const std::string_view name = chosen().name;
   if (precision == Precision::bfloat16) {
-    return name == "v4" && __builtin_cpu_supports("avx512bf16") != 0;
+    if (name != "v4" || !__builtin_cpu_supports("avx512bf16")) return false;
+    // Processors with AMX add pairs by vectors at half the rate of float32.
+    return !__builtin_cpu_supports("amx-bf16") || has_amx();
   }
   if (precision == Precision::float16) return name == "v4" || name == "v3";
 #endif

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include <halftone/graph/descriptor.hpp>
@@ -15,6 +16,10 @@ Kernel find_kernel(const Descriptor& op, std::span<const ElementType> types);
 
 /// "v2", "v3", "v4" or "native": what find_kernel chooses.
 std::string_view instruction_set();
+
+/// The same with what else decides how weights are packed and which numbers products give: +vnni, +bf16 and
+/// +amx.
+std::string packing_instructions();
 
 /// Floats in a vector of that instruction set: channels of a block.
 std::int64_t float_lanes();

@@ -148,7 +148,8 @@ std::vector<T> run(const ConvShape& s, Layout input, Layout output, const std::v
     conv_unpacked<T, Kinds>(plan, from.data(), w.data(), same.data(), e, aligned(room), executor,
                             order);
     CHECK(aligned(room)[bytes] == mark);
-    CHECK(std::memcmp(same.data(), to.data(), to.size() * sizeof(T)) == 0);
+    const std::size_t size = to.size() * sizeof(T);
+    CHECK((size == 0 || std::memcmp(same.data(), to.data(), size) == 0));
   }
   if (output == Layout::plain) return to;
   std::vector<T> plain(s.batch * s.filters * s.output_pixels());

@@ -309,29 +309,75 @@ TEST_CASE("products in 16 bits are those of rounded operands, summed in float") 
   }
 }
 
+TEST_CASE(
+    "a product in bfloat16 of blocks equals its definition, and each row that of fewer rows") {
+  if (!detail::multiplies_pairs()) return;
+  // Numbers that bfloat16 holds have exact sums, in whatever order; for others, no row's sum depends on how
+  // many there are: from two rows on, since one row may be summed up by vectors where others are
+  // by AMX. Sizes: pieces of k, their last steps, groups of rows, panels of one vector.
+  const Epilogue<float> plain;
+  for (const Size& size : {Size{70, 70, 1100}, Size{300, 50, 70}, Size{33, 100, 2100}}) {
+    const auto [m, n, k] = size;
+    CAPTURE(m);
+    for (const Form form : {Form::rows, Form::columns, Form::neither}) {
+      CAPTURE(int(form));
+      const Operand<float> a(m, k, form, 1), b(k, n, Form::rows, 2);
+      const auto expected = reference(a.view, b.view, plain);
+      for (const Way way : {Way::pairs, Way::packed_pairs}) {
+        CHECK(differences(run(a.view, b.view, plain, way), expected) == 0);
+      }
+    }
+    const auto left = uniform(m * k, 1), right = uniform(k * n, 2);
+    const auto rows = [&](std::int64_t count, Way way) {
+      return run<float>(row_major(left.data(), count, k), row_major(right.data(), k, n), {}, way);
+    };
+    const auto all = rows(m, Way::pairs);
+    for (const std::int64_t count : {2, 15, 31, 32, 47}) {
+      if (count > m) continue;
+      CAPTURE(count);
+      for (const Way way : {Way::pairs, Way::packed_pairs}) {
+        CHECK(differences(rows(count, way), {all.begin(), all.begin() + count * n}) == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("registers of AMX take runs in equal parts where these are half full at least") {
+  using detail::amx_steps_of;
+  CHECK(amx_steps_of(16) == 16);
+  CHECK(amx_steps_of(14) == 14);  // a row of seven taps of two pairs
+  CHECK(amx_steps_of(22) == 11);
+  CHECK(amx_steps_of(40) == 10);  // three parts would not be equal
+  CHECK(amx_steps_of(17) == 16);  // one step is left over
+  CHECK(amx_steps_of(0) == 16);
+}
+
 TEST_CASE("values that 16 bits do not hold: NaN, infinity, subnormal and large numbers") {
   const float infinity = __builtin_inff(), nan = __builtin_nanf("");
   for (const Way way : ways<float>()) {
     if (way < Way::pairs) continue;
     CAPTURE(int(way));
-    const auto product = [&](float a, float b) {
-      std::vector<float> left(20, 0.f), right(20 * 8, 0.f);
-      left[7] = a;
-      for (int j = 0; j < 8; ++j) right[7 * 8 + std::size_t(j)] = b;
-      return run<float>(row_major<const float>(left.data(), 1, 20),
-                        row_major<const float>(right.data(), 20, 8), {}, way)[5];
-    };
-    CHECK(product(2, infinity) == infinity);
-    CHECK(product(-2, infinity) == -infinity);
-    CHECK(product(nan, 1) != product(nan, 1));
-    CHECK(product(1, nan) != product(1, nan));
-    if (way == Way::packed_halves) {
-      CHECK(product(1, 65504) == 65504);
-      CHECK(product(1, 65520) == infinity);  // half way to the next power of two
-    } else {
-      CHECK(product(0x1p-130f, 1) == 0);
-      CHECK(product(1, 0x1p-130f) == 0);
-      CHECK(product(0x1p127f, 0x1p-126f) == 2);
+    for (const std::size_t rows : {1, 3}) {
+      CAPTURE(rows);
+      const auto product = [&](float a, float b) {
+        std::vector<float> left(rows * 20, 0.f), right(20 * 8, 0.f);
+        left[(rows - 1) * 20 + 7] = a;
+        for (int j = 0; j < 8; ++j) right[7 * 8 + std::size_t(j)] = b;
+        return run<float>(row_major<const float>(left.data(), std::int64_t(rows), 20),
+                          row_major<const float>(right.data(), 20, 8), {}, way)[(rows - 1) * 8 + 5];
+      };
+      CHECK(product(2, infinity) == infinity);
+      CHECK(product(-2, infinity) == -infinity);
+      CHECK(product(nan, 1) != product(nan, 1));
+      CHECK(product(1, nan) != product(1, nan));
+      if (way == Way::packed_halves) {
+        CHECK(product(1, 65504) == 65504);
+        CHECK(product(1, 65520) == infinity);  // half way to the next power of two
+      } else {
+        CHECK(product(0x1p-130f, 1) == 0);
+        CHECK(product(1, 0x1p-130f) == 0);
+        CHECK(product(0x1p127f, 0x1p-126f) == 2);
+      }
     }
   }
 }

@@ -29,6 +29,14 @@ class AttentionHead {
     const Segment segment{0, steps};
     t.segments = &segment;
     t.segment_count = 1;
+    if constexpr (std::is_same_v<W, BfloatPair>) {
+      if (multiplies_in_amx()) {
+        t.x = x;
+        t.w = w;
+        t.y = y;
+        return AmxTiles().run_rows(t, rows, columns / N);
+      }
+    }
     const Parts tiles(rows, direct_rows), panels(columns / N, direct_vectors);
     for (std::int64_t p = 0; p < panels.parts; ++p) {
       const std::int64_t column = panels.begin(p) * N;

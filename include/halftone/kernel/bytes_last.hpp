@@ -239,6 +239,13 @@ class LastBytes {
     return (ByteLine)__builtin_ia32_packuswb512_mask(low, high, ByteLine{}, ~0ull);
 #endif
   }
+  /// Stores the first `given` of them in the order of the lanes.
+  HALFTONE_INLINE void store(const FourWords& words, std::int64_t given, std::uint8_t* y) const {
+    const auto by_quarter = (ByteWords)saturated(words);
+    const auto in_order = __builtin_shufflevector(by_quarter, by_quarter, 0, 4, 8, 12, 1, 5, 9, 13,
+                                                  2, 6, 10, 14, 3, 7, 11, 15);
+    masked_store<1>(y, (ByteLine)in_order, int(given));
+  }
 
  private:
   template <class T>
@@ -326,12 +333,97 @@ HALFTONE_VNNI void run_last_tile(const LastPart& t, std::int64_t first) {
     if constexpr (V > 1) whole.b = bytes.whole(sum[i][1], 1, common);
     if constexpr (V > 2) whole.c = bytes.whole(sum[i][2], 2, common);
     if constexpr (V > 3) whole.d = bytes.whole(sum[i][3], 3, common);
-    const auto by_quarter = (ByteWords)bytes.saturated(whole);
-    const auto in_order = __builtin_shufflevector(by_quarter, by_quarter, 0, 4, 8, 12, 1, 5, 9, 13,
-                                                  2, 6, 10, 14, 3, 7, 11, 15);
-    masked_store<1>(y, (ByteLine)in_order, int(t.given));
+    bytes.store(whole, t.given, y);
   }
 }
+
+#if HALFTONE_AMX
+/// The words of some pixels of a run, which registers load from where they lie if these are equally far
+/// apart, or else from a copy.
+class LastRows {
+ public:
+  LastRows(const std::uint8_t* const* rows, std::int64_t count) : rows_(rows), count_(count) {
+    apart_ = count > 1 ? rows[1] - rows[0] : 0;
+    for (std::int64_t i = 2; i < count && is_even_; ++i) is_even_ = rows[i] - rows[i - 1] == apart_;
+  }
+  /// The word `at` of the first pixel, with so many behind it; the other pixels' lie apart() bytes apart.
+  const char* words(std::int64_t at, std::int64_t count) {
+    if (is_even_) return reinterpret_cast<const char*>(rows_[0] + 4 * at);
+    for (std::int64_t i = 0; i < count_; ++i) {
+      using Words = Vec<std::uint32_t>;
+      const auto* const from = reinterpret_cast<const std::uint32_t*>(rows_[i] + 4 * at);
+      Words::load_partial(from, count).store(copy_ + i * amx_steps);
+    }
+    return reinterpret_cast<const char*>(copy_);
+  }
+  std::int64_t apart() const { return is_even_ ? apart_ : AmxRegisters::line; }
+
+ private:
+  const std::uint8_t* const* rows_;
+  std::int64_t count_, apart_;
+  bool is_even_ = true;
+  alignas(64) std::uint32_t copy_[amx_rows * amx_steps];
+};
+
+/// Sums of R groups of pixels from `first` on and V vectors of filters from vector `v` on.
+template <AmxStep step, int R, int V>
+void run_last_registers(AmxRegisters& registers, const LastPart& t, std::int64_t first,
+                        std::int64_t v, std::int64_t vectors) {
+  registers.load<R, V>(t.begin + v * byte_lanes, 0, byte_lanes);
+  const std::int64_t at_once = registers.steps(), w_bytes = vectors * AmxRegisters::line;
+  const char* w = reinterpret_cast<const char*>(t.b) + v * AmxRegisters::line;
+  for (std::int64_t r = 0; r < t.runs; ++r) {
+    const std::uint8_t* const* const pixels = t.rows + r * last_pixels + first;
+    LastRows x(pixels, registers.first()), more(pixels + registers.first(), registers.second());
+    std::int64_t q = 0;
+    for (; q + at_once <= t.steps; q += at_once, w += at_once * w_bytes) {
+      registers.add<step, R, V>(x.words(q, at_once), x.apart(),
+                                R == 2 ? more.words(q, at_once) : nullptr, more.apart(), w,
+                                w_bytes);
+    }
+    const std::int64_t left = t.steps - q;
+    if (left == 0) continue;
+    registers.add_last<step, R, V>(x.words(q, left), x.apart(),
+                                   R == 2 ? more.words(q, left) : nullptr, more.apart(), w, w_bytes,
+                                   left);
+    w += left * w_bytes;
+  }
+  registers.store<R, V>(t.sums + first * last_panel + v * byte_lanes, last_panel, byte_lanes);
+}
+
+/// All tiles of a part in AMX's registers; `flip`: bytes are signed, and stay so.
+template <int V, bool flip>
+void run_last_in_amx(const LastPart& t) {
+  constexpr AmxStep step = flip ? AmxStep::signed_bytes : AmxStep::unsigned_bytes;
+  AmxRegisters registers(amx_steps_of(t.steps));
+  for (std::int64_t first = 0; first < t.count; first += amx_tile_rows) {
+    const std::int64_t left = t.count - first, rows = left < amx_tile_rows ? left : amx_tile_rows;
+    const std::int64_t half = rows > amx_rows ? (rows + 1) / 2 : rows;
+    registers.shape(half, rows - half);
+    for (int v = 0; v < V; v += 2) {
+      if (rows > half) {
+        V - v > 1 ? run_last_registers<step, 2, 2>(registers, t, first, v, V)
+                  : run_last_registers<step, 2, 1>(registers, t, first, v, V);
+      } else {
+        V - v > 1 ? run_last_registers<step, 1, 2>(registers, t, first, v, V)
+                  : run_last_registers<step, 1, 1>(registers, t, first, v, V);
+      }
+    }
+  }
+  if (t.bytes == nullptr) return;
+  const LastBytes& bytes = *t.bytes;
+  const LastBytes::Common common = bytes.common;
+  std::uint8_t* y = t.y;
+  for (std::int64_t i = 0; i < t.count; ++i, y += t.y_row) {
+    const std::int32_t* const sums = t.sums + i * last_panel;
+    FourWords whole{bytes.whole(words_at(sums), 0, common), {}, {}, {}};
+    if constexpr (V > 1) whole.b = bytes.whole(words_at(sums + byte_lanes), 1, common);
+    if constexpr (V > 2) whole.c = bytes.whole(words_at(sums + 2 * byte_lanes), 2, common);
+    if constexpr (V > 3) whole.d = bytes.whole(words_at(sums + 3 * byte_lanes), 3, common);
+    bytes.store(whole, t.given, y);
+  }
+}
+#endif
 
 /// Pixels of a tile: few vectors leave registers for more of them.
 constexpr std::int64_t last_rows(std::int64_t vectors) {
@@ -341,6 +433,9 @@ constexpr std::int64_t last_rows(std::int64_t vectors) {
 /// All tiles of a part.
 template <int V, bool flip>
 void run_last_tiles(const LastPart& part) {
+#if HALFTONE_AMX
+  if (multiplies_bytes_in_amx()) return run_last_in_amx<V, flip>(part);
+#endif
   constexpr int most = int(last_rows(V));
   using Run = void (*)(const LastPart&, std::int64_t);
   static constexpr auto kernels = []<int... I>(std::integer_sequence<int, I...>) {
@@ -470,7 +565,10 @@ class LastConvolution {
       const std::int64_t vectors = shape_.by_channel ? 4 : (given + byte_lanes - 1) / byte_lanes;
       alignas(64) std::int32_t begin[64] = {};
       __builtin_memcpy(begin, filters_ + place.sum, std::size_t(64 * vectors));
-      const LastBytes bytes(how_, first, given, shape_.by_channel, zero_, begin);
+      // AMX multiplies signed bytes as they are.
+      const bool is_flipped = flip && (shape_.by_channel || !multiplies_bytes_in_amx());
+      const std::int32_t zero = flip && !is_flipped ? zero_ - 128 : zero_;
+      const LastBytes bytes(how_, first, given, shape_.by_channel, zero, begin);
       const LastBytes* const made = how_.y.is_saturating ? &bytes : nullptr;
       const LastPart part{rows,
                           pixel,
@@ -556,7 +654,8 @@ void convolve_last(const LastShape& s, const X* x, std::int32_t zero, const void
   }
   const LastConvolution<flip_left<X> != 0> convolution(s, zero + shift_left<X>, packed, how);
   // The filters are more bytes than a few pixels: those go through all filters at once.
-  const std::int64_t usual = s.pixels() <= last_pixels ? last_pixels : 48;
+  const bool takes_all = s.pixels() <= last_pixels || multiplies_bytes_in_amx();
+  const std::int64_t usual = takes_all ? last_pixels : 48;
   const Parts chunks(s.pixels(), usual);
   const std::int64_t panels = (s.filters + last_panel - 1) / last_panel;
   // Few pixels: filters are divided, too.

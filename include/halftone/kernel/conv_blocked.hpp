@@ -265,13 +265,59 @@ HALFTONE_BF16 inline void pair_rows(float* rows, std::int64_t size, std::int64_t
 }
 #endif
 
+#if HALFTONE_AVX512
+/// Pairs of the pixels of two neighbouring blocks, or of one and of zeros: what AMX takes at once.
+HALFTONE_BF16 inline void join_blocks(const float* first, const float* second, std::int64_t step,
+                                      std::int64_t count, float* to, std::int64_t to_step) {
+  using V = Vec<float>;
+  for (std::int64_t i = 0; i < count; ++i, first += step, to += to_step) {
+    const auto pairs = rounded_pairs(V::load(first), second == nullptr ? V(0.f) : V::load(second));
+    __builtin_memcpy(to, &pairs, sizeof pairs);
+    if (second != nullptr) second += step;
+  }
+}
+
+/// Pairs of channels, of two or of four of them, for neighbouring plain pixels. `channels`: those that there
+/// are.
+HALFTONE_BF16 inline void join_channels(const float* x, std::int64_t apart, std::int64_t channels,
+                                        std::int64_t pixels, float* to) {
+  using V = Vec<float>;
+  constexpr std::int64_t N = V::size;
+  for (std::int64_t i = 0; i < pixels; i += N, to += channels > 2 ? 2 * N : N) {
+    const std::int64_t n = pixels - i < N ? pixels - i : N;
+    const auto channel = [&](std::int64_t c) {
+      return c < channels ? V::load_partial(x + c * apart + i, n) : V(0.f);
+    };
+    auto* const words = reinterpret_cast<std::uint32_t*>(to);
+    const auto first = pairs_of(channel(0), channel(1));
+    if (channels <= 2) {
+      first.store_partial(words, n);
+      continue;
+    }
+    const auto second = pairs_of(channel(2), channel(3));
+    const Vec<std::uint32_t> low = __builtin_shufflevector(first.v, second.v, 0, 16, 1, 17, 2, 18,
+                                                           3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const Vec<std::uint32_t> high = __builtin_shufflevector(first.v, second.v, 8, 24, 9, 25, 10, 26,
+                                                            11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    low.store_partial(words, 2 * n < N ? 2 * n : N);
+    if (2 * n > N) high.store_partial(words + N, 2 * n - N);
+  }
+}
+#endif
+
 /// Writes one pixel of a block as the plan has it.
 template <class T>
 HALFTONE_INLINE void store_pixel(const ConvPlan& plan, Vec<T> lanes, T* to) {
   if constexpr (takes_pairs<T>) {
     if (plan.pairs) {
       const auto bits = bfloat16_from_float(lanes);
-      __builtin_memcpy(to, &bits.v, sizeof(bits.v));
+      if (plan.unit >= 8) {
+        __builtin_memcpy(to, &bits.v, sizeof(bits.v));
+      } else if (plan.unit == 4) {
+        __builtin_memcpy(to, &bits.v, 16);
+      } else {
+        __builtin_memcpy(to, &bits.v, plan.unit == 2 ? 8 : 4);
+      }
       return;
     }
   }
@@ -283,7 +329,8 @@ template <class T>
 void place_pixels(const ConvPlan& plan, const T* x, std::int64_t channels, T* to) {
   const ConvShape& s = plan.shape;
   const std::int64_t pixels = s.input[1] * s.input[2], size = plan.column_size();
-  const std::int64_t stride = s.stride[2], row_stride = s.kernel[1] == 1 ? s.stride[1] : 1;
+  const std::int64_t stride = plan.copied_step();
+  const std::int64_t row_stride = s.kernel[1] == 1 ? s.stride[1] : 1;
   std::int64_t h = s.pads_begin[1], w = 0, phase = 0, column = 0;
   T* row = nullptr;  // null: nobody reads it
   const auto begin_row = [&] {
@@ -315,10 +362,15 @@ template <class T>
 void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int64_t plane, T* to) {
   using V = Vec<T>;
   const ConvShape& s = plan.shape;
-  const std::int64_t height = s.input[1], width = s.input[2], stride = s.stride[2];
+  const std::int64_t height = s.input[1], width = s.input[2], stride = plan.copied_step();
   const std::int64_t unit = plan.unit, size = plan.column_size(), run = plan.columns * size;
-  const std::int64_t block = plan.channels_per_plane(), channel = plane * block;
-  const bool is_transposed = unit > 1 && plan.input == Layout::plain;
+  const std::int64_t channel = plane * plan.channels_per_plane();
+  constexpr std::int64_t block = channel_block<T>;
+  const bool is_line = plan.kind == ConvKind::line;
+  // Few channels are joined row by row.
+  const bool is_joined =
+      plan.amx && plan.input == Layout::plain && plan.images == 1 && stride == 1 && unit <= 2;
+  const bool is_transposed = !is_line && plan.input == Layout::plain && !is_joined;
   const std::int64_t image_size = activation_size<T>(plan.input, 1, s.channels, height * width);
   const T* from = x + channel * height * width;
   T* out = to;
@@ -335,13 +387,26 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
       for (std::int64_t i = end * size; i < run; ++i) out[i] = 0;
       if (is_transposed) continue;
       const std::int64_t at = h * width + begin * stride - shift;
-      if (unit == 1) {
+      if (is_line) {
         for (std::int64_t c = begin; c < end; ++c) out[c] = from[at + (c - begin) * stride];
       } else {
         const T* pixel = from + at * block;
 #if HALFTONE_AVX512
         if constexpr (takes_pairs<T>) {
-          if (plan.pairs && stride == 1) {
+          if (is_joined) {
+            join_channels(from + at, height * width, s.channels, end - begin, out + begin * size);
+            continue;
+          }
+          if (plan.amx && plan.channels_per_plane() > block) {
+            const bool has_second = channel + block < s.channels;
+            for (std::int64_t i = 0; i < plan.images; ++i) {
+              const T* const p = pixel + (i < images ? i : images - 1) * image_size;
+              join_blocks(p, has_second ? p + block * height * width : nullptr, stride * block,
+                          end - begin, out + begin * size + i * unit, size);
+            }
+            continue;
+          }
+          if (plan.pairs && stride == 1 && plan.channels_per_plane() == block && plan.images == 1) {
             round_row(pixel, (end - begin) * block,
                       reinterpret_cast<BfloatPair*>(out + begin * unit));
             continue;
@@ -367,8 +432,12 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
   if (!is_transposed) return;
   const std::int64_t count = channels_of_plane(plan, plane % (plan.planes / s.groups));
   for (std::int64_t i = 0; i < plan.images; ++i) {
-    const std::int64_t image = i < images ? i : images - 1;
-    place_pixels(plan, from + image * image_size, count, to + i * unit);
+    const T* const image = from + (i < images ? i : images - 1) * image_size;
+    place_pixels(plan, image, count < block ? count : block, to + i * unit);
+    if (plan.channels_per_plane() > block) {
+      place_pixels(plan, image + block * height * width, count < block ? 0 : count - block,
+                   to + i * unit + block / 2);
+    }
   }
 }
 
@@ -388,7 +457,7 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
   const W* weights =
       reinterpret_cast<const W*>(static_cast<const char*>(packed) + segment_bytes(plan));
   const std::int64_t pixels = plan.output_rows * plan.output_columns;
-  const Parts tiles(plan.output_columns, tile_rows);
+  const Parts tiles(plan.output_columns, plan.rows_of_tile());
   const std::int64_t units = plan.output_rows > 1 ? plan.output_rows : tiles.parts;
   const Parts bands(units, plan.band);
   const std::int64_t panels = plan.panels * s.groups;
@@ -404,6 +473,8 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
     Tile<T, W> tile;
     tile.w = own != nullptr ? own : weights + channel * plan.steps;
     tile.y_row = tile.residual_row = N;
+    tile.x_row = plan.unit * plan.column_step;
+    tile.w_step = vectors * N;
     tile.y_vector = pixels * N;
     tile.segments = segments;
     tile.segment_count = plan.segments;
@@ -434,15 +505,29 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
       }
       return tile_kernel<T, source, W>(count, vectors);
     };
+    [[maybe_unused]] AmxTilesOf<W> amx(plan.amx_steps);
+    // Two short rows fill a tile of AMX together.
+    const bool joins_rows = plan.amx && rows && plan.output_columns <= amx_rows;
     for (std::int64_t r = rows ? first : 0; r < (rows ? last : 1); ++r) {
       for (std::int64_t t = rows ? 0 : first; t < (rows ? tiles.parts : last); ++t) {
         const std::int64_t column = tiles.begin(t), count = tiles.begin(t + 1) - column;
         const std::int64_t at = channel * pixels + (r * plan.output_columns + column) * N;
-        tile.x = reinterpret_cast<const left_t<T, W>*>(from + r * step + column * plan.unit);
+        tile.x = reinterpret_cast<const left_t<T, W>*>(from + r * step + column * tile.x_row);
         tile.y = y + at;
         tile.residual = residual == nullptr ? nullptr : residual + at;
         const std::int64_t pass = rows ? (r - first) * tiles.parts + t : t - first;
         tile.ahead = reinterpret_cast<const char*>(tile.w) + ahead + pass * bytes / passes;
+        if constexpr (std::is_same_v<W, BfloatPair>) {
+          if (joins_rows && r + 1 < last) {
+            amx.run(tile, count, count, step, vectors);
+            ++r;
+            continue;
+          }
+          if (plan.amx) {
+            amx.run_rows(tile, count, vectors);
+            continue;
+          }
+        }
         kernel(count)(tile);
       }
     }

@@ -115,9 +115,8 @@ void run_general(const ConvPlan& plan, const T* x, const void* packed, T* y,
                          row_major(y + row * pixels, filters, pixels),
                          &e,
                          Parts(filters, tile_rows),
-                         Parts(plan.steps, std::is_same_v<T, S> ? k_block<S> : plan.steps + 1),
+                         Pieces(plan.steps, std::is_same_v<T, S> ? k_block<S> : plan.steps + 1, 1),
                          fits_tile(e)};
-      if (product.steps.parts == 0) product.steps.parts = 1;
       const S* weights = static_cast<const S*>(packed) + group * filters * plan.steps;
       for (std::int64_t piece = 0; piece < product.steps.parts; ++piece) {
         multiply_block(product, weights, 0, plan.steps, product.steps.begin(piece),

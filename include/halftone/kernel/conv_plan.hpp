@@ -35,9 +35,12 @@ struct ConvPlan {
   /// Elements of planes and weights are pairs: of channels, or (kind line) of rows, the kernel's
   /// dilation apart.
   bool pairs = false;
+  bool amx = false;  ///< tiles of pairs of channels have their sums in AMX's registers
+  std::int64_t amx_steps = detail::amx_steps;  ///< that a register of AMX takes of a segment
   std::int64_t images = 1;
   std::int64_t unit = 1, planes = 1, rows = 1, phases = 1, columns = 1;
-  std::int64_t row_step = 1;  ///< rows from one output row to the next
+  std::int64_t row_step = 1;     ///< rows from one output row to the next
+  std::int64_t column_step = 1;  ///< columns of a run from one output to the next
   /// A 1x1 kernel sees all pixels as one row; columns are those of all images.
   std::int64_t output_rows = 1, output_columns = 1;
   std::int64_t segments = 0, steps = 0;  ///< of one sum
@@ -53,9 +56,15 @@ struct ConvPlan {
   std::int64_t panels_per_task = 1;  ///< of kind general
 
   constexpr std::int64_t column_size() const { return images * unit; }
+  /// Columns of x from one of a run to the next.
+  constexpr std::int64_t copied_step() const { return column_step > 1 ? 1 : shape.stride[2]; }
+  constexpr std::int64_t rows_of_tile() const { return amx ? detail::amx_tile_rows : tile_rows; }
   /// Rows of an image leave a tile's registers empty: images may share tiles, so that each sum is one
   /// chain, however many rows a tile has.
-  constexpr bool is_narrow() const { return output_columns / images < (tile_rows + 1) / 2; }
+  constexpr bool is_narrow() const {
+    constexpr std::int64_t least_of_amx = 12;
+    return output_columns / images < (amx ? least_of_amx : (tile_rows + 1) / 2);
+  }
   constexpr bool pairs_rows() const { return pairs && kind == ConvKind::line; }
   constexpr std::int64_t channels_per_plane() const {
     return pairs && !pairs_rows() ? 2 * unit : unit;
@@ -138,16 +147,29 @@ inline constexpr std::int64_t reordered_bytes = 4 * 1024 * 1024;
 /// Elements of patches that a task of the general kind packs at once.
 inline constexpr std::int64_t patch_elements = 64 * 1024;
 
+/// Pairs that hold so many channels for AMX: few of them lie so close that a register takes neighbouring
+/// pixels at once.
+constexpr std::int64_t amx_unit(std::int64_t channels) {
+  std::int64_t unit = 1;
+  while (unit < amx_steps && 2 * unit < channels) unit *= 2;
+  return unit;
+}
+
 template <class T>
 constexpr void plan_tiles(ConvPlan& plan) {
   const ConvShape& s = plan.shape;
   constexpr std::int64_t N = channel_block<T>;
   const bool line = plan.kind == ConvKind::line;
   const std::int64_t output_height = s.output(1), output_width = s.output(2);
-  plan.unit = line ? 1 : plan.pairs ? N / 2 : N;
-  plan.planes = line ? s.channels : channel_blocks<T>(s.channels);
-  plan.phases = s.kernel[2] == 1 ? 1 : s.stride[2];
-  plan.columns = s.kernel[2] == 1 ? output_width : output_width + (s.reach(2) - 1) / s.stride[2];
+  plan.unit = line ? 1 : plan.amx ? amx_unit(s.channels) : plan.pairs ? N / 2 : N;
+  plan.planes = Parts(s.channels, plan.channels_per_plane()).parts;
+  const bool has_steps =
+      plan.amx && plan.unit < amx_steps;  // neighbours alone can be taken at once
+  plan.phases = s.kernel[2] == 1 || has_steps ? 1 : s.stride[2];
+  plan.column_step = s.kernel[2] > 1 && has_steps ? s.stride[2] : 1;
+  plan.columns = s.kernel[2] == 1
+                     ? output_width
+                     : (output_width - 1) * plan.column_step + (s.reach(2) - 1) / plan.phases + 1;
   plan.rows = s.kernel[1] == 1 ? output_height : (output_height - 1) * s.stride[1] + s.reach(1);
   plan.row_step = s.kernel[1] == 1 ? 1 : s.stride[1];
   const bool in_place = !plan.pairs && plan.images == 1 &&
@@ -165,6 +187,7 @@ constexpr void plan_tiles(ConvPlan& plan) {
   for_each_column(plan, [&](std::int64_t, std::int64_t, bool joined) { runs += joined ? 0 : 1; });
   const std::int64_t planes = plan.planes / s.groups;
   plan.segments = planes * plan.kernel_rows() * runs;
+  if (has_steps && runs > 0) plan.amx_steps = amx_steps_of(s.kernel[2] / runs * plan.unit);
   plan.steps = planes * plan.kernel_rows() * s.kernel[2] * plan.unit;
   const std::int64_t filters = round_up(s.filters_per_group(), N);
   plan.panels = Parts(filters, panel_columns<compute_t<T>>).parts;
@@ -172,7 +195,7 @@ constexpr void plan_tiles(ConvPlan& plan) {
       segment_bytes(plan) + s.groups * filters * plan.steps * std::int64_t(sizeof(T));
 
   // Bands of rows whose x stays in L2; at least eight tasks where there is work for them.
-  const std::int64_t tiles = Parts(plan.output_columns, tile_rows).parts;
+  const std::int64_t tiles = Parts(plan.output_columns, plan.rows_of_tile()).parts;
   const std::int64_t units = plan.output_rows > 1 ? plan.output_rows : tiles;
   const std::int64_t bytes = plan.planes / s.groups * plan.plane_size() * std::int64_t(sizeof(T));
   std::int64_t bands = Parts(bytes, band_bytes).parts;
@@ -188,7 +211,7 @@ constexpr void plan_images(ConvPlan& plan) {
   const std::int64_t batch = plan.shape.batch;
   const std::int64_t bytes = plan.planes * plan.plane_size() * std::int64_t(sizeof(T));
   const std::int64_t most = bytes < band_bytes ? band_bytes / bytes : 1;
-  if (!plan.is_narrow() || batch == 1 || most == 1) return;
+  if (!plan.is_narrow() || batch == 1 || most == 1 || plan.column_step > 1) return;
   plan.images = Parts(batch, Parts(batch, most).parts).parts;
   plan_tiles<T>(plan);
 }
@@ -280,7 +303,8 @@ constexpr bool has_winograd(const ConvShape& s, std::int64_t edge) {
 
 /// Chooses how to compute a convolution of elements T whose x and y have these layouts; by the form
 /// F(edge x edge, kernel) if there is one and T is float. In bfloat16 direct sums of floats take pairs of
-/// channels or rows, which is faster than tiles of edge 2, too.
+/// channels or rows, which is faster than tiles of edge 2, too; in AMX's registers pairs of channels
+/// alone, which is faster than tiles of any edge.
 template <class T>
 constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, std::int64_t edge = 0,
                              Precision precision = Precision::float32) {
@@ -308,11 +332,11 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
   } else if (tiled && is_narrow) {
     plan.kind = ConvKind::depthwise;
   } else if (tiled && std::is_same_v<T, float> && has_winograd(s, edge) &&
-             !(in_pairs && edge == 2)) {
+             !(in_pairs && (edge == 2 || detail::multiplies_in_amx()))) {
     plan.kind = ConvKind::winograd;
     plan.edge = edge;
   } else if (tiled && few) {
-    plan.kind = ConvKind::line;
+    plan.kind = in_pairs && detail::multiplies_in_amx() ? ConvKind::blocked : ConvKind::line;
   } else if (tiled && (s.groups == 1 ||
                        (s.channels_per_group() % N == 0 && s.filters_per_group() % N == 0))) {
     plan.kind = ConvKind::blocked;
@@ -322,10 +346,15 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
 
   const bool has_rows = plan.kind == ConvKind::line && s.kernel[1] > 1;
   plan.pairs = in_pairs && (plan.kind == ConvKind::blocked || has_rows);
+  if (plan.pairs && detail::multiplies_in_amx()) {
+    plan.amx = s.groups == 1 || group % (2 * N) == 0;
+    plan.pairs = plan.amx;
+  }
   if (plan.kind == ConvKind::blocked || plan.kind == ConvKind::line) {
     detail::plan_tiles<T>(plan);
     const bool is_plain = input == Layout::plain && output == Layout::plain;
-    const bool has_chains = std::is_same_v<T, float> && !plan.pairs;  // see is_narrow()
+    // See is_narrow().
+    const bool has_chains = std::is_same_v<T, float> && (!plan.pairs || plan.amx);
     if (plan.kind == ConvKind::blocked && (is_plain || has_chains)) detail::plan_images<T>(plan);
     plan.tasks = detail::batch_tasks(plan);
     plan.workspace_bytes = detail::round_up(blocks * N * bytes, 64) +  // the bias, padded

@@ -32,9 +32,19 @@ template <class T, class W = compute_t<T>>
 void multiply(Matrix<const T> a, const left_t<compute_t<T>, W>* packed_a, Matrix<const T> b,
               const std::type_identity_t<W>* packed_b, Matrix<T> y, const Epilogue<T>& epilogue,
               void* workspace, const Executor& executor) {
-  const Parts tiles(y.rows, tile_rows);
-  multiply_packed<T, W>({y.rows, y.columns, elements_of<W>(a.columns), a, packed_a, b, packed_b, y,
-                         &epilogue, tiles, Parts(0, 1), false},
+  const Parts tiles(y.rows, rows_of_tile<W>());
+  multiply_packed<T, W>({y.rows,
+                         y.columns,
+                         elements_of<W>(a.columns),
+                         a,
+                         packed_a,
+                         b,
+                         packed_b,
+                         y,
+                         &epilogue,
+                         tiles,
+                         {},
+                         false},
                         workspace, executor);
 }
 

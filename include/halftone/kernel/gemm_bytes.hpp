@@ -9,7 +9,7 @@
 #include <halftone/kernel/gemm_packed.hpp>
 #include <halftone/kernel/requantize.hpp>
 
-/// The product of matrices of bytes by VNNI: sums of four products of an unsigned and a signed byte
+/// The product of matrices of bytes by VNNI or AMX: sums of four products of an unsigned and a signed byte
 /// in each lane of int32. Where the machine has no such instruction, integer_product.hpp computes in
 /// float, which gives the same sums.
 namespace halftone::kernel::detail {
@@ -42,6 +42,12 @@ constexpr bool multiplies_bytes() {
 /// The left operand lies in tiles of rows, the right one in panels of columns, both with four terms
 /// side by side and the terms padded to a multiple of four.
 inline constexpr std::int64_t byte_rows = 12, byte_lanes = 16, byte_columns = 2 * byte_lanes;
+/// Rows whose sums wait in the first cache.
+inline constexpr std::int64_t byte_rows_at_once = 96;
+/// Rows of a tile.
+inline std::int64_t rows_of_byte_tile() {
+  return multiplies_bytes_in_amx() ? amx_tile_rows : byte_rows;
+}
 /// Bytes of the left operand that a task goes through for each panel, and of the right operand that
 /// are packed at once; both stay in L2.
 inline constexpr std::int64_t byte_group = std::int64_t{1} << 18;
@@ -92,6 +98,7 @@ void pack_byte_tile(const ByteShape& s, Fill&& fill, std::int64_t row, std::int6
   constexpr std::int64_t piece = 512;
   std::uint8_t line[piece];
   const std::int64_t length = s.k / s.runs, stride = round_up(length, 4);
+  const bool has_words = !multiplies_bytes_in_amx();  // of one row behind those of another
   for (std::int64_t i = 0; i < rows; ++i) {
     std::int32_t sum = 0;
     for (std::int64_t run = 0; run < s.runs; ++run) {
@@ -106,6 +113,11 @@ void pack_byte_tile(const ByteShape& s, Fill&& fill, std::int64_t row, std::int6
         sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) +
                                         static_cast<std::uint32_t>(part));
         for (std::int64_t j = count; j < round_up(count, 4); ++j) line[j] = 0;
+        if (!has_words) {
+          __builtin_memcpy(to + i * s.terms() + run * stride + q, line,
+                           std::size_t(round_up(count, 4)));
+          continue;
+        }
         std::uint8_t* out = to + (run * stride + q) * rows + i * 4;
         for (std::int64_t j = 0; j < count; j += 4) __builtin_memcpy(out + j * rows, line + j, 4);
       }
@@ -226,6 +238,51 @@ HALFTONE_VNNI void run_byte_tile(const ByteTile& t) {
   }
 }
 
+#if HALFTONE_AMX
+/// The same for R groups of rows in AMX's registers.
+template <int R, int V>
+void run_byte_registers(AmxRegisters& registers, const ByteTile& t) {
+  alignas(64) std::uint32_t sums[amx_tile_rows * V * byte_lanes];
+  registers.clear();
+  const std::int64_t row = 4 * t.steps, at_once = registers.steps();
+  constexpr std::int64_t w_bytes = V * AmxRegisters::line;
+  const char *a = reinterpret_cast<const char*>(t.a), *b = reinterpret_cast<const char*>(t.b);
+  const std::int64_t second = registers.first() * row;
+  std::int64_t q = t.steps;
+  for (; q >= at_once; q -= at_once, a += 4 * at_once, b += at_once * w_bytes) {
+    registers.add<AmxStep::unsigned_bytes, R, V>(a, row, a + second, row, b, w_bytes);
+  }
+  if (q > 0) {
+    registers.add_last<AmxStep::unsigned_bytes, R, V>(a, row, a + second, row, b, w_bytes, q);
+  }
+  registers.store<R, V>(sums, V * byte_lanes, byte_lanes);
+  const std::int64_t rows = registers.first() + (R == 2 ? registers.second() : 0);
+  for (int v = 0; v < V; ++v) {
+    ByteWords zeros, columns;
+    __builtin_memcpy(&zeros, t.zero_columns + v * byte_lanes, sizeof(zeros));
+    __builtin_memcpy(&columns, t.column_sums + v * byte_lanes, sizeof(columns));
+    for (std::int64_t i = 0; i < rows; ++i) {
+      ByteWords sum;
+      __builtin_memcpy(&sum, sums + (i * V + v) * byte_lanes, sizeof(sum));
+      const auto term = static_cast<std::uint32_t>(t.row_terms[i]);
+      sum += t.is_even ? ByteWords{} + term : zeros * term;
+      sum -= columns * static_cast<std::uint32_t>(t.zero_rows[t.is_even ? 0 : i]);
+      __builtin_memcpy(t.y + i * t.y_row + v * byte_lanes, &sum, sizeof(sum));
+    }
+  }
+}
+inline void run_byte_registers(AmxRegisters& registers, const ByteTile& t, std::int64_t rows,
+                               std::int64_t vectors) {
+  const std::int64_t first = rows > amx_rows ? (rows + 1) / 2 : rows;
+  registers.shape(first, rows - first);
+  if (rows > first) {
+    vectors > 1 ? run_byte_registers<2, 2>(registers, t) : run_byte_registers<2, 1>(registers, t);
+  } else {
+    vectors > 1 ? run_byte_registers<1, 2>(registers, t) : run_byte_registers<1, 1>(registers, t);
+  }
+}
+#endif
+
 using ByteKernel = void (*)(const ByteTile&);
 
 inline ByteKernel byte_kernel(std::int64_t rows, std::int64_t vectors) {
@@ -241,7 +298,7 @@ template <class A, class Fill>
 void pack_bytes_left(const ByteShape& s, Fill&& fill, void* packed, const Executor& executor) {
   auto* const to = static_cast<std::uint8_t*>(packed);
   auto* const sums = reinterpret_cast<std::int32_t*>(to + round_up(s.m * s.terms(), 64));
-  const Parts tiles(s.m, byte_rows);
+  const Parts tiles(s.m, rows_of_byte_tile());
   parallel_for(executor, tiles.parts, [&](std::int64_t t) {
     const std::int64_t row = tiles.begin(t), rows = tiles.begin(t + 1) - row;
     pack_byte_tile<A>(s, fill, row, rows, to + row * s.terms(), sums + row);
@@ -312,9 +369,10 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
                                              static_cast<std::uint32_t>(zero_columns[0]));
   }
 
-  constexpr std::int64_t tiles_at_once = 8;  // whose sums wait in the first cache
-  const Parts tiles(s.m, byte_rows);
-  const std::int64_t fit = byte_group / (byte_rows * (s.k == 0 ? 4 : s.terms()));
+  const std::int64_t tile_height = rows_of_byte_tile(),
+                     tiles_at_once = byte_rows_at_once / tile_height;
+  const Parts tiles(s.m, tile_height);
+  const std::int64_t fit = byte_group / (tile_height * (s.k == 0 ? 4 : s.terms()));
   const Parts groups(tiles.parts, fit < 1 ? 1 : fit);
   const std::int64_t tasks = Parts(task_count(s.m, s.n, s.k), groups.parts).parts;
   const std::int64_t block = packed_b == nullptr ? s.panels_at_once() : s.panels();
@@ -332,7 +390,10 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
     const Parts columns(p1 - p0, Parts(p1 - p0, tasks).parts);
     parallel_for(executor, groups.parts * columns.parts, [&](std::int64_t task) {
       const std::int64_t g = task / columns.parts, c = task % columns.parts;
-      std::int32_t buffer[tiles_at_once * byte_rows * byte_columns];
+      std::int32_t buffer[byte_rows_at_once * byte_columns];
+#if HALFTONE_AMX
+      AmxRegisters registers(amx_steps_of(s.terms() / 4));
+#endif
       for (std::int64_t p = p0 + columns.begin(c); p < p0 + columns.begin(c + 1); ++p) {
         const std::int64_t j = p * byte_columns;
         const std::int64_t width = s.columns() - j < byte_columns ? s.columns() - j : byte_columns;
@@ -355,6 +416,12 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
             tile.row_terms = row_terms + i;
             tile.zero_rows = zero_rows + i;
             tile.y = is_last ? y.sums + i * s.n + j : buffer + (i - first) * byte_columns;
+#if HALFTONE_AMX
+            if (multiplies_bytes_in_amx()) {
+              run_byte_registers(registers, tile, rows, width / byte_lanes);
+              continue;
+            }
+#endif
             byte_kernel(rows, width / byte_lanes)(tile);
           }
           if (is_last) continue;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <halftone/kernel/amx_tile.hpp>
 #include <halftone/kernel/matrix.hpp>
 #include <halftone/kernel/tile.hpp>
 #include <utility>
@@ -229,6 +230,60 @@ void pack_narrow(const float* x, std::int64_t stride, std::int64_t step, std::in
   }
 }
 
+/// Whether what is made of W is multiplied in AMX's registers.
+template <class W>
+constexpr bool takes_amx() {
+  if constexpr (terms_of<W> == 2) {
+    return multiplies_in_amx();
+  } else {
+    return false;
+  }
+}
+/// Rows of a tile of packed matrices.
+template <class W>
+constexpr std::int64_t rows_of_tile() {
+  return takes_amx<W>() ? amx_tile_rows : tile_rows;
+}
+
+#if HALFTONE_AVX512
+/// Makes pairs of the neighbours in each of some rows, `to_row` apart: the first `terms` terms.
+HALFTONE_BF16 inline void round_rows(const float* x, std::int64_t stride, std::int64_t step,
+                                     std::int64_t rows, std::int64_t terms, BfloatPair* to,
+                                     std::int64_t to_row) {
+  constexpr std::int64_t N = Vec<float>::size;
+  if (step == 1 || stride != 1) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      if (step == 1) {
+        round_row(x + i * stride, terms, to + i * to_row);
+      } else {
+        pack_narrow<BfloatPair>(x + i * stride, stride, step, 1, terms, to + i * to_row, 1);
+      }
+    }
+    return;
+  }
+  // Pairs of N rows become columns.
+  for (std::int64_t i = 0; i < rows; i += N) {
+    const std::int64_t count = rows - i < N ? rows - i : N;
+    for (std::int64_t q = 0; q < terms; q += 2 * N) {
+      const auto term = [&](std::int64_t at) {
+        const float* const from = x + i + at * step;
+        return at >= terms  ? Vec<float>(0.f)
+               : count == N ? Vec<float>::load(from)
+                            : Vec<float>::load_partial(from, count);
+      };
+      Vec<std::uint32_t> r[N];
+#pragma GCC unroll 16
+      for (int l = 0; l < N; ++l) r[l] = pairs_of(term(q + 2 * l), term(q + 2 * l + 1));
+      transpose(r);
+      const std::int64_t left = (terms - q + 1) / 2, pairs = left < N ? left : N;
+      for (std::int64_t l = 0; l < count; ++l) {
+        r[l].store_partial(reinterpret_cast<std::uint32_t*>(to + (i + l) * to_row + q / 2), pairs);
+      }
+    }
+  }
+}
+#endif
+
 /// Packs a strip for a tile as elements E: the first `terms` terms.
 template <class T, class E>
 void pack_elements(const T* x, std::int64_t stride, std::int64_t step, std::int64_t count,
@@ -265,7 +320,8 @@ struct PackedB {
   std::int64_t rows = 0, columns = 0;
 };
 
-/// The left operand a [m, k], packed: groups of rows, each [k][rows]. It is made for a right one of W.
+/// The left operand a [m, k], packed: groups of rows, each [k][rows], or [rows][k] for AMX. It is made for
+/// a right one of W.
 template <class T, class W = compute_t<T>>
 struct PackedA {
   const left_t<compute_t<T>, W>* data = nullptr;
@@ -342,9 +398,19 @@ auto pack_a_columns(Matrix<T> a, std::int64_t first, std::int64_t count, void* p
   using Element = std::conditional_t<std::is_void_v<W>, S, W>;
   auto* const to = static_cast<left_t<S, Element>*>(packed);
   if constexpr (detail::is_real<E>) {
-    const Parts tiles(a.rows, tile_rows);
+    const Parts tiles(a.rows, detail::rows_of_tile<Element>());
     for (std::int64_t t = 0; t < tiles.parts; ++t) {
       const std::int64_t i = tiles.begin(t), rows = tiles.begin(t + 1) - i;
+#if HALFTONE_AVX512
+      if constexpr (terms_of<Element> == 2) {
+        if (detail::multiplies_in_amx()) {
+          const std::int64_t row = detail::elements_of<Element>(a.columns);
+          detail::round_rows(a.data + i * a.row_stride + first * a.column_stride, a.row_stride,
+                             a.column_stride, rows, count, to + i * row + first / 2, row);
+          continue;
+        }
+      }
+#endif
       detail::pack_elements<E>(
           a.data + i * a.row_stride + first * a.column_stride, a.row_stride, a.column_stride, rows,
           count,

@@ -13,11 +13,36 @@ namespace halftone::kernel::detail {
 template <class S>
 inline constexpr std::int64_t k_block = 4096 / int(sizeof(S));
 
-/// Tiles of rows that are packed at once; their piece of k stays in L2 beside a panel of b.
-inline constexpr std::int64_t tiles_per_group = 84 / tile_rows;
+/// How a product is cut into blocks.
+struct Blocking {
+  std::int64_t k;     ///< elements of the longest piece of k
+  std::int64_t step;  ///< pieces are multiples of it
+  std::int64_t tile_rows;
+  std::int64_t group;  ///< tiles of rows that are packed at once; their piece of k stays in L2
+  /// Up to this many tiles all rows are packed first and the work is divided by columns.
+  std::int64_t few_tiles;
+};
+/// The tiles of AMX are so fast that a panel of b is to lie in L1, and many rows are to use it.
+template <class S, class W>
+constexpr Blocking blocking() {
+  if (takes_amx<W>()) return {512, amx_steps, amx_tile_rows, 8, 8};
+  return {k_block<S>, 1, tile_rows, 84 / tile_rows, 256 / tile_rows};
+}
 
-/// Up to this many tiles all rows are packed first and the work is divided by columns.
-inline constexpr std::int64_t few_tiles = 256 / tile_rows;
+/// The pieces that k is cut into.
+struct Pieces {
+  std::int64_t k = 0, step = 1, parts = 1;
+  Parts steps{0, 1};
+  constexpr Pieces() = default;
+  constexpr Pieces(std::int64_t all, std::int64_t longest, std::int64_t multiple)
+      : k(all), step(multiple), steps(Parts(all, multiple).parts, longest / multiple) {
+    if (steps.parts > 1) parts = steps.parts;
+  }
+  constexpr std::int64_t begin(std::int64_t i) const {
+    const std::int64_t at = steps.begin(i) * step;
+    return i == parts || at > k ? k : at;
+  }
+};
 
 /// Elements of b packed at once.
 inline constexpr std::int64_t b_block = std::int64_t{1} << 22;
@@ -35,8 +60,8 @@ inline constexpr std::int64_t b_strip = std::int64_t{1} << 17;
 
 /// Whether that can be: of few tiles, and panels that fit.
 template <class S>
-constexpr bool fits_strips(std::int64_t m, std::int64_t k) {
-  return Parts(m, tile_rows).parts <= few_tiles && k * panel_columns<S> <= b_strip;
+constexpr bool fits_strips(const Blocking& blocks, std::int64_t m, std::int64_t k) {
+  return Parts(m, blocks.tile_rows).parts <= blocks.few_tiles && k * panel_columns<S> <= b_strip;
 }
 /// Panels that each of `shares` tasks packs at once then.
 template <class S>
@@ -47,11 +72,13 @@ constexpr std::int64_t panels_of_strip(std::int64_t panels, std::int64_t k, std:
 }
 
 /// Tasks that divide the rows, each with a slot of scratch memory for a group of tiles.
-constexpr std::int64_t slot_count(std::int64_t tiles) {
-  const std::int64_t groups = Parts(tiles, tiles_per_group).parts;
+constexpr std::int64_t slot_count(const Blocking& blocks, std::int64_t tiles) {
+  const std::int64_t groups = Parts(tiles, blocks.group).parts;
   return groups < most_tasks ? groups : most_tasks;
 }
-inline constexpr std::int64_t slot_rows = round_up(tiles_per_group * tile_rows, 16);
+constexpr std::int64_t slot_rows(const Blocking& blocks) {
+  return round_up(blocks.group * blocks.tile_rows, 16);
+}
 
 /// W is what the packed b is made of, see PackedB.
 template <class T, class W = compute_t<T>>
@@ -64,8 +91,10 @@ struct Product {
   const W* packed_b;
   Matrix<T> y;
   const Epilogue<T>* epilogue;
-  Parts tiles, steps;
-  bool fused;  ///< the tile kernels apply the whole epilogue
+  Parts tiles;
+  Pieces steps;
+  bool fused;        ///< the tile kernels apply the whole epilogue
+  bool amx = false;  ///< tiles have sums in AMX's registers
 };
 
 /// Whether alpha and addend leave something to do only before and after the sum of a tile.
@@ -94,7 +123,18 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
   const bool first = piece == 0, last = piece + 1 == p.steps.parts;
   const Segment segment{0, p.steps.begin(piece + 1) - begin};
   const std::int64_t row0 = p.tiles.begin(t0), row1 = p.tiles.begin(t1);
-  S buffer[tile_rows * panel_columns<S>];
+  constexpr std::int64_t most_rows = terms_of<W> == 2 ? amx_tile_rows : tile_rows;
+  S buffer[most_rows * panel_columns<S>];
+  [[maybe_unused]] AmxTilesOf<W> amx;
+  const auto compute = [&](Source source, std::int64_t rows, std::int64_t vectors,
+                           const Tile<S, W>& tile) {
+    if constexpr (terms_of<W> == 2) {
+      if (p.amx) return amx.run_rows(tile, rows, vectors);
+    }
+    const auto kernel = source == Source::row ? tile_kernel<S, Source::row, W>(rows, vectors)
+                                              : tile_kernel<S, Source::panel, W>(rows, vectors);
+    kernel(tile);
+  };
 
   std::int64_t panels = 1;  // at once
   for (std::int64_t panel = p0; panel < p1; panel += panels) {
@@ -112,7 +152,8 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
     const bool fused = direct && p.fused;
     Tile<S, W> tile;
     tile.w = b + (j - b_column) * p.k + begin * (panels > 1 ? panel_columns<S> : width);
-    tile.w_step = panel_columns<S> * p.k;
+    tile.w_step = p.amx ? width : panel_columns<S> * p.k;
+    tile.x_row = a_depth;
     tile.segments = &segment;
     tile.segment_count = 1;
     tile.accumulate = !first;
@@ -133,7 +174,7 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
       const std::int64_t i = p.tiles.begin(t), rows = p.tiles.begin(t + 1) - i;
       T* y = p.y.data + i * p.y.row_stride + j;
       tile.ahead = reinterpret_cast<const char*>(next) + (t - t0) * share;
-      tile.x = a + (i - rows_before) * a_depth + a_step * rows;
+      tile.x = a + (i - rows_before) * a_depth + a_step * (p.amx ? 1 : rows);
       if constexpr (std::is_same_v<T, S>) {
         if (direct) {
           tile.y = y;
@@ -141,10 +182,7 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
           if (fused && last && e.residual != nullptr) {
             tile.residual = e.residual + i * e.residual_row_stride + j;
           }
-          const bool is_row = panels > 1;
-          const auto kernel = is_row ? tile_kernel<S, Source::row, W>(rows, vectors)
-                                     : tile_kernel<S, Source::panel, W>(rows, vectors);
-          kernel(tile);
+          compute(panels > 1 ? Source::row : Source::panel, rows, vectors, tile);
           continue;
         }
         if (!first) {
@@ -158,7 +196,7 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
       }
       tile.y = buffer;
       tile.y_row = width;
-      tile_kernel<S, Source::panel, W>(rows, vectors)(tile);
+      compute(Source::panel, rows, vectors, tile);
       finish(buffer, width, y, p.y.row_stride, 1, i, j, rows, columns, last ? e : Epilogue<T>{});
     }
     if constexpr (std::is_same_v<T, S>) {
@@ -179,17 +217,19 @@ template <class T, class W = compute_t<T>>
 constexpr std::int64_t packed_product_bytes(std::int64_t m, std::int64_t n, std::int64_t terms,
                                             bool has_packed_a, bool has_packed_b) {
   using S = compute_t<T>;
+  const Blocking blocks = blocking<S, W>();
   const std::int64_t k = elements_of<W>(terms);
-  const std::int64_t depth = std::is_same_v<T, S> && k > k_block<S> ? k_block<S> : k;
+  const std::int64_t depth = std::is_same_v<T, S> && k > blocks.k ? blocks.k : k;
   std::int64_t bytes = 128;
   if (!has_packed_a) {
-    const std::int64_t tiles = Parts(m, tile_rows).parts;
-    bytes += (tiles <= few_tiles ? round_up(m * k, 16) : slot_count(tiles) * slot_rows * depth) *
+    const std::int64_t tiles = Parts(m, blocks.tile_rows).parts;
+    bytes += (tiles <= blocks.few_tiles ? round_up(m * k, 16)
+                                        : slot_count(blocks, tiles) * slot_rows(blocks) * depth) *
              std::int64_t(sizeof(left_t<S, W>));
   }
   if (!has_packed_b) {
     std::int64_t panels = panels_at_once<S>(n, k);
-    if (fits_strips<S>(m, k)) {
+    if (fits_strips<S>(blocks, m, k)) {
       // Of any number of tasks: a strip each, or all panels and up to one more each.
       const std::int64_t parts = Parts(n, panel_columns<S>).parts;
       const std::int64_t most = parts < most_tasks ? parts : most_tasks;
@@ -209,8 +249,17 @@ void pack_tiles_of_a(const Product<T, W>& p, std::int64_t t0, std::int64_t t1, s
   const std::int64_t terms = left < steps * terms_of<W> ? left : steps * terms_of<W>;
   for (std::int64_t t = t0; t < t1; ++t) {
     const std::int64_t i = p.tiles.begin(t), rows = p.tiles.begin(t + 1) - i;
-    pack_elements<T>(p.a.data + i * p.a.row_stride + first * p.a.column_stride, p.a.row_stride,
-                     p.a.column_stride, rows, terms, to + (i - p.tiles.begin(t0)) * steps, rows);
+    const T* const from = p.a.data + i * p.a.row_stride + first * p.a.column_stride;
+    auto* const place = to + (i - p.tiles.begin(t0)) * steps;
+#if HALFTONE_AVX512
+    if constexpr (terms_of<W> == 2) {
+      if (p.amx) {
+        round_rows(from, p.a.row_stride, p.a.column_stride, rows, terms, place, steps);
+        continue;
+      }
+    }
+#endif
+    pack_elements<T>(from, p.a.row_stride, p.a.column_stride, rows, terms, place, rows);
   }
 }
 
@@ -218,7 +267,9 @@ void pack_tiles_of_a(const Product<T, W>& p, std::int64_t t0, std::int64_t t1, s
 template <class T, class W>
 void multiply_grid(const Product<T, W>& p, std::int64_t tasks, const W* b, std::int64_t b_column,
                    std::int64_t p0, std::int64_t p1, const Executor& executor) {
-  const Parts groups(p.tiles.parts, p.tiles.parts <= few_tiles ? few_tiles : tiles_per_group);
+  const Blocking blocks = blocking<compute_t<T>, W>();
+  const bool are_few = p.tiles.parts <= blocks.few_tiles;
+  const Parts groups(p.tiles.parts, are_few ? blocks.few_tiles : blocks.group);
   const Parts columns(p1 - p0, Parts(p1 - p0, Parts(tasks, groups.parts).parts).parts);
   parallel_for(executor, groups.parts * columns.parts, [&](std::int64_t task) {
     const std::int64_t g = task / columns.parts, c = task % columns.parts;
@@ -235,11 +286,12 @@ template <class T, class W>
 void multiply_groups(const Product<T, W>& p, std::int64_t tasks, std::int64_t depth,
                      left_t<compute_t<T>, W>* slots, const W* b, std::int64_t b_column,
                      std::int64_t p0, std::int64_t p1, const Executor& executor) {
-  const Parts groups(p.tiles.parts, tiles_per_group);
-  const std::int64_t most = slot_count(p.tiles.parts);
+  const Blocking blocks = blocking<compute_t<T>, W>();
+  const Parts groups(p.tiles.parts, blocks.group);
+  const std::int64_t most = slot_count(blocks, p.tiles.parts);
   const std::int64_t shares = tasks < most ? tasks : most;
   parallel_for(executor, shares, [&](std::int64_t task) {
-    auto* const slot = slots + task * slot_rows * depth;
+    auto* const slot = slots + task * slot_rows(blocks) * depth;
     const std::int64_t end = (task + 1) * groups.parts / shares;
     for (std::int64_t g = task * groups.parts / shares; g < end; ++g) {
       const std::int64_t t0 = groups.begin(g), t1 = groups.begin(g + 1);
@@ -312,24 +364,25 @@ void multiply_packed(Product<T, W> p, void* workspace, const Executor& executor)
   using X = left_t<S, W>;
   X* const packed_rows = static_cast<X*>(workspace);
   std::int64_t row_elements = 0;
+  const Blocking blocks = blocking<S, W>();
   const bool splits_k = std::is_same_v<T, S> && p.tiles.parts > 1;
-  p.steps = Parts(p.k, splits_k ? k_block<S> : p.k > 0 ? p.k : 1);
-  if (p.steps.parts == 0) p.steps.parts = 1;
+  p.steps = Pieces(p.k, splits_k ? blocks.k : round_up(p.k + 1, blocks.step), blocks.step);
   p.fused = fits_tile(*p.epilogue);
+  p.amx = takes_amx<W>() && p.m > 1;  // the sums of one row wait for memory
   const std::int64_t tasks = task_count(p.m, p.n, p.k);
-  const std::int64_t depth = splits_k && p.k > k_block<S> ? k_block<S> : p.k;
+  const std::int64_t depth = splits_k && p.k > blocks.k ? blocks.k : p.k;
 
   if constexpr (std::is_same_v<T, X>) {
     // One row is packed as it is.
     if (p.m == 1 && p.a.column_stride == 1 && p.packed_a == nullptr) p.packed_a = p.a.data;
   }
   const bool by_rows = p.packed_a == nullptr && p.packed_b != nullptr &&
-                       p.tiles.parts <= few_tiles && shares_rows(p, tasks, executor);
+                       p.tiles.parts <= blocks.few_tiles && shares_rows(p, tasks, executor);
   if (by_rows) {
     multiply_rows(p, packed_rows, p.packed_b, 0, Parts(p.n, panel_columns<S>).parts, executor);
     return;
   }
-  if (p.packed_a == nullptr && p.tiles.parts <= few_tiles) {
+  if (p.packed_a == nullptr && p.tiles.parts <= blocks.few_tiles) {
     const Parts groups(p.tiles.parts, Parts(p.tiles.parts, tasks).parts);
     parallel_for(executor, groups.parts, [&](std::int64_t g) {
       const std::int64_t t = groups.begin(g);
@@ -338,12 +391,12 @@ void multiply_packed(Product<T, W> p, void* workspace, const Executor& executor)
     p.packed_a = packed_rows;
     row_elements = round_up(p.m * p.k, 16);
   } else if (p.packed_a == nullptr) {
-    row_elements = slot_count(p.tiles.parts) * slot_rows * depth;
+    row_elements = slot_count(blocks, p.tiles.parts) * slot_rows(blocks) * depth;
   }
   auto* const packed_panels =
       reinterpret_cast<W*>(static_cast<char*>(workspace) + row_elements * std::int64_t{sizeof(X)});
 
-  if (p.packed_b == nullptr && fits_strips<S>(p.m, p.k)) {
+  if (p.packed_b == nullptr && fits_strips<S>(blocks, p.m, p.k)) {
     multiply_strips(p, tasks, packed_panels, executor);
     return;
   }

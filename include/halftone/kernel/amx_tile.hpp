@@ -1,0 +1,299 @@
+#pragma once
+
+#include <cstdint>
+#include <halftone/kernel/tile.hpp>
+
+/// Tiles whose sums are in AMX's registers: 16 rows of 16 sums each, to which an instruction adds 16 steps of
+/// pairs in bfloat16 or of four bytes. A sum takes 16 steps at a time, counted from its first one, however
+/// many rows a tile has.
+/// source  Intel 64 and IA-32 Architectures Software Developer's Manual, TDPBF16PS, TDPBUSD, TDPBSSD
+#if defined(__x86_64__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#define HALFTONE_AMX HALFTONE_AVX512
+#else
+#define HALFTONE_AMX 0
+#endif
+
+namespace halftone::kernel::detail {
+
+/// Rows, and steps, of a register.
+inline constexpr std::int64_t amx_rows = 16, amx_steps = 16;
+/// Rows of a tile, and its vectors: four registers of sums.
+inline constexpr std::int64_t amx_tile_rows = 2 * amx_rows, amx_tile_vectors = 2;
+
+/// Steps that a register takes at once of runs of so many: it need not be full, since one that is left over
+/// with few steps would have to be filled up each time.
+constexpr std::int64_t amx_steps_of(std::int64_t run) {
+  const std::int64_t least = (run + amx_steps - 1) / amx_steps;
+  for (std::int64_t parts = least; parts <= 2 * least && parts > 0; ++parts) {
+    if (run % parts == 0) return run / parts;
+  }
+  return amx_steps;
+}
+
+/// Whether the processor has these registers and Linux, which keeps 8 KiB a thread for them, lets this
+/// process use them.
+inline bool has_amx() {
+#if defined(__x86_64__) && defined(__linux__)
+  static const bool has = [] {
+    if (!__builtin_cpu_supports("amx-bf16") || !__builtin_cpu_supports("amx-int8")) return false;
+    constexpr long request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XTILEDATA
+    return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+  }();
+  return has;
+#else
+  return false;
+#endif
+}
+
+/// Whether products of pairs, or of bytes, take these tiles.
+inline bool multiplies_in_amx() { return HALFTONE_AMX && has_precisions && has_amx(); }
+inline bool multiplies_bytes_in_amx() { return HALFTONE_AMX && has_amx(); }
+
+#if HALFTONE_AMX
+/// What a step adds: the products of a pair, or of four bytes, unsigned or signed, by four signed ones.
+enum class AmxStep : std::uint8_t { pair, unsigned_bytes, signed_bytes };
+
+/// AMX's registers, from the first shape that they get to the destruction of this object: 0 to 3 hold the
+/// sums of both vectors of the first rows, then of the second ones; 4 and 5 rows; 6 and 7 weights.
+class AmxRegisters {
+ public:
+  explicit AmxRegisters(std::int64_t steps) : steps_(steps) {}
+  AmxRegisters(const AmxRegisters&) = delete;
+  AmxRegisters& operator=(const AmxRegisters&) = delete;
+  ~AmxRegisters() {
+    if (first_ > 0) asm volatile("tilerelease" ::: "memory");
+  }
+
+  static constexpr std::int64_t line = 64;  ///< bytes of a register's row
+
+  std::int64_t steps() const { return steps_; }
+  std::int64_t first() const { return first_; }
+  std::int64_t second() const { return second_; }
+
+  void shape(std::int64_t first, std::int64_t second) {
+    if (first == first_ && second == second_) return;
+    first_ = first;
+    second_ = second;
+    struct {
+      std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+      std::uint16_t row_bytes[16] = {};
+      std::uint8_t rows[16] = {};
+    } shape;
+    const std::int64_t rows[] = {first, first, second, second, first, second, steps_, steps_};
+    for (int i = 0; i < 8; ++i) {
+      const bool has_terms = i == 4 || i == 5;
+      shape.rows[i] = std::uint8_t(rows[i] > 0 ? rows[i] : 1);
+      shape.row_bytes[i] = std::uint16_t(has_terms ? steps_ * 4 : line);
+    }
+    asm volatile("ldtilecfg %0" ::"m"(shape) : "memory");
+  }
+
+#define HALFTONE_AMX_LOAD(tile, from, bytes) \
+  asm volatile("tileloadd (%0, %1, 1), %%tmm" #tile ::"r"(from), "r"(bytes) : "memory")
+#define HALFTONE_AMX_STORE(tile, to, bytes) \
+  asm volatile("tilestored %%tmm" #tile ", (%0, %1, 1)" ::"r"(to), "r"(bytes) : "memory")
+#define HALFTONE_AMX_ADD(rows, weights, sums)                                              \
+  if constexpr (step == AmxStep::pair) {                                                   \
+    asm volatile("tdpbf16ps %%tmm" #weights ", %%tmm" #rows ", %%tmm" #sums ::: "memory"); \
+  } else if constexpr (step == AmxStep::unsigned_bytes) {                                  \
+    asm volatile("tdpbusd %%tmm" #weights ", %%tmm" #rows ", %%tmm" #sums ::: "memory");   \
+  } else {                                                                                 \
+    asm volatile("tdpbssd %%tmm" #weights ", %%tmm" #rows ", %%tmm" #sums ::: "memory");   \
+  }
+
+  static void clear() {
+    asm volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" ::
+                     : "memory");
+  }
+  /// Sums of R groups of rows and V vectors, which lie `row` and `vector` words apart.
+  template <int R, int V>
+  void load(const void* sums, std::int64_t row, std::int64_t vector) const {
+    const auto* const from = static_cast<const std::uint32_t*>(sums);
+    const std::int64_t bytes = 4 * row;
+    HALFTONE_AMX_LOAD(0, from, bytes);
+    if constexpr (V == 2) HALFTONE_AMX_LOAD(1, from + vector, bytes);
+    if constexpr (R == 2) HALFTONE_AMX_LOAD(2, from + first_ * row, bytes);
+    if constexpr (R == 2 && V == 2) HALFTONE_AMX_LOAD(3, from + first_ * row + vector, bytes);
+  }
+  template <int R, int V>
+  void store(void* sums, std::int64_t row, std::int64_t vector) const {
+    auto* const to = static_cast<std::uint32_t*>(sums);
+    const std::int64_t bytes = 4 * row;
+    HALFTONE_AMX_STORE(0, to, bytes);
+    if constexpr (V == 2) HALFTONE_AMX_STORE(1, to + vector, bytes);
+    if constexpr (R == 2) HALFTONE_AMX_STORE(2, to + first_ * row, bytes);
+    if constexpr (R == 2 && V == 2) HALFTONE_AMX_STORE(3, to + first_ * row + vector, bytes);
+  }
+  /// Adds steps() steps: rows of both groups, and weights, that lie so many bytes apart.
+  template <AmxStep step, int R, int V>
+  HALFTONE_INLINE static void add(const void* first, std::int64_t first_bytes, const void* second,
+                                  std::int64_t second_bytes, const void* w, std::int64_t w_bytes) {
+    HALFTONE_AMX_LOAD(6, w, w_bytes);
+    HALFTONE_AMX_LOAD(4, first, first_bytes);
+    HALFTONE_AMX_ADD(4, 6, 0)
+    if constexpr (V == 2) {
+      HALFTONE_AMX_LOAD(7, static_cast<const char*>(w) + line, w_bytes);
+      HALFTONE_AMX_ADD(4, 7, 1)
+    }
+    if constexpr (R == 2) {
+      HALFTONE_AMX_LOAD(5, second, second_bytes);
+      HALFTONE_AMX_ADD(5, 6, 2)
+    }
+    if constexpr (R == 2 && V == 2) {
+      HALFTONE_AMX_ADD(5, 7, 3)
+    }
+  }
+  /// Adds the last, fewer steps; those that fill a register up are zeros.
+  template <AmxStep step, int R, int V>
+  void add_last(const char* first, std::int64_t first_bytes, const char* second,
+                std::int64_t second_bytes, const char* w, std::int64_t w_bytes,
+                std::int64_t steps) const {
+    using Words = Vec<std::uint32_t>;
+    alignas(64) std::uint32_t rows[R * amx_rows * amx_steps], weights[amx_steps * V * Words::size];
+    const auto copy = [](const char* from, std::int64_t words, std::uint32_t* to) {
+      Words::load_partial(reinterpret_cast<const std::uint32_t*>(from), words).store(to);
+    };
+    for (std::int64_t i = 0; i < first_; ++i) {
+      copy(first + i * first_bytes, steps, rows + i * amx_steps);
+    }
+    for (std::int64_t i = 0; R == 2 && i < second_; ++i) {
+      copy(second + i * second_bytes, steps, rows + (amx_rows + i) * amx_steps);
+    }
+    for (std::int64_t q = 0; q < steps_; ++q) {
+      for (int v = 0; v < V; ++v) {
+        copy(w + (q < steps ? q : 0) * w_bytes + v * line, q < steps ? Words::size : 0,
+             weights + (q * V + v) * Words::size);
+      }
+    }
+    add<step, R, V>(rows, line, rows + (R - 1) * amx_rows * amx_steps, line, weights, V * line);
+  }
+#undef HALFTONE_AMX_LOAD
+#undef HALFTONE_AMX_STORE
+#undef HALFTONE_AMX_ADD
+
+ private:
+  std::int64_t steps_, first_ = 0, second_ = 0;
+};
+#endif
+
+/// Computes tiles of pairs.
+class AmxTiles {
+ public:
+  /// `steps`: that a register takes at once.
+  explicit AmxTiles([[maybe_unused]] std::int64_t steps = amx_steps)
+#if HALFTONE_AMX
+      : registers_(steps)
+#endif
+  {
+  }
+
+  /// A tile of `first` rows, x_row apart, and of `second` ones from element `second_offset` on; both in
+  /// [0, amx_rows], first > 0. The weights of a step lie w_step elements behind those of the step before;
+  /// x_step is 1.
+  void run([[maybe_unused]] const Tile<float, BfloatPair>& t, [[maybe_unused]] std::int64_t first,
+           [[maybe_unused]] std::int64_t second, [[maybe_unused]] std::int64_t second_offset,
+           [[maybe_unused]] std::int64_t vectors) {
+#if HALFTONE_AMX
+    registers_.shape(first, second);
+    if (second > 0) {
+      vectors > 1 ? compute<2, 2>(t, second_offset) : compute<2, 1>(t, second_offset);
+    } else {
+      vectors > 1 ? compute<1, 2>(t, 0) : compute<1, 1>(t, 0);
+    }
+#endif
+  }
+
+  /// The same for any number of rows that are x_row apart, and of vectors.
+  void run_rows(Tile<float, BfloatPair> t, std::int64_t rows, std::int64_t vectors) {
+    const BfloatPair *const x = t.x, *const w = t.w;
+    const float* const bias = t.bias;
+    float* const y = t.y;
+    for (std::int64_t v = 0; v < vectors; v += amx_tile_vectors) {
+      t.w = w + v * Vec<float>::size;
+      if (bias != nullptr) t.bias = bias + v * Vec<float>::size;
+      for (std::int64_t row = 0; row < rows; row += amx_tile_rows) {
+        const std::int64_t count = rows - row < amx_tile_rows ? rows - row : amx_tile_rows;
+        const std::int64_t first = count > amx_rows ? (count + 1) / 2 : count;
+        t.x = x + row * t.x_row;
+        t.y = y + row * t.y_row + v * t.y_vector;
+        run(t, first, count - first, first * t.x_row, vectors - v);
+      }
+    }
+  }
+
+ private:
+#if HALFTONE_AMX
+  template <int R, int V>
+  void compute(const Tile<float, BfloatPair>& t, std::int64_t second) {
+    if (t.accumulate) {
+      registers_.load<R, V>(t.y, t.y_row, t.y_vector);
+    } else if (t.bias != nullptr) {
+      registers_.load<R, V>(t.bias, 0, Vec<float>::size);  // the same for all rows
+    } else {
+      registers_.clear();
+    }
+    const std::int64_t x_bytes = 4 * t.x_row, w_bytes = 4 * t.w_step, at_once = registers_.steps();
+    const char* w = reinterpret_cast<const char*>(t.w);
+    const char* ahead = t.ahead;
+    for (std::int64_t s = 0; s < t.segment_count; ++s) {
+      const char* x = reinterpret_cast<const char*>(t.x + t.segments[s].offset);
+      std::int64_t q = t.segments[s].steps;
+      for (; q >= at_once; q -= at_once, x += 4 * at_once, w += at_once * w_bytes) {
+        registers_.add<AmxStep::pair, R, V>(x, x_bytes, x + 4 * second, x_bytes, w, w_bytes);
+        for (std::int64_t b = 0; b < at_once * t.ahead_step; b += AmxRegisters::line) {
+          __builtin_prefetch(ahead + b, 0, 2);
+        }
+        ahead += at_once * t.ahead_step;
+      }
+      if (q == 0) continue;
+      registers_.add_last<AmxStep::pair, R, V>(x, x_bytes, x + 4 * second, x_bytes, w, w_bytes, q);
+      w += q * w_bytes;
+    }
+    finish<R, V>(t);
+  }
+
+  template <int R, int V>
+  void finish(const Tile<float, BfloatPair>& t) {
+    constexpr std::int64_t N = Vec<float>::size;
+    if (t.residual == nullptr && !t.clamp) return registers_.store<R, V>(t.y, t.y_row, t.y_vector);
+    // The processor does not forward what a register stores: y would be waited for until it is in the cache.
+    registers_.store<R, V>(sums_, V * N, N);
+    const Vec<float> lower = t.lower, upper = t.upper;
+    const std::int64_t rows = registers_.first() + (R == 2 ? registers_.second() : 0);
+    const auto finish_as = [&](auto has_residual, auto clamps) __attribute__((always_inline)) {
+#pragma GCC unroll 2
+      for (int v = 0; v < V; ++v) {
+        float* y = t.y + v * t.y_vector;
+        const float* residual = has_residual ? t.residual + v * t.y_vector : nullptr;
+        const float* from = sums_ + v * N;
+        for (std::int64_t i = 0; i < rows; ++i, y += t.y_row, from += V * N) {
+          Vec<float> sum = Vec<float>::load(from);
+          if constexpr (has_residual) {
+            sum += Vec<float>::load(residual);
+            residual += t.residual_row;
+          }
+          if constexpr (clamps) sum = clamp(sum, lower, upper);
+          sum.store(y);
+        }
+      }
+    };
+    if (t.residual == nullptr) return finish_as(std::false_type{}, std::true_type{});
+    t.clamp ? finish_as(std::true_type{}, std::true_type{})
+            : finish_as(std::true_type{}, std::false_type{});
+  }
+
+  AmxRegisters registers_;
+  alignas(64) float sums_[amx_tile_rows * amx_tile_vectors * Vec<float>::size];
+#endif
+};
+
+/// They take no memory beside weights that are no pairs.
+struct NoAmxTiles {
+  explicit NoAmxTiles(std::int64_t = 0) {}
+};
+template <class W>
+using AmxTilesOf = std::conditional_t<terms_of<W> == 2, AmxTiles, NoAmxTiles>;
+
+}  // namespace halftone::kernel::detail
