@@ -14,15 +14,15 @@
 namespace halftone {
 namespace {
 
-constexpr std::uint32_t format_version = 11;
+constexpr std::uint32_t format_version = 12;
 constexpr std::size_t weight_alignment = 4096, blob_alignment = 64;
 
 /// The first bytes of a file. Behind them come the structure, filled up to a page, and the weights.
 struct Header {
   char magic[8] = {'\x89', 'H', 'T', 'X', '\r', '\n', '\x1a', '\n'};
   std::uint32_t format = format_version, size = sizeof(Header);
-  char version[24] = {};          // of the library
-  char instruction_set[16] = {};  // that weights are packed for
+  char version[24] = {};       // of the library
+  char instructions[32] = {};  // that weights are packed for
   std::uint64_t structure_bytes = 0, structure_checksum = 0;
   std::uint64_t weight_bytes = 0, weight_checksum = 0;
   std::uint64_t checksum = 0;  // of all before
@@ -73,9 +73,9 @@ Header read_header(std::span<const std::byte> file) {
     refuse(ErrorKind::unsupported, "the executable is of another version of this library",
            HALFTONE_VERSION, text_of(header.version));
   }
-  if (text_of(header.instruction_set) != instruction_set()) {
+  if (text_of(header.instructions) != packing_instructions()) {
     refuse(ErrorKind::unsupported, "the executable is for another processor's instructions",
-           instruction_set(), text_of(header.instruction_set));
+           packing_instructions(), text_of(header.instructions));
   }
   return header;
 }
@@ -131,7 +131,7 @@ class ExecutableWriter {
     structure_.resize(rounded_up(sizeof(Header) + structure_.size(), weight_alignment) -
                       sizeof(Header));
     set_text(header_.version, HALFTONE_VERSION);
-    set_text(header_.instruction_set, instruction_set());
+    set_text(header_.instructions, packing_instructions());
     header_.structure_bytes = structure_.size();
     header_.structure_checksum = checksum_of(structure_);
     XXH3_state_t sum;

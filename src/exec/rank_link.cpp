@@ -52,7 +52,7 @@ void compare_ranks(const Ranks& ranks, std::string_view subject, std::uint64_t h
 void compare_ranks(const Ranks& ranks, const Graph& graph, std::uint64_t seed) {
   if (ranks.ranks == 1) return;
   compare_ranks(ranks, "version", hash_of(HALFTONE_VERSION));
-  compare_ranks(ranks, "instruction set", hash_of(instruction_set()));
+  compare_ranks(ranks, "instruction set", hash_of(packing_instructions()));
   compare_ranks(ranks, "seed", seed);
   detail::ArchiveWriter writer;
   detail::write(writer, graph);

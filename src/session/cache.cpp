@@ -16,7 +16,7 @@ namespace {
 std::uint64_t key_of(const Graph& graph) {
   detail::ArchiveWriter writer;
   writer.text(HALFTONE_VERSION);
-  writer.text(instruction_set());
+  writer.text(packing_instructions());
   detail::write(writer, graph);
   return writer.hash();
 }
