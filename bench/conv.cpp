@@ -5,7 +5,7 @@
 #include <halftone/kernel/conv.hpp>
 #include <halftone/kernel/conv_gradient.hpp>
 
-#include "measure.hpp"
+#include "narrow_peak.hpp"
 
 namespace {
 
@@ -45,7 +45,7 @@ double layer(const char* model, std::int64_t channels, std::int64_t filters, std
   return bench::report(
       name, "GFLOP/s", "peak", 1e-9 * flops,
       [&] { conv(plan, x.data(), packed.data(), y.data(), e, workspace.data()); },
-      bench::fma_rate<float>, 0.2);
+      plan.pairs ? bench::pair_peak : bench::fma_rate<float>, 0.2);
 }
 
 /// A layer of taps x taps by each form, in turn; every call has other weights, more of them than caches hold.

@@ -3,7 +3,7 @@
 #include <halftone/base/half.hpp>
 #include <halftone/kernel/gemm.hpp>
 
-#include "measure.hpp"
+#include "narrow_peak.hpp"
 
 namespace {
 
@@ -50,38 +50,6 @@ void product(const char* type, const char* form, std::int64_t m, std::int64_t n,
   }
 }
 
-#if HALFTONE_AVX512
-/// Rate of one run of products of pairs on registers, in GFLOP/s.
-HALFTONE_BF16 double pair_rate() {
-  constexpr int chains = 24;
-  constexpr std::int64_t rounds = 20000;
-  static volatile std::uint32_t source = 0x3f003f00;
-  const Vec<std::uint32_t> pair = std::uint32_t(source);
-  Vec<float> x[chains];
-#pragma GCC unroll 24
-  for (int i = 0; i < chains; ++i) x[i] = float(i);
-  const double begin = bench::now();
-#pragma GCC unroll 1
-  for (std::int64_t r = 0; r < rounds; ++r) {
-#pragma GCC unroll 24
-    for (int i = 0; i < chains; ++i) x[i] = detail::add_pairs(x[i], pair, pair);
-  }
-  const double seconds = bench::now() - begin;
-  Vec<float> sum = x[0];
-#pragma GCC unroll 24
-  for (int i = 1; i < chains; ++i) sum += x[i];
-  source = sum[0] > 1e30f ? 0x3f003f01 : 0x3f003f00;
-  return 64e-9 * double(rounds) * chains / seconds;
-}
-#endif
-
-[[maybe_unused]] double pair_peak() {
-#if HALFTONE_AVX512
-  if (detail::multiplies_pairs()) return pair_rate();
-#endif
-  return bench::fma_rate<float>();
-}
-
 /// A product of floats with constant weights of W, or with both operands rounded on the way; for one
 /// row as a share of the time of float, else of the peak.
 template <class W>
@@ -114,7 +82,7 @@ void narrow_product(const char* type, std::int64_t m, std::int64_t n, std::int64
       bench::report(name, "GB/s   ", "float's GB/s", 2e-9 * double(k * n), run, float_rate, 0.6);
     } else {
       bench::report(name, "GFLOP/s", "peak", 2e-9 * double(m) * double(n) * double(k), run,
-                    std::is_same_v<W, BfloatPair> ? pair_peak : bench::fma_rate<float>);
+                    std::is_same_v<W, BfloatPair> ? bench::pair_peak : bench::fma_rate<float>);
     }
   }
 }

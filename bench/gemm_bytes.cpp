@@ -1,45 +1,12 @@
-// Rates of products of 8-bit matrices and of convolutions, one thread, as shares of the peak of VNNI
-// measured in the same run, or of the float peak where the machine has no VNNI.
+// Rates of products of 8-bit matrices and of convolutions, one thread, as shares of the peak of AMX
+// or VNNI measured in the same run, or of the float peak where the machine has neither.
 #include <halftone/kernel/integer_product.hpp>
 
-#include "measure.hpp"
+#include "narrow_peak.hpp"
 
 namespace {
 
 using namespace halftone::kernel;
-
-#ifdef HALFTONE_VNNI
-/// Rate of one run of the instruction on registers, in GOP/s.
-HALFTONE_VNNI double byte_rate() {
-  constexpr int chains = 24;
-  constexpr std::int64_t rounds = 20000;
-  using Lanes = detail::ByteWords;
-  static volatile std::uint32_t source = 0x01020304;
-  const Lanes a = Lanes{} + source, b = Lanes{} + source;
-  Lanes x[chains];
-#pragma GCC unroll 24
-  for (int i = 0; i < chains; ++i) x[i] = a + std::uint32_t(i);
-  const double begin = bench::now();
-#pragma GCC unroll 1
-  for (std::int64_t r = 0; r < rounds; ++r) {
-#pragma GCC unroll 24
-    for (int i = 0; i < chains; ++i) x[i] = detail::add_products(x[i], a, b);
-  }
-  const double seconds = bench::now() - begin;
-  Lanes sum = x[0];
-#pragma GCC unroll 24
-  for (int i = 1; i < chains; ++i) sum ^= x[i];
-  source = sum[0] == 1 ? 0x01020305 : 0x01020304;
-  return 128e-9 * double(rounds) * chains / seconds;
-}
-#endif
-
-double peak() {
-#ifdef HALFTONE_VNNI
-  if (detail::multiplies_bytes()) return byte_rate();
-#endif
-  return bench::fma_rate<float>();
-}
 
 void product(std::int64_t m, std::int64_t n, std::int64_t k, bool is_packed) {
   using A = std::uint8_t;
@@ -73,7 +40,7 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, bool is_packed) {
                 (long long)k, is_packed ? " packed" : "");
   bench::report(
       name, "GOP/s", "peak", 2e-9 * double(m) * double(n) * double(k),
-      [&] { integer_matmul<A, B>(call, va, vb, zero_a, zero_b, vy); }, peak);
+      [&] { integer_matmul<A, B>(call, va, vb, zero_a, zero_b, vy); }, bench::byte_peak);
 }
 
 void convolution(std::int64_t channels, std::int64_t filters, std::int64_t extent,
@@ -114,7 +81,7 @@ void convolution(std::int64_t channels, std::int64_t filters, std::int64_t exten
                 (long long)extent, (long long)extent, (long long)stride);
   bench::report(
       name, "GOP/s", "peak", 2e-9 * double(filters) * double(pixels) * double(terms),
-      [&] { integer_convolution<X, W>(window, 1, call, vx, vw, {}, {}, vy); }, peak);
+      [&] { integer_convolution<X, W>(window, 1, call, vx, vw, {}, {}, vy); }, bench::byte_peak);
 }
 
 }  // namespace
