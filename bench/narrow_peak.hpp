@@ -9,7 +9,6 @@
 namespace bench {
 
 namespace detail = halftone::kernel::detail;
-using halftone::kernel::BfloatPair;
 
 #if HALFTONE_AMX
 /// Rate of one run of products in AMX's registers, in GFLOP/s or GOP/s.

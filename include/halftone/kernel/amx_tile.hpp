@@ -52,7 +52,7 @@ inline bool multiplies_in_amx() { return HALFTONE_AMX && has_precisions && has_a
 inline bool multiplies_bytes_in_amx() { return HALFTONE_AMX && has_amx(); }
 
 #if HALFTONE_AMX
-/// What a step adds: the products of a pair, or of four bytes, unsigned or signed, by four signed ones.
+/// A step adds the products of a pair, or those of four bytes, unsigned or signed, by four signed ones.
 enum class AmxStep : std::uint8_t { pair, unsigned_bytes, signed_bytes };
 
 /// AMX's registers, from the first shape that they get to the destruction of this object: 0 to 3 hold the
@@ -72,6 +72,11 @@ class AmxRegisters {
   std::int64_t first() const { return first_; }
   std::int64_t second() const { return second_; }
 
+  /// Up to amx_tile_rows rows, in two groups where one register does not hold them.
+  void shape(std::int64_t rows) {
+    const std::int64_t first = rows > amx_rows ? (rows + 1) / 2 : rows;
+    shape(first, rows - first);
+  }
   void shape(std::int64_t first, std::int64_t second) {
     if (first == first_ && second == second_) return;
     first_ = first;
@@ -88,6 +93,16 @@ class AmxRegisters {
       shape.row_bytes[i] = std::uint16_t(has_terms ? steps_ * 4 : line);
     }
     asm volatile("ldtilecfg %0" ::"m"(shape) : "memory");
+  }
+
+  /// Calls f.operator()<R, V>() for the groups of rows that there are, and one or two vectors.
+  template <class F>
+  void with_counts(std::int64_t vectors, F&& f) const {
+    if (second_ > 0) {
+      vectors > 1 ? f.template operator()<2, 2>() : f.template operator()<2, 1>();
+    } else {
+      vectors > 1 ? f.template operator()<1, 2>() : f.template operator()<1, 1>();
+    }
   }
 
 #define HALFTONE_AMX_LOAD(tile, from, bytes) \
@@ -197,11 +212,7 @@ class AmxTiles {
            [[maybe_unused]] std::int64_t vectors) {
 #if HALFTONE_AMX
     registers_.shape(first, second);
-    if (second > 0) {
-      vectors > 1 ? compute<2, 2>(t, second_offset) : compute<2, 1>(t, second_offset);
-    } else {
-      vectors > 1 ? compute<1, 2>(t, 0) : compute<1, 1>(t, 0);
-    }
+    registers_.with_counts(vectors, [&]<int R, int V>() { compute<R, V>(t, second_offset); });
 #endif
   }
 
@@ -289,7 +300,7 @@ class AmxTiles {
 #endif
 };
 
-/// They take no memory beside weights that are no pairs.
+/// Weights that are no pairs have no tiles of AMX; this takes no memory.
 struct NoAmxTiles {
   explicit NoAmxTiles(std::int64_t = 0) {}
 };

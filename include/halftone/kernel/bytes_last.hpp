@@ -398,16 +398,11 @@ void run_last_in_amx(const LastPart& t) {
   AmxRegisters registers(amx_steps_of(t.steps));
   for (std::int64_t first = 0; first < t.count; first += amx_tile_rows) {
     const std::int64_t left = t.count - first, rows = left < amx_tile_rows ? left : amx_tile_rows;
-    const std::int64_t half = rows > amx_rows ? (rows + 1) / 2 : rows;
-    registers.shape(half, rows - half);
+    registers.shape(rows);
     for (int v = 0; v < V; v += 2) {
-      if (rows > half) {
-        V - v > 1 ? run_last_registers<step, 2, 2>(registers, t, first, v, V)
-                  : run_last_registers<step, 2, 1>(registers, t, first, v, V);
-      } else {
-        V - v > 1 ? run_last_registers<step, 1, 2>(registers, t, first, v, V)
-                  : run_last_registers<step, 1, 1>(registers, t, first, v, V);
-      }
+      registers.with_counts(V - v, [&]<int R, int W>() {
+        run_last_registers<step, R, W>(registers, t, first, v, V);
+      });
     }
   }
   if (t.bytes == nullptr) return;
@@ -566,8 +561,8 @@ class LastConvolution {
       alignas(64) std::int32_t begin[64] = {};
       __builtin_memcpy(begin, filters_ + place.sum, std::size_t(64 * vectors));
       // AMX multiplies signed bytes as they are.
-      const bool is_flipped = flip && (shape_.by_channel || !multiplies_bytes_in_amx());
-      const std::int32_t zero = flip && !is_flipped ? zero_ - 128 : zero_;
+      const bool keeps_signs = flip && !shape_.by_channel && multiplies_bytes_in_amx();
+      const std::int32_t zero = keeps_signs ? zero_ - 128 : zero_;
       const LastBytes bytes(how_, first, given, shape_.by_channel, zero, begin);
       const LastBytes* const made = how_.y.is_saturating ? &bytes : nullptr;
       const LastPart part{rows,

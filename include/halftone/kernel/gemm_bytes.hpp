@@ -271,16 +271,6 @@ void run_byte_registers(AmxRegisters& registers, const ByteTile& t) {
     }
   }
 }
-inline void run_byte_registers(AmxRegisters& registers, const ByteTile& t, std::int64_t rows,
-                               std::int64_t vectors) {
-  const std::int64_t first = rows > amx_rows ? (rows + 1) / 2 : rows;
-  registers.shape(first, rows - first);
-  if (rows > first) {
-    vectors > 1 ? run_byte_registers<2, 2>(registers, t) : run_byte_registers<2, 1>(registers, t);
-  } else {
-    vectors > 1 ? run_byte_registers<1, 2>(registers, t) : run_byte_registers<1, 1>(registers, t);
-  }
-}
 #endif
 
 using ByteKernel = void (*)(const ByteTile&);
@@ -418,7 +408,10 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
             tile.y = is_last ? y.sums + i * s.n + j : buffer + (i - first) * byte_columns;
 #if HALFTONE_AMX
             if (multiplies_bytes_in_amx()) {
-              run_byte_registers(registers, tile, rows, width / byte_lanes);
+              registers.shape(rows);
+              registers.with_counts(width / byte_lanes, [&]<int R, int V>() {
+                run_byte_registers<R, V>(registers, tile);
+              });
               continue;
             }
 #endif

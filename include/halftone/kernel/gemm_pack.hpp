@@ -295,6 +295,19 @@ void pack_elements(const T* x, std::int64_t stride, std::int64_t step, std::int6
   }
 }
 
+/// Packs `terms` terms of a tile of rows, which begins at `tile` and has k elements of each, from element
+/// `at` of each on.
+template <class T, class E>
+void pack_tile(const T* x, std::int64_t stride, std::int64_t step, std::int64_t rows,
+               std::int64_t terms, E* tile, [[maybe_unused]] std::int64_t k, std::int64_t at) {
+#if HALFTONE_AVX512
+  if constexpr (terms_of<E> == 2) {
+    if (multiplies_in_amx()) return round_rows(x, stride, step, rows, terms, tile + at, k);
+  }
+#endif
+  pack_elements<T>(x, stride, step, rows, terms, tile + at * rows, rows);
+}
+
 /// Vectors of the panel that begins at `column` of n.
 template <class S>
 constexpr std::int64_t vectors_of_panel(std::int64_t column, std::int64_t n) {
@@ -401,21 +414,9 @@ auto pack_a_columns(Matrix<T> a, std::int64_t first, std::int64_t count, void* p
     const Parts tiles(a.rows, detail::rows_of_tile<Element>());
     for (std::int64_t t = 0; t < tiles.parts; ++t) {
       const std::int64_t i = tiles.begin(t), rows = tiles.begin(t + 1) - i;
-#if HALFTONE_AVX512
-      if constexpr (terms_of<Element> == 2) {
-        if (detail::multiplies_in_amx()) {
-          const std::int64_t row = detail::elements_of<Element>(a.columns);
-          detail::round_rows(a.data + i * a.row_stride + first * a.column_stride, a.row_stride,
-                             a.column_stride, rows, count, to + i * row + first / 2, row);
-          continue;
-        }
-      }
-#endif
-      detail::pack_elements<E>(
-          a.data + i * a.row_stride + first * a.column_stride, a.row_stride, a.column_stride, rows,
-          count,
-          to + i * detail::elements_of<Element>(a.columns) + first / terms_of<Element> * rows,
-          rows);
+      const std::int64_t k = detail::elements_of<Element>(a.columns);
+      detail::pack_tile<E>(a.data + i * a.row_stride + first * a.column_stride, a.row_stride,
+                           a.column_stride, rows, count, to + i * k, k, first / terms_of<Element>);
     }
   } else {
     for (std::int64_t i = 0; i < a.rows; ++i) {

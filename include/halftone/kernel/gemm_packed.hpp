@@ -25,8 +25,8 @@ struct Blocking {
 /// The tiles of AMX are so fast that a panel of b is to lie in L1, and many rows are to use it.
 template <class S, class W>
 constexpr Blocking blocking() {
-  if (takes_amx<W>()) return {512, amx_steps, amx_tile_rows, 8, 8};
-  return {k_block<S>, 1, tile_rows, 84 / tile_rows, 256 / tile_rows};
+  if (takes_amx<W>()) return {512, amx_steps, rows_of_tile<W>(), 8, 8};
+  return {k_block<S>, 1, rows_of_tile<W>(), 84 / tile_rows, 256 / tile_rows};
 }
 
 /// The pieces that k is cut into.
@@ -249,17 +249,8 @@ void pack_tiles_of_a(const Product<T, W>& p, std::int64_t t0, std::int64_t t1, s
   const std::int64_t terms = left < steps * terms_of<W> ? left : steps * terms_of<W>;
   for (std::int64_t t = t0; t < t1; ++t) {
     const std::int64_t i = p.tiles.begin(t), rows = p.tiles.begin(t + 1) - i;
-    const T* const from = p.a.data + i * p.a.row_stride + first * p.a.column_stride;
-    auto* const place = to + (i - p.tiles.begin(t0)) * steps;
-#if HALFTONE_AVX512
-    if constexpr (terms_of<W> == 2) {
-      if (p.amx) {
-        round_rows(from, p.a.row_stride, p.a.column_stride, rows, terms, place, steps);
-        continue;
-      }
-    }
-#endif
-    pack_elements<T>(from, p.a.row_stride, p.a.column_stride, rows, terms, place, rows);
+    pack_tile<T>(p.a.data + i * p.a.row_stride + first * p.a.column_stride, p.a.row_stride,
+                 p.a.column_stride, rows, terms, to + (i - p.tiles.begin(t0)) * steps, steps, 0);
   }
 }
 
