@@ -1,5 +1,6 @@
-// Prints a hash of the bits of each output and variable of MODEL after some runs: by the compiler's
-// program or, with SESSION, by the library, which writes the model to SAVE first.
+// Prints a hash of the bits of each output and variable of a model after some runs: of MODEL by the
+// compiler's program or, with SESSION ("MODEL(one) MODEL(other)"), by the library of the model that
+// the first argument names; it writes the model to the file that the second names first.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -45,14 +46,14 @@ struct Data {
 
 #ifdef SESSION
 
-int main() {
+namespace {
+
+template <class Model>
+int run(const char* save) {
   Graph graph;
-  MODEL::build(graph);
-#ifdef SAVE
-  onnx::save(graph, SAVE);
-#endif
+  Model::build(graph);
+  if (save) onnx::save(graph, save);
   Session session(std::move(graph));
-  std::vector<std::string> outputs;
   for (int run = 0; run < runs; ++run) {
     const Data data(run);
     std::vector<Input> inputs;
@@ -71,6 +72,16 @@ int main() {
     const AnyView value = session.get(port.name);
     print("variable", port.name, value.data, static_cast<std::size_t>(value.info.bytes()));
   }
+  return 0;
+}
+
+}  // namespace
+
+int main(int, char** arguments) {
+#define MODEL(name) \
+  if (std::strcmp(arguments[1], #name) == 0) return run<name>(arguments[2]);
+  SESSION
+  return 2;
 }
 
 #else
