@@ -193,9 +193,14 @@ class AmxRegisters {
 };
 #endif
 
-/// Computes tiles of pairs.
+/// Computes tiles of pairs. Sums to which a residual is added, or that are clamped, are stored after the next
+/// tile's products, by flush(), or in the end: they go through memory, and the processor does not forward what
+/// a register of AMX stores, so that they would be waited for. Tiles are read where they are: the processor
+/// does not forward a few fields to a copy of them all, either.
 class AmxTiles {
  public:
+  using PairTile = Tile<float, BfloatPair>;
+
   /// `steps`: that a register takes at once.
   explicit AmxTiles([[maybe_unused]] std::int64_t steps = amx_steps)
 #if HALFTONE_AMX
@@ -203,53 +208,73 @@ class AmxTiles {
 #endif
   {
   }
+  AmxTiles(const AmxTiles&) = delete;
+  AmxTiles& operator=(const AmxTiles&) = delete;
+  ~AmxTiles() { flush(); }
 
   /// A tile of `first` rows, x_row apart, and of `second` ones from element `second_offset` on; both in
   /// [0, amx_rows], first > 0. The weights of a step lie w_step elements behind those of the step before;
   /// x_step is 1.
-  void run([[maybe_unused]] const Tile<float, BfloatPair>& t, [[maybe_unused]] std::int64_t first,
+  void run([[maybe_unused]] const PairTile& t, [[maybe_unused]] std::int64_t first,
            [[maybe_unused]] std::int64_t second, [[maybe_unused]] std::int64_t second_offset,
            [[maybe_unused]] std::int64_t vectors) {
 #if HALFTONE_AMX
     registers_.shape(first, second);
-    registers_.with_counts(vectors, [&]<int R, int V>() { compute<R, V>(t, second_offset); });
+    registers_.with_counts(vectors, [&]<int R, int V>() { compute<R, V>(t, 0, 0, second_offset); });
 #endif
   }
 
   /// The same for any number of rows that are x_row apart, and of vectors.
-  void run_rows(Tile<float, BfloatPair> t, std::int64_t rows, std::int64_t vectors) {
-    const BfloatPair *const x = t.x, *const w = t.w;
-    const float* const bias = t.bias;
-    float* const y = t.y;
+  void run_rows([[maybe_unused]] const PairTile& t, [[maybe_unused]] std::int64_t rows,
+                [[maybe_unused]] std::int64_t vectors) {
+#if HALFTONE_AMX
     for (std::int64_t v = 0; v < vectors; v += amx_tile_vectors) {
-      t.w = w + v * Vec<float>::size;
-      if (bias != nullptr) t.bias = bias + v * Vec<float>::size;
       for (std::int64_t row = 0; row < rows; row += amx_tile_rows) {
-        const std::int64_t count = rows - row < amx_tile_rows ? rows - row : amx_tile_rows;
-        const std::int64_t first = count > amx_rows ? (count + 1) / 2 : count;
-        t.x = x + row * t.x_row;
-        t.y = y + row * t.y_row + v * t.y_vector;
-        run(t, first, count - first, first * t.x_row, vectors - v);
+        registers_.shape(rows - row < amx_tile_rows ? rows - row : amx_tile_rows);
+        registers_.with_counts(vectors - v, [&]<int R, int V>() {
+          compute<R, V>(t, row, v, registers_.first() * t.x_row);
+        });
       }
     }
+#endif
+  }
+
+  /// Stores what waits: before somebody else reads y.
+  void flush() {
+#if HALFTONE_AMX
+    if (waiting_.rows == 0) return;
+    if (waiting_.residual == nullptr) {
+      store_waiting<false, true>();
+    } else if (waiting_.clamp) {
+      store_waiting<true, true>();
+    } else {
+      store_waiting<true, false>();
+    }
+    waiting_.rows = 0;
+#endif
   }
 
  private:
 #if HALFTONE_AMX
+  /// The tile's rows from `row` on and its vectors from `vector` on; see run() for `second`.
   template <int R, int V>
-  void compute(const Tile<float, BfloatPair>& t, std::int64_t second) {
+  void compute(const PairTile& t, std::int64_t row, std::int64_t vector, std::int64_t second) {
+    constexpr std::int64_t N = Vec<float>::size;
+    float* const y = t.y + row * t.y_row + vector * t.y_vector;
     if (t.accumulate) {
-      registers_.load<R, V>(t.y, t.y_row, t.y_vector);
+      flush();
+      registers_.load<R, V>(y, t.y_row, t.y_vector);
     } else if (t.bias != nullptr) {
-      registers_.load<R, V>(t.bias, 0, Vec<float>::size);  // the same for all rows
+      registers_.load<R, V>(t.bias + vector * N, 0, N);  // the same for all rows
     } else {
       registers_.clear();
     }
     const std::int64_t x_bytes = 4 * t.x_row, w_bytes = 4 * t.w_step, at_once = registers_.steps();
-    const char* w = reinterpret_cast<const char*>(t.w);
+    const BfloatPair* const first = t.x + row * t.x_row;
+    const char* w = reinterpret_cast<const char*>(t.w + vector * N);
     const char* ahead = t.ahead;
     for (std::int64_t s = 0; s < t.segment_count; ++s) {
-      const char* x = reinterpret_cast<const char*>(t.x + t.segments[s].offset);
+      const char* x = reinterpret_cast<const char*>(first + t.segments[s].offset);
       std::int64_t q = t.segments[s].steps;
       for (; q >= at_once; q -= at_once, x += 4 * at_once, w += at_once * w_bytes) {
         registers_.add<AmxStep::pair, R, V>(x, x_bytes, x + 4 * second, x_bytes, w, w_bytes);
@@ -262,40 +287,57 @@ class AmxTiles {
       registers_.add_last<AmxStep::pair, R, V>(x, x_bytes, x + 4 * second, x_bytes, w, w_bytes, q);
       w += q * w_bytes;
     }
-    finish<R, V>(t);
+    if (t.residual == nullptr && !t.clamp) return registers_.store<R, V>(y, t.y_row, t.y_vector);
+    flush();
+    registers_.store<R, V>(sums_, V * N, N);
+    waiting_.y = y;
+    waiting_.y_row = t.y_row;
+    waiting_.y_vector = t.y_vector;
+    waiting_.residual = t.residual;
+    if (t.residual != nullptr) waiting_.residual += row * t.residual_row + vector * t.y_vector;
+    waiting_.residual_row = t.residual_row;
+    waiting_.rows = registers_.first() + (R == 2 ? registers_.second() : 0);
+    waiting_.vectors = V;
+    waiting_.clamp = t.clamp;
+    waiting_.lower = t.lower;
+    waiting_.upper = t.upper;
   }
 
-  template <int R, int V>
-  void finish(const Tile<float, BfloatPair>& t) {
-    constexpr std::int64_t N = Vec<float>::size;
-    if (t.residual == nullptr && !t.clamp) return registers_.store<R, V>(t.y, t.y_row, t.y_vector);
-    // The processor does not forward what a register stores: y would be waited for until it is in the cache.
-    registers_.store<R, V>(sums_, V * N, N);
-    const Vec<float> lower = t.lower, upper = t.upper;
-    const std::int64_t rows = registers_.first() + (R == 2 ? registers_.second() : 0);
-    const auto finish_as = [&](auto has_residual, auto clamps) __attribute__((always_inline)) {
-#pragma GCC unroll 2
-      for (int v = 0; v < V; ++v) {
-        float* y = t.y + v * t.y_vector;
-        const float* residual = has_residual ? t.residual + v * t.y_vector : nullptr;
-        const float* from = sums_ + v * N;
-        for (std::int64_t i = 0; i < rows; ++i, y += t.y_row, from += V * N) {
-          Vec<float> sum = Vec<float>::load(from);
-          if constexpr (has_residual) {
-            sum += Vec<float>::load(residual);
-            residual += t.residual_row;
-          }
-          if constexpr (clamps) sum = clamp(sum, lower, upper);
-          sum.store(y);
+  template <bool has_residual, bool clamps>
+  void store_waiting() {
+    using Lanes = Vec<float>;
+    const Lanes lower = waiting_.lower, upper = waiting_.upper;
+    const std::int64_t vectors = waiting_.vectors;
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      float* y = waiting_.y + v * waiting_.y_vector;
+      const float* residual = has_residual ? waiting_.residual + v * waiting_.y_vector : nullptr;
+      const float* from = sums_ + v * Lanes::size;
+      for (std::int64_t i = 0; i < waiting_.rows; ++i) {
+        Lanes sum = Lanes::load(from);
+        if constexpr (has_residual) {
+          sum += Lanes::load(residual);
+          residual += waiting_.residual_row;
         }
+        if constexpr (clamps) sum = clamp(sum, lower, upper);
+        sum.store(y);
+        y += waiting_.y_row;
+        from += vectors * Lanes::size;
       }
-    };
-    if (t.residual == nullptr) return finish_as(std::false_type{}, std::true_type{});
-    t.clamp ? finish_as(std::true_type{}, std::true_type{})
-            : finish_as(std::true_type{}, std::false_type{});
+    }
   }
+
+  /// Where sums_ are to go.
+  struct Waiting {
+    float* y = nullptr;
+    const float* residual = nullptr;
+    std::int64_t y_row = 0, y_vector = 0, residual_row = 0;
+    std::int64_t rows = 0, vectors = 0;  ///< rows 0: nothing waits
+    float lower = 0, upper = 0;
+    bool clamp = false;
+  };
 
   AmxRegisters registers_;
+  Waiting waiting_;
   alignas(64) float sums_[amx_tile_rows * amx_tile_vectors * Vec<float>::size];
 #endif
 };
@@ -303,6 +345,7 @@ class AmxTiles {
 /// Weights that are no pairs have no tiles of AMX; this takes no memory.
 struct NoAmxTiles {
   explicit NoAmxTiles(std::int64_t = 0) {}
+  void flush() {}
 };
 template <class W>
 using AmxTilesOf = std::conditional_t<terms_of<W> == 2, AmxTiles, NoAmxTiles>;

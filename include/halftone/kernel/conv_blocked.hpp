@@ -531,6 +531,7 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
         kernel(count)(tile);
       }
     }
+    amx.flush();
     const std::int64_t begin = rows ? first * plan.output_columns : tiles.begin(first);
     const std::int64_t end = rows ? last * plan.output_columns : tiles.begin(last);
     const std::int64_t block = channel / N;

@@ -239,38 +239,90 @@ HALFTONE_VNNI void run_byte_tile(const ByteTile& t) {
 }
 
 #if HALFTONE_AMX
-/// The same for R groups of rows in AMX's registers.
-template <int R, int V>
-void run_byte_registers(AmxRegisters& registers, const ByteTile& t) {
-  alignas(64) std::uint32_t sums[amx_tile_rows * V * byte_lanes];
-  registers.clear();
-  const std::int64_t row = 4 * t.steps, at_once = registers.steps();
-  constexpr std::int64_t w_bytes = V * AmxRegisters::line;
-  const char *a = reinterpret_cast<const char*>(t.a), *b = reinterpret_cast<const char*>(t.b);
-  const std::int64_t second = registers.first() * row;
-  std::int64_t q = t.steps;
-  for (; q >= at_once; q -= at_once, a += 4 * at_once, b += at_once * w_bytes) {
-    registers.add<AmxStep::unsigned_bytes, R, V>(a, row, a + second, row, b, w_bytes);
+/// The same in AMX's registers. Sums wait for what is added to them until the next tile's products, flush() or
+/// the end, as those of AmxTiles do.
+class AmxByteTiles {
+ public:
+  explicit AmxByteTiles(std::int64_t steps) : registers_(steps) {}
+  AmxByteTiles(const AmxByteTiles&) = delete;
+  AmxByteTiles& operator=(const AmxByteTiles&) = delete;
+  ~AmxByteTiles() { flush(); }
+
+  /// What a tile points to but for a and b is read later.
+  void run(const ByteTile& t, std::int64_t rows, std::int64_t vectors) {
+    registers_.shape(rows);
+    registers_.with_counts(vectors, [&]<int R, int V>() { compute<R, V>(t); });
   }
-  if (q > 0) {
-    registers.add_last<AmxStep::unsigned_bytes, R, V>(a, row, a + second, row, b, w_bytes, q);
+
+  /// Stores what waits: before somebody else reads y.
+  void flush() {
+    if (waiting_.rows == 0) return;
+    waiting_.is_even ? store_waiting<true>() : store_waiting<false>();
+    waiting_.rows = 0;
   }
-  registers.store<R, V>(sums, V * byte_lanes, byte_lanes);
-  const std::int64_t rows = registers.first() + (R == 2 ? registers.second() : 0);
-  for (int v = 0; v < V; ++v) {
-    ByteWords zeros, columns;
-    __builtin_memcpy(&zeros, t.zero_columns + v * byte_lanes, sizeof(zeros));
-    __builtin_memcpy(&columns, t.column_sums + v * byte_lanes, sizeof(columns));
-    for (std::int64_t i = 0; i < rows; ++i) {
-      ByteWords sum;
-      __builtin_memcpy(&sum, sums + (i * V + v) * byte_lanes, sizeof(sum));
-      const auto term = static_cast<std::uint32_t>(t.row_terms[i]);
-      sum += t.is_even ? ByteWords{} + term : zeros * term;
-      sum -= columns * static_cast<std::uint32_t>(t.zero_rows[t.is_even ? 0 : i]);
-      __builtin_memcpy(t.y + i * t.y_row + v * byte_lanes, &sum, sizeof(sum));
+
+ private:
+  template <int R, int V>
+  void compute(const ByteTile& t) {
+    registers_.clear();
+    const std::int64_t row = 4 * t.steps, at_once = registers_.steps();
+    constexpr std::int64_t w_bytes = V * AmxRegisters::line;
+    const char *a = reinterpret_cast<const char*>(t.a), *b = reinterpret_cast<const char*>(t.b);
+    const std::int64_t second = registers_.first() * row;
+    std::int64_t q = t.steps;
+    for (; q >= at_once; q -= at_once, a += 4 * at_once, b += at_once * w_bytes) {
+      registers_.add<AmxStep::unsigned_bytes, R, V>(a, row, a + second, row, b, w_bytes);
+    }
+    if (q > 0) {
+      registers_.add_last<AmxStep::unsigned_bytes, R, V>(a, row, a + second, row, b, w_bytes, q);
+    }
+    flush();
+    registers_.store<R, V>(sums_, V * byte_lanes, byte_lanes);
+    waiting_.row_terms = t.row_terms;
+    waiting_.zero_rows = t.zero_rows;
+    waiting_.zero_columns = t.zero_columns;
+    waiting_.column_sums = t.column_sums;
+    waiting_.is_even = t.is_even;
+    waiting_.y = t.y;
+    waiting_.y_row = t.y_row;
+    waiting_.rows = registers_.first() + (R == 2 ? registers_.second() : 0);
+    waiting_.vectors = V;
+  }
+
+  template <bool is_even>
+  void store_waiting() const {
+    for (std::int64_t v = 0; v < waiting_.vectors; ++v) {
+      ByteWords zeros, columns;
+      __builtin_memcpy(&zeros, waiting_.zero_columns + v * byte_lanes, sizeof(zeros));
+      __builtin_memcpy(&columns, waiting_.column_sums + v * byte_lanes, sizeof(columns));
+      if constexpr (is_even) columns *= static_cast<std::uint32_t>(waiting_.zero_rows[0]);
+      for (std::int64_t i = 0; i < waiting_.rows; ++i) {
+        ByteWords sum;
+        __builtin_memcpy(&sum, sums_ + (i * waiting_.vectors + v) * byte_lanes, sizeof(sum));
+        const auto term = static_cast<std::uint32_t>(waiting_.row_terms[i]);
+        if constexpr (is_even) {
+          sum += term - columns;
+        } else {
+          sum += zeros * term - columns * static_cast<std::uint32_t>(waiting_.zero_rows[i]);
+        }
+        __builtin_memcpy(waiting_.y + i * waiting_.y_row + v * byte_lanes, &sum, sizeof(sum));
+      }
     }
   }
-}
+
+  /// Where sums_ are to go; rows 0: nothing waits.
+  struct Waiting {
+    const std::int32_t *row_terms = nullptr, *zero_rows = nullptr;
+    const std::int32_t *zero_columns = nullptr, *column_sums = nullptr;
+    bool is_even = false;
+    std::int32_t* y = nullptr;
+    std::int64_t y_row = 0, rows = 0, vectors = 0;
+  };
+
+  AmxRegisters registers_;
+  Waiting waiting_;
+  alignas(64) std::uint32_t sums_[amx_tile_rows * amx_tile_vectors * byte_lanes];
+};
 #endif
 
 using ByteKernel = void (*)(const ByteTile&);
@@ -382,7 +434,7 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
       const std::int64_t g = task / columns.parts, c = task % columns.parts;
       std::int32_t buffer[byte_rows_at_once * byte_columns];
 #if HALFTONE_AMX
-      AmxRegisters registers(amx_steps_of(s.terms() / 4));
+      AmxByteTiles amx(amx_steps_of(s.terms() / 4));
 #endif
       for (std::int64_t p = p0 + columns.begin(c); p < p0 + columns.begin(c + 1); ++p) {
         const std::int64_t j = p * byte_columns;
@@ -408,16 +460,16 @@ void multiply_bytes([[maybe_unused]] const ByteShape& s, [[maybe_unused]] FillA&
             tile.y = is_last ? y.sums + i * s.n + j : buffer + (i - first) * byte_columns;
 #if HALFTONE_AMX
             if (multiplies_bytes_in_amx()) {
-              registers.shape(rows);
-              registers.with_counts(width / byte_lanes, [&]<int R, int V>() {
-                run_byte_registers<R, V>(registers, tile);
-              });
+              amx.run(tile, rows, width / byte_lanes);
               continue;
             }
 #endif
             byte_kernel(rows, width / byte_lanes)(tile);
           }
           if (is_last) continue;
+#if HALFTONE_AMX
+          amx.flush();
+#endif
           const std::int64_t rows = tiles.begin(stop) - first;
           if (y.requantize != nullptr) {
             requantize(*y.requantize, buffer, byte_columns, y.row + first, j, rows, given,

@@ -206,6 +206,7 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
       }
     }
     if (last && e.post != nullptr) {
+      if constexpr (terms_of<W> == 2) amx.flush();
       e.post(e.context, p.y.data + row0 * p.y.row_stride + j, row0, j, row1 - row0, columns,
              p.y.row_stride);
     }
