@@ -56,6 +56,7 @@ struct CpuPasses {
                        .change_weights = fuse && !options.only_plan,
                        .reorder = !options.stop_at_nan,
                        .convolution = options.convolution,
+                       .precision = options.precision,
                        .float_lanes = float_lanes(),
                        .multiplies_bytes = multiplies_bytes(),
                        .observer = options.observer,

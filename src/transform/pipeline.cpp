@@ -29,6 +29,7 @@
 #include "transform/batch_parts.hpp"
 #include "transform/defer.hpp"
 #include "transform/fold_batch_norm.hpp"
+#include "transform/fuse_normalizations.hpp"
 #include "transform/graph_text.hpp"
 
 namespace halftone {
@@ -78,6 +79,11 @@ Graph fuse_quantized(Graph graph, const PassOptions&) {
 }
 Graph block_channels(Graph graph, const PassOptions& options) {
   return halftone::block_channels(std::move(graph), options.float_lanes, options.multiplies_bytes);
+}
+Graph fuse_normalizations(Graph graph, const PassOptions& options) {
+  // Convolutions of float32 read their input where it lies.
+  if (options.precision != Precision::bfloat16) return graph;
+  return halftone::fuse_normalizations(std::move(graph));
 }
 Graph choose_convolutions(Graph graph, const PassOptions& options) {
   return halftone::choose_convolutions(std::move(graph), options.convolution);

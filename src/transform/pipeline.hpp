@@ -24,6 +24,7 @@ Graph fuse_attention(Graph graph, const PassOptions& options);
 Graph fuse_convolutions(Graph graph, const PassOptions& options);
 Graph fuse_quantized(Graph graph, const PassOptions& options);
 Graph block_channels(Graph graph, const PassOptions& options);
+Graph fuse_normalizations(Graph graph, const PassOptions& options);
 Graph choose_convolutions(Graph graph, const PassOptions& options);
 Graph join_updates(Graph graph, const PassOptions& options);
 Graph fuse_addends(Graph graph, const PassOptions& options);
@@ -53,6 +54,7 @@ inline constexpr Pass cpu_choice_passes[] = {
     {"fuse_convolutions", &pass::fuse_convolutions, &PassOptions::fuse},
     {"fuse_quantized", &pass::fuse_quantized, &PassOptions::fuse},
     {"block_channels", &pass::block_channels, &PassOptions::fuse},
+    {"fuse_normalizations", &pass::fuse_normalizations, &PassOptions::fuse},
     {"choose_convolutions", &pass::choose_convolutions, &PassOptions::fuse},
 };
 inline constexpr Pass cpu_piece_passes[] = {

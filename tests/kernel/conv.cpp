@@ -256,6 +256,48 @@ TEST_CASE("conv in bfloat16 sums products of rounded operands") {
   }
 }
 
+// The law: normalizing where x is copied is normalizing x first.
+TEST_CASE("conv normalizes what it copies") {
+  std::size_t tried = 0;
+  for (const Case& c : cases()) {
+    const ConvShape& s = c.shape;
+    const std::int64_t blocks = channel_blocks<float>(s.channels) * channel_block<float>;
+    auto mean = numbers<float>(s.channels, 3, 8), factor = numbers<float>(s.channels, 4, 20);
+    auto addend = numbers<float>(s.channels, 5, 20);
+    for (auto* list : {&mean, &factor, &addend}) {
+      for (float& v : *list) v *= 0.3f;
+      list->resize(static_cast<std::size_t>(blocks));
+    }
+    const auto x = numbers<float>(s.batch * s.channels * s.input_pixels(), 1, 1000);
+    const auto w = numbers<float>(s.filters * s.channels_per_group() * s.kernel_size(), 2, 1000);
+    for (const bool clears_negatives : {false, true}) {
+      auto normalized = x;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const std::size_t at = i / s.input_pixels() % s.channels;
+        const float d = x[i] - mean[at];
+        normalized[i] = has_fma ? std::fma(d, factor[at], addend[at]) : d * factor[at] + addend[at];
+        if (clears_negatives && !(normalized[i] > 0)) normalized[i] = 0;
+      }
+      for (const auto precision : {halftone::Precision::float32, halftone::Precision::bfloat16}) {
+        const ConvPlan plan = conv_plan<float>(s, Layout::blocked, Layout::blocked, 0, precision);
+        if (!detail::normalizes_copies(plan)) continue;
+        CAPTURE(c.name);
+        CAPTURE(int(precision));
+        ++tried;
+        ConvEpilogue<float> e;
+        const auto expected =
+            run<float>(s, Layout::blocked, Layout::blocked, normalized, w, e, {}, 0, precision);
+        e.input = {mean.data(), factor.data(), addend.data(), clears_negatives};
+        CHECK(run<float>(s, Layout::blocked, Layout::blocked, x, w, e, {}, 0, precision) ==
+              expected);
+        CHECK(run<float>(s, Layout::blocked, Layout::plain, x, w, e, Executor{2, reversed, nullptr},
+                         0, precision) == expected);
+      }
+    }
+  }
+  CHECK(tried > 40);
+}
+
 TEST_CASE_TEMPLATE("conv of narrow floats rounds the exact sum once", T, halftone::half,
                    halftone::bfloat16) {
   for (const Case& c : cases()) check<T>(c, false);

@@ -154,7 +154,12 @@ void run_tiled(const ConvPlan& plan, const T* x, const void* packed,
       T* const to = is_finished ? blocked : y + image * y_size;
       if (plan.copies) {
         parallel_for(threads, plan.planes, [&](std::int64_t plane) {
-          copy_plane(plan, from, images, plane, copy + plane * plan.plane_size());
+          T* const own = copy + plane * plan.plane_size();
+          if (epilogue.input.means == nullptr) {
+            copy_plane(plan, from, images, plane, own);
+          } else if constexpr (std::is_same_v<T, float>) {
+            copy_normalized(plan, from, images, plane, epilogue.input, own);
+          }
         });
         from = copy;
       }

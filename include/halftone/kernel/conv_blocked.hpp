@@ -265,13 +265,21 @@ HALFTONE_BF16 inline void pair_rows(float* rows, std::int64_t size, std::int64_t
 }
 #endif
 
+/// Pixels that nothing is done to.
+struct AsItIs {
+  HALFTONE_INLINE auto operator()(auto x) const { return x; }
+};
+
 #if HALFTONE_AVX512
 /// Pairs of the pixels of two neighbouring blocks, or of one and of zeros: what AMX takes at once.
+template <class Even, class Odd>
 HALFTONE_BF16 inline void join_blocks(const float* first, const float* second, std::int64_t step,
-                                      std::int64_t count, float* to, std::int64_t to_step) {
+                                      std::int64_t count, float* to, std::int64_t to_step,
+                                      const Even& even, const Odd& odd) {
   using V = Vec<float>;
   for (std::int64_t i = 0; i < count; ++i, first += step, to += to_step) {
-    const auto pairs = rounded_pairs(V::load(first), second == nullptr ? V(0.f) : V::load(second));
+    const V other = second == nullptr ? V(0.f) : odd(V::load(second));
+    const auto pairs = rounded_pairs(even(V::load(first)), other);
     __builtin_memcpy(to, &pairs, sizeof pairs);
     if (second != nullptr) second += step;
   }
@@ -304,6 +312,41 @@ HALFTONE_BF16 inline void join_channels(const float* x, std::int64_t apart, std:
   }
 }
 #endif
+
+/// The normalization of a block's channels, see ConvNormalization.
+template <class T>
+class NormalizedBlock {
+ public:
+  NormalizedBlock(const ConvNormalization<T>& all, std::int64_t channel)
+      : mean_(Vec<T>::load(all.means + channel)),
+        factor_(Vec<T>::load(all.factors + channel)),
+        addend_(Vec<T>::load(all.addends + channel)),
+        lower_(all.clears_negatives ? T(0) : -std::numeric_limits<T>::infinity()) {}
+  HALFTONE_INLINE Vec<T> operator()(Vec<T> x) const {
+    return max(fma(x - mean_, factor_, addend_), lower_);
+  }
+
+ private:
+  Vec<T> mean_, factor_, addend_, lower_;
+};
+
+/// Whether x is normalized where it is copied; else it has to be so already.
+constexpr bool normalizes_copies(const ConvPlan& plan) {
+  return plan.kind == ConvKind::blocked && plan.copies && plan.input == Layout::blocked;
+}
+
+/// Normalized blocks of all channels of images.
+template <class T>
+void normalize_blocks(const ConvNormalization<T>& normalization, const T* x, std::int64_t images,
+                      std::int64_t blocks, std::int64_t pixels, T* y, const Executor& executor) {
+  constexpr std::int64_t N = channel_block<T>;
+  parallel_for(executor, images * blocks, [&](std::int64_t i) {
+    const NormalizedBlock<T> normalized(normalization, i % blocks * N);
+    for (std::int64_t at = i * pixels * N; at < (i + 1) * pixels * N; at += N) {
+      normalized(Vec<T>::load(x + at)).store(y + at);
+    }
+  });
+}
 
 /// Writes one pixel of a block as the plan has it.
 template <class T>
@@ -357,9 +400,11 @@ void place_pixels(const ConvPlan& plan, const T* x, std::int64_t channels, T* to
 }
 
 /// Brings one plane of x, of the plan's number of images, into the plan's form, with padding. Of
-/// `images` there are only so many; the last one stands for those behind it.
-template <class T>
-void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int64_t plane, T* to) {
+/// `images` there are only so many; the last one stands for those behind it. What pixels in blocks become is
+/// up to `even` and `odd`, of a plane's first block and of its second one.
+template <class T, class Even = AsItIs, class Odd = AsItIs>
+void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int64_t plane, T* to,
+                const Even& even = {}, [[maybe_unused]] const Odd& odd = {}) {
   using V = Vec<T>;
   const ConvShape& s = plan.shape;
   const std::int64_t height = s.input[1], width = s.input[2], stride = plan.copied_step();
@@ -402,11 +447,12 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
             for (std::int64_t i = 0; i < plan.images; ++i) {
               const T* const p = pixel + (i < images ? i : images - 1) * image_size;
               join_blocks(p, has_second ? p + block * height * width : nullptr, stride * block,
-                          end - begin, out + begin * size + i * unit, size);
+                          end - begin, out + begin * size + i * unit, size, even, odd);
             }
             continue;
           }
-          if (plan.pairs && stride == 1 && plan.channels_per_plane() == block && plan.images == 1) {
+          if (std::is_same_v<Even, AsItIs> && plan.pairs && stride == 1 &&
+              plan.channels_per_plane() == block && plan.images == 1) {
             round_row(pixel, (end - begin) * block,
                       reinterpret_cast<BfloatPair*>(out + begin * unit));
             continue;
@@ -416,7 +462,7 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
         for (std::int64_t i = 0; i < plan.images; ++i) {
           const T* p = pixel + (i < images ? i : images - 1) * image_size;
           for (std::int64_t c = begin; c < end; ++c, p += stride * block) {
-            store_pixel(plan, V::load(p), out + c * size + i * unit);
+            store_pixel(plan, even(V::load(p)), out + c * size + i * unit);
           }
         }
       }
@@ -439,6 +485,19 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
                    to + i * unit + block / 2);
     }
   }
+}
+
+/// The same of normalized pixels, see normalizes_copies().
+template <class T>
+void copy_normalized(const ConvPlan& plan, const T* x, std::int64_t images, std::int64_t plane,
+                     const ConvNormalization<T>& normalization, T* to) {
+  const std::int64_t channel = plane * plan.channels_per_plane(),
+                     second = channel + channel_block<T>;
+  const NormalizedBlock<T> even(normalization, channel);
+  const bool has_second =
+      plan.channels_per_plane() > channel_block<T> && second < plan.shape.channels;
+  copy_plane(plan, x, images, plane, to, even,
+             has_second ? NormalizedBlock<T>(normalization, second) : even);
 }
 
 /// More tiles than these compute for so long that fetching weights ahead does not show.

@@ -54,6 +54,18 @@ constexpr std::int64_t activation_size(Layout layout, std::int64_t batch, std::i
   return batch * channel_blocks<T>(channels) * channel_block<T> * pixels;
 }
 
+/// What an element of x becomes before it is multiplied, x in blocks: (x - mean) * factor + addend, with
+/// numbers of its channel, and then, if negatives are cleared, no less than 0. Padding stays 0.
+///
+/// means, factors, addends  [channels of whole blocks], zero for missing channels; null: x as it is
+template <class T>
+struct ConvNormalization {
+  const T* means = nullptr;
+  const T* factors = nullptr;
+  const T* addends = nullptr;
+  bool clears_negatives = false;
+};
+
 /// What happens to a sum before it is stored: y = clamp(sum + bias + residual), then post.
 ///
 /// bias      [filters] or null
@@ -70,6 +82,7 @@ struct ConvEpilogue {
   S lower = 0, upper = 0;
   PostHook<T> post = nullptr;
   void* context = nullptr;
+  ConvNormalization<T> input{};  ///< where normalizes_copies()
 };
 
 }  // namespace halftone::kernel

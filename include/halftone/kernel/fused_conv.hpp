@@ -29,6 +29,15 @@ constexpr ConvPlan plan_of(const Op& op, const KernelCall& call, View<const T> x
                       call.precision);
 }
 
+/// Bytes of x that is normalized before the convolution reads it.
+template <class T>
+constexpr std::int64_t normalized_bytes(const ConvPlan& plan) {
+  const ConvShape& s = plan.shape;
+  const std::int64_t size =
+      activation_size<T>(Layout::blocked, s.batch, s.channels, s.input_pixels());
+  return normalizes_copies(plan) ? 0 : round_up(size * std::int64_t(sizeof(T)), 64);
+}
+
 template <class Op>
 constexpr WeightOrder weight_order(const Op& op) {
   return op.flipped ? WeightOrder::transposed : WeightOrder::plain;
@@ -38,29 +47,43 @@ constexpr WeightOrder weight_order(const Op& op) {
 
 template <class T, class Op, class Call>
 void fused_conv(const Op& op, const Call& call, View<const T> x, View<const T> w, View<const T> b,
-                View<const T> residual, View<T> y) {
+                View<const T> residual, const ConvNormalization<T>& input, View<T> y) {
   const ConvPlan plan = detail::plan_of<T>(op, call, x, w);
   ConvEpilogue<T> epilogue;
+  const T* from = x.data;
+  char* workspace = static_cast<char*>(call.workspace);
+  if constexpr (std::is_same_v<T, float>) {
+    if (detail::normalizes_copies(plan)) {
+      epilogue.input = input;
+    } else if (input.means != nullptr) {
+      T* const normalized = reinterpret_cast<T*>(workspace);
+      detail::normalize_blocks(input, x.data, x.extent(0), x.extent(1), plan.shape.input_pixels(),
+                               normalized, *call.executor);
+      from = normalized;
+      workspace += detail::normalized_bytes<T>(plan);
+    }
+  }
   epilogue.bias = b.data;
   epilogue.residual = residual.data;
   epilogue.clamp = op.clamp;
   epilogue.lower = static_cast<compute_t<T>>(op.lower);
   epilogue.upper = static_cast<compute_t<T>>(op.upper);
   if (call.packed == nullptr) {
-    conv_unpacked<T, conv_kinds_of<Call>>(plan, x.data, w.data, y.data, epilogue, call.workspace,
+    conv_unpacked<T, conv_kinds_of<Call>>(plan, from, w.data, y.data, epilogue, workspace,
                                           *call.executor, detail::weight_order(op));
   } else {
-    conv<T, conv_kinds_of<Call>>(plan, x.data, call.packed, y.data, epilogue, call.workspace,
+    conv<T, conv_kinds_of<Call>>(plan, from, call.packed, y.data, epilogue, workspace,
                                  *call.executor);
   }
 }
 
 template <class T, class Op>
 constexpr std::size_t fused_conv_workspace(const Op& op, const KernelCall& call, View<const T> x,
-                                           View<const T> w) {
+                                           View<const T> w, bool normalizes) {
   const ConvPlan plan = detail::plan_of<T>(op, call, x, w);
-  return static_cast<std::size_t>(call.packed != nullptr ? plan.workspace_bytes
-                                                         : conv_unpacked_bytes<T>(plan));
+  return static_cast<std::size_t>(
+      (normalizes ? detail::normalized_bytes<T>(plan) : 0) +
+      (call.packed != nullptr ? plan.workspace_bytes : conv_unpacked_bytes<T>(plan)));
 }
 
 template <class T, class Op>

@@ -62,13 +62,16 @@ struct Blocks {
   bool input = false, output = false;
 };
 
+template <class T>
+struct ConvNormalization;
+
 // kernel/fused_conv.hpp. Op: op::FusedConv.
 template <class T, class Op, class Call>
 void fused_conv(const Op& op, const Call& call, View<const T> x, View<const T> w, View<const T> b,
-                View<const T> residual, View<T> y);
+                View<const T> residual, const ConvNormalization<T>& input, View<T> y);
 template <class T, class Op>
 constexpr std::size_t fused_conv_workspace(const Op& op, const KernelCall& call, View<const T> x,
-                                           View<const T> w);
+                                           View<const T> w, bool normalizes);
 template <class T, class Op>
 constexpr std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
                                               View<const T> w);

@@ -9,8 +9,9 @@
 namespace halftone::op {
 
 /// Convolution of two spatial dimensions with what follows it, in either layout:
-/// y = clamp(conv(x, w) + b + residual). Made by the passes `fuse_convolutions`,
-/// `block_channels` and `choose_convolutions`.
+/// y = clamp(conv(n(x), w) + b + residual), where n(x) is x, or (x - means) * factors + addends and no less
+/// than 0 if negatives are cleared. Made by the passes `fuse_convolutions`, `block_channels`,
+/// `fuse_normalizations` and `choose_convolutions`.
 ///
 /// x         [batch, channels, height, width], or in blocks [batch, channels / block, height,
 /// width,
@@ -19,6 +20,7 @@ namespace halftone::op {
 ///           [channels, filters, ...], the kernel's elements in the other order
 /// b         [filters]
 /// residual  as y
+/// means, factors, addends  [channels of whole blocks, zero for missing ones], of x in blocks
 /// source    none
 struct FusedConv {
   std::int64_t group = 1;
@@ -28,13 +30,14 @@ struct FusedConv {
   bool blocked_input = false, blocked_output = false;
   bool clamp = false;
   float lower = 0, upper = 0;
-  bool flipped = false;  ///< w is a ConvTranspose's
+  bool clears_negatives = false;  ///< of normalized x
+  bool flipped = false;           ///< w is a ConvTranspose's
   /// Edges of the output tiles of Winograd's form, and of its kernel; winograd 0: the direct sum.
   std::int64_t winograd = 0, winograd_taps = 3;
 
   static constexpr OpId id{"halftone", "Conv", 1};
   static constexpr bool for_host = true;
-  static constexpr Signature signature = "x w b? residual? -> y";
+  static constexpr Signature signature = "x w b? residual? means? factors? addends? -> y";
   static constexpr std::uint32_t by_sample = 0b1001;
   static constexpr int packed_input = 1;
 
@@ -49,12 +52,14 @@ struct FusedConv {
     visit("clamp", clamp);
     visit("lower", lower);
     visit("upper", upper);
+    visit("clears_negatives", clears_negatives);
     visit("flipped", flipped);
     visit("winograd", winograd);
     visit("winograd_taps", winograd_taps);
   }
 
-  constexpr Inferred infer(TensorInfo x, TensorInfo w, TensorInfo, TensorInfo) const {
+  constexpr Inferred infer(const Inputs& in) const {
+    const TensorInfo &x = in[0], &w = in[1];
     const std::int64_t input[]{x.shape[2], x.shape[3]};
     const Window window = Window::over(input, {.kernel = {w.shape[2], w.shape[3]},
                                                .strides = strides,
@@ -75,22 +80,26 @@ struct FusedConv {
 
   template <class T>
   void kernel(const auto& call, View<const T> x, View<const T> w, View<const T> b,
-              View<const T> residual, View<T> y) const {
-    kernel::fused_conv<T>(*this, call, x, w, b, residual, y);
+              View<const T> residual, View<const T> means, View<const T> factors,
+              View<const T> addends, View<T> y) const {
+    kernel::fused_conv<T>(*this, call, x, w, b, residual,
+                          {means.data, factors.data, addends.data, clears_negatives}, y);
   }
   template <class T>
   constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const T> w,
-                                  View<const T>, View<const T>, View<T>) const {
-    return kernel::fused_conv_workspace<T>(*this, call, x, w);
+                                  View<const T>, View<const T>, View<const T> means, View<const T>,
+                                  View<const T>, View<T>) const {
+    return kernel::fused_conv_workspace<T>(*this, call, x, w, bool(means));
   }
   template <class T>
   constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> x, View<const T> w,
-                                     View<const T>, View<const T>, View<T>) const {
+                                     View<const T>, View<const T>, View<const T>, View<const T>,
+                                     View<const T>, View<T>) const {
     return kernel::fused_conv_packed_bytes<T>(*this, call, x, w);
   }
   template <class T>
   void pack(const auto& call, void* packed, View<const T> x, View<const T> w, View<const T>,
-            View<const T>, View<T>) const {
+            View<const T>, View<const T>, View<const T>, View<const T>, View<T>) const {
     kernel::fused_conv_pack<T>(*this, call, packed, x, w);
   }
   constexpr unsigned conv_kinds() const {

@@ -9,6 +9,7 @@
 
 #include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
+#include <halftone/kernel/precision.hpp>
 #include <halftone/transform/convolution.hpp>
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/defects.hpp>
@@ -28,8 +29,9 @@ struct PassOptions {
   bool reorder = true;
   Recomputation recompute = Recomputation::none;
   Convolution convolution = Convolution::fast;
-  std::int64_t float_lanes = 1;   ///< of a vector register
-  bool multiplies_bytes = false;  ///< the machine has the product of bytes
+  Precision precision = Precision::float32;  ///< of products
+  std::int64_t float_lanes = 1;              ///< of a vector register
+  bool multiplies_bytes = false;             ///< the machine has the product of bytes
   PassObserver* observer = nullptr;
   std::string path{};  ///< see PassEvent
 };
