@@ -68,6 +68,9 @@ Graph fold_normalizations(Graph graph, const PassOptions&) {
 Graph fuse_trained_attention(Graph graph, const PassOptions&) {
   return detail::is_trained(graph) ? halftone::fuse_attention(std::move(graph)) : graph;
 }
+Graph recompute_elementwise(Graph graph, const PassOptions&) {
+  return halftone::recompute_elementwise(std::move(graph));
+}
 Graph fuse_attention(Graph graph, const PassOptions&) {
   return detail::is_trained(graph) ? graph : halftone::fuse_attention(std::move(graph));
 }

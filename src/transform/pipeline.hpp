@@ -20,6 +20,7 @@ Graph keep_gates(Graph graph, const PassOptions& options);
 Graph fuse_gelu(Graph graph, const PassOptions& options);
 Graph fold_normalizations(Graph graph, const PassOptions& options);
 Graph fuse_trained_attention(Graph graph, const PassOptions& options);
+Graph recompute_elementwise(Graph graph, const PassOptions& options);
 Graph fuse_attention(Graph graph, const PassOptions& options);
 Graph fuse_convolutions(Graph graph, const PassOptions& options);
 Graph fuse_quantized(Graph graph, const PassOptions& options);
@@ -41,6 +42,7 @@ inline constexpr Pass cpu_shape_passes[] = {
     // It comes before what divides a training: where values are kept must not choose its operators.
     {"fuse_trained_attention", &pass::fuse_trained_attention, &PassOptions::fuse},
     {"recompute", &pass::recompute},
+    {"recompute_elementwise", &pass::recompute_elementwise, &PassOptions::fuse},
 };
 /// For cpu: what can be planned, and each body in it by itself. What chooses kernels comes first, and
 /// looks at all of a graph, also where it is cut afterwards: others would have other results.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -41,14 +42,19 @@ inline bool may_recompute(const Graph& graph, Recomputation mode) {
 /// Chooses the nodes of the forward part whose outputs are computed again.
 class RecomputedNodes {
  public:
-  RecomputedNodes(const Graph& graph, Recomputation mode)
+  /// Without a mode they are element-wise, have element-wise gradients, and less is kept than before.
+  RecomputedNodes(const Graph& graph, std::optional<Recomputation> mode)
       : graph_(graph),
         uses_(graph),
         aliases_(graph),
         again_(graph, false),
         is_changed_(graph, false) {
     find_changed();
-    choose(mode);
+    if (mode) {
+      choose(*mode);
+    } else {
+      choose_elementwise();
+    }
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const Recompute said = graph.nodes[n].place.recompute;
       if (said == Recompute::checkpoint) again_[n] = false;
@@ -170,9 +176,109 @@ class RecomputedNodes {
     }
   }
 
+  // --- element-wise nodes --------------------------------------------------------------------------------
+
+  /// What a value is computed again from: nodes, and tensors that nobody would keep otherwise.
+  struct Origin {
+    Vector<std::size_t> nodes;
+    Vector<TensorId> more;
+  };
+
+  /// Few nodes are run again for a value, so that time is not what memory costs.
+  static constexpr std::size_t most_nodes = 12;
+
+  /// GELU keeps three values for its gradient, which all follow from its input: one is enough.
+  void choose_elementwise() {
+    find_kept();
+    Vector<TensorId> values;
+    Vector<Origin> origins;
+    TensorMap<TensorId> leader(graph_, no_tensor);  // of tensors that are kept for the same values
+    const auto root = [&](TensorId id) {
+      while (leader[id] != no_tensor) id = leader[id];
+      return id;
+    };
+    for (std::size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!is_cheap(n)) continue;
+      const TensorId value = graph_.nodes[n].outputs[0];
+      if (!is_kept_[value] || is_read_whole_[value]) continue;
+      Origin origin = origin_of(value);
+      const bool has_sizes = std::all_of(origin.more.begin(), origin.more.end(),
+                                         [&](TensorId id) { return graph_.info(id).is_static(); });
+      if (origin.nodes.size() > most_nodes || !has_sizes) continue;
+      for (const TensorId id : origin.more) {
+        const TensorId a = root(id), b = root(origin.more[0]);
+        if (a != b) leader[a] = b;
+      }
+      values.push_back(value);
+      origins.push_back(std::move(origin));
+    }
+    TensorMap<std::int64_t> saved(graph_, 0);  // by those that follow from a leader's tensors
+    TensorMap<bool> is_counted(graph_, false);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (origins[i].more.empty()) continue;
+      std::int64_t& bytes = saved[root(origins[i].more[0])];
+      bytes += graph_.info(values[i]).bytes();
+      for (const TensorId id : origins[i].more) {
+        if (!is_counted[id]) bytes -= graph_.info(id).bytes();
+        is_counted[id] = true;
+      }
+    }
+    for (const Origin& origin : origins) {
+      if (!origin.more.empty() && saved[root(origin.more[0])] <= 0) continue;
+      for (const std::size_t n : origin.nodes) again_[n] = true;
+    }
+  }
+
+  /// What nodes behind the forward part read; and of that, what others than element-wise nodes read,
+  /// who would have it in memory again.
+  void find_kept() {
+    is_kept_ = is_read_whole_ = TensorMap<bool>(graph_, false);
+    for (const TensorId id : graph_.outputs) is_kept_[id] = is_read_whole_[id] = true;
+    for (const Node& node : graph_.nodes) {
+      if (is_forward(node)) continue;
+      for (const TensorId id : node.inputs) {
+        if (id == no_tensor) continue;
+        is_kept_[id] = true;
+        is_read_whole_[id] = is_read_whole_[id] || !node.op->in_groups;
+      }
+    }
+  }
+  bool is_cheap(std::size_t n) const {
+    const Node& node = graph_.nodes[n];
+    return node.op->in_groups && node.outputs.size() == 1 && !node.op->signature.has_seed() &&
+           node.place.recompute != Recompute::checkpoint &&
+           graph_.info(node.outputs[0]).is_static() && may_repeat(n);
+  }
+  Origin origin_of(TensorId value) const {
+    Origin origin;
+    Vector<TensorId> todo{value};
+    const auto add = [](auto& list, auto item) {
+      if (std::find(list.begin(), list.end(), item) != list.end()) return false;
+      list.push_back(item);
+      return true;
+    };
+    while (!todo.empty() && origin.nodes.size() <= most_nodes) {
+      const TensorId id = todo.back();
+      todo.pop_back();
+      const int producer = uses_.producer[id];
+      if (producer == no_node || is_read_whole_[id]) continue;
+      const auto n = static_cast<std::size_t>(producer);
+      if (is_cheap(n)) {
+        if (!add(origin.nodes, n)) continue;
+        for (const TensorId input : graph_.nodes[n].inputs) {
+          if (input != no_tensor) todo.push_back(input);
+        }
+      } else if (!is_kept_[id]) {
+        add(origin.more, id);
+      }
+    }
+    return origin;
+  }
+
   const Graph& graph_;
   Uses uses_;
   Aliases aliases_;
+  TensorMap<bool> is_kept_, is_read_whole_;  ///< see find_kept()
   NodeMap<bool> again_;
   TensorMap<bool> is_changed_;
   bool any_ = false;
@@ -267,6 +373,13 @@ class Recomputer {
   TensorMap<bool> is_read_;  ///< behind the forward part, or by a node that may be copied
 };
 
+inline Graph with_copies(Graph graph, std::optional<Recomputation> mode) {
+  if (!may_recompute(graph, mode.value_or(Recomputation::all))) return graph;
+  const RecomputedNodes again(graph, mode);
+  if (!again.any()) return graph;
+  return Recomputer(graph, again).run();
+}
+
 }  // namespace detail
 
 /// Has the backward part of a training step compute values of the forward part again, which then
@@ -274,10 +387,13 @@ class Recomputer {
 /// and draw the same random numbers: they read the same seeds. All infos must be known. A graph that
 /// has copies stays as it is.
 inline Graph recompute(Graph graph, Recomputation mode) {
-  if (!detail::may_recompute(graph, mode)) return graph;
-  const detail::RecomputedNodes again(graph, mode);
-  if (!again.any()) return graph;
-  return detail::Recomputer(graph, again).run();
+  return detail::with_copies(std::move(graph), mode);
+}
+
+/// Has element-wise gradients compute element-wise values again that they read, in the registers of the same
+/// group, where that keeps less memory between the parts of a training step. As recompute() otherwise.
+inline Graph recompute_elementwise(Graph graph) {
+  return detail::with_copies(std::move(graph), std::nullopt);
 }
 
 }  // namespace halftone
