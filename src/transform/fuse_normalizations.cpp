@@ -9,7 +9,7 @@
 namespace halftone {
 namespace {
 
-/// What a convolution's input passes through.
+/// This follows a convolution's input back through a Relu and a normalization, if they are there.
 class Normalization {
  public:
   Normalization(const Graph& graph, const Uses& uses, const Node& conv)

@@ -26,7 +26,7 @@ AnyTensor numbers(Graph& g, float first, float step) {
   return constant<float>(g, list, {channels});
 }
 
-/// As in DenseNet: what joins two tensors is normalized, and then a convolution's.
+/// Two tensors are joined, normalized and then read by a convolution, as in DenseNet.
 struct Model {
   Graph g;
   AnyTensor normalized;

@@ -326,7 +326,7 @@ class AmxTiles {
     }
   }
 
-  /// Where sums_ are to go.
+  /// This says where sums_ go, and what they become on the way.
   struct Waiting {
     float* y = nullptr;
     const float* residual = nullptr;

@@ -54,8 +54,8 @@ constexpr std::int64_t activation_size(Layout layout, std::int64_t batch, std::i
   return batch * channel_blocks<T>(channels) * channel_block<T> * pixels;
 }
 
-/// What an element of x becomes before it is multiplied, x in blocks: (x - mean) * factor + addend, with
-/// numbers of its channel, and then, if negatives are cleared, no less than 0. Padding stays 0.
+/// A convolution may normalize x in blocks before it multiplies: an element becomes (x - mean) * factor +
+/// addend, with the numbers of its channel, and then, if negatives are cleared, no less than 0. Padding stays 0.
 ///
 /// means, factors, addends  [channels of whole blocks], zero for missing channels; null: x as it is
 template <class T>

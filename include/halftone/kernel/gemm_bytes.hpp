@@ -248,7 +248,7 @@ class AmxByteTiles {
   AmxByteTiles& operator=(const AmxByteTiles&) = delete;
   ~AmxByteTiles() { flush(); }
 
-  /// What a tile points to but for a and b is read later.
+  /// All that a tile points to, but for a and b, is read later and has to stay until then.
   void run(const ByteTile& t, std::int64_t rows, std::int64_t vectors) {
     registers_.shape(rows);
     registers_.with_counts(vectors, [&]<int R, int V>() { compute<R, V>(t); });
@@ -310,7 +310,7 @@ class AmxByteTiles {
     }
   }
 
-  /// Where sums_ are to go; rows 0: nothing waits.
+  /// This says where sums_ go, and what they become on the way; with rows 0 nothing waits.
   struct Waiting {
     const std::int32_t *row_terms = nullptr, *zero_rows = nullptr;
     const std::int32_t *zero_columns = nullptr, *column_sums = nullptr;

@@ -42,7 +42,8 @@ inline bool may_recompute(const Graph& graph, Recomputation mode) {
 /// Chooses the nodes of the forward part whose outputs are computed again.
 class RecomputedNodes {
  public:
-  /// Without a mode they are element-wise, have element-wise gradients, and less is kept than before.
+  /// Without a mode, only element-wise nodes with element-wise gradients are chosen, and only where less is
+  /// kept than before.
   RecomputedNodes(const Graph& graph, std::optional<Recomputation> mode)
       : graph_(graph),
         uses_(graph),
@@ -178,7 +179,7 @@ class RecomputedNodes {
 
   // --- element-wise nodes --------------------------------------------------------------------------------
 
-  /// What a value is computed again from: nodes, and tensors that nobody would keep otherwise.
+  /// A value is computed again by these nodes, which need tensors that nobody would keep otherwise.
   struct Origin {
     Vector<std::size_t> nodes;
     Vector<TensorId> more;
@@ -229,8 +230,8 @@ class RecomputedNodes {
     }
   }
 
-  /// What nodes behind the forward part read; and of that, what others than element-wise nodes read,
-  /// who would have it in memory again.
+  /// A tensor is kept if a node behind the forward part reads it, and read whole if one of those is not
+  /// element-wise: a copy of it would be in memory again.
   void find_kept() {
     is_kept_ = is_read_whole_ = TensorMap<bool>(graph_, false);
     for (const TensorId id : graph_.outputs) is_kept_[id] = is_read_whole_[id] = true;
