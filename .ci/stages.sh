@@ -99,7 +99,7 @@ result_of() {
 }
 
 # configured FOLDER OPTION...: sets the build folder up, or looks for new files and changed options. In a new one headers
-# are read once for seventeen files of the core and once for all tests.
+# are read once for seventeen files of the core and once for ten tests.
 configured() {
   local folder=$1
   shift

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <string>
 
 #include <halftone/base/error.hpp>
@@ -10,7 +11,7 @@ namespace test {
 
 /// The kind of the error that f() throws, and its text; "no error" if there is none. Others than E
 /// go on.
-template <class E = halftone::Error, class F>
+template <class E = halftone::Error, std::invocable F>
 std::string error_of(F&& f) {
   try {
     f();

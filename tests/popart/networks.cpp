@@ -38,7 +38,7 @@ std::vector<float> result(const Graph& graph) {
 /// Two ways to make one network: with the same weights they have the same results, bit for bit.
 void check_equal(Graph typed, const NetworkBuilder& built) {
   const std::string model = built.model();
-  const Graph read = onnx::load(std::as_bytes(std::span(model)));
+  const Graph read = halftone::onnx::load(std::as_bytes(std::span(model)));
   const std::vector<TensorId> ours = variables(typed), theirs = variables(read);
   REQUIRE(ours.size() == theirs.size());
   for (std::size_t i = 0; i < ours.size(); ++i) {
