@@ -49,18 +49,20 @@ struct CpuPasses {
   Graph run(std::span<const Pass> passes, Graph graph) const {
     const bool fuse = may_fuse(options);
     kernel::Executor one_thread;
-    return run_passes(passes, std::move(graph),
-                      {.evaluate = &evaluate_constant,
-                       .evaluate_context = &one_thread,
-                       .fuse = fuse,
-                       .change_weights = fuse && !options.only_plan,
-                       .reorder = !options.stop_at_nan,
-                       .convolution = options.convolution,
-                       .precision = options.precision,
-                       .float_lanes = float_lanes(),
-                       .multiplies_bytes = multiplies_bytes(),
-                       .observer = options.observer,
-                       .path = nesting.path});
+    return run_passes(
+        passes, std::move(graph),
+        {.evaluate = &evaluate_constant,
+         .evaluate_context = &one_thread,
+         .fuse = fuse,
+         .change_weights = fuse && !options.only_plan,
+         .reorder = !options.stop_at_nan,
+         .convolution = options.convolution,
+         .precision = options.precision,
+         .float_lanes = float_lanes(),
+         .multiplies_bytes = multiplies_bytes(),
+         .takes_pairs = options.precision == Precision::bfloat16 && multiplies_in_amx(),
+         .observer = options.observer,
+         .path = nesting.path});
   }
   CpuPasses inside(const Graph& graph, const Node& node, std::size_t body) const {
     return {.options = options,

@@ -155,7 +155,7 @@ std::string packing_instructions() {
   std::string all(instruction_set());
   if (multiplies_bytes()) all += "+vnni";
   if (has_products_in(Precision::bfloat16)) all += "+bf16";
-  if (all.starts_with("v4") && has_amx()) all += "+amx";
+  if (multiplies_in_amx()) all += "+amx";
   return all;
 }
 
@@ -171,6 +171,8 @@ bool multiplies_bytes() {
   return false;
 #endif
 }
+
+bool multiplies_in_amx() { return chosen().name == std::string_view("v4") && has_amx(); }
 
 bool has_products_in([[maybe_unused]] Precision precision) {
 #if defined(__x86_64__)

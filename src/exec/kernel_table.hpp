@@ -27,6 +27,9 @@ std::int64_t float_lanes();
 /// Whether that instruction set has products of bytes, and this machine, too.
 bool multiplies_bytes();
 
+/// Whether that instruction set multiplies in AMX's registers, and this machine has them.
+bool multiplies_in_amx();
+
 /// Whether that instruction set has dense products in this precision, and this machine, too.
 bool has_products_in(Precision precision);
 

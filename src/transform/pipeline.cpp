@@ -31,6 +31,7 @@
 #include "transform/fold_batch_norm.hpp"
 #include "transform/fuse_normalizations.hpp"
 #include "transform/graph_text.hpp"
+#include "transform/pair_channels.hpp"
 
 namespace halftone {
 namespace pass {
@@ -90,6 +91,10 @@ Graph fuse_normalizations(Graph graph, const PassOptions& options) {
 }
 Graph choose_convolutions(Graph graph, const PassOptions& options) {
   return halftone::choose_convolutions(std::move(graph), options.convolution);
+}
+Graph pair_channels(Graph graph, const PassOptions& options) {
+  if (!options.takes_pairs || detail::is_trained(graph)) return graph;
+  return halftone::pair_channels(std::move(graph));
 }
 Graph join_updates(Graph graph, const PassOptions&) {
   return halftone::join_updates(std::move(graph));

@@ -27,6 +27,7 @@ Graph fuse_quantized(Graph graph, const PassOptions& options);
 Graph block_channels(Graph graph, const PassOptions& options);
 Graph fuse_normalizations(Graph graph, const PassOptions& options);
 Graph choose_convolutions(Graph graph, const PassOptions& options);
+Graph pair_channels(Graph graph, const PassOptions& options);
 Graph join_updates(Graph graph, const PassOptions& options);
 Graph fuse_addends(Graph graph, const PassOptions& options);
 Graph batch_parts(Graph graph, const PassOptions& options);
@@ -58,6 +59,7 @@ inline constexpr Pass cpu_choice_passes[] = {
     {"block_channels", &pass::block_channels, &PassOptions::fuse},
     {"fuse_normalizations", &pass::fuse_normalizations, &PassOptions::fuse},
     {"choose_convolutions", &pass::choose_convolutions, &PassOptions::fuse},
+    {"pair_channels", &pass::pair_channels, &PassOptions::fuse},
 };
 inline constexpr Pass cpu_piece_passes[] = {
     {"join_updates", &pass::join_updates, &PassOptions::fuse},

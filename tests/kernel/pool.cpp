@@ -185,8 +185,8 @@ TEST_CASE_TEMPLATE("pool: narrow windows side by side", T, float, double, half, 
 }
 
 TEST_CASE_TEMPLATE("pool: last dimensions that are neither windowed nor moved are lanes", T, float,
-                   half, std::int8_t) {
-  for (const std::int64_t lanes : {2, 4, 7, 8, 16, 21, 64, 80}) {
+                   half, bfloat16, std::int8_t) {
+  for (const std::int64_t lanes : {2, 4, 7, 8, 16, 21, 32, 64, 80}) {
     check<T>({{1, 2, 9, 8, lanes},
               {.kernel = {3, 3, 1}, .strides = {2, 2, 1}, .pads = {1, 1, 0, 1, 1, 0}}});
     check<T>({{1, 2, 9, 8, lanes}, {.kernel = {2, 2, 1}, .strides = {2, 2, 1}, .ceil_mode = true}});

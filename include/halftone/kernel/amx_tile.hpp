@@ -225,18 +225,23 @@ class AmxRegisters {
 };
 #endif
 
-/// Computes tiles of pairs. Sums to which a residual is added, or that are clamped, are stored after the next
-/// tile's products, by flush(), or in the end: they go through memory, and the processor does not forward what
-/// a register of AMX stores, so that they would be waited for. Tiles are read where they are: the processor
-/// does not forward a few fields to a copy of them all, either.
+/// Computes tiles of pairs. Sums to which a residual is added, that are clamped, or that become pairs are
+/// stored after the next tile's products, by flush(), or in the end: they go through memory, and the processor
+/// does not forward what a register of AMX stores, so that they would be waited for. Tiles are read where they
+/// are: the processor does not forward a few fields to a copy of them all, either.
 class AmxTiles {
  public:
   using PairTile = Tile<float, BfloatPair>;
 
-  /// `steps`: that a register takes at once.
-  explicit AmxTiles([[maybe_unused]] std::int64_t steps = amx_steps)
+  /// `steps`: that a register takes at once. `makes_pairs`: y gets two vectors at most, which become one line
+  /// of bfloat16, the second one zero if there is none; `residual_in_pairs`: so does the residual lie.
+  explicit AmxTiles([[maybe_unused]] std::int64_t steps = amx_steps,
+                    [[maybe_unused]] bool makes_pairs = false,
+                    [[maybe_unused]] bool residual_in_pairs = false)
 #if HALFTONE_AMX
-      : registers_(steps)
+      : registers_(steps),
+        makes_pairs_(makes_pairs),
+        residual_in_pairs_(residual_in_pairs)
 #endif
   {
   }
@@ -286,11 +291,11 @@ class AmxTiles {
 #if HALFTONE_AMX
     if (waiting_.rows == 0) return;
     if (waiting_.residual == nullptr) {
-      store_waiting<false, true>();
-    } else if (waiting_.clamp) {
-      store_waiting<true, true>();
+      store_waiting<Residual::none>();
+    } else if (residual_in_pairs_) {
+      store_waiting<Residual::pairs>();
     } else {
-      store_waiting<true, false>();
+      store_waiting<Residual::floats>();
     }
     waiting_.rows = 0;
 #endif
@@ -340,7 +345,7 @@ class AmxTiles {
       }
       w += q * w_bytes;
     }
-    if (t.residual == nullptr && !t.clamp) {
+    if (t.residual == nullptr && !t.clamp && !makes_pairs_) {
       return registers_.store<R, V>(y, t.y_row, t.y_vector,
                                     panels ? 2 * t.y_vector : registers_.first() * t.y_row);
     }
@@ -361,26 +366,50 @@ class AmxTiles {
     waiting_.upper = t.upper;
   }
 
-  template <bool has_residual, bool clamps>
+  enum class Residual : std::uint8_t { none, floats, pairs };
+
+  template <Residual residual>
   void store_waiting() {
+    if (waiting_.clamp) {
+      makes_pairs_ ? store_pairs<residual, true>() : store_floats<residual, true>();
+    } else {
+      makes_pairs_ ? store_pairs<residual, false>() : store_floats<residual, false>();
+    }
+  }
+
+  /// The sum of row i and vector v, with what is done to it.
+  template <Residual residual, bool clamps>
+  HALFTONE_INLINE Vec<float> finished(std::int64_t i, std::int64_t v) const {
     using Lanes = Vec<float>;
-    const Lanes lower = waiting_.lower, upper = waiting_.upper;
-    const std::int64_t vectors = waiting_.vectors;
-    for (std::int64_t v = 0; v < vectors; ++v) {
+    Lanes sum = Lanes::load(sums_ + (i * waiting_.vectors + v) * Lanes::size);
+    const std::int64_t row = i * waiting_.residual_row;
+    if constexpr (residual == Residual::floats) {
+      sum += Lanes::load(waiting_.residual + row + v * waiting_.y_vector);
+    }
+    if constexpr (residual == Residual::pairs) {
+      sum += load_half_of_block<Lanes::size>(waiting_.residual + row, v == 1);
+    }
+    if constexpr (clamps) sum = clamp(sum, Lanes(waiting_.lower), Lanes(waiting_.upper));
+    return sum;
+  }
+  template <Residual residual, bool clamps>
+  void store_floats() {
+    for (std::int64_t v = 0; v < waiting_.vectors; ++v) {
       float* y = waiting_.y + v * waiting_.y_vector;
-      const float* residual = has_residual ? waiting_.residual + v * waiting_.y_vector : nullptr;
-      const float* from = sums_ + v * Lanes::size;
-      for (std::int64_t i = 0; i < waiting_.rows; ++i) {
-        Lanes sum = Lanes::load(from);
-        if constexpr (has_residual) {
-          sum += Lanes::load(residual);
-          residual += waiting_.residual_row;
-        }
-        if constexpr (clamps) sum = clamp(sum, lower, upper);
-        sum.store(y);
-        y += waiting_.y_row;
-        from += vectors * Lanes::size;
+      for (std::int64_t i = 0; i < waiting_.rows; ++i, y += waiting_.y_row) {
+        finished<residual, clamps>(i, v).store(y);
       }
+    }
+  }
+  template <Residual residual, bool clamps>
+  HALFTONE_BF16 void store_pairs() {
+    float* y = waiting_.y;
+    for (std::int64_t i = 0; i < waiting_.rows; ++i, y += waiting_.y_row) {
+      const Vec<float> first = finished<residual, clamps>(i, 0);
+      const Vec<float> second =
+          waiting_.vectors == 2 ? finished<residual, clamps>(i, 1) : Vec<float>(0.f);
+      const auto pairs = rounded_pairs(first, second);
+      __builtin_memcpy(y, &pairs, sizeof pairs);
     }
   }
 
@@ -395,6 +424,7 @@ class AmxTiles {
   };
 
   AmxRegisters registers_;
+  bool makes_pairs_, residual_in_pairs_;
   Waiting waiting_;
   alignas(64) float sums_[amx_tile_rows * amx_tile_vectors * Vec<float>::size];
 #endif
@@ -402,7 +432,7 @@ class AmxTiles {
 
 /// Weights that are no pairs have no tiles of AMX; this takes no memory.
 struct NoAmxTiles {
-  explicit NoAmxTiles(std::int64_t = 0) {}
+  explicit NoAmxTiles(std::int64_t = 0, bool = false, bool = false) {}
   void flush() {}
 };
 template <class W>

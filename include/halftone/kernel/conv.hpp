@@ -58,11 +58,6 @@ void conv_pack(const ConvPlan& plan, const T* weights, void* packed, const Execu
 
 namespace detail {
 
-/// Whether what tiles compute is brought into y behind them.
-constexpr bool finishes(const ConvPlan& plan) {
-  return plan.output == Layout::plain || plan.images > 1;
-}
-
 /// Plain y of images [first, first + images) from blocked sums, with what the tiles left to do.
 template <class T>
 void finish_plain(const ConvPlan& plan, const T* blocked, T* y, std::int64_t first,
@@ -96,8 +91,8 @@ void finish_plain(const ConvPlan& plan, const T* blocked, T* y, std::int64_t fir
   });
 }
 
-/// Blocked y of images [first, first + images) from sums of the plan's number of images side by side, with
-/// what the tiles left to do.
+/// y in blocks or pairs of images [first, first + images) from sums of the plan's number of images side by
+/// side, with what the tiles left to do.
 template <class T>
 void finish_blocked(const ConvPlan& plan, const T* sums, T* y, std::int64_t first,
                     std::int64_t images, const ConvEpilogue<T>& e, const Executor& executor) {
@@ -108,15 +103,27 @@ void finish_blocked(const ConvPlan& plan, const T* sums, T* y, std::int64_t firs
     const std::int64_t image = task / blocks, block = task % blocks;
     const std::int64_t row = (first + image) * blocks + block, count = s.filters - block * N;
     const T* const from = sums + (block * pixels * plan.images + image) * N;
-    T* const to = y + row * pixels * N;
+    const std::int64_t pairs = ((first + image) * ((blocks + 1) / 2) + block / 2) * pixels * N;
+    T* const to = y + (plan.output == Layout::pairs ? pairs : row * pixels * N);
     const Vec<T> lower(e.lower), upper(e.upper);
     for (std::int64_t p = 0; p < pixels; ++p) {
       Vec<T> v = Vec<T>::load(from + p * plan.images * N);
       if (e.residual != nullptr) {
-        v += Vec<T>::load(e.residual + (row * pixels + p) * N);
+        if (!e.residual_in_pairs) {
+          v += Vec<T>::load(e.residual + (row * pixels + p) * N);
+        } else if constexpr (takes_pairs<T>) {
+          v += load_half_of_block<N>(e.residual + pairs + p * N, block % 2 == 1);
+        }
         if (e.clamp) v = clamp(v, lower, upper);
       }
-      v.store(to + p * N);
+      if (plan.output != Layout::pairs) {
+        v.store(to + p * N);
+      } else if constexpr (takes_pairs<T>) {
+        store_half_of_block(v, to + p * N, block % 2 == 1);
+        if (block % 2 == 0 && block + 1 == blocks) {
+          store_half_of_block(Vec<T>(0), to + p * N, true);
+        }
+      }
     }
     if (e.post != nullptr) e.post(e.context, to, row, 0, 1, pixels * N, pixels * N);
     if (count < N && (e.post != nullptr || e.clamp)) clear_missing(to, count, 0, pixels);
@@ -133,7 +140,11 @@ void run_tiled(const ConvPlan& plan, const T* x, const void* packed,
   const bool plain = plan.output == Layout::plain, is_finished = finishes(plan);
   const std::int64_t blocks = channel_blocks<T>(s.filters);
   const std::int64_t x_size = activation_size<T>(plan.input, 1, s.channels, s.input_pixels());
-  const std::int64_t y_size = activation_size<T>(Layout::blocked, 1, s.filters, s.output_pixels());
+  const Layout y_layout = is_finished ? Layout::blocked : plan.output;
+  const std::int64_t y_size = activation_size<T>(y_layout, 1, s.filters, s.output_pixels());
+  const Layout residual_layout = inner.residual_in_pairs ? Layout::pairs : Layout::blocked;
+  const std::int64_t residual_size =
+      activation_size<T>(residual_layout, 1, s.filters, s.output_pixels());
   auto run =
       plan.kind == ConvKind::line ? run_tiles<T, Source::line> : run_tiles<T, Source::pixels>;
   if constexpr (takes_pairs<T>) {
@@ -163,7 +174,8 @@ void run_tiled(const ConvPlan& plan, const T* x, const void* packed,
         });
         from = copy;
       }
-      const T* residual = inner.residual == nullptr ? nullptr : inner.residual + image * y_size;
+      const T* residual =
+          inner.residual == nullptr ? nullptr : inner.residual + image * residual_size;
       run(plan, from, packed, unpacked, bias, to, inner, residual, image * blocks, threads);
       if (!is_finished) continue;
       if (plain) {

@@ -417,7 +417,7 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
       plan.amx && plan.input == Layout::plain && plan.images == 1 && stride == 1 && unit <= 2;
   const bool is_transposed = !is_line && plan.input == Layout::plain && !is_joined;
   const std::int64_t image_size = activation_size<T>(plan.input, 1, s.channels, height * width);
-  const T* from = x + channel * height * width;
+  const T* from = x + (plan.input == Layout::pairs ? plane * block : channel) * height * width;
   T* out = to;
   for (std::int64_t r = 0; r < plan.rows; ++r) {
     const std::int64_t h = (s.kernel[1] == 1 ? r * s.stride[1] : r) - s.pads_begin[1];
@@ -436,6 +436,15 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
         for (std::int64_t c = begin; c < end; ++c) out[c] = from[at + (c - begin) * stride];
       } else {
         const T* pixel = from + at * block;
+        if (plan.input == Layout::pairs) {
+          for (std::int64_t i = 0; i < plan.images; ++i) {
+            const T* p = pixel + (i < images ? i : images - 1) * image_size;
+            for (std::int64_t c = begin; c < end; ++c, p += stride * block) {
+              V::load(p).store(out + c * size + i * unit);
+            }
+          }
+          continue;
+        }
 #if HALFTONE_AVX512
         if constexpr (takes_pairs<T>) {
           if (is_joined) {
@@ -503,9 +512,9 @@ void copy_normalized(const ConvPlan& plan, const T* x, std::int64_t images, std:
 /// More tiles than these compute for so long that fetching weights ahead does not show.
 inline constexpr std::int64_t most_fetching_tiles = 32;
 
-/// The plan's number of images. y is blocked; `bias` holds whole blocks; `residual` is blocked or
-/// null; `row` is the hook's first row of the image. W: see Tile. `packed` has the weights unless they are
-/// `unpacked`.
+/// The plan's number of images. y is blocked, or in pairs if nothing brings it into the plan's layout behind
+/// this; `bias` holds whole blocks; `residual` is blocked, in pairs or null; `row` is the hook's first row of
+/// the image. W: see Tile. `packed` has the weights unless they are `unpacked`.
 template <class T, Source source, class W = T>
 void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
                const PanelWeights<T>& unpacked, const T* bias, T* y, const ConvEpilogue<T>& e,
@@ -522,6 +531,7 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
   const std::int64_t panels = plan.panels * s.groups;
   const std::int64_t filters = round_up(s.filters_per_group(), N);
   const std::int64_t step = plan.row_step * plan.row_size();
+  const bool makes_pairs = plan.output == Layout::pairs && !finishes(plan);
 
   const auto run = [&](std::int64_t band, std::int64_t panel, const W* own) {
     const std::int64_t group = panel / plan.panels;
@@ -564,16 +574,19 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
       }
       return tile_kernel<T, source, W>(count, vectors);
     };
-    [[maybe_unused]] AmxTilesOf<W> amx(plan.amx_steps);
+    [[maybe_unused]] AmxTilesOf<W> amx(plan.amx_steps, makes_pairs, e.residual_in_pairs);
     // Two short rows fill a tile of AMX together.
     const bool joins_rows = plan.amx && rows && plan.output_columns <= amx_rows;
     for (std::int64_t r = rows ? first : 0; r < (rows ? last : 1); ++r) {
       for (std::int64_t t = rows ? 0 : first; t < (rows ? tiles.parts : last); ++t) {
         const std::int64_t column = tiles.begin(t), count = tiles.begin(t + 1) - column;
-        const std::int64_t at = channel * pixels + (r * plan.output_columns + column) * N;
+        const std::int64_t pixel = (r * plan.output_columns + column) * N;
         tile.x = reinterpret_cast<const left_t<T, W>*>(from + r * step + column * tile.x_row);
-        tile.y = y + at;
-        tile.residual = residual == nullptr ? nullptr : residual + at;
+        tile.y = y + (makes_pairs ? channel / 2 : channel) * pixels + pixel;
+        tile.residual = residual;
+        if (residual != nullptr) {
+          tile.residual += (e.residual_in_pairs ? channel / 2 : channel) * pixels + pixel;
+        }
         const std::int64_t pass = rows ? (r - first) * tiles.parts + t : t - first;
         tile.ahead = reinterpret_cast<const char*>(tile.w) + ahead + pass * bytes / passes;
         if constexpr (std::is_same_v<W, BfloatPair>) {

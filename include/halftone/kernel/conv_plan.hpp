@@ -172,9 +172,9 @@ constexpr void plan_tiles(ConvPlan& plan) {
                      : (output_width - 1) * plan.column_step + (s.reach(2) - 1) / plan.phases + 1;
   plan.rows = s.kernel[1] == 1 ? output_height : (output_height - 1) * s.stride[1] + s.reach(1);
   plan.row_step = s.kernel[1] == 1 ? 1 : s.stride[1];
-  const bool in_place = !plan.pairs && plan.images == 1 &&
-                        plan.input == (line ? Layout::plain : Layout::blocked) &&
-                        s.pads_begin[1] == 0 && s.pads_begin[2] == 0 && s.stride[2] == 1 &&
+  const Layout in_form = plan.pairs ? Layout::pairs : line ? Layout::plain : Layout::blocked;
+  const bool in_place = plan.images == 1 && plan.input == in_form && s.pads_begin[1] == 0 &&
+                        s.pads_begin[2] == 0 && s.stride[2] == 1 &&
                         (s.kernel[1] > 1 || s.stride[1] == 1) && plan.columns == s.input[2] &&
                         plan.rows <= s.input[1];
   plan.copies = !in_place;
@@ -230,9 +230,13 @@ template <class T>
 constexpr std::int64_t copied_size(const ConvPlan& plan) {
   return plan.copies ? round_up(plan.planes * plan.plane_size(), 64 / std::int64_t(sizeof(T))) : 0;
 }
+/// Whether what tiles compute is brought into y behind them.
+constexpr bool finishes(const ConvPlan& plan) {
+  return plan.output == Layout::plain || plan.images > 1;
+}
 template <class T>
 constexpr std::int64_t tiled_scratch(const ConvPlan& plan) {
-  if (plan.output == Layout::blocked && plan.images == 1) return copied_size<T>(plan);
+  if (!finishes(plan)) return copied_size<T>(plan);
   const ConvShape& s = plan.shape;
   const std::int64_t filters = channel_blocks<T>(s.filters) * channel_block<T>;
   return copied_size<T>(plan) +
@@ -301,7 +305,8 @@ constexpr bool has_winograd(const ConvShape& s, std::int64_t edge) {
          s.dilation[1] == 1 && s.dilation[2] == 1;
 }
 
-/// Chooses how to compute a convolution of elements T whose x and y have these layouts; by the form
+/// Chooses how to compute a convolution of elements T whose x and y have these layouts, pairs where
+/// conv_takes_pairs() and conv_makes_pairs(); by the form
 /// F(edge x edge, kernel) if there is one and T is float. In bfloat16 direct sums of floats take pairs of
 /// channels or rows, which is faster than tiles of edge 2, too; in AMX's registers pairs of channels
 /// alone, which is faster than tiles of any edge.
@@ -395,6 +400,14 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
     }
   }
   return plan;
+}
+
+/// Whether the convolution of a plan, whose y or x is in blocks, may have pairs in their place.
+constexpr bool conv_makes_pairs(const ConvPlan& plan) {
+  return plan.amx && plan.shape.groups == 1 && plan.shape.filters % channel_block<float> == 0;
+}
+constexpr bool conv_takes_pairs(const ConvPlan& plan) {
+  return plan.amx && plan.shape.groups == 1 && plan.unit == detail::amx_steps;
 }
 
 }  // namespace halftone::kernel

@@ -34,6 +34,9 @@ struct ConvShape {
 enum class Layout : std::uint8_t {
   plain,    ///< [batch, channels, pixels]
   blocked,  ///< [batch, channel blocks, pixels, channel_block<T>], missing channels are zero
+  /// [batch, pairs of blocks, pixels, 2 channel_block<float>] in bfloat16, missing channels zero: pairs of
+  /// channels as products take them, each in the place of a float (T is float).
+  pairs,
 };
 
 /// Channels of a block: a vector's lanes, so it depends on the instruction set.
@@ -51,7 +54,9 @@ template <class T>
 constexpr std::int64_t activation_size(Layout layout, std::int64_t batch, std::int64_t channels,
                                        std::int64_t pixels) {
   if (layout == Layout::plain) return batch * channels * pixels;
-  return batch * channel_blocks<T>(channels) * channel_block<T> * pixels;
+  std::int64_t blocks = channel_blocks<T>(channels);
+  if (layout == Layout::pairs) blocks = (blocks + 1) / 2;
+  return batch * blocks * channel_block<T> * pixels;
 }
 
 /// A convolution may normalize x in blocks before it multiplies: an element becomes (x - mean) * factor +
@@ -69,7 +74,8 @@ struct ConvNormalization {
 /// What happens to a sum before it is stored: y = clamp(sum + bias + residual), then post.
 ///
 /// bias      [filters] or null
-/// residual  as y, in y's layout, or null; must not overlap y
+/// residual  as y, in y's layout, or null; must not overlap y. Of a y in blocks or pairs, it is in pairs if
+///           residual_in_pairs is set, else in blocks
 /// post      sees y as a matrix: a row is one channel of one image (one block of channels, if y is
 ///           blocked), row = image * rows of an image + channel, its columns the pixels (times the
 ///           block's channels)
@@ -78,6 +84,7 @@ struct ConvEpilogue {
   using S = compute_t<T>;
   const T* bias = nullptr;
   const T* residual = nullptr;
+  bool residual_in_pairs = false;
   bool clamp = false;
   S lower = 0, upper = 0;
   PostHook<T> post = nullptr;

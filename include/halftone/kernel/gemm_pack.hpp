@@ -147,19 +147,6 @@ void pack_strip(const T* x, std::int64_t stride, std::int64_t step, std::int64_t
 inline constexpr std::int64_t narrow_terms = 64;
 
 #if HALFTONE_AVX512
-/// The floats of two vectors as bfloat16, one behind the other (to nearest, ties to even; subnormal
-/// numbers become zero).
-HALFTONE_BF16 __attribute__((always_inline)) inline raw_t<std::uint16_t, 32> rounded_pairs(
-    Vec<float> first, Vec<float> second) {
-#ifdef __clang__
-  return (raw_t<std::uint16_t, 32>)__builtin_ia32_cvtne2ps2bf16_512(second.v, first.v);
-#elif __GNUC__ >= 13
-  return (raw_t<std::uint16_t, 32>)__builtin_ia32_cvtne2ps2bf16_v32bf(second.v, first.v);
-#else
-  return (raw_t<std::uint16_t, 32>)__builtin_ia32_cvtne2ps2bf16_v32hi(second.v, first.v);
-#endif
-}
-
 /// Pairs of what two vectors hold in the same lane.
 HALFTONE_BF16 __attribute__((always_inline)) inline Vec<std::uint32_t> pairs_of(Vec<float> first,
                                                                                 Vec<float> second) {

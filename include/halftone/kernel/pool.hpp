@@ -230,18 +230,20 @@ struct PoolRows {
       if (i < s.lanes) lanes<1>(x + i, r, s.lanes - i, all, out + i);
     }
   }
-  /// Whether windows are K columns wide and elements are vectors, side by side: a block of channels.
+  /// Vectors that a block of channels has here, or one of pairs of them (see Layout).
+  static constexpr int block_vectors = Max && !std::is_same_v<T, S> ? 2 : 1;
+  /// Whether windows are K columns wide and elements are such vectors, side by side.
   bool has_vectors(int K) const {
     const bool is_flat = s.input[0] == 1 && s.output[0] == 1 && s.kernel[0] == 1 && s.begin[0] == 0;
-    return is_flat && s.lanes == V::size && s.kernel[2] == K && s.dilation[1] == 1 &&
-           s.dilation[2] == 1;
+    return is_flat && s.lanes == block_vectors * V::size && s.kernel[2] == K &&
+           s.dilation[1] == 1 && s.dilation[2] == 1;
   }
   /// The same row by row of outputs; windows inside the input, `Rows` high (0: as many as are inside),
   /// need no ranges.
   template <int K, int Rows>
   void run_vectors(const T* x, T* y, std::int64_t row, std::int64_t from, std::int64_t to) const {
     // The machine does not see a stream in rows that are read side by side.
-    constexpr std::int64_t ahead = 4096 / std::int64_t(sizeof(T)), N = V::size;
+    constexpr std::int64_t ahead = 4096 / std::int64_t(sizeof(T)), N = block_vectors * V::size;
     const std::int64_t h = row % s.output[1], width = s.input[2] * N;
     const Range high = s.range(1, h);
     const std::int64_t rows = Rows != 0 ? Rows : high.count();
@@ -250,15 +252,21 @@ struct PoolRows {
     T* out = y + (row * s.output[2] + from) * N;
     const std::int64_t step = s.stride[2] * N;
     for (std::int64_t w = from; w < to; ++w, window += step, out += N) {
-      V sum = start();
+      V sums[block_vectors];
+      for (V& sum : sums) sum = start();
       const T* at = window;
       for (std::int64_t k = 0; k < rows; ++k, at += width) {
-        for (int c = 0; c < K; ++c) sum = join(sum, load_compute(at + c * N));
+        for (int c = 0; c < K * block_vectors; ++c) {
+          V& sum = sums[c % block_vectors];
+          sum = join(sum, load_compute(at + c * V::size));
+        }
         for (std::int64_t i = 0; i < step; i += 64 / std::int64_t(sizeof(T))) {
           __builtin_prefetch(at + ahead + i);
         }
       }
-      store(out, finish(sum, all), N);
+      for (int v = 0; v < block_vectors; ++v) {
+        store(out + v * V::size, finish(sums[v], all), V::size);
+      }
     }
   }
   template <int K>

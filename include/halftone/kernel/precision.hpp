@@ -8,16 +8,18 @@ namespace halftone {
 
 /// The numbers that dense products of float graphs are computed in on the device `cpu`: MatMul, Gemm, Conv,
 /// ConvTranspose, attention where it is one operator, and those of RNN, GRU and LSTM with their weights, of
-/// floats where that is faster. Everything else, sums included, stays in float32, and so do the tensors of the graph and variables
-/// in training.
+/// floats where that is faster. Everything else, sums included, stays in float32, and so do the graph's inputs
+/// and outputs, and variables in training.
 ///
 /// float32   as the graph says
 /// bfloat16  both factors are rounded to bfloat16 (nearest, ties to even; subnormal numbers become
 ///           zero), products and sums are float32: an error of up to 2^-7 of the sum of the
 ///           products' magnitudes. Constant weights are kept in 16 bits. Conv is a direct sum where
 ///           it would have been F(2x2, 3x3) or F(2x2, 5x5), with AMX also where it would have been F(4x4,
-///           3x3). Gradients of attention and of the weights of convolutions stay in float32. For
-///           processors with AMX_BF16, if Linux lets the process use it, or with AVX512_BF16 alone
+///           3x3); with AMX also, activations that convolutions alone make and read are kept in
+///           16 bits in inference, which rounds those that are added to their sums. Gradients of
+///           attention and of the weights of convolutions stay in float32. For processors with
+///           AMX_BF16, if Linux lets the process use it, or with AVX512_BF16 alone
 /// float16   constant weights of MatMul, Gemm and recurrent layers are rounded to half and kept in 16
 ///           bits, which pays where reading them bounds the speed; other factors stay as they are.
 ///           Weights from 65520 on become infinite. For processors with F16C

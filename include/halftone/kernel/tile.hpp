@@ -214,12 +214,38 @@ void run_tile(const Tile<S, W>& t) {
   end_sums(t, sum);
 }
 
+/// The floats of the first or second block of a pixel in pairs.
+template <int N>
+HALFTONE_INLINE Vec<float, N> load_half_of_block(const float* pixel, bool second) {
+  Vec<std::uint16_t, N> bits;
+  __builtin_memcpy(&bits.v, pixel + (second ? N / 2 : 0), sizeof(bits.v));
+  return float_from_bfloat16(bits);
+}
+template <int N>
+HALFTONE_INLINE void store_half_of_block(Vec<float, N> lanes, float* pixel, bool second) {
+  const auto bits = bfloat16_from_float(lanes);
+  __builtin_memcpy(pixel + (second ? N / 2 : 0), &bits.v, sizeof(bits.v));
+}
+
 #if HALFTONE_AVX512
 #ifdef __AVX512BF16__
 #define HALFTONE_BF16
 #else
 #define HALFTONE_BF16 __attribute__((target("avx512bf16")))
 #endif
+
+/// The floats of two vectors as bfloat16, one behind the other (to nearest, ties to even; subnormal
+/// numbers become zero).
+HALFTONE_BF16 __attribute__((always_inline)) inline raw_t<std::uint16_t, 32> rounded_pairs(
+    Vec<float> first, Vec<float> second) {
+#ifdef __clang__
+  return (raw_t<std::uint16_t, 32>)__builtin_ia32_cvtne2ps2bf16_512(second.v, first.v);
+#elif __GNUC__ >= 13
+  return (raw_t<std::uint16_t, 32>)__builtin_ia32_cvtne2ps2bf16_v32bf(second.v, first.v);
+#else
+  return (raw_t<std::uint16_t, 32>)__builtin_ia32_cvtne2ps2bf16_v32hi(second.v, first.v);
+#endif
+}
 
 /// Adds the products of the pairs in each lane to its sum.
 HALFTONE_BF16 __attribute__((always_inline)) inline Vec<float> add_pairs(Vec<float> sums,

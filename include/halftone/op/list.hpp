@@ -452,6 +452,7 @@
   OLD(Irfft)                                                     \
   OLD(IsAllFinite)                                               \
   OLD(FusedConv)                                                 \
+  OLD(PairedConv)                                                \
   OLD(QuantizedConv)                                             \
   OLD(QuantizedMatMul)                                           \
   OLD(MatMulWithAddend)                                          \
@@ -518,6 +519,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/flatten.hpp>
 #include <halftone/op/fused.hpp>
 #include <halftone/op/fused_conv.hpp>
+#include <halftone/op/paired_conv.hpp>
 #include <halftone/op/fused_attention.hpp>
 #include <halftone/op/gather.hpp>
 #include <halftone/op/gemm.hpp>

@@ -32,6 +32,8 @@ struct PassOptions {
   Precision precision = Precision::float32;  ///< of products
   std::int64_t float_lanes = 1;              ///< of a vector register
   bool multiplies_bytes = false;             ///< the machine has the product of bytes
+  bool takes_pairs =
+      false;  ///< products of this precision take pairs of channels in AMX's registers
   PassObserver* observer = nullptr;
   std::string path{};  ///< see PassEvent
 };
