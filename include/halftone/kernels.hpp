@@ -29,7 +29,6 @@
 #include <halftone/kernel/lp_pool.hpp>
 #include <halftone/kernel/matmul.hpp>
 #include <halftone/kernel/pad.hpp>
-#include <halftone/kernel/paired_conv.hpp>
 #include <halftone/kernel/pool.hpp>
 #include <halftone/kernel/print.hpp>
 #include <halftone/kernel/random.hpp>

@@ -65,19 +65,26 @@ struct Blocks {
 template <class T>
 struct ConvNormalization;
 
+/// This says which tensors of a convolution of floats are pairs of blocks in bfloat16, see Layout. Their views
+/// have floats for data.
+struct InPairs {
+  bool x = false, residual = false, y = false;
+};
+
 // kernel/fused_conv.hpp. Op: op::FusedConv.
 template <class T, class Op, class Call>
 void fused_conv(const Op& op, const Call& call, View<const T> x, View<const T> w, View<const T> b,
-                View<const T> residual, const ConvNormalization<T>& input, View<T> y);
+                View<const T> residual, const ConvNormalization<T>& input, View<T> y,
+                InPairs in_pairs = {});
 template <class T, class Op>
 constexpr std::size_t fused_conv_workspace(const Op& op, const KernelCall& call, View<const T> x,
-                                           View<const T> w, bool normalizes);
+                                           View<const T> w, bool normalizes, InPairs in_pairs = {});
 template <class T, class Op>
 constexpr std::size_t fused_conv_packed_bytes(const Op& op, const KernelCall& call, View<const T> x,
-                                              View<const T> w);
+                                              View<const T> w, InPairs in_pairs = {});
 template <class T, class Op, class Call>
-void fused_conv_pack(const Op& op, const Call& call, void* packed, View<const T> x,
-                     View<const T> w);
+void fused_conv_pack(const Op& op, const Call& call, void* packed, View<const T> x, View<const T> w,
+                     InPairs in_pairs = {});
 
 /// y in blocks of channels from x, or plain y from x in blocks.
 template <class T>

@@ -5,46 +5,24 @@
 
 #include <halftone/op/fused_conv.hpp>
 
-namespace halftone::kernel {
-
-/// This says which tensors of a convolution are pairs of channels in bfloat16, see Layout.
-struct InPairs {
-  bool x = false, residual = false, y = false;
-};
-
-// kernel/paired_conv.hpp. Op: op::FusedConv; views of pairs have their extents, and floats for data.
-template <class Op>
-void paired_conv(const Op& op, const KernelCall& call, View<const float> x, View<const float> w,
-                 View<const float> b, View<const float> residual, View<float> y, InPairs in_pairs);
-template <class Op>
-std::size_t paired_conv_workspace(const Op& op, const KernelCall& call, View<const float> x,
-                                  View<const float> w, InPairs in_pairs);
-template <class Op>
-std::size_t paired_conv_packed_bytes(const Op& op, const KernelCall& call, View<const float> x,
-                                     View<const float> w, InPairs in_pairs);
-template <class Op>
-void paired_conv_pack(const Op& op, const KernelCall& call, void* packed, View<const float> x,
-                      View<const float> w, InPairs in_pairs);
-
-}  // namespace halftone::kernel
-
 namespace halftone::op {
 
-/// FusedConv of one group and of floats, of whose x, residual and y some are in bfloat16: [batch, pairs of
-/// blocks, height, width, 2 block]. Products round to it, so that these are their factors as they are. Made by
-/// the pass `pair_channels`.
+/// FusedConv of floats, of one group or of one for each channel, of whose x, residual and y some are in
+/// bfloat16: [batch, pairs of blocks, height, width, 2 block]. Products round to it, so that these are their
+/// factors as they are. Made by the pass `pair_channels`.
 ///
 /// x         in bfloat16, or as FusedConv's
-/// w, b      as FusedConv's
 /// residual  in bfloat16 if y has blocks or pairs, or as FusedConv's
+/// others    as FusedConv's; means, factors and addends only of x that is not in bfloat16
 /// source    none
 struct PairedConv {
   FusedConv conv{};
-  bool makes_pairs = false;  ///< y is in bfloat16; filters are whole blocks
+  bool makes_pairs = false;  ///< y is in bfloat16
 
   static constexpr OpId id{"halftone", "PairedConv", 1};
   static constexpr bool for_host = true;
-  static constexpr Signature signature = "x:X w:F b:F? residual:R? -> y:Y";
+  static constexpr Signature signature =
+      "x:X w:F b:F? residual:R? means:F? factors:F? addends:F? -> y:Y";
   static constexpr std::uint32_t by_sample = FusedConv::by_sample;
   static constexpr int packed_input = FusedConv::packed_input;
   using Activation = TypeList<float, bfloat16>;
@@ -69,25 +47,28 @@ struct PairedConv {
   static constexpr std::int64_t flops(auto in, auto out) { return FusedConv::flops(in, out); }
 
   template <class X, class F, class R, class Y>
-  void kernel(const KernelCall& call, View<const X> x, View<const F> w, View<const F> b,
-              View<const R> residual, View<Y> y) const {
-    kernel::paired_conv(conv, call, floats(x), w, b, floats(residual), floats(y),
-                        in_pairs<X, R, Y>());
+  void kernel(const auto& call, View<const X> x, View<const F> w, View<const F> b,
+              View<const R> residual, View<const F> means, View<const F> factors,
+              View<const F> addends, View<Y> y) const {
+    kernel::fused_conv<F>(conv, call, floats(x), w, b, floats(residual),
+                          {means.data, factors.data, addends.data, conv.clears_negatives},
+                          floats(y), in_pairs<X, R, Y>());
   }
   template <class X, class F, class R, class Y>
   std::size_t workspace(const KernelCall& call, View<const X> x, View<const F> w, View<const F>,
-                        View<const R>, View<Y>) const {
-    return kernel::paired_conv_workspace(conv, call, floats(x), w, in_pairs<X, R, Y>());
+                        View<const R>, View<const F> means, View<const F>, View<const F>,
+                        View<Y>) const {
+    return kernel::fused_conv_workspace<F>(conv, call, floats(x), w, bool(means),
+                                           in_pairs<X, R, Y>());
   }
   template <class X, class F, class R, class Y>
-  std::size_t packed_bytes(const KernelCall& call, View<const X> x, View<const F> w, View<const F>,
-                           View<const R>, View<Y>) const {
-    return kernel::paired_conv_packed_bytes(conv, call, floats(x), w, in_pairs<X, R, Y>());
+  std::size_t packed_bytes(const KernelCall& call, View<const X> x, View<const F> w,
+                           auto...) const {
+    return kernel::fused_conv_packed_bytes<F>(conv, call, floats(x), w, in_pairs<X, R, Y>());
   }
   template <class X, class F, class R, class Y>
-  void pack(const KernelCall& call, void* packed, View<const X> x, View<const F> w, View<const F>,
-            View<const R>, View<Y>) const {
-    kernel::paired_conv_pack(conv, call, packed, floats(x), w, in_pairs<X, R, Y>());
+  void pack(const auto& call, void* packed, View<const X> x, View<const F> w, auto...) const {
+    kernel::fused_conv_pack<F>(conv, call, packed, floats(x), w, in_pairs<X, R, Y>());
   }
 
  private:
