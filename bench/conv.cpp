@@ -21,12 +21,25 @@ double layer(const char* model, std::int64_t channels, std::int64_t filters, std
   s.kernel[1] = s.kernel[2] = kernel;
   s.stride[1] = s.stride[2] = stride;
   for (int a = 1; a < 3; ++a) s.pads_begin[a] = s.pads_end[a] = kernel / 2;
-  const ConvPlan plan = conv_plan<float>(s, input, output, 0, precision);
+  const char* const layouts = input != output          ? " from plain"
+                              : input == Layout::plain ? " plain"
+                                                       : "";
+  ConvPlan plan = conv_plan<float>(s, input, output, 0, precision);
+  if (plan.amx) {  // as `pair_channels` has it
+    if (input == Layout::blocked && conv_takes_pairs(plan)) input = Layout::pairs;
+    if (output == Layout::blocked && conv_makes_pairs(plan)) output = Layout::pairs;
+    plan = conv_plan<float>(s, input, output, 0, precision);
+  }
   bench::Buffer<float> x(activation_size<float>(input, batch, channels, s.input_pixels()));
   bench::Buffer<float> y(activation_size<float>(output, batch, filters, s.output_pixels()));
   bench::Buffer<float> w(filters * channels / groups * kernel * kernel), bias(filters);
   bench::Buffer<char> packed(plan.packed_bytes), workspace(plan.workspace_bytes);
   x.randomize(1), w.randomize(2), bias.randomize(3);
+  if (input == Layout::pairs) {
+    auto* const pairs = reinterpret_cast<halftone::bfloat16*>(x.data());
+    const std::int64_t words = activation_size<float>(input, batch, channels, s.input_pixels());
+    for (std::int64_t i = 0; i < 2 * words; ++i) pairs[i] = float(i % 17) / 8 - 1;
+  }
   conv_pack(plan, w.data(), packed.data());
   ConvEpilogue<float> e;
   e.bias = bias.data();
@@ -38,8 +51,7 @@ double layer(const char* model, std::int64_t channels, std::int64_t filters, std
                 plan.pairs   ? " bfloat16"
                 : groups > 1 ? " grouped"
                              : "",
-                (long long)stride, (long long)size,
-                input == output ? input == Layout::plain ? " plain" : "" : " from plain");
+                (long long)stride, (long long)size, layouts);
   const double flops = 2.0 * double(batch * filters * s.output_pixels() * kernel * kernel) *
                        double(channels / groups);
   return bench::report(

@@ -49,14 +49,17 @@ class Pairs {
     const auto conv = unpack<op::FusedConv>(node.attributes);
     const TensorInfo& w = graph_.info(node.inputs[1]);
     const std::int64_t filters = w.shape[conv.flipped ? 1 : 0];
-    const std::int64_t channels = w.shape[conv.flipped ? 0 : 1];
-    const bool has_tiles = w.type == ElementType::float32 && conv.group == 1 &&
-                           w.shape[3] <= kernel::detail::most_kernel_columns &&
-                           node.inputs.size() <= 4;
-    const bool makes = has_tiles && conv.blocked_output && filters % conv.block == 0;
+    const std::int64_t channels = w.shape[conv.flipped ? 0 : 1] * conv.group;
+    const bool is_depthwise =
+        conv.group == channels && channels == filters && conv.blocked_input && conv.blocked_output;
+    const bool has_pairs = w.type == ElementType::float32 && (conv.group == 1 || is_depthwise) &&
+                           w.shape[3] <= kernel::detail::most_kernel_columns;
+    const bool makes = has_pairs && conv.blocked_output && filters % conv.block == 0;
+    // The channels of one block do not fill a register's steps, and floats alone are normalized.
+    const bool takes = has_pairs && conv.blocked_input && node.inputs.size() <= 4 &&
+                       (is_depthwise || channels > conv.block);
     is_made_[node.outputs[0]] = makes;
-    // The channels of one block do not fill a register's steps.
-    if (!has_tiles || !conv.blocked_input || channels <= conv.block) deny(node.inputs[0]);
+    if (!takes) deny(node.inputs[0]);
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
       if (i != 3 || !makes) deny(node.inputs[i]);
     }

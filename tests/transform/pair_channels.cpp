@@ -100,14 +100,25 @@ TEST_CASE("pair channels: what something else reads or makes stays in floats") {
   check(g, 0);
 }
 
-TEST_CASE("pair channels: grouped convolutions and few channels stay in floats") {
+TEST_CASE("pair channels: convolutions by channel make and take them") {
   Graph g;
+  std::vector<float> w(64 * 9);
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = i % 5 == 0 ? 1.f : i % 7 == 0 ? -1.f : 0.f;
+  const AnyTensor a = op::relu(conv(g, integers(g), 64, 1));
+  const AnyTensor b = op::conv(a, constant<float>(g, w, {64, 1, 3, 3}),
+                               {.strides = {2, 2}, .pads = {1, 1, 1, 1}, .group = 64});
+  output(g, conv(g, op::relu(b), 64, 1), "y");
+  check(g, 2);
+}
+
+TEST_CASE("pair channels: other grouped convolutions and few channels stay in floats") {
+  Graph g;
+  const AnyTensor x = input(g);
   const std::int64_t block = float_lanes();
-  const AnyTensor x = integers(g);
   const AnyTensor a = conv(g, x, block, 1), b = conv(g, a, block / 2, 1);
-  const AnyTensor v = parameter<float, Shape<64, 1, 3, 3>>(g, "v");
+  const AnyTensor v = parameter<float, Shape<64, 32, 3, 3>>(g, "v");
   output(g, conv(g, b, 64, 1), "y");
-  output(g, op::conv(conv(g, x, 64, 1), v, {.group = 64}), "z");
+  output(g, op::conv(conv(g, x, 64, 1), v, {.group = 2}), "z");
   const Graph ready = in_blocks(g);
   CHECK(pair_channels(ready) == ready);
 }

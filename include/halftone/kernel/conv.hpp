@@ -222,7 +222,7 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, const PanelW
     return;
   }
 
-  // The other kinds need x in blocks.
+  // The other kinds need x in blocks, or in pairs.
   T* const copy = scratch;
   if (plan.input == Layout::plain) {
     scratch += plan.reordered * channel_blocks<T>(s.channels) * N * s.input_pixels();
@@ -242,7 +242,7 @@ void run_fast(const ConvPlan& plan, const T* x, const void* packed, const PanelW
       run_winograd<F>(plan, images, from, packed, bias, to, own, row, scratch, executor);
     });
   };
-  if (!plain && plan.input == Layout::blocked) {
+  if (!plain && plan.input != Layout::plain) {
     run_blocked(s.batch, x, y, inner, 0);
     return;
   }

@@ -3,7 +3,8 @@
 #include <halftone/kernel/conv_reorder.hpp>
 
 /// Convolutions of blocked activations whose groups are no larger than a block: every lane is a filter,
-/// and its channels are lanes of the same block. Of depthwise ones they are the same lane.
+/// and its channels are lanes of the same block. Of depthwise ones they are the same lane; these also read and
+/// write pairs of blocks (see Layout), whose pixels lie as far apart.
 namespace halftone::kernel::detail {
 
 /// Weights as [block][kernel row][kernel column][channel of the group][filter].
@@ -43,16 +44,32 @@ struct DepthwiseRun {
   Vec<T> bias;
   bool clamp;
   T lower, upper;
+  bool residual_in_pairs, makes_pairs;
 };
+
+/// A pixel of a block, or of a half of a pair of blocks.
+template <bool pairs, class T>
+HALFTONE_INLINE Vec<T> load_pixel(const T* x) {
+  if constexpr (pairs) {
+    return load_half_of_block<Vec<T>::size>(x, false);
+  } else {
+    return Vec<T>::load(x);
+  }
+}
 
 /// What follows the sums of W outputs.
 template <int W, class T>
 HALFTONE_INLINE void finish_run(const DepthwiseRun<T>& r, Vec<T>* sum) {
   using V = Vec<T>;
   constexpr std::int64_t N = V::size;
-  if (r.residual != nullptr) {
+  if (r.residual != nullptr && !r.residual_in_pairs) {
 #pragma GCC unroll 16
     for (int i = 0; i < W; ++i) sum[i] += V::load(r.residual + i * N);
+  }
+  if constexpr (takes_pairs<T>) {
+    for (int i = 0; r.residual_in_pairs && i < W; ++i) {
+      sum[i] += load_half_of_block<N>(r.residual + i * N, false);
+    }
   }
   if (r.clamp) {
     const V lower = r.lower, upper = r.upper;
@@ -60,6 +77,13 @@ HALFTONE_INLINE void finish_run(const DepthwiseRun<T>& r, Vec<T>* sum) {
     for (int i = 0; i < W; ++i) sum[i] = clamp(sum[i], lower, upper);
   }
   T* const y = r.y;
+  if constexpr (takes_pairs<T>) {
+    if (r.makes_pairs) {
+#pragma GCC unroll 16
+      for (int i = 0; i < W; ++i) store_half_of_block(sum[i], y + i * N, false);
+      return;
+    }
+  }
 #pragma GCC unroll 16
   for (int i = 0; i < W; ++i) sum[i].store(y + i * N);
 }
@@ -77,7 +101,7 @@ HALFTONE_INLINE Vec<T, N> spread(Vec<T, N> x) {
 
 /// Adds the channels C + I... of one row of K taps to W outputs of groups of G, whose inputs are
 /// `Pixel` pixels apart. Each x serves all its outputs; every sum gets its taps from left to right.
-template <class T, int W, int Pixel, int K, int G, int C, int... I>
+template <class T, int W, int Pixel, int K, int G, bool Pairs, int C, int... I>
 HALFTONE_INLINE void add_taps(const DepthwiseRun<T>& r, const T* x, const T* w, Vec<T>* sum,
                               std::integer_sequence<int, I...>) {
   using V = Vec<T>;
@@ -89,7 +113,7 @@ HALFTONE_INLINE void add_taps(const DepthwiseRun<T>& r, const T* x, const T* w, 
 #pragma GCC unroll 40
   for (int j = 0; j <= last; ++j) {
     const bool is_outside = (j < K / 2 && j < r.left) || (last - j < K / 2 && last - j < r.right);
-    const V one = V::load(is_outside ? zeros : x + j * N);
+    const V one = load_pixel<Pairs>(is_outside ? zeros : x + j * N);
     const V part[count] = {spread<G, C + I>(one)...};
 #pragma GCC unroll 8
     for (int k = 0; k < K; ++k) {
@@ -101,7 +125,7 @@ HALFTONE_INLINE void add_taps(const DepthwiseRun<T>& r, const T* x, const T* w, 
 }
 
 /// W outputs of groups of G, the taps of a row K neighbours.
-template <class T, int W, int Pixel, int K, int G>
+template <class T, int W, int Pixel, int K, int G, bool Pairs>
 void depthwise_run(const DepthwiseRun<T>& r) {
   constexpr int count = G < 4 ? G : 4;
   constexpr std::make_integer_sequence<int, count> some{};
@@ -111,14 +135,14 @@ void depthwise_run(const DepthwiseRun<T>& r) {
   const T* x = r.x;
   const T* w = r.w;
   for (std::int64_t h = 0; h < r.rows; ++h, x += r.row, w += r.w_row) {
-    add_taps<T, W, Pixel, K, G, 0>(r, x, w, sum, some);
-    if constexpr (G > 4) add_taps<T, W, Pixel, K, G, 4>(r, x, w, sum, some);
+    add_taps<T, W, Pixel, K, G, Pairs, 0>(r, x, w, sum, some);
+    if constexpr (G > 4) add_taps<T, W, Pixel, K, G, Pairs, 4>(r, x, w, sum, some);
   }
   finish_run<W>(r, sum);
 }
 
 /// W outputs with any taps, which all lie in x.
-template <class T, int W, int G>
+template <class T, int W, int G, bool Pairs>
 void depthwise_any(const DepthwiseRun<T>& r) {
   using V = Vec<T>;
   constexpr std::int64_t N = V::size;
@@ -131,7 +155,7 @@ void depthwise_any(const DepthwiseRun<T>& r) {
     for (std::int64_t c = 0; c < r.columns; ++c, x += r.column, w += G * N) {
 #pragma GCC unroll 16
       for (int i = 0; i < W; ++i) {
-        const V one = V::load(x + i * r.pixel);
+        const V one = load_pixel<Pairs>(x + i * r.pixel);
         [&]<int... C>(std::integer_sequence<int, C...>) __attribute__((always_inline)) {
           ((sum[i] = fma(spread<G, C>(one), V::load(w + C * N), sum[i])), ...);
         }(std::make_integer_sequence<int, G>{});
@@ -147,24 +171,24 @@ using DepthwiseKernel = void (*)(const DepthwiseRun<T>&);
 /// Outputs of a run: with fewer sums than these the latency of additions would show.
 inline constexpr int depthwise_width = register_bytes == 64 ? 14 : 8;
 
-/// Kernels by the number of outputs less one; K = 0: any taps.
-template <class T, int Pixel, int K, int G>
+/// Kernels by the number of outputs less one; K = 0: any taps. Pairs: x is in pairs of blocks.
+template <class T, int Pixel, int K, int G, bool Pairs>
 struct DepthwiseTable {
   DepthwiseKernel<T> kernels[depthwise_width];
   constexpr DepthwiseTable() { fill<1>(); }
   template <int W>
   constexpr void fill() {
     if constexpr (K == 0) {
-      kernels[W - 1] = depthwise_any<T, W, G>;
+      kernels[W - 1] = depthwise_any<T, W, G, Pairs>;
     } else {
-      kernels[W - 1] = depthwise_run<T, W, Pixel, K, G>;
+      kernels[W - 1] = depthwise_run<T, W, Pixel, K, G, Pairs>;
     }
     if constexpr (W < depthwise_width) fill<W + 1>();
   }
 };
 
-template <class T, int Pixel, int K, int G>
-inline constexpr DepthwiseTable<T, Pixel, K, G> depthwise_table{};
+template <class T, int Pixel, int K, int G, bool Pairs>
+inline constexpr DepthwiseTable<T, Pixel, K, G, Pairs> depthwise_table{};
 
 /// How the outputs of a row are divided into runs. A usual kernel covers whole rows; else only the
 /// outputs [inside, outside) whose taps all lie in the row form runs, and the others are computed
@@ -174,8 +198,14 @@ struct DepthwiseRows {
   const DepthwiseKernel<T>*runs = nullptr, *single = nullptr;
   std::int64_t inside = 0, outside = 0;
 
-  explicit DepthwiseRows(const ConvShape& s) {
+  explicit DepthwiseRows(const ConvShape& s, [[maybe_unused]] bool takes_pairs_of_blocks) {
     const std::int64_t group = s.channels_per_group();
+    if constexpr (takes_pairs<T>) {
+      if (takes_pairs_of_blocks) {
+        choose<1, true>(s);
+        return;
+      }
+    }
     if (group == 1) choose<1>(s);
     if constexpr (std::is_same_v<T, float>) {
       if (group == 2) choose<2>(s);
@@ -185,18 +215,18 @@ struct DepthwiseRows {
   }
 
  private:
-  template <int G>
+  template <int G, bool Pairs = false>
   void choose(const ConvShape& s) {
-    single = depthwise_table<T, 1, 0, G>.kernels;
+    single = depthwise_table<T, 1, 0, G, Pairs>.kernels;
     const std::int64_t width = s.output(2), stride = s.stride[2], left = s.pads_begin[2];
     const std::int64_t taps = s.kernel[2], room = s.input[2] - s.reach(2) + left;
     const std::int64_t right = (width - 1) * stride - room;  // columns of the last output behind x
     if (s.dilation[2] == 1 && left <= taps / 2 && right <= taps / 2) {
-      if (taps == 3 && stride == 1) runs = depthwise_table<T, 1, 3, G>.kernels;
-      if (taps == 3 && stride == 2) runs = depthwise_table<T, 2, 3, G>.kernels;
+      if (taps == 3 && stride == 1) runs = depthwise_table<T, 1, 3, G, Pairs>.kernels;
+      if (taps == 3 && stride == 2) runs = depthwise_table<T, 2, 3, G, Pairs>.kernels;
       if constexpr (G == 1) {
-        if (taps == 5 && stride == 1) runs = depthwise_table<T, 1, 5, G>.kernels;
-        if (taps == 5 && stride == 2) runs = depthwise_table<T, 2, 5, G>.kernels;
+        if (taps == 5 && stride == 1) runs = depthwise_table<T, 1, 5, G, Pairs>.kernels;
+        if (taps == 5 && stride == 2) runs = depthwise_table<T, 2, 5, G, Pairs>.kernels;
       }
     }
     outside = width;
@@ -210,7 +240,8 @@ struct DepthwiseRows {
   }
 };
 
-/// Some images. x and y are blocked, `bias` holds whole blocks; `row` is the hook's first row.
+/// Some images. x and y are blocked or, of depthwise ones, in pairs; `bias` holds whole blocks; `row` is the
+/// hook's first row.
 template <class T>
 void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const T* packed,
                    const T* bias, T* y, const ConvEpilogue<T>& e, std::int64_t row,
@@ -223,16 +254,24 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
   const std::int64_t pixels = output_height * output_width;
   const std::int64_t blocks = channel_blocks<T>(s.channels);
   const std::int64_t sw = s.stride[2], pad = s.pads_begin[2];
-  const DepthwiseRows<T> rows(s);
+  const bool takes = plan.input == Layout::pairs, makes = plan.output == Layout::pairs;
+  const DepthwiseRows<T> rows(s, takes);
   const Parts runs(rows.outside - rows.inside, depthwise_width);
   const std::int64_t group = s.channels_per_group();
 
-  parallel_for(executor, images * blocks, [&](std::int64_t task) {
-    const std::int64_t block = task % blocks;
-    const T* plane = x + task * height * width * N;
+  const auto run_block = [&](std::int64_t image, std::int64_t block) {
+    // In pairs of blocks a pixel's second block lies behind its first one.
+    const auto offset = [&](bool in_pairs, std::int64_t size) {
+      if (!in_pairs) return (image * blocks + block) * size * N;
+      return (image * ((blocks + 1) / 2) + block / 2) * size * N + block % 2 * (N / 2);
+    };
+    const T* plane = x + offset(takes, height * width);
     const T* weights = packed + block * s.kernel_size() * group * N;
-    T* to = y + task * pixels * N;
+    T* to = y + offset(makes, pixels);
+    const std::int64_t residual = offset(e.residual_in_pairs, pixels);
     DepthwiseRun<T> run;
+    run.residual_in_pairs = e.residual != nullptr && e.residual_in_pairs;
+    run.makes_pairs = makes;
     run.pixel = sw * N;
     run.row = s.dilation[1] * width * N;
     run.column = s.dilation[2] * N;
@@ -256,7 +295,7 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
         run.w = weights + (down.begin * s.kernel[2] + first) * group * N;
         const std::int64_t at = (oh * output_width + ow) * N;
         run.y = to + at;
-        run.residual = e.residual == nullptr ? nullptr : e.residual + task * pixels * N + at;
+        run.residual = e.residual == nullptr ? nullptr : e.residual + residual + at;
         kernels[count - 1](run);
       };
       const auto single = [&](std::int64_t ow) {
@@ -270,9 +309,26 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
       }
       for (std::int64_t ow = rows.outside; ow < output_width; ++ow) single(ow);
     }
-    if (e.post != nullptr) e.post(e.context, to, row + task, 0, 1, pixels * N, pixels * N);
+    if constexpr (takes_pairs<T>) {
+      const bool is_single = makes && block % 2 == 0 && block + 1 == blocks;
+      for (std::int64_t p = 0; is_single && p < pixels; ++p) {
+        store_half_of_block(V(T(0)), to + p * N, true);
+      }
+    }
+    if (e.post != nullptr) {
+      e.post(e.context, to, row + image * blocks + block, 0, 1, pixels * N, pixels * N);
+    }
     if (s.channels % N != 0 && block + 1 == blocks && (e.post != nullptr || e.clamp)) {
       clear_missing(to, s.channels % N, 0, pixels);
+    }
+  };
+  // The halves of a line belong to one thread.
+  const std::int64_t at_once = takes || makes ? 2 : 1;
+  const Parts parts(blocks, at_once);
+  parallel_for(executor, images * parts.parts, [&](std::int64_t task) {
+    const std::int64_t first = task % parts.parts * at_once;
+    for (std::int64_t block = first; block < first + at_once && block < blocks; ++block) {
+      run_block(task / parts.parts, block);
     }
   });
 }

@@ -402,12 +402,26 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
   return plan;
 }
 
+namespace detail {
+
+/// Whether a convolution's kernel by channel has pairs of blocks; both sides of it are in blocks or pairs.
+constexpr bool is_paired_depthwise(const ConvPlan& plan) {
+  return takes_pairs<float> && plan.kind == ConvKind::depthwise &&
+         plan.shape.channels_per_group() == 1 && plan.input != Layout::plain &&
+         plan.output != Layout::plain;
+}
+
+}  // namespace detail
+
 /// Whether the convolution of a plan, whose y or x is in blocks, may have pairs in their place.
 constexpr bool conv_makes_pairs(const ConvPlan& plan) {
-  return plan.amx && plan.shape.groups == 1 && plan.shape.filters % channel_block<float> == 0;
+  const ConvShape& s = plan.shape;
+  const bool makes = detail::is_paired_depthwise(plan) || (plan.amx && s.groups == 1);
+  return makes && s.filters % channel_block<float> == 0;
 }
 constexpr bool conv_takes_pairs(const ConvPlan& plan) {
-  return plan.amx && plan.shape.groups == 1 && plan.unit == detail::amx_steps;
+  return detail::is_paired_depthwise(plan) ||
+         (plan.amx && plan.shape.groups == 1 && plan.unit == detail::amx_steps);
 }
 
 }  // namespace halftone::kernel

@@ -16,10 +16,11 @@ namespace halftone {
 ///           zero), products and sums are float32: an error of up to 2^-7 of the sum of the
 ///           products' magnitudes. Constant weights are kept in 16 bits. Conv is a direct sum where
 ///           it would have been F(2x2, 3x3) or F(2x2, 5x5), with AMX also where it would have been F(4x4,
-///           3x3); with AMX also, activations that convolutions alone make and read are kept in
-///           16 bits in inference, which rounds those that are added to their sums. Gradients of
-///           attention and of the weights of convolutions stay in float32. For processors with
-///           AMX_BF16, if Linux lets the process use it, or with AVX512_BF16 alone
+///           3x3); with AMX, activations that convolutions alone make and read are kept in 16 bits in
+///           inference, which also rounds those that are added to sums, and those that depthwise
+///           convolutions read. Gradients of attention and of the weights of convolutions stay in
+///           float32. For processors with AMX_BF16, if Linux lets the process use it, or with
+///           AVX512_BF16 alone
 /// float16   constant weights of MatMul, Gemm and recurrent layers are rounded to half and kept in 16
 ///           bits, which pays where reading them bounds the speed; other factors stay as they are.
 ///           Weights from 65520 on become infinite. For processors with F16C
