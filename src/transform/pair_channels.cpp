@@ -114,8 +114,8 @@ class Pairs {
   }
 
   Graph graph_;
-  TensorMap<bool> is_made_,
-      is_taken_;  ///< by what can make pairs, by nothing but what can take them
+  TensorMap<bool> is_made_;   ///< by what can make pairs
+  TensorMap<bool> is_taken_;  ///< by nothing but what can take them
 };
 
 }  // namespace
