@@ -122,24 +122,24 @@ class AmxRegisters {
     asm volatile("tilezero %%tmm0\n\ttilezero %%tmm1\n\ttilezero %%tmm2\n\ttilezero %%tmm3" ::
                      : "memory");
   }
-  /// Sums of R groups of rows and V vectors: rows, vectors and groups lie so many words apart.
+  /// Sums of R groups of rows and V vectors, which lie `row` and `vector` words apart.
   template <int R, int V>
-  static void load(const void* sums, std::int64_t row, std::int64_t vector, std::int64_t group) {
+  void load(const void* sums, std::int64_t row, std::int64_t vector) const {
     const auto* const from = static_cast<const std::uint32_t*>(sums);
     const std::int64_t bytes = 4 * row;
     HALFTONE_AMX_LOAD(0, from, bytes);
     if constexpr (V == 2) HALFTONE_AMX_LOAD(1, from + vector, bytes);
-    if constexpr (R == 2) HALFTONE_AMX_LOAD(2, from + group, bytes);
-    if constexpr (R == 2 && V == 2) HALFTONE_AMX_LOAD(3, from + group + vector, bytes);
+    if constexpr (R == 2) HALFTONE_AMX_LOAD(2, from + first_ * row, bytes);
+    if constexpr (R == 2 && V == 2) HALFTONE_AMX_LOAD(3, from + first_ * row + vector, bytes);
   }
   template <int R, int V>
-  static void store(void* sums, std::int64_t row, std::int64_t vector, std::int64_t group) {
+  void store(void* sums, std::int64_t row, std::int64_t vector) const {
     auto* const to = static_cast<std::uint32_t*>(sums);
     const std::int64_t bytes = 4 * row;
     HALFTONE_AMX_STORE(0, to, bytes);
     if constexpr (V == 2) HALFTONE_AMX_STORE(1, to + vector, bytes);
-    if constexpr (R == 2) HALFTONE_AMX_STORE(2, to + group, bytes);
-    if constexpr (R == 2 && V == 2) HALFTONE_AMX_STORE(3, to + group + vector, bytes);
+    if constexpr (R == 2) HALFTONE_AMX_STORE(2, to + first_ * row, bytes);
+    if constexpr (R == 2 && V == 2) HALFTONE_AMX_STORE(3, to + first_ * row + vector, bytes);
   }
   /// Adds steps() steps: rows of both groups, and weights, that lie so many bytes apart.
   template <AmxStep step, int R, int V>
@@ -160,67 +160,35 @@ class AmxRegisters {
       HALFTONE_AMX_ADD(5, 7, 3)
     }
   }
-  /// Adds steps() steps to the first rows' sums of two panels: their vectors are those of both groups.
-  template <AmxStep step>
-  HALFTONE_INLINE static void add_panels(const void* rows, std::int64_t row_bytes, const void* w,
-                                         const void* next, std::int64_t w_bytes) {
-    HALFTONE_AMX_LOAD(6, w, w_bytes);
-    HALFTONE_AMX_LOAD(4, rows, row_bytes);
-    HALFTONE_AMX_ADD(4, 6, 0)
-    HALFTONE_AMX_LOAD(7, static_cast<const char*>(w) + line, w_bytes);
-    HALFTONE_AMX_ADD(4, 7, 1)
-    HALFTONE_AMX_LOAD(6, next, w_bytes);
-    HALFTONE_AMX_ADD(4, 6, 2)
-    HALFTONE_AMX_LOAD(7, static_cast<const char*>(next) + line, w_bytes);
-    HALFTONE_AMX_ADD(4, 7, 3)
-  }
   /// Adds the last, fewer steps; those that fill a register up are zeros.
   template <AmxStep step, int R, int V>
   void add_last(const char* first, std::int64_t first_bytes, const char* second,
                 std::int64_t second_bytes, const char* w, std::int64_t w_bytes,
                 std::int64_t steps) const {
-    alignas(64) std::uint32_t rows[R * amx_rows * amx_steps], weights[amx_steps * V * amx_rows];
-    copy_rows(first, first_bytes, first_, steps, rows);
-    if constexpr (R == 2) {
-      copy_rows(second, second_bytes, second_, steps, rows + amx_rows * amx_steps);
+    using Words = Vec<std::uint32_t>;
+    alignas(64) std::uint32_t rows[R * amx_rows * amx_steps], weights[amx_steps * V * Words::size];
+    const auto copy = [](const char* from, std::int64_t words, std::uint32_t* to) {
+      Words::load_partial(reinterpret_cast<const std::uint32_t*>(from), words).store(to);
+    };
+    for (std::int64_t i = 0; i < first_; ++i) {
+      copy(first + i * first_bytes, steps, rows + i * amx_steps);
     }
-    copy_weights<V>(w, w_bytes, steps, weights);
+    for (std::int64_t i = 0; R == 2 && i < second_; ++i) {
+      copy(second + i * second_bytes, steps, rows + (amx_rows + i) * amx_steps);
+    }
+    for (std::int64_t q = 0; q < steps_; ++q) {
+      for (int v = 0; v < V; ++v) {
+        copy(w + (q < steps ? q : 0) * w_bytes + v * line, q < steps ? Words::size : 0,
+             weights + (q * V + v) * Words::size);
+      }
+    }
     add<step, R, V>(rows, line, rows + (R - 1) * amx_rows * amx_steps, line, weights, V * line);
-  }
-  template <AmxStep step>
-  void add_last_of_panels(const char* first, std::int64_t first_bytes, const char* w,
-                          const char* next, std::int64_t w_bytes, std::int64_t steps) const {
-    constexpr std::int64_t panel = amx_steps * 2 * amx_rows;
-    alignas(64) std::uint32_t rows[amx_rows * amx_steps], weights[2 * panel];
-    copy_rows(first, first_bytes, first_, steps, rows);
-    copy_weights<2>(w, w_bytes, steps, weights);
-    copy_weights<2>(next, w_bytes, steps, weights + panel);
-    add_panels<step>(rows, line, weights, weights + panel, 2 * line);
   }
 #undef HALFTONE_AMX_LOAD
 #undef HALFTONE_AMX_STORE
 #undef HALFTONE_AMX_ADD
 
  private:
-  using Words = Vec<std::uint32_t>;
-  static void copy(const char* from, std::int64_t words, std::uint32_t* to) {
-    Words::load_partial(reinterpret_cast<const std::uint32_t*>(from), words).store(to);
-  }
-  static void copy_rows(const char* from, std::int64_t bytes, std::int64_t rows, std::int64_t steps,
-                        std::uint32_t* to) {
-    for (std::int64_t i = 0; i < rows; ++i) copy(from + i * bytes, steps, to + i * amx_steps);
-  }
-  template <int V>
-  void copy_weights(const char* w, std::int64_t bytes, std::int64_t steps,
-                    std::uint32_t* to) const {
-    for (std::int64_t q = 0; q < steps_; ++q) {
-      for (int v = 0; v < V; ++v) {
-        copy(w + (q < steps ? q : 0) * bytes + v * line, q < steps ? Words::size : 0,
-             to + (q * V + v) * Words::size);
-      }
-    }
-  }
-
   std::int64_t steps_, first_ = 0, second_ = 0;
 };
 #endif
@@ -276,16 +244,6 @@ class AmxTiles {
 #endif
   }
 
-  /// The same for up to amx_rows rows and four vectors: those of a panel, and of the next one, whose weights
-  /// lie `panel` elements behind. The sums of one panel would wait for each other.
-  void run_panels([[maybe_unused]] const PairTile& t, [[maybe_unused]] std::int64_t rows,
-                  [[maybe_unused]] std::int64_t panel) {
-#if HALFTONE_AMX
-    registers_.shape(rows, rows);
-    compute<2, 2, true>(t, 0, 0, panel);
-#endif
-  }
-
   /// Stores what waits: before somebody else reads y.
   void flush() {
 #if HALFTONE_AMX
@@ -303,18 +261,16 @@ class AmxTiles {
 
  private:
 #if HALFTONE_AMX
-  /// The tile's rows from `row` on and its vectors from `vector` on; see run() for `second`. `panels`: see
-  /// run_panels(), the second group are vectors of the same rows.
-  template <int R, int V, bool panels = false>
+  /// The tile's rows from `row` on and its vectors from `vector` on; see run() for `second`.
+  template <int R, int V>
   void compute(const PairTile& t, std::int64_t row, std::int64_t vector, std::int64_t second) {
     constexpr std::int64_t N = Vec<float>::size;
     float* const y = t.y + row * t.y_row + vector * t.y_vector;
     if (t.accumulate) {
       flush();
-      registers_.load<R, V>(y, t.y_row, t.y_vector,
-                            panels ? 2 * t.y_vector : registers_.first() * t.y_row);
+      registers_.load<R, V>(y, t.y_row, t.y_vector);
     } else if (t.bias != nullptr) {
-      registers_.load<R, V>(t.bias + vector * N, 0, N, panels ? 2 * N : 0);  // for all rows
+      registers_.load<R, V>(t.bias + vector * N, 0, N);  // the same for all rows
     } else {
       registers_.clear();
     }
@@ -326,41 +282,29 @@ class AmxTiles {
       const char* x = reinterpret_cast<const char*>(first + t.segments[s].offset);
       std::int64_t q = t.segments[s].steps;
       for (; q >= at_once; q -= at_once, x += 4 * at_once, w += at_once * w_bytes) {
-        if constexpr (panels) {
-          registers_.add_panels<AmxStep::pair>(x, x_bytes, w, w + 4 * second, w_bytes);
-        } else {
-          registers_.add<AmxStep::pair, R, V>(x, x_bytes, x + 4 * second, x_bytes, w, w_bytes);
-        }
+        registers_.add<AmxStep::pair, R, V>(x, x_bytes, x + 4 * second, x_bytes, w, w_bytes);
         for (std::int64_t b = 0; b < at_once * t.ahead_step; b += AmxRegisters::line) {
           __builtin_prefetch(ahead + b, 0, 2);
         }
         ahead += at_once * t.ahead_step;
       }
       if (q == 0) continue;
-      if constexpr (panels) {
-        registers_.add_last_of_panels<AmxStep::pair>(x, x_bytes, w, w + 4 * second, w_bytes, q);
-      } else {
-        registers_.add_last<AmxStep::pair, R, V>(x, x_bytes, x + 4 * second, x_bytes, w, w_bytes,
-                                                 q);
-      }
+      registers_.add_last<AmxStep::pair, R, V>(x, x_bytes, x + 4 * second, x_bytes, w, w_bytes, q);
       w += q * w_bytes;
     }
     if (t.residual == nullptr && !t.clamp && !makes_pairs_) {
-      return registers_.store<R, V>(y, t.y_row, t.y_vector,
-                                    panels ? 2 * t.y_vector : registers_.first() * t.y_row);
+      return registers_.store<R, V>(y, t.y_row, t.y_vector);
     }
     flush();
-    constexpr std::int64_t vectors = panels ? 4 : V;
-    registers_.store<R, V>(sums_, vectors * N, N,
-                           panels ? 2 * N : registers_.first() * vectors * N);
+    registers_.store<R, V>(sums_, V * N, N);
     waiting_.y = y;
     waiting_.y_row = t.y_row;
     waiting_.y_vector = t.y_vector;
     waiting_.residual = t.residual;
     if (t.residual != nullptr) waiting_.residual += row * t.residual_row + vector * t.y_vector;
     waiting_.residual_row = t.residual_row;
-    waiting_.rows = registers_.first() + (R == 2 && !panels ? registers_.second() : 0);
-    waiting_.vectors = vectors;
+    waiting_.rows = registers_.first() + (R == 2 ? registers_.second() : 0);
+    waiting_.vectors = V;
     waiting_.clamp = t.clamp;
     waiting_.lower = t.lower;
     waiting_.upper = t.upper;

@@ -369,7 +369,7 @@ class LastRows {
 template <AmxStep step, int R, int V>
 void run_last_registers(AmxRegisters& registers, const LastPart& t, std::int64_t first,
                         std::int64_t v, std::int64_t vectors) {
-  registers.load<R, V>(t.begin + v * byte_lanes, 0, byte_lanes, 0);
+  registers.load<R, V>(t.begin + v * byte_lanes, 0, byte_lanes);
   const std::int64_t at_once = registers.steps(), w_bytes = vectors * AmxRegisters::line;
   const char* w = reinterpret_cast<const char*>(t.b) + v * AmxRegisters::line;
   for (std::int64_t r = 0; r < t.runs; ++r) {
@@ -388,8 +388,7 @@ void run_last_registers(AmxRegisters& registers, const LastPart& t, std::int64_t
                                    left);
     w += left * w_bytes;
   }
-  registers.store<R, V>(t.sums + first * last_panel + v * byte_lanes, last_panel, byte_lanes,
-                        registers.first() * last_panel);
+  registers.store<R, V>(t.sums + first * last_panel + v * byte_lanes, last_panel, byte_lanes);
 }
 
 /// All tiles of a part in AMX's registers; `flip`: bytes are signed, and stay so.

@@ -277,7 +277,7 @@ class AmxByteTiles {
       registers_.add_last<AmxStep::unsigned_bytes, R, V>(a, row, a + second, row, b, w_bytes, q);
     }
     flush();
-    registers_.store<R, V>(sums_, V * byte_lanes, byte_lanes, registers_.first() * V * byte_lanes);
+    registers_.store<R, V>(sums_, V * byte_lanes, byte_lanes);
     waiting_.row_terms = t.row_terms;
     waiting_.zero_rows = t.zero_rows;
     waiting_.zero_columns = t.zero_columns;

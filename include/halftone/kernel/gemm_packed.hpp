@@ -129,8 +129,6 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
   const auto compute = [&](Source source, std::int64_t rows, std::int64_t vectors,
                            const Tile<S, W>& tile) {
     if constexpr (terms_of<W> == 2) {
-      if (p.amx && vectors > panel_vectors)
-        return amx.run_panels(tile, rows, panel_columns<S> * p.k);
       if (p.amx) return amx.run_rows(tile, rows, vectors);
     }
     const auto kernel = source == Source::row ? tile_kernel<S, Source::row, W>(rows, vectors)
@@ -143,11 +141,9 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
     const std::int64_t j = panel * panel_columns<S>;
     panels = 1;
     if constexpr (std::is_same_v<T, S>) {
-      // One panel has too few sums of one row, or of one register of rows.
+      // One panel has too few sums of one row.
       const std::int64_t whole = p.n / panel_columns<S> - panel, left = p1 - panel;
-      const std::int64_t rows = row1 - row0;
-      const std::int64_t most = p.amx ? (rows <= amx_rows ? 2 : 1) : rows == 1 ? row_panels : 1;
-      while (panels < most && panels < whole && panels < left) ++panels;
+      while (row1 - row0 == 1 && panels < row_panels && panels < whole && panels < left) ++panels;
     }
     const std::int64_t vectors = panels > 1 ? panels * panel_vectors : vectors_of_panel<S>(j, p.n);
     const std::int64_t width = vectors * Vec<S>::size;
@@ -156,13 +152,13 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
     const bool fused = direct && p.fused;
     Tile<S, W> tile;
     tile.w = b + (j - b_column) * p.k + begin * (panels > 1 ? panel_columns<S> : width);
-    tile.w_step = p.amx ? width / panels : panel_columns<S> * p.k;
+    tile.w_step = p.amx ? width : panel_columns<S> * p.k;
     tile.x_row = a_depth;
     tile.segments = &segment;
     tile.segment_count = 1;
     tile.accumulate = !first;
     // The tiles of this panel fetch the next one into L2, a share each.
-    const W* next = panel + panels < p1 ? tile.w + panels * panel_columns<S> * p.k : tile.w;
+    const W* next = panel + 1 < p1 ? tile.w + panel_columns<S> * p.k : tile.w;
     const std::int64_t share = segment.steps * width * std::int64_t(sizeof(W)) / (t1 - t0);
     tile.ahead_step = segment.steps == 0 ? 0 : share / segment.steps + 1;
     if constexpr (std::is_same_v<T, S>) {
