@@ -65,8 +65,8 @@ class Pairs {
     }
   }
 
-  /// What moves elements alone: MaxPool, and Concat, where a block of one tensor would share a pair of blocks
-  /// with another one's if their number were odd.
+  /// Whether a node moves elements of blocks and does nothing else. A Concat of an odd number of blocks does not
+  /// keep pairs: its last block would share one with the first block of the next tensor.
   bool keeps_pairs(const Node& node) const {
     if (node.outputs.size() != 1 || graph_.info(node.outputs[0]).rank() != 5) return false;
     if (node.op->id == op::MaxPool::id) return is_block(node.inputs[0]);

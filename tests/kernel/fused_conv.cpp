@@ -26,7 +26,7 @@ std::vector<float> held(std::int64_t n, unsigned seed) {
   return v;
 }
 
-/// One convolution in every choice of pairs; plain tensors outside.
+/// This runs one convolution with any choice of pairs; it takes and gives plain tensors.
 class Convolution {
  public:
   Convolution(const ConvShape& shape, bool clamps, halftone::Precision precision)
@@ -104,7 +104,7 @@ class Convolution {
         activation_size<float>(Layout::blocked, s_.batch, s_.filters, pixels));
     if (in_pairs) {
       detail::convert_pairs<true>(y.data(), s_.batch, s_.filters, pixels, blocks.data(), {});
-      // What follows from y's bits again is y: missing channels are zero.
+      // Pairs that are made of y's floats again are y, so that missing channels are zero.
       std::vector<float> again(activation_size<float>(Layout::pairs, s_.batch, s_.filters, pixels));
       detail::convert_pairs<false>(blocks.data(), s_.batch, s_.filters, pixels, again.data(), {});
       CHECK(std::memcmp(again.data(), y.data(), again.size() * sizeof(float)) == 0);

@@ -31,7 +31,7 @@ AnyTensor conv(Graph& g, const AnyTensor& x, std::int64_t filters, std::int64_t 
 AnyTensor input(Graph& g) { return g.input<float>("x", {2, 64, 6, 5}); }
 AnyTensor integers(Graph& g) { return op::round(input(g) * 2.f); }
 
-/// What pair_channels would get of a graph, and what it makes of that.
+/// The graph that pair_channels gets, after the passes before it.
 Graph in_blocks(Graph g) { return block_channels(fuse_convolutions(std::move(g)), float_lanes()); }
 
 std::size_t pairs(const Graph& g) {

@@ -260,7 +260,7 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
   const std::int64_t group = s.channels_per_group();
 
   const auto run_block = [&](std::int64_t image, std::int64_t block) {
-    // In pairs of blocks a pixel's second block lies behind its first one.
+    // The second block of a pair follows the first one at each pixel.
     const auto offset = [&](bool in_pairs, std::int64_t size) {
       if (!in_pairs) return (image * blocks + block) * size * N;
       return (image * ((blocks + 1) / 2) + block / 2) * size * N + block % 2 * (N / 2);

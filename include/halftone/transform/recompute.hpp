@@ -42,7 +42,7 @@ inline bool may_recompute(const Graph& graph, Recomputation mode) {
 /// Chooses the nodes of the forward part whose outputs are computed again.
 class RecomputedNodes {
  public:
-  /// Without a mode, only element-wise nodes with element-wise gradients are chosen, and only where less is
+  /// If no mode is given, element-wise nodes with element-wise gradients are chosen, and only where less is
   /// kept than before.
   RecomputedNodes(const Graph& graph, std::optional<Recomputation> mode)
       : graph_(graph),
