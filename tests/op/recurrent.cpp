@@ -274,6 +274,19 @@ TEST_CASE("recurrent layers: larger ones, single rows, and none at all") {
   check<float>(op::GRU{}, {.batch = 0});
 }
 
+TEST_CASE("recurrent layers: products with the inputs for some steps at a time") {
+  Layer given{.steps = 50, .batch = 64, .inputs = 3, .hidden = 24, .has_peepholes = true};
+  for (std::int32_t i = 0; i < 64; ++i) given.lengths.push_back(i * 7 % 51);
+  for (const Direction direction : {Direction::forward, Direction::reverse}) {
+    for (const std::int64_t layout : {0, 1}) {
+      check<float>(op::LSTM{.direction = direction, .layout = layout}, given, 256, 1e-5);
+    }
+  }
+  check<half>(op::GRU{.direction = Direction::reverse}, given, 2, 1e-5);
+  check<double>(op::LSTM{.direction = Direction::bidirectional},
+                {.steps = 7, .batch = 128, .inputs = 3, .hidden = 48}, 64, 1e-13);
+}
+
 TEST_CASE("recurrent layers: wrong lengths, shapes and attributes") {
   const Array<float> x({4, 3, 5}), w({1, 28, 5}), r({1, 28, 7});
   const auto lengths = [&](std::int32_t n) {

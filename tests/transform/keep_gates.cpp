@@ -18,12 +18,12 @@ using namespace halftone;
 
 namespace {
 
-constexpr std::int64_t steps = 5, batch = 3, inputs = 7;
+constexpr std::int64_t batch = 3, inputs = 7;
 
 /// These settings say what a layer has beside its weights.
 struct With {
   Direction direction = Direction::forward;
-  std::int64_t hidden = 9;
+  std::int64_t steps = 5, hidden = 9;
   bool lengths = false, initial = false, peepholes = false, input_forget = false, clip = false;
   std::int64_t layout = 0;
 };
@@ -52,8 +52,8 @@ Graph layer(const With& with) {
   };
   const Dims state =
       with.layout == 0 ? Dims{directions, batch, hidden} : Dims{batch, directions, hidden};
-  const AnyTensor x =
-      parameter("x", with.layout == 0 ? Dims{steps, batch, inputs} : Dims{batch, steps, inputs});
+  const AnyTensor x = parameter(
+      "x", with.layout == 0 ? Dims{with.steps, batch, inputs} : Dims{batch, with.steps, inputs});
   const AnyTensor w = parameter("w", {directions, 4 * hidden, inputs});
   const AnyTensor r = parameter("r", {directions, 4 * hidden, hidden});
   const AnyTensor b = parameter("b", {directions, 8 * hidden});
@@ -132,6 +132,15 @@ TEST_CASE("keep gates: layers that are cut into portions") {
                            .lengths = true,
                            .initial = true,
                            .peepholes = true});
+    CHECK(kept(g) == 1);
+    check(g);
+  }
+}
+
+TEST_CASE(
+    "keep gates: layers whose products with the inputs are computed for some steps at a time") {
+  for (const Direction direction : {Direction::forward, Direction::reverse}) {
+    const Graph g = layer({.direction = direction, .steps = 100, .hidden = 256});
     CHECK(kept(g) == 1);
     check(g);
   }

@@ -11,7 +11,7 @@
 #include <halftone/kernel/matmul.hpp>
 #include <halftone/kernel/recurrent_shape.hpp>
 
-/// RNN, GRU and LSTM. The products with the inputs of all time steps are one matrix product; each
+/// RNN, GRU and LSTM. The products with the inputs of many time steps are one matrix product; each
 /// step then adds one with the state before it. Large layers are divided into portions of their hidden
 /// units, a task each: its weights stay in the cache of the core that has it, and steps are all that
 /// tasks wait for. Everything is computed in float, or in double for double; half and bfloat16 are
@@ -147,18 +147,44 @@ class Room {
   std::int64_t used_ = 0;
 };
 
+/// Whether the directions run side by side, since their steps are too small to be shared out.
+constexpr bool shares_directions(const Recurrent& l) {
+  return l.directions == 2 && Portions(l).count == 1 &&
+         l.batch * l.hidden * l.gates() * l.hidden < (std::int64_t{1} << 20);
+}
+
+/// How many steps have their products with the inputs computed at once. These are to stay in the second cache
+/// until they are used, but not to be smaller than the weights, which each such product reads.
+template <class S>
+constexpr std::int64_t steps_at_once(const Recurrent& l, CellProducts form) {
+  constexpr std::int64_t cached = std::int64_t{1} << 19;
+  const std::int64_t wide = l.gates() * l.hidden, step = l.batch * wide * std::int64_t{sizeof(S)};
+  const std::int64_t weights = form.weight_bytes<S>(l.inputs, wide);
+  const std::int64_t bytes = weights > cached ? weights : cached;
+  // The reverse direction would need those of sequences that end in different steps.
+  const bool needs_all = l.keeps_gates && l.is_reverse(l.directions - 1);
+  if (needs_all || shares_directions(l) || l.steps * step <= bytes) return l.steps;
+  return (bytes + step - 1) / step;
+}
+
 template <class S>
 struct RecurrentBuffers {
   S *x, *products, *gates, *h, *next, *c, *reset, *bias, *candidate_bias, *peepholes;
   char *packed_rows, *packed, *scratch;
+  std::int64_t at_once;  ///< steps_at_once
+  bool has_own_x;        ///< of these steps, in their order: that of x, or its type, is another one
   std::int64_t rows_bytes, scratch_bytes,
       portion_bytes;  ///< of a direction; of a portion in a step
 
   constexpr RecurrentBuffers(const Recurrent& l, CellProducts form, bool converts_x, bool packs,
-                             Room& room) {
+                             Room& room)
+      : at_once(steps_at_once<S>(l, form)),
+        has_own_x(converts_x ||
+                  (at_once < l.steps && (l.batch_first || l.is_reverse(l.directions - 1)))) {
     const std::int64_t d = l.directions, states = l.batch * l.hidden, wide = l.gates() * l.hidden;
-    x = room.take<S>(converts_x ? l.steps * l.batch * l.inputs : 0);
-    products = room.take<S>(l.keeps_gates ? 0 : d * l.steps * l.batch * wide);
+    const std::int64_t rows_at_once = at_once * l.batch;
+    x = room.take<S>(has_own_x ? d * rows_at_once * l.inputs : 0);
+    products = room.take<S>(l.keeps_gates ? 0 : d * rows_at_once * wide);
     gates = room.take<S>(d * l.gates() * states);
     h = room.take<S>(d * states);
     next = room.take<S>(d * states);
@@ -174,7 +200,7 @@ struct RecurrentBuffers {
     const auto product = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
       return aligned(form.workspace_bytes<S>(m, n, k));
     };
-    const std::int64_t once = product(l.steps * l.batch, wide, l.inputs);
+    const std::int64_t once = product(rows_at_once, wide, l.inputs);
     portion_bytes = 0;
     for (std::int64_t gates_at_once = 1; gates_at_once <= l.gates(); ++gates_at_once) {
       const std::int64_t bytes = product(l.batch, gates_at_once * portions.units, l.hidden);
@@ -247,8 +273,15 @@ struct RecurrentSteps {
 
   const Recurrent& l;
   const std::int32_t* lengths;
-  S* products;
-  S* cells;  ///< [steps, batch, hidden] before each step: with keeps_gates
+  const void* x;
+  /// Loads n numbers, from element `at` of x on.
+  void (*load)(const void* x, std::int64_t at, S* to, std::int64_t n);
+  S* own_x;  ///< null: x serves as it is
+  const S* bias;
+  const char* w;  ///< packed
+  std::int64_t at_once;
+  S* products;  ///< with the inputs and, with keeps_gates, of all steps; else of those at once
+  S* cells;     ///< [steps, batch, hidden] before each step: with keeps_gates
   const S *candidate_bias, *peepholes;  ///< peepholes: null, or of i, o and f
   CellProducts form;
   const char *r, *r_candidate;  ///< packed
@@ -334,6 +367,33 @@ struct RecurrentSteps {
     Row::map(n, [](V s, V z, V a) { return (V(1) - z) * a + z * s; }, state, v, now);
   }
 
+  /// The row of a sequence and its time among those of x.
+  std::int64_t row_of(std::int64_t n, std::int64_t at) const {
+    return l.batch_first ? n * l.steps + at : at * l.batch + n;
+  }
+  /// Computes the products with the inputs of the steps from `step` on that are to be there at once.
+  void begin_steps(std::int64_t step, const Executor& executor) const {
+    const std::int64_t count = l.steps - step < at_once ? l.steps - step : at_once;
+    const std::int64_t rows = count * l.batch, first = step * l.batch;
+    const S* from = own_x;
+    if (own_x == nullptr) {
+      from = static_cast<const S*>(x) + first * l.inputs;
+    } else if (count == l.steps) {
+      load(x, 0, own_x, rows * l.inputs);
+    } else {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const std::int64_t n = i % l.batch, own = step + i / l.batch, steps = length(n);
+        const std::int64_t at = own >= steps ? 0 : is_reverse ? steps - 1 - own : own;
+        load(x, row_of(n, at) * l.inputs, own_x + i * l.inputs, l.inputs);
+      }
+    }
+    S* const to = products + (l.keeps_gates ? first * wide : 0);
+    Epilogue<S> epilogue;
+    epilogue.addend = bias;
+    form.multiply<S>(row_major(from, rows, l.inputs), nullptr, w, row_major(to, rows, wide),
+                     epilogue, scratch, executor);
+  }
+
   S* gates_of(std::int64_t portion) const { return gates + portion * l.batch * l.gates() * units; }
   /// Packs some units of states as the left operand of a product.
   void pack(const S* x, std::int64_t first, std::int64_t count, char* to) const {
@@ -361,7 +421,8 @@ struct RecurrentSteps {
         continue;
       }
       const std::int64_t at = is_reverse ? steps - 1 - step : step;
-      const std::int64_t row = l.batch_first ? n * l.steps + at : at * l.batch + n;
+      const bool has_all = l.keeps_gates || at_once == l.steps;
+      const std::int64_t row = has_all ? row_of(n, at) : step % at_once * l.batch + n;
       act(n, at, gates_of(portion) + n * l.gates() * units,
           products + row * wide + portions.at(portion, 0, l.gates()));
     }
@@ -427,7 +488,7 @@ struct RecurrentSteps {
         keep);
   }
 
-  /// Returns where the last states are.
+  /// Runs all steps, behind begin_steps(0), and returns where the last states are.
   const S* run(const Executor& executor) const {
     const bool is_split = l.cell == Cell::gru && !l.linear_before_reset;
     S *from = h, *to = next;
@@ -436,6 +497,7 @@ struct RecurrentSteps {
     std::int64_t turn = 0;
     if (packs_portions) pack(from, 0, l.hidden, packed_rows[0]);
     for (std::int64_t step = 0; step < l.steps; ++step) {
+      if (step > 0 && step % at_once == 0) begin_steps(step, executor);
       // act(portion, first row, end) behind its products makes other states: portions side by side, or
       // rows.
       const auto phase = [&](const S* states, const S* made, const char* weights,
@@ -494,6 +556,14 @@ struct RecurrentSteps {
   }
 };
 
+template <class T>
+void load_numbers(const void* x, std::int64_t at, compute_t<T>* to, std::int64_t n) {
+  using V = Vec<compute_t<T>>;
+  const T* const from = static_cast<const T*>(x) + at;
+  std::int64_t i = 0;
+  for (; i + V::size <= n; i += V::size) V(load_compute(from + i)).store(to + i);
+  if (i < n) V(load_compute_partial(from + i, n - i)).store_partial(to + i, n - i);
+}
 template <class T>
 void store_numbers(void* y, std::int64_t at, const compute_t<T>* from, std::int64_t n) {
   using V = Vec<compute_t<T>>;
@@ -578,13 +648,6 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
     recurrent_pack<T>(l, call, buffers.packed, t.w, t.r);
     packed = buffers.packed;
   }
-  const S* x;
-  if constexpr (std::is_same_v<T, S>) {
-    x = t.x.data;
-  } else {
-    for (std::int64_t i = 0; i < t.x.size(); ++i) buffers.x[i] = static_cast<S>(t.x[i]);
-    x = buffers.x;
-  }
   S *products = buffers.products, *cells = nullptr;
   if constexpr (std::is_same_v<T, S>) {
     if (l.keeps_gates) {
@@ -622,21 +685,22 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
     for (std::int64_t i = 0; t.peepholes && i < 3 * hidden; ++i) {
       buffers.peepholes[3 * d * hidden + i] = static_cast<S>(t.peepholes[3 * d * hidden + i]);
     }
-    Epilogue<S> epilogue;
-    epilogue.addend = buffers.bias + d * wide;
-    form.multiply<S>(row_major(x, rows, l.inputs), nullptr, packed + d * place.end,
-                     row_major(products + d * rows * wide, rows, wide), epilogue, buffers.scratch,
-                     executor);
   }
 
-  const S* last[2]{};  // states, of each direction
-  const auto run = [&](std::int64_t d, const Executor& threads) {
+  const std::int64_t rows_at_once = buffers.at_once * l.batch;
+  const auto steps_of = [&](std::int64_t d) {
     const char* const weights = packed + d * place.end;
     const CellActivation* const functions = l.activations + std::int64_t(functions_of(l.cell)) * d;
-    const detail::RecurrentSteps<S> steps{
+    return detail::RecurrentSteps<S>{
         .l = l,
         .lengths = t.lengths.data,
-        .products = products + d * rows * wide,
+        .x = t.x.data,
+        .load = &detail::load_numbers<T>,
+        .own_x = buffers.has_own_x ? buffers.x + d * rows_at_once * l.inputs : nullptr,
+        .bias = buffers.bias + d * wide,
+        .w = weights,
+        .at_once = buffers.at_once,
+        .products = products + d * (l.keeps_gates ? rows : rows_at_once) * wide,
         .cells = cells + (l.keeps_gates ? d * rows * hidden : 0),
         .candidate_bias = buffers.candidate_bias + d * hidden,
         .peepholes = t.peepholes ? buffers.peepholes + 3 * d * hidden : nullptr,
@@ -660,13 +724,17 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
         .y = t.y.data,
         .store = &detail::store_numbers<T>,
         .direction = d};
-    last[d] = steps.run(threads);
   };
-  // Steps too small to be shared out: the directions are.
-  if (d_count == 2 && portions.count == 1 && states * wide < (std::int64_t{1} << 20)) {
-    parallel_for(executor, d_count, [&](std::int64_t d) { run(d, {}); });
+  const S* last[2]{};  // states, of each direction
+  if (detail::shares_directions(l)) {
+    for (std::int64_t d = 0; d < d_count; ++d) steps_of(d).begin_steps(0, executor);
+    parallel_for(executor, d_count, [&](std::int64_t d) { last[d] = steps_of(d).run({}); });
   } else {
-    for (std::int64_t d = 0; d < d_count; ++d) run(d, executor);
+    for (std::int64_t d = 0; d < d_count; ++d) {
+      const detail::RecurrentSteps<S> steps = steps_of(d);
+      steps.begin_steps(0, executor);
+      last[d] = steps.run(executor);
+    }
   }
 
   for (std::int64_t d = 0; d < d_count; ++d) {
