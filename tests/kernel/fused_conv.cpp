@@ -135,7 +135,8 @@ TEST_CASE("a convolution of pairs is that of the numbers that they hold") {
       shape2(2, 96, 96, 96, 9, 37, 3, 3, 1, 1), shape2(1, 80, 80, 80, 15, 33, 3, 3, 2, 1),
       shape2(2, 48, 48, 48, 11, 9, 5, 5, 2, 2), shape2(1, 32, 32, 32, 8, 19, 3, 2, 1, 0, 2),
       shape2(1, 24, 24, 24, 8, 7, 3, 3, 1, 1),  shape2(2, 32, 32, 1, 9, 70, 1, 5),
-      shape2(9, 64, 32, 1, 2, 2, 2, 2),
+      shape2(9, 64, 32, 1, 2, 2, 2, 2),         shape2(1, 32, 32, 32, 4, 400, 3, 3, 1, 1),
+      shape2(1, 32, 32, 32, 11, 9, 2, 2, 3),
   };
   std::vector<halftone::Precision> precisions{halftone::Precision::float32};
   if (detail::multiplies_pairs()) precisions.push_back(halftone::Precision::bfloat16);

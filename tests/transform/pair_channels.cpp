@@ -111,6 +111,15 @@ TEST_CASE("pair channels: convolutions by channel make and take them") {
   check(g, 2);
 }
 
+TEST_CASE("pair channels: those of rows too wide to have as floats make them alone") {
+  Graph g;
+  const AnyTensor x = op::round(g.input<float>("x", {1, 32, 3, 400}) * 2.f);
+  const AnyTensor w = constant<float>(g, std::vector<float>(32 * 9, 1.f), {32, 1, 3, 3});
+  const AnyTensor a = op::conv(conv(g, x, 32, 1), w, {.pads = {1, 1, 1, 1}, .group = 32});
+  output(g, conv(g, a, 64, 1), "y");
+  check(g, 1);
+}
+
 TEST_CASE("pair channels: other grouped convolutions and few channels stay in floats") {
   Graph g;
   const AnyTensor x = input(g);

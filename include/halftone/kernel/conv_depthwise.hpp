@@ -4,7 +4,8 @@
 
 /// Convolutions of blocked activations whose groups are no larger than a block: every lane is a filter,
 /// and its channels are lanes of the same block. Of depthwise ones they are the same lane; these also read and
-/// write pairs of blocks (see Layout), whose pixels lie as far apart.
+/// write pairs of blocks (see Layout), whose pixels lie as far apart; rows of pairs become floats once, and
+/// stay in a near cache until no row of y reads them any more.
 namespace halftone::kernel::detail {
 
 /// Weights as [block][kernel row][kernel column][channel of the group][filter].
@@ -39,6 +40,8 @@ struct DepthwiseRun {
   const T* residual;
   std::int64_t pixel, row, column;  ///< x from output to output, from tap to tap down and right
   std::int64_t rows, columns;       ///< taps in range
+  std::int64_t rows_before_wrap;    ///< of those; the others go on from `wrapped`
+  const T* wrapped;
   std::int64_t w_row;
   std::int64_t left, right;  ///< columns that are not in x, of those of a run with a known kernel
   Vec<T> bias;
@@ -46,16 +49,6 @@ struct DepthwiseRun {
   T lower, upper;
   bool residual_in_pairs, makes_pairs;
 };
-
-/// A pixel of a block, or of a half of a pair of blocks.
-template <bool pairs, class T>
-HALFTONE_INLINE Vec<T> load_pixel(const T* x) {
-  if constexpr (pairs) {
-    return load_half_of_block<Vec<T>::size>(x, false);
-  } else {
-    return Vec<T>::load(x);
-  }
-}
 
 /// What follows the sums of W outputs.
 template <int W, class T>
@@ -101,7 +94,7 @@ HALFTONE_INLINE Vec<T, N> spread(Vec<T, N> x) {
 
 /// Adds the channels C + I... of one row of K taps to W outputs of groups of G, whose inputs are
 /// `Pixel` pixels apart. Each x serves all its outputs; every sum gets its taps from left to right.
-template <class T, int W, int Pixel, int K, int G, bool Pairs, int C, int... I>
+template <class T, int W, int Pixel, int K, int G, int C, int... I>
 HALFTONE_INLINE void add_taps(const DepthwiseRun<T>& r, const T* x, const T* w, Vec<T>* sum,
                               std::integer_sequence<int, I...>) {
   using V = Vec<T>;
@@ -113,7 +106,7 @@ HALFTONE_INLINE void add_taps(const DepthwiseRun<T>& r, const T* x, const T* w, 
 #pragma GCC unroll 40
   for (int j = 0; j <= last; ++j) {
     const bool is_outside = (j < K / 2 && j < r.left) || (last - j < K / 2 && last - j < r.right);
-    const V one = load_pixel<Pairs>(is_outside ? zeros : x + j * N);
+    const V one = V::load(is_outside ? zeros : x + j * N);
     const V part[count] = {spread<G, C + I>(one)...};
 #pragma GCC unroll 8
     for (int k = 0; k < K; ++k) {
@@ -125,7 +118,7 @@ HALFTONE_INLINE void add_taps(const DepthwiseRun<T>& r, const T* x, const T* w, 
 }
 
 /// W outputs of groups of G, the taps of a row K neighbours.
-template <class T, int W, int Pixel, int K, int G, bool Pairs>
+template <class T, int W, int Pixel, int K, int G>
 void depthwise_run(const DepthwiseRun<T>& r) {
   constexpr int count = G < 4 ? G : 4;
   constexpr std::make_integer_sequence<int, count> some{};
@@ -135,27 +128,30 @@ void depthwise_run(const DepthwiseRun<T>& r) {
   const T* x = r.x;
   const T* w = r.w;
   for (std::int64_t h = 0; h < r.rows; ++h, x += r.row, w += r.w_row) {
-    add_taps<T, W, Pixel, K, G, Pairs, 0>(r, x, w, sum, some);
-    if constexpr (G > 4) add_taps<T, W, Pixel, K, G, Pairs, 4>(r, x, w, sum, some);
+    if (h == r.rows_before_wrap) x = r.wrapped;
+    add_taps<T, W, Pixel, K, G, 0>(r, x, w, sum, some);
+    if constexpr (G > 4) add_taps<T, W, Pixel, K, G, 4>(r, x, w, sum, some);
   }
   finish_run<W>(r, sum);
 }
 
 /// W outputs with any taps, which all lie in x.
-template <class T, int W, int G, bool Pairs>
+template <class T, int W, int G>
 void depthwise_any(const DepthwiseRun<T>& r) {
   using V = Vec<T>;
   constexpr std::int64_t N = V::size;
   V sum[W];
 #pragma GCC unroll 16
   for (int i = 0; i < W; ++i) sum[i] = r.bias;
-  for (std::int64_t h = 0; h < r.rows; ++h) {
-    const T* x = r.x + h * r.row;
+  const T* row = r.x;
+  for (std::int64_t h = 0; h < r.rows; ++h, row += r.row) {
+    if (h == r.rows_before_wrap) row = r.wrapped;
+    const T* x = row;
     const T* w = r.w + h * r.w_row;
     for (std::int64_t c = 0; c < r.columns; ++c, x += r.column, w += G * N) {
 #pragma GCC unroll 16
       for (int i = 0; i < W; ++i) {
-        const V one = load_pixel<Pairs>(x + i * r.pixel);
+        const V one = V::load(x + i * r.pixel);
         [&]<int... C>(std::integer_sequence<int, C...>) __attribute__((always_inline)) {
           ((sum[i] = fma(spread<G, C>(one), V::load(w + C * N), sum[i])), ...);
         }(std::make_integer_sequence<int, G>{});
@@ -171,24 +167,24 @@ using DepthwiseKernel = void (*)(const DepthwiseRun<T>&);
 /// Outputs of a run: with fewer sums than these the latency of additions would show.
 inline constexpr int depthwise_width = register_bytes == 64 ? 14 : 8;
 
-/// Kernels by the number of outputs less one; K = 0: any taps. Pairs: x is in pairs of blocks.
-template <class T, int Pixel, int K, int G, bool Pairs>
+/// Kernels by the number of outputs less one; K = 0: any taps.
+template <class T, int Pixel, int K, int G>
 struct DepthwiseTable {
   DepthwiseKernel<T> kernels[depthwise_width];
   constexpr DepthwiseTable() { fill<1>(); }
   template <int W>
   constexpr void fill() {
     if constexpr (K == 0) {
-      kernels[W - 1] = depthwise_any<T, W, G, Pairs>;
+      kernels[W - 1] = depthwise_any<T, W, G>;
     } else {
-      kernels[W - 1] = depthwise_run<T, W, Pixel, K, G, Pairs>;
+      kernels[W - 1] = depthwise_run<T, W, Pixel, K, G>;
     }
     if constexpr (W < depthwise_width) fill<W + 1>();
   }
 };
 
-template <class T, int Pixel, int K, int G, bool Pairs>
-inline constexpr DepthwiseTable<T, Pixel, K, G, Pairs> depthwise_table{};
+template <class T, int Pixel, int K, int G>
+inline constexpr DepthwiseTable<T, Pixel, K, G> depthwise_table{};
 
 /// How the outputs of a row are divided into runs. A usual kernel covers whole rows; else only the
 /// outputs [inside, outside) whose taps all lie in the row form runs, and the others are computed
@@ -198,14 +194,8 @@ struct DepthwiseRows {
   const DepthwiseKernel<T>*runs = nullptr, *single = nullptr;
   std::int64_t inside = 0, outside = 0;
 
-  explicit DepthwiseRows(const ConvShape& s, [[maybe_unused]] bool takes_pairs_of_blocks) {
+  explicit DepthwiseRows(const ConvShape& s) {
     const std::int64_t group = s.channels_per_group();
-    if constexpr (takes_pairs<T>) {
-      if (takes_pairs_of_blocks) {
-        choose<1, true>(s);
-        return;
-      }
-    }
     if (group == 1) choose<1>(s);
     if constexpr (std::is_same_v<T, float>) {
       if (group == 2) choose<2>(s);
@@ -215,18 +205,18 @@ struct DepthwiseRows {
   }
 
  private:
-  template <int G, bool Pairs = false>
+  template <int G>
   void choose(const ConvShape& s) {
-    single = depthwise_table<T, 1, 0, G, Pairs>.kernels;
+    single = depthwise_table<T, 1, 0, G>.kernels;
     const std::int64_t width = s.output(2), stride = s.stride[2], left = s.pads_begin[2];
     const std::int64_t taps = s.kernel[2], room = s.input[2] - s.reach(2) + left;
     const std::int64_t right = (width - 1) * stride - room;  // columns of the last output behind x
     if (s.dilation[2] == 1 && left <= taps / 2 && right <= taps / 2) {
-      if (taps == 3 && stride == 1) runs = depthwise_table<T, 1, 3, G, Pairs>.kernels;
-      if (taps == 3 && stride == 2) runs = depthwise_table<T, 2, 3, G, Pairs>.kernels;
+      if (taps == 3 && stride == 1) runs = depthwise_table<T, 1, 3, G>.kernels;
+      if (taps == 3 && stride == 2) runs = depthwise_table<T, 2, 3, G>.kernels;
       if constexpr (G == 1) {
-        if (taps == 5 && stride == 1) runs = depthwise_table<T, 1, 5, G, Pairs>.kernels;
-        if (taps == 5 && stride == 2) runs = depthwise_table<T, 2, 5, G, Pairs>.kernels;
+        if (taps == 5 && stride == 1) runs = depthwise_table<T, 1, 5, G>.kernels;
+        if (taps == 5 && stride == 2) runs = depthwise_table<T, 2, 5, G>.kernels;
       }
     }
     outside = width;
@@ -238,6 +228,36 @@ struct DepthwiseRows {
     if (outside > width) outside = width;
     if (outside < inside) outside = inside;
   }
+};
+
+/// The rows of one block of x in pairs that a row of y reads, as floats: row i is where row i - reach was.
+template <class T>
+class RowRing {
+ public:
+  RowRing(std::int64_t width, std::int64_t reach) : width_(width), reach_(reach) {}
+
+  /// Converts the rows [top, end) of a plane that were not converted before; top may lie above it.
+  void convert(const T* plane, std::int64_t top, std::int64_t end) {
+    if (next_ < top) next_ = top;
+    for (; next_ < end; ++next_) {
+      const T* const from = plane + next_ * width_ * N;
+      T* const to = row(next_);
+      for (std::int64_t i = 0; i < width_ * N; i += N) {
+        load_half_of_block<N>(from + i, false).store(to + i);
+      }
+    }
+  }
+  T* row(std::int64_t i) { return floats_ + i % reach_ * width_ * N; }
+  /// How many rows from row i on, `step` apart, come before the end of the ring.
+  std::int64_t rows_before_wrap(std::int64_t i, std::int64_t step) const {
+    return (reach_ - i % reach_ + step - 1) / step;
+  }
+
+ private:
+  static constexpr int N = Vec<T>::size;
+
+  std::int64_t width_, reach_, next_ = 0;
+  alignas(64) T floats_[takes_pairs<T> ? depthwise_ring_pixels * N : N];
 };
 
 /// Some images. x and y are blocked or, of depthwise ones, in pairs; `bias` holds whole blocks; `row` is the
@@ -255,9 +275,9 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
   const std::int64_t blocks = channel_blocks<T>(s.channels);
   const std::int64_t sw = s.stride[2], pad = s.pads_begin[2];
   const bool takes = plan.input == Layout::pairs, makes = plan.output == Layout::pairs;
-  const DepthwiseRows<T> rows(s, takes);
+  const DepthwiseRows<T> rows(s);
   const Parts runs(rows.outside - rows.inside, depthwise_width);
-  const std::int64_t group = s.channels_per_group();
+  const std::int64_t group = s.channels_per_group(), reach = s.reach(1);
 
   const auto run_block = [&](std::int64_t image, std::int64_t block) {
     // The second block of a pair follows the first one at each pixel.
@@ -280,18 +300,31 @@ void run_depthwise(const ConvPlan& plan, std::int64_t images, const T* x, const 
     run.clamp = e.clamp;
     run.lower = e.lower;
     run.upper = e.upper;
+    run.rows_before_wrap = -1;
+    [[maybe_unused]] RowRing<T> ring(width, reach);
     for (std::int64_t oh = 0; oh < output_height; ++oh) {
       const std::int64_t top = oh * s.stride[1] - s.pads_begin[1];
       const Taps down(top, s.dilation[1], s.kernel[1], height);
       run.rows = down.end - down.begin;
+      const std::int64_t above = top + down.begin * s.dilation[1];
+      const T *first_row = plane + above * width * N, *wrapped_row = first_row;
+      if constexpr (takes_pairs<T>) {
+        if (takes) {
+          ring.convert(plane, top, top + reach < height ? top + reach : height);
+          run.rows_before_wrap = ring.rows_before_wrap(above, s.dilation[1]);
+          first_row = ring.row(above);
+          wrapped_row = ring.row(above + run.rows_before_wrap * s.dilation[1]);
+        }
+      }
       const auto outputs = [&](std::int64_t ow, std::int64_t count, std::int64_t first,
                                std::int64_t taps, const DepthwiseKernel<T>* kernels) {
         const std::int64_t left = ow * sw - pad, end = left + (count - 1) * sw + s.reach(2);
         run.left = -left;
         run.right = end - width;
         run.columns = taps;
-        run.x =
-            plane + ((top + down.begin * s.dilation[1]) * width + left + first * s.dilation[2]) * N;
+        const std::int64_t across = (left + first * s.dilation[2]) * N;
+        run.x = first_row + across;
+        run.wrapped = wrapped_row + across;
         run.w = weights + (down.begin * s.kernel[2] + first) * group * N;
         const std::int64_t at = (oh * output_width + ow) * N;
         run.y = to + at;

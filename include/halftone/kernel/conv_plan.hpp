@@ -404,6 +404,10 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
 
 namespace detail {
 
+/// Pixels that a depthwise convolution of pairs has room for as floats: those of the rows of x that one row of
+/// y reads.
+inline constexpr std::int64_t depthwise_ring_pixels = 1024;
+
 /// Whether a convolution's kernel by channel has pairs of blocks; both sides of it are in blocks or pairs.
 constexpr bool is_paired_depthwise(const ConvPlan& plan) {
   return takes_pairs<float> && plan.kind == ConvKind::depthwise &&
@@ -420,8 +424,10 @@ constexpr bool conv_makes_pairs(const ConvPlan& plan) {
   return makes && s.filters % channel_block<float> == 0;
 }
 constexpr bool conv_takes_pairs(const ConvPlan& plan) {
-  return detail::is_paired_depthwise(plan) ||
-         (plan.amx && plan.shape.groups == 1 && plan.unit == detail::amx_steps);
+  const ConvShape& s = plan.shape;
+  const bool fits = s.reach(1) * s.input[2] <= detail::depthwise_ring_pixels;
+  return (detail::is_paired_depthwise(plan) && fits) ||
+         (plan.amx && s.groups == 1 && plan.unit == detail::amx_steps);
 }
 
 }  // namespace halftone::kernel
