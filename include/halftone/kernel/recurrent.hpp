@@ -273,12 +273,12 @@ struct RecurrentSteps {
 
   const Recurrent& l;
   const std::int32_t* lengths;
-  const void* x;
-  /// Loads n numbers, from element `at` of x on.
-  void (*load)(const void* x, std::int64_t at, S* to, std::int64_t n);
-  S* own_x;  ///< null: x serves as it is
+  const void* inputs;
+  /// Loads n numbers, from element `at` of the inputs on.
+  void (*load)(const void* inputs, std::int64_t at, S* to, std::int64_t n);
+  S* own_inputs;  ///< null: the inputs serve as they are
   const S* bias;
-  const char* w;  ///< packed
+  const char* input_weights;  ///< packed
   std::int64_t at_once;
   S* products;  ///< with the inputs and, with keeps_gates, of all steps; else of those at once
   S* cells;     ///< [steps, batch, hidden] before each step: with keeps_gates
@@ -367,7 +367,7 @@ struct RecurrentSteps {
     Row::map(n, [](V s, V z, V a) { return (V(1) - z) * a + z * s; }, state, v, now);
   }
 
-  /// The row of a sequence and its time among those of x.
+  /// The row of a sequence and its time among those of the inputs.
   std::int64_t row_of(std::int64_t n, std::int64_t at) const {
     return l.batch_first ? n * l.steps + at : at * l.batch + n;
   }
@@ -375,23 +375,23 @@ struct RecurrentSteps {
   void begin_steps(std::int64_t step, const Executor& executor) const {
     const std::int64_t count = l.steps - step < at_once ? l.steps - step : at_once;
     const std::int64_t rows = count * l.batch, first = step * l.batch;
-    const S* from = own_x;
-    if (own_x == nullptr) {
-      from = static_cast<const S*>(x) + first * l.inputs;
+    const S* from = own_inputs;
+    if (own_inputs == nullptr) {
+      from = static_cast<const S*>(inputs) + first * l.inputs;
     } else if (count == l.steps) {
-      load(x, 0, own_x, rows * l.inputs);
+      load(inputs, 0, own_inputs, rows * l.inputs);
     } else {
       for (std::int64_t i = 0; i < rows; ++i) {
         const std::int64_t n = i % l.batch, own = step + i / l.batch, steps = length(n);
         const std::int64_t at = own >= steps ? 0 : is_reverse ? steps - 1 - own : own;
-        load(x, row_of(n, at) * l.inputs, own_x + i * l.inputs, l.inputs);
+        load(inputs, row_of(n, at) * l.inputs, own_inputs + i * l.inputs, l.inputs);
       }
     }
     S* const to = products + (l.keeps_gates ? first * wide : 0);
     Epilogue<S> epilogue;
     epilogue.addend = bias;
-    form.multiply<S>(row_major(from, rows, l.inputs), nullptr, w, row_major(to, rows, wide),
-                     epilogue, scratch, executor);
+    form.multiply<S>(row_major(from, rows, l.inputs), nullptr, input_weights,
+                     row_major(to, rows, wide), epilogue, scratch, executor);
   }
 
   S* gates_of(std::int64_t portion) const { return gates + portion * l.batch * l.gates() * units; }
@@ -694,11 +694,11 @@ void recurrent(const Recurrent& layer, const KernelCall& call, const RecurrentTe
     return detail::RecurrentSteps<S>{
         .l = l,
         .lengths = t.lengths.data,
-        .x = t.x.data,
+        .inputs = t.x.data,
         .load = &detail::load_numbers<T>,
-        .own_x = buffers.has_own_x ? buffers.x + d * rows_at_once * l.inputs : nullptr,
+        .own_inputs = buffers.has_own_x ? buffers.x + d * rows_at_once * l.inputs : nullptr,
         .bias = buffers.bias + d * wide,
-        .w = weights,
+        .input_weights = weights,
         .at_once = buffers.at_once,
         .products = products + d * (l.keeps_gates ? rows : rows_at_once) * wide,
         .cells = cells + (l.keeps_gates ? d * rows * hidden : 0),
