@@ -300,6 +300,10 @@ struct RecurrentSteps {
   const Portions portions{l};
   const std::int64_t units = portions.units, wide = l.gates() * l.hidden;
   const bool keeps_values = l.keeps_values();
+  /// Whether LSTM has the functions of its definition, and nothing beside them.
+  const bool is_usual = f.function == CellFunction::sigmoid && g.function == CellFunction::tanh &&
+                        cell.function == CellFunction::tanh && peepholes == nullptr && !l.clips &&
+                        !l.input_forget && (!l.keeps_gates || keeps_values);
 
   std::int64_t length(std::int64_t row) const {
     return lengths == nullptr ? l.steps : std::int64_t{lengths[row]};
@@ -322,6 +326,7 @@ struct RecurrentSteps {
     for (std::int64_t i = 0; i < units; ++i) state[i] = v[i];
   }
   void lstm(std::int64_t first, S* v, S* x, S* state, S* memory) const {
+    if (is_usual) return usual_lstm(v, x, state, memory);
     const std::int64_t n = units;
     S *const input = v, *const output = v + n, *const forget = v + 2 * n, *const now = v + 3 * n;
     const S* const peep = peepholes == nullptr ? nullptr : peepholes + first;
@@ -348,6 +353,33 @@ struct RecurrentSteps {
     for (std::int64_t i = 0; i < n; ++i) state[i] = memory[i];
     Row::activate(cell, state, n);
     Row::map(n, [](V s, V o) { return s * o; }, state, output);
+  }
+  /// The same in one pass: sigmoid and tanh without clip, peepholes and input_forget.
+  void usual_lstm(const S* v, S* x, S* state, S* memory) const {
+    const std::int64_t n = units;
+    const auto act = [&](std::int64_t i, auto read, auto write) __attribute__((always_inline)) {
+      const auto sum = [&](std::int64_t gate) __attribute__((always_inline)) {
+        return read(v + gate * n + i) + read(x + gate * n + i);
+      };
+      const V input = sigmoid(sum(0)), output = sigmoid(sum(1)), forget = sigmoid(sum(2));
+      const V now = tanh(sum(3)), after = forget * read(memory + i) + input * now;
+      write(after, memory + i);
+      write(output * tanh(after), state + i);
+      if (!keeps_values) return;
+      write(input, x + i);
+      write(output, x + n + i);
+      write(forget, x + 2 * n + i);
+      write(now, x + 3 * n + i);
+    };
+    std::int64_t i = 0;
+    for (; i + V::size <= n; i += V::size) {
+      act(i, [](const S* from) { return V::load(from); }, [](V y, S* to) { y.store(to); });
+    }
+    const std::int64_t left = n - i;
+    if (left == 0) return;
+    act(
+        i, [&](const S* from) { return V::load_partial(from, left); },
+        [&](V y, S* to) { y.store_partial(to, left); });
   }
   void gru_gates(S* v, const S* x) const {
     Row::add(v, x, 2 * units);
