@@ -283,13 +283,20 @@ void pack_elements(const T* x, std::int64_t stride, std::int64_t step, std::int6
 }
 
 /// Packs `terms` terms of a tile of rows, which begins at `tile` and has k elements of each, from element
-/// `at` of each on.
+/// `at` of each on. Behind the last ones zeros fill the k elements up.
 template <class T, class E>
 void pack_tile(const T* x, std::int64_t stride, std::int64_t step, std::int64_t rows,
-               std::int64_t terms, E* tile, [[maybe_unused]] std::int64_t k, std::int64_t at) {
+               std::int64_t terms, E* tile, [[maybe_unused]] std::int64_t k, std::int64_t at,
+               [[maybe_unused]] bool are_last) {
 #if HALFTONE_AVX512
   if constexpr (terms_of<E> == 2) {
-    if (multiplies_in_amx()) return round_rows(x, stride, step, rows, terms, tile + at, k);
+    if (multiplies_in_amx()) {
+      round_rows(x, stride, step, rows, terms, tile + at, k);
+      for (std::int64_t i = 0; are_last && i < rows; ++i) {
+        for (std::int64_t q = at + (terms + 1) / 2; q < k; ++q) tile[i * k + q] = {};
+      }
+      return;
+    }
   }
 #endif
   pack_elements<T>(x, stride, step, rows, terms, tile + at * rows, rows);
@@ -313,7 +320,7 @@ inline constexpr bool is_real = std::is_floating_point_v<compute_t<T>>;
 
 /// The right operand b [k, n] of a product, packed: panels of columns, each [k][panel columns] of W:
 /// the compute type, or for float also half or pairs of terms in bfloat16. It is 64-byte aligned and
-/// fits the instruction set the packing function was compiled for.
+/// fits the instruction set the packing function was compiled for, pairs also the machine.
 template <class T, class W = compute_t<T>>
 struct PackedB {
   const W* data = nullptr;
@@ -329,10 +336,11 @@ struct PackedA {
 };
 
 namespace detail {
-/// Elements W that hold k terms.
+/// Elements W that hold k terms; for AMX they fill its registers' steps.
 template <class W>
 constexpr std::int64_t elements_of(std::int64_t k) {
-  return (k + terms_of<W> - 1) / terms_of<W>;
+  const std::int64_t elements = (k + terms_of<W> - 1) / terms_of<W>;
+  return takes_amx<W>() ? round_up(elements, amx_steps) : elements;
 }
 }  // namespace detail
 
@@ -365,6 +373,15 @@ void pack_panels(Matrix<const T> b, std::int64_t first, std::int64_t last, W* pa
           b.columns - j < width ? b.columns - j : width, steps,
           packed + (j - first * panel_columns<S>)*elements_of<W>(b.rows) + q / terms_of<W> * width,
           width);
+    }
+  }
+  if constexpr (terms_of<W> == 2) {
+    const std::int64_t k = elements_of<W>(b.rows), used = (b.rows + 1) / 2;
+    for (std::int64_t p = first; used < k && p < last; ++p) {
+      const std::int64_t j = p * panel_columns<S>;
+      const std::int64_t width = vectors_of_panel<S>(j, b.columns) * Vec<S>::size;
+      W* const panel = packed + (j - first * panel_columns<S>)*k;
+      for (std::int64_t i = used * width; i < k * width; ++i) panel[i] = {};
     }
   }
 }
@@ -403,7 +420,8 @@ auto pack_a_columns(Matrix<T> a, std::int64_t first, std::int64_t count, void* p
       const std::int64_t i = tiles.begin(t), rows = tiles.begin(t + 1) - i;
       const std::int64_t k = detail::elements_of<Element>(a.columns);
       detail::pack_tile<E>(a.data + i * a.row_stride + first * a.column_stride, a.row_stride,
-                           a.column_stride, rows, count, to + i * k, k, first / terms_of<Element>);
+                           a.column_stride, rows, count, to + i * k, k, first / terms_of<Element>,
+                           first + count == a.columns);
     }
   } else {
     for (std::int64_t i = 0; i < a.rows; ++i) {

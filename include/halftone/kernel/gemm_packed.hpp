@@ -251,7 +251,8 @@ void pack_tiles_of_a(const Product<T, W>& p, std::int64_t t0, std::int64_t t1, s
   for (std::int64_t t = t0; t < t1; ++t) {
     const std::int64_t i = p.tiles.begin(t), rows = p.tiles.begin(t + 1) - i;
     pack_tile<T>(p.a.data + i * p.a.row_stride + first * p.a.column_stride, p.a.row_stride,
-                 p.a.column_stride, rows, terms, to + (i - p.tiles.begin(t0)) * steps, steps, 0);
+                 p.a.column_stride, rows, terms, to + (i - p.tiles.begin(t0)) * steps, steps, 0,
+                 true);
   }
 }
 
