@@ -373,13 +373,13 @@ struct RecurrentSteps {
     };
     std::int64_t i = 0;
     for (; i + V::size <= n; i += V::size) {
-      act(i, [](const S* from) { return V::load(from); }, [](V y, S* to) { y.store(to); });
+      act(i, [](const S* from) { return V::load(from); }, [](V given, S* to) { given.store(to); });
     }
     const std::int64_t left = n - i;
     if (left == 0) return;
     act(
         i, [&](const S* from) { return V::load_partial(from, left); },
-        [&](V y, S* to) { y.store_partial(to, left); });
+        [&](V given, S* to) { given.store_partial(to, left); });
   }
   void gru_gates(S* v, const S* x) const {
     Row::add(v, x, 2 * units);
