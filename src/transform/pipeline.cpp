@@ -21,6 +21,7 @@
 #include <halftone/transform/fuse_quantized.hpp>
 #include <halftone/transform/join_updates.hpp>
 #include <halftone/transform/keep_gates.hpp>
+#include <halftone/transform/nodes.hpp>
 #include <halftone/transform/seed_random.hpp>
 #include <halftone/transform/tabulate_bytes.hpp>
 

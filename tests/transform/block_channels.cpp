@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <halftone/halftone.hpp>
+#include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/fuse_quantized.hpp>
 #include <halftone/transform/infer.hpp>
 

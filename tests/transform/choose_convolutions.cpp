@@ -9,6 +9,7 @@
 #include <halftone/halftone.hpp>
 #include <halftone/train.hpp>
 #include <halftone/transform/block_channels.hpp>
+#include <halftone/transform/fuse_convolutions.hpp>
 
 #include "floats.hpp"
 #include "folder.hpp"

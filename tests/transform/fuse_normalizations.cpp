@@ -7,6 +7,7 @@
 
 #include <halftone/halftone.hpp>
 #include <halftone/transform/block_channels.hpp>
+#include <halftone/transform/fuse_convolutions.hpp>
 
 #include "exec/kernel_table.hpp"
 #include "floats.hpp"

@@ -8,6 +8,7 @@
 #include <halftone/kernel/last_shape.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/fold_batch_norm.hpp>
+#include <halftone/transform/nodes.hpp>
 
 namespace halftone {
 

@@ -6,7 +6,7 @@
 #include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/dead_code.hpp>
-#include <halftone/transform/fuse_convolutions.hpp>
+#include <halftone/transform/nodes.hpp>
 
 namespace halftone {
 
