@@ -56,12 +56,11 @@ class Pairs {
                            w.shape[3] <= kernel::detail::most_kernel_columns;
     const bool makes = has_pairs && conv.blocked_output && filters % conv.block == 0;
     const std::int64_t rows = (w.shape[2] - 1) * conv.dilations[0] + 1;
-    const auto fits = [&] {
-      return rows * graph_.info(node.inputs[0]).shape[3] <= kernel::detail::depthwise_ring_pixels;
-    };
+    const std::int64_t width = graph_.info(node.inputs[0]).shape[3];
+    const bool fits = kernel::detail::fits_depthwise_ring(rows, width);
     // The channels of one block do not fill a register's steps, and floats alone are normalized.
     const bool takes = has_pairs && conv.blocked_input && node.inputs.size() <= 4 &&
-                       (is_depthwise ? fits() : channels > conv.block);
+                       (is_depthwise ? fits : channels > conv.block);
     is_made_[node.outputs[0]] = makes;
     if (!takes) deny(node.inputs[0]);
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {

@@ -303,7 +303,7 @@ TEST_CASE("precision: gradients of recurrent layers are near those of float32") 
 }
 
 TEST_CASE("precision: weights are kept in 16 bits") {
-  // So many that float32 packs them, too, and that none are filled up for a register of AMX.
+  // There are so many terms that float32 packs them, too, and they fill whole registers of AMX.
   constexpr std::int64_t terms = 416, width = 80;
   const auto bytes = [](Precision precision) {
     Graph g;

@@ -407,6 +407,9 @@ namespace detail {
 /// Pixels that a depthwise convolution of pairs has room for as floats: those of the rows of x that one row of
 /// y reads.
 inline constexpr std::int64_t depthwise_ring_pixels = 1024;
+constexpr bool fits_depthwise_ring(std::int64_t rows, std::int64_t width) {
+  return rows * width <= depthwise_ring_pixels;
+}
 
 /// Whether a convolution's kernel by channel has pairs of blocks; both sides of it are in blocks or pairs.
 constexpr bool is_paired_depthwise(const ConvPlan& plan) {
@@ -425,8 +428,8 @@ constexpr bool conv_makes_pairs(const ConvPlan& plan) {
 }
 constexpr bool conv_takes_pairs(const ConvPlan& plan) {
   const ConvShape& s = plan.shape;
-  const bool fits = s.reach(1) * s.input[2] <= detail::depthwise_ring_pixels;
-  return (detail::is_paired_depthwise(plan) && fits) ||
+  return (detail::is_paired_depthwise(plan) &&
+          detail::fits_depthwise_ring(s.reach(1), s.input[2])) ||
          (plan.amx && s.groups == 1 && plan.unit == detail::amx_steps);
 }
 

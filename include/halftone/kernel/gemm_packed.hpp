@@ -141,7 +141,7 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
     const std::int64_t j = panel * panel_columns<S>;
     panels = 1;
     if constexpr (std::is_same_v<T, S>) {
-      // One panel has too few sums of one row.
+      // A single row has so few sums in one panel that they would wait for each other.
       const std::int64_t whole = p.n / panel_columns<S> - panel, left = p1 - panel;
       while (row1 - row0 == 1 && panels < row_panels && panels < whole && panels < left) ++panels;
     }

@@ -354,7 +354,7 @@ struct RecurrentSteps {
     Row::activate(cell, state, n);
     Row::map(n, [](V s, V o) { return s * o; }, state, output);
   }
-  /// The same in one pass: sigmoid and tanh without clip, peepholes and input_forget.
+  /// This does the same in one pass, for sigmoid and tanh without clip, peepholes and input_forget.
   void usual_lstm(const S* v, S* x, S* state, S* memory) const {
     const std::int64_t n = units;
     const auto act = [&](std::int64_t i, auto read, auto write) __attribute__((always_inline)) {

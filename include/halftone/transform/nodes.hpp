@@ -9,7 +9,7 @@
 #include <halftone/graph/graph.hpp>
 #include <halftone/op/list.hpp>
 
-/// What several passes ask about nodes, and do with them.
+/// Several passes ask these questions about nodes and graphs, and drop nodes in this way.
 namespace halftone::detail {
 
 /// The value of a constant float of one element.
