@@ -49,6 +49,10 @@ std::vector<Case> cases() {
       {"first layer 11x11 stride 4", shape2(1, 3, 33, 1, 47, 51, 11, 11, 4, 2)},
       {"patches 4x4", shape2(1, 3, 24, 1, 16, 20, 4, 4, 4)},
       {"one channel, dilated", shape2(3, 1, 6, 1, 14, 14, 5, 5, 1, 0, 2)},
+      {"few channels, long rows of the kernel", shape2(2, 1, 20, 1, 9, 30, 4, 12, 1, 3)},
+      {"few channels, padding beyond the kernel", shape2(2, 2, 35, 1, 6, 7, 3, 3, 2, 5)},
+      {"few channels, stride beyond the kernel", shape2(1, 3, 16, 1, 30, 33, 3, 3, 5)},
+      {"few channels, many filters", shape2(1, 3, 300, 1, 12, 11, 3, 3, 1, 1)},
       {"seven channels", shape2(1, 7, 6, 1, 9, 10, 3, 3, 1, 1)},
       {"depthwise", shape2(2, 35, 35, 35, 13, 21, 3, 3, 1, 1)},
       {"depthwise stride 2", shape2(1, 48, 48, 48, 15, 16, 3, 3, 2, 1)},
@@ -83,6 +87,9 @@ std::vector<Case> cases() {
   uneven.pads_end[2] = 3;
   uneven.stride[2] = 1;
   list.push_back({"uneven padding", uneven});
+  ConvShape rows = shape2(2, 3, 20, 1, 12, 10, 3, 3, 1, 2);
+  rows.dilation[1] = 2;
+  list.push_back({"few channels, rows dilated", rows});
   ConvShape deep = shape2(2, 6, 8, 2, 7, 9, 3, 2, 2, 1);
   deep.input[0] = 5, deep.kernel[0] = 3, deep.pads_begin[0] = 1, deep.dilation[0] = 2;
   list.push_back({"3-D", deep});
