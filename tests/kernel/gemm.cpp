@@ -3,6 +3,7 @@
 #include <halftone/base/bfloat16.hpp>
 #include <halftone/base/half.hpp>
 #include <halftone/kernel/gemm.hpp>
+#include <utility>
 #include <vector>
 
 // Expected values come from the definition, three loops in double (64-bit integers for integers)
@@ -308,6 +309,40 @@ TEST_CASE("products in 16 bits are those of rounded operands, summed in float") 
     }
   }
 }
+
+#if HALFTONE_AVX512
+// The law: pairs of what pack_strip packs, rounded one by one.
+TEST_CASE("pairs are packed as their terms are") {
+  if (!detail::multiplies_pairs()) return;
+  std::vector<float> x(9000);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(i) * 0.37f - 900;
+  for (const auto& [stride, step] : {std::pair{70, 1}, {1, 48}, {3, 160}, {1, 1}}) {
+    for (const std::int64_t width : {7, 16, 32, 48}) {
+      for (const std::int64_t count : {std::int64_t{0}, std::int64_t{5}, width - 1, width}) {
+        for (const std::int64_t terms : {1, 2, 15, 32, 47}) {
+          CAPTURE(stride);
+          CAPTURE(width);
+          CAPTURE(count);
+          CAPTURE(terms);
+          const std::int64_t pairs = (terms + 1) / 2;
+          std::vector<float> strip(std::size_t(2 * pairs * width));
+          detail::pack_strip(x.data(), stride, step, count, terms, strip.data(), width);
+          std::vector<BfloatPair> packed(std::size_t(pairs * width + 1), BfloatPair{99});
+          detail::pack_narrow(x.data(), stride, step, count, terms, packed.data(), width);
+          bool same = packed.back().bits == 99;
+          for (std::int64_t i = 0; i < pairs * width; ++i) {
+            const float* const first = strip.data() + i / width * 2 * width + i % width;
+            const std::uint32_t low = halftone::bfloat16(first[0]).bits;
+            const std::uint32_t high = halftone::bfloat16(first[width]).bits;
+            same = same && packed[std::size_t(i)].bits == (low | high << 16);
+          }
+          CHECK(same);
+        }
+      }
+    }
+  }
+}
+#endif
 
 TEST_CASE("a product in bfloat16 of blocks equals its definition") {
   if (!detail::multiplies_pairs()) return;

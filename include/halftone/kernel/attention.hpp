@@ -382,23 +382,26 @@ class HeadAttention : AttentionHead<T> {
   /// Keys [first, first + count) as columns.
   void pack_keys(std::int64_t first, std::int64_t count) {
     const std::int64_t width = round_up(count, N);
-    pack_strip(k_.data + first * k_.row, k_.row, k_.column, count, shape_.size, packed_keys_,
-               width);
-    if (takes_pairs_) join_rows(packed_keys_, shape_.size, width);
+    const T* const keys = k_.data + first * k_.row;
+    if constexpr (may_take_pairs) {
+      if (takes_pairs_) {
+        return pack_narrow(keys, k_.row, k_.column, count, shape_.size, as_pairs(packed_keys_),
+                           width);
+      }
+    }
+    pack_strip(keys, k_.row, k_.column, count, shape_.size, packed_keys_, width);
   }
   /// Values [first, first + count) in rows of whole vectors.
   void pack_values(std::int64_t first, std::int64_t count) {
     Heads<const T> rows = v_;
     rows.data += first * v_.row;
-    pack_rows(rows, count, shape_.values, packed_values_, width_);
-    if (takes_pairs_) join_rows(packed_values_, count, width_);
-  }
-  /// Rows become pairs of rows, where they lie. There is room for a row of zeros behind an odd number.
-  static void join_rows(T* x, std::int64_t rows, std::int64_t width) {
     if constexpr (may_take_pairs) {
-      for (std::int64_t i = 0; rows % 2 != 0 && i < width; ++i) x[rows * width + i] = 0;
-      join_terms(x, width, (rows + 1) / 2, as_pairs(x), width);
+      if (takes_pairs_) {
+        return pack_narrow(rows.data, rows.column, rows.row, shape_.values, count,
+                           as_pairs(packed_values_), width_);
+      }
     }
+    pack_rows(rows, count, shape_.values, packed_values_, width_);
   }
 
   void multiply_keys(std::int64_t row, std::int64_t rows, Range keys, std::int64_t width) {

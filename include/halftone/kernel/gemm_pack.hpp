@@ -156,24 +156,6 @@ HALFTONE_BF16 __attribute__((always_inline)) inline Vec<std::uint32_t> pairs_of(
       27, 12, 28, 13, 29, 14, 30, 15, 31);
 }
 
-/// to[q][i] = the terms 2 q and 2 q + 1 of lane i, for rows of `width` lanes that are `stride` apart
-/// in `wide`.
-HALFTONE_BF16 inline void join_terms(const float* wide, std::int64_t stride, std::int64_t pairs,
-                                     BfloatPair* to, std::int64_t width) {
-  constexpr std::int64_t N = Vec<float>::size;
-  for (std::int64_t q = 0; q < pairs; ++q, wide += 2 * stride, to += width) {
-    for (std::int64_t i = 0; i < width; i += N) {
-      const auto words = pairs_of(Vec<float>::load(wide + i), Vec<float>::load(wide + stride + i));
-      auto* const out = reinterpret_cast<std::uint32_t*>(to + i);
-      if (width - i < N) {
-        words.store_partial(out, width - i);
-      } else {
-        words.store(out);
-      }
-    }
-  }
-}
-
 /// Makes pairs of the neighbours in a row: to[q] = x[2 q], x[2 q + 1].
 HALFTONE_BF16 inline void round_row(const float* x, std::int64_t terms, BfloatPair* to) {
   constexpr std::int64_t N = Vec<float>::size;
@@ -188,26 +170,72 @@ HALFTONE_BF16 inline void round_row(const float* x, std::int64_t terms, BfloatPa
                                    Vec<float>::load_partial(x + q + (second > 0 ? N : 0), second));
   __builtin_memcpy(to + q / 2, &pairs, std::size_t(rest + 1) / 2 * sizeof(BfloatPair));
 }
+
+/// pack_strip that makes pairs: to[q * width + i] = the terms 2 q and 2 q + 1 of column i. Zero fills up the last
+/// pair.
+HALFTONE_BF16 inline void pack_pairs(const float* x, std::int64_t stride, std::int64_t step,
+                                     std::int64_t count, std::int64_t terms, BfloatPair* to,
+                                     std::int64_t width) {
+  using V = Vec<float>;
+  constexpr std::int64_t N = V::size;
+  const auto lanes_of = [](std::int64_t left) { return left < 0 ? 0 : left < N ? left : N; };
+  auto* const words = reinterpret_cast<std::uint32_t*>(to);
+  for (std::int64_t q = 0; step == 1 && q < terms; q += 2 * N) {
+    const std::int64_t first = lanes_of(terms - q), second = lanes_of(terms - q - N);
+    for (std::int64_t i = 0; i < width; i += N) {
+      constexpr std::int64_t ahead = 4 * N;  // see pack_block
+      const std::int64_t columns = lanes_of(count - i), wide = lanes_of(width - i);
+      Vec<std::uint32_t> r[N];
+#pragma GCC unroll 16
+      for (int l = 0; l < N; ++l) {
+        r[l] = 0;
+        if (l >= columns) continue;
+        const float* const from = hidden(x + (i + l) * stride + q);
+        __builtin_prefetch(from + ahead);
+        const auto pairs =
+            rounded_pairs(V::load_partial(from, first), V::load_partial(from + N, second));
+        __builtin_memcpy(&r[l].v, &pairs, sizeof pairs);
+      }
+      transpose(r);
+      const std::int64_t pairs = (first + second + 1) / 2;
+#pragma GCC unroll 16
+      for (int l = 0; l < N; ++l) {
+        if (l < pairs) r[l].store_partial(hidden(words + (q / 2 + l) * width + i), wide);
+      }
+    }
+  }
+  for (std::int64_t q = 0; step != 1 && q < terms; q += 2, x += 2 * step) {
+    for (std::int64_t i = 0; i < width; i += N) {
+      const std::int64_t columns = lanes_of(count - i);
+      const auto term = [&](std::int64_t at) {
+        const float* const from = x + i * stride + at * step;
+        if (q + at >= terms) return V(0.f);
+        __builtin_prefetch(from + band_rows * step);  // see pack_strip
+        if (stride == 1) return V::load_partial(from, columns);
+        float lanes[N] = {};
+        for (std::int64_t l = 0; l < columns; ++l) lanes[l] = from[l * stride];
+        return V::load(lanes);
+      };
+      pairs_of(term(0), term(1)).store_partial(words + q / 2 * width + i, lanes_of(width - i));
+    }
+  }
+}
 #endif
 
-/// pack_strip for elements that are narrower than S: half, or pairs of bfloat16, whose last one is
-/// filled up with zero.
+/// pack_strip for elements that are narrower than S: half, or pairs of bfloat16.
 template <class W>
 void pack_narrow(const float* x, std::int64_t stride, std::int64_t step, std::int64_t count,
                  std::int64_t terms, W* to, std::int64_t width) {
   if constexpr (terms_of<W> == 2) {
     if (width == 1 && step == 1) return round_row(x, terms, to);
-  }
-  constexpr std::int64_t N = Vec<float>::size;
-  const std::int64_t wide_width = round_up(width, N);
-  alignas(64) float wide[narrow_terms * panel_vectors * N];
-  for (std::int64_t q = 0; q < terms; q += narrow_terms) {
-    const std::int64_t n = terms - q < narrow_terms ? terms - q : narrow_terms;
-    pack_strip<float>(x + q * step, stride, step, count, n, wide, wide_width);
-    if constexpr (terms_of<W> == 2) {
-      for (std::int64_t i = 0; n % 2 != 0 && i < wide_width; ++i) wide[n * wide_width + i] = 0;
-      join_terms(wide, wide_width, (n + 1) / 2, to + q / 2 * width, width);
-    } else {
+    return pack_pairs(x, stride, step, count, terms, to, width);
+  } else {
+    constexpr std::int64_t N = Vec<float>::size;
+    const std::int64_t wide_width = round_up(width, N);
+    alignas(64) float wide[narrow_terms * panel_vectors * N];
+    for (std::int64_t q = 0; q < terms; q += narrow_terms) {
+      const std::int64_t n = terms - q < narrow_terms ? terms - q : narrow_terms;
+      pack_strip<float>(x + q * step, stride, step, count, n, wide, wide_width);
       for (std::int64_t r = 0; r < n; ++r) {
         for (std::int64_t i = 0; i < width; i += N) {
           store_compute(to + (q + r) * width + i, Vec<float>::load(wide + r * wide_width + i));
