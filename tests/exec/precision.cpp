@@ -181,6 +181,32 @@ TEST_CASE("precision: products are those of rounded factors") {
   }
 }
 
+TEST_CASE(
+    "precision: a bias and a tensor are added to products of whole numbers without an error") {
+  // Each sum is a number that float holds, in whatever order it is made.
+  const auto whole = [](std::int64_t n, std::uint32_t seed) {
+    Floats v = numbers(n, seed);
+    for (float& x : v) x = std::round(x * 8);
+    return v;
+  };
+  for (const std::int64_t rows : {1, 2, 40}) {
+    for (const Dims& shape : {Dims{columns}, Dims{rows, columns}}) {
+      Graph g;
+      const AnyTensor x = g.input<float>("x", {rows, inner});
+      const AnyTensor w = constant<float>(g, whole(inner * columns, 1), {inner, columns});
+      const TensorInfo info{ElementType::float32, shape};
+      const AnyTensor addend = constant<float>(g, whole(info.elements(), 2), shape);
+      output(g, op::matmul(x, w) + addend, "y");
+      const Array<float> input({rows, inner}, whole(rows * inner, 3));
+      for (const Precision precision : narrow) {
+        CAPTURE(name(precision));
+        CAPTURE(rows);
+        CHECK(run(Graph(g), {input}, {.precision = precision}) == run(Graph(g), {input}));
+      }
+    }
+  }
+}
+
 TEST_CASE("precision: threads change no bit") {
   const Array<float> x({2, 32, 12, 12}, numbers(std::int64_t{2} * 32 * 144, 6));
   for (const Precision precision : narrow) {

@@ -369,15 +369,20 @@ TEST_CASE("a row's sums in AMX's registers are those of a product of fewer rows,
     const auto [m, n, k] = size;
     CAPTURE(m);
     const auto left = uniform(m * k, 1), right = uniform(k * n, 2);
-    const auto rows = [&](std::int64_t count, Way way) {
-      return run<float>(row_major(left.data(), count, k), row_major(right.data(), k, n), {}, way);
-    };
-    const auto all = rows(m, Way::pairs);
-    for (const std::int64_t count : {2, 15, 31, 32, 47}) {
-      if (count > m) continue;
-      CAPTURE(count);
-      for (const Way way : {Way::pairs, Way::packed_pairs}) {
-        CHECK(differences(rows(count, way), {all.begin(), all.begin() + count * n}) == 0);
+    const auto bias = uniform(n, 3);
+    Epilogue<float> with_bias;
+    with_bias.addend = bias.data();
+    for (const Epilogue<float>& e : {Epilogue<float>{}, with_bias}) {
+      const auto rows = [&](std::int64_t count, Way way) {
+        return run<float>(row_major(left.data(), count, k), row_major(right.data(), k, n), e, way);
+      };
+      const auto all = rows(m, Way::pairs);
+      for (const std::int64_t count : {2, 15, 31, 32, 47}) {
+        if (count > m) continue;
+        CAPTURE(count);
+        for (const Way way : {Way::pairs, Way::packed_pairs}) {
+          CHECK(differences(rows(count, way), {all.begin(), all.begin() + count * n}) == 0);
+        }
       }
     }
   }

@@ -194,7 +194,7 @@ class AmxRegisters {
 #endif
 
 /// Computes tiles of pairs. Sums to which a residual is added, that are clamped, or that become pairs are
-/// stored after the next tile's products, by flush(), or in the end: they go through memory, and the processor
+/// stored beside the next tile's products, or by flush(): they go through memory, and the processor
 /// does not forward what a register of AMX stores, so that they would be waited for. Tiles are read where they
 /// are: the processor does not forward a few fields to a copy of them all, either.
 class AmxTiles {
@@ -247,15 +247,7 @@ class AmxTiles {
   /// Stores what waits: before somebody else reads y.
   void flush() {
 #if HALFTONE_AMX
-    if (waiting_.rows == 0) return;
-    if (waiting_.residual == nullptr) {
-      store_waiting<Residual::none>();
-    } else if (residual_in_pairs_) {
-      store_waiting<Residual::pairs>();
-    } else {
-      store_waiting<Residual::floats>();
-    }
-    waiting_.rows = 0;
+    if (waiting_.rows > 0) store_waiting(waiting_.rows);
 #endif
   }
 
@@ -283,6 +275,7 @@ class AmxTiles {
       std::int64_t q = t.segments[s].steps;
       for (; q >= at_once; q -= at_once, x += 4 * at_once, w += at_once * w_bytes) {
         registers_.add<AmxStep::pair, R, V>(x, x_bytes, x + 4 * second, x_bytes, w, w_bytes);
+        if (waiting_.rows > 0) store_waiting(rows_beside_step);
         for (std::int64_t b = 0; b < at_once * t.ahead_step; b += AmxRegisters::line) {
           __builtin_prefetch(ahead + b, 0, 2);
         }
@@ -310,14 +303,32 @@ class AmxTiles {
     waiting_.upper = t.upper;
   }
 
+  /// So many take less time than a step's products do.
+  static constexpr std::int64_t rows_beside_step = 4;
   enum class Residual : std::uint8_t { none, floats, pairs };
 
-  template <Residual residual>
-  void store_waiting() {
-    if (waiting_.clamp) {
-      makes_pairs_ ? store_pairs<residual, true>() : store_floats<residual, true>();
+  /// Stores up to so many more of the rows that wait.
+  void store_waiting(std::int64_t count) {
+    const std::int64_t begin = waiting_.stored, left = waiting_.rows - begin;
+    const std::int64_t end = begin + (count < left ? count : left);
+    if (waiting_.residual == nullptr) {
+      store_rows<Residual::none>(begin, end);
+    } else if (residual_in_pairs_) {
+      store_rows<Residual::pairs>(begin, end);
     } else {
-      makes_pairs_ ? store_pairs<residual, false>() : store_floats<residual, false>();
+      store_rows<Residual::floats>(begin, end);
+    }
+    waiting_.stored = end;
+    if (end == waiting_.rows) waiting_.rows = waiting_.stored = 0;
+  }
+  template <Residual residual>
+  void store_rows(std::int64_t begin, std::int64_t end) {
+    if (waiting_.clamp) {
+      makes_pairs_ ? store_pairs<residual, true>(begin, end)
+                   : store_floats<residual, true>(begin, end);
+    } else {
+      makes_pairs_ ? store_pairs<residual, false>(begin, end)
+                   : store_floats<residual, false>(begin, end);
     }
   }
 
@@ -337,18 +348,18 @@ class AmxTiles {
     return sum;
   }
   template <Residual residual, bool clamps>
-  void store_floats() {
+  void store_floats(std::int64_t begin, std::int64_t end) {
     for (std::int64_t v = 0; v < waiting_.vectors; ++v) {
-      float* y = waiting_.y + v * waiting_.y_vector;
-      for (std::int64_t i = 0; i < waiting_.rows; ++i, y += waiting_.y_row) {
+      float* y = waiting_.y + v * waiting_.y_vector + begin * waiting_.y_row;
+      for (std::int64_t i = begin; i < end; ++i, y += waiting_.y_row) {
         finished<residual, clamps>(i, v).store(y);
       }
     }
   }
   template <Residual residual, bool clamps>
-  HALFTONE_BF16 void store_pairs() {
-    float* y = waiting_.y;
-    for (std::int64_t i = 0; i < waiting_.rows; ++i, y += waiting_.y_row) {
+  HALFTONE_BF16 void store_pairs(std::int64_t begin, std::int64_t end) {
+    float* y = waiting_.y + begin * waiting_.y_row;
+    for (std::int64_t i = begin; i < end; ++i, y += waiting_.y_row) {
       const Vec<float> first = finished<residual, clamps>(i, 0);
       const Vec<float> second =
           waiting_.vectors == 2 ? finished<residual, clamps>(i, 1) : Vec<float>(0.f);
@@ -363,6 +374,7 @@ class AmxTiles {
     const float* residual = nullptr;
     std::int64_t y_row = 0, y_vector = 0, residual_row = 0;
     std::int64_t rows = 0, vectors = 0;  ///< rows 0: nothing waits
+    std::int64_t stored = 0;             ///< of the rows
     float lower = 0, upper = 0;
     bool clamp = false;
   };

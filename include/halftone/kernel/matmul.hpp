@@ -82,6 +82,8 @@ inline constexpr double many_weights = 1 << 14;
 /// one factor, if the other one is constant, or both.
 inline constexpr double rounding_work = 64. * 64 * 64, rounding_both_work = 96. * 96 * 96;
 inline constexpr std::int64_t rounding_rows = 8, rounding_columns = 32;
+/// With AMX that is so of a few columns, too, if their weights are constant.
+inline constexpr std::int64_t rounding_columns_in_amx = 4;
 
 /// A product of [m, k] by b [k, n] in one precision: what form its right operand takes.
 struct ProductForm {
@@ -95,8 +97,9 @@ struct ProductForm {
     if (!std::is_same_v<T, float> || precision == Precision::float32) return false;
     const double weights = double(b.rows) * double(b.columns);
     if (is_constant && weights >= many_weights) return b.columns >= Vec<float>::size;
-    return precision == Precision::bfloat16 && m >= rounding_rows &&
-           b.columns >= rounding_columns &&
+    const std::int64_t least_columns =
+        is_constant && takes_amx<BfloatPair>() ? rounding_columns_in_amx : rounding_columns;
+    return precision == Precision::bfloat16 && m >= rounding_rows && b.columns >= least_columns &&
            double(m) * weights >= (is_constant ? rounding_work : rounding_both_work);
   }
   /// Whether packing a constant right operand pays: products that would not pack it are faster with
