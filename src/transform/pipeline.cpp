@@ -13,6 +13,7 @@
 
 #include <halftone/transform/block_channels.hpp>
 #include <halftone/transform/choose_convolutions.hpp>
+#include <halftone/transform/copy_given.hpp>
 #include <halftone/transform/fuse.hpp>
 #include <halftone/transform/fuse_addends.hpp>
 #include <halftone/transform/fuse_attention.hpp>
@@ -36,6 +37,8 @@
 
 namespace halftone {
 namespace pass {
+
+Graph copy_given(Graph graph, const PassOptions&) { return halftone::copy_given(std::move(graph)); }
 
 /// Weights that no node modifies count as constants while they stay as they are.
 Graph constants(Graph graph, const PassOptions&) {

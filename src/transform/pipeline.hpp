@@ -13,6 +13,7 @@ namespace halftone {
 
 namespace pass {
 Graph constants(Graph graph, const PassOptions& options);
+Graph copy_given(Graph graph, const PassOptions& options);
 Graph random_seeds(Graph graph, const PassOptions& options);
 Graph infer(Graph graph, const PassOptions& options);
 Graph tabulate_bytes(Graph graph, const PassOptions& options);
@@ -37,6 +38,7 @@ Graph defer(Graph graph, const PassOptions& options);
 
 /// For cpu: until all shapes are known that do not depend on values, bodies included.
 inline constexpr Pass cpu_shape_passes[] = {
+    {"copy_given", &pass::copy_given},
     {"constants", &pass::constants},
     {"random_seeds", &pass::random_seeds},
     {"infer", &pass::infer},

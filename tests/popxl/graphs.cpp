@@ -2,6 +2,8 @@
 // the formulas in the bodies.
 #include <popxl/call.hpp>
 #include <popxl/ops.hpp>
+#include <popxl/session.hpp>
+#include <popxl/streams.hpp>
 
 #include <doctest/doctest.h>
 
@@ -447,6 +449,56 @@ TEST_CASE("popxl call: inputs by reference are changed in the caller, others in 
     }
     check_near(value(w + 0.f), {by_reference ? 2. : 1.});
   }
+}
+
+TEST_CASE("popxl call by value: what the callee changes is its copy, run after run") {
+  // By the definition: x + 1 of w = 1, and w stays.
+  const auto add_one = [](Number x) {
+    ops::add_(x, 1.f);
+    return x + 0.f;
+  };
+  enum class Way { call, branch, loop };
+  for (const Way way : {Way::call, Way::branch, Way::loop}) {
+    CAPTURE(int(way));
+    Ir ir;
+    DeviceToHostStream<float, Shape<>> y, z;
+    AnyTensor w;
+    {
+      Main in(ir);
+      y = d2h_stream<float, Shape<>>("y");
+      z = d2h_stream<float, Shape<>>("z");
+      const auto kept = variable<float, Shape<>>("w", ones);
+      w = kept;
+      const auto graph = ir.create_graph(add_one);
+      const auto run = [&]() -> Number {
+        if (way == Way::call) return ops::call(graph, kept);
+        if (way == Way::loop) return ops::repeat(graph, 3, kept);
+        const auto condition = variable<bool, Shape<>>("c", ones);
+        return ops::conditional(condition, ops::then(graph, kept), ops::otherwise(graph, kept));
+      };
+      ops::host_store(y, run());
+      if (way != Way::branch) ops::host_store(z, run());
+    }
+    Session session(ir);
+    const auto on = session.attach();
+    for (int i = 0; i < 3; ++i) {
+      const HostOutputs out = session.run();
+      const float expected = way == Way::loop ? 4 : 2;
+      CHECK(out[y].values()[0] == expected);
+      if (way != Way::branch) CHECK(out[z].values()[0] == expected);
+    }
+    CHECK(session.get_tensor_data(w).values<float>()[0] == 1);
+  }
+  // A constant is given by value, too, and a callee may have it by value and by reference.
+  Ir ir;
+  Main in(ir);
+  const auto w = variable<float, Shape<>>("w", ones);
+  const auto graph = ir.create_graph(add_one);
+  check_near(value(ops::call(graph, constant<float, Shape<>>({5.f}))), {6});
+  const auto first = ops::call(graph, w);
+  const auto site = ops::call_with_info(graph, w);
+  site.set_parent_input_modified(w);
+  check_near(value(first + site.out + w), {6});
 }
 
 // --- 4.3 CallSiteInfo --------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include <halftone/static/operators.hpp>
 #include <halftone/transform/block_channels.hpp>
 #include <halftone/transform/choose_convolutions.hpp>
+#include <halftone/transform/copy_given.hpp>
 #include <halftone/transform/dead_code.hpp>
 #include <halftone/transform/fold_batch_norm.hpp>
 #include <halftone/transform/fuse.hpp>
@@ -161,7 +162,7 @@ constexpr Lowered lowered(Graph graph) {
   Lowered result;
   graph.model.clear();
   result.is_random = seed_random(graph);
-  graph = inline_calls(std::move(graph));
+  graph = inline_calls(copy_given(std::move(graph)));
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     if (is_variable(graph.tensors[i])) result.variables.push_back({static_cast<TensorId>(i)});
   }
