@@ -122,6 +122,10 @@ constexpr Vector<std::int64_t> GradientScope::integers(std::size_t i) {
 
 namespace detail {
 
+/// An input; if it is left out, what stands for it, see `Op::absent` at KernelCall. Defined where constants are.
+template <class Op>
+constexpr AnyTensor given_or_absent(GradientScope& g, std::size_t input);
+
 /// The gradient of an operator: its `gradient`, or what its `backward` gives for each input.
 template <class Op>
 constexpr void record_gradient(std::span<const Word> attributes, GradientScope& g) {
@@ -130,7 +134,7 @@ constexpr void record_gradient(std::span<const Word> attributes, GradientScope& 
     op.gradient(g);
   } else {
     const auto result = [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return op.backward(g.dy(), g.x(I)...);
+      return op.backward(g.dy(), given_or_absent<Op>(g, I)...);
     }(std::make_index_sequence<slots_of<Op>.inputs()>{});
     if constexpr (requires { std::tuple_size<std::remove_cvref_t<decltype(result)>>::value; }) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {

@@ -11,7 +11,22 @@ constexpr AnyTensor GradientScope::zeros(G& graph, const TensorInfo& like) {
   const TensorInfo info = like;  // it may be one of the graph's, which adding tensors moves
   const AnyTensor zero{&graph,
                        graph.add_constant({info.type, {}}, detail::scalar_bytes(info.type, 0))};
-  return info.rank() == 0 ? zero : AnyTensor(op::expand(zero, constant(graph, info.shape)));
+  return op::expand(zero, constant(graph, info.shape));
+}
+
+template <class Op>
+constexpr AnyTensor detail::given_or_absent(GradientScope& g, std::size_t input) {
+  if constexpr (requires { Op::template absent<float>(input); }) {
+    if (g.x(input).is_absent()) {
+      const ElementType type = g.dy().info().type;
+      Bytes value;
+      visit_type<NumericTypes>(type, [&]<class T>() {
+        value = detail::scalar_bytes(type, static_cast<double>(Op::template absent<T>(input)));
+      });
+      return {&g.graph(), g.graph().add_constant({type, {}}, value)};
+    }
+  }
+  return g.x(input);
 }
 
 template <std::same_as<Graph> G>

@@ -318,9 +318,19 @@ struct Pow {
     const auto is_zero = [](auto v, auto then, auto otherwise) {
       return select(v > 0, otherwise, select(v < 0, otherwise, then));
     };
-    const auto dx = dz * y * pow(x, y - 1);
-    const auto dy = dz * pow(x, y) * log(x);
-    return std::tuple(is_zero(y, dz * 0, dx), is_zero(x, select(y >= 0, dz * 0, dy), dy));
+    const auto as_type_of = [](auto v, auto like) {
+      if constexpr (tensor_handle<decltype(v)>) {
+        const ElementType type = like.info().type;
+        return v.info().type == type ? AnyTensor(v) : AnyTensor(op::cast(v, {.to = type}));
+      } else {
+        return v;
+      }
+    };
+    const auto n = as_type_of(y, x);
+    const auto dx = dz * n * pow(x, n - 1);
+    const auto dy = dz * pow(x, n) * log(x);
+    return std::tuple(is_zero(n, dz * 0, dx),
+                      as_type_of(is_zero(x, select(n >= 0, dz * 0, dy), dy), y));
   }
 };
 
