@@ -310,12 +310,12 @@ void Case::read_options() {
 
 /// Asks for gradients that are wanted of tensors that are not trained.
 void Case::want_gradients() {
-  for (Wanted& w : outputs) {
-    if (w.kind != Wanted::Kind::gradient) continue;
-    std::vector<std::string> all = how.weights;
-    all.insert(all.end(), how.gradients_of.begin(), how.gradients_of.end());
-    while (w.index < all.size() && all[w.index] != w.name) ++w.index;
-    if (w.index == all.size()) how.gradients_of.push_back(w.name);
+  const auto has = [](const auto& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
+  };
+  for (const Wanted& w : outputs) {
+    if (w.kind != Wanted::Kind::gradient || has(how.gradients_of, w.name)) continue;
+    if (!has(how.weights, w.name)) how.gradients_of.push_back(w.name);
   }
 }
 
@@ -331,6 +331,10 @@ void Case::record() {
     return record_training(*optimizer, graph, loss, of_replica, loss_scaling,
                            [&](const std::string& what) { file.refuse(what); });
   });
+  for (Wanted& w : outputs) {
+    if (w.kind != Wanted::Kind::gradient) continue;
+    while (graph.name(training.weights[w.index]) != w.name) ++w.index;
+  }
   graph.outputs = {loss.id};
   graph.outputs.insert(graph.outputs.end(), training.gradients.begin(), training.gradients.end());
   graph = file.blamed([&] { return spread(graph, spreading); });

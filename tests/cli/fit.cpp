@@ -453,6 +453,47 @@ TEST_CASE("law: variables in parts, or beside the machine, give the same file") 
   CHECK(code({"--batch", "12", "--serialize-batch", "5"}) == 2);  // does not divide 12
 }
 
+TEST_CASE("a case has gradients of inputs, whether it trains weights or none") {
+  // By the formula: y = sum(a * w) + sum(b * b): w for a, 2 b for b, a for w.
+  const test::Folder folder;
+  Graph g;
+  const AnyTensor a = g.input<float>("a", {2}), b = g.input<float>("b", {3});
+  const float start[] = {3, 5};
+  const auto w = parameter<float, Shape<2>>(g, "w", std::span<const float>(start));
+  output(g, op::sum(a * w, {.keepdims = 0}) + op::sum(b * b, {.keepdims = 0}), "loss");
+  onnx::save(g, (folder / "model.onnx"));
+  write_tensor((folder / "a.pb"), TensorFormat::pb, "a", Array<float>({1, 1, 2}, {7, 8}));
+  write_tensor((folder / "b.pb"), TensorFormat::pb, "b", Array<float>({1, 1, 3}, {1, 2, 3}));
+  for (const nlohmann::json& weights : {nlohmann::json::array(), nlohmann::json{"w"}}) {
+    CAPTURE(weights.dump());
+    nlohmann::json made{
+        {"format", 1},
+        {"steps", 1},
+        {"accumulation", 1},
+        {"loss", "loss"},
+        {"train", weights},
+        {"inputs", {{{"name", "a"}, {"file", "a.pb"}}, {{"name", "b"}, {"file", "b.pb"}}}}};
+    for (const char* name : {"b", "w", "a"}) {
+      made["outputs"].push_back(
+          {{"kind", "grad"}, {"name", name}, {"step", 1}, {"file", std::string(name) + ".pb"}});
+    }
+    write_file((folder / "case.json"), made.dump());
+    const std::string out = (folder / "out");
+    const Answer answer = train_with(
+        {(folder / "model.onnx"), "--case", (folder / "case.json"), "--output-dir", out});
+    CHECK(answer.err == "");
+    REQUIRE(answer.code == 0);
+    const auto found = [&](const char* file) {
+      const AnyArray value = read_tensor(out + "/" + file, ElementType::float32);
+      const auto floats = value.values<float>();
+      return std::vector<float>(floats.begin(), floats.end());
+    };
+    CHECK(found("a.pb") == std::vector<float>{3, 5});
+    CHECK(found("b.pb") == std::vector<float>{2, 4, 6});
+    CHECK(found("w.pb") == std::vector<float>{7, 8});
+  }
+}
+
 TEST_CASE("law: a case has its spread as options, and gives the same weights") {
   const test::Folder folder;
   Graph g;
