@@ -43,6 +43,11 @@ TEST_CASE("clip: limits as attributes") {
   check_equal<double>(run_expanded<op::Clip>(op::Clip_1{.max = 2}, {x}), {3}, {-5, 0.25, 2});
   check_equal<double>(run_expanded<op::Clip>(op::Clip_1{.min = 0}, {x}), {3}, {0, 0.25, 5});
   check_equal<double>(run_expanded<op::Clip>(op::Clip_1{}, {x}), {3}, {-5, 0.25, 5});
+  // ONNX Clip-6: the default limits are the largest floats.
+  const double infinity = std::numeric_limits<double>::infinity(), largest = op::Clip_1::largest;
+  check_equal<float>(
+      run_expanded<op::Clip>(op::Clip_1{}, {array<float>({3}, {infinity, -infinity, 1})}), {3},
+      {largest, -largest, 1});
 }
 
 TEST_CASE("clip: the gradient passes strictly inside") {

@@ -111,6 +111,15 @@ TEST_CASE("einsum: wrong equations") {
   CHECK_THROWS_AS(einsum("...i->i", {x}), ModelError);
 }
 
+TEST_CASE("einsum: a sum of nothing is 0, and an empty batch stays empty") {
+  const auto empty = [](const Dims& shape) { return AnyArray(Array<float>(shape)); };
+  check_equal<float>(einsum("bnd,de->bne", {empty({0, 5, 4}), empty({4, 3})}), {0, 5, 3}, {});
+  check_equal<float>(einsum("bnd,ed->bne", {empty({2, 0, 4}), empty({3, 4})}), {2, 0, 3}, {});
+  const AnyArray factor = empty({2, 3, 0, 6});
+  check_equal<float>(einsum("abcd,abcd->ab", {factor, factor}), {2, 3}, {0, 0, 0, 0, 0, 0});
+  check_equal<float>(einsum("bii->bi", {empty({2, 0, 0})}), {2, 0}, {});
+}
+
 TEST_CASE_TEMPLATE("det: matrices with known determinants", T, float, double, half) {
   check_close<T>(run(op::Det{}, {array<T>({2, 2}, {0, 1, 2, 3})}), {-2});
   check_close<T>(run(op::Det{}, {array<T>({3, 2, 2}, {1, 2, 3, 4, 1, 2, 2, 1, 1, 3, 3, 1})}),

@@ -98,6 +98,11 @@ TEST_CASE("softmax: before opset 13 over all dimensions from the axis on") {
   const AnyArray z =
       run_expanded<op::LogSoftmax, op::Flatten, op::Reshape>(op::LogSoftmax_1{{.axis = 0}}, {x});
   check_close<float>(z, by_definition(doubles(x), 1, 24, 1, true), 16, 1e-6);
+  for (const std::int64_t axis : {0, 1, 2}) {
+    const AnyArray empty = run_expanded<op::Softmax, op::Flatten, op::Reshape>(
+        op::Softmax_1{{.axis = axis}}, {Array<float>({2, 0, 4, 3})});
+    check_equal<float>(empty, {2, 0, 4, 3}, {});
+  }
   // A single dimension needs no other shape.
   check_close<float>(run_expanded<op::Softmax>(op::Softmax_1{{.axis = -1}}, {x}),
                      by_definition(doubles(x), 6, 4, 1, false), 16);

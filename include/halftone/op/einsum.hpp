@@ -165,26 +165,25 @@ class EinsumRecorder {
         }
         // Both at the end, as one dimension, of which every (n + 1)-th element is taken.
         const std::size_t rank = t.labels.size();
-        Dims perm, merged;
+        Dims perm;
         EinsumLabels labels;
         for (std::size_t d = 0; d < rank; ++d) {
           if (d == i || d == k) continue;
           perm.push_back(static_cast<std::int64_t>(d));
           labels.push_back(t.labels[d]);
-          merged.push_back(0);
         }
         labels.push_back(t.labels[i]);
         perm.push_back(static_cast<std::int64_t>(i));
         perm.push_back(static_cast<std::int64_t>(k));
-        merged.push_back(-1);
         const Handle x = op::transpose(t.x, {.perm = perm});
         const auto last = static_cast<std::int64_t>(rank);
         const Extents n{x, rank - 1, rank};
         Dims known;
         const Handle step = append_known(n, known) ? constant(graph_, Dims{known[0] + 1})
                                                    : op::add(extents(n), constant(graph_, Dims{1}));
-        t.x = op::slice(op::reshape(x, constant(graph_, merged)), constant(graph_, Dims{0}),
-                        constant(graph_, Dims{INT64_MAX}), constant(graph_, Dims{last - 2}), step);
+        const Handle merged = reshaped(x, {{x, 0, rank - 2}, {x, rank - 2, rank, true}});
+        t.x = op::slice(merged, constant(graph_, Dims{0}), constant(graph_, Dims{INT64_MAX}),
+                        constant(graph_, Dims{last - 2}), step);
         t.labels = labels;
         i = 0;
         k = 1;
@@ -241,12 +240,12 @@ class EinsumRecorder {
     Dims known;
     bool are_known = true;
     for (const Extents& e : shape) are_known = are_known && append_known(e, known);
-    if (are_known) return op::reshape(x, constant(graph_, known));
+    if (are_known) return op::reshape(x, constant(graph_, known), {.allowzero = true});
     Vector<Handle> parts;
     for (const Extents& e : shape) {
       if (e.first != e.last || e.is_product) parts.push_back(extents(e));
     }
-    return op::reshape(x, op::concat(parts, {.axis = 0}));
+    return op::reshape(x, op::concat(parts, {.axis = 0}), {.allowzero = true});
   }
 
   /// The dimensions behind the first `batch` as two: so many of them, and the others.

@@ -71,7 +71,7 @@ struct Reshape {
         }
         shape[left_over] = have / want;
       }
-    } else if (have != dynamic && have != want) {
+    } else if (have != dynamic && have != want && (product(x.shape) != 0 || product(shape) != 0)) {
       return Inferred::mismatch("the number of elements differs", product(x.shape), product(shape));
     }
     return TensorInfo{x.type, shape};

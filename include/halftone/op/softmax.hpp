@@ -128,8 +128,9 @@ struct SoftmaxFromAxis {
       if (is_single) return newer(x, New{.axis = static_cast<std::int64_t>(first)});
     }
     const auto y = newer(op::flatten(x, {.axis = axis}), New{});
-    if (info.is_static()) return op::reshape(y, constant(*x.graph, info.shape));
-    return op::reshape(y, OpFunction<op::Shape>{}(x));
+    if (info.is_static())
+      return op::reshape(y, constant(*x.graph, info.shape), {.allowzero = true});
+    return op::reshape(y, OpFunction<op::Shape>{}(x), {.allowzero = true});
   }
 };
 
