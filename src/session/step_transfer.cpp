@@ -80,6 +80,10 @@ bool StepTransfer::load(StepIo& io, SessionInputs& inputs, std::size_t i, bool e
     if (early) return false;
     inputs.refuse(port, "step IO gives no data for an input", "null");
   }
+  if (data.info.elements() < elements) {
+    inputs.refuse(port, "step IO gives less elements than an input has",
+                  std::to_string(data.info.elements()));
+  }
   const ElementType found = data.info.type, wanted = port.info.type;
   Queue& queue = queues_[i];
   Queue::Slot& slot = queue.slots[(queue.first + queue.count) % queue.slots.size()];
@@ -113,6 +117,12 @@ void StepTransfer::deliver(StepIo& io, const OutputPort& port, const AnyView& va
   if (buffer.data == nullptr && elements != 0) {
     fail(ErrorKind::input,
          {.what = "step IO gives no memory for a returned tensor", .tensor = port.name});
+  }
+  if (buffer.info.elements() < elements) {
+    fail(ErrorKind::input, {.what = "step IO gives less memory than a returned tensor has",
+                            .tensor = port.name,
+                            .expected = DecimalText(elements),
+                            .found = DecimalText(buffer.info.elements())});
   }
   // Bits are bits: a program may keep halves as uint16.
   const ElementType wanted = buffer.info.type;

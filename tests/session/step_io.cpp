@@ -189,3 +189,31 @@ TEST_CASE("step IO: integers are converted between 32 and 64 bits, other types a
   other.add_output("y", buffer(y32));
   CHECK(contains(error_of([&] { net.run(other); }), "Type discrepancy"));
 }
+
+TEST_CASE("step IO: less memory than a tensor has is an error") {
+  class Short final : public StepIo {
+   public:
+    std::int64_t given = 2, taken = 2;
+    float memory[2] = {};
+
+    AnyView in(std::string_view, std::int64_t, bool) override {
+      return {{ElementType::float32, {given}}, memory};
+    }
+    void in_complete(std::string_view, std::int64_t) override {}
+    AnyBuffer out(std::string_view, std::int64_t) override {
+      return {{ElementType::float32, {taken}}, memory};
+    }
+    void out_complete(std::string_view) override {}
+    void check(const Session&) const override {}
+  };
+  Session net(add_graph());
+  Short io;
+  net.run(io);
+  io.given = 1;
+  CHECK(contains(error_of([&] { net.run(io); }), "less elements"));
+  io.given = 2;
+  io.taken = 1;
+  const std::string text = error_of([&] { net.run(io); });
+  CHECK(contains(text, "less memory"));
+  CHECK(contains(text, "'y'"));
+}
