@@ -33,6 +33,8 @@ using halftone::HostBuffer, halftone::HostOutputs;
 ///
 /// source  popxl.Session
 class Session {
+  struct State;
+
  public:
   /// device_desc              "cpu"; "ipu_model"; "ipu_hw", which there is none of; the name of a
   ///                          machine, see halftone::ipu::find_target. The environment variable
@@ -43,6 +45,9 @@ class Session {
   ///                          another word, "cpu" with replicas; those of halftone::Session
   explicit Session(const Ir& ir, std::string_view device_desc = "cpu",
                    bool weights_to_host_on_exit = true);
+  explicit Session(const Ir& ir, halftone::Device device, bool weights_to_host_on_exit = true)
+      : Session(ir, device == halftone::Device::ipu_model ? "ipu_model" : "cpu",
+                weights_to_host_on_exit) {}
   /// On a device of popart::DeviceManager, as it is: one that is attached stays so.
   Session(const Ir& ir, std::shared_ptr<popart::DeviceInfo> device,
           bool weights_to_host_on_exit = true);
@@ -64,7 +69,7 @@ class Session {
     ~Attachment();
 
    private:
-    Session& session_;
+    State& state_;  ///< a session that moves meanwhile has it still
     bool is_outermost_;
     int exceptions_ = std::uncaught_exceptions();
   };
@@ -123,8 +128,7 @@ class Session {
   const halftone::ipu::Report& report() const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  halftone::Owned<State> state_;
 };
 
 }  // namespace popxl

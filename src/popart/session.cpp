@@ -1417,6 +1417,7 @@ void Session::connectStreamToCallback(const std::string& streamHandle,
 }
 
 void Session::connectStream(const std::string& streamHandle, void* buffer) {
+  if (buffer == nullptr) throw runtime_error("Stream {} is connected to no memory", streamHandle);
   const bool isInput = streamHandle.starts_with("h2d_");
   const TensorId id = streamHandle.substr(
       std::min(streamHandle.size(), std::string_view(isInput ? "h2d_" : "anchor_d2h_").size()));

@@ -224,14 +224,14 @@ std::string_view overridden(std::string_view device_desc) {
 Session::Session(const Ir& ir, std::string_view device_desc, bool weights_to_host_on_exit) {
   ir.state().must_be_open("an Ir that a session has taken is given to another one");
   const Fitted fitted(ir, options_of(ir, overridden(device_desc)));
-  state_ = std::make_unique<State>(ir, nullptr, fitted.options(), weights_to_host_on_exit);
+  state_ = halftone::Owned(new State(ir, nullptr, fitted.options(), weights_to_host_on_exit));
 }
 Session::Session(const Ir& ir, std::shared_ptr<popart::DeviceInfo> device,
                  bool weights_to_host_on_exit) {
   ir.state().must_be_open("an Ir that a session has taken is given to another one");
   if (device == nullptr) throw ValueError({.what = "a session is given no device"});
   const auto options = options_on(ir, *device);
-  state_ = std::make_unique<State>(ir, std::move(device), *options, weights_to_host_on_exit);
+  state_ = halftone::Owned(new State(ir, std::move(device), *options, weights_to_host_on_exit));
 }
 Session::Session(Session&&) noexcept = default;
 Session::~Session() = default;
@@ -243,9 +243,9 @@ bool Session::in_sync_with_ipu() const { return state_->weights.is_in_sync(); }
 // --- attachment ----------------------------------------------------------------------------------------
 
 Session::Attachment::Attachment(Session& session)
-    : session_(session), is_outermost_(!session.is_attached()) {
+    : state_(*session.state_), is_outermost_(!session.is_attached()) {
   if (!is_outermost_) return;
-  State& s = *session.state_;
+  State& s = state_;
   if (s.device != nullptr && !s.device->attach()) {
     throw RuntimeError(
         {.what = "the session's device cannot be attached to", .found = s.device->toString()});
@@ -261,7 +261,7 @@ Session::Attachment::Attachment(Session& session)
 }
 Session::Attachment::~Attachment() {
   if (!is_outermost_) return;
-  State& s = *session_.state_;
+  State& s = state_;
   if (s.downloads_on_exit && std::uncaught_exceptions() == exceptions_) {
     s.download();
   }

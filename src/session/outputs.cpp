@@ -63,7 +63,7 @@ std::vector<OutputPort> find_outputs(const Graph& graph, const SessionOptions& o
   if (!options.outputs.empty()) return ports;
   for (const TensorId id : graph.outputs) {
     if (is_stored(graph.name(id))) continue;
-    if (!has(id)) ports.push_back({.name = {}, .id = id});
+    ports.push_back({.name = {}, .id = id});
   }
   return ports;
 }

@@ -10,6 +10,14 @@
 
 namespace halftone::detail {
 
+/// Throws InputError unless there is a number i of so many.
+inline void check_number(std::size_t i, std::size_t count, std::string_view what) {
+  if (i < count) return;
+  fail(ErrorKind::input, {.what = what,
+                          .expected = "a number below " + std::to_string(count),
+                          .found = std::to_string(i)});
+}
+
 struct OutputPort {
   std::string_view name;
   TensorId id = no_tensor;
@@ -47,7 +55,10 @@ class SessionOutputs {
 
   std::size_t size() const { return ports_.size(); }
   const OutputPort& operator[](std::size_t i) const { return ports_[i]; }
-  const OutputPort& at(std::size_t i) const { return ports_.at(i); }
+  const OutputPort& at(std::size_t i) const {
+    check_number(i, ports_.size(), "a run returns fewer tensors");
+    return ports_[i];
+  }
   /// Their number if none has this name.
   std::size_t find(std::string_view name) const;
   std::size_t find(TensorId id) const;

@@ -20,11 +20,7 @@ std::size_t Result::size() const { return state_->outputs.size(); }
 std::string_view Result::name(std::size_t i) const { return state_->outputs.at(i).name; }
 
 AnyView Result::operator[](std::size_t i) const {
-  if (i >= size()) {
-    fail(ErrorKind::input, {.what = "a run returns fewer tensors",
-                            .expected = "a number below " + std::to_string(size()),
-                            .found = std::to_string(i)});
-  }
+  static_cast<void>(state_->outputs.at(i));
   return state_->outputs.value(i);
 }
 AnyView Result::operator[](std::string_view name) const {
@@ -62,6 +58,10 @@ Session::Session(Graph graph, const SessionOptions& options, Executable* executa
   std::vector<detail::OutputPort> outputs = detail::find_outputs(graph, options, flow);
   Vector<TensorId> model_outputs =
       executable != nullptr ? executable->model_outputs() : graph.outputs;
+  // A model whose tensors are returned though none is its output would be saved without a node.
+  if (model_outputs.empty() && executable == nullptr) {
+    for (const detail::OutputPort& port : outputs) model_outputs.push_back(port.id);
+  }
   state_ = Owned(new SessionState(std::move(graph), executable, options, flow, std::move(outputs)));
   state_->model_outputs = std::move(model_outputs);
 }
@@ -324,7 +324,9 @@ Dims Session::returned_shape(std::size_t i) const {
   return state_->outputs.shape(i);
 }
 Dims Session::given_shape(std::size_t i) const {
-  const detail::InputPort& port = state_->inputs.ports().at(i);
+  const auto& ports = state_->inputs.ports();
+  detail::check_number(i, ports.size(), "a model has fewer inputs");
+  const detail::InputPort& port = ports[i];
   if (port.id == no_tensor) return state_->flow.stream_shape(port.info.shape);
   return state_->flow.shape(Return::all, 1, port.info.shape);
 }

@@ -10,11 +10,13 @@ namespace halftone {
 
 std::size_t Weights::size() const { return state_->variables.size(); }
 std::string_view Weights::name(std::size_t i) const {
-  return state_->graph().name(state_->variables.at(i));
+  detail::check_number(i, size(), "a model has fewer weights");
+  return state_->graph().name(state_->variables[i]);
 }
 AnyView Weights::operator[](std::size_t i) const {
+  detail::check_number(i, size(), "a model has fewer weights");
   state_->inputs.restore_variables();
-  return state_->engine.variable(state_->variables.at(i));
+  return state_->engine.variable(state_->variables[i]);
 }
 AnyView Weights::operator[](std::string_view name) const {
   state_->inputs.restore_variables();

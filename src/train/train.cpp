@@ -18,6 +18,8 @@ std::string text(float number) {
   return characters;
 }
 
+constexpr std::string_view no_loss = "a loss is not of the graph that is to be trained";
+
 }  // namespace
 
 void detail::refuse_number(const Number& number) {
@@ -38,11 +40,13 @@ void detail::refuse_nesterov(const std::string& weight, const Hyperparameter& h)
 
 Training detail::train_by(Graph& graph, AnyTensor loss, const Rule& rule, OwnUpdate* own,
                           const TrainOptions& options) {
+  check_graph(graph, loss, no_loss);
   check_subgraphs(graph);
   return Recorder(graph, loss, rule, own, options, &gradient_of).run();
 }
 
 Training differentiate_weights(Graph& graph, AnyTensor loss, const TrainOptions& options) {
+  detail::check_graph(graph, loss, no_loss);
   detail::use_training_mode(graph);
   Vector<TensorId> none_more;
   std::size_t trained = 0;

@@ -103,6 +103,47 @@ TEST_CASE("session: any tensor may be returned, named by name or handle") {
   CHECK_THROWS_AS(Session(small_graph(), {.outputs = {"sum", "sum"}}), UsageError);
 }
 
+TEST_CASE("session: an output that the graph has twice is returned twice") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2});
+  const AnyTensor y = op::neg(x);
+  output(g, y, "y");
+  output(g, y);
+  output(g, op::abs(x), "z");
+  Session net(std::move(g));
+  const Array<float> a({2}, {1, -2});
+  for (int i = 0; i < 2; ++i) {
+    const Result result = net.run({{"x", a}});
+    REQUIRE(result.size() == 3);
+    CHECK(floats(result[0]) == std::vector<float>{-1, 2});
+    CHECK(floats(result[1]) == std::vector<float>{-1, 2});
+    CHECK(floats(result[2]) == std::vector<float>{1, 2});
+  }
+}
+
+TEST_CASE("session: numbers that there are not, other graphs and moved sessions are errors") {
+  Session net(small_graph());
+  const Array<float> a({2}, {1, 2});
+  const Result result = net.run({{"a", a}, {"b", a}});
+  CHECK_THROWS_AS(static_cast<void>(result.name(1)), InputError);
+  CHECK_THROWS_AS(static_cast<void>(net.anchor(1)), InputError);
+  CHECK_THROWS_AS(static_cast<void>(net.returned_shape(1)), InputError);
+  CHECK_THROWS_AS(static_cast<void>(net.given_shape(2)), InputError);
+  CHECK_THROWS_AS(static_cast<void>(net.weights().name(1)), InputError);
+  CHECK_THROWS_AS(static_cast<void>(net.weights()[1]), InputError);
+  const Session moved = std::move(net);
+  CHECK_THROWS_AS(net.run({{"a", a}, {"b", a}}), UsageError);
+  CHECK_THROWS_AS(static_cast<void>(net.graph()), UsageError);
+  CHECK(moved.graph().outputs.size() == 1);
+
+  Graph one, other;
+  const AnyTensor x = one.input<float>("x", {2});
+  const std::string text = error_of([&] { output(other, x, "y"); });
+  CHECK(contains(text, "'x'"));
+  CHECK_THROWS_AS(output(one, AnyTensor{}), UsageError);
+  CHECK(other.outputs.empty());
+}
+
 TEST_CASE("session: variables are read, written and kept in the graph") {
   Session net(small_graph());
   const Array<float> a({2}, {1, 2});

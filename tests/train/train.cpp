@@ -134,3 +134,42 @@ TEST_CASE("train: a stored model has what its outputs depend on, and goes on as 
   const auto logits = [&] { return values(net.run({{"x", images(1)}})["logits"]); };
   CHECK(logits() == logits());
 }
+
+TEST_CASE("train: a weight that the loss does not depend on stays, whatever its rank is") {
+  for (const Dims& shape : {Dims{}, Dims{1}, Dims{2, 2}}) {
+    Graph g;
+    const AnyTensor x = g.input<float>("x", {3});
+    const auto used = parameter<float, Shape<3>>(g, "used", ones);
+    const AnyTensor idle{&g, g.add_variable({ElementType::float32, shape},
+                                            Initial{Initial::Rule::uniform, 7, 7}, "idle")};
+    op::mul(idle, idle);
+    const AnyTensor loss = op::sum(x * used, {.keepdims = 0});
+    train(g, loss, Adam{.learning_rate = 0.1f}, {.weights = {"used", "idle"}});
+    Session session(std::move(g), {.outputs = {loss}});
+    for (int i = 0; i < 3; ++i) session.run({{"x", Array<float>({3}, {1, 2, 3})}});
+    for (const float v : session.get("idle").values<float>()) CHECK(v == 7);
+    CHECK(session.get("used").values<float>()[0] < 1);
+  }
+}
+
+TEST_CASE("train: losses of another graph are refused") {
+  Graph one, other;
+  const AnyTensor loss = op::sum(parameter<float, Shape<3>>(one, "w", ones), {.keepdims = 0});
+  CHECK_THROWS_AS(train(other, loss, Sgd{}), UsageError);
+  CHECK_THROWS_AS(differentiate_weights(other, loss), UsageError);
+}
+
+TEST_CASE("train: a model without outputs is saved with the tensors that its session returns") {
+  const test::Folder folder;
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {3});
+  const AnyTensor loss = op::sum(x * parameter<float, Shape<3>>(g, "w", ones), {.keepdims = 0});
+  train(g, loss, Sgd{.learning_rate = 0.5f});
+  Session session(std::move(g), {.outputs = {loss}});
+  const Array<float> given({3}, {1, 2, 3});
+  session.run({{"x", given}});
+  onnx::save(session.graph(), (folder / "model.onnx"));
+  Session again(onnx::load(folder / "model.onnx"));
+  // By the formula: w = 1 - x / 2, and the loss is x w.
+  CHECK(again.run({{"x", given}})[0].values<float>()[0] == 1 * 0.5f + 2 * 0.f - 3 * 0.5f);
+}

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <halftone/base/error.hpp>
+
 namespace halftone {
 
 /// The one owner of a T that may be incomplete where it is declared: std::unique_ptr without the
@@ -22,8 +24,15 @@ class Owned {
   }
 
   T* get() const { return object_; }
-  T& operator*() const { return *object_; }
-  T* operator->() const { return object_; }
+  T& operator*() const { return *operator->(); }
+  /// errors  UsageError: there is none, since it was moved away
+  T* operator->() const {
+    if (object_ == nullptr) {
+      fail(ErrorKind::usage, {.what = "what was moved away is used",
+                              .hint = "the object that it was moved to has it"});
+    }
+    return object_;
+  }
   explicit operator bool() const { return object_ != nullptr; }
 
  private:

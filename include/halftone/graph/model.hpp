@@ -154,9 +154,26 @@ constexpr AnyTensor constant(Graph& graph, const Dims& values) {
   return constant(graph, values.span(), {static_cast<std::int64_t>(values.size())});
 }
 
-/// Marks a tensor as an output of its graph and gives it a name.
+namespace detail {
+
+/// Throws UsageError unless a tensor is of a graph.
+constexpr void check_graph(const Graph& graph, const tensor_handle auto& x, std::string_view what) {
+  if (x.graph == &graph && x.id != no_tensor) return;
+  const bool has_name = x.graph != nullptr && x.id != no_tensor;
+  fail(ErrorKind::usage,
+       {.what = what,
+        .tensor = has_name ? x.graph->name(x.id) : std::string_view{},
+        .hint = "handles are of the graph that they were recorded in, and do not follow copies"});
+}
+
+}  // namespace detail
+
+/// Marks a tensor as an output of its graph and gives it a name, in the place of the one that it had.
+///
+/// errors  UsageError: the tensor is of another graph, or of none
 template <tensor_handle X>
 constexpr void output(Graph& graph, const X& x, std::string_view name = {}) {
+  detail::check_graph(graph, x, "an output is not of the graph that is to have it");
   if (!name.empty()) graph.rename(x.id, name);
   graph.add_output(x.id);
 }

@@ -285,6 +285,11 @@ inline double Report::share_of_peak() const {
 }
 
 inline std::int64_t Report::tile_bytes(std::int64_t tile) const {
+  if (tile < 0 || tile >= static_cast<std::int64_t>(memory.size())) {
+    fail(ErrorKind::usage, {.what = "bytes are asked of a tile that the machine does not have",
+                            .expected = DecimalText(static_cast<std::int64_t>(memory.size())),
+                            .found = DecimalText(tile)});
+  }
   return detail::sum_of(memory.at(static_cast<std::size_t>(tile)), std::identity());
 }
 inline std::int64_t Report::always_live_bytes(std::int64_t tile) const {
