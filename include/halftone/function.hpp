@@ -39,7 +39,7 @@ template <class X>
 concept tensor_struct = requires(X& x) { x.tensors([](std::string_view, auto&) {}); };
 
 /// A parameter that the function may change: variables that are given for it have the new value
-/// when the call has run. `*x` is the handle.
+/// when the call has run, as they have for another parameter that the body does change. `*x` is the handle.
 template <tensor_handle H>
 struct by_ref {
   using handle = H;

@@ -60,6 +60,7 @@ struct GraphcoreBitwiseAnd {
   static constexpr OpId id{"ai.graphcore", "BitwiseAnd", 1};
   static constexpr bool differentiable = false;
   static constexpr Signature signature = "a b -> c";
+  using types = BitwiseTypes;
   constexpr auto expand(auto a, auto b) const { return bitwise_and(a, b); }
 };
 
@@ -68,6 +69,7 @@ struct GraphcoreBitwiseOr {
   static constexpr OpId id{"ai.graphcore", "BitwiseOr", 1};
   static constexpr bool differentiable = false;
   static constexpr Signature signature = "a b -> c";
+  using types = BitwiseTypes;
   constexpr auto expand(auto a, auto b) const { return bitwise_or(a, b); }
 };
 
@@ -76,6 +78,7 @@ struct GraphcoreBitwiseXor {
   static constexpr OpId id{"ai.graphcore", "BitwiseXor", 1};
   static constexpr bool differentiable = false;
   static constexpr Signature signature = "a b -> c";
+  using types = BitwiseTypes;
   constexpr auto expand(auto a, auto b) const { return bitwise_xor(a, b); }
 };
 
@@ -84,6 +87,7 @@ struct GraphcoreBitwiseNot {
   static constexpr OpId id{"ai.graphcore", "BitwiseNot", 1};
   static constexpr bool differentiable = false;
   static constexpr Signature signature = "x -> y";
+  using types = BitwiseTypes;
   constexpr auto expand(auto x) const { return bitwise_not(x); }
 };
 
