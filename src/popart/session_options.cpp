@@ -315,6 +315,9 @@ void checkEngineOptions(const SessionOptions& options, bool isIpu) {
       throw error("Unrecognised engine option '{}': Poplar has none of this name", key);
     }
     const bool isNothing = row->status == OptionStatus::nothing;
+    if (!isNothing && key != "autoReport.directory" && !isOneOf(value, {"true", "false"})) {
+      throw error("The engine option {} is '{}', expected true or false", key, value);
+    }
     if ((!isNothing && isIpu) || value == "false") continue;
     detail::say(logging::Module::devicex, logging::Level::Warn,
                 logging::format("The engine option {} has no effect{}: {}", key,

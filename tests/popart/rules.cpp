@@ -56,6 +56,8 @@ std::string refusal(const std::function<void(SessionOptions&)>& change) {
 }  // namespace
 
 TEST_CASE("popart rules: options whose values make no sense") {
+  CHECK(is(refusal([](auto& o) { o.engineOptions["autoReport.all"] = "maybe"; }), "error",
+           "The engine option autoReport.all is 'maybe'"));
   CHECK(is(refusal([](auto& o) { o.engineOptions["nonsense"] = "true"; }), "error",
            "Unrecognised engine option 'nonsense'"));
   CHECK(is(refusal([](auto& o) { o.kahnTieBreaker = "nonsense"; }), "error",
