@@ -291,7 +291,8 @@ void Session::run_with_outputs(std::span<const halftone::Input> inputs,
                                const std::vector<HostBuffer>& outputs, bool downcast_inputs) {
   State& s = *state_;
   s.must_be_attached("a session runs");
-  if (s.graph.nodes.size() != s.ir.main_graph().native().nodes.size()) {
+  const halftone::Graph& now = s.ir.main_graph().native();
+  if (s.graph.nodes.size() != now.nodes.size() || s.graph.tensors.size() != now.tensors.size()) {
     throw RuntimeError({.what = "the Ir was changed after the session took it",
                         .hint = "make the Ir complete, then the session of it"});
   }

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -80,6 +81,16 @@ TEST_CASE("popxl Session: a run of an Ir that was changed behind its back is ref
 
 // --- devices -------------------------------------------------------------------------------------------
 
+TEST_CASE("popxl Session: so is one that has another variable since") {
+  Counter p;
+  Main in(p.ir);
+  Session session(p.ir);
+  const auto on = session.attach();
+  session.run({{p.x, p.input()}});
+  static_cast<void>(variable<float, Shape<>>("late", zeros));
+  CHECK_THROWS_AS(session.run({{p.x, p.input()}}), RuntimeError);
+}
+
 TEST_CASE("popxl Session: device_desc cpu, ipu_model and machines give the same") {
   for (const char* device : {"cpu", "ipu_model", "gc200"}) {
     CAPTURE(device);
@@ -90,6 +101,21 @@ TEST_CASE("popxl Session: device_desc cpu, ipu_model and machines give the same"
     CHECK(out[p.y][7] == 4);
     if (std::string(device) != "cpu") CHECK(session.report().cycles() > 0);
   }
+}
+
+TEST_CASE("popxl Session: a Device, and a move while it is attached") {
+  Counter p;
+  Session session(p.ir, halftone::Device::ipu_model);
+  std::optional<Session> moved;
+  {
+    const auto on = session.attach();
+    moved.emplace(std::move(session));
+    CHECK(moved->run({{p.x, p.input()}})[p.y][0] == 1);
+    CHECK(moved->report().cycles() > 0);
+  }
+  CHECK_FALSE(moved->is_attached());
+  CHECK(first(moved->get_tensor_data(AnyTensor(p.w))) == 1);
+  CHECK_THROWS_AS(static_cast<void>(session.is_attached()), halftone::UsageError);
 }
 
 TEST_CASE("popxl Session: device_desc ipu_hw and unknown words are errors") {
