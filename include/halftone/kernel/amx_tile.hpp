@@ -270,12 +270,13 @@ class AmxTiles {
     const BfloatPair* const first = t.x + row * t.x_row;
     const char* w = reinterpret_cast<const char*>(t.w + vector * N);
     const char* ahead = t.ahead;
+    const std::int64_t beside = rows_beside_step(t);
     for (std::int64_t s = 0; s < t.segment_count; ++s) {
       const char* x = reinterpret_cast<const char*>(first + t.segments[s].offset);
       std::int64_t q = t.segments[s].steps;
       for (; q >= at_once; q -= at_once, x += 4 * at_once, w += at_once * w_bytes) {
         registers_.add<AmxStep::pair, R, V>(x, x_bytes, x + 4 * second, x_bytes, w, w_bytes);
-        if (waiting_.rows > 0) store_waiting(rows_beside_step);
+        if (waiting_.rows > 0) store_waiting(beside);
         for (std::int64_t b = 0; b < at_once * t.ahead_step; b += AmxRegisters::line) {
           __builtin_prefetch(ahead + b, 0, 2);
         }
@@ -303,8 +304,15 @@ class AmxTiles {
     waiting_.upper = t.upper;
   }
 
-  /// So many take less time than a step's products do.
-  static constexpr std::int64_t rows_beside_step = 4;
+  /// Rows that are stored beside a step: so many that take less time than its products do, or those that
+  /// all steps together have to.
+  std::int64_t rows_beside_step(const PairTile& t) const {
+    constexpr std::int64_t least = 4;
+    if (t.segment_count == 0 || t.segments[0].steps == 0) return least;  // there is no step
+    const std::int64_t at_once = registers_.steps();
+    const std::int64_t steps = t.segment_count * ((t.segments[0].steps + at_once - 1) / at_once);
+    return steps * least >= amx_tile_rows ? least : (amx_tile_rows + steps - 1) / steps;
+  }
   enum class Residual : std::uint8_t { none, floats, pairs };
 
   /// Stores up to so many more of the rows that wait.
