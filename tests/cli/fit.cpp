@@ -454,12 +454,13 @@ TEST_CASE("law: variables in parts, or beside the machine, give the same file") 
 }
 
 TEST_CASE("a case has gradients of inputs, whether it trains weights or none") {
-  // By the formula: y = sum(a * w) + sum(b * b): w for a, 2 b for b, a for w.
+  // By the formula: y = sum(a * w) + sum(b * b): w for a, 2 b for b, a for w, and 0 for v, which y has not.
   const test::Folder folder;
   Graph g;
   const AnyTensor a = g.input<float>("a", {2}), b = g.input<float>("b", {3});
   const float start[] = {3, 5};
   const auto w = parameter<float, Shape<2>>(g, "w", std::span<const float>(start));
+  op::neg(parameter<float, Shape<2>>(g, "v", ones));
   output(g, op::sum(a * w, {.keepdims = 0}) + op::sum(b * b, {.keepdims = 0}), "loss");
   onnx::save(g, (folder / "model.onnx"));
   write_tensor((folder / "a.pb"), TensorFormat::pb, "a", Array<float>({1, 1, 2}, {7, 8}));
@@ -473,7 +474,7 @@ TEST_CASE("a case has gradients of inputs, whether it trains weights or none") {
         {"loss", "loss"},
         {"train", weights},
         {"inputs", {{{"name", "a"}, {"file", "a.pb"}}, {{"name", "b"}, {"file", "b.pb"}}}}};
-    for (const char* name : {"b", "w", "a"}) {
+    for (const char* name : {"b", "v", "w", "a"}) {
       made["outputs"].push_back(
           {{"kind", "grad"}, {"name", name}, {"step", 1}, {"file", std::string(name) + ".pb"}});
     }
@@ -491,6 +492,7 @@ TEST_CASE("a case has gradients of inputs, whether it trains weights or none") {
     CHECK(found("a.pb") == std::vector<float>{3, 5});
     CHECK(found("b.pb") == std::vector<float>{2, 4, 6});
     CHECK(found("w.pb") == std::vector<float>{7, 8});
+    CHECK(found("v.pb") == std::vector<float>{0, 0});
   }
 }
 

@@ -119,7 +119,8 @@ constexpr Training record_gradients(Graph& graph, AnyTensor loss, const TrainOpt
     wanted = named_weights(graph, options.weights);
   }
   const std::size_t own = wanted.size();
-  for (const TensorId id : named_weights(graph, options.gradients_of, true)) {
+  const Vector<TensorId> asked = named_weights(graph, options.gradients_of, true);
+  for (const TensorId id : asked) {
     if (std::find(wanted.begin(), wanted.end(), id) == wanted.end()) wanted.push_back(id);
   }
   const std::size_t weights = wanted.size();
@@ -128,17 +129,25 @@ constexpr Training record_gradients(Graph& graph, AnyTensor loss, const TrainOpt
   check_reads(graph, forward);
   Training result;
   trained = 0;
-  for (std::size_t i = 0; i < weights; ++i) {
+  const auto add = [&](std::size_t i) {
     AnyTensor gradient{&graph, found[i]};
-    if (gradient.is_absent()) {  // the loss does not depend on it
-      if (i < own && options.weights.empty()) continue;
-      gradient = GradientScope::zeros(graph, graph.info(wanted[i]));
-    }
+    if (gradient.is_absent()) gradient = GradientScope::zeros(graph, graph.info(wanted[i]));
     gradient = op::identity(gradient);
     graph.rename(gradient.id, JoinedText({"Gradient___", graph.name(wanted[i])}));
     result.weights.push_back(wanted[i]);
     result.gradients.push_back(gradient.id);
+  };
+  // Of all weights those that the loss does not depend on are not trained.
+  const auto is_idle = [&](std::size_t i) {
+    return i < own && options.weights.empty() && found[i] == no_tensor;
+  };
+  for (std::size_t i = 0; i < weights; ++i) {
+    if (is_idle(i)) continue;
+    add(i);
     trained += i < own;
+  }
+  for (std::size_t i = 0; i < own; ++i) {
+    if (is_idle(i) && std::find(asked.begin(), asked.end(), wanted[i]) != asked.end()) add(i);
   }
   more.assign(found.begin() + static_cast<std::ptrdiff_t>(weights), found.end());
   return result;
