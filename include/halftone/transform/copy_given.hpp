@@ -14,16 +14,11 @@ namespace halftone {
 
 namespace detail {
 
-/// Inputs of a body that it changes while the node does not say so: they are given by value.
-constexpr Vector<std::size_t> changed_copies(const Graph& body, const Node& node) {
+constexpr Vector<std::size_t> changed_inputs(const Graph& body) {
   Vector<std::size_t> list;
-  if (body.inputs.size() > node.inputs.size()) return list;
-  const std::size_t first =
-      node.inputs.size() - body.inputs.size();  // an If's condition is not one
   const Aliases aliases(body);
   for (std::size_t i = 0; i < body.inputs.size(); ++i) {
-    const bool is_changed = aliases.is_modified(body.inputs[i]);
-    if (is_changed && !modifies(*node.op, node.attributes, first + i)) list.push_back(i);
+    if (aliases.is_modified(body.inputs[i])) list.push_back(i);
   }
   return list;
 }
@@ -65,33 +60,43 @@ constexpr Graph copy_given(Graph graph) {
     Vector<std::size_t> copies;
   };
   Vector<Variant> variants;
-  for (Graph& body : graph.graphs) body = copy_given(std::move(body));
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    Vector<std::int32_t> indices = subgraphs_of(graph.nodes[n]);
+  Vector<Vector<std::size_t>> changed;  // of each body
+  for (Graph& body : graph.graphs) {
+    body = copy_given(std::move(body));
+    changed.push_back(detail::changed_inputs(body));
+  }
+  const auto variant_of = [&](std::int32_t body, const Vector<std::size_t>& copies) {
+    for (const Variant& v : variants) {
+      if (v.body == body && v.copies == copies) return v.index;
+    }
+    const auto index = static_cast<std::int32_t>(graph.graphs.size());
+    Graph variant = graph.graphs[static_cast<std::size_t>(body)];
+    for (const std::size_t input : copies) detail::copy_input(variant, input);
+    graph.graphs.push_back(std::move(variant));
+    variants.push_back({body, index, copies});
+    return index;
+  };
+  for (std::size_t n = 0; !changed.empty() && n < graph.nodes.size(); ++n) {
+    Node& node = graph.nodes[n];
+    Vector<std::int32_t> indices = subgraphs_of(node);
     bool has_changed = false;
     for (std::int32_t& index : indices) {
       const auto at = static_cast<std::size_t>(index);
-      if (index < 0 || at >= graph.graphs.size()) continue;
-      const Vector<std::size_t> copies = detail::changed_copies(graph.graphs[at], graph.nodes[n]);
+      if (index < 0 || at >= changed.size()) continue;
+      const std::size_t given = node.inputs.size(), taken = graph.graphs[at].inputs.size();
+      if (taken > given) continue;
+      Vector<std::size_t> copies;
+      for (const std::size_t i : changed[at]) {
+        // The first input of an If is its condition.
+        if (!modifies(*node.op, node.attributes, given - taken + i)) copies.push_back(i);
+      }
       if (copies.empty()) continue;
+      index = variant_of(index, copies);
       has_changed = true;
-      const Variant* known = nullptr;
-      for (const Variant& v : variants) {
-        if (v.body == index && v.copies == copies) known = &v;
-      }
-      if (known != nullptr) {
-        index = known->index;
-        continue;
-      }
-      Graph body = graph.graphs[at];
-      for (const std::size_t input : copies) detail::copy_input(body, input);
-      variants.push_back({index, static_cast<std::int32_t>(graph.graphs.size()), copies});
-      index = variants.back().index;
-      graph.graphs.push_back(std::move(body));
     }
     if (!has_changed) continue;
     detail::SetGraphIndices set(indices);
-    graph.nodes[n].op->attributes(graph.nodes[n].attributes, set);
+    node.op->attributes(node.attributes, set);
   }
   return graph;
 }
