@@ -19,7 +19,7 @@ TEST_CASE("gradient of Pow whose exponent has another type") {
   check_gradients({x, integers({2, 3, -1})},
                   [](Graph&, auto& in) { return op::pow(in[0], in[1]); });
   check_gradients({x, y}, [](Graph&, auto& in) { return op::pow(in[0], in[1]); });
-  // Of a base in float a gradient is near its central difference.
+  // The base is rounded to float here, which both the gradient and its central difference show.
   check_gradients({x, y},
                   [](Graph&, auto& in) {
                     return op::pow(op::cast(in[0], {.to = ElementType::float32}), in[1]);

@@ -46,7 +46,7 @@ TEST_CASE("reshape: scalars and empty tensors") {
   CHECK(reshaped({0, 3}, {0, -1}) == Dims{0, 3});
   CHECK(reshaped({0, 3}, {-1}) == Dims{0});
   CHECK(reshaped({2, 0}, {0, 5, 0}, true) == Dims{0, 5, 0});
-  // A copied extent of zero: both have no elements, whatever the others are.
+  // Where an extent of zero is copied both have no elements, whatever the other extents are.
   CHECK(reshaped({0, 8}, {0, 4}) == Dims{0, 4});
   CHECK(reshaped({2, 0, 3}, {0, 0}) == Dims{2, 0});
   CHECK(refused({0, 8}, {4}) == "the number of elements differs");

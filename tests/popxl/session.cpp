@@ -79,9 +79,7 @@ TEST_CASE("popxl Session: a run of an Ir that was changed behind its back is ref
   static_cast<void>(more);
 }
 
-// --- devices -------------------------------------------------------------------------------------------
-
-TEST_CASE("popxl Session: so is one that has another variable since") {
+TEST_CASE("popxl Session: a run of an Ir that has another variable since is refused") {
   Counter p;
   Main in(p.ir);
   Session session(p.ir);
@@ -90,6 +88,8 @@ TEST_CASE("popxl Session: so is one that has another variable since") {
   static_cast<void>(variable<float, Shape<>>("late", zeros));
   CHECK_THROWS_AS(session.run({{p.x, p.input()}}), RuntimeError);
 }
+
+// --- devices -------------------------------------------------------------------------------------------
 
 TEST_CASE("popxl Session: device_desc cpu, ipu_model and machines give the same") {
   for (const char* device : {"cpu", "ipu_model", "gc200"}) {

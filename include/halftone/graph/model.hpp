@@ -159,7 +159,8 @@ namespace detail {
 /// Throws UsageError unless a tensor is of a graph.
 constexpr void check_graph(const Graph& graph, const tensor_handle auto& x, std::string_view what) {
   if (x.graph == &graph && x.id != no_tensor) return;
-  const bool has_name = x.graph != nullptr && x.id != no_tensor;
+  const bool has_name =
+      x.graph != nullptr && x.id >= 0 && static_cast<std::size_t>(x.id) < x.graph->tensors.size();
   fail(ErrorKind::usage,
        {.what = what,
         .tensor = has_name ? x.graph->name(x.id) : std::string_view{},

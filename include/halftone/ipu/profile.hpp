@@ -290,7 +290,7 @@ inline std::int64_t Report::tile_bytes(std::int64_t tile) const {
                             .expected = DecimalText(static_cast<std::int64_t>(memory.size())),
                             .found = DecimalText(tile)});
   }
-  return detail::sum_of(memory.at(static_cast<std::size_t>(tile)), std::identity());
+  return detail::sum_of(memory[static_cast<std::size_t>(tile)], std::identity());
 }
 inline std::int64_t Report::always_live_bytes(std::int64_t tile) const {
   return tile_bytes(tile) -
