@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <halftone/base/storage.hpp>
@@ -194,6 +195,46 @@ TEST_CASE_TEMPLATE("pool: last dimensions that are neither windowed nor moved ar
     check<T>({{1, 1, 2, 3, lanes}, {.kernel = {3, 3, 1}, .pads = {2, 1, 0, 1, 1, 0}}});
     check<T>({{1, 1, 3, 5, 6 * lanes}, {.kernel = {1, 2, 1}, .strides = {1, 2, 1}}});
     check<T>({{2, 1, 6, lanes}, {.kernel = {4, 1}, .dilations = {1, 1}}});
+  }
+}
+
+TEST_CASE_TEMPLATE("pool: lanes of 16 bits order all numbers, and NaN of either sign is not lost",
+                   T, half, bfloat16) {
+  for (const std::int64_t lanes : {8, 16, 32}) {
+    for (const std::int64_t size : {2, 3}) {
+      const std::int64_t extents[] = {1, 1, 40, 41, lanes};
+      const Window w = Window::over(std::span<const std::int64_t>(extents).subspan(2),
+                                    {.kernel = {size, size, 1}, .strides = {2, 2, 1}});
+      const std::int64_t outputs[] = {1, 1, w.output[0], w.output[1], lanes};
+      std::vector<T> x(static_cast<std::size_t>(40 * 41 * lanes));
+      std::uint32_t state = 7;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        state = state * 1664525 + 1013904223;
+        const std::uint32_t sign = i < x.size() / 2 ? 0x8000 : 0;  // of all in half of the rows
+        x[i] = std::bit_cast<T>(static_cast<std::uint16_t>(state >> 16 | sign));
+      }
+      std::vector<T> y(static_cast<std::size_t>(w.output[0] * w.output[1] * lanes));
+      kernel::max_pool<T>({}, w, false, {x.data(), extents, 5}, {y.data(), outputs, 5}, {});
+      std::size_t nan = 0, below = 0;
+      for (std::int64_t h = 0; h < w.output[0]; ++h)
+        for (std::int64_t c = 0; c < w.output[1]; ++c)
+          for (std::int64_t lane = 0; lane < lanes; ++lane) {
+            float expected = -std::numeric_limits<float>::infinity();
+            for (std::int64_t k = 0; k < size * size; ++k) {
+              const std::int64_t row = 2 * h + k / size, column = 2 * c + k % size;
+              const auto v = static_cast<float>(
+                  x[static_cast<std::size_t>((row * 41 + column) * lanes + lane)]);
+              if (!(v <= expected)) expected = std::isnan(expected) ? expected : v;
+            }
+            const auto found = static_cast<float>(
+                y[static_cast<std::size_t>((h * w.output[1] + c) * lanes + lane)]);
+            nan += std::isnan(expected);
+            below += expected < 0;
+            CHECK((std::isnan(expected) ? std::isnan(found) : found == expected));
+          }
+      CHECK(nan > 0);
+      CHECK(below > y.size() / 3);
+    }
   }
 }
 

@@ -105,6 +105,31 @@ constexpr T lowest() {
   }
 }
 
+/// The largest elements of N lanes of 16-bit floats, NaN before all. Their bits order as they do where no
+/// sign is set, and the other way round where one is; NaN with a sign has the largest of all.
+template <class T, int N>
+class LargestBits {
+ public:
+  HALFTONE_INLINE void add(const T* x) {
+    Vec<std::uint16_t, N> bits;
+    __builtin_memcpy(&bits.v, static_cast<const void*>(x), sizeof(bits.v));
+    positive_ = max(positive_, bit_cast<std::int16_t>(bits));
+    smallest_ = min(smallest_, bits);
+    largest_ = max(largest_, bits);
+  }
+  /// Without elements, minus infinity.
+  HALFTONE_INLINE void store(T* y) const {
+    const auto number = select(positive_ < 0, smallest_, bit_cast<std::uint16_t>(positive_));
+    const auto bits = select(largest_ > infinity, largest_, number);
+    __builtin_memcpy(static_cast<void*>(y), &bits.v, sizeof(bits.v));
+  }
+
+ private:
+  static constexpr std::uint16_t infinity = coded_float<T, 0x3f80> ? 0xff80 : 0xfc00;  // minus it
+  Vec<std::int16_t, N> positive_{std::int16_t(-0x8000)};
+  Vec<std::uint16_t, N> smallest_{infinity}, largest_{std::uint16_t(0)};
+};
+
 /// Lanes 0, 2, 4, ... of a and then b.
 template <class T, int N, int... I>
 HALFTONE_INLINE Vec<T, N> even_lanes(Vec<T, N> a, Vec<T, N> b, std::integer_sequence<int, I...>) {
@@ -243,29 +268,34 @@ struct PoolRows {
   template <int K, int Rows>
   void run_vectors(const T* x, T* y, std::int64_t row, std::int64_t from, std::int64_t to) const {
     // The machine does not see a stream in rows that are read side by side.
-    constexpr std::int64_t ahead = 4096 / std::int64_t(sizeof(T)), N = block_vectors * V::size;
+    constexpr std::int64_t ahead = 4096 / std::int64_t(sizeof(T));
+    constexpr int N = block_vectors * V::size;
     const std::int64_t h = row % s.output[1], width = s.input[2] * N;
     const Range high = s.range(1, h);
     const std::int64_t rows = Rows != 0 ? Rows : high.count();
-    const V all(static_cast<S>(Max ? 1 : count(0, 0) * count(1, h) * K));
+    [[maybe_unused]] const V all(static_cast<S>(Max ? 1 : count(0, 0) * count(1, h) * K));
     const T* window = x + high.first * width + (from * s.stride[2] - s.begin[2]) * N;
     T* out = y + (row * s.output[2] + from) * N;
     const std::int64_t step = s.stride[2] * N;
     for (std::int64_t w = from; w < to; ++w, window += step, out += N) {
-      V sums[block_vectors];
-      for (V& sum : sums) sum = start();
-      const T* at = window;
-      for (std::int64_t k = 0; k < rows; ++k, at += width) {
-        for (int c = 0; c < K * block_vectors; ++c) {
-          V& sum = sums[c % block_vectors];
-          sum = join(sum, load_compute(at + c * V::size));
+      const auto add_window = [&](auto&& add) __attribute__((always_inline)) {
+        const T* at = window;
+        for (std::int64_t k = 0; k < rows; ++k, at += width) {
+          for (int c = 0; c < K; ++c) add(at + c * N);
+          for (std::int64_t i = 0; i < step; i += 64 / std::int64_t(sizeof(T))) {
+            __builtin_prefetch(at + ahead + i);
+          }
         }
-        for (std::int64_t i = 0; i < step; i += 64 / std::int64_t(sizeof(T))) {
-          __builtin_prefetch(at + ahead + i);
-        }
-      }
-      for (int v = 0; v < block_vectors; ++v) {
-        store(out + v * V::size, finish(sums[v], all), V::size);
+      };
+      if constexpr (block_vectors == 2) {
+        LargestBits<T, N> largest;
+        add_window([&](const T* x) __attribute__((always_inline)) { largest.add(x); });
+        largest.store(out);
+      } else {
+        V sum = start();
+        add_window([&](const T* x)
+                       __attribute__((always_inline)) { sum = join(sum, load_compute(x)); });
+        store(out, finish(sum, all), V::size);
       }
     }
   }
