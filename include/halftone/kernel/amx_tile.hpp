@@ -225,7 +225,9 @@ class AmxTiles {
            [[maybe_unused]] std::int64_t vectors) {
 #if HALFTONE_AMX
     registers_.shape(first, second);
-    registers_.with_counts(vectors, [&]<int R, int V>() { compute<R, V>(t, 0, 0, second_offset); });
+    registers_.with_counts(vectors, [&]<int R, int V>() {
+      compute<R, V>(t, 0, 0, second_offset, t.ahead, t.ahead_step);
+    });
 #endif
   }
 
@@ -233,11 +235,16 @@ class AmxTiles {
   void run_rows([[maybe_unused]] const PairTile& t, [[maybe_unused]] std::int64_t rows,
                 [[maybe_unused]] std::int64_t vectors) {
 #if HALFTONE_AMX
+    // Each pass fetches its share of what is needed next.
+    const std::int64_t passes =
+        Parts(vectors, amx_tile_vectors).parts * Parts(rows, amx_tile_rows).parts;
+    const std::int64_t ahead_step = (t.ahead_step + passes - 1) / passes;
+    const char* ahead = t.ahead;
     for (std::int64_t v = 0; v < vectors; v += amx_tile_vectors) {
       for (std::int64_t row = 0; row < rows; row += amx_tile_rows) {
         registers_.shape(rows - row < amx_tile_rows ? rows - row : amx_tile_rows);
         registers_.with_counts(vectors - v, [&]<int R, int V>() {
-          compute<R, V>(t, row, v, registers_.first() * t.x_row);
+          ahead = compute<R, V>(t, row, v, registers_.first() * t.x_row, ahead, ahead_step);
         });
       }
     }
@@ -253,9 +260,11 @@ class AmxTiles {
 
  private:
 #if HALFTONE_AMX
-  /// The tile's rows from `row` on and its vectors from `vector` on; see run() for `second`.
+  /// The tile's rows from `row` on and its vectors from `vector` on; see run() for `second`. A step fetches
+  /// ahead_step bytes from `ahead` on; returns where the next pass goes on with that.
   template <int R, int V>
-  void compute(const PairTile& t, std::int64_t row, std::int64_t vector, std::int64_t second) {
+  const char* compute(const PairTile& t, std::int64_t row, std::int64_t vector, std::int64_t second,
+                      const char* ahead, std::int64_t ahead_step) {
     constexpr std::int64_t N = Vec<float>::size;
     float* const y = t.y + row * t.y_row + vector * t.y_vector;
     if (t.accumulate) {
@@ -269,7 +278,6 @@ class AmxTiles {
     const std::int64_t x_bytes = 4 * t.x_row, w_bytes = 4 * t.w_step, at_once = registers_.steps();
     const BfloatPair* const first = t.x + row * t.x_row;
     const char* w = reinterpret_cast<const char*>(t.w + vector * N);
-    const char* ahead = t.ahead;
     const std::int64_t beside = rows_beside_step(t);
     for (std::int64_t s = 0; s < t.segment_count; ++s) {
       const char* x = reinterpret_cast<const char*>(first + t.segments[s].offset);
@@ -277,17 +285,18 @@ class AmxTiles {
       for (; q >= at_once; q -= at_once, x += 4 * at_once, w += at_once * w_bytes) {
         registers_.add<AmxStep::pair, R, V>(x, x_bytes, x + 4 * second, x_bytes, w, w_bytes);
         if (waiting_.rows > 0) store_waiting(beside);
-        for (std::int64_t b = 0; b < at_once * t.ahead_step; b += AmxRegisters::line) {
+        for (std::int64_t b = 0; b < at_once * ahead_step; b += AmxRegisters::line) {
           __builtin_prefetch(ahead + b, 0, 2);
         }
-        ahead += at_once * t.ahead_step;
+        ahead += at_once * ahead_step;
       }
       if (q == 0) continue;
       registers_.add_last<AmxStep::pair, R, V>(x, x_bytes, x + 4 * second, x_bytes, w, w_bytes, q);
       w += q * w_bytes;
     }
     if (t.residual == nullptr && !t.clamp && !makes_pairs_) {
-      return registers_.store<R, V>(y, t.y_row, t.y_vector);
+      registers_.store<R, V>(y, t.y_row, t.y_vector);
+      return ahead;
     }
     flush();
     registers_.store<R, V>(sums_, V * N, N);
@@ -302,6 +311,7 @@ class AmxTiles {
     waiting_.clamp = t.clamp;
     waiting_.lower = t.lower;
     waiting_.upper = t.upper;
+    return ahead;
   }
 
   /// Rows that are stored beside a step: so many that take less time than its products do, or those that

@@ -160,7 +160,7 @@ void multiply_block(const Product<T, W>& p, const left_t<compute_t<T>, W>* a,
     // The tiles of this panel fetch the next one into L2, a share each.
     const W* next = panel + 1 < p1 ? tile.w + panel_columns<S> * p.k : tile.w;
     const std::int64_t share = segment.steps * width * std::int64_t(sizeof(W)) / (t1 - t0);
-    tile.ahead_step = segment.steps == 0 ? 0 : share / segment.steps + 1;
+    tile.ahead_step = segment.steps == 0 ? 0 : (share + segment.steps - 1) / segment.steps;
     if constexpr (std::is_same_v<T, S>) {
       if (fused && first && e.addend != nullptr) tile.bias = e.addend + j;
     }
