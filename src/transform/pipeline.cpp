@@ -34,6 +34,7 @@
 #include "transform/fuse_normalizations.hpp"
 #include "transform/graph_text.hpp"
 #include "transform/pair_channels.hpp"
+#include "transform/round_rows.hpp"
 
 namespace halftone {
 namespace pass {
@@ -105,6 +106,10 @@ Graph join_updates(Graph graph, const PassOptions&) {
 }
 Graph fuse_addends(Graph graph, const PassOptions&) {
   return halftone::fuse_addends(std::move(graph));
+}
+Graph round_rows(Graph graph, const PassOptions& options) {
+  if (!options.takes_pairs || detail::is_trained(graph)) return graph;
+  return halftone::round_rows(std::move(graph));
 }
 Graph batch_parts(Graph graph, const PassOptions&) {
   if (detail::is_trained(graph)) return graph;

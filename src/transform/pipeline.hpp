@@ -31,6 +31,7 @@ Graph choose_convolutions(Graph graph, const PassOptions& options);
 Graph pair_channels(Graph graph, const PassOptions& options);
 Graph join_updates(Graph graph, const PassOptions& options);
 Graph fuse_addends(Graph graph, const PassOptions& options);
+Graph round_rows(Graph graph, const PassOptions& options);
 Graph batch_parts(Graph graph, const PassOptions& options);
 Graph fuse_elementwise(Graph graph, const PassOptions& options);
 Graph defer(Graph graph, const PassOptions& options);
@@ -66,6 +67,7 @@ inline constexpr Pass cpu_choice_passes[] = {
 inline constexpr Pass cpu_piece_passes[] = {
     {"join_updates", &pass::join_updates, &PassOptions::fuse},
     {"fuse_addends", &pass::fuse_addends, &PassOptions::fuse},
+    {"round_rows", &pass::round_rows, &PassOptions::fuse},
     {"batch_parts", &pass::batch_parts, &PassOptions::fuse},
     {"fuse_elementwise", &pass::fuse_elementwise, &PassOptions::fuse},
     {"schedule", &pass::schedule, &PassOptions::reorder},

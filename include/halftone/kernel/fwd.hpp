@@ -137,6 +137,19 @@ constexpr std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, Vi
 template <class T, class Op>
 void gemm_pack(const Op& op, const KernelCall& call, void* packed, View<const T> a,
                View<const T> b);
+/// Op: op::PairedMatMul.
+template <class F, class Op>
+void paired_matmul(const Op& op, const KernelCall& call, View<const bfloat16> a, View<const F> b,
+                   View<const F> addend, View<F> y);
+template <class F, class Op>
+constexpr std::size_t paired_matmul_workspace(const Op& op, const KernelCall& call,
+                                              View<const bfloat16> a, View<const F> b);
+template <class F, class Op>
+constexpr std::size_t paired_matmul_packed_bytes(const Op& op, const KernelCall& call,
+                                                 View<const bfloat16> a, View<const F> b);
+template <class F, class Op>
+void paired_matmul_pack(const Op& op, const KernelCall& call, void* packed, View<const bfloat16> a,
+                        View<const F> b);
 
 // kernel/attention.hpp
 /// A tensor [batch, heads, rows, columns] by its strides in elements.

@@ -311,15 +311,16 @@ constexpr bool shares_rows(const Product<T, W>& p, std::int64_t tasks, const Exe
          p.k * p.n * std::int64_t{sizeof(W)} <= most;
 }
 
-/// The panels [p0, p1) with rows that each task packs into its part of `packed`.
+/// The panels [p0, p1) with rows that are packed, or that each task packs into its part of `room`.
 template <class T, class W>
-void multiply_rows(const Product<T, W>& p, left_t<compute_t<T>, W>* packed, const W* b,
+void multiply_rows(const Product<T, W>& p, left_t<compute_t<T>, W>* room, const W* b,
                    std::int64_t p0, std::int64_t p1, const Executor& executor) {
   const std::int64_t threads = executor.threads;
   const Parts rows(p.tiles.parts, (p.tiles.parts + threads - 1) / threads);
+  const auto* const packed = p.packed_a != nullptr ? p.packed_a : room;
   parallel_for(executor, rows.parts, [&](std::int64_t task) {
     const std::int64_t t0 = rows.begin(task), t1 = rows.begin(task + 1);
-    pack_tiles_of_a(p, t0, t1, 0, p.k, packed + p.tiles.begin(t0) * p.k);
+    if (p.packed_a == nullptr) pack_tiles_of_a(p, t0, t1, 0, p.k, room + p.tiles.begin(t0) * p.k);
     for (std::int64_t piece = 0; piece < p.steps.parts; ++piece) {
       multiply_block(p, packed, 0, p.k, p.steps.begin(piece), b, 0, piece, t0, t1, p0, p1);
     }
@@ -369,8 +370,8 @@ void multiply_packed(Product<T, W> p, void* workspace, const Executor& executor)
     // One row is packed as it is.
     if (p.m == 1 && p.a.column_stride == 1 && p.packed_a == nullptr) p.packed_a = p.a.data;
   }
-  const bool by_rows = p.packed_a == nullptr && p.packed_b != nullptr &&
-                       p.tiles.parts <= blocks.few_tiles && shares_rows(p, tasks, executor);
+  const bool by_rows = p.packed_b != nullptr && p.tiles.parts <= blocks.few_tiles &&
+                       shares_rows(p, tasks, executor);
   if (by_rows) {
     multiply_rows(p, packed_rows, p.packed_b, 0, Parts(p.n, panel_columns<S>).parts, executor);
     return;

@@ -276,4 +276,47 @@ void gemm_with_addend(const Op& op, const KernelCall& call, View<const T> a, Vie
                             *call.executor);
 }
 
+/// op::PairedMatMul: y = a b', and an addend. Its rows are what AMX takes, as they are.
+constexpr detail::ProductForm paired_form(const KernelCall& call, View<const bfloat16> a) {
+  return {a.size(0, a.rank - 1), call.is_constant(1), call.precision};
+}
+
+template <class F, class Op>
+constexpr std::size_t paired_matmul_packed_bytes(const Op& op, const KernelCall& call,
+                                                 View<const bfloat16> a, View<const F> b) {
+  return std::size_t(paired_form(call, a).packed_bytes(gemm_operand(b, op.trans_b)));
+}
+
+template <class F, class Op>
+void paired_matmul_pack(const Op& op, const KernelCall& call, void* packed, View<const bfloat16> a,
+                        View<const F> b) {
+  paired_form(call, a).pack(gemm_operand(b, op.trans_b), packed);
+}
+
+template <class F, class Op>
+constexpr std::size_t paired_matmul_workspace(const Op& op, const KernelCall& call,
+                                              View<const bfloat16> a, View<const F> b) {
+  return std::size_t(paired_form(call, a).workspace_bytes(gemm_operand(b, op.trans_b)));
+}
+
+template <class F, class Op>
+void paired_matmul(const Op& op, const KernelCall& call, View<const bfloat16> a, View<const F> b,
+                   View<const F> addend, View<F> y) {
+  if constexpr (detail::has_tiles<F, BfloatPair>) {
+    const auto right = gemm_operand(b, op.trans_b);
+    const auto out = row_major(y.data, y.size() / right.columns, right.columns);
+    Epilogue<F> epilogue;
+    if (op.is_bias && addend) {
+      epilogue.addend = addend.data;
+    } else if (addend) {
+      epilogue.residual = addend.data;
+      epilogue.residual_row_stride = addend.size() == out.columns ? 0 : out.columns;
+    }
+    const auto* const rows = reinterpret_cast<const BfloatPair*>(a.data);
+    const auto* const packed = static_cast<const BfloatPair*>(call.packed);
+    detail::multiply<F, BfloatPair>({nullptr, out.rows, right.rows, 0, 0}, rows, right, packed, out,
+                                    epilogue, call.workspace, *call.executor);
+  }
+}
+
 }  // namespace halftone::kernel

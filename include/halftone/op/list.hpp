@@ -453,6 +453,7 @@
   OLD(IsAllFinite)                                               \
   OLD(FusedConv)                                                 \
   OLD(PairedConv)                                                \
+  OLD(PairedMatMul)                                              \
   OLD(QuantizedConv)                                             \
   OLD(QuantizedMatMul)                                           \
   OLD(MatMulWithAddend)                                          \
@@ -527,6 +528,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/if.hpp>
 #include <halftone/op/math.hpp>
 #include <halftone/op/matmul.hpp>
+#include <halftone/op/paired_matmul.hpp>
 #include <halftone/op/pad.hpp>
 #include <halftone/op/pool.hpp>
 #include <halftone/op/reduce.hpp>

@@ -32,7 +32,7 @@ struct PassOptions {
   Precision precision = Precision::float32;  ///< of products
   std::int64_t float_lanes = 1;              ///< of a vector register
   bool multiplies_bytes = false;             ///< the machine has the product of bytes
-  bool takes_pairs = false;                  ///< convolutions multiply pairs of channels in AMX
+  bool takes_pairs = false;                  ///< products of pairs in bfloat16 are AMX's
   PassObserver* observer = nullptr;
   std::string path{};  ///< see PassEvent
 };
