@@ -289,12 +289,12 @@ struct PoolRows {
       };
       if constexpr (block_vectors == 2) {
         LargestBits<T, N> largest;
-        add_window([&](const T* x) __attribute__((always_inline)) { largest.add(x); });
+        add_window([&](const T* block) __attribute__((always_inline)) { largest.add(block); });
         largest.store(out);
       } else {
         V sum = start();
-        add_window([&](const T* x)
-                       __attribute__((always_inline)) { sum = join(sum, load_compute(x)); });
+        add_window([&](const T* block)
+                       __attribute__((always_inline)) { sum = join(sum, load_compute(block)); });
         store(out, finish(sum, all), V::size);
       }
     }
