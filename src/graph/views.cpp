@@ -115,9 +115,8 @@ void detail::tie(AnyTensor y) {
   const int maker = uses.producer[y.id];
   if (maker == no_node) return;  // an operator that had nothing to do gave its input
   Node& node = graph.nodes[static_cast<std::size_t>(maker)];
-  if (is_view(node)) return;
   const OpId& id = node.op->id;
-  bool can_be = id == op::Transpose::id || id == op::Concat::id;
+  bool can_be = is_view(node) || id == op::Transpose::id || id == op::Concat::id;
   if (id == op::Slice::id) {
     can_be = graph.info(node.inputs[0]).is_static() && graph.info(y.id).is_static();
     for (std::size_t i = 1; i < node.inputs.size(); ++i) {
@@ -153,7 +152,8 @@ void follow_change(AnyTensor x) {
   Graph& graph = *x.graph;
   std::vector<std::size_t> views;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    if (graph.nodes[n].is_tied) views.push_back(n);
+    // Those that share memory follow by themselves.
+    if (graph.nodes[n].is_tied && !is_view(graph.nodes[n])) views.push_back(n);
   }
   if (views.empty()) return;
   // Nodes that are recorded here change no memory of other tensors than they say: these stay.

@@ -192,6 +192,26 @@ TEST_CASE("popxl ops: reshape_ flatten_ transpose_ slice_ concat_: a change of t
   }
 }
 
+TEST_CASE("popxl ops: a tensor and its view are read after a change of either") {
+  for (const bool changes_view : {true, false}) {
+    CAPTURE(changes_view);
+    Ir ir;
+    Main in(ir);
+    const AnyTensor x = counted();
+    double added = 0;
+    for (const AnyTensor& v :
+         {AnyTensor(ops::reshape_(x, Dims{3, 2})), AnyTensor(ops::flatten_(x)), ops::detach_(x)}) {
+      ops::add_(changes_view ? v : x, 1.f);
+      const auto both = test::evaluate(*x.graph, {x + 0.f, v + 0.f});
+      added += 1;
+      for (std::size_t i = 0; i < 6; ++i) {
+        CHECK(both[0][i] == static_cast<double>(i) + added);
+        CHECK(both[1][i] == static_cast<double>(i) + added);
+      }
+    }
+  }
+}
+
 TEST_CASE("popxl ops: a view sees changes of its tensor, of other views, and of calls") {
   Ir ir;
   Main in(ir);

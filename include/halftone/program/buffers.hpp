@@ -107,7 +107,7 @@ struct Buffers {
 
  private:
   /// Views that are read after a change of the variable whose memory they would share keep what it
-  /// was.
+  /// was, but for those that are to follow it.
   constexpr void find_copies(const Graph& graph) {
     const std::size_t steps = graph.nodes.size();
     const Aliases aliases(graph);
@@ -130,7 +130,7 @@ struct Buffers {
                         [&](std::size_t i) { changes[aliases.root(node.inputs[i])].push_back(n); });
     }
     for (std::size_t n = 0; n < steps; ++n) {
-      if (!is_view(graph.nodes[n]) || is_late[n]) continue;
+      if (!is_view(graph.nodes[n]) || graph.nodes[n].is_tied || is_late[n]) continue;
       const TensorId y = graph.nodes[n].outputs[0];
       for (const std::size_t change : changes[aliases.root(y)]) {
         if (n < change && change < last_read[y]) is_copied[n] = true;
