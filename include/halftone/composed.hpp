@@ -114,10 +114,10 @@ typename detail::GatherAlong<Axis, X, I>::fit gather_or_zero(const X& x, const I
 template <std::int64_t Axis = 0, typed_handle X, typed_handle I>
 decltype(detail::GatherAlong<Axis, X, I>::misfit()) gather_or_zero(const X&, const I&);
 
-/// n seeds [2] made of one, for the input `seed` of random operators. uint32.
-Vector<AnyTensor> split_random_seed(AnyTensor seed, std::size_t n = 2);
+/// n seeds [2], one at least, made of one, for the input `seed` of random operators. uint32.
+Vector<AnyTensor> split_random_seed(AnyTensor seed, std::int64_t n = 2);
 using Seed = Tensor<std::uint32_t, halftone::Shape<2>>;
-std::vector<Seed> split_random_seed(const Seed& seed, std::size_t n = 2);
+std::vector<Seed> split_random_seed(const Seed& seed, std::int64_t n = 2);
 
 /// A loss of what a softmax made, and its gradient by what the softmax was made of.
 ///

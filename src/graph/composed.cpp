@@ -39,18 +39,24 @@ AnyTensor gather_or_zero(AnyTensor x, AnyTensor indices, std::int64_t axis) {
   return where(axes.empty() ? is_inside : unsqueeze(is_inside, constant(*x.graph, axes)), y, 0);
 }
 
-Vector<AnyTensor> split_random_seed(AnyTensor seed, std::size_t n) {
+Vector<AnyTensor> split_random_seed(AnyTensor seed, std::int64_t n) {
+  if (n < 1) {
+    fail(ErrorKind::usage, {.what = "a seed is split into one at least",
+                            .tensor = seed.name(),
+                            .expected = "1 or more",
+                            .found = std::to_string(n)});
+  }
   const Dims rest = {0, 0, 0, 0};
   const AnyTensor state =
       concat(seed, cast(constant(*seed.graph, rest), {.to = ElementType::uint32}), {.axis = 0});
   Vector<AnyTensor> seeds;
-  for (std::size_t i = 0; i < n; ++i) {
-    seeds.push_back(OpFunction<DeriveSeed>{}(state, {.number = static_cast<std::int64_t>(i)}));
+  for (std::int64_t i = 0; i < n; ++i) {
+    seeds.push_back(OpFunction<DeriveSeed>{}(state, {.number = i}));
   }
   return seeds;
 }
 
-std::vector<Seed> split_random_seed(const Seed& seed, std::size_t n) {
+std::vector<Seed> split_random_seed(const Seed& seed, std::int64_t n) {
   std::vector<Seed> seeds;
   for (const AnyTensor& made : split_random_seed(AnyTensor(seed), n)) {
     seeds.push_back({made.graph, made.id});

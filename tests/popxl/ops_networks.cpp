@@ -152,6 +152,26 @@ TEST_CASE("popxl ops: dropout shaped_dropout random_uniform random_normal split_
   }
 }
 
+TEST_CASE("popxl ops: seeds have two words, and are split into some") {
+  Graph g;
+  const auto seed = constant<std::uint32_t, Shape<2>>(g, std::array{1u, 2u});
+  const AnyTensor three = constant<std::uint32_t, Shape<3>>(g, std::array{1u, 2u, 3u});
+  const AnyTensor x = constant<float, Shape<4>>(g, counted<4>());
+  for (const auto& record :
+       {+[](const AnyTensor&, const AnyTensor& s) { return ops::random_uniform(s, {4}, 0.f, 1.f); },
+        +[](const AnyTensor&, const AnyTensor& s) { return ops::random_normal(s, {4}, 0.f, 1.f); },
+        +[](const AnyTensor& t, const AnyTensor& s) { return ops::dropout(t, s, 0.5f); },
+        +[](const AnyTensor& t, const AnyTensor& s) {
+          return ops::shaped_dropout(t, s, {4}, 0.5f);
+        }}) {
+    CHECK(error_of([&] { record(x, seed); }) == "no error");
+    CHECK(contains(error_of([&] { record(x, three); }), "a seed has two words"));
+  }
+  for (const std::int64_t n : {0, -3}) {
+    CHECK_THROWS_AS(ops::split_random_seed(seed, n), UsageError);
+  }
+}
+
 // Powers of two: exact in float8.
 TEST_CASE("popxl ops: pow2scale_cast_to_fp8 pow2scale_cast_from_fp8 and products of float8") {
   Graph g;

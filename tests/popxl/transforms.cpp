@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "error_of.hpp"
 #include "popxl/evaluate.hpp"
 
@@ -93,6 +95,30 @@ TEST_CASE("popxl autodiff: typed, for one call") {
   check_near(value(db), {2, 2, 2});
   check_near(value(dx), {6, 15, 6, 15});
   CHECK(other.outputs().size() == 1);
+}
+
+// dx = dy mask / (1 - p): the dropout of dy with the same seed.
+TEST_CASE("popxl autodiff: dropout and shaped_dropout") {
+  Ir ir;
+  Main in(ir);
+  const auto seed = constant<std::uint32_t, Shape<2>>({5, 7});
+  const auto x = given<3, 4>("x", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  const auto dy = constant<float, Shape<3, 4>>({1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12});
+  const auto check = [&](const auto& drop) {
+    const auto graph = ir.create_graph([&](F<3, 4> t, halftone::op::Seed s) { return drop(t, s); });
+    const auto site = ops::call_with_info(graph, x, seed);
+    const GradGraphInfo grad = transforms::autodiff(graph);
+    const auto back = ops::call_with_info(grad.graph(), {dy}, grad.inputs_dict(site));
+    const TensorPairs dx = grad.fwd_parent_ins_to_grad_parent_outs(site, back);
+    REQUIRE(dx.size() == 1);
+    const std::vector<double> expected = value(drop(dy, seed));
+    check_near(value(dx[0].second), expected);
+    CHECK(std::count(expected.begin(), expected.end(), 0.) > 0);
+  };
+  check([](F<3, 4> t, const halftone::op::Seed& s) { return ops::dropout(t, s, 0.5f); });
+  check([](F<3, 4> t, const halftone::op::Seed& s) {
+    return ops::shaped_dropout(t, s, {3, 1}, 0.5f);
+  });
 }
 
 // d(x^3) = 3 x^2 = 12, d^2 = 6 x = 12
