@@ -677,7 +677,11 @@ void Session::weightsFromHost() {
     state_->hasWeights = true;
     return;
   }
-  translated<runtime_error>([&] { state_->weights.from_host(state_->executable->session()); });
+  translated<runtime_error>([&] {
+    halftone::Session& session = state_->executable->session();
+    state_->weights.complete(session);  // optimizer state has a value from the start, too
+    state_->weights.from_host(session);
+  });
   state_->hasWeights = true;
 }
 

@@ -69,6 +69,28 @@ TEST_CASE("popart checkpoint: a model that was not changed is written as it came
   CHECK(textOf(file) == textOf(given.proto));
 }
 
+// A law: from the same weights and state, steps are the same.
+TEST_CASE("popart checkpoint: weightsFromHost brings back the state, too") {
+  const Model given = model();
+  const TensorId w = "UpdatedVar___w";
+  const SGD sgd({{"defaultLearningRate", {0.5f, true}}, {"defaultMomentum", {0.5f, true}}});
+  const Adam adam({{"defaultLearningRate", {0.5f, true}}}, AdamMode::AdamNoBias, DataType::FLOAT,
+                  DataType::FLOAT, DataType::FLOAT);
+  for (const Optimizer* optimizer :
+       {static_cast<const Optimizer*>(&sgd), static_cast<const Optimizer*>(&adam)}) {
+    auto session = TrainingSession::createFromOnnxModel(
+        given.proto, DataFlow(1, {{w, AnchorReturnType("All")}}), given.loss, *optimizer, cpu());
+    session->prepareDevice();
+    const auto two_steps = [&] {
+      session->weightsFromHost();
+      step(*session, {{"x", {1, 3}}}, {{w, 2}});
+      return step(*session, {{"x", {2, 1}}}, {{w, 2}}).at(w);
+    };
+    const std::vector<float> first = two_steps();
+    CHECK(two_steps() == first);
+  }
+}
+
 TEST_CASE("popart checkpoint: new weights and state, and a builder goes on") {
   const test::Folder folder;
   const std::string file = folder / "saved.onnx";
