@@ -278,6 +278,20 @@ TEST_CASE("training session: automatic loss scaling") {
   CHECK(factor(1) == 2);
 }
 
+// Of the numbers of gradients alone, all are beyond the edge: more than 0.9 of them.
+TEST_CASE("training session: automatic loss scaling does not count the loss scale") {
+  Graph g;
+  const AnyTensor x = g.input<half>("x", {2});
+  const AnyTensor w{
+      &g, g.add_variable({ElementType::float16, {2}}, Initial{Initial::Rule::fill, 1, 0}, "w")};
+  const AnyTensor loss = op::sum(w * x, {.keepdims = 0});
+  train(g, loss, Sgd{.learning_rate = 1e-6f, .loss_scaling = variable{65536}},
+        {.automatic_loss_scaling = {.enabled = true, .threshold = 0.9f}});
+  Session session(std::move(g), {.outputs = {loss}});
+  session.run({{"x", Array<half>({2}, {half(1.f), half(1.f)})}});
+  CHECK(weight(session, "lossScaleUpdateFactor")[0] == 0.5f);
+}
+
 TEST_CASE("training session: automatic loss scaling of float gradients") {
   Graph g;
   const AnyTensor x = g.input<float>("x", {4});

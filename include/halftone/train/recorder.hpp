@@ -102,12 +102,12 @@ class Recorder {
     // Gradients have the stages that mirror those of their nodes, which the loss has to be in.
     complete_places(graph_);
     use_training_mode(graph_);
-    const std::size_t forward = graph_.nodes.size();
     Vector<TensorId> tracked = tracked_tensors();
-    std::size_t trained = 0;
+    std::size_t trained = 0, first_gradient = 0;
     const Training training = [&] {
       const InPart backward(graph_, Part::backward);
       record_loss_scaling();
+      first_gradient = graph_.nodes.size();
       return record_gradients(graph_, loss_, options_, find_, start_, tracked, trained);
     }();
     take_weights(training, trained);
@@ -119,7 +119,7 @@ class Recorder {
     record_all_updates();
     if (options_.automatic_loss_scaling.enabled) {
       record_scale_adjustment(graph_, options_.automatic_loss_scaling, factor_, tracked,
-                              {forward, end_of_gradients});
+                              {first_gradient, end_of_gradients});
     }
     // Values of variables are those of the graph that trains them.
     for (TensorRecord& t : model.tensors) {
