@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -112,6 +113,10 @@ class Fit : FitTask {
                     });
     graph.outputs = {loss.id, graph.find(output_)};
     graph = spread(std::move(graph), options_.spreading);
+    for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+      if (graph.tensors[i].state != State::partial) continue;
+      sums_.insert(std::string(graph.name(static_cast<TensorId>(i))));
+    }
     trained_ = Session(std::move(graph), {.batches_per_step = options_.accumulation / accumulation,
                                           .accumulation = accumulation,
                                           .threads = options_.threads,
@@ -134,13 +139,22 @@ class Fit : FitTask {
 
   bool is_validated() const { return !options_.validation.empty() || options_.held_back > 0; }
 
+  /// The variables that a stored training goes on with: it begins with a whole step.
+  std::vector<Port> kept_variables() const {
+    std::vector<Port> kept;
+    for (const Port& port : trained_->variables()) {
+      if (!sums_.contains(port.name)) kept.push_back(port);
+    }
+    return kept;
+  }
+
   /// What variables hold now; good until the next step. Ranks ask for it together, since each may hold
   /// a part alone.
   using Values = std::vector<std::pair<std::string_view, AnyView>>;
   Values values() {
     Values list;
     if (!is_validated() && options_.save.empty()) return list;
-    for (const Port& port : trained_->variables()) {
+    for (const Port& port : kept_variables()) {
       list.emplace_back(port.name, trained_->get(port.name));
     }
     return list;
@@ -171,7 +185,8 @@ class Fit : FitTask {
   void resume() {
     Graph graph = onnx::load(options_.resume);
     const SavedState state = take_state(graph);
-    for (const Port& port : trained_->variables()) {
+    const std::vector<Port> kept = kept_variables();
+    for (const Port& port : kept) {
       const TensorId id = graph.find(port.name);
       const TensorRecord* const from = id != no_tensor && is_variable(graph.tensor(id))
                                            ? &graph.tensor(id)
@@ -185,7 +200,7 @@ class Fit : FitTask {
               .hint = "it takes a file of --save, of the same model and kind of optimizer"});
       }
     }
-    for (const Port& port : trained_->variables()) {
+    for (const Port& port : kept) {
       const TensorId id = graph.find(port.name);
       const TensorRecord& from = id != no_tensor ? graph.tensor(id) : *state.find(port.name);
       trained_->set(port.name, AnyView{from.info, from.data.span().data()});
@@ -499,6 +514,8 @@ class Fit : FitTask {
   std::int64_t done_ = 0;
   Json optimizer_;
   std::optional<Session> trained_, tested_;
+  std::set<std::string, std::less<>>
+      sums_;  ///< names of what a step adds up before it changes the weights
   Curve steps_;
   std::vector<Epoch> epochs_;
 };

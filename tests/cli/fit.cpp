@@ -442,6 +442,14 @@ TEST_CASE("law: variables in parts, or beside the machine, give the same file") 
       train_with({digits, "--data", (folder / "data.csv"), "--epochs", "3", "--batch", "12",
                   "--replicas", "2", "--shard", "weights", "--resume", (folder / "net.onnx")});
   CHECK(next.code == 0);
+  // What a step adds up is no state between steps.
+  const Answer added =
+      train_with({digits, "--data", (folder / "data.csv"), "--epochs", "3", "--batch", "12",
+                  "--accumulate", "4", "--optimizer", "adam:lr=2e-3", "--save",
+                  (folder / "next.onnx"), "--resume", (folder / "net.onnx")});
+  INFO(added.err);
+  CHECK(added.code == 0);
+  CHECK(read_file((folder / "next.onnx")).find("Accum___") == std::string::npos);
   const auto code = [&](std::vector<std::string> spreading) {
     std::vector<std::string> arguments{digits, "--data", (folder / "data.csv")};
     arguments.insert(arguments.end(), spreading.begin(), spreading.end());
