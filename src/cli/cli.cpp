@@ -120,6 +120,11 @@ void add_inputs(CLI::App& command, Texts& texts) {
            "an input's tensor: .npy, .txt, else an ONNX tensor file; once for each input");
 }
 
+void add_batch(CLI::App& command, std::int64_t& batch) {
+  command.add_option("--batch", batch, "value of the inputs' open first extent")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
+      ->type_name("N");
+}
 void add_sizes(CLI::App& command, Texts& texts) {
   add_list(command, "--size", texts.sizes, "NAME=N", "the value of a symbolic extent");
 }
@@ -431,6 +436,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       *app.add_subcommand("compile", "make a model ready to run, in a file that loads at once");
   add_model(compile_command, compile_options.model);
   add_sizes(compile_command, texts);
+  add_batch(compile_command, compile_options.batch);
   compile_command.add_option("--out", compile_options.out, "what run, bench and check take then")
       ->required()
       ->type_name("FILE.htx");
@@ -461,10 +467,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
   add_model(bench_command, bench_options.model, onnx_or_executable);
   add_inputs(bench_command, texts);
   add_sizes(bench_command, texts);
-  bench_command
-      .add_option("--batch", bench_options.batch, "value of the inputs' open first extent")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
-      ->type_name("N");
+  add_batch(bench_command, bench_options.batch);
   add_threads(bench_command, bench_options.threads);
   add_convolution(bench_command, texts);
   add_precision(bench_command, texts);
@@ -504,10 +507,7 @@ void execute(std::vector<std::string> arguments, const Console& console) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{65536}).description(""))
       ->type_name("N");
   add_sizes(profile_command, texts);
-  profile_command
-      .add_option("--batch", profile_options.batch, "value of the inputs' open first extent")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40).description(""))
-      ->type_name("N");
+  add_batch(profile_command, profile_options.batch);
   profile_command
       .add_option("--memory-proportion", profile_options.memory_proportion,
                   "of a tile's memory, for what a product needs for a while")

@@ -131,6 +131,7 @@ void inspect(const InspectOptions& options, const Console& console);
 struct CompileOptions {
   ModelFile model;
   std::string out;           ///< the executable
+  std::int64_t batch = 0;    ///< 0: not given
   std::string instructions;  ///< v2, v3 or v4; empty: the newest of this machine
   bool header = false;       ///< C++ for halftone/static.hpp instead of an executable
 };

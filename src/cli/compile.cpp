@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/header.hpp"
 #include "cli/model.hpp"
+#include "cli/profile_options.hpp"
 #include "cli/table.hpp"
 #include "exec/fold.hpp"
 #include "exec/kernel_table.hpp"
@@ -42,8 +43,13 @@ std::string namespace_of(const std::string& path) {
   return name;
 }
 
-void emit_header(const CompileOptions& options, const Console& console) {
+Graph model_of(const CompileOptions& options) {
   Graph graph = load_model(options.model);
+  return options.batch > 0 ? with_batch(std::move(graph), options.batch) : graph;
+}
+
+void emit_header(const CompileOptions& options, const Console& console) {
+  Graph graph = model_of(options);
   fold_shapes(graph);
   const std::string text =
       static_header(without_dead_code(std::move(graph)), namespace_of(options.out));
@@ -63,7 +69,7 @@ void compile(const CompileOptions& options, const Console& console) {
   const auto start = Clock::now();
   {
     const Activity activity(console, "compile " + model);
-    save_executable(halftone::compile(load_model(options.model)), options.out);
+    save_executable(halftone::compile(model_of(options)), options.out);
   }
   fmt::print(console.out, "{}: {} for {}, compiled in {}\n", detail::escaped(options.out),
              detail::bytes_text(std::filesystem::file_size(options.out)), instruction_set(),

@@ -149,8 +149,10 @@ Graph trained(Graph graph, const ProfileCommand& options) {
                   named ? label_info_for(kind, y.info(), graph.name(y.id)) : TensorInfo{}, false);
   graph = in_parts(std::move(graph), options.spreading);
   float loss_scaling = 1;
+  // A continuous pipeline takes a step after each micro-batch.
+  const bool is_continuous = options.spreading.schedule == Schedule::continuous;
   record_training(parse_optimizer(optimizer), graph, {&graph, loss.id},
-                  {.accumulation = options.accumulation}, loss_scaling,
+                  {.accumulation = is_continuous ? 1 : options.accumulation}, loss_scaling,
                   [](const std::string& what) { fail_setting(what, "--train"); });
   graph.outputs = {loss.id};
   return graph;

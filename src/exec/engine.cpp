@@ -571,7 +571,8 @@ Executable compile(Graph graph, const EngineOptions& options) {
     fail(ErrorKind::usage, {.what = "a model is compiled for inputs whose shapes are known",
                             .tensor = graph.name(id),
                             .found = detail::to_text(graph.info(id)),
-                            .hint = "give symbolic extents a value: --size batch=1"});
+                            .hint = "give open extents a value: --size batch=1 by their symbol, "
+                                    "or --batch 1 to the first ones of the inputs"});
   }
   return Engine(std::move(graph), options).executable();
 }

@@ -386,6 +386,14 @@ TEST_CASE("compile writes what run, bench, check and inspect take") {
   CHECK(halftone_with({"inspect", file, "--program"}).out.starts_with("1 step"));
   CHECK(halftone_with({"bench", file, "--seconds", "0"}).code == 0);
 
+  const std::string digits = "examples/digits/cnn_trained.onnx";
+  REQUIRE(halftone_with({"compile", digits, "--batch", "3", "--out", file}).code == 0);
+  CHECK(values(halftone_with({"run", file}).out) ==
+        values(halftone_with({"run", digits, "--size", "batch=3"}).out));
+  CHECK(halftone_with(
+            {"compile", models + "add.onnx", "--size", "batch=2", "--batch", "2", "--out", file})
+            .is(ErrorKind::input));
+
   CHECK(halftone_with({"run", file, "--size", "batch=3"}).is(ErrorKind::usage));
   CHECK(halftone_with({"compile", models + "add.onnx", "--out", file}).is(ErrorKind::usage));
   CHECK(halftone_with({"compile", models + "add.onnx", "--size", "batch=2", "--out", "add.bin"})
@@ -498,6 +506,12 @@ TEST_CASE("profile: stages of a pipeline") {
   CHECK(swept[1]["cycles"] == json["cycles"]);
   CHECK(swept[0]["cycles"] != swept[1]["cycles"]);
   CHECK(with({"--sweep", "stages=0"}).is(ErrorKind::usage));
+  // A step after each of the micro-batches.
+  const Answer continuous = with({"--schedule", "continuous", "--accumulation", "6", "--train",
+                                  "cross_entropy:sgd:lr=0.1", "--json"});
+  INFO(continuous.err);
+  REQUIRE(continuous.code == 0);
+  CHECK(nlohmann::json::parse(continuous.out)["micro_batches"] == 6);
   CHECK(with({"--sweep", "stages=40000"}).is(ErrorKind::usage));
   const std::vector<std::string> whole{"profile", "examples/digits/cnn_trained.onnx"};
   for (const std::vector<std::string>& schedule :
