@@ -47,10 +47,36 @@ bool evaluate_small(void* executor, Graph& graph, std::size_t n) {
   return evaluate_constant(executor, graph, n);
 }
 
+namespace {
+
+/// Branches whose condition is known become calls of the body that is taken, whose shapes are those of
+/// their results. Returns whether there were some.
+bool take_branches(Graph& graph) {
+  bool any = false;
+  for (Node& node : graph.nodes) {
+    if (node.op->id != op::If::id) continue;
+    const TensorRecord& condition = graph.tensor(node.inputs[0]);
+    if (condition.role != Role::constant || condition.data.size() != 1) continue;
+    const auto branches = unpack<op::If>(node.attributes);
+    const bool is_true = condition.data.span()[0] != std::byte{0};
+    node.op = &descriptor<op::Call>;
+    node.attributes =
+        pack(op::Call{.callee = is_true ? branches.then_branch : branches.else_branch});
+    node.inputs.erase(node.inputs.begin());
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
 void fold_shapes(Graph& graph) {
   const Graph stated = graph;
   kernel::Executor one;
   Vector<Defect> defects = infer_from_inputs(graph, &evaluate_small, &one);
+  while (defects.empty() && take_branches(graph)) {
+    defects = infer_from_inputs(graph, &evaluate_small, &one);
+  }
   if (defects.empty()) {
     recall_statements(graph, stated);
     defects = infer(graph);

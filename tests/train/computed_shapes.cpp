@@ -1,6 +1,8 @@
 // Models whose shapes are computed in the graph, from the shapes of inputs.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <utility>
 #include <vector>
 
 #include <halftone/halftone.hpp>
@@ -96,6 +98,76 @@ TEST_CASE("sequences that only regroup have gradients") {
   for (std::size_t i = 0; i < gathered.size(); ++i) {
     CHECK(regrouped[i] == doctest::Approx(gathered[i]).epsilon(1e-5));
   }
+}
+
+namespace {
+
+/// The sum of (x w)^2, x w going through a branch that drops its first dimension or keeps it, as exporters
+/// write squeeze(0). The condition is known, or x decides.
+Graph squares_of_branch(bool is_known) {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {1, 2, 3});
+  const AnyTensor w{&g, g.add_variable({ElementType::float32, {1, 2, 3}},
+                                       Initial{Initial::Rule::normal, 0, 1}, "w")};
+  const AnyTensor y = x * w;
+  const AnyTensor size = op::gather(op::shape_of(x), constant(g, Dims{0}));
+  const AnyTensor condition =
+      is_known ? op::equal(size, 1) : op::greater(op::sum(x, {.keepdims = 0}), 0);
+  for (const bool squeezes : {true, false}) {
+    Graph body;
+    const AnyTensor whole{&body, body.add_input(y.info(), "whole")};
+    body.add_output(squeezes ? op::reshape(whole, constant(body, Dims{2, 3})).id
+                             : op::identity(whole).id);
+    g.graphs.push_back(std::move(body));
+  }
+  const TensorInfo unknown[]{{}}, number[]{{ElementType::float32, {}}};
+  const op::If taken{.then_branch = {0}, .else_branch = {1}};
+  const TensorId q = g.nodes[add_node(g, taken, {condition.id, y.id}, unknown)].outputs[0];
+  const TensorId squares = g.nodes[add_node(g, op::Mul{}, {q, q}, unknown)].outputs[0];
+  const TensorId loss =
+      g.nodes[add_node(g, op::ReduceSum{.keepdims = 0}, {squares}, number)].outputs[0];
+  g.rename(loss, "loss");
+  g.add_output(loss);
+  return g;
+}
+
+}  // namespace
+
+// With d(sum of (x w)^2) / dw = 2 x^2 w, a step of 0.125 makes 0 of each w if x is 2.
+TEST_CASE("a branch whose condition follows from shapes has a gradient, others are refused") {
+  Graph g = squares_of_branch(true);
+  train(g, g["loss"], Sgd{.learning_rate = 0.125f});
+  Session session(std::move(g), {.seed = 3});
+  session.run({{"x", Array<float>({1, 2, 3}, std::vector<float>(6, 2.f))}});
+  for (const float w : session.get("w").values<float>()) CHECK(std::fabs(w) < 1e-6f);
+
+  Graph other = squares_of_branch(false);
+  CHECK_THROWS_AS(train(other, other["loss"], Sgd{}), UnsupportedError);
+}
+
+// The gradient of the sum of x w is the sum of x's rows: 4. A step of 0.5 makes -1 of 1.
+TEST_CASE("a weight behind a branch is trained if the model states the branch's shape") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {1, 2, 3});
+  const AnyTensor w{
+      &g, g.add_variable({ElementType::float32, {3, 2}}, Initial{Initial::Rule::fill, 1, 0}, "w")};
+  for (const bool squeezes : {true, false}) {
+    Graph body;
+    const AnyTensor whole{&body, body.add_input(x.info(), "whole")};
+    body.add_output(squeezes ? op::reshape(whole, constant(body, Dims{2, 3})).id
+                             : op::identity(whole).id);
+    g.graphs.push_back(std::move(body));
+  }
+  const AnyTensor condition = op::greater(op::sum(x, {.keepdims = 0}), 0);
+  const TensorInfo stated[]{{ElementType::float32, {2, 3}}};
+  const op::If taken{.then_branch = {0}, .else_branch = {1}};
+  const AnyTensor q{&g, g.nodes[add_node(g, taken, {condition.id, x.id}, stated)].outputs[0]};
+  const AnyTensor loss = op::sum(op::matmul(q, w), {.keepdims = 0});
+  output(g, loss, "loss");
+  train(g, g["loss"], Sgd{.learning_rate = 0.5f});
+  Session session(std::move(g));
+  session.run({{"x", Array<float>({1, 2, 3}, std::vector<float>(6, 2.f))}});
+  for (const float value : session.get("w").values<float>()) CHECK(value == -1);
 }
 
 TEST_CASE("gradients of shapes that values decide are not offered") {

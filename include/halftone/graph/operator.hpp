@@ -114,7 +114,17 @@ constexpr Inferred infer_checked(const Op& op, const Inputs& in) {
       return Inferred::types("element types of the inputs differ", type, in[i].type);
     }
   }
-  if (!all_known) return Inferred::unknown(in.output_count());
+  if (!all_known) {
+    // What is changed in place stays what it is, whatever it is changed by.
+    Inferred known = Inferred::unknown(in.output_count());
+    for (std::size_t o = 0; o < known.outputs.size(); ++o) {
+      const std::int8_t shares = signature.output_slot(o).shares;
+      if (shares < 0) continue;
+      const auto i = static_cast<std::size_t>(shares);
+      if (signature.input_slot(i).modified && in.has(i)) known.outputs[o] = in[i];
+    }
+    return known;
+  }
   Inferred inferred = infer_op(op, in);
   if constexpr (has_attributes<Op>) {
     if (!inferred.ok()) {

@@ -20,6 +20,11 @@ namespace detail {
 [[noreturn]] void refuse_unknown(const Graph& graph, const Node& node, TensorId id);
 [[noreturn]] void refuse_nodes(const Graph& graph, const Vector<std::size_t>& nodes);
 
+/// Whether a value can have a gradient, or holds or may turn out to be one that can.
+constexpr bool may_have_gradient(const TensorInfo& info) {
+  return !info.is_known() || is_floating_point(element_of(info.type));
+}
+
 /// Which tensors depend on the wanted ones, and may have a gradient.
 constexpr TensorMap<bool> dependents(const Graph& graph, std::span<const TensorId> wanted) {
   TensorMap<bool> needed(graph, false);
@@ -31,7 +36,7 @@ constexpr TensorMap<bool> dependents(const Graph& graph, std::span<const TensorI
     }
     if (!depends) continue;
     for (const TensorId id : node.outputs) {
-      if (id != no_tensor && is_floating_point(graph.info(id).type)) needed[id] = true;
+      if (id != no_tensor && may_have_gradient(graph.info(id))) needed[id] = true;
     }
   }
   return needed;
