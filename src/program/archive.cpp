@@ -219,7 +219,7 @@ class Fields {
 
   void info(Ref<TensorInfo> i) {
     number(i.type);
-    check(is_below(static_cast<int>(i.type), element_type_count));
+    check(is_below(static_cast<int>(element_of(i.type)), element_type_count));
     dims(i.shape);
   }
   void dims(Ref<Dims> list) {

@@ -147,6 +147,27 @@ TEST_CASE("executable: loops, branches and shapes that follow from values") {
   CHECK(results(loaded) == results(direct));
 }
 
+TEST_CASE("executable: sequences and optional values") {
+  const test::Folder folder;
+  const std::string path = folder / "model.htx";
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2, 3});
+  const TensorInfo unknown[]{{}};
+  const auto record = [&](const auto& op, std::vector<TensorId> inputs) {
+    return g.nodes[add_node(g, op, std::move(inputs), unknown)].outputs[0];
+  };
+  // The number of items follows from values: the sequence stays one.
+  const AnyTensor count = op::cast(op::sum(x, {.keepdims = 0}), {.to = ElementType::int64});
+  const TensorId items = record(op::SequenceConstruct{}, {x.id, op::tanh(x).id});
+  const TensorId place = op::sub(count, count).id;
+  const TensorId fewer = record(op::SequenceErase{}, {items, place});
+  g.add_output(record(op::ConcatFromSequence{.axis = 0}, {fewer}));
+  g.add_output(record(op::OptionalGetElement{}, {record(op::MakeOptional{}, {x.id})}));
+  save_executable(compile(g), path);
+  Engine direct(g), loaded(load_executable(path));
+  CHECK(results(loaded) == results(direct));
+}
+
 TEST_CASE("executable: a session takes it in a graph's place") {
   const test::Folder folder;
   const std::string path = folder / "model.htx";
