@@ -69,6 +69,33 @@ TEST_CASE("layer normalization: axes, a missing bias, parameters that broadcast"
                      Expected(doubles(x), 20, wide, {}, 1e-5f).y, 8, 1e-6);
 }
 
+TEST_CASE("layer normalization: parameters with dimensions in front of the normalized ones") {
+  const Array<float> x = scattered<float>({2, 3, 4}, -4, 6);
+  const Expected plain(doubles(x), 4, {1}, {}, 1e-5f);
+  for (const Dims& shape :
+       {Dims{2, 3, 4}, Dims{1, 1, 4}, Dims{3, 1}, Dims{2, 1, 4}, Dims{2, 3, 1}}) {
+    const Array<float> p = scattered<float>(shape, -2, 2, 5);
+    const std::vector<double> given = doubles(p);
+    std::vector<double> scaled, moved;
+    for (std::size_t i = 0; i < plain.y.size(); ++i) {
+      const std::size_t at[] = {i / 12, i / 4 % 3, i % 4};
+      std::size_t from = 0;
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        const auto extent = static_cast<std::size_t>(shape[d]);
+        from = from * extent + (extent == 1 ? 0 : at[3 - shape.size() + d]);
+      }
+      scaled.push_back(plain.y[i] * given[from] + 0.25);
+      moved.push_back(plain.y[i] + given[from]);
+    }
+    const Array<float> quarter({1}, {0.25f}), one({1}, {1.f});
+    const auto y = run_all(op::LayerNormalization{}, {x, p, quarter}, 3);
+    check_close<float>(y[0], scaled, 8, 1e-6);
+    check_close<float>(y[1], plain.mean, 16, 1e-6);
+    check_close<float>(y[2], plain.inverse, 16);
+    check_close<float>(run(op::LayerNormalization{}, {x, one, p}), moved, 8, 1e-6);
+  }
+}
+
 TEST_CASE("layer normalization: bfloat16 statistics, empty tensors, wrong shapes") {
   const op::LayerNormalization stashed{.stash_type = 16};
   const Array<float> x = scattered<float>({2, 9}, -4, 6), scale({9}, std::vector<float>(9, 1.f));
@@ -84,9 +111,11 @@ TEST_CASE("layer normalization: bfloat16 statistics, empty tensors, wrong shapes
   CHECK(reason(op::LayerNormalization{.stash_type = 11}, {x, scale}) ==
         "stash_type is neither float nor bfloat16");
   CHECK(reason(op::LayerNormalization{}, {x, Array<float>({8})}) ==
-        "a parameter does not broadcast to the normalised dimensions");
-  CHECK(reason(op::LayerNormalization{}, {x, scale, Array<float>({2, 9})}) ==
-        "a parameter has more dimensions than are normalised");
+        "a parameter does not broadcast to the input");
+  CHECK(reason(op::LayerNormalization{}, {x, scale, Array<float>({3, 9})}) ==
+        "a parameter does not broadcast to the input");
+  CHECK(reason(op::LayerNormalization{}, {x, scale, Array<float>({1, 2, 9})}) ==
+        "a parameter has more dimensions than the input");
   CHECK(reason(op::LayerNormalization{}, {Array<std::int32_t>({2, 9}), scale}) ==
         "element type is not offered");
 }

@@ -57,6 +57,19 @@ TEST_CASE("rms normalization: axes, scales that broadcast, scales of other types
   check_close<double>(y, normalized(doubles(narrow), 9, 1e-5f, doubles(wide_scale)), 8, 1e-6);
 }
 
+TEST_CASE("rms normalization: a scale for each element, for each row") {
+  const Array<float> x = scattered<float>({2, 3, 4}, -4, 6);
+  const std::vector<double> plain = normalized(doubles(x), 4, 1e-5f, {1});
+  const Array<float> all = scattered<float>({2, 3, 4}, -2, 2, 5), rows({3, 1}, {2, -1, 0.5f});
+  std::vector<double> by_element, by_row;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    by_element.push_back(plain[i] * doubles(all)[i]);
+    by_row.push_back(plain[i] * doubles(rows)[i / 4 % 3]);
+  }
+  check_close<float>(run(op::RMSNormalization{}, {x, all}), by_element, 8);
+  check_close<float>(run(op::RMSNormalization{}, {x, rows}), by_row, 8);
+}
+
 TEST_CASE("rms normalization: empty tensors, wrong shapes and attributes") {
   const Array<float> x = scattered<float>({2, 9}, -4, 6), scale({9});
   check_equal<float>(run(op::RMSNormalization{}, {Array<float>({0, 9}), scale}), {0, 9}, {});
@@ -66,9 +79,9 @@ TEST_CASE("rms normalization: empty tensors, wrong shapes and attributes") {
   CHECK(reason(op::RMSNormalization{.stash_type = 7}, {x, scale}) ==
         "stash_type is no floating-point type");
   CHECK(reason(op::RMSNormalization{}, {x, Array<float>({8})}) ==
-        "a parameter does not broadcast to the normalised dimensions");
-  CHECK(reason(op::RMSNormalization{}, {x, Array<float>({2, 9})}) ==
-        "a parameter has more dimensions than are normalised");
+        "a parameter does not broadcast to the input");
+  CHECK(reason(op::RMSNormalization{}, {x, Array<float>({1, 2, 9})}) ==
+        "a parameter has more dimensions than the input");
 }
 
 TEST_CASE("gradient of rms normalization") {
@@ -79,4 +92,8 @@ TEST_CASE("gradient of rms normalization") {
                       return op::rms_normalization(in[0], in[1], {.axis = axis, .epsilon = 1e-2f});
                     });
   }
+  check_gradients({gradient_test::scattered({3, 4, 5}), gradient_test::scattered({4, 1}, -1, 1, 2)},
+                  [&](Graph&, auto& in) {
+                    return op::rms_normalization(in[0], in[1], {.axis = -1, .epsilon = 1e-2f});
+                  });
 }

@@ -17,22 +17,50 @@ void layer_normalization(const Executor& executor, const T* x, const T* scale, c
 
 namespace halftone::detail {
 
-/// Whether a parameter of a normalization broadcasts to x's dimensions from `at` on: reason,
-/// expected and found if not.
-constexpr Inferred check_parameter(const TensorInfo& x, std::size_t at, const Dims& given) {
-  if (given.size() > x.rank() - at) {
-    return Inferred::mismatch("a parameter has more dimensions than are normalised",
-                              static_cast<std::int64_t>(x.rank() - at),
+/// Whether a parameter of a normalization broadcasts to x: reason, expected and found if not.
+constexpr Inferred check_parameter(const TensorInfo& x, const Dims& given) {
+  if (given.size() > x.rank()) {
+    return Inferred::mismatch("a parameter has more dimensions than the input",
+                              static_cast<std::int64_t>(x.rank()),
                               static_cast<std::int64_t>(given.size()));
   }
   for (std::size_t d = 0; d < given.size(); ++d) {
     const std::int64_t wanted = x.shape[x.rank() - given.size() + d];
     if (given[d] != 1 && contradict(wanted, given[d])) {
-      return Inferred::mismatch("a parameter does not broadcast to the normalised dimensions",
-                                wanted, given[d]);
+      return Inferred::mismatch("a parameter does not broadcast to the input", wanted, given[d]);
     }
   }
   return x;
+}
+
+/// How many dimensions a parameter has in front of those that are normalized, the last `inner` ones of x.
+template <class T>
+std::size_t outer_rank(View<const T> p, std::size_t inner) {
+  return p.rank > inner ? p.rank - inner : 0;
+}
+/// Whether rows of x may have different values of a parameter.
+template <class T>
+bool differs_by_row(View<const T> p, std::size_t inner) {
+  return p && p.size(0, outer_rank(p, inner)) != 1;
+}
+/// The part of a parameter that belongs to a row of x.
+template <class T>
+View<const T> part_of_row(View<const T> p, std::span<const std::int64_t> x, std::size_t inner,
+                          std::int64_t row) {
+  const std::size_t outer = outer_rank(p, inner);
+  std::int64_t at = 0, step = p.size(outer, p.rank);
+  for (std::size_t d = outer; d-- > 0;) {
+    const std::int64_t extent = x[x.size() - p.rank + d];
+    at += p.extent(d) == 1 ? 0 : row % extent * step;
+    row /= extent;
+    step *= p.extent(d);
+  }
+  return {p.data == nullptr ? nullptr : p.data + at, p.extents + outer, p.rank - outer};
+}
+/// Elements of room that spread_parameter needs for it.
+template <class T>
+std::int64_t parameter_room(View<const T> p, std::size_t inner, std::int64_t n) {
+  return !p || p.size(outer_rank(p, inner), p.rank) == n ? 0 : n;
 }
 
 /// The n elements of a parameter, one for each place of x's normalized dimensions: its own, or
@@ -64,7 +92,7 @@ namespace halftone::op {
 /// the dimensions from `axis` on.
 ///
 /// x, y            [outer..., inner...], floating point; inner from `axis` on
-/// scale, bias     [inner...], or what broadcasts to that; bias may be absent
+/// scale, bias     [inner...], or what broadcasts to x, faster to [inner...]; bias may be absent
 /// mean, inv_std   [outer..., 1...]: the mean, and 1 / sqrt(variance + epsilon)
 /// stash_type      element type of mean and inv_std: 1 float, 16 bfloat16
 /// grad            with d = dy * scale and z = y without scale and bias, dx = inv_std * (d -
@@ -112,7 +140,7 @@ struct LayerNormalization {
     }
     for (std::size_t i = 1; i < 3; ++i) {
       if (!in.has(i)) continue;
-      const Inferred fits = halftone::detail::check_parameter(x, at, in[i].shape);
+      const Inferred fits = halftone::detail::check_parameter(x, in[i].shape);
       if (!fits.ok()) return fits;
     }
     Vector<TensorInfo> outputs{x};
@@ -130,14 +158,22 @@ struct LayerNormalization {
     const std::int64_t outer = x.size(0, at), n = x.size(at, x.rank);
     auto* const means = static_cast<S*>(call.workspace);
     S* const inverses = means + (average ? outer : 0);
-    T* room = reinterpret_cast<T*>(inverses + (inv_std ? outer : 0));
-    const auto parameter = [&](View<const T> p) {
-      return halftone::detail::spread_parameter(p, x.shape(), n, room);
-    };
-    const T* const factors = parameter(scale);
-    kernel::layer_normalization<T>(
-        *call.executor, x.data, factors, parameter(bias), y.data, outer, n, static_cast<S>(epsilon),
-        average ? means : static_cast<S*>(nullptr), inv_std ? inverses : static_cast<S*>(nullptr));
+    const std::size_t inner = x.rank - at;
+    const bool by_row = halftone::detail::differs_by_row(scale, inner) ||
+                        halftone::detail::differs_by_row(bias, inner);
+    const std::int64_t rows = by_row ? 1 : outer;
+    for (std::int64_t row = 0; row < outer; row += rows) {
+      T* room = reinterpret_cast<T*>(inverses + (inv_std ? outer : 0));
+      const auto parameter = [&](View<const T> p) {
+        return halftone::detail::spread_parameter(
+            halftone::detail::part_of_row(p, x.shape(), inner, row), x.shape(), n, room);
+      };
+      const T* const factors = parameter(scale);
+      kernel::layer_normalization<T>(*call.executor, x.data + row * n, factors, parameter(bias),
+                                     y.data + row * n, rows, n, static_cast<S>(epsilon),
+                                     average ? means + row : static_cast<S*>(nullptr),
+                                     inv_std ? inverses + row : static_cast<S*>(nullptr));
+    }
     for (std::int64_t i = 0; i < outer; ++i) {
       if (average) average[i] = static_cast<U>(means[i]);
       if (inv_std) inv_std[i] = static_cast<U>(inverses[i]);
@@ -152,7 +188,7 @@ struct LayerNormalization {
     std::int64_t bytes = ((average ? outer : 0) + (inv_std ? outer : 0)) *
                          std::int64_t{sizeof(halftone::detail::Compute<T>)};
     for (const View<const T>& p : {scale, bias}) {
-      if (p && p.size() != n) bytes += n * std::int64_t{sizeof(T)};
+      bytes += halftone::detail::parameter_room(p, x.rank - at, n) * std::int64_t{sizeof(T)};
     }
     return static_cast<std::size_t>(bytes);
   }

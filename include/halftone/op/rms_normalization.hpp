@@ -19,7 +19,7 @@ namespace halftone::op {
 /// y = x / sqrt(mean of x^2 + epsilon) * scale, with the mean over the dimensions from `axis` on.
 ///
 /// x           [outer..., inner...], floating point; inner from `axis` on
-/// scale       [inner...], or what broadcasts to that
+/// scale       [inner...], or what broadcasts to x, faster to [inner...]
 /// y           x's shape, scale's element type
 /// stash_type  element type that the mean is computed in: 1 float, 10 float16, 11 double, 16
 ///             bfloat16
@@ -59,7 +59,7 @@ struct RMSNormalization {
         !has_type(FloatTypes{}, static_cast<ElementType>(stash_type))) {
       return Inferred::mismatch("stash_type is no floating-point type", 1, stash_type);
     }
-    const Inferred fits = halftone::detail::check_parameter(x, at, in[1].shape);
+    const Inferred fits = halftone::detail::check_parameter(x, in[1].shape);
     if (!fits.ok()) return fits;
     return TensorInfo{in[1].type, x.shape};
   }
@@ -68,16 +68,23 @@ struct RMSNormalization {
   void kernel(const KernelCall& call, View<const T> x, View<const V> scale, View<V> y) const {
     const std::size_t at = normalized_axis(axis, x.rank);
     const std::int64_t outer = x.size(0, at), n = x.size(at, x.rank);
-    auto* room = static_cast<V*>(call.workspace);
-    const V* const factors = halftone::detail::spread_parameter(scale, x.shape(), n, room);
-    kernel::rms_normalization(*call.executor, x.data, factors, y.data, outer, n,
-                              static_cast<halftone::detail::Compute<T>>(epsilon));
+    const std::size_t inner = x.rank - at;
+    const std::int64_t rows = halftone::detail::differs_by_row(scale, inner) ? 1 : outer;
+    for (std::int64_t row = 0; row < outer; row += rows) {
+      auto* room = static_cast<V*>(call.workspace);
+      const V* const factors = halftone::detail::spread_parameter(
+          halftone::detail::part_of_row(scale, x.shape(), inner, row), x.shape(), n, room);
+      kernel::rms_normalization(*call.executor, x.data + row * n, factors, y.data + row * n, rows,
+                                n, static_cast<halftone::detail::Compute<T>>(epsilon));
+    }
   }
   template <class T, class V>
   constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const V> scale,
                                   View<V>) const {
-    const std::int64_t n = x.size(normalized_axis(axis, x.rank), x.rank);
-    return scale.size() == n ? 0 : static_cast<std::size_t>(n) * sizeof(V);
+    const std::size_t at = normalized_axis(axis, x.rank);
+    const std::int64_t n = x.size(at, x.rank);
+    return static_cast<std::size_t>(halftone::detail::parameter_room(scale, x.rank - at, n)) *
+           sizeof(V);
   }
   constexpr void gradient(auto& g) const {
     const TensorInfo info = g.x().info();
