@@ -166,7 +166,14 @@ AnyTensor group_norm(const AnyTensor& x, const AnyTensor& weight, const AnyTenso
   return op::group_norm(x, weight, bias,
                         op::GroupNormalization{.num_groups = num_groups, .epsilon = eps});
 }
-AnyTensor softmax(const AnyTensor& x, std::int64_t axis) { return op::softmax(x, {.axis = axis}); }
+AnyTensor softmax(const AnyTensor& x, std::int64_t axis) {
+  const Dims shape = x.info().shape;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const std::int64_t first = axis < 0 ? axis + rank : axis;
+  if (first < 0 || first + 1 >= rank) return op::softmax(x, {.axis = axis});
+  const AnyTensor rows = op::softmax(op::flatten(x, {.axis = first}), {.axis = 1});
+  return op::reshape(rows, constant(*x.graph, shape));
+}
 AnyTensor nll_loss(const AnyTensor& probs, const AnyTensor& labels, const Nll& how) {
   return op::nll_loss(probs, labels, how);
 }

@@ -10,15 +10,18 @@ namespace halftone::var_updates {
 namespace {
 
 /// x in t's element type, once both are known to fit.
-AnyTensor operand(AnyTensor t, AnyTensor x) {
+void check_shape(AnyTensor t, AnyTensor x, std::string_view what) {
   const TensorInfo want = t.info(), have = x.info();
-  if (have.is_known() && have.shape != want.shape) {
-    fail(ErrorKind::model, {.what = "an update has another shape than its variable",
-                            .tensor = t.name(),
-                            .expected = detail::to_text(want),
-                            .found = detail::to_text(have)});
-  }
-  return have.type == want.type ? x : op::cast(x, {.to = want.type});
+  if (!have.is_known() || have.shape == want.shape) return;
+  fail(ErrorKind::model, {.what = what,
+                          .tensor = t.name(),
+                          .expected = detail::to_text(want),
+                          .found = detail::to_text(have)});
+}
+
+AnyTensor operand(AnyTensor t, AnyTensor x) {
+  check_shape(t, x, "an update has another shape than its variable");
+  return x.info().type == t.info().type ? x : op::cast(x, {.to = t.info().type});
 }
 
 AnyTensor converted(AnyTensor t, Factor f) { return f.in(*t.graph, t.info().type); }
@@ -114,6 +117,7 @@ AnyTensor next_step(const Updater& how) { return change(how.time_step, how.time_
 }  // namespace
 
 AnyTensor adam_updater(AnyTensor m, AnyTensor v, const Updater& how) {
+  check_shape(m, v, "the moments of an update have different shapes");
   if (how.time_step.graph != nullptr) {
     if (!how.beta1.is_given() || !how.beta2.is_given()) {
       missing("a time step of an updater without beta1 and beta2");
@@ -130,6 +134,7 @@ AnyTensor lamb_updater(AnyTensor m, AnyTensor v, const Updater& how) {
 }
 
 AnyTensor adamax_updater(AnyTensor m, AnyTensor v, const Updater& how) {
+  check_shape(m, v, "the moments of an update have different shapes");
   if (how.time_step.graph == nullptr) missing("adamax_updater without a time step");
   m = unbiased(m, how.beta1.is_given() ? how.beta1 : 0.9f, next_step(how));
   return decayed(m / (v + converted(v, how.epsilon)), how);

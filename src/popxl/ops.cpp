@@ -115,7 +115,14 @@ std::vector<AnyTensor> split(const AnyTensor& x, std::int64_t n, std::int64_t ax
 std::vector<AnyTensor> split(const AnyTensor& x, const Dims& sizes, std::int64_t axis) {
   const std::int64_t extent = x.info().shape[place(x, axis, "the axis of split is out of range")];
   std::int64_t sum = 0;
-  for (const std::int64_t size : sizes) sum += size;
+  for (const std::int64_t size : sizes) {
+    if (size < 0) {
+      throw ValueError({.what = "a size of a split is negative",
+                        .tensor = x.name(),
+                        .found = std::to_string(size)});
+    }
+    sum += size;
+  }
   if (sum != extent) {
     throw ValueError({.what = "the sizes of a split are not the extent of its axis",
                       .tensor = x.name(),

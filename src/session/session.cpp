@@ -86,6 +86,7 @@ Result Session::run(std::span<const Input> inputs) {
 void Session::run(std::span<const Input> inputs, std::span<const Output> outputs) {
   const detail::SessionOutputs& all = state_->outputs;
   std::vector<void*> memory(all.size());
+  std::vector<bool> is_given(all.size());  // a tensor without elements needs no memory
   for (const Output& output : outputs) {
     const std::size_t i = all.find(output.name);
     const auto refuse = [&](std::string_view what, std::string_view expected) {
@@ -96,15 +97,17 @@ void Session::run(std::span<const Input> inputs, std::span<const Output> outputs
                               .hint = "a run returns " + all.names()});
     };
     if (i == all.size()) refuse("memory is given for a tensor that a run does not return", {});
-    if (memory[i] != nullptr) refuse("memory is given twice for what a run returns", {});
+    if (is_given[i]) refuse("memory is given twice for what a run returns", {});
     const TensorInfo expected{all.info(i).type, all.shape(i)};
-    if (output.buffer.info != expected || output.buffer.data == nullptr) {
+    if (output.buffer.info != expected ||
+        (output.buffer.data == nullptr && expected.bytes() != 0)) {
       refuse("memory for what a run returns has another type or shape", to_text(expected));
     }
     memory[i] = output.buffer.data;
+    is_given[i] = true;
   }
   for (std::size_t i = 0; i < memory.size(); ++i) {
-    if (memory[i] != nullptr) continue;
+    if (is_given[i]) continue;
     fail(ErrorKind::input, {.what = "there is no memory for a tensor that a run returns",
                             .tensor = all[i].name,
                             .expected = to_text({all.info(i).type, all.shape(i)})});

@@ -58,6 +58,9 @@ TEST_CASE("reshape: unknown extents") {
   CHECK(reshaped({dynamic, 784}, {10, 784}) == Dims{10, 784});
   const InputInfo in[]{{.info = {ElementType::float32, {6}}}, {.info = {ElementType::int64, {2}}}};
   CHECK(op::Reshape{}.infer(Inputs(in, 1)).outputs[0].shape == Dims{dynamic, dynamic});
+  const InputInfo none[]{{.info = {ElementType::float32, {6}}},
+                         {.info = {ElementType::int64, {0}}}};
+  CHECK(op::Reshape{}.infer(Inputs(none, 1)).reason == "the number of elements differs");
 }
 
 TEST_CASE("reshape: wrong shapes") {

@@ -109,6 +109,7 @@ TEST_CASE("popxl ops: slice, split and concat say what is wrong") {
   CHECK_THROWS_AS(ops::split(m.any, 2, 1), popxl::ValueError);
   CHECK_THROWS_AS(ops::split(m.any, 2, 2), popxl::ValueError);
   CHECK_THROWS_AS(ops::split(m.any, {1, 1}, 1), popxl::ValueError);
+  CHECK(contains(error_of([&] { ops::split(m.any, {-1, 4}, 1); }), "negative"));
   const std::vector<AnyTensor> mixed = {m.any, ops::cast<std::int32_t>(m.x)};
   CHECK_THROWS_AS(ops::concat(mixed), popxl::TypeError);
 }

@@ -103,6 +103,16 @@ TEST_CASE("session: any tensor may be returned, named by name or handle") {
   CHECK_THROWS_AS(Session(small_graph(), {.outputs = {"sum", "sum"}}), UsageError);
 }
 
+TEST_CASE("session: a tensor without elements needs no memory") {
+  Graph g;
+  output(g, op::relu(g.input<float>("x", {0, 3})), "y");
+  Session net(std::move(g));
+  const Session::Output to[] = {{"y", {{ElementType::float32, {0, 3}}, nullptr}}};
+  const Input from[] = {{"x", Array<float>({0, 3})}};
+  net.run(from, to);
+  CHECK_THROWS_AS(net.run(from, std::span<const Session::Output>()), InputError);
+}
+
 TEST_CASE("session: an output that the graph has twice is returned twice") {
   Graph g;
   const AnyTensor x = g.input<float>("x", {2});

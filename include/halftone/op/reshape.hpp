@@ -33,6 +33,9 @@ struct Reshape {
     }
     if (!in.is_constant(1)) {
       if (rank == dynamic) return Inferred::unknown();
+      if (rank == 0 && x.elements() != dynamic && x.elements() != 1) {
+        return Inferred::mismatch("the number of elements differs", x.elements(), 1);
+      }
       return TensorInfo{x.type, Dims::filled(static_cast<std::size_t>(rank), dynamic)};
     }
     // Extents that are copied need not be known to find the one that is left over.
