@@ -336,6 +336,7 @@ HALFTONE_POOL(max_pool, MaxPool)
 AnyTensor group_norm(const AnyTensor& x, const AnyTensor& weight, const AnyTensor& bias,
                      std::int64_t num_groups, float eps = 1e-5f);
 HALFTONE_LIKE_X(group_norm)
+/// The dimensions from `axis` on are normalized together, as PopART's Softmax does.
 AnyTensor softmax(const AnyTensor& x, std::int64_t axis);
 HALFTONE_LIKE_X(softmax)
 /// The negative logarithm of the labels' probabilities.

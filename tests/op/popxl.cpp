@@ -257,6 +257,9 @@ TEST_CASE("popxl: updaters of adam, lamb and adamax") {
          "max");
   CHECK_THROWS_AS(var_updates::adam_updater(m, v, {.time_step = first}), UsageError);
   CHECK_THROWS_AS(var_updates::adam_updater(m, v, {.weight_decay = 0.1f}), UsageError);
+  const AnyTensor longer = state(g, "longer", {3}, {1, 2, 3});
+  CHECK_THROWS_AS(var_updates::adam_updater(m, longer), ModelError);
+  CHECK_THROWS_AS(var_updates::adamax_updater(m, longer, {.time_step = first}), ModelError);
   CHECK_THROWS_AS(var_updates::adamax_updater(m, v, {}), UsageError);
   const AnyTensor r1 = op::lamb_square(w), r2 = op::lamb_square(x);
   const AnyTensor limited = state(g, "limited", {2}, {3, -4}),
