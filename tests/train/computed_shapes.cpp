@@ -102,8 +102,22 @@ TEST_CASE("sequences that only regroup have gradients") {
 
 namespace {
 
-/// The sum of (x w)^2, x w going through a branch that drops its first dimension or keeps it, as exporters
-/// write squeeze(0). The condition is known, or x decides.
+/// x [1, 2, 3] without its first dimension, or as it is, as exporters write squeeze(0).
+AnyTensor squeezed_if(const AnyTensor& condition, const AnyTensor& x, const TensorInfo& stated) {
+  Graph& g = *x.graph;
+  for (const bool squeezes : {true, false}) {
+    Graph body;
+    const AnyTensor whole{&body, body.add_input(x.info(), "whole")};
+    body.add_output(squeezes ? op::reshape(whole, constant(body, Dims{2, 3})).id
+                             : op::identity(whole).id);
+    g.graphs.push_back(std::move(body));
+  }
+  const TensorInfo infos[]{stated};
+  const op::If taken{.then_branch = {0}, .else_branch = {1}};
+  return {&g, g.nodes[add_node(g, taken, {condition.id, x.id}, infos)].outputs[0]};
+}
+
+/// The sum of squares of x w behind a branch. Its condition is known, or x decides.
 Graph squares_of_branch(bool is_known) {
   Graph g;
   const AnyTensor x = g.input<float>("x", {1, 2, 3});
@@ -113,16 +127,8 @@ Graph squares_of_branch(bool is_known) {
   const AnyTensor size = op::gather(op::shape_of(x), constant(g, Dims{0}));
   const AnyTensor condition =
       is_known ? op::equal(size, 1) : op::greater(op::sum(x, {.keepdims = 0}), 0);
-  for (const bool squeezes : {true, false}) {
-    Graph body;
-    const AnyTensor whole{&body, body.add_input(y.info(), "whole")};
-    body.add_output(squeezes ? op::reshape(whole, constant(body, Dims{2, 3})).id
-                             : op::identity(whole).id);
-    g.graphs.push_back(std::move(body));
-  }
   const TensorInfo unknown[]{{}}, number[]{{ElementType::float32, {}}};
-  const op::If taken{.then_branch = {0}, .else_branch = {1}};
-  const TensorId q = g.nodes[add_node(g, taken, {condition.id, y.id}, unknown)].outputs[0];
+  const TensorId q = squeezed_if(condition, y, {}).id;
   const TensorId squares = g.nodes[add_node(g, op::Mul{}, {q, q}, unknown)].outputs[0];
   const TensorId loss =
       g.nodes[add_node(g, op::ReduceSum{.keepdims = 0}, {squares}, number)].outputs[0];
@@ -151,17 +157,8 @@ TEST_CASE("a weight behind a branch is trained if the model states the branch's 
   const AnyTensor x = g.input<float>("x", {1, 2, 3});
   const AnyTensor w{
       &g, g.add_variable({ElementType::float32, {3, 2}}, Initial{Initial::Rule::fill, 1, 0}, "w")};
-  for (const bool squeezes : {true, false}) {
-    Graph body;
-    const AnyTensor whole{&body, body.add_input(x.info(), "whole")};
-    body.add_output(squeezes ? op::reshape(whole, constant(body, Dims{2, 3})).id
-                             : op::identity(whole).id);
-    g.graphs.push_back(std::move(body));
-  }
   const AnyTensor condition = op::greater(op::sum(x, {.keepdims = 0}), 0);
-  const TensorInfo stated[]{{ElementType::float32, {2, 3}}};
-  const op::If taken{.then_branch = {0}, .else_branch = {1}};
-  const AnyTensor q{&g, g.nodes[add_node(g, taken, {condition.id, x.id}, stated)].outputs[0]};
+  const AnyTensor q = squeezed_if(condition, x, {ElementType::float32, {2, 3}});
   const AnyTensor loss = op::sum(op::matmul(q, w), {.keepdims = 0});
   output(g, loss, "loss");
   train(g, g["loss"], Sgd{.learning_rate = 0.5f});

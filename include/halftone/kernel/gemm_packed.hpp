@@ -370,8 +370,8 @@ void multiply_packed(Product<T, W> p, void* workspace, const Executor& executor)
     // One row is packed as it is.
     if (p.m == 1 && p.a.column_stride == 1 && p.packed_a == nullptr) p.packed_a = p.a.data;
   }
-  const bool by_rows = p.packed_b != nullptr && p.tiles.parts <= blocks.few_tiles &&
-                       shares_rows(p, tasks, executor);
+  const bool by_rows =
+      p.packed_b != nullptr && p.tiles.parts <= blocks.few_tiles && shares_rows(p, tasks, executor);
   if (by_rows) {
     multiply_rows(p, packed_rows, p.packed_b, 0, Parts(p.n, panel_columns<S>).parts, executor);
     return;
