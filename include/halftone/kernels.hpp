@@ -11,6 +11,7 @@
 #include <halftone/kernel/byte_table.hpp>
 #include <halftone/kernel/cast.hpp>
 #include <halftone/kernel/collective.hpp>
+#include <halftone/kernel/columns.hpp>
 #include <halftone/kernel/conv_gradient.hpp>
 #include <halftone/kernel/conv_transpose.hpp>
 #include <halftone/kernel/convolution.hpp>

@@ -5,6 +5,7 @@
 
 #include <halftone/base/window.hpp>
 #include <halftone/graph/runner.hpp>
+#include <halftone/kernel/columns.hpp>
 #include <halftone/kernel/conv.hpp>
 #include <halftone/kernel/copy.hpp>
 #include <halftone/kernel/matmul.hpp>
@@ -69,51 +70,6 @@ struct TransposedConvolution {
            aligned(gemm_workspace_bytes<S>(block * kernel, pixels, channels));
   }
 
-  /// Adds the columns of one filter to its plane of y.
-  void add_columns(const S* columns, S* y) const {
-    const std::size_t rank = window.rank();
-    const Dims from = row_major_strides({input, rank});
-    const Dims to = row_major_strides(window.output.span());
-    std::int64_t at[max_rank] = {};  // in the kernel
-    for (std::int64_t k = 0; k < kernel; ++k, columns += pixels) {
-      // The box of pixels whose element of this kernel position lies in y.
-      Box box;
-      std::int64_t x_offset = 0, y_offset = 0;
-      bool any = true;
-      for (std::size_t i = 0; i < rank; ++i) {
-        const std::int64_t start = at[i] * window.dilations[i] - window.pad_begin(i);
-        const std::int64_t stride = window.strides[i];
-        const std::int64_t first = start < 0 ? (-start + stride - 1) / stride : 0;
-        const std::int64_t room = window.output[i] - start;
-        std::int64_t last = room > 0 ? (room + stride - 1) / stride : 0;
-        if (last > input[i]) last = input[i];
-        any = any && first < last;
-        x_offset += first * from[i];
-        y_offset += (start + first * stride) * to[i];
-        box.add(last - first, to[i] * stride, from[i]);
-      }
-      if (any) add_box(box, columns + x_offset, y + y_offset);
-      for (std::size_t i = rank; i-- > 0;) {
-        if (++at[i] < window.kernel[i]) break;
-        at[i] = 0;
-      }
-    }
-  }
-  static void add_box(Box box, const S* from, S* to) {
-    const Axis row(box, --box.rank);
-    for_each_offset(box, [&](std::int64_t y_row, std::int64_t x_row) {
-      const S* const x = from + x_row;
-      S* const y = to + y_row;
-      if (row.to == 1) {
-        for (std::int64_t i = 0; i < row.n; ++i) y[i] += x[i];
-      } else if (row.to == 2) {
-        for (std::int64_t i = 0; i < row.n; ++i) y[2 * i] += x[i];
-      } else {
-        for (std::int64_t i = 0; i < row.n; ++i) y[row.to * i] += x[i];
-      }
-    });
-  }
-
   /// All filters of one group for one image.
   void run(const S* x, const S* w, const T* b, T* y, char* workspace,
            const Executor& executor) const {
@@ -132,11 +88,11 @@ struct TransposedConvolution {
         if constexpr (is_converted) {
           S* const sum = sums + f * output;
           for (std::int64_t i = 0; i < output; ++i) sum[i] = bias;
-          add_columns(columns + f * kernel * pixels, sum);
+          add_columns(window, window.output.begin(), input, columns + f * kernel * pixels, sum);
           for (std::int64_t i = 0; i < output; ++i) plane[i] = static_cast<T>(sum[i]);
         } else {
           for (std::int64_t i = 0; i < output; ++i) plane[i] = bias;
-          add_columns(columns + f * kernel * pixels, plane);
+          add_columns(window, window.output.begin(), input, columns + f * kernel * pixels, plane);
         }
       });
     }

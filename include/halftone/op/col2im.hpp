@@ -7,9 +7,19 @@
 #include <halftone/kernel/executor.hpp>
 #include <halftone/kernel/fwd.hpp>
 
+namespace halftone::kernel {
+// kernel/columns.hpp. A column has one element of the window at all of its positions.
+template <class T, class S>
+void add_columns(const Window& window, const std::int64_t* image, const std::int64_t* positions,
+                 const T* columns, S* pixels);
+template <class T>
+void copy_column(const Window& window, const std::int64_t* image, const std::int64_t* positions,
+                 std::int64_t element, const T* pixels, T* to);
+}  // namespace halftone::kernel
+
 namespace halftone::detail {
 
-/// Blocks of images as columns: where element k of block l lies.
+/// Blocks of images as columns.
 struct ImageBlocks {
   Window window{};
 
@@ -21,32 +31,6 @@ struct ImageBlocks {
 
   std::int64_t elements() const { return product(window.kernel.span()); }
   std::int64_t blocks() const { return product(window.output.span()); }
-
-  /// f(k, l, pixel) for element k of each block l that lies in the image, in ascending l.
-  template <class F>
-  void for_each(std::int64_t k, const std::int64_t* image, F f) const {
-    const std::size_t rank = window.rank(), last = rank - 1;
-    std::int64_t first[max_rank], rest = k;
-    for (std::size_t d = rank; d-- > 0; rest /= window.kernel[d]) {
-      first[d] = rest % window.kernel[d] * window.dilations[d] - window.pad_begin(d);
-    }
-    const std::int64_t width = window.output[last], lines = blocks() / (width == 0 ? 1 : width);
-    const std::int64_t step = window.strides[last], extent = image[last];
-    for (std::int64_t line = 0; line < lines; ++line) {
-      std::int64_t offset = 0, stride = extent;
-      bool is_inside = true;
-      rest = line;
-      for (std::size_t d = last; d-- > 0; rest /= window.output[d]) {
-        const std::int64_t at = rest % window.output[d] * window.strides[d] + first[d];
-        is_inside = is_inside && at >= 0 && at < image[d];
-        offset += at * stride;
-        stride *= image[d];
-      }
-      for (std::int64_t i = 0, at = first[last]; is_inside && i < width; ++i, at += step) {
-        if (at >= 0 && at < extent) f(line * width + i, offset + at);
-      }
-    }
-  }
 };
 
 }  // namespace halftone::detail
@@ -152,12 +136,8 @@ struct Col2Im {
     kernel::parallel_for(*call.executor, planes, [&](std::int64_t plane) {
       Wide* const plane_sums = sums + plane * pixels;
       for (std::int64_t i = 0; i < pixels; ++i) plane_sums[i] = Wide(0);
-      for (std::int64_t k = 0; k < elements; ++k) {
-        const T* const from = x.data + (plane * elements + k) * count;
-        blocks.for_each(k, y.extents + 2, [&](std::int64_t l, std::int64_t pixel) {
-          plane_sums[pixel] += static_cast<Wide>(from[l]);
-        });
-      }
+      kernel::add_columns(blocks.window, y.extents + 2, blocks.window.output.begin(),
+                          x.data + plane * elements * count, plane_sums);
       if constexpr (!std::is_same_v<T, Wide>) {
         for (std::int64_t i = 0; i < pixels; ++i)
           y[plane * pixels + i] = static_cast<T>(plane_sums[i]);
@@ -217,9 +197,8 @@ struct Im2Col {
     kernel::parallel_for(*call.executor, x.size(0, 2) * elements, [&](std::int64_t row) {
       T* const to = y.data + row * count;
       for (std::int64_t i = 0; i < count; ++i) to[i] = T(0);
-      const T* const from = x.data + row / elements * pixels;
-      blocks.for_each(row % elements, x.extents + 2,
-                      [&](std::int64_t l, std::int64_t pixel) { to[l] = from[pixel]; });
+      kernel::copy_column(blocks.window, x.extents + 2, blocks.window.output.begin(),
+                          row % elements, x.data + row / elements * pixels, to);
     });
   }
   constexpr void gradient(auto& g) const {
