@@ -55,8 +55,12 @@ struct Trilu {
         border = border < 0 ? 0 : border > m ? m : border;
         const T* const from = x.data + row * m;
         T* const to = y.data + row * m;
-        for (std::int64_t i = 0; i < border; ++i) to[i] = is_upper ? T(0) : from[i];
-        for (std::int64_t i = border; i < m; ++i) to[i] = is_upper ? from[i] : T(0);
+        const std::int64_t kept = is_upper ? border : 0, cleared = is_upper ? 0 : border;
+        const std::int64_t count = is_upper ? m - border : border;
+        if (from != to) {
+          __builtin_memcpy(to + kept, from + kept, static_cast<std::size_t>(count) * sizeof(T));
+        }
+        __builtin_memset(to + cleared, 0, static_cast<std::size_t>(m - count) * sizeof(T));
       }
     });
   }
