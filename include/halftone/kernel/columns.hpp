@@ -6,7 +6,7 @@
 
 #include <halftone/base/window.hpp>
 #include <halftone/kernel/copy.hpp>
-#include <halftone/kernel/lanes.hpp>
+#include <halftone/kernel/simd.hpp>
 
 namespace halftone::kernel {
 
@@ -63,15 +63,14 @@ void add_columns(const Window& window, const std::int64_t* image, const std::int
     detail::for_each_offset(column.box, [&](std::int64_t position, std::int64_t pixel) {
       const T* const x = from + position;
       S* const y = to + pixel;
-      if constexpr (!std::is_same_v<T, compute_t<T>>) {
-        // The compiler does not convert these types in vectors by itself.
-        if (row.from == 1) {
-          return for_lanes<S>(0, row.n,
-                              [&](auto lanes) { lanes.store(y, lanes.load(y) + lanes.load(x)); });
-        }
-      }
       if (row.from == 1) {
-        for (std::int64_t i = 0; i < row.n; ++i) y[i] += static_cast<S>(x[i]);
+        std::int64_t i = 0;
+        if constexpr (std::is_same_v<compute_t<T>, S>) {
+          using V = Vec<S>;
+          for (; i + V::size <= row.n; i += V::size)
+            (V::load(y + i) + load_compute(x + i)).store(y + i);
+        }
+        for (; i < row.n; ++i) y[i] += static_cast<S>(x[i]);
       } else if (row.from == 2) {
         for (std::int64_t i = 0; i < row.n; ++i) y[2 * i] += static_cast<S>(x[i]);
       } else {
