@@ -239,7 +239,19 @@ void resize_nearest(const Executor& executor, const ResizeAxis<float>* axes,
       } else if (!row.is_active) {
         __builtin_memcpy(to, from, std::size_t(n) * sizeof(Bits));
       } else if (inner == 1) {
-        for (std::int64_t i = 0; i < n; ++i) to[i] = from[row.index[i]];
+        // A store may change what references and pointers lead to, as far as the compiler knows:
+        // hence the copies, and four loads before four stores.
+        const std::int64_t *const index = row.index, columns = n;
+        std::int64_t i = 0;
+        for (; i + 4 <= columns; i += 4) {
+          const Bits a = from[index[i]], b = from[index[i + 1]];
+          const Bits c = from[index[i + 2]], d = from[index[i + 3]];
+          to[i] = a;
+          to[i + 1] = b;
+          to[i + 2] = c;
+          to[i + 3] = d;
+        }
+        for (; i < columns; ++i) to[i] = from[index[i]];
       } else {
         for (std::int64_t i = 0; i < row.output; ++i) {
           __builtin_memcpy(to + i * inner, from + row.index[i] * inner,
