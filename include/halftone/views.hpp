@@ -8,7 +8,8 @@
 ///   auto row = tied(op::slice(w, Integers<0>{}, Integers<1>{}, Integers<0>{}));  // w: [4, 8]
 ///   change(row, row * 2.f);                                                      // of w as well
 ///
-/// Tensors that share memory, such as reshaped ones, are views anyway.
+/// A reshaped tensor shares memory with what it was made of. One that is not tied keeps what it was where it
+/// is read after a change.
 ///
 /// limits  the machine has no strided tensors: what is tied to a changed tensor is copied, all of it
 /// source  popxl.ops.transpose_, slice_, concat_
@@ -18,8 +19,8 @@ namespace detail {
 void tie(AnyTensor y);
 }  // namespace detail
 
-/// A tensor that Transpose, Slice or Concat made just now, as a view of that node's inputs. One that shares
-/// an input's memory stays as it is.
+/// A tensor that Transpose, Slice, Concat or an operator that shares an input's memory made just now, as a
+/// view of that node's inputs.
 ///
 /// errors  UsageError: a result of another operator, a slice with steps other than 1 and -1
 template <tensor_handle X>

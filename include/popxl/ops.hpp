@@ -111,7 +111,10 @@ POPXL_VIEW(reshape)
 POPXL_VIEW(slice)
 POPXL_VIEW(transpose)
 #undef POPXL_VIEW
-inline constexpr auto& detach_ = op::detach;  // a view anyway
+template <tensor_handle X>
+auto detach_(const X& x) {
+  return halftone::tied(detach(x));
+}
 
 // --- float8 ------------------------------------------------------------------------------------------
 
