@@ -238,6 +238,7 @@ class AmxTiles {
     // Each pass fetches its share of what is needed next.
     const std::int64_t passes =
         Parts(vectors, amx_tile_vectors).parts * Parts(rows, amx_tile_rows).parts;
+    if (passes == 0) return;
     const std::int64_t ahead_step = (t.ahead_step + passes - 1) / passes;
     const char* ahead = t.ahead;
     for (std::int64_t v = 0; v < vectors; v += amx_tile_vectors) {
