@@ -35,18 +35,18 @@ constexpr Inferred check_parameter(const TensorInfo& x, const Dims& given) {
 
 /// How many dimensions a parameter has in front of those that are normalized, the last `inner` ones of x.
 template <class T>
-std::size_t outer_rank(View<const T> p, std::size_t inner) {
+constexpr std::size_t outer_rank(View<const T> p, std::size_t inner) {
   return p.rank > inner ? p.rank - inner : 0;
 }
 /// Whether rows of x may have different values of a parameter.
 template <class T>
-bool differs_by_row(View<const T> p, std::size_t inner) {
+constexpr bool differs_by_row(View<const T> p, std::size_t inner) {
   return p && p.size(0, outer_rank(p, inner)) != 1;
 }
 /// The part of a parameter that belongs to a row of x.
 template <class T>
-View<const T> part_of_row(View<const T> p, std::span<const std::int64_t> x, std::size_t inner,
-                          std::int64_t row) {
+constexpr View<const T> part_of_row(View<const T> p, std::span<const std::int64_t> x,
+                                    std::size_t inner, std::int64_t row) {
   const std::size_t outer = outer_rank(p, inner);
   std::int64_t at = 0, step = p.size(outer, p.rank);
   for (std::size_t d = outer; d-- > 0;) {
@@ -59,7 +59,7 @@ View<const T> part_of_row(View<const T> p, std::span<const std::int64_t> x, std:
 }
 /// Elements of room that spread_parameter needs for it.
 template <class T>
-std::int64_t parameter_room(View<const T> p, std::size_t inner, std::int64_t n) {
+constexpr std::int64_t parameter_room(View<const T> p, std::size_t inner, std::int64_t n) {
   return !p || p.size(outer_rank(p, inner), p.rank) == n ? 0 : n;
 }
 
