@@ -114,8 +114,14 @@ constexpr Inferred infer_checked(const Op& op, const Inputs& in) {
       return Inferred::types("element types of the inputs differ", type, in[i].type);
     }
   }
+  if constexpr (signature.has_seed()) {
+    constexpr std::size_t seed = signature.inputs() - 1;
+    if (in.has(seed) && in[seed].elements() != dynamic && in[seed].elements() != 2) {
+      return Inferred::mismatch("a seed has two words", 2, in[seed].elements());
+    }
+  }
   if (!all_known) {
-    // What is changed in place stays what it is, whatever it is changed by.
+    // An output in the memory of a changed input keeps that input's info, whatever it is changed by.
     Inferred known = Inferred::unknown(in.output_count());
     for (std::size_t o = 0; o < known.outputs.size(); ++o) {
       const std::int8_t shares = signature.output_slot(o).shares;

@@ -50,7 +50,6 @@ struct Dropout {
     if (in.has(2) && in[2].elements() != dynamic && in[2].elements() != 1) {
       return Inferred::mismatch("training_mode is not a scalar", 1, in[2].elements());
     }
-    if (!random_rules::may_be_seed(in, 3)) return random_rules::no_seed(in, 3);
     double known = ratio.value_or(0.5f);
     for (const double number : in.numbers(1)) known = number;
     if (!random_rules::is_ratio(known)) {
@@ -86,15 +85,15 @@ struct Dropout {
       g.dx(0) += g.dy();
       return;
     }
-    if (mask.is_absent() && !g.x(3).is_absent()) {
+    if (mask.is_absent()) {
+      if (g.x(3).is_absent()) {
+        fail(ErrorKind::unsupported,
+             {.what = "the gradient of a Dropout in training needs its mask or its seed",
+              .tensor = g.y(0).name(),
+              .hint = "give the node its second output"});
+      }
       g.dx(0) += op::dropout(g.dy(), g.x(1), training, g.x(3), *this);  // the same numbers
       return;
-    }
-    if (mask.is_absent()) {
-      fail(ErrorKind::unsupported,
-           {.what = "the gradient of a Dropout in training needs its mask or its seed",
-            .tensor = g.y(0).name(),
-            .hint = "give the node its second output"});
     }
     const auto kept = g.x(1).is_absent()
                           ? g.dy() * (1 / (1 - ratio.value_or(0.5f)))
@@ -139,7 +138,6 @@ struct ShapedDropout {
     if (in.has(1) && in[1].elements() != dynamic && in[1].elements() != 1) {
       return Inferred::mismatch("training_mode is not a scalar", 1, in[1].elements());
     }
-    if (!random_rules::may_be_seed(in, 2)) return random_rules::no_seed(in, 2);
     const Dims& extents = in[0].shape;
     if (shape.size() > extents.size()) {
       return Inferred::mismatch("the mask's shape does not broadcast to that of the input",

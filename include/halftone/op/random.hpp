@@ -13,16 +13,7 @@ using SeedTypes = TypeList<std::uint32_t>;
 
 constexpr bool is_float_type(ElementType type) { return has_type(FloatTypes{}, type); }
 
-/// Whether an input is absent, or may be a seed: two words.
-constexpr bool may_be_seed(const Inputs& in, std::size_t i) {
-  return !in.has(i) || in[i].elements() == dynamic || in[i].elements() == 2;
-}
-constexpr Inferred no_seed(const Inputs& in, std::size_t i) {
-  return Inferred::mismatch("a seed has two words", 2, in[i].elements());
-}
-
-constexpr Inferred infer_random(ElementType type, const Dims& shape, const Inputs& in) {
-  if (!may_be_seed(in, 0)) return no_seed(in, 0);
+constexpr Inferred infer_random(ElementType type, const Dims& shape) {
   if (!is_float_type(type)) {
     return Inferred::types("element type is not offered", ElementType::undefined, type);
   }
@@ -34,7 +25,6 @@ constexpr Inferred infer_random(ElementType type, const Dims& shape, const Input
 
 /// With the shape of x, and its type if no other is asked for.
 constexpr Inferred infer_random_like(ElementType type, const Inputs& in) {
-  if (!may_be_seed(in, 1)) return no_seed(in, 1);
   if (type == ElementType::undefined) type = in[0].type;
   if (!is_float_type(type)) {
     return Inferred::types("element type is not offered", ElementType::undefined, type);
@@ -72,9 +62,7 @@ struct RandomNormal {
     visit("shape", shape);
   }
   static constexpr void cost(auto& machine, auto, auto out) { machine.random(out[0], 4); }
-  constexpr Inferred infer(const Inputs& in) const {
-    return random_rules::infer_random(dtype, shape, in);
-  }
+  constexpr Inferred infer(const Inputs&) const { return random_rules::infer_random(dtype, shape); }
 
   template <class S, class T>
   void kernel(const KernelCall& call, View<const S> words, View<T> y) const {
@@ -104,9 +92,7 @@ struct RandomUniform {
     visit("shape", shape);
   }
   static constexpr void cost(auto& machine, auto, auto out) { machine.random(out[0], 4); }
-  constexpr Inferred infer(const Inputs& in) const {
-    return random_rules::infer_random(dtype, shape, in);
-  }
+  constexpr Inferred infer(const Inputs&) const { return random_rules::infer_random(dtype, shape); }
 
   template <class S, class T>
   void kernel(const KernelCall& call, View<const S> words, View<T> y) const {
@@ -196,7 +182,6 @@ struct Bernoulli {
   }
   static constexpr void cost(auto& machine, auto, auto out) { machine.random(out[0], 1); }
   constexpr Inferred infer(const Inputs& in) const {
-    if (!random_rules::may_be_seed(in, 1)) return random_rules::no_seed(in, 1);
     const ElementType type = dtype == ElementType::undefined ? in[0].type : dtype;
     if (type != ElementType::boolean && !has_type(NumericTypes{}, type)) {
       return Inferred::types("element type is not offered", ElementType::undefined, type);
@@ -268,7 +253,6 @@ struct Multinomial {
       return Inferred::mismatch("the input is no matrix", 2,
                                 static_cast<std::int64_t>(in[0].rank()));
     }
-    if (!random_rules::may_be_seed(in, 1)) return random_rules::no_seed(in, 1);
     if (in[0].shape[1] == 0) return Inferred::mismatch("there are no classes");
     if (sample_size < 0) return Inferred::mismatch("sample_size is negative", 0, sample_size);
     return TensorInfo{dtype, {in[0].shape[0], sample_size}};
