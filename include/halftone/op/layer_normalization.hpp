@@ -33,46 +33,28 @@ constexpr Inferred check_parameter(const TensorInfo& x, const Dims& given) {
   return x;
 }
 
-/// How many dimensions a parameter has in front of those that are normalized, the last `inner` ones of x.
-template <class T>
-constexpr std::size_t outer_rank(View<const T> p, std::size_t inner) {
-  return p.rank > inner ? p.rank - inner : 0;
-}
-/// Whether rows of x may have different values of a parameter.
+/// Whether a parameter has extents in front of the normalized dimensions, the last `inner` ones of x: rows of
+/// x may then have different values.
 template <class T>
 constexpr bool differs_by_row(View<const T> p, std::size_t inner) {
-  return p && p.size(0, outer_rank(p, inner)) != 1;
-}
-/// The part of a parameter that belongs to a row of x.
-template <class T>
-constexpr View<const T> part_of_row(View<const T> p, std::span<const std::int64_t> x,
-                                    std::size_t inner, std::int64_t row) {
-  const std::size_t outer = outer_rank(p, inner);
-  std::int64_t at = 0, step = p.size(outer, p.rank);
-  for (std::size_t d = outer; d-- > 0;) {
-    const std::int64_t extent = x[x.size() - p.rank + d];
-    at += p.extent(d) == 1 ? 0 : row % extent * step;
-    row /= extent;
-    step *= p.extent(d);
-  }
-  return {p.data == nullptr ? nullptr : p.data + at, p.extents + outer, p.rank - outer};
+  return p && p.rank > inner && p.size(0, p.rank - inner) != 1;
 }
 /// Elements of room that spread_parameter needs for it.
 template <class T>
 constexpr std::int64_t parameter_room(View<const T> p, std::size_t inner, std::int64_t n) {
-  return !p || p.size(outer_rank(p, inner), p.rank) == n ? 0 : n;
+  return p && (differs_by_row(p, inner) || p.size() != n) ? n : 0;
 }
 
-/// The n elements of a parameter, one for each place of x's normalized dimensions: its own, or
-/// copies in `room`, which moves on.
+/// The n elements of a parameter for a row of x, one for each place of its last `inner` dimensions: its own,
+/// or copies in `room`, which moves on.
 template <class T>
-const T* spread_parameter(View<const T> p, std::span<const std::int64_t> x, std::int64_t n,
-                          T*& room) {
-  if (!p || p.size() == n) return p.data;
+const T* spread_parameter(View<const T> p, std::span<const std::int64_t> x, std::size_t inner,
+                          std::int64_t n, std::int64_t row, T*& room) {
+  if (parameter_room(p, inner, n) == 0) return p.data;
   T* const to = room;
   room += n;
   for (std::int64_t i = 0; i < n; ++i) {
-    std::int64_t rest = i, step = 1, from = 0;
+    std::int64_t rest = row * n + i, step = 1, from = 0;
     for (std::size_t d = p.rank; d-- > 0;) {
       const std::int64_t extent = x[x.size() - p.rank + d];
       from += p.extent(d) == 1 ? 0 : rest % extent * step;
@@ -165,8 +147,7 @@ struct LayerNormalization {
     for (std::int64_t row = 0; row < outer; row += rows) {
       T* room = reinterpret_cast<T*>(inverses + (inv_std ? outer : 0));
       const auto parameter = [&](View<const T> p) {
-        return halftone::detail::spread_parameter(
-            halftone::detail::part_of_row(p, x.shape(), inner, row), x.shape(), n, room);
+        return halftone::detail::spread_parameter(p, x.shape(), inner, n, row, room);
       };
       const T* const factors = parameter(scale);
       kernel::layer_normalization<T>(*call.executor, x.data + row * n, factors, parameter(bias),

@@ -72,8 +72,8 @@ struct RMSNormalization {
     const std::int64_t rows = halftone::detail::differs_by_row(scale, inner) ? 1 : outer;
     for (std::int64_t row = 0; row < outer; row += rows) {
       auto* room = static_cast<V*>(call.workspace);
-      const V* const factors = halftone::detail::spread_parameter(
-          halftone::detail::part_of_row(scale, x.shape(), inner, row), x.shape(), n, room);
+      const V* const factors =
+          halftone::detail::spread_parameter(scale, x.shape(), inner, n, row, room);
       kernel::rms_normalization(*call.executor, x.data + row * n, factors, y.data + row * n, rows,
                                 n, static_cast<halftone::detail::Compute<T>>(epsilon));
     }
