@@ -13,21 +13,17 @@ namespace {
 class RoundedRows {
  public:
   explicit RoundedRows(Graph graph)
-      : graph_(std::move(graph)),
-        uses_(graph_),
-        readers_(graph_, 0),
-        is_elementwise_(graph_, false),
-        rounded_(graph_, no_tensor) {
+      : graph_(std::move(graph)), uses_(graph_), readers_(graph_, 0), rounded_(graph_, no_tensor) {
     const Aliases aliases(graph_);
     for (const Node& node : graph_.nodes) {
-      if (node.op->in_groups && node.outputs.size() == 1) is_elementwise_[node.outputs[0]] = true;
       if (is_product(node) && !aliases.is_modified(node.inputs[0])) ++readers_[node.inputs[0]];
     }
   }
 
   Graph made() && {
     Vector<Node> nodes;
-    for (Node& node : graph_.nodes) {
+    for (const Node& given : graph_.nodes) {
+      Node node = given;
       if (is_product(node) && gains(node.inputs[0])) {
         TensorId& rows = rounded_[node.inputs[0]];
         if (rows == no_tensor) {
@@ -90,15 +86,17 @@ class RoundedRows {
   /// Whether several products read these rows, or one alone reads what a group of elementwise operators can
   /// round.
   bool gains(TensorId rows) const {
-    return readers_[rows] > 1 ||
-           (readers_[rows] == 1 && uses_.count[rows] == 1 && is_elementwise_[rows]);
+    if (readers_[rows] != 1) return readers_[rows] > 1;
+    const int producer = uses_.producer[rows];
+    if (uses_.count[rows] != 1 || producer == no_node) return false;
+    const Node& node = graph_.nodes[static_cast<std::size_t>(producer)];
+    return node.op->in_groups && node.outputs.size() == 1;
   }
 
   Graph graph_;
   Uses uses_;
-  TensorMap<int> readers_;          ///< products that may round it
-  TensorMap<bool> is_elementwise_;  ///< an elementwise operator computes it
-  TensorMap<TensorId> rounded_;     ///< no_tensor: nothing has been rounded
+  TensorMap<int> readers_;       ///< products that may round it
+  TensorMap<TensorId> rounded_;  ///< no_tensor: nothing has been rounded
 };
 
 }  // namespace
