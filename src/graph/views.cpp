@@ -152,7 +152,7 @@ void follow_change(AnyTensor x) {
   Graph& graph = *x.graph;
   std::vector<std::size_t> views;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    // Those that share memory follow by themselves.
+    // Views that share memory follow a change by themselves.
     if (graph.nodes[n].is_tied && !is_view(graph.nodes[n])) views.push_back(n);
   }
   if (views.empty()) return;

@@ -442,7 +442,7 @@ TEST_CASE("law: variables in parts, or beside the machine, give the same file") 
       train_with({digits, "--data", (folder / "data.csv"), "--epochs", "3", "--batch", "12",
                   "--replicas", "2", "--shard", "weights", "--resume", (folder / "net.onnx")});
   CHECK(next.code == 0);
-  // What a step adds up is no state between steps.
+  // The sums within a step are no state between steps.
   const Answer added =
       train_with({digits, "--data", (folder / "data.csv"), "--epochs", "3", "--batch", "12",
                   "--accumulate", "4", "--optimizer", "adam:lr=2e-3", "--save",

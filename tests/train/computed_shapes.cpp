@@ -139,7 +139,7 @@ Graph squares_of_branch(bool is_known) {
 
 }  // namespace
 
-// With d(sum of (x w)^2) / dw = 2 x^2 w, a step of 0.125 makes 0 of each w if x is 2.
+// The gradient of the sum of (x w)^2 is 2 x^2 w: a step of 0.125 makes 0 of each w if x is 2.
 TEST_CASE("a branch whose condition follows from shapes has a gradient, others are refused") {
   Graph g = squares_of_branch(true);
   train(g, g["loss"], Sgd{.learning_rate = 0.125f});

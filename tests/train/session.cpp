@@ -278,7 +278,7 @@ TEST_CASE("training session: automatic loss scaling") {
   CHECK(factor(1) == 2);
 }
 
-// Of the numbers of gradients alone, all are beyond the edge: more than 0.9 of them.
+// All numbers of the gradients are beyond the edge, which is more than 0.9 of them.
 TEST_CASE("training session: automatic loss scaling does not count the loss scale") {
   Graph g;
   const AnyTensor x = g.input<half>("x", {2});

@@ -12,8 +12,8 @@ namespace halftone::kernel {
 
 namespace detail {
 
-/// One element of a window, at every position of the window over an image: the box of positions
-/// where the element lies in the image. `box.to` has strides of positions, `box.from` of pixels.
+/// A column has one element of a window at all its positions over an image; `box` is the positions at
+/// which the element lies in the image. `box.to` has strides of positions, `box.from` of pixels.
 struct Column {
   Box box;
   std::int64_t position = 0, pixel = 0;  ///< offsets of the first element of the box

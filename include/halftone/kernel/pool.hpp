@@ -117,17 +117,17 @@ class LargestBits {
     smallest_ = min(smallest_, bits);
     largest_ = max(largest_, bits);
   }
-  /// Without elements, minus infinity.
+  /// This stores minus infinity where nothing was added.
   HALFTONE_INLINE void store(T* y) const {
     const auto number = select(positive_ < 0, smallest_, bit_cast<std::uint16_t>(positive_));
-    const auto bits = select(largest_ > infinity, largest_, number);
+    const auto bits = select(largest_ > minus_infinity, largest_, number);
     __builtin_memcpy(static_cast<void*>(y), &bits.v, sizeof(bits.v));
   }
 
  private:
-  static constexpr std::uint16_t infinity = coded_float<T, 0x3f80> ? 0xff80 : 0xfc00;  // minus it
+  static constexpr std::uint16_t minus_infinity = coded_float<T, 0x3f80> ? 0xff80 : 0xfc00;
   Vec<std::int16_t, N> positive_{std::int16_t(-0x8000)};
-  Vec<std::uint16_t, N> smallest_{infinity}, largest_{std::uint16_t(0)};
+  Vec<std::uint16_t, N> smallest_{minus_infinity}, largest_{std::uint16_t(0)};
 };
 
 /// Lanes 0, 2, 4, ... of a and then b.
