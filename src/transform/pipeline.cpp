@@ -15,10 +15,10 @@
 #include <halftone/transform/choose_convolutions.hpp>
 #include <halftone/transform/copy_given.hpp>
 #include <halftone/transform/fuse.hpp>
-#include <halftone/transform/fuse_addends.hpp>
 #include <halftone/transform/fuse_attention.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/fuse_gelu.hpp>
+#include <halftone/transform/fuse_products.hpp>
 #include <halftone/transform/fuse_quantized.hpp>
 #include <halftone/transform/join_updates.hpp>
 #include <halftone/transform/keep_gates.hpp>
@@ -104,8 +104,9 @@ Graph pair_channels(Graph graph, const PassOptions& options) {
 Graph join_updates(Graph graph, const PassOptions&) {
   return halftone::join_updates(std::move(graph));
 }
-Graph fuse_addends(Graph graph, const PassOptions&) {
-  return halftone::fuse_addends(std::move(graph));
+Graph fuse_products(Graph graph, const PassOptions& options) {
+  // Where products take pairs, the Relu between two of them rounds.
+  return halftone::fuse_products(std::move(graph), !options.takes_pairs);
 }
 Graph round_rows(Graph graph, const PassOptions& options) {
   if (!options.takes_pairs || detail::is_trained(graph)) return graph;

@@ -30,7 +30,7 @@ Graph fuse_normalizations(Graph graph, const PassOptions& options);
 Graph choose_convolutions(Graph graph, const PassOptions& options);
 Graph pair_channels(Graph graph, const PassOptions& options);
 Graph join_updates(Graph graph, const PassOptions& options);
-Graph fuse_addends(Graph graph, const PassOptions& options);
+Graph fuse_products(Graph graph, const PassOptions& options);
 Graph round_rows(Graph graph, const PassOptions& options);
 Graph batch_parts(Graph graph, const PassOptions& options);
 Graph fuse_elementwise(Graph graph, const PassOptions& options);
@@ -66,7 +66,7 @@ inline constexpr Pass cpu_choice_passes[] = {
 };
 inline constexpr Pass cpu_piece_passes[] = {
     {"join_updates", &pass::join_updates, &PassOptions::fuse},
-    {"fuse_addends", &pass::fuse_addends, &PassOptions::fuse},
+    {"fuse_products", &pass::fuse_products, &PassOptions::fuse},
     {"round_rows", &pass::round_rows, &PassOptions::fuse},
     {"batch_parts", &pass::batch_parts, &PassOptions::fuse},
     {"fuse_elementwise", &pass::fuse_elementwise, &PassOptions::fuse},

@@ -46,20 +46,21 @@ class RoundedRows {
   }
 
  private:
-  static bool transposes_weights(const Node& node) {
-    return node.op->id == op::Gemm::id && unpack<op::Gemm>(node.attributes).trans_b;
-  }
   static op::PairedMatMul paired(const Node& node) {
-    return {.trans_b = transposes_weights(node), .is_bias = node.op->id == op::Gemm::id};
+    if (node.op->id == op::Gemm::id) {
+      return {.trans_b = unpack<op::Gemm>(node.attributes).trans_b, .is_bias = true};
+    }
+    if (node.op->id == op::MatMul::id) return {};
+    const auto fused = unpack<op::MatMulWithEpilogue>(node.attributes);
+    return {.trans_b = fused.trans_b, .is_bias = fused.is_bias};
   }
 
   /// Whether a node multiplies rows by constant weights, of which there are so many that it rounds the rows to
   /// bfloat16 however many there are.
   bool is_product(const Node& node) const {
-    const bool is_gemm = node.op->id == op::Gemm::id;
-    if (!is_gemm && node.op->id != op::MatMul::id && node.op->id != op::MatMulWithAddend::id) {
-      return false;
-    }
+    const bool is_gemm = node.op->id == op::Gemm::id, is_fused = node.op->id == op::MatMulWithEpilogue::id;
+    if (!is_gemm && !is_fused && node.op->id != op::MatMul::id) return false;
+    if (is_fused && unpack<op::MatMulWithEpilogue>(node.attributes).clamp) return false;
     if (node.order.block != 0 || node.is_tied) return false;
     const TensorInfo &a = graph_.info(node.inputs[0]), &b = graph_.info(node.inputs[1]);
     if (a.type != ElementType::float32 || !a.is_static() || a.rank() < 2 || b.rank() != 2 ||
@@ -67,7 +68,7 @@ class RoundedRows {
         graph_.tensor(node.inputs[1]).role != Role::constant) {
       return false;
     }
-    const std::int64_t columns = b.shape[transposes_weights(node) ? 0 : 1];
+    const std::int64_t columns = b.shape[paired(node).trans_b ? 0 : 1];
     constexpr std::int64_t terms_of_register = 2 * kernel::detail::amx_steps, least_columns = 16;
     return a.elements() > a.shape.back() && a.shape.back() % terms_of_register == 0 &&
            columns >= least_columns && double(b.elements()) >= kernel::detail::many_weights &&

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <halftone/halftone.hpp>
+#include <halftone/transform/fuse_products.hpp>
 
 using namespace halftone;
 
@@ -80,6 +81,20 @@ TEST_CASE("round rows: rows that do not fill registers, few weights, products wi
   CHECK(twice(2048, 8, {}) == 0);
   CHECK(twice(128, 128, {.alpha = 2}) == 0);
   CHECK(twice(128, 128, {.beta = 2}) == 0);
+}
+
+TEST_CASE("round rows: products with what follows, but no limits") {
+  const auto twice = [](bool limits) {
+    Graph g;
+    const AnyTensor x = g.input<float>("x", {6, 128});
+    for (const char* name : {"a", "b"}) {
+      const AnyTensor y = op::gemm(x, weights(g, {160, 128}), {.trans_b = true});
+      output(g, limits ? op::relu(y) : y + weights(g, {160}), name);
+    }
+    return count(round_rows(fuse_products(std::move(g), true)), op::PairedMatMul::id);
+  };
+  CHECK(twice(false) == 2);
+  CHECK(twice(true) == 0);
 }
 
 // The law: rounding before a product, or in it, is the same.

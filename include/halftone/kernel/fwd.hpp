@@ -113,10 +113,9 @@ template <class X>
 void cast(const Executor& executor, const X* x, ElementType to, void* y, std::int64_t n,
           CastMode mode);
 
-// kernel/matmul.hpp. Op: op::Gemm.
+// kernel/matmul.hpp. Op: op::Gemm, op::MatMulWithEpilogue or op::PairedMatMul.
 template <class T>
-void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<const T> addend,
-            View<T> y);
+void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<T> y);
 template <class T>
 constexpr std::size_t matmul_workspace(const KernelCall& call, View<const T> a, View<const T> b,
                                        View<T> y);
@@ -128,28 +127,21 @@ void matmul_pack(const KernelCall& call, void* packed, View<const T> a, View<con
 template <class T, class Op>
 void gemm_with_addend(const Op& op, const KernelCall& call, View<const T> a, View<const T> b,
                       View<const T> c, View<T> y);
-template <class T, class Op>
-constexpr std::size_t gemm_workspace(const Op& op, const KernelCall& call, View<const T> a,
+template <class T, class Op, class A>
+constexpr std::size_t gemm_workspace(const Op& op, const KernelCall& call, View<const A> a,
                                      View<const T> b);
-template <class T, class Op>
-constexpr std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const T> a,
+template <class T, class Op, class A>
+constexpr std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const A> a,
                                         View<const T> b);
-template <class T, class Op>
-void gemm_pack(const Op& op, const KernelCall& call, void* packed, View<const T> a,
+template <class T, class Op, class A>
+void gemm_pack(const Op& op, const KernelCall& call, void* packed, View<const A> a,
                View<const T> b);
-/// Op: op::PairedMatMul.
+template <class T, class Op>
+void matmul_with_epilogue(const Op& op, const KernelCall& call, View<const T> a, View<const T> b,
+                          View<const T> addend, View<T> y);
 template <class F, class Op>
 void paired_matmul(const Op& op, const KernelCall& call, View<const bfloat16> a, View<const F> b,
                    View<const F> addend, View<F> y);
-template <class F, class Op>
-constexpr std::size_t paired_matmul_workspace(const Op& op, const KernelCall& call,
-                                              View<const bfloat16> a, View<const F> b);
-template <class F, class Op>
-constexpr std::size_t paired_matmul_packed_bytes(const Op& op, const KernelCall& call,
-                                                 View<const bfloat16> a, View<const F> b);
-template <class F, class Op>
-void paired_matmul_pack(const Op& op, const KernelCall& call, void* packed, View<const bfloat16> a,
-                        View<const F> b);
 
 // kernel/attention.hpp
 /// A tensor [batch, heads, rows, columns] by its strides in elements.

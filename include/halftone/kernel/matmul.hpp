@@ -186,16 +186,9 @@ constexpr std::size_t matmul_workspace(const KernelCall& call, View<const T> a, 
   return std::size_t(s.tasks() * detail::aligned(one));
 }
 
-/// op::MatMulWithAddend's, too: an addend, which may be absent, is added to the sums.
 template <class T>
-void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<const T> addend,
-            View<T> y) {
+void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<T> y) {
   const detail::MatMulShape s(a, b, y);
-  Epilogue<T> epilogue;
-  if (addend) {
-    epilogue.residual = addend.data;
-    epilogue.residual_row_stride = addend.size() == s.n ? 0 : s.n;
-  }
   const detail::ProductForm form = detail::form_of(call, s);
   const auto first = row_major(b.data, s.k, s.n);
   const std::int64_t workspace_bytes = detail::aligned(form.workspace_bytes(first));
@@ -212,7 +205,7 @@ void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<const
         packed = static_cast<const char*>(call.packed) + ib * packed_bytes;
       form.multiply<T>(row_major(a.data + ia * s.m * s.k, s.m, s.k),
                        row_major(b.data + ib * s.k * s.n, s.k, s.n), packed,
-                       row_major(y.data + i * s.m * s.n, s.m, s.n), epilogue, workspace, executor);
+                       row_major(y.data + i * s.m * s.n, s.m, s.n), {}, workspace, executor);
     }
   };
   if (tasks == 1) {
@@ -222,7 +215,6 @@ void matmul(const KernelCall& call, View<const T> a, View<const T> b, View<const
   }
 }
 
-/// op::Gemm: y = alpha a' b' + beta c, where ' may transpose and c broadcasts to y.
 template <class T>
 constexpr Matrix<const T> gemm_operand(View<const T> x, bool is_transposed) {
   const auto matrix = row_major(x.data, x.extent(0), x.extent(1));
@@ -231,31 +223,55 @@ constexpr Matrix<const T> gemm_operand(View<const T> x, bool is_transposed) {
 
 namespace detail {
 
+/// The form of products by one matrix, for all rows of `a`.
+template <class Op, class A>
+constexpr ProductForm form_of(const Op& op, const KernelCall& call, View<const A> a) {
+  std::int64_t rows = a.size(0, a.rank - 1);
+  if constexpr (requires { op.trans_a; }) {
+    if (op.trans_a) rows = a.extent(1);
+  }
+  return {rows, call.is_constant(1), call.precision};
+}
+
+/// What op::MatMulWithEpilogue and op::PairedMatMul do with their sums.
 template <class T, class Op>
-constexpr ProductForm form_of(const Op& op, const KernelCall& call, View<const T> a) {
-  return {gemm_operand(a, op.trans_a).rows, call.is_constant(1), call.precision};
+Epilogue<T> epilogue_of(const Op& op, View<const T> addend, Matrix<T> y) {
+  Epilogue<T> epilogue;
+  if (op.is_bias && addend) {
+    epilogue.addend = addend.data;
+  } else if (addend) {
+    epilogue.residual = addend.data;
+    epilogue.residual_row_stride = addend.size() == y.columns ? 0 : y.columns;
+  }
+  if constexpr (requires { op.clamp; }) {
+    epilogue.clamp = op.clamp;
+    epilogue.lower = op.lower;
+    epilogue.upper = op.upper;
+  }
+  return epilogue;
 }
 
 }  // namespace detail
 
-template <class T, class Op>
-constexpr std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const T> a,
+template <class T, class Op, class A>
+constexpr std::size_t gemm_packed_bytes(const Op& op, const KernelCall& call, View<const A> a,
                                         View<const T> b) {
   return std::size_t(detail::form_of(op, call, a).packed_bytes(gemm_operand(b, op.trans_b)));
 }
 
-template <class T, class Op>
-void gemm_pack(const Op& op, const KernelCall& call, void* packed, View<const T> a,
+template <class T, class Op, class A>
+void gemm_pack(const Op& op, const KernelCall& call, void* packed, View<const A> a,
                View<const T> b) {
   detail::form_of(op, call, a).pack(gemm_operand(b, op.trans_b), packed);
 }
 
-template <class T, class Op>
-constexpr std::size_t gemm_workspace(const Op& op, const KernelCall& call, View<const T> a,
+template <class T, class Op, class A>
+constexpr std::size_t gemm_workspace(const Op& op, const KernelCall& call, View<const A> a,
                                      View<const T> b) {
   return std::size_t(detail::form_of(op, call, a).workspace_bytes(gemm_operand(b, op.trans_b)));
 }
 
+/// op::Gemm: y = alpha a' b' + beta c, where ' may transpose and c broadcasts to y.
 template <class T, class Op>
 void gemm_with_addend(const Op& op, const KernelCall& call, View<const T> a, View<const T> b,
                       View<const T> c, View<T> y) {
@@ -276,46 +292,29 @@ void gemm_with_addend(const Op& op, const KernelCall& call, View<const T> a, Vie
                             *call.executor);
 }
 
-/// op::PairedMatMul: y = a b', and an addend. Its rows are what AMX takes, as they are.
-constexpr detail::ProductForm paired_form(const KernelCall& call, View<const bfloat16> a) {
-  return {a.size(0, a.rank - 1), call.is_constant(1), call.precision};
+/// y = clamp(a b' + addend), see op::MatMulWithEpilogue.
+template <class T, class Op>
+void matmul_with_epilogue(const Op& op, const KernelCall& call, View<const T> a, View<const T> b,
+                          View<const T> addend, View<T> y) {
+  const detail::ProductForm form = detail::form_of(op, call, a);
+  const auto right = gemm_operand(b, op.trans_b);
+  const auto out = row_major(y.data, form.m, right.columns);
+  form.multiply<T>(row_major(a.data, form.m, right.rows), right, call.packed, out,
+                   detail::epilogue_of(op, addend, out), call.workspace, *call.executor);
 }
 
-template <class F, class Op>
-constexpr std::size_t paired_matmul_packed_bytes(const Op& op, const KernelCall& call,
-                                                 View<const bfloat16> a, View<const F> b) {
-  return std::size_t(paired_form(call, a).packed_bytes(gemm_operand(b, op.trans_b)));
-}
-
-template <class F, class Op>
-void paired_matmul_pack(const Op& op, const KernelCall& call, void* packed, View<const bfloat16> a,
-                        View<const F> b) {
-  paired_form(call, a).pack(gemm_operand(b, op.trans_b), packed);
-}
-
-template <class F, class Op>
-constexpr std::size_t paired_matmul_workspace(const Op& op, const KernelCall& call,
-                                              View<const bfloat16> a, View<const F> b) {
-  return std::size_t(paired_form(call, a).workspace_bytes(gemm_operand(b, op.trans_b)));
-}
-
+/// The same of rows that are what AMX takes, as they are.
 template <class F, class Op>
 void paired_matmul(const Op& op, const KernelCall& call, View<const bfloat16> a, View<const F> b,
                    View<const F> addend, View<F> y) {
   if constexpr (detail::has_tiles<F, BfloatPair>) {
     const auto right = gemm_operand(b, op.trans_b);
-    const auto out = row_major(y.data, y.size() / right.columns, right.columns);
-    Epilogue<F> epilogue;
-    if (op.is_bias && addend) {
-      epilogue.addend = addend.data;
-    } else if (addend) {
-      epilogue.residual = addend.data;
-      epilogue.residual_row_stride = addend.size() == out.columns ? 0 : out.columns;
-    }
+    const auto out = row_major(y.data, a.size(0, a.rank - 1), right.columns);
     const auto* const rows = reinterpret_cast<const BfloatPair*>(a.data);
     const auto* const packed = static_cast<const BfloatPair*>(call.packed);
     detail::multiply<F, BfloatPair>({nullptr, out.rows, right.rows, 0, 0}, rows, right, packed, out,
-                                    epilogue, call.workspace, *call.executor);
+                                    detail::epilogue_of(op, addend, out), call.workspace,
+                                    *call.executor);
   }
 }
 

@@ -453,10 +453,10 @@
   OLD(IsAllFinite)                                               \
   OLD(FusedConv)                                                 \
   OLD(PairedConv)                                                \
+  OLD(MatMulWithEpilogue)                                        \
   OLD(PairedMatMul)                                              \
   OLD(QuantizedConv)                                             \
   OLD(QuantizedMatMul)                                           \
-  OLD(MatMulWithAddend)                                          \
   OLD(ByteTable)                                                 \
   OLD(JoinedUpdate)                                              \
   OLD(FusedAttention)                                            \
@@ -528,6 +528,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/if.hpp>
 #include <halftone/op/math.hpp>
 #include <halftone/op/matmul.hpp>
+#include <halftone/op/matmul_with_epilogue.hpp>
 #include <halftone/op/paired_matmul.hpp>
 #include <halftone/op/pad.hpp>
 #include <halftone/op/pool.hpp>

@@ -60,7 +60,7 @@ struct MatMul {
 
   template <class T>
   void kernel(const KernelCall& call, View<const T> a, View<const T> b, View<T> y) const {
-    kernel::matmul<T>(call, a, b, {}, y);
+    kernel::matmul<T>(call, a, b, y);
   }
   template <class T>
   constexpr std::size_t workspace(const KernelCall& call, View<const T> a, View<const T> b,
@@ -119,48 +119,6 @@ struct MatMul {
       const auto db = op::matmul(transposed(left), dy);
       g.dx(1) += b.rank() == 1 ? with(GradientScope::sum_to(db, right.info().shape), b.shape) : db;
     }
-  }
-};
-
-/// MatMul and the addition of a bias, or of another tensor, to its sums, with the same roundings. Made by
-/// the pass `fuse_addends`.
-///
-/// a, b    [..., m, k] and [k, n]
-/// addend  [n], dimensions of 1 in front of it, or as y
-/// source  none
-struct MatMulWithAddend {
-  static constexpr OpId id{"halftone", "MatMul", 1};
-  static constexpr bool for_host = true;
-  static constexpr Signature signature = "a b addend -> y";
-  using types = TypeList<TypeList<float, double>>;
-  static constexpr int packed_input = 1;
-
-  static constexpr Inferred infer(TensorInfo a, TensorInfo b, TensorInfo) {
-    return MatMul::infer(a, b);
-  }
-  static constexpr std::int64_t flops(auto in, auto out) {
-    return MatMul::flops(in, out) + out[0].elements();
-  }
-
-  template <class T>
-  void kernel(const KernelCall& call, View<const T> a, View<const T> b, View<const T> addend,
-              View<T> y) const {
-    kernel::matmul<T>(call, a, b, addend, y);
-  }
-  template <class T>
-  constexpr std::size_t workspace(const KernelCall& call, View<const T> a, View<const T> b,
-                                  View<const T>, View<T> y) const {
-    return kernel::matmul_workspace<T>(call, a, b, y);
-  }
-  template <class T>
-  constexpr std::size_t packed_bytes(const KernelCall& call, View<const T> a, View<const T> b,
-                                     View<const T>, View<T> y) const {
-    return kernel::matmul_packed_bytes<T>(call, a, b, y);
-  }
-  template <class T>
-  void pack(const KernelCall& call, void* packed, View<const T> a, View<const T> b, View<const T>,
-            View<T> y) const {
-    kernel::matmul_pack<T>(call, packed, a, b, y);
   }
 };
 

@@ -46,17 +46,17 @@ struct PairedMatMul {
   template <class A, class F>
   constexpr std::size_t workspace(const KernelCall& call, View<const A> a, View<const F> b,
                                   View<const F>, View<F>) const {
-    return kernel::paired_matmul_workspace<F>(*this, call, a, b);
+    return kernel::gemm_workspace<F>(*this, call, a, b);
   }
   template <class A, class F>
   constexpr std::size_t packed_bytes(const KernelCall& call, View<const A> a, View<const F> b,
                                      View<const F>, View<F>) const {
-    return kernel::paired_matmul_packed_bytes<F>(*this, call, a, b);
+    return kernel::gemm_packed_bytes<F>(*this, call, a, b);
   }
   template <class A, class F>
   void pack(const KernelCall& call, void* packed, View<const A> a, View<const F> b, View<const F>,
             View<F>) const {
-    kernel::paired_matmul_pack<F>(*this, call, packed, a, b);
+    kernel::gemm_pack<F>(*this, call, packed, a, b);
   }
 };
 
