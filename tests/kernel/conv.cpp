@@ -93,6 +93,35 @@ std::vector<Case> cases() {
   ConvShape deep = shape2(2, 6, 8, 2, 7, 9, 3, 2, 2, 1);
   deep.input[0] = 5, deep.kernel[0] = 3, deep.pads_begin[0] = 1, deep.dilation[0] = 2;
   list.push_back({"3-D", deep});
+  const auto shape3 = [](std::int64_t batch, std::int64_t channels, std::int64_t filters,
+                         std::int64_t depth, std::int64_t kernel_d, std::int64_t size,
+                         std::int64_t kernel, std::int64_t stride_d, std::int64_t stride) {
+    ConvShape s =
+        shape2(batch, channels, filters, 1, size, size + 2, kernel, kernel, stride, kernel / 2);
+    s.input[0] = depth, s.kernel[0] = kernel_d, s.stride[0] = stride_d;
+    s.pads_begin[0] = s.pads_end[0] = kernel_d / 2;
+    return s;
+  };
+  list.push_back({"3-D 3x3x3", shape3(2, 20, 37, 5, 3, 9, 3, 1, 1)});
+  list.push_back({"3-D 3x3x3 stride 2", shape3(1, 16, 33, 6, 3, 8, 3, 2, 2)});
+  list.push_back({"3-D 3x1x1", shape3(1, 35, 20, 7, 3, 5, 1, 1, 1)});
+  list.push_back({"3-D 3x1x1 stride 2", shape3(2, 16, 16, 8, 3, 5, 1, 2, 1)});
+  list.push_back({"3-D 1x3x3", shape3(1, 16, 40, 4, 1, 8, 3, 1, 1)});
+  list.push_back({"3-D 1x1x1", shape3(2, 24, 20, 3, 1, 4, 1, 1, 1)});
+  list.push_back({"3-D 1x1x1 stride 2", shape3(1, 32, 20, 5, 1, 9, 1, 2, 2)});
+  list.push_back({"3-D first layer", shape3(1, 3, 40, 5, 3, 17, 7, 1, 2)});
+  list.push_back({"3-D one channel", shape3(2, 1, 18, 6, 5, 7, 3, 2, 1)});
+  list.push_back({"3-D small images", shape3(5, 20, 18, 2, 3, 2, 3, 1, 1)});
+  list.push_back({"3-D of one frame", shape3(1, 20, 18, 1, 3, 8, 3, 1, 1)});
+  ConvShape hollow = shape3(2, 18, 20, 7, 2, 6, 3, 1, 1);
+  hollow.pads_begin[0] = 2, hollow.pads_end[0] = 0, hollow.dilation[0] = 3;
+  list.push_back({"3-D dilated, uneven padding", hollow});
+  ConvShape bare = shape3(2, 32, 20, 4, 2, 6, 3, 1, 1);
+  for (int i = 0; i < 3; ++i) bare.pads_begin[i] = bare.pads_end[i] = 0;
+  list.push_back({"3-D without padding", bare});
+  ConvShape grouped = shape3(1, 32, 64, 4, 3, 5, 3, 1, 1);
+  grouped.groups = 2;
+  list.push_back({"3-D groups of 16", grouped});
   ConvShape line = shape2(1, 5, 7, 1, 1, 40, 1, 3, 1, 0);
   line.pads_begin[2] = 2;
   list.push_back({"1-D causal", line});
@@ -365,6 +394,12 @@ TEST_CASE("the fast kinds are chosen where they should be") {
                   .copies);
   CHECK_FALSE(conv_plan<float>(shape2(1, 64, 64, 1, 56, 56, 3, 3), Layout::blocked, Layout::blocked)
                   .copies);
+  ConvShape deep = shape2(1, 64, 64, 1, 28, 28, 3, 3);
+  deep.input[0] = 8, deep.kernel[0] = 3;
+  CHECK(kind(deep, Layout::plain) == ConvKind::blocked);
+  CHECK_FALSE(conv_plan<float>(deep, Layout::blocked, Layout::blocked).copies);
+  deep.channels = 3;
+  CHECK(kind(deep, Layout::plain) == ConvKind::line);
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ T* place_of_weights(const ConvPlan& plan, void* packed, std::int64_t panel, std:
 /// The channels that fill up a plane have weights of zero, too.
 template <class T>
 void clear_missing_weights(const ConvPlan& plan, std::int64_t plane, std::int64_t width, T* to) {
-  const std::int64_t area = plan.shape.kernel[1] * plan.shape.kernel[2];
+  const std::int64_t area = plan.shape.kernel_size();
   std::int64_t count = channels_of_plane(plan, plane);
   if (plan.pairs) count = (count + 1) / 2;
   for (std::int64_t tap = 0; count < plan.unit && tap < area; ++tap) {
@@ -135,14 +135,14 @@ HALFTONE_INLINE void store_weights(const ConvPlan& plan, Vec<T> lanes, std::int6
   lanes.store(to + channel * width);
 }
 
-/// Packs the weights of one panel and plane: [kernel row][kernel column][channel][filters], kernel
-/// columns in the order of for_each_column.
+/// Packs the weights of one panel and plane: [kernel frame][kernel row][kernel column][channel][filters],
+/// kernel columns in the order of for_each_column.
 template <class T>
 void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::int64_t panel,
                 std::int64_t plane, T* to) {
   constexpr std::int64_t N = Vec<T>::size;
   const ConvShape& s = plan.shape;
-  const std::int64_t area = s.kernel[1] * s.kernel[2];
+  const std::int64_t area = s.kernel_size();
   const std::int64_t f = panel % plan.panels * panel_columns<T>;
   const std::int64_t width = vectors_of_panel<T>(f, s.filters_per_group()) * N;
   if (plan.phases == 1 && !plan.pairs) {
@@ -181,9 +181,11 @@ inline void write_segments(const ConvPlan& plan, void* packed) {
   const ConvShape& s = plan.shape;
   Segment* segment = static_cast<Segment*>(packed);
   for (std::int64_t plane = 0; plane < plan.planes / s.groups; ++plane) {
-    for (std::int64_t i = 0; i < plan.kernel_rows(); ++i) {
-      const std::int64_t row = plan.kernel_row(i) * s.dilation[1];
-      const std::int64_t start = plane * plan.plane_size() + row * plan.row_size();
+    for (std::int64_t i = 0; i < s.kernel[0] * plan.kernel_rows(); ++i) {
+      const std::int64_t frame = i / plan.kernel_rows() * s.dilation[0];
+      const std::int64_t row = plan.kernel_row(i % plan.kernel_rows()) * s.dilation[1];
+      const std::int64_t start =
+          plane * plan.plane_size() + frame * plan.frame_size() + row * plan.row_size();
       for_each_column(plan, [&](std::int64_t offset, std::int64_t, bool joined) {
         if (joined) {
           segment[-1].steps += plan.unit;
@@ -211,7 +213,7 @@ void for_each_panel(const ConvPlan& plan, WeightOrder order, const Executor& exe
   }
 }
 
-/// Segments, then weights: [group][panel][plane][kernel row][kernel column][channel][filters].
+/// Segments, then weights: [group][panel], each as pack_plane has it for all planes.
 template <class T>
 void pack_tiles(const ConvPlan& plan, const T* weights, WeightOrder order, void* packed,
                 const Executor& executor) {
@@ -371,14 +373,21 @@ HALFTONE_INLINE void store_pixel(const ConvPlan& plan, Vec<T> lanes, T* to) {
 template <class T>
 void place_pixels(const ConvPlan& plan, const T* x, std::int64_t channels, T* to) {
   const ConvShape& s = plan.shape;
-  const std::int64_t pixels = s.input[1] * s.input[2], size = plan.column_size();
+  const std::int64_t pixels = s.input_pixels(), size = plan.column_size();
   const std::int64_t stride = plan.copied_step();
   const std::int64_t row_stride = s.kernel[1] == 1 ? s.stride[1] : 1;
-  std::int64_t h = s.pads_begin[1], w = 0, phase = 0, column = 0;
+  const std::int64_t frame_stride = s.kernel[0] == 1 ? s.stride[0] : 1;
+  std::int64_t d = s.pads_begin[0], h = s.pads_begin[1], w = 0, phase = 0, column = 0;
   T* row = nullptr;  // null: nobody reads it
   const auto begin_row = [&] {
-    const bool is_read = h % row_stride == 0 && h / row_stride < plan.rows;
-    row = is_read ? to + h / row_stride * plan.row_size() : nullptr;
+    if (h == s.pads_begin[1] + s.input[1]) {
+      ++d;
+      h = s.pads_begin[1];
+    }
+    const bool is_read = d % frame_stride == 0 && d / frame_stride < plan.frames &&
+                         h % row_stride == 0 && h / row_stride < plan.rows;
+    row =
+        is_read ? to + (d / frame_stride * plan.rows + h / row_stride) * plan.row_size() : nullptr;
     w = 0;
     phase = s.pads_begin[2] % stride;
     column = s.pads_begin[2] / stride;
@@ -416,22 +425,26 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
   const bool is_joined =
       plan.amx && plan.input == Layout::plain && plan.images == 1 && stride == 1 && unit <= 2;
   const bool is_transposed = !is_line && plan.input == Layout::plain && !is_joined;
-  const std::int64_t image_size = activation_size<T>(plan.input, 1, s.channels, height * width);
-  const T* from = x + (plan.input == Layout::pairs ? plane * block : channel) * height * width;
+  const std::int64_t pixels = s.input_pixels();
+  const std::int64_t image_size = activation_size<T>(plan.input, 1, s.channels, pixels);
+  const T* from = x + (plan.input == Layout::pairs ? plane * block : channel) * pixels;
   T* out = to;
-  for (std::int64_t r = 0; r < plan.rows; ++r) {
+  for (std::int64_t row = 0; row < plan.frames * plan.rows; ++row) {
+    const std::int64_t f = row / plan.rows, r = row % plan.rows;
+    const std::int64_t d = (s.kernel[0] == 1 ? f * s.stride[0] : f) - s.pads_begin[0];
     const std::int64_t h = (s.kernel[1] == 1 ? r * s.stride[1] : r) - s.pads_begin[1];
+    const bool is_inside = d >= 0 && d < s.input[0] && h >= 0 && h < height;
     for (std::int64_t phase = 0; phase < plan.phases; ++phase, out += run) {
       // Column c of the run is column c * stride - shift of x.
       const std::int64_t shift = s.pads_begin[2] - phase, last = width - 1 + shift;
       std::int64_t begin = shift > 0 ? (shift + stride - 1) / stride : 0;
       std::int64_t end = last < 0 ? 0 : last / stride + 1;
       if (end > plan.columns) end = plan.columns;
-      if (h < 0 || h >= height || begin >= end) begin = end = 0;
+      if (!is_inside || begin >= end) begin = end = 0;
       for (std::int64_t i = 0; i < begin * size; ++i) out[i] = 0;
       for (std::int64_t i = end * size; i < run; ++i) out[i] = 0;
       if (is_transposed) continue;
-      const std::int64_t at = h * width + begin * stride - shift;
+      const std::int64_t at = (d * height + h) * width + begin * stride - shift;
       if (is_line) {
         for (std::int64_t c = begin; c < end; ++c) out[c] = from[at + (c - begin) * stride];
       } else {
@@ -448,15 +461,15 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
 #if HALFTONE_AVX512
         if constexpr (takes_pairs<T>) {
           if (is_joined) {
-            join_channels(from + at, height * width, s.channels, end - begin, out + begin * size);
+            join_channels(from + at, pixels, s.channels, end - begin, out + begin * size);
             continue;
           }
           if (plan.amx && plan.channels_per_plane() > block) {
             const bool has_second = channel + block < s.channels;
             for (std::int64_t i = 0; i < plan.images; ++i) {
               const T* const p = pixel + (i < images ? i : images - 1) * image_size;
-              join_blocks(p, has_second ? p + block * height * width : nullptr, stride * block,
-                          end - begin, out + begin * size + i * unit, size, even, odd);
+              join_blocks(p, has_second ? p + block * pixels : nullptr, stride * block, end - begin,
+                          out + begin * size + i * unit, size, even, odd);
             }
             continue;
           }
@@ -490,7 +503,7 @@ void copy_plane(const ConvPlan& plan, const T* x, std::int64_t images, std::int6
     const T* const image = from + (i < images ? i : images - 1) * image_size;
     place_pixels(plan, image, count < block ? count : block, to + i * unit);
     if (plan.channels_per_plane() > block) {
-      place_pixels(plan, image + block * height * width, count < block ? 0 : count - block,
+      place_pixels(plan, image + block * pixels, count < block ? 0 : count - block,
                    to + i * unit + block / 2);
     }
   }
@@ -530,7 +543,8 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
   const Parts bands(units, plan.band);
   const std::int64_t panels = plan.panels * s.groups;
   const std::int64_t filters = round_up(s.filters_per_group(), N);
-  const std::int64_t step = plan.row_step * plan.row_size();
+  const std::int64_t step =
+      plan.row_step * plan.row_size();  // between neighbouring rows of a frame
   const bool makes_pairs = plan.output == Layout::pairs && !finishes(plan);
 
   const auto run = [&](std::int64_t band, std::int64_t panel, const W* own) {
@@ -581,7 +595,8 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
       for (std::int64_t t = rows ? 0 : first; t < (rows ? tiles.parts : last); ++t) {
         const std::int64_t column = tiles.begin(t), count = tiles.begin(t + 1) - column;
         const std::int64_t pixel = (r * plan.output_columns + column) * N;
-        tile.x = reinterpret_cast<const left_t<T, W>*>(from + r * step + column * tile.x_row);
+        tile.x = reinterpret_cast<const left_t<T, W>*>(from + plan.offset_of_row(r) +
+                                                       column * tile.x_row);
         tile.y = y + (makes_pairs ? channel / 2 : channel) * pixels + pixel;
         tile.residual = residual;
         if (residual != nullptr) {
@@ -590,7 +605,7 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
         const std::int64_t pass = rows ? (r - first) * tiles.parts + t : t - first;
         tile.ahead = reinterpret_cast<const char*>(tile.w) + ahead + pass * bytes / passes;
         if constexpr (std::is_same_v<W, BfloatPair>) {
-          if (joins_rows && r + 1 < last) {
+          if (joins_rows && r + 1 < last && (r + 1) % plan.frame_rows != 0) {
             amx.run(tile, count, count, step, vectors);
             ++r;
             continue;

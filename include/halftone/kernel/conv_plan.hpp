@@ -26,9 +26,9 @@ struct ConvPlan {
   std::int64_t packed_bytes = 0;     ///< of the weights after conv_pack
   std::int64_t workspace_bytes = 0;  ///< of scratch memory while conv runs
 
-  // Kinds blocked and line: x is read from planes (blocks of channels, or channels) of `rows` rows,
-  // each `phases` runs of `columns` elements of `unit`: run p holds the columns p, p + stride, ...,
-  // so that neighbouring outputs always read neighbouring elements. `copies` says whether x has to
+  // Kinds blocked and line: x is read from planes (blocks of channels, or channels) of `frames` along the
+  // depth, each of `rows` rows, each `phases` runs of `columns` elements of `unit`: run p holds the columns
+  // p, p + stride, ..., so that neighbouring outputs always read neighbouring elements. `copies` says whether x has to
   // be brought into that form, with its padding. Each column is one of `images` images, side by
   // side: where their rows are short, they fill tiles together.
   bool copies = false;
@@ -38,11 +38,14 @@ struct ConvPlan {
   bool amx = false;  ///< tiles of pairs of channels have their sums in AMX's registers
   std::int64_t amx_steps = detail::amx_steps;  ///< that a register of AMX takes of a segment
   std::int64_t images = 1;
-  std::int64_t unit = 1, planes = 1, rows = 1, phases = 1, columns = 1;
+  std::int64_t unit = 1, planes = 1, frames = 1, rows = 1, phases = 1, columns = 1;
+  std::int64_t frame_step = 1;   ///< frames from one output frame to the next
   std::int64_t row_step = 1;     ///< rows from one output row to the next
   std::int64_t column_step = 1;  ///< columns of a run from one output to the next
-  /// A 1x1 kernel sees all pixels as one row; columns are those of all images.
+  /// A 1x1 kernel sees all pixels as one row, those of a frame where it has a depth; columns are those of all
+  /// images.
   std::int64_t output_rows = 1, output_columns = 1;
+  std::int64_t frame_rows = 1;           ///< output rows of a frame
   std::int64_t segments = 0, steps = 0;  ///< of one sum
   std::int64_t panels = 0;               ///< groups of filters, of one group
   std::int64_t band = 1;                 ///< output rows (tiles if there is one row) a task
@@ -80,7 +83,12 @@ struct ConvPlan {
     return 2 * i < shape.kernel[1] - 1 ? 2 * i : shape.kernel[1] - 2;
   }
   constexpr std::int64_t row_size() const { return phases * columns * column_size(); }
-  constexpr std::int64_t plane_size() const { return rows * row_size(); }
+  constexpr std::int64_t frame_size() const { return rows * row_size(); }
+  constexpr std::int64_t plane_size() const { return frames * frame_size(); }
+  /// Where the first elements that an output row sees lie in a plane.
+  constexpr std::int64_t offset_of_row(std::int64_t row) const {
+    return row / frame_rows * frame_step * frame_size() + row % frame_rows * row_step * row_size();
+  }
 };
 
 namespace detail {
@@ -160,7 +168,8 @@ constexpr void plan_tiles(ConvPlan& plan) {
   const ConvShape& s = plan.shape;
   constexpr std::int64_t N = channel_block<T>;
   const bool line = plan.kind == ConvKind::line;
-  const std::int64_t output_height = s.output(1), output_width = s.output(2);
+  const std::int64_t output_depth = s.output(0), output_height = s.output(1),
+                     output_width = s.output(2);
   plan.unit = line ? 1 : plan.amx ? amx_unit(s.channels) : plan.pairs ? N / 2 : N;
   plan.planes = Parts(s.channels, plan.channels_per_plane()).parts;
   const bool has_steps =
@@ -172,23 +181,31 @@ constexpr void plan_tiles(ConvPlan& plan) {
                      : (output_width - 1) * plan.column_step + (s.reach(2) - 1) / plan.phases + 1;
   plan.rows = s.kernel[1] == 1 ? output_height : (output_height - 1) * s.stride[1] + s.reach(1);
   plan.row_step = s.kernel[1] == 1 ? 1 : s.stride[1];
+  plan.frames = s.kernel[0] == 1 ? output_depth : (output_depth - 1) * s.stride[0] + s.reach(0);
+  plan.frame_step = s.kernel[0] == 1 ? 1 : s.stride[0];
   const Layout in_form = plan.pairs ? Layout::pairs : line ? Layout::plain : Layout::blocked;
-  const bool in_place = plan.images == 1 && plan.input == in_form && s.pads_begin[1] == 0 &&
-                        s.pads_begin[2] == 0 && s.stride[2] == 1 &&
-                        (s.kernel[1] > 1 || s.stride[1] == 1) && plan.columns == s.input[2] &&
-                        plan.rows <= s.input[1];
+  const bool in_place = plan.images == 1 && plan.input == in_form && s.pads_begin[0] == 0 &&
+                        s.pads_begin[1] == 0 && s.pads_begin[2] == 0 && s.stride[2] == 1 &&
+                        (s.kernel[1] > 1 || s.stride[1] == 1) &&
+                        (s.kernel[0] > 1 || s.stride[0] == 1) && plan.columns == s.input[2] &&
+                        plan.rows <= s.input[1] && plan.frames <= s.input[0];
   plan.copies = !in_place;
-  if (in_place) plan.rows = s.input[1];
-  const bool one_row = s.kernel[1] == 1 && s.kernel[2] == 1;
-  plan.output_rows = one_row ? 1 : output_height;
-  plan.output_columns = plan.images * (one_row ? output_height * output_width : output_width);
+  if (in_place) {
+    plan.rows = s.input[1];
+    plan.frames = s.input[0];
+  }
+  const bool one_row = s.kernel[1] == 1 && s.kernel[2] == 1,
+             one_frame = one_row && s.kernel[0] == 1;
+  plan.frame_rows = one_row ? 1 : output_height;
+  plan.output_rows = one_frame ? 1 : output_depth * plan.frame_rows;
+  plan.output_columns = plan.images * s.output_pixels() / plan.output_rows;
 
   std::int64_t runs = 0;
   for_each_column(plan, [&](std::int64_t, std::int64_t, bool joined) { runs += joined ? 0 : 1; });
   const std::int64_t planes = plan.planes / s.groups;
-  plan.segments = planes * plan.kernel_rows() * runs;
+  plan.segments = planes * s.kernel[0] * plan.kernel_rows() * runs;
   if (has_steps && runs > 0) plan.amx_steps = amx_steps_of(s.kernel[2] / runs * plan.unit);
-  plan.steps = planes * plan.kernel_rows() * s.kernel[2] * plan.unit;
+  plan.steps = planes * s.kernel[0] * plan.kernel_rows() * s.kernel[2] * plan.unit;
   const std::int64_t filters = round_up(s.filters_per_group(), N);
   plan.panels = Parts(filters, panel_columns<compute_t<T>>).parts;
   plan.packed_bytes =
@@ -297,12 +314,17 @@ constexpr void plan_winograd(ConvPlan& plan) {
 
 }  // namespace detail
 
+/// Whether a convolution has no depth.
+constexpr bool is_flat(const ConvShape& s) {
+  return s.input[0] == 1 && s.kernel[0] == 1 && s.output(0) == 1 && s.stride[0] == 1;
+}
+
 /// Whether a convolution has the form F(edge x edge, kernel): F(2x2, 3x3), F(4x4, 3x3) or F(2x2, 5x5).
 constexpr bool has_winograd(const ConvShape& s, std::int64_t edge) {
   const std::int64_t taps = s.kernel[2];
   return ((edge == 2 && (taps == 3 || taps == 5)) || (edge == 4 && taps == 3)) &&
-         s.kernel[1] == taps && s.groups == 1 && s.stride[1] == 1 && s.stride[2] == 1 &&
-         s.dilation[1] == 1 && s.dilation[2] == 1;
+         s.kernel[1] == taps && is_flat(s) && s.groups == 1 && s.stride[1] == 1 &&
+         s.stride[2] == 1 && s.dilation[1] == 1 && s.dilation[2] == 1;
 }
 
 /// Chooses how to compute a convolution of elements T whose x and y have these layouts, pairs where
@@ -321,9 +343,8 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
   plan.output = output;
   const std::int64_t bytes = sizeof(T);
   const std::int64_t blocks = channel_blocks<T>(s.filters);
-  const bool flat = s.input[0] == 1 && s.kernel[0] == 1 && s.output(0) == 1 && s.stride[0] == 1;
   const bool some = s.batch > 0 && s.channels > 0 && s.filters > 0 && s.output_pixels() > 0;
-  const bool tiled = detail::is_real<T> && std::is_same_v<T, S> && flat && some &&
+  const bool tiled = detail::is_real<T> && std::is_same_v<T, S> && some &&
                      s.kernel[2] <= detail::most_kernel_columns;
   const bool few = input == Layout::plain && s.groups == 1 &&
                    (s.channels * 2 <= N || (s.channels < N && s.kernel[2] > 2));
@@ -334,7 +355,7 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
   const bool in_pairs = detail::takes_pairs<T> && precision == Precision::bfloat16;
   if (!detail::is_real<T>) {
     plan.kind = ConvKind::simple;
-  } else if (tiled && is_narrow) {
+  } else if (tiled && is_flat(s) && is_narrow) {
     plan.kind = ConvKind::depthwise;
   } else if (tiled && std::is_same_v<T, float> && has_winograd(s, edge) &&
              !(in_pairs && (edge == 2 || detail::multiplies_in_amx()))) {
@@ -349,7 +370,7 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
     plan.kind = ConvKind::general;
   }
 
-  const bool has_rows = plan.kind == ConvKind::line && s.kernel[1] > 1;
+  const bool has_rows = plan.kind == ConvKind::line && s.kernel[1] > 1 && s.kernel[0] == 1;
   plan.pairs = in_pairs && (plan.kind == ConvKind::blocked || has_rows);
   if (plan.pairs && detail::multiplies_in_amx()) {
     plan.amx = s.groups == 1 || group % (2 * N) == 0;
