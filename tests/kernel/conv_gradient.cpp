@@ -21,17 +21,25 @@ std::vector<float> reference_gradient(const ConvShape& s, const std::vector<floa
                                       const std::vector<float>& dy) {
   std::vector<float> dw;
   for (std::int64_t f = 0; f < s.filters; ++f) {
-    for (std::int64_t c = 0; c < s.channels; ++c) {
+    for (std::int64_t i = 0; i < s.channels_per_group(); ++i) {
+      const std::int64_t c = f / s.filters_per_group() * s.channels_per_group() + i;
       for (std::int64_t t = 0; t < s.kernel_size(); ++t) {
         double sum = 0;
         for (std::int64_t n = 0; n < s.batch; ++n) {
           for (std::int64_t p = 0; p < s.output_pixels(); ++p) {
-            const std::int64_t h =
-                p / s.output(2) * s.stride[1] - s.pads_begin[1] + t / s.kernel[2] * s.dilation[1];
-            const std::int64_t v =
-                p % s.output(2) * s.stride[2] - s.pads_begin[2] + t % s.kernel[2] * s.dilation[2];
-            if (h < 0 || h >= s.input[1] || v < 0 || v >= s.input[2]) continue;
-            sum += double(x[(n * s.channels + c) * s.input_pixels() + h * s.input[2] + v]) *
+            std::int64_t out = p, tap = t, from = 0, step = 1;
+            bool is_inside = true;
+            for (int axis = 2; axis >= 0; --axis) {
+              const std::int64_t at = out % s.output(axis) * s.stride[axis] - s.pads_begin[axis] +
+                                      tap % s.kernel[axis] * s.dilation[axis];
+              is_inside = is_inside && at >= 0 && at < s.input[axis];
+              from += at * step;
+              step *= s.input[axis];
+              out /= s.output(axis);
+              tap /= s.kernel[axis];
+            }
+            if (!is_inside) continue;
+            sum += double(x[(n * s.channels + c) * s.input_pixels() + from]) *
                    double(dy[(n * s.filters + f) * s.output_pixels() + p]);
           }
         }
@@ -46,18 +54,25 @@ std::vector<float> gradient(const ConvShape& s, const std::vector<float>& x,
                             const std::vector<float>& dy, std::int64_t edge,
                             const Executor& executor = {}) {
   Window window;
-  window.kernel = {s.kernel[1], s.kernel[2]};
-  window.strides = {s.stride[1], s.stride[2]};
-  window.dilations = {s.dilation[1], s.dilation[2]};
-  window.output = {s.output(1), s.output(2)};
-  window.pads = {s.pads_begin[1], s.pads_begin[2], s.pads_end[1], s.pads_end[2]};
-  const std::int64_t of_x[] = {s.batch, s.channels, s.input[1], s.input[2]};
-  const std::int64_t of_dy[] = {s.batch, s.filters, s.output(1), s.output(2)};
-  const std::int64_t of_dw[] = {s.filters, s.channels, s.kernel[1], s.kernel[2]};
-  const View<const float> from{x.data(), of_x, 4}, with{dy.data(), of_dy, 4};
-  std::vector<float> dw(s.filters * s.channels * s.kernel_size(), 77);
+  Dims of_x{s.batch, s.channels}, of_dy{s.batch, s.filters},
+      of_dw{s.filters, s.channels_per_group()}, ends;
+  for (int axis = s.input[0] == 1 && s.kernel[0] == 1 ? 1 : 0; axis < 3; ++axis) {
+    window.kernel.push_back(s.kernel[axis]);
+    window.strides.push_back(s.stride[axis]);
+    window.dilations.push_back(s.dilation[axis]);
+    window.output.push_back(s.output(axis));
+    window.pads.push_back(s.pads_begin[axis]);
+    ends.push_back(s.pads_end[axis]);
+    of_x.push_back(s.input[axis]);
+    of_dy.push_back(s.output(axis));
+    of_dw.push_back(s.kernel[axis]);
+  }
+  for (const std::int64_t end : ends) window.pads.push_back(end);
+  const View<const float> from{x.data(), of_x.begin(), of_x.size()},
+      with{dy.data(), of_dy.begin(), of_dy.size()};
+  std::vector<float> dw(s.filters * s.channels_per_group() * s.kernel_size(), 77);
   const std::size_t bytes =
-      convolution_weight_gradient_workspace<float>(window, 1, edge, from, with);
+      convolution_weight_gradient_workspace<float>(window, s.groups, edge, from, with);
   std::vector<char> workspace(bytes + 128);
   char* const begin = reinterpret_cast<char*>(aligned(workspace));
   char& guard = begin[bytes];
@@ -65,8 +80,8 @@ std::vector<float> gradient(const ConvShape& s, const std::vector<float>& x,
   KernelCall call;
   call.workspace = begin;
   call.executor = &executor;
-  convolution_weight_gradient<float>(window, 1, edge, call, from, with,
-                                     View<float>{dw.data(), of_dw, 4});
+  convolution_weight_gradient<float>(window, s.groups, edge, call, from, with,
+                                     View<float>{dw.data(), of_dw.begin(), of_dw.size()});
   CHECK(guard == 0x5a);
   return dw;
 }
@@ -129,6 +144,61 @@ TEST_CASE("gradients of weights equal the definition in every form") {
             (edge == 4 ? 16 : 0));
       CHECK(gradient(s, x, dy, edge, {2, reversed, nullptr}) == dw);
     }
+  }
+}
+
+TEST_CASE("gradients of depthwise weights equal the definition") {
+  const auto depthwise = [](std::int64_t batch, std::int64_t channels, std::int64_t height,
+                            std::int64_t width, std::int64_t taps, std::int64_t stride = 1,
+                            std::int64_t dilation = 1) {
+    return shape2(batch, channels, channels, channels, height, width, taps, taps, stride, taps / 2,
+                  dilation);
+  };
+  ConvShape uneven = depthwise(2, 20, 9, 8, 3);
+  uneven.kernel[1] = 4, uneven.pads_begin[1] = 3, uneven.pads_end[2] = 0;
+  ConvShape row = depthwise(3, 18, 1, 40, 1);
+  row.kernel[2] = 9, row.pads_begin[2] = 8;
+  for (const ConvShape& s :
+       {depthwise(2, 35, 13, 11, 3), depthwise(1, 16, 14, 15, 3, 2), depthwise(2, 7, 12, 9, 5),
+        depthwise(1, 48, 17, 13, 5, 2), depthwise(1, 33, 15, 16, 7),
+        depthwise(2, 20, 12, 14, 3, 1, 2), depthwise(1, 16, 17, 19, 5, 3, 2),
+        depthwise(1, 40, 3, 2, 7), uneven, row}) {
+    CAPTURE(s.channels);
+    CAPTURE(s.kernel[2]);
+    CAPTURE(s.stride[2]);
+    const auto x = numbers<float>(s.batch * s.channels * s.input_pixels(), 1, 4);
+    const auto dy = numbers<float>(s.batch * s.filters * s.output_pixels(), 2, 4);
+    const auto dw = gradient(s, x, dy, 0);
+    CHECK(dw == reference_gradient(s, x, dy));
+    CHECK(gradient(s, x, dy, 0, {2, reversed, nullptr}) == dw);
+  }
+}
+
+TEST_CASE("gradients of weights in three dimensions equal the definition") {
+  ConvShape cube = shape2(2, 20, 37, 1, 6, 9, 3, 3, 1, 1);
+  cube.input[0] = 5, cube.kernel[0] = 3, cube.pads_begin[0] = cube.pads_end[0] = 1;
+  ConvShape strided = cube;
+  for (int axis = 0; axis < 3; ++axis) strided.stride[axis] = 2;
+  ConvShape hollow = cube;
+  hollow.kernel[0] = 2, hollow.dilation[0] = 3, hollow.pads_begin[0] = 2, hollow.pads_end[0] = 0;
+  ConvShape long_kernel = cube;
+  long_kernel.kernel[1] = long_kernel.kernel[2] = 1;
+  ConvShape many = cube;
+  many.batch = 40;
+  ConvShape pixels = cube;
+  for (int axis = 0; axis < 3; ++axis) {
+    pixels.kernel[axis] = 1, pixels.stride[axis] = 2;
+    pixels.pads_begin[axis] = pixels.pads_end[axis] = 0;
+  }
+  for (const ConvShape& s : {cube, strided, hollow, long_kernel, many, pixels}) {
+    CAPTURE(s.batch);
+    CAPTURE(s.kernel[0]);
+    CAPTURE(s.stride[0]);
+    const auto x = numbers<float>(s.batch * s.channels * s.input_pixels(), 1, 4);
+    const auto dy = numbers<float>(s.batch * s.filters * s.output_pixels(), 2, 4);
+    const auto dw = gradient(s, x, dy, 0);
+    CHECK(dw == reference_gradient(s, x, dy));
+    CHECK(gradient(s, x, dy, 0, {2, reversed, nullptr}) == dw);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <halftone/base/window.hpp>
 #include <halftone/graph/runner.hpp>
 #include <halftone/kernel/conv.hpp>
+#include <halftone/kernel/conv_depthwise_gradient.hpp>
 #include <halftone/kernel/conv_winograd_gradient.hpp>
 #include <halftone/kernel/copy.hpp>
 #include <halftone/kernel/matmul.hpp>
@@ -171,6 +172,47 @@ struct WeightGradient {
   }
 };
 
+/// The plan of kind blocked that brings x into the form that gradients of weights read; false if there is
+/// none.
+template <class T>
+constexpr bool gradient_plan(ConvPlan& plan, const Window& w, std::int64_t edge, View<const T> x,
+                             View<const T> dy) {
+  if (w.rank() > 3 || x.size() == 0 || dy.size() == 0 ||
+      w.kernel[w.rank() - 1] > most_kernel_columns) {
+    return false;
+  }
+  ConvShape& s = plan.shape;
+  s.batch = x.extent(0);
+  s.channels = x.extent(1);
+  s.filters = dy.extent(1);
+  for (std::size_t i = 0; i < w.rank(); ++i) {
+    const std::size_t to = 3 - w.rank() + i;
+    s.input[to] = x.extent(2 + i);
+    s.kernel[to] = w.kernel[i];
+    s.stride[to] = w.strides[i];
+    s.dilation[to] = w.dilations[i];
+    s.pads_begin[to] = w.pad_begin(i);
+    // Such that there are as many windows as dy has elements.
+    s.pads_end[to] = (w.output[i] - 1) * w.strides[i] + w.reach(i) - s.input[to] - w.pad_begin(i);
+  }
+  plan.kind = ConvKind::blocked;
+  if (std::is_same_v<T, float> && has_winograd(s, edge)) plan.edge = edge;
+  plan_tiles<T>(plan);
+  return true;
+}
+
+/// Whether DepthwiseWeightGradient computes a gradient, by this plan.
+template <class T>
+constexpr bool has_depthwise_gradient(ConvPlan& plan, const Window& w, std::int64_t groups,
+                                      View<const T> x, View<const T> dy) {
+  if constexpr (!is_real<T> || !std::is_same_v<T, compute_t<T>>) {
+    return false;
+  } else {
+    return groups > 1 && groups == x.extent(1) && groups == dy.extent(1) && w.rank() <= 2 &&
+           gradient_plan(plan, w, 0, x, dy);
+  }
+}
+
 /// The gradient of a convolution's weights without patches: x lies in blocks of channels, so that a
 /// vector of it belongs to neighbouring channels of the weights, and each tile of filters by
 /// neighbouring taps sums over all pixels of some images. Only some convolutions: is_possible.
@@ -188,31 +230,12 @@ struct BlockedWeightGradient {
   constexpr BlockedWeightGradient(const Window& w, std::int64_t groups, std::int64_t edge,
                                   View<const T> x, View<const T> dy) {
     if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
-      ConvShape& s = plan.shape;
-      s.batch = x.extent(0);
-      s.channels = x.extent(1);
-      s.filters = dy.extent(1);
-      const std::size_t skipped = 3 - (w.rank() < 3 ? w.rank() : 3);
-      is_possible = groups == 1 && w.rank() <= 2 && x.size() > 0 && dy.size() > 0 &&
-                    s.channels * 2 >= N && w.kernel[w.rank() - 1] <= most_kernel_columns;
-      for (std::size_t i = 0; is_possible && i < w.rank(); ++i) {
-        const std::size_t to = skipped + i;
-        s.input[to] = x.extent(2 + i);
-        s.kernel[to] = w.kernel[i];
-        s.stride[to] = w.strides[i];
-        s.dilation[to] = w.dilations[i];
-        s.pads_begin[to] = w.pad_begin(i);
-        // Such that there are as many windows as dy has elements.
-        s.pads_end[to] =
-            (w.output[i] - 1) * w.strides[i] + w.reach(i) - s.input[to] - w.pad_begin(i);
-      }
+      is_possible = groups == 1 && x.extent(1) * 2 >= N && gradient_plan(plan, w, edge, x, dy);
       if (!is_possible) return;
-      plan.kind = ConvKind::blocked;
-      if (std::is_same_v<T, float> && has_winograd(s, edge)) plan.edge = edge;
-      plan_tiles<T>(plan);
+      const ConvShape& s = plan.shape;
       pixels = s.output_pixels();
       int taps = 1;
-      for_each_group([&](std::int64_t, std::int64_t, std::int64_t, int count) {
+      for_each_tap_group(plan, [&](std::int64_t, std::int64_t, std::int64_t, int count) {
         taps = count > taps ? count : taps;
       });
       tiles = Parts(s.filters, gradient_rows(taps));
@@ -220,33 +243,6 @@ struct BlockedWeightGradient {
       images =
           Parts(s.batch, Parts(s.batch, bytes < chunk_bytes ? chunk_bytes / bytes : 1).parts).parts;
     }
-  }
-  /// f(offset in a row of x, kernel column, columns of the kernel to the next tap, taps) for the
-  /// neighbouring taps of a kernel row that tiles take at once.
-  template <class F>
-  constexpr void for_each_group(F&& f) const {
-    std::int64_t first = 0, column = 0, step = 0, next = -1;
-    int count = 0;
-    const auto flush = [&] {
-      const Parts parts(count, most_taps);
-      for (std::int64_t i = 0; i < parts.parts; ++i) {
-        const std::int64_t begin = parts.begin(i);
-        f(first + begin * N, column + begin * step, step, int(parts.begin(i + 1) - begin));
-      }
-    };
-    for_each_column(plan, [&](std::int64_t offset, std::int64_t kw, bool) {
-      if (count == 0 || offset != next || (count > 1 && kw != column + count * step)) {
-        flush();
-        first = offset;
-        column = kw;
-        step = count = 0;
-      } else {
-        step = count == 1 ? kw - column : step;
-      }
-      ++count;
-      next = offset + N;
-    });
-    flush();
   }
   constexpr std::int64_t area() const { return plan.shape.kernel_size(); }
   constexpr std::int64_t x_size() const { return images * plan.planes * plan.plane_size(); }
@@ -314,22 +310,30 @@ struct BlockedWeightGradient {
     const ConvShape& s = plan.shape;
     const std::int64_t line = plan.row_size();
     GradientTile<T> tile;
-    tile.dy = dy;
     tile.dy_column = height;
-    tile.images = count;
     tile.rows = s.output(1);
     tile.columns = s.output(2);
     tile.x_image = plan.planes * plan.plane_size();
     tile.x_row = plan.row_step * line;
-    tile.accumulate = accumulate;
     tile.dw_row = area() * N;
-    for (std::int64_t kh = 0; kh < s.kernel[1]; ++kh) {
-      for_each_group([&](std::int64_t offset, std::int64_t kw, std::int64_t step, int taps) {
-        tile.x = x + kh * s.dilation[1] * line + offset;
-        tile.dw = sums + (kh * s.kernel[2] + kw) * N;
-        tile.dw_tap = step * N;
-        gradient_table<T>.kernels[height - 1][taps - 1](tile);
-      });
+    // The images one after the other, or frame by frame.
+    const std::int64_t depth = s.output(0), runs = depth == 1 ? 1 : count * depth;
+    tile.images = depth == 1 ? count : 1;
+    for (std::int64_t k = 0; k < s.kernel[0] * s.kernel[1]; ++k) {
+      const std::int64_t frame = k / s.kernel[1] * s.dilation[0];
+      const T* const first = x + frame * plan.frame_size() + k % s.kernel[1] * s.dilation[1] * line;
+      for_each_tap_group(plan,
+                         [&](std::int64_t offset, std::int64_t kw, std::int64_t step, int taps) {
+                           tile.dw = sums + (k * s.kernel[2] + kw) * N;
+                           tile.dw_tap = step * N;
+                           for (std::int64_t run = 0; run < runs; ++run) {
+                             tile.x = first + run / depth * tile.x_image +
+                                      run % depth * plan.frame_step * plan.frame_size() + offset;
+                             tile.dy = dy + run * tile.rows * tile.columns * height;
+                             tile.accumulate = accumulate || run > 0;
+                             gradient_table<T>.kernels[height - 1][taps - 1](tile);
+                           }
+                         });
     }
   }
 };
@@ -345,6 +349,9 @@ constexpr std::size_t convolution_weight_gradient_workspace(const Window& window
                                                             View<const T> x, View<const T> dy) {
   const detail::WeightGradient<T> c(window, groups, x, dy);
   if (c.is_empty()) return 0;
+  if (ConvPlan plan; detail::has_depthwise_gradient(plan, window, groups, x, dy)) {
+    return std::size_t(detail::DepthwiseWeightGradient<T>{plan}.bytes());
+  }
   const detail::BlockedWeightGradient<T> b(window, groups, edge, x, dy);
   if (!b.is_possible) return std::size_t(c.tasks() * c.task_bytes());
   std::int64_t bytes = b.bytes();
@@ -359,6 +366,10 @@ void convolution_weight_gradient(const Window& window, std::int64_t groups, std:
                                  View<T> dw) {
   const detail::WeightGradient<T> c(window, groups, x, dy);
   if (c.is_empty()) return;
+  if (ConvPlan plan; detail::has_depthwise_gradient(plan, window, groups, x, dy)) {
+    const detail::DepthwiseWeightGradient<T> d{plan};
+    return d.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
+  }
   const detail::BlockedWeightGradient<T> b(window, groups, edge, x, dy);
   if (b.is_possible) {
     if (b.plan.edge == 0) return b.run(x.data, dy.data, dw.data, call.workspace, *call.executor);

@@ -119,7 +119,7 @@ const compute_t<T>* in_compute_type(const Executor& executor, const T* x, std::i
 
 /// A transposed convolution as convolutions with stride 1 and flipped kernels: one for each phase,
 /// the outputs that are equal modulo the strides, with the kernel elements that those see. Only
-/// some can: is_possible.
+/// some can: is_possible. Of several groups, those of plans that divide channels.
 template <class T>
 struct FlippedConvolution {
   static constexpr std::int64_t most_phases = 4, most_area = 256;
@@ -130,14 +130,15 @@ struct FlippedConvolution {
   };
 
   std::int64_t output[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, strides[3] = {1, 1, 1};
-  std::int64_t count = 1;
+  std::int64_t count = 1, groups = 1;
   Phase phases[most_phases];
   bool is_possible = false;
 
-  constexpr FlippedConvolution(const Window& w, std::int64_t groups, Precision precision,
-                               View<const T> x, View<const T> weights) {
+  constexpr FlippedConvolution(const Window& w, std::int64_t groups_, Precision precision,
+                               View<const T> x, View<const T> weights)
+      : groups(groups_) {
     if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
-      if (groups != 1 || w.rank() > 2 || x.size() == 0) return;
+      if (w.rank() > 3 || x.size() == 0) return;
       const std::size_t skipped = 3 - w.rank();
       std::int64_t input[3] = {1, 1, 1}, dilations[3] = {1, 1, 1}, pads[3] = {};
       for (std::size_t i = 0; i < w.rank(); ++i) {
@@ -152,17 +153,21 @@ struct FlippedConvolution {
         if (strides[to] == 1 && pads[to] >= w.reach(i)) return;
         if (strides[to] > 1 && (strides[to] > most_phases || dilations[to] > 1)) return;
       }
-      count = strides[1] * strides[2];
+      count = strides[0] * strides[1] * strides[2];
       if (count > most_phases || (count > 1 && kernel[1] * kernel[2] > most_area)) return;
+      if (count > 1 && w.rank() > 2) return;
       for (std::int64_t p = 0; p < count; ++p) {
         Phase& phase = phases[p];
         ConvShape s;
         s.batch = x.extent(0);
         s.channels = x.extent(1);
-        s.filters = weights.extent(1);
-        for (int i = 1; i < 3; ++i) {
+        s.filters = groups * weights.extent(1);
+        s.groups = groups;
+        for (int i = 0; i < 3; ++i) {
           // Output u * stride + at - pad sees x[u - t] through kernel element at + t * stride.
-          const std::int64_t stride = strides[i], at = i == 1 ? p / strides[2] : p % strides[2];
+          const std::int64_t stride = strides[i], at = i == 2   ? p % strides[2]
+                                                       : i == 1 ? p / strides[2]
+                                                                : 0;
           const std::int64_t taps = at < kernel[i] ? (kernel[i] - at + stride - 1) / stride : 0;
           phase.is_seen = phase.is_seen && taps > 0;
           const std::int64_t reach = taps > 0 ? (taps - 1) * dilations[i] : 0;
@@ -182,8 +187,9 @@ struct FlippedConvolution {
           phase.plan = conv_plan<T>(s, Layout::plain, Layout::plain);
         }
         const ConvPlan& plan = phase.plan;
-        if (plan.kind != ConvKind::blocked && plan.kind != ConvKind::line) return;
-        if (plan.kind != phases[0].plan.kind) return;
+        const bool has_kind = plan.kind == ConvKind::blocked ||
+                              plan.kind == (groups > 1 ? ConvKind::depthwise : ConvKind::line);
+        if (!has_kind || plan.kind != phases[0].plan.kind) return;
       }
       is_possible = true;
     }
@@ -210,7 +216,14 @@ struct FlippedConvolution {
       const std::int64_t needed = phases[p].plan.workspace_bytes;
       most = needed > most ? needed : most;
     }
-    return packed_bytes(count) + output_bytes() + most;
+    return packed_bytes(count) + output_bytes() + flipped_bytes() + most;
+  }
+  /// Bytes of the weights of a phase, of several groups, as a convolution takes them.
+  constexpr std::int64_t flipped_bytes() const {
+    const ConvShape& s = phases[0].plan.shape;
+    if (groups == 1) return 0;
+    const std::int64_t area = kernel[0] * kernel[1] * kernel[2];
+    return round_up(s.filters * s.channels_per_group() * area * std::int64_t(sizeof(T)), 64);
   }
 
   void run(const T* x, const T* w, const T* b, T* y, char* workspace,
@@ -219,14 +232,25 @@ struct FlippedConvolution {
       char* const packed = workspace;
       T* const part = reinterpret_cast<T*>(packed + packed_bytes(count));
       workspace += packed_bytes(count) + output_bytes();
+      T* const flipped = reinterpret_cast<T*>(workspace);
+      workspace += flipped_bytes();
       ConvEpilogue<T> epilogue;
       epilogue.bias = b;
+      for (std::int64_t p = 0; groups > 1 && p < count; ++p) {
+        if (!phases[p].is_seen) continue;
+        flip_groups(p, w, flipped);
+        conv_pack(phases[p].plan, flipped, packed + packed_bytes(p), executor);
+      }
+      if (count == 1 && groups > 1) {
+        conv(phases[0].plan, x, packed, y, epilogue, workspace, executor);
+        return;
+      }
       if (count == 1) {
         pack_tiles(phases[0].plan, w, WeightOrder::transposed, packed, executor);
         conv(phases[0].plan, x, packed, y, epilogue, workspace, executor);
         return;
       }
-      pack_phases(w, packed, executor);
+      if (groups == 1) pack_phases(w, packed, executor);
       for (std::int64_t p = 0; p < count; ++p) {
         const Phase& phase = phases[p];
         if (phase.is_seen) {
@@ -238,6 +262,24 @@ struct FlippedConvolution {
   }
 
  private:
+  /// The weights of a phase, [filters, channels of a group, kernel], of w [channels, filters of a group, kernel].
+  void flip_groups(std::int64_t p, const T* w, T* to) const {
+    const ConvShape& s = phases[p].plan.shape;
+    const std::int64_t channels = s.channels_per_group(), filters = s.filters_per_group();
+    const std::int64_t area = kernel[0] * kernel[1] * kernel[2];
+    for (std::int64_t i = 0; i < s.filters * channels; ++i) {
+      const std::int64_t f = i / channels, channel = f / filters * channels + i % channels;
+      const T* const from = w + (channel * filters + f % filters) * area;
+      for (std::int64_t d = s.kernel[0]; d-- > 0;) {
+        for (std::int64_t h = s.kernel[1]; h-- > 0;) {
+          const std::int64_t row = d * kernel[1] + h * strides[1] + p / strides[2];
+          for (std::int64_t v = s.kernel[2]; v-- > 0;) {
+            *to++ = from[row * kernel[2] + v * strides[2] + p % strides[2]];
+          }
+        }
+      }
+    }
+  }
   /// The weights of all phases, read once.
   void pack_phases(const T* w, char* packed, const Executor& executor) const {
     struct {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include <halftone/kernel/conv_plan.hpp>
 #include <halftone/kernel/tile.hpp>
 
 namespace halftone::kernel::detail {
@@ -11,6 +12,35 @@ inline constexpr int most_taps = 5;
 constexpr int gradient_rows(int taps) {
   const int rows = ((register_bytes == 64 ? 31 : 15) - taps) / taps;
   return rows < tile_rows ? rows : tile_rows;
+}
+
+/// f(offset in a row of x, kernel column, columns of the kernel to the next tap, taps) for the
+/// neighbouring taps of a kernel row that tiles take at once; x is in blocks as the plan has it.
+template <class F>
+constexpr void for_each_tap_group(const ConvPlan& plan, F&& f) {
+  const std::int64_t block = plan.column_size();
+  std::int64_t first = 0, column = 0, step = 0, next = -1;
+  int count = 0;
+  const auto flush = [&] {
+    const Parts parts(count, most_taps);
+    for (std::int64_t i = 0; i < parts.parts; ++i) {
+      const std::int64_t begin = parts.begin(i);
+      f(first + begin * block, column + begin * step, step, int(parts.begin(i + 1) - begin));
+    }
+  };
+  for_each_column(plan, [&](std::int64_t offset, std::int64_t kw, bool) {
+    if (count == 0 || offset != next || (count > 1 && kw != column + count * step)) {
+      flush();
+      first = offset;
+      column = kw;
+      step = count = 0;
+    } else {
+      step = count == 1 ? kw - column : step;
+    }
+    ++count;
+    next = offset + block;
+  });
+  flush();
 }
 
 /// Arguments of a tile of a weight gradient; strides in elements. Taps may also be blocks of channels that

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <halftone/kernel/conv_blocked.hpp>
+#include <halftone/kernel/gradient_tile.hpp>
+
+/// The gradient of a depthwise convolution's weights: channels are lanes, so that a block of them has its sums
+/// in registers, a vector for each tap.
+namespace halftone::kernel::detail {
+
+/// Arguments of some kernel rows of a block of channels; strides in elements.
+template <class S>
+struct DepthwiseGradientTile {
+  const S* x = nullptr;   ///< of the first tap
+  const S* dy = nullptr;  ///< [row, column] of an image
+  S* dw = nullptr;        ///< a vector for each tap; the sums are added to them
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t x_row = 0, x_kernel_row = 0, dw_row = 0, dw_tap = 0;
+};
+
+/// Adds the sums over an image for R rows of the kernel and V neighbouring taps of each.
+template <class S, int R, int V>
+void run_depthwise_gradient(const DepthwiseGradientTile<S>& t) {
+  using Vector = Vec<S>;
+  constexpr std::int64_t N = Vector::size;
+  Vector sum[R][V];
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) sum[r][v] = S(0);
+  }
+  const S* dy = t.dy;
+  for (std::int64_t row = 0; row < t.rows; ++row) {
+    const S* x = t.x + row * t.x_row;
+    for (std::int64_t q = t.columns; q > 0; --q, x += N, dy += N) {
+      const Vector factor = Vector::load(dy);
+#pragma GCC unroll 4
+      for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+        for (int v = 0; v < V; ++v) {
+          sum[r][v] = fma(Vector::load(x + r * t.x_kernel_row + v * N), factor, sum[r][v]);
+        }
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < V; ++v) {
+      S* const to = t.dw + r * t.dw_row + v * t.dw_tap;
+      (Vector::load(to) + sum[r][v]).store(to);
+    }
+  }
+}
+
+/// Rows of a kernel whose sums of `taps` taps each have room in registers.
+constexpr int depthwise_gradient_rows(int taps) {
+  constexpr int most = 3, sums = register_bytes == 64 ? 28 : 12;
+  const int rows = sums / taps;
+  return rows < most ? rows : most;
+}
+
+template <class S>
+struct DepthwiseGradientTable {
+  void (*kernels[depthwise_gradient_rows(1)][most_taps])(const DepthwiseGradientTile<S>&) = {};
+  constexpr DepthwiseGradientTable() { fill<1, 1>(); }
+
+ private:
+  template <int R, int V>
+  constexpr void fill() {
+    kernels[R - 1][V - 1] = run_depthwise_gradient<S, R, V>;
+    if constexpr (R < depthwise_gradient_rows(V)) {
+      fill<R + 1, V>();
+    } else if constexpr (V < most_taps) {
+      fill<1, V + 1>();
+    }
+  }
+};
+template <class S>
+inline constexpr DepthwiseGradientTable<S> depthwise_gradient_table{};
+
+/// The gradient of the weights of a convolution whose groups have one channel and one filter. `plan` brings x
+/// into blocks, see gradient_plan().
+template <class T>
+struct DepthwiseWeightGradient {
+  static constexpr std::int64_t N = channel_block<T>, most_tasks = 16;
+
+  const ConvPlan& plan;
+
+  constexpr std::int64_t pixels() const { return plan.shape.output_pixels(); }
+  constexpr std::int64_t area() const { return plan.shape.kernel_size(); }
+  constexpr Parts tasks() const { return Parts(plan.planes, Parts(plan.planes, most_tasks).parts); }
+  constexpr std::int64_t task_size() const { return plan.plane_size() + (pixels() + area()) * N; }
+  constexpr std::int64_t bytes() const {
+    return tasks().parts * task_size() * std::int64_t(sizeof(T));
+  }
+
+  void run(const T* x, const T* dy, T* dw, void* workspace, const Executor& executor) const {
+    if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
+      const ConvShape& s = plan.shape;
+      parallel_for(executor, tasks().parts, [&](std::int64_t task) {
+        T* const blocks = static_cast<T*>(workspace) + task * task_size();
+        T* const rows = blocks + plan.plane_size();
+        T* const sums = rows + pixels() * N;
+        for (std::int64_t plane = tasks().begin(task); plane < tasks().begin(task + 1); ++plane) {
+          const std::int64_t c = plane * N, count = s.channels - c < N ? s.channels - c : N;
+          for (std::int64_t i = 0; i < area() * N; ++i) sums[i] = 0;
+          for (std::int64_t image = 0; image < s.batch; ++image) {
+            copy_plane(plan, x + image * s.channels * s.input_pixels(), 1, plane, blocks);
+            block_pixels(dy + (image * s.channels + c) * pixels(), pixels(), count, 0, pixels(),
+                         rows);
+            add_image(blocks, rows, sums);
+          }
+          unblock_pixels(sums, dw + c * area(), area(), count, 0, area());
+        }
+      });
+    }
+  }
+
+ private:
+  void add_image(const T* x, const T* dy, T* sums) const {
+    const ConvShape& s = plan.shape;
+    DepthwiseGradientTile<T> tile;
+    tile.dy = dy;
+    tile.rows = s.output(1);
+    tile.columns = s.output(2);
+    tile.x_row = plan.row_step * plan.row_size();
+    tile.x_kernel_row = s.dilation[1] * plan.row_size();
+    tile.dw_row = s.kernel[2] * N;
+    for_each_tap_group(
+        plan, [&](std::int64_t offset, std::int64_t kw, std::int64_t step, int taps) {
+          const std::int64_t most = depthwise_gradient_rows(taps);
+          for (std::int64_t kh = 0; kh < s.kernel[1];) {
+            const std::int64_t rows = s.kernel[1] - kh < most ? s.kernel[1] - kh : most;
+            tile.x = x + kh * tile.x_kernel_row + offset;
+            tile.dw = sums + kh * tile.dw_row + kw * N;
+            tile.dw_tap = step * N;
+            depthwise_gradient_table<T>.kernels[rows - 1][taps - 1](tile);
+            kh += rows;
+          }
+        });
+  }
+};
+
+}  // namespace halftone::kernel::detail
