@@ -29,6 +29,7 @@
 #include "base/describe.hpp"
 #include "base/file.hpp"
 #include "transform/batch_parts.hpp"
+#include "transform/crop_kernels.hpp"
 #include "transform/defer.hpp"
 #include "transform/fold_batch_norm.hpp"
 #include "transform/fuse_normalizations.hpp"
@@ -68,6 +69,9 @@ Graph tabulate_bytes(Graph graph, const PassOptions& options) {
 }
 Graph keep_gates(Graph graph, const PassOptions&) { return halftone::keep_gates(std::move(graph)); }
 Graph fuse_gelu(Graph graph, const PassOptions&) { return halftone::fuse_gelu(std::move(graph)); }
+Graph crop_kernels(Graph graph, const PassOptions&) {
+  return halftone::crop_kernels(std::move(graph));
+}
 Graph fold_normalizations(Graph graph, const PassOptions&) {
   return fold_batch_norm(std::move(graph));
 }

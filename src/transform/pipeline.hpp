@@ -19,6 +19,7 @@ Graph infer(Graph graph, const PassOptions& options);
 Graph tabulate_bytes(Graph graph, const PassOptions& options);
 Graph keep_gates(Graph graph, const PassOptions& options);
 Graph fuse_gelu(Graph graph, const PassOptions& options);
+Graph crop_kernels(Graph graph, const PassOptions& options);
 Graph fold_normalizations(Graph graph, const PassOptions& options);
 Graph fuse_trained_attention(Graph graph, const PassOptions& options);
 Graph recompute_elementwise(Graph graph, const PassOptions& options);
@@ -55,6 +56,7 @@ inline constexpr Pass cpu_choice_passes[] = {
     {"keep_gates", &pass::keep_gates, &PassOptions::fuse},
     {"fuse_gelu", &pass::fuse_gelu, &PassOptions::fuse},
     {"dead_code", &pass::dead_code},
+    {"crop_kernels", &pass::crop_kernels, &PassOptions::change_weights},
     {"fold_normalizations", &pass::fold_normalizations, &PassOptions::change_weights},
     {"fuse_attention", &pass::fuse_attention, &PassOptions::fuse},
     {"fuse_convolutions", &pass::fuse_convolutions, &PassOptions::fuse},

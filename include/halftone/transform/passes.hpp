@@ -25,7 +25,7 @@ struct PassOptions {
   Evaluate evaluate = nullptr;  ///< see `infer`
   void* evaluate_context = nullptr;
   bool fuse = true;
-  bool change_weights = true;  ///< fold normalizations into them
+  bool change_weights = true;  ///< fold normalizations into them, crop kernels
   bool reorder = true;
   Recomputation recompute = Recomputation::none;
   Convolution convolution = Convolution::fast;
