@@ -32,6 +32,7 @@
 #include "transform/crop_kernels.hpp"
 #include "transform/defer.hpp"
 #include "transform/fold_batch_norm.hpp"
+#include "transform/fold_transposes.hpp"
 #include "transform/fuse_normalizations.hpp"
 #include "transform/graph_text.hpp"
 #include "transform/pair_channels.hpp"
@@ -83,6 +84,9 @@ Graph recompute_elementwise(Graph graph, const PassOptions&) {
 }
 Graph fuse_attention(Graph graph, const PassOptions&) {
   return detail::is_trained(graph) ? graph : halftone::fuse_attention(std::move(graph));
+}
+Graph fold_transposes(Graph graph, const PassOptions&) {
+  return halftone::fold_transposes(std::move(graph));
 }
 Graph fuse_convolutions(Graph graph, const PassOptions&) {
   return halftone::fuse_convolutions(std::move(graph));

@@ -24,6 +24,7 @@ Graph fold_normalizations(Graph graph, const PassOptions& options);
 Graph fuse_trained_attention(Graph graph, const PassOptions& options);
 Graph recompute_elementwise(Graph graph, const PassOptions& options);
 Graph fuse_attention(Graph graph, const PassOptions& options);
+Graph fold_transposes(Graph graph, const PassOptions& options);
 Graph fuse_convolutions(Graph graph, const PassOptions& options);
 Graph fuse_quantized(Graph graph, const PassOptions& options);
 Graph block_channels(Graph graph, const PassOptions& options);
@@ -59,6 +60,7 @@ inline constexpr Pass cpu_choice_passes[] = {
     {"crop_kernels", &pass::crop_kernels, &PassOptions::change_weights},
     {"fold_normalizations", &pass::fold_normalizations, &PassOptions::change_weights},
     {"fuse_attention", &pass::fuse_attention, &PassOptions::fuse},
+    {"fold_transposes", &pass::fold_transposes, &PassOptions::fuse},
     {"fuse_convolutions", &pass::fuse_convolutions, &PassOptions::fuse},
     {"fuse_quantized", &pass::fuse_quantized, &PassOptions::fuse},
     {"block_channels", &pass::block_channels, &PassOptions::fuse},

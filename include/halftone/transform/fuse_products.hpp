@@ -48,12 +48,17 @@ struct ProductChain {
   constexpr bool takes_product(const Graph& graph, const Node& node) {
     if (node.op == nullptr || node.order.block != 0) return false;
     const bool is_gemm = node.op->id == op::Gemm::id;
-    if (!is_gemm && node.op->id != op::MatMul::id) return false;
+    const bool is_fused = node.op->id == op::MatMulWithEpilogue::id;
+    if (!is_gemm && !is_fused && node.op->id != op::MatMul::id) return false;
     const TensorInfo &y = graph.info(node.outputs[0]), &b = graph.info(node.inputs[1]);
     const bool is_float = y.type == ElementType::float32 || y.type == ElementType::float64;
     const bool has_rows = y.is_static() && b.rank() == 2 && y.rank() > 1 && y.elements() > 0;
     if (!is_float || !has_rows || graph.tensor(node.inputs[0]).role == Role::constant) return false;
     inputs = {node.inputs[0], node.inputs[1]};
+    if (is_fused) {
+      op = unpack<op::MatMulWithEpilogue>(node.attributes);
+      return !op.clamp && !has_input(node, 2);
+    }
     if (!is_gemm) return true;
     const auto gemm = unpack<op::Gemm>(node.attributes);
     if (gemm.alpha != 1 || gemm.trans_a) return false;
