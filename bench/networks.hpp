@@ -140,9 +140,9 @@ inline AnyTensor inverted_residual(Graph& g, AnyTensor x, std::int64_t channels,
 }
 
 /// MobileNet V2, 3.5 M parameters.
-inline Graph mobilenet(std::int64_t batch = 1) {
+inline Graph mobilenet(std::int64_t batch = 1, std::int64_t size = 224) {
   Graph g;
-  AnyTensor x = g.input<float>("image", {batch, 3, 224, 224});
+  AnyTensor x = g.input<float>("image", {batch, 3, size, size});
   x = op::clip(batch_norm(g, conv(g, x, 3, 32, 3, 2, 1, false), 32), 0.f, 6.f);
   struct Stage {
     std::int64_t expand, filters, blocks, stride;

@@ -32,6 +32,7 @@ const Network all[]{
     {"mlp", [] { return networks::mlp(); }, 10},
     {"lenet", [] { return networks::lenet(); }, 10},
     {"resnet18", [] { return networks::resnet18(); }, 10},
+    {"mobilenet", [] { return networks::mobilenet(8, 112); }, 1000},
     {"encoder", [] { return networks::classifier(); }, 2},
     {"long_encoder", [] { return networks::classifier(1, 2048, 256); }, 2},
     {"dropout_encoder", [] { return networks::classifier(2, 512, 768, 0.1f); }, 2},

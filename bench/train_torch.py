@@ -48,6 +48,20 @@ class Block(nn.Module):  # of ResNet-18
         return F.relu(y + (x if self.side is None else self.side(x)))
 
 
+class Inverted(nn.Module):  # of MobileNet V2
+    def __init__(self, channels, filters, stride, expand):
+        super().__init__()
+        wide = channels * expand
+        self.adds = stride == 1 and channels == filters
+        self.parts = nn.Sequential(
+            *([] if expand == 1 else [nn.Conv2d(channels, wide, 1, bias=False), nn.BatchNorm2d(wide), nn.ReLU6()]),
+            nn.Conv2d(wide, wide, 3, stride, 1, groups=wide, bias=False), nn.BatchNorm2d(wide), nn.ReLU6(),
+            nn.Conv2d(wide, filters, 1, bias=False), nn.BatchNorm2d(filters))
+
+    def forward(self, x):
+        return x + self.parts(x) if self.adds else self.parts(x)
+
+
 class Layer(nn.Module):  # of an encoder
     def __init__(self, width, heads, drop):
         super().__init__()
@@ -92,6 +106,18 @@ def resnet18():
                          *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
 
 
+def mobilenet():
+    blocks, channels = [], 32
+    for expand, filters, count, stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
+                                           (6, 160, 3, 2), (6, 320, 1, 1)]:
+        for i in range(count):
+            blocks.append(Inverted(channels, filters, stride if i == 0 else 1, expand))
+            channels = filters
+    return nn.Sequential(nn.Conv2d(3, 32, 3, 2, 1, bias=False), nn.BatchNorm2d(32), nn.ReLU6(), *blocks,
+                         nn.Conv2d(320, 1280, 1, bias=False), nn.BatchNorm2d(1280), nn.ReLU6(),
+                         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(1280, 1000))
+
+
 networks = {
     "mlp": lambda: (nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)),
                     torch.randn(64, 784), 64, 10),
@@ -100,6 +126,7 @@ networks = {
                                     nn.Linear(64 * 49, 1024), nn.ReLU(), nn.Linear(1024, 10)),
                       torch.randn(64, 1, 28, 28), 64, 10),
     "resnet18": lambda: (resnet18(), torch.randn(8, 3, 64, 64), 8, 10),
+    "mobilenet": lambda: (mobilenet(), torch.randn(8, 3, 112, 112), 8, 1000),
     "encoder": lambda: (Encoder(768), torch.randn(4, 128, 768), 4, 2),
     "long_encoder": lambda: (Encoder(256), torch.randn(1, 2048, 256), 1, 2),
     "dropout_encoder": lambda: (Encoder(768, 0.1), torch.randn(2, 512, 768), 2, 2),
