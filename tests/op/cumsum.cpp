@@ -42,6 +42,10 @@ TEST_CASE_TEMPLATE("cumsum: the definition", T, float, double, half, bfloat16, s
       for (std::int64_t axis = -3; axis < 3; ++axis) {
         check_sums<T, std::int64_t>({3, 4, 70}, axis, exclusive, reverse);
       }
+      // Few columns, one row, more columns than have their totals beside each other.
+      check_sums<T, std::int32_t>({5, 4, 3}, 1, exclusive, reverse);
+      check_sums<T, std::int32_t>({2, 1, 33}, 1, exclusive, reverse);
+      check_sums<T, std::int32_t>({3, 1101}, 0, exclusive, reverse);
       check_sums<T, std::int32_t>({1}, 0, exclusive, reverse);
       check_sums<T, std::int32_t>({2, 0}, 0, exclusive, reverse);
     }

@@ -32,7 +32,6 @@ struct CumProd {
   static constexpr OpId id{"ai.onnx", "CumProd", 26};
   static constexpr Signature signature = "x axis:I -> y";
   using types = TypeList<ProductTypes, TypeList<std::int32_t, std::int64_t>>;
-  static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) {
     visit("exclusive", exclusive);

@@ -34,7 +34,6 @@ struct CumSum {
   static constexpr OpId id{"ai.onnx", "CumSum", 11, 14};
   static constexpr Signature signature = "x axis:I -> y";
   using types = TypeList<ProductTypes, TypeList<std::int32_t, std::int64_t>>;
-  static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) {
     visit("exclusive", exclusive);
