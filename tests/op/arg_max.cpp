@@ -35,6 +35,60 @@ TEST_CASE_TEMPLATE("argmax, argmin: the definition along every axis", T, float, 
   }
 }
 
+TEST_CASE_TEMPLATE("argmax, argmin: lines and columns around whole vectors", T, float, double, half,
+                   std::int8_t, std::uint32_t, std::int64_t) {
+  for (const std::int64_t n : {1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 300}) {
+    for (const std::int64_t inner : {1, 2, 17}) {
+      const Dims shape{3, n, inner};
+      const Array<T> x = scattered<T>(shape, 0, 40);
+      const std::vector<double> values = doubles(x);
+      for (const bool last : {false, true}) {
+        std::vector<double> largest, smallest;
+        for_each_index({3, 1, inner}, [&](const Dims& index, std::size_t) {
+          Dims i = index, most = index, least = index;
+          for (; i[1] < n; ++i[1]) {
+            const double v = values[position(shape, i)];
+            const double high = values[position(shape, most)], low = values[position(shape, least)];
+            if (v > high || (last && v == high)) most = i;
+            if (v < low || (last && v == low)) least = i;
+          }
+          largest.push_back(static_cast<double>(most[1]));
+          smallest.push_back(static_cast<double>(least[1]));
+        });
+        const std::int64_t chosen = last ? 1 : 0;
+        check_equal<std::int64_t>(run(op::ArgMax{.axis = 1, .select_last_index = chosen}, {x}),
+                                  {3, 1, inner}, largest);
+        check_equal<std::int64_t>(run(op::ArgMin{.axis = 1, .select_last_index = chosen}, {x}),
+                                  {3, 1, inner}, smallest);
+      }
+    }
+  }
+}
+
+TEST_CASE("argmax, argmin: the first NaN, wherever it is") {
+  for (const std::int64_t inner : {1, 20}) {
+    for (std::int64_t n = 2; n < 200; n += 31) {
+      for (std::int64_t at = 0; at < n; at += n / 2) {
+        Array<float> x({n, inner});
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 7);
+        for (std::int64_t k = at; k < n; k += 3) {
+          for (std::int64_t i = 0; i < inner; ++i) {
+            x[static_cast<std::size_t>(k * inner + i)] = std::nanf("");
+          }
+        }
+        const std::vector<double> expected(static_cast<std::size_t>(inner),
+                                           static_cast<double>(at));
+        for (const std::int64_t last : {0, 1}) {
+          check_equal<std::int64_t>(run(op::ArgMax{.select_last_index = last}, {x}), {1, inner},
+                                    expected);
+          check_equal<std::int64_t>(run(op::ArgMin{.select_last_index = last}, {x}), {1, inner},
+                                    expected);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("argmax: shapes and special numbers") {
   const double nan = std::nan("");
   const Array<float> x({2, 3}, {1, 3, 3, -1, -2, -1});

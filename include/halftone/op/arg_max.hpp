@@ -47,7 +47,6 @@ struct ArgMax {
   static constexpr OpId id{"ai.onnx", "ArgMax", 1, 11, 12, 13};
   static constexpr Signature signature = "x -> y:I";
   using types = TypeList<NumericTypes, TypeList<std::int64_t>>;
-  static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) {
     visit("axis", axis);
@@ -81,7 +80,6 @@ struct ArgMin {
   static constexpr OpId id{"ai.onnx", "ArgMin", 1, 11, 12, 13};
   static constexpr Signature signature = "x -> y:I";
   using types = TypeList<NumericTypes, TypeList<std::int64_t>>;
-  static constexpr bool compiled_once = true;
 
   constexpr void attributes(auto&& visit) {
     visit("axis", axis);
