@@ -60,6 +60,50 @@ TEST_CASE_TEMPLATE("topk: a stable sort's first elements", T, float, half, bfloa
   }
 }
 
+TEST_CASE_TEMPLATE("topk: few or many of short and long lines", T, float, double, half, std::int8_t,
+                   std::uint32_t, std::int64_t) {
+  for (const bool largest : {true, false}) {
+    for (const std::int64_t n : {47, 48, 49, 127, 128, 129, 2000}) {
+      for (const std::int64_t k : {1, 2, 15, 16, 17, 40, 1000, 2000}) {
+        if (k <= n) check_top<T>({2, n}, 1, k, largest);
+      }
+    }
+    // Lines that are read together, of which some are left.
+    for (const std::int64_t k : {5, 16, 17, 150, 300}) check_top<T>({2, 300, 37}, 1, k, largest);
+  }
+}
+
+TEST_CASE("topk: lines in order, and turned in the middle") {
+  for (const std::int64_t k : {3, 50, 700}) {
+    for (int order = 0; order < 3; ++order) {
+      constexpr std::int64_t n = 3000;
+      Array<float> x({n});
+      std::vector<std::int64_t> places(n);
+      std::iota(places.begin(), places.end(), 0);
+      for (std::int64_t i = 0; i < n; ++i) {
+        const std::int64_t v = order == 0 ? i : order == 1 ? -i : i < n / 2 ? i : n - i;
+        x[static_cast<std::size_t>(i)] = static_cast<float>(v);
+      }
+      std::stable_sort(places.begin(), places.end(), [&](std::int64_t a, std::int64_t b) {
+        return x[static_cast<std::size_t>(a)] > x[static_cast<std::size_t>(b)];
+      });
+      const std::vector<double> best(places.begin(), places.begin() + k);
+      CHECK(doubles(run_all(op::TopK{}, {x, indices({k})})[1]) == best);
+    }
+  }
+}
+
+TEST_CASE("topk: NaN among long lines") {
+  Array<float> x({1000});
+  for (std::size_t i = 0; i < 1000; ++i) x[i] = static_cast<float>(i % 10);
+  for (const std::size_t at : {100, 150, 999}) x[at] = std::nanf("");
+  CHECK(doubles(run_all(op::TopK{}, {x, indices({5})})[1]) ==
+        std::vector<double>{100, 150, 999, 9, 19});
+  CHECK(doubles(run_all(op::TopK{}, {x, indices({2})})[1]) == std::vector<double>{100, 150});
+  const std::vector<double> all = doubles(run_all(op::TopK{.largest = 0}, {x, indices({1000})})[1]);
+  CHECK(std::vector<double>(all.end() - 4, all.end()) == std::vector<double>{989, 100, 150, 999});
+}
+
 TEST_CASE("topk: many lines are divided") {
   check_top<float>({70, 900}, 1, 5, true, backwards());
   check_top<float>({90, 700}, 0, 5, false, backwards());

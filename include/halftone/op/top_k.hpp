@@ -10,6 +10,7 @@ namespace halftone {
 
 namespace kernel {
 // kernel/top_k.hpp. Over the middle one of dimensions [outer, n, inner].
+template <class T>
 constexpr std::int64_t top_k_workspace(std::int64_t outer, std::int64_t n, std::int64_t inner,
                                        std::int64_t k);
 template <class T>
@@ -81,7 +82,7 @@ struct TopK {
   constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const I>, View<T> values,
                                   View<I>) const {
     const std::size_t at = normalized_axis(axis, x.rank);
-    return static_cast<std::size_t>(kernel::top_k_workspace(
+    return static_cast<std::size_t>(kernel::top_k_workspace<T>(
         x.size(0, at), x.extent(at), x.size(at + 1, x.rank), values.extent(at)));
   }
   constexpr void gradient(auto& g) const {
