@@ -28,6 +28,32 @@ void near(const std::vector<double>& y, const std::vector<double>& expected) {
 
 }  // namespace
 
+TEST_CASE("gridsample: many points are as each of them alone") {
+  const Array<float> x = scattered<float>({2, 3, 9, 7}, -1, 1);
+  const Dims places{2, 19, 17, 2};
+  const Array<float> grid = scattered<float>(places, -1.3, 1.3);
+  for (const op::SampleMode mode :
+       {op::SampleMode::linear, op::SampleMode::nearest, op::SampleMode::cubic}) {
+    for (const op::SamplePadding padding :
+         {op::SamplePadding::zeros, op::SamplePadding::border, op::SamplePadding::reflection}) {
+      const op::GridSample sample{.mode = mode, .padding_mode = padding};
+      const std::vector<double> all = doubles(run(sample, {x, grid}));
+      for (std::int64_t i = 0; i < 19 * 17; i += 5) {
+        Array<float> one({2, 1, 1, 2});
+        for (std::size_t n = 0; n < 2; ++n) {
+          for (std::size_t k = 0; k < 2; ++k) {
+            one[2 * n + k] = grid[(n * 19 * 17 + static_cast<std::size_t>(i)) * 2 + k];
+          }
+        }
+        const std::vector<double> y = doubles(run(sample, {x, one}));
+        for (std::size_t plane = 0; plane < 6; ++plane) {
+          CHECK(y[plane] == all[plane * 19 * 17 + static_cast<std::size_t>(i)]);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("grid sample: examples of the ONNX specification, which are PyTorch's") {
   const std::vector<double> far{-10, -5, -0.2, 10, 5}, close{-1, -0.5, -0.2, 0, 0.5, 1};
   near(example({}, far), {0, 0, 1.7, 0, 0});
