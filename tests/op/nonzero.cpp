@@ -18,6 +18,29 @@ TEST_CASE_TEMPLATE("nonzero: indices in row-major order", T, float, half, bfloat
   check_equal<std::int64_t>(run(op::NonZero{}, {array<T>({}, {1})}), {0, 1}, {});
 }
 
+TEST_CASE_TEMPLATE("nonzero: rows of any length, many and few", T, float, double, half, bfloat16,
+                   std::int16_t, std::uint8_t, bool) {
+  for (const Dims& shape : {Dims{1000}, {3, 301}, {2, 5, 16}, {7, 5, 3, 2}, {40, 15}, {1, 17}}) {
+    for (const int rare : {0, 1, 9}) {
+      Array<T> x(shape);
+      std::vector<Dims> places;
+      for_each_index(shape, [&](const Dims& index, std::size_t i) {
+        const bool is_set = rare == 0 || i * 7919 % 10 > static_cast<std::size_t>(rare);
+        x[i] = static_cast<T>(is_set ? 1.f : 0.f);
+        if (is_set) places.push_back(index);
+      });
+      std::vector<double> expected;
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        for (const Dims& place : places) expected.push_back(static_cast<double>(place[d]));
+      }
+      check_equal<std::int64_t>(
+          run(op::NonZero{}, {x}),
+          {static_cast<std::int64_t>(shape.size()), static_cast<std::int64_t>(places.size())},
+          expected);
+    }
+  }
+}
+
 TEST_CASE("nonzero: both zeros, NaN, unknown values") {
   const Array<float> x = array<float>({4}, {-0.0, std::nan(""), 0.0, 1e-45});
   check_equal<std::int64_t>(run(op::NonZero{}, {x}), {1, 2}, {1, 3});

@@ -3,7 +3,10 @@
 #ifndef HALFTONE_OP_NONZERO_HPP
 #define HALFTONE_OP_NONZERO_HPP
 
+#include <type_traits>
+
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/kernel/nonzero.hpp>
 
 namespace halftone::op {
 
@@ -26,6 +29,11 @@ struct NonZero {
     if (!in.is_constant(0)) return y;
     const std::span<const std::byte> data = in.data(0);
     const auto size = static_cast<std::size_t>(size_in_bytes(x.type));
+    if (!std::is_constant_evaluated()) {
+      const auto n = static_cast<std::int64_t>(data.size() / size);
+      y.shape[1] = kernel::count_nonzero(x.type, data.data(), n);
+      return y;
+    }
     // Minus zero is a zero.
     const std::byte top{static_cast<std::uint8_t>(is_floating_point(x.type) ? 0x7f : 0xff)};
     std::int64_t count = 0;
@@ -39,25 +47,55 @@ struct NonZero {
   }
   template <class T, class I>
   void kernel(View<const T> x, View<I> y) const {
-    const std::int64_t n = x.size(), count = y.extent(1);
+    const std::int64_t count = y.extent(1), n = x.size();
     if (x.rank == 0) return;
-    // Places in the dense tensor first, in the last row.
+    // Rows that are worth their own indices: the last dimension's, or all as one.
+    const std::int64_t last = x.extent(x.rank - 1), row = last < 16 ? n : last;
     I* const places = y.data + static_cast<std::int64_t>(x.rank - 1) * count;
     std::int64_t found = 0;
-    for (std::int64_t i = 0; i < n && found < count; ++i) {
-      if (static_cast<halftone::detail::Compute<T>>(x[i]) != 0) places[found++] = i;
+    for (std::int64_t first = 0; first < n && found < count; first += row) {
+      const std::int64_t before = found;
+      const T* const from = x.data + first;
+      // Without a branch on the element. There is room for the place, even if it is not taken.
+      std::int64_t i = 0;
+      for (; i + 4 <= row && found + 4 <= count; i += 4) {
+        // Loads in front of the stores, which may change what they lead to for all the compiler knows.
+        const bool a = kernel::is_nonzero(from[i]), b = kernel::is_nonzero(from[i + 1]);
+        const bool c = kernel::is_nonzero(from[i + 2]), d = kernel::is_nonzero(from[i + 3]);
+        places[found] = i;
+        places[found += a] = i + 1;
+        places[found += b] = i + 2;
+        places[found += c] = i + 3;
+        found += d;
+      }
+      for (; i < row && found < count; ++i) {
+        places[found] = i;
+        found += kernel::is_nonzero(from[i]);
+      }
+      if (row == last) fill(x.shape().first(x.rank - 1), first / row, y.data, before, found, count);
     }
-    split(x.shape(), y.data, count);
+    if (row != last) split(x.shape(), y.data, count);
   }
 
  private:
+  /// The indices of row `number` along the dimensions in front of it, for columns [first, end).
+  static void fill(std::span<const std::int64_t> extents, std::int64_t number, std::int64_t* y,
+                   std::int64_t first, std::int64_t end, std::int64_t count) {
+    if (first == end) return;
+    for (std::size_t d = extents.size(); d-- > 0; number /= extents[d]) {
+      std::int64_t* const to = y + static_cast<std::int64_t>(d) * count;
+      const std::int64_t index = number % extents[d];
+      for (std::int64_t j = first; j < end; ++j) to[j] = index;
+    }
+  }
+  /// From places in the dense tensor, which are in the last row.
   static void split(std::span<const std::int64_t> extents, std::int64_t* y, std::int64_t count) {
     const std::int64_t* const places = y + static_cast<std::int64_t>(extents.size() - 1) * count;
     for (std::int64_t j = 0; j < count; ++j) {
       std::int64_t rest = places[j];
       for (std::size_t d = extents.size(); d-- > 0;) {
-        y[static_cast<std::int64_t>(d) * count + j] = rest % extents[d];
-        rest /= extents[d];
+        y[static_cast<std::int64_t>(d) * count + j] = d == 0 ? rest : rest % extents[d];
+        if (d != 0) rest /= extents[d];
       }
     }
   }
