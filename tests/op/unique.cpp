@@ -150,3 +150,31 @@ TEST_CASE("non_max_suppression: batches, classes, forms of boxes") {
         "boxes and scores have different batches");
   CHECK(reason(op, {centred, both, indices({1, 2})}) == "a limit is not one number");
 }
+
+TEST_CASE_TEMPLATE("unique: many elements, of which many or few are different", T, float, double,
+                   half, std::int8_t, std::int64_t) {
+  for (const bool sorted : {false, true}) {
+    for (const double high : {1.0, 7.0, 90.0}) check_unique<T>({40, 35}, {}, sorted, high);
+    for (const std::int64_t n : {1, 2, 3, 127, 255, 256, 257}) {
+      check_unique<T>({n}, {}, sorted, 90);
+    }
+  }
+}
+
+TEST_CASE("unique: elements that all lead to one place of the table") {
+  // The inverse of what the search multiplies by, modulo 2^64; the sign is turned for the order.
+  const std::uint64_t step = 0xf1de'83e1'9937'733d;
+  constexpr std::size_t n = 500;
+  Array<std::int64_t> x({static_cast<std::int64_t>(2 * n)});
+  for (std::size_t i = 0; i < 2 * n; ++i) {
+    x[i] = static_cast<std::int64_t>(i % n * step ^ std::uint64_t{1} << 63);
+  }
+  const std::vector<AnyArray> y = run_all(op::Unique{}, {x}, 4);
+  std::vector<std::int64_t> order(n);
+  for (std::size_t i = 0; i < n; ++i) order[i] = static_cast<std::int64_t>(i);
+  std::sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return x[static_cast<std::size_t>(a)] < x[static_cast<std::size_t>(b)];
+  });
+  CHECK(doubles(y[1]) == std::vector<double>(order.begin(), order.end()));
+  CHECK(doubles(y[3]) == std::vector<double>(n, 2));
+}

@@ -71,7 +71,8 @@ struct Unique {
     const std::int64_t inner = axis ? x.size(at + 1, x.rank) : 1;
     const kernel::UniqueSlices found(element_type<T>, reinterpret_cast<const std::byte*>(x.data),
                                      outer, n, inner, sorted != 0, call.workspace);
-    for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::int64_t u = 0; u < found.count && outer * inner == 1; ++u) y[u] = x[found.firsts[u]];
+    for (std::int64_t o = 0; o < outer && outer * inner != 1; ++o) {
       for (std::int64_t u = 0; u < found.count && inner != 0; ++u) {
         __builtin_memcpy(y.data + (o * found.count + u) * inner,
                          x.data + (o * n + found.firsts[u]) * inner,
