@@ -146,25 +146,47 @@ struct ResizeAxis {
 /// Elements that one task makes at least.
 inline constexpr std::int64_t resize_grain = 16 * 1024;
 
+/// resize_dimension of some lines of which an element is made of two: four at once, since they share
+/// indices and weights.
+template <class S>
+void resize_pairs(const ResizeAxis<S>& a, const S* x, S* y, std::int64_t lines) {
+  const std::int64_t n = a.input, m = a.output, *const index = a.index;
+  const S* const weight = a.weight;
+  std::int64_t o = 0;
+  for (; o + 4 <= lines; o += 4, x += 4 * n, y += 4 * m) {
+    const S *const p = x, *const q = x + n, *const r = x + 2 * n, *const s = x + 3 * n;
+    for (std::int64_t i = 0; i < m; ++i) {
+      const std::int64_t j = index[2 * i], k = index[2 * i + 1];
+      const S u = weight[2 * i], v = weight[2 * i + 1];
+      y[i] = u * p[j] + v * p[k];
+      y[i + m] = u * q[j] + v * q[k];
+      y[i + 2 * m] = u * r[j] + v * r[k];
+      y[i + 3 * m] = u * s[j] + v * s[k];
+    }
+  }
+  for (; o < lines; ++o, x += n, y += m) {
+    for (std::int64_t i = 0; i < m; ++i) {
+      y[i] = weight[2 * i] * x[index[2 * i]] + weight[2 * i + 1] * x[index[2 * i + 1]];
+    }
+  }
+}
+
 /// y[o, i, j] = sum over k of weight[i, k] * x[o, index[i, k], j].
 template <class S>
 void resize_dimension(const Executor& executor, const ResizeAxis<S>& a, const S* x, S* y,
                       std::int64_t outer, std::int64_t inner) {
   const std::int64_t taps = a.taps;
   if (inner == 1) {
-    const std::int64_t lines = resize_grain / (a.output * taps) + 1;
+    const std::int64_t lines = resize_grain / (a.output * taps) + (taps == 2 ? 4 : 1);
     parallel_for(executor, (outer + lines - 1) / lines, [&](std::int64_t task) {
       const std::int64_t end = (task + 1) * lines < outer ? (task + 1) * lines : outer;
+      if (taps == 2) {
+        const std::int64_t first = task * lines;
+        return resize_pairs(a, x + first * a.input, y + first * a.output, end - first);
+      }
       for (std::int64_t o = task * lines; o < end; ++o) {
         const S* const from = x + o * a.input;
         S* const to = y + o * a.output;
-        if (taps == 2) {
-          for (std::int64_t i = 0; i < a.output; ++i) {
-            to[i] = a.weight[2 * i] * from[a.index[2 * i]] +
-                    a.weight[2 * i + 1] * from[a.index[2 * i + 1]];
-          }
-          continue;
-        }
         for (std::int64_t i = 0; i < a.output; ++i) {
           S sum = 0;
           for (std::int64_t k = i * taps; k < (i + 1) * taps; ++k) {
