@@ -188,9 +188,15 @@ void resize_dimension(const Executor& executor, const ResizeAxis<S>& a, const S*
         const S* const from = x + o * a.input;
         S* const to = y + o * a.output;
         for (std::int64_t i = 0; i < a.output; ++i) {
+          const std::int64_t* const at = a.index + i * taps;
+          const S* const w = a.weight + i * taps;
           S sum = 0;
-          for (std::int64_t k = i * taps; k < (i + 1) * taps; ++k) {
-            sum += a.weight[k] * from[a.index[k]];
+          if (at[taps - 1] - at[0] == taps - 1) {
+            // Neighbours, as far as x goes, are read without their indices.
+            const S* const p = from + at[0];
+            for (std::int64_t k = 0; k < taps; ++k) sum += w[k] * p[k];
+          } else {
+            for (std::int64_t k = 0; k < taps; ++k) sum += w[k] * from[at[k]];
           }
           to[i] = sum;
         }
