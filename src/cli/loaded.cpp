@@ -28,6 +28,8 @@ std::string versions_text(const std::string& path) {
 }
 
 LoadedModel::LoadedModel(const ModelFile& model) : model_(load(model)) {}
+LoadedModel::LoadedModel(const ModelFile& model, std::vector<onnx::InputShape> inputs)
+    : model_(load_model(model, std::move(inputs))) {}
 
 const Graph& LoadedModel::graph() const {
   const Graph* graph = std::get_if<Graph>(&model_);

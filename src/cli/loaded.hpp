@@ -16,6 +16,8 @@ class LoadedModel {
  public:
   /// Reads either. Throws what reading it throws, and UsageError for sizes of what is compiled.
   explicit LoadedModel(const ModelFile& model);
+  /// Reads a model whose inputs are these.
+  LoadedModel(const ModelFile& model, std::vector<onnx::InputShape> inputs);
 
   const Graph& graph() const;
   Session session(const SessionOptions& options) &&;

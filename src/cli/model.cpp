@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
 #include <halftone/onnx.hpp>
 
@@ -12,13 +13,14 @@
 
 namespace halftone::cli {
 
-Graph load_model(const ModelFile& model) {
+Graph load_model(const ModelFile& model, std::vector<onnx::InputShape> inputs) {
   onnx::Report report(model.strict);
-  return load_model(model, report);
+  return load_model(model, report, std::move(inputs));
 }
 
-Graph load_model(const ModelFile& model, onnx::Report& report) {
-  onnx::LoadOptions options{.strict = model.strict};
+Graph load_model(const ModelFile& model, onnx::Report& report,
+                 std::vector<onnx::InputShape> inputs) {
+  onnx::LoadOptions options{.inputs = std::move(inputs), .strict = model.strict};
   for (const Size& size : model.sizes) options.sizes.push_back({size.name, size.value});
   return onnx::load(model.path, options, report);
 }

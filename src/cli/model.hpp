@@ -13,10 +13,11 @@
 namespace halftone::cli {
 
 /// A model read from its file, with values for its symbolic extents. Throws what reading it throws,
-/// and UsageError if the model has no such symbol.
-Graph load_model(const ModelFile& model);
+/// and UsageError if the model has no such symbol. `inputs`: what some of its inputs are.
+Graph load_model(const ModelFile& model, std::vector<onnx::InputShape> inputs = {});
 /// The same; `report` says what is wrong and what is unusual, also if this throws.
-Graph load_model(const ModelFile& model, onnx::Report& report);
+Graph load_model(const ModelFile& model, onnx::Report& report,
+                 std::vector<onnx::InputShape> inputs = {});
 
 /// What a model file says about the language that it is written in.
 struct Versions {

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <exception>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <halftone/session/session.hpp>
 #include <halftone/streams.hpp>
@@ -84,12 +87,40 @@ ElementType type_of_input(const Graph& graph, std::string_view input) {
   return ElementType::undefined;
 }
 
+/// The model for the inputs at hand, if it states less of them than its operators have to know.
+LoadedModel load_for_inputs(const RunOptions& options) {
+  std::optional<LoadedModel> model;
+  std::exception_ptr refusal;
+  try {
+    model.emplace(options.model);
+    bool is_stated = true;
+    for (const TensorId id : model->graph().inputs) {
+      is_stated = is_stated && model->graph().info(id).is_known();
+    }
+    if (is_stated) return std::move(*model);
+  } catch (const Error&) {
+    refusal = std::current_exception();
+    if (is_executable(options.model.path)) throw;
+  }
+  try {
+    std::vector<onnx::InputShape> inputs;
+    for (const InputFile& input : options.inputs) {
+      inputs.push_back({input.name, read_tensor(input.file, ElementType::undefined).info()});
+    }
+    return LoadedModel(options.model, std::move(inputs));
+  } catch (const Error&) {
+    // What was wrong before counts.
+    if (refusal != nullptr) std::rethrow_exception(refusal);
+    return std::move(*model);
+  }
+}
+
 }  // namespace
 
 void run(const RunOptions& options, const Console& console) {
   const bool is_trial = options.inputs.empty() && options.output_dir.empty();
   Activity activity(console, "run " + detail::escaped(options.model.path));
-  LoadedModel model(options.model);
+  LoadedModel model = load_for_inputs(options);
   const Graph& graph = model.graph();
   std::vector<std::string> names;
   std::vector<AnyArray> arrays;

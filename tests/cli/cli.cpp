@@ -195,6 +195,18 @@ TEST_CASE("run writes what the model computes") {
   }
 }
 
+// A mean of 2 and a deviation of 1.
+TEST_CASE("a model that states no shapes is read for the inputs of a run") {
+  const test::Folder folder;
+  write_file((folder / "x.txt"), "float 1 2\n1 3\n");
+  const Answer answer =
+      halftone_with({"run", models + "no_shape.onnx", "--input", "x=" + (folder / "x.txt"),
+                     "--output-dir", (folder / "out"), "--format", "txt"});
+  INFO(answer.err);
+  REQUIRE(answer.code == 0);
+  CHECK(read_file((folder / "out/output_0.txt")) == "float 1 2\n-1 1\n");
+}
+
 TEST_CASE("a run with nothing else makes its inputs up") {
   const Answer text = halftone_with({"run", models + "add.onnx"});
   INFO(text.err);

@@ -45,6 +45,9 @@ def main(folder):
     # One symbol, two inputs.
     save("symbols", [node("Add", ["a", "b"], ["y"])], [value("a", ["n", 2]), value("b", ["n", 2])],
          [value("y", ["n", 2])])
+    # An input without a shape, whose type the operator has to know.
+    save("no_shape", [node("MeanVarianceNormalization", ["x"], ["y"], axes=[1])], [value("x", None)],
+         [value("y", None)])
 
     def tensor(name, array):
         with open(os.path.join(folder, name + ".pb"), "wb") as f:
