@@ -10,10 +10,12 @@
 /// Runs operators that are recorded as others: a session over what `expand` made of one node.
 namespace run_op_test {
 
-/// Bit i of `constants`: input i is a constant of the graph.
+/// Bit i of `constants`: input i is a constant of the graph; `has_open_batch`: the first extents of the others
+/// are known when they come.
 template <class Op>
 std::vector<AnyArray> run_session(const Op& op, const std::vector<AnyArray>& inputs,
-                                  std::size_t outputs = 1, std::uint64_t constants = 0) {
+                                  std::size_t outputs = 1, std::uint64_t constants = 0,
+                                  bool has_open_batch = false) {
   Graph graph;
   std::vector<TensorId> ids;
   std::vector<std::string> names(inputs.size());
@@ -26,7 +28,9 @@ std::vector<AnyArray> run_session(const Op& op, const std::vector<AnyArray>& inp
           graph.add_constant(x.info(), Bytes(std::vector(x.data(), x.data() + x.bytes()))));
     } else {
       names[i] = "x" + std::to_string(i);
-      ids.push_back(graph.add_input(x.info(), names[i]));
+      TensorInfo info = x.info();
+      if (has_open_batch) info.shape[0] = dynamic;
+      ids.push_back(graph.add_input(info, names[i]));
     }
   }
   const std::vector<TensorId> made =

@@ -67,6 +67,15 @@ TEST_CASE("com.microsoft Attention projects, masks and remembers") {
   const Array<std::int32_t> mask({2, 3}, {1, 1, 0, 0, 1, 1}), ends({4}, {2, 3, 0, 1});
   check(run_session(op, {x, w, bias, mask})[0], all_heads(q, k, v, 3, 0.5, masked));
   check(run_session(op, {x, w, bias, ends})[0], all_heads(q, k, v, 3, 0.5, masked));
+  check(run_session(op, {x, w, bias, ends}, 1, 0b110, true)[0], all_heads(q, k, v, 3, 0.5, masked));
+  const auto until = [&](std::size_t b, std::size_t, std::size_t, std::size_t j, double s) {
+    return j < 2 + b ? s : s - 10000;
+  };
+  for (const bool has_open_batch : {false, true}) {
+    check(run_session(op, {x, w, bias, Array<std::int32_t>({2}, {2, 3})}, 1, 0b110,
+                      has_open_batch)[0],
+          all_heads(q, k, v, 3, 0.5, until));
+  }
   op.self.unidirectional = 1;
   op.self.scale = 0.25f;
   const auto causal = [](std::size_t, std::size_t, std::size_t i, std::size_t j, double s) {

@@ -83,18 +83,18 @@ constexpr X key_mask(const X& mask, const X& k, double filter, ElementType type)
   if (rank == 0 || (is_static && extent != batch && !has_starts)) {
     refuse_attention("a mask index of this shape is not offered");
   }
-  const X wide = as_type(mask, ElementType::int64);
+  const X wide = as_type(mask, ElementType::int64), count = extent_at(k, 0);
   const X positions = indices_along(k, 2);
-  Graph& graph = *mask.graph;
-  const auto part = [&](std::int64_t first) {
-    const X numbers =
-        has_starts
-            ? X(op::slice(wide, constant(graph, Dims{first}), constant(graph, Dims{first + batch})))
-            : wide;
-    return with_axes(numbers, {1});
-  };
-  X seen = op::less(positions, part(0));
-  if (has_starts) seen = op::logical_and(seen, op::greater_or_equal(positions, part(batch)));
+  if (is_static && !has_starts) {
+    const X seen = op::less(positions, with_axes(wide, {1}));
+    return zero_where(with_axes(seen, {1, 2}), filter, type);
+  }
+  // Zeros behind the numbers are where keys begin if the mask has no more.
+  const X ends = op::slice(wide, constant(*mask.graph, Dims{0}), count);
+  const X all = is_static ? wide : X(op::concat(wide, op::sub(ends, ends), {.axis = 0}));
+  const X begins = op::slice(all, count, op::add(count, count));
+  const X seen = op::logical_and(op::less(positions, with_axes(ends, {1})),
+                                 op::greater_or_equal(positions, with_axes(begins, {1})));
   return zero_where(with_axes(seen, {1, 2}), filter, type);
 }
 
