@@ -143,6 +143,24 @@ TEST_CASE("ml: LinearClassifier") {
                             x);
   check_equal<std::int64_t>(two[0], {2}, {9, 4});
   check_equal<float>(two[1], {2, 2}, {0, 1, 3, -2});
+  // LOGISTIC makes both scores probabilities: sigmoid(-s), sigmoid(s) for s = 1 and s = -2.
+  const auto logistic =
+      classify({floats("coefficients", {1, -1}), floats("intercepts", {0}),
+                ints<int>("classlabels_ints", {4, 9}), test::text("post_transform", "LOGISTIC")},
+               x);
+  const auto sigmoid = [](double s) { return 1 / (1 + std::exp(-s)); };
+  check_equal<std::int64_t>(logistic[0], {2}, {9, 4});
+  check_close<float>(logistic[1], {sigmoid(-1), sigmoid(1), sigmoid(2), sigmoid(-2)});
+  // ONNX Runtime 1.32 and the reference of ONNX write these for s = 0.1.
+  const auto peer =
+      classify({floats("coefficients", {0.5, -0.25}), floats("intercepts", {0.1}),
+                ints<int>("classlabels_ints", {3, 7}), test::text("post_transform", "LOGISTIC")},
+               array<float>({1, 2}, {1, 2}));
+  check_equal<std::int64_t>(peer[0], {1}, {7});
+  const std::vector<double> z = run_op_test::doubles(peer[1]);
+  REQUIRE(z.size() == 2);
+  CHECK(std::fabs(z[0] - 0.4750) < 0.0001);
+  CHECK(std::fabs(z[1] - 0.5250) < 0.0001);
 }
 
 TEST_CASE("ml: columns") {

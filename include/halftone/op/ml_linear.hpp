@@ -64,7 +64,8 @@ struct LinearRegressor {
 /// coefficients  [e * c], row by row
 /// classlabels_ints, classlabels_strings, post_transform  the labels, numbers or texts; what becomes of the scores
 /// limits        with one score s and two labels y is the second one if s > 0, and z is 1 - s, s, as
-///               ONNX Runtime has it; with other labels y is 1 or 0. multi_class means nothing
+///               ONNX Runtime has it, or with LOGISTIC sigmoid(-s), sigmoid(s); with other labels y
+///               is 1 or 0. multi_class means nothing
 /// source        ai.onnx.ml LinearClassifier-1
 struct LinearClassifier {
   std::int64_t multi_class = 0;
@@ -106,8 +107,11 @@ struct LinearClassifier {
       fail(ErrorKind::unsupported, {.what = "one score for other than two texts is not offered"});
     }
     if (count != 2) return {index, z};
-    const auto first = sub(1.0f, z);
-    return {gather(labels, index), concat(std::array<AnyTensor, 2>{first, z}, {.axis = 1})};
+    // Negating before sigmoid keeps the small probability exact, unlike 1 - sigmoid(s).
+    const bool is_logistic = post_transform == PostTransform::logistic;
+    const auto first = is_logistic ? sigmoid(neg(z)) : sub(1.0f, z);
+    const auto second = is_logistic ? sigmoid(z) : z;
+    return {gather(labels, index), concat(std::array<AnyTensor, 2>{first, second}, {.axis = 1})};
   }
 };
 
