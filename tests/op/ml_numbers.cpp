@@ -231,6 +231,26 @@ TEST_CASE("ml: support vectors by their kernels") {
   }
 }
 
+TEST_CASE("ml: LOGISTIC makes probabilities of the score of two classes") {
+  const auto y = run(
+      model("SVMClassifier",
+            {test::text("kernel_type", "RBF"), floats("kernel_params", {0.5, 0, 3}),
+             floats("support_vectors", {0.1, 0.2, 0.5, -0.4}), floats("coefficients", {0.5, -0.7}),
+             floats("rho", {0.1}), ints<int>("vectors_per_class", {1, 1}),
+             ints<int>("classlabels_ints", {3, 7}), test::text("post_transform", "LOGISTIC")},
+            f32, {"n", 2}, 2, 1),
+      array<float>({1, 2}, {1, 2}));
+  // s = sum of coefficient * exp(-gamma * distance^2), plus rho.
+  const double s = 0.5 * std::exp(-0.5 * (0.9 * 0.9 + 1.8 * 1.8)) -
+                   0.7 * std::exp(-0.5 * (0.5 * 0.5 + 2.4 * 2.4)) + 0.1;
+  check_close<float>(y[1], {1 / (1 + std::exp(s)), 1 / (1 + std::exp(-s))}, 8);
+  // ONNX Runtime 1.32 writes these.
+  const std::vector<double> z = run_op_test::doubles(y[1]);
+  REQUIRE(z.size() == 2);
+  CHECK(std::fabs(z[0] - 0.467) < 0.001);
+  CHECK(std::fabs(z[1] - 0.533) < 0.001);
+}
+
 TEST_CASE("ml: votes of three classes, and their probabilities") {
   // One vector for each class and a linear kernel: the kernel's values are the row's features.
   const auto classify = [](const std::vector<test::Message>& more) {

@@ -223,8 +223,9 @@ inline std::int64_t classify(const SvmShape& svm, PostTransform transform,
     z[0] = probit(z[0]);
   } else if (svm.columns() == 2) {
     const float s = z[0];
-    z[0] = transform == PostTransform::as_is ? -s : 1 - s;
-    z[1] = s;
+    const bool is_logistic = transform == PostTransform::logistic;
+    z[0] = is_logistic ? logistic(-s) : transform == PostTransform::as_is ? -s : 1 - s;
+    z[1] = is_logistic ? logistic(s) : s;
   }
   return best;
 }

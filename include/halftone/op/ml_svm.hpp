@@ -96,8 +96,8 @@ struct SvmRule {
 ///          next to each other, a row of coefficients for each class but one, a number for each pair
 /// kernel_type, kernel_params  LINEAR, POLY, RBF or SIGMOID; gamma, coef0 and degree
 /// limits   without support vectors the coefficients are a vector for each class, whose products
-///          with x are the scores. A post_transform of two scores makes 1 - s, s of them, as ONNX
-///          Runtime has it
+///          with x are the scores. LOGISTIC makes sigmoid(-s), sigmoid(s) of the scores -s, s of two
+///          classes, SOFTMAX and SOFTMAX_ZERO make 1 - s, s of them, as ONNX Runtime has it
 /// source   ai.onnx.ml SVMClassifier-1
 struct SVMClassifier {
   SvmKernel kernel_type = SvmKernel::linear;
