@@ -64,3 +64,84 @@ TEST_CASE("gradient of DepthToSpace and SpaceToDepth") {
     });
   }
 }
+
+namespace {
+
+/// All gradients of sum(y * y) have their inputs' shapes. They are 0, as y has no elements or
+/// elements that are 0.
+void check_zero_gradients(const std::vector<Dims>& shapes, auto&& record) {
+  Graph graph;
+  std::vector<AnyTensor> x;
+  std::vector<TensorId> wanted;
+  std::vector<std::string> names;
+  for (const Dims& shape : shapes) {
+    names.push_back("x" + std::to_string(x.size()));
+    x.push_back({&graph, graph.add_input({ElementType::float64, shape}, names.back())});
+    wanted.push_back(x.back().id);
+  }
+  const AnyTensor y = record(graph, x);
+  const AnyTensor loss = op::sum(op::mul(y, y), none, {.keepdims = 0});
+  for (const TensorId id : differentiate(graph, loss.id, wanted)) {
+    REQUIRE(id != no_tensor);
+    graph.add_output(id);
+  }
+  Session session(std::move(graph), {.threads = 1});
+  std::vector<Array<double>> values;
+  for (const Dims& shape : shapes) values.push_back(scattered(shape));
+  std::vector<Input> given;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    given.push_back({names[i], static_cast<const AnyArray&>(values[i])});
+  }
+  const Result result = session.run(std::span<const Input>(given));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    CAPTURE(i);
+    const AnyView dx = result[i];
+    REQUIRE(dx.info == values[i].info());
+    for (std::size_t k = 0; k < values[i].size(); ++k) {
+      CHECK(static_cast<const double*>(dx.data)[k] == 0);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("gradients of tensors without elements") {
+  const auto list = [](Graph& graph, const Dims& values) { return constant(graph, values); };
+  check_zero_gradients({{1, 0, 2}},
+                       [&](Graph& graph, auto& x) { return op::squeeze(x[0], list(graph, {0})); });
+  check_zero_gradients(
+      {{0, 2}}, [&](Graph& graph, auto& x) { return op::unsqueeze(x[0], list(graph, {0})); });
+  check_zero_gradients({{2, 0, 3}}, [](Graph&, auto& x) { return op::flatten(x[0], {.axis = 2}); });
+  for (const Dims& shape : {Dims{0, 6}, Dims{3, 0}, Dims{0}}) {
+    check_zero_gradients({{2, 0, 3}}, [&](Graph& graph, auto& x) {
+      return op::reshape(x[0], list(graph, shape), {.allowzero = true});
+    });
+  }
+  for (const Dims& repeats : {Dims{0, 1}, Dims{0, 0}, Dims{2, 0}}) {
+    check_zero_gradients(
+        {{2, 3}}, [&](Graph& graph, auto& x) { return op::tile(x[0], list(graph, repeats)); });
+    check_zero_gradients(
+        {{0, 3}}, [&](Graph& graph, auto& x) { return op::tile(x[0], list(graph, {2, 2})); });
+  }
+  const std::vector<std::vector<Dims>> factors{{{1, 0, 2, 2}, {0, 2, 3}}, {{2, 0}, {0, 3}},
+                                               {{0, 2}, {2, 3}},          {{0}, {2, 0, 3}},
+                                               {{2, 3, 0}, {0}},          {{0}, {0}}};
+  for (const std::vector<Dims>& shapes : factors) {
+    check_zero_gradients(shapes, [](Graph&, auto& x) { return op::matmul(x[0], x[1]); });
+  }
+  for (const std::int64_t batch : {0, 1}) {
+    // One step of no sequences, and no steps of one.
+    const Dims x{1 - batch, batch, 2};
+    check_zero_gradients({x, {1, 8, 2}, {1, 8, 2}}, [](Graph& graph, auto& in) {
+      const auto made = halftone::detail::record(graph, op::LSTM{.hidden_size = 2},
+                                                 {in[0].id, in[1].id, in[2].id}, 1);
+      return AnyTensor{&graph, made[0]};
+    });
+  }
+  check_zero_gradients({{2, 0, 3}}, [&](Graph& graph, auto& x) {
+    return op::mean(x[0], list(graph, {0}), {.keepdims = 0});
+  });
+  check_zero_gradients({{2, 0, 3}}, [&](Graph& graph, auto& x) {
+    return op::max(x[0], list(graph, {0}), {.keepdims = 0});
+  });
+}

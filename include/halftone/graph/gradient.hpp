@@ -79,6 +79,9 @@ class GradientScope {
   /// `x` summed over the dimensions that a tensor of this shape is broadcast over to x's shape.
   template <std::same_as<Graph> G = Graph>
   static constexpr AnyTensor sum_to(AnyTensor x, const Dims& shape);
+  /// `x` in this shape. An extent 0 stands for itself: nothing is copied from x's shape.
+  template <std::same_as<Graph> G = Graph>
+  static constexpr AnyTensor reshape_to(AnyTensor x, const Dims& shape);
   /// The values of constant input i, whole numbers; throws UnsupportedError if it is no constant.
   constexpr Vector<std::int64_t> integers(std::size_t i);
   /// Whether the values of input i are known before the run.

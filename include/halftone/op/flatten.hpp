@@ -27,7 +27,7 @@ struct Flatten {
                       {product(x.shape.span().first(at)), product(x.shape.span().subspan(at))}};
   }
   static constexpr void gradient(auto& g) {
-    g.dx(0) += op::reshape(g.dy(), constant(g.graph(), g.x().info().shape));
+    g.dx(0) += GradientScope::reshape_to(g.dy(), g.x().info().shape);
   }
 };
 

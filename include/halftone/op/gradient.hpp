@@ -48,7 +48,15 @@ constexpr AnyTensor GradientScope::sum_to(AnyTensor x, const Dims& shape) {
     }
   }
   if (!axes.empty()) x = op::sum(x, constant(graph, axes), {.keepdims = 1});
-  return x.info().shape == shape ? x : AnyTensor(op::reshape(x, constant(graph, shape)));
+  return x.info().shape == shape ? x : reshape_to<G>(x, shape);
+}
+
+template <std::same_as<Graph> G>
+constexpr AnyTensor GradientScope::reshape_to(AnyTensor x, const Dims& shape) {
+  G& graph = *x.graph;
+  // Reshape refuses allowzero beside an extent that it has to find.
+  const bool has_zero = shape.contains(0) && !shape.contains(dynamic);
+  return op::reshape(x, constant(graph, shape), {.allowzero = has_zero});
 }
 
 template <std::same_as<Graph> G>

@@ -199,7 +199,7 @@ struct ReplicatedReduceScatter {
     const AnyTensor all = replicated_all_gather(g.dy(), none, {.collective = collective});
     const AnyTensor own =
         slice(all, constant(g.graph(), Dims{0}), constant(g.graph(), Dims{x.elements()}));
-    g.dx() += reshape(own, constant(g.graph(), x.shape));
+    g.dx() += GradientScope::reshape_to(own, x.shape);
   }
 };
 
@@ -239,7 +239,7 @@ struct ReplicatedAllGather {
     Collective own = collective;
     own.collective_operator = CollectiveOperator::local;
     const AnyTensor part = replicated_reduce_scatter(g.dy(), none, {.collective = own});
-    g.dx() += reshape(part, constant(g.graph(), g.x().info().shape));
+    g.dx() += GradientScope::reshape_to(part, g.x().info().shape);
   }
 };
 

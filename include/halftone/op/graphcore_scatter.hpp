@@ -357,21 +357,22 @@ struct GroupedGather {
     const std::int64_t run = product(x.shape.span().subspan(at + 1));
     const std::int64_t count = product(given) / groups;
     // The groups one behind the other are one tensor to gather from along its first dimension.
-    auto places = reshape(cast(g.x(1), {.to = ElementType::int64}), list({groups, count}));
+    auto places =
+        GradientScope::reshape_to(cast(g.x(1), {.to = ElementType::int64}), {groups, count});
     std::vector<std::int64_t> first;
     for (std::int64_t i = 0; i < groups; ++i) first.push_back(i * n);
     const std::span<const std::int64_t> starts = first;
     const auto extent = list({n});
     places = mod(places, extent) + constant(graph, starts, {groups, 1});
-    const auto dy =
-        transpose(reshape(g.dy(), list({groups, outer, count, run})), {.perm = {0, 2, 1, 3}});
+    const auto dy = transpose(GradientScope::reshape_to(g.dy(), {groups, outer, count, run}),
+                              {.perm = {0, 2, 1, 3}});
     const auto dx =
         detail::record(graph, GatherGradient{.axis = 0, .shape = {groups * n, outer, run}},
-                       {reshape(dy, list({groups * count, outer, run})).id,
-                        reshape(places, list({groups * count})).id},
+                       {GradientScope::reshape_to(dy, {groups * count, outer, run}).id,
+                        GradientScope::reshape_to(places, {groups * count}).id},
                        1);
-    const auto parts = reshape(AnyTensor{&graph, dx[0]}, list({groups, n, outer, run}));
-    g.dx(0) += reshape(transpose(parts, {.perm = {0, 2, 1, 3}}), constant(graph, x.shape));
+    const auto parts = GradientScope::reshape_to(AnyTensor{&graph, dx[0]}, {groups, n, outer, run});
+    g.dx(0) += GradientScope::reshape_to(transpose(parts, {.perm = {0, 2, 1, 3}}), x.shape);
   }
 };
 

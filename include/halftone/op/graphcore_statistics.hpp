@@ -327,10 +327,10 @@ struct ReduceMedian {
       }
     }
     const std::int64_t n = lines == 0 ? 0 : info.elements() / lines;
-    const auto line = constant(g.graph(), {lines, std::int64_t{1}});
+    const auto line = [&](auto t) { return GradientScope::reshape_to(t, {lines, 1}); };
     const auto zeros = g.zeros(g.graph(), {info.type, {lines, n}});
-    const auto dx = scatter_elements(zeros, reshape(at, line), reshape(g.dy(), line), {.axis = 1});
-    g.dx(0) += transpose(reshape(dx, constant(g.graph(), moved)), {.perm = back});
+    const auto dx = scatter_elements(zeros, line(at), line(g.dy()), {.axis = 1});
+    g.dx(0) += transpose(GradientScope::reshape_to(dx, moved), {.perm = back});
   }
 
  private:

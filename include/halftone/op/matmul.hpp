@@ -82,7 +82,7 @@ struct MatMul {
     const TensorInfo a = g.x(0).info(), b = g.x(1).info();
     Dims dims = g.y().info().shape;
     const auto with = [&](auto t, const Dims& shape) {
-      return op::reshape(t, constant(g.graph(), shape));
+      return GradientScope::reshape_to(t, shape);
     };
     // A matrix that all share: its gradient is one product over all rows.
     if (a.rank() >= 2 && b.rank() == 2 && a.is_static() && a.elements() > 0 && b.elements() > 0) {

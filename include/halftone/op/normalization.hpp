@@ -21,7 +21,7 @@ constexpr AnyTensor wide(auto t) {
 }
 
 constexpr AnyTensor reshaped(auto t, const Dims& shape) {
-  return t.info().shape == shape ? t : op::reshape(t, constant(*t.graph, shape));
+  return t.info().shape == shape ? t : GradientScope::reshape_to(t, shape);
 }
 
 /// What the gradients of normalizations share: z = (x - mean) / sqrt(variance + epsilon), with mean

@@ -193,7 +193,7 @@ constexpr void Pad::gradient(auto& g) const {
   if (!g.needs(2)) return;
   const auto sum_of = [](auto t) { return op::sum(t, none, {.keepdims = 0}); };
   const auto dvalue = mode == PadMode::constant ? sum_of(g.dy()) - sum_of(dx) : sum_of(g.dy()) * 0;
-  g.dx(2) += op::reshape(dvalue, constant(g.graph(), g.x(2).info().shape));
+  g.dx(2) += GradientScope::reshape_to(dvalue, g.x(2).info().shape);
 }
 
 /// Pad whose pads and value are attributes.

@@ -582,13 +582,13 @@ constexpr void RecurrentRule::gradient(const Op& op, auto& g) const {
   const auto product = [&](auto t, auto u, bool turns_t) -> AnyTensor {
     if (directions != 1) return turns_t ? op::matmul(turned(t), u) : op::matmul(t, turned(u));
     const auto matrix = [&](auto m) {
-      return op::reshape(m, list({m.info().shape[1], m.info().shape[2]}));
+      return GradientScope::reshape_to(m, {m.info().shape[1], m.info().shape[2]});
     };
     const AnyTensor plain =
         op::gemm(matrix(t), matrix(u), {.trans_a = turns_t, .trans_b = !turns_t});
-    return op::reshape(plain, list({1, plain.info().shape[0], plain.info().shape[1]}));
+    return GradientScope::reshape_to(plain, {1, plain.info().shape[0], plain.info().shape[1]});
   };
-  const auto all_x = op::reshape(x, list({1, rows, features}));
+  const auto all_x = GradientScope::reshape_to(x, {1, rows, features});
   auto a = product(all_x, w, false);
   AnyTensor candidate_bias;
   if (!b.is_absent()) {
@@ -603,7 +603,7 @@ constexpr void RecurrentRule::gradient(const Op& op, auto& g) const {
     }
     a = a + op::reshape(part(0, wide) + recurring, list({directions, 1, wide}));
   }
-  a = op::reshape(a, list({directions, steps, batch, wide}));
+  a = GradientScope::reshape_to(a, {directions, steps, batch, wide});
 
   op::RecurrentGradient back{.cell = cell,
                              .activations = op.activations,
@@ -631,13 +631,13 @@ constexpr void RecurrentRule::gradient(const Op& op, auto& g) const {
   const auto output = [&](std::size_t i) { return AnyTensor{&graph, made[i]}; };
 
   const auto flat = [&](auto t, std::int64_t columns) {
-    return op::reshape(t, list({directions, rows, columns}));
+    return GradientScope::reshape_to(t, {directions, rows, columns});
   };
   const auto da = flat(output(0), wide), db = is_linear ? flat(output(1), wide) : da;
   if (g.needs(0)) {
     AnyTensor each = op::matmul(da, w);
     if (directions != 1) each = op::sum(each, list({0}), {.keepdims = 0});
-    g.dx(0) += state(op::reshape(each, constant(graph, extents)));
+    g.dx(0) += state(GradientScope::reshape_to(each, extents));
   }
   if (g.needs(1)) g.dx(1) += product(da, all_x, true);
   if (g.needs(2)) {

@@ -34,9 +34,8 @@ struct Reduced {
     }
     axes = constant(g.graph(), list);
     shape = constant(g.graph(), info.shape);
-    const auto with_all = constant(g.graph(), kept);
-    y = op::reshape(g.y(), with_all);
-    dy = op::reshape(g.dy(), with_all);
+    y = GradientScope::reshape_to(g.y(), kept);
+    dy = GradientScope::reshape_to(g.dy(), kept);
   }
 };
 

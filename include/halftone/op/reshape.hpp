@@ -80,7 +80,7 @@ struct Reshape {
     return TensorInfo{x.type, shape};
   }
   static constexpr void gradient(auto& g) {
-    g.dx(0) += op::reshape(g.dy(), constant(g.graph(), g.x().info().shape));
+    g.dx(0) += GradientScope::reshape_to(g.dy(), g.x().info().shape);
   }
 };
 

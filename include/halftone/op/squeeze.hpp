@@ -40,7 +40,7 @@ struct Squeeze {
     return y;
   }
   static constexpr void gradient(auto& g) {
-    g.dx(0) += op::reshape(g.dy(), constant(g.graph(), g.x().info().shape));
+    g.dx(0) += GradientScope::reshape_to(g.dy(), g.x().info().shape);
   }
 };
 
@@ -86,7 +86,7 @@ struct Unsqueeze {
     return y;
   }
   static constexpr void gradient(auto& g) {
-    g.dx(0) += op::reshape(g.dy(), constant(g.graph(), g.x().info().shape));
+    g.dx(0) += GradientScope::reshape_to(g.dy(), g.x().info().shape);
   }
 };
 

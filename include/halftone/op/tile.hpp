@@ -87,19 +87,18 @@ struct Tile {
   }
   static constexpr void gradient(auto& g) {
     const Dims from = g.x().info().shape;
-    if (g.x().info().elements() == 0) return;
     auto dx = g.dy();
     Dims shape = dx.info().shape;
     for (std::size_t i = 0; i < from.size(); ++i) {
-      if (shape[i] == from[i]) continue;
+      if (shape[i] == from[i] || from[i] == 0) continue;
       const std::int64_t repeats = shape[i] / from[i];
       shape[i] = from[i];
       const std::int64_t outer = product(shape.span().first(i));
       const std::int64_t run = product(shape.span().subspan(i));
-      dx = sum(reshape(dx, constant(g.graph(), {outer, repeats, run})),
-               constant(g.graph(), Dims{1}), {.keepdims = 0});
+      dx = sum(GradientScope::reshape_to(dx, {outer, repeats, run}), constant(g.graph(), Dims{1}),
+               {.keepdims = 0});
     }
-    g.dx(0) += reshape(dx, constant(g.graph(), from));
+    g.dx(0) += GradientScope::reshape_to(dx, from);
   }
 };
 
