@@ -58,6 +58,19 @@ TEST_CASE("quantize linear: element types of results and of the division") {
       {2}, {32768, 0.5});
 }
 
+TEST_CASE("quantize linear: the result has the shape of x") {
+  // ONNX: y = round(x / scale) + zero_point and y = (x - zero_point) * scale have x's shape.
+  const Array<float> x({}, {5}), scale({1}, {2});
+  const Array<std::uint8_t> q({}, {9}), zero({1}, {3});
+  check_equal<std::uint8_t>(run_session(QuantizeLinear{}, {x, scale})[0], {}, {2});
+  check_equal<std::uint8_t>(run_session(QuantizeLinear{}, {x, scale, zero})[0], {}, {5});
+  check_equal<std::uint8_t>(run_session(QuantizeLinear{.axis = 0}, {x, scale, zero})[0], {}, {5});
+  check_equal<float>(run_session(DequantizeLinear{}, {q, scale})[0], {}, {18});
+  check_equal<float>(run_session(DequantizeLinear{}, {q, scale, zero})[0], {}, {12});
+  check_equal<float>(run_session(DequantizeLinear{}, {q, scale, Array<std::uint8_t>({}, {3})})[0],
+                     {}, {12});
+}
+
 TEST_CASE("quantize linear: numbers of less than a byte") {
   const Array<float> x({3, 4}, {0, 2.5f, 4.8f, 8.6f, -30, -20, 6, 9, 12, 15, 16, 40});
   const Array<float> scales({3}, {2, 3, 4}), one({}, {1});

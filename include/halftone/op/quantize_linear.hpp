@@ -96,6 +96,11 @@ class QuantizedParts {
 
   /// The numbers in a shape that broadcasts to that of x.
   constexpr X operator()(const X& numbers) const {
+    // One number of more dimensions than x would give the result dimensions that x does not have.
+    if (numbers.info().elements() == 1 && x_.info().is_known() &&
+        numbers.info().rank() > x_.info().rank()) {
+      return op::reshape(numbers, constant(*numbers.graph, Dims{}));
+    }
     if (!is_blocked_) return along(numbers, axis_, x_.info().rank());
     if (numbers.info().rank() != x_.info().rank()) {
       fail(ErrorKind::model, {.what = "quantised: a zero point has another rank than the scale"});
