@@ -82,3 +82,44 @@ TEST_CASE("gradient of MeanVarianceNormalization") {
   check_gradients({scattered({2, 3, 4, 3})},
                   [](Graph&, auto& in) { return op::MeanVarianceNormalization{}.expand(in[0]); });
 }
+
+namespace {
+
+/// The gradient of sum(y * weights) by x, which is [2, 2].
+std::vector<double> weighted_gradient(const std::vector<double>& x,
+                                      const std::vector<double>& weights, const Dims& y_shape,
+                                      auto&& record) {
+  Graph graph;
+  const AnyTensor in{&graph, graph.add_input({ElementType::float64, {2, 2}}, "x")};
+  const AnyTensor y = record(graph, in);
+  const AnyTensor loss =
+      op::sum(op::mul(y, constant(graph, std::span(weights), y_shape)), none, {.keepdims = 0});
+  const std::vector<TensorId> wanted{in.id};
+  const auto gradients = differentiate(graph, loss.id, wanted);
+  REQUIRE(gradients[0] != no_tensor);
+  graph.add_output(gradients[0]);
+  Session session(std::move(graph), {.threads = 1});
+  Array<double> given({2, 2});
+  for (std::size_t i = 0; i < 4; ++i) given[i] = x[i];
+  const Result result = session.run({{"x", given}});
+  const double* const dx = static_cast<const double*>(result[0].data);
+  return {dx, dx + 4};
+}
+
+void check_numbers(const std::vector<double>& found, const std::vector<double>& expected) {
+  for (std::size_t i = 0; i < 4; ++i) CHECK(found[i] == doctest::Approx(expected[i]));
+}
+
+}  // namespace
+
+TEST_CASE("gradients of norms of zeros are finite") {
+  // dx = dy * x / norm, and 0 where the norm is 0, as PyTorch's vector_norm has it.
+  check_numbers(
+      weighted_gradient({0, 0, 3, 4}, {1, 2}, {2, 1},
+                        [](Graph& graph, auto x) { return op::l2(x, constant(graph, Dims{1})); }),
+      {0, 0, 1.2, 1.6});
+  // The divisor of zeros is 1. Elsewhere dx = (w - y * sum(w * y)) / norm with y = 0.6, 0.8.
+  check_numbers(weighted_gradient({0, 0, 3, 4}, {1, 2, 3, 1}, {2, 2},
+                                  [](Graph&, auto x) { return op::LpNormalization{}.expand(x); }),
+                {1, 2, (3 - 0.6 * 2.6) / 5, (1 - 0.8 * 2.6) / 5});
+}

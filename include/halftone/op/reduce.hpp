@@ -405,7 +405,7 @@ struct ReduceL1 {
 /// axes                  dimensions, counted from the end if negative; absent or empty: all
 /// keepdims              1: reduced dimensions stay, with extent 1; 0: they go
 /// noop_with_empty_axes  1: without axes y is |x|
-/// grad                  dx = dy * x / y
+/// grad                  dx = dy * x / y, and 0 where y is 0
 /// limits                float and the halves are squared in float, where 1.9e19 is too large
 /// source                ai.onnx ReduceL2-18
 struct ReduceL2 {
@@ -438,7 +438,8 @@ struct ReduceL2 {
   }
   constexpr void gradient(auto& g) const {
     const auto r = detail::reduced(g, *this);
-    g.dx(0) += r.dy * r.x / r.y;
+    // The norm of zeros has no slope. 0 is its smallest subgradient, and x / 1 gives it.
+    g.dx(0) += r.dy * r.x / where(equal(r.y, 0), 1, r.y);
   }
 };
 
