@@ -123,3 +123,15 @@ TEST_CASE("gradients of norms of zeros are finite") {
                                   [](Graph&, auto x) { return op::LpNormalization{}.expand(x); }),
                 {1, 2, (3 - 0.6 * 2.6) / 5, (1 - 0.8 * 2.6) / 5});
 }
+
+TEST_CASE("gradient of MeanVarianceNormalization of equal numbers is finite") {
+  // y = (x - mean) / (deviation + 1e-9): dx = (w - mean of w) / 1e-9 where the deviation is 0. Of
+  // two other numbers y is nearly -1 and 1, whatever they are.
+  const std::vector<double> dx = weighted_gradient(
+      {0.5, 0.5, 1, 3}, {1, 4, 2, 7}, {2, 2},
+      [](Graph&, auto x) { return op::MeanVarianceNormalization{.axes = {1}}.expand(x); });
+  CHECK(dx[0] == doctest::Approx(-1.5e9));
+  CHECK(dx[1] == doctest::Approx(1.5e9));
+  CHECK(std::fabs(dx[2]) < 1e-6);
+  CHECK(std::fabs(dx[3]) < 1e-6);
+}

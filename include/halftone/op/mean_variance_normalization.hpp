@@ -30,7 +30,11 @@ struct MeanVarianceNormalization {
       return axes.empty() ? mean(t) : mean(t, constant(graph, axes));
     };
     const auto centered = sub(x, mean_of(x));
-    const auto y = div(centered, add(sqrt(mean_of(mul(centered, centered))), 1e-9));
+    const auto variance = mean_of(mul(centered, centered));
+    // The slope of the root is infinite at 0, which makes the gradient of equal numbers NaN.
+    const auto is_zero = equal(variance, 0);
+    const auto deviation = where(is_zero, 0, sqrt(where(is_zero, 1, variance)));
+    const auto y = div(centered, add(deviation, 1e-9));
     return is_wide ? y : cast(y, {.to = type});
   }
 };
