@@ -42,6 +42,19 @@ TEST_CASE_TEMPLATE("windows: the formulas", T, float, double, half, bfloat16) {
   }
 }
 
+TEST_CASE("windows: the peak of integers is 1") {
+  // At t = pi all windows are 1, as ONNX Runtime and ONNX's reference have it.
+  const ElementType type = ElementType::int64;
+  for (const std::int32_t size : {2, 6, 10}) {
+    std::vector<double> expected(static_cast<std::size_t>(size));
+    expected[static_cast<std::size_t>(size / 2)] = 1;
+    const std::vector<AnyArray> in{number(size)};
+    check_equal<std::int64_t>(run(of_type<op::HannWindow>(type, 1), in), {size}, expected);
+    check_equal<std::int64_t>(run(of_type<op::HammingWindow>(type, 1), in), {size}, expected);
+    check_equal<std::int64_t>(run(of_type<op::BlackmanWindow>(type, 1), in), {size}, expected);
+  }
+}
+
 TEST_CASE("windows: nothing, and what does not fit") {
   check_equal<float>(run(op::HannWindow{}, {Array<std::int64_t>({}, {0})}), {0}, {});
   CHECK(reason(op::HannWindow{}, {number(-1)}) == "the size is negative");

@@ -40,7 +40,8 @@ struct CosineWindow {
     const std::int64_t size = y.size(), n = periodic != 0 ? size : size - 1;
     for (std::int64_t i = 0; i < size; ++i) {
       const double t = n == 0 ? turn / 2 : turn * static_cast<double>(i) / static_cast<double>(n);
-      const double v = a0 - a1 * math::cos(t) + a2 * math::cos(2 * t);
+      // In this order the peak of all three windows is exactly 1, which integers do not cut off.
+      const double v = (a2 * math::cos(2 * t) - a1 * math::cos(t)) + a0;
       y[i] = static_cast<T>(static_cast<Compute<T>>(v));
     }
   }
