@@ -118,3 +118,9 @@ TEST_CASE("regions: what does not fit") {
       run(MaxRoiPool{.pooled_shape = {1, 1}}, {x, Array<float>({1, 5}, {-1, 0, 0, 1, 1})}),
       InputError);
 }
+
+TEST_CASE("regions: no operator claims a gradient") {
+  // RoiAlign has none, and RoiAlign-10 is recorded as RoiAlign.
+  CHECK_FALSE(descriptor<RoiAlign>.has_gradient);
+  CHECK_FALSE(descriptor<op::RoiAlign_10>.has_gradient);
+}

@@ -137,6 +137,7 @@ struct RoiAlign_10 {
   float spatial_scale = 1;
 
   static constexpr OpId id{"ai.onnx", "RoiAlign", 10};
+  static constexpr bool differentiable = false;
   static constexpr Signature signature = "x rois batch_indices:I -> y";
 
   constexpr void attributes(auto&& visit) {
