@@ -3,6 +3,7 @@
 #include <halftone/exec/engine.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 using namespace gradient_test;
@@ -139,6 +140,52 @@ TEST_CASE("gradient of losses with ignored labels") {
       }
     }
   }
+}
+
+TEST_CASE("gradients of losses by the weights of classes") {
+  for (const auto reduction : {Reduction::mean, Reduction::separate, Reduction::sum}) {
+    for (const std::int64_t ignored : {1, -100}) {
+      const op::NegativeLogLikelihoodLoss loss{.reduction = reduction,
+                                               .ignore_index = optional(ignored)};
+      const op::SoftmaxCrossEntropyLoss of_scores{.reduction = reduction,
+                                                  .ignore_index = optional(ignored)};
+      const AnyArray weights = scattered({4}, 0.5, 2, 7);
+      const AnyArray labels = integers({0, ignored, 2, 3, ignored, 0});
+      check_gradients({scattered({6, 4}), labels, weights}, [&](Graph&, auto& in) {
+        return op::negative_log_likelihood_loss(in[0], in[1], in[2], loss);
+      });
+      check_gradients({scattered({6, 4}), labels, weights}, [&](Graph& graph, auto& in) {
+        return of_scores.expand(graph, std::vector<AnyTensor>{in[0], in[1], in[2]}, 1);
+      });
+      check_gradients({scattered({2, 4, 3}), labels, weights}, [&](Graph& graph, auto& in) {
+        const AnyTensor rows = op::reshape(in[1], constant(graph, Dims{2, 3}));
+        return op::negative_log_likelihood_loss(in[0], rows, in[2], loss);
+      });
+    }
+  }
+}
+
+TEST_CASE("the gradient by the weights of classes passes by infinite logarithms") {
+  // The loss is 0.5 * w[0], whatever the probability of the other class is.
+  Graph graph;
+  const std::vector<double> log_prob{-0.5, -std::numeric_limits<double>::infinity()};
+  const std::int64_t label = 0;
+  const AnyTensor weights{&graph, graph.add_input({ElementType::float64, {2}}, "w")};
+  const AnyTensor loss = op::negative_log_likelihood_loss(
+      AnyTensor(constant(graph, std::span<const double>(log_prob), {1, 2})),
+      AnyTensor(constant<std::int64_t>(graph, std::span(&label, 1), {1})), weights,
+      {.reduction = Reduction::sum});
+  const std::vector<TensorId> wanted{weights.id};
+  const auto gradients = differentiate(graph, loss.id, wanted);
+  REQUIRE(gradients[0] != no_tensor);
+  graph.add_output(gradients[0]);
+  Session session(std::move(graph), {.threads = 1});
+  Array<double> w({2});
+  w[0] = 3, w[1] = 4;
+  const Result result = session.run({{"w", w}});
+  const double* const dw = static_cast<const double*>(result[0].data);
+  CHECK(dw[0] == 0.5);
+  CHECK(dw[1] == 0);
 }
 
 TEST_CASE("gradient of a loss all of whose labels are ignored is zero") {

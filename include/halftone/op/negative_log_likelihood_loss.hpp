@@ -5,6 +5,7 @@
 
 #include <halftone/kernel/fault.hpp>
 #include <halftone/kernel/fwd.hpp>
+#include <halftone/op/normalization.hpp>
 
 namespace halftone {
 
@@ -29,7 +30,9 @@ namespace halftone::op {
 /// reduction     none: loss is [batch, d...]; sum: a scalar; mean: the sum divided by that of the
 ///               samples' weights, NaN if that is 0
 /// grad          d log_prob = -d loss * weight[label] at the label, 0 elsewhere; of the mean
-///               divided by the sum of weights
+///               divided by the sum of weights. d weight[c] = the sum of -d loss * log_prob[c] over
+///               the samples of label c; of the mean that of -d loss * (log_prob[c] + loss), divided
+///               by the sum of weights
 /// limits        other labels are an InputError of the run. PopART takes probabilities, in the last
 ///               dimension, and gives labels out of range a constant loss
 /// source        ai.onnx NegativeLogLikelihoodLoss-13
@@ -192,6 +195,35 @@ constexpr void NegativeLogLikelihoodLoss::gradient(auto& g) const {
   const auto dx =
       halftone::detail::record(g.graph(), op, {g.dy().id, g.x(0).id, g.x(1).id, g.x(2).id}, 1);
   g.dx(0) += AnyTensor{&g.graph(), dx[0]};
+  if (!g.needs(2)) return;
+  using halftone::detail::wide;
+  auto& graph = g.graph();
+  const TensorInfo info = g.x(0).info();
+  // Without weights, the gradient of a sum is -d loss at the labels and 0 elsewhere. The mean needs
+  // it for a d loss of 1, to count the labels.
+  const bool is_mean = reduction == Reduction::mean;
+  const TensorId arriving =
+      is_mean ? graph.add_constant({info.type, {}}, halftone::detail::scalar_bytes(info.type, 1))
+              : g.dy().id;
+  const NegativeLogLikelihoodLossGradient unweighted{is_mean ? Reduction::sum : reduction,
+                                                     ignore_index};
+  const AnyTensor at_labels{
+      &graph, halftone::detail::record(graph, unweighted,
+                                       {arriving, g.x(0).id, g.x(1).id, no_tensor}, 1)[0]};
+  Dims others{0};
+  for (std::size_t i = 2; i < info.rank(); ++i) others.push_back(static_cast<std::int64_t>(i));
+  const auto axes = constant(graph, others);
+  const auto of_classes = [&](auto t) { return sum(wide(t), axes, {.keepdims = 0}); };
+  // An infinite logarithm of another class is not to become 0 * inf.
+  const auto products = wide(at_labels) * wide(g.x(0));
+  const auto sums = of_classes(where(equal(at_labels, 0), 0, products));
+  if (!is_mean) {
+    g.dx(2) += sums;
+    return;
+  }
+  const auto counts = -of_classes(at_labels);
+  const auto total = sum(counts * wide(g.x(2)), none, {.keepdims = 0});
+  g.dx(2) += wide(g.dy()) * (sums - wide(g.y()) * counts) / total;
 }
 
 }  // namespace halftone::op
