@@ -100,6 +100,22 @@ TEST_CASE("einsum: extents that are known later") {
                      {1 + 6 + 5 + 6, 7 + 18 + 11 + 12});
 }
 
+TEST_CASE("einsum: a product of vectors of which nothing is known") {
+  for (const char* equation : {"i,i", "i,i->", "ij,ij->"}) {
+    CAPTURE(equation);
+    Graph graph;
+    const std::vector<TensorId> ids{graph.add_input({}, {}), graph.add_input({}, {})};
+    op::Einsum op;
+    op.equation.assign(equation);
+    const auto out = halftone::detail::expand_thunk<op::Einsum>(graph, pack(op), ids, 1);
+    const Dims shape = std::string_view(equation).starts_with("ij") ? Dims{1, 3} : Dims{3};
+    const auto values =
+        run_graph<op::Transpose, op::Reshape, op::MatMul, op::Shape, op::ReduceProd, op::Concat>(
+            graph, {array<float>(shape, {1, 2, 3}), array<float>(shape, {4, 5, 6})});
+    check_equal<float>(values[static_cast<std::size_t>(out[0])], {}, {4 + 10 + 18});
+  }
+}
+
 TEST_CASE("einsum: wrong equations") {
   const Array<float> x({2, 3}), y({3, 2});
   for (const char* wrong : {"ij", "ij,jk,kl", "ij,jk->iz", "ij,jk->ii", "ijk,jk", "i1,jk", "",

@@ -212,8 +212,9 @@ class EinsumRecorder {
     bool is_product = false;
   };
 
-  /// Appends them to `values` if they are known.
+  /// Appends them to `values` if they are known. An empty range of extents is known of any tensor.
   static constexpr bool append_known(const Extents& e, Dims& values) {
+    if (e.first == e.last && !e.is_product) return true;
     const TensorInfo info = e.x.info();
     if (!info.is_known()) return false;
     const auto extents = info.shape.span().subspan(e.first, e.last - e.first);
