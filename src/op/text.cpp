@@ -13,6 +13,7 @@
 #include <re2/re2.h>
 #endif
 
+#include <halftone/kernel/fault.hpp>
 #include <halftone/op/list.hpp>
 
 #include "base/describe.hpp"
@@ -284,6 +285,82 @@ std::vector<AnyArray> Equal::run(std::span<const AnyView> inputs, std::size_t) {
       inputs[0].info.shape, inputs[1].info.shape, y.info().shape,
       [&](std::size_t i, std::size_t of_a, std::size_t of_b) { y[i] = a[of_a] == b[of_b]; });
   return one_output(std::move(y));
+}
+
+namespace {
+
+std::vector<std::int64_t> whole_numbers(const AnyView& x) {
+  const auto list = [](const auto& values) {
+    return std::vector<std::int64_t>(values.begin(), values.end());
+  };
+  return x.info.type == ElementType::int32 ? list(x.values<std::int32_t>())
+                                           : list(x.values<std::int64_t>());
+}
+
+/// The place that an index means, which counts from the end if it is negative.
+std::int64_t place_of(std::int64_t index, std::int64_t extent) {
+  if (index < -extent || index >= extent) halftone_index_error(index, extent);
+  return index < 0 ? index + extent : index;
+}
+
+void require(const Inferred& inferred) {
+  if (inferred.ok()) return;
+  fail(ErrorKind::model, {.what = inferred.reason});
+}
+
+/// x with runs of texts replaced, those at places[p] by the p-th run of `updates`.
+std::vector<AnyArray> with_texts(const AnyView& x, const std::vector<std::int64_t>& places,
+                                 std::size_t run, const AnyView& updates) {
+  const std::span<const String> before = x.values<String>(), from = updates.values<String>();
+  AnyArray y(x.info);
+  const std::span<String> to = y.values<String>();
+  std::copy(before.begin(), before.end(), to.begin());
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    for (std::size_t i = 0; i < run; ++i) {
+      to[static_cast<std::size_t>(places[p]) + i] = from[p * run + i];
+    }
+  }
+  y.own_objects();
+  return one_output(std::move(y));
+}
+
+}  // namespace
+
+std::vector<AnyArray> ScatterElements::run(std::span<const AnyView> inputs, std::size_t) const {
+  const Dims &x = inputs[0].info.shape, &shape = inputs[1].info.shape;
+  require(infer(inputs[0].info, inputs[1].info, inputs[2].info));
+  const std::size_t at = normalized_axis(axis, x.size());
+  std::vector<std::int64_t> places = whole_numbers(inputs[1]);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    auto rest = static_cast<std::int64_t>(i);
+    std::int64_t place = 0, stride = 1;
+    for (std::size_t d = x.size(); d-- > 0;) {
+      const std::int64_t own = rest % shape[d];
+      rest /= shape[d];
+      place += (d == at ? place_of(places[i], x[d]) : own) * stride;
+      stride *= x[d];
+    }
+    places[i] = place;
+  }
+  return with_texts(inputs[0], places, 1, inputs[2]);
+}
+
+std::vector<AnyArray> ScatterND::run(std::span<const AnyView> inputs, std::size_t) const {
+  const Dims &x = inputs[0].info.shape, &shape = inputs[1].info.shape;
+  require(infer(inputs[0].info, inputs[1].info, inputs[2].info));
+  const auto width = static_cast<std::size_t>(shape.back());
+  const std::int64_t run = product(x.span().subspan(width));
+  const std::vector<std::int64_t> indices = whole_numbers(inputs[1]);
+  std::vector<std::int64_t> places(
+      static_cast<std::size_t>(product(shape.span().first(shape.size() - 1))));
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    std::int64_t stride = run;
+    for (std::size_t d = width; d-- > 0;) {
+      places[p] += place_of(indices[p * width + d], x[d]) * stride;
+      stride *= x[d];
+    }
+  }
+  return with_texts(inputs[0], places, static_cast<std::size_t>(run), inputs[2]);
 }
 
 std::vector<AnyArray> StringConcat::run(std::span<const AnyView> inputs, std::size_t) {

@@ -103,6 +103,43 @@ TEST_CASE("text: kernels that move elements move texts") {
   CHECK(list((*result)[0]) == List{"b", "a"});
 }
 
+TEST_CASE("text: scattered texts replace others") {
+  // y = x, then y[i, indices[i, j]] = updates[i, j]: the definition of ScatterElements in ONNX.
+  const auto scatter = [](std::string_view op, std::vector<Message> attributes, int opset,
+                          std::initializer_list<Extent> shape,
+                          std::initializer_list<Extent> updated) {
+    return loaded(
+        model({.nodes = {node(op, {"x", "i", "u"}, {"y"}, {.attributes = std::move(attributes)})},
+               .inputs = {value("x", text_type, {2, 3}), value("i", int64, shape),
+                          value("u", text_type, updated)},
+               .outputs = {value("y", text_type, {2, 3})}},
+              {.ir = 8, .opset = opset}));
+  };
+  const AnyArray x = texts({2, 3}, {"a", "b", "c", "d", "e", "f"});
+  const Array<std::int64_t> columns({2, 2}, {2, 0, -2, -2});
+  const AnyArray four = texts({2, 2}, {"p", "", "r", "s"});
+  for (const auto& [op, opset] : {std::pair("ScatterElements", 18), std::pair("Scatter", 10)}) {
+    CAPTURE(op);
+    Session session(scatter(op, {integer("axis", 1)}, opset, {2, 2}, {2, 2}));
+    const Result result = session.run({{"x", x}, {"i", columns}, {"u", four}});
+    CHECK(list(result[0]) == List{"", "b", "p", "d", "s", "f"});
+    const Array<std::int64_t> outside({2, 2}, {0, 0, 3, 0});
+    CHECK_THROWS_AS(session.run({{"x", x}, {"i", outside}, {"u", four}}), InputError);
+  }
+  // ScatterND: y[indices[i]...] = updates[i].
+  Session rows(scatter("ScatterND", {}, 18, {1, 1}, {1, 3}));
+  const Array<std::int64_t> last({1, 1}, {-1});
+  const AnyArray row = texts({1, 3}, {"u", "v", "w"});
+  CHECK(list(rows.run({{"x", x}, {"i", last}, {"u", row}})[0]) ==
+        List{"a", "b", "c", "u", "v", "w"});
+  Session places(scatter("ScatterND", {}, 18, {2, 2}, {2}));
+  const Array<std::int64_t> pairs({2, 2}, {0, 1, 1, 2});
+  const AnyArray two = texts({2}, {"u", "v"});
+  CHECK(list(places.run({{"x", x}, {"i", pairs}, {"u", two}})[0]) ==
+        List{"a", "u", "c", "d", "e", "v"});
+  CHECK_THROWS_AS(scatter("ScatterND", {text("reduction", "add")}, 18, {2, 2}, {2}), ModelError);
+}
+
 TEST_CASE("text: split at delimiters and at blanks") {
   auto split = [](std::vector<Message> attributes, std::initializer_list<std::string_view> input) {
     Session session(loaded(model(

@@ -92,7 +92,8 @@ using ScatteredTypes = Joined<NumericTypes, TypeList<bool>>;
 ///            ones count from the end, which PopART does not have
 /// updates    the shape of indices
 /// reduction  what an update does to the element that is there: take its place, or be added,
-///            multiplied, the larger or the smaller of both stays (NaN if one is)
+///            multiplied, the larger or the smaller of both stays (NaN if one is). Texts can
+///            only be replaced
 /// grad       of updates: dy at their places, for those that stay; of x: dy, but 0 where it is
 ///            replaced. The largest and smallest get dy in full, equal ones too
 /// limits     updates of one place take effect in their order; an index that is out of range is an
@@ -104,7 +105,8 @@ struct ScatterElements {
 
   static constexpr OpId id{"ai.onnx", "ScatterElements", 11, 13, 16, 18};
   static constexpr Signature signature = "x indices:I updates -> y";
-  using types = TypeList<ScatteredTypes, TypeList<std::int32_t, std::int64_t>>;
+  using types =
+      TypeList<Joined<ScatteredTypes, TypeList<String>>, TypeList<std::int32_t, std::int64_t>>;
   static constexpr bool compiled_once = true;
   static constexpr bool in_place = true;
 
@@ -119,6 +121,9 @@ struct ScatterElements {
                     rows > 0 ? in[1].elements() / rows : 0);
   }
   constexpr Inferred infer(TensorInfo x, TensorInfo indices, TensorInfo updates) const {
+    if (x.type == ElementType::string && reduction != ScatterMode::replace) {
+      return Inferred::mismatch("texts can only be replaced");
+    }
     const Inferred picked = GatherElements{.axis = axis}.infer(x, indices);
     if (!picked.ok()) return picked;
     if (updates.rank() != indices.rank()) {
@@ -149,6 +154,8 @@ struct ScatterElements {
                                   View<const T>, View<T>) const {
     return static_cast<std::size_t>(indices.size()) * sizeof(std::int64_t);
   }
+  /// For texts.
+  std::vector<AnyArray> run(std::span<const AnyView> inputs, std::size_t outputs) const;
   constexpr void gradient(auto& g) const {
     const auto indices = g.x(1);
     halftone::detail::scatter_gradient(
@@ -191,7 +198,7 @@ struct ScatterND {
 
   static constexpr OpId id{"ai.onnx", "ScatterND", 11, 13, 16, 18};
   static constexpr Signature signature = "x indices:I updates -> y";
-  using types = TypeList<ScatteredTypes, TypeList<std::int64_t>>;
+  using types = TypeList<Joined<ScatteredTypes, TypeList<String>>, TypeList<std::int64_t>>;
   static constexpr bool compiled_once = true;
   static constexpr bool in_place = true;
 
@@ -204,6 +211,9 @@ struct ScatterND {
                     reduction != ScatterMode::replace);
   }
   constexpr Inferred infer(TensorInfo x, TensorInfo indices, TensorInfo updates) const {
+    if (x.type == ElementType::string && reduction != ScatterMode::replace) {
+      return Inferred::mismatch("texts can only be replaced");
+    }
     const Inferred picked = GatherND{}.infer(x, indices);
     if (!picked.ok()) return picked;
     const TensorInfo& part = picked.outputs[0];
@@ -237,6 +247,8 @@ struct ScatterND {
                                   View<const T>, View<T>) const {
     return static_cast<std::size_t>(indices.size(0, indices.rank - 1)) * sizeof(std::int64_t);
   }
+  /// For texts.
+  std::vector<AnyArray> run(std::span<const AnyView> inputs, std::size_t outputs) const;
   constexpr void gradient(auto& g) const {
     const auto indices = g.x(1);
     halftone::detail::scatter_gradient(
