@@ -37,7 +37,7 @@ struct AutomaticLossScaling {
 
 struct TrainOptions {
   /// Names of the variables that are trained; empty: all of floating point that the loss depends
-  /// on.
+  /// on, but for those that say how much the classes of a loss count.
   Vector<std::string> weights{};
   /// Further tensors whose gradients are wanted: variables, inputs, what nodes compute, the loss.
   Vector<std::string> gradients_of{};

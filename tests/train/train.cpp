@@ -152,6 +152,27 @@ TEST_CASE("train: a weight that the loss does not depend on stays, whatever its 
   }
 }
 
+// How much the classes count is a setting of the loss: minimized, it would go to zero.
+TEST_CASE("train: the weights of classes are trained only if a program asks for it") {
+  for (const bool asks : {false, true}) {
+    Graph g;
+    const AnyTensor x = g.input<float>("x", {2, 3}), label = g.input<std::int32_t>("label", {2});
+    const auto w = parameter<float, Shape<3, 3>>(g, "w", ones);
+    const auto counts = parameter<float, Shape<3>>(g, "counts", ones);
+    const AnyTensor scores = op::log_softmax(op::matmul(x, w), {.axis = -1});
+    const AnyTensor loss =
+        op::negative_log_likelihood_loss(scores, label, counts, {.reduction = Reduction::sum});
+    TrainOptions options;
+    if (asks) options.weights = {"w", "counts"};
+    train(g, loss, Sgd{.learning_rate = 0.1f}, options);
+    Session session(std::move(g), {.outputs = {loss}});
+    session.run({{"x", Array<float>({2, 3}, {1, 2, 3, 3, 2, 1})},
+                 {"label", Array<std::int32_t>({2}, {0, 2})}});
+    CHECK((session.get("counts").values<float>()[0] == 1) != asks);
+    CHECK(session.get("w").values<float>()[0] != 1);
+  }
+}
+
 TEST_CASE("train: losses of another graph are refused") {
   Graph one, other;
   const AnyTensor loss = op::sum(parameter<float, Shape<3>>(one, "w", ones), {.keepdims = 0});

@@ -63,14 +63,22 @@ constexpr Vector<TensorId> named_weights(const Graph& graph, const Vector<std::s
   return ids;
 }
 
-/// All variables of floating point that no node changes so far, as it does statistics.
+/// All variables of floating point that no node changes so far, as it does statistics, and that do not say
+/// how much the classes of a loss count.
 constexpr Vector<TensorId> all_weights(const Graph& graph) {
   const Aliases aliases(graph);
+  TensorMap<bool> counts_classes(graph, false);
+  for (const Node& node : graph.nodes) {
+    if (node.op->id == op::NegativeLogLikelihoodLoss::id && has_input(node, 2)) {
+      counts_classes[node.inputs[2]] = true;
+    }
+  }
   Vector<TensorId> ids;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const auto id = static_cast<TensorId>(i);
     const TensorRecord& t = graph.tensor(id);
-    if (t.role == Role::variable && is_floating_point(t.info.type) && !aliases.is_modified(id)) {
+    if (t.role == Role::variable && is_floating_point(t.info.type) && !aliases.is_modified(id) &&
+        !counts_classes[id]) {
       ids.push_back(id);
     }
   }
