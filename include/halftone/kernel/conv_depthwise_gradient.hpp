@@ -52,31 +52,19 @@ void run_depthwise_gradient(const DepthwiseGradientTile<S>& t) {
   }
 }
 
-/// Rows of a kernel whose sums of `taps` taps each have room in registers.
-constexpr int depthwise_gradient_rows(int taps) {
-  constexpr int most = 3, sums = register_bytes == 64 ? 28 : 12;
-  const int rows = sums / taps;
-  return rows < most ? rows : most;
-}
-
 template <class S>
-struct DepthwiseGradientTable {
-  void (*kernels[depthwise_gradient_rows(1)][most_taps])(const DepthwiseGradientTile<S>&) = {};
-  constexpr DepthwiseGradientTable() { fill<1, 1>(); }
-
- private:
-  template <int R, int V>
-  constexpr void fill() {
-    kernels[R - 1][V - 1] = run_depthwise_gradient<S, R, V>;
-    if constexpr (R < depthwise_gradient_rows(V)) {
-      fill<R + 1, V>();
-    } else if constexpr (V < most_taps) {
-      fill<1, V + 1>();
-    }
+struct DepthwiseGradientKernels {
+  using Tile = DepthwiseGradientTile<S>;
+  /// Rows of a kernel.
+  static constexpr int rows(int taps) {
+    constexpr int most = 3, sums = register_bytes == 64 ? 28 : 12;
+    return sums / taps < most ? sums / taps : most;
   }
+  template <int R, int V>
+  static constexpr auto run = run_depthwise_gradient<S, R, V>;
 };
 template <class S>
-inline constexpr DepthwiseGradientTable<S> depthwise_gradient_table{};
+inline constexpr TapTable<DepthwiseGradientKernels<S>> depthwise_gradient_table{};
 
 /// The gradient of the weights of a convolution whose groups have one channel and one filter. `plan` brings x
 /// into blocks, see gradient_plan().
@@ -128,7 +116,7 @@ struct DepthwiseWeightGradient {
     tile.dw_row = s.kernel[2] * N;
     for_each_tap_group(
         plan, [&](std::int64_t offset, std::int64_t kw, std::int64_t step, int taps) {
-          const std::int64_t most = depthwise_gradient_rows(taps);
+          const std::int64_t most = DepthwiseGradientKernels<T>::rows(taps);
           for (std::int64_t kh = 0; kh < s.kernel[1];) {
             const std::int64_t rows = s.kernel[1] - kh < most ? s.kernel[1] - kh : most;
             tile.x = x + kh * tile.x_kernel_row + offset;

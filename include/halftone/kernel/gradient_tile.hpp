@@ -96,23 +96,32 @@ void run_gradient_tile(const GradientTile<S>& t) {
   }
 }
 
-template <class S>
-struct GradientTable {
-  void (*kernels[tile_rows][most_taps])(const GradientTile<S>&) = {};
-  constexpr GradientTable() { fill<1, 1>(); }
+/// Kernels by their rows and neighbouring taps. Kernels::rows(taps) says how many rows have room in registers.
+template <class Kernels>
+struct TapTable {
+  void (*kernels[Kernels::rows(1)][most_taps])(const typename Kernels::Tile&) = {};
+  constexpr TapTable() { fill<1, 1>(); }
 
  private:
   template <int H, int V>
   constexpr void fill() {
-    kernels[H - 1][V - 1] = run_gradient_tile<S, H, V>;
-    if constexpr (H < gradient_rows(V)) {
+    kernels[H - 1][V - 1] = Kernels::template run<H, V>;
+    if constexpr (H < Kernels::rows(V)) {
       fill<H + 1, V>();
     } else if constexpr (V < most_taps) {
       fill<1, V + 1>();
     }
   }
 };
+
 template <class S>
-inline constexpr GradientTable<S> gradient_table{};
+struct GradientKernels {
+  using Tile = GradientTile<S>;
+  static constexpr int rows(int taps) { return gradient_rows(taps); }
+  template <int H, int V>
+  static constexpr auto run = run_gradient_tile<S, H, V>;
+};
+template <class S>
+inline constexpr TapTable<GradientKernels<S>> gradient_table{};
 
 }  // namespace halftone::kernel::detail
