@@ -81,16 +81,35 @@ HALFTONE_INLINE void for_each_weight(const ConvPlan& plan, std::int64_t area, co
   }
 }
 
+/// Steps of a sum over one frame of the kernel and one plane.
+constexpr std::int64_t steps_of_plane(const ConvPlan& plan) {
+  return plan.steps / (plan.planes / plan.shape.groups) / plan.shape.kernel[0];
+}
+/// Where the weights of a tap lie behind those of the first one of a panel and plane. Those of a frame of the
+/// kernel lie together for all planes.
+struct PlaceOfTap {
+  std::int64_t area, frame, size;  ///< taps of a frame; weights of one, and of a tap
+  bool is_flat;
+
+  constexpr PlaceOfTap(const ConvPlan& plan, std::int64_t width)
+      : area(steps_of_plane(plan) / plan.unit),
+        frame(plan.steps / plan.shape.kernel[0] * width),
+        size(plan.unit * width),
+        is_flat(plan.shape.kernel[0] == 1) {}
+  constexpr std::int64_t operator()(std::int64_t tap) const {
+    return is_flat ? tap * size : tap / area * frame + tap % area * size;
+  }
+};
+
 /// Where pack_plane puts the weights of one panel and plane.
 template <class T>
 T* place_of_weights(const ConvPlan& plan, void* packed, std::int64_t panel, std::int64_t plane) {
   const ConvShape& s = plan.shape;
   const std::int64_t filters = round_up(s.filters_per_group(), Vec<T>::size);
   const std::int64_t group = panel / plan.panels, f = panel % plan.panels * panel_columns<T>;
-  const std::int64_t planes = plan.planes / s.groups;
   return reinterpret_cast<T*>(static_cast<char*>(packed) + segment_bytes(plan)) +
          (group * filters + f) * plan.steps +
-         plane * (plan.steps / planes) * vectors_of_panel<T>(f, filters) * Vec<T>::size;
+         plane * steps_of_plane(plan) * vectors_of_panel<T>(f, filters) * Vec<T>::size;
 }
 
 /// The channels that fill up a plane have weights of zero, too.
@@ -99,8 +118,9 @@ void clear_missing_weights(const ConvPlan& plan, std::int64_t plane, std::int64_
   const std::int64_t area = plan.shape.kernel_size();
   std::int64_t count = channels_of_plane(plan, plane);
   if (plan.pairs) count = (count + 1) / 2;
+  const PlaceOfTap place(plan, width);
   for (std::int64_t tap = 0; count < plan.unit && tap < area; ++tap) {
-    T* const missing = to + (tap * plan.unit + count) * width;
+    T* const missing = to + place(tap) + count * width;
     for (std::int64_t i = 0; i < (plan.unit - count) * width; ++i) missing[i] = 0;
   }
 }
@@ -135,8 +155,8 @@ HALFTONE_INLINE void store_weights(const ConvPlan& plan, Vec<T> lanes, std::int6
   lanes.store(to + channel * width);
 }
 
-/// Packs the weights of one panel and plane: [kernel frame][kernel row][kernel column][channel][filters],
-/// kernel columns in the order of for_each_column.
+/// Packs the weights of one panel and plane: for each frame of the kernel (see PlaceOfTap) [kernel
+/// row][kernel column][channel][filters], kernel columns in the order of for_each_column.
 template <class T>
 void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::int64_t panel,
                 std::int64_t plane, T* to) {
@@ -145,6 +165,17 @@ void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::
   const std::int64_t area = s.kernel_size();
   const std::int64_t f = panel % plan.panels * panel_columns<T>;
   const std::int64_t width = vectors_of_panel<T>(f, s.filters_per_group()) * N;
+  const PlaceOfTap place(plan, width);
+  if (plan.phases == 1 && !plan.pairs && !place.is_flat) {
+    for_each_weight(
+        plan, area, weights, order, panel / plan.panels, f, plane,
+        [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<T> lanes)
+            __attribute__((always_inline)) {
+              const bool flips = order == WeightOrder::transposed;
+              lanes.store(to + place(flips ? area - 1 - tap : tap) + channel * width + v * N);
+            });
+    return clear_missing_weights(plan, plane, width, to);
+  }
   if (plan.phases == 1 && !plan.pairs) {
     // Taps lie in their order, or in the other one; a call for each vector would take most of the time.
     const std::int64_t first = order == WeightOrder::transposed ? area - 1 : 0;
@@ -157,8 +188,8 @@ void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::
             });
     return clear_missing_weights(plan, plane, width, to);
   }
-  std::uint8_t places[most_kernel_columns], place = 0;
-  for_each_column(plan, [&](std::int64_t, std::int64_t kw, bool) { places[kw] = place++; });
+  std::uint8_t places[most_kernel_columns], columns = 0;
+  for_each_column(plan, [&](std::int64_t, std::int64_t kw, bool) { places[kw] = columns++; });
   const bool has_rows = plan.pairs_rows();
   for (std::int64_t i = 0; has_rows && i < plan.steps / plan.planes * width; ++i) to[i] = 0;
   for_each_weight(plan, area, weights, order, panel / plan.panels, f, plane,
@@ -170,30 +201,29 @@ void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::
                       kh = tap / s.kernel[2];
                       tap = (has_rows ? kh / 2 : kh) * s.kernel[2] + places[kw];
                     }
-                    store_weights(plan, lanes, channel, kh, width,
-                                  to + tap * plan.unit * width + v * N);
+                    store_weights(plan, lanes, channel, kh, width, to + place(tap) + v * N);
                   });
   if (!has_rows) clear_missing_weights(plan, plane, width, to);
 }
 
-/// The table in front of the packed weights.
+/// The table in front of the packed weights: [kernel frame][plane][kernel row][run of columns].
 inline void write_segments(const ConvPlan& plan, void* packed) {
   const ConvShape& s = plan.shape;
+  const std::int64_t planes = plan.planes / s.groups;
   Segment* segment = static_cast<Segment*>(packed);
-  for (std::int64_t plane = 0; plane < plan.planes / s.groups; ++plane) {
-    for (std::int64_t i = 0; i < s.kernel[0] * plan.kernel_rows(); ++i) {
-      const std::int64_t frame = i / plan.kernel_rows() * s.dilation[0];
-      const std::int64_t row = plan.kernel_row(i % plan.kernel_rows()) * s.dilation[1];
-      const std::int64_t start =
-          plane * plan.plane_size() + frame * plan.frame_size() + row * plan.row_size();
-      for_each_column(plan, [&](std::int64_t offset, std::int64_t, bool joined) {
-        if (joined) {
-          segment[-1].steps += plan.unit;
-        } else {
-          *segment++ = {start + offset, plan.unit};
-        }
-      });
-    }
+  for (std::int64_t i = 0; i < s.kernel[0] * planes * plan.kernel_rows(); ++i) {
+    const std::int64_t plane = i / plan.kernel_rows() % planes;
+    const std::int64_t frame = i / plan.kernel_rows() / planes * s.dilation[0];
+    const std::int64_t row = plan.kernel_row(i % plan.kernel_rows()) * s.dilation[1];
+    const std::int64_t start =
+        plane * plan.plane_size() + frame * plan.frame_size() + row * plan.row_size();
+    for_each_column(plan, [&](std::int64_t offset, std::int64_t, bool joined) {
+      if (joined) {
+        segment[-1].steps += plan.unit;
+      } else {
+        *segment++ = {start + offset, plan.unit};
+      }
+    });
   }
 }
 
@@ -249,7 +279,7 @@ void pack_panel(const ConvPlan& plan, const PanelWeights<T>& from, std::int64_t 
       vectors_of_panel<T>(panel % plan.panels * panel_columns<T>, filters) * Vec<T>::size;
   for (std::int64_t plane = 0; plane < planes; ++plane) {
     pack_plane(plan, from.weights, from.order, panel, plane,
-               to + plane * plan.steps / planes * width);
+               to + plane * steps_of_plane(plan) * width);
   }
 }
 
@@ -554,7 +584,8 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
     const std::int64_t channel = group * filters + f;
     const T* from = x + group * (plan.planes / s.groups) * plan.plane_size();
     Tile<T, W> tile;
-    tile.w = own != nullptr ? own : weights + channel * plan.steps;
+    const W* const first_weights = own != nullptr ? own : weights + channel * plan.steps;
+    tile.w = first_weights;
     tile.y_row = tile.residual_row = N;
     tile.x_row = plan.unit * plan.column_step;
     tile.w_step = vectors * N;
@@ -592,6 +623,15 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
     // Two short rows fill a tile of AMX together.
     const bool joins_rows = plan.amx && rows && plan.output_columns <= amx_rows;
     for (std::int64_t r = rows ? first : 0; r < (rows ? last : 1); ++r) {
+      if (s.kernel[0] > 1 && !plan.amx) {
+        // Frames of the kernel that see padding alone are left out.
+        const Taps seen(r / plan.frame_rows * s.stride[0] - s.pads_begin[0], s.dilation[0],
+                        s.kernel[0], s.input[0]);
+        const std::int64_t table = plan.segments / s.kernel[0];
+        tile.segments = segments + seen.begin * table;
+        tile.segment_count = (seen.end - seen.begin) * table;
+        tile.w = first_weights + seen.begin * (plan.steps / s.kernel[0]) * tile.w_step;
+      }
       for (std::int64_t t = rows ? 0 : first; t < (rows ? tiles.parts : last); ++t) {
         const std::int64_t column = tiles.begin(t), count = tiles.begin(t + 1) - column;
         const std::int64_t pixel = (r * plan.output_columns + column) * N;
