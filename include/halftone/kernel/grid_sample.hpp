@@ -211,7 +211,8 @@ struct SampleBlock {
       double sum = 0;
       if constexpr (std::is_same_v<T, float>) {
         const Vec<double, 4> four = convert<double>(pairs(upper, lower));
-        const Vec<double, 4> terms = four * Vec<double, 4>::load(s.weight);
+        // Of raw vectors: where two registers hold one, compilers tell of an ABI when a function takes it.
+        const raw_t<double, 4> terms = four.v * Vec<double, 4>::load(s.weight).v;
         sum = sum + terms[0] + terms[1] + terms[2] + terms[3];
       } else {
         const double a = s.weight[0] * static_cast<double>(upper[0]);
