@@ -93,6 +93,9 @@ std::vector<Case> cases() {
   ConvShape deep = shape2(2, 6, 8, 2, 7, 9, 3, 2, 2, 1);
   deep.input[0] = 5, deep.kernel[0] = 3, deep.pads_begin[0] = 1, deep.dilation[0] = 2;
   list.push_back({"3-D", deep});
+  list.push_back({"dilated rows, padding beyond", shape2(2, 20, 37, 1, 7, 9, 3, 3, 1, 5, 2)});
+  list.push_back({"dilated beyond x", shape2(1, 40, 20, 1, 10, 8, 3, 3, 1, 9, 9)});
+  list.push_back({"dilated rows, stride 2, groups", shape2(1, 32, 32, 2, 11, 9, 3, 3, 2, 4, 4)});
   const auto shape3 = [](std::int64_t batch, std::int64_t channels, std::int64_t filters,
                          std::int64_t depth, std::int64_t kernel_d, std::int64_t size,
                          std::int64_t kernel, std::int64_t stride_d, std::int64_t stride) {

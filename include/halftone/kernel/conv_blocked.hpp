@@ -81,23 +81,23 @@ HALFTONE_INLINE void for_each_weight(const ConvPlan& plan, std::int64_t area, co
   }
 }
 
-/// Steps of a sum over one frame of the kernel and one plane.
+/// Steps of a sum over one part of the kernel and one plane.
 constexpr std::int64_t steps_of_plane(const ConvPlan& plan) {
-  return plan.steps / (plan.planes / plan.shape.groups) / plan.shape.kernel[0];
+  return plan.steps / (plan.planes / plan.shape.groups) / plan.kernel_parts;
 }
-/// Where the weights of a tap lie behind those of the first one of a panel and plane. Those of a frame of the
+/// Where the weights of a tap lie behind those of the first one of a panel and plane. Those of a part of the
 /// kernel lie together for all planes.
 struct PlaceOfTap {
-  std::int64_t area, frame, size;  ///< taps of a frame; weights of one, and of a tap
-  bool is_flat;
+  std::int64_t taps, part, size;  ///< taps of a part; weights of one, and of a tap
+  bool is_whole;                  ///< there is one part
 
   constexpr PlaceOfTap(const ConvPlan& plan, std::int64_t width)
-      : area(steps_of_plane(plan) / plan.unit),
-        frame(plan.steps / plan.shape.kernel[0] * width),
+      : taps(steps_of_plane(plan) / plan.unit),
+        part(plan.steps / plan.kernel_parts * width),
         size(plan.unit * width),
-        is_flat(plan.shape.kernel[0] == 1) {}
+        is_whole(plan.kernel_parts == 1) {}
   constexpr std::int64_t operator()(std::int64_t tap) const {
-    return is_flat ? tap * size : tap / area * frame + tap % area * size;
+    return is_whole ? tap * size : tap / taps * part + tap % taps * size;
   }
 };
 
@@ -155,7 +155,7 @@ HALFTONE_INLINE void store_weights(const ConvPlan& plan, Vec<T> lanes, std::int6
   lanes.store(to + channel * width);
 }
 
-/// Packs the weights of one panel and plane: for each frame of the kernel (see PlaceOfTap) [kernel
+/// Packs the weights of one panel and plane: for each part of the kernel (see PlaceOfTap) [kernel
 /// row][kernel column][channel][filters], kernel columns in the order of for_each_column.
 template <class T>
 void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::int64_t panel,
@@ -166,7 +166,7 @@ void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::
   const std::int64_t f = panel % plan.panels * panel_columns<T>;
   const std::int64_t width = vectors_of_panel<T>(f, s.filters_per_group()) * N;
   const PlaceOfTap place(plan, width);
-  if (plan.phases == 1 && !plan.pairs && !place.is_flat) {
+  if (plan.phases == 1 && !plan.pairs && !place.is_whole) {
     for_each_weight(
         plan, area, weights, order, panel / plan.panels, f, plane,
         [&](std::int64_t tap, std::int64_t channel, std::int64_t v, Vec<T> lanes)
@@ -206,15 +206,16 @@ void pack_plane(const ConvPlan& plan, const T* weights, WeightOrder order, std::
   if (!has_rows) clear_missing_weights(plan, plane, width, to);
 }
 
-/// The table in front of the packed weights: [kernel frame][plane][kernel row][run of columns].
+/// The table in front of the packed weights: [part of the kernel][plane][kernel row][run of columns].
 inline void write_segments(const ConvPlan& plan, void* packed) {
   const ConvShape& s = plan.shape;
   const std::int64_t planes = plan.planes / s.groups;
+  const std::int64_t rows = s.kernel[0] * plan.kernel_rows() / plan.kernel_parts;
   Segment* segment = static_cast<Segment*>(packed);
-  for (std::int64_t i = 0; i < s.kernel[0] * planes * plan.kernel_rows(); ++i) {
-    const std::int64_t plane = i / plan.kernel_rows() % planes;
-    const std::int64_t frame = i / plan.kernel_rows() / planes * s.dilation[0];
-    const std::int64_t row = plan.kernel_row(i % plan.kernel_rows()) * s.dilation[1];
+  for (std::int64_t i = 0; i < plan.kernel_parts * planes * rows; ++i) {
+    const std::int64_t plane = i / rows % planes, kernel_row = i / rows / planes * rows + i % rows;
+    const std::int64_t frame = kernel_row / plan.kernel_rows() * s.dilation[0];
+    const std::int64_t row = plan.kernel_row(kernel_row % plan.kernel_rows()) * s.dilation[1];
     const std::int64_t start =
         plane * plan.plane_size() + frame * plan.frame_size() + row * plan.row_size();
     for_each_column(plan, [&](std::int64_t offset, std::int64_t, bool joined) {
@@ -225,6 +226,15 @@ inline void write_segments(const ConvPlan& plan, void* packed) {
       }
     });
   }
+}
+
+/// The parts of a kernel that an output row sees.
+constexpr Taps seen_parts(const ConvPlan& plan, std::int64_t row) {
+  const ConvShape& s = plan.shape;
+  const int axis = s.kernel[0] > 1 ? 0 : 1;
+  const std::int64_t at = axis == 0 ? row / plan.frame_rows : row % plan.frame_rows;
+  return Taps(at * s.stride[axis] - s.pads_begin[axis], s.dilation[axis], s.kernel[axis],
+              s.input[axis]);
 }
 
 /// f(panel, plane) for all; a task reads memory that lies together: filters' rows, or channels'.
@@ -623,14 +633,12 @@ void run_tiles(const ConvPlan& plan, const T* x, const void* packed,
     // Two short rows fill a tile of AMX together.
     const bool joins_rows = plan.amx && rows && plan.output_columns <= amx_rows;
     for (std::int64_t r = rows ? first : 0; r < (rows ? last : 1); ++r) {
-      if (s.kernel[0] > 1 && !plan.amx) {
-        // Frames of the kernel that see padding alone are left out.
-        const Taps seen(r / plan.frame_rows * s.stride[0] - s.pads_begin[0], s.dilation[0],
-                        s.kernel[0], s.input[0]);
-        const std::int64_t table = plan.segments / s.kernel[0];
+      if (plan.kernel_parts > 1) {
+        const Taps seen = seen_parts(plan, r);
+        const std::int64_t table = plan.segments / plan.kernel_parts;
         tile.segments = segments + seen.begin * table;
         tile.segment_count = (seen.end - seen.begin) * table;
-        tile.w = first_weights + seen.begin * (plan.steps / s.kernel[0]) * tile.w_step;
+        tile.w = first_weights + seen.begin * (plan.steps / plan.kernel_parts) * tile.w_step;
       }
       for (std::int64_t t = rows ? 0 : first; t < (rows ? tiles.parts : last); ++t) {
         const std::int64_t column = tiles.begin(t), count = tiles.begin(t + 1) - column;

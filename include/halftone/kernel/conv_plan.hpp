@@ -47,8 +47,11 @@ struct ConvPlan {
   std::int64_t output_rows = 1, output_columns = 1;
   std::int64_t frame_rows = 1;           ///< output rows of a frame
   std::int64_t segments = 0, steps = 0;  ///< of one sum
-  std::int64_t panels = 0;               ///< groups of filters, of one group
-  std::int64_t band = 1;                 ///< output rows (tiles if there is one row) a task
+  /// Parts of a kernel, its frames or its rows, of which an output row leaves out those that see padding alone:
+  /// a sum goes through them one after the other, else through the channels.
+  std::int64_t kernel_parts = 1;
+  std::int64_t panels = 0;  ///< groups of filters, of one group
+  std::int64_t band = 1;    ///< output rows (tiles if there is one row) a task
   // Kind winograd: output_rows and output_columns count tiles of `edge` by `edge` outputs.
   std::int64_t edge = 0, tiles_per_block = 1, panels_per_group = 1;
   /// Kinds depthwise and winograd: images that are brought into blocks, or out of them, at once.
@@ -203,6 +206,9 @@ constexpr void plan_tiles(ConvPlan& plan) {
   std::int64_t runs = 0;
   for_each_column(plan, [&](std::int64_t, std::int64_t, bool joined) { runs += joined ? 0 : 1; });
   const std::int64_t planes = plan.planes / s.groups;
+  const bool has_wide_rows = s.dilation[1] > 1 && s.pads_begin[1] > 0 && !plan.pairs_rows();
+  if (!plan.amx)
+    plan.kernel_parts = s.kernel[0] > 1 ? s.kernel[0] : has_wide_rows ? s.kernel[1] : 1;
   plan.segments = planes * s.kernel[0] * plan.kernel_rows() * runs;
   if (has_steps && runs > 0) plan.amx_steps = amx_steps_of(s.kernel[2] / runs * plan.unit);
   plan.steps = planes * s.kernel[0] * plan.kernel_rows() * s.kernel[2] * plan.unit;
