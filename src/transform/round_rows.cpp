@@ -58,7 +58,8 @@ class RoundedRows {
   /// Whether a node multiplies rows by constant weights, of which there are so many that it rounds the rows to
   /// bfloat16 however many there are.
   bool is_product(const Node& node) const {
-    const bool is_gemm = node.op->id == op::Gemm::id, is_fused = node.op->id == op::MatMulWithEpilogue::id;
+    const bool is_gemm = node.op->id == op::Gemm::id,
+               is_fused = node.op->id == op::MatMulWithEpilogue::id;
     if (!is_gemm && !is_fused && node.op->id != op::MatMul::id) return false;
     if (is_fused && unpack<op::MatMulWithEpilogue>(node.attributes).clamp) return false;
     if (node.order.block != 0 || node.is_tied) return false;
