@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -87,20 +88,19 @@ ElementType type_of_input(const Graph& graph, std::string_view input) {
   return ElementType::undefined;
 }
 
-/// The model for the inputs at hand, if it states less of them than its operators have to know.
+/// Reads the model, for the inputs at hand if it states less of them than its operators have to know.
 LoadedModel load_for_inputs(const RunOptions& options) {
+  if (options.inputs.empty() || is_executable(options.model.path)) {
+    return LoadedModel(options.model);
+  }
   std::optional<LoadedModel> model;
   std::exception_ptr refusal;
   try {
-    model.emplace(options.model);
-    bool is_stated = true;
-    for (const TensorId id : model->graph().inputs) {
-      is_stated = is_stated && model->graph().info(id).is_known();
-    }
-    if (is_stated) return std::move(*model);
+    const Graph& graph = model.emplace(options.model).graph();
+    const auto is_stated = [&](TensorId id) { return graph.info(id).is_known(); };
+    if (std::all_of(graph.inputs.begin(), graph.inputs.end(), is_stated)) return std::move(*model);
   } catch (const Error&) {
     refusal = std::current_exception();
-    if (is_executable(options.model.path)) throw;
   }
   try {
     std::vector<onnx::InputShape> inputs;
@@ -109,7 +109,7 @@ LoadedModel load_for_inputs(const RunOptions& options) {
     }
     return LoadedModel(options.model, std::move(inputs));
   } catch (const Error&) {
-    // What was wrong before counts.
+    // The inputs did not help: the first reading says what is wrong.
     if (refusal != nullptr) std::rethrow_exception(refusal);
     return std::move(*model);
   }
