@@ -11,7 +11,7 @@ namespace halftone::kernel {
 
 namespace detail {
 
-/// What elements are compared in: the lanes are wide enough for an index.
+/// Elements are compared in this type, whose lanes are wide enough for an index.
 template <class T>
 using compared_t = std::conditional_t<(sizeof(compute_t<T>) < 4), std::int32_t, compute_t<T>>;
 

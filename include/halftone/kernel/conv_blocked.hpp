@@ -85,7 +85,7 @@ HALFTONE_INLINE void for_each_weight(const ConvPlan& plan, std::int64_t area, co
 constexpr std::int64_t steps_of_plane(const ConvPlan& plan) {
   return plan.steps / (plan.planes / plan.shape.groups) / plan.kernel_parts;
 }
-/// Where the weights of a tap lie behind those of the first one of a panel and plane. Those of a part of the
+/// This finds the weights of a tap, behind those of the first one of a panel and plane. Those of a part of the
 /// kernel lie together for all planes.
 struct PlaceOfTap {
   std::int64_t taps, part, size;  ///< taps of a part; weights of one, and of a tap

@@ -88,7 +88,7 @@ struct ConvPlan {
   constexpr std::int64_t row_size() const { return phases * columns * column_size(); }
   constexpr std::int64_t frame_size() const { return rows * row_size(); }
   constexpr std::int64_t plane_size() const { return frames * frame_size(); }
-  /// Where the first elements that an output row sees lie in a plane.
+  /// The place in a plane of the first elements that an output row sees.
   constexpr std::int64_t offset_of_row(std::int64_t row) const {
     return row / frame_rows * frame_step * frame_size() + row % frame_rows * row_step * row_size();
   }

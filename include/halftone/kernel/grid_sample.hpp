@@ -211,7 +211,7 @@ struct SampleBlock {
       double sum = 0;
       if constexpr (std::is_same_v<T, float>) {
         const Vec<double, 4> four = convert<double>(pairs(upper, lower));
-        // Of raw vectors: where two registers hold one, compilers tell of an ABI when a function takes it.
+        // The vectors are raw: compilers tell of an ABI where a function takes one that fills two registers.
         const raw_t<double, 4> terms = four.v * Vec<double, 4>::load(s.weight).v;
         sum = sum + terms[0] + terms[1] + terms[2] + terms[3];
       } else {

@@ -233,7 +233,7 @@ constexpr ProductForm form_of(const Op& op, const KernelCall& call, View<const A
   return {rows, call.is_constant(1), call.precision};
 }
 
-/// What op::MatMulWithEpilogue and op::PairedMatMul do with their sums.
+/// The epilogue of op::MatMulWithEpilogue and op::PairedMatMul.
 template <class T, class Op>
 Epilogue<T> epilogue_of(const Op& op, View<const T> addend, Matrix<T> y) {
   Epilogue<T> epilogue;

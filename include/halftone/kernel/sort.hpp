@@ -114,7 +114,7 @@ void sort_codes(Item* items, Item* scratch, std::int64_t n) {
       const std::int64_t middle = n - first < width ? n : first + width;
       const std::int64_t end = n - middle < width ? n : middle + width;
       std::int64_t a = first, b = middle, i = first;
-      // Without a branch on the codes, which nobody can foresee.
+      // Nobody can foresee the codes, so that no branch depends on them.
       for (; a < middle && b < end; ++i) {
         const bool takes_b = code_of(from[b]) < code_of(from[a]);
         to[i] = from[takes_b ? b : a];

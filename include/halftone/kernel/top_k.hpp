@@ -184,7 +184,7 @@ void top_k_lines(const T* x, std::int64_t n, std::int64_t inner, std::int64_t li
     if constexpr (Top::is_packed) {
       const std::int64_t k = tops->k;
       if (n <= short_line && k <= few_best) {
-        // Without branches, which would be foreseen badly. Any element stands before the first ones.
+        // Branches would be foreseen badly, so that there are none. Any element stands before the first ones.
         Item* const items = tops->items;
         for (std::int64_t j = 0; j < k; ++j) items[j].both = ~std::uint64_t{0};
         for (; at < n; ++at) {

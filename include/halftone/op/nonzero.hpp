@@ -56,7 +56,7 @@ struct NonZero {
     for (std::int64_t first = 0; first < n && found < count; first += row) {
       const std::int64_t before = found;
       const T* const from = x.data + first;
-      // Without a branch on the element. There is room for the place, even if it is not taken.
+      // No branch depends on the element. There is room for its place, even if that is not taken.
       std::int64_t i = 0;
       for (; i + 4 <= row && found + 4 <= count; i += 4) {
         // Loads in front of the stores, which may change what they lead to for all the compiler knows.
