@@ -464,7 +464,8 @@
   OLD(ReorderChannels)                                           \
   OLD(Fused)                                                     \
   OLD(BatchParts)                                                \
-  OLD(ReluGradient)
+  OLD(ReluGradient)                                              \
+  OLD(ClipGradient)
 // clang-format on
 
 namespace halftone {
