@@ -41,6 +41,21 @@ constexpr bool is_idempotent() {
 }
 static_assert(is_idempotent());
 
+/// Groups that were apart until a node reads both become one, unless something between them is read.
+constexpr bool joins_groups() {
+  Graph g;
+  auto x = input<float, Shape<4, 4>>(g, "x");
+  auto a = op::relu(x), b = op::tanh(x) + 1;
+  output(g, a * b, "y");
+  Graph divided;
+  auto z = input<float, Shape<4, 4>>(divided, "z");
+  auto c = op::relu(z);
+  output(divided, c * (op::matmul(c, z) + z), "y");
+  const Graph fused = fuse_elementwise(divided);
+  return fuse_elementwise(g).nodes.size() == 1 && fused.nodes.size() == 3;
+}
+static_assert(joins_groups());
+
 /// A value that another node reads between the two element-wise ones keeps them apart.
 constexpr bool keeps_order_around_a_reader() {
   Graph g;
