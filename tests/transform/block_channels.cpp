@@ -417,17 +417,17 @@ TEST_CASE("block channels: convolutions of bytes that the kernels do not take st
   CHECK(test::results(blocked) == test::results(g));
   CHECK(channels_last(block_channels(g, float_lanes())) == 0);
   // Filters with zero points of their own.
-  Graph zeros;
+  Graph other;
   const AnyTensor bytes =
-      op::cast(zeros.input<float>("x", {1, 4, 5, 5}), {.to = ElementType::uint8});
+      op::cast(other.input<float>("x", {1, 4, 5, 5}), {.to = ElementType::uint8});
   const std::vector<std::int8_t> w(16, 3), middle{0, 1, 0, 0};
-  AnyTensor y = op::conv_integer(bytes, constant(zeros, std::span(w), {4, 4, 1, 1}), none,
-                                 constant(zeros, std::span(middle), {4}));
+  AnyTensor y = op::conv_integer(bytes, constant(other, std::span(w), {4, 4, 1, 1}), none,
+                                 constant(other, std::span(middle), {4}));
   y = op::mul(op::cast(y, {.to = ElementType::float32}),
-              constant<float>(zeros, std::vector{1.f}, {}));
-  y = op::round(op::div(y, constant<float>(zeros, std::vector{2.f}, {})));
-  output(zeros, op::cast(y, {.to = ElementType::uint8}), "y");
-  const Graph fused = fuse_quantized(zeros);
+              constant<float>(other, std::vector{1.f}, {}));
+  y = op::round(op::div(y, constant<float>(other, std::vector{2.f}, {})));
+  output(other, op::cast(y, {.to = ElementType::uint8}), "y");
+  const Graph fused = fuse_quantized(other);
   CHECK(test::count(fused, op::QuantizedConv::id) == 1);
   CHECK(channels_last(block_channels(fused, 16, true)) == 0);
 }

@@ -117,6 +117,19 @@ TEST_CASE("fuse: a long chain becomes groups of at most as many nodes as a group
   CHECK(test::results(fused) == test::results(g));
 }
 
+TEST_CASE("fuse: an operator with three operands beside the value of its chain") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {3, 700}), d = g.input<float>("d", {3, 700});
+  const auto limit = [&](float v) { return constant<float>(g, std::vector{v}, {}); };
+  const AnyTensor y = op::clip(x, limit(-0.25f), limit(0.5f));
+  const TensorId wanted[] = {x.id}, from[] = {y.id}, with[] = {op::mul(d, y).id};
+  const Vector<TensorId> dx = differentiate(g, from, with, wanted);
+  output(g, op::mul(AnyTensor{&g, dx[0]}, d), "dx");
+  const Graph fused = fuse_elementwise(g);
+  CHECK(fused.nodes.size() == 1);
+  CHECK(test::results(fused) == test::results(g));
+}
+
 TEST_CASE("fuse: an engine runs a graph that was fused before, also groups of constants") {
   Graph g;
   const AnyTensor x = g.input<float>("x", {4});
