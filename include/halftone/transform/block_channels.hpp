@@ -200,12 +200,13 @@ class ChannelBlocks {
     const std::int64_t filters = graph_.info(node.inputs[1]).shape[conv.flipped ? 1 : 0];
     if (!may_have_groups(channels, filters, conv.group)) return false;
     conv.block = block_;
-    // A first layer's few channels are read as they are.
-    conv.blocked_input =
-        conv.group != 1 || channels >= block_ || block_of(node.inputs[0]) == block_;
+    // A first layer's few channels are read as they are; in a training all that are few: they are summed up in
+    // another order, which must not follow from where activations come from.
+    const bool is_blocked = !is_trained_ && block_of(node.inputs[0]) == block_;
+    conv.blocked_input = conv.group != 1 || channels >= block_ || is_blocked;
     conv.blocked_output = true;
     // In a training the gradient of the weights reads the same blocks.
-    if (conv.flipped && !is_trained_) conv.blocked_input = block_of(node.inputs[0]) == block_;
+    if (conv.flipped && !is_trained_) conv.blocked_input = is_blocked;
     if (conv.blocked_input) {
       node.inputs[0] = in_blocks(node.inputs[0], block_);
     } else {
