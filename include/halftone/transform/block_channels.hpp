@@ -29,7 +29,7 @@ class ChannelBlocks {
         blocked_(graph_, no_tensor),
         is_plain_(graph_, true),
         is_wanted_(graph_, false),
-        had_blocks_(graph_, false) {
+        is_native_(graph_, false) {
     if (is_trained_) find_wanted();
   }
 
@@ -43,6 +43,7 @@ class ChannelBlocks {
       const Vector<TensorId> made = node.outputs;
       // Nodes of a later stage may stand before those of an earlier one: complete_places finds where.
       here_.stage = here_.ipu = -1;
+      const bool is_native = is_trained_ && makes_native(node);
       if (!place_convolution(node) && !place_transposed(node) && !place_weight_gradient(node) &&
           !place_quantized(node) && !place_elementwise(node) && !place_copy(node) &&
           !place_pool(node) && !place_concat(node) && !place_normalization(node) &&
@@ -52,6 +53,7 @@ class ChannelBlocks {
         if (is_trained_) follow_stay(node);
         graph_.nodes.push_back(std::move(node));
       }
+      if (is_native && !made.empty() && has_blocked(made[0])) is_native_[made[0]] = true;
       // Where they are made: a training may do so several times before it updates.
       for (const TensorId id : made) {
         if (id != no_tensor && is_output[id]) plain(id);
@@ -86,8 +88,34 @@ class ChannelBlocks {
     }
   }
 
-  /// An activation that gradients load from where the forward part stored it is treated as if it had stayed:
-  /// sums in another order would have other results.
+  /// Whether what a node of a training makes lies in blocks by its nature: where it does follows from the operators
+  /// that it comes from alone, not from who reads it. What sums up in another order in blocks looks at that, so
+  /// that recomputed activations, and those that were kept elsewhere, have the same sums.
+  constexpr bool makes_native(const Node& node) const {
+    if (node.outputs.empty() || node.outputs[0] == no_tensor) return false;
+    const OpId& id = node.op->id;
+    if (id == op::FusedConv::id) {
+      // A Clip of its own would not keep missing channels zero.
+      const auto conv = unpack<op::FusedConv>(node.attributes);
+      return !conv.clamp || (conv.lower <= 0 && conv.upper >= 0) ||
+             is_whole(graph_.info(node.outputs[0]), block_);
+    }
+    const bool is_joined = node.op->elementwise || id == op::Concat::id;
+    bool are_native = false;
+    for (const TensorId x : node.inputs) {
+      if (x == no_tensor) continue;
+      const bool counts = id == op::Concat::id || !node.op->elementwise ||
+                          graph_.info(x).shape == graph_.info(node.outputs[0]).shape;
+      if (!counts) continue;
+      // A convolution that takes in an Add is native, too.
+      if (!is_native_[x] && id != op::Add::id) return false;
+      are_native = are_native || is_native_[x];
+      if (!is_joined) break;
+    }
+    return are_native;
+  }
+
+  /// An activation that gradients load from where the forward part stored it is as native as if it had stayed.
   constexpr void follow_stay(const Node& node) {
     const bool is_store = node.op->id == op::RemoteStore::id;
     if (!is_store && node.op->id != op::RemoteLoad::id) return;
@@ -98,7 +126,7 @@ class ChannelBlocks {
     if (is_store) return stays_.push_back(stay);
     for (const Stay& other : stays_) {
       if (other.buffer == stay.buffer && other.memory == stay.memory) {
-        had_blocks_[node.outputs[0]] = block_of(other.x) == block_;
+        is_native_[node.outputs[0]] = is_native_[other.x];
       }
     }
   }
@@ -137,7 +165,7 @@ class ChannelBlocks {
   }
   /// Channels of the blocks that a tensor has, or would have without a stay elsewhere; 0: none.
   constexpr std::int64_t block_of(TensorId id) const {
-    if (!has_blocked(id)) return had_blocks_[id] ? block_ : 0;
+    if (!has_blocked(id)) return is_native_[id] ? block_ : 0;
     return graph_.info(blocked_[id]).shape.back();
   }
   /// The tables know the graph's new tensors.
@@ -145,7 +173,7 @@ class ChannelBlocks {
     blocked_.follow(graph_, no_tensor);
     is_plain_.follow(graph_, true);
     is_wanted_.follow(graph_, false);
-    had_blocks_.follow(graph_, false);
+    is_native_.follow(graph_, false);
   }
   constexpr TensorId add_blocked(TensorId id, std::int64_t block) {
     const TensorId b = graph_.add_tensor({.info = blocked_info(graph_.info(id), block)}, {});
@@ -224,7 +252,7 @@ class ChannelBlocks {
   constexpr bool place_transposed(Node& node) {
     if (node.op->id != op::ConvTranspose::id || has_input(node, 2)) return false;
     const TensorInfo x = graph_.info(node.inputs[0]), w = graph_.info(node.inputs[1]);
-    if (!fits(x) || block_of(node.inputs[0]) != block_) return false;
+    if (!fits(x) || (!is_trained_ && block_of(node.inputs[0]) != block_)) return false;
     const auto conv = unpack<op::ConvTranspose>(node.attributes);
     const Window window =
         conv.window_over(x.shape.span().subspan(2), Dims(w.shape.span().subspan(2)));
@@ -250,7 +278,7 @@ class ChannelBlocks {
     if (node.op->id != op::ConvWeightGradient::id) return false;
     const TensorInfo x = graph_.info(node.inputs[0]), dy = graph_.info(node.inputs[1]);
     if (!fits(x) || !fits(dy)) return false;
-    if (block_of(node.inputs[0]) != block_ && block_of(node.inputs[1]) != block_) return false;
+    if (!is_native_[node.inputs[0]] && !is_native_[node.inputs[1]]) return false;
     auto conv = unpack<op::ConvWeightGradient>(node.attributes);
     const bool by_channel = conv.group == x.shape[1] && conv.group == dy.shape[1];
     // A first layer's few channels are read as they are.
@@ -318,8 +346,9 @@ class ChannelBlocks {
   constexpr Operand operand(TensorId id, const TensorInfo& y, std::int64_t block,
                             bool is_wanted) const {
     const TensorInfo& x = graph_.info(id);
+    const Role role = graph_.tensor(id).role;
     const bool may_come =
-        is_wanted && block == block_ && fits(x) && graph_.tensor(id).role == Role::value;
+        is_wanted && block == block_ && fits(x) && (role == Role::value || role == Role::input);
     if (x.shape == y.shape && (block_of(id) == block || may_come)) return Operand::blocked;
     if (x.elements() == 1) return Operand::scalar;
     const std::size_t axis = x.rank() == 4 ? 1 : 0;
@@ -346,13 +375,20 @@ class ChannelBlocks {
     follow();
     return b;
   }
-  /// Operators that make zero of zeros.
-  static constexpr bool keeps_zeros(const OpId& id) {
+  /// Whether an operator makes zero of zeros.
+  constexpr bool keeps_zeros(const Node& node) const {
+    float lower = 0, upper = 0;
+    const OpId& id = node.op->id;
+    if (id == op::Clip::id) {
+      return detail::clamp_limits(graph_, node, lower, upper) && lower <= 0 && upper >= 0;
+    }
     return id == op::Add::id || id == op::Sub::id || id == op::Mul::id || id == op::Relu::id ||
-           id == op::ReluGradient::id || id == op::ClipGradient::id;
+           id == op::LeakyRelu::id || id == op::HardSwish::id || id == op::ReluGradient::id ||
+           id == op::ClipGradient::id;
   }
-  /// Whether an input is a limit of ClipGradient, which makes zero of dy's zeros whatever the limits are.
+  /// Whether an input is a limit of Clip, or of its gradient, which makes zero of dy's zeros whatever it is.
   static constexpr bool is_limit(const Node& node, TensorId id) {
+    if (node.op->id == op::Clip::id) return id != node.inputs[0];
     return node.op->id == op::ClipGradient::id && id != node.inputs[0] && id != node.inputs[1];
   }
   constexpr bool place_elementwise(Node& node) {
@@ -365,8 +401,9 @@ class ChannelBlocks {
     if (block == 0 || !may_lie_in(y, block)) return false;
     const bool needs_blocks =
         !is_whole(y, block);  // other operands would give missing channels numbers
-    if (needs_blocks && !keeps_zeros(node.op->id)) return false;
-    const bool is_wanted = is_wanted_[node.outputs[0]];
+    if (needs_blocks && !keeps_zeros(node)) return false;
+    const bool is_wanted =
+        is_wanted_[node.outputs[0]] || (is_trained_ && node.op->id == op::Add::id);
     for (const TensorId id : node.inputs) {
       if (id == no_tensor) continue;
       const Operand kind = operand(id, y, block, is_wanted);
@@ -428,6 +465,8 @@ class ChannelBlocks {
     const TensorInfo x = graph_.info(node.inputs[0]);
     const std::int64_t block = block_of(node.inputs[0]);
     if (!may_lie_in(x, block)) return false;
+    const bool sums_up = node.op->id != op::MaxPool::id;
+    if (is_trained_ && sums_up && !is_native_[node.inputs[0]]) return false;
     if (node.op->id == op::MaxPool::id) {
       widen<op::MaxPool>(node, x);
     } else if (node.op->id == op::AveragePool::id) {
@@ -538,7 +577,7 @@ class ChannelBlocks {
   constexpr bool place_trained_normalization(Node& node) {
     if (node.op->id != op::BatchNormalization::id || node.outputs.size() > 3) return false;
     const auto norm = unpack<op::BatchNormalization>(node.attributes);
-    if (norm.training_mode == 0 || block_of(node.inputs[0]) != block_) return false;
+    if (norm.training_mode == 0 || !is_native_[node.inputs[0]]) return false;
     for (const TensorId id : node.inputs) {
       if (graph_.info(id).type != ElementType::float32) return false;
     }
@@ -555,7 +594,7 @@ class ChannelBlocks {
   }
   constexpr bool place_normalization_gradient(Node& node) {
     if (node.op->id != op::BatchNormalizationGradient::id) return false;
-    if (!fits(graph_.info(node.inputs[0])) || block_of(node.inputs[0]) != block_) return false;
+    if (!fits(graph_.info(node.inputs[0])) || !is_native_[node.inputs[0]]) return false;
     const auto norm = unpack<op::BatchNormalizationGradient>(node.attributes);
     block_output(node, block_);
     node.inputs[0] = in_blocks(node.inputs[0], block_of(node.inputs[0]));
@@ -619,7 +658,7 @@ class ChannelBlocks {
   }
   /// Sums over the pixels of each image, or of all of them.
   constexpr bool place_sum(Node& node) {
-    if (!is_trained_ || node.op->id != op::ReduceSum::id || block_of(node.inputs[0]) != block_) {
+    if (!is_trained_ || node.op->id != op::ReduceSum::id || !is_native_[node.inputs[0]]) {
       return false;
     }
     const TensorInfo x = graph_.info(node.inputs[0]), y = graph_.info(node.outputs[0]);
@@ -715,7 +754,7 @@ class ChannelBlocks {
   Vector<Stay> stays_;
   Place here_{};  ///< of the node at hand
   TensorMap<TensorId> blocked_;
-  TensorMap<bool> is_plain_, is_wanted_, had_blocks_;
+  TensorMap<bool> is_plain_, is_wanted_, is_native_;
 };
 
 }  // namespace detail
