@@ -29,8 +29,16 @@ class ChannelBlocks {
         blocked_(graph_, no_tensor),
         is_plain_(graph_, true),
         is_wanted_(graph_, false),
-        is_native_(graph_, false) {
-    if (is_trained_) find_wanted();
+        is_native_(graph_, false),
+        stored_(graph_, no_tensor) {
+    if (!is_trained_) return;
+    find_wanted();
+    const Uses uses(graph_);
+    for (const Node& node : graph_.nodes) {
+      if (node.op->id != op::RemoteLoad::id) continue;
+      const TensorId y = node.outputs[0], stored = before_remote(graph_, uses, y);
+      if (stored != y) stored_[y] = stored;
+    }
   }
 
   constexpr Graph run() {
@@ -43,18 +51,22 @@ class ChannelBlocks {
       const Vector<TensorId> made = node.outputs;
       // Nodes of a later stage may stand before those of an earlier one: complete_places finds where.
       here_.stage = here_.ipu = -1;
-      const bool is_native = is_trained_ && makes_native(node);
+      bool is_native = is_trained_ && makes_native(node);
       if (!place_convolution(node) && !place_transposed(node) && !place_weight_gradient(node) &&
           !place_quantized(node) && !place_elementwise(node) && !place_copy(node) &&
           !place_pool(node) && !place_concat(node) && !place_normalization(node) &&
           !place_trained_normalization(node) && !place_normalization_gradient(node) &&
           !place_slice(node) && !place_expand(node) && !place_sum(node)) {
         for (const TensorId id : node.inputs) plain(id);
-        if (is_trained_) follow_stay(node);
         graph_.nodes.push_back(std::move(node));
       }
-      if (is_native && !made.empty() && has_blocked(made[0])) is_native_[made[0]] = true;
-      // Where they are made: a training may do so several times before it updates.
+      if (is_trained_ && !made.empty() && made[0] != no_tensor) {
+        // An activation that gradients load from where the forward part stored it is as native as that.
+        const TensorId stored = stored_[made[0]];
+        is_native = stored == no_tensor ? is_native && has_blocked(made[0]) : is_native_[stored];
+        is_native_[made[0]] = is_native;
+      }
+      // An output leaves its blocks where it is made: a training may make it several times before it updates.
       for (const TensorId id : made) {
         if (id != no_tensor && is_output[id]) plain(id);
       }
@@ -115,22 +127,6 @@ class ChannelBlocks {
     return are_native;
   }
 
-  /// An activation that gradients load from where the forward part stored it is as native as if it had stayed.
-  constexpr void follow_stay(const Node& node) {
-    const bool is_store = node.op->id == op::RemoteStore::id;
-    if (!is_store && node.op->id != op::RemoteLoad::id) return;
-    Stay stay{.buffer = is_store ? unpack<op::RemoteStore>(node.attributes).buffer_id
-                                 : unpack<op::RemoteLoad>(node.attributes).buffer_id,
-              .memory = has_input(node, 2) ? node.inputs[2] : no_tensor,
-              .x = node.inputs[0]};
-    if (is_store) return stays_.push_back(stay);
-    for (const Stay& other : stays_) {
-      if (other.buffer == stay.buffer && other.memory == stay.memory) {
-        is_native_[node.outputs[0]] = is_native_[other.x];
-      }
-    }
-  }
-
   constexpr bool fits(const TensorInfo& info) const {
     return info.type == ElementType::float32 && info.rank() == 4 && info.elements() > 0;
   }
@@ -174,6 +170,7 @@ class ChannelBlocks {
     is_plain_.follow(graph_, true);
     is_wanted_.follow(graph_, false);
     is_native_.follow(graph_, false);
+    stored_.follow(graph_, no_tensor);
   }
   constexpr TensorId add_blocked(TensorId id, std::int64_t block) {
     const TensorId b = graph_.add_tensor({.info = blocked_info(graph_.info(id), block)}, {});
@@ -198,6 +195,7 @@ class ChannelBlocks {
     }
     return blocked_[id];
   }
+  constexpr TensorId in_own_blocks(TensorId id) { return in_blocks(id, block_of(id)); }
   constexpr TensorId plain(TensorId id) {
     if (id == no_tensor || is_plain_[id]) return id;
     is_plain_[id] = true;
@@ -228,8 +226,8 @@ class ChannelBlocks {
     const std::int64_t filters = graph_.info(node.inputs[1]).shape[conv.flipped ? 1 : 0];
     if (!may_have_groups(channels, filters, conv.group)) return false;
     conv.block = block_;
-    // A first layer's few channels are read as they are; in a training all that are few: they are summed up in
-    // another order, which must not follow from where activations come from.
+    // Few channels of a first layer are read as they are. In a training few channels always are: in blocks they are
+    // summed up in another order, which must not follow from where they come from.
     const bool is_blocked = !is_trained_ && block_of(node.inputs[0]) == block_;
     conv.blocked_input = conv.group != 1 || channels >= block_ || is_blocked;
     conv.blocked_output = true;
@@ -248,7 +246,7 @@ class ChannelBlocks {
     return true;
   }
 
-  /// The gradient of a convolution's input that is none with flipped weights.
+  /// A ConvTranspose without a bias, such as the gradient of a convolution that has strides or groups by its input.
   constexpr bool place_transposed(Node& node) {
     if (node.op->id != op::ConvTranspose::id || has_input(node, 2)) return false;
     const TensorInfo x = graph_.info(node.inputs[0]), w = graph_.info(node.inputs[1]);
@@ -281,7 +279,7 @@ class ChannelBlocks {
     if (!is_native_[node.inputs[0]] && !is_native_[node.inputs[1]]) return false;
     auto conv = unpack<op::ConvWeightGradient>(node.attributes);
     const bool by_channel = conv.group == x.shape[1] && conv.group == dy.shape[1];
-    // A first layer's few channels are read as they are.
+    // Few channels are read as they are.
     const bool is_one_group = conv.group == 1 && x.shape[1] * 2 >= block_;
     if (!is_one_group && !by_channel) return false;
     if (conv.kernel_shape[1] > kernel::most_kernel_columns) return false;
@@ -431,7 +429,7 @@ class ChannelBlocks {
     const std::int64_t block = block_of(node.inputs[0]);
     if (!may_work_on(y, block)) return false;
     for (std::size_t i = 1; i < node.inputs.size(); ++i) plain(node.inputs[i]);
-    node.inputs[0] = in_blocks(node.inputs[0], block_of(node.inputs[0]));
+    node.inputs[0] = in_own_blocks(node.inputs[0]);
     block_output(node, block);
     graph_.nodes.push_back(std::move(node));
     return true;
@@ -480,7 +478,7 @@ class ChannelBlocks {
     } else {
       return false;
     }
-    node.inputs[0] = in_blocks(node.inputs[0], block_of(node.inputs[0]));
+    node.inputs[0] = in_own_blocks(node.inputs[0]);
     block_output(node, block);
     graph_.nodes.push_back(std::move(node));
     return true;
@@ -501,7 +499,7 @@ class ChannelBlocks {
     }
     if (!are_blocks && !are_last) return false;
     node.attributes = pack(op::Concat{.axis = are_blocks ? 1 : 4});
-    for (TensorId& id : node.inputs) id = in_blocks(id, block_of(id));
+    for (TensorId& id : node.inputs) id = in_own_blocks(id);
     block_output(node, are_blocks ? block_ : y.shape[1]);
     graph_.nodes.push_back(std::move(node));
     return true;
@@ -518,6 +516,7 @@ class ChannelBlocks {
     const TensorInfo y = graph_.info(node.outputs[0]);
     const std::int64_t block = block_of(node.inputs[0]);
     if (norm.training_mode != 0 || !fits(y) || !may_work_on(y, block)) return false;
+    if (is_trained_ && !is_native_[node.inputs[0]]) return false;
     for (std::size_t i = 1; i < 5; ++i) {
       const TensorRecord& parameter = graph_.tensor(node.inputs[i]);
       if (parameter.role != Role::constant || parameter.info.type != ElementType::float32) {
@@ -582,7 +581,7 @@ class ChannelBlocks {
       if (graph_.info(id).type != ElementType::float32) return false;
     }
     block_output(node, block_);
-    node.inputs[0] = in_blocks(node.inputs[0], block_of(node.inputs[0]));
+    node.inputs[0] = in_own_blocks(node.inputs[0]);
     const Moments own = moments(node.inputs[0], node.name);
     node.inputs.push_back(own.mean);
     node.inputs.push_back(own.variance);
@@ -597,7 +596,7 @@ class ChannelBlocks {
     if (!fits(graph_.info(node.inputs[0])) || !is_native_[node.inputs[0]]) return false;
     const auto norm = unpack<op::BatchNormalizationGradient>(node.attributes);
     block_output(node, block_);
-    node.inputs[0] = in_blocks(node.inputs[0], block_of(node.inputs[0]));
+    node.inputs[0] = in_own_blocks(node.inputs[0]);
     node.inputs[2] = in_blocks(node.inputs[2], block_);
     const Moments own = moments(node.inputs[0], node.name);
     node.inputs.push_back(own.mean);
@@ -621,7 +620,7 @@ class ChannelBlocks {
     follow();
     return id;
   }
-  /// Whole blocks of channels, as gradients of a Concat are.
+  /// A Slice takes whole blocks of channels, as the gradient of a Concat does.
   constexpr bool place_slice(Node& node) {
     if (!is_trained_ || node.op->id != op::Slice::id || block_of(node.inputs[0]) != block_) {
       return false;
@@ -631,7 +630,8 @@ class ChannelBlocks {
     if (!fits(y) || starts.size() != 1 || axes.size() != 1 || axes[0] != 1 || has_input(node, 4)) {
       return false;
     }
-    const std::int64_t start = starts[0] < 0 ? starts[0] + x.shape[1] : starts[0];
+    std::int64_t start = starts[0] < 0 ? starts[0] + x.shape[1] : starts[0];
+    if (start < 0) start = 0;
     if (start % block_ != 0 || (!is_whole(y, block_) && start + y.shape[1] != x.shape[1])) {
       return false;
     }
@@ -643,7 +643,7 @@ class ChannelBlocks {
     graph_.nodes.push_back(std::move(node));
     return true;
   }
-  /// A number for each channel of an image that becomes those of all its pixels.
+  /// An Expand gives each channel's number of an image to all its pixels.
   constexpr bool place_expand(Node& node) {
     if (!is_trained_ || node.op->id != op::Expand::id || block_of(node.inputs[0]) != block_) {
       return false;
@@ -656,7 +656,7 @@ class ChannelBlocks {
     graph_.nodes.push_back(std::move(node));
     return true;
   }
-  /// Sums over the pixels of each image, or of all of them.
+  /// A sum goes over the pixels of each image, or of all images.
   constexpr bool place_sum(Node& node) {
     if (!is_trained_ || node.op->id != op::ReduceSum::id || !is_native_[node.inputs[0]]) {
       return false;
@@ -669,7 +669,7 @@ class ChannelBlocks {
     const bool is_by_channel = axes.size() == 3 && axes[0] == 0 && axes[1] == 2 && axes[2] == 3 &&
                                sum.keepdims == 0 && is_whole(x, block_);
     if (!is_by_image && !is_by_channel) return false;
-    node.inputs[0] = in_blocks(node.inputs[0], block_of(node.inputs[0]));
+    node.inputs[0] = in_own_blocks(node.inputs[0]);
     if (is_by_image) {
       block_output(node, block_);
       graph_.nodes.push_back(std::move(node));
@@ -687,7 +687,7 @@ class ChannelBlocks {
     return true;
   }
 
-  /// Normalizations in training hold what they make between the limits that alone follow.
+  /// A normalization in training takes in the limits of its only reader.
   constexpr void join_clamps() {
     if (moments_.empty()) return;
     const Uses uses(graph_);
@@ -746,15 +746,10 @@ class ChannelBlocks {
   std::int64_t block_;
   bool with_bytes_, is_trained_;
   Vector<Moments> moments_;
-  /// What was stored in a remote buffer.
-  struct Stay {
-    std::int64_t buffer;
-    TensorId memory, x;
-  };
-  Vector<Stay> stays_;
   Place here_{};  ///< of the node at hand
   TensorMap<TensorId> blocked_;
   TensorMap<bool> is_plain_, is_wanted_, is_native_;
+  TensorMap<TensorId> stored_;  ///< what a remote buffer held that a tensor is loaded from
 };
 
 }  // namespace detail
