@@ -266,7 +266,7 @@ struct BlockedWeightGradient {
   struct Filters {
     std::int64_t first, count;
   };
-  /// Those of a tile; of blocks the last tiles may have none.
+  /// The filters of a tile; the last tiles of blocks may have none.
   constexpr Filters filters(std::int64_t tile) const {
     const std::int64_t block = in_blocks ? tile / tiles.parts * N : 0, part = tile % tiles.parts;
     const std::int64_t first = block + tiles.begin(part), end = block + tiles.begin(part + 1);

@@ -175,8 +175,7 @@ class WinogradWeightGradient {
   constexpr std::int64_t channels_of(std::int64_t channels) const {
     return in_blocks_ ? channel_blocks<float>(channels) * N : channels;
   }
-  /// Brings a band of one block of an image's channels, which plain ones are brought into `room` for, to `to` as
-  /// tiles.
+  /// Makes tiles at `to` of a band of one block of an image's channels; plain channels come into `room` first.
   template <class Tiles>
   void transform(TilePlane plane, std::int64_t channels, std::int64_t block, const Band& band,
                  float* room, float* to, std::int64_t position) const {

@@ -117,7 +117,7 @@ constexpr bool has_phases(const Window& w) {
 /// Extents of activations in blocks.
 struct BlockedExtents {
   std::int64_t batch, blocks, pixels;
-  std::int64_t channels;  ///< that there are
+  std::int64_t channels;  ///< that have parameters, others are missing
 
   template <class E>
   static constexpr BlockedExtents of(const View<E>& x, std::int64_t channels) {

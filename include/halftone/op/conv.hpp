@@ -176,8 +176,8 @@ struct Conv {
 /// dw      [filters, channels / group, kernel_shape...]
 /// pads    resolved; those at the end follow from the extents
 /// winograd  edge of the output tiles of Winograd's form, as FusedConv's; 0: the direct sum
-/// block   if not 0, x and dy lie in blocks of so many channels, as FusedConv's; there are `channels` and
-///         `filters`
+/// block   if not 0, x and dy lie in blocks of so many channels, as FusedConv's; `channels` and `filters` say how
+///         many there are
 struct ConvWeightGradient {
   Dims kernel_shape{}, strides{}, dilations{};
   Pads pads{};

@@ -264,7 +264,7 @@ struct ConvTranspose {
 /// y       [batch, filters / block, output..., block]
 /// output  the extents of y
 /// pads    resolved
-/// limits  windows whose strides have no more than four phases: kernel::has_phases()
+/// limits  windows that kernel::has_phases(), of at most 256 columns; groups that FusedConv has in blocks
 /// source  none
 struct BlockedConvTranspose {
   Dims strides{1, 1}, dilations{1, 1}, output{};
