@@ -462,14 +462,9 @@
   OLD(FusedAttention)                                            \
   OLD(FusedAttentionGradient)                                    \
   OLD(ReorderChannels)                                           \
-  OLD(ChannelMoments)                                            \
-  OLD(BlockedBatchNormalization)                                 \
-  OLD(BlockedBatchNormalizationGradient)                         \
-  OLD(BlockedConvTranspose)                                      \
   OLD(Fused)                                                     \
   OLD(BatchParts)                                                \
-  OLD(ReluGradient)                                              \
-  OLD(ClipGradient)
+  OLD(ReluGradient)
 // clang-format on
 
 namespace halftone {
@@ -512,7 +507,6 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/activation.hpp>
 #include <halftone/op/arithmetic.hpp>
 #include <halftone/op/batch_normalization.hpp>
-#include <halftone/op/blocked_normalization.hpp>
 #include <halftone/op/batch_parts.hpp>
 #include <halftone/op/cast.hpp>
 #include <halftone/op/cast_like.hpp>
