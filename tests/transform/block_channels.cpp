@@ -201,6 +201,20 @@ TEST_CASE("block channels: gates of each image's channels stay in blocks") {
   });
 }
 
+// Sums of 288 and of 4608 products below 100.
+TEST_CASE("block channels: weights that a convolution makes are plain") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {2, 32, 6, 5}), y = g.input<float>("y", {32, 16, 3, 3});
+  const AnyTensor v = parameter<float, Shape<32, 16, 1, 1>>(g, "v");
+  output(g, op::conv(x, op::conv(y, v), {.pads = {1, 1, 1, 1}}), "z");
+  g = fuse_convolutions(std::move(g));
+  Graph blocked = block_channels(g, float_lanes());
+  CHECK(infer(blocked).empty());
+  test::for_each_pair(test::results(blocked), test::results(g), [](float a, float b) {
+    CHECK(std::abs(a - b) <= 100 * (288 + 288 * 16) * 0x1p-24f);
+  });
+}
+
 TEST_CASE("block channels: a graph without convolutions stays as it is") {
   Graph g;
   const AnyTensor x = g.input<float>("x", {1, 32, 4, 4});

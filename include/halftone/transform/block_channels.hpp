@@ -141,6 +141,7 @@ class ChannelBlocks {
     } else {
       plain(node.inputs[0]);
     }
+    plain(node.inputs[1]);
     if (has_input(node, 3)) {
       TensorId& residual = node.inputs[3];
       residual = conv.blocked_output ? in_blocks(residual, block_) : plain(residual);
