@@ -130,6 +130,7 @@ void gradients(const char* model, std::int64_t channels, std::int64_t filters, s
   bench::Buffer<float> dw(filters * channels * taps * taps);
   x.randomize(1), dy.randomize(2);
   const halftone::View<const float> from{x.data(), of_x, 4}, with{dy.data(), of_dy, 4};
+  const halftone::View<float> to{dw.data(), of_dw, 4};
   const halftone::Window window = halftone::Window::over(
       std::span(of_x).subspan(2),
       {.kernel = {taps, taps}, .pads = {taps / 2, taps / 2, taps / 2, taps / 2}});
@@ -138,16 +139,16 @@ void gradients(const char* model, std::int64_t channels, std::int64_t filters, s
   const double begin = bench::now();
   while (bench::now() - begin < 1) {
     for (int i = 0; i < (taps == 3 ? 3 : 2); ++i) {
-      bench::Buffer<char> workspace(std::int64_t(
-          convolution_weight_gradient_workspace<float>(window, 1, edges[i], from, with)));
+      const WeightGradientForm form{.edge = edges[i]};
+      bench::Buffer<char> workspace(
+          std::int64_t(convolution_weight_gradient_workspace<float>(window, form, from, with, to)));
       const Executor alone;
       halftone::KernelCall call;
       call.workspace = workspace.data();
       call.executor = &alone;
       for (int round = 0; round < 2; ++round) {  // the first one has pages that are new
         const double start = bench::now();
-        convolution_weight_gradient<float>(window, 1, edges[i], call, from, with,
-                                           halftone::View<float>{dw.data(), of_dw, 4});
+        convolution_weight_gradient<float>(window, form, call, from, with, to);
         const double seconds = bench::now() - start;
         if (seconds < best[i]) best[i] = seconds;
       }

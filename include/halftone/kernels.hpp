@@ -8,6 +8,7 @@
 #include <halftone/kernel/attention.hpp>
 #include <halftone/kernel/attention_gradient.hpp>
 #include <halftone/kernel/batch_normalization.hpp>
+#include <halftone/kernel/blocked_normalization.hpp>
 #include <halftone/kernel/byte_table.hpp>
 #include <halftone/kernel/cast.hpp>
 #include <halftone/kernel/collective.hpp>

@@ -14,7 +14,7 @@
 namespace halftone {
 namespace {
 
-constexpr std::uint32_t format_version = 16;
+constexpr std::uint32_t format_version = 17;
 constexpr std::size_t weight_alignment = 4096, blob_alignment = 64;
 
 /// The first bytes of a file. Behind them come the structure, filled up to a page, and the weights.

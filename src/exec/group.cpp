@@ -264,8 +264,9 @@ void Group::add_members(Draft& draft) {
 void Group::run_chain(const Member* members, std::byte* const* places, std::int64_t n) const {
   const std::size_t length = members->chain_length;
   kernel::ChainStep steps[2 * max_members];
-  Place at[2 * max_members][2];  // where the operands of a step lie, for the rest
-  alignas(64) float repeated[2 * max_members][vector_floats];
+  constexpr std::size_t most_others = kernel::ChainStep::most_others;
+  Place at[2 * max_members][most_others];  // where the operands of a step lie, for the rest
+  alignas(64) float repeated[most_others * max_members][vector_floats];
   std::size_t count = 0, values = 0;
   for (const Member* m = members; m != members + length; ++m) {
     const Place* operands = operands_.data() + m->first_input;
@@ -322,7 +323,7 @@ void Group::run_chain(const Member* members, std::byte* const* places, std::int6
   };
   from = pad(x, true);
   for (std::size_t s = 0; s < count; ++s) {
-    for (std::size_t k = 0; k < 2; ++k) {
+    for (std::size_t k = 0; k < most_others; ++k) {
       kernel::ChainStep::Operand& o = steps[s].others[k];
       if (o.data != nullptr && o.mask != 0) o.data = pad(at[s][k], steps[s].op != nullptr);
     }

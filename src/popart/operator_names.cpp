@@ -77,6 +77,7 @@ std::string graphcoreType(const halftone::Node& node, const NodeAttributes& attr
       {"AdvanceRandom", "GetRandomSeed"},
       {"AveragePoolGradient", "AveragePoolGrad"},
       {"BatchNormalizationGradient", "BatchNormalizationGrad"},
+      {"ClipGradient", "ClipGrad"},
       {"ConvWeightGradient", "ConvWeightsGrad"},
       {"DeriveSeed", "ModifyRandomSeed"},
       {"GatherGradient", "GatherGrad"},

@@ -53,7 +53,7 @@ class Pairs {
     const bool is_depthwise =
         conv.group == channels && channels == filters && conv.blocked_input && conv.blocked_output;
     const bool has_pairs = w.type == ElementType::float32 && (conv.group == 1 || is_depthwise) &&
-                           w.shape[3] <= kernel::detail::most_kernel_columns;
+                           w.shape[3] <= kernel::most_kernel_columns;
     const bool makes = has_pairs && conv.blocked_output && filters % conv.block == 0;
     const std::int64_t rows = (w.shape[2] - 1) * conv.dilations[0] + 1;
     const std::int64_t width = graph_.info(node.inputs[0]).shape[3];

@@ -50,9 +50,17 @@ std::vector<float> reference_gradient(const ConvShape& s, const std::vector<floa
   return dw;
 }
 
-std::vector<float> gradient(const ConvShape& s, const std::vector<float>& x,
-                            const std::vector<float>& dy, std::int64_t edge,
-                            const Executor& executor = {}) {
+/// Plain activations in blocks of channels.
+std::vector<float> in_blocks(const std::vector<float>& plain, std::int64_t batch,
+                             std::int64_t channels, std::int64_t pixels) {
+  std::vector<float> blocked(activation_size<float>(Layout::blocked, batch, channels, pixels), 55);
+  block_channels(plain.data(), blocked.data(), batch, channels, pixels);
+  return blocked;
+}
+
+std::vector<float> gradient(const ConvShape& s, std::vector<float> x, std::vector<float> dy,
+                            std::int64_t edge, const Executor& executor = {},
+                            bool blocked = false) {
   Window window;
   Dims of_x{s.batch, s.channels}, of_dy{s.batch, s.filters},
       of_dw{s.filters, s.channels_per_group()}, ends;
@@ -68,11 +76,21 @@ std::vector<float> gradient(const ConvShape& s, const std::vector<float>& x,
     of_dw.push_back(s.kernel[axis]);
   }
   for (const std::int64_t end : ends) window.pads.push_back(end);
+  if (blocked) {
+    x = in_blocks(x, s.batch, s.channels, s.input_pixels());
+    dy = in_blocks(dy, s.batch, s.filters, s.output_pixels());
+    for (Dims* const dims : {&of_x, &of_dy}) {
+      (*dims)[1] = channel_blocks<float>((*dims)[1]);
+      dims->push_back(channel_block<float>);
+    }
+  }
   const View<const float> from{x.data(), of_x.begin(), of_x.size()},
       with{dy.data(), of_dy.begin(), of_dy.size()};
   std::vector<float> dw(s.filters * s.channels_per_group() * s.kernel_size(), 77);
+  const View<float> to{dw.data(), of_dw.begin(), of_dw.size()};
+  const WeightGradientForm form{s.groups, edge, blocked};
   const std::size_t bytes =
-      convolution_weight_gradient_workspace<float>(window, s.groups, edge, from, with);
+      convolution_weight_gradient_workspace<float>(window, form, from, with, to);
   std::vector<char> workspace(bytes + 128);
   char* const begin = reinterpret_cast<char*>(aligned(workspace));
   char& guard = begin[bytes];
@@ -80,8 +98,7 @@ std::vector<float> gradient(const ConvShape& s, const std::vector<float>& x,
   KernelCall call;
   call.workspace = begin;
   call.executor = &executor;
-  convolution_weight_gradient<float>(window, s.groups, edge, call, from, with,
-                                     View<float>{dw.data(), of_dw.begin(), of_dw.size()});
+  convolution_weight_gradient<float>(window, form, call, from, with, to);
   CHECK(guard == 0x5a);
   return dw;
 }
@@ -143,6 +160,7 @@ TEST_CASE("gradients of weights equal the definition in every form") {
       CHECK(error(dw, reference_gradient(s, x, dy), largest_gradient(s, x, dy)) <=
             (edge == 4 ? 16 : 0));
       CHECK(gradient(s, x, dy, edge, {2, reversed, nullptr}) == dw);
+      CHECK(gradient(s, x, dy, edge, {2, reversed, nullptr}, true) == dw);
     }
   }
 }
@@ -154,6 +172,18 @@ void check_exact(const ConvShape& s) {
   const auto dw = gradient(s, x, dy, 0);
   CHECK(dw == reference_gradient(s, x, dy));
   CHECK(gradient(s, x, dy, 0, {2, reversed, nullptr}) == dw);
+  if (is_flat(s)) CHECK(gradient(s, x, dy, 0, {2, reversed, nullptr}, true) == dw);
+}
+
+TEST_CASE("gradients of weights of one pixel equal the definition") {
+  for (const ConvShape& s :
+       {shape2(2, 16, 16, 1, 7, 9, 1, 1), shape2(3, 35, 21, 1, 5, 6, 1, 1),
+        shape2(1, 144, 40, 1, 9, 8, 1, 1, 2), shape2(70, 24, 100, 1, 4, 4, 1, 1, 1, 1),
+        shape2(2, 8, 7, 1, 3, 3, 1, 1), shape2(9, 80, 24, 1, 60, 33, 1, 1, 2)}) {
+    CAPTURE(s.channels);
+    CAPTURE(s.filters);
+    check_exact(s);
+  }
 }
 
 TEST_CASE("gradients of depthwise weights equal the definition") {

@@ -78,6 +78,26 @@ Graph resnet(std::int64_t batch) {
   return g;
 }
 
+/// Convolutions of few channels, which are read plain or in blocks, with residuals, gates and means of channels that
+/// fill no blocks.
+Graph narrow(std::int64_t batch) {
+  Graph g;
+  const auto limit = [&](float v) { return constant<float>(g, std::vector{v}, {}); };
+  AnyTensor x = g.input<float>("x", {batch, 20, 7, 14});
+  x = op::leaky_relu(x + networks::conv(g, x, 20, 20, 3, 1, 1, false), {.alpha = 0.1f});
+  x = x * op::hard_sigmoid(networks::conv(g, op::global_average_pool(x), 20, 20, 1, 1, 0, true));
+  x = op::concat(std::vector<AnyTensor>{x, networks::conv(g, x, 20, 3, 1, 1, 0, false)},
+                 {.axis = 1});
+  x = networks::conv(g, networks::conv(g, x, 23, 8, 3, 1, 1, false), 8, 8, 3, 2, 1, false);
+  x = op::clip(x, limit(-0.5f), limit(1.f));
+  x = networks::conv(g, x * op::sigmoid(x), 8, 3, 3, 1, 1, false);
+  x = op::hard_swish(x + networks::conv(g, x, 3, 3, 3, 1, 1, false));
+  x = networks::batch_norm(g, networks::conv(g, x, 3, 12, 3, 2, 1, false), 12);
+  x = op::relu(x * op::sigmoid(x));
+  output(g, networks::dense(g, op::flatten(op::global_average_pool(x)), 12, 10), "logits");
+  return g;
+}
+
 /// A layer of LSTM cells over 6 steps.
 Graph lstm(std::int64_t batch) {
   constexpr std::int64_t steps = 6, in = 8, hidden = 16;
@@ -518,6 +538,15 @@ TEST_CASE("law: what lies in remote buffers changes no bit of a training") {
       }
     }
   }
+}
+
+TEST_CASE("law: where activations of few channels come from changes no bit of a training") {
+  const Network network{"narrow", &narrow, 10};
+  const Outcome expected = trained(network, {});
+  for (const Recomputation mode : {Recomputation::standard, Recomputation::all}) {
+    check_same(trained(network, {.recompute = mode}), expected);
+  }
+  check_same(trained(network, {.off_chip = {.activations = on}}), expected);
 }
 
 TEST_CASE(

@@ -94,8 +94,11 @@ struct TrainedImages {
     const auto label = input<std::int32_t, Shape<4>>(g, "label");
     const auto w = parameter<float, Shape<8, 3, 3, 3>>(g, "first");
     const auto b = parameter<float, Shape<8>>(g, "bias", zeros);
-    const auto c = op::relu(apply<op::Conv{.pads = {1, 1, 1, 1}}>(x, w, b));
-    const auto m = apply<op::MaxPool{.kernel_shape = {2, 2}, .strides = {2, 2}}>(c);
+    const AnyTensor y = apply<op::Conv{.pads = {1, 1, 1, 1}}>(x, w, b);
+    const auto by_channel = parameter<float, Shape<8, 1, 3, 3>>(g, "by_channel");
+    const AnyTensor c = op::relu(
+        apply<op::Conv{.pads = {1, 1, 1, 1}, .group = 8}>(op::clip(y, -1.f, 2.f), by_channel));
+    const AnyTensor m = apply<op::MaxPool{.kernel_shape = {2, 2}, .strides = {2, 2}}>(c);
     const auto v = parameter<float, Shape<4, 8, 3, 3>>(g, "second");
     const AnyTensor flat = op::flatten(op::relu(apply<op::Conv{}>(m, v)));
     const auto last = parameter<float, Shape<16, 10>>(g, "last");

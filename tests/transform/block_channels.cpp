@@ -2,11 +2,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
 
 #include <halftone/halftone.hpp>
+#include <halftone/train.hpp>
 #include <halftone/transform/fuse_convolutions.hpp>
 #include <halftone/transform/fuse_quantized.hpp>
 #include <halftone/transform/infer.hpp>
@@ -201,6 +203,122 @@ TEST_CASE("block channels: gates of each image's channels stay in blocks") {
   });
 }
 
+namespace {
+
+/// Blocks of a MobileNet in training, with a residual, gates and channels that are joined, and the gradients of all
+/// its parameters. Channels that do not fill blocks, too, strides, and groups.
+Graph trained_network() {
+  Graph g;
+  std::vector<TensorId> parameters;
+  int number = 0;
+  const auto list = [&](const Dims& shape, float least, float most) {
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < product(shape); ++i) {
+      values.push_back(least + (most - least) * static_cast<float>((i * 37 + number) % 101) / 100);
+    }
+    ++number;
+    const TensorId id = g.add_variable({ElementType::float32, shape},
+                                       detail::bytes_of(std::span<const float>(values)),
+                                       "p" + std::to_string(number));
+    parameters.push_back(id);
+    return AnyTensor{&g, id};
+  };
+  const auto conv = [&](const AnyTensor& x, std::int64_t filters, std::int64_t taps, op::Conv c) {
+    const std::int64_t channels = x.info().shape[1] / c.group;
+    c.pads = Pads::filled(4, taps / 2);
+    return op::conv(x, list({filters, channels, taps, taps}, -0.2f, 0.25f), c);
+  };
+  const auto normalized = [&](const AnyTensor& x) {
+    const std::int64_t channels = x.info().shape[1];
+    const AnyTensor scale = list({channels}, 0.5f, 1.5f), bias = list({channels}, -0.5f, 0.7f);
+    const AnyTensor mean =
+        constant<float>(g, std::vector<float>(std::size_t(channels)), {channels});
+    const AnyTensor one =
+        constant<float>(g, std::vector<float>(std::size_t(channels), 1), {channels});
+    std::vector<AnyTensor> made;
+    for (const TensorId id : detail::record(g, op::BatchNormalization{.training_mode = 1},
+                                            {x.id, scale.id, bias.id, mean.id, one.id}, 3)) {
+      made.push_back({&g, id});
+    }
+    return made;
+  };
+  const AnyTensor zero = constant<float>(g, std::vector{0.f}, {}),
+                  six = constant<float>(g, std::vector{1.f}, {});
+  const AnyTensor x = g.input<float>("x", {3, 3, 17, 14});
+  AnyTensor y = op::relu(normalized(conv(x, 32, 3, {.strides = {2, 2}}))[0]);
+  y = op::clip(normalized(conv(y, 32, 3, {.group = 32}))[0], zero, six);
+  const auto narrow = normalized(conv(y, 24, 1, {}));
+  y = op::clip(normalized(conv(narrow[0], 48, 1, {}))[0], zero, six);
+  y = op::relu(normalized(conv(y, 48, 5, {.group = 48}))[0]);
+  y = op::add(narrow[0], normalized(conv(y, 24, 1, {}))[0]);
+  y = op::hard_swish(normalized(conv(y, 32, 1, {}))[0]);
+  y = op::mul(y, op::hard_sigmoid(conv(op::global_average_pool(y), 32, 1, {})));
+  const AnyTensor more = op::conv(y, list({32, 32, 1, 1}, -0.2f, 0.2f), list({32}, -0.5f, 0.5f));
+  y = op::concat(std::vector<AnyTensor>{y, op::relu(more)}, {.axis = 1});
+  y = normalized(conv(normalized(y)[0], 64, 3, {.strides = {2, 2}, .group = 32}))[0];
+  y = op::relu(conv(y, 48, 3, {.strides = {2, 2}}));
+  const AnyTensor loss = op::mean(op::mul(y, y), {.keepdims = 0});
+  g.add_output(loss.id);
+  g.add_output(narrow[1].id);
+  g.add_output(narrow[2].id);
+  for (const TensorId id : differentiate(g, loss.id, parameters)) g.add_output(id);
+  return fuse_convolutions(std::move(g));
+}
+
+}  // namespace
+
+// Other orders of sums of up to 3 * 9 * 7 * 48 terms, whose roundings ten layers hand on: relative to the largest
+// number of a tensor, as small ones may be differences of large ones.
+TEST_CASE("block channels: what is trained stays in blocks between its image and its loss") {
+  Graph g = trained_network();
+  Graph blocked = block_channels(g, float_lanes());
+  CHECK(infer(blocked).empty());
+  CHECK(test::count(blocked, op::BatchNormalization::id) == 0);
+  CHECK(test::count(blocked, op::BatchNormalizationGradient::id) == 0);
+  CHECK(test::count(blocked, op::BlockedBatchNormalizationGradient::id) == 9);
+  CHECK(test::count(blocked, op::ChannelMoments::id) == 9);
+  CHECK(test::count(blocked, op::ConvTranspose::id) == 0);
+  CHECK(test::count(blocked, op::BlockedConvTranspose::id) == 4);
+  CHECK(test::count(blocked, op::Clip::id) == 0);
+  CHECK(test::count(blocked, op::Relu::id) == 0);
+  // One to the loss, one from it, one for the gradient of the first weights, which have few channels, and two for
+  // that of the weights of groups of two.
+  CHECK(test::count(blocked, op::ReorderChannels::id) == 5);
+  const test::Results found = test::results(blocked), expected = test::results(g);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CAPTURE(i);
+    float largest = 0;
+    test::for_each_pair({expected[i]}, {expected[i]},
+                        [&](float a, float) { largest = std::max(largest, std::abs(a)); });
+    CHECK(largest > 0);
+    largest = std::max(largest, 0.01f);  // a normalization undoes some parameters
+    test::for_each_pair({found[i]}, {expected[i]}, [&](float a, float b) {
+      CHECK(std::abs(a - b) <= 10 * 3 * 9 * 7 * 0x1p-24f * largest);
+    });
+  }
+}
+
+TEST_CASE("block channels: activations that a training gives are those of each micro-batch") {
+  // A 1 x 1 convolution with the identity gives its input.
+  constexpr std::int64_t channels = 32, micro_batches = 3;
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {1, channels, 3, 2});
+  std::vector<float> identity(channels * channels);
+  for (std::size_t i = 0; i < channels; ++i) identity[i * (channels + 1)] = 1;
+  const AnyTensor w =
+      parameter<float, Shape<channels, channels, 1, 1>>(g, "w", std::span<const float>(identity));
+  const AnyTensor y = op::relu(op::conv(x, w));
+  const AnyTensor loss = op::mean(op::mul(y, y), {.keepdims = 0});
+  train(g, loss, Sgd{.learning_rate = 0.5f}, {.accumulation = micro_batches});
+  Session session(std::move(g), {.outputs = {y, loss}, .accumulation = micro_batches});
+  Array<float> values({micro_batches, 1, channels, 3, 2});
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 13) - 6;
+  const auto result = session.run({{"x", values}});
+  const auto given = result[0].values<float>();
+  REQUIRE(given.size() == values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) CHECK(given[i] == std::max(values[i], 0.f));
+}
+
 // Sums of 288 and of 4608 products below 100.
 TEST_CASE("block channels: weights that a convolution makes are plain") {
   Graph g;
@@ -299,17 +417,17 @@ TEST_CASE("block channels: convolutions of bytes that the kernels do not take st
   CHECK(test::results(blocked) == test::results(g));
   CHECK(channels_last(block_channels(g, float_lanes())) == 0);
   // Filters with zero points of their own.
-  Graph zeros;
+  Graph other;
   const AnyTensor bytes =
-      op::cast(zeros.input<float>("x", {1, 4, 5, 5}), {.to = ElementType::uint8});
+      op::cast(other.input<float>("x", {1, 4, 5, 5}), {.to = ElementType::uint8});
   const std::vector<std::int8_t> w(16, 3), middle{0, 1, 0, 0};
-  AnyTensor y = op::conv_integer(bytes, constant(zeros, std::span(w), {4, 4, 1, 1}), none,
-                                 constant(zeros, std::span(middle), {4}));
+  AnyTensor y = op::conv_integer(bytes, constant(other, std::span(w), {4, 4, 1, 1}), none,
+                                 constant(other, std::span(middle), {4}));
   y = op::mul(op::cast(y, {.to = ElementType::float32}),
-              constant<float>(zeros, std::vector{1.f}, {}));
-  y = op::round(op::div(y, constant<float>(zeros, std::vector{2.f}, {})));
-  output(zeros, op::cast(y, {.to = ElementType::uint8}), "y");
-  const Graph fused = fuse_quantized(zeros);
+              constant<float>(other, std::vector{1.f}, {}));
+  y = op::round(op::div(y, constant<float>(other, std::vector{2.f}, {})));
+  output(other, op::cast(y, {.to = ElementType::uint8}), "y");
+  const Graph fused = fuse_quantized(other);
   CHECK(test::count(fused, op::QuantizedConv::id) == 1);
   CHECK(channels_last(block_channels(fused, 16, true)) == 0);
 }

@@ -41,6 +41,21 @@ constexpr bool is_idempotent() {
 }
 static_assert(is_idempotent());
 
+/// Groups that were apart until a node reads both become one, unless something between them is read.
+constexpr bool joins_groups() {
+  Graph g;
+  auto x = input<float, Shape<4, 4>>(g, "x");
+  auto a = op::relu(x), b = op::tanh(x) + 1;
+  output(g, a * b, "y");
+  Graph divided;
+  auto z = input<float, Shape<4, 4>>(divided, "z");
+  auto c = op::relu(z);
+  output(divided, c * (op::matmul(c, z) + z), "y");
+  const Graph fused = fuse_elementwise(divided);
+  return fuse_elementwise(g).nodes.size() == 1 && fused.nodes.size() == 3;
+}
+static_assert(joins_groups());
+
 /// A value that another node reads between the two element-wise ones keeps them apart.
 constexpr bool keeps_order_around_a_reader() {
   Graph g;
@@ -99,6 +114,19 @@ TEST_CASE("fuse: a long chain becomes groups of at most as many nodes as a group
   const Graph fused = fuse_elementwise(g);
   CHECK(fused.nodes.size() == 4);  // three full groups and the node that is left
   for (const Graph& body : fused.graphs) CHECK(body.nodes.size() == detail::Fusion::max_nodes);
+  CHECK(test::results(fused) == test::results(g));
+}
+
+TEST_CASE("fuse: an operator with three operands beside the value of its chain") {
+  Graph g;
+  const AnyTensor x = g.input<float>("x", {3, 700}), d = g.input<float>("d", {3, 700});
+  const auto limit = [&](float v) { return constant<float>(g, std::vector{v}, {}); };
+  const AnyTensor y = op::clip(x, limit(-0.25f), limit(0.5f));
+  const TensorId wanted[] = {x.id}, from[] = {y.id}, with[] = {op::mul(d, y).id};
+  const Vector<TensorId> dx = differentiate(g, from, with, wanted);
+  output(g, op::mul(AnyTensor{&g, dx[0]}, d), "dx");
+  const Graph fused = fuse_elementwise(g);
+  CHECK(fused.nodes.size() == 1);
   CHECK(test::results(fused) == test::results(g));
 }
 

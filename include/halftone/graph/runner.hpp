@@ -60,13 +60,15 @@ namespace kernel {
 /// operator's link, or one that stores the value.
 using ChainLink = void (*)();
 struct ChainStep {
+  static constexpr std::size_t most_others = 3;
+
   ChainLink link;
   const void* op;
   /// Inputs that do not come through the chain; a store has the one where it goes to.
   struct Operand {
     const void* data;
     std::int64_t mask;  ///< of the position: -1, or 0 for one element, repeated over a vector
-  } others[2];
+  } others[most_others];
 };
 
 /// What chains have beside the operators' links, the same for all.

@@ -270,6 +270,11 @@ constexpr std::int64_t elementwise_cycles(const Target& t, std::string_view op, 
     return nonlinearity_cycles(t, op == "Gelu" ? Nonlinearity::gelu : Nonlinearity::swish, n, type,
                                is_in_place);
   }
+  if (op == "ClipGradient") {
+    const std::int64_t both = binary_cycles(t, *find_elementwise("Less"), n, type) +
+                              binary_cycles(t, *find_elementwise("Greater"), n, type);
+    return both + 2 * w * select_worker_cycles(on_worker);
+  }
   if (op == "ReluGradient") return nonlinearity_gradient_cycles(t, Nonlinearity::relu, n, type);
   const ElementwiseCost* row = find_elementwise(op);
   constexpr ElementwiseCost unlisted{.op = {}, .plain = {.f32 = {10, 1}}};

@@ -98,21 +98,17 @@ class NormalizationGradient {
     const auto add_x = [&](std::int64_t at, std::int64_t n) { sums.add(load(x + at, n, 0)); };
     each(channel, add_x, sums);
     const V mean = by_channel([&](int l) { return sum_of(sums, l) / count; });
-    const auto add_square = [&](std::int64_t at, std::int64_t n) {
-      const V v = load(x + at, n, mean[0]) - mean;
+    const auto add_products = [&](std::int64_t at, std::int64_t n) {
+      const V v = load(x + at, n, mean[0]) - mean, d = load(dy + at, n, 0);
       squares.add(v * v);
+      of_dy.add(d);
+      products.add(d * v);
     };
-    each(channel, add_square, squares);
+    each(channel, add_products, squares, of_dy, products);
     double inverse[V::size];
     for (int l = 0; l < lanes; ++l) {
       inverse[l] = 1 / math::sqrt(sum_of(squares, l) / count + epsilon_);
     }
-    const auto add_products = [&](std::int64_t at, std::int64_t n) {
-      const V d = load(dy + at, n, 0);
-      of_dy.add(d);
-      products.add(d * (load(x + at, n, mean[0]) - mean));
-    };
-    each(channel, add_products, of_dy, products);
     const V factor =
         by_channel([&](int l) { return l < lanes ? double(scale[channel + l]) * inverse[l] : 0; });
     const V mean_dy = by_channel([&](int l) { return sum_of(of_dy, l) / count; });

@@ -29,6 +29,8 @@ template <class Op, std::uint32_t Chained>
 struct Link {
   static constexpr std::size_t inputs = slots_of<Op>.inputs();
   static constexpr auto others = inputs - static_cast<std::size_t>(__builtin_popcount(Chained));
+  static_assert(others <= ChainStep::most_others,
+                "halftone: an operator of a chain has too many inputs");
 
   template <std::size_t K>
   static HALFTONE_INLINE Vec<float> input(ChainVector value, auto other) {

@@ -66,8 +66,8 @@ struct DepthwiseGradientKernels {
 template <class S>
 inline constexpr TapTable<DepthwiseGradientKernels<S>> depthwise_gradient_table{};
 
-/// The gradient of the weights of a convolution whose groups have one channel and one filter. `plan` brings x
-/// into blocks, see gradient_plan().
+/// The gradient of the weights of a convolution whose groups have one channel and one filter. `plan` says how x
+/// and dy lie, and brings x into blocks, see gradient_plan().
 template <class T>
 struct DepthwiseWeightGradient {
   static constexpr std::int64_t N = channel_block<T>, most_tasks = 16;
@@ -77,7 +77,10 @@ struct DepthwiseWeightGradient {
   constexpr std::int64_t pixels() const { return plan.shape.output_pixels(); }
   constexpr std::int64_t area() const { return plan.shape.kernel_size(); }
   constexpr Parts tasks() const { return Parts(plan.planes, Parts(plan.planes, most_tasks).parts); }
-  constexpr std::int64_t task_size() const { return plan.plane_size() + (pixels() + area()) * N; }
+  constexpr bool in_blocks() const { return plan.input == Layout::blocked; }
+  constexpr std::int64_t x_size() const { return plan.copies ? plan.plane_size() : 0; }
+  constexpr std::int64_t dy_size() const { return in_blocks() ? 0 : pixels() * N; }
+  constexpr std::int64_t task_size() const { return x_size() + dy_size() + area() * N; }
   constexpr std::int64_t bytes() const {
     return tasks().parts * task_size() * std::int64_t(sizeof(T));
   }
@@ -87,16 +90,28 @@ struct DepthwiseWeightGradient {
       const ConvShape& s = plan.shape;
       parallel_for(executor, tasks().parts, [&](std::int64_t task) {
         T* const blocks = static_cast<T*>(workspace) + task * task_size();
-        T* const rows = blocks + plan.plane_size();
-        T* const sums = rows + pixels() * N;
+        T* const rows = blocks + x_size();
+        T* const sums = rows + dy_size();
         for (std::int64_t plane = tasks().begin(task); plane < tasks().begin(task + 1); ++plane) {
           const std::int64_t c = plane * N, count = s.channels - c < N ? s.channels - c : N;
           for (std::int64_t i = 0; i < area() * N; ++i) sums[i] = 0;
           for (std::int64_t image = 0; image < s.batch; ++image) {
-            copy_plane(plan, x + image * s.channels * s.input_pixels(), 1, plane, blocks);
-            block_pixels(dy + (image * s.channels + c) * pixels(), pixels(), count, 0, pixels(),
-                         rows);
-            add_image(blocks, rows, sums);
+            const T *x_plane = blocks, *dy_plane = rows;
+            const std::int64_t block = (image * plan.planes + plane) * N;
+            if (plan.copies) {
+              const std::int64_t size =
+                  activation_size<T>(plan.input, 1, s.channels, s.input_pixels());
+              copy_plane(plan, x + image * size, 1, plane, blocks);
+            } else {
+              x_plane = x + block * s.input_pixels();
+            }
+            if (in_blocks()) {
+              dy_plane = dy + block * pixels();
+            } else {
+              block_pixels(dy + (image * s.channels + c) * pixels(), pixels(), count, 0, pixels(),
+                           rows);
+            }
+            add_image(x_plane, dy_plane, sums);
           }
           unblock_pixels(sums, dw + c * area(), area(), count, 0, area());
         }

@@ -46,7 +46,6 @@ struct WeightGradient {
     if (block > images * output) block = images * output;
   }
   constexpr std::int64_t row() const { return channels * kernel; }
-  constexpr bool is_empty() const { return groups == 0 || filters == 0 || row() == 0; }
   constexpr std::int64_t tasks() const { return groups < most_tasks ? groups : most_tasks; }
   constexpr std::int64_t patches_bytes() const {
     return aligned(row() * block * std::int64_t(sizeof(S)));
@@ -172,21 +171,19 @@ struct WeightGradient {
   }
 };
 
-/// The plan of kind blocked that brings x into the form that gradients of weights read; false if there is
-/// none.
+/// The plan of kind blocked that brings x, which lies in blocks or is plain, into the form that gradients of
+/// weights read; false if there is none.
 template <class T>
-constexpr bool gradient_plan(ConvPlan& plan, const Window& w, std::int64_t edge, View<const T> x,
-                             View<const T> dy) {
-  if (w.rank() > 3 || x.size() == 0 || dy.size() == 0 ||
-      w.kernel[w.rank() - 1] > most_kernel_columns) {
-    return false;
-  }
+constexpr bool gradient_plan(ConvPlan& plan, const Window& w, const WeightGradientForm& form,
+                             View<const T> x, View<T> dw) {
+  if (w.rank() > 3 || x.size() == 0 || w.kernel[w.rank() - 1] > most_kernel_columns) return false;
   ConvShape& s = plan.shape;
   s.batch = x.extent(0);
-  s.channels = x.extent(1);
-  s.filters = dy.extent(1);
+  s.channels = dw.extent(1) * form.groups;
+  s.filters = dw.extent(0);
   for (std::size_t i = 0; i < w.rank(); ++i) {
     const std::size_t to = 3 - w.rank() + i;
+    if (w.output[i] == 0) return false;
     s.input[to] = x.extent(2 + i);
     s.kernel[to] = w.kernel[i];
     s.stride[to] = w.strides[i];
@@ -196,41 +193,49 @@ constexpr bool gradient_plan(ConvPlan& plan, const Window& w, std::int64_t edge,
     s.pads_end[to] = (w.output[i] - 1) * w.strides[i] + w.reach(i) - s.input[to] - w.pad_begin(i);
   }
   plan.kind = ConvKind::blocked;
-  if (std::is_same_v<T, float> && has_winograd(s, edge)) plan.edge = edge;
+  plan.input = form.in_blocks ? Layout::blocked : Layout::plain;
+  if (std::is_same_v<T, float> && has_winograd(s, form.edge)) plan.edge = form.edge;
   plan_tiles<T>(plan);
   return true;
 }
 
 /// Whether DepthwiseWeightGradient computes a gradient, by this plan.
 template <class T>
-constexpr bool has_depthwise_gradient(ConvPlan& plan, const Window& w, std::int64_t groups,
-                                      View<const T> x, View<const T> dy) {
+constexpr bool has_depthwise_gradient(ConvPlan& plan, const Window& w,
+                                      const WeightGradientForm& form, View<const T> x, View<T> dw) {
   if constexpr (!is_real<T> || !std::is_same_v<T, compute_t<T>>) {
     return false;
   } else {
-    return groups > 1 && groups == x.extent(1) && groups == dy.extent(1) && w.rank() <= 2 &&
-           gradient_plan(plan, w, 0, x, dy);
+    return form.groups > 1 && dw.extent(1) == 1 && form.groups == dw.extent(0) && w.rank() <= 2 &&
+           gradient_plan(plan, w, {.groups = form.groups, .in_blocks = form.in_blocks}, x, dw);
   }
 }
 
 /// The gradient of a convolution's weights without patches: x lies in blocks of channels, so that a
 /// vector of it belongs to neighbouring channels of the weights, and each tile of filters by
-/// neighbouring taps sums over all pixels of some images. Only some convolutions: is_possible.
+/// neighbouring taps, or blocks of channels, sums over all pixels of some images. Only some convolutions:
+/// is_possible.
 template <class T>
 struct BlockedWeightGradient {
   static constexpr std::int64_t N = channel_block<T>;
   /// Bytes of x that are brought into blocks at once.
   static constexpr std::int64_t chunk_bytes = 1 << 20;
+  /// Blocks of channels that a tile of one tap takes at once where dy lies in blocks, too.
+  static constexpr int most_planes = 3;
+  static_assert(gradient_rows(most_planes) >= (N + 1) / 2 || !is_real<T>);
 
   ConvPlan plan;
-  Parts tiles{0, 1};  ///< of filters
+  Parts tiles{0, 1};   ///< of filters, or of those of a block
+  Parts panels{0, 1};  ///< of planes
   std::int64_t images = 0, pixels = 0;
-  bool is_possible = false;
+  bool in_blocks = false, is_possible = false;
 
-  constexpr BlockedWeightGradient(const Window& w, std::int64_t groups, std::int64_t edge,
-                                  View<const T> x, View<const T> dy) {
+  constexpr BlockedWeightGradient(const Window& w, const WeightGradientForm& form, View<const T> x,
+                                  View<T> dw)
+      : in_blocks(form.in_blocks) {
     if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
-      is_possible = groups == 1 && x.extent(1) * 2 >= N && gradient_plan(plan, w, edge, x, dy);
+      is_possible = form.groups == 1 && (in_blocks || dw.extent(1) * 2 >= N) &&
+                    gradient_plan(plan, w, form, x, dw);
       if (!is_possible) return;
       const ConvShape& s = plan.shape;
       pixels = s.output_pixels();
@@ -238,26 +243,43 @@ struct BlockedWeightGradient {
       for_each_tap_group(plan, [&](std::int64_t, std::int64_t, std::int64_t, int count) {
         taps = count > taps ? count : taps;
       });
-      tiles = Parts(s.filters, gradient_rows(taps));
+      const bool joins_planes = in_blocks && area() == 1;
+      panels = Parts(plan.planes, joins_planes ? most_planes : 1);
+      tiles = Parts(in_blocks ? N : s.filters, gradient_rows(joins_planes ? most_planes : taps));
       const std::int64_t bytes = plan.planes * plan.plane_size() * std::int64_t(sizeof(T));
-      images =
-          Parts(s.batch, Parts(s.batch, bytes < chunk_bytes ? chunk_bytes / bytes : 1).parts).parts;
+      const std::int64_t some = bytes < chunk_bytes ? chunk_bytes / bytes : 1;
+      images = plan.copies ? Parts(s.batch, Parts(s.batch, some).parts).parts : s.batch;
     }
   }
   constexpr std::int64_t area() const { return plan.shape.kernel_size(); }
-  constexpr std::int64_t x_size() const { return images * plan.planes * plan.plane_size(); }
+  constexpr std::int64_t x_size() const {
+    return plan.copies ? images * plan.planes * plan.plane_size() : 0;
+  }
   constexpr std::int64_t dy_size() const {
-    return round_up(images * pixels * plan.shape.filters, N);
+    return in_blocks ? 0 : round_up(images * pixels * plan.shape.filters, N);
   }
   /// Sums stay while there are other images to come, else each share of the work has those of a tile.
   constexpr bool keeps_sums() const { return images < plan.shape.batch; }
+  constexpr std::int64_t tile_count() const {
+    return in_blocks ? channel_blocks<T>(plan.shape.filters) * tiles.parts : tiles.parts;
+  }
+  struct Filters {
+    std::int64_t first, count;
+  };
+  /// The filters of a tile; the last tiles of blocks may have none.
+  constexpr Filters filters(std::int64_t tile) const {
+    const std::int64_t block = in_blocks ? tile / tiles.parts * N : 0, part = tile % tiles.parts;
+    const std::int64_t first = block + tiles.begin(part), end = block + tiles.begin(part + 1);
+    return {first, (end < plan.shape.filters ? end : plan.shape.filters) - first};
+  }
   constexpr Parts shares() const {
     constexpr std::int64_t most = 16;
-    const std::int64_t all = plan.planes * tiles.parts;
+    const std::int64_t all = panels.parts * tile_count();
     return Parts(all, Parts(all, most).parts);
   }
   constexpr std::int64_t tile_sums_size() const {
-    return Parts(plan.shape.filters, tiles.parts).parts * area() * N;
+    const std::int64_t height = in_blocks ? N : Parts(plan.shape.filters, tiles.parts).parts;
+    return height * area() * N * (in_blocks && area() == 1 ? most_planes : 1);
   }
   constexpr std::int64_t sums_size() const {
     return keeps_sums() ? plan.planes * area() * plan.shape.filters * N
@@ -273,29 +295,52 @@ struct BlockedWeightGradient {
       T* const blocks = static_cast<T*>(workspace);
       T* const rows = blocks + x_size();
       T* const sums = rows + dy_size();
+      const std::int64_t x_image = activation_size<T>(plan.input, 1, s.channels, s.input_pixels());
       for (std::int64_t image = 0; image < s.batch; image += images) {
         const std::int64_t count = s.batch - image < images ? s.batch - image : images;
-        parallel_for(executor, count * plan.planes, [&](std::int64_t i) {
-          copy_plane(plan, x + (image + i / plan.planes) * s.channels * s.input_pixels(), 1,
-                     i % plan.planes, blocks + i * plan.plane_size());
+        const std::int64_t copied = plan.copies ? count * plan.planes : 0;
+        parallel_for(executor, copied, [&](std::int64_t i) {
+          copy_plane(plan, x + (image + i / plan.planes) * x_image, 1, i % plan.planes,
+                     blocks + i * plan.plane_size());
         });
-        parallel_for(executor, tiles.parts, [&](std::int64_t tile) {
-          const std::int64_t f = tiles.begin(tile), height = tiles.begin(tile + 1) - f;
+        parallel_for(executor, in_blocks ? 0 : tiles.parts, [&](std::int64_t tile) {
+          const auto [f, height] = filters(tile);
           for (std::int64_t i = 0; i < count; ++i) {
             pack_strip(dy + ((image + i) * s.filters + f) * pixels, pixels, std::int64_t{1}, height,
                        pixels, rows + (f * count + i * height) * pixels, height);
           }
         });
         const bool is_last = image + count == s.batch;
+        const std::int64_t dy_image = channel_blocks<T>(s.filters) * pixels * N;
         parallel_for(executor, shares().parts, [&](std::int64_t share) {
           for (std::int64_t i = shares().begin(share); i < shares().begin(share + 1); ++i) {
-            const std::int64_t plane = i / tiles.parts, f = tiles.begin(i % tiles.parts);
-            const std::int64_t height = tiles.begin(i % tiles.parts + 1) - f;
+            const std::int64_t panel = i / tile_count(), plane = panels.begin(panel);
+            const std::int64_t planes = panels.begin(panel + 1) - plane;
+            const auto [f, height] = filters(i % tile_count());
+            if (height <= 0) continue;
             T* const own = keeps_sums() ? sums + (plane * s.filters + f) * area() * N
                                         : sums + share * tile_sums_size();
-            add_tile(blocks + plane * plan.plane_size(), rows + f * count * pixels, count, height,
-                     own, image != 0);
-            if (is_last) unblock_weights(s, own, plane, f, height, dw);
+            const std::int64_t next = (keeps_sums() ? s.filters : height) * area() * N;
+            GradientTile<T> tile;
+            tile.x = (plan.copies ? blocks : x) + plane * plan.plane_size();
+            tile.x_image = plan.planes * plan.plane_size();
+            if (in_blocks) {
+              tile.dy = dy + image * dy_image + f / N * pixels * N + f % N;
+              tile.dy_image = dy_image;
+              tile.dy_column = N;
+            } else {
+              tile.dy = rows + f * count * pixels;
+              tile.dy_image = height * pixels;
+              tile.dy_column = height;
+            }
+            if (planes > 1) {
+              add_planes(tile, count, planes, height, own, next, image != 0);
+            } else {
+              add_taps(tile, count, height, own, image != 0);
+            }
+            for (std::int64_t p = 0; is_last && p < planes; ++p) {
+              unblock_weights(s, own + p * next, plane + p, f, height, dw);
+            }
           }
         });
       }
@@ -303,17 +348,27 @@ struct BlockedWeightGradient {
   }
 
  private:
-  /// The sums of `height` filters and the channels of a plane over some images: [filter][tap]. `x`: of the
-  /// plane, in the first image; `dy`: of the filters, [image, pixel][filter].
-  void add_tile(const T* x, const T* dy, std::int64_t count, std::int64_t height, T* sums,
+  /// The sums of `height` filters and the channels of neighbouring planes over some images, of one tap:
+  /// [plane][filter], the planes `next` apart.
+  void add_planes(GradientTile<T> tile, std::int64_t count, std::int64_t planes,
+                  std::int64_t height, T* sums, std::int64_t next, bool accumulate) const {
+    tile.images = count;
+    tile.columns = pixels;
+    tile.x_tap = plan.plane_size();
+    tile.dw = sums;
+    tile.dw_row = N;
+    tile.dw_tap = next;
+    tile.accumulate = accumulate;
+    gradient_table<T>.kernels[height - 1][planes - 1](tile);
+  }
+  /// The sums of `height` filters and the channels of a plane over some images: [filter][tap].
+  void add_taps(GradientTile<T> tile, std::int64_t count, std::int64_t height, T* sums,
                 bool accumulate) const {
     const ConvShape& s = plan.shape;
     const std::int64_t line = plan.row_size();
-    GradientTile<T> tile;
-    tile.dy_column = height;
+    const T *const x = tile.x, *const dy = tile.dy;
     tile.rows = s.output(1);
     tile.columns = s.output(2);
-    tile.x_image = plan.planes * plan.plane_size();
     tile.x_row = plan.row_step * line;
     tile.dw_row = area() * N;
     // The images one after the other, or frame by frame.
@@ -342,47 +397,52 @@ struct BlockedWeightGradient {
 
 /// op::ConvWeightGradient; the window's output is dy's. Sums are in the compute type over blocks of
 /// pixels, or of images, in their order, whatever the number of threads. By the form F(edge x edge,
-/// kernel) of Winograd if there is one and T is float.
+/// kernel) of Winograd if there is one and T is float. x and dy may lie in blocks where groups have one channel
+/// and one filter, or there is one group, and the kernel has no more than 256 columns.
 template <class T>
 constexpr std::size_t convolution_weight_gradient_workspace(const Window& window,
-                                                            std::int64_t groups, std::int64_t edge,
-                                                            View<const T> x, View<const T> dy) {
-  const detail::WeightGradient<T> c(window, groups, x, dy);
-  if (c.is_empty()) return 0;
-  if (ConvPlan plan; detail::has_depthwise_gradient(plan, window, groups, x, dy)) {
+                                                            const WeightGradientForm& form,
+                                                            View<const T> x, View<const T> dy,
+                                                            View<T> dw) {
+  if (dw.size() == 0) return 0;
+  if (ConvPlan plan; detail::has_depthwise_gradient(plan, window, form, x, dw)) {
     return std::size_t(detail::DepthwiseWeightGradient<T>{plan}.bytes());
   }
-  const detail::BlockedWeightGradient<T> b(window, groups, edge, x, dy);
-  if (!b.is_possible) return std::size_t(c.tasks() * c.task_bytes());
+  const detail::BlockedWeightGradient<T> b(window, form, x, dw);
+  if (!b.is_possible) {
+    const detail::WeightGradient<T> c(window, form.groups, x, dy);
+    return std::size_t(c.tasks() * c.task_bytes());
+  }
   std::int64_t bytes = b.bytes();
-  detail::with_winograd<T, every_conv>(
-      b.plan, [&]<class F>(F) { bytes = detail::WinogradWeightGradient<F>(b.plan.shape).bytes(); });
+  detail::with_winograd<T, every_conv>(b.plan, [&]<class F>(F) {
+    bytes = detail::WinogradWeightGradient<F>(b.plan.shape, form.in_blocks).bytes();
+  });
   return std::size_t(bytes);
 }
 
 template <class T>
-void convolution_weight_gradient(const Window& window, std::int64_t groups, std::int64_t edge,
+void convolution_weight_gradient(const Window& window, const WeightGradientForm& form,
                                  const KernelCall& call, View<const T> x, View<const T> dy,
                                  View<T> dw) {
-  const detail::WeightGradient<T> c(window, groups, x, dy);
-  if (c.is_empty()) return;
-  if (ConvPlan plan; detail::has_depthwise_gradient(plan, window, groups, x, dy)) {
+  if (dw.size() == 0) return;
+  if (ConvPlan plan; detail::has_depthwise_gradient(plan, window, form, x, dw)) {
     const detail::DepthwiseWeightGradient<T> d{plan};
     return d.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
   }
-  const detail::BlockedWeightGradient<T> b(window, groups, edge, x, dy);
+  const detail::BlockedWeightGradient<T> b(window, form, x, dw);
   if (b.is_possible) {
     if (b.plan.edge == 0) return b.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
     return detail::with_winograd<T, every_conv>(b.plan, [&]<class F>(F) {
-      const detail::WinogradWeightGradient<F> form(b.plan.shape);
-      form.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
+      const detail::WinogradWeightGradient<F> winograd(b.plan.shape, form.in_blocks);
+      winograd.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
     });
   }
+  const detail::WeightGradient<T> c(window, form.groups, x, dy);
   const std::int64_t tasks = c.tasks();
   const auto run = [&](std::int64_t task, const Executor& executor) {
     char* const workspace = static_cast<char*>(call.workspace) + task * c.task_bytes();
-    const std::int64_t end = groups * (task + 1) / tasks;
-    for (std::int64_t group = groups * task / tasks; group < end; ++group) {
+    const std::int64_t end = form.groups * (task + 1) / tasks;
+    for (std::int64_t group = form.groups * task / tasks; group < end; ++group) {
       c.run(group, x.data, dy.data, dw.data, workspace, executor);
     }
   };

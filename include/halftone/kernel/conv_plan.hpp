@@ -141,9 +141,6 @@ constexpr std::int64_t channels_of_plane(const ConvPlan& plan, std::int64_t plan
   return left < most ? left : most;
 }
 
-/// Wider kernels are left to the general kind.
-inline constexpr std::int64_t most_kernel_columns = 256;
-
 /// Activations that a task should find in L2 beside its weights.
 inline constexpr std::int64_t band_bytes = 384 * 1024;
 
@@ -350,8 +347,8 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
   const std::int64_t bytes = sizeof(T);
   const std::int64_t blocks = channel_blocks<T>(s.filters);
   const bool some = s.batch > 0 && s.channels > 0 && s.filters > 0 && s.output_pixels() > 0;
-  const bool tiled = detail::is_real<T> && std::is_same_v<T, S> && some &&
-                     s.kernel[2] <= detail::most_kernel_columns;
+  const bool tiled =
+      detail::is_real<T> && std::is_same_v<T, S> && some && s.kernel[2] <= most_kernel_columns;
   const bool few = input == Layout::plain && s.groups == 1 &&
                    (s.channels * 2 <= N || (s.channels < N && s.kernel[2] > 2));
   // Only floats have kernels for groups of more than one channel.

@@ -148,6 +148,28 @@ void reorder_last(const Executor& executor, bool to_last, std::int64_t batch, st
   });
 }
 
+/// Truth values of activations in blocks of any size from plain ones, or back. Gradients seldom need it.
+inline void reorder_masks(const Executor& executor, bool to_blocks, const View<const bool>& plain,
+                          std::int64_t block, const bool* x, bool* y) {
+  const std::int64_t channels = plain.extent(1), pixels = plain.size(2, plain.rank);
+  const std::int64_t blocks = (channels + block - 1) / block;
+  parallel_for(executor, plain.extent(0) * blocks, [&](std::int64_t task) {
+    const std::int64_t first = task % blocks * block;
+    const std::int64_t in_plain = (task / blocks * channels + first) * pixels;
+    for (std::int64_t p = 0; p < pixels; ++p) {
+      for (std::int64_t c = 0; c < block; ++c) {
+        const bool exists = first + c < channels;
+        const std::int64_t at = (task * pixels + p) * block + c, other = in_plain + c * pixels + p;
+        if (to_blocks) {
+          y[at] = exists && x[other];
+        } else if (exists) {
+          y[other] = x[at];
+        }
+      }
+    }
+  });
+}
+
 }  // namespace detail
 
 /// blocked[batch, blocks, pixels, block] from plain[batch, channels, pixels]; they must not

@@ -122,7 +122,7 @@ const compute_t<T>* in_compute_type(const Executor& executor, const T* x, std::i
 /// some can: is_possible. Of several groups, those of plans that divide channels.
 template <class T>
 struct FlippedConvolution {
-  static constexpr std::int64_t most_phases = 4, most_area = 256;
+  static constexpr std::int64_t N = channel_block<T>;
   struct Phase {
     ConvPlan plan;
     bool is_seen = true;         ///< by any element of the kernel
@@ -131,14 +131,16 @@ struct FlippedConvolution {
 
   std::int64_t output[3] = {1, 1, 1}, kernel[3] = {1, 1, 1}, strides[3] = {1, 1, 1};
   std::int64_t count = 1, groups = 1;
+  Layout layout;  ///< of x and y
   Phase phases[most_phases];
   bool is_possible = false;
 
   constexpr FlippedConvolution(const Window& w, std::int64_t groups_, Precision precision,
-                               View<const T> x, View<const T> weights)
-      : groups(groups_) {
+                               View<const T> x, View<const T> weights,
+                               Layout layout_ = Layout::plain)
+      : groups(groups_), layout(layout_) {
     if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
-      if (w.rank() > 3 || x.size() == 0) return;
+      if (w.rank() > 3 || x.size() == 0 || !has_phases(w)) return;
       const std::size_t skipped = 3 - w.rank();
       std::int64_t input[3] = {1, 1, 1}, dilations[3] = {1, 1, 1}, pads[3] = {};
       for (std::size_t i = 0; i < w.rank(); ++i) {
@@ -149,18 +151,13 @@ struct FlippedConvolution {
         strides[to] = w.strides[i];
         dilations[to] = w.dilations[i];
         pads[to] = w.pad_begin(i);
-        if (pads[to] < 0 || w.output[i] < strides[to]) return;
-        if (strides[to] == 1 && pads[to] >= w.reach(i)) return;
-        if (strides[to] > 1 && (strides[to] > most_phases || dilations[to] > 1)) return;
       }
       count = strides[0] * strides[1] * strides[2];
-      if (count > most_phases || (count > 1 && kernel[1] * kernel[2] > most_area)) return;
-      if (count > 1 && w.rank() > 2) return;
       for (std::int64_t p = 0; p < count; ++p) {
         Phase& phase = phases[p];
         ConvShape s;
         s.batch = x.extent(0);
-        s.channels = x.extent(1);
+        s.channels = weights.extent(0);
         s.filters = groups * weights.extent(1);
         s.groups = groups;
         for (int i = 0; i < 3; ++i) {
@@ -181,10 +178,10 @@ struct FlippedConvolution {
           s.pads_begin[i] = reach - first;
           s.pads_end[i] = outputs + reach - input[i] - s.pads_begin[i];
         }
-        phase.plan = conv_plan<T>(s, Layout::plain, Layout::plain, 0, precision);
+        phase.plan = conv_plan<T>(s, layout, layout, 0, precision);
         // Phases share the kernel's rows, which are no neighbours there.
         if (count > 1 && phase.plan.kind == ConvKind::line) {
-          phase.plan = conv_plan<T>(s, Layout::plain, Layout::plain);
+          phase.plan = conv_plan<T>(s, layout, layout);
         }
         const ConvPlan& plan = phase.plan;
         const bool has_kind = plan.kind == ConvKind::blocked ||
@@ -205,7 +202,7 @@ struct FlippedConvolution {
     std::int64_t most = 0;
     for (std::int64_t p = 0; count > 1 && p < count; ++p) {
       const ConvShape& s = phases[p].plan.shape;
-      const std::int64_t size = s.batch * s.filters * s.output_pixels();
+      const std::int64_t size = activation_size<T>(layout, s.batch, s.filters, s.output_pixels());
       most = size > most ? size : most;
     }
     return round_up(most * std::int64_t(sizeof(T)), 64);
@@ -256,7 +253,11 @@ struct FlippedConvolution {
         if (phase.is_seen) {
           conv(phase.plan, x, packed + packed_bytes(p), part, epilogue, workspace, executor);
         }
-        scatter(phase, phase.is_seen ? part : nullptr, b, y, executor);
+        if (layout == Layout::plain) {
+          scatter(phase, phase.is_seen ? part : nullptr, b, y, executor);
+        } else {
+          scatter_blocks(phase, phase.is_seen ? part : nullptr, y, executor);
+        }
       }
     }
   }
@@ -284,7 +285,7 @@ struct FlippedConvolution {
   void pack_phases(const T* w, char* packed, const Executor& executor) const {
     struct {
       std::uint8_t phase, tap;
-    } places[most_area];
+    } places[most_phase_area];
     const std::int64_t area = kernel[1] * kernel[2];
     for (std::int64_t tap = 0; tap < area; ++tap) {
       const std::int64_t h = tap / kernel[2], v = tap % kernel[2];
@@ -297,7 +298,6 @@ struct FlippedConvolution {
     for (std::int64_t p = 0; p < count; ++p) {
       write_segments(phases[p].plan, packed + packed_bytes(p));
     }
-    constexpr std::int64_t N = Vec<T>::size;
     const ConvPlan& any = phases[0].plan;
     const auto order = WeightOrder::transposed;
     for_each_panel(any, order, executor, [&](std::int64_t panel, std::int64_t plane) {
@@ -317,30 +317,62 @@ struct FlippedConvolution {
     });
   }
 
+  /// f(plane of y, output of a phase, its place in y) for all outputs of a phase that are in y; `planes` are those
+  /// of an image.
+  template <class F>
+  void for_each_output(const Phase& phase, std::int64_t planes, const Executor& executor,
+                       F&& f) const {
+    const ConvShape& s = phase.plan.shape;
+    const std::int64_t rows = s.output(1), columns = s.output(2), step = strides[2];
+    const std::int64_t skipped = phase.first[2] < 0 ? (-phase.first[2] + step - 1) / step : 0;
+    parallel_for(executor, s.batch * planes, [&](std::int64_t plane) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const std::int64_t h = phase.first[1] + i * strides[1];
+        if (h < 0) continue;
+        const std::int64_t row = (plane * output[1] + h) * output[2] + phase.first[2];
+        const std::int64_t from = (plane * rows + i) * columns;
+        for (std::int64_t j = skipped; j < columns; ++j) f(plane, from + j, row + j * step);
+      }
+    });
+  }
+  /// One phase's outputs in blocks to their places in y; without any, zero.
+  void scatter_blocks(const Phase& phase, const T* part, T* y, const Executor& executor) const {
+    const std::int64_t blocks = channel_blocks<T>(phase.plan.shape.filters);
+    for_each_output(phase, blocks, executor, [&](std::int64_t, std::int64_t from, std::int64_t to) {
+      const Vec<T> v = part == nullptr ? Vec<T>(T(0)) : Vec<T>::load(part + from * N);
+      v.store(y + to * N);
+    });
+  }
   /// One phase's outputs to their places in y; without any, the bias.
   void scatter(const Phase& phase, const T* part, const T* b, T* y,
                const Executor& executor) const {
-    const ConvShape& s = phase.plan.shape;
-    const std::int64_t rows = s.output(1), columns = s.output(2);
-    const std::int64_t row_step = strides[1], step = strides[2];
-    parallel_for(executor, s.batch * s.filters, [&](std::int64_t plane) {
-      const T* const from = part + (part == nullptr ? 0 : plane * rows * columns);
-      T* const to = y + plane * output[1] * output[2];
-      const T bias = b == nullptr ? T(0) : b[plane % s.filters];
-      const std::int64_t skipped = phase.first[2] < 0 ? (-phase.first[2] + step - 1) / step : 0;
-      for (std::int64_t i = 0; i < rows; ++i) {
-        const std::int64_t h = phase.first[1] + i * row_step;
-        if (h < 0) continue;
-        T* const row = to + h * output[2] + phase.first[2];
-        for (std::int64_t j = skipped; j < columns; ++j) {
-          row[j * step] = part == nullptr ? bias : from[i * columns + j];
-        }
-      }
-    });
+    const std::int64_t filters = phase.plan.shape.filters;
+    for_each_output(phase, filters, executor,
+                    [&](std::int64_t plane, std::int64_t from, std::int64_t to) {
+                      const T bias = b == nullptr ? T(0) : b[plane % filters];
+                      y[to] = part == nullptr ? bias : part[from];
+                    });
   }
 };
 
 }  // namespace detail
+
+/// op::BlockedConvTranspose, of a window that has_phases().
+template <class T>
+constexpr std::size_t blocked_transposed_convolution_workspace(const Window& window,
+                                                               std::int64_t groups,
+                                                               const KernelCall& call,
+                                                               View<const T> x, View<const T> w) {
+  return std::size_t(
+      detail::FlippedConvolution<T>(window, groups, call.precision, x, w, Layout::blocked).bytes());
+}
+template <class T>
+void blocked_transposed_convolution(const Window& window, std::int64_t groups,
+                                    const KernelCall& call, View<const T> x, View<const T> w,
+                                    View<T> y) {
+  detail::FlippedConvolution<T>(window, groups, call.precision, x, w, Layout::blocked)
+      .run(x.data, w.data, nullptr, y.data, static_cast<char*>(call.workspace), *call.executor);
+}
 
 /// op::ConvTranspose. Sums over channels are in one chain, then added over kernel positions in
 /// their order, or all in one chain; the order follows from the shape, whatever the number of

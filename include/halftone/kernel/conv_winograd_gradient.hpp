@@ -11,6 +11,14 @@ void unblock_weights(const ConvShape& s, const T* blocked, std::int64_t plane, s
                      std::int64_t filters, T* dw) {
   constexpr std::int64_t N = channel_block<T>;
   const std::int64_t area = s.kernel_size(), left = s.channels - plane * N;
+  if (area == 1) {
+    for (std::int64_t f = 0; f < filters; ++f) {
+      T* const to = dw + (first + f) * s.channels + plane * N;
+      const auto lanes = Vec<T>::load(blocked + f * N);
+      left < N ? lanes.store_partial(to, left) : lanes.store(to);
+    }
+    return;
+  }
   for (std::int64_t f = 0; f < filters; ++f) {
     pack_strip(blocked + f * area * N, N, std::int64_t{1}, area, left < N ? left : N,
                dw + ((first + f) * s.channels + plane * N) * area, area);
@@ -66,8 +74,10 @@ void transform_weight_gradient(const float* sums, std::int64_t position, const f
 template <class F>
 class WinogradWeightGradient {
  public:
-  constexpr explicit WinogradWeightGradient(const ConvShape& s)
+  /// in_blocks: x and dy lie in blocks of channels.
+  constexpr explicit WinogradWeightGradient(const ConvShape& s, bool in_blocks)
       : s_(s),
+        in_blocks_(in_blocks),
         planes_(channel_blocks<float>(s.channels)),
         blocks_(channel_blocks<float>(s.filters)),
         rows_(Parts(s.output(1), M).parts),
@@ -81,7 +91,7 @@ class WinogradWeightGradient {
     const auto least = [](std::int64_t a, std::int64_t b) { return a < b ? a : b; };
     const std::int64_t seen = least(s.input[1], band_ * M + F::inputs - M) * s.input[2];
     const std::int64_t made = least(s.output(1), band_ * M) * s.output(2);
-    plane_size_ = (seen > made ? seen : made) * N;
+    plane_size_ = in_blocks ? 0 : (seen > made ? seen : made) * N;
     const std::int64_t pairs = Parts(planes_, most_planes).parts * blocks_;
     tasks_ = pairs < most_tasks ? pairs : most_tasks;
   }
@@ -111,13 +121,13 @@ class WinogradWeightGradient {
           const std::int64_t place = image * band.rows * columns_, block = plane - planes_;
           float* const room = planes + task * plane_size_;
           if (plane < planes_) {
-            const float* const from = x + (first + image) * s_.channels * input;
+            const float* const from = x + (first + image) * channels_of(s_.channels) * input;
             const TilePlane whole{from, s_.input[1], s_.input[2], s_.pads_begin[1],
                                   s_.pads_begin[2]};
             transform<InputTiles<F>>(whole, s_.channels, plane, band, room,
                                      x_tiles + (plane * tiles_ + place) * N, x_position());
           } else {
-            const float* const from = dy + (first + image) * s_.filters * output;
+            const float* const from = dy + (first + image) * channels_of(s_.filters) * output;
             transform<OutputGradientTiles<F>>(
                 {from, s_.output(1), s_.output(2), 0, 0}, s_.filters, block, band, room,
                 dy_tiles + (block * tiles_ + place) * N, dy_position());
@@ -161,7 +171,11 @@ class WinogradWeightGradient {
   constexpr std::int64_t sums_position() const { return winograd_position(most_planes * N * N, N); }
   constexpr std::int64_t sums_size() const { return E * E * sums_position(); }
 
-  /// Brings a band of one block of a plain image's channels into `room`, then its tiles to `to`.
+  /// Channels that an image has in memory.
+  constexpr std::int64_t channels_of(std::int64_t channels) const {
+    return in_blocks_ ? channel_blocks<float>(channels) * N : channels;
+  }
+  /// Makes tiles at `to` of a band of one block of an image's channels; plain channels come into `room` first.
   template <class Tiles>
   void transform(TilePlane plane, std::int64_t channels, std::int64_t block, const Band& band,
                  float* room, float* to, std::int64_t position) const {
@@ -171,11 +185,12 @@ class WinogradWeightGradient {
     const std::int64_t end = below < plane.height ? below : plane.height;
     const std::int64_t pixels = plane.height * plane.width, left = channels - block * N;
     plane.height = end > begin ? end - begin : 0;
-    if (plane.height > 0) {
-      block_pixels(plane.x + block * N * pixels + begin * plane.width, pixels, left < N ? left : N,
-                   0, plane.height * plane.width, room);
+    const float* const channels_of_block = plane.x + block * N * pixels;
+    if (!in_blocks_ && plane.height > 0) {
+      block_pixels(channels_of_block + begin * plane.width, pixels, left < N ? left : N, 0,
+                   plane.height * plane.width, room);
     }
-    plane.x = room;
+    plane.x = in_blocks_ ? channels_of_block + begin * plane.width * N : room;
     plane.top = begin - above;
     for_each_run(band.rows, columns_, 0, band.rows * columns_, winograd_run,
                  [&](std::int64_t tile, const TileRun& run) {
@@ -228,6 +243,7 @@ class WinogradWeightGradient {
   }
 
   ConvShape s_;
+  bool in_blocks_;
   std::int64_t planes_, blocks_;  ///< of channels, of filters
   std::int64_t rows_, columns_;   ///< of tiles, of an image
   std::int64_t images_, band_;    ///< images, and rows of tiles of each, at a time

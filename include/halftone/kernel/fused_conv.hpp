@@ -191,6 +191,9 @@ void reorder_channels(const KernelCall& call, std::int64_t block, bool to_blocks
                       View<T> y) {
   const View<const T>& plain = to_blocks ? x : View<const T>{y.data, y.extents, y.rank};
   const std::int64_t pixels = plain.size(2, plain.rank);
+  if constexpr (std::is_same_v<T, bool>) {
+    return detail::reorder_masks(*call.executor, to_blocks, plain, block, x.data, y.data);
+  }
   bool is_last = true;
   if constexpr (detail::is_real<T>) is_last = block != channel_block<T>;
   if (is_last) {

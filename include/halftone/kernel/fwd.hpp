@@ -86,6 +86,45 @@ template <class T, class Op, class Call>
 void fused_conv_pack(const Op& op, const Call& call, void* packed, View<const T> x, View<const T> w,
                      InPairs in_pairs = {});
 
+/// How the gradient of a convolution's weights is computed.
+struct WeightGradientForm {
+  std::int64_t groups = 1;
+  std::int64_t edge = 0;   ///< of Winograd's tiles of outputs; 0: the direct sum
+  bool in_blocks = false;  ///< x and dy lie in blocks of channels
+};
+
+/// Kernels of more columns have no blocks.
+inline constexpr std::int64_t most_kernel_columns = 256;
+
+/// Phases of strides that a transposed convolution may have, and elements of the kernel that they share.
+inline constexpr std::int64_t most_phases = 4, most_phase_area = 256;
+/// Whether a transposed convolution is one convolution, of a flipped kernel, for each phase of its strides. The
+/// window's extents and pads belong to the output.
+constexpr bool has_phases(const Window& w) {
+  std::int64_t phases = 1, area = 1;
+  for (std::size_t i = 0; i < w.rank(); ++i) {
+    const std::int64_t stride = w.strides[i];
+    if (w.pad_begin(i) < 0 || w.output[i] < stride) return false;
+    if (stride == 1 ? w.pad_begin(i) >= w.reach(i) : stride > most_phases || w.dilations[i] > 1) {
+      return false;
+    }
+    phases *= stride;
+    area *= w.kernel[i];
+  }
+  return phases == 1 || (phases <= most_phases && area <= most_phase_area && w.rank() <= 2);
+}
+
+/// Extents of activations in blocks.
+struct BlockedExtents {
+  std::int64_t batch, blocks, pixels;
+  std::int64_t channels;  ///< that have parameters, others are missing
+
+  template <class E>
+  static constexpr BlockedExtents of(const View<E>& x, std::int64_t channels) {
+    return {x.extent(0), x.extent(1), x.size(2, 4), channels};
+  }
+};
+
 /// y in blocks of channels from x, or plain y from x in blocks.
 template <class T>
 void reorder_channels(const KernelCall& call, std::int64_t block, bool to_blocks, View<const T> x,

@@ -40,10 +40,44 @@ struct Clip {
   static constexpr auto forward(auto x, auto lower, auto upper) {
     return math::min(math::max(x, lower), upper);
   }
-  static constexpr auto backward(auto dy, auto x, auto lower, auto upper) {
-    return std::tuple(select(x > lower, select(x < upper, dy, 0), 0), none, none);
-  }
+  static constexpr void gradient(auto& g);
 };
+
+/// The gradient of Clip: dx = dy where y lies strictly between the limits, else 0. It asks for y, so that x's
+/// memory is free.
+///
+/// dy, y, dx     one shape, floating point
+/// lower, upper  as Clip's
+/// grad          as Where's: ddy = d where y lies strictly between the limits, else 0
+/// source        none
+struct ClipGradient {
+  static constexpr OpId id{"halftone", "ClipGradient", 1};
+  static constexpr Signature signature = "dy y lower? upper? -> dx";
+  static constexpr bool is_short = true;
+
+  static constexpr Inferred infer(const Inputs& in) { return in[0]; }
+  template <class T>
+  static constexpr T absent(std::size_t input) {
+    return Clip::absent<T>(input - 1);
+  }
+  static constexpr auto forward(auto dy, auto y, auto lower, auto upper) {
+    return math::select(y > lower, math::select(y < upper, dy, 0), 0);
+  }
+  static constexpr void gradient(auto& g);
+};
+
+constexpr void Clip::gradient(auto& g) {
+  Vector<TensorId> inputs{g.dy().id, g.y().id};
+  for (std::size_t i = 1; i < g.inputs(); ++i) inputs.push_back(g.x(i).id);
+  const auto dx = halftone::detail::record(g.graph(), ClipGradient{}, inputs, 1);
+  g.dx(0) += AnyTensor{&g.graph(), dx[0]};
+}
+constexpr void ClipGradient::gradient(auto& g) {
+  Vector<TensorId> inputs{g.dy().id, g.x(1).id};
+  for (std::size_t i = 2; i < g.inputs(); ++i) inputs.push_back(g.x(i).id);
+  const auto d = halftone::detail::record(g.graph(), ClipGradient{}, inputs, 1);
+  g.dx(0) += AnyTensor{&g.graph(), d[0]};
+}
 
 /// Clip with its limits as attributes; the defaults are float's limits, which infinity becomes.
 /// source  ai.onnx Clip-6

@@ -12,13 +12,14 @@ namespace kernel {
 
 // kernel/conv_gradient.hpp. The window's output is dy's.
 template <class T>
-void convolution_weight_gradient(const Window& window, std::int64_t groups, std::int64_t edge,
+void convolution_weight_gradient(const Window& window, const WeightGradientForm& form,
                                  const KernelCall& call, View<const T> x, View<const T> dy,
                                  View<T> dw);
 template <class T>
 constexpr std::size_t convolution_weight_gradient_workspace(const Window& window,
-                                                            std::int64_t groups, std::int64_t edge,
-                                                            View<const T> x, View<const T> dy);
+                                                            const WeightGradientForm& form,
+                                                            View<const T> x, View<const T> dy,
+                                                            View<T> dw);
 
 }  // namespace kernel
 
@@ -175,11 +176,14 @@ struct Conv {
 /// dw      [filters, channels / group, kernel_shape...]
 /// pads    resolved; those at the end follow from the extents
 /// winograd  edge of the output tiles of Winograd's form, as FusedConv's; 0: the direct sum
+/// block   if not 0, x and dy lie in blocks of so many channels, as FusedConv's; `channels` and `filters` say how
+///         many there are
 struct ConvWeightGradient {
   Dims kernel_shape{}, strides{}, dilations{};
   Pads pads{};
   std::int64_t group = 1;
   std::int64_t winograd = 0;
+  std::int64_t block = 0, channels = 0, filters = 0;
 
   static constexpr OpId id{"halftone", "ConvWeightGradient", 1};
   static constexpr Signature signature = "x dy -> dw";
@@ -199,41 +203,48 @@ struct ConvWeightGradient {
     visit("pads", pads);
     visit("group", group);
     visit("winograd", winograd);
+    visit("block", block);
+    visit("channels", channels);
+    visit("filters", filters);
   }
   constexpr void cost(auto& machine, auto in, auto out) const {
     const Dims dw = out[0].shape;
-    const std::int64_t filters = dw[0];
+    const std::int64_t rows = dw[0];
     machine.product({.groups = group,
-                     .rows = filters > 0 ? product(dw) / filters : 0,
-                     .inner = filters > 0 ? in[1].elements() / filters : 0,
-                     .columns = filters / group});
+                     .rows = rows > 0 ? product(dw) / rows : 0,
+                     .inner = rows > 0 ? in[1].elements() / rows : 0,
+                     .columns = rows / group});
   }
   constexpr Inferred infer(TensorInfo x, TensorInfo dy) const {
-    const std::int64_t channels = x.shape[1];
-    TensorInfo dw{x.type, {dy.shape[1], channels == dynamic ? dynamic : channels / group}};
+    const std::int64_t from = block == 0 ? x.shape[1] : channels;
+    TensorInfo dw{x.type, {block == 0 ? dy.shape[1] : filters, dynamic}};
+    if (from != dynamic) dw.shape[1] = from / group;
     for (const std::int64_t extent : kernel_shape) dw.shape.push_back(extent);
     return dw;
   }
   static constexpr std::int64_t flops(auto in, auto out) {
-    return 2 * out[0].elements() * (in[1].elements() / (in[1].shape[1] + (in[1].shape[1] == 0)));
+    std::int64_t pixels = in[1].shape[0];
+    for (std::size_t i = 2; i < out[0].rank(); ++i) pixels *= in[1].shape[i];
+    return 2 * out[0].elements() * pixels;
   }
   template <class T>
   void kernel(const KernelCall& call, View<const T> x, View<const T> dy, View<T> dw) const {
-    kernel::convolution_weight_gradient<T>(window_of(dy), group, winograd, call, x, dy, dw);
+    kernel::convolution_weight_gradient<T>(window_of(dy), form(), call, x, dy, dw);
   }
   template <class T>
   constexpr std::size_t workspace(const KernelCall&, View<const T> x, View<const T> dy,
-                                  View<T>) const {
-    return kernel::convolution_weight_gradient_workspace<T>(window_of(dy), group, winograd, x, dy);
+                                  View<T> dw) const {
+    return kernel::convolution_weight_gradient_workspace<T>(window_of(dy), form(), x, dy, dw);
   }
 
  private:
+  constexpr kernel::WeightGradientForm form() const { return {group, winograd, block != 0}; }
   constexpr Window window_of(const auto& dy) const {
     Window w;
     w.kernel = kernel_shape;
     w.strides = strides;
     w.dilations = dilations;
-    w.output = Dims(dy.shape().subspan(2));
+    w.output = Dims(dy.shape().subspan(2, kernel_shape.size()));
     w.pads = pads;
     return w;
   }

@@ -19,6 +19,15 @@ template <class T>
 constexpr std::size_t transposed_convolution_workspace(const Window& window, std::int64_t groups,
                                                        const KernelCall& call, View<const T> x,
                                                        View<const T> w);
+template <class T>
+void blocked_transposed_convolution(const Window& window, std::int64_t groups,
+                                    const KernelCall& call, View<const T> x, View<const T> w,
+                                    View<T> y);
+template <class T>
+constexpr std::size_t blocked_transposed_convolution_workspace(const Window& window,
+                                                               std::int64_t groups,
+                                                               const KernelCall& call,
+                                                               View<const T> x, View<const T> w);
 
 }  // namespace kernel
 
@@ -244,6 +253,64 @@ struct ConvTranspose {
       if (w.output[i] <= 0) return fail("spatial extent leaves no output", 1, w.output[i]);
     }
     return w;
+  }
+};
+
+/// ConvTranspose of two spatial dimensions without a bias, of activations in blocks of channels, as FusedConv has
+/// them. Made by the pass `block_channels`.
+///
+/// x       [batch, channels / block, height, width, block]
+/// w       as ConvTranspose's
+/// y       [batch, filters / block, output..., block]
+/// output  the extents of y
+/// pads    resolved
+/// limits  windows that kernel::has_phases(), of at most 256 columns; groups that FusedConv has in blocks
+/// source  none
+struct BlockedConvTranspose {
+  Dims strides{1, 1}, dilations{1, 1}, output{};
+  Pads pads{0, 0, 0, 0};
+  std::int64_t group = 1, block = 0;
+
+  static constexpr OpId id{"halftone", "ConvTranspose", 1};
+  static constexpr bool for_host = true;
+  static constexpr Signature signature = "x w -> y";
+  using types = TypeList<TypeList<float>>;
+
+  constexpr void attributes(auto&& visit) {
+    visit("strides", strides);
+    visit("dilations", dilations);
+    visit("output", output);
+    visit("pads", pads);
+    visit("group", group);
+    visit("block", block);
+  }
+  constexpr Inferred infer(TensorInfo x, TensorInfo w) const {
+    const std::int64_t filters = w.shape[1] * group;
+    return TensorInfo{x.type,
+                      {x.shape[0], (filters + block - 1) / block, output[0], output[1], block}};
+  }
+  static constexpr std::int64_t flops(auto in, auto) {
+    return 2 * in[1].elements() * in[0].shape[0] * in[0].shape[2] * in[0].shape[3];
+  }
+  template <class T>
+  void kernel(const KernelCall& call, View<const T> x, View<const T> w, View<T> y) const {
+    kernel::blocked_transposed_convolution<T>(window(w), group, call, x, w, y);
+  }
+  template <class T>
+  constexpr std::size_t workspace(const KernelCall& call, View<const T> x, View<const T> w,
+                                  View<T>) const {
+    return kernel::blocked_transposed_convolution_workspace<T>(window(w), group, call, x, w);
+  }
+
+ private:
+  constexpr Window window(const auto& w) const {
+    Window result;
+    result.kernel = Dims(w.shape().subspan(2));
+    result.strides = strides;
+    result.dilations = dilations;
+    result.output = output;
+    result.pads = pads;
+    return result;
   }
 };
 

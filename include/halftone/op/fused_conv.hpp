@@ -107,8 +107,8 @@ struct FusedConv {
   }
 };
 
-/// Brings activations into blocks of channels, or back; a block that is not the kernels' has all
-/// channels. Made by the pass `block_channels`.
+/// Brings activations, or truth values of them, into blocks of channels, or back; a block that is not the
+/// kernels' has all channels. Made by the pass `block_channels`.
 struct ReorderChannels {
   std::int64_t block = 0;
   std::int64_t channels = 0;
@@ -118,7 +118,7 @@ struct ReorderChannels {
   static constexpr bool for_host = true;
   static constexpr Signature signature = "x -> y";
   static constexpr std::uint32_t by_sample = 1;
-  using types = TypeList<Joined<FloatTypes, TypeList<std::uint8_t, std::int8_t>>>;
+  using types = TypeList<Joined<FloatTypes, TypeList<std::uint8_t, std::int8_t, bool>>>;
 
   constexpr void attributes(auto&& visit) {
     visit("block", block);

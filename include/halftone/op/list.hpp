@@ -462,9 +462,14 @@
   OLD(FusedAttention)                                            \
   OLD(FusedAttentionGradient)                                    \
   OLD(ReorderChannels)                                           \
+  OLD(ChannelMoments)                                            \
+  OLD(BlockedBatchNormalization)                                 \
+  OLD(BlockedBatchNormalizationGradient)                         \
+  OLD(BlockedConvTranspose)                                      \
   OLD(Fused)                                                     \
   OLD(BatchParts)                                                \
-  OLD(ReluGradient)
+  OLD(ReluGradient)                                              \
+  OLD(ClipGradient)
 // clang-format on
 
 namespace halftone {
@@ -507,6 +512,7 @@ inline constexpr auto select = [](const auto& c, const auto& a, const auto& b) {
 #include <halftone/op/activation.hpp>
 #include <halftone/op/arithmetic.hpp>
 #include <halftone/op/batch_normalization.hpp>
+#include <halftone/op/blocked_normalization.hpp>
 #include <halftone/op/batch_parts.hpp>
 #include <halftone/op/cast.hpp>
 #include <halftone/op/cast_like.hpp>

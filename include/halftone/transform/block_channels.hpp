@@ -1,10 +1,12 @@
 #pragma once
 
+#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
 #include <halftone/base/vector.hpp>
 #include <halftone/graph/index.hpp>
+#include <halftone/graph/infer.hpp>
 #include <halftone/kernel/last_shape.hpp>
 #include <halftone/op/list.hpp>
 #include <halftone/transform/fold_batch_norm.hpp>
@@ -23,29 +25,108 @@ class ChannelBlocks {
       : graph_(std::move(graph)),
         block_(block),
         with_bytes_(with_bytes),
+        is_trained_(is_trained(graph_)),
         blocked_(graph_, no_tensor),
-        is_plain_(graph_, true) {}
+        is_plain_(graph_, true),
+        is_wanted_(graph_, false),
+        is_native_(graph_, false),
+        stored_(graph_, no_tensor) {
+    if (!is_trained_) return;
+    find_wanted();
+    const Uses uses(graph_);
+    for (const Node& node : graph_.nodes) {
+      if (node.op->id != op::RemoteLoad::id) continue;
+      const TensorId y = node.outputs[0], stored = before_remote(graph_, uses, y);
+      if (stored != y) stored_[y] = stored;
+    }
+  }
 
   constexpr Graph run() {
     Vector<Node> old = std::move(graph_.nodes);
     graph_.nodes.clear();
+    TensorMap<bool> is_output(graph_, false);
+    for (const TensorId id : graph_.outputs) is_output[id] = true;
     for (Node& node : old) {
       here_ = node.place;
+      const Vector<TensorId> made = node.outputs;
       // Nodes of a later stage may stand before those of an earlier one: complete_places finds where.
       here_.stage = here_.ipu = -1;
-      if (!place_convolution(node) && !place_quantized(node) && !place_elementwise(node) &&
-          !place_copy(node) && !place_pool(node) && !place_concat(node) &&
-          !place_normalization(node)) {
+      bool is_native = is_trained_ && makes_native(node);
+      if (!place_convolution(node) && !place_transposed(node) && !place_weight_gradient(node) &&
+          !place_quantized(node) && !place_elementwise(node) && !place_copy(node) &&
+          !place_pool(node) && !place_concat(node) && !place_normalization(node) &&
+          !place_trained_normalization(node) && !place_normalization_gradient(node) &&
+          !place_slice(node) && !place_expand(node) && !place_sum(node)) {
         for (const TensorId id : node.inputs) plain(id);
         graph_.nodes.push_back(std::move(node));
       }
+      if (is_trained_ && !made.empty() && made[0] != no_tensor) {
+        // An activation that gradients load from where the forward part stored it is as native as that.
+        const TensorId stored = stored_[made[0]];
+        is_native = stored == no_tensor ? is_native && has_blocked(made[0]) : is_native_[stored];
+        is_native_[made[0]] = is_native;
+      }
+      // An output leaves its blocks where it is made: a training may make it several times before it updates.
+      for (const TensorId id : made) {
+        if (id != no_tensor && is_output[id]) plain(id);
+      }
     }
-    for (const TensorId id : graph_.outputs) plain(id);
+    join_clamps();
     drop_reorders();
     return std::move(graph_);
   }
 
  private:
+  /// In a training, marks activations and gradients that convolutions and normalizations read, themselves or
+  /// behind element-wise operators.
+  constexpr void find_wanted() {
+    const auto want = [&](const Node& node, std::initializer_list<std::size_t> inputs) {
+      for (const std::size_t i : inputs) {
+        if (has_input(node, i)) is_wanted_[node.inputs[i]] = true;
+      }
+    };
+    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
+      const Node& node = graph_.nodes[n];
+      const OpId& id = node.op->id;
+      if (id == op::FusedConv::id) want(node, {0, 3});
+      if (id == op::ConvTranspose::id || id == op::BatchNormalization::id) want(node, {0});
+      if (id == op::ConvWeightGradient::id) want(node, {0, 1});
+      if (id == op::BatchNormalizationGradient::id) want(node, {0, 2});
+      const bool looks_at_elements = node.op->elementwise || id == op::Slice::id;
+      if (!looks_at_elements || node.outputs.size() != 1 || !is_wanted_[node.outputs[0]]) continue;
+      for (const TensorId x : node.inputs) {
+        if (x != no_tensor) is_wanted_[x] = true;
+      }
+    }
+  }
+
+  /// Whether what a node of a training makes lies in blocks by its nature: where it does follows from the operators
+  /// that it comes from alone, not from who reads it. What sums up in another order in blocks looks at that, so
+  /// that recomputed activations, and those that were kept elsewhere, have the same sums.
+  constexpr bool makes_native(const Node& node) const {
+    if (node.outputs.empty() || node.outputs[0] == no_tensor) return false;
+    const OpId& id = node.op->id;
+    if (id == op::FusedConv::id) {
+      // A Clip of its own would not keep missing channels zero.
+      const auto conv = unpack<op::FusedConv>(node.attributes);
+      return !conv.clamp || (conv.lower <= 0 && conv.upper >= 0) ||
+             is_whole(graph_.info(node.outputs[0]), block_);
+    }
+    const bool is_joined = node.op->elementwise || id == op::Concat::id;
+    bool are_native = false;
+    for (const TensorId x : node.inputs) {
+      if (x == no_tensor) continue;
+      const bool counts = id == op::Concat::id || !node.op->elementwise ||
+                          graph_.info(x).shape == graph_.info(node.outputs[0]).shape;
+      if (!counts) continue;
+      // A convolution that takes in an Add is native, too.
+      if (!is_native_[x] && id != op::Add::id) return false;
+      are_native = are_native || is_native_[x];
+      if (!is_joined) break;
+    }
+    return are_native;
+  }
+
   constexpr bool fits(const TensorInfo& info) const {
     return info.type == ElementType::float32 && info.rank() == 4 && info.elements() > 0;
   }
@@ -55,9 +136,15 @@ class ChannelBlocks {
     return (is_byte || info.type == ElementType::float32) && info.rank() == 4 &&
            info.elements() > 0;
   }
+  /// Truth values of activations, which gradients have.
+  constexpr bool fits_mask(const TensorInfo& info) const {
+    return is_trained_ && info.type == ElementType::boolean && info.rank() == 4 &&
+           info.elements() > 0;
+  }
   /// Whether a tensor may lie in such blocks: those of floats, or of all channels.
   constexpr bool may_lie_in(const TensorInfo& info, std::int64_t block) const {
-    return (block == block_ && fits(info)) || (fits_last(info) && block == info.shape[1]);
+    return (block == block_ && (fits(info) || fits_mask(info))) ||
+           (fits_last(info) && block == info.shape[1]);
   }
   /// Whether operators may work on a tensor's blocks: they could make other than zero of channels that
   /// do not exist.
@@ -72,14 +159,18 @@ class ChannelBlocks {
     info.shape.push_back(block);
     return info;
   }
-  /// Channels of a tensor's blocks; 0: it has none.
+  /// Channels of the blocks that a tensor has, or would have without a stay elsewhere; 0: none.
   constexpr std::int64_t block_of(TensorId id) const {
-    return has_blocked(id) ? graph_.info(blocked_[id]).shape.back() : 0;
+    if (!has_blocked(id)) return is_native_[id] ? block_ : 0;
+    return graph_.info(blocked_[id]).shape.back();
   }
   /// The tables know the graph's new tensors.
   constexpr void follow() {
     blocked_.follow(graph_, no_tensor);
     is_plain_.follow(graph_, true);
+    is_wanted_.follow(graph_, false);
+    is_native_.follow(graph_, false);
+    stored_.follow(graph_, no_tensor);
   }
   constexpr TensorId add_blocked(TensorId id, std::int64_t block) {
     const TensorId b = graph_.add_tensor({.info = blocked_info(graph_.info(id), block)}, {});
@@ -97,13 +188,14 @@ class ChannelBlocks {
   }
   constexpr bool has_blocked(TensorId id) const { return blocked_[id] != no_tensor; }
   constexpr TensorId in_blocks(TensorId id, std::int64_t block) {
-    if (block_of(id) != block) {
+    if (!has_blocked(id) || block_of(id) != block) {
       plain(id);
       const TensorId b = add_blocked(id, block);
       reorder(id, b, true, id);
     }
     return blocked_[id];
   }
+  constexpr TensorId in_own_blocks(TensorId id) { return in_blocks(id, block_of(id)); }
   constexpr TensorId plain(TensorId id) {
     if (id == no_tensor || is_plain_[id]) return id;
     is_plain_[id] = true;
@@ -121,33 +213,81 @@ class ChannelBlocks {
     node.outputs[0] = blocked_output(node.outputs[0], block);
   }
 
+  constexpr bool may_have_groups(std::int64_t channels, std::int64_t filters,
+                                 std::int64_t groups) const {
+    const bool narrow = channels == filters && block_ % (channels / groups) == 0;
+    const bool wide = channels / groups % block_ == 0 && filters / groups % block_ == 0;
+    return groups == 1 || narrow || wide;
+  }
   constexpr bool place_convolution(Node& node) {
     if (node.op->id != op::FusedConv::id || !fits(graph_.info(node.inputs[0]))) return false;
     auto conv = unpack<op::FusedConv>(node.attributes);
     const std::int64_t channels = graph_.info(node.inputs[0]).shape[1];
     const std::int64_t filters = graph_.info(node.inputs[1]).shape[conv.flipped ? 1 : 0];
-    const bool narrow = channels == filters && block_ % (channels / conv.group) == 0;
-    const bool wide = channels / conv.group % block_ == 0 && filters / conv.group % block_ == 0;
-    if (conv.group != 1 && !narrow && !wide) return false;
+    if (!may_have_groups(channels, filters, conv.group)) return false;
     conv.block = block_;
-    // A first layer's few channels are read as they are.
-    conv.blocked_input =
-        conv.group != 1 || channels >= block_ || block_of(node.inputs[0]) == block_;
-    // Gradients are read by operators that have no blocks.
-    conv.blocked_output = !conv.flipped;
-    if (conv.flipped) conv.blocked_input = block_of(node.inputs[0]) == block_;
+    // Few channels of a first layer are read as they are. In a training few channels always are: in blocks they are
+    // summed up in another order, which must not follow from where they come from.
+    const bool is_blocked = !is_trained_ && block_of(node.inputs[0]) == block_;
+    conv.blocked_input = conv.group != 1 || channels >= block_ || is_blocked;
+    conv.blocked_output = true;
+    // In a training the gradient of the weights reads the same blocks.
+    if (conv.flipped && !is_trained_) conv.blocked_input = is_blocked;
     if (conv.blocked_input) {
       node.inputs[0] = in_blocks(node.inputs[0], block_);
     } else {
       plain(node.inputs[0]);
     }
     plain(node.inputs[1]);
-    if (has_input(node, 3)) {
-      TensorId& residual = node.inputs[3];
-      residual = conv.blocked_output ? in_blocks(residual, block_) : plain(residual);
-    }
-    if (conv.blocked_output) block_output(node, block_);
+    if (has_input(node, 3)) node.inputs[3] = in_blocks(node.inputs[3], block_);
+    block_output(node, block_);
     node.attributes = pack(conv);
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+
+  /// A ConvTranspose without a bias, such as the gradient of a convolution that has strides or groups by its input.
+  constexpr bool place_transposed(Node& node) {
+    if (node.op->id != op::ConvTranspose::id || has_input(node, 2)) return false;
+    const TensorInfo x = graph_.info(node.inputs[0]), w = graph_.info(node.inputs[1]);
+    if (!fits(x) || (!is_trained_ && block_of(node.inputs[0]) != block_)) return false;
+    const auto conv = unpack<op::ConvTranspose>(node.attributes);
+    const Window window =
+        conv.window_over(x.shape.span().subspan(2), Dims(w.shape.span().subspan(2)));
+    if (!window.ok() || !kernel::has_phases(window) || w.elements() == 0) return false;
+    if (window.kernel[1] > kernel::most_kernel_columns) return false;
+    if (!may_have_groups(x.shape[1], w.shape[1] * conv.group, conv.group)) return false;
+    node.op = &descriptor<op::BlockedConvTranspose>;
+    node.attributes = pack(op::BlockedConvTranspose{.strides = window.strides,
+                                                    .dilations = window.dilations,
+                                                    .output = window.output,
+                                                    .pads = window.pads,
+                                                    .group = conv.group,
+                                                    .block = block_});
+    node.inputs[0] = in_blocks(node.inputs[0], block_);
+    plain(node.inputs[1]);
+    block_output(node, block_);
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+
+  /// The gradient of weights reads both of its inputs in blocks where one of them lies in some.
+  constexpr bool place_weight_gradient(Node& node) {
+    if (node.op->id != op::ConvWeightGradient::id) return false;
+    const TensorInfo x = graph_.info(node.inputs[0]), dy = graph_.info(node.inputs[1]);
+    if (!fits(x) || !fits(dy)) return false;
+    if (!is_native_[node.inputs[0]] && !is_native_[node.inputs[1]]) return false;
+    auto conv = unpack<op::ConvWeightGradient>(node.attributes);
+    const bool by_channel = conv.group == x.shape[1] && conv.group == dy.shape[1];
+    // Few channels are read as they are.
+    const bool is_one_group = conv.group == 1 && x.shape[1] * 2 >= block_;
+    if (!is_one_group && !by_channel) return false;
+    if (conv.kernel_shape[1] > kernel::most_kernel_columns) return false;
+    conv.block = block_;
+    conv.channels = x.shape[1];
+    conv.filters = dy.shape[1];
+    node.attributes = pack(conv);
+    for (TensorId& id : node.inputs) id = in_blocks(id, block_);
     graph_.nodes.push_back(std::move(node));
     return true;
   }
@@ -201,9 +341,13 @@ class ChannelBlocks {
   /// An input of an element-wise node is in blocks, or it has one element, one constant for each channel,
   /// or, as gates have, one number for each channel of an image.
   enum class Operand { blocked, scalar, channel, gate, other };
-  constexpr Operand operand(TensorId id, const TensorInfo& y, std::int64_t block) const {
+  constexpr Operand operand(TensorId id, const TensorInfo& y, std::int64_t block,
+                            bool is_wanted) const {
     const TensorInfo& x = graph_.info(id);
-    if (x.shape == y.shape && block_of(id) == block) return Operand::blocked;
+    const Role role = graph_.tensor(id).role;
+    const bool may_come =
+        is_wanted && block == block_ && fits(x) && (role == Role::value || role == Role::input);
+    if (x.shape == y.shape && (block_of(id) == block || may_come)) return Operand::blocked;
     if (x.elements() == 1) return Operand::scalar;
     const std::size_t axis = x.rank() == 4 ? 1 : 0;
     if ((x.rank() == 4 || x.rank() == 3) && x.shape[axis] == y.shape[1] &&
@@ -229,6 +373,22 @@ class ChannelBlocks {
     follow();
     return b;
   }
+  /// Whether an operator makes zero of zeros.
+  constexpr bool keeps_zeros(const Node& node) const {
+    float lower = 0, upper = 0;
+    const OpId& id = node.op->id;
+    if (id == op::Clip::id) {
+      return detail::clamp_limits(graph_, node, lower, upper) && lower <= 0 && upper >= 0;
+    }
+    return id == op::Add::id || id == op::Sub::id || id == op::Mul::id || id == op::Relu::id ||
+           id == op::LeakyRelu::id || id == op::HardSwish::id || id == op::ReluGradient::id ||
+           id == op::ClipGradient::id;
+  }
+  /// Whether an input is a limit of Clip, or of its gradient, which makes zero of dy's zeros whatever it is.
+  static constexpr bool is_limit(const Node& node, TensorId id) {
+    if (node.op->id == op::Clip::id) return id != node.inputs[0];
+    return node.op->id == op::ClipGradient::id && id != node.inputs[0] && id != node.inputs[1];
+  }
   constexpr bool place_elementwise(Node& node) {
     if (!node.op->elementwise || node.outputs.size() != 1) return false;
     const TensorInfo y = graph_.info(node.outputs[0]);
@@ -236,14 +396,22 @@ class ChannelBlocks {
     for (const TensorId id : node.inputs) {
       if (id != no_tensor && block == 0 && graph_.info(id).shape == y.shape) block = block_of(id);
     }
-    if (!may_work_on(y, block)) return false;
+    if (block == 0 || !may_lie_in(y, block)) return false;
+    const bool needs_blocks =
+        !is_whole(y, block);  // other operands would give missing channels numbers
+    if (needs_blocks && !keeps_zeros(node)) return false;
+    const bool is_wanted =
+        is_wanted_[node.outputs[0]] || (is_trained_ && node.op->id == op::Add::id);
     for (const TensorId id : node.inputs) {
-      if (id != no_tensor && operand(id, y, block) == Operand::other) return false;
+      if (id == no_tensor) continue;
+      const Operand kind = operand(id, y, block, is_wanted);
+      if (kind == Operand::other) return false;
+      if (needs_blocks && kind != Operand::blocked && !is_limit(node, id)) return false;
     }
     for (TensorId& id : node.inputs) {
       if (id == no_tensor) continue;
-      const Operand kind = operand(id, y, block);
-      if (kind == Operand::blocked) id = blocked_[id];
+      const Operand kind = operand(id, y, block, is_wanted);
+      if (kind == Operand::blocked) id = in_blocks(id, block);
       if (kind == Operand::channel) id = constant_in_blocks(id, y.shape[1], block);
       if (kind == Operand::gate) id = in_blocks(id, block);
       if (kind == Operand::scalar) plain(id);
@@ -261,7 +429,7 @@ class ChannelBlocks {
     const std::int64_t block = block_of(node.inputs[0]);
     if (!may_work_on(y, block)) return false;
     for (std::size_t i = 1; i < node.inputs.size(); ++i) plain(node.inputs[i]);
-    node.inputs[0] = blocked_[node.inputs[0]];
+    node.inputs[0] = in_own_blocks(node.inputs[0]);
     block_output(node, block);
     graph_.nodes.push_back(std::move(node));
     return true;
@@ -289,12 +457,14 @@ class ChannelBlocks {
     node.attributes = pack(pool);
   }
   constexpr bool place_pool(Node& node) {
-    if (node.inputs.size() != 1 || node.outputs.size() != 1 || !has_blocked(node.inputs[0])) {
+    if (node.inputs.size() != 1 || node.outputs.size() != 1 || block_of(node.inputs[0]) == 0) {
       return false;
     }
     const TensorInfo x = graph_.info(node.inputs[0]);
     const std::int64_t block = block_of(node.inputs[0]);
     if (!may_lie_in(x, block)) return false;
+    const bool sums_up = node.op->id != op::MaxPool::id;
+    if (is_trained_ && sums_up && !is_native_[node.inputs[0]]) return false;
     if (node.op->id == op::MaxPool::id) {
       widen<op::MaxPool>(node, x);
     } else if (node.op->id == op::AveragePool::id) {
@@ -308,7 +478,7 @@ class ChannelBlocks {
     } else {
       return false;
     }
-    node.inputs[0] = blocked_[node.inputs[0]];
+    node.inputs[0] = in_own_blocks(node.inputs[0]);
     block_output(node, block);
     graph_.nodes.push_back(std::move(node));
     return true;
@@ -329,7 +499,7 @@ class ChannelBlocks {
     }
     if (!are_blocks && !are_last) return false;
     node.attributes = pack(op::Concat{.axis = are_blocks ? 1 : 4});
-    for (TensorId& id : node.inputs) id = blocked_[id];
+    for (TensorId& id : node.inputs) id = in_own_blocks(id);
     block_output(node, are_blocks ? block_ : y.shape[1]);
     graph_.nodes.push_back(std::move(node));
     return true;
@@ -346,6 +516,7 @@ class ChannelBlocks {
     const TensorInfo y = graph_.info(node.outputs[0]);
     const std::int64_t block = block_of(node.inputs[0]);
     if (norm.training_mode != 0 || !fits(y) || !may_work_on(y, block)) return false;
+    if (is_trained_ && !is_native_[node.inputs[0]]) return false;
     for (std::size_t i = 1; i < 5; ++i) {
       const TensorRecord& parameter = graph_.tensor(node.inputs[i]);
       if (parameter.role != Role::constant || parameter.info.type != ElementType::float32) {
@@ -360,7 +531,7 @@ class ChannelBlocks {
     const ChannelNumbers numbers(graph_, node, epsilon);
     const TensorInfo y = graph_.info(node.outputs[0]);
     const Dims shape{y.shape[1] / block, 1, 1, block};
-    TensorId x = blocked_[node.inputs[0]];
+    TensorId x = in_blocks(node.inputs[0], block);
     const auto apply = [&](const Descriptor& op, Vector<Word> attributes, const Vector<float>& list,
                            TensorId to) {
       const TensorId number = constant<float>(graph_, {list.data(), list.size()}, shape).id;
@@ -378,6 +549,168 @@ class ChannelBlocks {
     apply(descriptor<op::Mul>, pack(op::Mul{}), numbers.factors, no_tensor);
     apply(descriptor<op::Add>, pack(op::Add{}), numbers.addends,
           blocked_output(node.outputs[0], block));
+  }
+
+  /// Moments of x in blocks, which are computed once.
+  struct Moments {
+    TensorId x, mean, variance;
+  };
+  constexpr Moments moments(TensorId x, const Name& name) {
+    for (const Moments& known : moments_) {
+      if (known.x == x) return known;
+    }
+    const Dims shape = graph_.info(x).shape;
+    const TensorInfo list{ElementType::float32, {shape[1] * shape[4]}};
+    const TensorId mean = graph_.add_tensor({.info = list}, {});
+    const TensorId variance = graph_.add_tensor({.info = list}, {});
+    follow();
+    graph_.nodes.push_back({.op = &descriptor<op::ChannelMoments>,
+                            .attributes = pack(op::ChannelMoments{}),
+                            .inputs = {x},
+                            .outputs = {mean, variance},
+                            .name = name,
+                            .place = here_});
+    moments_.push_back({x, mean, variance});
+    return moments_.back();
+  }
+  constexpr bool place_trained_normalization(Node& node) {
+    if (node.op->id != op::BatchNormalization::id || node.outputs.size() > 3) return false;
+    const auto norm = unpack<op::BatchNormalization>(node.attributes);
+    if (norm.training_mode == 0 || !is_native_[node.inputs[0]]) return false;
+    for (const TensorId id : node.inputs) {
+      if (graph_.info(id).type != ElementType::float32) return false;
+    }
+    block_output(node, block_);
+    node.inputs[0] = in_own_blocks(node.inputs[0]);
+    const Moments own = moments(node.inputs[0], node.name);
+    node.inputs.push_back(own.mean);
+    node.inputs.push_back(own.variance);
+    node.op = &descriptor<op::BlockedBatchNormalization>;
+    node.attributes =
+        pack(op::BlockedBatchNormalization{.epsilon = norm.epsilon, .momentum = norm.momentum});
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+  constexpr bool place_normalization_gradient(Node& node) {
+    if (node.op->id != op::BatchNormalizationGradient::id) return false;
+    if (!fits(graph_.info(node.inputs[0])) || !is_native_[node.inputs[0]]) return false;
+    const auto norm = unpack<op::BatchNormalizationGradient>(node.attributes);
+    block_output(node, block_);
+    node.inputs[0] = in_own_blocks(node.inputs[0]);
+    node.inputs[2] = in_blocks(node.inputs[2], block_);
+    const Moments own = moments(node.inputs[0], node.name);
+    node.inputs.push_back(own.mean);
+    node.inputs.push_back(own.variance);
+    node.op = &descriptor<op::BlockedBatchNormalizationGradient>;
+    node.attributes = pack(op::BlockedBatchNormalizationGradient{norm.epsilon});
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+
+  constexpr Vector<std::int64_t> numbers(const Node& node, std::size_t input) const {
+    if (!has_input(node, input)) return {};
+    const InputInfo in = input_info(graph_, node.inputs[input]);
+    if (!in.is_constant) return {};
+    Vector<std::int64_t> list;
+    for (const std::int64_t v : Inputs({&in, 1}, 0).integers(0)) list.push_back(v);
+    return list;
+  }
+  constexpr TensorId whole_numbers(const Dims& list) {
+    const TensorId id = constant(graph_, list).id;
+    follow();
+    return id;
+  }
+  /// A Slice takes whole blocks of channels, as the gradient of a Concat does.
+  constexpr bool place_slice(Node& node) {
+    if (!is_trained_ || node.op->id != op::Slice::id || block_of(node.inputs[0]) != block_) {
+      return false;
+    }
+    const TensorInfo x = graph_.info(node.inputs[0]), y = graph_.info(node.outputs[0]);
+    const Vector<std::int64_t> starts = numbers(node, 1), axes = numbers(node, 3);
+    if (!fits(y) || starts.size() != 1 || axes.size() != 1 || axes[0] != 1 || has_input(node, 4)) {
+      return false;
+    }
+    std::int64_t start = starts[0] < 0 ? starts[0] + x.shape[1] : starts[0];
+    if (start < 0) start = 0;
+    if (start % block_ != 0 || (!is_whole(y, block_) && start + y.shape[1] != x.shape[1])) {
+      return false;
+    }
+    const std::int64_t first = start / block_, count = blocked_info(y, block_).shape[1];
+    const TensorId from = in_blocks(node.inputs[0], block_);
+    node.inputs = {from, whole_numbers({first}), whole_numbers({first + count}),
+                   whole_numbers({1})};
+    block_output(node, block_);
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+  /// An Expand gives each channel's number of an image to all its pixels.
+  constexpr bool place_expand(Node& node) {
+    if (!is_trained_ || node.op->id != op::Expand::id || block_of(node.inputs[0]) != block_) {
+      return false;
+    }
+    const TensorInfo x = graph_.info(node.inputs[0]), y = graph_.info(node.outputs[0]);
+    if (!fits(y) || x.shape[0] != y.shape[0] || x.shape[1] != y.shape[1]) return false;
+    const TensorId from = in_blocks(node.inputs[0], block_);
+    node.inputs = {from, whole_numbers(blocked_info(y, block_).shape)};
+    block_output(node, block_);
+    graph_.nodes.push_back(std::move(node));
+    return true;
+  }
+  /// A sum goes over the pixels of each image, or of all images.
+  constexpr bool place_sum(Node& node) {
+    if (!is_trained_ || node.op->id != op::ReduceSum::id || !is_native_[node.inputs[0]]) {
+      return false;
+    }
+    const TensorInfo x = graph_.info(node.inputs[0]), y = graph_.info(node.outputs[0]);
+    const auto sum = unpack<op::ReduceSum>(node.attributes);
+    const Vector<std::int64_t> axes = numbers(node, 1);
+    const bool is_by_image =
+        axes.size() == 2 && axes[0] + axes[1] == 5 && axes[0] * axes[1] == 6 && sum.keepdims != 0;
+    const bool is_by_channel = axes.size() == 3 && axes[0] == 0 && axes[1] == 2 && axes[2] == 3 &&
+                               sum.keepdims == 0 && is_whole(x, block_);
+    if (!is_by_image && !is_by_channel) return false;
+    node.inputs[0] = in_own_blocks(node.inputs[0]);
+    if (is_by_image) {
+      block_output(node, block_);
+      graph_.nodes.push_back(std::move(node));
+      return true;
+    }
+    const TensorId sums = graph_.add_tensor({.info = {x.type, {x.shape[1] / block_, block_}}}, {});
+    const TensorId to = std::exchange(node.outputs[0], sums);
+    follow();
+    graph_.nodes.push_back(std::move(node));
+    graph_.nodes.push_back({.op = &descriptor<op::Reshape>,
+                            .attributes = pack(op::Reshape{}),
+                            .inputs = {sums, whole_numbers(y.shape)},
+                            .outputs = {to},
+                            .place = here_});
+    return true;
+  }
+
+  /// A normalization in training takes in the limits of its only reader.
+  constexpr void join_clamps() {
+    if (moments_.empty()) return;
+    const Uses uses(graph_);
+    for (Node& clamp : graph_.nodes) {
+      float lower = 0, upper = 0;
+      if (!detail::clamp_limits(graph_, clamp, lower, upper)) continue;
+      const int producer = uses.producer[clamp.inputs[0]];
+      if (producer == no_node || uses.only_reader(clamp.inputs[0]) == no_node) continue;
+      Node& norm = graph_.nodes[static_cast<std::size_t>(producer)];
+      if (norm.op == nullptr || norm.op->id != op::BlockedBatchNormalization::id ||
+          !may_share_kernel(clamp.place, norm.place)) {
+        continue;
+      }
+      auto attributes = unpack<op::BlockedBatchNormalization>(norm.attributes);
+      if (attributes.clamp) continue;
+      attributes.clamp = true;
+      attributes.lower = lower;
+      attributes.upper = upper;
+      norm.attributes = pack(attributes);
+      norm.outputs[0] = clamp.outputs[0];
+      clamp.op = nullptr;
+    }
+    remove_empty_nodes(graph_);
   }
 
   /// A convolution whose input or output alone is reordered does that itself.
@@ -411,10 +744,12 @@ class ChannelBlocks {
 
   Graph graph_;
   std::int64_t block_;
-  bool with_bytes_;
+  bool with_bytes_, is_trained_;
+  Vector<Moments> moments_;
   Place here_{};  ///< of the node at hand
   TensorMap<TensorId> blocked_;
-  TensorMap<bool> is_plain_;
+  TensorMap<bool> is_plain_, is_wanted_, is_native_;
+  TensorMap<TensorId> stored_;  ///< what a remote buffer held that a tensor is loaded from
 };
 
 }  // namespace detail

@@ -81,8 +81,10 @@ constexpr Graph choose_convolutions(Graph graph, Convolution allowed) {
     } else if (node.op->id == op::ConvWeightGradient::id) {
       auto conv = unpack<op::ConvWeightGradient>(node.attributes);
       const Dims &x = graph.info(node.inputs[0]).shape, &dy = graph.info(node.inputs[1]).shape;
+      const std::int64_t channels = conv.block == 0 ? x[1] : conv.channels;
+      const std::int64_t filters = conv.block == 0 ? dy[1] : conv.filters;
       conv.winograd =
-          edge_of(conv, x[1], dy[1], conv.kernel_shape, dy, detail::WeightUse::gradient);
+          edge_of(conv, channels, filters, conv.kernel_shape, dy, detail::WeightUse::gradient);
       node.attributes = pack(conv);
     }
   }

@@ -72,23 +72,37 @@ class Fusion {
         g == no_group ? p : static_cast<int>(groups_[static_cast<std::size_t>(g)].nodes[0]);
     return made > changed ? made : changed;
   }
-  constexpr bool joins(std::size_t n, int g) const {
+  /// Whether a node may be in a group, with all of another one if that is given.
+  constexpr bool joins(std::size_t n, int g, int with = no_group) const {
     const Group& group = groups_[static_cast<std::size_t>(g)];
     const Node& node = graph_.nodes[n];
-    if (group.nodes.size() == max_nodes) return false;
     const Node& first_node = graph_.nodes[group.nodes[0]];
     if (!may_merge(first_node.place, node.place)) return false;
     const TensorId first = first_node.outputs[0];
     if (graph_.info(first).shape != graph_.info(node.outputs[0]).shape) return false;
-    std::size_t more = 0;
+    std::size_t nodes = 1, inputs = group.inputs.size();
+    if (with != no_group) {
+      nodes += groups_[static_cast<std::size_t>(with)].nodes.size();
+      inputs += groups_[static_cast<std::size_t>(with)].inputs.size();
+    }
+    if (group.nodes.size() + nodes > max_nodes) return false;
     for (const TensorId id : node.inputs) {
       if (id == no_tensor) continue;
       const bool is_changed = changed_at_[aliases_.root(id)] != no_node;
-      if (group_that_makes(id) == g && !is_changed) continue;
+      const int maker = group_that_makes(id);
+      if ((maker == g || (maker == with && with != no_group)) && !is_changed) continue;
       if (ready_at(id) >= static_cast<int>(group.nodes[0])) return false;
-      ++more;
+      ++inputs;
     }
-    return group.inputs.size() + more <= max_inputs && keeps_order(n, g);
+    return inputs <= max_inputs && keeps_order(n, g);
+  }
+  /// Whether a node may be in a group together with all of a later one.
+  constexpr bool takes_in(std::size_t n, int g, int later) const {
+    if (!joins(n, g, later)) return false;
+    for (const std::size_t other : groups_[static_cast<std::size_t>(later)].nodes) {
+      if (!joins(other, g, later)) return false;
+    }
+    return true;
   }
   /// Whether a node that joins a group still runs behind all that its place puts before it.
   constexpr bool keeps_order(std::size_t n, int g) const {
@@ -113,16 +127,28 @@ class Fusion {
       const int g = group_that_makes(id);
       if (g > best && joins(n, g)) best = g;
     }
+    // An earlier group, which is computed there, may take in the later one.
+    for (const TensorId id : graph_.nodes[n].inputs) {
+      if (id == no_tensor || best == no_group) continue;
+      const int g = group_that_makes(id);
+      if (g == no_group || g >= best || !takes_in(n, g, best)) continue;
+      Group& later = groups_[static_cast<std::size_t>(best)];
+      for (const std::size_t other : later.nodes) add(other, g);
+      later = {};
+      best = g;
+    }
     if (best == no_group) {
       best = static_cast<int>(groups_.size());
       groups_.emplace_back();
     }
-    Group& group = groups_[static_cast<std::size_t>(best)];
+    add(n, best);
+  }
+  constexpr void add(std::size_t n, int g) {
+    Group& group = groups_[static_cast<std::size_t>(g)];
     group.nodes.push_back(n);
-    group_of_node_[n] = best;
+    group_of_node_[n] = g;
     for (const TensorId id : graph_.nodes[n].inputs) {
-      if (id == no_tensor) continue;
-      if (group_that_makes(id) == best) continue;
+      if (id == no_tensor || group_that_makes(id) == g) continue;
       bool there = false;
       for (const TensorId other : group.inputs) there = there || other == id;
       if (!there) group.inputs.push_back(id);

@@ -27,8 +27,8 @@ constexpr bool as_convolution(const Graph& graph, const Node& node, op::FusedCon
     const auto conv = unpack<op::ConvTranspose>(node.attributes);
     if (x.type != ElementType::float32 || conv.group != 1 || x.elements() <= 0) return false;
     window = conv.window_over(input, kernel);
-    constexpr std::int64_t widest = 256;  // the kinds of ConvPlan that take flipped weights
-    if (!window.ok() || window.strides != Dims{1, 1} || kernel[1] > widest) return false;
+    if (!window.ok() || window.strides != Dims{1, 1}) return false;
+    if (kernel[1] > kernel::most_kernel_columns) return false;
     for (std::size_t i = 0; i < 2; ++i) {
       const std::int64_t reach = window.reach(i) - 1, pad = reach - window.pad_begin(i);
       window.pads[i] = pad;
