@@ -60,3 +60,15 @@ TEST_CASE("clip: the gradient passes strictly inside") {
   CHECK(dx(-4) == 0);
   CHECK(dx(4) == 0);
 }
+
+TEST_CASE("clip: the gradient refuses other shapes, and limits of several elements") {
+  const Array<float> y({2, 3}, {-1, 0, 1, 2, 3, 4}), dy({2, 3}, {1, 2, 3, 4, 5, 6});
+  const Array<float> lower = array<float>({}, {0}), upper = array<float>({1}, {3});
+  check_equal<float>(run(op::ClipGradient{}, {dy, y, lower, upper}), {2, 3}, {0, 0, 3, 4, 0, 0});
+  check_equal<float>(run(op::ClipGradient{}, {dy, y, absent(), upper}), {2, 3}, {1, 2, 3, 4, 0, 0});
+  const Array<float> row({3}), short_rows({2, 2});
+  CHECK(reason(op::ClipGradient{}, {dy, row}) == "the gradient has another rank than the output");
+  CHECK(reason(op::ClipGradient{}, {dy, short_rows}) ==
+        "the gradient has another extent than the output");
+  CHECK(reason(op::ClipGradient{}, {dy, y, row}) == "a limit is one element");
+}

@@ -5,7 +5,24 @@
 
 #include <halftone/base/math.hpp>
 
-namespace halftone::op {
+namespace halftone {
+
+namespace detail {
+
+/// y's info, where the inputs from `first` on are limits: one element each, or left out.
+constexpr Inferred within_limits(const TensorInfo& y, const Inputs& in, std::size_t first) {
+  for (std::size_t i = first; i < in.size(); ++i) {
+    const std::int64_t n = in[i].elements();
+    if (in.has(i) && n != dynamic && n != 1) {
+      return Inferred::mismatch("a limit is one element", 1, n);
+    }
+  }
+  return y;
+}
+
+}  // namespace detail
+
+namespace op {
 
 /// x held between two limits: y = min(max(x, lower), upper), element by element.
 ///
@@ -20,15 +37,7 @@ struct Clip {
   static constexpr bool is_short = true;
   using types = TypeList<NumericTypes>;
 
-  static constexpr Inferred infer(const Inputs& in) {
-    for (std::size_t i = 1; i < in.size(); ++i) {
-      const std::int64_t n = in[i].elements();
-      if (in.has(i) && n != dynamic && n != 1) {
-        return Inferred::mismatch("a limit is one element", 1, n);
-      }
-    }
-    return in[0];
-  }
+  static constexpr Inferred infer(const Inputs& in) { return detail::within_limits(in[0], in, 1); }
   template <class T>
   static constexpr T absent(std::size_t input) {
     if constexpr (real<T>) {
@@ -55,7 +64,21 @@ struct ClipGradient {
   static constexpr Signature signature = "dy y lower? upper? -> dx";
   static constexpr bool is_short = true;
 
-  static constexpr Inferred infer(const Inputs& in) { return in[0]; }
+  static constexpr Inferred infer(const Inputs& in) {
+    const TensorInfo &dy = in[0], &y = in[1];
+    if (dy.rank() != y.rank()) {
+      return Inferred::mismatch("the gradient has another rank than the output",
+                                static_cast<std::int64_t>(y.rank()),
+                                static_cast<std::int64_t>(dy.rank()));
+    }
+    for (std::size_t i = 0; i < y.rank(); ++i) {
+      if (contradict(dy.shape[i], y.shape[i])) {
+        return Inferred::mismatch("the gradient has another extent than the output", y.shape[i],
+                                  dy.shape[i]);
+      }
+    }
+    return detail::within_limits(dy, in, 2);
+  }
   template <class T>
   static constexpr T absent(std::size_t input) {
     return Clip::absent<T>(input - 1);
@@ -98,6 +121,8 @@ struct Clip_1 {
   constexpr AnyTensor expand(auto x) const { return clip(x, min, max); }
 };
 
-}  // namespace halftone::op
+}  // namespace op
+
+}  // namespace halftone
 
 #endif
